@@ -1,0 +1,170 @@
+// The types that cross the wasm boundary. They stand beside the Rust structs (`dto.rs`), are appended to
+// wasm-bindgen's declarations, and a test compares their keys with a serialised default.
+
+/** A parameter's value: numbers for number and integer, text for choice, flags for boolean, numbers for list. */
+export type ParameterValue = number | string | boolean | number[];
+
+/** Values by dotted path ("workload.rate_rps"); a path that is absent has its default. */
+export type ScenarioPatch = Record<string, ParameterValue>;
+
+export interface SliderRange { min: number; max: number; scale: "linear" | "log"; step: number }
+
+/** One row of the parameter table. */
+export interface Parameter {
+  id: string;
+  /** Short key of the address. */
+  key: string;
+  group: string;
+  type: "number" | "integer" | "choice" | "boolean" | "list";
+  /** "" | "req/s" | "s" | "ms" | "tokens" | … */
+  unit: string;
+  /** Hard bounds, for number and integer, and for each entry of a list. */
+  min?: number;
+  max?: number;
+  slider?: SliderRange;
+  /** Meaningful places on the slider: value and message key ("mark.poisson"). */
+  marks: { value: number; message: string }[];
+  options: string[];
+  /** In the default scenario; `Resolved.defaults` has the default beside other settings. */
+  default: ParameterValue;
+  /** All must hold for the parameter to have an effect. */
+  applies: { parameter: string; in: ParameterValue[] }[];
+  /** "score": the run stays as it is, only its judgement changes (the SLO). */
+  changes: "run" | "score";
+  label: string;
+  help: string;
+}
+
+export interface Schema {
+  version: number;
+  groups: string[];
+  parameters: Parameter[];
+  calibrations: { id: string; gpu: string; model: string; source: string }[];
+}
+
+/** What a scenario means in full: every value, every default beside these settings, what does not apply and why. */
+export interface Resolved {
+  values: Record<string, ParameterValue>;
+  defaults: Record<string, ParameterValue>;
+  /** Ids whose `applies` does not hold. */
+  inactive: string[];
+  problems: Failure[];
+}
+
+/** An error: `code` and `params` fill a message of the page, `message` is the English text. */
+export interface Failure {
+  code: string;
+  path: string;
+  message: string;
+  params: Record<string, string | number>;
+}
+
+/** Thrown by every fallible call. */
+export interface Failures { failures: Failure[] }
+
+/** Mean and quantiles of a time in seconds; null where there are too few samples. */
+export interface Distribution {
+  mean: number | null; p50: number | null; p90: number | null; p95: number | null; p99: number | null; max: number | null;
+}
+
+export interface GroupRow {
+  /** Index of the user or adapter; -1 is the base model. */
+  id: number;
+  rank: number;
+  offered: number; completed: number; rejected: number;
+  input_tokens: number; output_tokens: number;
+  expected_share: number | null; share: number;
+  ttft_mean_s: number | null; ttft_p99_s: number | null; e2e_mean_s: number | null; queue_mean_s: number | null;
+  attainment: number | null;
+}
+
+export interface Summary {
+  digest: string;
+  requests: {
+    offered: number; completed: number; rejected: Record<string, number>; rejected_total: number;
+    timed_out: number; unfinished: number; cancelled: number;
+  };
+  makespan_s: number;
+  throughput_rps: number | null;
+  strip_throughput_rps: number | null;
+  output_tokens_per_s: number | null;
+  total_tokens_per_s: number | null;
+  ttft_s: Distribution; tbt_s: Distribution; tpot_s: Distribution; e2e_s: Distribution; normalized_s: Distribution;
+  queue_s: Distribution;
+  /** Mean of each part of E2E over completed requests; the parts of one request add up to its E2E exactly. */
+  split_s: { queue: number | null; adapter_load: number | null; prefill: number | null; stalled: number | null; decode: number | null };
+  slo: { ttft_s: number; tbt_s: number; attainment: number | null; satisfaction: number | null; goodput_rps: number | null };
+  batch: { iterations: number; mean_size: number | null; mean_time_s: number | null };
+  kv: { mean_usage: number | null; peak_usage: number | null };
+  gpu: { busy: number | null; mfu: number | null };
+  preemptions: number;
+  adapters: { loads: number; mean_resident: number | null };
+  per_user: GroupRow[];
+  per_adapter: GroupRow[];
+  warnings: Failure[];
+}
+
+/** A trace that was read from a file. */
+export interface TraceInfo {
+  name: string; format: string; requests: number; span_s: number; rate_rps: number | null;
+  input_tokens_mean: number; output_tokens_mean: number; digest: string; warnings: Failure[];
+}
+
+export interface Axis {
+  unit: string;
+  scale: "linear" | "log";
+  /** "time" axes share one clock, one cursor and one zoom. */
+  kind: "time" | "value" | "index";
+  min: number;
+  max: number;
+}
+
+export interface Series {
+  /** Colour, dash and marker of charts::role; also the legend's message key ("role.arrivals"). */
+  role: string;
+  mark: "line" | "step" | "area" | "bars" | "points" | "rule_x" | "rule_y";
+  x: Float64Array;
+  y: Float64Array;
+  /** Lower edge of areas and stacked bars; right edge of bars is `x2`. Empty = 0. */
+  y0: Float64Array;
+  /** Right edge of bars. Empty otherwise. */
+  x2: Float64Array;
+  /** Request ids of points, for selection. Empty otherwise. */
+  id: Float64Array;
+}
+
+/** The data of one chart, already down-sampled. */
+export interface ChartData {
+  name: string;
+  x: Axis;
+  y: Axis;
+  series: Series[];
+  /** Message key that says why there is nothing to draw, or "". */
+  empty: string;
+  /** Names of categories on an index axis (adapter or length class), or []. */
+  categories: string[];
+}
+
+/** Where a chart's data lies on its canvas, CSS pixels and data units: hover is arithmetic on this. */
+export interface PlotFrame { left: number; top: number; right: number; bottom: number; x_min: number; x_max: number; y_min: number; y_max: number }
+
+/** Why one request waited: its times in seconds and who it waited for. */
+export interface Explanation {
+  id: number; user: number; adapter: number; rank: number;
+  input_tokens: number; output_tokens: number; max_tokens: number; outcome: string;
+  arrival_s: number; scheduled_s: number | null; first_token_s: number | null; finish_s: number | null;
+  queue_s: number; adapter_load_s: number; prefill_s: number; stalled_s: number; decode_s: number;
+  /** Waiting requests in front of it when it arrived, running ones, and KV tokens in use. */
+  ahead: number; running_at_arrival: number; kv_tokens_at_arrival: number;
+  /** Message key of the main reason ("why.queue_memory", …) and its numbers. */
+  reason: string; params: Record<string, number>;
+}
+
+export interface RunOptions {
+  /** Columns of the time charts, about one a pixel. */
+  columns: number;
+  /** Zoom of the time charts in seconds, or null for the whole run. */
+  window: [number, number] | null;
+  /** Split of `time_split`: "adapter" or "length". */
+  split_by: string;
+}
