@@ -1,0 +1,51 @@
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { defineConfig, devices } from '@playwright/test';
+
+/** Browsers are never downloaded: the one named by the environment, or the first on PATH. */
+function chromium(): string {
+  const named = process.env['SERVESCOPE_CHROMIUM'];
+  if (named) return named;
+  const names = ['chromium', 'chromium-browser', 'google-chrome'];
+  const folders = (process.env['PATH'] ?? '').split(delimiter);
+  const found = names.flatMap((name) => folders.map((folder) => join(folder, name))).find(existsSync);
+  if (!found) throw new Error(`no Chromium: set SERVESCOPE_CHROMIUM, or put one of ${names.join(', ')} on PATH`);
+  return found;
+}
+
+/** The tests use a sub-path, so that an address that only works from the root of a host fails them. */
+const subPath = '/some/where/';
+const port = Number(process.env['SERVESCOPE_TEST_PORT'] ?? 4173);
+
+export default defineConfig({
+  testDir: 'tests',
+  testMatch: '**/*.spec.ts',
+  outputDir: '../test-results',
+  forbidOnly: Boolean(process.env['CI']),
+  reporter: 'list',
+  timeout: 60_000,
+  // Timings are part of what is tested: pages beside each other would share the processor.
+  workers: 1,
+  use: {
+    ...devices['Desktop Chrome'],
+    baseURL: `http://127.0.0.1:${port}${subPath}`,
+    viewport: { width: 1440, height: 900 },
+    trace: 'retain-on-failure',
+    launchOptions: {
+      executablePath: chromium(),
+      args: [
+        '--disable-gpu',
+        '--disable-quic',
+        '--no-first-run',
+        '--disable-background-networking',
+        '--disable-component-update',
+        '--disable-sync',
+      ],
+    },
+  },
+  webServer: {
+    command: `npm run preview -- --base ${subPath} --port ${port} --strictPort`,
+    url: `http://127.0.0.1:${port}${subPath}`,
+    reuseExistingServer: false,
+  },
+});
