@@ -1,1 +1,27 @@
-//! Placeholder while the module is written.
+//! What arrives: requests, the laws that make them, and the files that hold them.
+//!
+//! A [`Trace`] is the one thing that leaves this crate. It is made from a [`WorkloadSpec`] or read from a file, and
+//! nothing downstream can tell which.
+//!
+//! ```
+//! use servescope_workload::{WorkloadSpec, generate};
+//! let trace = generate(&WorkloadSpec { rate_rps: 2.0, duration_s: 300.0, ..WorkloadSpec::default() });
+//! assert_eq!(trace.len(), 600); // floor(R D), as S-LoRA's generator does
+//! ```
+
+pub mod arrivals;
+pub mod formats;
+pub mod generate;
+pub mod law;
+pub mod lengths;
+pub mod popularity;
+pub mod scale;
+pub mod statistics;
+pub mod stream;
+pub mod trace;
+
+pub use arrivals::Arrivals;
+pub use generate::{AdapterSpec, MaxTokens, UserSpec, WorkloadSpec, generate};
+pub use lengths::Length;
+pub use popularity::Popularity;
+pub use trace::{BASE_MODEL, Trace};

@@ -1,0 +1,161 @@
+//! The linear law: an iteration costs a constant, plus a part for each token, request and KV token.
+//!
+//! Such a law describes measured iterations of one model on one GPU within a few per cent (S-LoRA and VTC profiles,
+//! DistServe's `simdistserve`), and it is what the closed forms of queueing theory are stated for.
+
+use crate::{DecodeRun, DecodeShape, IterationCost, PrefillShape};
+
+/// Coefficients in microseconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LinearCost {
+    /// Constant of a prefill iteration.
+    pub prefill_base_us: f64,
+    /// For each prompt token.
+    pub prefill_per_token_us: f64,
+    /// Constant of a decode iteration.
+    pub decode_base_us: f64,
+    /// For each request in the batch.
+    pub decode_per_request_us: f64,
+    /// For each KV token read.
+    pub decode_per_kv_token_us: f64,
+    /// Scheduler, sampling and Python, for each decode iteration.
+    pub overhead_us: f64,
+    /// What adapters add.
+    pub adapters: AdapterCost,
+}
+
+/// What adapters add to an iteration, and what loading one costs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AdapterCost {
+    /// Constant of loading one.
+    pub load_base_us: f64,
+    /// For each unit of its rank.
+    pub load_per_rank_us: f64,
+    /// Prefill time is multiplied by this when any request uses an adapter.
+    pub prefill_factor: f64,
+    /// Added to a decode iteration when any request uses an adapter.
+    pub decode_active_us: f64,
+    /// Added for each unit of the sum of ranks over the batch.
+    pub decode_per_rank_us: f64,
+}
+
+impl AdapterCost {
+    /// Adapters that cost nothing.
+    pub const FREE: Self = Self {
+        load_base_us: 0.0,
+        load_per_rank_us: 0.0,
+        prefill_factor: 1.0,
+        decode_active_us: 0.0,
+        decode_per_rank_us: 0.0,
+    };
+}
+
+/// A run of decode iterations under [`LinearCost`]: iteration j takes `first_us` + j `growth_us`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LinearDecode {
+    first_us: f64,
+    growth_us: f64,
+}
+
+impl IterationCost for LinearCost {
+    type Decode = LinearDecode;
+
+    fn prefill_us(&self, shape: &PrefillShape) -> f64 {
+        let plain = self.prefill_base_us + self.prefill_per_token_us * shape.tokens;
+        if shape.any_adapter { plain * self.adapters.prefill_factor } else { plain }
+    }
+
+    fn decode(&self, shape: &DecodeShape) -> LinearDecode {
+        let requests = f64::from(shape.requests);
+        let mut first_us = self.overhead_us
+            + self.decode_base_us
+            + self.decode_per_request_us * requests
+            + self.decode_per_kv_token_us * shape.kv_tokens
+            + self.adapters.decode_per_rank_us * shape.rank_sum;
+        if shape.any_adapter {
+            first_us += self.adapters.decode_active_us;
+        }
+        LinearDecode { first_us, growth_us: self.decode_per_kv_token_us * requests }
+    }
+
+    fn adapter_load_us(&self, rank: u32) -> f64 {
+        self.adapters.load_base_us + self.adapters.load_per_rank_us * f64::from(rank)
+    }
+}
+
+impl DecodeRun for LinearDecode {
+    fn elapsed_us(&self, iterations: u32) -> f64 {
+        let k = f64::from(iterations);
+        self.first_us * k + self.growth_us * (k * (k - 1.0) * 0.5)
+    }
+
+    fn iteration_us(&self, index: u32) -> f64 {
+        self.first_us + self.growth_us * f64::from(index)
+    }
+
+    fn iterations_until(&self, time_us: f64) -> u32 {
+        const MOST: f64 = u32::MAX as f64 / 2.0;
+        // growth/2 k^2 + (first - growth/2) k = time, solved in the form that does not cancel.
+        let linear = self.first_us - 0.5 * self.growth_us;
+        let root = libm::sqrt(linear * linear + 2.0 * self.growth_us * time_us);
+        let estimate = if linear + root > 0.0 { 2.0 * time_us / (linear + root) } else { MOST };
+        let mut k = estimate.clamp(1.0, MOST) as u32;
+        while k > 1 && self.elapsed_us(k - 1) >= time_us {
+            k -= 1;
+        }
+        while f64::from(k) < MOST && self.elapsed_us(k) < time_us {
+            k += 1;
+        }
+        k
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const PLAIN: LinearCost = LinearCost {
+        prefill_base_us: 10_000.0,
+        prefill_per_token_us: 200.0,
+        decode_base_us: 20_000.0,
+        decode_per_request_us: 100.0,
+        decode_per_kv_token_us: 1.0,
+        overhead_us: 0.0,
+        adapters: AdapterCost { load_per_rank_us: 100.0, ..AdapterCost::FREE },
+    };
+
+    #[test]
+    fn coefficients_add_up() {
+        assert_eq!(
+            PLAIN.prefill_us(&PrefillShape { requests: 3, tokens: 165.0, any_adapter: true }),
+            43_000.0
+        );
+        let shape = DecodeShape { requests: 3, kv_tokens: 160.0, rank_sum: 48.0, any_adapter: true };
+        let run = PLAIN.decode(&shape);
+        assert_eq!(run.iteration_us(0), 20_460.0);
+        assert_eq!(run.iteration_us(2), 20_466.0);
+        assert_eq!(run.elapsed_us(3), 20_460.0 + 20_463.0 + 20_466.0);
+        assert_eq!(PLAIN.adapter_load_us(16), 1_600.0);
+    }
+
+    proptest! {
+        #[test]
+        fn iterations_until_is_the_least(
+            base in 0.5..50_000f64, growth in prop_oneof![Just(0.0), 0.0..50f64], time in 0.0..1e10f64,
+        ) {
+            let run = LinearDecode { first_us: base, growth_us: growth };
+            let k = run.iterations_until(time);
+            if k < u32::MAX / 2 {
+                prop_assert!(run.elapsed_us(k) >= time);
+                prop_assert!(k == 1 || run.elapsed_us(k - 1) < time);
+            }
+        }
+    }
+
+    #[test]
+    fn a_free_decode_never_reaches_a_later_time() {
+        let run = LinearDecode { first_us: 0.0, growth_us: 0.0 };
+        assert!(run.iterations_until(1.0) >= u32::MAX / 2 - 1);
+    }
+}

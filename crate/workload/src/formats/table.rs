@@ -1,0 +1,178 @@
+//! A CSV file as named columns, with errors that name the place.
+
+use super::{FormatError, MAX_ARRIVAL_S, MAX_ROWS, MAX_TOKENS};
+
+/// A CSV file, read row by row.
+pub(super) struct Table<'a> {
+    reader: csv::Reader<&'a [u8]>,
+    header: Vec<String>,
+    record: csv::StringRecord,
+    rows: usize,
+}
+
+/// Place of a column in a row.
+#[derive(Clone, Copy)]
+pub(super) struct Column(usize);
+
+impl<'a> Table<'a> {
+    /// Reads the header.
+    pub(super) fn open(bytes: &'a [u8]) -> Result<Self, FormatError> {
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        if bytes.iter().all(u8::is_ascii_whitespace) {
+            return Err(FormatError::EmptyFile);
+        }
+        require_text(bytes)?;
+        let mut reader = csv::ReaderBuilder::new().flexible(true).trim(csv::Trim::All).from_reader(bytes);
+        let header =
+            reader.headers().map_err(|_| FormatError::EmptyFile)?.iter().map(str::to_owned).collect();
+        Ok(Self { reader, header, record: csv::StringRecord::new(), rows: 0 })
+    }
+
+    /// Whether the header names this column.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.header.iter().any(|h| h == name)
+    }
+
+    /// The column called `name`, which the caller knows to be there.
+    pub(super) fn column(&self, name: &str) -> Option<Column> {
+        self.header.iter().position(|h| h == name).map(Column)
+    }
+
+    /// The header, shortened for a message.
+    pub(super) fn header_text(&self) -> String {
+        shorten(&self.header.join(", "), 120)
+    }
+
+    /// Steps to the next row; false at the end.
+    pub(super) fn next_row(&mut self) -> Result<bool, FormatError> {
+        let more = self.reader.read_record(&mut self.record).map_err(|error| {
+            let row = error.position().map_or(0, csv::Position::line);
+            FormatError::NotText { row, byte: error.position().map_or(0, csv::Position::byte) }
+        })?;
+        if !more {
+            return Ok(false);
+        }
+        if self.record.len() != self.header.len() {
+            let (found, expected) = (self.record.len(), self.header.len());
+            return Err(FormatError::CellCount { row: self.line(), found, expected });
+        }
+        self.rows += 1;
+        if self.rows > MAX_ROWS {
+            return Err(FormatError::TooManyRows { row: self.line(), max: MAX_ROWS });
+        }
+        Ok(true)
+    }
+
+    /// Line of the file on which the current row starts.
+    pub(super) fn line(&self) -> u64 {
+        self.record.position().map_or(0, csv::Position::line)
+    }
+
+    /// The text of a cell.
+    pub(super) fn text(&self, column: Column) -> &str {
+        self.record.get(column.0).unwrap_or("")
+    }
+
+    /// An error about a cell.
+    pub(super) fn bad(&self, column: Column, expected: &'static str) -> FormatError {
+        FormatError::BadCell {
+            row: self.line(),
+            column: self.header[column.0].clone(),
+            expected,
+            value: shorten(self.text(column), 40),
+        }
+    }
+
+    fn out_of_range(&self, column: Column, min: f64, max: f64) -> FormatError {
+        FormatError::OutOfRange {
+            row: self.line(),
+            column: self.header[column.0].clone(),
+            value: shorten(self.text(column), 40),
+            min,
+            max,
+        }
+    }
+
+    /// A whole number in `min..=max`. "120.0" counts as whole.
+    pub(super) fn whole(&self, column: Column, min: u32, max: u32) -> Result<u32, FormatError> {
+        let text = self.text(column);
+        if let Ok(value) = text.parse::<u32>() {
+            return if (min..=max).contains(&value) {
+                Ok(value)
+            } else {
+                Err(self.out_of_range(column, min.into(), max.into()))
+            };
+        }
+        let value: f64 = text.parse().map_err(|_| self.bad(column, "a whole number"))?;
+        if !value.is_finite() || value != value.trunc() {
+            return Err(self.bad(column, "a whole number"));
+        }
+        if value < f64::from(min) || value > f64::from(max) {
+            return Err(self.out_of_range(column, min.into(), max.into()));
+        }
+        Ok(value as u32)
+    }
+
+    /// A length in tokens.
+    pub(super) fn tokens(&self, column: Column) -> Result<u32, FormatError> {
+        self.whole(column, 1, MAX_TOKENS)
+    }
+
+    /// A time in seconds, as microseconds.
+    pub(super) fn seconds_as_us(&self, column: Column) -> Result<f64, FormatError> {
+        let us =
+            exact_microseconds(self.text(column)).ok_or_else(|| self.bad(column, "a time in seconds"))?;
+        if (0.0..=MAX_ARRIVAL_S * 1e6).contains(&us) {
+            Ok(us)
+        } else {
+            Err(self.out_of_range(column, 0.0, MAX_ARRIVAL_S))
+        }
+    }
+}
+
+/// Seconds written as decimal text, in microseconds, rounded once: "0.052" is 52000 exactly. `None` if it is no finite
+/// number.
+pub fn exact_microseconds(seconds: &str) -> Option<f64> {
+    let value: f64 = if seconds.contains(['e', 'E']) {
+        seconds.parse::<f64>().ok()? * 1e6
+    } else {
+        // The parser rounds the shifted decimal correctly; a product would round twice.
+        format!("{seconds}e6").parse().ok()?
+    };
+    value.is_finite().then_some(value)
+}
+
+/// Microseconds as seconds in decimal text that [`exact_microseconds`] reads back to the same bits.
+pub(super) fn seconds_text(us: f64) -> String {
+    let digits = format!("{us}");
+    let (whole, fraction) = digits.split_once('.').unwrap_or((&digits, ""));
+    let padded = format!("{whole:0>7}");
+    let (seconds, micros) = padded.split_at(padded.len() - 6);
+    let tail = format!("{micros}{fraction}");
+    let tail = tail.trim_end_matches('0');
+    if tail.is_empty() { seconds.to_owned() } else { format!("{seconds}.{tail}") }
+}
+
+fn require_text(bytes: &[u8]) -> Result<(), FormatError> {
+    let invalid = match std::str::from_utf8(bytes) {
+        Ok(_) => bytes.iter().position(|&b| b < 0x20 && !matches!(b, b'\t' | b'\n' | b'\r')),
+        Err(error) => Some(error.valid_up_to()),
+    };
+    match invalid {
+        None => Ok(()),
+        Some(at) => {
+            let row = bytes[..at].split(|&b| b == b'\n').count() as u64;
+            Err(FormatError::NotText { row, byte: at as u64 })
+        }
+    }
+}
+
+fn shorten(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        text.to_owned()
+    } else {
+        let mut short: String = text.chars().take(most).collect();
+        short.push('…');
+        short
+    }
+}

@@ -1,0 +1,168 @@
+//! The synthetic workload: S-LoRA's generator, with more laws to choose from.
+//!
+//! The number of requests is floor(R D), as there; D is a cut-off only when asked for. Each quantity has its own random
+//! stream, so that changing one law leaves the others' draws as they were.
+
+use crate::arrivals::Arrivals;
+use crate::lengths::Length;
+use crate::popularity::Popularity;
+use crate::stream::Stream;
+use crate::trace::{BASE_MODEL, Trace};
+
+/// Everything that a synthetic workload is made from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorkloadSpec {
+    /// Seed of all streams.
+    pub seed: u64,
+    /// Mean rate, requests a second.
+    pub rate_rps: f64,
+    /// Duration, seconds; floor(rate x duration) requests are made.
+    pub duration_s: f64,
+    /// Whether requests that arrive after the duration are dropped.
+    pub cut_at_duration: bool,
+    /// Law of the gaps.
+    pub arrivals: Arrivals,
+    /// Adapters and their shares.
+    pub adapters: AdapterSpec,
+    /// Users and their shares.
+    pub users: UserSpec,
+    /// Prompt lengths.
+    pub input: Length,
+    /// Answer lengths.
+    pub output: Length,
+    /// What the system is told of the answer's length.
+    pub max_tokens: MaxTokens,
+}
+
+/// The adapters of a synthetic workload.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AdapterSpec {
+    /// How many; 0 = base model only.
+    pub count: usize,
+    /// Who is asked for.
+    pub popularity: Popularity,
+    /// Ranks, dealt out in turn: adapter i has `ranks[i mod len]`.
+    pub ranks: Vec<u32>,
+}
+
+/// The users of a synthetic workload: labels drawn independently of the adapter.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UserSpec {
+    /// How many, at least 1.
+    pub count: usize,
+    /// Who sends.
+    pub popularity: Popularity,
+}
+
+/// The bound on output that the system sees.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum MaxTokens {
+    /// The true length: the client knows it.
+    Output,
+    /// One cap for all, raised to the true length where that is longer.
+    Cap(u32),
+}
+
+impl Default for WorkloadSpec {
+    fn default() -> Self {
+        Self {
+            seed: 42,
+            rate_rps: 2.0,
+            duration_s: 300.0,
+            cut_at_duration: false,
+            arrivals: Arrivals::Gamma { cv: 1.0 },
+            adapters: AdapterSpec {
+                count: 200,
+                popularity: Popularity::Power { alpha: 1.0 },
+                ranks: vec![8],
+            },
+            users: UserSpec { count: 1, popularity: Popularity::Uniform },
+            input: Length::Uniform { low: 8, high: 511 },
+            output: Length::Uniform { low: 8, high: 511 },
+            max_tokens: MaxTokens::Output,
+        }
+    }
+}
+
+impl WorkloadSpec {
+    /// floor(R D), of the product in double precision as the original takes it.
+    pub fn request_count(&self) -> usize {
+        (self.rate_rps * self.duration_s) as usize
+    }
+}
+
+/// Makes the trace of `spec`.
+pub fn generate(spec: &WorkloadSpec) -> Trace {
+    let mut count = spec.request_count();
+    let mut arrival_us = spec.arrivals.times_us(spec.rate_rps, count, Stream::named(spec.seed, "arrivals"));
+    if spec.cut_at_duration {
+        count = arrival_us.partition_point(|&t| t < spec.duration_s * 1e6);
+        arrival_us.truncate(count);
+    }
+    let draw = |name: &str, at: &dyn Fn(f64) -> u32| -> Vec<u32> {
+        let mut stream = Stream::named(spec.seed, name);
+        (0..count).map(|_| at(stream.uniform())).collect()
+    };
+    let adapters = &spec.adapters;
+    let (adapter, adapter_rank) = if adapters.count == 0 {
+        (vec![BASE_MODEL; count], Vec::new())
+    } else {
+        let sampler = adapters.popularity.sampler(adapters.count);
+        let ranks = adapters.ranks.iter().copied().cycle().take(adapters.count).collect();
+        (draw("adapters", &|u| sampler.at(u)), ranks)
+    };
+    let users = spec.users.popularity.sampler(spec.users.count.max(1));
+    let output_tokens = draw("output lengths", &|u| spec.output.at(u));
+    let max_tokens = match spec.max_tokens {
+        MaxTokens::Output => output_tokens.clone(),
+        MaxTokens::Cap(cap) => output_tokens.iter().map(|&o| o.max(cap)).collect(),
+    };
+    Trace {
+        arrival_us,
+        user: draw("users", &|u| users.at(u)),
+        adapter,
+        input_tokens: draw("input lengths", &|u| spec.input.at(u)),
+        output_tokens,
+        max_tokens,
+        adapter_rank,
+        cancellations: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_law_changed_leaves_the_others_alone() {
+        let base = generate(&WorkloadSpec::default());
+        let other = generate(&WorkloadSpec {
+            input: Length::Fixed { value: 100 },
+            arrivals: Arrivals::Gamma { cv: 4.0 },
+            ..WorkloadSpec::default()
+        });
+        assert_eq!(base.output_tokens, other.output_tokens);
+        assert_eq!(base.adapter, other.adapter);
+        assert_ne!(base.arrival_us, other.arrival_us);
+        assert!(other.arrival_us.is_sorted());
+    }
+
+    #[test]
+    fn cut_drops_late_arrivals_only() {
+        let spec = WorkloadSpec { arrivals: Arrivals::Gamma { cv: 8.0 }, ..WorkloadSpec::default() };
+        let whole = generate(&spec);
+        let cut = generate(&WorkloadSpec { cut_at_duration: true, ..spec });
+        assert!(cut.len() <= whole.len());
+        assert!(cut.arrival_us.iter().all(|&t| t < 300e6));
+        assert_eq!(cut.output_tokens[..], whole.output_tokens[..cut.len()]);
+    }
+
+    #[test]
+    fn no_adapters_is_the_base_model() {
+        let mut spec = WorkloadSpec::default();
+        spec.adapters.count = 0;
+        let trace = generate(&spec);
+        assert!(trace.adapter.iter().all(|&a| a == BASE_MODEL));
+        assert_eq!(trace.rank(0), 0);
+    }
+}

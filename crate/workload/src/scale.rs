@@ -1,0 +1,65 @@
+//! Rate and time scaling of a trace on load.
+
+use crate::stream::Stream;
+use crate::trace::Trace;
+
+/// Multiplies every time by `factor` (2 = twice as slow). Bursts keep their shape; the rate is divided by the factor.
+pub fn stretch_time(trace: &mut Trace, factor: f64) {
+    trace.arrival_us.iter_mut().for_each(|t| *t *= factor);
+    trace.cancellations.iter_mut().for_each(|(t, _)| *t *= factor);
+}
+
+/// Multiplies the rate by `factor` and leaves the clock alone, so that the time of day and the length of bursts stay.
+///
+/// The whole part of the factor superposes that many copies, all but the first rotated by a random part of the span;
+/// the fraction adds one more copy from which each request is kept with that probability.
+pub fn scale_rate(trace: &Trace, factor: f64, seed: u64) -> Trace {
+    let span = trace.arrival_us.last().copied().unwrap_or(0.0);
+    let copies = factor as usize;
+    let mut scaled = Trace::with_capacity((trace.len() as f64 * factor) as usize + 1);
+    let mut cancel_of = vec![None; trace.len()];
+    for &(at, id) in &trace.cancellations {
+        cancel_of[id as usize] = Some(at);
+    }
+    for copy in 0..=copies {
+        let keep = if copy < copies { 1.0 } else { factor - copies as f64 };
+        let mut stream = Stream::named(seed, "rate scale").item(copy);
+        let shift = if copy == 0 { 0.0 } else { span * stream.uniform() };
+        for (id, cancel) in cancel_of.iter().enumerate() {
+            if keep < 1.0 && stream.uniform() >= keep {
+                continue;
+            }
+            let mut request = trace.request(id);
+            let moved = request.arrival_us + shift;
+            let back = if moved > span { span } else { 0.0 };
+            if let Some(at) = cancel {
+                scaled.cancellations.push((at + shift - back, scaled.len() as u32));
+            }
+            request.arrival_us = moved - back;
+            scaled.push(request);
+        }
+    }
+    scaled.adapter_rank.clone_from(&trace.adapter_rank);
+    scaled.sort();
+    scaled.cancellations.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    scaled
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::{WorkloadSpec, generate};
+
+    #[test]
+    fn factors_change_the_number_of_requests_and_not_the_span() {
+        let trace = generate(&WorkloadSpec { rate_rps: 50.0, ..WorkloadSpec::default() });
+        for factor in [0.25, 1.0, 1.5, 3.0] {
+            let scaled = scale_rate(&trace, factor, 1);
+            let expected = trace.len() as f64 * factor;
+            assert!((scaled.len() as f64 - expected).abs() < 4.0 * libm::sqrt(expected), "{factor}");
+            assert!(scaled.arrival_us.is_sorted());
+            assert!(scaled.arrival_us.last() <= trace.arrival_us.last());
+        }
+        assert_eq!(scale_rate(&trace, 1.0, 1), trace);
+    }
+}

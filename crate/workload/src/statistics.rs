@@ -1,0 +1,151 @@
+//! What a trace looks like: rate, burstiness, lengths, shares.
+
+use crate::trace::Trace;
+
+/// Mean, spread and percentiles (linear interpolation) of one quantity.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spread {
+    /// How many values.
+    pub count: usize,
+    /// Mean.
+    pub mean: f64,
+    /// Standard deviation over the mean (population form).
+    pub cv: f64,
+    /// Smallest.
+    pub min: f64,
+    /// Percentiles 1, 10, 25, 50, 75, 90, 95, 99.
+    pub percentiles: [f64; 8],
+    /// Largest.
+    pub max: f64,
+}
+
+/// The percentiles of [`Spread`].
+pub const PERCENTILES: [f64; 8] = [1.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0];
+
+/// Windows of [`Statistics::dispersion`], seconds.
+pub const DISPERSION_WINDOWS_S: [f64; 4] = [1.0, 10.0, 60.0, 600.0];
+
+/// The statistics of a trace.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Statistics {
+    /// Number of requests.
+    pub requests: usize,
+    /// From the first arrival to the last, seconds.
+    pub span_s: f64,
+    /// (requests - 1) / span, requests a second; `None` for a span of zero.
+    pub rate_rps: Option<f64>,
+    /// Gaps between arrivals, seconds.
+    pub gaps_s: Option<Spread>,
+    /// Share of gaps that are zero.
+    pub zero_gaps: f64,
+    /// Variance over mean of the counts in windows of [`DISPERSION_WINDOWS_S`]; 1 is Poisson. `None` below two windows.
+    pub dispersion: [Option<f64>; 4],
+    /// Prompt lengths, tokens.
+    pub input_tokens: Option<Spread>,
+    /// Answer lengths, tokens.
+    pub output_tokens: Option<Spread>,
+    /// Different users and adapters in use.
+    pub users: usize,
+    /// Different adapters in use, the base model not counted.
+    pub adapters: usize,
+}
+
+impl Statistics {
+    /// The statistics of `trace`.
+    pub fn of(trace: &Trace) -> Self {
+        let times = &trace.arrival_us;
+        let span_us = times.last().zip(times.first()).map_or(0.0, |(last, first)| last - first);
+        let gaps: Vec<f64> = times.windows(2).map(|w| (w[1] - w[0]) / 1e6).collect();
+        let zeros = gaps.iter().filter(|&&g| g == 0.0).count();
+        let distinct = |column: &[u32]| {
+            let mut seen: Vec<u32> = column.iter().copied().filter(|&i| i != crate::BASE_MODEL).collect();
+            seen.sort_unstable();
+            seen.dedup();
+            seen.len()
+        };
+        Self {
+            requests: trace.len(),
+            span_s: span_us / 1e6,
+            rate_rps: (span_us > 0.0).then(|| (trace.len() - 1) as f64 / (span_us / 1e6)),
+            zero_gaps: if gaps.is_empty() { 0.0 } else { zeros as f64 / gaps.len() as f64 },
+            gaps_s: Spread::of(gaps),
+            dispersion: DISPERSION_WINDOWS_S.map(|window_s| dispersion(times, window_s * 1e6)),
+            input_tokens: Spread::of(trace.input_tokens.iter().map(|&t| f64::from(t)).collect()),
+            output_tokens: Spread::of(trace.output_tokens.iter().map(|&t| f64::from(t)).collect()),
+            users: distinct(&trace.user),
+            adapters: distinct(&trace.adapter),
+        }
+    }
+}
+
+impl Spread {
+    /// The spread of `values`; `None` if there are none.
+    pub fn of(mut values: Vec<f64>) -> Option<Self> {
+        let n = values.len();
+        if n == 0 {
+            return None;
+        }
+        let mean = values.iter().sum::<f64>() / n as f64;
+        let variance = values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / n as f64;
+        values.sort_by(f64::total_cmp);
+        Some(Self {
+            count: n,
+            mean,
+            cv: if mean == 0.0 { 0.0 } else { libm::sqrt(variance) / mean },
+            min: values[0],
+            percentiles: PERCENTILES.map(|p| quantile(&values, p / 100.0)),
+            max: values[n - 1],
+        })
+    }
+}
+
+/// The quantile `q` in 0..=1 of values in ascending order, by linear interpolation; NaN for none.
+pub fn quantile(sorted: &[f64], q: f64) -> f64 {
+    let Some(last) = sorted.len().checked_sub(1) else { return f64::NAN };
+    let place = q * last as f64;
+    let below = (place as usize).min(last);
+    let above = (below + 1).min(last);
+    sorted[below] + (sorted[above] - sorted[below]) * (place - below as f64)
+}
+
+/// Variance over mean of the number of arrivals in whole windows from the first arrival on.
+fn dispersion(times: &[f64], window_us: f64) -> Option<f64> {
+    let start = *times.first()?;
+    let windows = ((times.last()? - start) / window_us) as usize;
+    if windows < 2 {
+        return None;
+    }
+    let mut counts = vec![0.0f64; windows];
+    for t in times {
+        if let Some(count) = counts.get_mut(((t - start) / window_us) as usize) {
+            *count += 1.0;
+        }
+    }
+    let mean = counts.iter().sum::<f64>() / windows as f64;
+    let variance = counts.iter().map(|c| (c - mean) * (c - mean)).sum::<f64>() / windows as f64;
+    (mean > 0.0).then(|| variance / mean)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_interpolate() {
+        assert_eq!(quantile(&[1.0, 2.0, 4.0], 0.75), 3.0);
+        assert_eq!(quantile(&[5.0], 0.99), 5.0);
+        assert!(quantile(&[], 0.5).is_nan());
+    }
+
+    #[test]
+    fn poisson_has_a_dispersion_near_one() {
+        let spec =
+            crate::WorkloadSpec { rate_rps: 20.0, duration_s: 3000.0, ..crate::WorkloadSpec::default() };
+        let statistics = Statistics::of(&crate::generate(&spec));
+        for window in 0..3 {
+            let d = statistics.dispersion[window].expect("the trace is long enough");
+            assert!((0.5..1.6).contains(&d), "{d}");
+        }
+        assert!((statistics.gaps_s.expect("there are gaps").cv - 1.0).abs() < 0.02);
+    }
+}

@@ -1,0 +1,155 @@
+//! The trace: requests in order of arrival, as columns.
+
+/// The adapter index of a request for the base model.
+pub const BASE_MODEL: u32 = u32::MAX;
+
+/// Requests in order of arrival, one entry a request in every column. A request's id is its place.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Trace {
+    /// Arrival, microseconds from the start; never decreasing.
+    pub arrival_us: Vec<f64>,
+    /// Index of the user who sent it.
+    pub user: Vec<u32>,
+    /// Index of the adapter, or [`BASE_MODEL`].
+    pub adapter: Vec<u32>,
+    /// Prompt length, tokens.
+    pub input_tokens: Vec<u32>,
+    /// Tokens that the model really produces (at least 1).
+    pub output_tokens: Vec<u32>,
+    /// The bound on output that the system sees (at least `output_tokens`).
+    pub max_tokens: Vec<u32>,
+    /// Rank of each adapter, by adapter index; an adapter beyond the list has the rank 0.
+    pub adapter_rank: Vec<u32>,
+    /// Clients that went away: (microseconds, request id), in order of time.
+    pub cancellations: Vec<(f64, u32)>,
+}
+
+impl Trace {
+    /// An empty trace with room for `n` requests.
+    pub fn with_capacity(n: usize) -> Self {
+        Self {
+            arrival_us: Vec::with_capacity(n),
+            user: Vec::with_capacity(n),
+            adapter: Vec::with_capacity(n),
+            input_tokens: Vec::with_capacity(n),
+            output_tokens: Vec::with_capacity(n),
+            max_tokens: Vec::with_capacity(n),
+            ..Self::default()
+        }
+    }
+
+    /// Number of requests.
+    pub fn len(&self) -> usize {
+        self.arrival_us.len()
+    }
+
+    /// Whether nothing arrives.
+    pub fn is_empty(&self) -> bool {
+        self.arrival_us.is_empty()
+    }
+
+    /// Rank of request `id`'s adapter; 0 for the base model.
+    pub fn rank(&self, id: usize) -> u32 {
+        self.rank_of(self.adapter[id])
+    }
+
+    /// Rank of an adapter; 0 for the base model.
+    pub fn rank_of(&self, adapter: u32) -> u32 {
+        self.adapter_rank.get(adapter as usize).copied().unwrap_or(0)
+    }
+
+    /// Number of adapters: one more than the largest index in use or ranked.
+    pub fn adapter_count(&self) -> usize {
+        let used = self.adapter.iter().filter(|&&a| a != BASE_MODEL).max().map_or(0, |&a| a as usize + 1);
+        used.max(self.adapter_rank.len())
+    }
+
+    /// Number of users: one more than the largest index in use.
+    pub fn user_count(&self) -> usize {
+        self.user.iter().max().map_or(0, |&u| u as usize + 1)
+    }
+
+    /// Appends one request. The caller keeps arrivals in order.
+    pub fn push(&mut self, request: Request) {
+        self.arrival_us.push(request.arrival_us);
+        self.user.push(request.user);
+        self.adapter.push(request.adapter);
+        self.input_tokens.push(request.input_tokens);
+        self.output_tokens.push(request.output_tokens);
+        self.max_tokens.push(request.max_tokens);
+    }
+
+    /// The request `id` as one value.
+    pub fn request(&self, id: usize) -> Request {
+        Request {
+            arrival_us: self.arrival_us[id],
+            user: self.user[id],
+            adapter: self.adapter[id],
+            input_tokens: self.input_tokens[id],
+            output_tokens: self.output_tokens[id],
+            max_tokens: self.max_tokens[id],
+        }
+    }
+
+    /// Puts requests in order of arrival, equal times in their former order, and says whether that moved any.
+    pub fn sort(&mut self) -> bool {
+        if self.arrival_us.is_sorted() {
+            return false;
+        }
+        let mut order: Vec<u32> = (0..self.len() as u32).collect();
+        order.sort_by(|&a, &b| self.arrival_us[a as usize].total_cmp(&self.arrival_us[b as usize]));
+        let mut sorted = Self::with_capacity(self.len());
+        let mut place = vec![0u32; self.len()];
+        for (new, &old) in order.iter().enumerate() {
+            sorted.push(self.request(old as usize));
+            place[old as usize] = new as u32;
+        }
+        sorted.adapter_rank = std::mem::take(&mut self.adapter_rank);
+        sorted.cancellations = self.cancellations.iter().map(|&(t, id)| (t, place[id as usize])).collect();
+        *self = sorted;
+        true
+    }
+}
+
+/// One request of a [`Trace`], by value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Request {
+    /// Arrival, microseconds from the start.
+    pub arrival_us: f64,
+    /// Index of the user.
+    pub user: u32,
+    /// Index of the adapter, or [`BASE_MODEL`].
+    pub adapter: u32,
+    /// Prompt length, tokens.
+    pub input_tokens: u32,
+    /// Tokens really produced.
+    pub output_tokens: u32,
+    /// Bound on output that the system sees.
+    pub max_tokens: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sorting_keeps_equal_times_in_order_and_moves_cancellations() {
+        let mut trace = Trace::default();
+        for (i, t) in [3.0, 1.0, 1.0].into_iter().enumerate() {
+            let n = i as u32;
+            trace.push(Request {
+                arrival_us: t,
+                user: n,
+                adapter: BASE_MODEL,
+                input_tokens: 1,
+                output_tokens: 1,
+                max_tokens: 1,
+            });
+        }
+        trace.cancellations.push((9.0, 0));
+        assert!(trace.sort());
+        assert_eq!(trace.user, [1, 2, 0]);
+        assert_eq!(trace.cancellations, [(9.0, 2)]);
+        assert!(!trace.sort());
+    }
+}
