@@ -1,2 +1,71 @@
-//! Placeholder while the module is written.
-fn main() {}
+//! The project's tasks: set up what is missing, build, serve, develop, test, bench.
+//!
+//! Run as `cargo xtask VERB`. Every verb first makes sure that what it needs is there, and does nothing
+//! about what is.
+
+mod arguments;
+mod bench;
+mod browser;
+mod check;
+mod dev;
+mod generate;
+mod hash;
+mod packages;
+mod page;
+mod process;
+mod project;
+mod serve;
+mod settings;
+mod sizes;
+mod toolchain;
+mod tools;
+mod wasm;
+
+use std::process::ExitCode;
+
+use arguments::{USAGE, Verb};
+use process::Outcome;
+use project::Project;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let verb = match arguments::parse(&arguments) {
+        Ok(verb) => verb,
+        Err(message) => {
+            eprintln!("{message}\n\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match run(verb) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// True when everything the verb checks is in order.
+fn run(verb: Verb) -> Outcome<bool> {
+    if verb == Verb::Help {
+        println!("{USAGE}");
+        return Ok(true);
+    }
+    let project = Project::open()?;
+    match verb {
+        Verb::Help => {}
+        Verb::Setup => project.set_up()?,
+        Verb::Generate => generate::write(&project)?,
+        Verb::Package => project.package()?,
+        Verb::Build => {
+            project.page()?;
+            println!("the page is in {}", project.dist().display());
+        }
+        Verb::Serve { port } => serve::run(&project, port)?,
+        Verb::Dev { port } => dev::run(&project, port)?,
+        Verb::Test(choice) => return Ok(check::run(&project, &choice)),
+        Verb::Bench { out } => bench::run(&project, out.as_deref())?,
+    }
+    Ok(true)
+}

@@ -1,0 +1,77 @@
+//! Prints `www/src/generated/parameters.ts`: what the page's compiler must know of the parameter table.
+
+use std::fmt::Write as _;
+
+fn main() {
+    print!("{}", render(&[], &[]));
+}
+
+/// One parameter, as far as the page's compiler is concerned.
+struct Row<'a> {
+    id: &'a str,
+    label: &'a str,
+    help: &'a str,
+}
+
+fn render(rows: &[Row<'_>], codes: &[&str]) -> String {
+    let mut text = String::from(
+        "// Written by `cargo xtask generate` from the parameter table of crate/lab; a change here is lost.\n",
+    );
+    let ids: Vec<&str> = rows.iter().map(|row| row.id).collect();
+    list(&mut text, "PARAMETER_IDS", "ParameterId", &ids);
+    text.push_str(
+        "\nexport const PARAMETER_TEXT: Record<ParameterId, { label: string; help: string }> = {\n",
+    );
+    for row in rows {
+        let _ = writeln!(
+            text,
+            "  {}: {{ label: {}, help: {} }},",
+            quoted(row.id),
+            quoted(row.label),
+            quoted(row.help)
+        );
+    }
+    text.push_str("};\n");
+    list(&mut text, "FAILURE_CODES", "FailureCode", codes);
+    text
+}
+
+fn list(text: &mut String, constant: &str, name: &str, items: &[&str]) {
+    let _ = writeln!(text, "\nexport const {constant} = [");
+    for item in items {
+        let _ = writeln!(text, "  {},", quoted(item));
+    }
+    let _ = writeln!(text, "] as const;\nexport type {name} = (typeof {constant})[number];");
+}
+
+/// Every JSON string is a string of TypeScript.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_becomes_typescript() {
+        let rows = [Row { id: "workload.rate_rps", label: "Rate", help: "The \"offered\" rate" }];
+        let expected = r#"// Written by `cargo xtask generate` from the parameter table of crate/lab; a change here is lost.
+
+export const PARAMETER_IDS = [
+  "workload.rate_rps",
+] as const;
+export type ParameterId = (typeof PARAMETER_IDS)[number];
+
+export const PARAMETER_TEXT: Record<ParameterId, { label: string; help: string }> = {
+  "workload.rate_rps": { label: "Rate", help: "The \"offered\" rate" },
+};
+
+export const FAILURE_CODES = [
+  "out_of_range",
+] as const;
+export type FailureCode = (typeof FAILURE_CODES)[number];
+"#;
+        assert_eq!(render(&rows, &["out_of_range"]), expected);
+    }
+}

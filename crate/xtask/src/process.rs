@@ -1,0 +1,94 @@
+//! Running other programs.
+
+use std::env;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What a task gives: its result, or a message for the person who ran it.
+pub(crate) type Outcome<T = ()> = Result<T, String>;
+
+/// Says what set-up work is being done, so that a first run's minutes are explained.
+pub(crate) fn announce(work: &str) {
+    eprintln!("set-up: {work}");
+}
+
+/// Runs the command with its output shown; a failure names the command.
+pub(crate) fn run(command: &mut Command) -> Outcome {
+    let status = command.status().map_err(|error| format!("{}: {error}", line(command)))?;
+    if status.success() { Ok(()) } else { Err(format!("{}: {status}", line(command))) }
+}
+
+/// Runs the command and gives what it printed.
+pub(crate) fn capture(command: &mut Command) -> Outcome<String> {
+    let output =
+        command.stderr(Stdio::inherit()).output().map_err(|error| format!("{}: {error}", line(command)))?;
+    if !output.status.success() {
+        return Err(format!("{}: {}", line(command), output.status));
+    }
+    String::from_utf8(output.stdout).map_err(|error| format!("{}: {error}", line(command)))
+}
+
+/// Whether the command runs and succeeds; what it prints is dropped.
+pub(crate) fn succeeds(command: &mut Command) -> bool {
+    command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+}
+
+/// The first of the names that is a file in a folder of PATH.
+pub(crate) fn find(names: &[&str]) -> Option<PathBuf> {
+    find_in(names, &env::var_os("PATH").unwrap_or_default())
+}
+
+/// Earlier names win over earlier folders.
+fn find_in(names: &[&str], path: &OsStr) -> Option<PathBuf> {
+    names.iter().find_map(|name| {
+        env::split_paths(path).map(|folder| folder.join(name)).find(|candidate| candidate.is_file())
+    })
+}
+
+/// The PATH of this process with the folders before it.
+pub(crate) fn path_after(folders: &[PathBuf]) -> Outcome<std::ffi::OsString> {
+    let rest = env::var_os("PATH").unwrap_or_default();
+    env::join_paths(folders.iter().cloned().chain(env::split_paths(&rest)))
+        .map_err(|error| format!("PATH: {error}"))
+}
+
+/// The cargo that runs this task, for everything native.
+pub(crate) fn cargo(root: &Path) -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root);
+    command
+}
+
+fn line(command: &Command) -> String {
+    let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
+    let words: Vec<_> =
+        std::iter::once(program).chain(command.get_args()).map(OsStr::to_string_lossy).collect();
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_names_the_command() {
+        let failure = run(Command::new("/no/such/folder/tool").arg("--flag")).unwrap_err();
+        assert!(failure.starts_with("tool --flag: "), "{failure}");
+    }
+
+    #[test]
+    fn an_earlier_name_wins_over_an_earlier_folder() {
+        let folder = env::temp_dir().join(format!("servescope-find-{}", std::process::id()));
+        let (first, second) = (folder.join("first"), folder.join("second"));
+        std::fs::create_dir_all(&first).unwrap();
+        std::fs::create_dir_all(&second).unwrap();
+        std::fs::write(first.join("google-chrome"), "").unwrap();
+        std::fs::write(second.join("chromium"), "").unwrap();
+        let path = env::join_paths([&first, &second]).unwrap();
+        assert_eq!(find_in(&["chromium", "google-chrome"], &path), Some(second.join("chromium")));
+        assert_eq!(find_in(&["chrome", "google-chrome"], &path), Some(first.join("google-chrome")));
+        assert_eq!(find_in(&["firefox"], &path), None);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -1,0 +1,77 @@
+//! `wasm-pack.toml`: the pinned tools and the settings of the wasm build.
+
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::process::Outcome;
+
+/// The name of the file at the top of the project.
+pub(crate) const FILE: &str = "wasm-pack.toml";
+
+/// The whole file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Settings {
+    pub(crate) tools: Tools,
+    pub(crate) build: Build,
+    pub(crate) wasm_opt: WasmOpt,
+    pub(crate) budget: Budget,
+}
+
+/// Versions of the tools.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Tools {
+    pub(crate) wasm_pack: String,
+    pub(crate) wasm_bindgen: String,
+    pub(crate) binaryen: String,
+}
+
+/// What is built, and to where.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Build {
+    #[serde(rename = "crate")]
+    pub(crate) crate_folder: String,
+    pub(crate) target: String,
+    pub(crate) out_dir: String,
+    pub(crate) out_name: String,
+    pub(crate) profile: String,
+}
+
+/// How the module is made smaller and faster afterwards.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WasmOpt {
+    pub(crate) flags: Vec<String>,
+}
+
+/// Upper bounds in bytes.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Budget {
+    pub(crate) wasm_brotli: u64,
+    pub(crate) js_gzip: u64,
+}
+
+/// Reads the file in the project's root.
+pub(crate) fn read(root: &Path) -> Outcome<Settings> {
+    let text = std::fs::read_to_string(root.join(FILE)).map_err(|error| format!("{FILE}: {error}"))?;
+    toml::from_str(&text).map_err(|error| format!("{FILE}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::project;
+
+    #[test]
+    fn wasm_bindgen_is_the_version_that_the_workspace_pins() {
+        let pinned = read(&project::root()).unwrap().tools.wasm_bindgen;
+        let manifest = std::fs::read_to_string(project::root().join("Cargo.toml")).unwrap();
+        let manifest: toml::Table = toml::from_str(&manifest).unwrap();
+        let dependency = manifest["workspace"]["dependencies"]["wasm-bindgen"].as_str();
+        assert_eq!(dependency, Some(format!("={pinned}").as_str()));
+    }
+}

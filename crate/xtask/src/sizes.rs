@@ -1,0 +1,93 @@
+//! What the built page weighs on the wire.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde::Serialize;
+
+use crate::hash;
+use crate::process::{self, Outcome};
+use crate::project::Project;
+
+/// Prints the compressed size of each file named after the kind of compression.
+const MEASURE: &str = "
+import { readFileSync } from 'node:fs';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+const [kind, ...files] = process.argv.slice(1);
+const compress = kind === 'brotli' ? brotliCompressSync : (bytes) => gzipSync(bytes, { level: 9 });
+for (const file of files) console.log(compress(readFileSync(file)).length);
+";
+
+/// Bytes of everything of one kind in `dist/`, compressed as a host would.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Sizes {
+    pub(crate) wasm_brotli: u64,
+    pub(crate) js_gzip: u64,
+}
+
+/// Builds the page, weighs it, and fails when it is heavier than `wasm-pack.toml` allows.
+pub(crate) fn check(project: &Project) -> Outcome {
+    let sizes = measure(project)?;
+    let budget = &project.settings().budget;
+    let over: Vec<String> = [
+        ("wasm (brotli)", sizes.wasm_brotli, budget.wasm_brotli),
+        ("scripts (gzip)", sizes.js_gzip, budget.js_gzip),
+    ]
+    .into_iter()
+    .filter_map(|(what, bytes, most)| {
+        println!("{what}: {bytes} of {most} bytes");
+        (bytes > most).then(|| format!("{what} is {} bytes over the budget", bytes - most))
+    })
+    .collect();
+    if over.is_empty() { Ok(()) } else { Err(over.join("; ")) }
+}
+
+/// Builds the page and weighs it.
+pub(crate) fn measure(project: &Project) -> Outcome<Sizes> {
+    project.page()?;
+    let files = hash::files_under(&project.dist());
+    Ok(Sizes {
+        wasm_brotli: compressed("brotli", &with_extension(&files, "wasm"))?,
+        js_gzip: compressed("gzip", &with_extension(&files, "js"))?,
+    })
+}
+
+fn with_extension<'a>(files: &'a [PathBuf], extension: &str) -> Vec<&'a Path> {
+    files
+        .iter()
+        .map(PathBuf::as_path)
+        .filter(|file| file.extension().is_some_and(|present| present == extension))
+        .collect()
+}
+
+fn compressed(kind: &str, files: &[&Path]) -> Outcome<u64> {
+    if files.is_empty() {
+        return Err(format!("dist has nothing to measure with {kind}"));
+    }
+    let node = process::find(&["node"]).ok_or("node is missing")?;
+    let printed = process::capture(
+        Command::new(node).args(["--input-type=module", "--eval", MEASURE, "--", kind]).args(files),
+    )?;
+    sum(&printed)
+}
+
+fn sum(lines: &str) -> Outcome<u64> {
+    lines.lines().map(|line| line.parse::<u64>().map_err(|error| format!("{line}: {error}"))).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_summed() {
+        assert_eq!(sum("12\n30\n"), Ok(42));
+        assert!(sum("12\nmuch\n").is_err());
+    }
+
+    #[test]
+    fn files_are_taken_by_their_extension() {
+        let files = ["a.js", "b.wasm", "c.js.map", "d.js"].map(PathBuf::from);
+        assert_eq!(with_extension(&files, "js"), [Path::new("a.js"), Path::new("d.js")]);
+    }
+}
