@@ -1,1 +1,26 @@
-//! Placeholder while the module is written.
+//! What happens to a trace: refusals, the waiting line, batching, adapter memory, iterations.
+//!
+//! ```text
+//! Trace ──> gateway ──> waiting line ──> scheduler ──> iterations ──> Report
+//!           refusals    first come       what joins     prefill,       columns, metrics,
+//!                       first served     the batch      decode         series, explanations
+//! ```
+//!
+//! Time is in microseconds, f64. Nothing here reads a clock, iterates a hash map or depends on threads: equal inputs give
+//! equal bits on every machine.
+
+pub mod adapters;
+pub mod config;
+pub mod explain;
+pub mod gateway;
+pub mod metrics;
+pub mod observer;
+pub mod report;
+pub mod scheduler;
+pub mod simulation;
+pub mod timeline;
+
+pub use config::SchedulerConfig;
+pub use gateway::Refusal;
+pub use report::{Outcome, Report, Split};
+pub use simulation::Simulation;

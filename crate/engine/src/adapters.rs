@@ -1,0 +1,148 @@
+//! Adapter memory: which adapters the batch uses, and which are on the GPU.
+//!
+//! S-LoRA loads synchronously before a prefill and keeps no cache: whatever the remaining batch does not use is offloaded
+//! after a decode step in which something finished, and when the batch empties. A prefill that ends requests offloads
+//! nothing.
+
+use servescope_workload::BASE_MODEL;
+
+/// Pool tokens that one unit of an adapter's rank takes.
+pub const TOKENS_PER_RANK: u32 = 4;
+
+/// The adapters on the GPU.
+#[derive(Debug, Clone)]
+pub struct AdapterPool {
+    ranks: Vec<u32>,
+    /// Requests of the batch (picked ones included) that use each adapter.
+    users: Vec<u32>,
+    resident: Vec<bool>,
+    resident_count: u32,
+    resident_tokens: u32,
+    used_tokens: u32,
+    /// Resident adapters whose last user left; entries may have become used again since.
+    idle: Vec<u32>,
+    /// Times an adapter was loaded.
+    pub loads: u64,
+}
+
+impl AdapterPool {
+    /// A pool for `count` adapters with these ranks (0 beyond the list).
+    pub fn new(count: usize, ranks: &[u32]) -> Self {
+        let mut ranks = ranks.to_vec();
+        ranks.resize(count.max(ranks.len()), 0);
+        let n = ranks.len();
+        Self {
+            ranks,
+            users: vec![0; n],
+            resident: vec![false; n],
+            resident_count: 0,
+            resident_tokens: 0,
+            used_tokens: 0,
+            idle: Vec::new(),
+            loads: 0,
+        }
+    }
+
+    /// Rank of an adapter; 0 for the base model.
+    pub fn rank(&self, adapter: u32) -> u32 {
+        if adapter == BASE_MODEL { 0 } else { self.ranks[adapter as usize] }
+    }
+
+    fn tokens(&self, adapter: u32) -> u32 {
+        TOKENS_PER_RANK * self.rank(adapter)
+    }
+
+    /// Pool tokens of the distinct adapters of the batch and of one more request with `adapter`.
+    pub fn tokens_with(&self, adapter: u32) -> u32 {
+        let new = adapter != BASE_MODEL && self.users[adapter as usize] == 0;
+        self.used_tokens + if new { self.tokens(adapter) } else { 0 }
+    }
+
+    /// Counts one more user of `adapter`.
+    pub fn acquire(&mut self, adapter: u32) {
+        if adapter == BASE_MODEL {
+            return;
+        }
+        let users = &mut self.users[adapter as usize];
+        *users += 1;
+        if *users == 1 {
+            self.used_tokens += self.tokens(adapter);
+        }
+    }
+
+    /// Counts one user of `adapter` less.
+    pub fn release(&mut self, adapter: u32) {
+        if adapter == BASE_MODEL {
+            return;
+        }
+        let users = &mut self.users[adapter as usize];
+        *users -= 1;
+        if *users == 0 {
+            self.used_tokens -= self.tokens(adapter);
+            self.idle.push(adapter);
+        }
+    }
+
+    /// Makes `adapter` resident and says whether it had to be loaded.
+    pub fn load(&mut self, adapter: u32) -> bool {
+        if adapter == BASE_MODEL || self.resident[adapter as usize] {
+            return false;
+        }
+        self.resident[adapter as usize] = true;
+        self.resident_count += 1;
+        self.resident_tokens += self.tokens(adapter);
+        self.loads += 1;
+        true
+    }
+
+    /// Offloads every resident adapter without a user, telling each.
+    pub fn offload_unused(&mut self, mut tell: impl FnMut(u32)) {
+        while let Some(adapter) = self.idle.pop() {
+            let i = adapter as usize;
+            if self.users[i] == 0 && self.resident[i] {
+                self.resident[i] = false;
+                self.resident_count -= 1;
+                self.resident_tokens -= self.tokens(adapter);
+                tell(adapter);
+            }
+        }
+    }
+
+    /// Number of resident adapters.
+    pub fn resident_count(&self) -> u32 {
+        self.resident_count
+    }
+
+    /// Pool tokens of the resident adapters.
+    pub fn resident_tokens(&self) -> u32 {
+        self.resident_tokens
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_counted_once_an_adapter_and_offloaded_when_unused() {
+        let mut pool = AdapterPool::new(3, &[8, 16, 32]);
+        assert_eq!(pool.tokens_with(1), 64);
+        pool.acquire(1);
+        pool.acquire(1);
+        assert!(pool.load(1));
+        assert!(!pool.load(1));
+        assert_eq!(pool.tokens_with(1), 64);
+        assert_eq!(pool.tokens_with(BASE_MODEL), 64);
+        assert_eq!(pool.tokens_with(0), 96);
+        pool.release(1);
+        let mut gone = Vec::new();
+        pool.offload_unused(|a| gone.push(a));
+        assert!(gone.is_empty());
+        pool.release(1);
+        pool.acquire(1);
+        pool.release(1);
+        pool.offload_unused(|a| gone.push(a));
+        assert_eq!(gone, [1]);
+        assert_eq!((pool.resident_count(), pool.resident_tokens(), pool.tokens_with(BASE_MODEL)), (0, 0, 0));
+    }
+}

@@ -1,0 +1,85 @@
+//! What is refused before it waits.
+
+use crate::adapters::TOKENS_PER_RANK;
+use crate::config::SchedulerConfig;
+
+/// Why a request was refused on arrival.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Refusal {
+    /// The prompt is longer than `max_input_tokens`.
+    InputTooLong,
+    /// Input + max_tokens is more than `max_request_tokens`.
+    RequestTooLong,
+    /// Input + max_tokens + 1 is more than the whole pool.
+    PoolTooSmall,
+    /// With its adapter in memory, input + max_tokens never fits the pool, not even alone. S-LoRA lets such a request in
+    /// and it then blocks the queue for ever.
+    NeverFits,
+    /// The prompt alone is more than `batch_max_tokens`. S-LoRA cannot be started with limits that allow this.
+    PromptOverBatch,
+}
+
+impl Refusal {
+    /// Every reason.
+    pub const ALL: [Self; 5] = [
+        Self::InputTooLong,
+        Self::RequestTooLong,
+        Self::PoolTooSmall,
+        Self::NeverFits,
+        Self::PromptOverBatch,
+    ];
+
+    /// The name in tables and files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::InputTooLong => "input_too_long",
+            Self::RequestTooLong => "request_too_long",
+            Self::PoolTooSmall => "pool_too_small",
+            Self::NeverFits => "never_fits",
+            Self::PromptOverBatch => "prompt_over_batch",
+        }
+    }
+}
+
+/// Whether a request is refused: the checks of S-LoRA's HTTP server, then, unless the original's blocking is wanted, the
+/// ones that its queue could never pass.
+pub fn refusal(config: &SchedulerConfig, input_tokens: u32, max_tokens: u32, rank: u32) -> Option<Refusal> {
+    let input = u64::from(input_tokens);
+    let need = input + u64::from(max_tokens);
+    let total = u64::from(config.max_total_tokens);
+    if input > u64::from(config.max_input_tokens) {
+        Some(Refusal::InputTooLong)
+    } else if need > u64::from(config.max_request_tokens) {
+        Some(Refusal::RequestTooLong)
+    } else if need + 1 > total {
+        Some(Refusal::PoolTooSmall)
+    } else if config.original_blocking {
+        None
+    } else if need + u64::from(TOKENS_PER_RANK) * u64::from(rank) >= total {
+        Some(Refusal::NeverFits)
+    } else if input > u64::from(config.batch_max_tokens) {
+        Some(Refusal::PromptOverBatch)
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_the_originals() {
+        let config =
+            SchedulerConfig { max_total_tokens: 3_000, max_request_tokens: 3_072, ..Default::default() };
+        let reason = |input, max, rank| refusal(&config, input, max, rank);
+        assert_eq!(reason(2_048, 951, 0), None);
+        assert_eq!(reason(2_049, 1, 0), Some(Refusal::InputTooLong));
+        assert_eq!(reason(2_000, 1_073, 0), Some(Refusal::RequestTooLong));
+        assert_eq!(reason(2_000, 1_000, 0), Some(Refusal::PoolTooSmall));
+        assert_eq!(reason(1_999, 1_000, 0), None);
+        assert_eq!(reason(1_999, 1_000, 1), Some(Refusal::NeverFits));
+        let original = SchedulerConfig { original_blocking: true, ..config };
+        assert_eq!(refusal(&original, 1_999, 1_000, 64), None);
+    }
+}

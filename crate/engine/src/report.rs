@@ -1,0 +1,211 @@
+//! What became of every request, and what the GPU did.
+
+use std::sync::Arc;
+
+use servescope_workload::{BASE_MODEL, Trace};
+
+use crate::gateway::Refusal;
+use crate::timeline::Timeline;
+
+/// How a request ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Outcome {
+    /// It still waits, or runs.
+    #[default]
+    Unfinished,
+    /// All its tokens were produced.
+    Completed,
+    /// It was refused on arrival.
+    Refused(Refusal),
+    /// Its client went away.
+    Cancelled,
+}
+
+impl Outcome {
+    /// The name in tables and files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Unfinished => "unfinished",
+            Self::Completed => "completed",
+            Self::Refused(reason) => reason.name(),
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// What became of one request.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Fate {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The prefill it was part of: place in [`Timeline::prefills`].
+    pub prefill: Option<u32>,
+    /// When it left the batch, microseconds.
+    pub finish_us: Option<f64>,
+    /// Tokens produced.
+    pub produced: u32,
+    /// While it runs: the stall counter at joining. Afterwards: how long it stood still for others.
+    pub(crate) stall_us: f64,
+    pub(crate) joined: u32,
+    pub(crate) first_step: u64,
+    pub(crate) last_step: u64,
+}
+
+impl Fate {
+    pub(crate) fn complete(&mut self, now_us: f64, stall_counter_us: f64, produced: u32) {
+        self.finish_us = Some(now_us);
+        self.stall_us = stall_counter_us - self.stall_us;
+        self.produced = produced;
+        if self.outcome == Outcome::Unfinished {
+            self.outcome = Outcome::Completed;
+        }
+    }
+}
+
+/// Where a finished request's time went, microseconds. The parts, added in the order of [`Split::parts`], make its E2E
+/// time exactly.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Split {
+    /// From arrival to the start of its prefill's adapter loading.
+    pub queue_us: f64,
+    /// Loading adapters for its prefill.
+    pub load_us: f64,
+    /// Its own prefill.
+    pub prefill_us: f64,
+    /// Standing still while others were loaded for and prefilled.
+    pub stalled_us: f64,
+    /// Decode iterations.
+    pub decode_us: f64,
+}
+
+impl Split {
+    /// Queue, adapter load, own prefill, stalled, decode.
+    pub fn parts(&self) -> [f64; 5] {
+        [self.queue_us, self.load_us, self.prefill_us, self.stalled_us, self.decode_us]
+    }
+
+    /// The sum of the parts.
+    pub fn total_us(&self) -> f64 {
+        self.parts().iter().sum()
+    }
+}
+
+/// The result of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Report {
+    /// The requests.
+    pub trace: Arc<Trace>,
+    /// What became of each.
+    pub fates: Vec<Fate>,
+    /// What the GPU did.
+    pub timeline: Timeline,
+    /// Size of the pool, tokens.
+    pub pool_tokens: u32,
+    /// Times an adapter was loaded.
+    pub adapter_loads: u64,
+}
+
+impl Report {
+    /// When the prefill of request `id` began, microseconds.
+    pub fn scheduled_us(&self, id: usize) -> Option<f64> {
+        self.fates[id].prefill.map(|p| self.timeline.prefills[p as usize].start_us)
+    }
+
+    /// When its first token was there, microseconds.
+    pub fn first_token_us(&self, id: usize) -> Option<f64> {
+        self.fates[id].prefill.map(|p| self.timeline.prefills[p as usize].end_us)
+    }
+
+    /// Time to first token, microseconds.
+    pub fn ttft_us(&self, id: usize) -> Option<f64> {
+        self.first_token_us(id).map(|t| t - self.trace.arrival_us[id])
+    }
+
+    /// End-to-end time, microseconds.
+    pub fn e2e_us(&self, id: usize) -> Option<f64> {
+        self.fates[id].finish_us.map(|t| t - self.trace.arrival_us[id])
+    }
+
+    /// Whether the request ran to its end.
+    pub fn is_completed(&self, id: usize) -> bool {
+        self.fates[id].outcome == Outcome::Completed
+    }
+
+    /// Where the time of a finished request went.
+    pub fn split(&self, id: usize) -> Option<Split> {
+        let fate = &self.fates[id];
+        let (finish, prefill) = (fate.finish_us?, self.timeline.prefills[fate.prefill? as usize]);
+        let arrival = self.trace.arrival_us[id];
+        let mut parts = [
+            prefill.start_us - arrival,
+            prefill.load_us,
+            prefill.prefill_us,
+            fate.stall_us,
+            (finish - prefill.end_us - fate.stall_us).max(0.0),
+        ];
+        settle(&mut parts, finish - arrival);
+        let [queue_us, load_us, prefill_us, stalled_us, decode_us] = parts;
+        Some(Split { queue_us, load_us, prefill_us, stalled_us, decode_us })
+    }
+
+    /// A fingerprint of every request and what became of it. Equal digests mean equal bits.
+    pub fn digest(&self) -> u64 {
+        let mut hash = Digest::default();
+        for (id, fate) in self.fates.iter().enumerate() {
+            let r = self.trace.request(id);
+            hash.add(r.arrival_us.to_bits());
+            hash.add(u64::from(r.user) << 32 | u64::from(r.adapter));
+            hash.add(u64::from(r.input_tokens) << 32 | u64::from(r.output_tokens));
+            let outcome = match fate.outcome {
+                Outcome::Unfinished => 0,
+                Outcome::Completed => 1,
+                Outcome::Cancelled => 2,
+                Outcome::Refused(reason) => 3 + reason as u64,
+            };
+            hash.add(u64::from(r.max_tokens) << 32 | u64::from(fate.produced) << 8 | outcome);
+            let rank = if r.adapter == BASE_MODEL { 0 } else { self.trace.rank(id) };
+            hash.add(u64::from(rank));
+            for time in [self.scheduled_us(id), self.first_token_us(id), fate.finish_us] {
+                hash.add(time.map_or(u64::MAX, f64::to_bits));
+            }
+        }
+        hash.finish()
+    }
+}
+
+/// Adds what rounding left over to the largest part, so that the parts' sum is exactly `total`.
+fn settle(parts: &mut [f64; 5], total: f64) {
+    for _ in 0..8 {
+        let missing = total - parts.iter().sum::<f64>();
+        if missing == 0.0 {
+            return;
+        }
+        let largest = parts.iter_mut().max_by(|a, b| a.total_cmp(b)).expect("there are five parts");
+        let moved = *largest + missing;
+        // A remainder too small to move the part moves it by one unit in the last place.
+        *largest = if moved != *largest {
+            moved
+        } else if missing > 0.0 {
+            largest.next_up()
+        } else {
+            largest.next_down()
+        };
+    }
+}
+
+/// A 64-bit hash of words: multiply and rotate (as in FxHash), with a final avalanche.
+#[derive(Debug, Default)]
+struct Digest(u64);
+
+impl Digest {
+    fn add(&mut self, word: u64) {
+        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
+    }
+
+    fn finish(&self) -> u64 {
+        let mut x = self.0;
+        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^ (x >> 31)
+    }
+}

@@ -1,0 +1,140 @@
+//! The memory test of S-LoRA and LightLLM: how many KV tokens will the batch need at its worst moment?
+//!
+//! With the requests sorted by tokens left, descending, the k-th leaves when it has `left_k` to go; at that moment the k
+//! longest are still there: need = max over k of (left_k k + used_1 + … + used_k).
+//!
+//! In the coordinates f = step + left and u = used - step, with `step` the number of decode iterations so far, the same
+//! need is max over k of (k f_k + u_1 + … + u_k), and a decode iteration changes neither f nor u. So entries are touched
+//! only when a request joins or leaves, and a candidate that was refused stays refused until then.
+
+/// One request in the coordinates that decoding leaves alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry {
+    /// Decode step after which it has nothing left: step + left.
+    pub finish: i64,
+    /// Tokens it holds, less the step: used - step.
+    pub held: i64,
+}
+
+impl Entry {
+    /// A request at decode step `step` that holds `used` tokens and may produce `left` more.
+    pub fn new(step: u64, used: u32, left: u32) -> Self {
+        Self { finish: step as i64 + i64::from(left), held: i64::from(used) - step as i64 }
+    }
+}
+
+/// The requests of the batch, by `finish` descending.
+#[derive(Debug, Clone, Default)]
+pub struct MemoryEstimate {
+    entries: Vec<Entry>,
+    held: i64,
+    reserved: i64,
+}
+
+impl MemoryEstimate {
+    /// Number of requests.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Adds a request.
+    pub fn insert(&mut self, entry: Entry) {
+        let place = self.entries.partition_point(|e| e.finish > entry.finish);
+        self.entries.insert(place, entry);
+        self.held += entry.held;
+        self.reserved += entry.finish + entry.held;
+    }
+
+    /// Removes a request that was inserted with these coordinates.
+    pub fn remove(&mut self, entry: Entry) {
+        let from = self.entries.partition_point(|e| e.finish > entry.finish);
+        let place = self.entries[from..].iter().position(|e| *e == entry).expect("the entry was inserted");
+        self.entries.remove(from + place);
+        self.held -= entry.held;
+        self.reserved -= entry.finish + entry.held;
+    }
+
+    /// The need in tokens with `candidate` added.
+    pub fn need_with(&self, candidate: Entry) -> i64 {
+        let place = self.entries.partition_point(|e| e.finish > candidate.finish);
+        let (before, after) = self.entries.split_at(place);
+        let (mut count, mut held, mut need) = (0, 0, i64::MIN);
+        for entry in before.iter().chain([&candidate]).chain(after) {
+            count += 1;
+            held += entry.held;
+            need = need.max(count * entry.finish + held);
+        }
+        need
+    }
+
+    /// Whether the need with `candidate` added is below `limit`. Two sums decide most cases without a scan: all requests
+    /// at their largest are never less than the need, what they hold when the last of them joins is never more.
+    pub fn fits(&self, candidate: Entry, limit: i64) -> bool {
+        if self.reserved + candidate.finish + candidate.held < limit {
+            return true;
+        }
+        let last = self.entries.last().map_or(candidate.finish, |e| e.finish.min(candidate.finish));
+        let all = self.entries.len() as i64 + 1;
+        if all * last + self.held + candidate.held >= limit {
+            return false;
+        }
+        self.need_with(candidate) < limit
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The formula as written in S-LoRA: sort by left, descending; need = max(left k + cumulated used).
+    fn by_the_book(mut requests: Vec<(u32, u32)>) -> i64 {
+        requests.sort_by_key(|&(_, left)| std::cmp::Reverse(left));
+        let mut held = 0;
+        let needs = requests.iter().zip(1..).map(|(&(used, left), k)| {
+            held += i64::from(used);
+            i64::from(left) * k + held
+        });
+        needs.max().unwrap_or(0)
+    }
+
+    proptest! {
+        #[test]
+        fn need_is_the_books_and_decoding_leaves_it_alone(
+            requests in prop::collection::vec((1u32..500, 0u32..300), 0..40),
+            candidate in (1u32..500, 0u32..300),
+            step in 0u64..1000,
+            later in 0u64..300,
+        ) {
+            let mut estimate = MemoryEstimate::default();
+            for &(used, left) in &requests {
+                estimate.insert(Entry::new(step, used, left));
+            }
+            let entry = Entry::new(step, candidate.0, candidate.1);
+            let mut all = requests.clone();
+            all.push(candidate);
+            let need = estimate.need_with(entry);
+            prop_assert_eq!(need, by_the_book(all));
+            for limit in [need - 1, need, need + 1] {
+                prop_assert_eq!(estimate.fits(entry, limit), need < limit);
+            }
+            // `later` steps on, with the same requests each one token further.
+            let mut moved = MemoryEstimate::default();
+            let still: Vec<_> = requests.iter().filter(|r| u64::from(r.1) >= later).collect();
+            for r in &still {
+                moved.insert(Entry::new(step + later, r.0 + later as u32, r.1 - later as u32));
+            }
+            for r in requests.iter().filter(|r| u64::from(r.1) < later) {
+                estimate.remove(Entry::new(step, r.0, r.1));
+            }
+            prop_assert_eq!(&moved.entries.len(), &estimate.entries.len());
+            let late = Entry::new(step + later, candidate.0, candidate.1);
+            prop_assert_eq!(moved.need_with(late), estimate.need_with(late));
+        }
+    }
+}

@@ -1,0 +1,473 @@
+//! The router loop of S-LoRA, driven by a virtual clock.
+//!
+//! One step of the original, at time t:
+//! 1. Everything that arrived or was cancelled up to t is seen (arrivals first).
+//! 2. Nothing runs: decide. If somebody is picked, load adapters and prefill; otherwise sleep.
+//! 3. Something runs: fewer than ten decode iterations since the last prefill: decode. Otherwise decide; if somebody is
+//!    picked, load and prefill the newcomers alone while the others stand still; otherwise decode, and decide again
+//!    before the next iteration.
+//!
+//! Between two changes of the batch nothing but the clock moves, so all decode iterations up to the next possible change
+//! are charged at once. [`Simulation::step_by_step`] charges them one by one, with equal bits.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::sync::Arc;
+
+use servescope_cost::{DecodeRun, DecodeShape, IterationCost, PrefillShape};
+use servescope_workload::{BASE_MODEL, Trace};
+
+use crate::adapters::AdapterPool;
+use crate::config::SchedulerConfig;
+use crate::gateway;
+use crate::observer::{Event, Observer, Unobserved};
+use crate::report::{Fate, Outcome, Report};
+use crate::scheduler::memory::{Entry, MemoryEstimate};
+use crate::scheduler::slora::{self, Candidate};
+use crate::timeline::{DecodeSegment, Prefill, Timeline};
+
+/// A simulation under way.
+#[derive(Debug)]
+pub struct Simulation<C: IterationCost> {
+    trace: Arc<Trace>,
+    config: SchedulerConfig,
+    cost: C,
+    longest_leap: u32,
+    now_us: f64,
+    done: bool,
+
+    next_arrival: usize,
+    next_cancellation: usize,
+    queue: VecDeque<u32>,
+    /// The head of the queue was refused a place; stays so until somebody leaves or the queue's head changes.
+    blocked: bool,
+
+    /// Decode iterations so far.
+    step: u64,
+    wait_tokens: u32,
+    running: Running,
+    run: Option<DecodingRun<C::Decode>>,
+    memory: MemoryEstimate,
+    adapters: AdapterPool,
+    /// Total time that running requests stood still for others, so far.
+    stall_us: f64,
+    picked: Vec<u32>,
+
+    fates: Vec<Fate>,
+    timeline: Timeline,
+}
+
+/// Sums over the batch, and when each of its requests ends.
+#[derive(Debug, Default)]
+struct Running {
+    count: u32,
+    kv_tokens: u64,
+    rank_sum: u64,
+    with_adapter: u32,
+    joined: u32,
+    /// (last decode step, order of joining, request); an entry whose step is not the request's `last_step` is stale.
+    ends: BinaryHeap<Reverse<(u64, u32, u32)>>,
+}
+
+/// The decode iterations since the batch last changed.
+#[derive(Debug, Clone, Copy)]
+struct DecodingRun<D> {
+    start_us: f64,
+    law: D,
+    iterations: u32,
+    shape: DecodeShape,
+}
+
+impl<D: DecodeRun> DecodingRun<D> {
+    fn time_after(&self, iterations: u32) -> f64 {
+        self.start_us + self.law.elapsed_us(iterations)
+    }
+
+    /// The first iteration, counted from the run's start and at least `from`, that starts at `time_us` or later.
+    fn first_at_or_after(&self, time_us: f64, from: u32) -> u32 {
+        const MOST: u32 = u32::MAX / 4;
+        if self.time_after(from) >= time_us {
+            return from;
+        }
+        let mut k = self.law.iterations_until(time_us - self.start_us).clamp(from, MOST);
+        // `start + elapsed` rounds once more than `time - start`: settle the last iteration on the clock itself.
+        while k > from && self.time_after(k - 1) >= time_us {
+            k -= 1;
+        }
+        while k < MOST && self.time_after(k) < time_us {
+            k += 1;
+        }
+        k
+    }
+}
+
+impl<C: IterationCost> Simulation<C> {
+    /// A simulation of `trace` that has not begun.
+    pub fn new(trace: Arc<Trace>, config: SchedulerConfig, cost: C) -> Self {
+        let adapters = AdapterPool::new(trace.adapter_count(), &trace.adapter_rank);
+        let fates = vec![Fate::default(); trace.len()];
+        Self {
+            config,
+            cost,
+            longest_leap: u32::MAX / 4,
+            now_us: 0.0,
+            done: false,
+            next_arrival: 0,
+            next_cancellation: 0,
+            queue: VecDeque::new(),
+            blocked: false,
+            step: 0,
+            wait_tokens: 0,
+            running: Running::default(),
+            run: None,
+            memory: MemoryEstimate::default(),
+            adapters,
+            stall_us: 0.0,
+            picked: Vec::new(),
+            fates,
+            timeline: Timeline::default(),
+            trace,
+        }
+    }
+
+    /// Charges every decode iteration by itself, as the original does. The outcome is the same to the last bit.
+    pub fn step_by_step(mut self) -> Self {
+        self.longest_leap = 1;
+        self
+    }
+
+    /// Runs to the end.
+    pub fn run(mut self) -> Report {
+        while !self.advance(usize::MAX, &mut Unobserved) {}
+        self.finish()
+    }
+
+    /// Takes at most `steps` steps and says whether the end is reached.
+    pub fn advance(&mut self, steps: usize, observer: &mut impl Observer) -> bool {
+        for _ in 0..steps {
+            if self.done {
+                break;
+            }
+            self.router_step(observer);
+        }
+        self.done
+    }
+
+    /// Share of the requests that have arrived so far.
+    pub fn progress(&self) -> f64 {
+        if self.done { 1.0 } else { self.next_arrival as f64 / self.trace.len().max(1) as f64 }
+    }
+
+    /// What happened up to now.
+    pub fn finish(self) -> Report {
+        Report {
+            trace: self.trace,
+            fates: self.fates,
+            timeline: self.timeline,
+            pool_tokens: self.config.max_total_tokens,
+            adapter_loads: self.adapters.loads,
+        }
+    }
+
+    fn router_step(&mut self, observer: &mut impl Observer) {
+        self.deliver(observer);
+        let idle = self.running.count == 0;
+        let may_decide = idle || self.wait_tokens >= self.config.decode_steps_between_prefills;
+        if may_decide && self.decide(observer) {
+            self.prefill(observer);
+        } else if idle {
+            observer.see(|| Event::StepEnd { wait_tokens: self.wait_tokens });
+            return self.sleep();
+        } else {
+            self.decode(may_decide, observer);
+        }
+        observer.see(|| Event::StepEnd { wait_tokens: self.wait_tokens });
+        if self.running.count == 0 {
+            // The router sleeps once before it looks again.
+            self.now_us += self.config.idle_poll_us;
+        }
+    }
+
+    /// Sees arrivals and cancellations up to now.
+    fn deliver(&mut self, observer: &mut impl Observer) {
+        let trace = Arc::clone(&self.trace);
+        while let Some(_arrived) = trace.arrival_us.get(self.next_arrival).filter(|&&t| t <= self.now_us) {
+            let id = self.next_arrival;
+            self.next_arrival += 1;
+            let (input, max) = (trace.input_tokens[id], trace.max_tokens[id]);
+            if let Some(reason) = gateway::refusal(&self.config, input, max, trace.rank(id)) {
+                self.fates[id].outcome = Outcome::Refused(reason);
+                observer.see(|| Event::Refused(id as u32));
+            } else {
+                self.queue.push_back(id as u32);
+                observer.see(|| Event::Arrived(id as u32));
+            }
+        }
+        while let Some(&(_, id)) =
+            trace.cancellations.get(self.next_cancellation).filter(|c| c.0 <= self.now_us)
+        {
+            self.next_cancellation += 1;
+            self.cancel(id, observer);
+        }
+    }
+
+    /// A client goes away: its request leaves the line when the queue is next scanned, or the batch after one more token.
+    fn cancel(&mut self, id: u32, observer: &mut impl Observer) {
+        observer.see(|| Event::Cancelled(id));
+        let fate = &mut self.fates[id as usize];
+        if fate.outcome != Outcome::Unfinished {
+            return;
+        }
+        fate.outcome = Outcome::Cancelled;
+        if fate.prefill.is_some() {
+            let last_step = self.step + 1;
+            if last_step < fate.last_step {
+                fate.last_step = last_step;
+                self.running.ends.push(Reverse((last_step, fate.joined, id)));
+            }
+        } else {
+            self.blocked = false;
+        }
+    }
+
+    /// Takes a decision and says whether somebody joins.
+    fn decide(&mut self, observer: &mut impl Observer) -> bool {
+        self.picked.clear();
+        if !self.blocked && !self.queue.is_empty() {
+            let (trace, fates) = (&self.trace, &self.fates);
+            let line = self.queue.iter().map(|&id| Candidate {
+                id,
+                input_tokens: trace.input_tokens[id as usize],
+                max_tokens: trace.max_tokens[id as usize],
+                adapter: trace.adapter[id as usize],
+                cancelled: fates[id as usize].outcome == Outcome::Cancelled,
+            });
+            let leaving = slora::decide(
+                &self.config,
+                self.step,
+                line,
+                &mut self.memory,
+                &mut self.adapters,
+                &mut self.picked,
+                observer,
+            );
+            self.queue.drain(..leaving);
+            self.blocked = self.picked.is_empty()
+                && self.queue.iter().any(|&id| self.fates[id as usize].outcome != Outcome::Cancelled);
+        }
+        observer.see(|| Event::Decided { at_us: self.now_us, picked: &self.picked });
+        !self.picked.is_empty()
+    }
+
+    /// Nothing runs and nobody can join: sleeps until something is due, or ends.
+    fn sleep(&mut self) {
+        let arrival = self.trace.arrival_us.get(self.next_arrival).copied();
+        let cancellation = self.trace.cancellations.get(self.next_cancellation).map(|c| c.0);
+        // Behind a head that can never join nobody joins either: only a cancellation can change that.
+        let due = match (arrival, cancellation, self.blocked) {
+            (_, Some(c), true) => c,
+            (Some(a), Some(c), false) => a.min(c),
+            (Some(a), None, false) => a,
+            (None, Some(c), false) => c,
+            (_, None, true) | (None, None, false) => {
+                self.now_us = f64::INFINITY;
+                self.deliver(&mut Unobserved);
+                self.done = true;
+                return;
+            }
+        };
+        let poll = self.config.idle_poll_us;
+        if poll > 0.0 {
+            let mut naps = ((due - self.now_us) / poll).ceil().max(1.0);
+            while self.now_us + naps * poll < due {
+                naps += 1.0;
+            }
+            while naps > 1.0 && self.now_us + (naps - 1.0) * poll >= due {
+                naps -= 1.0;
+            }
+            self.now_us += naps * poll;
+        } else {
+            self.now_us = self.now_us.max(due);
+        }
+    }
+
+    /// Loads the adapters of the picked requests and prefills them.
+    fn prefill(&mut self, observer: &mut impl Observer) {
+        self.close_run();
+        let start_us = self.now_us;
+        let mut shape = PrefillShape { requests: self.picked.len() as u32, ..PrefillShape::default() };
+        let mut load_us = 0.0;
+        let mut tokens = 0u32;
+        for &id in &self.picked {
+            let adapter = self.trace.adapter[id as usize];
+            tokens += self.trace.input_tokens[id as usize];
+            if adapter != BASE_MODEL && self.config.lora_compute {
+                shape.any_adapter = true;
+                if self.adapters.load(adapter) {
+                    load_us += self.cost.adapter_load_us(self.adapters.rank(adapter));
+                    observer.see(|| Event::Loaded(adapter));
+                }
+            }
+        }
+        shape.tokens = f64::from(tokens);
+        let prefill_us = self.cost.prefill_us(&shape);
+        let end_us = start_us + load_us + prefill_us;
+        self.timeline.prefills.push(Prefill {
+            start_us,
+            load_us,
+            prefill_us,
+            end_us,
+            tokens,
+            requests: shape.requests,
+            stalled: self.running.count,
+            kv_tokens: self.running.kv_tokens as u32,
+            adapter_tokens: self.adapters.resident_tokens(),
+            resident: self.adapters.resident_count(),
+        });
+        observer.see(|| Event::Prefill { at_us: start_us, duration_us: end_us - start_us });
+        self.now_us = end_us;
+        self.wait_tokens = 0;
+        self.blocked = false;
+        // Those who join stood still for nobody yet: the stall counter moves before they read it.
+        self.stall_us += end_us - start_us;
+        for i in 0..self.picked.len() {
+            self.join(self.picked[i], observer);
+        }
+        if self.running.count == 0 {
+            self.adapters.offload_unused(|adapter| observer.see(|| Event::Offloaded(adapter)));
+        }
+    }
+
+    /// A prefilled request, with its first token, joins the batch or is done.
+    fn join(&mut self, id: u32, observer: &mut impl Observer) {
+        let i = id as usize;
+        let (input, output, max) =
+            (self.trace.input_tokens[i], self.trace.output_tokens[i], self.trace.max_tokens[i]);
+        let adapter = self.trace.adapter[i];
+        self.memory.remove(Entry::new(self.step, input + 1, max - 1));
+        let fate = &mut self.fates[i];
+        fate.prefill = Some(self.timeline.prefills.len() as u32 - 1);
+        fate.stall_us = self.stall_us;
+        fate.joined = self.running.joined;
+        fate.first_step = self.step;
+        fate.last_step = self.step + u64::from(output - 1);
+        self.running.joined += 1;
+        if output == 1 {
+            fate.complete(self.now_us, self.stall_us, 1);
+            self.adapters.release(adapter);
+            observer.see(|| Event::Finished(id));
+            return;
+        }
+        self.memory.insert(Entry::new(self.step, input + 1, max - 2));
+        let running = &mut self.running;
+        running.count += 1;
+        running.kv_tokens += u64::from(input) + 1;
+        running.rank_sum += u64::from(self.adapters.rank(adapter));
+        running.with_adapter += u32::from(adapter != BASE_MODEL);
+        running.ends.push(Reverse((fate.last_step, fate.joined, id)));
+    }
+
+    /// Decodes until something can change, and lets go whoever is done.
+    fn decode(&mut self, decided: bool, observer: &mut impl Observer) {
+        let run = match self.run {
+            Some(run) => run,
+            None => self.open_run(),
+        };
+        let iterations = self.leap(&run);
+        let after = run.iterations + iterations;
+        let start_us = self.now_us;
+        self.now_us = run.time_after(after);
+        self.run = Some(DecodingRun { iterations: after, ..run });
+        self.step += u64::from(iterations);
+        self.running.kv_tokens += u64::from(iterations) * u64::from(self.running.count);
+        self.wait_tokens =
+            self.wait_tokens.saturating_add(iterations).min(self.config.decode_steps_between_prefills);
+        observer.see(|| Event::Decode {
+            at_us: start_us,
+            duration_us: self.now_us - start_us,
+            iterations,
+            requests: run.shape.requests,
+            decided,
+        });
+        if self.let_go(observer) {
+            self.close_run();
+            self.blocked = false;
+            self.adapters.offload_unused(|adapter| observer.see(|| Event::Offloaded(adapter)));
+        }
+    }
+
+    fn open_run(&self) -> DecodingRun<C::Decode> {
+        let running = &self.running;
+        let shape = DecodeShape {
+            requests: running.count,
+            kv_tokens: running.kv_tokens as f64,
+            rank_sum: if self.config.lora_compute { running.rank_sum as f64 } else { 0.0 },
+            any_adapter: self.config.lora_compute && running.with_adapter > 0,
+        };
+        DecodingRun { start_us: self.now_us, law: self.cost.decode(&shape), iterations: 0, shape }
+    }
+
+    /// Writes the decode iterations since the last change into the timeline.
+    fn close_run(&mut self) {
+        let Some(run) = self.run.take() else { return };
+        let first_us = run.law.iteration_us(0);
+        self.timeline.decodes.push(DecodeSegment {
+            start_us: run.start_us,
+            end_us: run.time_after(run.iterations),
+            first_us,
+            growth_us: run.law.iteration_us(1) - first_us,
+            iterations: run.iterations,
+            requests: run.shape.requests,
+            kv_tokens: run.shape.kv_tokens as u32,
+            adapter_tokens: self.adapters.resident_tokens(),
+            resident: self.adapters.resident_count(),
+        });
+    }
+
+    /// How many decode iterations can pass before anything but the clock may change.
+    fn leap(&self, run: &DecodingRun<C::Decode>) -> u32 {
+        let first_end = self.running.ends.peek().map_or(1, |&Reverse((last_step, ..))| last_step - self.step);
+        let mut leap = (first_end.max(1)).min(u64::from(self.longest_leap)) as u32;
+        let rest = self.config.decode_steps_between_prefills - self.wait_tokens;
+        if !self.queue.is_empty() && !self.blocked {
+            // A decision is due when the rule allows one; `rest` is 0 only where a decision has just picked nobody.
+            leap = leap.min(rest.max(1));
+        } else if let Some(&arrival) = self.trace.arrival_us.get(self.next_arrival).filter(|_| !self.blocked)
+        {
+            let seen = run.first_at_or_after(arrival, run.iterations) - run.iterations;
+            leap = leap.min(seen.max(rest).max(1));
+        }
+        if let Some(&(at, _)) = self.trace.cancellations.get(self.next_cancellation) {
+            leap = leap.min((run.first_at_or_after(at, run.iterations) - run.iterations).max(1));
+        }
+        leap
+    }
+
+    /// Lets the requests go whose last token is there, and says whether there were any.
+    fn let_go(&mut self, observer: &mut impl Observer) -> bool {
+        let before = self.running.count;
+        while let Some(&Reverse((last_step, _, id))) = self.running.ends.peek() {
+            if last_step > self.step {
+                break;
+            }
+            self.running.ends.pop();
+            let i = id as usize;
+            let fate = &mut self.fates[i];
+            if fate.last_step != last_step || fate.finish_us.is_some() {
+                continue;
+            }
+            let produced = 1 + (last_step - fate.first_step) as u32;
+            fate.complete(self.now_us, self.stall_us, produced);
+            let (input, max, adapter) =
+                (self.trace.input_tokens[i], self.trace.max_tokens[i], self.trace.adapter[i]);
+            self.memory.remove(Entry::new(fate.first_step, input + 1, max - 2));
+            self.running.count -= 1;
+            self.running.kv_tokens -= u64::from(input) + u64::from(produced);
+            self.running.rank_sum -= u64::from(self.adapters.rank(adapter));
+            self.running.with_adapter -= u32::from(adapter != BASE_MODEL);
+            self.adapters.release(adapter);
+            observer.see(|| Event::Finished(id));
+        }
+        self.running.count != before
+    }
+}

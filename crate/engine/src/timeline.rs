@@ -1,0 +1,88 @@
+//! What the GPU did, as two columns of records in order of time: prefills and runs of decode iterations.
+
+/// One prefill and the adapter loading before it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Prefill {
+    /// Start of the loading, microseconds.
+    pub start_us: f64,
+    /// Loading.
+    pub load_us: f64,
+    /// The iteration itself.
+    pub prefill_us: f64,
+    /// End: the first tokens are there.
+    pub end_us: f64,
+    /// Prompt tokens.
+    pub tokens: u32,
+    /// Requests that joined.
+    pub requests: u32,
+    /// Requests that were running and stood still.
+    pub stalled: u32,
+    /// KV tokens of those that stood still.
+    pub kv_tokens: u32,
+    /// Pool tokens of resident adapters.
+    pub adapter_tokens: u32,
+    /// Number of resident adapters.
+    pub resident: u32,
+}
+
+/// Consecutive decode iterations of one batch: iteration j takes `first_us` + j `growth_us`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DecodeSegment {
+    /// Start, microseconds.
+    pub start_us: f64,
+    /// End, microseconds.
+    pub end_us: f64,
+    /// Duration of the first iteration.
+    pub first_us: f64,
+    /// By how much each is longer than the one before.
+    pub growth_us: f64,
+    /// How many.
+    pub iterations: u32,
+    /// Requests in the batch.
+    pub requests: u32,
+    /// KV tokens at the start; each iteration adds `requests`.
+    pub kv_tokens: u32,
+    /// Pool tokens of resident adapters.
+    pub adapter_tokens: u32,
+    /// Number of resident adapters.
+    pub resident: u32,
+}
+
+impl DecodeSegment {
+    /// KV tokens after the last iteration, before anybody leaves.
+    pub fn kv_tokens_at_end(&self) -> f64 {
+        f64::from(self.kv_tokens) + f64::from(self.iterations) * f64::from(self.requests)
+    }
+}
+
+/// Everything that the GPU did.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Timeline {
+    /// Prefills in order of time.
+    pub prefills: Vec<Prefill>,
+    /// Decode runs in order of time.
+    pub decodes: Vec<DecodeSegment>,
+}
+
+/// One record of the timeline.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Span<'a> {
+    /// A prefill.
+    Prefill(&'a Prefill),
+    /// A run of decode iterations.
+    Decode(&'a DecodeSegment),
+}
+
+impl Timeline {
+    /// Prefills and decode runs in order of time.
+    pub fn spans(&self) -> impl Iterator<Item = Span<'_>> {
+        let mut prefills = self.prefills.iter().peekable();
+        let mut decodes = self.decodes.iter().peekable();
+        std::iter::from_fn(move || match (prefills.peek(), decodes.peek()) {
+            (Some(p), Some(d)) if p.start_us <= d.start_us => prefills.next().map(Span::Prefill),
+            (Some(_), None) => prefills.next().map(Span::Prefill),
+            (_, Some(_)) => decodes.next().map(Span::Decode),
+            (None, None) => None,
+        })
+    }
+}

@@ -1,0 +1,17 @@
+//! S-LoRA's own answers: admission decisions, whole router runs, metrics, statistics of its generator.
+//!
+//! The folder is `SERVESCOPE_REFERENCE` (default: `../shared/reference`); its form is that of `reference/slora`.
+
+mod decisions;
+mod metrics;
+mod router;
+mod statistics;
+
+use std::path::PathBuf;
+
+/// Reference files called `prefix….jsonl`.
+fn reference(prefix: &str) -> Vec<PathBuf> {
+    servescope_tests::folder("SERVESCOPE_REFERENCE", "reference").map_or_else(Vec::new, |root| {
+        servescope_tests::files(&root, |name| name.starts_with(prefix) && name.ends_with(".jsonl"))
+    })
+}
