@@ -1,0 +1,184 @@
+//! The data of one chart: the owned twin of the boundary's `ChartData`.
+
+use crate::{DrawError, Role};
+
+/// The data of one chart, already down-sampled to about two points a pixel column.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chart {
+    /// The horizontal axis.
+    pub x: Axis,
+    /// The vertical axis.
+    pub y: Axis,
+    /// What is drawn, from back to front.
+    pub series: Vec<Series>,
+    /// Names of equal slots of an index axis, from left to right, or none.
+    pub categories: Vec<String>,
+}
+
+/// One axis of a chart.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Axis {
+    /// How values become lengths.
+    pub scale: ScaleKind,
+    /// What the values are; decides on the ticks.
+    pub kind: AxisKind,
+    /// Value at the left or lower end.
+    pub min: f64,
+    /// Value at the right or upper end.
+    pub max: f64,
+}
+
+/// How values become lengths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScaleKind {
+    /// Equal differences are equal lengths.
+    Linear,
+    /// Equal ratios are equal lengths; values that are not positive lie at the minimum.
+    Log,
+}
+
+/// What an axis counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AxisKind {
+    /// Seconds of the simulated clock.
+    Time,
+    /// Any quantity.
+    Value,
+    /// Whole numbers: adapters, users or categories.
+    Index,
+}
+
+/// One series of a chart. Columns of unequal length are read up to the shortest of `x` and `y`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Series {
+    /// What it shows; gives its colour, dash and marker.
+    pub role: Role,
+    /// How it is drawn.
+    pub mark: Mark,
+    /// Horizontal positions; left edges of bars; the positions of [`Mark::RuleX`].
+    pub x: Vec<f64>,
+    /// Vertical positions; the positions of [`Mark::RuleY`].
+    pub y: Vec<f64>,
+    /// Lower edges of areas and stacked bars; a missing value is 0.
+    pub y0: Vec<f64>,
+    /// Right edges of bars; a bar without one is a hairline.
+    pub x2: Vec<f64>,
+}
+
+/// How a series is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mark {
+    /// A line from point to point.
+    Line,
+    /// A line that keeps each value until the next point.
+    Step,
+    /// The surface between `y0` and `y`.
+    Area,
+    /// Rectangles from `x` to `x2` and from `y0` to `y`.
+    Bars,
+    /// A marker at each point.
+    Points,
+    /// A vertical line at each `x`.
+    RuleX,
+    /// A horizontal line at each `y`.
+    RuleY,
+}
+
+impl Mark {
+    /// The mark of this name.
+    ///
+    /// # Errors
+    /// [`DrawError::UnknownMark`].
+    pub fn from_name(name: &str) -> Result<Self, DrawError> {
+        Ok(match name {
+            "line" => Self::Line,
+            "step" => Self::Step,
+            "area" => Self::Area,
+            "bars" => Self::Bars,
+            "points" => Self::Points,
+            "rule_x" => Self::RuleX,
+            "rule_y" => Self::RuleY,
+            _ => return Err(DrawError::UnknownMark(name.to_owned())),
+        })
+    }
+
+    /// Its name at the boundary.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Line => "line",
+            Self::Step => "step",
+            Self::Area => "area",
+            Self::Bars => "bars",
+            Self::Points => "points",
+            Self::RuleX => "rule_x",
+            Self::RuleY => "rule_y",
+        }
+    }
+}
+
+impl ScaleKind {
+    /// The scale of this name.
+    ///
+    /// # Errors
+    /// [`DrawError::UnknownScale`].
+    pub fn from_name(name: &str) -> Result<Self, DrawError> {
+        match name {
+            "linear" => Ok(Self::Linear),
+            "log" => Ok(Self::Log),
+            _ => Err(DrawError::UnknownScale(name.to_owned())),
+        }
+    }
+
+    /// Its name at the boundary.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Linear => "linear",
+            Self::Log => "log",
+        }
+    }
+}
+
+impl AxisKind {
+    /// The kind of this name.
+    ///
+    /// # Errors
+    /// [`DrawError::UnknownAxisKind`].
+    pub fn from_name(name: &str) -> Result<Self, DrawError> {
+        match name {
+            "time" => Ok(Self::Time),
+            "value" => Ok(Self::Value),
+            "index" => Ok(Self::Index),
+            _ => Err(DrawError::UnknownAxisKind(name.to_owned())),
+        }
+    }
+
+    /// Its name at the boundary.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Time => "time",
+            Self::Value => "value",
+            Self::Index => "index",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_round_trip() {
+        for name in ["line", "step", "area", "bars", "points", "rule_x", "rule_y"] {
+            assert_eq!(Mark::from_name(name).map(Mark::name), Ok(name));
+        }
+        for name in ["linear", "log"] {
+            assert_eq!(ScaleKind::from_name(name).map(ScaleKind::name), Ok(name));
+        }
+        for name in ["time", "value", "index"] {
+            assert_eq!(AxisKind::from_name(name).map(AxisKind::name), Ok(name));
+        }
+        assert!(Mark::from_name("pie").is_err());
+        assert!(ScaleKind::from_name("").is_err());
+        assert!(AxisKind::from_name("date").is_err());
+    }
+}

@@ -1,0 +1,174 @@
+//! What a series shows. A role has one colour everywhere, and a dash or a marker for eyes that do not tell colours apart.
+
+use crate::DrawError;
+
+/// What a series shows; its name is the legend's message key and the colour's key in the [`palette`](crate::palette()).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are the field's own terms")]
+pub enum Role {
+    Arrivals,
+    Waiting,
+    Running,
+    Served,
+    Refused,
+    Kv,
+    Adapters,
+    Pool,
+    Prefill,
+    Decode,
+    Input,
+    Output,
+    Density,
+    Expected,
+    Ttft,
+    Tbt,
+    E2e,
+    Slo,
+    Queue,
+    Load,
+    Stalled,
+}
+
+/// A small shape: each point of a scatter, and sparse signs along a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Marker {
+    /// A disc on scatters, nothing along lines.
+    Plain,
+    /// A disc.
+    Circle,
+    /// A square.
+    Square,
+    /// A square on its corner.
+    Diamond,
+    /// A triangle on its side.
+    Triangle,
+    /// A diagonal cross.
+    Cross,
+}
+
+impl Role {
+    /// Every role, in the order of the palette.
+    pub const ALL: [Self; 21] = [
+        Self::Arrivals,
+        Self::Waiting,
+        Self::Running,
+        Self::Served,
+        Self::Refused,
+        Self::Kv,
+        Self::Adapters,
+        Self::Pool,
+        Self::Prefill,
+        Self::Decode,
+        Self::Input,
+        Self::Output,
+        Self::Density,
+        Self::Expected,
+        Self::Ttft,
+        Self::Tbt,
+        Self::E2e,
+        Self::Slo,
+        Self::Queue,
+        Self::Load,
+        Self::Stalled,
+    ];
+
+    /// The role of this name.
+    ///
+    /// # Errors
+    /// [`DrawError::UnknownRole`].
+    pub fn from_name(name: &str) -> Result<Self, DrawError> {
+        Self::ALL
+            .into_iter()
+            .find(|role| role.name() == name)
+            .ok_or_else(|| DrawError::UnknownRole(name.to_owned()))
+    }
+
+    /// Its name at the boundary.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Arrivals => "arrivals",
+            Self::Waiting => "waiting",
+            Self::Running => "running",
+            Self::Served => "served",
+            Self::Refused => "refused",
+            Self::Kv => "kv",
+            Self::Adapters => "adapters",
+            Self::Pool => "pool",
+            Self::Prefill => "prefill",
+            Self::Decode => "decode",
+            Self::Input => "input",
+            Self::Output => "output",
+            Self::Density => "density",
+            Self::Expected => "expected",
+            Self::Ttft => "ttft",
+            Self::Tbt => "tbt",
+            Self::E2e => "e2e",
+            Self::Slo => "slo",
+            Self::Queue => "queue",
+            Self::Load => "load",
+            Self::Stalled => "stalled",
+        }
+    }
+
+    /// Lengths of stroke and gap in CSS px; empty = solid. Only smooth lines and rules are dashed: each dash is
+    /// a path of its own, which a noisy line would have by the thousand.
+    pub fn dash(self) -> &'static [u8] {
+        match self {
+            Self::Pool => &[8, 4],
+            Self::Expected => &[5, 3],
+            Self::Tbt => &[8, 3],
+            Self::E2e => &[2, 3],
+            Self::Slo => &[4, 4],
+            _ => &[],
+        }
+    }
+
+    /// The marker of scatters and, sparsely, of noisy lines.
+    pub fn marker(self) -> Marker {
+        match self {
+            Self::Running | Self::Served | Self::Decode | Self::Output => Marker::Circle,
+            Self::Waiting | Self::Queue => Marker::Triangle,
+            Self::Refused | Self::Stalled => Marker::Cross,
+            Self::Kv | Self::Prefill => Marker::Square,
+            Self::Adapters | Self::Load => Marker::Diamond,
+            _ => Marker::Plain,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_round_trip() {
+        for (index, role) in Role::ALL.into_iter().enumerate() {
+            assert_eq!(role as usize, index);
+            assert_eq!(Role::from_name(role.name()), Ok(role));
+        }
+        assert_eq!(Role::from_name("profit"), Err(DrawError::UnknownRole("profit".to_owned())));
+    }
+
+    #[test]
+    fn without_colour_the_lines_of_a_chart_still_differ() {
+        for chart in [
+            &["arrivals", "served", "refused"][..],
+            &["running", "waiting"],
+            &["kv", "adapters", "pool"],
+            &["prefill", "decode"],
+            &["ttft", "tbt", "e2e", "slo"],
+            &["ttft", "refused", "slo"],
+            &["input", "output"],
+        ] {
+            let signs: Vec<_> = chart
+                .iter()
+                .filter_map(|name| Role::from_name(name).ok())
+                .map(|role| (role.dash(), role.marker()))
+                .collect();
+            assert_eq!(signs.len(), chart.len());
+            for (index, sign) in signs.iter().enumerate() {
+                assert!(!signs[..index].contains(sign), "{chart:?}");
+            }
+        }
+    }
+}
