@@ -56,14 +56,14 @@ fn check(case: &Value) {
     };
     let mut picked = Vec::new();
     let mut checks = Checks::default();
-    let leaving = decide(&config, 0, queue, &mut memory, &mut adapters, &mut picked, &mut checks);
+    let decision = decide(&config, 0, queue, &mut memory, &mut adapters, &mut picked, &mut checks);
 
     let name = |id: &u32| waiting[*id as usize]["id"].clone();
     let expect = &case["expect"];
     let id = &case["id"];
     assert_eq!(json!(picked.iter().map(name).collect::<Vec<_>>()), expect["picked"], "{id}: picked");
     assert_eq!(json!(picked.is_empty()), expect["returned_none"], "{id}: returned none");
-    let left: Vec<Value> = waiting[leaving..].iter().map(|r| r["id"].clone()).collect();
+    let left: Vec<Value> = waiting[decision.leaving..].iter().map(|r| r["id"].clone()).collect();
     assert_eq!(json!(left), expect["left"], "{id}: left in the queue");
     let checks: Vec<Value> = checks
         .0

@@ -112,7 +112,8 @@ fn read(case: &Value) -> Case {
     let requests = case["requests"].as_array().expect("requests");
     for request in requests {
         let name = request["adapter"].as_str();
-        let adapter = name.map_or(BASE_MODEL, |n| adapters.iter().position(|a| a == n).expect("listed") as u32);
+        let adapter =
+            name.map_or(BASE_MODEL, |n| adapters.iter().position(|a| a == n).expect("listed") as u32);
         trace.push(Request {
             arrival_us: request["arrival_us"].as_f64().expect("arrival_us"),
             user: 0,
@@ -217,7 +218,11 @@ fn router_runs() {
                 assert_eq!(normal(&ours), theirs, "{id}");
             }
             assert_eq!(steps.steps.len(), expected.len(), "{id}: number of steps");
-            assert_eq!(Simulation::new(trace, config, cost).run(), report, "{id}: leaps differ from single steps");
+            assert_eq!(
+                Simulation::new(trace, config, cost).run(),
+                report,
+                "{id}: leaps differ from single steps"
+            );
             checked += 1;
         }
         servescope_tests::told(&path, checked);

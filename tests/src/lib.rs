@@ -52,5 +52,8 @@ pub fn json_lines(path: &Path) -> Vec<Value> {
 
 /// Says how many cases of a file were checked.
 pub fn told(path: &Path, cases: usize) {
-    println!("{}: checked {cases} cases", path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into()));
+    println!(
+        "{}: checked {cases} cases",
+        path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into())
+    );
 }

@@ -1,1 +1,12 @@
-//! wip
+//! Numbers drawn from a report: distributions, the summary, tables, S-LoRA's own measures, columns for charts.
+
+pub mod columns;
+pub mod distribution;
+pub mod groups;
+pub mod slora;
+pub mod summary;
+pub mod token_gaps;
+
+pub use distribution::Distribution;
+pub use groups::GroupRow;
+pub use summary::{Slo, Summary, summarise};

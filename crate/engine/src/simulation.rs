@@ -24,7 +24,7 @@ use crate::observer::{Event, Observer, Unobserved};
 use crate::report::{Fate, Outcome, Report};
 use crate::scheduler::memory::{Entry, MemoryEstimate};
 use crate::scheduler::slora::{self, Candidate};
-use crate::timeline::{DecodeSegment, Prefill, Timeline};
+use crate::timeline::{DecodeSegment, Hold, Prefill, Timeline};
 
 /// A simulation under way.
 #[derive(Debug)]
@@ -242,7 +242,7 @@ impl<C: IterationCost> Simulation<C> {
                 adapter: trace.adapter[id as usize],
                 cancelled: fates[id as usize].outcome == Outcome::Cancelled,
             });
-            let leaving = slora::decide(
+            let decision = slora::decide(
                 &self.config,
                 self.step,
                 line,
@@ -251,7 +251,8 @@ impl<C: IterationCost> Simulation<C> {
                 &mut self.picked,
                 observer,
             );
-            self.queue.drain(..leaving);
+            self.queue.drain(..decision.leaving);
+            self.timeline.holds.push(Hold { start_us: self.now_us, stop: decision.stop });
             self.blocked = self.picked.is_empty()
                 && self.queue.iter().any(|&id| self.fates[id as usize].outcome != Outcome::Cancelled);
         }

@@ -1,5 +1,7 @@
 //! What the GPU did, as two columns of records in order of time: prefills and runs of decode iterations.
 
+use crate::scheduler::slora::Stop;
+
 /// One prefill and the adapter loading before it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Prefill {
@@ -55,13 +57,24 @@ impl DecodeSegment {
     }
 }
 
-/// Everything that the GPU did.
+/// What kept the head of the waiting line from joining, from one admission decision to the next.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Hold {
+    /// The decision, microseconds.
+    pub start_us: f64,
+    /// Why it stopped; `None`: it picked everybody who waited, later arrivals wait for the next decision.
+    pub stop: Option<Stop>,
+}
+
+/// Everything that the GPU did, and why the waiting line stood.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Timeline {
     /// Prefills in order of time.
     pub prefills: Vec<Prefill>,
     /// Decode runs in order of time.
     pub decodes: Vec<DecodeSegment>,
+    /// Admission decisions in order of time.
+    pub holds: Vec<Hold>,
 }
 
 /// One record of the timeline.

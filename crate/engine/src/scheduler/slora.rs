@@ -30,10 +30,30 @@ impl Candidate {
     }
 }
 
+/// Why a decision stopped at a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// The batch would need more KV and adapter memory than there is.
+    Memory,
+    /// The prompts picked before it leave no room in `batch_max_tokens`.
+    PromptBudget,
+    /// The batch has `max_running_requests` requests.
+    RunningCap,
+}
+
+/// The outcome of an admission decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Decision {
+    /// How many entries leave the head of the queue: the picked ones and the cancelled ones passed over; 0 when nothing
+    /// was picked.
+    pub leaving: usize,
+    /// Why the scan stopped before the end of the queue.
+    pub stop: Option<Stop>,
+}
+
 /// One admission decision at decode step `step`.
 ///
-/// Picked requests are added to `memory` and `adapters`, and their ids to `picked`. Returns how many entries leave the
-/// head of the queue: the picked ones and the cancelled ones passed over, or 0 when nothing was picked.
+/// Picked requests are added to `memory` and `adapters`, and their ids to `picked`.
 pub fn decide(
     config: &SchedulerConfig,
     step: u64,
@@ -42,20 +62,22 @@ pub fn decide(
     adapters: &mut AdapterPool,
     picked: &mut Vec<u32>,
     observer: &mut impl Observer,
-) -> usize {
+) -> Decision {
     picked.clear();
     let cap = config.max_running_requests as usize;
     if memory.len() >= cap {
-        return 0;
+        return Decision { leaving: 0, stop: Some(Stop::RunningCap) };
     }
     let mut passed = 0;
     let mut batch_tokens = 0u64;
+    let mut stop = None;
     for candidate in queue {
         if !candidate.cancelled {
             let entry = candidate.entry(step);
             let adapter_tokens = adapters.tokens_with(candidate.adapter);
             let limit = i64::from(config.max_total_tokens) - i64::from(adapter_tokens);
-            let fits = memory.len() < cap && memory.fits(entry, limit);
+            let room = memory.len() < cap;
+            let fits = room && memory.fits(entry, limit);
             observer.see(|| Event::Check {
                 id: candidate.id,
                 need_tokens: memory.need_with(entry),
@@ -65,6 +87,11 @@ pub fn decide(
             });
             let tokens = batch_tokens + u64::from(candidate.input_tokens);
             if !fits || tokens > u64::from(config.batch_max_tokens) {
+                stop = Some(match (room, fits) {
+                    (false, _) => Stop::RunningCap,
+                    (true, false) => Stop::Memory,
+                    (true, true) => Stop::PromptBudget,
+                });
                 break;
             }
             batch_tokens = tokens;
@@ -74,5 +101,5 @@ pub fn decide(
         }
         passed += 1;
     }
-    if picked.is_empty() { 0 } else { passed }
+    Decision { leaving: if picked.is_empty() { 0 } else { passed }, stop }
 }

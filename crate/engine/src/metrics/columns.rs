@@ -1,0 +1,173 @@
+//! Quantities over time as columns of equal width, each holding the quantity's mean over its width.
+
+use crate::report::Report;
+use crate::timeline::Span;
+
+/// Columns of equal width over a window of time. Adding an interval costs O(1) or the number of columns it crosses.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Columns {
+    start_us: f64,
+    width_us: f64,
+    /// Integral over each column of what lies in it partly.
+    partial: Vec<f64>,
+    /// Change, from each column on, of the height of what covers whole columns.
+    whole: Vec<f64>,
+}
+
+impl Columns {
+    /// `count` columns over `start_us..end_us`.
+    pub fn new(start_us: f64, end_us: f64, count: usize) -> Self {
+        let count = count.max(1);
+        let width_us = ((end_us - start_us) / count as f64).max(1e-6);
+        Self { start_us, width_us, partial: vec![0.0; count], whole: vec![0.0; count + 1] }
+    }
+
+    /// Number of columns.
+    pub fn len(&self) -> usize {
+        self.partial.len()
+    }
+
+    /// Never: there is at least one column.
+    pub fn is_empty(&self) -> bool {
+        self.partial.is_empty()
+    }
+
+    /// Width of a column, microseconds.
+    pub fn width_us(&self) -> f64 {
+        self.width_us
+    }
+
+    fn place(&self, time_us: f64) -> f64 {
+        ((time_us - self.start_us) / self.width_us).clamp(0.0, self.len() as f64)
+    }
+
+    /// Adds a quantity of constant `height` from `from_us` to `to_us`.
+    pub fn add(&mut self, from_us: f64, to_us: f64, height: f64) {
+        let (from, to) = (self.place(from_us), self.place(to_us));
+        if to <= from {
+            return;
+        }
+        let (first, last) = (from as usize, (to as usize).min(self.len() - 1));
+        if first == last {
+            self.partial[first] += height * (to - from);
+        } else {
+            self.partial[first] += height * ((first + 1) as f64 - from);
+            self.partial[last] += height * (to - last as f64);
+            self.whole[first + 1] += height;
+            self.whole[last] -= height;
+        }
+    }
+
+    /// Adds a quantity that runs straight from `height` at `from_us` to `end_height` at `to_us`.
+    pub fn add_slope(&mut self, from_us: f64, to_us: f64, height: f64, end_height: f64) {
+        let (from, to) = (self.place(from_us), self.place(to_us));
+        if to <= from {
+            return;
+        }
+        let slope = (end_height - height) / ((to_us - from_us) / self.width_us);
+        let origin = (from_us - self.start_us) / self.width_us;
+        for column in from as usize..=(to as usize).min(self.len() - 1) {
+            let (a, b) = (from.max(column as f64), to.min(column as f64 + 1.0));
+            self.partial[column] += (b - a) * (height + slope * (0.5 * (a + b) - origin));
+        }
+    }
+
+    /// Adds one event, as `weight` spread over its column.
+    pub fn add_event(&mut self, time_us: f64, weight: f64) {
+        let place = (time_us - self.start_us) / self.width_us;
+        if (0.0..self.len() as f64).contains(&place) {
+            self.partial[place as usize] += weight;
+        } else if place == self.len() as f64 {
+            let last = self.len() - 1;
+            self.partial[last] += weight;
+        }
+    }
+
+    /// The mean of the quantity over each column (for events: their number).
+    pub fn values(&self) -> Vec<f64> {
+        let mut height = 0.0;
+        self.partial
+            .iter()
+            .zip(&self.whole)
+            .map(|(part, change)| {
+                height += change;
+                // Sums of heights that cancel leave rounding behind.
+                let value = height + part;
+                if value.abs() < 1e-9 { 0.0 } else { value }
+            })
+            .collect()
+    }
+
+    /// Start of each column, microseconds.
+    pub fn starts_us(&self) -> Vec<f64> {
+        (0..self.len()).map(|i| self.start_us + i as f64 * self.width_us).collect()
+    }
+}
+
+/// What the GPU and its memory did over time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GpuColumns {
+    /// KV tokens held.
+    pub kv_tokens: Columns,
+    /// Pool tokens of resident adapters.
+    pub adapter_tokens: Columns,
+    /// Prompt tokens processed, for each microsecond.
+    pub prefill_tokens: Columns,
+    /// Tokens decoded, for each microsecond.
+    pub decode_tokens: Columns,
+}
+
+/// The GPU's columns over a window.
+pub fn gpu_columns(report: &Report, start_us: f64, end_us: f64, count: usize) -> GpuColumns {
+    let blank = Columns::new(start_us, end_us, count);
+    let mut gpu = GpuColumns {
+        kv_tokens: blank.clone(),
+        adapter_tokens: blank.clone(),
+        prefill_tokens: blank.clone(),
+        decode_tokens: blank,
+    };
+    for span in report.timeline.spans() {
+        match span {
+            Span::Prefill(p) => {
+                let kv = f64::from(p.kv_tokens);
+                gpu.kv_tokens.add_slope(p.start_us, p.end_us, kv, kv + f64::from(p.tokens));
+                gpu.adapter_tokens.add(p.start_us, p.end_us, f64::from(p.adapter_tokens));
+                let begin = p.end_us - p.prefill_us;
+                if p.prefill_us > 0.0 {
+                    gpu.prefill_tokens.add(begin, p.end_us, f64::from(p.tokens) / p.prefill_us);
+                }
+            }
+            Span::Decode(d) => {
+                let duration = d.end_us - d.start_us;
+                gpu.kv_tokens.add_slope(d.start_us, d.end_us, f64::from(d.kv_tokens), d.kv_tokens_at_end());
+                gpu.adapter_tokens.add(d.start_us, d.end_us, f64::from(d.adapter_tokens));
+                if duration > 0.0 {
+                    let tokens = f64::from(d.iterations) * f64::from(d.requests);
+                    gpu.decode_tokens.add(d.start_us, d.end_us, tokens / duration);
+                }
+            }
+        }
+    }
+    gpu
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_hold_means() {
+        let mut columns = Columns::new(0.0, 40.0, 4);
+        columns.add(5.0, 35.0, 2.0);
+        columns.add(12.0, 14.0, 10.0);
+        columns.add(-100.0, 200.0, 1.0);
+        assert_eq!(columns.values(), [2.0, 5.0, 3.0, 2.0]);
+        let mut slope = Columns::new(0.0, 40.0, 4);
+        slope.add_slope(0.0, 40.0, 0.0, 40.0);
+        assert_eq!(slope.values(), [5.0, 15.0, 25.0, 35.0]);
+        let mut zoomed = Columns::new(10.0, 30.0, 2);
+        zoomed.add_slope(0.0, 40.0, 0.0, 40.0);
+        zoomed.add_event(10.0, 1.0);
+        assert_eq!(zoomed.values(), [16.0, 25.0]);
+    }
+}

@@ -1,0 +1,354 @@
+//! The summary of a run: `summary.json` but for the scenario's part.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::distribution::Distribution;
+use super::groups::{GroupBy, GroupRow, busiest};
+use super::slora::{satisfaction, strip_throughput};
+use super::token_gaps::TokenGaps;
+use crate::gateway::Refusal;
+use crate::report::{Outcome, Report};
+use crate::timeline::Span;
+
+/// Bounds by which a run is judged.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Slo {
+    /// Time to first token, seconds.
+    pub ttft_s: f64,
+    /// Mean time between a request's tokens, seconds.
+    pub tbt_s: f64,
+}
+
+/// Counts of requests by outcome; they add up to `offered`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct RequestCounts {
+    /// Requests sent.
+    pub offered: u64,
+    /// Served to the end.
+    pub completed: u64,
+    /// Refused, by reason (every reason is listed).
+    pub rejected: BTreeMap<&'static str, u64>,
+    /// Refused for any reason.
+    pub rejected_total: u64,
+    /// Left the line because they had waited too long.
+    pub timed_out: u64,
+    /// Still waiting when nothing more could happen.
+    pub unfinished: u64,
+    /// Clients that went away.
+    pub cancelled: u64,
+}
+
+/// Mean of each part of E2E, seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct SplitMeans {
+    /// Waiting line.
+    pub queue: Option<f64>,
+    /// Loading adapters.
+    pub adapter_load: Option<f64>,
+    /// Own prefill.
+    pub prefill: Option<f64>,
+    /// Standing still for others.
+    pub stalled: Option<f64>,
+    /// Decode iterations.
+    pub decode: Option<f64>,
+}
+
+/// Judgement by the SLO. Requests that were refused, cancelled or never served count as missed.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct SloScore {
+    /// Bound on TTFT, seconds.
+    pub ttft_s: f64,
+    /// Bound on a request's mean token gap, seconds.
+    pub tbt_s: f64,
+    /// Share of requests with a first token below the bound.
+    pub attainment: Option<f64>,
+    /// Mean of 1 - (t/bound)^2.
+    pub satisfaction: Option<f64>,
+    /// Completed requests within both bounds, requests a second.
+    pub goodput_rps: Option<f64>,
+}
+
+/// Iterations, prefills and decodes alike.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct BatchMeans {
+    /// How many.
+    pub iterations: u64,
+    /// Mean number of requests in one.
+    pub mean_size: Option<f64>,
+    /// Mean duration, seconds.
+    pub mean_time_s: Option<f64>,
+}
+
+/// KV memory over pool, over the makespan.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct KvUsage {
+    /// Time average.
+    pub mean_usage: Option<f64>,
+    /// Largest.
+    pub peak_usage: Option<f64>,
+}
+
+/// Use of the GPU over the makespan.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct GpuUse {
+    /// Share of time in iterations (adapter loading is not counted).
+    pub busy: Option<f64>,
+    /// Model FLOPs (2 x parameters a token) over the peak; missing where the cost model knows no peak.
+    pub mfu: Option<f64>,
+}
+
+/// Adapter swapping.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct AdapterUse {
+    /// Times an adapter was loaded.
+    pub loads: u64,
+    /// Time average of the number on the GPU.
+    pub mean_resident: Option<f64>,
+}
+
+/// The summary of a run. Times are over completed requests.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Summary {
+    /// 64-bit digest of all outcomes, hexadecimal.
+    pub digest: String,
+    /// Requests by outcome.
+    pub requests: RequestCounts,
+    /// From time 0 to the last finish, seconds.
+    pub makespan_s: f64,
+    /// Completed requests over the makespan.
+    pub throughput_rps: Option<f64>,
+    /// S-LoRA's throughput without ramp up and down; missing on runs of 20 s and less and where no rate was asked for.
+    pub strip_throughput_rps: Option<f64>,
+    /// Tokens produced a second.
+    pub output_tokens_per_s: Option<f64>,
+    /// Prompt and produced tokens a second.
+    pub total_tokens_per_s: Option<f64>,
+    /// Time to first token.
+    pub ttft_s: Distribution,
+    /// Every gap between two tokens of a request.
+    pub tbt_s: Distribution,
+    /// Mean gap of each request of at least two tokens.
+    pub tpot_s: Distribution,
+    /// End-to-end time.
+    pub e2e_s: Distribution,
+    /// End-to-end time over tokens produced.
+    pub normalized_s: Distribution,
+    /// Time in the waiting line.
+    pub queue_s: Distribution,
+    /// Mean of each part of E2E.
+    pub split_s: SplitMeans,
+    /// Judgement by the SLO.
+    pub slo: SloScore,
+    /// Iterations.
+    pub batch: BatchMeans,
+    /// KV memory.
+    pub kv: KvUsage,
+    /// The GPU.
+    pub gpu: GpuUse,
+    /// Requests thrown out of the batch; S-LoRA has none.
+    pub preemptions: u64,
+    /// Adapter swapping.
+    pub adapters: AdapterUse,
+    /// The busiest users.
+    pub per_user: Vec<GroupRow>,
+    /// The busiest adapters.
+    pub per_adapter: Vec<GroupRow>,
+}
+
+/// What the summary needs to know beside the report.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SummaryContext {
+    /// Bounds.
+    pub slo: Slo,
+    /// The rate asked for, for strip throughput.
+    pub rate_rps: Option<f64>,
+    /// Parameters of the model and peak FLOP/s, for MFU.
+    pub flops: Option<(f64, f64)>,
+    /// Most rows of the tables by user and adapter.
+    pub table_rows: usize,
+}
+
+/// Sums over requests.
+#[derive(Default)]
+struct Samples {
+    ttft: Vec<f64>,
+    tpot: Vec<f64>,
+    e2e: Vec<f64>,
+    normalized: Vec<f64>,
+    queue: Vec<f64>,
+    parts: [f64; 5],
+    attained: u64,
+    satisfaction: f64,
+    good: u64,
+    input_tokens: u64,
+    output_tokens: u64,
+    makespan_us: f64,
+}
+
+/// Summarises a report.
+pub fn summarise(report: &Report, context: &SummaryContext) -> Summary {
+    let mut counts = count(report);
+    counts.rejected_total = counts.rejected.values().sum();
+    let mut samples = sample(report, context.slo);
+    let makespan_s = samples.makespan_us / 1e6;
+    let per_second = |x: f64| (makespan_s > 0.0).then(|| x / makespan_s);
+    let completed = counts.completed as f64;
+    let offered = counts.offered as f64;
+    let share = |x: f64| (offered > 0.0).then(|| x / offered);
+    let seconds = |values: &mut Vec<f64>| Distribution::of(values).scaled(1e-6);
+    let part = |i: usize| (counts.completed > 0).then(|| samples.parts[i] / 1e6 / completed);
+    let split_s = SplitMeans {
+        queue: part(0),
+        adapter_load: part(1),
+        prefill: part(2),
+        stalled: part(3),
+        decode: part(4),
+    };
+    let tokens = (samples.input_tokens + samples.output_tokens) as f64;
+    let busy = busy(report);
+    let mean_over_time = |integral: f64| (samples.makespan_us > 0.0).then(|| integral / samples.makespan_us);
+    let pool = f64::from(report.pool_tokens);
+    Summary {
+        digest: format!("{:016x}", report.digest()),
+        makespan_s,
+        throughput_rps: per_second(completed),
+        strip_throughput_rps: context
+            .rate_rps
+            .filter(|_| makespan_s > 20.0)
+            .map(|rate| strip_throughput(counts.completed as usize, rate, makespan_s)),
+        output_tokens_per_s: per_second(samples.output_tokens as f64),
+        total_tokens_per_s: per_second(tokens),
+        ttft_s: seconds(&mut samples.ttft),
+        tbt_s: TokenGaps::of(&report.timeline).distribution().scaled(1e-6),
+        tpot_s: seconds(&mut samples.tpot),
+        e2e_s: seconds(&mut samples.e2e),
+        normalized_s: seconds(&mut samples.normalized),
+        queue_s: seconds(&mut samples.queue),
+        split_s,
+        slo: SloScore {
+            ttft_s: context.slo.ttft_s,
+            tbt_s: context.slo.tbt_s,
+            attainment: share(samples.attained as f64),
+            satisfaction: share(samples.satisfaction),
+            goodput_rps: per_second(samples.good as f64),
+        },
+        batch: BatchMeans {
+            iterations: busy.iterations,
+            mean_size: (busy.iterations > 0).then(|| busy.sizes / busy.iterations as f64),
+            mean_time_s: (busy.iterations > 0).then(|| busy.busy_us / 1e6 / busy.iterations as f64),
+        },
+        kv: KvUsage {
+            mean_usage: mean_over_time(busy.kv_integral).map(|kv| kv / pool),
+            peak_usage: (busy.iterations > 0).then(|| busy.kv_peak / pool),
+        },
+        gpu: GpuUse {
+            busy: mean_over_time(busy.busy_us),
+            mfu: context.flops.and_then(|(parameters, peak)| per_second(tokens * 2.0 * parameters / peak)),
+        },
+        preemptions: 0,
+        adapters: AdapterUse {
+            loads: report.adapter_loads,
+            mean_resident: mean_over_time(busy.resident_integral),
+        },
+        per_user: busiest(report, GroupBy::User, context.slo.ttft_s, context.table_rows),
+        per_adapter: busiest(report, GroupBy::Adapter, context.slo.ttft_s, context.table_rows),
+        requests: counts,
+    }
+}
+
+fn count(report: &Report) -> RequestCounts {
+    let mut counts = RequestCounts {
+        offered: report.fates.len() as u64,
+        rejected: Refusal::ALL.iter().map(|r| (r.name(), 0)).collect(),
+        ..RequestCounts::default()
+    };
+    for fate in &report.fates {
+        match fate.outcome {
+            Outcome::Completed => counts.completed += 1,
+            Outcome::Cancelled => counts.cancelled += 1,
+            Outcome::Unfinished => counts.unfinished += 1,
+            Outcome::Refused(reason) => *counts.rejected.entry(reason.name()).or_default() += 1,
+        }
+    }
+    counts
+}
+
+fn sample(report: &Report, slo: Slo) -> Samples {
+    let n = report.fates.len();
+    let room = || Vec::with_capacity(n);
+    let mut s = Samples {
+        ttft: room(),
+        tpot: room(),
+        e2e: room(),
+        normalized: room(),
+        queue: room(),
+        ..Samples::default()
+    };
+    for (id, fate) in report.fates.iter().enumerate() {
+        let Some(ttft) = report.ttft_us(id) else { continue };
+        s.makespan_us = s.makespan_us.max(fate.finish_us.unwrap_or(0.0));
+        let ttft_s = ttft / 1e6;
+        s.attained += u64::from(ttft_s < slo.ttft_s);
+        s.satisfaction += satisfaction(ttft_s, slo.ttft_s);
+        let Some(split) = report.split(id).filter(|_| report.is_completed(id)) else { continue };
+        let e2e = split.total_us();
+        let produced = f64::from(fate.produced);
+        let mut within = ttft_s < slo.ttft_s;
+        if fate.produced > 1 {
+            let tpot = (e2e - ttft) / (produced - 1.0);
+            within &= tpot / 1e6 <= slo.tbt_s;
+            s.tpot.push(tpot);
+        }
+        s.good += u64::from(within);
+        s.ttft.push(ttft);
+        s.e2e.push(e2e);
+        s.normalized.push(e2e / produced);
+        s.queue.push(split.queue_us);
+        for (sum, part) in s.parts.iter_mut().zip(split.parts()) {
+            *sum += part;
+        }
+        s.input_tokens += u64::from(report.trace.input_tokens[id]);
+        s.output_tokens += u64::from(fate.produced);
+    }
+    s
+}
+
+/// Sums over the timeline.
+#[derive(Default)]
+struct Busy {
+    iterations: u64,
+    sizes: f64,
+    busy_us: f64,
+    kv_integral: f64,
+    kv_peak: f64,
+    resident_integral: f64,
+}
+
+fn busy(report: &Report) -> Busy {
+    let mut sums = Busy::default();
+    for span in report.timeline.spans() {
+        match span {
+            Span::Prefill(p) => {
+                let (kv, after) = (f64::from(p.kv_tokens), f64::from(p.kv_tokens) + f64::from(p.tokens));
+                sums.iterations += 1;
+                sums.sizes += f64::from(p.requests);
+                sums.busy_us += p.prefill_us;
+                sums.kv_integral += (p.end_us - p.start_us) * 0.5 * (kv + after);
+                sums.kv_peak = sums.kv_peak.max(after);
+                sums.resident_integral += (p.end_us - p.start_us) * f64::from(p.resident);
+            }
+            Span::Decode(d) => {
+                let duration = d.end_us - d.start_us;
+                sums.iterations += u64::from(d.iterations);
+                sums.sizes += f64::from(d.iterations) * f64::from(d.requests);
+                sums.busy_us += duration;
+                sums.kv_integral += duration * 0.5 * (f64::from(d.kv_tokens) + d.kv_tokens_at_end());
+                sums.kv_peak = sums.kv_peak.max(d.kv_tokens_at_end());
+                sums.resident_integral += duration * f64::from(d.resident);
+            }
+        }
+    }
+    sums
+}

@@ -1,0 +1,252 @@
+//! Times between tokens (TBT) of all requests, from the timeline alone: exact, without a list of all tokens.
+
+use super::distribution::{Distribution, QUANTILES, is_supported};
+use crate::timeline::{Span, Timeline};
+
+/// `count` gaps of `first_us`, `count` of `first_us + growth_us`, … over `iterations` iterations.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct GapRun {
+    first_us: f64,
+    growth_us: f64,
+    iterations: u32,
+    count: u32,
+}
+
+impl GapRun {
+    fn at(&self, iteration: u32) -> f64 {
+        self.first_us + self.growth_us * f64::from(iteration)
+    }
+}
+
+/// All gaps between tokens of a run.
+#[derive(Debug, Clone, Default)]
+pub struct TokenGaps {
+    runs: Vec<GapRun>,
+    total: u64,
+    sum_us: f64,
+    max_us: f64,
+    /// Gaps by the leading bits of their length, from bucket `lowest` on.
+    histogram: Vec<u64>,
+    lowest: u64,
+}
+
+/// Leading bits of a length that make its bucket: sign, exponent and ten bits of the fraction, so that a bucket is at most
+/// a thousandth wide.
+const BUCKET_SHIFT: u32 = 42;
+
+fn bucket(length_us: f64) -> u64 {
+    length_us.max(0.0).to_bits() >> BUCKET_SHIFT
+}
+
+impl TokenGaps {
+    /// The gaps of a timeline.
+    ///
+    /// A decode iteration is one gap for each request of the batch; the first after a prefill is longer, by the prefill
+    /// and its loading, for those who stood still meanwhile.
+    pub fn of(timeline: &Timeline) -> Self {
+        let mut gaps = Self { runs: Vec::with_capacity(timeline.decodes.len()), ..Self::default() };
+        // Requests who stood still since their last token, by how long.
+        let mut standing: Vec<(u32, f64)> = Vec::new();
+        for span in timeline.spans() {
+            match span {
+                Span::Prefill(p) => {
+                    let known: u32 = standing.iter().map(|s| s.0).sum();
+                    if p.stalled > known {
+                        standing.push((p.stalled - known, 0.0));
+                    }
+                    standing.iter_mut().for_each(|s| s.1 += p.end_us - p.start_us);
+                }
+                Span::Decode(d) => {
+                    let mut fresh = d.requests;
+                    for (count, stood_us) in standing.drain(..) {
+                        fresh -= count;
+                        gaps.add(GapRun {
+                            first_us: d.first_us + stood_us,
+                            growth_us: 0.0,
+                            iterations: 1,
+                            count,
+                        });
+                    }
+                    gaps.add(GapRun {
+                        first_us: d.first_us,
+                        growth_us: 0.0,
+                        iterations: u32::from(fresh > 0),
+                        count: fresh,
+                    });
+                    gaps.add(GapRun {
+                        first_us: d.first_us + d.growth_us,
+                        growth_us: d.growth_us,
+                        iterations: d.iterations - 1,
+                        count: d.requests,
+                    });
+                }
+            }
+        }
+        gaps.fill_histogram();
+        gaps
+    }
+
+    fn add(&mut self, run: GapRun) {
+        if run.iterations == 0 {
+            return;
+        }
+        let k = f64::from(run.iterations);
+        self.total += u64::from(run.iterations) * u64::from(run.count);
+        self.sum_us += f64::from(run.count) * (k * run.first_us + run.growth_us * (k * (k - 1.0) * 0.5));
+        self.max_us = self.max_us.max(run.at(run.iterations - 1));
+        self.runs.push(run);
+    }
+
+    fn fill_histogram(&mut self) {
+        let Some(lowest) = self.runs.iter().map(|r| bucket(r.first_us)).min() else { return };
+        self.lowest = lowest;
+        self.histogram = vec![0; (bucket(self.max_us) - lowest + 1) as usize];
+        for run in &self.runs {
+            let (first, last) = (bucket(run.first_us), bucket(run.at(run.iterations - 1)));
+            if first == last {
+                self.histogram[(first - lowest) as usize] += u64::from(run.iterations) * u64::from(run.count);
+            } else {
+                for i in 0..run.iterations {
+                    self.histogram[(bucket(run.at(i)) - lowest) as usize] += u64::from(run.count);
+                }
+            }
+        }
+    }
+
+    /// Number of gaps.
+    pub fn count(&self) -> u64 {
+        self.total
+    }
+
+    /// Mean and quantiles in microseconds.
+    pub fn distribution(&self) -> Distribution {
+        if self.total == 0 {
+            return Distribution::default();
+        }
+        // The two neighbours that each quantile lies between, as ranks.
+        let places = QUANTILES.map(|q| q * (self.total - 1) as f64);
+        let mut ranks: Vec<u64> =
+            places.iter().flat_map(|&p| [p as u64, (p as u64 + 1).min(self.total - 1)]).collect();
+        ranks.sort_unstable();
+        ranks.dedup();
+        let values = self.at_ranks(&ranks);
+        let value = |rank: u64| values[ranks.binary_search(&rank).expect("every rank was asked for")];
+        let quantile = |i: usize| {
+            let below = places[i] as u64;
+            let (low, high) = (value(below), value((below + 1).min(self.total - 1)));
+            is_supported(QUANTILES[i], self.total).then(|| low + (high - low) * (places[i] - below as f64))
+        };
+        Distribution {
+            mean: Some(self.sum_us / self.total as f64),
+            p50: quantile(0),
+            p90: quantile(1),
+            p95: quantile(2),
+            p99: quantile(3),
+            max: Some(self.max_us),
+        }
+    }
+
+    /// The gaps at these ranks (ascending): the histogram says in which bucket each lies, a second walk sorts those.
+    fn at_ranks(&self, ranks: &[u64]) -> Vec<f64> {
+        let mut wanted: Vec<(u64, u64)> = Vec::new(); // bucket, gaps before it
+        let mut before = 0;
+        let mut next = ranks.iter().peekable();
+        for (i, &count) in self.histogram.iter().enumerate() {
+            let mut inside = false;
+            while next.next_if(|&&r| r < before + count).is_some() {
+                inside = true;
+            }
+            if inside {
+                wanted.push((self.lowest + i as u64, before));
+            }
+            before += count;
+        }
+        let mut found: Vec<Vec<(f64, u64)>> = vec![Vec::new(); wanted.len()];
+        for run in &self.runs {
+            let (first, last) = (bucket(run.first_us), bucket(run.at(run.iterations - 1)));
+            for (place, &(b, _)) in wanted.iter().enumerate() {
+                if b < first || b > last {
+                } else if run.growth_us == 0.0 {
+                    found[place].push((run.first_us, u64::from(run.iterations) * u64::from(run.count)));
+                } else {
+                    let inside = (0..run.iterations).map(|i| run.at(i)).filter(|&x| bucket(x) == b);
+                    found[place].extend(inside.map(|x| (x, u64::from(run.count))));
+                }
+            }
+        }
+        found.iter_mut().for_each(|list| list.sort_by(|a, b| a.0.total_cmp(&b.0)));
+        let at = |rank: u64| {
+            let place = wanted.partition_point(|&(_, before)| before <= rank) - 1;
+            let mut seen = wanted[place].1;
+            let hit = found[place].iter().find(|&&(_, count)| {
+                seen += count;
+                seen > rank
+            });
+            hit.or(found[place].last()).map_or(0.0, |&(x, _)| x)
+        };
+        ranks.iter().map(|&r| at(r)).collect()
+    }
+
+    /// Points of the distribution function: length in microseconds, share of gaps at most as long. At most `points` of
+    /// them, each at the upper edge of a bucket.
+    pub fn cdf(&self, points: usize) -> Vec<(f64, f64)> {
+        let mut curve: Vec<(f64, f64)> = Vec::with_capacity(points + 1);
+        let (mut sum, mut written) = (0u64, 0u64);
+        let stride = self.total.div_ceil(points.max(1) as u64).max(1);
+        for (i, &count) in self.histogram.iter().enumerate() {
+            sum += count;
+            if count > 0 && (sum >= written + stride || sum == self.total) {
+                let edge = f64::from_bits((self.lowest + i as u64 + 1) << BUCKET_SHIFT).min(self.max_us);
+                curve.push((edge, sum as f64 / self.total as f64));
+                written = sum;
+            }
+        }
+        curve
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::timeline::{DecodeSegment, Prefill};
+
+    #[test]
+    fn gaps_are_those_of_every_token() {
+        let decode = |start_us: f64, first_us, growth_us, iterations, requests| DecodeSegment {
+            start_us,
+            end_us: 0.0,
+            first_us,
+            growth_us,
+            iterations,
+            requests,
+            kv_tokens: 0,
+            adapter_tokens: 0,
+            resident: 0,
+        };
+        let prefill = |start_us: f64, duration: f64, stalled| Prefill {
+            start_us,
+            load_us: 0.0,
+            prefill_us: duration,
+            end_us: start_us + duration,
+            tokens: 1,
+            requests: 1,
+            stalled,
+            kv_tokens: 0,
+            adapter_tokens: 0,
+            resident: 0,
+        };
+        let timeline = Timeline {
+            prefills: vec![prefill(0.0, 10.0, 0), prefill(30.0, 50.0, 1), prefill(80.0, 7.0, 2)],
+            decodes: vec![decode(10.0, 10.0, 0.0, 2, 1), decode(87.0, 20.0, 1.0, 3, 3)],
+            holds: Vec::new(),
+        };
+        let gaps = TokenGaps::of(&timeline);
+        let mut all = vec![10.0, 10.0, 20.0 + 57.0, 20.0 + 7.0, 20.0, 21.0, 21.0, 21.0, 22.0, 22.0, 22.0];
+        assert_eq!(gaps.count(), all.len() as u64);
+        let expected = Distribution::of(&mut all);
+        let found = gaps.distribution();
+        assert_eq!((found.p50, found.p90, found.max), (expected.p50, expected.p90, expected.max));
+        assert!((found.mean.unwrap() - expected.mean.unwrap()).abs() < 1e-12);
+        assert_eq!(gaps.cdf(100).last(), Some(&(77.0, 1.0)));
+    }
+}
