@@ -2,8 +2,13 @@
 
 use std::fmt::Write as _;
 
+use servescope_lab::failure::CODES;
+use servescope_lab::parameters::TABLE;
+
 fn main() {
-    print!("{}", render(&[], &[]));
+    let rows: Vec<Row<'_>> =
+        TABLE.iter().map(|row| Row { id: row.id, label: row.label, help: row.help }).collect();
+    print!("{}", render(&rows, CODES));
 }
 
 /// One parameter, as far as the page's compiler is concerned.
