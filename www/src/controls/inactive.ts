@@ -1,0 +1,30 @@
+// Why a parameter has no effect now, in words; null when it has.
+import type { App } from '../app.js';
+import type { Parameter } from '../engine/types.js';
+
+/** What a trace file brings with it: arrivals, adapters, users and lengths. */
+function decidedByFile(id: string): boolean {
+  return id.startsWith('workload.') && !isTraceParameter(id);
+}
+
+function isTraceParameter(id: string): boolean {
+  return id.startsWith('workload.trace.') || id.startsWith('trace.');
+}
+
+export function inactiveReason(app: App, parameter: Parameter): string | null {
+  const { text } = app;
+  const fromFile = app.trace.value !== null;
+  if (fromFile && decidedByFile(parameter.id)) return text.t('control.file_decides');
+  if (!fromFile && isTraceParameter(parameter.id)) return text.t('control.file_needed');
+  if (!app.store.resolved.inactive.includes(parameter.id)) return null;
+  const { values } = app.store.resolved;
+  const unmet = parameter.applies.filter(({ parameter: id, in: allowed }) => !allowed.some((value) => value === values[id]));
+  const conditions = unmet.map(({ parameter: id, in: allowed }) => {
+    const other = app.parameters.get(id);
+    if (other === undefined) return id;
+    return text.t('control.condition', {
+      name: text.label(other), values: allowed.map((value) => text.value(other, value)).join(text.t('control.or')),
+    });
+  });
+  return text.t('control.applies', { conditions: conditions.join(text.t('control.and')) });
+}

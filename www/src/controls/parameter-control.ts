@@ -1,0 +1,133 @@
+// One parameter: its label, its input, its help, and why it has no effect or cannot have the value typed. Everything
+// about it comes from the parameter table.
+import { html, nothing, type TemplateResult } from 'lit';
+import { LightElement } from '../element.js';
+import type { Parameter, ParameterValue } from '../engine/types.js';
+import { randomSeed } from '../engine/module.js';
+import type { Watchable } from '../state/topic.js';
+import { inactiveReason } from './inactive.js';
+import { parseTyped } from './typed.js';
+import { slider } from './slider.js';
+
+const TYPING_PAUSE_MS = 400;
+
+export class ParameterControl extends LightElement {
+  static override properties = { ...LightElement.properties, parameter: { attribute: false }, helpOpen: { state: true } };
+  declare parameter: Parameter;
+  declare helpOpen: boolean;
+  #typing: ReturnType<typeof setTimeout> | undefined;
+
+  protected override watched(): Watchable[] {
+    return [this.app.store.values, this.app.drafts, this.app.failures, this.app.trace];
+  }
+
+  get #value(): ParameterValue {
+    const { id } = this.parameter;
+    return this.app.drafts.value.get(id)?.value ?? this.app.store.resolved.values[id] ?? this.parameter.default;
+  }
+
+  get #inputId(): string {
+    return `p-${this.parameter.id.replaceAll('.', '-')}`;
+  }
+
+  protected override render(): TemplateResult {
+    const { app, parameter } = this;
+    const { text } = app;
+    const problem = app.problem(parameter.id);
+    const inactive = inactiveReason(app, parameter);
+    const changed = app.isChanged(parameter.id);
+    const defaultText = text.value(parameter, app.store.resolved.defaults[parameter.id] ?? parameter.default);
+    this.dataset['parameter'] = parameter.id;
+    this.classList.toggle('changed', changed);
+    this.classList.toggle('inactive', inactive !== null);
+    this.classList.toggle('wrong', problem !== undefined);
+    const id = this.#inputId;
+    return html`
+      <div class="control-head">
+        <label for=${id} title=${text.t('control.reset', { default: defaultText })} @dblclick=${this.#reset}>${text.label(parameter)}</label>
+        <button class="dot" type="button" ?hidden=${!changed} title=${text.t('control.reset', { default: defaultText })}
+          aria-label=${`${text.label(parameter)}: ${text.t('control.changed', { default: defaultText })}. ${text.t('control.reset', { default: defaultText })}`}
+          @click=${this.#reset}></button>
+        <button class="quiet what" type="button" aria-expanded=${this.helpOpen === true} aria-controls="${id}-help"
+          aria-label=${text.t('control.help', { name: text.label(parameter) })}
+          @click=${() => { this.helpOpen = !this.helpOpen; }}>?</button>
+        ${this.#box(inactive !== null)}
+      </div>
+      ${this.#slider(inactive !== null)}
+      <p class="control-help" id="${id}-help" ?hidden=${this.helpOpen !== true}>${text.help(parameter)}
+        ${parameter.changes === 'score' ? text.t('control.score') : nothing}</p>
+      <p class="control-reason" ?hidden=${inactive === null}>${inactive}</p>
+      <p class="control-error" id="${id}-error" role="alert" ?hidden=${problem === undefined}>${problem === undefined ? nothing : text.failure(problem)}</p>`;
+  }
+
+  #box(disabled: boolean): TemplateResult {
+    const { parameter, app } = this;
+    const id = this.#inputId;
+    const value = this.#value;
+    switch (parameter.type) {
+      case 'choice': return html`<select id=${id} ?disabled=${disabled} @change=${(event: Event) => { this.#set((event.target as HTMLSelectElement).value); }}>
+        ${parameter.options.map((option) => html`<option value=${option} .selected=${option === value}>${app.text.option(option)}</option>`)}</select>`;
+      case 'boolean': return html`<input id=${id} type="checkbox" ?disabled=${disabled} .checked=${value === true}
+        @change=${(event: Event) => { this.#set((event.target as HTMLInputElement).checked); }}>`;
+      case 'list': return html`<input id=${id} class="value list" type="text" ?disabled=${disabled} autocomplete="off"
+        aria-describedby="${id}-error" @input=${this.#typed} @change=${this.#commit} @blur=${this.#settle}>`;
+      case 'number':
+      case 'integer': return html`
+        ${parameter.id === 'seed' ? html`<button type="button" class="quiet" @click=${() => { this.#set(randomSeed()); }}>${app.text.t('control.new_seed')}</button>` : nothing}
+        <input id=${id} class="value" type="number" step="any" inputmode="decimal" ?disabled=${disabled} autocomplete="off"
+          aria-describedby="${id}-error" @input=${this.#typed} @change=${this.#commit} @blur=${this.#settle}>
+        <span class="unit">${app.text.unit(parameter.unit)}</span>`;
+    }
+  }
+
+  #slider(disabled: boolean): TemplateResult | typeof nothing {
+    const value = this.#value;
+    if (this.parameter.slider === undefined || typeof value !== 'number') return nothing;
+    return slider({
+      app: this.app, parameter: this.parameter, range: this.parameter.slider, value, disabled,
+      set: (next) => { this.#set(next); }, reset: this.#reset,
+    });
+  }
+
+  /** The box shows the scenario's value, but not under the fingers of somebody who types. */
+  protected override updated(): void {
+    const box = this.querySelector<HTMLInputElement>('input.value');
+    if (box !== null && document.activeElement !== box) box.value = this.#written();
+  }
+
+  #written(): string {
+    const value = this.#value;
+    return Array.isArray(value) ? value.join(', ') : String(value);
+  }
+
+  readonly #typed = (event: Event): void => {
+    const box = event.target as HTMLInputElement;
+    clearTimeout(this.#typing);
+    this.#typing = setTimeout(() => { this.#read(box); }, TYPING_PAUSE_MS);
+  };
+
+  readonly #commit = (event: Event): void => {
+    this.#read(event.target as HTMLInputElement);
+  };
+
+  readonly #settle = (): void => {
+    this.requestUpdate();
+  };
+
+  #read(box: HTMLInputElement): void {
+    clearTimeout(this.#typing);
+    const typed = parseTyped(this.parameter, box.value, box.validity.badInput);
+    if ('value' in typed) this.#set(typed.value);
+    else this.app.reject(this.parameter.id, this.#value, { code: typed.wrong, path: this.parameter.id, message: this.app.text.t(`control.${typed.wrong}`), params: {} });
+  }
+
+  #set(value: ParameterValue): void {
+    this.app.set(this.parameter.id, value);
+  }
+
+  readonly #reset = (): void => {
+    this.app.set(this.parameter.id, null);
+  };
+}
+
+customElements.define('parameter-control', ParameterControl);

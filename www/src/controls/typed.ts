@@ -1,0 +1,15 @@
+// What was typed into a box, as the parameter's type wants it. Bounds are not checked here: they are the module's.
+import type { Parameter, ParameterValue } from '../engine/types.js';
+
+export type Typed = { value: ParameterValue } | { wrong: 'not_a_number' | 'not_a_list' };
+
+export function parseTyped(parameter: Pick<Parameter, 'type'>, text: string, badInput: boolean): Typed {
+  if (parameter.type === 'list') return parseList(text);
+  const value = text.trim() === '' || badInput ? NaN : Number(text);
+  return Number.isFinite(value) ? { value } : { wrong: 'not_a_number' };
+}
+
+function parseList(text: string): Typed {
+  const entries = text.split(/[\s,，、;]+/).filter((entry) => entry !== '').map(Number);
+  return entries.every((entry) => Number.isFinite(entry)) ? { value: entries } : { wrong: 'not_a_list' };
+}

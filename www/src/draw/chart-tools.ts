@@ -1,0 +1,32 @@
+// The small tools in a chart's corner: what it means, its files, its numbers as a table.
+import { html, type TemplateResult } from 'lit';
+import { menu, menuItem } from '../panels/menu.js';
+import type { ChartView } from './chart-view.js';
+import { chartCsv, chartPng, chartSvgBlob, download, downloadText, type Picture } from './export-chart.js';
+
+export function chartTools(view: ChartView, title: string): TemplateResult {
+  const { text } = view.app;
+  const name = `servescope-${view.name.replaceAll('_', '-')}`;
+  const save = (kind: string): string => `${text.t('chart.download')} ${kind}`;
+  return html`
+    <div class="chart-tools">
+      <button type="button" class="quiet" aria-expanded=${view.aboutOpen === true} aria-controls="chart-${view.name}-about"
+        aria-label="${title}: ${text.t('chart.what')}" title=${text.t('chart.what')}
+        @click=${() => { view.aboutOpen = view.aboutOpen !== true; }}>?</button>
+      ${menu({
+        label: '⋯', name: `${title}: ${text.t('chart.more')}`, className: 'quiet plain',
+        content: html`
+          ${menuItem(text.t(view.tableOpen === true ? 'chart.table_hide' : 'chart.table'), () => { view.tableOpen = view.tableOpen !== true; })}
+          ${menuItem(save('PNG'), () => { withPicture(view, (picture) => { void chartPng(picture).then((blob) => { download(`${name}.png`, blob); }); }); })}
+          ${menuItem(save('SVG'), () => { withPicture(view, (picture) => { download(`${name}.svg`, chartSvgBlob(picture)); }); })}
+          ${menuItem(save('CSV'), () => { if (view.chart !== undefined) downloadText(`${name}.csv`, chartCsv(view.chart), 'text/csv'); })}`,
+      })}
+    </div>`;
+}
+
+function withPicture(view: ChartView, use: (picture: Picture) => void): void {
+  const { chart, ghost, app } = view;
+  if (chart === undefined) return;
+  const { clientWidth: width, clientHeight: height } = view.place;
+  use({ chart, ghost, dark: app.settings.value.dark, width, height });
+}

@@ -1,0 +1,170 @@
+// One chart: a figure with its title, legend and tools around a canvas. The words are drawn by lit, the canvas by the
+// frame scheduler, what lies under the cursor by hand, since it moves with every pixel.
+import { html, nothing, type PropertyValues, type TemplateResult } from 'lit';
+import { LightElement } from '../element.js';
+import { ChartSurface } from '../engine/module.js';
+import type { ChartData, PlotFrame } from '../engine/types.js';
+import type { MessageKey } from '../i18n/en.js';
+import { stationOfChart } from '../panels/station-map.js';
+import type { Watchable } from '../state/topic.js';
+import { chartTools } from './chart-tools.js';
+import { legend } from './legend.js';
+import { Overlay } from './overlay.js';
+import { PlotInput } from './plot-input.js';
+import type { Drawable } from './scheduler.js';
+import { tableView } from './table-view.js';
+
+export const REQUEST_CHART = 'ttft_by_arrival';
+
+export class ChartView extends LightElement implements Drawable {
+  static override properties = {
+    ...LightElement.properties, name: { attribute: false }, tableOpen: { state: true }, aboutOpen: { state: true },
+  };
+  declare name: string;
+  declare tableOpen: boolean;
+  declare aboutOpen: boolean;
+  frame: PlotFrame | null = null;
+  #surface: ChartSurface | null = null;
+  #overlay: Overlay | null = null;
+  #forget: (() => void)[] = [];
+  #lookOf = '';
+
+  protected override watched(): Watchable[] {
+    return [this.app.view];
+  }
+
+  get chart(): ChartData | undefined {
+    return this.app.session.value.answer?.charts.get(this.name);
+  }
+
+  get ghost(): ChartData | null {
+    const { former } = this.app.session.value;
+    return former?.charts.get(this.name) ?? null;
+  }
+
+  get place(): HTMLElement {
+    const plot = this.querySelector<HTMLElement>('.plot');
+    if (plot === null) throw new Error('asked before the first rendering');
+    return plot;
+  }
+
+  get canvas(): HTMLCanvasElement {
+    const canvas = this.querySelector('canvas');
+    if (canvas === null) throw new Error('asked before the first rendering');
+    return canvas;
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.dataset['chart'] = this.name;
+    // The words change only when the series do; a drag changes the drawing alone.
+    this.#forget = [
+      this.app.session.subscribe(() => {
+        const look = this.#look();
+        if (look !== this.#lookOf || this.tableOpen) this.requestUpdate();
+      }),
+      this.app.cursor.subscribe(() => { this.#overlay?.update(); }),
+      this.app.settings.subscribe(() => { this.app.scheduler.invalidate(this); }),
+    ];
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.app.scheduler.remove(this);
+    for (const forget of this.#forget) forget();
+    this.#surface?.free();
+    this.#surface = null;
+  }
+
+  protected override firstUpdated(): void {
+    this.#surface = new ChartSurface(this.canvas);
+    this.#overlay = new Overlay(this);
+    new PlotInput(this, this.#overlay);
+    this.app.scheduler.add(this);
+  }
+
+  protected override updated(_changed: PropertyValues): void {
+    this.#overlay?.update();
+  }
+
+  draw(): void {
+    const { chart } = this;
+    const { clientWidth, clientHeight } = this.place;
+    if (chart === undefined || this.#surface === null || clientWidth === 0) return;
+    const { dark } = this.app.settings.value;
+    this.frame = this.#surface.draw(chart, this.ghost, dark, clientWidth, clientHeight, devicePixelRatio);
+    this.#overlay?.update();
+  }
+
+  resetZoom(): void {
+    if (this.app.view.value.window !== null) void this.app.look({ window: null });
+  }
+
+  protected override render(): TemplateResult {
+    const { app, chart, name } = this;
+    const { text } = app;
+    this.#lookOf = this.#look();
+    const station = app.view.value.station;
+    this.classList.toggle('marked', station !== null && stationOfChart(station, name));
+    const title = text.t(chartKey(name));
+    const zoomed = chart?.x.kind === 'time' && app.view.value.window !== null;
+    const empty = chart === undefined || chart.empty === '' ? null : text.named('', chart.empty);
+    return html`
+      <figure>
+        <figcaption>
+          <div class="caption-line">
+            <h3 id="chart-${name}">${title}</h3>
+            <small class="axis-unit">${chart === undefined ? nothing : this.#unit(chart)}</small>
+            <button type="button" class="quiet reset-zoom" ?hidden=${!zoomed} @click=${() => { this.resetZoom(); }}>${text.t('chart.reset_zoom')}</button>
+            ${name === 'time_split' ? this.#splitChoice() : nothing}
+            ${chartTools(this, title)}
+          </div>
+          ${chart === undefined ? nothing : legend(text, chart.series, this.ghost !== null)}
+          <p class="about" id="chart-${name}-about" ?hidden=${this.aboutOpen !== true}>${text.t(aboutKey(name))}</p>
+        </figcaption>
+        <div class="plot ${chart?.x.kind ?? ''}" tabindex="0" role="group" aria-labelledby="chart-${name}" aria-describedby="chart-${name}-keys">
+          <canvas aria-hidden="true"></canvas>
+          <div class="cursor-line" hidden></div>
+          <div class="brush" hidden></div>
+          <div class="picked" hidden></div>
+          <div class="read-out" aria-hidden="true" hidden></div>
+          <p class="empty" ?hidden=${empty === null}>${empty}</p>
+        </div>
+        <p class="visually-hidden" id="chart-${name}-keys">${text.t(name === REQUEST_CHART ? 'chart.keys_request' : 'chart.keys')}</p>
+        <output class="visually-hidden spoken" aria-live="polite"></output>
+        ${this.tableOpen === true && chart !== undefined ? tableView(text, chart) : nothing}
+      </figure>`;
+  }
+
+  #unit(chart: ChartData): string {
+    const { text } = this.app;
+    return chart.y.unit === '' ? '' : text.unit(chart.y.unit);
+  }
+
+  #splitChoice(): TemplateResult {
+    const { text, view } = this.app;
+    const { splitBy } = view.value;
+    const choice = (by: 'adapter' | 'length', key: MessageKey): TemplateResult => html`
+      <button type="button" class="quiet" aria-pressed=${splitBy === by} @click=${() => { void this.app.look({ splitBy: by }); }}>${text.t(key)}</button>`;
+    return html`<div class="split-choice" role="group" aria-label=${text.t('chart.split_by')}>
+      ${choice('adapter', 'chart.by_adapter')}${choice('length', 'chart.by_length')}</div>`;
+  }
+
+  /** What the words of this chart depend on. */
+  #look(): string {
+    const { chart } = this;
+    if (chart === undefined) return '';
+    const roles = chart.series.map((series) => `${series.role}/${series.mark}`).join();
+    return [roles, chart.empty, chart.x.kind, chart.y.unit, this.ghost !== null].join('|');
+  }
+}
+
+export function chartKey(name: string): MessageKey {
+  return `chart.${name}` as MessageKey;
+}
+
+function aboutKey(name: string): MessageKey {
+  return `chart.${name}.about` as MessageKey;
+}
+
+customElements.define('chart-view', ChartView);

@@ -1,0 +1,55 @@
+// A chart as a file: picture at twice the pixels, drawing, numbers.
+import { ChartSurface, chartSvg, palette } from '../engine/module.js';
+import type { ChartData } from '../engine/types.js';
+
+export function download(name: string, content: Blob): void {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(content);
+  link.download = name;
+  link.click();
+  // The browser has taken the blob when the click is handled; a second is ample.
+  setTimeout(() => { URL.revokeObjectURL(link.href); }, 1000);
+}
+
+export function downloadText(name: string, text: string, type: string): void {
+  download(name, new Blob([text], { type: `${type};charset=utf-8` }));
+}
+
+export interface Picture { chart: ChartData; ghost: ChartData | null; dark: boolean; width: number; height: number }
+
+export async function chartPng({ chart, ghost, dark, width, height }: Picture): Promise<Blob> {
+  const canvas = document.createElement('canvas');
+  const surface = new ChartSurface(canvas);
+  surface.draw(chart, ghost, dark, width, height, 2);
+  surface.free();
+  // The chart is drawn on nothing; a file needs its paper.
+  const pen = canvas.getContext('2d');
+  if (pen !== null) {
+    pen.setTransform(1, 0, 0, 1, 0, 0);
+    pen.globalCompositeOperation = 'destination-over';
+    pen.fillStyle = palette(dark)['paper'] ?? 'white';
+    pen.fillRect(0, 0, canvas.width, canvas.height);
+  }
+  return new Promise((resolve, reject) => {
+    canvas.toBlob((blob) => {
+      if (blob === null) reject(new Error('the browser made no picture'));
+      else resolve(blob);
+    }, 'image/png');
+  });
+}
+
+export function chartSvgBlob({ chart, ghost, dark, width, height }: Picture): Blob {
+  return new Blob([chartSvg(chart, ghost, dark, width, height)], { type: 'image/svg+xml' });
+}
+
+/** One row a point: series, x, y, and what else the series has. */
+export function chartCsv(chart: ChartData): string {
+  const rows = ['series,x,x_end,y_base,y,request'];
+  for (const series of chart.series) {
+    series.x.forEach((x, index) => {
+      const cells = [x, series.x2[index], series.y0[index], series.y[index], series.id[index]];
+      rows.push([series.role, ...cells.map((cell) => (cell === undefined ? '' : String(cell)))].join(','));
+    });
+  }
+  return `${rows.join('\n')}\n`;
+}

@@ -1,0 +1,35 @@
+// The legend in words: a swatch with the colour and the dash or marker of its role, and the role's name.
+import { html, svg, type SVGTemplateResult, type TemplateResult } from 'lit';
+import type { Series } from '../engine/types.js';
+import type { Text } from '../i18n/text.js';
+
+/** Dashes and markers of `charts::role`, which tell lines apart without their colours. */
+const DASHES: Readonly<Record<string, string>> = { pool: '8 4', expected: '5 3', tbt: '8 3', e2e: '2 3', slo: '4 4' };
+const MARKERS: Readonly<Record<string, string>> = {
+  running: 'circle', served: 'circle', decode: 'circle', output: 'circle', waiting: 'triangle', queue: 'triangle',
+  refused: 'cross', stalled: 'cross', kv: 'square', prefill: 'square', adapters: 'diamond', load: 'diamond',
+};
+const SHAPES: Readonly<Record<string, string>> = {
+  circle: 'M7 4a3 3 0 1 0 6 0a3 3 0 1 0-6 0', triangle: 'M7 1l6 3l-6 3z', cross: 'M7.5 1.5l5 5m0-5l-5 5',
+  square: 'M7.5 1.5h5v5h-5z', diamond: 'M10 .5l3.5 3.5l-3.5 3.5l-3.5-3.5z',
+};
+
+export function legend(text: Text, series: readonly Series[], withGhost: boolean): TemplateResult {
+  const seen = new Map(series.map((entry) => [entry.role, entry]));
+  return html`
+    <ul class="legend">
+      ${[...seen.values()].map((entry) => html`<li>${swatch(entry)}${text.named('role.', entry.role)}</li>`)}
+      <li class="ghost" ?hidden=${!withGhost}><svg class="swatch" viewBox="0 0 20 8" aria-hidden="true"><line x1="0" y1="4" x2="20" y2="4"/></svg>${text.t('role.former')}</li>
+    </ul>`;
+}
+
+function swatch({ role, mark }: Series): TemplateResult {
+  return html`<svg class="swatch" data-role=${role} viewBox="0 0 20 8" aria-hidden="true">${shape(mark, role)}</svg>`;
+}
+
+function shape(mark: Series['mark'], role: string): SVGTemplateResult {
+  const sign = svg`<path class="sign" d=${SHAPES[MARKERS[role] ?? ''] ?? ''}/>`;
+  if (mark === 'points') return MARKERS[role] === undefined ? svg`<path class="sign" d=${SHAPES['circle'] ?? ''}/>` : sign;
+  if (mark === 'area' || mark === 'bars') return svg`<rect class="face" x="0" y="0" width="20" height="8"/>`;
+  return svg`<line x1="0" y1="4" x2="20" y2="4" stroke-dasharray=${DASHES[role] ?? 'none'}/>${sign}`;
+}

@@ -1,0 +1,95 @@
+// What lies over a chart's canvas: the cursor line, the read-out beside it, the brush, the ring of the picked request.
+// All of it moves by the object model; the canvas is not drawn again.
+import { render } from 'lit';
+import type { ChartView } from './chart-view.js';
+import { insideX, xToPixel, yToPixel } from './plot.js';
+import { readOutAt, readOutBox, readOutSentence, type ReadOut } from './read-out.js';
+
+const BESIDE = 10;
+const SPEAK_AFTER_MS = 300;
+
+export class Overlay {
+  /** Position in data units on a chart whose axis is its own; time charts share the page's cursor. */
+  own: number | null = null;
+  readonly #line: HTMLElement;
+  readonly #box: HTMLElement;
+  readonly #brush: HTMLElement;
+  readonly #ring: HTMLElement;
+  readonly #spoken: HTMLElement;
+  #speaking: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(private readonly view: ChartView) {
+    const part = (selector: string): HTMLElement => {
+      const element = view.querySelector<HTMLElement>(selector);
+      if (element === null) throw new Error(`no ${selector}`);
+      return element;
+    };
+    this.#line = part('.cursor-line');
+    this.#box = part('.read-out');
+    this.#brush = part('.brush');
+    this.#ring = part('.picked');
+    this.#spoken = part('.spoken');
+  }
+
+  /** Where the cursor stands in this chart's data units, or null. */
+  get x(): number | null {
+    const { chart, app } = this.view;
+    return chart?.x.kind === 'time' ? (app.cursor.value?.time ?? null) : this.own;
+  }
+
+  update(): void {
+    this.#updateRing();
+    const { chart, frame } = this.view;
+    const { x } = this;
+    const shown = chart !== undefined && frame !== null && x !== null && insideX(frame, x) && chart.empty === '';
+    this.#line.hidden = !shown;
+    this.#box.hidden = !shown;
+    if (!shown) return;
+    const pixel = xToPixel(frame, chart.x, x);
+    place(this.#line, { left: pixel, top: frame.top, height: frame.bottom - frame.top });
+    const readOut = readOutAt(this.view.app.text, chart, x);
+    const inHand = chart.x.kind !== 'time' || this.view.app.cursor.value?.chart === this.view.name;
+    render(readOutBox(readOut, inHand), this.#box);
+    const right = pixel > (frame.left + frame.right) / 2;
+    this.#box.classList.toggle('on-the-left', right);
+    place(this.#box, { left: right ? pixel - BESIDE : pixel + BESIDE, top: frame.top });
+    if (inHand && document.activeElement === this.view.place) this.#speak(readOut);
+  }
+
+  brush(from: number, to: number): void {
+    const { frame } = this.view;
+    if (frame === null) return;
+    this.#brush.hidden = false;
+    const left = Math.max(frame.left, Math.min(from, to));
+    const right = Math.min(frame.right, Math.max(from, to));
+    place(this.#brush, { left, top: frame.top, width: right - left, height: frame.bottom - frame.top });
+  }
+
+  endBrush(): void {
+    this.#brush.hidden = true;
+  }
+
+  #updateRing(): void {
+    const { chart, frame, app } = this.view;
+    const { selected } = app.view.value;
+    const isTime = chart?.x.kind === 'time';
+    this.#ring.hidden = !isTime || frame === null || selected === null || !insideX(frame, selected.arrival_s);
+    if (this.#ring.hidden || chart === undefined || frame === null || selected === null) return;
+    const waited = selected.first_token_s === null ? null : selected.first_token_s - selected.arrival_s;
+    const onPoint = this.view.name === 'ttft_by_arrival' && waited !== null && waited >= frame.y_min;
+    const left = xToPixel(frame, chart.x, selected.arrival_s);
+    this.#ring.classList.toggle('ring', onPoint);
+    if (onPoint) place(this.#ring, { left, top: yToPixel(frame, chart.y, Math.min(waited, frame.y_max)), height: 0 });
+    else place(this.#ring, { left, top: frame.top, height: frame.bottom - frame.top });
+  }
+
+  /** After a pause: somebody who holds an arrow key wants the last place only. */
+  #speak(readOut: ReadOut): void {
+    clearTimeout(this.#speaking);
+    this.#speaking = setTimeout(() => { this.#spoken.textContent = readOutSentence(readOut); }, SPEAK_AFTER_MS);
+  }
+}
+
+function place(element: HTMLElement, box: { left: number; top: number; width?: number; height?: number }): void {
+  for (const [side, length] of Object.entries(box)) element.style.setProperty(side, `${length.toFixed(1)}px`);
+}

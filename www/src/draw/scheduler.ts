@@ -1,0 +1,91 @@
+// One animation frame for the whole page. Only charts that are dirty and in sight are drawn; one that comes into sight
+// later is drawn then.
+
+export interface Drawable {
+  /** Where it stands on the page. */
+  readonly place: Element;
+  draw(): void;
+}
+
+interface Entry { drawable: Drawable; visible: boolean; observed: boolean; dirty: boolean }
+
+/** Room outside the window in which a chart counts as seen: scrolling finds it drawn. */
+const MARGIN = '200px';
+
+export class Scheduler {
+  readonly #entries = new Map<Element, Entry>();
+  readonly #sight: IntersectionObserver;
+  readonly #sizes: ResizeObserver;
+  #frame = 0;
+
+  /** `drawn` hears how long the script of a frame's drawing took. */
+  constructor(private readonly drawn: (script_ms: number) => void) {
+    this.#sight = new IntersectionObserver((changes) => {
+      for (const { target, isIntersecting } of changes) {
+        const entry = this.#entries.get(target);
+        if (entry === undefined) continue;
+        entry.visible = isIntersecting;
+        entry.observed = true;
+        if (entry.dirty) this.#request();
+      }
+    }, { rootMargin: MARGIN });
+    this.#sizes = new ResizeObserver((changes) => {
+      for (const { target } of changes) this.#soil(this.#entries.get(target));
+    });
+    this.#watchDensity();
+  }
+
+  add(drawable: Drawable): void {
+    this.#entries.set(drawable.place, { drawable, visible: false, observed: false, dirty: true });
+    this.#sight.observe(drawable.place);
+    this.#sizes.observe(drawable.place);
+  }
+
+  remove(drawable: Drawable): void {
+    this.#entries.delete(drawable.place);
+    this.#sight.unobserve(drawable.place);
+    this.#sizes.unobserve(drawable.place);
+  }
+
+  invalidate(drawable: Drawable): void {
+    this.#soil(this.#entries.get(drawable.place));
+  }
+
+  invalidateAll(): void {
+    for (const entry of this.#entries.values()) entry.dirty = true;
+    this.#request();
+  }
+
+  #soil(entry: Entry | undefined): void {
+    if (entry === undefined) return;
+    entry.dirty = true;
+    this.#request();
+  }
+
+  #request(): void {
+    if (this.#frame === 0) this.#frame = requestAnimationFrame(() => { this.#paint(); });
+  }
+
+  #paint(): void {
+    this.#frame = 0;
+    const entries = [...this.#entries.values()];
+    // Before the first report of the observer nobody knows what is in sight; the report asks for the next frame.
+    if (entries.some((entry) => !entry.observed)) return;
+    const from = performance.now();
+    for (const entry of entries) {
+      if (!entry.dirty || !entry.visible) continue;
+      entry.dirty = false;
+      entry.drawable.draw();
+    }
+    this.drawn(performance.now() - from);
+  }
+
+  /** A window moved to another screen, or a zoomed page, has other device pixels. */
+  #watchDensity(): void {
+    const query = matchMedia(`(resolution: ${String(devicePixelRatio)}dppx)`);
+    query.addEventListener('change', () => {
+      this.invalidateAll();
+      this.#watchDensity();
+    }, { once: true });
+  }
+}

@@ -1,0 +1,181 @@
+// The page's end of the worker: the latest wish wins, one run is in flight, late answers are dropped by their revision,
+// and a worker that dies is started again with the last wish and the trace it held.
+import type { Answer, FromWorker, Query, QueryResult, ToWorker } from './protocol.js';
+import { previewOf, type Cost } from './preview.js';
+import type { Failure, RunOptions, ScenarioPatch } from './types.js';
+
+export interface WorkerPort {
+  postMessage(message: ToWorker): void;
+  terminate(): void;
+  onmessage: ((event: MessageEvent<FromWorker>) => void) | null;
+  onerror: ((event: ErrorEvent) => void) | null;
+}
+
+export interface Wish {
+  scenario: ScenarioPatch;
+  /** Every value, defaults included: how long the run may take is read from them. */
+  values: ScenarioPatch;
+  options: RunOptions;
+}
+
+export interface Listener {
+  /** `last` is false when a newer wish is on its way. */
+  answer(answer: Answer, last: boolean): void;
+  progress(fraction: number): void;
+  failed(failures: Failure[]): void;
+  cancelled(): void;
+  /** The worker died and was started again. */
+  restarted(message: string): void;
+}
+
+/** A question that the worker refused, with its reasons. */
+export class Refusal extends Error {
+  constructor(readonly failures: Failure[]) {
+    super(failures.map((failure) => failure.message).join('; '));
+  }
+}
+
+interface Pending { resolve(value: unknown): void; reject(reason: Refusal): void }
+
+/** A run younger than this is let through: a drag that ends every run before its answer would show nothing at all. */
+const LET_FINISH_MS = 150;
+/** A wish that kills two workers in a row is not tried a third time. */
+const TRIES = 2;
+
+export class Client {
+  #worker: WorkerPort;
+  #module: WebAssembly.Module | null = null;
+  #revision = 0;
+  #flying: Wish | null = null;
+  #next: Wish | null = null;
+  #overdue: ReturnType<typeof setTimeout> | null = null;
+  /** The run in flight may be ended by a newer wish. */
+  #mayEnd = true;
+  #cost: Cost | null = null;
+  #ticket = 0;
+  readonly #pending = new Map<number, Pending>();
+  #trace: { name: string; bytes: Uint8Array } | null = null;
+  #deaths = 0;
+
+  constructor(private readonly spawn: () => WorkerPort, private readonly listener: Listener) {
+    this.#worker = this.#connect();
+  }
+
+  start(module: WebAssembly.Module): void {
+    this.#module = module;
+    this.#worker.postMessage({ kind: 'start', module });
+  }
+
+  run(wish: Wish): void {
+    this.#next = wish;
+    if (this.#flying === null || this.#mayEnd) this.#send();
+  }
+
+  /** Ends the run in progress; the last answer stays. */
+  cancel(): void {
+    this.#next = null;
+    if (this.#flying !== null) this.#worker.postMessage({ kind: 'cancel' });
+  }
+
+  async ask<K extends Query['kind']>(query: Extract<Query, { kind: K }>): Promise<QueryResult[K]> {
+    this.#ticket += 1;
+    const ticket = this.#ticket;
+    const reply = new Promise((resolve, reject) => { this.#pending.set(ticket, { resolve, reject }); });
+    this.#worker.postMessage({ kind: 'query', ticket, query });
+    const value = await reply;
+    this.#remember(query);
+    return value as QueryResult[K];
+  }
+
+  /** A worker that is started again must be given the trace again. */
+  #remember(query: Query): void {
+    if (query.kind === 'load-trace') this.#trace = { name: query.name, bytes: query.bytes };
+    if (query.kind === 'clear-trace') this.#trace = null;
+  }
+
+  #send(): void {
+    const wish = this.#next;
+    if (wish === null) return;
+    this.#next = null;
+    this.#flying = wish;
+    this.#revision += 1;
+    this.#mayEnd = false;
+    this.#clearTimer();
+    this.#overdue = setTimeout(() => { this.#yieldToNext(); }, LET_FINISH_MS);
+    const preview = this.#trace === null ? previewOf(wish.scenario, wish.values, this.#cost) : null;
+    this.#worker.postMessage({ kind: 'run', revision: this.#revision, scenario: wish.scenario, preview, options: wish.options });
+  }
+
+  #yieldToNext(): void {
+    this.#mayEnd = true;
+    this.#send();
+  }
+
+  #clearTimer(): void {
+    if (this.#overdue !== null) clearTimeout(this.#overdue);
+    this.#overdue = null;
+  }
+
+  #connect(): WorkerPort {
+    const worker = this.spawn();
+    worker.onmessage = ({ data }) => { this.#receive(data); };
+    worker.onerror = (event) => { this.#revive(event.message); };
+    return worker;
+  }
+
+  #receive(message: FromWorker): void {
+    switch (message.kind) {
+      case 'reply': this.#take(message.ticket)?.resolve(message.value); return;
+      case 'refused': this.#take(message.ticket)?.reject(new Refusal(message.failures)); return;
+      case 'died': this.#revive(message.message); return;
+      default: if (message.revision === this.#revision) this.#receiveRun(message);
+    }
+  }
+
+  #receiveRun(message: Extract<FromWorker, { revision: number }>): void {
+    if (message.kind === 'progress') {
+      this.listener.progress(message.fraction);
+      return;
+    }
+    if (message.kind === 'answer') {
+      this.#cost = { requests: message.summary.requests.offered, compute_ms: message.compute_ms };
+      this.#deaths = 0;
+      if (!message.preview) this.#settle();
+      this.listener.answer(message, this.#flying === null && this.#next === null);
+      this.#yieldToNext();
+      return;
+    }
+    this.#settle();
+    if (this.#next !== null) this.#send();
+    else if (message.kind === 'failed') this.listener.failed(message.failures);
+    else this.listener.cancelled();
+  }
+
+  #settle(): void {
+    this.#flying = null;
+    this.#clearTimer();
+  }
+
+  #take(ticket: number): Pending | undefined {
+    const pending = this.#pending.get(ticket);
+    this.#pending.delete(ticket);
+    return pending;
+  }
+
+  #revive(message: string): void {
+    this.#worker.terminate();
+    const lost: Failure = { code: 'internal', path: '', message, params: {} };
+    for (const pending of this.#pending.values()) pending.reject(new Refusal([lost]));
+    this.#pending.clear();
+    this.#deaths += 1;
+    this.#worker = this.#connect();
+    if (this.#module !== null) this.start(this.#module);
+    if (this.#trace !== null) void this.ask({ kind: 'load-trace', ...this.#trace }).catch(() => { this.#trace = null; });
+    this.listener.restarted(message);
+    const wish = this.#next ?? this.#flying;
+    this.#settle();
+    if (wish === null) return;
+    if (this.#deaths < TRIES) this.run(wish);
+    else this.listener.failed([lost]);
+  }
+}

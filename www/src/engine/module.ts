@@ -1,0 +1,23 @@
+// The one place of the page's thread that touches the generated package.
+import init from '../../pkg/servescope.js';
+import address from '../../pkg/servescope_bg.wasm?url';
+
+export {
+  chart_svg as chartSvg, ChartSurface, command, encode_link as encodeLink, palette, parse_link as parseLink,
+  random_seed as randomSeed, resolve, scenario_from_json as scenarioFromJson, scenario_json as scenarioJson, schema,
+} from '../../pkg/servescope.js';
+
+/** Fetches and compiles once; the compiled module is shared with the worker. */
+export async function loadModule(): Promise<WebAssembly.Module> {
+  const module = await compile(new URL(address, import.meta.url));
+  await init({ module_or_path: module });
+  return module;
+}
+
+async function compile(url: URL): Promise<WebAssembly.Module> {
+  const response = await fetch(url);
+  if (!response.ok) throw new Error(`${url.pathname}: HTTP ${String(response.status)}`);
+  const typed = response.headers.get('content-type')?.startsWith('application/wasm') === true;
+  // A static host that does not know the type would make streaming compilation fail.
+  return typed ? WebAssembly.compileStreaming(response) : WebAssembly.compile(await response.arrayBuffer());
+}

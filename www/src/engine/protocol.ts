@@ -1,0 +1,57 @@
+// The messages between the page and its worker. The page asks; the worker answers with the same revision or ticket.
+import type { ChartData, ExportKind, Explanation, Failure, RunOptions, ScenarioPatch, Summary, TraceInfo } from './types.js';
+
+/** Questions that get exactly one reply, whatever runs meanwhile. */
+export type Query =
+  | { kind: 'charts'; options: RunOptions }
+  | { kind: 'request'; id: number }
+  | { kind: 'export'; what: ExportKind }
+  | { kind: 'load-trace'; name: string; bytes: Uint8Array }
+  | { kind: 'clear-trace' };
+
+export interface QueryResult {
+  charts: ChartData[];
+  request: Explanation;
+  export: string;
+  'load-trace': TraceInfo;
+  'clear-trace': null;
+}
+
+export type ToWorker =
+  | { kind: 'start'; module: WebAssembly.Module }
+  | { kind: 'run'; revision: number; scenario: ScenarioPatch; preview: ScenarioPatch | null; options: RunOptions }
+  | { kind: 'cancel' }
+  | { kind: 'query'; ticket: number; query: Query };
+
+export interface Answer {
+  revision: number;
+  /** A shorter run, shown until the whole one is there. */
+  preview: boolean;
+  summary: Summary;
+  charts: ChartData[];
+  /** Time the worker computed for this answer, pauses left out. */
+  compute_ms: number;
+}
+
+export type FromWorker =
+  | { kind: 'progress'; revision: number; fraction: number }
+  | ({ kind: 'answer' } & Answer)
+  | { kind: 'failed'; revision: number; failures: Failure[] }
+  | { kind: 'cancelled'; revision: number }
+  | { kind: 'reply'; ticket: number; value: QueryResult[Query['kind']] }
+  | { kind: 'refused'; ticket: number; failures: Failure[] }
+  /** The module trapped; its memory cannot be trusted any more. */
+  | { kind: 'died'; message: string };
+
+/** The buffers of charts, to hand over instead of copying. */
+export function buffersOf(charts: readonly ChartData[]): ArrayBuffer[] {
+  const buffers = new Set<ArrayBuffer>();
+  for (const chart of charts) {
+    for (const { x, y, y0, x2, id } of chart.series) {
+      for (const column of [x, y, y0, x2, id]) {
+        if (column.buffer instanceof ArrayBuffer && column.byteLength > 0) buffers.add(column.buffer);
+      }
+    }
+  }
+  return [...buffers];
+}

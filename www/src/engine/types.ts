@@ -1,0 +1,24 @@
+// The types of the wasm boundary, under one name for the whole page. They are written beside the Rust structs and
+// travel with the package, so nothing here can drift from them.
+export type {
+  Axis, ChartData, Distribution, Explanation, Failure, Failures, GroupRow, Parameter, ParameterValue, PlotFrame, Resolved,
+  RunOptions, ScenarioPatch, Schema, Series, SliderRange, Summary, TraceInfo,
+} from '../../pkg/servescope.js';
+
+import type { Failure, Failures } from '../../pkg/servescope.js';
+
+export type ExportKind = 'requests.csv' | 'batches.csv' | 'trace.json' | 'summary.json' | 'workload.csv' | 'vidur.csv';
+
+/** What the wasm module throws on purpose; a trap or a bug is anything else. */
+export function isFailures(thrown: unknown): thrown is Failures {
+  return typeof thrown === 'object' && thrown !== null && 'failures' in thrown && Array.isArray(thrown.failures);
+}
+
+export function failuresOf(thrown: unknown): Failure[] {
+  if (isFailures(thrown)) return thrown.failures;
+  return [{ code: 'internal', path: '', message: messageOf(thrown), params: {} }];
+}
+
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}

@@ -1,0 +1,118 @@
+// The simulation's thread. A run goes in slices; between two slices messages are read, so that a newer scenario ends
+// an older run at once. Questions about the finished run wait for the run in progress.
+import init, { Simulator } from '../../pkg/servescope.js';
+import { buffersOf, type FromWorker, type Query, type QueryResult, type ToWorker } from './protocol.js';
+import { isFailures, messageOf, type ScenarioPatch } from './types.js';
+
+type Run = Extract<ToWorker, { kind: 'run' }>;
+
+const PROGRESS_EVERY_MS = 100;
+
+let simulator: Simulator | null = null;
+let wanted: Run | null = null;
+let running = false;
+const waiting: { ticket: number; query: Query }[] = [];
+
+function post(message: FromWorker, transfer: Transferable[] = []): void {
+  self.postMessage(message, { transfer });
+}
+
+const pause = new MessageChannel();
+let resume: () => void = () => undefined;
+pause.port1.onmessage = () => { resume(); };
+
+/** Lets the thread read its messages. A message of our own is behind them in line; a timer would wait 4 ms. */
+function readMessages(): Promise<void> {
+  return new Promise((done) => {
+    resume = done;
+    pause.port2.postMessage(null);
+  });
+}
+
+/** Simulates `scenario`; false when a newer wish or a cancel came between. */
+async function simulate(run: Run, scenario: ScenarioPatch, preview: boolean, sim: Simulator): Promise<boolean> {
+  let compute = 0;
+  let told = performance.now();
+  const timed = <T>(work: () => T): T => {
+    const from = performance.now();
+    const value = work();
+    compute += performance.now() - from;
+    return value;
+  };
+  timed(() => { sim.begin(scenario); });
+  for (;;) {
+    const fraction = timed(() => sim.advance());
+    if (fraction >= 1) break;
+    await readMessages();
+    if (wanted !== run) return false;
+    if (!preview && performance.now() - told > PROGRESS_EVERY_MS) {
+      told = performance.now();
+      post({ kind: 'progress', revision: run.revision, fraction });
+    }
+  }
+  const { summary, charts } = timed(() => sim.finish(run.options));
+  post({ kind: 'answer', revision: run.revision, preview, summary, charts, compute_ms: compute }, buffersOf(charts));
+  return true;
+}
+
+async function serve(sim: Simulator): Promise<void> {
+  if (running) return;
+  running = true;
+  for (;;) {
+    // Between two runs: a trace that was just loaded must be there before the run that asks for it.
+    for (const { ticket, query } of waiting.splice(0)) answer(ticket, query, sim);
+    if (wanted === null) break;
+    const run: Run = wanted;
+    try {
+      if (run.preview !== null) {
+        const shown = await simulate(run, run.preview, true, sim);
+        if (shown) await readMessages();
+      }
+      if (wanted === run) await simulate(run, run.scenario, false, sim);
+    } catch (thrown) {
+      if (isFailures(thrown)) post({ kind: 'failed', revision: run.revision, failures: thrown.failures });
+      else post({ kind: 'died', message: messageOf(thrown) });
+    }
+    if (wanted === run) wanted = null;
+    else if (wanted === null) post({ kind: 'cancelled', revision: run.revision });
+  }
+  running = false;
+}
+
+function ask(query: Query, sim: Simulator): QueryResult[Query['kind']] {
+  switch (query.kind) {
+    case 'charts': return sim.charts(query.options);
+    case 'request': return sim.request(query.id);
+    case 'export': return sim.export(query.what);
+    case 'load-trace': return sim.load_trace(query.name, query.bytes);
+    case 'clear-trace': sim.clear_trace(); return null;
+  }
+}
+
+function answer(ticket: number, query: Query, sim: Simulator): void {
+  try {
+    const value = ask(query, sim);
+    post({ kind: 'reply', ticket, value }, Array.isArray(value) ? buffersOf(value) : []);
+  } catch (thrown) {
+    if (isFailures(thrown)) post({ kind: 'refused', ticket, failures: thrown.failures });
+    else post({ kind: 'died', message: messageOf(thrown) });
+  }
+}
+
+self.onmessage = ({ data }: MessageEvent<ToWorker>) => {
+  if (data.kind === 'start') {
+    init({ module_or_path: data.module }).then(() => {
+      simulator = new Simulator();
+      void serve(simulator);
+    }, (thrown: unknown) => { post({ kind: 'died', message: messageOf(thrown) }); });
+  } else if (data.kind === 'run') {
+    wanted = data;
+    if (simulator !== null) void serve(simulator);
+  } else if (data.kind === 'cancel') {
+    wanted = null;
+  } else if (running || simulator === null) {
+    waiting.push(data);
+  } else {
+    answer(data.ticket, data.query, simulator);
+  }
+};

@@ -1,0 +1,103 @@
+// One language's words: the message table, and what the wasm module names by key.
+import type { ChartData, Failure, Parameter, ParameterValue } from '../engine/types.js';
+import type { Language } from '../state/settings.js';
+import { en, type MessageKey, type Messages } from './en.js';
+import { failuresZh } from './failures-zh.js';
+import { Format } from './format.js';
+import { marksEn, marksZh, optionsZh, outcomesZh, reasonsEn, reasonsZh } from './keys.js';
+import { parametersZh } from './parameters-zh.js';
+import { zh } from './zh.js';
+
+export type Params = Readonly<Record<string, string | number>>;
+
+const TABLES: Record<Language, Messages> = { en, zh };
+
+export class Text {
+  readonly format: Format;
+  readonly #messages: Messages;
+
+  constructor(readonly language: Language) {
+    this.format = new Format(language);
+    this.#messages = TABLES[language];
+  }
+
+  readonly t = (key: MessageKey, params: Params = {}): string => this.fill(this.#messages[key], params);
+
+  /** A message whose key came from the module; the key itself when the table has none. */
+  named(prefix: string, key: string): string {
+    const full = `${prefix}${key}`;
+    return isKey(full) ? this.#messages[full] : key;
+  }
+
+  label(parameter: Parameter): string {
+    return this.#own(parameter.id)?.label ?? parameter.label;
+  }
+
+  help(parameter: Parameter): string {
+    return this.#own(parameter.id)?.help ?? parameter.help;
+  }
+
+  option(value: string): string {
+    return (this.language === 'zh' ? lookUp(optionsZh, value) : undefined) ?? value.replaceAll('_', ' ');
+  }
+
+  mark(key: string): string {
+    return lookUp<string>(this.language === 'zh' ? marksZh : marksEn, key) ?? key;
+  }
+
+  reason(key: string, params: Params): string {
+    const template = lookUp<string>(this.language === 'zh' ? reasonsZh : reasonsEn, key);
+    return template === undefined ? key : this.fill(template, params);
+  }
+
+  failure({ code, message, params }: Failure): string {
+    const template = this.language === 'zh' ? lookUp(failuresZh, code) : undefined;
+    return template === undefined ? message : this.fill(template, params);
+  }
+
+  failures(failures: readonly Failure[]): string {
+    return failures.map((failure) => this.failure(failure)).join(this.language === 'zh' ? '；' : '; ');
+  }
+
+  outcome(outcome: string): string {
+    return (this.language === 'zh' ? lookUp(outcomesZh, outcome) : undefined) ?? outcome.replaceAll('_', ' ');
+  }
+
+  /** Name of a place on an index axis. */
+  category(chart: ChartData, index: number): string {
+    const name = chart.categories[index];
+    if (name !== undefined) return name;
+    return `${this.t(chart.name === 'shares' ? 'axis.adapter' : 'axis.category')} ${String(index)}`;
+  }
+
+  unit(unit: string): string {
+    return this.named('unit.', unit);
+  }
+
+  value(parameter: Parameter, value: ParameterValue): string {
+    if (typeof value === 'boolean') return this.t(value ? 'control.on' : 'control.off');
+    if (typeof value === 'string') return this.option(value);
+    if (Array.isArray(value)) return value.map((entry) => this.format.exact(entry)).join(', ');
+    return this.format.withUnit(parameter.id === 'seed' ? String(value) : this.format.exact(value), this.unit(parameter.unit));
+  }
+
+  fill(template: string, params: Params): string {
+    return template.replace(/\{(\w+)\}/g, (whole, name: string) => {
+      const value = params[name];
+      if (value === undefined) return whole;
+      return typeof value === 'number' ? this.format.exact(value) : value;
+    });
+  }
+
+  #own(id: string): { label: string; help: string } | undefined {
+    return this.language === 'zh' ? lookUp(parametersZh, id) : undefined;
+  }
+}
+
+function isKey(key: string): key is MessageKey {
+  return Object.hasOwn(en, key);
+}
+
+function lookUp<V>(table: Readonly<Record<string, V>>, key: string): V | undefined {
+  return Object.hasOwn(table, key) ? table[key] : undefined;
+}

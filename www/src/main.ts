@@ -1,0 +1,57 @@
+// Starts the page: reads settings, compiles the module once, shares it with the worker, hangs the page up.
+import './style/main.css';
+import { App } from './app.js';
+import type { WorkerPort } from './engine/client.js';
+import { loadModule, scenarioFromJson } from './engine/module.js';
+import { messageOf } from './engine/types.js';
+import { Text } from './i18n/text.js';
+import { keepForOffline } from './offline.js';
+import { ServescopePage } from './panels/servescope-page.js';
+import { pageKeys } from './state/address.js';
+import { fetchPresets, presetsOf, type PresetFile } from './state/presets.js';
+import { initialSettings } from './state/settings.js';
+import { showRoles, showSettings } from './theme.js';
+
+const root = document.documentElement;
+const settings = initialSettings(pageKeys(location.hash).lang);
+showSettings(settings);
+
+function spawn(): WorkerPort {
+  return new Worker(new URL('./engine/worker.ts', import.meta.url), { type: 'module' });
+}
+
+/** The page is whole without its presets; their menu is then short. */
+async function presetsIfAny(): Promise<PresetFile[]> {
+  try {
+    return await fetchPresets();
+  } catch (thrown) {
+    console.warn('presets:', messageOf(thrown));
+    return [];
+  }
+}
+
+async function start(): Promise<void> {
+  // The worker's script and the presets load while the module is compiled.
+  let first: WorkerPort | null = spawn();
+  const [module, files] = await Promise.all([loadModule(), presetsIfAny()]);
+  const app = new App(settings, presetsOf(files, scenarioFromJson), () => {
+    const worker = first ?? spawn();
+    first = null;
+    return worker;
+  });
+  showRoles(app);
+  app.session.subscribe(({ state }) => { root.dataset['state'] = state; });
+  const page = new ServescopePage();
+  page.app = app;
+  document.querySelector('#page')?.replaceChildren(page);
+  app.start(module);
+  keepForOffline(app);
+}
+
+start().catch((thrown: unknown) => {
+  root.dataset['state'] = 'failed';
+  const starting = document.querySelector('.starting');
+  const message = new Text(settings.value.language).t('page.start_failed', { message: messageOf(thrown) });
+  if (starting !== null) starting.textContent = message;
+  console.error(thrown);
+});

@@ -1,0 +1,50 @@
+// Everything that can be taken out of the page as a file.
+import { html, type TemplateResult } from 'lit';
+import type { App } from '../app.js';
+import { chartSvgBlob, download, downloadText } from '../draw/export-chart.js';
+import { Refusal } from '../engine/client.js';
+import { scenarioJson } from '../engine/module.js';
+import type { ExportKind } from '../engine/types.js';
+import type { MessageKey } from '../i18n/en.js';
+import { menuItem } from './menu.js';
+
+const FROM_RUN: readonly { label: MessageKey; what: ExportKind; type: string }[] = [
+  { label: 'export.summary', what: 'summary.json', type: 'application/json' },
+  { label: 'export.requests', what: 'requests.csv', type: 'text/csv' },
+  { label: 'export.batches', what: 'batches.csv', type: 'text/csv' },
+  { label: 'export.workload', what: 'workload.csv', type: 'text/csv' },
+  { label: 'export.vidur', what: 'vidur.csv', type: 'text/csv' },
+  { label: 'export.chrome', what: 'trace.json', type: 'application/json' },
+];
+
+const CHART_WIDTH = 720;
+const CHART_HEIGHT = 260;
+
+export function exportItems(app: App): TemplateResult {
+  const { t } = app.text;
+  return html`
+    ${menuItem(t('export.scenario'), () => {
+      downloadText('servescope-scenario.json', scenarioJson(app.store.values.value), 'application/json');
+    })}
+    ${FROM_RUN.map(({ label, what, type }) => menuItem(t(label), () => { void exportRun(app, what, type); }))}
+    ${menuItem(t('export.charts'), () => { exportCharts(app); })}`;
+}
+
+async function exportRun(app: App, what: ExportKind, type: string): Promise<void> {
+  try {
+    downloadText(`servescope-${what}`, await app.ask({ kind: 'export', what }), type);
+  } catch (thrown) {
+    const failures = thrown instanceof Refusal ? thrown.failures : [];
+    app.notices.error(() => app.text.t('notice.export_failed', { message: app.text.failures(failures) }));
+  }
+}
+
+function exportCharts(app: App): void {
+  const { answer, former } = app.session.value;
+  const { dark } = app.settings.value;
+  for (const chart of answer?.charts.values() ?? []) {
+    if (chart.empty !== '') continue;
+    const ghost = former?.charts.get(chart.name) ?? null;
+    download(`servescope-${chart.name.replaceAll('_', '-')}.svg`, chartSvgBlob({ chart, ghost, dark, width: CHART_WIDTH, height: CHART_HEIGHT }));
+  }
+}

@@ -1,0 +1,92 @@
+// The numbers that answer first, each with its change since the last setting. Spoken at most once a second.
+import { html, type TemplateResult } from 'lit';
+import { LightElement } from '../element.js';
+import { secondsParts } from '../i18n/format.js';
+import type { Text } from '../i18n/text.js';
+import type { Watchable } from '../state/topic.js';
+import { METRICS, type Metric } from './metrics.js';
+
+const SPEAK_EVERY_MS = 1000;
+
+export class HeadlineNumbers extends LightElement {
+  #speaking: ReturnType<typeof setTimeout> | undefined;
+
+  protected override watched(): Watchable[] {
+    return [this.app.session];
+  }
+
+  protected override render(): TemplateResult {
+    const { t } = this.app.text;
+    const { answer } = this.app.session.value;
+    return html`
+      <dl class="headline" aria-label=${t('headline.label')}>${METRICS.map((metric) => this.#metric(metric))}</dl>
+      <p class="preview-note" ?hidden=${answer?.preview !== true}>${t('headline.preview')}</p>
+      <output class="visually-hidden" aria-live="polite"></output>`;
+  }
+
+  protected override updated(): void {
+    this.#speaking ??= setTimeout(() => {
+      this.#speaking = undefined;
+      const output = this.querySelector('output');
+      if (output !== null && this.app.session.value.state === 'ready') output.textContent = this.#sentence();
+    }, SPEAK_EVERY_MS);
+  }
+
+  #metric(metric: Metric): TemplateResult {
+    const { text, session } = this.app;
+    const { answer, former } = session.value;
+    const value = answer === null ? null : metric.of(answer.summary);
+    const before = former === null ? null : metric.of(former.summary);
+    const [number, unit] = parts(text, metric, value);
+    const change = changeOf(text, metric, value, before);
+    return html`
+      <div class="metric" data-metric=${metric.id} data-value=${value ?? ''} title=${text.t(metric.about)}>
+        <dt>${text.t(metric.label)}</dt>
+        <dd><b>${number}</b> <small class="metric-unit">${unit}</small>
+          <small class="change ${change.tone}"><i aria-hidden="true">${change.shown}</i><em class="visually-hidden">${change.spoken}</em></small></dd>
+      </div>`;
+  }
+
+  #sentence(): string {
+    const { text, session } = this.app;
+    const { answer } = session.value;
+    if (answer === null) return '';
+    return METRICS.slice(0, 4).map((metric) => {
+      const value = metric.of(answer.summary);
+      return `${text.t(metric.label)} ${parts(text, metric, value).join(' ')}`;
+    }).join(', ');
+  }
+}
+
+function parts(text: Text, metric: Metric, value: number | null): [string, string] {
+  if (value === null) return [text.format.of(metric.kind, null), text.t('metric.missing')];
+  switch (metric.kind) {
+    case 'seconds': {
+      const [amount, unit] = secondsParts(value);
+      return [text.format.short(amount), text.unit(unit)];
+    }
+    case 'share': return [text.format.short(value * 100), '%'];
+    case 'count': return [text.format.whole(value), ''];
+    case 'number': return [text.format.short(value), text.unit(metric.unit)];
+  }
+}
+
+interface Change { shown: string; spoken: string; tone: 'better' | 'worse' | '' }
+
+/** The difference, as long as it shows in the digits that are shown. */
+function changeOf(text: Text, metric: Metric, value: number | null, before: number | null): Change {
+  if (value === null || before === null) return { shown: '', spoken: '', tone: '' };
+  const amount = text.format.of(metric.kind, Math.abs(value - before));
+  if (text.format.of(metric.kind, value) === text.format.of(metric.kind, before)) {
+    return { shown: '=', spoken: text.t('metric.same'), tone: '' };
+  }
+  const up = value > before;
+  const better = metric.good === 'neither' ? null : up === (metric.good === 'more');
+  return {
+    shown: `${up ? '▲' : '▼'} ${amount}`,
+    spoken: text.t(up ? 'metric.up' : 'metric.down', { amount }),
+    tone: better === null ? '' : better ? 'better' : 'worse',
+  };
+}
+
+customElements.define('headline-numbers', HeadlineNumbers);

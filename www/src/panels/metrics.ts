@@ -1,0 +1,34 @@
+// The headline: which numbers of the summary stand there, and whether more of one is good news.
+import type { Summary } from '../engine/types.js';
+import type { MessageKey } from '../i18n/en.js';
+import type { NumberKind } from '../i18n/format.js';
+
+export interface Metric {
+  /** Path in the summary; also the public hook. */
+  id: string;
+  label: MessageKey;
+  about: MessageKey;
+  kind: NumberKind;
+  unit: string;
+  good: 'more' | 'less' | 'neither';
+  of(summary: Summary): number | null;
+}
+
+type Named = Extract<MessageKey, `metric.${string}.about`> extends `metric.${infer Id}.about` ? Id : never;
+
+function metric(id: Named, kind: NumberKind, unit: string, good: Metric['good'], of: Metric['of']): Metric {
+  return { id, label: `metric.${id}`, about: `metric.${id}.about`, kind, unit, good, of };
+}
+
+export const METRICS: readonly Metric[] = [
+  metric('throughput_rps', 'number', 'req/s', 'more', (summary) => summary.throughput_rps),
+  metric('ttft_s.p50', 'seconds', '', 'less', (summary) => summary.ttft_s.p50),
+  metric('ttft_s.p99', 'seconds', '', 'less', (summary) => summary.ttft_s.p99),
+  metric('tbt_s.p99', 'seconds', '', 'less', (summary) => summary.tbt_s.p99),
+  metric('e2e_s.p50', 'seconds', '', 'less', (summary) => summary.e2e_s.p50),
+  metric('slo.attainment', 'share', '', 'more', (summary) => summary.slo.attainment),
+  metric('requests.rejected_total', 'count', '', 'less', (summary) => summary.requests.rejected_total),
+  metric('output_tokens_per_s', 'number', 'tokens/s', 'more', (summary) => summary.output_tokens_per_s),
+  metric('kv.peak_usage', 'share', '', 'neither', (summary) => summary.kv.peak_usage),
+  metric('gpu.busy', 'share', '', 'neither', (summary) => summary.gpu.busy),
+];

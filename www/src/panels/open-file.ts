@@ -1,0 +1,37 @@
+// A file that was dropped or chosen: a scenario of ours, or a trace of requests.
+import type { App } from '../app.js';
+import { scenarioFromJson } from '../engine/module.js';
+import { failuresOf } from '../engine/types.js';
+
+export async function openFile(app: App, file: File): Promise<void> {
+  if (file.name.toLowerCase().endsWith('.json')) await openScenario(app, file);
+  else await app.loadTrace(file);
+}
+
+async function openScenario(app: App, file: File): Promise<void> {
+  try {
+    app.replace(scenarioFromJson(await file.text()), 'file');
+    app.notices.info(() => app.text.t('notice.scenario_opened', { name: file.name }));
+  } catch (thrown) {
+    const failures = failuresOf(thrown);
+    app.notices.error(() => app.text.t('notice.scenario_failed', { name: file.name, message: app.text.failures(failures) }));
+  }
+}
+
+/** Lets a file be dropped anywhere on the page. `over` hears whether one hangs over it. */
+export function acceptDrops(app: App, over: (hanging: boolean) => void): void {
+  const carriesFile = (event: DragEvent): boolean => event.dataTransfer?.types.includes('Files') === true;
+  addEventListener('dragover', (event) => {
+    if (!carriesFile(event)) return;
+    event.preventDefault();
+    over(true);
+  });
+  addEventListener('dragleave', (event) => { if (event.relatedTarget === null) over(false); });
+  addEventListener('drop', (event) => {
+    if (!carriesFile(event)) return;
+    event.preventDefault();
+    over(false);
+    const file = event.dataTransfer?.files[0];
+    if (file !== undefined) void openFile(app, file);
+  });
+}

@@ -1,0 +1,105 @@
+// Name, presets, undo, sharing, files, language, theme, help.
+import { html, nothing, type TemplateResult } from 'lit';
+import { LightElement } from '../element.js';
+import { command } from '../engine/module.js';
+import type { MessageKey } from '../i18n/en.js';
+import { presetOf, type Preset } from '../state/presets.js';
+import { nextTheme, setLanguage } from '../state/settings.js';
+import { sameValues, type Values } from '../state/store.js';
+import type { Watchable } from '../state/topic.js';
+import { exportItems } from './export-all.js';
+import type { HelpDialog } from './help-dialog.js';
+import { menu } from './menu.js';
+import { openFile } from './open-file.js';
+
+export class PageHeader extends LightElement {
+  /** The preset that the present setting started from. */
+  #from: string | null = null;
+
+  protected override watched(): Watchable[] {
+    return [this.app.store.values, this.app.history.reach];
+  }
+
+  protected override render(): TemplateResult {
+    const { app } = this;
+    const { t } = app.text;
+    const { undo, redo } = app.history.reach.value;
+    return html`
+      <h1>Servescope</h1>
+      ${this.#presets()}
+      <div class="group">
+        <button type="button" class="icon" ?disabled=${!undo} aria-label=${t('menu.undo')} title=${t('menu.undo')} @click=${() => { app.undo(); }}>↶</button>
+        <button type="button" class="icon" ?disabled=${!redo} aria-label=${t('menu.redo')} title=${t('menu.redo')} @click=${() => { app.redo(); }}>↷</button>
+      </div>
+      <div class="group end">
+        <button type="button" @click=${() => { void this.#copy(app.link(), 'notice.link_copied'); }}>${t('menu.share')}</button>
+        <button type="button" @click=${() => { void this.#copy(this.#command(), 'notice.command_copied'); }}>${t('menu.command')}</button>
+        ${menu({ label: t('menu.export'), content: exportItems(app) })}
+        <button type="button" @click=${() => { this.querySelector<HTMLInputElement>('input[type=file]')?.click(); }}>${t('menu.open')}</button>
+        <input type="file" hidden accept=".csv,.json,.jsonl,.txt" aria-label=${t('menu.open')} @change=${(event: Event) => { this.#opened(event); }}>
+        ${this.#settings()}
+      </div>`;
+  }
+
+  #presets(): TemplateResult {
+    const { app } = this;
+    const { text } = app;
+    const values = app.store.values.value;
+    const exact = presetOf(app.presets, values);
+    if (exact !== undefined) this.#from = exact.id;
+    else if (sameValues(values, {})) this.#from = null;
+    const from = this.#from;
+    const isDefault = sameValues(values, {});
+    const name = from === null ? text.t(isDefault ? 'menu.default' : 'menu.custom') : text.named('preset.', from);
+    const modified = exact === undefined && !isDefault && from !== null;
+    const choose = (id: string | null, chosen: Values) => () => {
+      this.#from = id;
+      app.replace(chosen, 'preset');
+    };
+    const item = (id: string | null, label: string, about: string, chosen: Values): TemplateResult => html`
+      <button type="button" class="preset" aria-pressed=${id === null ? isDefault : exact?.id === id} @click=${choose(id, chosen)}>
+        <b>${label}</b> <small>${about}</small></button>`;
+    return menu({
+      className: 'presets', name: `${text.t('menu.presets')}: ${name}`,
+      label: html`${name}${modified ? html` <small>(${text.t('menu.modified')})</small>` : nothing}`,
+      content: html`${item(null, text.t('menu.default'), '', {})}
+        ${app.presets.map(({ id, values: chosen }: Preset) => item(id, text.named('preset.', id), text.named('preset.', `${id}.about`), chosen))}`,
+    });
+  }
+
+  #settings(): TemplateResult {
+    const { app } = this;
+    const { t } = app.text;
+    const { theme, language } = app.settings.value;
+    const themeName: MessageKey = `menu.theme_${theme}`;
+    return html`
+      <button type="button" class="icon" lang=${language === 'en' ? 'zh' : 'en'} aria-label=${t('menu.language_label')} title=${t('menu.language_label')}
+        @click=${() => { setLanguage(app.settings, language === 'en' ? 'zh' : 'en'); app.addressChanged(); }}>${t('menu.language')}</button>
+      <button type="button" class="icon" aria-label=${t(themeName)} title=${t(themeName)} @click=${() => { nextTheme(app.settings); }}>${{ auto: '◐', light: '☀', dark: '☾' }[theme]}</button>
+      <button type="button" class="icon" aria-label=${t('menu.help')} title=${t('menu.help')} @click=${() => { document.querySelector<HelpDialog>('help-dialog')?.show(); }}>?</button>`;
+  }
+
+  #command(): string {
+    return command(this.app.store.values.value, this.app.trace.value?.name ?? '');
+  }
+
+  async #copy(copied: string, done: MessageKey): Promise<void> {
+    const { notices, text } = this.app;
+    try {
+      await navigator.clipboard.writeText(copied);
+      notices.info(() => text.t(done));
+    } catch {
+      notices.error(() => text.t('notice.copy_failed', { text: copied }));
+    }
+  }
+
+  #opened(event: Event): void {
+    const input = event.target as HTMLInputElement;
+    const file = input.files?.[0];
+    if (file !== undefined) void openFile(this.app, file);
+    // The same file chosen again is a change too.
+    input.value = '';
+  }
+}
+
+customElements.define('page-header', PageHeader);

@@ -1,0 +1,79 @@
+// The whole page: header, controls, results.
+import { html, type TemplateResult } from 'lit';
+import { LightElement } from '../element.js';
+import type { MessageKey } from '../i18n/en.js';
+import type { Watchable } from '../state/topic.js';
+import { closeMenusOutside } from './menu.js';
+import { acceptDrops } from './open-file.js';
+import { listenToShortcuts } from './shortcuts.js';
+import '../controls/control-panel.js';
+import '../draw/chart-view.js';
+import './headline-numbers.js';
+import './help-dialog.js';
+import './page-header.js';
+import './request-card.js';
+import './station-line.js';
+import './status-area.js';
+import './who-table.js';
+
+interface Section { id: string; title: MessageKey; about?: MessageKey; charts: readonly string[] }
+
+const SECTIONS: readonly Section[] = [
+  { id: 'arrives', title: 'section.arrives', charts: ['gaps', 'shares', 'lengths'] },
+  { id: 'happens', title: 'section.happens', about: 'section.happens.about', charts: ['rates', 'running_waiting', 'memory', 'tokens'] },
+  { id: 'feel', title: 'section.feel', charts: ['latency_cdf', 'ttft_by_arrival', 'time_split'] },
+];
+
+export class ServescopePage extends LightElement {
+  protected override watched(): Watchable[] {
+    return [];
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    acceptDrops(this.app, (hanging) => { this.classList.toggle('file-over', hanging); });
+    listenToShortcuts(this.app);
+    document.addEventListener('pointerdown', closeMenusOutside);
+  }
+
+  protected override render(): TemplateResult {
+    const { app } = this;
+    const { t } = app.text;
+    return html`
+      <a class="skip" href="#results" @click=${skipToResults}>${t('page.skip')}</a>
+      <header class="top"><page-header .app=${app}></page-header></header>
+      <div class="columns">
+        <aside aria-label=${t('page.controls')}><control-panel .app=${app}></control-panel></aside>
+        <main id="results" tabindex="-1" aria-label=${t('page.results')}>
+          <station-line .app=${app}></station-line>
+          <status-area .app=${app}></status-area>
+          <headline-numbers .app=${app}></headline-numbers>
+          ${SECTIONS.map((section) => this.#section(section))}
+          <section class="who-section" id="who" aria-labelledby="who-title">
+            <h2 id="who-title">${t('section.who')}</h2>
+            <who-table .app=${app}></who-table>
+          </section>
+        </main>
+      </div>
+      <p class="drop-hint" aria-hidden="true">${t('trace.drop')}</p>
+      <help-dialog .app=${app}></help-dialog>`;
+  }
+
+  #section({ id, title, about, charts }: Section): TemplateResult {
+    const { app } = this;
+    return html`
+      <section class="charts ${id}" aria-labelledby="section-${id}">
+        <h2 id="section-${id}">${app.text.t(title)}${about === undefined ? '' : html` <small>${app.text.t(about)}</small>`}</h2>
+        <div class="chart-grid">${charts.map((name) => html`<chart-view .app=${app} .name=${name}></chart-view>`)}</div>
+        ${id === 'feel' ? html`<request-card .app=${app}></request-card>` : ''}
+      </section>`;
+  }
+}
+
+/** The address holds the scenario, so the link must not change it. */
+function skipToResults(event: Event): void {
+  event.preventDefault();
+  document.querySelector<HTMLElement>('#results')?.focus();
+}
+
+customElements.define('servescope-page', ServescopePage);

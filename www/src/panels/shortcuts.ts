@@ -1,0 +1,22 @@
+// Keys that work anywhere on the page.
+import type { App } from '../app.js';
+import type { HelpDialog } from './help-dialog.js';
+
+export function listenToShortcuts(app: App): void {
+  addEventListener('keydown', (event) => {
+    if (event.defaultPrevented) return;
+    const typing = event.target instanceof HTMLInputElement && event.target.type !== 'range' && event.target.type !== 'checkbox';
+    const command = event.ctrlKey || event.metaKey;
+    const key = event.key.toLowerCase();
+    if (command && !event.altKey && !typing && (key === 'z' || key === 'y')) {
+      event.preventDefault();
+      if (key === 'y' || event.shiftKey) app.redo();
+      else app.undo();
+    } else if (event.key === 'Escape') {
+      app.cancel();
+    } else if (event.key === '?' && !typing) {
+      event.preventDefault();
+      document.querySelector<HelpDialog>('help-dialog')?.show();
+    }
+  });
+}

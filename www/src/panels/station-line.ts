@@ -1,0 +1,104 @@
+// The service as a line of stations, with numbers of the whole run, or of the cursor's moment while there is one. A
+// station that is pressed marks its controls and its charts.
+import { html, type TemplateResult } from 'lit';
+import { LightElement } from '../element.js';
+import type { ChartData, Series, Summary } from '../engine/types.js';
+import type { MessageKey } from '../i18n/en.js';
+import { reading, timeAverage } from '../draw/plot.js';
+import type { Watchable } from '../state/topic.js';
+import { belongings, STATIONS, type Station } from './station-map.js';
+
+interface Reading { value: string; unit: string }
+
+export class StationLine extends LightElement {
+  protected override watched(): Watchable[] {
+    return [this.app.session, this.app.cursor, this.app.view];
+  }
+
+  protected override render(): TemplateResult {
+    const { app } = this;
+    const { t } = app.text;
+    return html`
+      <nav class="stations" aria-label=${t('station.label')}>
+        <ol>${STATIONS.map((station) => {
+          const { value, unit } = this.#reading(station);
+          const name = t(`station.${station}`);
+          return html`<li><button type="button" class="station" data-station=${station} aria-pressed=${app.view.value.station === station}
+            title=${`${name}: ${t('station.show')}`} @click=${() => { this.#press(station); }}>
+            <small>${name}</small> <b>${value}</b> <small>${unit}</small></button></li>`;
+        })}</ol>
+      </nav>`;
+  }
+
+  #reading(station: Station): Reading {
+    const { session, cursor, text } = this.app;
+    const { answer } = session.value;
+    const { format } = text;
+    const now = cursor.value?.time ?? null;
+    const number = (value: number | null): string => format.of('number', value);
+    const unit = (moment: number | null): string => unitText(this.app.text.t, station, moment !== null);
+    if (answer === null) return { value: format.of('number', null), unit: unit(null) };
+    const { summary } = answer;
+    const at = (chart: string, role: string): number | null => momentOrMean(answer.charts.get(chart), role, now);
+    switch (station) {
+      case 'traffic': return { value: number(now === null ? offeredRate(summary) : at('rates', 'arrivals')), unit: unit(null) };
+      case 'gateway': return { value: format.whole(summary.requests.rejected_total), unit: unit(null) };
+      case 'waiting': return { value: number(at('running_waiting', 'waiting')), unit: unit(now) };
+      case 'batch': return { value: number(now === null ? summary.batch.mean_size : at('running_waiting', 'running')), unit: unit(now) };
+      case 'gpu': return now === null
+        ? { value: format.of('share', summary.gpu.busy), unit: unit(null) }
+        : { value: format.of('share', poolShare(answer.charts.get('memory'), now)), unit: unit(now) };
+    }
+  }
+
+  #press(station: Station): void {
+    const { app } = this;
+    const same = app.view.value.station === station;
+    app.view.update({ station: same ? null : station });
+    if (same) return;
+    const belonging = belongings(station);
+    const calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
+    const reveal = (selector: string): void => {
+      document.querySelector(selector)?.scrollIntoView({ block: 'nearest', behavior: calm ? 'auto' : 'smooth' });
+    };
+    const [group] = belonging?.groups ?? [];
+    const [chart] = belonging?.charts ?? [];
+    void this.updateComplete.then(() => {
+      if (group !== undefined) reveal(`#group-${group}`);
+      if (chart !== undefined) reveal(`[data-chart="${chart}"]`);
+    });
+  }
+}
+
+function unitText(t: (key: MessageKey) => string, station: Station, now: boolean): string {
+  switch (station) {
+    case 'traffic': return t('station.traffic.unit');
+    case 'gateway': return t('station.gateway.unit');
+    case 'waiting': return t(now ? 'station.waiting.unit_now' : 'station.waiting.unit');
+    case 'batch': return t(now ? 'station.batch.unit_now' : 'station.batch.unit');
+    case 'gpu': return t(now ? 'station.gpu.unit_now' : 'station.gpu.unit');
+  }
+}
+
+function seriesOf(chart: ChartData | undefined, role: string): Series | undefined {
+  return chart?.series.find((series) => series.role === role);
+}
+
+function momentOrMean(chart: ChartData | undefined, role: string, now: number | null): number | null {
+  const series = seriesOf(chart, role);
+  if (series === undefined) return null;
+  return now === null ? timeAverage(series) : reading(series, now);
+}
+
+function poolShare(chart: ChartData | undefined, now: number): number | null {
+  const [kv, adapters, pool] = ['kv', 'adapters', 'pool'].map((role) => seriesOf(chart, role));
+  const size = pool?.y[0];
+  if (kv === undefined || size === undefined || size === 0) return null;
+  return ((reading(kv, now) ?? 0) + (adapters === undefined ? 0 : (reading(adapters, now) ?? 0))) / size;
+}
+
+function offeredRate({ requests, throughput_rps }: Summary): number | null {
+  return throughput_rps === null || requests.completed === 0 ? null : (throughput_rps * requests.offered) / requests.completed;
+}
+
+customElements.define('station-line', StationLine);

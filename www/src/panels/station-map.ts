@@ -1,0 +1,27 @@
+// Which controls and charts belong to which station of the line.
+
+interface Belongings { groups: readonly string[]; charts: readonly string[] }
+
+export const STATIONS = ['traffic', 'gateway', 'waiting', 'batch', 'gpu'] as const;
+export type Station = (typeof STATIONS)[number];
+
+const BELONGINGS: Record<Station, Belongings> = {
+  traffic: { groups: ['heroes', 'lengths', 'users', 'trace'], charts: ['gaps', 'shares', 'lengths', 'rates'] },
+  gateway: { groups: ['queue'], charts: ['rates', 'ttft_by_arrival'] },
+  waiting: { groups: ['queue', 'slo'], charts: ['running_waiting', 'ttft_by_arrival', 'time_split'] },
+  batch: { groups: ['queue', 'adapters'], charts: ['running_waiting', 'tokens'] },
+  gpu: { groups: ['memory', 'cost'], charts: ['memory', 'tokens'] },
+};
+
+export function belongings(station: string): Belongings | null {
+  const known = STATIONS.find((name) => name === station);
+  return known === undefined ? null : BELONGINGS[known];
+}
+
+export function stationOfGroup(station: string, group: string): boolean {
+  return belongings(station)?.groups.includes(group) === true;
+}
+
+export function stationOfChart(station: string, chart: string): boolean {
+  return belongings(station)?.charts.includes(chart) === true;
+}

@@ -1,0 +1,52 @@
+// What is going on: progress, the trace in use, warnings of the run, failures that belong to no control, notices.
+import { html, nothing, type TemplateResult } from 'lit';
+import { LightElement } from '../element.js';
+import type { Watchable } from '../state/topic.js';
+import { vars } from '../style-vars.js';
+
+export class StatusArea extends LightElement {
+  protected override watched(): Watchable[] {
+    return [this.app.session, this.app.failures, this.app.trace, this.app.notices.list];
+  }
+
+  protected override render(): TemplateResult {
+    const { app } = this;
+    const { text } = app;
+    const { answer } = app.session.value;
+    const homeless = app.failures.value.filter(({ path }) => !app.parameters.has(path));
+    const warnings = [...(answer?.summary.warnings ?? []), ...(app.trace.value?.warnings ?? [])];
+    return html`
+      ${this.#progress()}
+      <div class="notices" role="status">${app.notices.list.value.map(({ id, kind, text: words }) => html`
+        <p class="notice ${kind}">${words()} <button type="button" class="quiet" @click=${() => { app.notices.dismiss(id); }}>${text.t('notice.dismiss')}</button></p>`)}
+      </div>
+      ${homeless.map((failure) => html`<p class="notice error" role="alert">${text.failure(failure)}</p>`)}
+      ${this.#trace()}
+      <details class="warnings" ?hidden=${warnings.length === 0}>
+        <summary>${text.t('warnings.label')} (${warnings.length})</summary>
+        <ul>${warnings.map((warning) => html`<li>${text.failure(warning)}</li>`)}</ul>
+      </details>`;
+  }
+
+  #progress(): TemplateResult {
+    const { app } = this;
+    const { progress } = app.session.value;
+    const { t } = app.text;
+    return html`
+      <div class="progress" role="progressbar" aria-label=${t('progress.label')} aria-valuemin="0" aria-valuemax="100"
+        aria-valuenow=${Math.round((progress ?? 0) * 100)} ?hidden=${progress === null} ${vars({ '--part': String(progress ?? 0) })}></div>
+      <p class="progress-note" ?hidden=${progress === null}>${t('progress.label')} · ${t('progress.cancel')}</p>`;
+  }
+
+  #trace(): TemplateResult | typeof nothing {
+    const { app } = this;
+    const trace = app.trace.value;
+    if (trace === null) return nothing;
+    const { t, format } = app.text;
+    return html`
+      <p class="trace-in-use">${t('trace.using', { name: trace.name, format: trace.format, requests: trace.requests, span: format.seconds(trace.span_s) })}
+        <button type="button" @click=${() => { void app.clearTrace(); }}>${t('trace.back')}</button></p>`;
+  }
+}
+
+customElements.define('status-area', StatusArea);

@@ -1,0 +1,90 @@
+// Who gets how much: the busiest adapters and users, what they were expected to ask beside what they did.
+import { html, svg, type TemplateResult } from 'lit';
+import { LightElement } from '../element.js';
+import type { GroupRow } from '../engine/types.js';
+import type { MessageKey } from '../i18n/en.js';
+import type { NumberKind } from '../i18n/format.js';
+import type { Watchable } from '../state/topic.js';
+
+const SHOWN = 10;
+
+interface Column { key: MessageKey; kind: NumberKind; of(row: GroupRow): number | null; bar?: boolean; adaptersOnly?: boolean }
+
+const COLUMNS: readonly Column[] = [
+  { key: 'who.rank', kind: 'count', of: (row) => row.rank, adaptersOnly: true },
+  { key: 'who.offered', kind: 'count', of: (row) => row.offered },
+  { key: 'who.share', kind: 'share', of: (row) => row.share, bar: true },
+  { key: 'who.expected', kind: 'share', of: (row) => row.expected_share, bar: true },
+  { key: 'who.rejected', kind: 'count', of: (row) => row.rejected },
+  { key: 'who.tokens', kind: 'count', of: (row) => row.input_tokens + row.output_tokens },
+  { key: 'who.ttft', kind: 'seconds', of: (row) => row.ttft_mean_s },
+  { key: 'who.ttft_p99', kind: 'seconds', of: (row) => row.ttft_p99_s },
+  { key: 'who.e2e', kind: 'seconds', of: (row) => row.e2e_mean_s },
+  { key: 'who.attainment', kind: 'share', of: (row) => row.attainment },
+];
+
+export class WhoTable extends LightElement {
+  static override properties = { ...LightElement.properties, users: { state: true }, sortKey: { state: true }, ascending: { state: true } };
+  declare users: boolean;
+  declare sortKey: MessageKey;
+  declare ascending: boolean;
+
+  constructor() {
+    super();
+    this.users = false;
+    this.sortKey = 'who.offered';
+    this.ascending = false;
+  }
+
+  protected override watched(): Watchable[] {
+    return [this.app.session];
+  }
+
+  protected override render(): TemplateResult {
+    const { text, session } = this.app;
+    const { t } = text;
+    const summary = session.value.answer?.summary;
+    const rows = (this.users ? summary?.per_user : summary?.per_adapter) ?? [];
+    const columns = COLUMNS.filter((column) => !(this.users && column.adaptersOnly === true));
+    const sort = columns.find((column) => column.key === this.sortKey) ?? COLUMNS[1];
+    const sorted = sort === undefined ? rows : [...rows].sort((one, other) => this.#compare(sort.of(one), sort.of(other)));
+    const shown = sorted.slice(0, SHOWN);
+    const widest = Math.max(...shown.map((row) => Math.max(row.share, row.expected_share ?? 0)));
+    return html`
+      <div class="who-choice" role="group" aria-label=${t('section.who')}>
+        <button type="button" class="quiet" aria-pressed=${!this.users} @click=${() => { this.users = false; }}>${t('who.adapters')}</button>
+        <button type="button" class="quiet" aria-pressed=${this.users} @click=${() => { this.users = true; }}>${t('who.users')}</button>
+      </div>
+      <div class="who-scroll" tabindex="0" role="region" aria-labelledby="who-caption">
+        <table class="who">
+          <caption id="who-caption">${t(this.users ? 'who.caption_users' : 'who.caption_adapters', { shown: shown.length, all: rows.length })}</caption>
+          <thead><tr><th scope="col">${t(this.users ? 'who.user' : 'who.adapter')}</th>${columns.map((column) => this.#heading(column))}</tr></thead>
+          <tbody>${shown.map((row) => html`<tr><th scope="row">${row.id < 0 ? t('chart.base_model') : row.id}</th>
+            ${columns.map((column) => html`<td>${column.bar === true ? bar((column.of(row) ?? 0) / widest, column.key === 'who.expected') : ''}${text.format.of(column.kind, column.of(row))}</td>`)}</tr>`)}</tbody>
+        </table>
+      </div>`;
+  }
+
+  #heading({ key }: Column): TemplateResult {
+    const { t } = this.app.text;
+    const active = this.sortKey === key;
+    return html`<th scope="col" aria-sort=${active ? (this.ascending ? 'ascending' : 'descending') : 'none'}>
+      <button type="button" class="quiet sort" title=${t('who.sort', { column: t(key) })} @click=${() => {
+        this.ascending = active && !this.ascending;
+        this.sortKey = key;
+      }}>${t(key)}<i aria-hidden="true">${active ? (this.ascending ? '↑' : '↓') : ''}</i></button></th>`;
+  }
+
+  /** Rows without the number come last, whichever way it is sorted. */
+  #compare(one: number | null, other: number | null): number {
+    if (one === null || other === null) return Number(one === null) - Number(other === null);
+    return this.ascending ? one - other : other - one;
+  }
+}
+
+function bar(part: number, expected: boolean): TemplateResult {
+  const width = Number.isFinite(part) ? Math.max(0, part) * 40 : 0;
+  return html`<svg class="share-bar" data-role=${expected ? 'expected' : 'adapters'} viewBox="0 0 40 8" aria-hidden="true">${svg`<rect class="face" x="0" y="1" height="6" width=${width.toFixed(1)}/>`}</svg>`;
+}
+
+customElements.define('who-table', WhoTable);

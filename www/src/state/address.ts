@@ -1,0 +1,83 @@
+// The page's address holds the scenario and the page's own four keys; copying it is sharing it. Writing is debounced
+// and replaces the entry: history moves by undo, not by the Back button.
+import type { Failure, ScenarioPatch } from '../engine/types.js';
+
+export interface PageKeys { lang: string | null; zoom: [number, number] | null; by: string | null; file: string | null }
+
+export interface Codec {
+  encode(values: ScenarioPatch): string;
+  parse(hash: string): { scenario: ScenarioPatch; problems: Failure[] };
+}
+
+const DEBOUNCE_MS = 300;
+
+export function pageKeys(hash: string): PageKeys {
+  const keys = new URLSearchParams(hash.replace(/^#/, ''));
+  return { lang: keys.get('lang'), zoom: parseZoom(keys.get('zoom')), by: keys.get('by'), file: keys.get('file') };
+}
+
+export function withPageKeys(link: string, keys: PageKeys): string {
+  const parts = [link];
+  if (keys.lang !== null) parts.push(`lang=${encodeURIComponent(keys.lang)}`);
+  if (keys.zoom !== null) parts.push(`zoom=${keys.zoom.map((second) => String(Number(second.toPrecision(6)))).join('-')}`);
+  if (keys.by !== null) parts.push(`by=${encodeURIComponent(keys.by)}`);
+  if (keys.file !== null) parts.push(`file=${encodeURIComponent(keys.file)}`);
+  return `#${parts.join('&')}`;
+}
+
+function parseZoom(text: string | null): [number, number] | null {
+  const match = /^(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)$/.exec(text ?? '');
+  if (match === null) return null;
+  const [from, to] = [Number(match[1]), Number(match[2])];
+  return from < to ? [from, to] : null;
+}
+
+export class Address {
+  #timer: ReturnType<typeof setTimeout> | null = null;
+  #written = location.hash;
+
+  constructor(
+    private readonly codec: Codec,
+    private readonly current: () => { values: ScenarioPatch; keys: PageKeys },
+    onForeignChange: () => void,
+  ) {
+    addEventListener('hashchange', () => {
+      if (location.hash === this.#written) return;
+      this.#written = location.hash;
+      this.#cancel();
+      onForeignChange();
+    });
+    // A reload or a closed tab within the pause must not lose the last change.
+    addEventListener('pagehide', () => { if (this.#timer !== null) this.write(); });
+  }
+
+  read(): { scenario: ScenarioPatch; problems: Failure[]; keys: PageKeys } {
+    return { ...this.codec.parse(location.hash), keys: pageKeys(location.hash) };
+  }
+
+  /** The whole link as it is now, without waiting for the pause. */
+  link(): string {
+    return new URL(this.#hash(), location.href).href;
+  }
+
+  schedule(): void {
+    this.#cancel();
+    this.#timer = setTimeout(() => { this.write(); }, DEBOUNCE_MS);
+  }
+
+  write(): void {
+    this.#cancel();
+    this.#written = this.#hash();
+    history.replaceState(null, '', this.#written);
+  }
+
+  #hash(): string {
+    const { values, keys } = this.current();
+    return withPageKeys(this.codec.encode(values), keys);
+  }
+
+  #cancel(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+}

@@ -1,0 +1,56 @@
+// What the page knows of the service: the last answer, the one before the last control was touched, and how the run in
+// progress is doing.
+import type { Answer } from '../engine/protocol.js';
+import type { ChartData, Explanation, Summary } from '../engine/types.js';
+import { Topic } from './topic.js';
+
+export interface Shown { summary: Summary; charts: ReadonlyMap<string, ChartData>; preview: boolean }
+
+export interface Session {
+  state: 'running' | 'ready' | 'failed';
+  answer: Shown | null;
+  /** The answer as it was when the last control was touched: the ghost. */
+  former: Shown | null;
+  /** 0..1 of the run in progress, or null. */
+  progress: number | null;
+}
+
+export interface View {
+  /** Zoom of the time charts in seconds. */
+  window: [number, number] | null;
+  splitBy: 'adapter' | 'length';
+  selected: Explanation | null;
+  /** Station whose controls and charts are marked. */
+  station: string | null;
+}
+
+export function newSession(): Topic<Session> {
+  return new Topic<Session>({ state: 'running', answer: null, former: null, progress: null });
+}
+
+export function newView(window: View['window'], by: string | null): Topic<View> {
+  return new Topic<View>({ window, splitBy: by === 'length' ? 'length' : 'adapter', selected: null, station: null });
+}
+
+export function shownOf({ summary, charts, preview }: Answer): Shown {
+  return { summary, charts: chartMap(charts), preview };
+}
+
+export function chartMap(charts: readonly ChartData[]): ReadonlyMap<string, ChartData> {
+  return new Map(charts.map((chart) => [chart.name, chart]));
+}
+
+/**
+ * Which answer the present one is compared with: the answer as it was when the control in hand was first touched, until
+ * another control is.
+ */
+export class Ghost {
+  #touched: string | null = null;
+
+  /** True when `control` is another one than before, so the present answer becomes the ghost. */
+  touch(control: string): boolean {
+    const other = control !== this.#touched;
+    this.#touched = control;
+    return other;
+  }
+}

@@ -1,0 +1,48 @@
+// What belongs to the reader and not to the scenario: language and theme. The address wins, then what was stored, then
+// what the browser says.
+import { Topic } from './topic.js';
+
+export type Language = 'en' | 'zh';
+export type Theme = 'auto' | 'light' | 'dark';
+export interface Settings { language: Language; theme: Theme; dark: boolean }
+
+const THEMES: readonly Theme[] = ['auto', 'light', 'dark'];
+const systemDark = matchMedia('(prefers-color-scheme: dark)');
+
+function stored(key: string): string | null {
+  // Storage may be forbidden; the page works without it.
+  try { return localStorage.getItem(`servescope.${key}`); } catch { return null; }
+}
+
+function store(key: string, value: string): void {
+  try { localStorage.setItem(`servescope.${key}`, value); } catch { return; }
+}
+
+export function asLanguage(text: string | null | undefined): Language | null {
+  if (text === null || text === undefined) return null;
+  if (text.toLowerCase().startsWith('zh')) return 'zh';
+  return text.toLowerCase().startsWith('en') ? 'en' : null;
+}
+
+function isDark(theme: Theme): boolean {
+  return theme === 'dark' || (theme === 'auto' && systemDark.matches);
+}
+
+export function initialSettings(addressLanguage: string | null): Topic<Settings> {
+  const language = asLanguage(addressLanguage) ?? asLanguage(stored('language')) ?? asLanguage(navigator.language) ?? 'en';
+  const theme = THEMES.find((known) => known === stored('theme')) ?? 'auto';
+  const settings = new Topic<Settings>({ language, theme, dark: isDark(theme) });
+  systemDark.addEventListener('change', () => { settings.update({ dark: isDark(settings.value.theme) }); });
+  return settings;
+}
+
+export function setLanguage(settings: Topic<Settings>, language: Language): void {
+  store('language', language);
+  settings.update({ language });
+}
+
+export function nextTheme(settings: Topic<Settings>): void {
+  const theme = THEMES[(THEMES.indexOf(settings.value.theme) + 1) % THEMES.length] ?? 'auto';
+  store('theme', theme);
+  settings.update({ theme, dark: isDark(theme) });
+}

@@ -1,0 +1,65 @@
+// The scenario as the page holds it: only what differs from the defaults, never changed in place.
+import type { ParameterValue, Resolved, ScenarioPatch } from '../engine/types.js';
+import { Topic } from './topic.js';
+
+export type Values = Readonly<ScenarioPatch>;
+/** `null` puts a parameter back to its default. */
+export type Edit = Readonly<Record<string, ParameterValue | null>>;
+/** Where a change comes from: a parameter's id, or what replaced everything ("preset", "undo", "address"). */
+export type Source = string;
+export interface Change { before: Values; after: Values; source: Source }
+
+export class Store {
+  readonly values: Topic<Values>;
+  readonly changes = new Topic<Change | null>(null);
+  #resolved: Resolved;
+
+  constructor(values: Values, private readonly resolve: (values: Values) => Resolved) {
+    this.#resolved = resolve(values);
+    this.values = new Topic(values);
+  }
+
+  /** Every value, defaults included, for the values as they are now. */
+  get resolved(): Resolved {
+    return this.#resolved;
+  }
+
+  /** What `edit` would lead to, without doing it. */
+  preview(edit: Edit): { values: Values; resolved: Resolved } {
+    const merged: ScenarioPatch = { ...this.values.value };
+    for (const [id, value] of Object.entries(edit)) {
+      if (value === null) delete merged[id];
+      else merged[id] = value;
+    }
+    const resolved = this.resolve(merged);
+    for (const id of Object.keys(edit)) {
+      const value = merged[id];
+      if (value !== undefined && sameValue(value, resolved.defaults[id])) delete merged[id];
+    }
+    return { values: merged, resolved };
+  }
+
+  edit(edit: Edit, source: Source): void {
+    this.replace(this.preview(edit).values, source);
+  }
+
+  replace(values: Values, source: Source): void {
+    const before = this.values.value;
+    if (sameValues(before, values)) return;
+    this.#resolved = this.resolve(values);
+    this.values.set(values);
+    this.changes.set({ before, after: values, source });
+  }
+}
+
+export function sameValue(one: ParameterValue | undefined, other: ParameterValue | undefined): boolean {
+  if (Array.isArray(one) && Array.isArray(other)) {
+    return one.length === other.length && one.every((entry, index) => entry === other[index]);
+  }
+  return one === other;
+}
+
+export function sameValues(one: Values, other: Values): boolean {
+  const ids = Object.keys(one);
+  return ids.length === Object.keys(other).length && ids.every((id) => sameValue(one[id], other[id]));
+}
