@@ -1,1 +1,30 @@
-//! Placeholder while the module is written.
+//! What if: the parameter table, scenarios made of it, runs, what a page or a terminal shows of them, and validation.
+//!
+//! ```
+//! use servescope_lab::{Run, Scenario};
+//! let mut scenario = Scenario::default();
+//! scenario.set_text("workload.arrivals.cv", "4").unwrap();
+//! let run = Run::simulate(&scenario, None).unwrap();
+//! assert_eq!(run.summary().run.requests.offered, 600);
+//! ```
+
+pub mod closed_forms;
+pub mod failure;
+pub mod files;
+pub mod inspect;
+pub mod link;
+pub mod parameters;
+pub mod published;
+pub mod run;
+pub mod scenario;
+pub mod schema;
+pub mod validate;
+pub mod views;
+
+pub use failure::Failure;
+pub use run::{LoadedTrace, Run, RunSummary, Running};
+pub use scenario::Scenario;
+
+pub use servescope_cost as cost;
+pub use servescope_engine as engine;
+pub use servescope_workload as workload;

@@ -1,0 +1,139 @@
+//! Errors as data: a code and parameters that a page turns into words of its language, and the English text.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use servescope_workload::formats::FormatError;
+
+/// A parameter of a message.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Param {
+    /// A number.
+    Number(f64),
+    /// A text.
+    Text(String),
+}
+
+/// One thing that is wrong.
+#[derive(Debug, Clone, PartialEq, Serialize, thiserror::Error)]
+#[error("{message}")]
+pub struct Failure {
+    /// One of [`CODES`].
+    pub code: &'static str,
+    /// The parameter's path, or the file's name, or "".
+    pub path: String,
+    /// In English, with the place, the bound and the value.
+    pub message: String,
+    /// What the page fills its own message with.
+    pub params: BTreeMap<&'static str, Param>,
+}
+
+/// Every code of a [`Failure`].
+pub const CODES: &[&str] = &[
+    "unknown_parameter",
+    "not_a_number",
+    "not_whole",
+    "not_a_flag",
+    "not_a_list",
+    "unknown_option",
+    "out_of_range",
+    "empty_list",
+    "bounds_crossed",
+    "too_many_requests",
+    "no_requests",
+    "batch_below_request",
+    "bad_json",
+    "bad_link",
+    "empty_file",
+    "no_rows",
+    "not_text",
+    "unknown_format",
+    "cell_count",
+    "bad_cell",
+    "cell_out_of_range",
+    "rank_conflict",
+    "too_many_rows",
+    "reordered",
+    "no_trace",
+    "share_list_short",
+    "all_refused",
+    "some_refused",
+    "overloaded",
+    "stuck",
+    "file_missing",
+];
+
+impl Failure {
+    /// A failure at `path`.
+    pub fn new(code: &'static str, path: &str, message: String) -> Self {
+        debug_assert!(CODES.contains(&code), "{code}");
+        Self { code, path: path.to_owned(), message, params: BTreeMap::new() }
+    }
+
+    /// With a number for the message.
+    pub fn number(mut self, name: &'static str, value: f64) -> Self {
+        self.params.insert(name, Param::Number(value));
+        self
+    }
+
+    /// With a text for the message.
+    pub fn text(mut self, name: &'static str, value: &str) -> Self {
+        self.params.insert(name, Param::Text(value.to_owned()));
+        self
+    }
+
+    /// A value outside its bounds.
+    pub fn out_of_range(path: &str, value: f64, min: f64, max: f64) -> Self {
+        Self::new("out_of_range", path, format!("{path}: {value} is not between {min} and {max}"))
+            .number("value", value)
+            .number("min", min)
+            .number("max", max)
+    }
+
+    /// A trace file that was refused.
+    pub fn of_file(name: &str, error: &FormatError) -> Self {
+        let code = match error {
+            FormatError::EmptyFile => "empty_file",
+            FormatError::NoRows => "no_rows",
+            FormatError::NotText { .. } => "not_text",
+            FormatError::UnknownFormat { .. } => "unknown_format",
+            FormatError::CellCount { .. } => "cell_count",
+            FormatError::BadCell { .. } => "bad_cell",
+            FormatError::OutOfRange { .. } => "cell_out_of_range",
+            FormatError::RankConflict { .. } => "rank_conflict",
+            FormatError::TooManyRows { .. } => "too_many_rows",
+        };
+        let failure = Self::new(code, name, format!("{name}: {error}")).text("file", name);
+        match error {
+            FormatError::EmptyFile | FormatError::NoRows => failure,
+            FormatError::NotText { row, byte } => {
+                failure.number("row", *row as f64).number("byte", *byte as f64)
+            }
+            FormatError::UnknownFormat { found, known } => failure.text("found", found).text("known", known),
+            FormatError::CellCount { row, found, expected } => failure
+                .number("row", *row as f64)
+                .number("found", *found as f64)
+                .number("expected", *expected as f64),
+            FormatError::BadCell { row, column, expected, value } => failure
+                .number("row", *row as f64)
+                .text("column", column)
+                .text("expected", expected)
+                .text("value", value),
+            FormatError::OutOfRange { row, column, value, min, max } => failure
+                .number("row", *row as f64)
+                .text("column", column)
+                .text("value", value)
+                .number("min", *min)
+                .number("max", *max),
+            FormatError::RankConflict { row, adapter, rank, former } => failure
+                .number("row", *row as f64)
+                .number("adapter", f64::from(*adapter))
+                .number("rank", f64::from(*rank))
+                .number("former", f64::from(*former)),
+            FormatError::TooManyRows { row, max } => {
+                failure.number("row", *row as f64).number("max", *max as f64)
+            }
+        }
+    }
+}

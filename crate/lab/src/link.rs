@@ -1,0 +1,163 @@
+//! The address of the page and the command of the terminal: two ways to write a scenario down.
+
+use crate::failure::Failure;
+use crate::parameters::Id;
+use crate::scenario::Scenario;
+
+/// Version of the address; a later version may read older ones.
+const VERSION: &str = "1";
+
+/// Keys of the address that belong to the page alone.
+const PAGE_KEYS: [&str; 5] = ["file", "lang", "zoom", "by", "preset"];
+
+/// Writes a scenario as the part of the address behind `#`: only what differs from the defaults.
+pub fn encode(scenario: &Scenario) -> String {
+    let mut text = format!("v={VERSION}");
+    for (id, value) in scenario.changed() {
+        text.push('&');
+        text.push_str(id.row().key);
+        text.push('=');
+        text.push_str(&value.to_text());
+    }
+    text
+}
+
+/// Reads an address: a whole one, the part from `#` on, or what [`encode`] writes. Bad values are told; a number out of
+/// bounds is moved to the bound, anything else bad keeps its default.
+pub fn parse(link: &str) -> (Scenario, Vec<Failure>) {
+    let fragment = link.split_once('#').map_or(link, |(_, fragment)| fragment);
+    let mut scenario = Scenario::default();
+    let mut problems = Vec::new();
+    for pair in fragment.split('&').filter(|pair| !pair.is_empty()) {
+        let Some((key, text)) = pair.split_once('=') else {
+            problems.push(bad(pair, "it has no value"));
+            continue;
+        };
+        let text = decode(text);
+        if key == "v" {
+            if text != VERSION {
+                problems.push(bad(pair, "it is from another version of this page"));
+            }
+            continue;
+        }
+        if PAGE_KEYS.contains(&key) {
+            continue;
+        }
+        let Some(id) = Id::from_key(key) else {
+            problems.push(bad(pair, "there is no such key"));
+            continue;
+        };
+        match id.row().parse(&text) {
+            Ok(value) => set(&mut scenario, id, value),
+            Err(problem) => {
+                if let Some(value) = id.row().clamp(&text) {
+                    set(&mut scenario, id, value);
+                }
+                problems.push(problem);
+            }
+        }
+    }
+    (scenario, problems)
+}
+
+fn set(scenario: &mut Scenario, id: Id, value: crate::parameters::Value) {
+    scenario.set(id, value).expect("a parsed or clamped value is within bounds");
+}
+
+fn bad(pair: &str, why: &str) -> Failure {
+    let shown: String = pair.chars().take(40).collect();
+    Failure::new("bad_link", "", format!("the link's part {shown:?} is ignored: {why}"))
+        .text("part", &shown)
+        .text("why", why)
+}
+
+/// Undoes percent encoding; what is not well-formed stays as it is.
+fn decode(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        let code = (*first == b'%').then(|| tail.get(..2)).flatten();
+        let byte = code.and_then(|hex| u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok());
+        match byte {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &tail[2..];
+            }
+            None => {
+                bytes.push(if *first == b'+' { b' ' } else { *first });
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// The terminal's command for the same run. `trace_file` is the name of a loaded file, or "".
+pub fn command(scenario: &Scenario, trace_file: &str) -> String {
+    let mut text = "servescope simulate".to_owned();
+    for (id, value) in scenario.changed() {
+        let value = value.to_text();
+        text.push_str(&format!(" --set {}={value}", id.row().id));
+    }
+    if !trace_file.is_empty() {
+        text.push_str(&format!(" --trace {}", quoted(trace_file)));
+    }
+    text
+}
+
+fn quoted(name: &str) -> String {
+    let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '/'));
+    if plain { name.to_owned() } else { format!("'{}'", name.replace('\'', "'\\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parameters::{Kind, Value};
+    use proptest::prelude::*;
+
+    #[test]
+    fn bad_parts_are_told_and_the_rest_is_kept() {
+        let (scenario, problems) = parse("https://x.test/a/#v=1&R=3&cv=-4&zz=1&n&pop=zipf&in=gauss&lang=zh");
+        let codes: Vec<&str> = problems.iter().map(|p| p.code).collect();
+        assert_eq!(codes, ["out_of_range", "bad_link", "bad_link", "unknown_option"]);
+        assert_eq!(encode(&scenario), "v=1&R=3&cv=0.05&pop=zipf");
+        assert_eq!(parse("#").1, []);
+    }
+
+    #[test]
+    fn lists_and_percent_signs() {
+        let (scenario, problems) = parse("#v=1&ranks=64%2C32%2c16");
+        assert!(problems.is_empty());
+        assert_eq!(
+            command(&scenario, "my trace.csv"),
+            "servescope simulate --set workload.adapters.ranks=64,32,16 --trace 'my trace.csv'"
+        );
+    }
+
+    #[test]
+    fn every_parameter_survives_the_address() {
+        for &id in Id::ALL {
+            let value = match id.row().kind {
+                Kind::Number { min, max, .. } => Value::Number(min + (max - min) * 0.37),
+                Kind::Whole { min, max, .. } => Value::Number((min + (max - min) * 0.37).floor()),
+                Kind::Choice(names) => Value::Choice(names[names.len() - 1]),
+                Kind::Flag(on) => Value::Flag(!on),
+                Kind::List { .. } => Value::List(vec![3.0, 1.0, 2.0]),
+            };
+            let mut scenario = Scenario::default();
+            scenario.set(id, value).unwrap();
+            let (again, problems) = parse(&encode(&scenario));
+            assert!(problems.is_empty(), "{problems:?}");
+            assert_eq!(again.get(id), scenario.get(id));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_link_panics(text in "\\PC{0,80}") {
+            let (scenario, _) = parse(&text);
+            prop_assert_eq!(parse(&encode(&scenario)).0.to_json(), scenario.to_json());
+        }
+    }
+}

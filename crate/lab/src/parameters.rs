@@ -1,0 +1,58 @@
+//! The parameter table: the one place where a parameter is described.
+//!
+//! Controls, the address, `--set`, validation, the JSON Schema and the reference page all come from it.
+
+mod kind;
+mod table;
+mod value;
+
+pub use kind::{Condition, Kind, Mark, Parameter, Scale, Slider};
+pub use table::{Id, TABLE};
+pub use value::Value;
+
+/// Groups of the panel, in order.
+pub const GROUPS: &[&str] =
+    &["heroes", "lengths", "queue", "memory", "adapters", "users", "cost", "slo", "trace", "run"];
+
+impl Id {
+    /// The parameter's row.
+    pub fn row(self) -> &'static Parameter {
+        &TABLE[self as usize]
+    }
+
+    /// The parameter with this path.
+    pub fn from_path(path: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|id| id.row().id == path)
+    }
+
+    /// The parameter with this key of the address.
+    pub fn from_key(key: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|id| id.row().key == key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_consistent() {
+        for (i, id) in Id::ALL.iter().enumerate() {
+            let row = id.row();
+            assert_eq!(i, *id as usize);
+            assert_eq!(Id::from_path(row.id), Some(*id), "path {} is not unique", row.id);
+            assert_eq!(Id::from_key(row.key), Some(*id), "key {} is not unique", row.key);
+            assert!(GROUPS.contains(&row.group), "{}: group {}", row.id, row.group);
+            assert!(row.check(&row.default_value()).is_ok(), "{}: its default is out of bounds", row.id);
+            assert!(row.help.ends_with('.'), "{}: help is a sentence", row.id);
+            for condition in row.applies {
+                assert!((condition.id as usize) < TABLE.len());
+            }
+            if let (Some(slider), Some((min, max))) = (row.slider, row.bounds()) {
+                assert!(min <= slider.min && slider.max <= max && slider.min < slider.max, "{}", row.id);
+                assert!(slider.scale == Scale::Linear || slider.min > 0.0, "{}: log slider from 0", row.id);
+                assert!(row.marks.iter().all(|m| (slider.min..=slider.max).contains(&m.value)), "{}", row.id);
+            }
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! What a row of the parameter table says, and whether a value obeys it.
+
+use super::table::Id;
+use super::value::Value;
+use crate::failure::Failure;
+
+/// Type, bounds and default.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Kind {
+    /// A number with inclusive bounds.
+    Number {
+        /// Smallest.
+        min: f64,
+        /// Largest.
+        max: f64,
+        /// Default.
+        default: f64,
+    },
+    /// A whole number with inclusive bounds.
+    Whole {
+        /// Smallest.
+        min: f64,
+        /// Largest.
+        max: f64,
+        /// Default.
+        default: f64,
+    },
+    /// One of some names; the first is the default.
+    Choice(&'static [&'static str]),
+    /// A switch.
+    Flag(bool),
+    /// A list of numbers, each within bounds.
+    List {
+        /// Smallest entry.
+        min: f64,
+        /// Largest entry.
+        max: f64,
+        /// Whether entries are whole.
+        whole: bool,
+        /// Default.
+        default: &'static [f64],
+    },
+}
+
+/// How a slider maps its length to values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scale {
+    /// Evenly.
+    Linear,
+    /// By ratio.
+    Log,
+}
+
+/// The usual range of a parameter: what its slider covers. Typed values may go on to the bounds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Slider {
+    /// Left end.
+    pub min: f64,
+    /// Right end.
+    pub max: f64,
+    /// Mapping.
+    pub scale: Scale,
+    /// Values are multiples of it.
+    pub step: f64,
+}
+
+/// A meaningful place on a slider.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Mark {
+    /// Where.
+    pub value: f64,
+    /// Message key.
+    pub message: &'static str,
+}
+
+/// When a parameter has an effect: another one has one of these values.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Condition {
+    /// The other parameter.
+    pub id: Id,
+    /// Its values, as text.
+    pub is: &'static [&'static str],
+}
+
+/// One row of the table.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Parameter {
+    /// Dotted path.
+    pub id: &'static str,
+    /// Key of the address.
+    pub key: &'static str,
+    /// Group of the panel.
+    pub group: &'static str,
+    /// Type, bounds and default.
+    pub kind: Kind,
+    /// Unit, or "".
+    pub unit: &'static str,
+    /// Slider, if it has one.
+    pub slider: Option<Slider>,
+    /// Places on the slider.
+    pub marks: &'static [Mark],
+    /// All must hold for it to have an effect.
+    pub applies: &'static [Condition],
+    /// Whether it changes the score of a run only, not the run.
+    pub scores_only: bool,
+    /// Short name.
+    pub label: &'static str,
+    /// One sentence.
+    pub help: &'static str,
+}
+
+impl Parameter {
+    /// The default of the table (a calibration or the pool may put another in its place, see `Scenario::default_of`).
+    pub fn default_value(&self) -> Value {
+        match self.kind {
+            Kind::Number { default, .. } | Kind::Whole { default, .. } => Value::Number(default),
+            Kind::Choice(names) => Value::Choice(names[0]),
+            Kind::Flag(on) => Value::Flag(on),
+            Kind::List { default, .. } => Value::List(default.to_vec()),
+        }
+    }
+
+    /// Hard bounds of a number or of a list's entries.
+    pub fn bounds(&self) -> Option<(f64, f64)> {
+        match self.kind {
+            Kind::Number { min, max, .. } | Kind::Whole { min, max, .. } | Kind::List { min, max, .. } => {
+                Some((min, max))
+            }
+            Kind::Choice(_) | Kind::Flag(_) => None,
+        }
+    }
+
+    /// Its type in the schema.
+    pub fn type_name(&self) -> &'static str {
+        match self.kind {
+            Kind::Number { .. } => "number",
+            Kind::Whole { .. } => "integer",
+            Kind::Choice(_) => "choice",
+            Kind::Flag(_) => "boolean",
+            Kind::List { .. } => "list",
+        }
+    }
+
+    /// Reads a value from text.
+    ///
+    /// # Errors
+    /// [`Failure`] with the parameter's path and what was expected.
+    pub fn parse(&self, text: &str) -> Result<Value, Failure> {
+        let text = text.trim();
+        let value = match self.kind {
+            Kind::Number { .. } | Kind::Whole { .. } => Value::Number(self.parse_number(text)?),
+            Kind::Choice(_) => Value::Choice(self.option(text)?),
+            Kind::Flag(_) => match text {
+                "true" | "1" | "yes" | "on" => Value::Flag(true),
+                "false" | "0" | "no" | "off" => Value::Flag(false),
+                _ => return Err(self.wrong("not_a_flag", "true or false", text)),
+            },
+            Kind::List { .. } => {
+                let items = text.trim_matches(['[', ']']).split([',', ' ']).filter(|item| !item.is_empty());
+                Value::List(items.map(|item| self.parse_number(item)).collect::<Result<_, _>>()?)
+            }
+        };
+        self.check(&value)?;
+        Ok(value)
+    }
+
+    /// Reads a value from JSON; text is taken as [`Parameter::parse`] takes it.
+    ///
+    /// # Errors
+    /// [`Failure`] with the parameter's path and what was expected.
+    pub fn parse_json(&self, json: &serde_json::Value) -> Result<Value, Failure> {
+        use serde_json::Value as Json;
+        let value = match (self.kind, json) {
+            (_, Json::String(text)) => return self.parse(text),
+            (Kind::Number { .. } | Kind::Whole { .. }, Json::Number(x)) => {
+                Value::Number(x.as_f64().unwrap_or(f64::NAN))
+            }
+            (Kind::Flag(_), Json::Bool(on)) => Value::Flag(*on),
+            (Kind::List { .. }, Json::Array(items)) => {
+                let number = |item: &Json| {
+                    item.as_f64()
+                        .ok_or_else(|| self.wrong("not_a_list", "a list of numbers", &item.to_string()))
+                };
+                Value::List(items.iter().map(number).collect::<Result<_, _>>()?)
+            }
+            (Kind::List { .. }, Json::Number(x)) => Value::List(vec![x.as_f64().unwrap_or(f64::NAN)]),
+            (Kind::Number { .. } | Kind::Whole { .. }, other) => {
+                return Err(self.wrong("not_a_number", "a number", &other.to_string()));
+            }
+            (Kind::Choice(_), other) => return Err(self.unknown_option(&other.to_string())),
+            (Kind::Flag(_), other) => {
+                return Err(self.wrong("not_a_flag", "true or false", &other.to_string()));
+            }
+            (Kind::List { .. }, other) => {
+                return Err(self.wrong("not_a_list", "a list of numbers", &other.to_string()));
+            }
+        };
+        self.check(&value)?;
+        Ok(value)
+    }
+
+    /// Whether a value is of the right type and within bounds.
+    ///
+    /// # Errors
+    /// [`Failure`] with the bound.
+    pub fn check(&self, value: &Value) -> Result<(), Failure> {
+        match (self.kind, value) {
+            (Kind::Number { .. }, Value::Number(x)) => self.check_number(*x, false),
+            (Kind::Whole { .. }, Value::Number(x)) => self.check_number(*x, true),
+            (Kind::List { whole, .. }, Value::List(items)) => {
+                if items.is_empty() {
+                    let message = format!("{}: the list is empty", self.id);
+                    return Err(Failure::new("empty_list", self.id, message));
+                }
+                items.iter().try_for_each(|x| self.check_number(*x, whole))
+            }
+            (Kind::Choice(_), Value::Choice(_)) | (Kind::Flag(_), Value::Flag(_)) => Ok(()),
+            (_, other) => Err(self.wrong("not_a_number", self.type_name(), &other.to_text())),
+        }
+    }
+
+    /// The nearest value within bounds, where there is one.
+    pub fn clamp(&self, text: &str) -> Option<Value> {
+        let (min, max) = self.bounds()?;
+        let near = |x: f64, whole: bool| {
+            let x = x.clamp(min, max);
+            if whole { x.round().clamp(min.ceil(), max.floor()) } else { x }
+        };
+        match self.kind {
+            Kind::Number { .. } => self.parse_number(text).ok().map(|x| Value::Number(near(x, false))),
+            Kind::Whole { .. } => self.parse_number(text).ok().map(|x| Value::Number(near(x, true))),
+            _ => None,
+        }
+    }
+
+    fn check_number(&self, x: f64, whole: bool) -> Result<(), Failure> {
+        let (min, max) = self.bounds().unwrap_or((f64::MIN, f64::MAX));
+        if !(min..=max).contains(&x) {
+            return Err(Failure::out_of_range(self.id, x, min, max));
+        }
+        if whole && x != x.trunc() {
+            return Err(self.wrong("not_whole", "a whole number", &format!("{x}")));
+        }
+        Ok(())
+    }
+
+    fn parse_number(&self, text: &str) -> Result<f64, Failure> {
+        let number = text.parse::<f64>().ok().filter(|x| x.is_finite());
+        number.ok_or_else(|| self.wrong("not_a_number", "a number", text))
+    }
+
+    fn option(&self, text: &str) -> Result<&'static str, Failure> {
+        let Kind::Choice(names) = self.kind else { return Err(self.unknown_option(text)) };
+        names.iter().copied().find(|name| *name == text).ok_or_else(|| self.unknown_option(text))
+    }
+
+    fn unknown_option(&self, text: &str) -> Failure {
+        let names = if let Kind::Choice(names) = self.kind { names.join(", ") } else { String::new() };
+        Failure::new("unknown_option", self.id, format!("{}: {text} is not one of {names}", self.id))
+            .text("value", text)
+            .text("options", &names)
+    }
+
+    fn wrong(&self, code: &'static str, expected: &str, value: &str) -> Failure {
+        Failure::new(code, self.id, format!("{}: {expected} expected, got {value:?}", self.id))
+            .text("value", value)
+    }
+}

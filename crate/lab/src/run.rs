@@ -1,0 +1,241 @@
+//! One run: a scenario, or a scenario over a loaded trace, simulated and summarised.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use servescope_cost::LinearCost;
+use servescope_engine::metrics::summary::SummaryContext;
+use servescope_engine::metrics::{Summary, summarise};
+use servescope_engine::observer::Unobserved;
+use servescope_engine::{Refusal, Report, Simulation};
+use servescope_workload::formats::{self, Format};
+use servescope_workload::{BASE_MODEL, Trace, generate, scale};
+
+use crate::failure::Failure;
+use crate::parameters::Id;
+use crate::scenario::Scenario;
+
+/// Most rows of the tables by user and by adapter.
+const TABLE_ROWS: usize = 100;
+
+/// A trace that was read from a file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoadedTrace {
+    /// Name of the file.
+    pub name: String,
+    /// Its format.
+    pub format: Format,
+    /// The requests.
+    pub trace: Arc<Trace>,
+    /// What was noticed in reading it.
+    pub warnings: Vec<Failure>,
+}
+
+impl LoadedTrace {
+    /// Reads a file of any known format.
+    ///
+    /// # Errors
+    /// [`Failure`] with the row and the column.
+    pub fn read(name: &str, bytes: &[u8]) -> Result<Self, Failure> {
+        let read = formats::read(bytes).map_err(|error| Failure::of_file(name, &error))?;
+        let mut warnings = Vec::new();
+        if read.reordered {
+            let message = format!("{name}: rows were put in order of arrival");
+            warnings.push(Failure::new("reordered", name, message).text("file", name));
+        }
+        Ok(Self { name: name.to_owned(), format: read.format, trace: Arc::new(read.trace), warnings })
+    }
+}
+
+/// A run under way, for callers that want to show progress or change their mind.
+#[derive(Debug)]
+pub struct Running {
+    simulation: Simulation<LinearCost>,
+    scenario: Scenario,
+    generated: bool,
+}
+
+impl Running {
+    /// Makes the trace and stands ready to simulate it.
+    ///
+    /// # Errors
+    /// Every [`Failure`] of the scenario, or that it makes no request.
+    pub fn begin(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Self, Vec<Failure>> {
+        let trace = trace_of(scenario, loaded)?;
+        Ok(Self {
+            simulation: Simulation::new(trace, scenario.scheduler(), scenario.cost()),
+            scenario: scenario.clone(),
+            generated: loaded.is_none(),
+        })
+    }
+
+    /// Takes at most `steps` steps of the router and says which share of the requests has arrived; 1 is the end.
+    pub fn advance(&mut self, steps: usize) -> f64 {
+        if self.simulation.advance(steps, &mut Unobserved) {
+            1.0
+        } else {
+            self.simulation.progress().min(0.999)
+        }
+    }
+
+    /// The finished run.
+    pub fn finish(self) -> Run {
+        Run { report: self.simulation.finish(), scenario: self.scenario, generated: self.generated }
+    }
+}
+
+/// The trace that a scenario simulates: generated, or the loaded one scaled.
+///
+/// # Errors
+/// Every [`Failure`] of the scenario, or that there is no request.
+pub fn trace_of(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Arc<Trace>, Vec<Failure>> {
+    let problems = scenario.problems();
+    let relevant = problems.into_iter().filter(|p| loaded.is_none() || p.path.starts_with("scheduler"));
+    let problems: Vec<Failure> = relevant.collect();
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let trace = match loaded {
+        None => Arc::new(generate(&scenario.workload())),
+        Some(loaded) => {
+            let (time, rate) = (scenario.number(Id::TimeScale), scenario.number(Id::RateScale));
+            let seed = scenario.number(Id::Seed) as u64;
+            if time == 1.0 && rate == 1.0 {
+                Arc::clone(&loaded.trace)
+            } else {
+                let count = loaded.trace.len() as f64 * rate;
+                if count > crate::scenario::MAX_REQUESTS {
+                    let path = Id::RateScale.row().id;
+                    let max = crate::scenario::MAX_REQUESTS;
+                    let message = format!("{path}: this makes {count} requests, at most {max} can be run");
+                    return Err(vec![
+                        Failure::new("too_many_requests", path, message)
+                            .number("value", count)
+                            .number("max", max),
+                    ]);
+                }
+                let mut scaled = if rate == 1.0 {
+                    Trace::clone(&loaded.trace)
+                } else {
+                    scale::scale_rate(&loaded.trace, rate, seed)
+                };
+                scale::stretch_time(&mut scaled, time);
+                Arc::new(scaled)
+            }
+        }
+    };
+    if trace.is_empty() {
+        let path = if loaded.is_some() { Id::RateScale.row().id } else { Id::Duration.row().id };
+        let message = format!("{path}: these settings make no request (R D is below 1)");
+        return Err(vec![Failure::new("no_requests", path, message)]);
+    }
+    Ok(trace)
+}
+
+/// A finished run.
+#[derive(Debug, Clone)]
+pub struct Run {
+    /// What became of every request.
+    pub report: Report,
+    /// What was asked for.
+    pub scenario: Scenario,
+    /// Whether the trace came from the generator.
+    pub generated: bool,
+}
+
+/// The summary with what should be known beside it.
+#[derive(Debug, Clone, Serialize)]
+pub struct RunSummary {
+    /// The numbers.
+    #[serde(flatten)]
+    pub run: Summary,
+    /// What a reader of the numbers should know.
+    pub warnings: Vec<Failure>,
+}
+
+impl Run {
+    /// Simulates a scenario to the end.
+    ///
+    /// # Errors
+    /// Every [`Failure`] of the scenario.
+    pub fn simulate(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Self, Vec<Failure>> {
+        let mut running = Running::begin(scenario, loaded)?;
+        while running.advance(usize::MAX) < 1.0 {}
+        Ok(running.finish())
+    }
+
+    /// The summary.
+    pub fn summary(&self) -> RunSummary {
+        let calibration = self.scenario.calibration();
+        let context = SummaryContext {
+            slo: self.scenario.slo(),
+            rate_rps: self.generated.then(|| self.scenario.number(Id::Rate)),
+            flops: calibration.peak_flops.map(|peak| (calibration.parameters, peak)),
+            table_rows: TABLE_ROWS,
+        };
+        let mut run = summarise(&self.report, &context);
+        if self.generated {
+            self.add_expected_shares(&mut run);
+        }
+        RunSummary { warnings: warnings(&run), run }
+    }
+
+    fn add_expected_shares(&self, summary: &mut Summary) {
+        let spec = self.scenario.workload();
+        if spec.adapters.count > 0 {
+            let shares = spec.adapters.popularity.shares(spec.adapters.count);
+            for row in &mut summary.per_adapter {
+                row.expected_share = usize::try_from(row.id).ok().and_then(|i| shares.get(i).copied());
+            }
+        } else {
+            summary.per_adapter.iter_mut().for_each(|row| row.expected_share = Some(1.0));
+        }
+        let shares = spec.users.popularity.shares(spec.users.count);
+        for row in &mut summary.per_user {
+            row.expected_share = usize::try_from(row.id).ok().and_then(|i| shares.get(i).copied());
+        }
+    }
+
+    /// Whether any request uses an adapter.
+    pub fn uses_adapters(&self) -> bool {
+        self.report.trace.adapter.iter().any(|&a| a != BASE_MODEL)
+    }
+}
+
+/// What a reader of the numbers should know.
+fn warnings(summary: &Summary) -> Vec<Failure> {
+    let mut warnings = Vec::new();
+    let counts = &summary.requests;
+    if counts.rejected_total > 0 {
+        let reasons: Vec<&str> = Refusal::ALL
+            .iter()
+            .map(|r| r.name())
+            .filter(|name| counts.rejected.get(name).is_some_and(|&n| n > 0))
+            .collect();
+        let all = counts.rejected_total == counts.offered;
+        let code = if all { "all_refused" } else { "some_refused" };
+        let message = format!(
+            "{} of {} requests were refused: {}",
+            counts.rejected_total,
+            counts.offered,
+            reasons.join(", ")
+        );
+        warnings.push(
+            Failure::new(code, "", message)
+                .number("refused", counts.rejected_total as f64)
+                .number("offered", counts.offered as f64)
+                .text("reasons", &reasons.join(", ")),
+        );
+    }
+    if counts.unfinished > 0 {
+        let message = format!(
+            "{} requests wait for ever behind one that can never be admitted, as in the original",
+            counts.unfinished
+        );
+        warnings.push(
+            Failure::new("stuck", Id::OriginalBlocking.row().id, message)
+                .number("requests", counts.unfinished as f64),
+        );
+    }
+    warnings
+}

@@ -1,0 +1,138 @@
+//! The parameter table for others: the page's controls, and a JSON Schema of the scenario file.
+
+use serde::Serialize;
+use serde_json::{Map, Value as Json, json};
+use servescope_cost::CALIBRATIONS;
+
+use crate::failure::Failure;
+use crate::parameters::{GROUPS, Id, Kind, Parameter, Scale, TABLE};
+use crate::scenario::Scenario;
+
+/// The table as the page takes it.
+pub fn page_schema() -> Json {
+    json!({
+        "version": 1,
+        "groups": GROUPS,
+        "parameters": TABLE.iter().map(page_row).collect::<Vec<_>>(),
+        "calibrations": CALIBRATIONS
+            .iter()
+            .map(|c| json!({"id": c.id, "gpu": c.gpu, "model": c.model, "source": c.source}))
+            .collect::<Vec<_>>(),
+    })
+}
+
+fn page_row(row: &Parameter) -> Json {
+    let mut json = json!({
+        "id": row.id,
+        "key": row.key,
+        "group": row.group,
+        "type": row.type_name(),
+        "unit": row.unit,
+        "marks": row.marks.iter().map(|m| json!({"value": m.value, "message": m.message})).collect::<Vec<_>>(),
+        "options": if let Kind::Choice(names) = row.kind { names } else { &[] },
+        "default": row.default_value().to_json(),
+        "applies": row
+            .applies
+            .iter()
+            .map(|c| json!({"parameter": c.id.row().id, "in": c.is}))
+            .collect::<Vec<_>>(),
+        "changes": if row.scores_only { "score" } else { "run" },
+        "label": row.label,
+        "help": row.help,
+    });
+    if let Some((min, max)) = row.bounds() {
+        json["min"] = min.into();
+        json["max"] = max.into();
+    }
+    if let Some(s) = row.slider {
+        let scale = if s.scale == Scale::Log { "log" } else { "linear" };
+        json["slider"] = json!({"min": s.min, "max": s.max, "scale": scale, "step": s.step});
+    }
+    json
+}
+
+/// A JSON Schema (2020-12) of the scenario file.
+pub fn json_schema() -> Json {
+    let mut root =
+        object("A Servescope scenario: values for some parameters; the others have their defaults.");
+    for row in &TABLE {
+        let mut place = &mut root;
+        let parts: Vec<&str> = row.id.split('.').collect();
+        let (leaf, groups) = parts.split_last().expect("a path has a last part");
+        for group in groups {
+            let entry = properties(place).entry(*group).or_insert_with(|| object(""));
+            place = entry;
+        }
+        properties(place).insert((*leaf).to_owned(), property(row));
+    }
+    root["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
+    root["title"] = "Servescope scenario".into();
+    root
+}
+
+fn object(description: &str) -> Json {
+    let mut json = json!({"type": "object", "additionalProperties": false, "properties": {}});
+    if !description.is_empty() {
+        json["description"] = description.into();
+    }
+    json
+}
+
+fn properties(json: &mut Json) -> &mut Map<String, Json> {
+    json["properties"].as_object_mut().expect("every object of the schema has properties")
+}
+
+fn property(row: &Parameter) -> Json {
+    let unit = if row.unit.is_empty() { String::new() } else { format!(" [{}]", row.unit) };
+    let mut json = json!({"title": row.label, "description": format!("{}{unit}", row.help)});
+    let bounds = |json: &mut Json, min: f64, max: f64| {
+        json["minimum"] = min.into();
+        json["maximum"] = max.into();
+    };
+    match row.kind {
+        Kind::Number { min, max, .. } => {
+            json["type"] = "number".into();
+            bounds(&mut json, min, max);
+        }
+        Kind::Whole { min, max, .. } => {
+            json["type"] = "integer".into();
+            bounds(&mut json, min, max);
+        }
+        Kind::Choice(names) => json["enum"] = json!(names),
+        Kind::Flag(_) => json["type"] = "boolean".into(),
+        Kind::List { min, max, whole, .. } => {
+            json["type"] = "array".into();
+            json["minItems"] = 1.into();
+            json["items"] = json!({"type": if whole { "integer" } else { "number" }});
+            bounds(&mut json["items"], min, max);
+        }
+    }
+    json["default"] = row.default_value().to_json();
+    json
+}
+
+/// Every value, every default beside these settings, what has no effect, and what does not fit together.
+#[derive(Debug, Clone, Serialize)]
+pub struct Resolved {
+    /// Values by path.
+    pub values: Map<String, Json>,
+    /// Defaults by path.
+    pub defaults: Map<String, Json>,
+    /// Paths without effect.
+    pub inactive: Vec<&'static str>,
+    /// What is wrong.
+    pub problems: Vec<Failure>,
+}
+
+/// Resolves a scenario; `problems` are those found in reading it.
+pub fn resolve(scenario: &Scenario, mut problems: Vec<Failure>) -> Resolved {
+    let by_path =
+        |of: &dyn Fn(Id) -> Json| Id::ALL.iter().map(|&id| (id.row().id.to_owned(), of(id))).collect();
+    problems.extend(scenario.problems());
+    Resolved {
+        values: by_path(&|id| scenario.get(id).to_json()),
+        defaults: by_path(&|id| scenario.default_of(id).to_json()),
+        inactive: Id::ALL.iter().filter(|&&id| !scenario.is_active(id)).map(|&id| id.row().id).collect(),
+        problems,
+    }
+}

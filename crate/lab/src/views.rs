@@ -1,0 +1,135 @@
+//! What the page and the terminal draw: one function a chart, each from a run to columns ready to draw.
+//!
+//! A view knows the run and says nothing about pixels; it is already reduced to about one point a column.
+
+mod arrives;
+mod feel;
+mod happens;
+
+use serde::Serialize;
+
+use crate::run::Run;
+
+/// An axis.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Axis {
+    /// Unit, or "".
+    pub unit: &'static str,
+    /// "linear" or "log".
+    pub scale: &'static str,
+    /// "time" (one clock for all charts), "value" or "index".
+    pub kind: &'static str,
+    /// Left or lower end.
+    pub min: f64,
+    /// Right or upper end.
+    pub max: f64,
+}
+
+/// One series of a chart.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Series {
+    /// What it is: its colour, dash and name.
+    pub role: &'static str,
+    /// How it is drawn: line, step, area, bars, points, rule_x, rule_y.
+    pub mark: &'static str,
+    /// Places.
+    pub x: Vec<f64>,
+    /// Heights.
+    pub y: Vec<f64>,
+    /// Lower edge of areas and bars; empty = 0.
+    pub y0: Vec<f64>,
+    /// Right edge of bars.
+    pub x2: Vec<f64>,
+    /// Request ids of points.
+    pub id: Vec<f64>,
+}
+
+/// One chart.
+#[derive(Debug, Clone, PartialEq)]
+pub struct View {
+    /// Name of the chart.
+    pub name: &'static str,
+    /// Horizontal axis.
+    pub x: Axis,
+    /// Vertical axis.
+    pub y: Axis,
+    /// Series, the first drawn first.
+    pub series: Vec<Series>,
+    /// Message key that says why there is nothing to draw, or "".
+    pub empty: &'static str,
+    /// Names of the categories of an index axis.
+    pub categories: Vec<String>,
+}
+
+/// What to look at.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ViewOptions {
+    /// Columns of the time charts, about one a pixel.
+    pub columns: usize,
+    /// Part of the run, seconds; `None` = all of it.
+    pub window_s: Option<(f64, f64)>,
+    /// Whether `time_split` is by length class, not by adapter.
+    pub split_by_length: bool,
+}
+
+impl Default for ViewOptions {
+    fn default() -> Self {
+        Self { columns: 480, window_s: None, split_by_length: false }
+    }
+}
+
+/// Every chart of a run, in the order of the page.
+pub fn all(run: &Run, options: &ViewOptions) -> Vec<View> {
+    let window = Window::of(run, options);
+    vec![
+        arrives::gaps(run),
+        arrives::shares(run),
+        arrives::lengths(run),
+        happens::rates(run, &window),
+        happens::running_waiting(run, &window),
+        happens::memory(run, &window),
+        happens::tokens(run, &window),
+        feel::latency_cdf(run),
+        feel::ttft_by_arrival(run, &window),
+        feel::time_split(run, options.split_by_length),
+    ]
+}
+
+/// The part of a run that the time charts show, in microseconds, with their number of columns.
+#[derive(Debug, Clone, Copy)]
+struct Window {
+    start_us: f64,
+    end_us: f64,
+    columns: usize,
+}
+
+impl Window {
+    fn of(run: &Run, options: &ViewOptions) -> Self {
+        let report = &run.report;
+        let finish = report.fates.iter().filter_map(|f| f.finish_us).fold(0.0, f64::max);
+        let last = report.trace.arrival_us.last().copied().unwrap_or(0.0).max(finish).max(1.0);
+        let (start_us, end_us) = match options.window_s {
+            Some((a, b)) if a.is_finite() && b.is_finite() && b > a => {
+                ((a * 1e6).clamp(0.0, last), (b * 1e6).clamp(0.0, last))
+            }
+            _ => (0.0, last),
+        };
+        let end_us = if end_us > start_us { end_us } else { start_us + 1.0 };
+        Self { start_us, end_us, columns: options.columns.clamp(16, 4096) }
+    }
+
+    fn axis(&self) -> Axis {
+        Axis { unit: "s", scale: "linear", kind: "time", min: self.start_us / 1e6, max: self.end_us / 1e6 }
+    }
+}
+
+/// A linear vertical axis from 0 to a little above the largest value.
+fn upward(unit: &'static str, series: &[Series]) -> Axis {
+    let top = series.iter().flat_map(|s| s.y.iter().copied()).filter(|y| y.is_finite()).fold(0.0, f64::max);
+    Axis { unit, scale: "linear", kind: "value", min: 0.0, max: if top > 0.0 { top * 1.06 } else { 1.0 } }
+}
+
+/// A view that says why it is empty.
+fn empty(name: &'static str, why: &'static str, x: Axis) -> View {
+    View { name, x, y: upward("", &[]), series: Vec::new(), empty: why, categories: Vec::new() }
+}

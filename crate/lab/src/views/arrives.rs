@@ -1,0 +1,130 @@
+//! What arrives: gaps, adapter shares, lengths.
+
+use servescope_workload::{Arrivals, BASE_MODEL};
+
+use super::{Axis, Series, View, empty, upward};
+use crate::run::Run;
+
+const BARS: usize = 40;
+
+/// Gaps between arrivals as a histogram of their density, with the law's density over it, each bar's worth.
+pub(super) fn gaps(run: &Run) -> View {
+    let times = &run.report.trace.arrival_us;
+    let mut gaps: Vec<f64> = times.windows(2).map(|w| (w[1] - w[0]) / 1e6).collect();
+    let axis = |max| Axis { unit: "s", scale: "linear", kind: "value", min: 0.0, max };
+    if gaps.len() < 2 {
+        return empty("gaps", "empty.too_few_requests", axis(1.0));
+    }
+    gaps.sort_by(f64::total_cmp);
+    let top = gaps[(gaps.len() - 1) * 98 / 100].max(gaps[gaps.len() - 1] * 1e-3).max(1e-6);
+    let width = top / BARS as f64;
+    let mut counts = [0.0; BARS];
+    for gap in gaps.iter().take_while(|&&gap| gap < top) {
+        counts[(gap / width) as usize] += 1.0;
+    }
+    let edges: Vec<f64> = (0..BARS).map(|i| i as f64 * width).collect();
+    let mut series = vec![Series {
+        role: "arrivals",
+        mark: "bars",
+        x: edges.clone(),
+        x2: edges.iter().map(|x| x + width).collect(),
+        y: counts.iter().map(|c| c / (gaps.len() as f64 * width)).collect(),
+        ..Series::default()
+    }];
+    if run.generated {
+        let spec = run.scenario.workload();
+        let shape = match spec.arrivals {
+            Arrivals::Gamma { cv } => Some(1.0 / (cv * cv)),
+            Arrivals::Poisson => Some(1.0),
+            Arrivals::Even => None,
+        };
+        if let Some(shape) = shape {
+            // The density's mean over each bar: near 0 the density itself may be without bound.
+            let below = |x: f64| servescope_workload::law::gamma_cdf(shape, 1.0 / spec.rate_rps, x);
+            let over = |x: f64| (below(x + width) - below(x)) / width;
+            series.push(Series {
+                role: "density",
+                mark: "line",
+                x: edges.iter().map(|x| x + 0.5 * width).collect(),
+                y: edges.iter().map(|&x| over(x)).collect(),
+                ..Series::default()
+            });
+        }
+    }
+    let y = upward("1/s", &series);
+    View { name: "gaps", x: axis(top), y, series, empty: "", categories: Vec::new() }
+}
+
+/// Share of the requests by adapter: drawn as bars, the law's as a step line. Many adapters share a bar.
+pub(super) fn shares(run: &Run) -> View {
+    const MOST_BARS: usize = 200;
+    let trace = &run.report.trace;
+    let count = trace.adapter_count();
+    if count == 0 {
+        let axis = Axis { unit: "", scale: "linear", kind: "index", min: -0.5, max: 0.5 };
+        return empty("shares", "empty.base_model_only", axis);
+    }
+    let each = count.div_ceil(MOST_BARS);
+    let bars = count.div_ceil(each);
+    let mut drawn = vec![0.0; bars];
+    for &adapter in trace.adapter.iter().filter(|&&a| a != BASE_MODEL) {
+        drawn[adapter as usize / each] += 1.0 / trace.len() as f64;
+    }
+    let left: Vec<f64> = (0..bars).map(|i| (i * each) as f64 - 0.5).collect();
+    let right: Vec<f64> = (1..=bars).map(|i| (i * each).min(count) as f64 - 0.5).collect();
+    let mut series = vec![Series {
+        role: "adapters",
+        mark: "bars",
+        x: left.clone(),
+        x2: right,
+        y: drawn,
+        ..Series::default()
+    }];
+    if run.generated {
+        let spec = run.scenario.workload();
+        let expected = spec.adapters.popularity.shares(count);
+        let mut x = left;
+        let mut y: Vec<f64> = expected.chunks(each).map(|chunk| chunk.iter().sum()).collect();
+        x.push(count as f64 - 0.5);
+        y.push(y[y.len() - 1]);
+        series.push(Series { role: "expected", mark: "step", x, y, ..Series::default() });
+    }
+    let x = Axis { unit: "", scale: "linear", kind: "index", min: -0.5, max: count as f64 - 0.5 };
+    View { name: "shares", x, y: upward("", &series), series, empty: "", categories: Vec::new() }
+}
+
+/// Prompt and answer lengths, as shares of the requests in bins of equal width.
+pub(super) fn lengths(run: &Run) -> View {
+    let trace = &run.report.trace;
+    let highest = |lengths: &[u32]| {
+        let mut sorted = lengths.to_vec();
+        let place = (sorted.len() - 1) * 99 / 100;
+        *sorted.select_nth_unstable(place).1
+    };
+    let top = f64::from(highest(&trace.input_tokens).max(highest(&trace.output_tokens))) + 1.0;
+    let width = (top / BARS as f64).ceil().max(1.0);
+    let bins = (top / width).ceil() as usize;
+    let histogram = |lengths: &[u32]| {
+        let mut counts = vec![0.0; bins + 1];
+        for &length in lengths {
+            if let Some(count) = counts.get_mut((f64::from(length) / width) as usize) {
+                *count += 1.0 / lengths.len() as f64;
+            }
+        }
+        counts[bins] = counts[bins - 1];
+        counts
+    };
+    let x: Vec<f64> = (0..=bins).map(|i| i as f64 * width).collect();
+    let series = vec![
+        Series {
+            role: "input",
+            mark: "step",
+            x: x.clone(),
+            y: histogram(&trace.input_tokens),
+            ..Series::default()
+        },
+        Series { role: "output", mark: "step", x, y: histogram(&trace.output_tokens), ..Series::default() },
+    ];
+    let axis = Axis { unit: "tokens", scale: "linear", kind: "value", min: 0.0, max: bins as f64 * width };
+    View { name: "lengths", x: axis, y: upward("", &series), series, empty: "", categories: Vec::new() }
+}

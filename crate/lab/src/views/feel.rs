@@ -1,0 +1,183 @@
+//! What people feel: distribution functions of their times, TTFT by arrival, and where the time went.
+
+use servescope_engine::metrics::token_gaps::TokenGaps;
+use servescope_engine::{Outcome, Split};
+use servescope_workload::BASE_MODEL;
+
+use super::{Axis, Series, View, Window, empty, upward};
+use crate::run::Run;
+
+/// Points of a distribution function.
+const CURVE_POINTS: usize = 160;
+/// Most points of a scatter chart.
+const SCATTER_POINTS: usize = 800;
+
+fn curve(role: &'static str, mut times_s: Vec<f64>) -> Series {
+    times_s.sort_by(f64::total_cmp);
+    let n = times_s.len();
+    let stride = n.div_ceil(CURVE_POINTS).max(1);
+    let places = (0..n).step_by(stride).chain([n - 1]);
+    let (x, y) = places.map(|i| (times_s[i], (i + 1) as f64 / n as f64)).unzip();
+    Series { role, mark: "line", x, y, ..Series::default() }
+}
+
+/// Distribution functions of TTFT, every token gap, and end-to-end time, with the bound on TTFT.
+pub(super) fn latency_cdf(run: &Run) -> View {
+    let report = &run.report;
+    let completed = || (0..report.fates.len()).filter(|&id| report.is_completed(id));
+    let axis = |min, max| Axis { unit: "s", scale: "log", kind: "value", min, max };
+    let ttft: Vec<f64> = completed().filter_map(|id| report.ttft_us(id)).map(|t| t / 1e6).collect();
+    if ttft.is_empty() {
+        return empty("latency_cdf", "empty.nothing_completed", axis(0.01, 1.0));
+    }
+    let e2e: Vec<f64> = completed().filter_map(|id| report.e2e_us(id)).map(|t| t / 1e6).collect();
+    let gaps = TokenGaps::of(&report.timeline).cdf(CURVE_POINTS);
+    let mut series = vec![curve("ttft", ttft), curve("e2e", e2e)];
+    if !gaps.is_empty() {
+        let (x, y) = gaps.into_iter().map(|(us, share)| (us / 1e6, share)).unzip();
+        series.insert(1, Series { role: "tbt", mark: "line", x, y, ..Series::default() });
+    }
+    let times = series.iter().flat_map(|s| s.x.iter().copied()).filter(|&t| t > 0.0);
+    let (min, max) = times.fold((f64::INFINITY, 0.0f64), |(min, max), t| (min.min(t), max.max(t)));
+    let slo = run.scenario.slo().ttft_s;
+    series.push(Series { role: "slo", mark: "rule_x", x: vec![slo], y: vec![0.0], ..Series::default() });
+    let (min, max) =
+        if min < max { (min.max(max * 1e-6), max) } else { (max.max(1e-6) / 2.0, max.max(1e-6) * 2.0) };
+    let y = Axis { unit: "", scale: "linear", kind: "value", min: 0.0, max: 1.0 };
+    View {
+        name: "latency_cdf",
+        x: axis(min.min(slo), max.max(slo) * 1.05),
+        y,
+        series,
+        empty: "",
+        categories: Vec::new(),
+    }
+}
+
+/// TTFT of each request at its arrival; refused requests lie at 0. Too many points are thinned to the extremes of each
+/// stretch.
+pub(super) fn ttft_by_arrival(run: &Run, window: &Window) -> View {
+    let report = &run.report;
+    let arrivals = &report.trace.arrival_us;
+    let inside =
+        arrivals.partition_point(|&t| t < window.start_us)..arrivals.partition_point(|&t| t <= window.end_us);
+    let stretch = inside.len().div_ceil(SCATTER_POINTS / 2).max(1);
+    let mut served = Series { role: "ttft", mark: "points", ..Series::default() };
+    let mut refused = Series { role: "refused", mark: "points", ..Series::default() };
+    let add = |series: &mut Series, id: usize, y: f64| {
+        series.x.push(arrivals[id] / 1e6);
+        series.y.push(y);
+        series.id.push(id as f64);
+    };
+    let ids: Vec<usize> = inside.collect();
+    for chunk in ids.chunks(stretch) {
+        let ttft = |id: usize| report.ttft_us(id).map(|t| (id, t / 1e6));
+        let mut points: Vec<(usize, f64)> = chunk.iter().filter_map(|&id| ttft(id)).collect();
+        if points.len() > 2 {
+            let by_time = |a: &&(usize, f64), b: &&(usize, f64)| a.1.total_cmp(&b.1);
+            let (low, high) = (
+                *points.iter().min_by(by_time).expect("some"),
+                *points.iter().max_by(by_time).expect("some"),
+            );
+            points = if low.0 < high.0 { vec![low, high] } else { vec![high, low] };
+        }
+        points.into_iter().for_each(|(id, t)| add(&mut served, id, t));
+        if let Some(&id) = chunk.iter().find(|&&id| matches!(report.fates[id].outcome, Outcome::Refused(_))) {
+            add(&mut refused, id, 0.0);
+        }
+    }
+    let slo = run.scenario.slo().ttft_s;
+    let mut series = vec![served];
+    if !refused.x.is_empty() {
+        series.push(refused);
+    }
+    let mut y = upward("s", &series);
+    y.max = y.max.max(slo * 1.1);
+    series.push(Series { role: "slo", mark: "rule_y", x: vec![0.0], y: vec![slo], ..Series::default() });
+    View { name: "ttft_by_arrival", x: window.axis(), y, series, empty: "", categories: Vec::new() }
+}
+
+/// Where the time went: mean of each part of E2E, stacked, by adapter (the busiest and all others) or by length class.
+pub(super) fn time_split(run: &Run, by_length: bool) -> View {
+    let report = &run.report;
+    let splits: Vec<(usize, Split)> = (0..report.fates.len())
+        .filter(|&id| report.is_completed(id))
+        .filter_map(|id| Some((id, report.split(id)?)))
+        .collect();
+    if splits.is_empty() {
+        let axis = Axis { unit: "", scale: "linear", kind: "index", min: -0.5, max: 0.5 };
+        return empty("time_split", "empty.nothing_completed", axis);
+    }
+    let (names, class_of) = if by_length || !run.uses_adapters() { by_tokens(run) } else { by_adapter(run) };
+    let mut sums = vec![[0.0; 5]; names.len()];
+    let mut counts = vec![0.0; names.len()];
+    for (id, split) in &splits {
+        let class = class_of[*id];
+        counts[class] += 1.0;
+        for (sum, part) in sums[class].iter_mut().zip(split.parts()) {
+            *sum += part / 1e6;
+        }
+    }
+    let kept: Vec<usize> = (0..names.len()).filter(|&c| counts[c] > 0.0).collect();
+    let mut base = vec![0.0; kept.len()];
+    let roles = ["queue", "load", "prefill", "stalled", "decode"];
+    let series: Vec<Series> = roles
+        .iter()
+        .enumerate()
+        .map(|(part, role)| {
+            let y: Vec<f64> =
+                kept.iter().zip(&base).map(|(&c, below)| below + sums[c][part] / counts[c]).collect();
+            let y0 = std::mem::replace(&mut base, y.clone());
+            Series {
+                role,
+                mark: "bars",
+                x: (0..kept.len()).map(|i| i as f64 - 0.38).collect(),
+                x2: (0..kept.len()).map(|i| i as f64 + 0.38).collect(),
+                y,
+                y0,
+                ..Series::default()
+            }
+        })
+        .collect();
+    let x = Axis { unit: "", scale: "linear", kind: "index", min: -0.5, max: kept.len() as f64 - 0.5 };
+    let categories = kept.iter().map(|&c| names[c].clone()).collect();
+    View { name: "time_split", x, y: upward("s", &series), series, empty: "", categories }
+}
+
+/// The eleven busiest adapters, by index, and the others. Names are indices; "base" and "others" are words of the page.
+fn by_adapter(run: &Run) -> (Vec<String>, Vec<usize>) {
+    const SHOWN: usize = 11;
+    let trace = &run.report.trace;
+    let count = trace.adapter_count();
+    let place = |a: u32| if a == BASE_MODEL { count } else { a as usize };
+    let mut offered = vec![0u32; count + 1];
+    trace.adapter.iter().for_each(|&a| offered[place(a)] += 1);
+    let mut order: Vec<usize> = (0..=count).filter(|&a| offered[a] > 0).collect();
+    order.sort_by_key(|&a| (std::cmp::Reverse(offered[a]), a));
+    let others = order.len() > SHOWN + 1;
+    if others {
+        order.truncate(SHOWN);
+    }
+    let mut class = vec![order.len(); count + 1];
+    order.iter().enumerate().for_each(|(c, &a)| class[a] = c);
+    let mut names: Vec<String> =
+        order.iter().map(|&a| if a == count { "base".to_owned() } else { a.to_string() }).collect();
+    if others {
+        names.push("others".to_owned());
+    }
+    (names, trace.adapter.iter().map(|&a| class[place(a)]).collect())
+}
+
+/// Eight classes of prompt + answer length with about equally many requests.
+fn by_tokens(run: &Run) -> (Vec<String>, Vec<usize>) {
+    const CLASSES: usize = 8;
+    let trace = &run.report.trace;
+    let total: Vec<u32> = trace.input_tokens.iter().zip(&trace.output_tokens).map(|(i, o)| i + o).collect();
+    let mut sorted = total.clone();
+    sorted.sort_unstable();
+    let mut edges: Vec<u32> = (1..CLASSES).map(|c| sorted[c * (sorted.len() - 1) / CLASSES]).collect();
+    edges.push(sorted[sorted.len() - 1]);
+    edges.dedup();
+    let names = edges.iter().map(|edge| format!("≤{edge}")).collect();
+    (names, total.iter().map(|t| edges.partition_point(|edge| edge < t)).collect())
+}

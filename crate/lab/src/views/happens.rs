@@ -1,0 +1,111 @@
+//! What happens, over time: rates, running and waiting requests, memory, tokens.
+
+use servescope_engine::Outcome;
+use servescope_engine::metrics::columns::{Columns, gpu_columns};
+
+use super::{Series, View, Window, upward};
+use crate::run::Run;
+
+fn seconds(us: &[f64]) -> Vec<f64> {
+    us.iter().map(|t| t / 1e6).collect()
+}
+
+fn view(name: &'static str, window: &Window, unit: &'static str, series: Vec<Series>) -> View {
+    View { name, x: window.axis(), y: upward(unit, &series), series, empty: "", categories: Vec::new() }
+}
+
+/// Arrivals, completions and refusals a second. Bins are wider than columns, for a rate needs a few events.
+pub(super) fn rates(run: &Run, window: &Window) -> View {
+    let report = &run.report;
+    let trace = &report.trace;
+    let arrived = trace.arrival_us.iter().filter(|&&t| t >= window.start_us && t <= window.end_us).count();
+    let bins = (arrived / 10).clamp(12, window.columns.min(120));
+    let blank = Columns::new(window.start_us, window.end_us, bins);
+    let (mut offered, mut served, mut refused) = (blank.clone(), blank.clone(), blank);
+    let mut any_refused = false;
+    for (id, fate) in report.fates.iter().enumerate() {
+        offered.add_event(trace.arrival_us[id], 1.0);
+        match (fate.outcome, fate.finish_us) {
+            (Outcome::Completed, Some(finish)) => served.add_event(finish, 1.0),
+            (Outcome::Refused(_), _) => {
+                any_refused = true;
+                refused.add_event(trace.arrival_us[id], 1.0);
+            }
+            _ => {}
+        }
+    }
+    let each_s = offered.width_us() / 1e6;
+    let mut x = seconds(&offered.starts_us());
+    x.push(window.end_us / 1e6);
+    let series = |role, counts: &Columns| {
+        let mut y: Vec<f64> = counts.values().iter().map(|n| n / each_s).collect();
+        y.push(y[y.len() - 1]);
+        Series { role, mark: "step", x: x.clone(), y, ..Series::default() }
+    };
+    let mut all = vec![series("arrivals", &offered), series("served", &served)];
+    if any_refused {
+        all.push(series("refused", &refused));
+    }
+    view("rates", window, "req/s", all)
+}
+
+/// Requests in the batch and in the waiting line.
+pub(super) fn running_waiting(run: &Run, window: &Window) -> View {
+    let report = &run.report;
+    let blank = Columns::new(window.start_us, window.end_us, window.columns);
+    let (mut running, mut waiting) = (blank.clone(), blank);
+    let end = window.end_us;
+    for (id, fate) in report.fates.iter().enumerate() {
+        let arrival = report.trace.arrival_us[id];
+        match (report.scheduled_us(id), fate.outcome) {
+            (Some(scheduled), _) => {
+                waiting.add(arrival, scheduled, 1.0);
+                running.add(scheduled, fate.finish_us.unwrap_or(end), 1.0);
+            }
+            (None, Outcome::Unfinished) => waiting.add(arrival, end, 1.0),
+            (None, _) => {}
+        }
+    }
+    for &(at, id) in &report.trace.cancellations {
+        let id = id as usize;
+        if report.fates[id].outcome == Outcome::Cancelled && report.scheduled_us(id).is_none() {
+            waiting.add(report.trace.arrival_us[id], at, 1.0);
+        }
+    }
+    let x = seconds(&running.starts_us());
+    let series = vec![
+        Series { role: "waiting", mark: "area", x: x.clone(), y: waiting.values(), ..Series::default() },
+        Series { role: "running", mark: "step", x, y: running.values(), ..Series::default() },
+    ];
+    view("running_waiting", window, "", series)
+}
+
+/// KV cache and adapters in the pool.
+pub(super) fn memory(run: &Run, window: &Window) -> View {
+    let gpu = gpu_columns(&run.report, window.start_us, window.end_us, window.columns);
+    let x = seconds(&gpu.kv_tokens.starts_us());
+    let kv = gpu.kv_tokens.values();
+    let top: Vec<f64> = gpu.adapter_tokens.values().iter().zip(&kv).map(|(a, k)| a + k).collect();
+    let pool = f64::from(run.report.pool_tokens);
+    let series = vec![
+        Series { role: "kv", mark: "area", x: x.clone(), y: kv.clone(), ..Series::default() },
+        Series { role: "adapters", mark: "area", x, y: top, y0: kv, ..Series::default() },
+        Series { role: "pool", mark: "rule_y", x: vec![0.0], y: vec![pool], ..Series::default() },
+    ];
+    view("memory", window, "tokens", series)
+}
+
+/// Prompt and answer tokens a second.
+pub(super) fn tokens(run: &Run, window: &Window) -> View {
+    let columns = window.columns.min(240);
+    let gpu = gpu_columns(&run.report, window.start_us, window.end_us, columns);
+    let x = seconds(&gpu.kv_tokens.starts_us());
+    let each_second = |columns: &Columns| columns.values().iter().map(|v| v * 1e6).collect::<Vec<f64>>();
+    let decode = each_second(&gpu.decode_tokens);
+    let top: Vec<f64> = each_second(&gpu.prefill_tokens).iter().zip(&decode).map(|(p, d)| p + d).collect();
+    let series = vec![
+        Series { role: "decode", mark: "area", x: x.clone(), y: decode.clone(), ..Series::default() },
+        Series { role: "prefill", mark: "area", x, y: top, y0: decode, ..Series::default() },
+    ];
+    view("tokens", window, "tokens/s", series)
+}
