@@ -13,7 +13,7 @@ import { Notices } from './state/notices.js';
 import type { Preset } from './state/presets.js';
 import { chartMap, Ghost, newSession, newView, shownOf, type View } from './state/session.js';
 import type { Language, Settings } from './state/settings.js';
-import { sameValue, Store, type Edit, type Source, type Values } from './state/store.js';
+import { sameValue, Store, withoutDefaults, type Edit, type Source, type Values } from './state/store.js';
 import { Topic } from './state/topic.js';
 
 /** Columns of the time charts: about one a pixel of the widest. */
@@ -47,7 +47,10 @@ export class App {
   #missingFile: string | null = null;
   #undrawn: string | null = null;
 
-  constructor(readonly settings: Topic<Settings>, readonly presets: readonly Preset[], spawn: () => WorkerPort) {
+  readonly presets: readonly Preset[];
+
+  constructor(readonly settings: Topic<Settings>, presets: readonly Preset[], spawn: () => WorkerPort) {
+    this.presets = presets.map(({ id, values }) => ({ id, values: withoutDefaults(values, resolve(values)) }));
     this.#client = new Client(spawn, {
       answer: (answer, last) => { this.#answer(answer, last); },
       progress: (fraction) => { this.session.update({ progress: fraction }); },

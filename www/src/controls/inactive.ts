@@ -19,6 +19,7 @@ export function inactiveReason(app: App, parameter: Parameter): string | null {
   if (!app.store.resolved.inactive.includes(parameter.id)) return null;
   const { values } = app.store.resolved;
   const unmet = parameter.applies.filter(({ parameter: id, in: allowed }) => !allowed.some((value) => value === values[id]));
+  if (unmet.length === 0) return text.t('control.no_effect');
   const conditions = unmet.map(({ parameter: id, in: allowed }) => {
     const other = app.parameters.get(id);
     if (other === undefined) return id;

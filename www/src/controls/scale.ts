@@ -6,7 +6,8 @@ const LOG_STEPS = 240;
 
 export type Stride = 'fine' | 'coarse' | 'big';
 const LOG_STRIDE: Record<Stride, number> = { fine: 1, coarse: 10, big: 40 };
-const LINEAR_STRIDE: Record<Stride, number> = { fine: 1, coarse: 10, big: 25 };
+/** Parts of the range; a fine stride is one step. */
+const LINEAR_STRIDE: Record<Exclude<Stride, 'fine'>, number> = { coarse: 0.1, big: 0.25 };
 /** A thumb let go this near to a mark, as part of the range, lands on it. */
 const SNAP = 0.012;
 
@@ -51,8 +52,8 @@ export class Scale {
   next(value: number, direction: 1 | -1, stride: Stride): number {
     const { min, max, step } = this.range;
     if (!this.#log) {
-      const wide = Math.max(step, this.#round((max - min) * (LINEAR_STRIDE[stride] / 100)));
-      const by = stride === 'fine' ? step : Math.max(wide, step * 2);
+      const steps = stride === 'fine' ? 1 : Math.max(2, Math.round(((max - min) / step) * LINEAR_STRIDE[stride]));
+      const by = steps * step;
       return this.#round(Math.min(max, Math.max(min, value + direction * by)));
     }
     let thumb = Math.round(this.toThumb(value));

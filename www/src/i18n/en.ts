@@ -24,7 +24,6 @@ export const en = {
   'menu.theme_dark': 'Theme: dark',
   'menu.help': 'Help and shortcuts',
   'menu.reset_all': 'Reset all',
-  'menu.default': 'Default service',
 
   'export.scenario': 'Scenario (JSON)',
   'export.summary': 'Summary (JSON)',
@@ -76,6 +75,7 @@ export const en = {
   'control.condition': '{name} is {values}',
   'control.or': ' or ',
   'control.and': ' and ',
+  'control.no_effect': 'Has no effect beside the other settings.',
   'control.file_decides': 'The trace file decides this.',
   'control.file_needed': 'Applies when a trace file is open.',
   'control.not_a_number': 'Type a number.',
@@ -291,7 +291,7 @@ export const en = {
   'unit.requests': 'requests',
   'unit.s': 's',
   'unit.ms': 'ms',
-  'unit.steps': 'steps',
+  'unit.iterations': 'iterations',
 } as const;
 
 export type MessageKey = keyof typeof en;

@@ -3,13 +3,13 @@
 export const marksEn = {
   'mark.uniform': 'uniform',
   'mark.poisson': 'Poisson',
-  'mark.even': 'even',
+  'mark.base_model': 'base model',
 } as const;
 
 export const marksZh: Record<keyof typeof marksEn, string> = {
   'mark.uniform': '均匀',
   'mark.poisson': '泊松',
-  'mark.even': '等间隔',
+  'mark.base_model': '基座模型',
 };
 
 export const reasonsEn = {
@@ -38,9 +38,17 @@ export const reasonsZh: Record<keyof typeof reasonsEn, string> = {
   'why.decode': '没有什么明显的阻碍：时间主要花在生成它自己的回答上。',
 };
 
-/** Choices; English is the choice's own name. */
+/** Choices whose own names say too little; an English one that is not here is shown as it is. */
+export const optionsEn: Readonly<Record<string, string>> = {
+  power: 'power law (S-LoRA)', zipf: 'Zipf', poisson: 'Poisson', bounded_pareto: 'bounded Pareto', output: 'the true length',
+  cap: 'one cap for all', slora: 'S-LoRA', fcfs: 'first come, first served', 'a10g-llama-7b': 'A10G, Llama-7B',
+  'a100-80-opt-13b': 'A100 80 GB, OPT-13B', unit: 'unit (20 ms a step)',
+};
+
 export const optionsZh: Readonly<Record<string, string>> = {
-  gamma: 'Gamma', poisson: '泊松', even: '等间隔', power: '幂律（S-LoRA）', zipf: 'Zipf', uniform: '均匀', list: '逐个列出',
+  gamma: 'Gamma', poisson: '泊松', even: '等间隔', power: '幂律（S-LoRA）', zipf: 'Zipf', uniform: '均匀', list: '逐个列出', fixed: '固定',
+  geometric: '几何', bounded_pareto: '有界帕累托', lognormal: '对数正态', output: '如实上报', cap: '统一上限', linear: '线性',
+  slora: 'S-LoRA', fcfs: '先来先服务', 'a10g-llama-7b': 'A10G，Llama-7B', 'a100-80-opt-13b': 'A100 80 GB，OPT-13B', unit: '单位（每步 20 毫秒）',
 };
 
 /** How a request ended; English is the outcome's own name. */

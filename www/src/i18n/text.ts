@@ -2,9 +2,9 @@
 import type { ChartData, Failure, Parameter, ParameterValue } from '../engine/types.js';
 import type { Language } from '../state/settings.js';
 import { en, type MessageKey, type Messages } from './en.js';
-import { failuresZh } from './failures-zh.js';
+import { failuresEn, failuresZh } from './failures.js';
 import { Format } from './format.js';
-import { marksEn, marksZh, optionsZh, outcomesZh, reasonsEn, reasonsZh } from './keys.js';
+import { marksEn, marksZh, optionsEn, optionsZh, outcomesZh, reasonsEn, reasonsZh } from './keys.js';
 import { parametersZh } from './parameters-zh.js';
 import { zh } from './zh.js';
 
@@ -38,7 +38,7 @@ export class Text {
   }
 
   option(value: string): string {
-    return (this.language === 'zh' ? lookUp(optionsZh, value) : undefined) ?? value.replaceAll('_', ' ');
+    return lookUp(this.language === 'zh' ? optionsZh : optionsEn, value) ?? value.replaceAll('_', ' ');
   }
 
   mark(key: string): string {
@@ -50,9 +50,12 @@ export class Text {
     return template === undefined ? key : this.fill(template, params);
   }
 
+  /** The page's own words where they can be filled in, the module's English otherwise. */
   failure({ code, message, params }: Failure): string {
-    const template = this.language === 'zh' ? lookUp(failuresZh, code) : undefined;
-    return template === undefined ? message : this.fill(template, params);
+    const template = lookUp<string>(this.language === 'zh' ? failuresZh : failuresEn, code);
+    if (template === undefined) return message;
+    const filled = this.fill(template, params);
+    return /\{\w+\}/.test(filled) ? message : filled;
   }
 
   failures(failures: readonly Failure[]): string {

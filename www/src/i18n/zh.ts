@@ -24,7 +24,6 @@ export const zh: Messages = {
   'menu.theme_dark': '主题：深色',
   'menu.help': '帮助与快捷键',
   'menu.reset_all': '全部还原',
-  'menu.default': '默认服务',
 
   'export.scenario': '场景（JSON）',
   'export.summary': '汇总（JSON）',
@@ -76,6 +75,7 @@ export const zh: Messages = {
   'control.condition': '{name}为 {values} ',
   'control.or': ' 或 ',
   'control.and': '且',
+  'control.no_effect': '在其他设置之下不起作用。',
   'control.file_decides': '由负载文件决定。',
   'control.file_needed': '打开负载文件后有效。',
   'control.not_a_number': '请输入数字。',
@@ -291,5 +291,5 @@ export const zh: Messages = {
   'unit.requests': '个请求',
   'unit.s': '秒',
   'unit.ms': '毫秒',
-  'unit.steps': '步',
+  'unit.iterations': '步',
 };

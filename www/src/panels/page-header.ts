@@ -5,7 +5,6 @@ import { command } from '../engine/module.js';
 import type { MessageKey } from '../i18n/en.js';
 import { presetOf, type Preset } from '../state/presets.js';
 import { nextTheme, setLanguage } from '../state/settings.js';
-import { sameValues, type Values } from '../state/store.js';
 import type { Watchable } from '../state/topic.js';
 import { exportItems } from './export-all.js';
 import type { HelpDialog } from './help-dialog.js';
@@ -47,23 +46,18 @@ export class PageHeader extends LightElement {
     const values = app.store.values.value;
     const exact = presetOf(app.presets, values);
     if (exact !== undefined) this.#from = exact.id;
-    else if (sameValues(values, {})) this.#from = null;
     const from = this.#from;
-    const isDefault = sameValues(values, {});
-    const name = from === null ? text.t(isDefault ? 'menu.default' : 'menu.custom') : text.named('preset.', from);
-    const modified = exact === undefined && !isDefault && from !== null;
-    const choose = (id: string | null, chosen: Values) => () => {
-      this.#from = id;
-      app.replace(chosen, 'preset');
-    };
-    const item = (id: string | null, label: string, about: string, chosen: Values): TemplateResult => html`
-      <button type="button" class="preset" aria-pressed=${id === null ? isDefault : exact?.id === id} @click=${choose(id, chosen)}>
-        <b>${label}</b> <small>${about}</small></button>`;
+    const name = from === null ? text.t('menu.custom') : text.named('preset.', from);
+    const modified = exact === undefined && from !== null;
+    const item = ({ id, values: chosen }: Preset): TemplateResult => html`
+      <button type="button" class="preset" aria-pressed=${exact?.id === id} @click=${() => {
+        this.#from = id;
+        app.replace(chosen, 'preset');
+      }}><b>${text.named('preset.', id)}</b> <small>${text.named('preset.', `${id}.about`)}</small></button>`;
     return menu({
       className: 'presets', name: `${text.t('menu.presets')}: ${name}`,
       label: html`${name}${modified ? html` <small>(${text.t('menu.modified')})</small>` : nothing}`,
-      content: html`${item(null, text.t('menu.default'), '', {})}
-        ${app.presets.map(({ id, values: chosen }: Preset) => item(id, text.named('preset.', id), text.named('preset.', `${id}.about`), chosen))}`,
+      content: html`${app.presets.map(item)}`,
     });
   }
 

@@ -16,7 +16,7 @@ export class Store {
 
   constructor(values: Values, private readonly resolve: (values: Values) => Resolved) {
     this.#resolved = resolve(values);
-    this.values = new Topic(values);
+    this.values = new Topic<Values>(withoutDefaults(values, this.#resolved));
   }
 
   /** Every value, defaults included, for the values as they are now. */
@@ -32,11 +32,7 @@ export class Store {
       else merged[id] = value;
     }
     const resolved = this.resolve(merged);
-    for (const id of Object.keys(edit)) {
-      const value = merged[id];
-      if (value !== undefined && sameValue(value, resolved.defaults[id])) delete merged[id];
-    }
-    return { values: merged, resolved };
+    return { values: withoutDefaults(merged, resolved), resolved };
   }
 
   edit(edit: Edit, source: Source): void {
@@ -45,11 +41,18 @@ export class Store {
 
   replace(values: Values, source: Source): void {
     const before = this.values.value;
-    if (sameValues(before, values)) return;
-    this.#resolved = this.resolve(values);
-    this.values.set(values);
-    this.changes.set({ before, after: values, source });
+    const resolved = this.resolve(values);
+    const after = withoutDefaults(values, resolved);
+    if (sameValues(before, after)) return;
+    this.#resolved = resolved;
+    this.values.set(after);
+    this.changes.set({ before, after, source });
   }
+}
+
+/** What stands at its default anyway is not held: it follows when the default moves with another setting. */
+export function withoutDefaults(values: Values, { defaults }: Resolved): Values {
+  return Object.fromEntries(Object.entries(values).filter(([id, value]) => !sameValue(value, defaults[id])));
 }
 
 export function sameValue(one: ParameterValue | undefined, other: ParameterValue | undefined): boolean {

@@ -1,0 +1,27 @@
+import { expect, it } from 'vitest';
+import { parseTyped } from './typed.js';
+
+it.each([
+  ['2.5', { value: 2.5 }],
+  [' 1e3 ', { value: 1000 }],
+  ['-4', { value: -4 }],
+  ['', { wrong: 'not_a_number' }],
+  ['many', { wrong: 'not_a_number' }],
+  ['Infinity', { wrong: 'not_a_number' }],
+])('reads %j as a number', (text, typed) => {
+  expect(parseTyped({ type: 'number' }, text, false)).toEqual(typed);
+});
+
+it('believes the browser that the input is bad', () => {
+  expect(parseTyped({ type: 'integer' }, '', true)).toEqual({ wrong: 'not_a_number' });
+});
+
+it.each([
+  ['8, 16, 32', { value: [8, 16, 32] }],
+  ['8 16，32；', { wrong: 'not_a_list' }],
+  ['8 16，32、64', { value: [8, 16, 32, 64] }],
+  ['8; x', { wrong: 'not_a_list' }],
+  ['', { value: [] }],
+])('reads %j as a list', (text, typed) => {
+  expect(parseTyped({ type: 'list' }, text, false)).toEqual(typed);
+});

@@ -1,0 +1,60 @@
+// @vitest-environment happy-dom
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Address, pageKeys, withPageKeys, type Codec, type PageKeys } from './address.js';
+
+const NO_KEYS: PageKeys = { lang: null, zoom: null, by: null, file: null };
+const codec: Codec = {
+  encode: (values) => ['v=1', ...Object.entries(values).map(([id, value]) => `${id}=${String(value)}`)].join('&'),
+  parse: (hash) => ({ scenario: { read: hash.length }, problems: [] }),
+};
+
+describe('page keys', () => {
+  it('survive the round trip', () => {
+    const keys: PageKeys = { lang: 'zh', zoom: [12.5, 80], by: 'length', file: 'a trace & more.csv' };
+    expect(pageKeys(withPageKeys('v=1&R=3', keys))).toEqual(keys);
+  });
+
+  it('leave the link alone when there are none', () => {
+    expect(withPageKeys('v=1&R=3', NO_KEYS)).toBe('#v=1&R=3');
+  });
+
+  it.each(['9-3', 'a-b', '5', '-1-4', '1-1'])('drop the zoom %s', (zoom) => {
+    expect(pageKeys(`#zoom=${zoom}`).zoom).toBeNull();
+  });
+});
+
+describe('Address', () => {
+  beforeEach(() => { vi.useFakeTimers(); location.hash = ''; });
+  afterEach(() => { vi.useRealTimers(); });
+
+  it('writes once after a pause, in place', () => {
+    let rate = 0;
+    const replace = vi.spyOn(history, 'replaceState');
+    const address = new Address(codec, () => ({ values: { R: rate }, keys: NO_KEYS }), () => undefined);
+    for (rate = 1; rate < 10; rate += 1) {
+      address.schedule();
+      vi.advanceTimersByTime(50);
+    }
+    expect(replace).not.toHaveBeenCalled();
+    vi.advanceTimersByTime(300);
+    expect(replace).toHaveBeenCalledTimes(1);
+    expect(location.hash).toBe('#v=1&R=10');
+    replace.mockRestore();
+  });
+
+  it('gives the link as it is now', () => {
+    const address = new Address(codec, () => ({ values: { R: 7 }, keys: NO_KEYS }), () => undefined);
+    expect(address.link()).toMatch(/#v=1&R=7$/);
+  });
+
+  it('hears of a foreign change and not of its own', () => {
+    const foreign = vi.fn();
+    const address = new Address(codec, () => ({ values: { R: 7 }, keys: NO_KEYS }), foreign);
+    address.write();
+    dispatchEvent(new Event('hashchange'));
+    expect(foreign).not.toHaveBeenCalled();
+    history.replaceState(null, '', '#v=1&R=8');
+    dispatchEvent(new Event('hashchange'));
+    expect(foreign).toHaveBeenCalledTimes(1);
+  });
+});
