@@ -107,7 +107,7 @@ export interface Summary {
 /** A trace that was read from a file. */
 export interface TraceInfo {
   name: string; format: string; requests: number; span_s: number; rate_rps: number | null;
-  input_tokens_mean: number; output_tokens_mean: number; digest: string; warnings: Failure[];
+  input_tokens_mean: number; output_tokens_mean: number; warnings: Failure[];
 }
 
 export interface Axis {

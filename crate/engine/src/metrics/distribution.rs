@@ -25,7 +25,7 @@ pub const QUANTILES: [f64; 4] = [0.5, 0.9, 0.95, 0.99];
 
 /// Whether `count` samples say anything about quantile `q`.
 pub fn is_supported(q: f64, count: u64) -> bool {
-    count > 0 && (count as f64) * (1.0 - q) >= 1.0 - 1e-9 || (q <= 0.5 && count > 0)
+    count > 0 && (q <= 0.5 || count as f64 * (1.0 - q) >= 1.0 - 1e-9)
 }
 
 impl Distribution {

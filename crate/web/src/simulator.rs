@@ -1,0 +1,202 @@
+//! The simulator of a worker: one trace at most, one run at a time.
+
+use serde::Deserialize;
+use serde_json::json;
+use servescope_lab::engine::explain::explain;
+use servescope_lab::views::{self, ViewOptions};
+use servescope_lab::workload::formats::{self, Format};
+use servescope_lab::workload::statistics::Statistics;
+use servescope_lab::workload::{BASE_MODEL, Trace};
+use servescope_lab::{Failure, LoadedTrace, Run, Running, files};
+use wasm_bindgen::prelude::*;
+
+use crate::convert::{charts, object, scenario_of, thrown};
+use crate::types::{JsCharts, JsExplanation, JsFailure, JsPatch, JsRun, JsRunOptions, JsTraceInfo};
+
+/// Router steps of one slice: a few milliseconds.
+const SLICE_STEPS: usize = 20_000;
+
+/// How to look at a run.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Options {
+    columns: f64,
+    window: Option<(f64, f64)>,
+    split_by: String,
+}
+
+/// Simulates scenarios, of which it keeps the last.
+#[wasm_bindgen]
+#[derive(Debug, Default)]
+pub struct Simulator {
+    trace: Option<LoadedTrace>,
+    running: Option<Running>,
+    run: Option<Run>,
+}
+
+#[wasm_bindgen]
+impl Simulator {
+    /// A simulator that generates its traces.
+    #[wasm_bindgen(constructor)]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Reads a trace file; later runs simulate it. The former trace stays when this one is bad.
+    ///
+    /// # Errors
+    /// What is wrong with the file, with row and column.
+    pub fn load_trace(&mut self, name: &str, bytes: &[u8]) -> Result<JsTraceInfo, JsFailure> {
+        let loaded = LoadedTrace::read(name, bytes).map_err(|failure| thrown(vec![failure]))?;
+        let info = object(&info(&loaded));
+        self.trace = Some(loaded);
+        Ok(info.unchecked_into())
+    }
+
+    /// Goes back to generated traces.
+    pub fn clear_trace(&mut self) {
+        self.trace = None;
+    }
+
+    /// Makes the trace of a scenario and stands ready to simulate it. The last finished run stays until `finish`.
+    ///
+    /// # Errors
+    /// What is wrong with the scenario.
+    pub fn begin(&mut self, scenario: &JsPatch) -> Result<(), JsFailure> {
+        self.running = None;
+        let scenario = scenario_of(scenario)?;
+        self.running = Some(Running::begin(&scenario, self.trace.as_ref()).map_err(thrown)?);
+        Ok(())
+    }
+
+    /// Simulates a slice of some milliseconds and returns the share that is done; 1 is the end.
+    pub fn advance(&mut self) -> f64 {
+        self.running.as_mut().map_or(1.0, |running| running.advance(SLICE_STEPS))
+    }
+
+    /// Summary and charts of the run that has reached its end.
+    ///
+    /// # Errors
+    /// When there is none, or the options are bad.
+    pub fn finish(&mut self, options: &JsRunOptions) -> Result<JsRun, JsFailure> {
+        let options = read_options(options)?;
+        if let Some(running) = self.running.take() {
+            self.run = Some(running.finish());
+        }
+        let run = self.finished()?;
+        let reply = js_sys::Object::new();
+        let _ = js_sys::Reflect::set(&reply, &"summary".into(), &object(&run.summary()));
+        let _ = js_sys::Reflect::set(&reply, &"charts".into(), &charts(&views::all(run, &options)));
+        Ok(JsValue::from(reply).unchecked_into())
+    }
+
+    /// The charts of the finished run, looked at in another way.
+    ///
+    /// # Errors
+    /// When there is none, or the options are bad.
+    pub fn charts(&self, options: &JsRunOptions) -> Result<JsCharts, JsFailure> {
+        let options = read_options(options)?;
+        Ok(JsValue::from(charts(&views::all(self.finished()?, &options))).unchecked_into())
+    }
+
+    /// Why request `id` of the finished run waited.
+    ///
+    /// # Errors
+    /// When there is no such request.
+    pub fn request(&self, id: usize) -> Result<JsExplanation, JsFailure> {
+        let run = self.finished()?;
+        let count = run.report.fates.len();
+        if id >= count {
+            return Err(thrown(vec![Failure::out_of_range("id", id as f64, 0.0, count as f64 - 1.0)]));
+        }
+        Ok(object(&explanation(run, id)).unchecked_into())
+    }
+
+    /// A file of the finished run.
+    ///
+    /// # Errors
+    /// When there is no run, or no such file.
+    pub fn export(&self, kind: &str) -> Result<String, JsFailure> {
+        let run = self.finished()?;
+        let write = |format| formats::write(&run.report.trace, format).unwrap_or_default();
+        match kind {
+            "requests.csv" => Ok(files::requests_csv(&run.report)),
+            "batches.csv" => Ok(files::batches_csv(&run.report)),
+            "trace.json" => Ok(files::chrome_trace(&run.report)),
+            "summary.json" => Ok(format!("{:#}\n", json!(run.summary()))),
+            "workload.csv" => Ok(write(Format::Servescope)),
+            "vidur.csv" => Ok(write(Format::Vidur)),
+            other => Err(thrown(vec![
+                Failure::new("unknown_option", "kind", format!("there is no file {other}"))
+                    .text("value", other),
+            ])),
+        }
+    }
+
+    fn finished(&self) -> Result<&Run, JsFailure> {
+        self.run
+            .as_ref()
+            .ok_or_else(|| thrown(vec![Failure::new("no_trace", "", "nothing has run yet".to_owned())]))
+    }
+}
+
+fn read_options(options: &JsRunOptions) -> Result<ViewOptions, JsFailure> {
+    let options: Options = serde_wasm_bindgen::from_value(options.into())
+        .map_err(|error| thrown(vec![Failure::new("bad_json", "options", error.to_string())]))?;
+    Ok(ViewOptions {
+        columns: options.columns.max(1.0) as usize,
+        window_s: options.window,
+        split_by_length: options.split_by == "length",
+    })
+}
+
+fn info(loaded: &LoadedTrace) -> serde_json::Value {
+    let statistics = Statistics::of(&loaded.trace);
+    json!({
+        "name": loaded.name,
+        "format": loaded.format.name(),
+        "requests": statistics.requests,
+        "span_s": statistics.span_s,
+        "rate_rps": statistics.rate_rps,
+        "input_tokens_mean": statistics.input_tokens.map_or(0.0, |s| s.mean),
+        "output_tokens_mean": statistics.output_tokens.map_or(0.0, |s| s.mean),
+        "warnings": loaded.warnings,
+    })
+}
+
+fn explanation(run: &Run, id: usize) -> serde_json::Value {
+    let report = &run.report;
+    let trace: &Trace = &report.trace;
+    let why = explain(report, id);
+    let r = trace.request(id);
+    let seconds = |us: Option<f64>| us.map(|us| us / 1e6);
+    json!({
+        "id": id,
+        "user": r.user,
+        "adapter": if r.adapter == BASE_MODEL { -1 } else { i64::from(r.adapter) },
+        "rank": trace.rank(id),
+        "input_tokens": r.input_tokens,
+        "output_tokens": r.output_tokens,
+        "max_tokens": r.max_tokens,
+        "outcome": report.fates[id].outcome.name(),
+        "arrival_s": r.arrival_us / 1e6,
+        "scheduled_s": seconds(report.scheduled_us(id)),
+        "first_token_s": seconds(report.first_token_us(id)),
+        "finish_s": seconds(report.fates[id].finish_us),
+        "queue_s": why.split.queue_us / 1e6,
+        "adapter_load_s": why.split.load_us / 1e6,
+        "prefill_s": why.split.prefill_us / 1e6,
+        "stalled_s": why.split.stalled_us / 1e6,
+        "decode_s": why.split.decode_us / 1e6,
+        "ahead": why.ahead,
+        "running_at_arrival": why.running,
+        "kv_tokens_at_arrival": why.kv_tokens,
+        "reason": why.reason.key(),
+        "params": {
+            "memory_s": why.memory_us / 1e6,
+            "prompt_budget_s": why.prompt_budget_us / 1e6,
+            "running_cap_s": why.running_cap_us / 1e6,
+            "next_decision_s": why.next_decision_us / 1e6,
+        },
+    })
+}

@@ -1,0 +1,89 @@
+//! The names that results have in TypeScript.
+
+use wasm_bindgen::prelude::*;
+
+#[wasm_bindgen(typescript_custom_section)]
+const BOUNDARY: &str = include_str!("boundary.d.ts");
+
+#[wasm_bindgen]
+extern "C" {
+    /// The parameter table.
+    #[wasm_bindgen(typescript_type = "Schema")]
+    pub type JsSchema;
+    /// Values by path.
+    #[wasm_bindgen(typescript_type = "ScenarioPatch")]
+    pub type JsPatch;
+    /// A scenario in full.
+    #[wasm_bindgen(typescript_type = "Resolved")]
+    pub type JsResolved;
+    /// A parsed address.
+    #[wasm_bindgen(typescript_type = "{ scenario: ScenarioPatch; problems: Failure[] }")]
+    pub type JsLink;
+    /// What is thrown.
+    #[wasm_bindgen(typescript_type = "Failures")]
+    pub type JsFailure;
+    /// Colours by role.
+    #[wasm_bindgen(typescript_type = "Record<string, string>")]
+    pub type JsPalette;
+    /// A loaded file.
+    #[wasm_bindgen(typescript_type = "TraceInfo")]
+    pub type JsTraceInfo;
+    /// How to look at a run.
+    #[wasm_bindgen(typescript_type = "RunOptions")]
+    pub type JsRunOptions;
+    /// Summary and charts.
+    #[wasm_bindgen(typescript_type = "{ summary: Summary; charts: ChartData[] }")]
+    pub type JsRun;
+    /// Charts.
+    #[wasm_bindgen(typescript_type = "ChartData[]")]
+    pub type JsCharts;
+    /// Why a request waited.
+    #[wasm_bindgen(typescript_type = "Explanation")]
+    pub type JsExplanation;
+    /// Where the data of a chart lies.
+    #[wasm_bindgen(typescript_type = "PlotFrame")]
+    pub type JsPlotFrame;
+    /// A chart, or none.
+    #[wasm_bindgen(typescript_type = "ChartData | null")]
+    pub type JsMaybeChart;
+
+    /// A chart.
+    #[wasm_bindgen(typescript_type = "ChartData")]
+    pub type JsChart;
+    #[wasm_bindgen(method, getter)]
+    pub fn x(this: &JsChart) -> JsAxis;
+    #[wasm_bindgen(method, getter)]
+    pub fn y(this: &JsChart) -> JsAxis;
+    #[wasm_bindgen(method, getter)]
+    pub fn series(this: &JsChart) -> js_sys::Array;
+    #[wasm_bindgen(method, getter)]
+    pub fn categories(this: &JsChart) -> js_sys::Array;
+
+    /// An axis.
+    #[wasm_bindgen(typescript_type = "Axis")]
+    pub type JsAxis;
+    #[wasm_bindgen(method, getter)]
+    pub fn scale(this: &JsAxis) -> String;
+    #[wasm_bindgen(method, getter)]
+    pub fn kind(this: &JsAxis) -> String;
+    #[wasm_bindgen(method, getter)]
+    pub fn min(this: &JsAxis) -> f64;
+    #[wasm_bindgen(method, getter)]
+    pub fn max(this: &JsAxis) -> f64;
+
+    /// A series.
+    #[wasm_bindgen(typescript_type = "Series")]
+    pub type JsSeries;
+    #[wasm_bindgen(method, getter)]
+    pub fn role(this: &JsSeries) -> String;
+    #[wasm_bindgen(method, getter)]
+    pub fn mark(this: &JsSeries) -> String;
+    #[wasm_bindgen(method, getter)]
+    pub fn x(this: &JsSeries) -> js_sys::Float64Array;
+    #[wasm_bindgen(method, getter)]
+    pub fn y(this: &JsSeries) -> js_sys::Float64Array;
+    #[wasm_bindgen(method, getter)]
+    pub fn y0(this: &JsSeries) -> js_sys::Float64Array;
+    #[wasm_bindgen(method, getter)]
+    pub fn x2(this: &JsSeries) -> js_sys::Float64Array;
+}
