@@ -265,17 +265,13 @@ impl<C: IterationCost> Simulation<C> {
         let arrival = self.trace.arrival_us.get(self.next_arrival).copied();
         let cancellation = self.trace.cancellations.get(self.next_cancellation).map(|c| c.0);
         // Behind a head that can never join nobody joins either: only a cancellation can change that.
-        let due = match (arrival, cancellation, self.blocked) {
-            (_, Some(c), true) => c,
-            (Some(a), Some(c), false) => a.min(c),
-            (Some(a), None, false) => a,
-            (None, Some(c), false) => c,
-            (_, None, true) | (None, None, false) => {
-                self.now_us = f64::INFINITY;
-                self.deliver(&mut Unobserved);
-                self.done = true;
-                return;
-            }
+        let arrival = arrival.filter(|_| !self.blocked);
+        let due = arrival.into_iter().chain(cancellation).reduce(f64::min);
+        let Some(due) = due else {
+            self.now_us = f64::INFINITY;
+            self.deliver(&mut Unobserved);
+            self.done = true;
+            return;
         };
         let poll = self.config.idle_poll_us;
         if poll > 0.0 {

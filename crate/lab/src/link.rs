@@ -78,15 +78,12 @@ fn decode(text: &str) -> String {
     while let [first, tail @ ..] = rest {
         let code = (*first == b'%').then(|| tail.get(..2)).flatten();
         let byte = code.and_then(|hex| u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok());
-        match byte {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &tail[2..];
-            }
-            None => {
-                bytes.push(if *first == b'+' { b' ' } else { *first });
-                rest = tail;
-            }
+        if let Some(byte) = byte {
+            bytes.push(byte);
+            rest = &tail[2..];
+        } else {
+            bytes.push(if *first == b'+' { b' ' } else { *first });
+            rest = tail;
         }
     }
     String::from_utf8_lossy(&bytes).into_owned()
@@ -94,15 +91,12 @@ fn decode(text: &str) -> String {
 
 /// The terminal's command for the same run. `trace_file` is the name of a loaded file, or "".
 pub fn command(scenario: &Scenario, trace_file: &str) -> String {
-    let mut text = "servescope simulate".to_owned();
-    for (id, value) in scenario.changed() {
-        let value = value.to_text();
-        text.push_str(&format!(" --set {}={value}", id.row().id));
-    }
+    let mut words = vec!["servescope simulate".to_owned()];
+    words.extend(scenario.changed().map(|(id, value)| format!("--set {}={}", id.row().id, value.to_text())));
     if !trace_file.is_empty() {
-        text.push_str(&format!(" --trace {}", quoted(trace_file)));
+        words.push(format!("--trace {}", quoted(trace_file)));
     }
-    text
+    words.join(" ")
 }
 
 fn quoted(name: &str) -> String {
