@@ -12,6 +12,8 @@ use std::path::PathBuf;
 /// Reference files called `prefix….jsonl`.
 fn reference(prefix: &str) -> Vec<PathBuf> {
     servescope_tests::folder("SERVESCOPE_REFERENCE", "reference").map_or_else(Vec::new, |root| {
-        servescope_tests::files(&root, |name| name.starts_with(prefix) && name.ends_with(".jsonl"))
+        servescope_tests::files(&root, |name| {
+            name.strip_suffix(".jsonl").is_some_and(|stem| stem.starts_with(prefix))
+        })
     })
 }

@@ -1,0 +1,39 @@
+//! `servescope generate`: a synthetic trace as a file.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use servescope_lab::run::trace_of;
+use servescope_lab::workload::formats::{self, Format};
+
+use crate::output::{Failed, write_or_print};
+use crate::scenario_args::ScenarioArguments;
+
+#[derive(Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    scenario: ScenarioArguments,
+    /// Format of the file: servescope or vidur.
+    #[arg(long, value_name = "NAME", default_value = "servescope")]
+    format: String,
+    /// File to write; standard output if none.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
+    let format = writable(&arguments.format)?;
+    let trace = trace_of(&arguments.scenario.scenario()?, None)?;
+    let text = formats::write(&trace, format).unwrap_or_default();
+    write_or_print(arguments.output.as_deref(), &text)
+}
+
+/// The format called `name`, if it can be written.
+pub(crate) fn writable(name: &str) -> Result<Format, Failed> {
+    let known = || {
+        let names: Vec<&str> =
+            Format::ALL.into_iter().filter(|f| f.is_writable()).map(Format::name).collect();
+        Failed::input(format!("format {name} cannot be written; known are {}", names.join(", ")))
+    };
+    Format::from_name(name).filter(|f| f.is_writable()).ok_or_else(known)
+}

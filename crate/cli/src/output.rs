@@ -1,0 +1,80 @@
+//! Files, standard output, and failures with their exit codes.
+
+use std::io::{ErrorKind, Write as _};
+use std::path::Path;
+use std::process::ExitCode;
+
+use servescope_lab::{Failure, LoadedTrace};
+
+/// Why a verb did not succeed.
+pub(crate) enum Failed {
+    /// Bad usage or bad input: exit code 2.
+    Input(Vec<String>),
+    /// The run itself failed: exit code 1.
+    Run(String),
+}
+
+impl Failed {
+    /// One thing that is wrong with the input.
+    pub(crate) fn input(message: impl Into<String>) -> Self {
+        Self::Input(vec![message.into()])
+    }
+
+    /// Says on standard error what is wrong.
+    pub(crate) fn report(self) -> ExitCode {
+        match self {
+            Self::Input(messages) => {
+                messages.iter().for_each(|message| eprintln!("servescope: {message}"));
+                ExitCode::from(2)
+            }
+            Self::Run(message) => {
+                eprintln!("servescope: {message}");
+                ExitCode::from(1)
+            }
+        }
+    }
+}
+
+impl From<Vec<Failure>> for Failed {
+    fn from(failures: Vec<Failure>) -> Self {
+        Self::Input(failures.into_iter().map(|f| f.message).collect())
+    }
+}
+
+impl From<Failure> for Failed {
+    fn from(failure: Failure) -> Self {
+        Self::Input(vec![failure.message])
+    }
+}
+
+/// Prints to standard output. A reader that went away (`| head`) ends the output quietly.
+pub(crate) fn print(text: &str) -> Result<(), Failed> {
+    match std::io::stdout().lock().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failed::Run(format!("standard output: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Reads a file.
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failed> {
+    std::fs::read(path).map_err(|error| Failed::input(format!("{}: {error}", path.display())))
+}
+
+/// Writes a file.
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failed> {
+    std::fs::write(path, text).map_err(|error| Failed::Run(format!("{}: {error}", path.display())))
+}
+
+/// Writes to a file, or to standard output where none is named.
+pub(crate) fn write_or_print(path: Option<&Path>, text: &str) -> Result<(), Failed> {
+    path.map_or_else(|| print(text), |path| write(path, text))
+}
+
+/// Reads a trace file of any known format.
+pub(crate) fn read_trace(path: &Path) -> Result<LoadedTrace, Failed> {
+    let name =
+        path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into_owned());
+    Ok(LoadedTrace::read(&name, &read(path)?)?)
+}

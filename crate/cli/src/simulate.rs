@@ -1,0 +1,89 @@
+//! `servescope simulate`: one run, as a table, as JSON, and as files.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::json;
+use servescope_charts::{Axis, AxisKind, Chart, DrawError, Mark, Role, ScaleKind, Series, Style};
+use servescope_lab::views::{self, View, ViewOptions};
+use servescope_lab::{Run, files};
+
+use crate::output::{Failed, print, read_trace, write};
+use crate::scenario_args::ScenarioArguments;
+use crate::summary_text::table;
+
+#[derive(Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    scenario: ScenarioArguments,
+    /// Trace file to simulate in place of generated requests; its format is recognised.
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    /// Prints the summary as JSON.
+    #[arg(long)]
+    json: bool,
+    /// Folder for summary.json, requests.csv, batches.csv and trace.json (opens in Perfetto).
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Folder for the page's charts as SVG.
+    #[arg(long, value_name = "DIR")]
+    charts: Option<PathBuf>,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
+    let scenario = arguments.scenario.scenario()?;
+    let loaded = arguments.trace.as_deref().map(read_trace).transpose()?;
+    let run = Run::simulate(&scenario, loaded.as_ref())?;
+    let mut summary = run.summary();
+    summary.warnings.extend(loaded.into_iter().flat_map(|l| l.warnings));
+    let json = format!("{:#}\n", json!(summary));
+    if let Some(folder) = &arguments.out {
+        create(folder)?;
+        write(&folder.join("summary.json"), &json)?;
+        write(&folder.join("requests.csv"), &files::requests_csv(&run.report))?;
+        write(&folder.join("batches.csv"), &files::batches_csv(&run.report))?;
+        write(&folder.join("trace.json"), &files::chrome_trace(&run.report))?;
+    }
+    if let Some(folder) = &arguments.charts {
+        create(folder)?;
+        let style = Style { dark: false, width: 720.0, height: 240.0, dpr: 1.0 };
+        for view in views::all(&run, &ViewOptions::default()) {
+            let path = folder.join(format!("{}.svg", view.name));
+            let text = chart(view).and_then(|chart| servescope_charts::svg(&chart, None, &style));
+            write(&path, &text.map_err(|error| Failed::Run(format!("{}: {error}", path.display())))?)?;
+        }
+    }
+    print(&if arguments.json { json } else { table(&summary) })
+}
+
+fn create(folder: &std::path::Path) -> Result<(), Failed> {
+    std::fs::create_dir_all(folder).map_err(|error| Failed::input(format!("{}: {error}", folder.display())))
+}
+
+/// A view as a chart to draw.
+fn chart(view: View) -> Result<Chart, DrawError> {
+    let axis = |axis: &views::Axis| {
+        Ok(Axis {
+            scale: ScaleKind::from_name(axis.scale)?,
+            kind: AxisKind::from_name(axis.kind)?,
+            min: axis.min,
+            max: axis.max,
+        })
+    };
+    let series = |s: views::Series| {
+        Ok(Series {
+            role: Role::from_name(s.role)?,
+            mark: Mark::from_name(s.mark)?,
+            x: s.x,
+            y: s.y,
+            y0: s.y0,
+            x2: s.x2,
+        })
+    };
+    Ok(Chart {
+        x: axis(&view.x)?,
+        y: axis(&view.y)?,
+        series: view.series.into_iter().map(series).collect::<Result<_, DrawError>>()?,
+        categories: view.categories,
+    })
+}

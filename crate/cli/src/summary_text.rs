@@ -1,0 +1,101 @@
+//! The summary as a table for people.
+
+use std::fmt::Write as _;
+
+use servescope_lab::RunSummary;
+use servescope_lab::engine::metrics::Distribution;
+
+/// The table.
+pub(crate) fn table(summary: &RunSummary) -> String {
+    let run = &summary.run;
+    let mut text = String::new();
+    let number = |x: Option<f64>| x.map_or_else(|| "-".to_owned(), short);
+    let percent = |x: Option<f64>| x.map_or_else(|| "-".to_owned(), |x| format!("{:.1} %", 100.0 * x));
+    let counts = &run.requests;
+    let mut line = |name: &str, value: String| {
+        let _ = writeln!(text, "{name:<22}{value}");
+    };
+    line("digest", run.digest.clone());
+    line(
+        "requests",
+        format!(
+            "{} offered, {} completed, {} refused, {} cancelled, {} unfinished",
+            counts.offered, counts.completed, counts.rejected_total, counts.cancelled, counts.unfinished
+        ),
+    );
+    line("makespan", format!("{} s", short(run.makespan_s)));
+    line(
+        "throughput",
+        format!("{} req/s, {} output tokens/s", number(run.throughput_rps), number(run.output_tokens_per_s)),
+    );
+    line(
+        "objective",
+        format!(
+            "{} with TTFT below {} s; goodput {} req/s",
+            percent(run.slo.attainment),
+            short(run.slo.ttft_s),
+            number(run.slo.goodput_rps)
+        ),
+    );
+    line("GPU", format!("busy {}, MFU {}", percent(run.gpu.busy), percent(run.gpu.mfu)));
+    line("KV", format!("mean {}, peak {}", percent(run.kv.mean_usage), percent(run.kv.peak_usage)));
+    line(
+        "iterations",
+        format!(
+            "{}, mean batch {}, mean time {} s",
+            run.batch.iterations,
+            number(run.batch.mean_size),
+            number(run.batch.mean_time_s)
+        ),
+    );
+    line(
+        "adapters",
+        format!("{} loads, {} resident", run.adapters.loads, number(run.adapters.mean_resident)),
+    );
+    let split = run.split_s;
+    line(
+        "mean time went to",
+        format!(
+            "queue {}, adapter load {}, prefill {}, stalled {}, decode {} s",
+            number(split.queue),
+            number(split.adapter_load),
+            number(split.prefill),
+            number(split.stalled),
+            number(split.decode)
+        ),
+    );
+    let _ = writeln!(
+        text,
+        "\n{:<22}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}",
+        "seconds", "mean", "p50", "p90", "p95", "p99", "max"
+    );
+    let mut row = |name: &str, d: &Distribution| {
+        let cells = [d.mean, d.p50, d.p90, d.p95, d.p99, d.max].map(number);
+        let _ = write!(text, "{name:<22}");
+        cells.iter().for_each(|cell| {
+            let _ = write!(text, "{cell:>9}");
+        });
+        text.push('\n');
+    };
+    row("time to first token", &run.ttft_s);
+    row("between tokens", &run.tbt_s);
+    row("per output token", &run.tpot_s);
+    row("end to end", &run.e2e_s);
+    row("in queue", &run.queue_s);
+    for warning in &summary.warnings {
+        let _ = writeln!(text, "\nnote: {}", warning.message);
+    }
+    text
+}
+
+/// Four significant digits.
+fn short(x: f64) -> String {
+    let digits = match x.abs() {
+        a if a >= 1000.0 => 0,
+        a if a >= 100.0 => 1,
+        a if a >= 10.0 => 2,
+        a if a >= 1.0 => 3,
+        _ => 4,
+    };
+    format!("{x:.digits$}")
+}
