@@ -10,8 +10,9 @@ class VarsDirective extends Directive {
     if (part.type !== PartType.ELEMENT) throw new Error('vars() stands on an element');
   }
 
-  override render(_vars: Vars): typeof noChange {
-    return noChange;
+  /** Its parameter types the directive's call; the work is done by `update`. */
+  override render(vars: Vars): Vars {
+    return vars;
   }
 
   override update(part: ElementPart, [vars]: [Vars]): typeof noChange {

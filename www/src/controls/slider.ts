@@ -12,8 +12,8 @@ interface Slider {
   range: SliderRange;
   value: number;
   disabled: boolean;
-  set(value: number): void;
-  reset(): void;
+  set: (value: number) => void;
+  reset: () => void;
 }
 
 const percent = (part: number): string => `${(Math.min(1, Math.max(0, part)) * 100).toFixed(2)}%`;

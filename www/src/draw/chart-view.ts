@@ -1,6 +1,6 @@
 // One chart: a figure with its title, legend and tools around a canvas. The words are drawn by lit, the canvas by the
 // frame scheduler, what lies under the cursor by hand, since it moves with every pixel.
-import { html, nothing, type PropertyValues, type TemplateResult } from 'lit';
+import { html, nothing, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
 import { ChartSurface } from '../engine/module.js';
 import type { ChartData, PlotFrame } from '../engine/types.js';
@@ -11,6 +11,7 @@ import { chartTools } from './chart-tools.js';
 import { legend } from './legend.js';
 import { Overlay } from './overlay.js';
 import { PlotInput } from './plot-input.js';
+import { yUnit } from './read-out.js';
 import type { Drawable } from './scheduler.js';
 import { tableView } from './table-view.js';
 
@@ -83,7 +84,7 @@ export class ChartView extends LightElement implements Drawable {
     this.app.scheduler.add(this);
   }
 
-  protected override updated(_changed: PropertyValues): void {
+  protected override updated(): void {
     this.#overlay?.update();
   }
 
@@ -114,7 +115,7 @@ export class ChartView extends LightElement implements Drawable {
         <figcaption>
           <div class="caption-line">
             <h3 id="chart-${name}">${title}</h3>
-            <small class="axis-unit">${chart === undefined ? nothing : this.#unit(chart)}</small>
+            <small class="axis-unit">${chart === undefined ? nothing : yUnit(text, chart)}</small>
             <button type="button" class="quiet reset-zoom" ?hidden=${!zoomed} @click=${() => { this.resetZoom(); }}>${text.t('chart.reset_zoom')}</button>
             ${name === 'time_split' ? this.#splitChoice() : nothing}
             ${chartTools(this, title)}
@@ -136,18 +137,15 @@ export class ChartView extends LightElement implements Drawable {
       </figure>`;
   }
 
-  #unit(chart: ChartData): string {
-    const { text } = this.app;
-    return chart.y.unit === '' ? '' : text.unit(chart.y.unit);
-  }
-
   #splitChoice(): TemplateResult {
     const { text, view } = this.app;
     const { splitBy } = view.value;
-    const choice = (by: 'adapter' | 'length', key: MessageKey): TemplateResult => html`
-      <button type="button" class="quiet" aria-pressed=${splitBy === by} @click=${() => { void this.app.look({ splitBy: by }); }}>${text.t(key)}</button>`;
-    return html`<div class="split-choice" role="group" aria-label=${text.t('chart.split_by')}>
-      ${choice('adapter', 'chart.by_adapter')}${choice('length', 'chart.by_length')}</div>`;
+    const choose = (event: Event): void => {
+      void this.app.look({ splitBy: (event.target as HTMLSelectElement).value === 'length' ? 'length' : 'adapter' });
+    };
+    return html`<select class="split-choice" aria-label=${text.t('chart.split_by')} @change=${choose}>
+      <option value="adapter" .selected=${splitBy === 'adapter'}>${text.t('chart.by_adapter')}</option>
+      <option value="length" .selected=${splitBy === 'length'}>${text.t('chart.by_length')}</option></select>`;
   }
 
   /** What the words of this chart depend on. */

@@ -7,24 +7,39 @@ import { readings, type Reading } from './plot.js';
 export interface ReadOut { at: string; rows: { role: string; label: string; value: string }[] }
 
 export function readOutAt(text: Text, chart: ChartData, x: number): ReadOut {
-  return { at: positionText(text, chart, x), rows: readings(chart, x).map((reading) => rowOf(text, chart.y, reading)) };
+  return { at: positionText(text, chart, x), rows: readings(chart, x).map((reading) => rowOf(text, chart, reading)) };
 }
 
-function rowOf(text: Text, axis: Axis, { role, value }: Reading): ReadOut['rows'][number] {
-  return { role, label: text.named('role.', role), value: axisValue(text, axis, value) };
+function rowOf(text: Text, chart: ChartData, { role, value }: Reading): ReadOut['rows'][number] {
+  return { role, label: text.named('role.', role), value: yValue(text, chart, role, value) };
+}
+
+/** Charts whose heights are parts of a whole. */
+const SHARES: readonly string[] = ['shares', 'lengths', 'latency_cdf'];
+
+/** What the heights of a chart are, in a word beside its title. */
+export function yUnit(text: Text, chart: ChartData): string {
+  if (chart.y.unit !== '') return text.unit(chart.y.unit);
+  if (SHARES.includes(chart.name)) return text.t('axis.share');
+  return text.t(chart.name === 'gaps' ? 'axis.density' : 'unit.requests');
+}
+
+/** A rule across the axis of times says a time, whatever the heights are. */
+export function yValue(text: Text, chart: ChartData, role: string, value: number): string {
+  if (chart.y.unit !== '') return axisValue(text, chart.y, value);
+  if (role === 'slo') return axisValue(text, chart.x, value);
+  return SHARES.includes(chart.name) ? text.format.share(value) : text.format.short(value);
 }
 
 export function axisValue(text: Text, axis: Axis, value: number): string {
   if (axis.unit === 's') return text.format.seconds(value);
-  if (axis.unit === '%') return text.format.share(value);
   return text.format.withUnit(text.format.short(value), text.unit(axis.unit));
 }
 
 /** Where the cursor stands: a time, a value, or the name of a category. */
 function positionText(text: Text, chart: ChartData, x: number): string {
   if (chart.x.kind !== 'index') return axisValue(text, chart.x, x);
-  const index = Math.floor(x);
-  return text.category(chart, index);
+  return text.category(chart, Math.round(x));
 }
 
 export function readOutBox({ at, rows }: ReadOut, withPosition: boolean): TemplateResult {

@@ -2,7 +2,7 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import type { ChartData, Series } from '../engine/types.js';
 import type { Text } from '../i18n/text.js';
-import { axisValue } from './read-out.js';
+import { axisValue, yUnit, yValue } from './read-out.js';
 
 const ROWS = 60;
 
@@ -11,7 +11,7 @@ export function tableView(text: Text, chart: ChartData): TemplateResult {
   return html`
     <div class="table-view" tabindex="0" role="region" aria-label=${text.t('chart.table')}>
       <table>
-        <thead><tr><th scope="col">${text.t('chart.series')}</th><th scope="col">${xHeading(text, chart)}</th><th scope="col">${yHeading(text, chart)}</th></tr></thead>
+        <thead><tr><th scope="col">${text.t('chart.series')}</th><th scope="col">${xHeading(text, chart)}</th><th scope="col">${yUnit(text, chart)}</th></tr></thead>
         <tbody>${chart.series.map((series) => rows(text, chart, series, step))}</tbody>
       </table>
       ${step > 1 ? html`<p>${text.t('chart.table_thin', { step })}</p>` : nothing}
@@ -26,13 +26,13 @@ function rows(text: Text, chart: ChartData, series: Series, step: number): Templ
     const y = series.mark === 'rule_x' ? undefined : series.y[index];
     const height = y === undefined ? undefined : y - (series.y0[index] ?? 0);
     made.push(html`<tr><th scope="row">${role}</th><td>${x === undefined ? nothing : xText(text, chart, x)}</td>
-      <td>${height === undefined ? nothing : axisValue(text, chart.y, height)}</td></tr>`);
+      <td>${height === undefined ? nothing : yValue(text, chart, series.role, height)}</td></tr>`);
   }
   return made;
 }
 
 function xText(text: Text, chart: ChartData, x: number): string {
-  return chart.x.kind === 'index' ? text.category(chart, Math.floor(x)) : axisValue(text, chart.x, x);
+  return chart.x.kind === 'index' ? text.category(chart, Math.round(x)) : axisValue(text, chart.x, x);
 }
 
 function xHeading(text: Text, chart: ChartData): string {
@@ -41,8 +41,4 @@ function xHeading(text: Text, chart: ChartData): string {
     case 'index': return text.t(chart.name === 'shares' ? 'axis.adapter' : 'axis.category');
     case 'value': return chart.x.unit === '' ? text.t('axis.value') : text.unit(chart.x.unit);
   }
-}
-
-function yHeading(text: Text, chart: ChartData): string {
-  return chart.y.unit === '' ? text.t('axis.value') : text.unit(chart.y.unit);
 }

@@ -124,11 +124,14 @@ export class Client {
   }
 
   #receive(message: FromWorker): void {
+    if ('revision' in message) {
+      if (message.revision === this.#revision) this.#receiveRun(message);
+      return;
+    }
     switch (message.kind) {
       case 'reply': this.#take(message.ticket)?.resolve(message.value); return;
       case 'refused': this.#take(message.ticket)?.reject(new Refusal(message.failures)); return;
       case 'died': this.#revive(message.message); return;
-      default: if (message.revision === this.#revision) this.#receiveRun(message);
     }
   }
 

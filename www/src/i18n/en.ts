@@ -162,7 +162,7 @@ export const en = {
   'chart.memory.about': 'Tokens of KV cache held by running requests and the room that loaded adapters take, against the pool.',
   'chart.tokens': 'Tokens computed per second',
   'chart.tokens.about': 'Prompt tokens read (prefill) and tokens generated (decode).',
-  'chart.latency_cdf': 'How many wait no longer than this',
+  'chart.latency_cdf': 'How long people wait',
   'chart.latency_cdf.about': 'For each time, the part of requests (for TBT: of token gaps) that took no longer. A curve further left is better.',
   'chart.ttft_by_arrival': 'Time to first token by arrival',
   'chart.ttft_by_arrival.about': 'One point a request: when it came and how long it waited for its first token. Click a point to see why.',
@@ -183,6 +183,13 @@ export const en = {
   'chart.split_by': 'Split',
   'chart.nothing': 'Nothing to draw.',
   'chart.base_model': 'base model',
+  'chart.others': 'others',
+
+  'axis.share': 'share',
+  'axis.density': 'density',
+  'empty.too_few_requests': 'Too few requests to show gaps between them.',
+  'empty.base_model_only': 'Every request goes to the base model: there are no adapters.',
+  'empty.nothing_completed': 'No request was completed.',
 
   'axis.time': 'time',
   'axis.adapter': 'adapter',
@@ -291,6 +298,7 @@ export const en = {
   'unit.requests': 'requests',
   'unit.s': 's',
   'unit.ms': 'ms',
+  'unit.points': 'points',
   'unit.iterations': 'iterations',
 } as const;
 

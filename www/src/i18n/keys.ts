@@ -51,7 +51,14 @@ export const optionsZh: Readonly<Record<string, string>> = {
   slora: 'S-LoRA', fcfs: '先来先服务', 'a10g-llama-7b': 'A10G，Llama-7B', 'a100-80-opt-13b': 'A100 80 GB，OPT-13B', unit: '单位（每步 20 毫秒）',
 };
 
-/** How a request ended; English is the outcome's own name. */
+/** How a request ended, and why it was refused. */
+export const outcomesEn: Readonly<Record<string, string>> = {
+  input_too_long: 'prompt too long', request_too_long: 'request too long', pool_too_small: 'larger than the memory pool',
+  never_fits: 'would never fit beside its adapter', prompt_over_batch: 'prompt longer than one prefill may be',
+};
+
 export const outcomesZh: Readonly<Record<string, string>> = {
+  input_too_long: '提示太长', request_too_long: '请求太长', pool_too_small: '超过显存池', never_fits: '与适配器一起永远放不下',
+  prompt_over_batch: '提示超过一次预填充的上限',
   completed: '完成', rejected: '被拒绝', timed_out: '超时', unfinished: '未完成', cancelled: '已取消',
 };

@@ -4,7 +4,7 @@ import type { Language } from '../state/settings.js';
 import { en, type MessageKey, type Messages } from './en.js';
 import { failuresEn, failuresZh } from './failures.js';
 import { Format } from './format.js';
-import { marksEn, marksZh, optionsEn, optionsZh, outcomesZh, reasonsEn, reasonsZh } from './keys.js';
+import { marksEn, marksZh, optionsEn, optionsZh, outcomesEn, outcomesZh, reasonsEn, reasonsZh } from './keys.js';
 import { parametersZh } from './parameters-zh.js';
 import { zh } from './zh.js';
 
@@ -54,8 +54,16 @@ export class Text {
   failure({ code, message, params }: Failure): string {
     const template = lookUp<string>(this.language === 'zh' ? failuresZh : failuresEn, code);
     if (template === undefined) return message;
-    const filled = this.fill(template, params);
+    const filled = this.fill(template, this.#named(params));
     return /\{\w+\}/.test(filled) ? message : filled;
+  }
+
+  /** Reasons come as names with commas between them. */
+  #named(params: Params): Params {
+    const { reasons } = params;
+    if (typeof reasons !== 'string') return params;
+    const words = reasons.split(', ').map((reason) => this.outcome(reason));
+    return { ...params, reasons: words.join(this.language === 'zh' ? '、' : ', ') };
   }
 
   failures(failures: readonly Failure[]): string {
@@ -63,13 +71,16 @@ export class Text {
   }
 
   outcome(outcome: string): string {
-    return (this.language === 'zh' ? lookUp(outcomesZh, outcome) : undefined) ?? outcome.replaceAll('_', ' ');
+    return lookUp(this.language === 'zh' ? outcomesZh : outcomesEn, outcome) ?? outcome.replaceAll('_', ' ');
   }
 
   /** Name of a place on an index axis. */
   category(chart: ChartData, index: number): string {
     const name = chart.categories[index];
-    if (name !== undefined) return name;
+    if (name === 'base') return this.t('chart.base_model');
+    if (name === 'others') return this.t('chart.others');
+    if (name !== undefined && !/^\d+$/.test(name)) return name;
+    if (name !== undefined) return `${this.t('axis.adapter')} ${name}`;
     return `${this.t(chart.name === 'shares' ? 'axis.adapter' : 'axis.category')} ${String(index)}`;
   }
 

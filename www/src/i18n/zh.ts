@@ -162,7 +162,7 @@ export const zh: Messages = {
   'chart.memory.about': '运行中请求的 KV 缓存与已加载适配器所占的 token 数，对照显存池的大小。',
   'chart.tokens': '每秒计算的 token',
   'chart.tokens.about': '读入的提示 token（预填充）与生成的 token（解码）。',
-  'chart.latency_cdf': '有多少请求等得不超过这么久',
+  'chart.latency_cdf': '等待多久',
   'chart.latency_cdf.about': '对每个时长，给出不超过它的请求比例（TBT 则是 token 间隔的比例）。曲线越靠左越好。',
   'chart.ttft_by_arrival': '按到达时刻看首 token 延迟',
   'chart.ttft_by_arrival.about': '一个点是一个请求：何时到达、等首 token 等了多久。点一下，看它为什么等。',
@@ -183,6 +183,13 @@ export const zh: Messages = {
   'chart.split_by': '分组',
   'chart.nothing': '没有可画的数据。',
   'chart.base_model': '基座模型',
+  'chart.others': '其他',
+
+  'axis.share': '比例',
+  'axis.density': '密度',
+  'empty.too_few_requests': '请求太少，看不出到达间隔。',
+  'empty.base_model_only': '所有请求都用基座模型，没有适配器。',
+  'empty.nothing_completed': '没有完成的请求。',
 
   'axis.time': '时间',
   'axis.adapter': '适配器',
@@ -291,5 +298,6 @@ export const zh: Messages = {
   'unit.requests': '个请求',
   'unit.s': '秒',
   'unit.ms': '毫秒',
+  'unit.points': '个百分点',
   'unit.iterations': '步',
 };

@@ -25,7 +25,8 @@ export class HeadlineNumbers extends LightElement {
   }
 
   protected override updated(): void {
-    this.#speaking ??= setTimeout(() => {
+    if (this.#speaking !== undefined) return;
+    this.#speaking = setTimeout(() => {
       this.#speaking = undefined;
       const output = this.querySelector('output');
       if (output !== null && this.app.session.value.state === 'ready') output.textContent = this.#sentence();
@@ -76,7 +77,10 @@ interface Change { shown: string; spoken: string; tone: 'better' | 'worse' | '' 
 /** The difference, as long as it shows in the digits that are shown. */
 function changeOf(text: Text, metric: Metric, value: number | null, before: number | null): Change {
   if (value === null || before === null) return { shown: '', spoken: '', tone: '' };
-  const amount = text.format.of(metric.kind, Math.abs(value - before));
+  const difference = Math.abs(value - before);
+  const amount = metric.kind === 'share'
+    ? text.format.withUnit(text.format.short(difference * 100), text.unit('points'))
+    : text.format.of(metric.kind, difference);
   if (text.format.of(metric.kind, value) === text.format.of(metric.kind, before)) {
     return { shown: '=', spoken: text.t('metric.same'), tone: '' };
   }

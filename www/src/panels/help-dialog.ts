@@ -4,7 +4,8 @@ import { LightElement } from '../element.js';
 import type { MessageKey } from '../i18n/en.js';
 import type { Watchable } from '../state/topic.js';
 
-const SHORTCUTS: readonly (readonly [string | MessageKey, MessageKey])[] = [
+/** Keys as they are printed on them, or the message that names them. */
+const SHORTCUTS: readonly (readonly [string, MessageKey])[] = [
   ['help.key_arrows', 'help.arrows'],
   ['help.key_double', 'help.double'],
   ['Ctrl+Z, Ctrl+Shift+Z', 'help.undo'],

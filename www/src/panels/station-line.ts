@@ -41,7 +41,7 @@ export class StationLine extends LightElement {
     const { summary } = answer;
     const at = (chart: string, role: string): number | null => momentOrMean(answer.charts.get(chart), role, now);
     switch (station) {
-      case 'traffic': return { value: number(now === null ? offeredRate(summary) : at('rates', 'arrivals')), unit: unit(null) };
+      case 'traffic': return { value: number(now === null ? this.#offered(summary) : at('rates', 'arrivals')), unit: unit(null) };
       case 'gateway': return { value: format.whole(summary.requests.rejected_total), unit: unit(null) };
       case 'waiting': return { value: number(at('running_waiting', 'waiting')), unit: unit(now) };
       case 'batch': return { value: number(now === null ? summary.batch.mean_size : at('running_waiting', 'running')), unit: unit(now) };
@@ -49,6 +49,15 @@ export class StationLine extends LightElement {
         ? { value: format.of('share', summary.gpu.busy), unit: unit(null) }
         : { value: format.of('share', poolShare(answer.charts.get('memory'), now)), unit: unit(now) };
     }
+  }
+
+  /** As it was asked for, or as the file has it at the speed it is played. */
+  #offered({ requests }: Summary): number | null {
+    const { values } = this.app.store.resolved;
+    const trace = this.app.trace.value;
+    const [rate, stretch] = [values['workload.rate_rps'], values['workload.trace.time_scale']];
+    if (trace === null) return typeof rate === 'number' ? rate : null;
+    return trace.span_s > 0 && typeof stretch === 'number' ? requests.offered / (trace.span_s * stretch) : null;
   }
 
   #press(station: Station): void {
@@ -95,10 +104,6 @@ function poolShare(chart: ChartData | undefined, now: number): number | null {
   const size = pool?.y[0];
   if (kv === undefined || size === undefined || size === 0) return null;
   return ((reading(kv, now) ?? 0) + (adapters === undefined ? 0 : (reading(adapters, now) ?? 0))) / size;
-}
-
-function offeredRate({ requests, throughput_rps }: Summary): number | null {
-  return throughput_rps === null || requests.completed === 0 ? null : (throughput_rps * requests.offered) / requests.completed;
 }
 
 customElements.define('station-line', StationLine);

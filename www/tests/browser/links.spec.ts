@@ -1,0 +1,69 @@
+import { terminal } from './terminal.js';
+import { control, digest, expect, link, numberBox, open, setNumber, settled, test } from './page.js';
+
+test('the link opens to the same digest, with language, zoom and split', async ({ page }) => {
+  await open(page);
+  await setNumber(page, 'workload.rate_rps', 3.3);
+  await setNumber(page, 'workload.arrivals.cv', 2.5);
+  await page.locator('.split-choice').selectOption('length');
+  await page.getByRole('button', { name: /Chinese/ }).click();
+  const before = await digest(page);
+  const hash = await link(page);
+  expect(hash).toMatch(/R=3\.3/);
+  await open(page, hash);
+  expect(await digest(page)).toBe(before);
+  await expect(page.locator('html')).toHaveAttribute('lang', 'zh-CN');
+  await expect(page.locator('.split-choice')).toHaveValue('length');
+});
+
+test('a default setting has a link without settings', async ({ page }) => {
+  await open(page);
+  await setNumber(page, 'workload.rate_rps', 3);
+  await control(page, 'workload.rate_rps').locator('label').dblclick();
+  await settled(page);
+  expect(await link(page)).toBe('#v=1');
+});
+
+test('a link opened in the same tab is taken over', async ({ page }) => {
+  await open(page);
+  const before = await digest(page);
+  await page.evaluate(() => { location.hash = '#v=1&cv=4'; });
+  await expect(numberBox(page, 'workload.arrivals.cv')).toHaveValue('4');
+  await expect.poll(() => digest(page)).not.toBe(before);
+});
+
+for (const [what, hash, told] of [
+  ['a value out of bounds', '#v=1&cv=9999', /0\.05 and 32/],
+  ['text for a number', '#v=1&R=lots', /lots/],
+  ['an unknown key', '#v=1&nonsense=4', /nonsense/],
+  ['rubbish', '#%%%&&==;;', /left out/],
+  ['another version', '#v=99&R=3', /v=99/],
+] as const) {
+  test(`a link with ${what} is told and the page goes on`, async ({ page }) => {
+    await open(page, hash);
+    await expect(page.locator('.notice.error').first()).toContainText(told);
+    await expect(page.locator('html')).toHaveAttribute('data-state', 'ready');
+    await digest(page);
+  });
+}
+
+test('a value out of bounds is moved to the bound', async ({ page }) => {
+  await open(page, '#v=1&cv=9999');
+  await expect(numberBox(page, 'workload.arrivals.cv')).toHaveValue('32');
+});
+
+test('the copied command and the link give the terminal’s digest', async ({ page, context }) => {
+  const run = terminal();
+  test.skip(run === null, 'target/release/servescope is not built');
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  await open(page, '#v=1&R=3&cv=2&alpha=0.4&ranks=8,16');
+  const here = await digest(page);
+  await page.getByRole('button', { name: 'Copy command' }).click();
+  const command = await page.evaluate(() => navigator.clipboard.readText());
+  expect(command).toMatch(/^servescope simulate /);
+  const options = [...command.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map((part) => part[1] ?? part[2] ?? part[3] ?? '').slice(1);
+  expect(run?.(...options, '--json').digest).toBe(here);
+  await page.getByRole('button', { name: 'Copy link' }).click();
+  const address = await page.evaluate(() => navigator.clipboard.readText());
+  expect(run?.('simulate', '--link', address, '--json').digest).toBe(here);
+});

@@ -1,0 +1,27 @@
+import { digest, expect, open, test } from './page.js';
+
+test('every preset runs, without problems, and differs from the others', async ({ page }) => {
+  await open(page);
+  await page.locator('.menu.presets > summary').click();
+  const names = await page.locator('button.preset b').allTextContents();
+  expect(names.length).toBe(9);
+  const seen = new Set<string>();
+  for (const name of names) {
+    await open(page);
+    await page.locator('.menu.presets > summary').click();
+    await page.getByRole('button', { name, exact: false }).first().click();
+    seen.add(await digest(page));
+    await expect(page.locator('.control-error:visible')).toHaveCount(0);
+    await expect(page.locator('.notice.error')).toHaveCount(0);
+    await expect(page.locator('html')).toHaveAttribute('data-state', 'ready');
+    await expect(page.locator('.menu.presets > summary')).toContainText(name);
+  }
+  expect(seen.size).toBe(names.length);
+});
+
+test('a preset that was changed says so', async ({ page }) => {
+  await open(page);
+  await page.locator('[data-parameter="workload.rate_rps"] input[type=range]').focus();
+  await page.keyboard.press('PageUp');
+  await expect(page.locator('.menu.presets > summary')).toContainText('modified');
+});

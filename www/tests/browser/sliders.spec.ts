@@ -1,0 +1,125 @@
+import { chances, control, digest, expect, link, numberBox, open, openGroups, settled, test } from './page.js';
+
+/** Sets a slider's thumb, as dragging does, without waiting for the answer. */
+const DRAG = (range: HTMLInputElement, part: number): void => {
+  const [min, max] = [Number(range.min), Number(range.max)];
+  range.value = String(min + part * (max - min));
+  range.dispatchEvent(new Event('input', { bubbles: true }));
+};
+
+test('every slider changes the digest or says why not', async ({ page }) => {
+  test.setTimeout(240_000);
+  await open(page);
+  const ids = await page.locator('[data-parameter]:has(input[type=range])').evaluateAll((found) => found.map((element) => element.getAttribute('data-parameter') ?? ''));
+  expect(ids.length).toBeGreaterThan(30);
+  for (const id of ids) {
+    await open(page, '#v=1&D=60');
+    const before = await digest(page);
+    await openGroups(page);
+    const at = control(page, id);
+    const range = at.locator('input[type=range]');
+    if (await range.isDisabled()) {
+      await expect(at.locator('.control-reason'), id).not.toBeEmpty();
+      continue;
+    }
+    // Places all along the track: a bound may not bind until it is far away.
+    let changed = false;
+    for (const part of [0.02, 0.35, 0.65, 0.98]) {
+      await range.evaluate(DRAG, part);
+      await settled(page);
+      if (await at.locator('.control-error').isVisible()) continue;
+      if ((await digest(page)) !== before) {
+        changed = true;
+        break;
+      }
+    }
+    if (changed) continue;
+    await at.locator('.what').click();
+    await expect(at.locator('.control-help'), `${id} changed nothing`).toContainText('score');
+  }
+});
+
+test('200 random moves lose nothing', async ({ page }) => {
+  test.setTimeout(240_000);
+  await open(page);
+  const random = chances(7);
+  const ids = ['workload.rate_rps', 'workload.arrivals.cv', 'workload.adapters.alpha', 'workload.adapters.count',
+    'workload.input_tokens.low', 'workload.input_tokens.high', 'workload.output_tokens.low', 'workload.output_tokens.high',
+    'scheduler.batch_max_tokens', 'scheduler.max_running_requests', 'scheduler.max_total_tokens', 'workload.users.count'];
+  await openGroups(page);
+  for (let move = 0; move < 200; move += 1) {
+    const id = ids[Math.floor(random() * ids.length)] ?? '';
+    await control(page, id).locator('input[type=range]').evaluate(DRAG, random());
+    if (random() < 0.2) await page.waitForTimeout(random() * 120);
+  }
+  await settled(page);
+  // The last move may have been refused; the address holds what was taken.
+  const hash = await link(page);
+  const last = await digest(page);
+  await open(page, hash);
+  expect(await digest(page)).toBe(last);
+});
+
+test('keys move a slider in three strides', async ({ page }) => {
+  await open(page);
+  const range = control(page, 'workload.rate_rps').locator('input[type=range]');
+  const box = numberBox(page, 'workload.rate_rps');
+  const value = async (): Promise<number> => Number(await box.inputValue());
+  const start = await value();
+  await range.focus();
+  await page.keyboard.press('ArrowRight');
+  const fine = (await value()) - start;
+  await page.keyboard.press('Shift+ArrowRight');
+  const coarse = (await value()) - start - fine;
+  await page.keyboard.press('PageUp');
+  const big = (await value()) - start - fine - coarse;
+  expect(fine).toBeGreaterThan(0);
+  expect(coarse).toBeGreaterThan(fine);
+  expect(big).toBeGreaterThan(coarse);
+  await expect(range).toHaveAttribute('aria-valuetext', /req\/s/);
+});
+
+test('a double click gives the default back, and the dot goes', async ({ page }) => {
+  await open(page, '#v=1&cv=4');
+  const at = control(page, 'workload.arrivals.cv');
+  await expect(at.locator('.dot')).toBeVisible();
+  await at.locator('label').dblclick();
+  await expect(numberBox(page, 'workload.arrivals.cv')).toHaveValue('1');
+  await expect(at.locator('.dot')).toBeHidden();
+});
+
+test('a typed value may go beyond the slider, up to the bound', async ({ page }) => {
+  await open(page);
+  const at = control(page, 'workload.arrivals.cv');
+  const box = numberBox(page, 'workload.arrivals.cv');
+  await box.fill('20');
+  await box.press('Enter');
+  const good = await digest(page);
+  await expect(at.locator('.control-error')).toBeHidden();
+  await box.fill('500');
+  await box.press('Enter');
+  await expect(at.locator('.control-error')).toContainText('32');
+  expect(await digest(page)).toBe(good);
+  await box.fill('');
+  await box.press('Enter');
+  await expect(at.locator('.control-error')).toContainText('number');
+  await expect(page.locator('html')).toHaveAttribute('data-state', 'ready');
+  await box.fill('3');
+  await box.press('Enter');
+  await expect(at.locator('.control-error')).toBeHidden();
+});
+
+test('undo and redo walk through settings', async ({ page }) => {
+  await open(page);
+  const first = await digest(page);
+  const range = control(page, 'workload.arrivals.cv').locator('input[type=range]');
+  await range.focus();
+  await page.keyboard.press('PageUp');
+  await page.keyboard.press('PageUp');
+  const second = await digest(page);
+  expect(second).not.toBe(first);
+  await page.keyboard.press('Control+z');
+  await expect.poll(() => digest(page)).toBe(first);
+  await page.keyboard.press('Control+Shift+z');
+  await expect.poll(() => digest(page)).toBe(second);
+});

@@ -1,0 +1,28 @@
+// The terminal's answer to the same question.
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const ROOT = join(import.meta.dirname, '../../..');
+const PROGRAM = join(ROOT, 'target/release/servescope');
+
+/** The programme, built by the task that runs these tests; null where it is not there and nobody insists. */
+export function terminal(): ((...options: string[]) => { digest: string }) | null {
+  if (!existsSync(PROGRAM)) {
+    if (process.env['CI']) throw new Error(`${PROGRAM} is not built`);
+    return null;
+  }
+  return (...options) => JSON.parse(execFileSync(PROGRAM, options, { encoding: 'utf8', maxBuffer: 1 << 28 })) as { digest: string };
+}
+
+const TRACES = process.env['SERVESCOPE_TRACES'] ?? join(ROOT, '../shared/traces');
+
+/** A real trace of the folder SERVESCOPE_TRACES; null where the folder is not there and nobody insists. */
+export function traceFile(name: string): { path: string; bytes: Buffer } | null {
+  const path = join(TRACES, name);
+  if (!existsSync(path)) {
+    if (process.env['CI']) throw new Error(`${path} is missing`);
+    return null;
+  }
+  return { path, bytes: readFileSync(path) };
+}
