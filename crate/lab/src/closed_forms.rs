@@ -1,1 +1,294 @@
-//! wip
+//! Closed forms of queueing theory, and runs that they hold for exactly.
+//!
+//! Each law is checked through the same interface that a page or a terminal uses: a scenario, a run, its report. The mean
+//! over independent seeds must lie within three of its standard errors of the law.
+
+use servescope_engine::Report;
+use servescope_engine::timeline::Span;
+
+use crate::parameters::{Id, Value};
+use crate::run::Run;
+use crate::scenario::Scenario;
+
+/// What is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Measure {
+    /// Mean time in the waiting line, seconds.
+    Wait,
+    /// Mean end-to-end time, seconds.
+    EndToEnd,
+}
+
+/// A law and the scenario in which it holds.
+#[derive(Debug, Clone)]
+pub struct Law {
+    /// Short name.
+    pub id: &'static str,
+    /// What it says.
+    pub title: String,
+    /// The run, but for seed and duration.
+    pub scenario: Scenario,
+    /// What is measured.
+    pub measure: Measure,
+    /// The law's value, seconds.
+    pub value: f64,
+    /// Half an iteration, which a request that finds others running waits for the next one; 0 where there is no such wait.
+    pub join_delay: f64,
+    /// Seeds by a million requests that bring the standard error below half a per cent.
+    pub seeds: u32,
+}
+
+/// A law beside what was measured.
+#[derive(Debug, Clone)]
+pub struct Check {
+    /// The law.
+    pub law: Law,
+    /// Mean over seeds, seconds.
+    pub mean: f64,
+    /// Its standard error.
+    pub error: f64,
+    /// Largest relative gap between the number in the system by the timeline and by Little's law, over the seeds.
+    pub little_gap: f64,
+}
+
+impl Check {
+    /// Distance from the law in standard errors; from the law with the join delay where that is nearer.
+    pub fn errors_apart(&self) -> f64 {
+        let apart = |target: f64| (self.mean - target).abs() / self.error;
+        apart(self.law.value).min(apart(self.law.value + self.law.join_delay))
+    }
+
+    /// Whether law and measurement agree.
+    pub fn is_met(&self) -> bool {
+        self.errors_apart() <= 3.0 && self.little_gap < 1e-6
+    }
+}
+
+fn scenario(settings: &[(Id, Value)]) -> Scenario {
+    let mut scenario = Scenario::default();
+    let open = [
+        (Id::Calibration, Value::Choice("unit")),
+        (Id::Adapters, Value::Number(0.0)),
+        (Id::Users, Value::Number(1.0)),
+        (Id::DecodeSteps, Value::Number(0.0)),
+        (Id::IdlePoll, Value::Number(0.0)),
+        (Id::MaxTotalTokens, Value::Number(1e8)),
+        (Id::BatchMaxTokens, Value::Number(1e8)),
+        (Id::MaxRequestTokens, Value::Number(1e8)),
+        (Id::MaxInputTokens, Value::Number(1e8)),
+        (Id::MaxRunning, Value::Number(1e6)),
+        (Id::InputKind, Value::Choice("fixed")),
+        (Id::InputValue, Value::Number(1.0)),
+    ];
+    for (id, value) in open.into_iter().chain(settings.iter().cloned()) {
+        scenario.set(id, value).expect("the settings of a law are within bounds");
+    }
+    scenario
+}
+
+/// Mean service time of the single-server laws, seconds, and mean answer in tokens.
+const SERVICE_S: f64 = 1.0;
+const ANSWER_TOKENS: f64 = 1000.0;
+const LOAD: f64 = 0.8;
+
+/// One request at a time: a prefill as long as a decode iteration makes the service time exactly tokens x iteration.
+fn single_server(
+    id: &'static str,
+    title: &str,
+    cv: f64,
+    output: &[(Id, Value)],
+    mean_tokens: f64,
+    value: f64,
+    seeds: u32,
+) -> Law {
+    let iteration_ms = SERVICE_S * 1e3 / mean_tokens;
+    let mut settings = vec![
+        (Id::MaxRunning, Value::Number(1.0)),
+        (Id::DecodeBase, Value::Number(iteration_ms)),
+        (Id::PrefillBase, Value::Number(iteration_ms)),
+        (Id::Rate, Value::Number(LOAD / SERVICE_S)),
+        (Id::Cv, Value::Number(cv)),
+    ];
+    settings.extend(output.iter().cloned());
+    Law {
+        id,
+        title: title.to_owned(),
+        scenario: scenario(&settings),
+        measure: Measure::Wait,
+        value,
+        join_delay: 0.0,
+        seeds,
+    }
+}
+
+/// Decoding without a cap: an iteration takes a + b x batch, the answer is `tokens` iterations after a free first token.
+fn processor_sharing(
+    id: &'static str,
+    title: String,
+    (a_ms, b_ms): (f64, f64),
+    rate: f64,
+    output: &[(Id, Value)],
+    seeds: u32,
+) -> Law {
+    let tokens = 200.0;
+    let (a, b) = (a_ms / 1e3, b_ms / 1e3);
+    let value = tokens * (a + b) / (1.0 - rate * tokens * b);
+    let mean_batch = rate * value;
+    let mut settings = vec![
+        (Id::DecodeBase, Value::Number(a_ms)),
+        (Id::DecodePerRequest, Value::Number(b_ms)),
+        (Id::Rate, Value::Number(rate)),
+    ];
+    settings.extend(output.iter().cloned());
+    Law {
+        id,
+        title,
+        scenario: scenario(&settings),
+        measure: Measure::EndToEnd,
+        value,
+        join_delay: 0.5 * (a + b * mean_batch),
+        seeds,
+    }
+}
+
+/// Every law that is checked, each with the numbers of its classical form.
+pub fn laws() -> Vec<Law> {
+    let geometric =
+        |mean: f64| vec![(Id::OutputKind, Value::Choice("geometric")), (Id::OutputMean, Value::Number(mean))];
+    let fixed = |tokens: f64| {
+        vec![(Id::OutputKind, Value::Choice("fixed")), (Id::OutputValue, Value::Number(tokens))]
+    };
+    let uniform = vec![
+        (Id::OutputKind, Value::Choice("uniform")),
+        (Id::OutputLow, Value::Number(8.0)),
+        (Id::OutputHigh, Value::Number(512.0)),
+    ];
+    let (uniform_mean, uniform_square) = {
+        let n = 505.0;
+        let variance = (n * n - 1.0) / 12.0;
+        (260.0, variance + 260.0 * 260.0)
+    };
+    // Pollaczek-Khinchine: Wq = lambda E[S^2] / (2 (1 - rho)), with S in units of its mean.
+    let pollaczek = |square: f64| LOAD * square / (2.0 * (1.0 - LOAD));
+    let mut laws = vec![
+        single_server(
+            "A1",
+            "M/M/1, rho 0.8: mean wait",
+            1.0,
+            &geometric(ANSWER_TOKENS),
+            ANSWER_TOKENS,
+            pollaczek(2.0 - 1.0 / ANSWER_TOKENS),
+            8,
+        ),
+        single_server(
+            "A2",
+            "M/D/1, rho 0.8: mean wait",
+            1.0,
+            &fixed(ANSWER_TOKENS),
+            ANSWER_TOKENS,
+            pollaczek(1.0),
+            6,
+        ),
+        single_server(
+            "A3",
+            "M/G/1, uniform lengths 8..512, rho 0.8: mean wait",
+            1.0,
+            &uniform,
+            uniform_mean,
+            pollaczek(uniform_square / (uniform_mean * uniform_mean)),
+            6,
+        ),
+    ];
+    let infinite = |name: &str, output: &[(Id, Value)]| {
+        processor_sharing(
+            "A5",
+            format!("M/G/inf, 200 iterations of 20 ms, {name} lengths: mean E2E"),
+            (20.0, 0.0),
+            5.0,
+            output,
+            2,
+        )
+    };
+    laws.push(infinite("geometric", &geometric(201.0)));
+    laws.push(infinite("constant", &fixed(201.0)));
+    for (cv, seeds) in [(0.5, 4), (1.0, 8), (2.0, 16), (4.0, 48), (8.0, 176)] {
+        laws.push(single_server(
+            "A6",
+            &format!("GI/M/1, gamma gaps of cv {cv}, rho 0.8: mean wait"),
+            cv,
+            &geometric(ANSWER_TOKENS),
+            ANSWER_TOKENS,
+            gamma_over_exponential(cv, LOAD),
+            seeds,
+        ));
+    }
+    for (rate, seeds) in [(8.0, 1), (14.0, 2), (17.0, 6)] {
+        for (name, output) in [("geometric", geometric(201.0)), ("constant", fixed(201.0))] {
+            let title = format!("batching as processor sharing, {rate} req/s, {name} lengths: mean E2E");
+            laws.push(processor_sharing("A9", title, (12.0, 0.25), rate, &output, seeds));
+        }
+    }
+    laws
+}
+
+/// Mean wait of GI/M/1 with gamma gaps at service rate 1: sigma / (1 - sigma), sigma the root in (0, 1) of
+/// sigma = (1 + theta (1 - sigma))^-k with k = 1/cv^2, theta = cv^2 / rho.
+fn gamma_over_exponential(cv: f64, load: f64) -> f64 {
+    let (k, theta) = (1.0 / (cv * cv), cv * cv / load);
+    let excess = |sigma: f64| libm::pow(1.0 + theta * (1.0 - sigma), -k) - sigma;
+    let (mut low, mut high) = (0.0, 1.0 - 1e-9);
+    for _ in 0..200 {
+        let middle = 0.5 * (low + high);
+        if excess(middle) > 0.0 {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    low / (1.0 - low)
+}
+
+/// Checks a law with `seeds` runs of `requests` requests each.
+pub fn check(law: &Law, seeds: u32, requests: u32) -> Check {
+    let runs: Vec<(f64, f64)> = (0..seeds).map(|seed| run_once(law, seed, requests)).collect();
+    let n = f64::from(seeds);
+    let mean = runs.iter().map(|r| r.0).sum::<f64>() / n;
+    let variance = runs.iter().map(|r| (r.0 - mean) * (r.0 - mean)).sum::<f64>() / (n - 1.0).max(1.0);
+    let little_gap = runs.iter().map(|r| r.1).fold(0.0, f64::max);
+    Check { law: law.clone(), mean, error: libm::sqrt(variance / n), little_gap }
+}
+
+/// The measured mean of one run and its gap in Little's law.
+pub fn run_once(law: &Law, seed: u32, requests: u32) -> (f64, f64) {
+    let mut scenario = law.scenario.clone();
+    let duration = f64::from(requests) / scenario.number(Id::Rate);
+    let set = |scenario: &mut Scenario, id, x| scenario.set(id, Value::Number(x)).expect("within bounds");
+    set(&mut scenario, Id::Duration, duration * (1.0 + 1e-9));
+    set(&mut scenario, Id::Seed, f64::from(seed));
+    let report = Run::simulate(&scenario, None).expect("a law's scenario has no problem").report;
+    // The empty start is left out.
+    let from = report.fates.len() / 50;
+    let of = |id: usize| match law.measure {
+        Measure::Wait => report.scheduled_us(id).map(|t| t - report.trace.arrival_us[id]),
+        Measure::EndToEnd => report.e2e_us(id),
+    };
+    let values = (from..report.fates.len()).filter_map(of);
+    let mean = values.sum::<f64>() / (report.fates.len() - from) as f64 / 1e6;
+    (mean, little_gap(&report))
+}
+
+/// Little's law on the running set: its size summed over the timeline against the sojourns of its requests.
+pub fn little_gap(report: &Report) -> f64 {
+    let by_timeline: f64 = report
+        .timeline
+        .spans()
+        .map(|span| match span {
+            Span::Prefill(p) => (p.end_us - p.start_us) * f64::from(p.stalled + p.requests),
+            Span::Decode(d) => (d.end_us - d.start_us) * f64::from(d.requests),
+        })
+        .sum();
+    let ids = 0..report.fates.len();
+    let by_requests: f64 =
+        ids.filter_map(|id| Some(report.fates[id].finish_us? - report.scheduled_us(id)?)).sum();
+    (by_timeline - by_requests).abs() / by_requests.max(1.0)
+}

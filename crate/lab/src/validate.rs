@@ -1,1 +1,115 @@
-//! wip
+//! Everything that the simulator is held against, as tables.
+
+use crate::closed_forms::{self, Check, Law};
+use crate::published::{self, Comparison};
+
+/// How thoroughly closed forms are checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Effort {
+    /// Requests of a run.
+    pub requests: u32,
+    /// Seeds at least, so that a standard error can be told.
+    pub least_seeds: u32,
+    /// Parts of a law's full number of seeds that are run: 1 = all, 10 = a tenth.
+    pub seeds_divisor: u32,
+}
+
+impl Effort {
+    /// Standard errors of at most half a per cent.
+    pub const WHOLE: Self = Self { requests: 1_000_000, least_seeds: 8, seeds_divisor: 1 };
+    /// Some seconds.
+    pub const QUICK: Self = Self { requests: 60_000, least_seeds: 8, seeds_divisor: 8 };
+
+    fn seeds(self, law: &Law) -> u32 {
+        (law.seeds / self.seeds_divisor).max(self.least_seeds)
+    }
+}
+
+/// Checks every closed form, on `threads` threads; the result does not depend on how many.
+pub fn closed_forms(effort: Effort, threads: usize) -> Vec<Check> {
+    let laws = closed_forms::laws();
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let mut done: Vec<(usize, Check)> = std::thread::scope(|scope| {
+        let work = || {
+            let mut mine = Vec::new();
+            loop {
+                // The laws with most seeds come last in the list and are begun first.
+                let taken = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                let Some(place) = laws.len().checked_sub(taken + 1) else { return mine };
+                let law = &laws[place];
+                mine.push((place, closed_forms::check(law, effort.seeds(law), effort.requests)));
+            }
+        };
+        let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().flat_map(|w| w.join().expect("a worker does not panic")).collect()
+    });
+    done.sort_by_key(|(place, _)| *place);
+    done.into_iter().map(|(_, check)| check).collect()
+}
+
+/// Simulates every published row.
+pub fn published() -> Vec<Comparison> {
+    published::ROWS.iter().map(published::compare).collect()
+}
+
+/// The closed forms as a table.
+pub fn closed_forms_table(checks: &[Check]) -> String {
+    let mut lines = vec![format!(
+        "{:<4}{:<72}{:>10}{:>12}{:>9}{:>8}  ",
+        "", "closed form", "law", "measured", "s.e. %", "apart"
+    )];
+    for c in checks {
+        lines.push(format!(
+            "{:<4}{:<72}{:>10.4}{:>12.4}{:>9.3}{:>8.2}  {}",
+            c.law.id,
+            c.law.title,
+            c.law.value,
+            c.mean,
+            100.0 * c.error / c.mean,
+            c.errors_apart(),
+            verdict(c.is_met())
+        ));
+    }
+    let little = checks.iter().map(|c| c.little_gap).fold(0.0, f64::max);
+    lines.push(format!(
+        "A18 Little's law on the running set, every run above: largest relative gap {little:.1e}"
+    ));
+    lines.join("\n")
+}
+
+/// The published rows as a table.
+pub fn published_table(comparisons: &[Comparison]) -> String {
+    let mut lines = vec![
+        "S-LoRA on an A10G, authors' workloads (seed 42): simulated / recorded".to_owned(),
+        format!(
+            "{:<7}{:>5}{:>6}{:>5}{:>4}{:>15}{:>8}{:>15}{:>16}{:>15}",
+            "sweep", "n", "alpha", "R", "cv", "req/s", "error", "latency s", "first token s", "attainment"
+        ),
+    ];
+    for c in comparisons {
+        let row = &c.row;
+        let pair = |ours: Option<f64>, theirs: f64, digits: usize| {
+            format!("{:.digits$}/{theirs:.digits$}", ours.unwrap_or(f64::NAN))
+        };
+        lines.push(format!(
+            "{:<3}{:<5}{:>4}{:>6}{:>5}{:>4}{:>15}{:>7.1}%{:>15}{:>16}{:>15}  {}",
+            row.suite,
+            row.sweep,
+            row.adapters,
+            row.alpha,
+            row.rate_rps,
+            row.cv,
+            pair(c.ours.throughput_rps, row.throughput_rps, 3),
+            100.0 * c.throughput_error(),
+            pair(c.ours.e2e_s.mean, row.e2e_s, 1),
+            pair(c.ours.ttft_s.mean, row.first_token_s, 1),
+            pair(c.ours.slo.attainment, row.attainment, 3),
+            verdict(c.is_within())
+        ));
+    }
+    lines.join("\n")
+}
+
+fn verdict(good: bool) -> &'static str {
+    if good { "ok" } else { "OFF" }
+}
