@@ -29,15 +29,20 @@ async function keep(page, files) {
 }
 
 async function fromCopy(request) {
-  return (await caches.match(request)) ?? fetch(request);
+  return (await kept(request)) ?? fetch(request);
 }
 
 async function fromNetwork(request) {
   try {
     return await fetch(request);
   } catch (failure) {
-    const copy = await caches.match(request, { ignoreSearch: true });
+    const copy = await kept(request);
     if (copy === undefined) throw failure;
     return copy;
   }
+}
+
+/** A host may say that its files vary with the request's headers; these do not. */
+function kept(request) {
+  return caches.match(request, { cacheName: COPY, ignoreSearch: true, ignoreVary: true });
 }

@@ -1,0 +1,126 @@
+import { AxeBuilder } from '@axe-core/playwright';
+import type { Page } from '@playwright/test';
+import { control, digest, expect, open, openGroups, test } from './page.js';
+
+async function violations(page: Page): Promise<string[]> {
+  const { violations: found } = await new AxeBuilder({ page }).withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']).analyze();
+  return found.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.target.join(' ')).slice(0, 5).join(' | ')}`);
+}
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test(`axe finds nothing serious, ${colorScheme}`, async ({ page }) => {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    await open(page);
+    await control(page, 'workload.rate_rps').locator('input[type=range]').focus();
+    await page.keyboard.press('PageUp');
+    await digest(page);
+    await openGroups(page);
+    expect(await violations(page)).toEqual([]);
+    await page.keyboard.press('?');
+    await expect(page.locator('dialog')).toBeVisible();
+    expect(await violations(page)).toEqual([]);
+  });
+}
+
+test('axe finds nothing serious on a phone, in Chinese', async ({ page }) => {
+  await page.setViewportSize({ width: 390, height: 844 });
+  await open(page, '#v=1&lang=zh');
+  expect(await violations(page)).toEqual([]);
+  await page.locator('.sheet-handle').click();
+  await openGroups(page);
+  expect(await violations(page)).toEqual([]);
+});
+
+test('the language switches everything, in place', async ({ page }) => {
+  await open(page);
+  const before = await digest(page);
+  await page.getByRole('button', { name: /Chinese/ }).click();
+  await expect(page.locator('html')).toHaveAttribute('lang', 'zh-CN');
+  await expect(page.getByRole('heading', { name: '发生了什么' })).toBeVisible();
+  await expect(control(page, 'workload.rate_rps').locator('label')).toContainText('请求速率');
+  await expect(page).toHaveTitle(/大模型/);
+  expect(await digest(page)).toBe(before);
+  await page.reload();
+  await expect(page.getByRole('heading', { name: '发生了什么' })).toBeVisible();
+});
+
+test('the theme switches, charts included', async ({ page }) => {
+  await page.emulateMedia({ colorScheme: 'light' });
+  await open(page);
+  const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const light = await paper();
+  const canvas = page.locator('[data-chart="gaps"] canvas');
+  const picture = () => canvas.evaluate((element: HTMLCanvasElement) => element.toDataURL());
+  const drawn = await picture();
+  await page.getByRole('button', { name: /Theme: as the system/ }).click();
+  await page.getByRole('button', { name: /Theme: light/ }).click();
+  await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark');
+  expect(await paper()).not.toBe(light);
+  await expect.poll(picture).not.toBe(drawn);
+});
+
+test('everything can be reached with the keyboard, the skip link first', async ({ page }) => {
+  await open(page);
+  await page.keyboard.press('Tab');
+  await expect(page.locator('.skip')).toBeFocused();
+  await page.keyboard.press('Enter');
+  await expect(page.locator('main')).toBeFocused();
+  const reached = new Set<string>();
+  for (let press = 0; press < 120; press += 1) {
+    await page.keyboard.press('Tab');
+    reached.add(await page.evaluate(() => document.activeElement?.closest('[data-chart]')?.getAttribute('data-chart') ?? ''));
+  }
+  expect(reached.size).toBeGreaterThanOrEqual(11);
+});
+
+test('a menu opens and closes with the keyboard', async ({ page }) => {
+  await open(page);
+  const summary = page.locator('.menu.presets > summary');
+  await summary.focus();
+  await page.keyboard.press('Enter');
+  await expect(page.locator('button.preset').first()).toBeVisible();
+  await page.keyboard.press('Escape');
+  await expect(page.locator('button.preset').first()).toBeHidden();
+  await expect(summary).toBeFocused();
+});
+
+test('a phone shows the heroes at the bottom edge and never scrolls sideways', async ({ page }) => {
+  await page.setViewportSize({ width: 390, height: 844 });
+  for (const hash of ['', '#v=1&lang=zh']) {
+    await open(page, hash);
+    const wide = () => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    expect(await wide()).toBe(0);
+    const box = await control(page, 'workload.adapters.count').boundingBox();
+    expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual(844);
+    await page.evaluate(() => { scrollTo(0, 1500); });
+    await expect(control(page, 'workload.rate_rps')).toBeInViewport();
+    await page.locator('.sheet-handle').click();
+    await expect(page.locator('#group-queue')).toBeVisible();
+    await openGroups(page);
+    expect(await wide()).toBe(0);
+  }
+});
+
+test('the page works offline after the first visit', async ({ page, context }) => {
+  await open(page);
+  const before = await digest(page);
+  await page.waitForFunction(async () => {
+    const keys = await (await caches.open('servescope')).keys();
+    return keys.some(({ url }) => url.endsWith('.wasm')) && keys.some(({ url }) => url === location.href.replace(/#.*$/, ''));
+  });
+  await context.setOffline(true);
+  await page.reload();
+  expect(await digest(page)).toBe(before);
+  await context.setOffline(false);
+});
+
+test('nothing leaves the page’s own host', async ({ page }) => {
+  const foreign: string[] = [];
+  page.on('request', (request) => {
+    const url = new URL(request.url());
+    if (url.protocol.startsWith('http') && url.hostname !== '127.0.0.1') foreign.push(request.url());
+  });
+  await open(page);
+  expect(foreign).toEqual([]);
+});

@@ -1,0 +1,207 @@
+import type { Page } from '@playwright/test';
+import { control, digest, expect, link, metric, open, openGroups, settled, test } from './page.js';
+
+const CHARTS = ['gaps', 'shares', 'lengths', 'rates', 'running_waiting', 'memory', 'tokens', 'latency_cdf', 'ttft_by_arrival', 'time_split'];
+const TIME_CHARTS = ['rates', 'running_waiting', 'memory', 'tokens', 'ttft_by_arrival'];
+
+const plot = (page: Page, name: string) => page.locator(`[data-chart="${name}"] .plot`);
+
+/** Whether anything was drawn on a chart's canvas. */
+async function inked(page: Page, name: string): Promise<boolean> {
+  await plot(page, name).scrollIntoViewIfNeeded();
+  await page.waitForTimeout(150);
+  return page.locator(`[data-chart="${name}"] canvas`).evaluate((canvas: HTMLCanvasElement) => {
+    const pixels = canvas.getContext('2d')?.getImageData(0, 0, canvas.width, canvas.height).data ?? new Uint8ClampedArray();
+    return pixels.some((value) => value !== 0);
+  });
+}
+
+test('every chart is drawn, with title, legend and explanation', async ({ page }) => {
+  await open(page);
+  for (const name of CHARTS) {
+    const chart = page.locator(`[data-chart="${name}"]`);
+    expect(await inked(page, name), name).toBe(true);
+    await expect(chart.locator('h3')).not.toBeEmpty();
+    expect(await chart.locator('.legend li').count()).toBeGreaterThan(0);
+    await chart.locator('.chart-tools > button').click();
+    await expect(chart.locator('.about')).toBeVisible();
+  }
+});
+
+test('charts and headline follow the slider, and keep the former answer', async ({ page }) => {
+  await open(page);
+  await expect(page.locator('.legend .ghost').first()).toBeHidden();
+  const before = await metric(page, 'throughput_rps');
+  const picture = () => page.locator('[data-chart="rates"] canvas').evaluate((canvas: HTMLCanvasElement) => canvas.toDataURL());
+  await plot(page, 'rates').scrollIntoViewIfNeeded();
+  const drawn = await picture();
+  await control(page, 'workload.rate_rps').locator('input[type=range]').focus();
+  await page.keyboard.press('PageDown');
+  await settled(page);
+  expect(await metric(page, 'throughput_rps')).not.toBe(before);
+  await expect.poll(picture).not.toBe(drawn);
+  await expect(page.locator('.legend .ghost').first()).toBeVisible();
+  await expect(page.locator('[data-metric="throughput_rps"] .change i')).toContainText('▼');
+});
+
+test('headline numbers are finite and consistent with the summary file', async ({ page }) => {
+  await open(page);
+  const downloaded = page.waitForEvent('download');
+  await page.getByText('Export', { exact: true }).click();
+  await page.getByRole('button', { name: 'Summary (JSON)' }).click();
+  const stream = await (await downloaded).createReadStream();
+  let text = '';
+  for await (const chunk of stream) text += String(chunk);
+  const summary = JSON.parse(text) as { digest: string; throughput_rps: number; ttft_s: { p50: number } };
+  expect(summary.digest).toBe(await digest(page));
+  expect(await metric(page, 'throughput_rps')).toBe(summary.throughput_rps);
+  expect(await metric(page, 'ttft_s.p50')).toBe(summary.ttft_s.p50);
+});
+
+test('one cursor over all time charts, with a read-out', async ({ page }) => {
+  await page.setViewportSize({ width: 1440, height: 2600 });
+  await open(page);
+  await plot(page, 'memory').hover({ position: { x: 400, y: 60 } });
+  for (const name of TIME_CHARTS) await expect(page.locator(`[data-chart="${name}"] .cursor-line`), name).toBeVisible();
+  await expect(page.locator('[data-chart="gaps"] .cursor-line')).toBeHidden();
+  const box = page.locator('[data-chart="memory"] .read-out');
+  await expect(box).toContainText('KV cache');
+  await expect(box).toContainText(/\d\ss/);
+  await expect(page.locator('.station[data-station="waiting"]')).toContainText('now');
+  await page.mouse.move(10, 10);
+  await expect(page.locator('[data-chart="rates"] .cursor-line')).toBeHidden();
+});
+
+test('the keyboard moves the cursor and hears the read-out', async ({ page }) => {
+  await open(page);
+  await plot(page, 'rates').focus();
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('Shift+ArrowRight');
+  await expect(page.locator('[data-chart="rates"] .cursor-line')).toBeVisible();
+  await expect(page.locator('[data-chart="rates"] .spoken')).toContainText('arrived');
+});
+
+test('a brush zooms all time charts; double click gives the whole run back', async ({ page }) => {
+  await page.setViewportSize({ width: 1440, height: 2600 });
+  await open(page);
+  const before = await digest(page);
+  const box = await plot(page, 'rates').boundingBox();
+  if (box === null) throw new Error('no chart');
+  await page.mouse.move(box.x + 300, box.y + 60);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 360, box.y + 60);
+  await page.mouse.move(box.x + 500, box.y + 60);
+  await page.mouse.up();
+  const resets = page.locator('.reset-zoom:visible');
+  await expect(resets).toHaveCount(TIME_CHARTS.length);
+  expect(await link(page)).toMatch(/zoom=[\d.]+-[\d.]+/);
+  expect(await digest(page)).toBe(before);
+  await plot(page, 'tokens').dblclick({ position: { x: 300, y: 60 } });
+  await expect(resets).toHaveCount(0);
+});
+
+test('a click on a request says why it waited', async ({ page }) => {
+  await page.setViewportSize({ width: 1440, height: 2600 });
+  await open(page, '#v=1&R=4');
+  await plot(page, 'ttft_by_arrival').focus();
+  for (let press = 0; press < 4; press += 1) await page.keyboard.press('Shift+ArrowRight');
+  await page.keyboard.press('Enter');
+  const card = page.locator('.request-card');
+  await expect(card).toContainText(/Request \d+/);
+  await expect(card.locator('.why')).toContainText(/It waited|Nothing held it up|stood still|never/);
+  await expect(card.locator('.split div')).toHaveCount(6);
+  await expect(page.locator('[data-chart="ttft_by_arrival"] .picked')).toBeVisible();
+});
+
+test('charts are exported as picture, drawing and numbers', async ({ page }) => {
+  await open(page);
+  for (const [kind, starts] of [['PNG', '\u0089PNG'], ['SVG', '<svg'], ['CSV', 'series,x']] as const) {
+    await page.locator('[data-chart="gaps"] .menu > summary').click();
+    const downloaded = page.waitForEvent('download');
+    await page.locator('[data-chart="gaps"] .menu-list button', { hasText: kind }).click();
+    const file = await downloaded;
+    expect(file.suggestedFilename()).toBe(`servescope-gaps.${kind.toLowerCase()}`);
+    const chunks: Buffer[] = [];
+    for await (const chunk of await file.createReadStream()) chunks.push(chunk as Buffer);
+    const content = Buffer.concat(chunks);
+    expect(content.toString('latin1', 0, 400)).toContain(starts);
+    expect(content.length).toBeGreaterThan(400);
+  }
+});
+
+test('the other files can be had', async ({ page }) => {
+  await open(page, '#v=1&D=30');
+  for (const name of ['Scenario (JSON)', 'Requests (CSV)', 'Batches (CSV)', 'Workload (CSV)', 'Workload for Vidur (CSV)', 'Timeline (Chrome trace)']) {
+    await page.getByText('Export', { exact: true }).click();
+    const downloaded = page.waitForEvent('download');
+    await page.getByRole('button', { name, exact: true }).click();
+    const chunks: Buffer[] = [];
+    for await (const chunk of await (await downloaded).createReadStream()) chunks.push(chunk as Buffer);
+    expect(Buffer.concat(chunks).length, name).toBeGreaterThan(2);
+  }
+});
+
+test('the numbers of a chart stand in a table too', async ({ page }) => {
+  await open(page);
+  await page.locator('[data-chart="rates"] .menu > summary').click();
+  await page.locator('[data-chart="rates"] .menu-list button').first().click();
+  expect(await page.locator('[data-chart="rates"] .table-view tbody tr').count()).toBeGreaterThan(20);
+});
+
+test('a chart without data says why', async ({ page }) => {
+  await open(page, '#v=1&n=0');
+  await expect(page.locator('[data-chart="shares"] .empty')).toContainText('base model');
+});
+
+test('a redraw inserts no span', async ({ page }) => {
+  await page.setViewportSize({ width: 1440, height: 2600 });
+  await open(page);
+  const range = control(page, 'workload.rate_rps').locator('input[type=range]');
+  await range.focus();
+  await page.keyboard.press('ArrowRight');
+  await settled(page);
+  await page.evaluate(() => {
+    document.body.dataset['spans'] = '0';
+    new MutationObserver((changes) => {
+      const added = changes.flatMap((change) => [...change.addedNodes]).filter((node) => node.nodeName === 'SPAN');
+      document.body.dataset['spans'] = String(Number(document.body.dataset['spans']) + added.length);
+    }).observe(document, { childList: true, subtree: true });
+  });
+  for (let press = 0; press < 10; press += 1) {
+    await page.keyboard.press('ArrowRight');
+    await settled(page);
+  }
+  expect(await page.locator('body').getAttribute('data-spans')).toBe('0');
+});
+
+test('the table of who can be sorted and turned to users', async ({ page }) => {
+  await open(page);
+  const rows = page.locator('table.who tbody tr');
+  await expect(rows).toHaveCount(10);
+  await page.locator('table.who .sort', { hasText: 'TTFT, mean' }).click();
+  await expect(page.locator('table.who th[aria-sort="descending"]')).toContainText('TTFT, mean');
+  await page.getByRole('button', { name: 'Users', exact: true }).click();
+  await expect(page.locator('table.who thead th').first()).toContainText('User');
+});
+
+test('a station marks its controls and charts', async ({ page }) => {
+  await open(page);
+  await page.locator('.station[data-station="gpu"]').click();
+  await expect(page.locator('[data-chart="memory"]')).toHaveClass(/marked/);
+  await expect(page.locator('#group-memory')).toHaveAttribute('open', '');
+  await openGroups(page);
+});
+
+test('Escape ends a long run and the last answer stays', async ({ page }) => {
+  await open(page);
+  const before = await digest(page);
+  await control(page, 'workload.rate_rps').locator('input.value').fill('400');
+  await openGroups(page);
+  await control(page, 'workload.duration_s').locator('input.value').fill('2000');
+  await control(page, 'workload.duration_s').locator('input.value').press('Enter');
+  await expect(page.locator('.progress')).toBeVisible();
+  await page.keyboard.press('Escape');
+  await expect(page.locator('.notice')).toContainText('Cancelled');
+  await expect(page.locator('html')).toHaveAttribute('data-state', 'ready');
+  expect(before).not.toBe('');
+});
