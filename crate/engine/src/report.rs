@@ -173,24 +173,17 @@ impl Report {
     }
 }
 
-/// Adds what rounding left over to the largest part, so that the parts' sum is exactly `total`.
+/// Makes the parts add up to exactly `total`: all but the largest are rounded to the spacing of floating-point numbers at
+/// `total`, on which sums up to `total` are exact, and the largest is what is left.
 fn settle(parts: &mut [f64; 5], total: f64) {
-    for _ in 0..8 {
-        let missing = total - parts.iter().sum::<f64>();
-        if missing == 0.0 {
-            return;
-        }
-        let largest = parts.iter_mut().max_by(|a, b| a.total_cmp(b)).expect("there are five parts");
-        let moved = *largest + missing;
-        // A remainder too small to move the part moves it by one unit in the last place.
-        *largest = if moved != *largest {
-            moved
-        } else if missing > 0.0 {
-            largest.next_up()
-        } else {
-            largest.next_down()
-        };
+    let spacing = total.next_up() - total;
+    let largest = (0..5).max_by(|&a, &b| parts[a].total_cmp(&parts[b])).expect("there are five parts");
+    let mut others = 0.0;
+    for (_, part) in parts.iter_mut().enumerate().filter(|(i, _)| *i != largest) {
+        *part = (*part / spacing).round() * spacing;
+        others += *part;
     }
+    parts[largest] = total - others;
 }
 
 /// A 64-bit hash of words: multiply and rotate (as in FxHash), with a final avalanche.

@@ -1,0 +1,283 @@
+//! What must hold for every trace, server and cost: leaps equal single steps to the last bit, nothing is lost, nobody
+//! overtakes, memory is never over-committed, and every request's time adds up.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use servescope_cost::{AdapterCost, LinearCost};
+use servescope_engine::metrics::slora::satisfaction;
+use servescope_engine::metrics::summary::SummaryContext;
+use servescope_engine::metrics::{Distribution, Slo, summarise};
+use servescope_engine::observer::{Event, Observer};
+use servescope_engine::timeline::Span;
+use servescope_engine::{Outcome, Report, SchedulerConfig, Simulation};
+use servescope_workload::trace::Request;
+use servescope_workload::{BASE_MODEL, Trace};
+
+prop_compose! {
+    fn any_request()(
+        gap_us in prop_oneof![Just(0.0), 0.0..2e6f64, (0u32..100_000).prop_map(f64::from)],
+        user in 0u32..4,
+        adapter in prop_oneof![Just(BASE_MODEL), 0u32..6],
+        input_tokens in 1u32..300,
+        output_tokens in 1u32..120,
+        slack in 0u32..60,
+    ) -> (f64, Request) {
+        let max_tokens = output_tokens + slack;
+        (gap_us, Request { arrival_us: 0.0, user, adapter, input_tokens, output_tokens, max_tokens })
+    }
+}
+
+prop_compose! {
+    fn any_trace()(
+        requests in prop::collection::vec(any_request(), 1..80),
+        cancels in prop::collection::vec((0.0..2e7f64, 0usize..80), 0..6),
+    ) -> Trace {
+        let mut trace = Trace { adapter_rank: vec![8, 16, 32, 64, 8, 8], ..Trace::default() };
+        let mut now = 0.0;
+        for (gap, mut request) in requests {
+            now += gap;
+            request.arrival_us = now;
+            trace.push(request);
+        }
+        trace.cancellations = cancels.into_iter().map(|(at, id)| (at, (id % trace.len()) as u32)).collect();
+        trace.cancellations.sort_by(|a, b| a.0.total_cmp(&b.0));
+        trace
+    }
+}
+
+prop_compose! {
+    fn any_config()(
+        max_total_tokens in 300u32..3_000,
+        batch_max_tokens in 50u32..800,
+        max_running_requests in prop_oneof![1u32..6, Just(1_000)],
+        max_request_tokens in 100u32..500,
+        max_input_tokens in 50u32..400,
+        decode_steps_between_prefills in prop_oneof![Just(0u32), Just(10), 1u32..30],
+        idle_poll_us in prop_oneof![Just(0.0), Just(10_000.0), 0.1..50_000f64],
+        original_blocking in any::<bool>(),
+        lora_compute in any::<bool>(),
+    ) -> SchedulerConfig {
+        SchedulerConfig {
+            max_total_tokens, batch_max_tokens, max_running_requests, max_request_tokens, max_input_tokens,
+            decode_steps_between_prefills, idle_poll_us, original_blocking, lora_compute,
+        }
+    }
+}
+
+prop_compose! {
+    fn any_cost()(
+        whole in any::<bool>(),
+        c in prop::array::uniform6(0.0..30_000f64),
+        per_kv in prop_oneof![Just(0.0), 0.0..20f64],
+        adapters in prop::array::uniform4(0.0..3_000f64),
+    ) -> LinearCost {
+        // Whole microseconds, as in the reference vectors, or any fraction of them.
+        let number = |x: f64| if whole { x.floor() } else { x };
+        LinearCost {
+            prefill_base_us: number(c[0]),
+            prefill_per_token_us: number(c[1] / 100.0),
+            decode_base_us: number(c[2]) + 1.0,
+            decode_per_request_us: number(c[3] / 50.0),
+            decode_per_kv_token_us: number(per_kv),
+            overhead_us: number(c[4] / 10.0),
+            adapters: AdapterCost {
+                load_base_us: number(adapters[0]),
+                load_per_rank_us: number(adapters[1] / 10.0),
+                prefill_factor: if whole { 1.0 } else { 1.0 + adapters[2] / 3_000.0 },
+                decode_active_us: number(adapters[3]),
+                decode_per_rank_us: number(c[5] / 1_000.0),
+            },
+        }
+    }
+}
+
+/// KV tokens that the batch holds, followed event by event.
+struct Memory {
+    trace: Arc<Trace>,
+    produced: Vec<u32>,
+    running: Vec<u32>,
+    most: u64,
+}
+
+impl Observer for Memory {
+    fn see<'a>(&mut self, event: impl FnOnce() -> Event<'a>) {
+        match event() {
+            Event::Decided { picked, .. } => {
+                for &id in picked {
+                    self.produced[id as usize] = 1;
+                    self.running.push(id);
+                }
+            }
+            Event::Decode { iterations, .. } => {
+                self.running.iter().for_each(|&id| self.produced[id as usize] += iterations);
+            }
+            Event::Finished(id) => self.running.retain(|&other| other != id),
+            _ => return,
+        }
+        let held = |&id: &u32| u64::from(self.trace.input_tokens[id as usize] + self.produced[id as usize]);
+        self.most = self.most.max(self.running.iter().map(held).sum());
+    }
+}
+
+fn check_every_request(report: &Report) {
+    let trace = &report.trace;
+    let mut scheduled_before = 0.0;
+    for (id, fate) in report.fates.iter().enumerate() {
+        let arrival = trace.arrival_us[id];
+        let (scheduled, first) = (report.scheduled_us(id), report.first_token_us(id));
+        match fate.outcome {
+            Outcome::Completed => {
+                assert_eq!(fate.produced, trace.output_tokens[id], "request {id}: tokens");
+                assert!(fate.finish_us.is_some());
+            }
+            Outcome::Refused(_) | Outcome::Unfinished => {
+                assert!(scheduled.is_none() && fate.finish_us.is_none())
+            }
+            Outcome::Cancelled => assert_eq!(scheduled.is_some(), fate.finish_us.is_some()),
+        }
+        let (Some(scheduled), Some(first), Some(finish)) = (scheduled, first, fate.finish_us) else {
+            continue;
+        };
+        assert!(
+            arrival <= scheduled && scheduled <= first && first <= finish,
+            "request {id}: times out of order"
+        );
+        assert!(scheduled >= scheduled_before, "request {id} was overtaken");
+        scheduled_before = scheduled;
+        let split = report.split(id).expect("a finished request has a split");
+        assert_eq!(split.total_us(), finish - arrival, "request {id}: its time does not add up");
+        assert!(split.parts().iter().all(|&part| part >= 0.0), "request {id}: a negative part in {split:?}");
+        assert!((split.queue_us - (scheduled - arrival)).abs() <= 1e-6 * (1.0 + finish));
+    }
+}
+
+fn check_timeline(report: &Report) {
+    let mut now = 0.0;
+    let mut tokens = 0u64;
+    for span in report.timeline.spans() {
+        let (start, end) = match span {
+            Span::Prefill(p) => {
+                tokens += u64::from(p.requests);
+                (p.start_us, p.end_us)
+            }
+            Span::Decode(d) => {
+                tokens += u64::from(d.iterations) * u64::from(d.requests);
+                (d.start_us, d.end_us)
+            }
+        };
+        assert!(start >= now && end >= start, "iterations overlap");
+        now = end;
+    }
+    let produced: u64 = report.fates.iter().map(|f| u64::from(f.produced)).sum();
+    assert_eq!(tokens, produced, "tokens of the iterations and of the requests");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn a_run_keeps_its_promises(trace in any_trace(), config in any_config(), cost in any_cost()) {
+        let trace = Arc::new(trace);
+        let report = Simulation::new(Arc::clone(&trace), config, cost).run();
+        check_every_request(&report);
+        check_timeline(&report);
+
+        // One decode iteration at a time gives the same bits.
+        let mut memory =
+            Memory { trace: Arc::clone(&trace), produced: vec![0; trace.len()], running: Vec::new(), most: 0 };
+        let mut stepped = Simulation::new(Arc::clone(&trace), config, cost).step_by_step();
+        while !stepped.advance(7, &mut memory) {}
+        let stepped = stepped.finish();
+        prop_assert_eq!(&stepped, &report);
+        prop_assert_eq!(stepped.digest(), report.digest());
+        prop_assert!(memory.most < u64::from(config.max_total_tokens), "KV over the pool: {}", memory.most);
+
+        // Whoever is not stuck behind a request that the original would never admit gets an end.
+        if !config.original_blocking {
+            prop_assert!(report.fates.iter().all(|f| f.outcome != Outcome::Unfinished));
+        }
+
+        let context = SummaryContext {
+            slo: Slo { ttft_s: 1.0, tbt_s: 0.1 },
+            rate_rps: Some(2.0),
+            flops: Some((7e9, 1e14)),
+            table_rows: 10,
+        };
+        let summary = summarise(&report, &context);
+        let counts = &summary.requests;
+        prop_assert_eq!(
+            counts.offered,
+            counts.completed + counts.rejected_total + counts.cancelled + counts.unfinished
+        );
+        prop_assert_eq!(summary.per_user.iter().map(|r| u64::from(r.offered)).sum::<u64>(), counts.offered);
+        for usage in [summary.kv.mean_usage, summary.kv.peak_usage, summary.gpu.busy, summary.slo.attainment] {
+            prop_assert!(usage.is_none_or(|u| (0.0..=1.0 + 1e-9).contains(&u)), "{usage:?}");
+        }
+    }
+
+    #[test]
+    fn scaling_all_times_scales_the_run(trace in any_trace(), config in any_config(), cost in any_cost()) {
+        // A power of two scales floating-point numbers exactly.
+        const K: f64 = 4.0;
+        let mut slow = trace.clone();
+        slow.arrival_us.iter_mut().for_each(|t| *t *= K);
+        slow.cancellations.iter_mut().for_each(|c| c.0 *= K);
+        let slow_config = SchedulerConfig { idle_poll_us: config.idle_poll_us * K, ..config };
+        let a = &cost.adapters;
+        let slow_cost = LinearCost {
+            prefill_base_us: cost.prefill_base_us * K,
+            prefill_per_token_us: cost.prefill_per_token_us * K,
+            decode_base_us: cost.decode_base_us * K,
+            decode_per_request_us: cost.decode_per_request_us * K,
+            decode_per_kv_token_us: cost.decode_per_kv_token_us * K,
+            overhead_us: cost.overhead_us * K,
+            adapters: AdapterCost {
+                load_base_us: a.load_base_us * K,
+                load_per_rank_us: a.load_per_rank_us * K,
+                prefill_factor: a.prefill_factor,
+                decode_active_us: a.decode_active_us * K,
+                decode_per_rank_us: a.decode_per_rank_us * K,
+            },
+        };
+        let quick = Simulation::new(Arc::new(trace), config, cost).run();
+        let slow = Simulation::new(Arc::new(slow), slow_config, slow_cost).run();
+        for (q, s) in quick.fates.iter().zip(&slow.fates) {
+            prop_assert_eq!(q.outcome, s.outcome);
+            prop_assert_eq!(q.finish_us.map(|t| t * K), s.finish_us);
+        }
+    }
+
+    #[test]
+    fn relabelling_users_permutes_the_tables(trace in any_trace(), config in any_config(), cost in any_cost()) {
+        let mut relabelled = trace.clone();
+        relabelled.user.iter_mut().for_each(|u| *u = 3 - *u);
+        let (a, b) = (
+            Simulation::new(Arc::new(trace), config, cost).run(),
+            Simulation::new(Arc::new(relabelled), config, cost).run(),
+        );
+        for id in 0..a.fates.len() {
+            prop_assert_eq!(a.fates[id].finish_us, b.fates[id].finish_us);
+        }
+    }
+
+    #[test]
+    fn satisfaction_lies_between_nought_and_one(t in 0.0..20f64) {
+        prop_assert!((0.0..=1.0).contains(&satisfaction(t, 6.0)));
+    }
+}
+
+#[test]
+fn an_empty_run_has_a_summary_of_blanks() {
+    let report = Simulation::new(
+        Arc::new(Trace::default()),
+        SchedulerConfig::default(),
+        servescope_cost::CALIBRATIONS[0].cost,
+    )
+    .run();
+    let context =
+        SummaryContext { slo: Slo { ttft_s: 6.0, tbt_s: 0.2 }, rate_rps: None, flops: None, table_rows: 5 };
+    let summary = summarise(&report, &context);
+    assert_eq!(summary.ttft_s, Distribution::default());
+    assert_eq!((summary.throughput_rps, summary.slo.attainment), (None, None));
+}
