@@ -248,9 +248,10 @@ fn gamma_over_exponential(cv: f64, load: f64) -> f64 {
     low / (1.0 - low)
 }
 
-/// Checks a law with `seeds` runs of `requests` requests each.
-pub fn check(law: &Law, seeds: u32, requests: u32) -> Check {
-    let runs: Vec<(f64, f64)> = (0..seeds).map(|seed| run_once(law, seed, requests)).collect();
+/// Checks a law with `seeds` runs of `requests` requests each, whose seeds count up from `first_seed`.
+pub fn check(law: &Law, first_seed: u32, seeds: u32, requests: u32) -> Check {
+    let runs: Vec<(f64, f64)> =
+        (first_seed..first_seed + seeds).map(|seed| run_once(law, seed, requests)).collect();
     let n = f64::from(seeds);
     let mean = runs.iter().map(|r| r.0).sum::<f64>() / n;
     let variance = runs.iter().map(|r| (r.0 - mean) * (r.0 - mean)).sum::<f64>() / (n - 1.0).max(1.0);

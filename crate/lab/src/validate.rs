@@ -8,7 +8,7 @@ use crate::published::{self, Comparison};
 pub struct Effort {
     /// Requests of a run.
     pub requests: u32,
-    /// Seeds at least, so that a standard error can be told.
+    /// Seeds at least: a standard error estimated from few runs is itself uncertain.
     pub least_seeds: u32,
     /// Parts of a law's full number of seeds that are run: 1 = all, 10 = a tenth.
     pub seeds_divisor: u32,
@@ -16,14 +16,17 @@ pub struct Effort {
 
 impl Effort {
     /// Standard errors of at most half a per cent.
-    pub const WHOLE: Self = Self { requests: 1_000_000, least_seeds: 8, seeds_divisor: 1 };
+    pub const WHOLE: Self = Self { requests: 1_000_000, least_seeds: 32, seeds_divisor: 1 };
     /// Some seconds.
-    pub const QUICK: Self = Self { requests: 60_000, least_seeds: 8, seeds_divisor: 8 };
+    pub const QUICK: Self = Self { requests: 40_000, least_seeds: 16, seeds_divisor: 8 };
 
     fn seeds(self, law: &Law) -> u32 {
         (law.seeds / self.seeds_divisor).max(self.least_seeds)
     }
 }
+
+/// Each law has seeds of its own, so that their errors are independent.
+const SEEDS_APART: u32 = 1_000;
 
 /// Checks every closed form, on `threads` threads; the result does not depend on how many.
 pub fn closed_forms(effort: Effort, threads: usize) -> Vec<Check> {
@@ -37,7 +40,10 @@ pub fn closed_forms(effort: Effort, threads: usize) -> Vec<Check> {
                 let taken = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
                 let Some(place) = laws.len().checked_sub(taken + 1) else { return mine };
                 let law = &laws[place];
-                mine.push((place, closed_forms::check(law, effort.seeds(law), effort.requests)));
+                mine.push((
+                    place,
+                    closed_forms::check(law, SEEDS_APART * place as u32, effort.seeds(law), effort.requests),
+                ));
             }
         };
         let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();

@@ -1,0 +1,155 @@
+//! The module in a browser: the pinned digests, the boundary's objects and the types that describe them.
+#![cfg(target_arch = "wasm32")]
+
+use serde_json::{Value, json};
+use servescope_web::{ChartSurface, Simulator, command, encode_link, page_schema, parse_link, resolve};
+use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
+
+wasm_bindgen_test_configure!(run_in_browser);
+
+fn js<T: JsCast>(value: &Value) -> T {
+    js_sys::JSON::parse(&value.to_string()).expect("JSON").unchecked_into()
+}
+
+fn json_of(value: impl Into<JsValue>) -> Value {
+    serde_wasm_bindgen::from_value(value.into()).expect("a plain object")
+}
+
+fn options() -> Value {
+    json!({"columns": 300, "window": null, "split_by": "adapter"})
+}
+
+fn simulate(simulator: &mut Simulator, scenario: &Value) -> (Value, js_sys::Array) {
+    simulator.begin(&js(scenario)).unwrap_or_else(|e| panic!("{:?}", json_of(e)));
+    while simulator.advance() < 1.0 {}
+    let reply: JsValue =
+        simulator.finish(&js(&options())).unwrap_or_else(|e| panic!("{:?}", json_of(e))).into();
+    let field = |name: &str| js_sys::Reflect::get(&reply, &name.into()).expect("a field");
+    (json_of(field("summary")), field("charts").unchecked_into())
+}
+
+#[wasm_bindgen_test]
+fn digests_are_those_of_the_terminal() {
+    let cases: Vec<Value> =
+        serde_json::from_str(include_str!("../../../tests/digests.json")).expect("a list");
+    let mut simulator = Simulator::new();
+    for case in &cases {
+        let (summary, _) = simulate(&mut simulator, &case["scenario"]);
+        assert_eq!(summary["digest"], case["digest"], "{}", case["name"]);
+    }
+}
+
+/// Keys of an interface in boundary.d.ts, at its first level.
+fn declared(interface: &str) -> Vec<String> {
+    let text = include_str!("../src/boundary.d.ts");
+    let start =
+        text.find(&format!("interface {interface} {{")).unwrap_or_else(|| panic!("no interface {interface}"));
+    let body = &text[start + text[start..].find('{').expect("a body") + 1..];
+    let (mut depth, mut key, mut keys) = (0, String::new(), Vec::new());
+    let mut rest = body;
+    while let Some(c) = rest.chars().next() {
+        if let Some(comment) = rest.strip_prefix("/*") {
+            rest = &comment[comment.find("*/").expect("a closed comment") + 2..];
+            continue;
+        }
+        match c {
+            '}' if depth == 0 => break,
+            '{' | '[' | '(' | '<' => depth += 1,
+            '}' | ']' | ')' | '>' => depth -= 1,
+            ':' if depth == 0 => keys.push(key.trim().trim_end_matches('?').to_owned()),
+            ';' | '\n' if depth == 0 => key.clear(),
+            _ if depth == 0 => key.push(c),
+            _ => {}
+        }
+        rest = &rest[c.len_utf8()..];
+    }
+    keys.retain(|k| !k.is_empty());
+    keys.sort();
+    keys.dedup();
+    keys
+}
+
+fn keys(value: &Value) -> Vec<String> {
+    let mut keys: Vec<String> = value.as_object().expect("an object").keys().cloned().collect();
+    keys.sort();
+    keys
+}
+
+#[wasm_bindgen_test]
+fn objects_have_the_declared_keys() {
+    let mut simulator = Simulator::new();
+    let (summary, charts) = simulate(&mut simulator, &json!({}));
+    assert_eq!(keys(&summary), declared("Summary"));
+    assert_eq!(keys(&summary["ttft_s"]), declared("Distribution"));
+    assert_eq!(keys(&summary["per_user"][0]), declared("GroupRow"));
+    assert_eq!(keys(&json_of(page_schema())), declared("Schema"));
+    assert_eq!(keys(&json_of(resolve(&js(&json!({}))))), declared("Resolved"));
+    assert_eq!(keys(&json_of(simulator.request(0).ok().expect("a request"))), declared("Explanation"));
+    let chart = charts.get(0);
+    let names = |value: &JsValue| {
+        let mut names: Vec<String> =
+            js_sys::Object::keys(value.unchecked_ref()).iter().filter_map(|k| k.as_string()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(&chart), declared("ChartData"));
+    let series: js_sys::Array =
+        js_sys::Reflect::get(&chart, &"series".into()).expect("series").unchecked_into();
+    assert_eq!(names(&series.get(0)), declared("Series"));
+    assert_eq!(charts.length(), 10);
+    let info = simulator
+        .load_trace("t.csv", b"arrival_s,input_tokens,output_tokens\n0,1,2\n")
+        .ok()
+        .expect("a trace");
+    assert_eq!(keys(&json_of(info)), declared("TraceInfo"));
+}
+
+#[wasm_bindgen_test]
+fn failures_are_thrown_as_objects() {
+    let mut simulator = Simulator::new();
+    let thrown = simulator.begin(&js(&json!({"workload.rate_rps": -1}))).err().expect("a failure");
+    let failure = &json_of(thrown)["failures"][0];
+    assert_eq!(keys(failure), declared("Failure"));
+    assert_eq!(
+        (failure["code"].as_str(), failure["path"].as_str()),
+        (Some("out_of_range"), Some("workload.rate_rps"))
+    );
+    assert_eq!(failure["params"]["min"], json!(0.001));
+    let thrown = simulator.begin(&js(&json!({"workload": {"rate": 3}}))).err().expect("a failure");
+    assert_eq!(json_of(thrown)["failures"][0]["code"], "unknown_parameter");
+    let thrown = simulator
+        .load_trace("x.csv", b"arrival_s,input_tokens,output_tokens\n0,x,2\n")
+        .err()
+        .expect("a failure");
+    assert_eq!(json_of(thrown)["failures"][0]["params"]["row"], json!(2));
+}
+
+#[wasm_bindgen_test]
+fn links_and_commands_agree() {
+    let scenario = json!({"workload.rate_rps": 3, "workload.adapters.ranks": [64, 32]});
+    let link = encode_link(&js(&scenario)).ok().expect("a link");
+    assert_eq!(link, "v=1&R=3&ranks=64,32");
+    assert_eq!(json_of(parse_link(&link))["scenario"], scenario);
+    let command = command(&js(&scenario), "").ok().expect("a command");
+    assert_eq!(command, "servescope simulate --set workload.rate_rps=3 --set workload.adapters.ranks=64,32");
+}
+
+#[wasm_bindgen_test]
+fn every_chart_draws_without_touching_the_document() {
+    let document = web_sys::window().and_then(|w| w.document()).expect("a document");
+    let canvas: web_sys::HtmlCanvasElement =
+        document.create_element("canvas").expect("a canvas").unchecked_into();
+    let spans = || document.query_selector_all("span").expect("a list").length();
+    let before = spans();
+    let mut simulator = Simulator::new();
+    let (_, charts) = simulate(&mut simulator, &json!({"workload.arrivals.cv": 3}));
+    let surface = ChartSurface::new(canvas);
+    for chart in charts.iter() {
+        let name = js_sys::Reflect::get(&chart, &"name".into()).expect("a name");
+        let frame = surface.draw(chart.unchecked_ref(), chart.unchecked_ref(), false, 520.0, 200.0, 2.0);
+        let frame = json_of(frame.unwrap_or_else(|e| panic!("{name:?}: {:?}", json_of(e))));
+        assert_eq!(keys(&frame), declared("PlotFrame"));
+    }
+    assert_eq!(spans(), before);
+}
