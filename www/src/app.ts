@@ -244,6 +244,7 @@ export class App {
     document.documentElement.dataset['digest'] = this.#undrawn;
     this.#undrawn = null;
     this.session.update({ state: 'ready' });
+    this.stopwatch.shown();
   }
 
   #draft(id: string, draft: { value: ParameterValue; failure: Failure } | null): void {

@@ -6,18 +6,35 @@ import type { Watchable } from './state/topic.js';
 export abstract class LightElement extends LitElement {
   static override properties: Record<string, object> = { app: { attribute: false } };
   declare app: App;
+  #look: string | undefined;
   #unsubscribe: (() => void)[] = [];
 
   protected override createRenderRoot(): HTMLElement {
     return this;
   }
 
-  /** The topics whose change draws the element again. */
+  /** The topics whose change may draw the element again. */
   protected abstract watched(): Watchable[];
+
+  /** What the element would show, in short; it is drawn again when this differs. Undefined: whenever a topic changes. */
+  protected look(): string | undefined {
+    return undefined;
+  }
 
   override connectedCallback(): void {
     super.connectedCallback();
-    this.#unsubscribe = [...this.watched(), this.app.settings].map((topic) => topic.subscribe(() => { this.requestUpdate(); }));
+    const changed = (): void => {
+      const look = this.look();
+      if (look === undefined || look !== this.#look) this.requestUpdate();
+    };
+    this.#unsubscribe = [
+      ...this.watched().map((topic) => topic.subscribe(changed)),
+      this.app.settings.subscribe(() => { this.requestUpdate(); }),
+    ];
+  }
+
+  protected override willUpdate(): void {
+    this.#look = this.look();
   }
 
   override disconnectedCallback(): void {

@@ -19,6 +19,15 @@ export class ControlPanel extends LightElement {
     return [this.app.store.values, this.app.drafts, this.app.failures, this.app.trace, this.app.view];
   }
 
+  protected override look(): string {
+    const { app } = this;
+    const marks = app.schema.parameters.map((parameter) => {
+      const { id } = parameter;
+      return `${Number(app.isChanged(id))}${Number(app.problem(id) !== undefined)}${Number(inactiveReason(app, parameter) !== null)}`;
+    });
+    return `${app.view.value.station ?? ''} ${marks.join('')}`;
+  }
+
   protected override render(): TemplateResult {
     const { app } = this;
     const { t } = app.text;

@@ -21,6 +21,17 @@ export class ParameterControl extends LightElement {
     return [this.app.store.values, this.app.drafts, this.app.failures, this.app.trace];
   }
 
+  /** One of some sixty controls: a move of one slider must not draw them all. */
+  protected override look(): string {
+    const { app, parameter } = this;
+    const { id } = parameter;
+    const problem = app.problem(id);
+    return [
+      this.#value, app.store.resolved.defaults[id], inactiveReason(app, parameter),
+      problem === undefined ? '' : `${problem.code} ${problem.message}`,
+    ].join('|');
+  }
+
   get #value(): ParameterValue {
     const { id } = this.parameter;
     return this.app.drafts.value.get(id)?.value ?? this.app.store.resolved.values[id] ?? this.parameter.default;

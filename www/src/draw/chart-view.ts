@@ -28,10 +28,9 @@ export class ChartView extends LightElement implements Drawable {
   #surface: ChartSurface | null = null;
   #overlay: Overlay | null = null;
   #forget: (() => void)[] = [];
-  #lookOf = '';
 
   protected override watched(): Watchable[] {
-    return [this.app.view];
+    return [this.app.view, this.app.session];
   }
 
   get chart(): ChartData | undefined {
@@ -58,12 +57,8 @@ export class ChartView extends LightElement implements Drawable {
   override connectedCallback(): void {
     super.connectedCallback();
     this.dataset['chart'] = this.name;
-    // The words change only when the series do; a drag changes the drawing alone.
     this.#forget = [
-      this.app.session.subscribe(() => {
-        const look = this.#look();
-        if (look !== this.#lookOf || this.tableOpen) this.requestUpdate();
-      }),
+      this.app.session.subscribe(() => { if (this.tableOpen) this.requestUpdate(); }),
       this.app.cursor.subscribe(() => { this.#overlay?.update(); }),
       this.app.settings.subscribe(() => { this.app.scheduler.invalidate(this); }),
     ];
@@ -104,7 +99,6 @@ export class ChartView extends LightElement implements Drawable {
   protected override render(): TemplateResult {
     const { app, chart, name } = this;
     const { text } = app;
-    this.#lookOf = this.#look();
     const station = app.view.value.station;
     this.classList.toggle('marked', station !== null && stationOfChart(station, name));
     const title = text.t(chartKey(name));
@@ -148,12 +142,12 @@ export class ChartView extends LightElement implements Drawable {
       <option value="length" .selected=${splitBy === 'length'}>${text.t('chart.by_length')}</option></select>`;
   }
 
-  /** What the words of this chart depend on. */
-  #look(): string {
+  /** The words change only when the series do; a drag changes the drawing alone. */
+  protected override look(): string {
     const { chart } = this;
-    if (chart === undefined) return '';
-    const roles = chart.series.map((series) => `${series.role}/${series.mark}`).join();
-    return [roles, chart.empty, chart.x.kind, chart.y.unit, this.ghost !== null].join('|');
+    const { window, splitBy, selected, station } = this.app.view.value;
+    const roles = chart?.series.map((series) => `${series.role}/${series.mark}`).join();
+    return [roles, chart?.empty, chart?.y.unit, this.ghost !== null, window, splitBy, selected?.id, station].join('|');
   }
 }
 

@@ -13,9 +13,11 @@ export class Store {
   readonly values: Topic<Values>;
   readonly changes = new Topic<Change | null>(null);
   #resolved: Resolved;
+  /** A change is looked at before it is made: the second look costs nothing. */
+  #lookedAt: { values: Values; resolved: Resolved } | null = null;
 
-  constructor(values: Values, private readonly resolve: (values: Values) => Resolved) {
-    this.#resolved = resolve(values);
+  constructor(values: Values, private readonly resolver: (values: Values) => Resolved) {
+    this.#resolved = resolver(values);
     this.values = new Topic<Values>(withoutDefaults(values, this.#resolved));
   }
 
@@ -31,8 +33,17 @@ export class Store {
       if (value === null) delete merged[id];
       else merged[id] = value;
     }
-    const resolved = this.resolve(merged);
+    const resolved = this.#resolve(merged);
     return { values: withoutDefaults(merged, resolved), resolved };
+  }
+
+  /** What stands at its default may be left out of `values`, so the sameness is looked for without it. */
+  #resolve(values: Values): Resolved {
+    const last = this.#lookedAt;
+    if (last !== null && (sameValues(last.values, values) || sameValues(withoutDefaults(last.values, last.resolved), values))) return last.resolved;
+    const resolved = this.resolver(values);
+    this.#lookedAt = { values, resolved };
+    return resolved;
   }
 
   edit(edit: Edit, source: Source): void {
@@ -41,7 +52,7 @@ export class Store {
 
   replace(values: Values, source: Source): void {
     const before = this.values.value;
-    const resolved = this.resolve(values);
+    const resolved = this.#resolve(values);
     const after = withoutDefaults(values, resolved);
     if (sameValues(before, after)) return;
     this.#resolved = resolved;

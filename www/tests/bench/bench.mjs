@@ -1,0 +1,66 @@
+// Measures the built page in a browser and prints one JSON object: the engine's speed, a slider's way to the drawn
+// charts in script time, and the time until the page is ready.
+import { chromium } from '@playwright/test';
+import { serve } from './serve.mjs';
+
+const SIZES = [{ requests: 1_000, repeats: 9 }, { requests: 10_000, repeats: 9 }, { requests: 100_000, repeats: 3 }, { requests: 1_000_000, repeats: 1 }];
+/** At the default rate of 2 requests a second. */
+const DURATIONS = [300, 1_000, 5_000];
+const MOVES = 60;
+const LOADS = 5;
+const MEASURE = 'servescope:slider-to-drawn';
+
+const host = await serve();
+const browser = await chromium.launch({ executablePath: process.env.SERVESCOPE_CHROMIUM ?? '/usr/bin/chromium', args: ['--disable-gpu'] });
+
+/** Every page in a context of its own: nothing is cached. */
+async function withPage(hash, use) {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
+  const page = await context.newPage();
+  await page.goto(`${host.address}${hash}`);
+  await page.waitForSelector('html[data-state="ready"]');
+  const result = await use(page);
+  await context.close();
+  return result;
+}
+
+const quantile = (sorted, part) => sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))];
+const ascending = (numbers) => numbers.sort((one, other) => one - other);
+
+async function measureSlider(page) {
+  await page.evaluate(async (moves) => {
+    const range = document.querySelector('[data-parameter="workload.arrivals.cv"] input[type=range]');
+    const root = document.documentElement;
+    const settled = () => new Promise((resolve) => {
+      const look = () => { if (root.dataset.state === 'ready') resolve(); else requestAnimationFrame(look); };
+      look();
+    });
+    for (let move = 0; move < moves; move += 1) {
+      range.value = String(Number(range.min) + ((move * 37) % 100) / 100 * (Number(range.max) - Number(range.min)));
+      range.dispatchEvent(new Event('input', { bubbles: true }));
+      await settled();
+      await new Promise((resolve) => { setTimeout(resolve, 20); });
+    }
+  }, MOVES);
+  const found = await page.evaluate((name) => performance.getEntriesByName(name).map(({ duration, detail }) => ({ duration, ...detail })), MEASURE);
+  // The first moves warm the compiler up.
+  const warm = found.slice(10);
+  const of = (key) => ascending(warm.map((move) => move[key]));
+  const parts = Object.fromEntries(['input_ms', 'compute_ms', 'answer_ms', 'draw_ms'].map((key) => [key, quantile(of(key), 0.5)]));
+  return { requests: warm[0]?.requests ?? 0, p50: quantile(of('duration'), 0.5), p95: quantile(of('duration'), 0.95), moves: warm.length, ...parts };
+}
+
+const ready = [];
+for (let load = 0; load < LOADS; load += 1) {
+  ready.push(await withPage('', (page) => page.evaluate(() => performance.getEntriesByName('servescope:ready')[0]?.startTime ?? NaN)));
+}
+const slider_ms = [];
+for (const duration of DURATIONS) slider_ms.push(await withPage(`#v=1&D=${duration}`, measureSlider));
+const engine = [];
+for (const size of SIZES) {
+  engine.push(await withPage('', (page) => page.evaluate(async (options) => (await import('/bench/engine.mjs')).measureEngine(options), size)));
+}
+
+await browser.close();
+host.close();
+console.log(JSON.stringify({ engine, slider_ms, ready_ms: quantile(ascending(ready), 0.5) }));
