@@ -37,13 +37,17 @@ pub(crate) fn scenario_of(patch: &JsPatch) -> Result<Scenario, JsFailure> {
     }
 }
 
-/// The scenario of a file's text.
-pub(crate) fn scenario_of_text(text: &str) -> Result<Scenario, Vec<Failure>> {
-    let json: Json = serde_json::from_str(text)
-        .map_err(|e| vec![Failure::new("bad_json", "", format!("no JSON: {e}"))])?;
-    match Scenario::from_json(&json) {
-        (scenario, failures) if failures.is_empty() => Ok(scenario),
-        (_, failures) => Err(failures),
+/// The scenario of a file's text. The browser parses it: its parser is there already, and reads numbers exactly.
+pub(crate) fn scenario_of_text(text: &str) -> Result<Scenario, JsFailure> {
+    match js_sys::JSON::parse(text) {
+        Ok(value) => scenario_of(value.unchecked_ref()),
+        Err(error) => {
+            let reason =
+                error.dyn_ref::<js_sys::Error>().map_or(String::new(), |e| String::from(e.message()));
+            Err(thrown(vec![
+                Failure::new("bad_json", "", format!("no JSON: {reason}")).text("reason", &reason),
+            ]))
+        }
     }
 }
 

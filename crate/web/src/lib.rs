@@ -12,7 +12,7 @@ use servescope_lab::link;
 use servescope_lab::schema;
 use wasm_bindgen::prelude::*;
 
-use convert::{object, scenario_of, thrown};
+use convert::{object, scenario_of};
 use types::{JsFailure, JsLink, JsPalette, JsPatch, JsResolved, JsSchema};
 
 pub use chart::{ChartSurface, chart_svg};
@@ -73,7 +73,7 @@ pub fn scenario_json(scenario: &JsPatch) -> Result<String, JsFailure> {
 /// Text that is no JSON, or the scenario's failures.
 #[wasm_bindgen]
 pub fn scenario_from_json(text: &str) -> Result<JsPatch, JsFailure> {
-    let scenario = convert::scenario_of_text(text).map_err(thrown)?;
+    let scenario = convert::scenario_of_text(text)?;
     let patch: serde_json::Map<_, _> =
         scenario.changed().map(|(id, value)| (id.row().id.to_owned(), value.to_json())).collect();
     Ok(object(&patch).unchecked_into())

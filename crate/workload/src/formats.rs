@@ -181,7 +181,7 @@ pub fn read(bytes: &[u8]) -> Result<ReadTrace, FormatError> {
         return Err(FormatError::NoRows);
     }
     let reordered = trace.sort();
-    trace.cancellations.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    trace.sort_cancellations();
     Ok(ReadTrace { format, trace, reordered })
 }
 

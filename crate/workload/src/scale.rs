@@ -41,7 +41,7 @@ pub fn scale_rate(trace: &Trace, factor: f64, seed: u64) -> Trace {
     }
     scaled.adapter_rank.clone_from(&trace.adapter_rank);
     scaled.sort();
-    scaled.cancellations.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    scaled.sort_cancellations();
     scaled
 }
 

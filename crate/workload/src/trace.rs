@@ -91,13 +91,19 @@ impl Trace {
         }
     }
 
+    /// Puts cancellations in order of time.
+    pub fn sort_cancellations(&mut self) {
+        self.cancellations.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    }
+
     /// Puts requests in order of arrival, equal times in their former order, and says whether that moved any.
     pub fn sort(&mut self) -> bool {
         if self.arrival_us.is_sorted() {
             return false;
         }
         let mut order: Vec<u32> = (0..self.len() as u32).collect();
-        order.sort_by(|&a, &b| self.arrival_us[a as usize].total_cmp(&self.arrival_us[b as usize]));
+        let time = |id: u32| self.arrival_us[id as usize];
+        order.sort_unstable_by(|&a, &b| time(a).total_cmp(&time(b)).then(a.cmp(&b)));
         let mut sorted = Self::with_capacity(self.len());
         let mut place = vec![0u32; self.len()];
         for (new, &old) in order.iter().enumerate() {

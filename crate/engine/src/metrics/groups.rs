@@ -48,6 +48,13 @@ pub enum GroupBy {
     Adapter,
 }
 
+/// Indices with any request, by number of requests and then index.
+pub fn busiest_first(offered: &[u32]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..offered.len()).filter(|&g| offered[g] > 0).collect();
+    order.sort_unstable_by_key(|&g| (std::cmp::Reverse(offered[g]), g));
+    order
+}
+
 /// The `most` groups with the most requests, by number of requests and then index.
 pub fn busiest(report: &Report, by: GroupBy, ttft_bound_s: f64, most: usize) -> Vec<GroupRow> {
     let trace = &report.trace;
@@ -59,8 +66,7 @@ pub fn busiest(report: &Report, by: GroupBy, ttft_bound_s: f64, most: usize) -> 
     let place = |key: u32| if key == BASE_MODEL { count } else { key as usize };
     let mut offered = vec![0u32; count + 1];
     column.iter().for_each(|&key| offered[place(key)] += 1);
-    let mut order: Vec<usize> = (0..=count).filter(|&g| offered[g] > 0).collect();
-    order.sort_by_key(|&g| (std::cmp::Reverse(offered[g]), g));
+    let mut order = busiest_first(&offered);
     order.truncate(most);
     let mut row_of = vec![usize::MAX; count + 1];
     for (row, &group) in order.iter().enumerate() {

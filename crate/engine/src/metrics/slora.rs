@@ -1,6 +1,6 @@
 //! S-LoRA's own measures, as its benchmark suite prints them.
 
-use servescope_workload::statistics::quantile;
+use servescope_workload::statistics::{quantile, sort};
 
 /// One request as S-LoRA's client saw it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -69,11 +69,11 @@ pub fn measure(responses: &[Response], total_s: f64, rate_rps: f64, bound_s: f64
     let n = served.len();
     let mean = |of: &dyn Fn(&Response) -> f64| served.iter().map(|(r, _)| of(r)).sum::<f64>() / n as f64;
     let mut first: Vec<f64> = served.iter().map(|s| s.1).collect();
-    first.sort_by(f64::total_cmp);
+    sort(&mut first);
     let mut satisfied: Vec<f64> =
         responses.iter().map(|r| r.first_token_s.map_or(0.0, |t| satisfaction(t, bound_s))).collect();
     let total_satisfaction: f64 = satisfied.iter().sum();
-    satisfied.sort_by(f64::total_cmp);
+    sort(&mut satisfied);
     let attained = served.iter().filter(|s| s.1 < bound_s).count();
     SloraMetrics {
         rejected: responses.len() - n,

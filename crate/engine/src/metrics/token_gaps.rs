@@ -174,7 +174,7 @@ impl TokenGaps {
                 }
             }
         }
-        found.iter_mut().for_each(|list| list.sort_by(|a, b| a.0.total_cmp(&b.0)));
+        found.iter_mut().for_each(|list| list.sort_unstable_by(|a, b| a.0.total_cmp(&b.0)));
         let at = |rank: u64| {
             let place = wanted.partition_point(|&(_, before)| before <= rank) - 1;
             let mut seen = wanted[place].1;

@@ -1,5 +1,6 @@
 //! What arrives: gaps, adapter shares, lengths.
 
+use servescope_workload::statistics::sort;
 use servescope_workload::{Arrivals, BASE_MODEL};
 
 use super::{Axis, Series, View, empty, upward};
@@ -15,7 +16,7 @@ pub(super) fn gaps(run: &Run) -> View {
     if gaps.len() < 2 {
         return empty("gaps", "empty.too_few_requests", axis(1.0));
     }
-    gaps.sort_by(f64::total_cmp);
+    sort(&mut gaps);
     let top = gaps[(gaps.len() - 1) * 98 / 100].max(gaps[gaps.len() - 1] * 1e-3).max(1e-6);
     let width = top / BARS as f64;
     let mut counts = [0.0; BARS];

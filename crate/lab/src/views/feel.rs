@@ -1,8 +1,10 @@
 //! What people feel: distribution functions of their times, TTFT by arrival, and where the time went.
 
+use servescope_engine::metrics::groups::busiest_first;
 use servescope_engine::metrics::token_gaps::TokenGaps;
 use servescope_engine::{Outcome, Split};
 use servescope_workload::BASE_MODEL;
+use servescope_workload::statistics::sort;
 
 use super::{Axis, Series, View, Window, empty, upward};
 use crate::run::Run;
@@ -13,7 +15,7 @@ const CURVE_POINTS: usize = 160;
 const SCATTER_POINTS: usize = 800;
 
 fn curve(role: &'static str, mut times_s: Vec<f64>) -> Series {
-    times_s.sort_by(f64::total_cmp);
+    sort(&mut times_s);
     let n = times_s.len();
     let stride = n.div_ceil(CURVE_POINTS).max(1);
     let places = (0..n).step_by(stride).chain([n - 1]);
@@ -152,8 +154,7 @@ fn by_adapter(run: &Run) -> (Vec<String>, Vec<usize>) {
     let place = |a: u32| if a == BASE_MODEL { count } else { a as usize };
     let mut offered = vec![0u32; count + 1];
     trace.adapter.iter().for_each(|&a| offered[place(a)] += 1);
-    let mut order: Vec<usize> = (0..=count).filter(|&a| offered[a] > 0).collect();
-    order.sort_by_key(|&a| (std::cmp::Reverse(offered[a]), a));
+    let mut order = busiest_first(&offered);
     let others = order.len() > SHOWN + 1;
     if others {
         order.truncate(SHOWN);

@@ -78,7 +78,7 @@ prop_compose! {
             }
         }
         trace.sort();
-        trace.cancellations.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        trace.sort_cancellations();
         trace
     }
 }
