@@ -147,6 +147,13 @@ export class App {
       ?? this.failures.value.find((failure) => failure.path === id);
   }
 
+  /** A failure away from its control, so with the control's name. */
+  named(failure: Failure): string {
+    const parameter = this.parameters.get(failure.path);
+    const message = this.text.failure(failure);
+    return parameter === undefined ? message : `${this.text.label(parameter)}: ${message}`;
+  }
+
   isChanged(id: string): boolean {
     return !sameValue(this.store.resolved.values[id], this.store.resolved.defaults[id]);
   }
@@ -276,7 +283,7 @@ export class App {
 
   #tellProblems(problems: readonly Failure[]): void {
     for (const problem of problems) {
-      this.notices.error(() => this.text.t('notice.link_problem', { message: this.text.failure(problem) }));
+      this.notices.error(() => this.text.t('notice.link_problem', { message: this.named(problem) }));
     }
   }
 

@@ -87,6 +87,12 @@ export class ChartView extends LightElement implements Drawable {
     const { chart } = this;
     const { clientWidth, clientHeight } = this.place;
     if (chart === undefined || this.#surface === null || clientWidth === 0) return;
+    this.canvas.hidden = chart.empty !== '';
+    if (chart.empty !== '') {
+      this.frame = null;
+      this.#overlay?.update();
+      return;
+    }
     const { dark } = this.app.settings.value;
     this.frame = this.#surface.draw(chart, this.ghost, dark, clientWidth, clientHeight, devicePixelRatio);
     this.#overlay?.update();

@@ -50,9 +50,9 @@ export class Overlay {
     const readOut = readOutAt(this.view.app.text, chart, x);
     const inHand = chart.x.kind !== 'time' || this.view.app.cursor.value?.chart === this.view.name;
     render(readOutBox(readOut, inHand), this.#box);
-    const right = pixel > (frame.left + frame.right) / 2;
-    this.#box.classList.toggle('on-the-left', right);
-    place(this.#box, { left: right ? pixel - BESIDE : pixel + BESIDE, top: frame.top });
+    const { offsetWidth: width } = this.#box;
+    const fits = pixel + BESIDE + width <= frame.right;
+    place(this.#box, { left: Math.max(0, fits ? pixel + BESIDE : pixel - BESIDE - width), top: frame.top });
     if (inHand && document.activeElement === this.view.place) this.#speak(readOut);
   }
 

@@ -16,7 +16,7 @@ export const en = {
   'menu.share': 'Copy link',
   'menu.command': 'Copy command',
   'menu.export': 'Export',
-  'menu.open': 'Open file…',
+  'menu.open': 'Open…',
   'menu.language': '中文',
   'menu.language_label': 'Switch to Chinese: 中文',
   'menu.theme_auto': 'Theme: as the system',
@@ -299,7 +299,7 @@ export const en = {
   'unit.s': 's',
   'unit.ms': 'ms',
   'unit.points': 'points',
-  'unit.iterations': 'iterations',
+  'unit.iterations': 'steps',
 } as const;
 
 export type MessageKey = keyof typeof en;

@@ -2,6 +2,7 @@
 import type { Language } from '../state/settings.js';
 
 const LOCALE: Record<Language, string> = { en: 'en-GB', zh: 'zh-CN' };
+const SECONDS: Record<Language, Record<'s' | 'ms', string>> = { en: { s: 's', ms: 'ms' }, zh: { s: '秒', ms: '毫秒' } };
 /** Between a number and its unit: no line break there. */
 const THIN = '\u202f';
 export const MISSING = '–';
@@ -13,7 +14,7 @@ export class Format {
   readonly #whole: Intl.NumberFormat;
   readonly #exact: Intl.NumberFormat;
 
-  constructor(language: Language) {
+  constructor(private readonly language: Language) {
     const locale = LOCALE[language];
     this.#significant = new Intl.NumberFormat(locale, { maximumSignificantDigits: 3 });
     this.#whole = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 });
@@ -36,7 +37,7 @@ export class Format {
 
   seconds(value: number): string {
     const [amount, unit] = secondsParts(value);
-    return `${this.short(amount)}${THIN}${unit}`;
+    return `${this.short(amount)}${THIN}${SECONDS[this.language][unit]}`;
   }
 
   share(value: number): string {

@@ -16,7 +16,7 @@ export const zh: Messages = {
   'menu.share': '复制链接',
   'menu.command': '复制命令',
   'menu.export': '导出',
-  'menu.open': '打开文件…',
+  'menu.open': '打开…',
   'menu.language': 'EN',
   'menu.language_label': '切换到英文：EN',
   'menu.theme_auto': '主题：跟随系统',

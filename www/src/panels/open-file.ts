@@ -14,7 +14,7 @@ async function openScenario(app: App, file: File): Promise<void> {
     app.notices.info(() => app.text.t('notice.scenario_opened', { name: file.name }));
   } catch (thrown) {
     const failures = failuresOf(thrown);
-    app.notices.error(() => app.text.t('notice.scenario_failed', { name: file.name, message: app.text.failures(failures) }));
+    app.notices.error(() => app.text.t('notice.scenario_failed', { name: file.name, message: failures.map((failure) => app.named(failure)).join(' ') }));
   }
 }
 

@@ -22,10 +22,9 @@ export class StatusArea extends LightElement {
       </div>
       ${homeless.map((failure) => html`<p class="notice error" role="alert">${text.failure(failure)}</p>`)}
       ${this.#trace()}
-      <details class="warnings" ?hidden=${warnings.length === 0}>
-        <summary>${text.t('warnings.label')} (${warnings.length})</summary>
-        <ul>${warnings.map((warning) => html`<li>${text.failure(warning)}</li>`)}</ul>
-      </details>`;
+      <ul class="warnings" aria-label=${text.t('warnings.label')} ?hidden=${warnings.length === 0}>
+        ${warnings.map((warning) => html`<li>${text.failure(warning)}</li>`)}
+      </ul>`;
   }
 
   #progress(): TemplateResult {

@@ -1,4 +1,4 @@
-import { chances, control, digest, expect, link, numberBox, open, openGroups, settled, test } from './page.js';
+import { chances, control, digest, expect, link, numberBox, open, openGroups, setNumber, settled, test } from './page.js';
 
 /** Sets a slider's thumb, as dragging does, without waiting for the answer. */
 const DRAG = (range: HTMLInputElement, part: number): void => {
@@ -122,4 +122,41 @@ test('undo and redo walk through settings', async ({ page }) => {
   await expect.poll(() => digest(page)).toBe(first);
   await page.keyboard.press('Control+Shift+z');
   await expect.poll(() => digest(page)).toBe(second);
+});
+
+test('settings that do not fit together are told beside the control; the last answer stays', async ({ page }) => {
+  await open(page);
+  await openGroups(page);
+  await setNumber(page, 'scheduler.batch_max_tokens', 200);
+  const good = await digest(page);
+  await control(page, 'scheduler.original_blocking').locator('input').check();
+  await expect(page.locator('html')).toHaveAttribute('data-state', 'failed');
+  await expect(control(page, 'scheduler.batch_max_tokens').locator('.control-error')).toContainText('3,072');
+  expect(await digest(page)).toBe(good);
+  await setNumber(page, 'scheduler.batch_max_tokens', 4000);
+  await expect(page.locator('html')).toHaveAttribute('data-state', 'ready');
+  await expect(control(page, 'scheduler.batch_max_tokens').locator('.control-error')).toBeHidden();
+});
+
+test('a bound dragged across the other is refused and the last answer stays', async ({ page }) => {
+  await open(page);
+  await openGroups(page);
+  const good = await digest(page);
+  await setNumber(page, 'workload.input_tokens.low', 600);
+  await expect(control(page, 'workload.input_tokens.low').locator('.control-error')).toContainText('511');
+  await expect(page.locator('html')).toHaveAttribute('data-state', 'ready');
+  expect(await digest(page)).toBe(good);
+});
+
+test('a long run shows a preview, then the whole answer', async ({ page }) => {
+  await open(page, '#v=1&R=200&D=1500');
+  await page.evaluate(() => {
+    const note = document.querySelector('.preview-note');
+    const watch = new MutationObserver(() => { if (note?.hasAttribute('hidden') === false) document.body.dataset['previewed'] = 'yes'; });
+    if (note !== null) watch.observe(note, { attributes: true });
+  });
+  await control(page, 'workload.arrivals.cv').locator('input[type=range]').evaluate(DRAG, 0.9);
+  await settled(page);
+  await expect(page.locator('body')).toHaveAttribute('data-previewed', 'yes');
+  await expect(page.locator('.preview-note')).toBeHidden();
 });
