@@ -1,0 +1,170 @@
+//! The terminal as a user meets it: exit codes, messages, and the same answer by every way in.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn servescope(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_servescope")).args(arguments).output().expect("the program starts")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn summary(arguments: &[&str]) -> Value {
+    let output = servescope(&[&["simulate", "--json"], arguments].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    serde_json::from_str(&stdout(&output)).expect("--json prints JSON")
+}
+
+/// A folder of this test's own.
+fn folder(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&path).expect("the folder can be made");
+    path
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("the path is text")
+}
+
+#[test]
+fn a_file_a_link_and_settings_give_the_same_digest() {
+    let path = folder("same").join("scenario.json");
+    std::fs::write(
+        &path,
+        r#"{"workload": {"rate_rps": 1.7, "arrivals": {"cv": 3}, "adapters": {"ranks": [64, 8]}}}"#,
+    )
+    .expect("written");
+    let by_file = summary(&[text(&path)]);
+    let by_link = summary(&["--link", "http://127.0.0.1:8080/#v=1&R=1.7&cv=3&ranks=64,8&lang=zh"]);
+    let by_settings = summary(&[
+        "--set",
+        "workload.rate_rps=1.7",
+        "--set",
+        "workload.arrivals.cv=3",
+        "--set",
+        "workload.adapters.ranks=64,8",
+    ]);
+    assert_eq!(by_file, by_link);
+    assert_eq!(by_file, by_settings);
+    assert_ne!(by_file["digest"], summary(&[])["digest"]);
+}
+
+#[test]
+fn a_generated_file_simulates_to_the_same_digest() {
+    let path = folder("generated").join("trace.csv");
+    let set = ["--set", "workload.arrivals.cv=5", "--set", "workload.max_tokens.kind=cap"];
+    let output = servescope(&[&["generate", "-o", text(&path)], &set[..]].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    let direct = summary(&set);
+    let through_file = summary(&["--trace", text(&path)]);
+    assert_eq!(direct["digest"], through_file["digest"]);
+
+    let vidur = folder("generated").join("vidur.csv");
+    let output = servescope(&["convert", text(&path), "--to", "vidur", "-o", text(&vidur)]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let inspect = |path: &Path| -> Value {
+        let output = servescope(&["inspect", "--json", text(path)]);
+        serde_json::from_str(&stdout(&output)).expect("--json prints JSON")
+    };
+    assert_eq!(inspect(&vidur)["format"], "vidur");
+    assert_eq!(inspect(&vidur)["gaps_s"], inspect(&path)["gaps_s"]);
+    assert_eq!(inspect(&vidur)["requests"], 600);
+}
+
+#[test]
+fn out_writes_every_file_of_the_contract() {
+    let path = folder("out");
+    let printed =
+        summary(&["--out", text(&path), "--charts", text(&path), "--set", "workload.duration_s=30"]);
+    let read = |name: &str| std::fs::read_to_string(path.join(name)).expect("the file is there");
+    assert_eq!(serde_json::from_str::<Value>(&read("summary.json")).expect("JSON"), printed);
+    let requests = read("requests.csv");
+    assert!(requests.starts_with(
+        "id,arrival_s,user,adapter,input_tokens,output_tokens,max_tokens,replica,outcome,scheduled_s,first_token_s,\
+         finish_s,preemptions"
+    ));
+    assert_eq!(requests.lines().count(), 61);
+    let iterations = printed["batch"]["iterations"].as_u64().expect("a number") as usize;
+    assert_eq!(read("batches.csv").lines().count(), iterations + 1);
+    let trace: Value = serde_json::from_str(&read("trace.json")).expect("the Chrome trace is JSON");
+    assert!(trace["traceEvents"].as_array().is_some_and(|events| events.len() > 60));
+    assert!(read("latency_cdf.svg").starts_with("<svg"));
+    for key in [
+        "requests",
+        "makespan_s",
+        "ttft_s",
+        "tbt_s",
+        "slo",
+        "batch",
+        "kv",
+        "gpu",
+        "adapters",
+        "per_user",
+        "warnings",
+    ] {
+        assert!(printed.get(key).is_some(), "{key}");
+    }
+}
+
+#[test]
+fn bad_input_is_told_with_its_place_and_exits_with_2() {
+    let dir = folder("bad");
+    let file = |name: &str, bytes: &[u8]| {
+        let path = dir.join(name);
+        std::fs::write(&path, bytes).expect("written");
+        path
+    };
+    let negative = file("negative.csv", b"arrival_s,input_tokens,output_tokens\n0,5,5\n1,-5,5\n");
+    let binary = file("binary.csv", b"\x7fELF\x02\x01\x01\0\0\0");
+    let empty = file("empty.csv", b"");
+    let typo = file("typo.json", br#"{"workload": {"rate": 2}}"#);
+    let broken = file("broken.json", b"{");
+    let cases: &[(&[&str], &str)] = &[
+        (
+            &["simulate", "--set", "workload.rate_rps=-1"],
+            "workload.rate_rps: -1 is not between 0.001 and 100000",
+        ),
+        (&["simulate", "--set", "workload.rate_rps"], "PATH=VALUE expected"),
+        (&["simulate", "--set", "workload.rate=3"], "the nearest is workload.rate_rps"),
+        (&["simulate", "--set", "workload.rate_rps=1000", "--set", "workload.duration_s=1e6"], "5000000"),
+        (&["simulate", "--set", "workload.duration_s=0.2"], "make no request"),
+        (&["simulate", "--trace", text(&negative)], "row 3, column input_tokens: -5 is not between 1 and"),
+        (&["simulate", "--trace", text(&binary)], "not a text file"),
+        (&["simulate", "--trace", text(&empty)], "the file is empty"),
+        (&["simulate", "--trace", "/no/such/file"], "/no/such/file"),
+        (&["simulate", text(&typo)], "workload.rate: there is no such parameter"),
+        (&["simulate", text(&broken)], "no JSON"),
+        (&["simulate", "--link", "#R=x"], "a number expected"),
+        (&["convert", text(&negative), "--to", "parquet"], "known are servescope, vidur"),
+        (&["inspect", text(&binary)], "not a text file"),
+        (&["simulate", "--no-such-option"], "no-such-option"),
+        (&[], "Usage"),
+    ];
+    for (arguments, message) in cases {
+        let output = servescope(arguments);
+        let told = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {told}");
+        assert!(told.contains(message), "{arguments:?}: {told}");
+        assert!(output.stdout.is_empty(), "{arguments:?}: printed {}", stdout(&output));
+    }
+}
+
+#[test]
+fn every_verb_has_help_and_the_schema_names_every_parameter() {
+    for verb in ["generate", "simulate", "inspect", "convert", "schema", "validate"] {
+        let output = servescope(&[verb, "--help"]);
+        assert!(output.status.success() && stdout(&output).contains("Usage"), "{verb}");
+    }
+    let schema: Value = serde_json::from_str(&stdout(&servescope(&["schema"]))).expect("JSON");
+    let rate = &schema["properties"]["workload"]["properties"]["rate_rps"];
+    assert_eq!((&rate["type"], &rate["default"]), (&"number".into(), &2.into()));
+    assert_eq!(schema["properties"]["scheduler"]["additionalProperties"], false);
+}
