@@ -88,8 +88,10 @@ fn objects_have_the_declared_keys() {
     assert_eq!(keys(&json_of(simulator.request(0).ok().expect("a request"))), declared("Explanation"));
     let chart = charts.get(0);
     let names = |value: &JsValue| {
-        let mut names: Vec<String> =
-            js_sys::Object::keys(value.unchecked_ref()).iter().filter_map(|k| k.as_string()).collect();
+        let mut names: Vec<String> = js_sys::Object::keys(value.unchecked_ref::<js_sys::Object>())
+            .iter()
+            .filter_map(|k| k.as_string())
+            .collect();
         names.sort();
         names
     };
