@@ -3,16 +3,17 @@
 import { Client, Refusal, type WorkerPort } from './engine/client.js';
 import { encodeLink, palette, parseLink, resolve, schema } from './engine/module.js';
 import type { Answer } from './engine/protocol.js';
-import type { Failure, Parameter, ParameterValue, RunOptions, TraceInfo } from './engine/types.js';
+import { messageOf, type Failure, type Parameter, type ParameterValue, type RunOptions, type TraceInfo } from './engine/types.js';
 import { Scheduler } from './draw/scheduler.js';
-import { Text } from './i18n/text.js';
+import type { Languages } from './i18n/languages.js';
+import type { Text } from './i18n/text.js';
 import { Stopwatch } from './stopwatch.js';
 import { Address, type PageKeys } from './state/address.js';
 import { History } from './state/history.js';
 import { Notices } from './state/notices.js';
 import type { Preset } from './state/presets.js';
 import { chartMap, Ghost, newSession, newView, shownOf, type View } from './state/session.js';
-import type { Language, Settings } from './state/settings.js';
+import { setLanguage, type Language, type Settings } from './state/settings.js';
 import { sameValue, Store, withoutDefaults, type Edit, type Source, type Values } from './state/store.js';
 import { Topic } from './state/topic.js';
 
@@ -39,7 +40,6 @@ export class App {
   readonly scheduler = new Scheduler((script_ms) => { this.#drawn(script_ms); });
   readonly store: Store;
   readonly view: Topic<View>;
-  readonly #texts: Record<Language, Text> = { en: new Text('en'), zh: new Text('zh') };
   readonly #ghost = new Ghost();
   readonly #client: Client;
   readonly #address: Address;
@@ -49,7 +49,12 @@ export class App {
 
   readonly presets: readonly Preset[];
 
-  constructor(readonly settings: Topic<Settings>, presets: readonly Preset[], spawn: () => WorkerPort) {
+  constructor(
+    readonly settings: Topic<Settings>,
+    private readonly languages: Languages,
+    presets: readonly Preset[],
+    spawn: () => WorkerPort,
+  ) {
     this.presets = presets.map(({ id, values }) => ({ id, values: withoutDefaults(values, resolve(values)) }));
     this.#client = new Client(spawn, {
       answer: (answer, last) => { this.#answer(answer, last); },
@@ -83,7 +88,7 @@ export class App {
   }
 
   get text(): Text {
-    return this.#texts[this.settings.value.language];
+    return this.languages.of(this.settings.value.language);
   }
 
   start(module: WebAssembly.Module): void {
@@ -228,8 +233,14 @@ export class App {
     return this.#address.link();
   }
 
-  addressChanged(): void {
-    this.#address.schedule();
+  async speak(language: Language): Promise<void> {
+    try {
+      await this.languages.load(language);
+      setLanguage(this.settings, language);
+      this.#address.schedule();
+    } catch (thrown) {
+      this.notices.error(() => this.text.t('notice.language_failed', { message: messageOf(thrown) }));
+    }
   }
 
   paper(): Record<string, string> {

@@ -4,7 +4,7 @@ import { App } from './app.js';
 import type { WorkerPort } from './engine/client.js';
 import { loadModule, scenarioFromJson } from './engine/module.js';
 import { messageOf } from './engine/types.js';
-import { Text } from './i18n/text.js';
+import { Languages } from './i18n/languages.js';
 import { keepForOffline } from './offline.js';
 import { ServescopePage } from './panels/servescope-page.js';
 import { pageKeys } from './state/address.js';
@@ -14,6 +14,7 @@ import { showRoles, showSettings } from './theme.js';
 
 const root = document.documentElement;
 const settings = initialSettings(pageKeys(location.hash).lang);
+const languages = new Languages();
 showSettings(settings);
 
 function spawn(): WorkerPort {
@@ -33,8 +34,8 @@ async function presetsIfAny(): Promise<PresetFile[]> {
 async function start(): Promise<void> {
   // The worker's script and the presets load while the module is compiled.
   let first: WorkerPort | null = spawn();
-  const [module, files] = await Promise.all([loadModule(), presetsIfAny()]);
-  const app = new App(settings, presetsOf(files, scenarioFromJson), () => {
+  const [module, files] = await Promise.all([loadModule(), presetsIfAny(), languages.load(settings.value.language)]);
+  const app = new App(settings, languages, presetsOf(files, scenarioFromJson), () => {
     const worker = first ?? spawn();
     first = null;
     return worker;
@@ -51,7 +52,7 @@ async function start(): Promise<void> {
 start().catch((thrown: unknown) => {
   root.dataset['state'] = 'failed';
   const starting = document.querySelector('.starting');
-  const message = new Text(settings.value.language).t('page.start_failed', { message: messageOf(thrown) });
+  const message = languages.of(settings.value.language).t('page.start_failed', { message: messageOf(thrown) });
   if (starting !== null) starting.textContent = message;
   console.error(thrown);
 });

@@ -1,6 +1,7 @@
 // Offline use: once the page works, the service worker is told which files it took, so that the copy it keeps is
 // whole: never an index whose scripts are missing.
 import type { App } from './app.js';
+import { chineseFile } from './i18n/zh.js';
 
 export function keepForOffline(app: App): void {
   if (!('serviceWorker' in navigator) || !isSecureContext) return;
@@ -23,5 +24,6 @@ async function keep(): Promise<void> {
 
 function filesInUse(): string[] {
   const entries = performance.getEntriesByType('resource').map((entry) => entry.name.replace(/#.*$/, ''));
-  return [...new Set(entries.filter((name) => name.startsWith(location.origin)))];
+  // The other language, too: it may be wanted where there is no network.
+  return [...new Set([...entries, chineseFile].filter((name) => name.startsWith(location.origin)))];
 }

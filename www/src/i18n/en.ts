@@ -46,6 +46,7 @@ export const en = {
   'notice.scenario_opened': 'Opened {name}.',
   'notice.scenario_failed': '{name} is not a scenario that can be used: {message}',
   'notice.export_failed': 'Nothing to export yet: {message}',
+  'notice.language_failed': 'The language could not be loaded: {message}',
   'notice.dismiss': 'Dismiss',
 
   'preset.s1': 'S1: one rank',

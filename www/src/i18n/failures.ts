@@ -2,9 +2,7 @@
 // stands beside the control or the file that it is about.
 import type { FailureCode } from '../generated/parameters.js';
 
-type Templates = Readonly<Record<FailureCode, string>>;
-
-export const failuresEn: Templates = {
+export const failuresEn: Readonly<Record<FailureCode, string>> = {
   unknown_parameter: '“{value}” is no parameter; the nearest one is {nearest}.',
   not_a_number: '“{value}” is not a number.',
   not_whole: 'A whole number is needed here, not {value}.',
@@ -36,38 +34,4 @@ export const failuresEn: Templates = {
   overloaded: 'More arrives than can be served: the queue grows for as long as requests arrive, and every wait depends on how long that is.',
   stuck: '{requests} requests wait for ever behind one that can never be admitted, as in the original.',
   file_missing: 'The file is not here.',
-};
-
-export const failuresZh: Templates = {
-  unknown_parameter: '没有名为“{value}”的参数，最接近的是 {nearest}。',
-  not_a_number: '“{value}”不是数字。',
-  not_whole: '这里需要整数，不能是 {value}。',
-  not_a_flag: '这里只能是 true 或 false，不能是“{value}”。',
-  not_a_list: '“{value}”不是以逗号分隔的数字列表。',
-  unknown_option: '“{value}”不在可选项之中：{options}。',
-  out_of_range: '应在 {min} 与 {max} 之间，{value} 超出了范围。',
-  empty_list: '至少需要一个大于 0 的数。',
-  bounds_crossed: '最长值（{value}）不能小于最短值（{min}）。',
-  too_many_requests: '速率乘以时长共 {value} 个请求，最多只能运行 {max} 个。',
-  no_requests: '速率乘以时长不足一个请求。',
-  batch_below_request: '预填充 token 上限（{value}）小于最长请求（{min}）时，原系统拒绝启动。',
-  bad_json: '这不是 JSON 格式的场景。',
-  bad_link: '“{part}”无法识别，已忽略。',
-  empty_file: '{file} 是空文件。',
-  no_rows: '{file} 只有表头，没有数据行。',
-  not_text: '{file} 不是文本文件（第 {row} 行，字节 {byte}）。',
-  unknown_format: '{file} 的列为 {found}，不属于任何已知格式。已知格式有：{known}。',
-  cell_count: '{file} 第 {row} 行有 {found} 列，而表头有 {expected} 列，文件可能被截断。',
-  bad_cell: '{file} 第 {row} 行 {column} 列：应为 {expected}，实为“{value}”。',
-  cell_out_of_range: '{file} 第 {row} 行 {column} 列：{value} 不在 {min} 与 {max} 之间。',
-  rank_conflict: '{file} 第 {row} 行：适配器 {adapter} 的秩在此为 {rank}，在前面为 {former}。',
-  too_many_rows: '{file} 第 {row} 行：请求数超过 {max}，无法运行。',
-  reordered: '{file} 的各行未按时间排列，已重新排序。',
-  no_trace: '没有打开的负载文件。',
-  share_list_short: '占比的个数少于适配器数，其余适配器分不到请求。',
-  all_refused: '全部 {offered} 个请求都被拒绝，没有可测量的结果：{reasons}。',
-  some_refused: '{offered} 个请求中有 {refused} 个被拒绝：{reasons}。',
-  overloaded: '来的比能处理的多：只要请求还在来，队列就一直变长，等待多久取决于它持续多久。',
-  stuck: '{requests} 个请求一直排在一个永远无法准入的请求后面，与原系统一样。',
-  file_missing: '文件不在这里。',
 };

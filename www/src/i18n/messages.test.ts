@@ -1,18 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { en, type MessageKey } from './en.js';
-import { failuresEn, failuresZh } from './failures.js';
-import { marksEn, marksZh, reasonsEn, reasonsZh } from './keys.js';
-import { parametersZh } from './parameters-zh.js';
+import { PARAMETER_IDS } from '../generated/parameters.js';
+import { english as tables } from './tables.js';
 import { Text } from './text.js';
-import { zh } from './zh.js';
+import zh from './zh.json';
 
 const placeholders = (template: string): string[] => [...template.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '').sort();
 
 const TABLES: [string, Readonly<Record<string, string>>, Readonly<Record<string, string>>][] = [
-  ['messages', en, zh],
-  ['failures', failuresEn, failuresZh],
-  ['marks', marksEn, marksZh],
-  ['reasons', reasonsEn, reasonsZh],
+  ['messages', en, zh.messages],
+  ['failures', tables.failures, zh.failures],
+  ['marks', tables.marks, zh.marks],
+  ['reasons', tables.reasons, zh.reasons],
 ];
 
 describe.each(TABLES)('%s', (_name, english, chinese) => {
@@ -32,8 +31,12 @@ describe.each(TABLES)('%s', (_name, english, chinese) => {
 });
 
 describe('parameters in Chinese', () => {
+  it('are all there, and no others', () => {
+    expect(Object.keys(zh.parameters).sort()).toEqual([...PARAMETER_IDS].sort());
+  });
+
   it('have a help that is a sentence', () => {
-    for (const [id, { label, help }] of Object.entries(parametersZh)) {
+    for (const [id, { label, help }] of Object.entries(zh.parameters)) {
       expect(label, id).not.toBe('');
       expect(help, id).toMatch(/。$/);
     }
@@ -41,8 +44,8 @@ describe('parameters in Chinese', () => {
 });
 
 describe('Text', () => {
-  const english = new Text('en');
-  const chinese = new Text('zh');
+  const english = new Text('en', tables);
+  const chinese = new Text('zh', zh);
 
   it('fills placeholders', () => {
     expect(english.t('request.title', { id: '12' })).toBe('Request 12');

@@ -1,58 +1,53 @@
 // One language's words: the message table, and what the wasm module names by key.
 import type { ChartData, Failure, Parameter, ParameterValue } from '../engine/types.js';
 import type { Language } from '../state/settings.js';
-import { en, type MessageKey, type Messages } from './en.js';
-import { failuresEn, failuresZh } from './failures.js';
+import { en, type MessageKey } from './en.js';
 import { Format } from './format.js';
-import { marksEn, marksZh, optionsEn, optionsZh, outcomesEn, outcomesZh, reasonsEn, reasonsZh } from './keys.js';
-import { parametersZh } from './parameters-zh.js';
-import { zh } from './zh.js';
+import type { Tables } from './tables.js';
 
 export type Params = Readonly<Record<string, string | number>>;
 
-const TABLES: Record<Language, Messages> = { en, zh };
-
 export class Text {
   readonly format: Format;
-  readonly #messages: Messages;
+  readonly #tables: Tables;
 
-  constructor(readonly language: Language) {
+  constructor(readonly language: Language, tables: Tables) {
     this.format = new Format(language);
-    this.#messages = TABLES[language];
+    this.#tables = tables;
   }
 
-  readonly t = (key: MessageKey, params: Params = {}): string => this.fill(this.#messages[key], params);
+  readonly t = (key: MessageKey, params: Params = {}): string => this.fill(this.#tables.messages[key], params);
 
   /** A message whose key came from the module; the key itself when the table has none. */
   named(prefix: string, key: string): string {
     const full = `${prefix}${key}`;
-    return isKey(full) ? this.#messages[full] : key;
+    return isKey(full) ? this.#tables.messages[full] : key;
   }
 
   label(parameter: Parameter): string {
-    return this.#own(parameter.id)?.label ?? parameter.label;
+    return lookUp(this.#tables.parameters, parameter.id)?.label ?? parameter.label;
   }
 
   help(parameter: Parameter): string {
-    return this.#own(parameter.id)?.help ?? parameter.help;
+    return lookUp(this.#tables.parameters, parameter.id)?.help ?? parameter.help;
   }
 
   option(value: string): string {
-    return lookUp(this.language === 'zh' ? optionsZh : optionsEn, value) ?? value.replaceAll('_', ' ');
+    return lookUp(this.#tables.options, value) ?? value.replaceAll('_', ' ');
   }
 
   mark(key: string): string {
-    return lookUp<string>(this.language === 'zh' ? marksZh : marksEn, key) ?? key;
+    return lookUp<string>(this.#tables.marks, key) ?? key;
   }
 
   reason(key: string, params: Params): string {
-    const template = lookUp<string>(this.language === 'zh' ? reasonsZh : reasonsEn, key);
+    const template = lookUp<string>(this.#tables.reasons, key);
     return template === undefined ? key : this.fill(template, params);
   }
 
   /** The page's own words where they can be filled in, the module's English otherwise. */
   failure({ code, message, params }: Failure): string {
-    const template = lookUp<string>(this.language === 'zh' ? failuresZh : failuresEn, code);
+    const template = lookUp<string>(this.#tables.failures, code);
     if (template === undefined) return message;
     const filled = this.fill(template, this.#named(params));
     return /\{\w+\}/.test(filled) ? message : filled;
@@ -71,7 +66,7 @@ export class Text {
   }
 
   outcome(outcome: string): string {
-    return lookUp(this.language === 'zh' ? outcomesZh : outcomesEn, outcome) ?? outcome.replaceAll('_', ' ');
+    return lookUp(this.#tables.outcomes, outcome) ?? outcome.replaceAll('_', ' ');
   }
 
   /** Name of a place on an index axis. */
@@ -101,10 +96,6 @@ export class Text {
       if (value === undefined) return whole;
       return typeof value === 'number' ? this.format.exact(value) : value;
     });
-  }
-
-  #own(id: string): { label: string; help: string } | undefined {
-    return this.language === 'zh' ? lookUp(parametersZh, id) : undefined;
   }
 }
 

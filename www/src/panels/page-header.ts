@@ -4,7 +4,7 @@ import { LightElement } from '../element.js';
 import { command } from '../engine/module.js';
 import type { MessageKey } from '../i18n/en.js';
 import { presetOf, type Preset } from '../state/presets.js';
-import { nextTheme, setLanguage } from '../state/settings.js';
+import { nextTheme } from '../state/settings.js';
 import type { Watchable } from '../state/topic.js';
 import { exportItems } from './export-all.js';
 import type { HelpDialog } from './help-dialog.js';
@@ -68,7 +68,7 @@ export class PageHeader extends LightElement {
     const themeName: MessageKey = `menu.theme_${theme}`;
     return html`
       <button type="button" class="icon" lang=${language === 'en' ? 'zh' : 'en'} aria-label=${t('menu.language_label')} title=${t('menu.language_label')}
-        @click=${() => { setLanguage(app.settings, language === 'en' ? 'zh' : 'en'); app.addressChanged(); }}>${t('menu.language')}</button>
+        @click=${() => { void app.speak(language === 'en' ? 'zh' : 'en'); }}>${t('menu.language')}</button>
       <button type="button" class="icon" aria-label=${t(themeName)} title=${t(themeName)} @click=${() => { nextTheme(app.settings); }}>${{ auto: '◐', light: '☀', dark: '☾' }[theme]}</button>
       <button type="button" class="icon" aria-label=${t('menu.help')} title=${t('menu.help')} @click=${() => { document.querySelector<HelpDialog>('help-dialog')?.show(); }}>?</button>`;
   }
