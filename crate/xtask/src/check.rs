@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use crate::arguments::Choice;
+use crate::fuzz;
 use crate::process::{self, Outcome};
 use crate::project::Project;
 use crate::sizes;
@@ -23,6 +24,7 @@ pub(crate) const STEPS: &[Step] = &[
     Step { name: "clippy", run: clippy },
     Step { name: "native", run: native },
     Step { name: "reference", run: reference },
+    Step { name: "fuzz", run: fuzz::run },
     Step { name: "wasm", run: wasm },
     Step { name: "types", run: types },
     Step { name: "lint", run: lint },

@@ -8,6 +8,7 @@ mod bench;
 mod browser;
 mod check;
 mod dev;
+mod fuzz;
 mod generate;
 mod hash;
 mod packages;

@@ -26,6 +26,7 @@ pub(crate) struct Tools {
     pub(crate) wasm_pack: String,
     pub(crate) wasm_bindgen: String,
     pub(crate) binaryen: String,
+    pub(crate) cargo_fuzz: String,
 }
 
 /// What is built, and to where.

@@ -1,4 +1,4 @@
-//! wasm-pack and wasm-bindgen at the pinned versions, kept in the user's cache folder under their version,
+//! wasm-pack, wasm-bindgen and cargo-fuzz at the pinned versions, kept in the user's cache folder under their version,
 //! so that a second checkout on the machine does not build them again.
 
 use std::env;
@@ -16,10 +16,9 @@ struct Tool<'a> {
     version: &'a str,
 }
 
-/// Installs what is missing, and gives the folders of the programs.
+/// Installs what the wasm build needs and is missing, and gives the folders of the programs.
 pub(crate) fn install(root: &Path, versions: &Tools) -> Outcome<Vec<PathBuf>> {
-    let cache = cache_folder(env::var_os("XDG_CACHE_HOME"), env::var_os("HOME"))
-        .ok_or("neither XDG_CACHE_HOME nor HOME is set: there is no folder for the tools")?;
+    let cache = cache()?;
     let tools = [
         Tool {
             name: "wasm-bindgen",
@@ -30,6 +29,22 @@ pub(crate) fn install(root: &Path, versions: &Tools) -> Outcome<Vec<PathBuf>> {
         Tool { name: "wasm-pack", package: "wasm-pack", program: "wasm-pack", version: &versions.wasm_pack },
     ];
     tools.iter().map(|tool| install_one(root, &cache, tool)).collect()
+}
+
+/// Installs cargo-fuzz if it is missing, and gives its folder.
+pub(crate) fn cargo_fuzz(root: &Path, versions: &Tools) -> Outcome<PathBuf> {
+    let tool = Tool {
+        name: "cargo-fuzz",
+        package: "cargo-fuzz",
+        program: "cargo-fuzz",
+        version: &versions.cargo_fuzz,
+    };
+    install_one(root, &cache()?, &tool)
+}
+
+fn cache() -> Outcome<PathBuf> {
+    cache_folder(env::var_os("XDG_CACHE_HOME"), env::var_os("HOME"))
+        .ok_or_else(|| "neither XDG_CACHE_HOME nor HOME is set: there is no folder for the tools".to_owned())
 }
 
 fn install_one(root: &Path, cache: &Path, tool: &Tool<'_>) -> Outcome<PathBuf> {

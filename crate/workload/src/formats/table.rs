@@ -139,7 +139,8 @@ pub fn exact_microseconds(seconds: &str) -> Option<f64> {
         // The parser rounds the shifted decimal correctly; a product would round twice.
         format!("{seconds}e6").parse().ok()?
     };
-    value.is_finite().then_some(value)
+    // Adding zero turns -0 into 0, which is written without a sign.
+    value.is_finite().then_some(value + 0.0)
 }
 
 /// Microseconds as seconds in decimal text that [`exact_microseconds`] reads back to the same bits.

@@ -41,6 +41,12 @@ fn bad_files_are_told_with_their_place() {
 }
 
 #[test]
+fn minus_zero_is_zero() {
+    let read = read(b"arrival_s,input_tokens,output_tokens\n-.0,1,1\n").unwrap();
+    assert!(write(&read.trace, Format::Servescope).unwrap().contains("\n0,0,0,"));
+}
+
+#[test]
 fn rows_out_of_order_are_sorted_and_said_so() {
     let read = read(b"arrival_s,input_tokens,output_tokens\n2,1,1\n1,2,2\n").unwrap();
     assert!(read.reordered);
