@@ -24,7 +24,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         json["warnings"] = json!(loaded.warnings);
         return print(&format!("{json:#}\n"));
     }
-    let notes: String = loaded.warnings.iter().map(|w| format!("note: {}\n", w.message)).collect();
-    let text = servescope_lab::inspect::to_text(&loaded.trace);
-    print(&format!("format            {}\n{text}\n{notes}", loaded.format.name()))
+    let mut lines = vec![format!("format            {}", loaded.format.name())];
+    lines.push(servescope_lab::inspect::to_text(&loaded.trace));
+    lines.extend(loaded.warnings.iter().map(|w| format!("note: {}", w.message)));
+    lines.push(String::new());
+    print(&lines.join("\n"))
 }

@@ -132,7 +132,7 @@ fn check_every_request(report: &Report) {
                 assert!(fate.finish_us.is_some());
             }
             Outcome::Refused(_) | Outcome::Unfinished => {
-                assert!(scheduled.is_none() && fate.finish_us.is_none())
+                assert!(scheduled.is_none() && fate.finish_us.is_none());
             }
             Outcome::Cancelled => assert_eq!(scheduled.is_some(), fate.finish_us.is_some()),
         }

@@ -110,7 +110,7 @@ fn objects_have_the_declared_keys() {
 #[wasm_bindgen_test]
 fn failures_are_thrown_as_objects() {
     let mut simulator = Simulator::new();
-    let thrown = simulator.begin(&js(&json!({"workload.rate_rps": -1}))).err().expect("a failure");
+    let thrown = simulator.begin(&js(&json!({"workload.rate_rps": -1}))).expect_err("a failure");
     let failure = &json_of(thrown)["failures"][0];
     assert_eq!(keys(failure), declared("Failure"));
     assert_eq!(
@@ -118,7 +118,7 @@ fn failures_are_thrown_as_objects() {
         (Some("out_of_range"), Some("workload.rate_rps"))
     );
     assert_eq!(failure["params"]["min"], json!(0.001));
-    let thrown = simulator.begin(&js(&json!({"workload": {"rate": 3}}))).err().expect("a failure");
+    let thrown = simulator.begin(&js(&json!({"workload": {"rate": 3}}))).expect_err("a failure");
     assert_eq!(json_of(thrown)["failures"][0]["code"], "unknown_parameter");
     let thrown = simulator
         .load_trace("x.csv", b"arrival_s,input_tokens,output_tokens\n0,x,2\n")
