@@ -3,18 +3,19 @@
 import { Client, Refusal, type WorkerPort } from './engine/client.js';
 import { encodeLink, palette, parseLink, resolve, schema } from './engine/module.js';
 import type { Answer } from './engine/protocol.js';
-import { messageOf, type Failure, type Parameter, type ParameterValue, type RunOptions, type TraceInfo } from './engine/types.js';
+import { messageOf, type Failure, type Parameter, type RunOptions } from './engine/types.js';
 import { Scheduler } from './draw/scheduler.js';
 import type { Languages } from './i18n/languages.js';
 import type { Text } from './i18n/text.js';
 import { Stopwatch } from './stopwatch.js';
 import { Address, type PageKeys } from './state/address.js';
-import { History } from './state/history.js';
+import { Editor } from './state/editor.js';
 import { Notices } from './state/notices.js';
 import type { Preset } from './state/presets.js';
 import { chartMap, Ghost, newSession, newView, shownOf, type View } from './state/session.js';
 import { setLanguage, type Language, type Settings } from './state/settings.js';
-import { sameValue, Store, withoutDefaults, type Edit, type Source, type Values } from './state/store.js';
+import { withoutDefaults, type Store } from './state/store.js';
+import { TraceFile } from './state/trace-file.js';
 import { Topic } from './state/topic.js';
 
 /** Columns of the time charts: about one a pixel of the widest. */
@@ -29,25 +30,18 @@ export class App {
   readonly session = newSession();
   /** What the last run objected to. */
   readonly failures = new Topic<readonly Failure[]>(NONE);
-  /** The file that stands for the generated traffic. */
-  readonly trace = new Topic<TraceInfo | null>(null);
   readonly cursor = new Topic<Cursor | null>(null);
   readonly notices = new Notices();
-  readonly history = new History();
-  /** Values that were typed and cannot be used, by parameter; the scenario keeps its former value. */
-  readonly drafts = new Topic<ReadonlyMap<string, { value: ParameterValue; failure: Failure }>>(new Map());
   readonly stopwatch = new Stopwatch();
   readonly scheduler = new Scheduler((script_ms) => { this.#drawn(script_ms); });
-  readonly store: Store;
+  readonly editor: Editor;
+  readonly traceFile: TraceFile;
   readonly view: Topic<View>;
+  readonly presets: readonly Preset[];
   readonly #ghost = new Ghost();
   readonly #client: Client;
   readonly #address: Address;
-  /** Trace file that the link names and nobody has dropped yet. */
-  #missingFile: string | null = null;
   #undrawn: string | null = null;
-
-  readonly presets: readonly Preset[];
 
   constructor(
     readonly settings: Topic<Settings>,
@@ -75,16 +69,29 @@ export class App {
       () => { this.#readAddress(); },
     );
     const { scenario, problems, keys } = this.#address.read();
-    this.store = new Store(scenario, resolve);
+    this.editor = new Editor(scenario, resolve, (control) => { this.touch(control); });
     this.view = newView(keys.zoom, keys.by);
-    this.#expectFile(keys.file);
+    this.traceFile = new TraceFile(this.ask, {
+      loaded: (trace) => {
+        this.notices.info(() => this.text.t('notice.trace_loaded', { name: trace.name, requests: trace.requests }));
+        this.#otherTraffic();
+      },
+      cleared: () => { this.#otherTraffic(); },
+      refused: (name, failures) => {
+        this.notices.error(() => this.text.t('notice.trace_failed', { name, message: this.text.failures(failures) }));
+      },
+      wanted: (name) => { this.notices.error(() => this.text.t('notice.trace_wanted', { name })); },
+    });
+    this.traceFile.expect(keys.file);
     this.#tellProblems(problems);
-    this.store.changes.subscribe((change) => {
-      if (change === null) return;
-      if (change.source !== 'history') this.history.record(change);
+    this.store.changes.subscribe(() => {
       this.#address.schedule();
       this.run();
     });
+  }
+
+  get store(): Store {
+    return this.editor.store;
   }
 
   get text(): Text {
@@ -96,60 +103,14 @@ export class App {
     this.run();
   }
 
-  // ---- the scenario ----
-
   /** A control was taken in hand: from now on the present answer is what changes are measured against. */
   touch(control: string): void {
     if (this.#ghost.touch(control)) this.session.update({ former: this.session.value.answer });
   }
 
-  /** Sets one parameter; a value out of bounds is kept beside the control and not run. */
-  set(id: string, value: ParameterValue | null): void {
-    this.touch(id);
-    const failure = value === null ? undefined : this.#objection(id, value);
-    this.#draft(id, failure === undefined || value === null ? null : { value, failure });
-    if (failure === undefined) this.store.edit({ [id]: value }, id);
-  }
-
-  /** Why `value` cannot be run. A choice may leave the scenario incomplete for a moment; a number may not. */
-  #objection(id: string, value: ParameterValue): Failure | undefined {
-    const { problems } = this.store.preview({ [id]: value }).resolved;
-    const own = problems.find((problem) => problem.path === id);
-    if (own !== undefined || typeof value === 'string' || typeof value === 'boolean') return own;
-    const known = this.store.resolved.problems;
-    return problems.find((problem) => !known.some(({ code, path }) => code === problem.code && path === problem.path));
-  }
-
-  reject(id: string, value: ParameterValue, failure: Failure): void {
-    this.#draft(id, { value, failure });
-  }
-
-  edit(edit: Edit, source: Source): void {
-    this.touch(source);
-    this.store.edit(edit, source);
-  }
-
-  replace(values: Values, source: Source): void {
-    this.touch(`${source} ${String(performance.now())}`);
-    this.drafts.set(new Map());
-    this.store.replace(values, source);
-  }
-
-  undo(): void {
-    const values = this.history.undo();
-    if (values !== null) this.replace(values, 'history');
-  }
-
-  redo(): void {
-    const values = this.history.redo();
-    if (values !== null) this.replace(values, 'history');
-  }
-
-  /** What is wrong with the parameter: what was typed, what the scenario says, or what the last run said. */
+  /** What is wrong with a parameter, the last run's own objections included. */
   problem(id: string): Failure | undefined {
-    return this.drafts.value.get(id)?.failure
-      ?? this.store.resolved.problems.find((problem) => problem.path === id)
-      ?? this.failures.value.find((failure) => failure.path === id);
+    return this.editor.problem(id) ?? this.failures.value.find((failure) => failure.path === id);
   }
 
   /** A failure away from its control, so with the control's name. */
@@ -158,12 +119,6 @@ export class App {
     const message = this.text.failure(failure);
     return parameter === undefined ? message : `${this.text.label(parameter)}: ${message}`;
   }
-
-  isChanged(id: string): boolean {
-    return !sameValue(this.store.resolved.values[id], this.store.resolved.defaults[id]);
-  }
-
-  // ---- the run ----
 
   run(): void {
     this.failures.set(NONE);
@@ -186,46 +141,28 @@ export class App {
     return { columns: COLUMNS, window, split_by: splitBy };
   }
 
-  async loadTrace(file: File): Promise<void> {
-    const bytes = new Uint8Array(await file.arrayBuffer());
-    try {
-      const trace = await this.#client.ask({ kind: 'load-trace', name: file.name, bytes });
-      this.touch(`trace ${file.name}`);
-      this.#missingFile = null;
-      this.trace.set(trace);
-      this.view.update({ window: null, selected: null });
-      this.notices.info(() => this.text.t('notice.trace_loaded', { name: trace.name, requests: trace.requests }));
-      this.#address.schedule();
-      this.run();
-    } catch (thrown) {
-      const failures = thrown instanceof Refusal ? thrown.failures : [];
-      this.notices.error(() => this.text.t('notice.trace_failed', { name: file.name, message: this.text.failures(failures) }));
-    }
-  }
-
-  async clearTrace(): Promise<void> {
-    await this.#client.ask({ kind: 'clear-trace' });
-    this.touch('trace cleared');
-    this.#missingFile = null;
-    this.trace.set(null);
-    this.view.update({ window: null, selected: null });
-    this.#address.schedule();
-    this.run();
-  }
-
-  // ---- the view ----
-
   async look(change: Partial<Pick<View, 'window' | 'splitBy'>>): Promise<void> {
     this.view.update(change);
     this.#address.schedule();
-    const charts = await this.#client.ask({ kind: 'charts', options: this.options });
+    const charts = await this.#answered(this.#client.ask({ kind: 'charts', options: this.options }));
     const { answer } = this.session.value;
-    if (answer !== null) this.session.update({ answer: { ...answer, charts: chartMap(charts) } });
+    if (charts === null || answer === null) return;
+    this.session.update({ answer: { ...answer, charts: chartMap(charts) } });
     this.scheduler.invalidateAll();
   }
 
   async select(id: number | null): Promise<void> {
-    this.view.update({ selected: id === null ? null : await this.#client.ask({ kind: 'request', id }) });
+    this.view.update({ selected: id === null ? null : await this.#answered(this.#client.ask({ kind: 'request', id })) });
+  }
+
+  /** A question about a run that is gone (its worker died) has no answer; the next run gives one. */
+  async #answered<T>(asked: Promise<T>): Promise<T | null> {
+    try {
+      return await asked;
+    } catch (thrown) {
+      if (thrown instanceof Refusal) return null;
+      throw thrown;
+    }
   }
 
   link(): string {
@@ -252,7 +189,17 @@ export class App {
     this.session.update({ answer: shownOf(answer), ...(last ? { progress: null } : {}) });
     this.#undrawn = answer.preview || !last ? null : answer.summary.digest;
     if (this.view.value.selected !== null && !answer.preview) this.view.update({ selected: null });
+    // The view was changed while this run was under way.
+    if (last && !sameView(answer.options, this.options)) void this.look({});
     this.scheduler.invalidateAll();
+  }
+
+  /** A file instead of the generator, or the other way round: the former zoom means nothing any more. */
+  #otherTraffic(): void {
+    this.touch(`traffic ${String(performance.now())}`);
+    this.view.update({ window: null, selected: null });
+    this.#address.schedule();
+    this.run();
   }
 
   #drawn(script_ms: number): void {
@@ -265,30 +212,22 @@ export class App {
     this.stopwatch.shown();
   }
 
-  #draft(id: string, draft: { value: ParameterValue; failure: Failure } | null): void {
-    if (draft === null && !this.drafts.value.has(id)) return;
-    const drafts = new Map(this.drafts.value);
-    if (draft === null) drafts.delete(id);
-    else drafts.set(id, draft);
-    this.drafts.set(drafts);
-  }
-
   #pageKeys(): PageKeys {
     const { window, splitBy } = this.view.value;
     return {
       lang: this.settings.value.language === 'zh' ? 'zh' : null,
       zoom: window,
       by: splitBy === 'adapter' ? null : splitBy,
-      file: this.trace.value?.name ?? this.#missingFile,
+      file: this.traceFile.name,
     };
   }
 
   #readAddress(): void {
     const { scenario, problems, keys } = this.#address.read();
-    this.#expectFile(keys.file);
+    this.traceFile.expect(keys.file);
     this.view.update({ window: keys.zoom, splitBy: keys.by === 'length' ? 'length' : 'adapter' });
     this.#tellProblems(problems);
-    this.replace(scenario, 'address');
+    this.editor.replace(scenario, 'address');
     this.run();
   }
 
@@ -297,9 +236,8 @@ export class App {
       this.notices.error(() => this.text.t('notice.link_problem', { message: this.named(problem) }));
     }
   }
+}
 
-  #expectFile(name: string | null): void {
-    this.#missingFile = name === this.trace.value?.name ? null : name;
-    if (name !== null && this.#missingFile !== null) this.notices.error(() => this.text.t('notice.trace_wanted', { name }));
-  }
+function sameView(one: RunOptions, other: RunOptions): boolean {
+  return one.split_by === other.split_by && String(one.window) === String(other.window);
 }

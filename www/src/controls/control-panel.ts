@@ -16,14 +16,14 @@ export class ControlPanel extends LightElement {
   declare open: boolean;
 
   protected override watched(): Watchable[] {
-    return [this.app.store.values, this.app.drafts, this.app.failures, this.app.trace, this.app.view];
+    return [this.app.store.values, this.app.editor.drafts, this.app.failures, this.app.traceFile.info, this.app.view];
   }
 
   protected override look(): string {
     const { app } = this;
     const marks = app.schema.parameters.map((parameter) => {
       const { id } = parameter;
-      return `${Number(app.isChanged(id))}${Number(app.problem(id) !== undefined)}${Number(inactiveReason(app, parameter) !== null)}`;
+      return `${Number(app.editor.isChanged(id))}${Number(app.problem(id) !== undefined)}${Number(inactiveReason(app, parameter) !== null)}`;
     });
     return `${app.view.value.station ?? ''} ${marks.join('')}`;
   }
@@ -43,7 +43,7 @@ export class ControlPanel extends LightElement {
       <div class="groups">
         ${others.map((group) => this.#group(group))}
         <button type="button" class="reset-all" ?disabled=${Object.keys(app.store.values.value).length === 0}
-          @click=${() => { app.replace({}, 'reset'); }}>${t('menu.reset_all')}</button>
+          @click=${() => { app.editor.replace({}, 'reset'); }}>${t('menu.reset_all')}</button>
       </div>`;
   }
 
@@ -53,7 +53,7 @@ export class ControlPanel extends LightElement {
     const { app } = this;
     const idle = parameters.filter((parameter) => inactiveReason(app, parameter) !== null);
     const active = parameters.filter((parameter) => !idle.includes(parameter));
-    const changed = parameters.some(({ id }) => app.isChanged(id));
+    const changed = parameters.some(({ id }) => app.editor.isChanged(id));
     const wrong = parameters.some(({ id }) => app.problem(id) !== undefined);
     return html`
       <details class="group ${this.#marked(group)}" id="group-${group}" .open=${this.#isOpen(group) || wrong} @toggle=${(event: Event) => { this.#toggled(group, event); }}>

@@ -13,7 +13,7 @@ function isTraceParameter(id: string): boolean {
 
 export function inactiveReason(app: App, parameter: Parameter): string | null {
   const { text } = app;
-  const fromFile = app.trace.value !== null;
+  const fromFile = app.traceFile.info.value !== null;
   if (fromFile && decidedByFile(parameter.id)) return text.t('control.file_decides');
   if (!fromFile && isTraceParameter(parameter.id)) return text.t('control.file_needed');
   if (!app.store.resolved.inactive.includes(parameter.id)) return null;

@@ -18,7 +18,7 @@ export class ParameterControl extends LightElement {
   #typing: ReturnType<typeof setTimeout> | undefined;
 
   protected override watched(): Watchable[] {
-    return [this.app.store.values, this.app.drafts, this.app.failures, this.app.trace];
+    return [this.app.store.values, this.app.editor.drafts, this.app.failures, this.app.traceFile.info];
   }
 
   /** One of some sixty controls: a move of one slider must not draw them all. */
@@ -34,7 +34,7 @@ export class ParameterControl extends LightElement {
 
   get #value(): ParameterValue {
     const { id } = this.parameter;
-    return this.app.drafts.value.get(id)?.value ?? this.app.store.resolved.values[id] ?? this.parameter.default;
+    return this.app.editor.drafts.value.get(id)?.value ?? this.app.store.resolved.values[id] ?? this.parameter.default;
   }
 
   get #inputId(): string {
@@ -46,7 +46,7 @@ export class ParameterControl extends LightElement {
     const { text } = app;
     const problem = app.problem(parameter.id);
     const inactive = inactiveReason(app, parameter);
-    const changed = app.isChanged(parameter.id);
+    const changed = app.editor.isChanged(parameter.id);
     const defaultText = text.value(parameter, app.store.resolved.defaults[parameter.id] ?? parameter.default);
     this.dataset['parameter'] = parameter.id;
     this.classList.toggle('changed', changed);
@@ -129,15 +129,22 @@ export class ParameterControl extends LightElement {
     clearTimeout(this.#typing);
     const typed = parseTyped(this.parameter, box.value, box.validity.badInput);
     if ('value' in typed) this.#set(typed.value);
-    else this.app.reject(this.parameter.id, this.#value, { code: typed.wrong, path: this.parameter.id, message: this.app.text.t(`control.${typed.wrong}`), params: {} });
+    else this.#reject(typed.wrong);
+  }
+
+  /** What cannot even be read; the module says the rest. */
+  #reject(code: 'not_a_number' | 'not_a_list'): void {
+    const { id } = this.parameter;
+    const failure = { code, path: id, message: this.app.text.t(`control.${code}`), params: {} };
+    this.app.editor.reject(id, { value: this.#value, failure });
   }
 
   #set(value: ParameterValue): void {
-    this.app.set(this.parameter.id, value);
+    this.app.editor.set(this.parameter.id, value);
   }
 
   readonly #reset = (): void => {
-    this.app.set(this.parameter.id, null);
+    this.app.editor.set(this.parameter.id, null);
   };
 }
 

@@ -23,7 +23,7 @@ const wish = (rate: number): Wish => ({
 });
 
 const answer = (revision: number, compute_ms = 1, preview = false): FromWorker => ({
-  kind: 'answer', revision, preview, compute_ms, charts: [], summary: { requests: { offered: 600 } } as Summary,
+  kind: 'answer', revision, preview, compute_ms, charts: [], options: wish(0).options, summary: { requests: { offered: 600 } } as Summary,
 });
 
 let workers: FakeWorker[];

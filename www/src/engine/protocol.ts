@@ -29,6 +29,8 @@ export interface Answer {
   preview: boolean;
   summary: Summary;
   charts: ChartData[];
+  /** How the charts look at the run. */
+  options: RunOptions;
   /** Time the worker computed for this answer, pauses left out. */
   compute_ms: number;
 }

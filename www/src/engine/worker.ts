@@ -51,7 +51,8 @@ async function simulate(run: Run, scenario: ScenarioPatch, preview: boolean, sim
     }
   }
   const { summary, charts } = timed(() => sim.finish(run.options));
-  post({ kind: 'answer', revision: run.revision, preview, summary, charts, compute_ms: compute }, buffersOf(charts));
+  const { revision, options } = run;
+  post({ kind: 'answer', revision, preview, summary, charts, options, compute_ms: compute }, buffersOf(charts));
   return true;
 }
 

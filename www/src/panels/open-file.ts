@@ -5,12 +5,12 @@ import { failuresOf } from '../engine/types.js';
 
 export async function openFile(app: App, file: File): Promise<void> {
   if (file.name.toLowerCase().endsWith('.json')) await openScenario(app, file);
-  else await app.loadTrace(file);
+  else await app.traceFile.load(file);
 }
 
 async function openScenario(app: App, file: File): Promise<void> {
   try {
-    app.replace(scenarioFromJson(await file.text()), 'file');
+    app.editor.replace(scenarioFromJson(await file.text()), 'file');
     app.notices.info(() => app.text.t('notice.scenario_opened', { name: file.name }));
   } catch (thrown) {
     const failures = failuresOf(thrown);

@@ -16,19 +16,19 @@ export class PageHeader extends LightElement {
   #from: string | null = null;
 
   protected override watched(): Watchable[] {
-    return [this.app.store.values, this.app.history.reach];
+    return [this.app.store.values, this.app.editor.history.reach];
   }
 
   protected override render(): TemplateResult {
     const { app } = this;
     const { t } = app.text;
-    const { undo, redo } = app.history.reach.value;
+    const { undo, redo } = app.editor.history.reach.value;
     return html`
       <h1>Servescope</h1>
       ${this.#presets()}
       <div class="group">
-        <button type="button" class="icon" ?disabled=${!undo} aria-label=${t('menu.undo')} title=${t('menu.undo')} @click=${() => { app.undo(); }}>↶</button>
-        <button type="button" class="icon" ?disabled=${!redo} aria-label=${t('menu.redo')} title=${t('menu.redo')} @click=${() => { app.redo(); }}>↷</button>
+        <button type="button" class="icon" ?disabled=${!undo} aria-label=${t('menu.undo')} title=${t('menu.undo')} @click=${() => { app.editor.undo(); }}>↶</button>
+        <button type="button" class="icon" ?disabled=${!redo} aria-label=${t('menu.redo')} title=${t('menu.redo')} @click=${() => { app.editor.redo(); }}>↷</button>
       </div>
       <div class="group end">
         <button type="button" @click=${() => { void this.#copy(app.link(), 'notice.link_copied'); }}>${t('menu.share')}</button>
@@ -52,7 +52,7 @@ export class PageHeader extends LightElement {
     const item = ({ id, values: chosen }: Preset): TemplateResult => html`
       <button type="button" class="preset" aria-pressed=${exact?.id === id} @click=${() => {
         this.#from = id;
-        app.replace(chosen, 'preset');
+        app.editor.replace(chosen, 'preset');
       }}><b>${text.named('preset.', id)}</b> <small>${text.named('preset.', `${id}.about`)}</small></button>`;
     return menu({
       className: 'presets', name: `${text.t('menu.presets')}: ${name}`,
@@ -74,7 +74,7 @@ export class PageHeader extends LightElement {
   }
 
   #command(): string {
-    return command(this.app.store.values.value, this.app.trace.value?.name ?? '');
+    return command(this.app.store.values.value, this.app.traceFile.info.value?.name ?? '');
   }
 
   async #copy(copied: string, done: MessageKey): Promise<void> {

@@ -10,8 +10,8 @@ export function listenToShortcuts(app: App): void {
     const key = event.key.toLowerCase();
     if (command && !event.altKey && !typing && (key === 'z' || key === 'y')) {
       event.preventDefault();
-      if (key === 'y' || event.shiftKey) app.redo();
-      else app.undo();
+      if (key === 'y' || event.shiftKey) app.editor.redo();
+      else app.editor.undo();
     } else if (event.key === 'Escape') {
       app.cancel();
     } else if (event.key === '?' && !typing) {

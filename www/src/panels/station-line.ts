@@ -54,7 +54,7 @@ export class StationLine extends LightElement {
   /** As it was asked for, or as the file has it at the speed it is played. */
   #offered({ requests }: Summary): number | null {
     const { values } = this.app.store.resolved;
-    const trace = this.app.trace.value;
+    const trace = this.app.traceFile.info.value;
     const [rate, stretch] = [values['workload.rate_rps'], values['workload.trace.time_scale']];
     if (trace === null) return typeof rate === 'number' ? rate : null;
     return trace.span_s > 0 && typeof stretch === 'number' ? requests.offered / (trace.span_s * stretch) : null;

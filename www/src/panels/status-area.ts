@@ -6,7 +6,7 @@ import { vars } from '../style-vars.js';
 
 export class StatusArea extends LightElement {
   protected override watched(): Watchable[] {
-    return [this.app.session, this.app.failures, this.app.trace, this.app.notices.list];
+    return [this.app.session, this.app.failures, this.app.traceFile.info, this.app.notices.list];
   }
 
   protected override render(): TemplateResult {
@@ -14,7 +14,7 @@ export class StatusArea extends LightElement {
     const { text } = app;
     const { answer } = app.session.value;
     const homeless = app.failures.value.filter(({ path }) => !app.parameters.has(path));
-    const warnings = [...(answer?.summary.warnings ?? []), ...(app.trace.value?.warnings ?? [])];
+    const warnings = [...(answer?.summary.warnings ?? []), ...(app.traceFile.info.value?.warnings ?? [])];
     return html`
       ${this.#progress()}
       <div class="notices" role="status">${app.notices.list.value.map(({ id, kind, text: words }) => html`
@@ -39,12 +39,12 @@ export class StatusArea extends LightElement {
 
   #trace(): TemplateResult | typeof nothing {
     const { app } = this;
-    const trace = app.trace.value;
+    const trace = app.traceFile.info.value;
     if (trace === null) return nothing;
     const { t, format } = app.text;
     return html`
       <p class="trace-in-use">${t('trace.using', { name: trace.name, format: trace.format, requests: trace.requests, span: format.seconds(trace.span_s) })}
-        <button type="button" @click=${() => { void app.clearTrace(); }}>${t('trace.back')}</button></p>`;
+        <button type="button" @click=${() => { void app.traceFile.clear(); }}>${t('trace.back')}</button></p>`;
   }
 }
 

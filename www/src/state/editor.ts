@@ -1,0 +1,76 @@
+// Changing the scenario: what may be taken over, what stays a draft beside its control, and the way back.
+import type { Failure, ParameterValue, Resolved } from '../engine/types.js';
+import { History } from './history.js';
+import { sameValue, Store, type Source, type Values } from './store.js';
+import { Topic } from './topic.js';
+
+export interface Draft { value: ParameterValue; failure: Failure }
+
+export class Editor {
+  readonly store: Store;
+  readonly history = new History();
+  /** Values that were typed and cannot be used, by parameter; the scenario keeps its former value. */
+  readonly drafts = new Topic<ReadonlyMap<string, Draft>>(new Map());
+
+  /** `touch` hears which control is taken in hand before anything changes. */
+  constructor(values: Values, resolve: (values: Values) => Resolved, private readonly touch: (control: string) => void) {
+    this.store = new Store(values, resolve);
+    this.store.changes.subscribe((change) => {
+      if (change !== null && change.source !== 'history') this.history.record(change);
+    });
+  }
+
+  /** Sets one parameter, or puts it back with `null`; a value that cannot be used is kept beside the control. */
+  set(id: string, value: ParameterValue | null): void {
+    this.touch(id);
+    const failure = value === null ? undefined : this.#objection(id, value);
+    this.#draft(id, failure === undefined || value === null ? null : { value, failure });
+    if (failure === undefined) this.store.edit({ [id]: value }, id);
+  }
+
+  reject(id: string, draft: Draft): void {
+    this.#draft(id, draft);
+  }
+
+  replace(values: Values, source: Source): void {
+    this.touch(`${source} ${String(performance.now())}`);
+    this.drafts.set(new Map());
+    this.store.replace(values, source);
+  }
+
+  undo(): void {
+    const values = this.history.undo();
+    if (values !== null) this.replace(values, 'history');
+  }
+
+  redo(): void {
+    const values = this.history.redo();
+    if (values !== null) this.replace(values, 'history');
+  }
+
+  /** What is wrong with the parameter: what was typed, or what the scenario says. */
+  problem(id: string): Failure | undefined {
+    return this.drafts.value.get(id)?.failure ?? this.store.resolved.problems.find((problem) => problem.path === id);
+  }
+
+  isChanged(id: string): boolean {
+    return !sameValue(this.store.resolved.values[id], this.store.resolved.defaults[id]);
+  }
+
+  /** Why `value` cannot be run. A choice may leave the scenario incomplete for a moment; a number may not. */
+  #objection(id: string, value: ParameterValue): Failure | undefined {
+    const { problems } = this.store.preview({ [id]: value }).resolved;
+    const own = problems.find((problem) => problem.path === id);
+    if (own !== undefined || typeof value === 'string' || typeof value === 'boolean') return own;
+    const known = this.store.resolved.problems;
+    return problems.find((problem) => !known.some(({ code, path }) => code === problem.code && path === problem.path));
+  }
+
+  #draft(id: string, draft: Draft | null): void {
+    if (draft === null && !this.drafts.value.has(id)) return;
+    const drafts = new Map(this.drafts.value);
+    if (draft === null) drafts.delete(id);
+    else drafts.set(id, draft);
+    this.drafts.set(drafts);
+  }
+}
