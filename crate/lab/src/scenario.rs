@@ -4,6 +4,7 @@ use serde_json::{Map, Value as Json};
 use servescope_cost::{AdapterCost, Calibration, LinearCost};
 use servescope_engine::SchedulerConfig;
 use servescope_engine::metrics::Slo;
+use servescope_workload::arrivals::Modulation;
 use servescope_workload::{AdapterSpec, Arrivals, Length, MaxTokens, Popularity, UserSpec, WorkloadSpec};
 
 use crate::failure::Failure;
@@ -241,6 +242,13 @@ impl Scenario {
             arrivals: match self.choice(Id::ArrivalKind) {
                 "poisson" => Arrivals::Poisson,
                 "even" => Arrivals::Even,
+                "weibull" => Arrivals::Weibull { shape: self.number(Id::WeibullShape) },
+                "modulated" => Arrivals::Modulated(Modulation {
+                    factor: self.number(Id::BusyFactor),
+                    busy_share: self.number(Id::BusyShare),
+                    busy_s: self.number(Id::BusySpell),
+                }),
+                "batch" => Arrivals::Batch { size: self.whole(Id::BatchSize) },
                 _ => Arrivals::Gamma { cv: self.number(Id::Cv) },
             },
             adapters: AdapterSpec {

@@ -46,10 +46,14 @@ pub fn gamma(shape: f64, stream: &mut Stream) -> f64 {
     }
 }
 
-/// Density of the gamma law with the given shape and mean, at `x > 0`.
-pub fn gamma_density(shape: f64, mean: f64, x: f64) -> f64 {
-    let rate = shape / mean;
-    libm::exp(shape * libm::log(rate) + (shape - 1.0) * libm::log(x) - rate * x - libm::lgamma(shape))
+/// Weibull of the given shape and mean 1, from a number in (0, 1).
+pub fn weibull(shape: f64, u: f64) -> f64 {
+    libm::pow(exponential(u), 1.0 / shape) / libm::tgamma(1.0 + 1.0 / shape)
+}
+
+/// Distribution function of the Weibull law with the given shape and mean.
+pub fn weibull_cdf(shape: f64, mean: f64, x: f64) -> f64 {
+    -libm::expm1(-libm::pow(x.max(0.0) * libm::tgamma(1.0 + 1.0 / shape) / mean, shape))
 }
 
 /// Distribution function of the gamma law with the given shape and mean: the regularised lower incomplete gamma

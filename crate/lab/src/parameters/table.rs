@@ -237,8 +237,24 @@ table! {
         .says("Duration D", "floor(R D) requests are made; the last may arrive a little later than this.");
     CutAtDuration = row("workload.cut_at_duration", "cut", "run", Kind::Flag(false))
         .says("Cut at D", "Drops the requests that arrive after the duration, which S-LoRA's generator keeps.");
-    ArrivalKind = row("workload.arrivals.kind", "arr", "run", Kind::Choice(&["gamma", "poisson", "even"]))
+    ArrivalKind = row("workload.arrivals.kind", "arr", "run", Kind::Choice(&["gamma", "poisson", "even", "weibull", "modulated", "batch"]))
         .says("Arrival process", "The law of the gaps between arrivals.");
+    WeibullShape = row("workload.arrivals.shape", "wk", "run", number(0.1, 10.0, 0.7)).linear(0.2, 3.0, 0.01)
+        .marks(&[Mark { value: 1.0, message: "mark.poisson" }])
+        .when(&[is(Id::ArrivalKind, &["weibull"])])
+        .says("Weibull shape", "Below 1 arrivals come in bursts, 1 is Poisson, above 1 they are steadier.");
+    BusyFactor = row("workload.arrivals.busy_factor", "mf", "run", number(1.0, 1000.0, 8.0)).log(1.0, 100.0, 0.1)
+        .when(&[is(Id::ArrivalKind, &["modulated"])])
+        .says("Busy rate factor", "How many times the calm rate arrives while traffic is busy; the mean rate stays R.");
+    BusyShare = row("workload.arrivals.busy_share", "ms", "run", number(0.01, 0.99, 0.1)).linear(0.01, 0.9, 0.01)
+        .when(&[is(Id::ArrivalKind, &["modulated"])])
+        .says("Busy share of time", "The share of time in which traffic is busy.");
+    BusySpell = row("workload.arrivals.busy_s", "md", "run", number(1.0, 1_000_000.0, 20.0)).unit("s").log(1.0, 600.0, 1.0)
+        .when(&[is(Id::ArrivalKind, &["modulated"])])
+        .says("Busy spell", "Mean duration of a busy spell.");
+    BatchSize = row("workload.arrivals.batch_size", "bs", "run", whole(1.0, 100_000.0, 8.0)).unit("requests").log(1.0, 200.0, 1.0)
+        .when(&[is(Id::ArrivalKind, &["batch"])])
+        .says("Batch size", "How many requests arrive at the same instant; the batches are Poisson.");
     Seed = row("seed", "seed", "run", whole(0.0, 9_007_199_254_740_991.0, 42.0)).linear(0.0, 1000.0, 1.0)
         .says("Seed", "Equal seeds give equal runs, here and in the terminal.");
 }

@@ -1,7 +1,7 @@
 //! What arrives: gaps, adapter shares, lengths.
 
+use servescope_workload::BASE_MODEL;
 use servescope_workload::statistics::sort;
-use servescope_workload::{Arrivals, BASE_MODEL};
 
 use super::{Axis, Series, View, empty, upward};
 use crate::run::Run;
@@ -34,22 +34,14 @@ pub(super) fn gaps(run: &Run) -> View {
     }];
     if run.generated {
         let spec = run.scenario.workload();
-        let shape = match spec.arrivals {
-            Arrivals::Gamma { cv } => Some(1.0 / (cv * cv)),
-            Arrivals::Poisson => Some(1.0),
-            Arrivals::Even => None,
+        // The density's mean over each bar: near 0 the density itself may be without bound.
+        let over = |x: f64| {
+            let below = |x: f64| spec.arrivals.gap_cdf(spec.rate_rps, x);
+            Some((below(x + width)? - below(x)?) / width)
         };
-        if let Some(shape) = shape {
-            // The density's mean over each bar: near 0 the density itself may be without bound.
-            let below = |x: f64| servescope_workload::law::gamma_cdf(shape, 1.0 / spec.rate_rps, x);
-            let over = |x: f64| (below(x + width) - below(x)) / width;
-            series.push(Series {
-                role: "density",
-                mark: "line",
-                x: edges.iter().map(|x| x + 0.5 * width).collect(),
-                y: edges.iter().map(|&x| over(x)).collect(),
-                ..Series::default()
-            });
+        if let Some(y) = edges.iter().map(|&x| over(x)).collect() {
+            let x = edges.iter().map(|x| x + 0.5 * width).collect();
+            series.push(Series { role: "density", mark: "line", x, y, ..Series::default() });
         }
     }
     let y = upward("1/s", &series);
