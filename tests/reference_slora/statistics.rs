@@ -78,6 +78,7 @@ fn check(case: &Value) {
         users: UserSpec { count: 1, popularity: Popularity::Uniform },
         input: range(case, "input_range"),
         output: range(case, "output_range"),
+        length_correlation: 0.0,
         max_tokens: MaxTokens::Output,
     };
     assert_eq!(spec.request_count() as f64, number("num_requests"), "{id}: number of requests");

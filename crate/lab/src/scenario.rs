@@ -189,7 +189,7 @@ impl Scenario {
         let lengths =
             [(Id::InputKind, Id::InputLow, Id::InputHigh), (Id::OutputKind, Id::OutputLow, Id::OutputHigh)];
         for (kind, low, high) in lengths {
-            let bounded = matches!(self.choice(kind), "uniform" | "bounded_pareto" | "lognormal");
+            let bounded = matches!(self.choice(kind), "uniform" | "bounded_pareto" | "lognormal" | "normal");
             if bounded && self.number(low) > self.number(high) {
                 let (low_value, high_value) = (self.number(low), self.number(high));
                 let path = high.row().id;
@@ -274,6 +274,7 @@ impl Scenario {
                 Id::InputExponent,
                 Id::InputMedian,
                 Id::InputSigma,
+                Id::InputDeviation,
             ]),
             output: self.length([
                 Id::OutputKind,
@@ -284,7 +285,9 @@ impl Scenario {
                 Id::OutputExponent,
                 Id::OutputMedian,
                 Id::OutputSigma,
+                Id::OutputDeviation,
             ]),
+            length_correlation: self.number(Id::LengthCorrelation),
             max_tokens: match self.choice(Id::MaxTokensKind) {
                 "cap" => MaxTokens::Cap(self.whole(Id::MaxTokensCap)),
                 _ => MaxTokens::Output,
@@ -292,11 +295,14 @@ impl Scenario {
         }
     }
 
-    fn length(&self, [kind, value, low, high, mean, exponent, median, sigma]: [Id; 8]) -> Length {
+    fn length(&self, [kind, value, low, high, mean, exponent, median, sigma, deviation]: [Id; 9]) -> Length {
         let (low, high) = (self.whole(low), self.whole(high));
         match self.choice(kind) {
             "fixed" => Length::Fixed { value: self.whole(value) },
             "geometric" => Length::Geometric { mean: self.number(mean) },
+            "normal" => {
+                Length::Normal { mean: self.number(mean), deviation: self.number(deviation), low, high }
+            }
             "bounded_pareto" => Length::BoundedPareto { exponent: self.number(exponent), low, high },
             "lognormal" => {
                 Length::Lognormal { median: self.number(median), sigma: self.number(sigma), low, high }

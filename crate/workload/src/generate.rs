@@ -4,6 +4,7 @@
 //! stream, so that changing one law leaves the others' draws as they were.
 
 use crate::arrivals::Arrivals;
+use crate::law;
 use crate::lengths::Length;
 use crate::popularity::Popularity;
 use crate::stream::Stream;
@@ -30,6 +31,8 @@ pub struct WorkloadSpec {
     pub input: Length,
     /// Answer lengths.
     pub output: Length,
+    /// Spearman's rank correlation of prompt and answer lengths, -1 to 1.
+    pub length_correlation: f64,
     /// What the system is told of the answer's length.
     pub max_tokens: MaxTokens,
 }
@@ -79,6 +82,7 @@ impl Default for WorkloadSpec {
             users: UserSpec { count: 1, popularity: Popularity::Uniform },
             input: Length::Uniform { low: 8, high: 511 },
             output: Length::Uniform { low: 8, high: 511 },
+            length_correlation: 0.0,
             max_tokens: MaxTokens::Output,
         }
     }
@@ -112,7 +116,7 @@ pub fn generate(spec: &WorkloadSpec) -> Trace {
         (draw("adapters", &|u| sampler.at(u)), ranks)
     };
     let users = spec.users.popularity.sampler(spec.users.count.max(1));
-    let output_tokens = draw("output lengths", &|u| spec.output.at(u));
+    let (input_tokens, output_tokens) = lengths(spec, count);
     let max_tokens = match spec.max_tokens {
         MaxTokens::Output => output_tokens.clone(),
         MaxTokens::Cap(cap) => output_tokens.iter().map(|&o| o.max(cap)).collect(),
@@ -121,12 +125,35 @@ pub fn generate(spec: &WorkloadSpec) -> Trace {
         arrival_us,
         user: draw("users", &|u| users.at(u)),
         adapter,
-        input_tokens: draw("input lengths", &|u| spec.input.at(u)),
+        input_tokens,
         output_tokens,
         max_tokens,
         adapter_rank,
         cancellations: Vec::new(),
+        extra: None,
     }
+}
+
+/// Prompt and answer lengths. A rank correlation couples their uniform numbers by a Gaussian copula, so that each law
+/// stays as it is; without one the two streams are taken as they come.
+fn lengths(spec: &WorkloadSpec, count: usize) -> (Vec<u32>, Vec<u32>) {
+    let (mut inputs, mut outputs) =
+        (Stream::named(spec.seed, "input lengths"), Stream::named(spec.seed, "output lengths"));
+    // Pearson's correlation of the normals behind a rank correlation (Kruskal 1958).
+    let r = 2.0 * libm::sin(std::f64::consts::FRAC_PI_6 * spec.length_correlation.clamp(-1.0, 1.0));
+    let rest = libm::sqrt((1.0 - r * r).max(0.0));
+    (0..count)
+        .map(|_| {
+            let (u, v) = (inputs.uniform(), outputs.uniform());
+            let v = if r == 0.0 {
+                v
+            } else {
+                law::normal_cdf(r * law::normal_quantile(u) + rest * law::normal_quantile(v))
+            };
+            // The distribution function may round to 0 or 1, where quantiles have no value.
+            (spec.input.at(u), spec.output.at(v.clamp(f64::MIN_POSITIVE, 1.0 - f64::EPSILON)))
+        })
+        .unzip()
 }
 
 #[cfg(test)]
@@ -155,6 +182,25 @@ mod tests {
         assert!(cut.len() <= whole.len());
         assert!(cut.arrival_us.iter().all(|&t| t < 300e6));
         assert_eq!(cut.output_tokens[..], whole.output_tokens[..cut.len()]);
+    }
+
+    #[test]
+    fn lengths_have_the_asked_rank_correlation_and_keep_their_laws() {
+        let base = WorkloadSpec { rate_rps: 100.0, ..WorkloadSpec::default() };
+        let plain = generate(&base);
+        for rho in [-0.8, 0.5, 1.0] {
+            let trace = generate(&WorkloadSpec { length_correlation: rho, ..base.clone() });
+            assert_eq!(trace.input_tokens, plain.input_tokens);
+            // For uniform lengths Spearman's correlation is Pearson's.
+            let (x, y) = (&trace.input_tokens, &trace.output_tokens);
+            let mean = |v: &[u32]| v.iter().map(|&l| f64::from(l)).sum::<f64>() / v.len() as f64;
+            let (mx, my) = (mean(x), mean(y));
+            let products = x.iter().zip(y).map(|(&a, &b)| (f64::from(a) - mx) * (f64::from(b) - my));
+            let covariance = products.sum::<f64>() / x.len() as f64;
+            let variance = (504.0 * 504.0 - 1.0) / 12.0;
+            assert!((covariance / variance - rho).abs() < 0.02, "{rho}: {}", covariance / variance);
+            assert!((my - 259.5).abs() < 3.0, "{my}");
+        }
     }
 
     #[test]

@@ -25,6 +25,11 @@ pub fn normal_quantile(p: f64) -> f64 {
     if q < 0.0 { -z } else { z }
 }
 
+/// Standard normal distribution function.
+pub fn normal_cdf(z: f64) -> f64 {
+    0.5 * libm::erfc(-z * std::f64::consts::FRAC_1_SQRT_2)
+}
+
 /// Gamma of the given shape and scale 1: Marsaglia and Tsang (2000) at shape + 1, brought down by `U^(1/shape)`.
 ///
 /// The step down is taken at every shape, so that a draw is a continuous function of the shape but for rare rejections.

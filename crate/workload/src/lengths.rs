@@ -32,6 +32,17 @@ pub enum Length {
         /// Largest, tokens (inclusive).
         high: u32,
     },
+    /// Normal, rounded, values outside `low..=high` moved to the bound.
+    Normal {
+        /// Mean, tokens.
+        mean: f64,
+        /// Standard deviation, tokens.
+        deviation: f64,
+        /// Smallest, tokens.
+        low: u32,
+        /// Largest, tokens (inclusive).
+        high: u32,
+    },
     /// Lognormal, rounded, values outside `low..=high` moved to the bound.
     Lognormal {
         /// Median, tokens.
@@ -64,11 +75,17 @@ impl Length {
                 ((l * libm::pow(kept, -1.0 / exponent)) as u32).clamp(low, high)
             }
             Self::Lognormal { median, sigma, low, high } => {
-                let x = median * libm::exp(sigma * law::normal_quantile(u));
-                (x.min(f64::from(high)) + 0.5).floor().max(f64::from(low)) as u32
+                rounded(median * libm::exp(sigma * law::normal_quantile(u)), low, high)
+            }
+            Self::Normal { mean, deviation, low, high } => {
+                rounded(mean + deviation * law::normal_quantile(u), low, high)
             }
         }
     }
+}
+
+fn rounded(x: f64, low: u32, high: u32) -> u32 {
+    (x.min(f64::from(high)) + 0.5).floor().max(f64::from(low)) as u32
 }
 
 /// Cap of a geometric length, so that no request is without end.
@@ -94,6 +111,9 @@ mod tests {
         let lognormal = Length::Lognormal { median: 200.0, sigma: 1.0, low: 1, high: 4096 };
         assert_eq!(lognormal.at(0.5), 200);
         assert_eq!(lognormal.at(1.0 - 1e-15), 4096);
+        let normal = Length::Normal { mean: 300.0, deviation: 50.0, low: 1, high: 4096 };
+        assert!((mean(normal) - 300.0).abs() < 0.5);
+        assert_eq!((normal.at(0.5), normal.at(1e-300)), (300, 1));
         assert_eq!(Length::Uniform { low: 3, high: 5 }.at(1.0 - 1e-16), 5);
     }
 }

@@ -5,7 +5,6 @@ export const en = {
   'page.skip': 'Skip to the results',
   'page.controls': 'Controls',
   'page.results': 'Results',
-  'page.starting': 'Loading the simulator…',
   'page.start_failed': 'The simulator could not start: {message}',
 
   'menu.presets': 'Presets',
@@ -141,7 +140,6 @@ export const en = {
   'metric.same': 'as before',
   'headline.label': 'Headline numbers',
   'headline.preview': 'Preview on a shorter run; the full answer follows.',
-  'headline.sentence': '{requests} requests in {span}; digest {digest}',
 
   'section.arrives': 'What arrives',
   'section.happens': 'What happens',
@@ -182,7 +180,6 @@ export const en = {
   'chart.by_adapter': 'by adapter',
   'chart.by_length': 'by length',
   'chart.split_by': 'Split',
-  'chart.nothing': 'Nothing to draw.',
   'chart.base_model': 'base model',
   'chart.others': 'others',
 
@@ -243,12 +240,10 @@ export const en = {
   'request.facts': 'user {user}, {adapter}, {input} tokens in, {output} out',
   'request.adapter': 'adapter {adapter} (rank {rank})',
   'request.came': 'It came at {arrival}: {ahead} were waiting in front of it, {running} were running, {kv} tokens of KV cache were in use.',
-  'request.total': '{total} end to end',
   'request.outcome': 'Outcome: {outcome}',
   'request.close': 'Close',
 
   'trace.drop': 'Drop a trace file (CSV) or a scenario (JSON)',
-  'trace.open': 'Open a trace file',
   'trace.using': '{name}: {format}, {requests} requests over {span}',
   'trace.back': 'Back to generated traffic',
 

@@ -87,8 +87,8 @@ const fn is(id: Id, is: &'static [&'static str]) -> Condition {
 
 /// Lengths: most tokens of a drawn length.
 const MOST: f64 = 1_000_000.0;
-const LAWS: &[&str] = &["uniform", "fixed", "geometric", "bounded_pareto", "lognormal"];
-const BOUNDED: &[&str] = &["uniform", "bounded_pareto", "lognormal"];
+const LAWS: &[&str] = &["uniform", "fixed", "geometric", "bounded_pareto", "lognormal", "normal"];
+const BOUNDED: &[&str] = &["uniform", "bounded_pareto", "lognormal", "normal"];
 
 table! {
     Rate = row("workload.rate_rps", "R", "heroes", number(0.001, 100_000.0, 2.0)).unit("req/s").log(0.1, 50.0, 0.01)
@@ -117,8 +117,11 @@ table! {
         .when(&[is(Id::InputKind, BOUNDED)])
         .says("Longest prompt", "No prompt is longer than this (inclusive).");
     InputMean = row("workload.input_tokens.mean", "inm", "lengths", number(1.0, MOST, 256.0)).unit("tokens").log(1.0, 4096.0, 1.0)
-        .when(&[is(Id::InputKind, &["geometric"])])
-        .says("Mean prompt length", "Mean of the geometric law on 1, 2, and so on.");
+        .when(&[is(Id::InputKind, &["geometric", "normal"])])
+        .says("Mean prompt length", "Mean of the geometric law on 1, 2, and so on, or of the normal law before its bounds.");
+    InputDeviation = row("workload.input_tokens.deviation", "inw", "lengths", number(0.0, MOST, 80.0)).unit("tokens").linear(0.0, 1000.0, 1.0)
+        .when(&[is(Id::InputKind, &["normal"])])
+        .says("Spread of prompts", "Standard deviation of the normal law before its bounds.");
     InputExponent = row("workload.input_tokens.exponent", "ine", "lengths", number(0.05, 20.0, 1.1)).linear(0.1, 4.0, 0.01)
         .when(&[is(Id::InputKind, &["bounded_pareto"])])
         .says("Prompt tail exponent", "Smaller makes long prompts more common: the share longer than x falls like x to the power of minus this.");
@@ -141,8 +144,11 @@ table! {
         .when(&[is(Id::OutputKind, BOUNDED)])
         .says("Longest answer", "No answer is longer than this (inclusive).");
     OutputMean = row("workload.output_tokens.mean", "outm", "lengths", number(1.0, MOST, 256.0)).unit("tokens").log(1.0, 4096.0, 1.0)
-        .when(&[is(Id::OutputKind, &["geometric"])])
-        .says("Mean answer length", "Mean of the geometric law on 1, 2, and so on.");
+        .when(&[is(Id::OutputKind, &["geometric", "normal"])])
+        .says("Mean answer length", "Mean of the geometric law on 1, 2, and so on, or of the normal law before its bounds.");
+    OutputDeviation = row("workload.output_tokens.deviation", "outw", "lengths", number(0.0, MOST, 80.0)).unit("tokens").linear(0.0, 1000.0, 1.0)
+        .when(&[is(Id::OutputKind, &["normal"])])
+        .says("Spread of answers", "Standard deviation of the normal law before its bounds.");
     OutputExponent = row("workload.output_tokens.exponent", "oute", "lengths", number(0.05, 20.0, 1.1)).linear(0.1, 4.0, 0.01)
         .when(&[is(Id::OutputKind, &["bounded_pareto"])])
         .says("Answer tail exponent", "Smaller makes long answers more common: the share longer than x falls like x to the power of minus this.");
@@ -152,6 +158,8 @@ table! {
     OutputSigma = row("workload.output_tokens.sigma", "outs", "lengths", number(0.01, 5.0, 0.8)).linear(0.05, 2.5, 0.01)
         .when(&[is(Id::OutputKind, &["lognormal"])])
         .says("Spread of answer lengths", "Standard deviation of the logarithm of the length.");
+    LengthCorrelation = row("workload.length_correlation", "rho", "lengths", number(-1.0, 1.0, 0.0)).linear(-1.0, 1.0, 0.01)
+        .says("Prompt and answer", "Rank correlation of prompt and answer lengths: 0 draws them independently, 1 gives the longest prompt the longest answer.");
     MaxTokensKind = row("workload.max_tokens.kind", "mt", "lengths", Kind::Choice(&["output", "cap"]))
         .says("max_tokens sent", "What the server is told of an answer's length: exactly that, or one cap for all requests.");
     MaxTokensCap = row("workload.max_tokens.cap", "cap", "lengths", whole(1.0, MOST, 1024.0)).unit("tokens").log(1.0, 4096.0, 1.0)
