@@ -3,9 +3,9 @@
 //! Every reader refuses a bad file as a whole and names the row, the column, the bound and the value, so that nothing is
 //! dropped in silence.
 
-mod azure;
+pub(crate) mod azure;
 mod own;
-mod table;
+pub(crate) mod table;
 mod vidur;
 
 use crate::trace::Trace;

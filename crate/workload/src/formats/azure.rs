@@ -51,7 +51,7 @@ fn time_cell(table: &Table<'_>, column: Column) -> Result<i64, FormatError> {
 }
 
 /// `YYYY-MM-DD hh:mm:ss[.fffffff]`, with a `T`, a `Z` or `+00:00` allowed, as ticks of 100 ns since 1970.
-fn parse_time(text: &str) -> Option<i64> {
+pub(crate) fn parse_time(text: &str) -> Option<i64> {
     let text = text.strip_suffix('Z').or_else(|| text.strip_suffix("+00:00")).unwrap_or(text);
     let (date, clock) = text.split_once([' ', 'T'])?;
     let (clock, fraction) = clock.split_once('.').unwrap_or((clock, ""));

@@ -3,7 +3,7 @@
 use super::{FormatError, MAX_ARRIVAL_S, MAX_ROWS, MAX_TOKENS};
 
 /// A CSV file, read row by row.
-pub(super) struct Table<'a> {
+pub(crate) struct Table<'a> {
     reader: csv::Reader<&'a [u8]>,
     header: Vec<String>,
     record: csv::StringRecord,
@@ -12,11 +12,11 @@ pub(super) struct Table<'a> {
 
 /// Place of a column in a row.
 #[derive(Clone, Copy)]
-pub(super) struct Column(usize);
+pub(crate) struct Column(usize);
 
 impl<'a> Table<'a> {
     /// Reads the header.
-    pub(super) fn open(bytes: &'a [u8]) -> Result<Self, FormatError> {
+    pub(crate) fn open(bytes: &'a [u8]) -> Result<Self, FormatError> {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         if bytes.iter().all(u8::is_ascii_whitespace) {
             return Err(FormatError::EmptyFile);
@@ -29,13 +29,18 @@ impl<'a> Table<'a> {
     }
 
     /// Whether the header names this column.
-    pub(super) fn has(&self, name: &str) -> bool {
+    pub(crate) fn has(&self, name: &str) -> bool {
         self.header.iter().any(|h| h == name)
     }
 
     /// The column called `name`, which the caller knows to be there.
-    pub(super) fn column(&self, name: &str) -> Option<Column> {
-        self.header.iter().position(|h| h == name).map(Column)
+    pub(crate) fn column(&self, name: &str) -> Option<Column> {
+        self.columns().find(|(header, _)| *header == name).map(|(_, column)| column)
+    }
+
+    /// Every column with its name, in the order of the file.
+    pub(crate) fn columns(&self) -> impl Iterator<Item = (&str, Column)> {
+        self.header.iter().enumerate().map(|(i, name)| (name.as_str(), Column(i)))
     }
 
     /// The header, shortened for a message.
@@ -44,7 +49,7 @@ impl<'a> Table<'a> {
     }
 
     /// Steps to the next row; false at the end.
-    pub(super) fn next_row(&mut self) -> Result<bool, FormatError> {
+    pub(crate) fn next_row(&mut self) -> Result<bool, FormatError> {
         let more = self.reader.read_record(&mut self.record).map_err(|error| {
             let row = error.position().map_or(0, csv::Position::line);
             FormatError::NotText { row, byte: error.position().map_or(0, csv::Position::byte) }
@@ -64,17 +69,17 @@ impl<'a> Table<'a> {
     }
 
     /// Line of the file on which the current row starts.
-    pub(super) fn line(&self) -> u64 {
+    pub(crate) fn line(&self) -> u64 {
         self.record.position().map_or(0, csv::Position::line)
     }
 
     /// The text of a cell.
-    pub(super) fn text(&self, column: Column) -> &str {
+    pub(crate) fn text(&self, column: Column) -> &str {
         self.record.get(column.0).unwrap_or("")
     }
 
     /// An error about a cell.
-    pub(super) fn bad(&self, column: Column, expected: &'static str) -> FormatError {
+    pub(crate) fn bad(&self, column: Column, expected: &'static str) -> FormatError {
         FormatError::BadCell {
             row: self.line(),
             column: self.header[column.0].clone(),
