@@ -11,6 +11,7 @@
 
 pub mod aibrix;
 pub mod arrivals;
+pub mod curve;
 pub mod formats;
 pub mod generate;
 pub mod law;
