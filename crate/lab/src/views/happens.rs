@@ -77,7 +77,7 @@ pub(super) fn running_waiting(run: &Run, window: &Window) -> View {
         Series { role: "waiting", mark: "area", x: x.clone(), y: waiting.values(), ..Series::default() },
         Series { role: "running", mark: "step", x, y: running.values(), ..Series::default() },
     ];
-    view("running_waiting", window, "", series)
+    view("running_waiting", window, "requests", series)
 }
 
 /// KV cache and adapters in the pool.
