@@ -130,7 +130,6 @@ pub fn generate(spec: &WorkloadSpec) -> Trace {
         max_tokens,
         adapter_rank,
         cancellations: Vec::new(),
-        extra: None,
     }
 }
 

@@ -9,6 +9,7 @@
 //! assert_eq!(trace.len(), 600); // floor(R D), as S-LoRA's generator does
 //! ```
 
+pub mod aibrix;
 pub mod arrivals;
 pub mod formats;
 pub mod generate;
