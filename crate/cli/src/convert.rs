@@ -13,7 +13,7 @@ pub(crate) struct Arguments {
     /// Trace file to read.
     #[arg(value_name = "IN")]
     input: PathBuf,
-    /// Format to write: servescope or vidur.
+    /// Format to write: servescope, vidur, mooncake, …; another name lists them.
     #[arg(long = "to", value_name = "NAME")]
     format: String,
     /// File to write; standard output if none.

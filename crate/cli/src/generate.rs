@@ -13,7 +13,7 @@ use crate::scenario_args::ScenarioArguments;
 pub(crate) struct Arguments {
     #[command(flatten)]
     scenario: ScenarioArguments,
-    /// Format of the file: servescope or vidur.
+    /// Format of the file: servescope, vidur, mooncake, …; another name lists them.
     #[arg(long, value_name = "NAME", default_value = "servescope")]
     format: String,
     /// File to write; standard output if none.
@@ -31,8 +31,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
 /// The format called `name`, if it can be written.
 pub(crate) fn writable(name: &str) -> Result<Format, Failed> {
     let known = || {
-        let names: Vec<&str> =
-            Format::ALL.into_iter().filter(|f| f.is_writable()).map(Format::name).collect();
+        let names: Vec<&str> = Format::writable().map(Format::name).collect();
         Failed::input(format!("format {name} cannot be written; known are {}", names.join(", ")))
     };
     Format::from_name(name).filter(|f| f.is_writable()).ok_or_else(known)

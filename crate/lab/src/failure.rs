@@ -47,6 +47,7 @@ pub const CODES: &[&str] = &[
     "bad_link",
     "empty_file",
     "no_rows",
+    "no_times",
     "not_text",
     "unknown_format",
     "cell_count",
@@ -55,6 +56,7 @@ pub const CODES: &[&str] = &[
     "rank_conflict",
     "too_many_rows",
     "reordered",
+    "failed_rows",
     "no_trace",
     "share_list_short",
     "all_refused",
@@ -96,6 +98,7 @@ impl Failure {
         let code = match error {
             FormatError::EmptyFile => "empty_file",
             FormatError::NoRows => "no_rows",
+            FormatError::NoTimes { .. } => "no_times",
             FormatError::NotText { .. } => "not_text",
             FormatError::UnknownFormat { .. } => "unknown_format",
             FormatError::CellCount { .. } => "cell_count",
@@ -107,6 +110,7 @@ impl Failure {
         let failure = Self::new(code, name, format!("{name}: {error}")).text("file", name);
         match error {
             FormatError::EmptyFile | FormatError::NoRows => failure,
+            FormatError::NoTimes { format } => failure.text("format", format),
             FormatError::NotText { row, byte } => {
                 failure.number("row", *row as f64).number("byte", *byte as f64)
             }

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::json;
 use servescope_lab::engine::explain::explain;
 use servescope_lab::views::{self, ViewOptions};
-use servescope_lab::workload::formats::{self, Format};
+use servescope_lab::workload::formats;
 use servescope_lab::workload::statistics::Statistics;
 use servescope_lab::workload::{BASE_MODEL, Trace};
 use servescope_lab::{Failure, LoadedTrace, Run, Running, files};
@@ -47,7 +47,7 @@ impl Simulator {
     /// # Errors
     /// What is wrong with the file, with row and column.
     pub fn load_trace(&mut self, name: &str, bytes: &[u8]) -> Result<JsTraceInfo, JsFailure> {
-        let loaded = LoadedTrace::read(name, bytes).map_err(|failure| thrown(vec![failure]))?;
+        let loaded = LoadedTrace::read_small(name, bytes).map_err(|failure| thrown(vec![failure]))?;
         let info = object(&info(&loaded));
         self.trace = Some(loaded);
         Ok(info.unchecked_into())
@@ -118,14 +118,13 @@ impl Simulator {
     /// When there is no run, or no such file.
     pub fn export(&self, kind: &str) -> Result<String, JsFailure> {
         let run = self.finished()?;
-        let write = |format| formats::write(&run.report.trace, format).unwrap_or_default();
         match kind {
             "requests.csv" => Ok(files::requests_csv(&run.report)),
             "batches.csv" => Ok(files::batches_csv(&run.report)),
             "trace.json" => Ok(files::chrome_trace(&run.report)),
             "summary.json" => Ok(format!("{:#}\n", json!(run.summary()))),
-            "workload.csv" => Ok(write(Format::Servescope)),
-            "vidur.csv" => Ok(write(Format::Vidur)),
+            "workload.csv" => Ok(formats::write_servescope(&run.report.trace)),
+            "vidur.csv" => Ok(formats::write_vidur(&run.report.trace)),
             other => Err(thrown(vec![
                 Failure::new("unknown_option", "kind", format!("there is no file {other}"))
                     .text("value", other),

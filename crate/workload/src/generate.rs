@@ -130,6 +130,7 @@ pub fn generate(spec: &WorkloadSpec) -> Trace {
         max_tokens,
         adapter_rank,
         cancellations: Vec::new(),
+        extra: None,
     }
 }
 

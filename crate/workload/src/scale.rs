@@ -18,6 +18,7 @@ pub fn scale_rate(trace: &Trace, factor: f64, seed: u64) -> Trace {
     let copies = factor as usize;
     let mut scaled = Trace::with_capacity((trace.len() as f64 * factor) as usize + 1);
     let mut cancel_of = vec![None; trace.len()];
+    let mut source = Vec::new();
     for &(at, id) in &trace.cancellations {
         cancel_of[id as usize] = Some(at);
     }
@@ -37,9 +38,14 @@ pub fn scale_rate(trace: &Trace, factor: f64, seed: u64) -> Trace {
             }
             request.arrival_us = moved - back;
             scaled.push(request);
+            source.push(id as u32);
         }
     }
     scaled.adapter_rank.clone_from(&trace.adapter_rank);
+    if let Some(extra) = &trace.extra {
+        // A copy of a session is no session of its own: its requests come again inside the session.
+        scaled.set_extra(extra.select(&source));
+    }
     scaled.sort();
     scaled.sort_cancellations();
     scaled

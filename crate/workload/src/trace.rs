@@ -1,5 +1,9 @@
 //! The trace: requests in order of arrival, as columns.
 
+mod extra;
+
+pub use extra::{Extra, LabelMaker, Labels, NO_LABEL, PrefixBlocks};
+
 /// The adapter index of a request for the base model.
 pub const BASE_MODEL: u32 = u32::MAX;
 
@@ -22,6 +26,8 @@ pub struct Trace {
     pub adapter_rank: Vec<u32>,
     /// Clients that went away: (microseconds, request id), in order of time.
     pub cancellations: Vec<(f64, u32)>,
+    /// Columns that only some files carry; nothing in the engine depends on them.
+    pub extra: Option<Box<Extra>>,
 }
 
 impl Trace {
@@ -96,6 +102,12 @@ impl Trace {
         self.cancellations.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     }
 
+    /// Sets the columns that only some files carry; a column without any entry counts as absent.
+    pub fn set_extra(&mut self, mut extra: Extra) {
+        extra.drop_blank_columns();
+        self.extra = (!extra.is_empty()).then(|| Box::new(extra));
+    }
+
     /// Puts requests in order of arrival, equal times in their former order, and says whether that moved any.
     pub fn sort(&mut self) -> bool {
         if self.arrival_us.is_sorted() {
@@ -104,16 +116,25 @@ impl Trace {
         let mut order: Vec<u32> = (0..self.len() as u32).collect();
         let time = |id: u32| self.arrival_us[id as usize];
         order.sort_unstable_by(|&a, &b| time(a).total_cmp(&time(b)).then(a.cmp(&b)));
-        let mut sorted = Self::with_capacity(self.len());
-        let mut place = vec![0u32; self.len()];
-        for (new, &old) in order.iter().enumerate() {
-            sorted.push(self.request(old as usize));
-            place[old as usize] = new as u32;
-        }
-        sorted.adapter_rank = std::mem::take(&mut self.adapter_rank);
-        sorted.cancellations = self.cancellations.iter().map(|&(t, id)| (t, place[id as usize])).collect();
-        *self = sorted;
+        *self = self.select(&order);
         true
+    }
+
+    /// The requests named by `order`, in that order, with their cancellations.
+    pub fn select(&self, order: &[u32]) -> Self {
+        let mut chosen = Self::with_capacity(order.len());
+        let mut place = vec![None; self.len()];
+        for (new, &old) in order.iter().enumerate() {
+            chosen.push(self.request(old as usize));
+            place[old as usize] = Some(new as u32);
+        }
+        chosen.adapter_rank.clone_from(&self.adapter_rank);
+        let moved = |&(t, id): &(f64, u32)| place[id as usize].map(|new| (t, new));
+        chosen.cancellations = self.cancellations.iter().filter_map(moved).collect();
+        if let Some(extra) = &self.extra {
+            chosen.set_extra(extra.select(order));
+        }
+        chosen
     }
 }
 

@@ -1,23 +1,114 @@
-//! Servescope's own CSV: `id,arrival_s,user,adapter,rank,input_tokens,output_tokens,max_tokens`, and `cancel_s` where a
-//! client went away. Only arrival and the two lengths must be there; adapter -1 is the base model.
+//! Servescope's own CSV: `id,arrival_s,user,adapter,rank,input_tokens,output_tokens,max_tokens`; `cancel_s` where a client
+//! went away; `session`, `turn`, `model`, `kind`, `took_s`, `block_tokens` and `hash_ids` (with spaces between) where a
+//! trace carries them. Only arrival and the two lengths must be there; adapter -1 is the base model.
 
 use std::fmt::Write as _;
 
-use super::table::{Table, seconds_text};
+use super::table::{Column, Table, push_cell, seconds_text};
 use super::{FormatError, MAX_INDEX, MAX_RANK, MAX_TOKENS};
-use crate::trace::{BASE_MODEL, Request, Trace};
+use crate::trace::{BASE_MODEL, Extra, LabelMaker, Request, Trace};
+
+pub(super) const COLUMNS: [&str; 3] = ["arrival_s", "input_tokens", "output_tokens"];
+
+/// Largest size of a prefix block, tokens.
+pub(super) const MAX_BLOCK_TOKENS: u32 = 1 << 20;
+
+/// The ranks of adapters, as rows name them.
+#[derive(Default)]
+pub(super) struct RankTable(Vec<Option<u32>>);
+
+impl RankTable {
+    /// Notes the rank of an adapter, which must be the one it had before.
+    pub(super) fn set(&mut self, row: u64, adapter: u32, rank: u32) -> Result<(), FormatError> {
+        if self.0.len() <= adapter as usize {
+            self.0.resize(adapter as usize + 1, None);
+        }
+        match self.0[adapter as usize].replace(rank) {
+            Some(former) if former != rank => Err(FormatError::RankConflict { row, adapter, rank, former }),
+            _ => Ok(()),
+        }
+    }
+
+    /// The ranks by adapter; 0 for one that no row names.
+    pub(super) fn finish(self) -> Vec<u32> {
+        self.0.into_iter().map(|rank| rank.unwrap_or(0)).collect()
+    }
+}
+
+/// The columns of [`Extra`], where the file has them.
+struct ExtraColumns {
+    labels: [Option<Column>; 3],
+    turn: Option<Column>,
+    took: Option<Column>,
+    blocks: Option<[Column; 2]>,
+    makers: [LabelMaker; 3],
+    extra: Extra,
+}
+
+impl ExtraColumns {
+    fn of(table: &Table<'_>) -> Self {
+        Self {
+            labels: ["session", "model", "kind"].map(|name| table.column(name)),
+            turn: table.column("turn"),
+            took: table.column("took_s"),
+            blocks: table.named(["block_tokens", "hash_ids"]),
+            makers: Default::default(),
+            extra: Extra::default(),
+        }
+    }
+
+    fn row(&mut self, table: &Table<'_>) -> Result<(), FormatError> {
+        let filled = |column: &Column| !table.text(*column).is_empty();
+        for (maker, column) in self.makers.iter_mut().zip(self.labels) {
+            maker.push(column.filter(filled).map(|c| table.text(c)));
+        }
+        if let Some(column) = self.turn {
+            let turn = Some(column).filter(filled).map_or(Ok(0), |c| table.whole(c, 0, MAX_INDEX))?;
+            self.extra.turn.push(turn);
+        }
+        if let Some(column) = self.took {
+            let took = Some(column).filter(filled).map_or(Ok(f64::NAN), |c| table.number(c))?;
+            self.extra.took_s.push(took);
+        }
+        if let Some([size, ids]) = self.blocks {
+            let prefix = &mut self.extra.prefix;
+            let (least, most) = if prefix.is_empty() {
+                (1, MAX_BLOCK_TOKENS)
+            } else {
+                (prefix.block_tokens, prefix.block_tokens)
+            };
+            prefix.block_tokens = table.whole(size, least, most)?;
+            let parsed: Result<Vec<u64>, _> =
+                table.text(ids).split_ascii_whitespace().map(str::parse).collect();
+            prefix.push(parsed.map_err(|_| table.bad(ids, "whole numbers with spaces between"))?);
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Extra {
+        [self.extra.session, self.extra.model, self.extra.kind] = self.makers.map(LabelMaker::finish);
+        self.extra
+    }
+}
 
 pub(super) fn read(table: &mut Table<'_>) -> Result<Trace, FormatError> {
+    let mut columns = ExtraColumns::of(table);
+    let mut trace = read_plain(table, |table| columns.row(table))?;
+    trace.set_extra(columns.finish());
+    Ok(trace)
+}
+
+/// Reads all columns but those of [`Extra`], which are left to `row`.
+pub(super) fn read_plain(
+    table: &mut Table<'_>,
+    mut row: impl FnMut(&Table<'_>) -> Result<(), FormatError>,
+) -> Result<Trace, FormatError> {
+    let [arrival, input, output] = table.named(COLUMNS).ok_or(FormatError::EmptyFile)?;
     let place = |name| table.column(name);
-    let (Some(arrival), Some(input), Some(output)) =
-        (place("arrival_s"), place("input_tokens"), place("output_tokens"))
-    else {
-        return Err(FormatError::EmptyFile);
-    };
     let (user, adapter, rank) = (place("user"), place("adapter"), place("rank"));
     let (max_tokens, cancel) = (place("max_tokens"), place("cancel_s"));
     let mut trace = Trace::default();
-    let mut ranks: Vec<Option<u32>> = Vec::new();
+    let mut ranks = RankTable::default();
     while table.next_row()? {
         let output_tokens = table.tokens(output)?;
         let adapter = match adapter {
@@ -25,14 +116,7 @@ pub(super) fn read(table: &mut Table<'_>) -> Result<Trace, FormatError> {
             _ => BASE_MODEL,
         };
         if let (Some(column), true) = (rank, adapter != BASE_MODEL) {
-            let value = table.whole(column, 0, MAX_RANK)?;
-            if ranks.len() <= adapter as usize {
-                ranks.resize(adapter as usize + 1, None);
-            }
-            let former = ranks[adapter as usize].replace(value);
-            if let Some(former) = former.filter(|&f| f != value) {
-                return Err(FormatError::RankConflict { row: table.line(), adapter, rank: value, former });
-            }
+            ranks.set(table.line(), adapter, table.whole(column, 0, MAX_RANK)?)?;
         }
         if let Some(column) = cancel.filter(|&c| !table.text(c).is_empty()) {
             trace.cancellations.push((table.seconds_as_us(column)?, trace.len() as u32));
@@ -46,19 +130,60 @@ pub(super) fn read(table: &mut Table<'_>) -> Result<Trace, FormatError> {
             max_tokens: max_tokens
                 .map_or(Ok(output_tokens), |c| table.whole(c, output_tokens, MAX_TOKENS))?,
         });
+        row(table)?;
     }
-    trace.adapter_rank = ranks.into_iter().map(|r| r.unwrap_or(0)).collect();
+    trace.adapter_rank = ranks.finish();
     Ok(trace)
 }
 
-pub(super) fn write(trace: &Trace) -> String {
+/// The time at which each request is cancelled; empty where none is.
+pub(super) fn cancel_times(trace: &Trace) -> Vec<Option<f64>> {
     let mut cancel_us = vec![None; if trace.cancellations.is_empty() { 0 } else { trace.len() }];
     for &(at, id) in &trace.cancellations {
         cancel_us[id as usize] = Some(at);
     }
+    cancel_us
+}
+
+pub(super) fn write(trace: &Trace) -> String {
+    let nothing = Extra::default();
+    let extra = trace.extra.as_deref().unwrap_or(&nothing);
+    let labels = [("session", &extra.session), ("model", &extra.model), ("kind", &extra.kind)];
+    let labels = labels.into_iter().filter(|(_, labels)| !labels.is_empty());
+    let mut header = String::new();
+    labels.clone().for_each(|(name, _)| header.extend([",", name]));
+    header.push_str(if extra.turn.is_empty() { "" } else { ",turn" });
+    header.push_str(if extra.took_s.is_empty() { "" } else { ",took_s" });
+    header.push_str(if extra.prefix.is_empty() { "" } else { ",block_tokens,hash_ids" });
+    write_plain(trace, &header, |text, id| {
+        for (_, labels) in labels.clone() {
+            text.push(',');
+            push_cell(text, labels.name(id));
+        }
+        if let Some(turn) = extra.turn.get(id) {
+            let _ = write!(text, ",{turn}");
+        }
+        if let Some(took) = extra.took_s.get(id) {
+            text.push(',');
+            text.push_str(&if took.is_nan() { String::new() } else { took.to_string() });
+        }
+        if !extra.prefix.is_empty() {
+            let _ = write!(text, ",{},", extra.prefix.block_tokens);
+            for (place, hash_id) in extra.prefix.of(id).iter().enumerate() {
+                let _ = write!(text, "{}{hash_id}", if place == 0 { "" } else { " " });
+            }
+        }
+    })
+}
+
+/// Writes all columns but those of [`Extra`]; `tail` appends those to a row, `header` names them.
+pub(super) fn write_plain(trace: &Trace, header: &str, tail: impl Fn(&mut String, usize)) -> String {
+    let cancel_us = cancel_times(trace);
     let mut text = String::with_capacity(trace.len() * 48);
     text.push_str("id,arrival_s,user,adapter,rank,input_tokens,output_tokens,max_tokens");
-    text.push_str(if cancel_us.is_empty() { "\n" } else { ",cancel_s\n" });
+    text.push_str(if cancel_us.is_empty() { "" } else { ",cancel_s" });
+    text.push_str(header);
+    text.push('\n');
     for id in 0..trace.len() {
         let r = trace.request(id);
         let adapter = if r.adapter == BASE_MODEL { -1 } else { i64::from(r.adapter) };
@@ -76,6 +201,7 @@ pub(super) fn write(trace: &Trace) -> String {
             text.push(',');
             text.push_str(&cell.map_or(String::new(), seconds_text));
         }
+        tail(&mut text, id);
         text.push('\n');
     }
     text

@@ -48,7 +48,8 @@ impl<'a> Table<'a> {
         shorten(&self.header.join(", "), 120)
     }
 
-    /// Steps to the next row; false at the end.
+    /// Steps to the next row; false at the end. One copy for all readers, as below: inlined they weigh kilobytes.
+    #[inline(never)]
     pub(crate) fn next_row(&mut self) -> Result<bool, FormatError> {
         let more = self.reader.read_record(&mut self.record).map_err(|error| {
             let row = error.position().map_or(0, csv::Position::line);
@@ -99,7 +100,8 @@ impl<'a> Table<'a> {
     }
 
     /// A whole number in `min..=max`. "120.0" counts as whole.
-    pub(super) fn whole(&self, column: Column, min: u32, max: u32) -> Result<u32, FormatError> {
+    #[inline(never)]
+    pub(crate) fn whole(&self, column: Column, min: u32, max: u32) -> Result<u32, FormatError> {
         let text = self.text(column);
         if let Ok(value) = text.parse::<u32>() {
             return if (min..=max).contains(&value) {
@@ -123,7 +125,30 @@ impl<'a> Table<'a> {
         self.whole(column, 1, MAX_TOKENS)
     }
 
+    /// A length in tokens; 0 is a request that failed.
+    pub(super) fn tokens_or_none(&self, column: Column) -> Result<u32, FormatError> {
+        self.whole(column, 0, MAX_TOKENS)
+    }
+
+    /// A finite number that is not negative.
+    #[inline(never)]
+    pub(crate) fn number(&self, column: Column) -> Result<f64, FormatError> {
+        let value = self.text(column).parse::<f64>().ok();
+        let value = value.filter(|v| v.is_finite()).ok_or_else(|| self.bad(column, "a number"))?;
+        if value < 0.0 { Err(self.out_of_range(column, 0.0, f64::MAX)) } else { Ok(value) }
+    }
+
+    /// The columns called `names`, in that order.
+    pub(crate) fn named<const N: usize>(&self, names: [&str; N]) -> Option<[Column; N]> {
+        let mut places = [Column(0); N];
+        for (place, name) in places.iter_mut().zip(names) {
+            *place = self.column(name)?;
+        }
+        Some(places)
+    }
+
     /// A time in seconds, as microseconds.
+    #[inline(never)]
     pub(super) fn seconds_as_us(&self, column: Column) -> Result<f64, FormatError> {
         let us =
             exact_microseconds(self.text(column)).ok_or_else(|| self.bad(column, "a time in seconds"))?;
@@ -138,42 +163,64 @@ impl<'a> Table<'a> {
 /// Seconds written as decimal text, in microseconds, rounded once: "0.052" is 52000 exactly. `None` if it is no finite
 /// number.
 pub fn exact_microseconds(seconds: &str) -> Option<f64> {
-    let value: f64 = if seconds.contains(['e', 'E']) {
-        seconds.parse::<f64>().ok()? * 1e6
-    } else {
-        // The parser rounds the shifted decimal correctly; a product would round twice.
-        format!("{seconds}e6").parse().ok()?
-    };
+    exact_shifted(seconds, 6)
+}
+
+/// A number written as decimal text times `10^exponent`, rounded once. `None` if it is no finite number.
+pub(super) fn exact_shifted(text: &str, exponent: i32) -> Option<f64> {
+    let (digits, own) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let shifted = own.parse::<i32>().ok()?.saturating_add(exponent);
+    // The parser rounds the shifted decimal correctly; a product would round twice.
+    let value: f64 = format!("{digits}e{shifted}").parse().ok()?;
     // Adding zero turns -0 into 0, which is written without a sign.
     value.is_finite().then_some(value + 0.0)
 }
 
 /// Microseconds as seconds in decimal text that [`exact_microseconds`] reads back to the same bits.
 pub(super) fn seconds_text(us: f64) -> String {
-    let digits = format!("{us}");
+    shifted_text(us, 6)
+}
+
+/// `value` over `10^places` in decimal text that [`exact_shifted`] reads back to the same bits.
+pub(super) fn shifted_text(value: f64, places: usize) -> String {
+    let digits = format!("{value}");
     let (whole, fraction) = digits.split_once('.').unwrap_or((&digits, ""));
-    let padded = format!("{whole:0>7}");
-    let (seconds, micros) = padded.split_at(padded.len() - 6);
+    let padded = format!("{whole:0>width$}", width = places + 1);
+    let (seconds, micros) = padded.split_at(padded.len() - places);
     let tail = format!("{micros}{fraction}");
     let tail = tail.trim_end_matches('0');
     if tail.is_empty() { seconds.to_owned() } else { format!("{seconds}.{tail}") }
 }
 
-fn require_text(bytes: &[u8]) -> Result<(), FormatError> {
-    let invalid = match std::str::from_utf8(bytes) {
-        Ok(_) => bytes.iter().position(|&b| b < 0x20 && !matches!(b, b'\t' | b'\n' | b'\r')),
-        Err(error) => Some(error.valid_up_to()),
-    };
-    match invalid {
-        None => Ok(()),
-        Some(at) => {
-            let row = bytes[..at].split(|&b| b == b'\n').count() as u64;
-            Err(FormatError::NotText { row, byte: at as u64 })
-        }
+/// Appends a cell: a name with quotes where it needs them, or nothing. What a reader would trim or refuse is not written.
+pub(super) fn push_cell(text: &mut String, name: Option<&str>) {
+    let name = name.unwrap_or_default().replace(|c: char| c < ' ', " ");
+    let name = name.trim();
+    if name.contains([',', '"']) {
+        text.push('"');
+        text.push_str(&name.replace('"', "\"\""));
+        text.push('"');
+    } else {
+        text.push_str(name);
     }
 }
 
-fn shorten(text: &str, most: usize) -> String {
+/// The bytes as text, if they are UTF-8 without control characters.
+pub(super) fn require_text(bytes: &[u8]) -> Result<&str, FormatError> {
+    let control = |text: &str| text.bytes().position(|b| b < 0x20 && !matches!(b, b'\t' | b'\n' | b'\r'));
+    let at = match std::str::from_utf8(bytes) {
+        Ok(text) => match control(text) {
+            None => return Ok(text),
+            Some(at) => at,
+        },
+        Err(error) => error.valid_up_to(),
+    };
+    let row = bytes[..at].split(|&b| b == b'\n').count() as u64;
+    Err(FormatError::NotText { row, byte: at as u64 })
+}
+
+/// The first `most` characters.
+pub(super) fn shorten(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         text.to_owned()
     } else {

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::trace::{BASE_MODEL, Request};
+use crate::trace::{BASE_MODEL, Extra, LabelMaker, Labels, PrefixBlocks, Request};
 
 fn refused(text: &str) -> FormatError {
     read(text.as_bytes()).expect_err("the file is bad")
@@ -89,22 +89,87 @@ prop_compose! {
     }
 }
 
+fn any_labels() -> impl Strategy<Value = Vec<Option<String>>> {
+    prop::collection::vec(prop::option::of("[ a-c,\"\n\\\\\u{e9}]{1,3}"), 60)
+}
+
+prop_compose! {
+    /// A trace with every column that some file carries, or with only some of them.
+    fn any_log()(
+        mut trace in any_trace(),
+        labels in prop::collection::vec(any_labels(), 3),
+        has in prop::collection::vec(any::<bool>(), 6),
+        block_tokens in prop::sample::select(vec![16u32, 64, 512]),
+        ids in prop::collection::vec(any::<u64>(), 8),
+        took_s in prop::collection::vec(prop_oneof![Just(f64::NAN), 0.0..1e4f64], 60),
+        turn in prop::collection::vec(0u32..9, 60),
+    ) -> Trace {
+        let n = trace.len();
+        trace.input_tokens.iter_mut().for_each(|t| *t = *t % 2000 + 1);
+        let column = |place: usize| {
+            let mut maker = LabelMaker::default();
+            labels[place][..n].iter().for_each(|name| maker.push(name.as_deref()));
+            if has[place] { maker.finish() } else { Labels::default() }
+        };
+        let mut prefix = PrefixBlocks { block_tokens, ..PrefixBlocks::default() };
+        for tokens in &trace.input_tokens {
+            prefix.push((0..tokens.div_ceil(block_tokens)).map(|b| ids[b as usize % 8]));
+        }
+        trace.set_extra(Extra {
+            session: column(0),
+            model: column(1),
+            kind: column(2),
+            turn: if has[3] { turn[..n].to_vec() } else { Vec::new() },
+            took_s: if has[4] { took_s[..n].to_vec() } else { Vec::new() },
+            prefix: if has[5] { prefix } else { PrefixBlocks::default() },
+        });
+        trace
+    }
+}
+
 proptest! {
     #[test]
-    fn own_format_keeps_everything(trace in any_trace()) {
-        let text = write(&trace, Format::Servescope).unwrap();
-        let again = read(text.as_bytes()).unwrap().trace;
-        prop_assert_eq!(&again, &trace);
-        prop_assert_eq!(write(&again, Format::Servescope).unwrap(), text);
+    fn own_formats_keep_everything(trace in any_trace()) {
+        for format in [Format::Servescope, Format::ServescopeJsonl] {
+            let text = write(&trace, format).unwrap();
+            let again = read(text.as_bytes()).unwrap();
+            prop_assert_eq!(again.format, format);
+            prop_assert_eq!(&again.trace, &trace);
+        }
     }
 
     #[test]
-    fn vidur_format_keeps_times_and_lengths(trace in any_trace()) {
-        let text = write(&trace, Format::Vidur).unwrap();
+    fn own_json_keeps_every_column(trace in any_log()) {
+        let text = write(&trace, Format::ServescopeJsonl).unwrap();
         let again = read(text.as_bytes()).unwrap().trace;
-        prop_assert_eq!(&again.arrival_us, &trace.arrival_us);
-        prop_assert_eq!(&again.output_tokens, &trace.output_tokens);
-        prop_assert_eq!(write(&again, Format::Vidur).unwrap(), text);
+        let (before, after) = (trace.extra.unwrap_or_default(), again.extra.unwrap_or_default());
+        prop_assert_eq!(&before.turn, &after.turn);
+        prop_assert_eq!(&before.prefix, &after.prefix);
+        for id in 0..again.arrival_us.len() {
+            prop_assert_eq!(before.session.name(id), after.session.name(id));
+            prop_assert_eq!(before.model.name(id), after.model.name(id));
+            prop_assert_eq!(before.kind.name(id), after.kind.name(id));
+        }
+    }
+
+    #[test]
+    fn written_read_and_written_again_is_the_same(trace in any_log()) {
+        for format in Format::writable() {
+            let text = write(&trace, format).unwrap();
+            let again = read(text.as_bytes()).unwrap();
+            prop_assert_eq!(again.format, format, "{}", text);
+            prop_assert_eq!(again.failed, 0);
+            prop_assert_eq!(&again.trace.output_tokens, &trace.output_tokens);
+            prop_assert_eq!(write(&again.trace, format).unwrap(), text, "{}", format.name());
+        }
+    }
+
+    #[test]
+    fn formats_with_exact_times_keep_them(trace in any_trace()) {
+        for format in Format::writable().filter(|f| !matches!(f, Format::Azure | Format::Aibrix)) {
+            let again = read(write(&trace, format).unwrap().as_bytes()).unwrap();
+            prop_assert_eq!(&again.trace.arrival_us, &trace.arrival_us);
+        }
     }
 
     #[test]
@@ -114,9 +179,128 @@ proptest! {
 
     #[test]
     fn no_text_below_a_header_makes_a_reader_panic(
-        format in prop::sample::select(Format::ALL.to_vec()),
+        format in prop::sample::select(Format::all().collect::<Vec<_>>()),
         body in "[-0-9a-zA-Z,.:\"\n \u{e9}]{0,200}",
     ) {
         let _ = read(format!("{}\n{body}", format.columns().join(",")).as_bytes());
     }
+
+    #[test]
+    fn no_damage_to_a_file_makes_a_reader_panic(
+        file in prop::sample::select(EXAMPLES.to_vec()),
+        at in any::<prop::sample::Index>(),
+        with in "[-0-9a-z,.:\"{}\\[\\]\\\\\n \u{e9}]{0,6}",
+    ) {
+        let cut: Vec<char> = file.1.chars().collect();
+        let at = at.index(cut.len());
+        let text: String = cut[..at].iter().copied().chain(with.chars()).chain(cut[at + 1..].iter().copied()).collect();
+        let _ = read(text.as_bytes());
+    }
+}
+
+/// One small file of every format that has requests.
+const EXAMPLES: [(Format, &str); 12] = [
+    (Format::Servescope, "arrival_s,input_tokens,output_tokens\n0,10,5\n0.5,20,6\n"),
+    (
+        Format::ServescopeJsonl,
+        "{\"arrival_s\": 0, \"input_tokens\": 10, \"output_tokens\": 5}\n{\"arrival_s\":0.5,\"input_tokens\":20,\"output_tokens\":6}",
+    ),
+    (Format::Vidur, "arrived_at,num_prefill_tokens,num_decode_tokens\n0,10,5\n0.5,20,6\n"),
+    (
+        Format::Azure,
+        "TIMESTAMP,ContextTokens,GeneratedTokens\r\n2023-11-16 18:17:03.5,10,5\r\n2023-11-16 18:17:04,20,6",
+    ),
+    (
+        Format::BurstGpt,
+        "Timestamp,Session ID,Elapsed time,Model,Request tokens,Response tokens,Total tokens,Log Type\n0,a,1.5,GPT-4,10,5,15,Conversation log\n0.2,,,ChatGPT,7,0,7,API log\n0.5,a,2,GPT-4,20,6,26,Conversation log\n",
+    ),
+    (
+        Format::Mooncake,
+        "{\"timestamp\": 0, \"input_length\": 10, \"output_length\": 5, \"hash_ids\": [0]}\n{\"timestamp\": 500, \"input_length\": 20, \"output_length\": 6, \"hash_ids\": [0]}\n",
+    ),
+    (
+        Format::TimedTrace,
+        "{\"timestamp\": 0, \"input_length\": 10, \"output_length\": 5, \"hash_ids\": [0]}\n{\"timestamp\": 0.5, \"input_length\": 20, \"output_length\": 6, \"hash_ids\": [0, 1]}\n",
+    ),
+    (
+        Format::Bailian,
+        "{\"chat_id\": 7, \"parent_chat_id\": -1, \"timestamp\": 0.0, \"input_length\": 10, \"output_length\": 5, \"type\": \"text\", \"turn\": 1, \"hash_ids\": [1]}\n{\"chat_id\": 8, \"parent_chat_id\": 7, \"timestamp\": 0.5, \"input_length\": 20, \"output_length\": 6, \"type\": \"text\", \"turn\": 2, \"hash_ids\": [1, 2]}\n",
+    ),
+    (
+        Format::Aibrix,
+        "{\"timestamp\": 0, \"requests\": [{\"Prompt Length\": 10, \"Output Length\": 5}, {\"prompt_length\": 3, \"output_length\": NaN}]}\n{\"timestamp\": 250, \"requests\": []}\n{\"timestamp\": 500, \"requests\": [{\"prompt\": \"x\", \"prompt_length\": 20, \"output_length\": 6.0, \"session_id\": \"s\"}]}\n",
+    ),
+    (
+        Format::AiPerf,
+        "{\"session_id\": \"a\", \"timestamp\": 0, \"input_length\": 10, \"output_length\": 5}\n{\"session_id\": \"a\", \"delay\": 500, \"text_input\": \"eighty characters, one token for four: this line is filled up with dots.........\", \"output_length\": 6}\n",
+    ),
+    (
+        Format::WildChat,
+        "{\"conversation_hash\": \"h\", \"model\": \"gpt-4\", \"timestamp\": \"2023-04-09T00:02:53+00:00\", \"hashed_ip\": \"u\", \"conversation\": [{\"role\": \"user\", \"content\": \"a question of about forty characters ok?\", \"timestamp\": null}, {\"role\": \"assistant\", \"content\": \"an answer of twenty.\"}, {\"role\": \"user\", \"content\": \"and twenty more now.\", \"timestamp\": \"2023-04-09 00:02:53.5\"}, {\"role\": \"assistant\", \"content\": \"twenty-four characters!!\"}]}\n",
+    ),
+    (
+        Format::AgentSessions,
+        "{\"id\": \"s\", \"block_size\": 64, \"hash_id_scope\": \"local\", \"tool_tokens\": 3, \"system_tokens\": 4, \"requests\": [{\"t\": 0.0, \"type\": \"n\", \"model\": \"m\", \"in\": 10, \"out\": 5, \"hash_ids\": [1], \"stop\": \"end_turn\", \"api_time\": 0.3}, {\"t\": 0.25, \"type\": \"subagent\", \"agent_id\": \"a\", \"requests\": [{\"t\": 0.25, \"in\": 20, \"out\": 6, \"hash_ids\": [2]}]}]}\n",
+    ),
+];
+
+#[test]
+fn every_format_is_recognised_by_its_content() {
+    for (format, text) in EXAMPLES {
+        let read = read(text.as_bytes()).unwrap_or_else(|error| panic!("{}: {error}", format.name()));
+        assert_eq!(read.format, format);
+        assert_eq!(read.trace.arrival_us, [0.0, 500_000.0], "{}", format.name());
+        assert_eq!(read.trace.output_tokens, [5, 6], "{}", format.name());
+        let failed = usize::from(matches!(format, Format::BurstGpt | Format::Aibrix));
+        assert_eq!(read.failed, failed, "{}", format.name());
+        if format != Format::WildChat {
+            assert_eq!(read.trace.input_tokens, [10, 20], "{}", format.name());
+        }
+    }
+    let sessions = |place: usize| {
+        let extra = read(EXAMPLES[place].1.as_bytes()).unwrap().trace.extra.unwrap();
+        [0, 1].map(|id| extra.session.name(id).map(str::to_owned))
+    };
+    assert_eq!(sessions(4), [Some("a".to_owned()), Some("a".to_owned())]);
+    assert_eq!(sessions(7), [Some("7".to_owned()), Some("7".to_owned())]);
+    assert_eq!(sessions(8), [None, Some("s".to_owned())]);
+    assert_eq!(sessions(10), [Some("h".to_owned()), Some("h".to_owned())]);
+    assert_eq!(sessions(11), [Some("s".to_owned()), Some("s/a".to_owned())]);
+}
+
+#[test]
+fn files_without_requests_are_opened_and_not_read() {
+    let lengths = b"num_prefill_tokens,num_decode_tokens,num_total_tokens,pd_ratio\n3772,54,3826,69.85\n";
+    assert!(matches!(open(lengths).unwrap().contents, Contents::Lengths(l) if l.input_tokens == [3772]));
+    assert_eq!(read(lengths), Err(FormatError::NoTimes { format: "vidur_lengths" }));
+    let windows = b"client_id,window_start_s,rate,cv,pattern,param1,param2\n0,0,0.8,0.5,Gamma,3,0.3\n";
+    assert!(matches!(open(windows).unwrap().contents, Contents::Windows(w) if w[0].pattern == "Gamma"));
+    assert_eq!(read(windows), Err(FormatError::NoTimes { format: "servegen" }));
+}
+
+#[test]
+fn bad_lines_of_json_are_told_with_their_place() {
+    let good = "{\"timestamp\": 0, \"input_length\": 10, \"output_length\": 5, \"hash_ids\": []}\n";
+    let message = |line: &str| refused(&format!("{good}{line}")).to_string();
+    assert_eq!(
+        message("{\"timestamp\": 1, \"input_length\": \"many\", \"output_length\": 5}"),
+        "row 2, column input_length: a whole number expected, got \"many\""
+    );
+    assert_eq!(
+        message("{\"timestamp\": -1, \"input_length\": 1, \"output_length\": 5}"),
+        "row 2, column timestamp: -1 is not between 0 and 86400000000"
+    );
+    assert_eq!(message("{\"timestamp\": 1"), "row 2, column byte 16: a JSON object expected, got \"\"");
+    assert_eq!(message("[1]"), "row 2, column line: a JSON object expected, got \"a list\"");
+    assert!(matches!(refused("{\"a\": 1}"), FormatError::UnknownFormat { .. }));
+}
+
+#[test]
+fn packed_files_are_unpacked() {
+    use std::io::Write as _;
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packer.write_all(EXAMPLES[0].1.as_bytes()).unwrap();
+    let packed = packer.finish().unwrap();
+    assert_eq!(read(&packed), read(EXAMPLES[0].1.as_bytes()));
+    assert!(matches!(read(&packed[..packed.len() - 9]), Err(FormatError::NotText { .. })));
 }

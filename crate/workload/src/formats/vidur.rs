@@ -7,13 +7,10 @@ use super::FormatError;
 use super::table::{Table, seconds_text};
 use crate::trace::{BASE_MODEL, Request, Trace};
 
+pub(super) const COLUMNS: [&str; 3] = ["arrived_at", "num_prefill_tokens", "num_decode_tokens"];
+
 pub(super) fn read(table: &mut Table<'_>) -> Result<Trace, FormatError> {
-    let place = |name| table.column(name);
-    let (Some(arrival), Some(input), Some(output)) =
-        (place("arrived_at"), place("num_prefill_tokens"), place("num_decode_tokens"))
-    else {
-        return Err(FormatError::EmptyFile);
-    };
+    let [arrival, input, output] = table.named(COLUMNS).ok_or(FormatError::EmptyFile)?;
     let mut trace = Trace::default();
     while table.next_row()? {
         let output_tokens = table.tokens(output)?;

@@ -1,0 +1,111 @@
+//! Payload files of NVIDIA's AIPerf and its predecessor GenAI-Perf: `timestamp` or `delay` (ms), `session_id`,
+//! `input_length` or a text, `output_length`, `hash_ids` of prefix blocks of 512 tokens; one request a line, or a session
+//! a line with its `turns`.
+//!
+//! A delay counts from the request before it in the session, which is how a file without a server can read it. A text
+//! without a length counts a token for every four characters.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::json::{Json, Line, Lines, push_ids, push_string};
+use super::log::{Entry, Log};
+use super::mooncake::BLOCK_TOKENS;
+use super::table::shifted_text;
+use super::{FormatError, MAX_TOKENS};
+use crate::trace::{Extra, Trace};
+
+/// Keys of which a line has at least one.
+pub(super) const KEYS: [&str; 5] = ["session_id", "text_input", "text", "delay", "turns"];
+
+/// Characters of English text in a token, about; no tokenizer is at hand here.
+const CHARACTERS_PER_TOKEN: usize = 4;
+
+/// Tokens of a text, estimated.
+pub(super) fn estimated_tokens(text: &str) -> u32 {
+    (text.chars().count().div_ceil(CHARACTERS_PER_TOKEN).max(1) as u32).min(MAX_TOKENS)
+}
+
+#[derive(Default)]
+struct Reader {
+    log: Log,
+    /// Last arrival of each session.
+    last_us: BTreeMap<String, f64>,
+}
+
+pub(super) fn read(first: Line<'_>, lines: &mut Lines<'_>) -> Result<Trace, FormatError> {
+    let mut reader = Reader { log: Log::new(BLOCK_TOKENS), last_us: BTreeMap::new() };
+    let mut next = Some(first);
+    while let Some(mut line) = next {
+        let session = line.name("session_id")?.map(str::to_owned);
+        if line.has("turns") {
+            let session = session.unwrap_or_else(|| format!("row {}", line.row));
+            for turn in line.inside("turns")? {
+                reader.request(&turn, Some(&session))?;
+            }
+        } else {
+            reader.request(&line, session.as_deref())?;
+        }
+        next = lines.next_line()?;
+    }
+    Ok(reader.log.finish())
+}
+
+impl Reader {
+    fn request(&mut self, line: &Line<'_>, session: Option<&str>) -> Result<(), FormatError> {
+        let before = session.and_then(|s| self.last_us.get(s)).copied().unwrap_or(0.0);
+        let arrival_us = if line.get("timestamp").is_some() {
+            line.time_us("timestamp", 3)?
+        } else if line.get("delay").is_some() {
+            before + line.time_us("delay", 3)?
+        } else {
+            before
+        };
+        if let Some(session) = session {
+            self.last_us.insert(session.to_owned(), arrival_us);
+        }
+        let text = ["text_input", "text"].into_iter().find(|key| line.has(key));
+        let input_tokens = match text {
+            Some(key) if line.get("input_length").is_none() => estimated_tokens(
+                line.get(key).and_then(Json::as_text).ok_or_else(|| line.bad(key, "a text"))?,
+            ),
+            _ => line.tokens("input_length")?,
+        };
+        let output = if line.has("max_tokens") { "max_tokens" } else { "output_length" };
+        let entry = Entry {
+            arrival_us,
+            input_tokens,
+            output_tokens: line.get(output).map_or(Ok(0), |_| line.tokens(output))?,
+            session,
+            model: line.name("model")?,
+            hash_ids: line.ids("hash_ids")?,
+            ..Entry::default()
+        };
+        self.log.push(line.row, entry)
+    }
+}
+
+/// A request without a session is a session of its own, named by its number.
+pub(super) fn write(trace: &Trace) -> String {
+    let nothing = Extra::default();
+    let extra = trace.extra.as_deref().unwrap_or(&nothing);
+    let mut text = String::with_capacity(trace.len() * 80);
+    for id in 0..trace.len() {
+        let r = trace.request(id);
+        text.push_str("{\"session_id\": ");
+        push_string(&mut text, extra.session.name(id).unwrap_or(&id.to_string()));
+        let _ = write!(
+            text,
+            ", \"timestamp\": {}, \"input_length\": {}, \"output_length\": {}",
+            shifted_text(r.arrival_us, 3),
+            r.input_tokens,
+            r.output_tokens
+        );
+        // Ids of blocks of another size would be taken for blocks of 512.
+        if extra.prefix.block_tokens == BLOCK_TOKENS {
+            push_ids(&mut text, "hash_ids", extra.prefix.of(id));
+        }
+        text.push_str("}\n");
+    }
+    text
+}

@@ -1,0 +1,433 @@
+//! JSON Lines: one object a line (RFC 8259), with errors that name the line and the key.
+//!
+//! A reader of its own: a general one would weigh as much in the page as the rest of the formats together. Numbers stay
+//! text until somebody asks for them, so that a time is rounded once. `NaN` and `Infinity`, which Python writes, are null.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use super::table::{exact_shifted, require_text, shorten};
+use super::{FormatError, MAX_ARRIVAL_S, MAX_ROWS, MAX_TOKENS};
+
+/// Deepest nesting of lists and objects.
+const MAX_DEPTH: usize = 32;
+
+/// A JSON value that borrows from its line.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Json<'a> {
+    Null,
+    Flag(bool),
+    Number(&'a str),
+    Text(Cow<'a, str>),
+    List(Vec<Self>),
+    Object(Vec<(Cow<'a, str>, Self)>),
+}
+
+impl<'a> Json<'a> {
+    /// The value of a key of an object.
+    pub(super) fn get(&self, key: &str) -> Option<&Json<'a>> {
+        let Self::Object(fields) = self else { return None };
+        // The last one wins, as in most readers.
+        fields.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value)
+    }
+
+    /// The text of a string.
+    pub(super) fn as_text(&self) -> Option<&str> {
+        if let Self::Text(text) = self { Some(text) } else { None }
+    }
+
+    fn shown(&self) -> String {
+        match self {
+            Self::Null => "null".to_owned(),
+            Self::Flag(flag) => flag.to_string(),
+            Self::Number(number) => shorten(number, 40),
+            Self::Text(text) => shorten(text, 40),
+            Self::List(_) => "a list".to_owned(),
+            Self::Object(_) => "an object".to_owned(),
+        }
+    }
+}
+
+/// The lines of a file, blank ones left out.
+pub(super) struct Lines<'a> {
+    lines: std::iter::Enumerate<std::str::Lines<'a>>,
+    objects: usize,
+}
+
+/// One line: an object, and where it is.
+pub(super) struct Line<'a> {
+    /// Line of the file.
+    pub(super) row: u64,
+    /// The object, or an object inside it that [`Line::inside`] went to.
+    pub(super) object: Json<'a>,
+}
+
+impl<'a> Lines<'a> {
+    /// Opens a file.
+    pub(super) fn open(bytes: &'a [u8]) -> Result<Self, FormatError> {
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        let text = require_text(bytes)?;
+        Ok(Self { lines: text.lines().enumerate(), objects: 0 })
+    }
+
+    /// The next line, if any.
+    pub(super) fn next_line(&mut self) -> Result<Option<Line<'a>>, FormatError> {
+        let Some((at, line)) = self.lines.find(|(_, line)| !line.trim().is_empty()) else { return Ok(None) };
+        let row = at as u64 + 1;
+        self.objects += 1;
+        if self.objects > MAX_ROWS {
+            return Err(FormatError::TooManyRows { row, max: MAX_ROWS });
+        }
+        match Parser::whole(line) {
+            Ok(object @ Json::Object(_)) => Ok(Some(Line { row, object })),
+            Ok(other) => Err(bad(row, "line", "a JSON object", &other)),
+            Err(at) => Err(FormatError::BadCell {
+                row,
+                column: format!("byte {}", at + 1),
+                expected: "a JSON object",
+                value: shorten(line.get(at..).unwrap_or(""), 40),
+            }),
+        }
+    }
+}
+
+/// An error about a value.
+pub(super) fn bad(row: u64, column: &str, expected: &'static str, value: &Json<'_>) -> FormatError {
+    FormatError::BadCell { row, column: column.to_owned(), expected, value: value.shown() }
+}
+
+impl<'a> Line<'a> {
+    /// Whether the object has this key.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.object.get(key).is_some()
+    }
+
+    /// The value of a key; null counts as absent.
+    pub(super) fn get(&self, key: &str) -> Option<&Json<'a>> {
+        self.object.get(key).filter(|value| **value != Json::Null)
+    }
+
+    /// The keys of the object.
+    pub(super) fn keys(&self) -> Vec<&str> {
+        let Json::Object(fields) = &self.object else { return Vec::new() };
+        fields.iter().map(|(key, _)| key.as_ref()).collect()
+    }
+
+    /// An error about a key.
+    pub(super) fn bad(&self, key: &str, expected: &'static str) -> FormatError {
+        bad(self.row, key, expected, self.object.get(key).unwrap_or(&Json::Null))
+    }
+
+    /// The whole number of a key, in `min..=max`; "12.0" counts as whole.
+    pub(super) fn whole(&self, key: &str, min: u32, max: u32) -> Result<u32, FormatError> {
+        whole(self.row, key, self.get(key).unwrap_or(&Json::Null), min.into(), max.into()).map(|v| v as u32)
+    }
+
+    /// A length in tokens; 0 is a request that failed.
+    pub(super) fn tokens(&self, key: &str) -> Result<u32, FormatError> {
+        self.whole(key, 0, MAX_TOKENS)
+    }
+
+    /// A number that is not negative.
+    pub(super) fn number(&self, key: &str) -> Result<f64, FormatError> {
+        let Some(Json::Number(text)) = self.get(key) else { return Err(self.bad(key, "a number")) };
+        let value: f64 = text.parse().map_err(|_| self.bad(key, "a number"))?;
+        if (0.0..=f64::MAX).contains(&value) {
+            return Ok(value);
+        }
+        let (row, column, value) = (self.row, key.to_owned(), shorten(text, 40));
+        Err(FormatError::OutOfRange { row, column, value, min: 0.0, max: f64::MAX })
+    }
+
+    /// A time as microseconds; one unit of it is `10^exponent` microseconds.
+    pub(super) fn time_us(&self, key: &str, exponent: i32) -> Result<f64, FormatError> {
+        let text = match self.get(key) {
+            Some(Json::Number(text)) => text,
+            Some(Json::Text(text)) => text.as_ref(),
+            _ => return Err(self.bad(key, "a time")),
+        };
+        let us = exact_shifted(text, exponent).ok_or_else(|| self.bad(key, "a time"))?;
+        if (0.0..=MAX_ARRIVAL_S * 1e6).contains(&us) {
+            return Ok(us);
+        }
+        let max = if exponent == 6 { MAX_ARRIVAL_S } else { MAX_ARRIVAL_S * 1e3 };
+        Err(FormatError::OutOfRange {
+            row: self.row,
+            column: key.to_owned(),
+            value: shorten(text, 40),
+            min: 0.0,
+            max,
+        })
+    }
+
+    /// A name: a string, or a number as it is written.
+    pub(super) fn name(&self, key: &str) -> Result<Option<&str>, FormatError> {
+        match self.get(key) {
+            None => Ok(None),
+            Some(Json::Text(text)) => Ok(Some(text)),
+            Some(Json::Number(number)) => Ok(Some(number)),
+            Some(_) => Err(self.bad(key, "a name")),
+        }
+    }
+
+    /// The ids of prefix blocks; `None` where the key is absent.
+    pub(super) fn ids(&self, key: &str) -> Result<Option<Vec<u64>>, FormatError> {
+        match self.get(key) {
+            None => Ok(None),
+            Some(Json::List(entries)) => entries
+                .iter()
+                .map(|id| whole(self.row, key, id, 0, u64::MAX))
+                .collect::<Result<_, _>>()
+                .map(Some),
+            Some(_) => Err(self.bad(key, "a list of whole numbers")),
+        }
+    }
+
+    /// The objects in the list of a key, each as a line of the same row.
+    pub(super) fn inside(&mut self, key: &str) -> Result<Vec<Line<'a>>, FormatError> {
+        let row = self.row;
+        let expected = "a list of objects";
+        let Json::Object(fields) = &mut self.object else { return Ok(Vec::new()) };
+        let value = fields.iter_mut().rev().find(|(name, _)| name == key).map(|(_, value)| value);
+        let Some(Json::List(entries)) = value else { return Err(self.bad(key, expected)) };
+        let entry = |object| match object {
+            Json::Object(_) => Ok(Line { row, object }),
+            other => Err(bad(row, key, expected, &other)),
+        };
+        std::mem::take(entries).into_iter().map(entry).collect()
+    }
+}
+
+fn whole(row: u64, column: &str, value: &Json<'_>, min: u64, max: u64) -> Result<u64, FormatError> {
+    let Json::Number(text) = value else { return Err(bad(row, column, "a whole number", value)) };
+    let out_of_range = || FormatError::OutOfRange {
+        row,
+        column: column.to_owned(),
+        value: shorten(text, 40),
+        min: min as f64,
+        max: max as f64,
+    };
+    if let Ok(number) = text.parse::<u64>() {
+        return if (min..=max).contains(&number) { Ok(number) } else { Err(out_of_range()) };
+    }
+    let number: f64 = text.parse().map_err(|_| bad(row, column, "a whole number", value))?;
+    if number != number.trunc() {
+        return Err(bad(row, column, "a whole number", value));
+    }
+    // 2^53: above it not every whole number has a double.
+    if number < min as f64 || number > max.min(1 << 53) as f64 {
+        return Err(out_of_range());
+    }
+    Ok(number as u64)
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+/// A value, or the byte at which it is none.
+type Parsed<T> = Result<T, usize>;
+
+impl<'a> Parser<'a> {
+    fn whole(text: &'a str) -> Parsed<Json<'a>> {
+        let mut parser = Self { text, at: 0 };
+        let value = parser.value(0)?;
+        parser.space();
+        if parser.at == text.len() { Ok(value) } else { Err(parser.at) }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn space(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\r' | b'\n')) {
+            self.at += 1;
+        }
+    }
+
+    fn take(&mut self, wanted: u8) -> bool {
+        self.space();
+        let there = self.peek() == Some(wanted);
+        self.at += usize::from(there);
+        there
+    }
+
+    fn expect(&mut self, wanted: u8) -> Parsed<()> {
+        if self.take(wanted) { Ok(()) } else { Err(self.at) }
+    }
+
+    fn value(&mut self, depth: usize) -> Parsed<Json<'a>> {
+        self.space();
+        match self.peek().ok_or(self.at)? {
+            _ if depth > MAX_DEPTH => Err(self.at),
+            b'{' => {
+                self.at += 1;
+                let mut fields = Vec::new();
+                if self.take(b'}') {
+                    return Ok(Json::Object(fields));
+                }
+                loop {
+                    self.space();
+                    let key = self.string()?;
+                    self.expect(b':')?;
+                    fields.push((key, self.value(depth + 1)?));
+                    if !self.take(b',') {
+                        break;
+                    }
+                }
+                self.expect(b'}')?;
+                Ok(Json::Object(fields))
+            }
+            b'[' => {
+                self.at += 1;
+                let mut entries = Vec::new();
+                if self.take(b']') {
+                    return Ok(Json::List(entries));
+                }
+                loop {
+                    entries.push(self.value(depth + 1)?);
+                    if !self.take(b',') {
+                        break;
+                    }
+                }
+                self.expect(b']')?;
+                Ok(Json::List(entries))
+            }
+            b'"' => Ok(Json::Text(self.string()?)),
+            _ => self.word(),
+        }
+    }
+
+    fn word(&mut self) -> Parsed<Json<'a>> {
+        let rest = &self.text[self.at..];
+        let end = rest.find([',', ']', '}', ' ', '\t', '\r', '\n']).unwrap_or(rest.len());
+        let word = &rest[..end];
+        let value = match word {
+            "null" | "NaN" | "Infinity" | "-Infinity" => Json::Null,
+            "true" => Json::Flag(true),
+            "false" => Json::Flag(false),
+            _ if is_number(word) => Json::Number(word),
+            _ => return Err(self.at),
+        };
+        self.at += end;
+        Ok(value)
+    }
+
+    fn string(&mut self) -> Parsed<Cow<'a, str>> {
+        self.expect(b'"')?;
+        let start = self.at;
+        let mut owned: Option<String> = None;
+        loop {
+            let rest = &self.text[self.at..];
+            let plain = rest.find(['"', '\\']).ok_or(self.text.len())?;
+            if let Some(owned) = &mut owned {
+                owned.push_str(&rest[..plain]);
+            }
+            self.at += plain;
+            if self.peek() == Some(b'"') {
+                self.at += 1;
+                return Ok(owned.map_or_else(|| Cow::Borrowed(&self.text[start..self.at - 1]), Cow::Owned));
+            }
+            let text = owned.get_or_insert_with(|| self.text[start..self.at].to_owned());
+            self.at += 1;
+            let escape = self.text.as_bytes().get(self.at).copied().ok_or(self.at)?;
+            self.at += 1;
+            text.push(match escape {
+                b'"' | b'\\' | b'/' => char::from(escape),
+                b'b' => '\u{8}',
+                b'f' => '\u{c}',
+                b'n' => '\n',
+                b'r' => '\r',
+                b't' => '\t',
+                b'u' => {
+                    let first = hex(self.text, &mut self.at)?;
+                    let mut code = first;
+                    if (0xd800..0xdc00).contains(&first) && self.text[self.at..].starts_with("\\u") {
+                        let mut after = self.at + 2;
+                        let second = hex(self.text, &mut after)?;
+                        if (0xdc00..0xe000).contains(&second) {
+                            code = 0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00);
+                            self.at = after;
+                        }
+                    }
+                    // A lone surrogate is no character; Python writes them all the same.
+                    char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)
+                }
+                _ => return Err(self.at - 1),
+            });
+        }
+    }
+}
+
+/// The four hexadecimal digits of an escape at `at`.
+fn hex(text: &str, at: &mut usize) -> Parsed<u32> {
+    let digits = text.get(*at..*at + 4).filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit())).ok_or(*at)?;
+    *at += 4;
+    u32::from_str_radix(digits, 16).map_err(|_| *at)
+}
+
+/// Whether a word is a number: an optional sign, digits, at most one point and one exponent.
+fn is_number(word: &str) -> bool {
+    word.len() <= 400
+        && word.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'-' | b'+' | b'.' | b'e' | b'E'))
+        && word.parse::<f64>().is_ok_and(f64::is_finite)
+}
+
+/// Appends a string in quotes.
+pub(super) fn push_string(text: &mut String, value: &str) {
+    text.push('"');
+    for c in value.chars() {
+        match c {
+            '"' | '\\' => text.extend(['\\', c]),
+            '\n' => text.push_str("\\n"),
+            '\r' => text.push_str("\\r"),
+            '\t' => text.push_str("\\t"),
+            c if c < ' ' => {
+                let _ = write!(text, "\\u{:04x}", u32::from(c));
+            }
+            c => text.push(c),
+        }
+    }
+    text.push('"');
+}
+
+/// Appends `, "key": [ids]`.
+pub(super) fn push_ids(text: &mut String, key: &str, ids: &[u64]) {
+    text.push_str(", \"");
+    text.push_str(key);
+    text.push_str("\": [");
+    for (place, id) in ids.iter().enumerate() {
+        text.push_str(if place == 0 { "" } else { ", " });
+        text.push_str(&id.to_string());
+    }
+    text.push(']');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values() {
+        let line = r#" {"a":[1,-2.5e3,true,null,NaN],"b":"x\"\u00e9\ud83d\ude00\n","c":{}, "a": 7} "#;
+        let json = Parser::whole(line).unwrap();
+        assert_eq!(json.get("a"), Some(&Json::Number("7")));
+        assert_eq!(json.get("b").and_then(Json::as_text), Some("x\"é😀\n"));
+        assert_eq!(json.get("c"), Some(&Json::Object(Vec::new())));
+        for bad in ["", "{", "{\"a\"}", "[1,]", "\"x", "{\"a\":1}}", "\"\\q\"", "\"\\u12\"", "1e999", "tru"] {
+            assert!(Parser::whole(bad).is_err(), "{bad}");
+        }
+        assert!(Parser::whole(&"[".repeat(100_000)).is_err());
+    }
+
+    #[test]
+    fn strings_are_read_as_they_were_written() {
+        for text in ["", "a\"b\\c\n\t\u{1}é😀"] {
+            let mut written = String::new();
+            push_string(&mut written, text);
+            assert_eq!(Parser::whole(&written).unwrap().as_text(), Some(text));
+        }
+    }
+}

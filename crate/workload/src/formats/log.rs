@@ -1,0 +1,91 @@
+//! Rows of a request log, collected as a [`Trace`] in the order of the file.
+
+use super::{FormatError, MAX_ARRIVAL_S, MAX_ROWS};
+use crate::trace::{BASE_MODEL, Extra, LabelMaker, PrefixBlocks, Request, Trace};
+
+/// One row of a log. What a format has no column for keeps its default.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Entry<'a> {
+    pub(super) arrival_us: f64,
+    pub(super) user: u32,
+    pub(super) input_tokens: u32,
+    /// 0 where there was no answer or its length is unknown.
+    pub(super) output_tokens: u32,
+    pub(super) session: Option<&'a str>,
+    pub(super) turn: Option<u32>,
+    pub(super) model: Option<&'a str>,
+    pub(super) kind: Option<&'a str>,
+    pub(super) took_s: Option<f64>,
+    pub(super) hash_ids: Option<Vec<u64>>,
+}
+
+/// The log so far.
+#[derive(Debug, Default)]
+pub(super) struct Log {
+    trace: Trace,
+    session: LabelMaker,
+    model: LabelMaker,
+    kind: LabelMaker,
+    turn: Vec<u32>,
+    took_s: Vec<f64>,
+    prefix: PrefixBlocks,
+    has_turns: bool,
+    has_times: bool,
+    has_blocks: bool,
+}
+
+impl Log {
+    /// A log whose prefix blocks have `block_tokens` tokens.
+    pub(super) fn new(block_tokens: u32) -> Self {
+        Self { prefix: PrefixBlocks { block_tokens, ..PrefixBlocks::default() }, ..Self::default() }
+    }
+
+    /// Appends a row.
+    pub(super) fn push(&mut self, row: u64, entry: Entry<'_>) -> Result<(), FormatError> {
+        if self.trace.len() >= MAX_ROWS {
+            return Err(FormatError::TooManyRows { row, max: MAX_ROWS });
+        }
+        if entry.arrival_us > MAX_ARRIVAL_S * 1e6 {
+            // A sum of times, each of which is within its bound.
+            return Err(FormatError::OutOfRange {
+                row,
+                column: "time".to_owned(),
+                value: (entry.arrival_us / 1e6).to_string(),
+                min: 0.0,
+                max: MAX_ARRIVAL_S,
+            });
+        }
+        self.trace.push(Request {
+            arrival_us: entry.arrival_us,
+            user: entry.user,
+            adapter: BASE_MODEL,
+            input_tokens: entry.input_tokens,
+            output_tokens: entry.output_tokens,
+            max_tokens: entry.output_tokens,
+        });
+        self.session.push(entry.session);
+        self.model.push(entry.model);
+        self.kind.push(entry.kind);
+        self.has_turns |= entry.turn.is_some();
+        self.turn.push(entry.turn.unwrap_or(0));
+        self.has_times |= entry.took_s.is_some();
+        self.took_s.push(entry.took_s.unwrap_or(f64::NAN));
+        self.has_blocks |= entry.hash_ids.is_some();
+        self.prefix.push(entry.hash_ids.unwrap_or_default());
+        Ok(())
+    }
+
+    /// The rows, in the order of the file.
+    pub(super) fn finish(self) -> Trace {
+        let mut trace = self.trace;
+        trace.set_extra(Extra {
+            session: self.session.finish(),
+            turn: if self.has_turns { self.turn } else { Vec::new() },
+            model: self.model.finish(),
+            kind: self.kind.finish(),
+            prefix: if self.has_blocks { self.prefix } else { PrefixBlocks::default() },
+            took_s: if self.has_times { self.took_s } else { Vec::new() },
+        });
+        trace
+    }
+}

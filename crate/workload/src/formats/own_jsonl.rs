@@ -1,0 +1,102 @@
+//! Servescope's own JSON Lines: the columns of the own CSV as keys, `hash_ids` as a list. What a request has not is left
+//! out.
+
+use std::fmt::Write as _;
+
+use super::json::{Line, Lines, push_ids, push_string};
+use super::log::{Entry, Log};
+use super::own::{MAX_BLOCK_TOKENS, RankTable, cancel_times};
+use super::table::seconds_text;
+use super::{FormatError, MAX_INDEX, MAX_RANK, MAX_TOKENS};
+use crate::trace::{BASE_MODEL, Extra, Trace};
+
+pub(super) const KEYS: [&str; 3] = ["arrival_s", "input_tokens", "output_tokens"];
+
+pub(super) fn read(first: Line<'_>, lines: &mut Lines<'_>) -> Result<Trace, FormatError> {
+    let size =
+        first.get("block_tokens").map_or(Ok(1), |_| first.whole("block_tokens", 1, MAX_BLOCK_TOKENS))?;
+    let mut log = Log::new(size);
+    let mut adapters: Vec<u32> = Vec::new();
+    let mut max_tokens: Vec<u32> = Vec::new();
+    let mut cancellations = Vec::new();
+    let mut ranks = RankTable::default();
+    let mut next = Some(first);
+    while let Some(line) = next {
+        let whole = |key: &str, default: u32, min: u32, max: u32| {
+            line.get(key).map_or(Ok(default), |_| line.whole(key, min, max))
+        };
+        if line.get("block_tokens").is_some() {
+            line.whole("block_tokens", size, size)?;
+        }
+        let output_tokens = line.whole("output_tokens", 1, MAX_TOKENS)?;
+        let adapter = whole("adapter", BASE_MODEL, 0, MAX_INDEX)?;
+        if adapter != BASE_MODEL && line.get("rank").is_some() {
+            ranks.set(line.row, adapter, line.whole("rank", 0, MAX_RANK)?)?;
+        }
+        if line.get("cancel_s").is_some() {
+            cancellations.push((line.time_us("cancel_s", 6)?, adapters.len() as u32));
+        }
+        adapters.push(adapter);
+        max_tokens.push(whole("max_tokens", output_tokens, output_tokens, MAX_TOKENS)?);
+        let entry = Entry {
+            arrival_us: line.time_us("arrival_s", 6)?,
+            user: whole("user", 0, 0, MAX_INDEX)?,
+            input_tokens: line.whole("input_tokens", 1, MAX_TOKENS)?,
+            output_tokens,
+            session: line.name("session")?,
+            turn: line.get("turn").map(|_| line.whole("turn", 0, MAX_INDEX)).transpose()?,
+            model: line.name("model")?,
+            kind: line.name("kind")?,
+            took_s: line.get("took_s").map(|_| line.number("took_s")).transpose()?,
+            hash_ids: line.ids("hash_ids")?,
+        };
+        log.push(line.row, entry)?;
+        next = lines.next_line()?;
+    }
+    let mut trace = log.finish();
+    trace.adapter = adapters;
+    trace.max_tokens = max_tokens;
+    trace.cancellations = cancellations;
+    trace.adapter_rank = ranks.finish();
+    Ok(trace)
+}
+
+pub(super) fn write(trace: &Trace) -> String {
+    let nothing = Extra::default();
+    let extra = trace.extra.as_deref().unwrap_or(&nothing);
+    let cancel_us = cancel_times(trace);
+    let mut text = String::with_capacity(trace.len() * 96);
+    for id in 0..trace.len() {
+        let r = trace.request(id);
+        let _ = write!(text, "{{\"arrival_s\": {}, \"user\": {}", seconds_text(r.arrival_us), r.user);
+        if r.adapter != BASE_MODEL {
+            let _ = write!(text, ", \"adapter\": {}, \"rank\": {}", r.adapter, trace.rank(id));
+        }
+        let _ = write!(
+            text,
+            ", \"input_tokens\": {}, \"output_tokens\": {}, \"max_tokens\": {}",
+            r.input_tokens, r.output_tokens, r.max_tokens
+        );
+        if let Some(Some(at)) = cancel_us.get(id) {
+            let _ = write!(text, ", \"cancel_s\": {}", seconds_text(*at));
+        }
+        for (key, labels) in [("session", &extra.session), ("model", &extra.model), ("kind", &extra.kind)] {
+            if let Some(name) = labels.name(id) {
+                let _ = write!(text, ", \"{key}\": ");
+                push_string(&mut text, name);
+            }
+        }
+        if let Some(turn) = extra.turn.get(id) {
+            let _ = write!(text, ", \"turn\": {turn}");
+        }
+        if let Some(took) = extra.took_s.get(id).filter(|t| !t.is_nan()) {
+            let _ = write!(text, ", \"took_s\": {took}");
+        }
+        if !extra.prefix.is_empty() {
+            let _ = write!(text, ", \"block_tokens\": {}", extra.prefix.block_tokens);
+            push_ids(&mut text, "hash_ids", extra.prefix.of(id));
+        }
+        text.push_str("}\n");
+    }
+    text
+}

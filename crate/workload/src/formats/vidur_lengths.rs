@@ -1,0 +1,26 @@
+//! Vidur's length traces (github.com/microsoft/vidur, `data/processed_traces`): `num_prefill_tokens`,
+//! `num_decode_tokens` and no times. They can be inspected, and give a generator its lengths.
+
+use super::FormatError;
+use super::table::Table;
+
+pub(super) const COLUMNS: [&str; 2] = ["num_prefill_tokens", "num_decode_tokens"];
+
+/// Lengths without times, in the order of the file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Lengths {
+    /// Prompt lengths, tokens.
+    pub input_tokens: Vec<u32>,
+    /// Answer lengths, tokens.
+    pub output_tokens: Vec<u32>,
+}
+
+pub(super) fn read(table: &mut Table<'_>) -> Result<Lengths, FormatError> {
+    let [input, output] = table.named(COLUMNS).ok_or(FormatError::EmptyFile)?;
+    let mut lengths = Lengths::default();
+    while table.next_row()? {
+        lengths.input_tokens.push(table.tokens_or_none(input)?);
+        lengths.output_tokens.push(table.tokens_or_none(output)?);
+    }
+    Ok(lengths)
+}

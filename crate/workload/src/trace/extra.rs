@@ -1,0 +1,159 @@
+//! Columns that only some files carry: sessions, turns, models, prefix blocks, times that the original system took.
+
+use std::collections::BTreeMap;
+
+/// The entry of [`Labels::index`] for a request without the label.
+pub const NO_LABEL: u32 = u32::MAX;
+
+/// A column of names, such as the session or the model of each request.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Labels {
+    /// Place of each request's name in `names`, or [`NO_LABEL`]; empty where the file has no such column.
+    pub index: Vec<u32>,
+    /// The names, in the order in which the file mentions them first.
+    pub names: Vec<String>,
+}
+
+impl Labels {
+    /// Whether the file has no such column.
+    pub fn is_empty(&self) -> bool {
+        self.index.is_empty()
+    }
+
+    /// The name of request `id`, if it has one.
+    pub fn name(&self, id: usize) -> Option<&str> {
+        self.names.get(*self.index.get(id)? as usize).map(String::as_str)
+    }
+
+    fn select(&self, order: &[u32]) -> Self {
+        Self { index: select(&self.index, order), names: self.names.clone() }
+    }
+}
+
+/// Makes [`Labels`] from names as they come.
+#[derive(Debug, Default)]
+pub struct LabelMaker {
+    labels: Labels,
+    places: BTreeMap<String, u32>,
+}
+
+impl LabelMaker {
+    /// Appends the name of the next request; a blank one is none, and blanks around one do not count.
+    pub fn push(&mut self, name: Option<&str>) {
+        let blank = |c: char| c.is_whitespace() || c.is_control();
+        let name = name.map(|name| name.trim_matches(blank)).filter(|name| !name.is_empty());
+        let place = name.map_or(NO_LABEL, |name| self.place(name));
+        self.labels.index.push(place);
+    }
+
+    /// The place of a name, new or known.
+    pub fn place(&mut self, name: &str) -> u32 {
+        if let Some(&place) = self.places.get(name) {
+            return place;
+        }
+        let place = self.labels.names.len() as u32;
+        self.labels.names.push(name.to_owned());
+        self.places.insert(name.to_owned(), place);
+        place
+    }
+
+    /// The column.
+    pub fn finish(self) -> Labels {
+        self.labels
+    }
+}
+
+/// Prefix blocks: a prompt as ids of blocks of tokens. Equal ids mean an equal block after equal blocks.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PrefixBlocks {
+    /// Tokens in a block.
+    pub block_tokens: u32,
+    /// Where each request's ids end in `ids`; empty where the file has none.
+    pub ends: Vec<usize>,
+    /// The ids of all requests, one after another.
+    pub ids: Vec<u64>,
+}
+
+impl PrefixBlocks {
+    /// Whether the file has none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Appends the blocks of the next request.
+    pub fn push(&mut self, ids: impl IntoIterator<Item = u64>) {
+        self.ids.extend(ids);
+        self.ends.push(self.ids.len());
+    }
+
+    /// The blocks of request `id`; none where the file has none.
+    pub fn of(&self, id: usize) -> &[u64] {
+        let start = id.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
+        self.ends.get(id).map_or(&[], |&end| &self.ids[start..end])
+    }
+
+    fn select(&self, order: &[u32]) -> Self {
+        let mut chosen = Self { block_tokens: self.block_tokens, ..Self::default() };
+        if !self.is_empty() {
+            order.iter().for_each(|&id| chosen.push(self.of(id as usize).iter().copied()));
+        }
+        chosen
+    }
+}
+
+/// Columns that only some files carry. Each is empty or has an entry a request.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Extra {
+    /// The conversation or agent run that a request belongs to.
+    pub session: Labels,
+    /// Number of the request in its session, from 1.
+    pub turn: Vec<u32>,
+    /// The model that answered.
+    pub model: Labels,
+    /// What kind of request the file says it is: BurstGPT's log type, Bailian's type.
+    pub kind: Labels,
+    /// Its prompt as prefix blocks.
+    pub prefix: PrefixBlocks,
+    /// Seconds that the original system took; NaN where the file does not say.
+    pub took_s: Vec<f64>,
+}
+
+impl Extra {
+    /// Whether no column is there.
+    pub fn is_empty(&self) -> bool {
+        self.session.is_empty()
+            && self.turn.is_empty()
+            && self.model.is_empty()
+            && self.kind.is_empty()
+            && self.prefix.is_empty()
+            && self.took_s.is_empty()
+    }
+
+    /// Empties columns in which no request has an entry.
+    pub(super) fn drop_blank_columns(&mut self) {
+        for labels in [&mut self.session, &mut self.model, &mut self.kind] {
+            if labels.index.iter().all(|&place| place == NO_LABEL) {
+                *labels = Labels::default();
+            }
+        }
+        if self.took_s.iter().all(|t| t.is_nan()) {
+            self.took_s.clear();
+        }
+    }
+
+    /// The columns of the requests named by `order`, in that order.
+    pub fn select(&self, order: &[u32]) -> Self {
+        Self {
+            session: self.session.select(order),
+            turn: select(&self.turn, order),
+            model: self.model.select(order),
+            kind: self.kind.select(order),
+            prefix: self.prefix.select(order),
+            took_s: select(&self.took_s, order),
+        }
+    }
+}
+
+fn select<T: Copy>(column: &[T], order: &[u32]) -> Vec<T> {
+    if column.is_empty() { Vec::new() } else { order.iter().map(|&id| column[id as usize]).collect() }
+}
