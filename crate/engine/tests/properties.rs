@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use servescope_cost::{AdapterCost, LinearCost};
 use servescope_engine::metrics::slora::satisfaction;
 use servescope_engine::metrics::summary::SummaryContext;
+use servescope_engine::metrics::token_gaps::TokenGaps;
 use servescope_engine::metrics::{Distribution, Slo, summarise};
 use servescope_engine::observer::{Event, Observer};
 use servescope_engine::timeline::Span;
@@ -204,7 +205,7 @@ proptest! {
             flops: Some((7e9, 1e14)),
             table_rows: 10,
         };
-        let summary = summarise(&report, &context);
+        let summary = summarise(&report, &TokenGaps::of(&report.timeline), &context);
         let counts = &summary.requests;
         prop_assert_eq!(
             counts.offered,
@@ -277,7 +278,7 @@ fn an_empty_run_has_a_summary_of_blanks() {
     .run();
     let context =
         SummaryContext { slo: Slo { ttft_s: 6.0, tbt_s: 0.2 }, rate_rps: None, flops: None, table_rows: 5 };
-    let summary = summarise(&report, &context);
+    let summary = summarise(&report, &TokenGaps::of(&report.timeline), &context);
     assert_eq!(summary.ttft_s, Distribution::default());
     assert_eq!((summary.throughput_rps, summary.slo.attainment), (None, None));
 }

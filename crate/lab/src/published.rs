@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use servescope_engine::Simulation;
 use servescope_engine::metrics::summary::SummaryContext;
+use servescope_engine::metrics::token_gaps::TokenGaps;
 use servescope_engine::metrics::{Summary, summarise};
 use servescope_workload::Trace;
 
@@ -165,5 +166,5 @@ pub fn compare(row: &Row) -> Comparison {
     let report = Simulation::new(Arc::new(trace_of(row)), scenario.scheduler(), scenario.cost()).run();
     let context =
         SummaryContext { slo: scenario.slo(), rate_rps: Some(row.rate_rps), flops: None, table_rows: 0 };
-    Comparison { row: *row, ours: summarise(&report, &context) }
+    Comparison { row: *row, ours: summarise(&report, &TokenGaps::of(&report.timeline), &context) }
 }

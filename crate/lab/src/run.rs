@@ -1,10 +1,12 @@
 //! One run: a scenario, or a scenario over a loaded trace, simulated and summarised.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use serde::Serialize;
 use servescope_cost::LinearCost;
 use servescope_engine::metrics::summary::SummaryContext;
+use servescope_engine::metrics::token_gaps::TokenGaps;
 use servescope_engine::metrics::{Summary, summarise};
 use servescope_engine::observer::Unobserved;
 use servescope_engine::{Refusal, Report, Simulation};
@@ -102,7 +104,12 @@ impl Running {
 
     /// The finished run.
     pub fn finish(self) -> Run {
-        Run { report: self.simulation.finish(), scenario: self.scenario, generated: self.generated }
+        Run {
+            report: self.simulation.finish(),
+            scenario: self.scenario,
+            generated: self.generated,
+            gaps: OnceCell::new(),
+        }
     }
 }
 
@@ -163,6 +170,8 @@ pub struct Run {
     pub scenario: Scenario,
     /// Whether the trace came from the generator.
     pub generated: bool,
+    /// Every gap between tokens: summary and charts both ask for it.
+    gaps: OnceCell<TokenGaps>,
 }
 
 /// The summary with what should be known beside it.
@@ -195,11 +204,32 @@ impl Run {
             flops: calibration.peak_flops.map(|peak| (calibration.parameters, peak)),
             table_rows: TABLE_ROWS,
         };
-        let mut run = summarise(&self.report, &context);
+        let mut run = summarise(&self.report, self.token_gaps(), &context);
         if self.generated {
             self.add_expected_shares(&mut run);
         }
-        RunSummary { warnings: warnings(&run), run }
+        let mut warnings = warnings(&run);
+        warnings.extend(self.overload());
+        RunSummary { run, warnings }
+    }
+
+    /// Says so when the line is still long at the last arrival: then every wait depends on how long traffic goes on.
+    fn overload(&self) -> Option<Failure> {
+        const SHARE: f64 = 0.1;
+        const LEAST: usize = 20;
+        let report = &self.report;
+        let last = report.trace.arrival_us.last().copied()?;
+        let waiting =
+            (0..report.fates.len()).filter(|&id| report.scheduled_us(id).is_some_and(|t| t > last)).count();
+        let most = (SHARE * report.fates.len() as f64) as usize;
+        (waiting >= most.max(LEAST)).then(|| {
+            let message = format!(
+                "{waiting} of {} requests still waited at the last arrival: more arrives than can be served, and every \
+                 wait depends on how long that goes on",
+                report.fates.len()
+            );
+            Failure::new("overloaded", Id::Rate.row().id, message).number("waiting", waiting as f64)
+        })
     }
 
     fn add_expected_shares(&self, summary: &mut Summary) {
@@ -216,6 +246,11 @@ impl Run {
         for row in &mut summary.per_user {
             row.expected_share = usize::try_from(row.id).ok().and_then(|i| shares.get(i).copied());
         }
+    }
+
+    /// Every gap between tokens.
+    pub fn token_gaps(&self) -> &TokenGaps {
+        self.gaps.get_or_init(|| TokenGaps::of(&self.report.timeline))
     }
 
     /// Whether any request uses an adapter.

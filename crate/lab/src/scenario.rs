@@ -213,9 +213,13 @@ impl Scenario {
                     .number("max", MAX_REQUESTS),
             );
         }
-        if self.is_active(Id::AdapterShares) && self.list(Id::AdapterShares).iter().all(|&w| w == 0.0) {
-            let message = "workload.adapters.shares: at least one share must be above 0".to_owned();
-            problems.push(Failure::new("empty_list", "workload.adapters.shares", message));
+        for (id, count) in [(Id::AdapterShares, Id::Adapters), (Id::UserShares, Id::Users)] {
+            let counted = self.number(count) as usize;
+            if self.is_active(id) && self.list(id).iter().take(counted).all(|&weight| weight == 0.0) {
+                let path = id.row().id;
+                let message = format!("{path}: at least one share must be above 0");
+                problems.push(Failure::new("empty_list", path, message));
+            }
         }
         let (batch, request) = (self.number(Id::BatchMaxTokens), self.number(Id::MaxRequestTokens));
         if self.flag(Id::OriginalBlocking) && batch < request {
@@ -253,17 +257,26 @@ impl Scenario {
             },
             adapters: AdapterSpec {
                 count: self.whole(Id::Adapters) as usize,
-                popularity: match self.choice(Id::Popularity) {
-                    "zipf" => Popularity::Zipf { s: self.number(Id::AdapterZipf) },
-                    "uniform" => Popularity::Uniform,
-                    "list" => Popularity::List(self.list(Id::AdapterShares)),
-                    _ => Popularity::Power { alpha: self.number(Id::Alpha) },
-                },
+                popularity: self.popularity([
+                    Id::Popularity,
+                    Id::Alpha,
+                    Id::AdapterZipf,
+                    Id::AdapterSigma,
+                    Id::AdapterDecay,
+                    Id::AdapterShares,
+                ]),
                 ranks: self.list(Id::Ranks).into_iter().map(|rank| rank as u32).collect(),
             },
             users: UserSpec {
                 count: self.whole(Id::Users) as usize,
-                popularity: Popularity::Zipf { s: self.number(Id::UserZipf) },
+                popularity: self.popularity([
+                    Id::UserPopularity,
+                    Id::UserAlpha,
+                    Id::UserZipf,
+                    Id::UserSigma,
+                    Id::UserDecay,
+                    Id::UserShares,
+                ]),
             },
             input: self.length([
                 Id::InputKind,
@@ -292,6 +305,17 @@ impl Scenario {
                 "cap" => MaxTokens::Cap(self.whole(Id::MaxTokensCap)),
                 _ => MaxTokens::Output,
             },
+        }
+    }
+
+    fn popularity(&self, [law, alpha, zipf, sigma, decay, shares]: [Id; 6]) -> Popularity {
+        match self.choice(law) {
+            "zipf" => Popularity::Zipf { s: self.number(zipf) },
+            "lognormal" => Popularity::Lognormal { sigma: self.number(sigma) },
+            "geometric" => Popularity::Geometric { decay: self.number(decay) },
+            "uniform" => Popularity::Uniform,
+            "list" => Popularity::List(self.list(shares)),
+            _ => Popularity::Power { alpha: self.number(alpha) },
         }
     }
 

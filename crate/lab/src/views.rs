@@ -7,6 +7,7 @@ mod feel;
 mod happens;
 
 use serde::Serialize;
+use servescope_engine::metrics::columns::gpu_columns;
 
 use crate::run::Run;
 
@@ -81,14 +82,15 @@ impl Default for ViewOptions {
 /// Every chart of a run, in the order of the page.
 pub fn all(run: &Run, options: &ViewOptions) -> Vec<View> {
     let window = Window::of(run, options);
+    let gpu = gpu_columns(&run.report, window.start_us, window.end_us, window.columns);
     vec![
         arrives::gaps(run),
         arrives::shares(run),
         arrives::lengths(run),
         happens::rates(run, &window),
         happens::running_waiting(run, &window),
-        happens::memory(run, &window),
-        happens::tokens(run, &window),
+        happens::memory(run, &gpu, &window),
+        happens::tokens(&gpu, &window),
         feel::latency_cdf(run),
         feel::ttft_by_arrival(run, &window),
         feel::time_split(run, options.split_by_length),
@@ -100,6 +102,7 @@ pub fn all(run: &Run, options: &ViewOptions) -> Vec<View> {
 struct Window {
     start_us: f64,
     end_us: f64,
+    /// An even number.
     columns: usize,
 }
 
@@ -115,7 +118,7 @@ impl Window {
             _ => (0.0, last),
         };
         let end_us = if end_us > start_us { end_us } else { start_us + 1.0 };
-        Self { start_us, end_us, columns: options.columns.clamp(16, 4096) }
+        Self { start_us, end_us, columns: options.columns.clamp(16, 4096) / 2 * 2 }
     }
 
     fn axis(&self) -> Axis {

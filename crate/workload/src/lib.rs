@@ -18,6 +18,7 @@ pub mod law;
 pub mod lengths;
 pub mod popularity;
 pub mod scale;
+pub mod share_fit;
 pub mod statistics;
 pub mod stream;
 pub mod trace;

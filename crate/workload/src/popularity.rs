@@ -1,5 +1,7 @@
 //! Who is asked for: laws of shares over indices 0, 1, …, n - 1.
 
+use crate::law;
+
 /// A law of shares.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Popularity {
@@ -14,6 +16,17 @@ pub enum Popularity {
     Zipf {
         /// Exponent; 0 is uniform.
         s: f64,
+    },
+    /// Share of the i-th index proportional to exp(sigma z), z the normal quantile of its place: rates that are
+    /// lognormal over indices.
+    Lognormal {
+        /// Standard deviation of the logarithm of a rate; 0 is uniform.
+        sigma: f64,
+    },
+    /// Share of index i proportional to exp(-decay i).
+    Geometric {
+        /// Decay by index; 0 is uniform.
+        decay: f64,
     },
     /// Equal shares.
     Uniform,
@@ -44,6 +57,11 @@ impl Popularity {
                 return (0..n).map(|i| edge(i + 1) - edge(i)).collect();
             }
             Self::Zipf { s } => (0..n).map(|i| libm::pow(i as f64 + 1.0, -s)).collect(),
+            Self::Lognormal { sigma } => {
+                let place = |i: usize| (i as f64 + 0.5) / n as f64;
+                (0..n).map(|i| libm::exp(-sigma * law::normal_quantile(place(i)))).collect()
+            }
+            Self::Geometric { decay } => (0..n).map(|i| libm::exp(-decay * i as f64)).collect(),
             Self::Uniform => vec![1.0; n],
             Self::List(weights) => (0..n).map(|i| weights.get(i).copied().unwrap_or(0.0)).collect(),
         };
@@ -56,7 +74,7 @@ impl Popularity {
         match self {
             Self::Power { alpha } => Sampler::Power { n, inverse_alpha: 1.0 / alpha },
             Self::Uniform => Sampler::Power { n, inverse_alpha: 1.0 },
-            Self::Zipf { .. } | Self::List(_) => {
+            Self::Zipf { .. } | Self::Lognormal { .. } | Self::Geometric { .. } | Self::List(_) => {
                 let mut sum = 0.0;
                 let table = self.shares(n).into_iter().map(|share| {
                     sum += share;
@@ -105,6 +123,8 @@ mod tests {
             Popularity::Power { alpha: 0.3 },
             Popularity::Power { alpha: 2.0 },
             Popularity::Zipf { s: 1.2 },
+            Popularity::Lognormal { sigma: 1.5 },
+            Popularity::Geometric { decay: 0.4 },
             Popularity::Uniform,
             Popularity::List(vec![7.0, 2.0, 0.0, 1.0]),
         ] {

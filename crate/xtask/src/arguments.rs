@@ -16,7 +16,7 @@ usage: cargo xtask VERB
   generate               only the generated sources
   setup                  only install what is missing, the browser too
 
-steps of test: setup, format, clippy, native, reference, wasm, types, lint, unit, build, browser, size
+steps of test: setup, format, clippy, native, reference, fuzz, wasm, types, lint, unit, build, browser, size
 
 environment:
   SERVESCOPE_CHROMIUM    the browser to test with (else chromium, chromium-browser or google-chrome on PATH)

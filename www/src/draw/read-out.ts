@@ -14,21 +14,15 @@ function rowOf(text: Text, chart: ChartData, { role, value }: Reading): ReadOut[
   return { role, label: text.named('role.', role), value: yValue(text, chart, role, value) };
 }
 
-/** Charts whose heights are parts of a whole. */
-const SHARES: readonly string[] = ['shares', 'lengths', 'latency_cdf'];
-
 /** What the heights of a chart are, in a word beside its title. */
-export function yUnit(text: Text, chart: ChartData): string {
-  if (chart.y.unit !== '') return text.unit(chart.y.unit);
-  if (SHARES.includes(chart.name)) return text.t('axis.share');
-  return text.t(chart.name === 'gaps' ? 'axis.density' : 'unit.requests');
+export function yUnit(text: Text, { y }: ChartData): string {
+  return y.unit === 'share' ? text.t('axis.share') : text.unit(y.unit);
 }
 
 /** A rule across the axis of times says a time, whatever the heights are. */
-export function yValue(text: Text, chart: ChartData, role: string, value: number): string {
-  if (chart.y.unit !== '') return axisValue(text, chart.y, value);
-  if (role === 'slo') return axisValue(text, chart.x, value);
-  return SHARES.includes(chart.name) ? text.format.share(value) : text.format.short(value);
+export function yValue(text: Text, { x, y }: ChartData, role: string, value: number): string {
+  if (y.unit === 'share') return role === 'slo' ? axisValue(text, x, value) : text.format.share(value);
+  return axisValue(text, y, value);
 }
 
 export function axisValue(text: Text, axis: Axis, value: number): string {

@@ -184,7 +184,6 @@ export const en = {
   'chart.others': 'others',
 
   'axis.share': 'share',
-  'axis.density': 'density',
   'empty.too_few_requests': 'Too few requests to show gaps between them.',
   'empty.base_model_only': 'Every request goes to the base model: there are no adapters.',
   'empty.nothing_completed': 'No request was completed.',

@@ -187,8 +187,8 @@ struct Samples {
     makespan_us: f64,
 }
 
-/// Summarises a report.
-pub fn summarise(report: &Report, context: &SummaryContext) -> Summary {
+/// Summarises a report. `gaps` are those of its timeline.
+pub fn summarise(report: &Report, gaps: &TokenGaps, context: &SummaryContext) -> Summary {
     let mut counts = count(report);
     counts.rejected_total = counts.rejected.values().sum();
     let mut samples = sample(report, context.slo);
@@ -221,7 +221,7 @@ pub fn summarise(report: &Report, context: &SummaryContext) -> Summary {
         output_tokens_per_s: per_second(samples.output_tokens as f64),
         total_tokens_per_s: per_second(tokens),
         ttft_s: seconds(&mut samples.ttft),
-        tbt_s: TokenGaps::of(&report.timeline).distribution().scaled(1e-6),
+        tbt_s: gaps.distribution().scaled(1e-6),
         tpot_s: seconds(&mut samples.tpot),
         e2e_s: seconds(&mut samples.e2e),
         normalized_s: seconds(&mut samples.normalized),

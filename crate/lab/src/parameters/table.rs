@@ -188,11 +188,17 @@ table! {
     MaxTotalTokens = row("scheduler.max_total_tokens", "pool", "memory", whole(16.0, 100_000_000.0, 14_500.0)).unit("tokens").log(1000.0, 200_000.0, 1.0)
         .says("Memory pool", "KV cache and adapters share this many token slots (max_total_token_num).");
 
-    Popularity = row("workload.adapters.popularity", "pop", "adapters", Kind::Choice(&["power", "zipf", "uniform", "list"]))
+    Popularity = row("workload.adapters.popularity", "pop", "adapters", Kind::Choice(&["power", "zipf", "uniform", "list", "lognormal", "geometric"]))
         .says("Adapter popularity", "The law by which requests choose their adapter.");
     AdapterZipf = row("workload.adapters.zipf_s", "as", "adapters", number(0.0, 10.0, 1.0)).linear(0.0, 3.0, 0.01)
         .when(&[is(Id::Popularity, &["zipf"])])
         .says("Zipf exponent of adapters", "The k-th adapter gets a share proportional to k to the power of minus this.");
+    AdapterSigma = row("workload.adapters.sigma", "al", "adapters", number(0.0, 10.0, 2.0)).linear(0.0, 4.0, 0.01)
+        .when(&[is(Id::Popularity, &["lognormal"])])
+        .says("Lognormal spread of adapters", "Standard deviation of the logarithm of the adapters' rates; 0 makes all alike.");
+    AdapterDecay = row("workload.adapters.decay", "ag", "adapters", number(0.0, 10.0, 0.2)).linear(0.0, 1.0, 0.001)
+        .when(&[is(Id::Popularity, &["geometric"])])
+        .says("Decay of adapters", "Each adapter gets exp(-decay) times the share of the one before it.");
     AdapterShares = row("workload.adapters.shares", "shares", "adapters", Kind::List { min: 0.0, max: 1e9, whole: false, default: &[7.0, 2.0, 1.0] })
         .when(&[is(Id::Popularity, &["list"])])
         .says("Shares", "Relative share of each adapter in turn; adapters beyond the list get none.");
@@ -201,7 +207,22 @@ table! {
 
     Users = row("workload.users.count", "u", "users", whole(1.0, 1_000_000.0, 10.0)).log(1.0, 1000.0, 1.0)
         .says("Users", "How many users send requests; the label is drawn independently of the adapter.");
+    UserPopularity = row("workload.users.popularity", "up", "users", Kind::Choice(&["zipf", "lognormal", "geometric", "power", "uniform", "list"]))
+        .says("User popularity", "The law of the users' shares.");
+    UserSigma = row("workload.users.sigma", "ul", "users", number(0.0, 10.0, 2.0)).linear(0.0, 4.0, 0.01)
+        .when(&[is(Id::UserPopularity, &["lognormal"])])
+        .says("Lognormal spread of users", "Standard deviation of the logarithm of the users' rates; 0 makes all alike.");
+    UserDecay = row("workload.users.decay", "ug", "users", number(0.0, 10.0, 0.2)).linear(0.0, 1.0, 0.001)
+        .when(&[is(Id::UserPopularity, &["geometric"])])
+        .says("Decay of users", "Each user sends exp(-decay) times what the one before sends.");
+    UserAlpha = row("workload.users.alpha", "ua", "users", number(0.01, 32.0, 0.3)).linear(0.05, 1.0, 0.01)
+        .when(&[is(Id::UserPopularity, &["power"])])
+        .says("Skew of users", "S-LoRA's power law over users: smaller puts more requests on the first.");
+    UserShares = row("workload.users.shares", "ush", "users", Kind::List { min: 0.0, max: 1e9, whole: false, default: &[7.0, 2.0, 1.0] })
+        .when(&[is(Id::UserPopularity, &["list"])])
+        .says("Shares of users", "Relative share of each user in turn; users beyond the list send nothing.");
     UserZipf = row("workload.users.zipf_s", "us", "users", number(0.0, 10.0, 1.0)).linear(0.0, 3.0, 0.01)
+        .when(&[is(Id::UserPopularity, &["zipf"])])
         .says("Zipf exponent of users", "The k-th user sends a share proportional to k to the power of minus this; 0 makes all alike.");
 
     Calibration = row("cost.calibration", "cal", "cost", Kind::Choice(&["a10g-llama-7b", "a100-80-opt-13b", "unit"]))

@@ -83,7 +83,7 @@ pub(super) fn shares(run: &Run) -> View {
         series.push(Series { role: "expected", mark: "step", x, y, ..Series::default() });
     }
     let x = Axis { unit: "", scale: "linear", kind: "index", min: -0.5, max: count as f64 - 0.5 };
-    View { name: "shares", x, y: upward("", &series), series, empty: "", categories: Vec::new() }
+    View { name: "shares", x, y: upward("share", &series), series, empty: "", categories: Vec::new() }
 }
 
 /// Prompt and answer lengths, as shares of the requests in bins of equal width.
@@ -119,5 +119,5 @@ pub(super) fn lengths(run: &Run) -> View {
         Series { role: "output", mark: "step", x, y: histogram(&trace.output_tokens), ..Series::default() },
     ];
     let axis = Axis { unit: "tokens", scale: "linear", kind: "value", min: 0.0, max: bins as f64 * width };
-    View { name: "lengths", x: axis, y: upward("", &series), series, empty: "", categories: Vec::new() }
+    View { name: "lengths", x: axis, y: upward("share", &series), series, empty: "", categories: Vec::new() }
 }

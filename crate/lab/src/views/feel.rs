@@ -1,7 +1,6 @@
 //! What people feel: distribution functions of their times, TTFT by arrival, and where the time went.
 
 use servescope_engine::metrics::groups::busiest_first;
-use servescope_engine::metrics::token_gaps::TokenGaps;
 use servescope_engine::{Outcome, Split};
 use servescope_workload::BASE_MODEL;
 use servescope_workload::statistics::sort;
@@ -33,7 +32,7 @@ pub(super) fn latency_cdf(run: &Run) -> View {
         return empty("latency_cdf", "empty.nothing_completed", axis(0.01, 1.0));
     }
     let e2e: Vec<f64> = completed().filter_map(|id| report.e2e_us(id)).map(|t| t / 1e6).collect();
-    let gaps = TokenGaps::of(&report.timeline).cdf(CURVE_POINTS);
+    let gaps = run.token_gaps().cdf(CURVE_POINTS);
     let mut series = vec![curve("ttft", ttft), curve("e2e", e2e)];
     if !gaps.is_empty() {
         let (x, y) = gaps.into_iter().map(|(us, share)| (us / 1e6, share)).unzip();
@@ -45,7 +44,7 @@ pub(super) fn latency_cdf(run: &Run) -> View {
     series.push(Series { role: "slo", mark: "rule_x", x: vec![slo], y: vec![0.0], ..Series::default() });
     let (min, max) =
         if min < max { (min.max(max * 1e-6), max) } else { (max.max(1e-6) / 2.0, max.max(1e-6) * 2.0) };
-    let y = Axis { unit: "", scale: "linear", kind: "value", min: 0.0, max: 1.0 };
+    let y = Axis { unit: "share", scale: "linear", kind: "value", min: 0.0, max: 1.0 };
     View {
         name: "latency_cdf",
         x: axis(min.min(slo), max.max(slo) * 1.05),

@@ -1,7 +1,7 @@
 //! What happens, over time: rates, running and waiting requests, memory, tokens.
 
 use servescope_engine::Outcome;
-use servescope_engine::metrics::columns::{Columns, gpu_columns};
+use servescope_engine::metrics::columns::{Columns, GpuColumns};
 
 use super::{Series, View, Window, upward};
 use crate::run::Run;
@@ -77,12 +77,11 @@ pub(super) fn running_waiting(run: &Run, window: &Window) -> View {
         Series { role: "waiting", mark: "area", x: x.clone(), y: waiting.values(), ..Series::default() },
         Series { role: "running", mark: "step", x, y: running.values(), ..Series::default() },
     ];
-    view("running_waiting", window, "", series)
+    view("running_waiting", window, "requests", series)
 }
 
 /// KV cache and adapters in the pool.
-pub(super) fn memory(run: &Run, window: &Window) -> View {
-    let gpu = gpu_columns(&run.report, window.start_us, window.end_us, window.columns);
+pub(super) fn memory(run: &Run, gpu: &GpuColumns, window: &Window) -> View {
     let x = seconds(&gpu.kv_tokens.starts_us());
     let kv = gpu.kv_tokens.values();
     let top: Vec<f64> = gpu.adapter_tokens.values().iter().zip(&kv).map(|(a, k)| a + k).collect();
@@ -95,12 +94,13 @@ pub(super) fn memory(run: &Run, window: &Window) -> View {
     view("memory", window, "tokens", series)
 }
 
-/// Prompt and answer tokens a second.
-pub(super) fn tokens(run: &Run, window: &Window) -> View {
-    let columns = window.columns.min(240);
-    let gpu = gpu_columns(&run.report, window.start_us, window.end_us, columns);
-    let x = seconds(&gpu.kv_tokens.starts_us());
-    let each_second = |columns: &Columns| columns.values().iter().map(|v| v * 1e6).collect::<Vec<f64>>();
+/// Prompt and answer tokens a second, over two columns each: single iterations would hide the trend.
+pub(super) fn tokens(gpu: &GpuColumns, window: &Window) -> View {
+    let x = seconds(&gpu.kv_tokens.starts_us()).into_iter().step_by(2).collect::<Vec<f64>>();
+    let each_second = |columns: &Columns| {
+        let pairs = columns.values();
+        pairs.chunks(2).map(|pair| 1e6 * pair.iter().sum::<f64>() / pair.len() as f64).collect::<Vec<f64>>()
+    };
     let decode = each_second(&gpu.decode_tokens);
     let top: Vec<f64> = each_second(&gpu.prefill_tokens).iter().zip(&decode).map(|(p, d)| p + d).collect();
     let series = vec![
