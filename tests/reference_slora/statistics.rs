@@ -67,6 +67,7 @@ fn check(case: &Value) {
     let spec = WorkloadSpec {
         seed: 0,
         rate_rps: number("req_rate"),
+        curve: None,
         duration_s: number("duration"),
         cut_at_duration: false,
         arrivals: Arrivals::Gamma { cv: number("cv") },

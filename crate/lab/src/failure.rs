@@ -40,6 +40,7 @@ pub const CODES: &[&str] = &[
     "out_of_range",
     "empty_list",
     "bounds_crossed",
+    "bad_curve",
     "too_many_requests",
     "no_requests",
     "batch_below_request",

@@ -12,7 +12,7 @@ pub use value::Value;
 
 /// Groups of the panel, in order.
 pub const GROUPS: &[&str] =
-    &["heroes", "lengths", "queue", "memory", "adapters", "users", "cost", "slo", "trace", "run"];
+    &["heroes", "lengths", "queue", "memory", "adapters", "users", "cost", "slo", "trace", "curve", "run"];
 
 impl Id {
     /// The parameter's row.

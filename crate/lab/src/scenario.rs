@@ -4,7 +4,9 @@ use serde_json::{Map, Value as Json};
 use servescope_cost::{AdapterCost, Calibration, LinearCost};
 use servescope_engine::SchedulerConfig;
 use servescope_engine::metrics::Slo;
+use servescope_workload::aibrix::curve::NamedPattern;
 use servescope_workload::arrivals::Modulation;
+use servescope_workload::curve::{Point, RateCurve, Shape};
 use servescope_workload::{AdapterSpec, Arrivals, Length, MaxTokens, Popularity, UserSpec, WorkloadSpec};
 
 use crate::failure::Failure;
@@ -202,7 +204,8 @@ impl Scenario {
                 );
             }
         }
-        let requests = (self.number(Id::Rate) * self.number(Id::Duration)).floor();
+        problems.extend(self.curve().err());
+        let requests = self.request_count();
         if requests > MAX_REQUESTS {
             let message = format!(
                 "workload.duration_s: R D makes {requests} requests, at most {MAX_REQUESTS} can be run"
@@ -236,11 +239,72 @@ impl Scenario {
         problems
     }
 
+    /// The rate over time; `None` where it is constant.
+    ///
+    /// # Errors
+    /// [`Failure`] at the parameter whose number is unsound.
+    pub fn curve(&self) -> Result<Option<RateCurve>, Failure> {
+        let rate = self.number(Id::Rate);
+        let changed = rate * self.number(Id::CurveFactor);
+        let (start_s, end_s) = (self.number(Id::CurveStart), self.number(Id::CurveEnd));
+        let shape = match self.choice(Id::CurveKind) {
+            "constant" => return Ok(None),
+            "ramp" => Shape::Ramp { from_rps: rate, to_rps: changed, start_s, end_s },
+            "step" => Shape::Step { before_rps: rate, after_rps: changed, at_s: start_s },
+            "spike" => Shape::Spike { base_rps: rate, peak_rps: changed, start_s, end_s },
+            "diurnal" => Shape::Diurnal {
+                mean_rps: rate,
+                swing: self.number(Id::CurveSwing),
+                period_s: self.number(Id::CurvePeriod),
+                peak_s: self.number(Id::CurvePeak),
+            },
+            "points" => Shape::Points(self.curve_points(rate)?),
+            name => match NamedPattern::from_name(name) {
+                Ok(named) => {
+                    Shape::Pattern { pattern: named.pattern(rate), duration_s: self.number(Id::Duration) }
+                }
+                Err(error) => {
+                    return Err(Failure::new("bad_curve", Id::CurveKind.row().id, error.to_string()));
+                }
+            },
+        };
+        let at = match shape {
+            Shape::Points(_) => Id::CurvePoints,
+            Shape::Ramp { .. } | Shape::Spike { .. } => Id::CurveEnd,
+            _ => Id::CurveKind,
+        };
+        RateCurve::new(&shape).map(Some).map_err(|error| {
+            let reason = error.to_string();
+            Failure::new("bad_curve", at.row().id, format!("{}: {reason}", at.row().id))
+                .text("reason", &reason)
+        })
+    }
+
+    fn curve_points(&self, rate: f64) -> Result<Vec<Point>, Failure> {
+        let numbers = self.list(Id::CurvePoints);
+        if numbers.len() % 2 == 1 {
+            let path = Id::CurvePoints.row().id;
+            let reason = format!("{} numbers are no pairs of time and rate", numbers.len());
+            return Err(Failure::new("bad_curve", path, format!("{path}: {reason}")).text("reason", &reason));
+        }
+        Ok(numbers.chunks(2).map(|pair| Point { time_s: pair[0], rate_rps: rate * pair[1] }).collect())
+    }
+
+    /// Requests that the settings make, before any is cut: R D, or the curve's integral.
+    fn request_count(&self) -> f64 {
+        let duration = self.number(Id::Duration);
+        match self.curve() {
+            Ok(Some(curve)) => curve.integral(duration).floor(),
+            _ => (self.number(Id::Rate) * duration).floor(),
+        }
+    }
+
     /// The synthetic workload.
     pub fn workload(&self) -> WorkloadSpec {
         WorkloadSpec {
             seed: self.number(Id::Seed) as u64,
             rate_rps: self.number(Id::Rate),
+            curve: self.curve().ok().flatten(),
             duration_s: self.number(Id::Duration),
             cut_at_duration: self.flag(Id::CutAtDuration),
             arrivals: match self.choice(Id::ArrivalKind) {

@@ -4,6 +4,7 @@
 //! stream, so that changing one law leaves the others' draws as they were.
 
 use crate::arrivals::Arrivals;
+use crate::curve::RateCurve;
 use crate::law;
 use crate::lengths::Length;
 use crate::popularity::Popularity;
@@ -11,13 +12,15 @@ use crate::stream::Stream;
 use crate::trace::{BASE_MODEL, Trace};
 
 /// Everything that a synthetic workload is made from.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct WorkloadSpec {
     /// Seed of all streams.
     pub seed: u64,
     /// Mean rate, requests a second.
     pub rate_rps: f64,
-    /// Duration, seconds; floor(rate x duration) requests are made.
+    /// The rate over time in place of one rate.
+    pub curve: Option<RateCurve>,
+    /// Duration, seconds; as many requests are made as the rate brings in it, rounded down.
     pub duration_s: f64,
     /// Whether requests that arrive after the duration are dropped.
     pub cut_at_duration: bool,
@@ -71,6 +74,7 @@ impl Default for WorkloadSpec {
         Self {
             seed: 42,
             rate_rps: 2.0,
+            curve: None,
             duration_s: 300.0,
             cut_at_duration: false,
             arrivals: Arrivals::Gamma { cv: 1.0 },
@@ -89,16 +93,26 @@ impl Default for WorkloadSpec {
 }
 
 impl WorkloadSpec {
-    /// floor(R D), of the product in double precision as the original takes it.
+    /// floor(R D), of the product in double precision as the original takes it; under a curve its integral, rounded down.
     pub fn request_count(&self) -> usize {
-        (self.rate_rps * self.duration_s) as usize
+        self.curve.as_ref().map_or(self.rate_rps * self.duration_s, |curve| curve.integral(self.duration_s))
+            as usize
+    }
+
+    /// Arrival times in microseconds, at most `count`: under a curve the process of rate 1, read on the curve's clock.
+    fn arrival_times_us(&self, count: usize) -> Vec<f64> {
+        let stream = Stream::named(self.seed, "arrivals");
+        let Some(curve) = &self.curve else { return self.arrivals.times_us(self.rate_rps, count, stream) };
+        let expected = self.arrivals.times_us(1.0, count, stream);
+        // A curve that ends at nought never brings the last ones.
+        expected.into_iter().map_while(|unit_us| curve.inverse(unit_us / 1e6)).map(|t| t * 1e6).collect()
     }
 }
 
 /// Makes the trace of `spec`.
 pub fn generate(spec: &WorkloadSpec) -> Trace {
-    let mut count = spec.request_count();
-    let mut arrival_us = spec.arrivals.times_us(spec.rate_rps, count, Stream::named(spec.seed, "arrivals"));
+    let mut arrival_us = spec.arrival_times_us(spec.request_count());
+    let mut count = arrival_us.len();
     if spec.cut_at_duration {
         count = arrival_us.partition_point(|&t| t < spec.duration_s * 1e6);
         arrival_us.truncate(count);
@@ -159,6 +173,7 @@ fn lengths(spec: &WorkloadSpec, count: usize) -> (Vec<u32>, Vec<u32>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::curve::Shape;
 
     #[test]
     fn one_law_changed_leaves_the_others_alone() {
@@ -201,6 +216,25 @@ mod tests {
             assert!((covariance / variance - rho).abs() < 0.02, "{rho}: {}", covariance / variance);
             assert!((my - 259.5).abs() < 3.0, "{my}");
         }
+    }
+
+    #[test]
+    fn a_curve_moves_arrivals_and_nothing_else() {
+        let shape = Shape::Step { before_rps: 1.0, after_rps: 9.0, at_s: 100.0 };
+        let curve = RateCurve::new(&shape).expect("the curve is sound");
+        let spec = WorkloadSpec { curve: Some(curve), duration_s: 200.0, ..WorkloadSpec::default() };
+        let trace = generate(&spec);
+        assert_eq!(trace.len(), 1000);
+        let early = trace.arrival_us.iter().filter(|&&t| t < 100e6).count() as f64;
+        assert!((early - 100.0).abs() < 5.0 * 10.0, "{early}");
+        let plain = generate(&WorkloadSpec { rate_rps: 5.0, duration_s: 200.0, ..WorkloadSpec::default() });
+        assert_eq!(trace.adapter, plain.adapter);
+        assert_eq!(trace.output_tokens, plain.output_tokens);
+
+        let ends =
+            RateCurve::new(&Shape::Step { before_rps: 2.0, after_rps: 0.0, at_s: 50.0 }).expect("sound");
+        let trace = generate(&WorkloadSpec { curve: Some(ends), ..WorkloadSpec::default() });
+        assert!(trace.len() <= 100 && trace.arrival_us.iter().all(|&t| t <= 50e6 + 1.0));
     }
 
     #[test]

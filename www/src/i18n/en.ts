@@ -96,6 +96,7 @@ export const en = {
   'group.cost': 'GPU and cost',
   'group.slo': 'Service level (SLO)',
   'group.trace': 'Trace file',
+  'group.curve': 'Rate over time',
   'group.run': 'Run',
 
   'station.label': 'The way of a request',

@@ -12,6 +12,7 @@ export const failuresEn: Readonly<Record<FailureCode, string>> = {
   out_of_range: 'This must lie between {min} and {max}; {value} does not.',
   empty_list: 'At least one number above 0 is needed.',
   bounds_crossed: 'The longest ({value}) would be shorter than the shortest ({min}).',
+  bad_curve: 'The rate over time does not work: {reason}.',
   too_many_requests: 'Rate times duration makes {value} requests; at most {max} can be run.',
   no_requests: 'Rate times duration makes less than one request.',
   batch_below_request: 'The original refuses to start when the prompt budget ({value}) is below the longest request ({min}).',

@@ -88,6 +88,18 @@ const fn is(id: Id, is: &'static [&'static str]) -> Condition {
 /// Lengths: most tokens of a drawn length.
 const MOST: f64 = 1_000_000.0;
 const LAWS: &[&str] = &["uniform", "fixed", "geometric", "bounded_pareto", "lognormal", "normal"];
+const CURVES: &[&str] = &[
+    "constant",
+    "ramp",
+    "step",
+    "spike",
+    "diurnal",
+    "quick_rising",
+    "slow_rising",
+    "slight_fluctuation",
+    "severe_fluctuation",
+    "points",
+];
 const BOUNDED: &[&str] = &["uniform", "bounded_pareto", "lognormal", "normal"];
 
 table! {
@@ -262,6 +274,29 @@ table! {
     RateScale = row("workload.trace.rate_scale", "rs", "trace", number(0.001, 1000.0, 1.0)).log(0.1, 10.0, 0.01)
         .says("Rate scale", "Thins a loaded file or superposes rotated copies of it, so that its rate is multiplied and its clock stays.");
 
+    CurveKind = row("workload.curve.kind", "ck", "curve", Kind::Choice(CURVES))
+        .says("Rate over time", "How the rate moves around R: constant, a simple shape, one of AIBrix's four patterns, or points of your own.");
+    CurveFactor = row("workload.curve.factor", "cf", "curve", number(0.0, 10_000.0, 2.0)).linear(0.0, 10.0, 0.1)
+        .when(&[is(Id::CurveKind, &["ramp", "step", "spike"])])
+        .says("Changed rate", "The rate after the ramp or step, or in the spike, as a multiple of R.");
+    CurveStart = row("workload.curve.start_s", "cs", "curve", number(0.0, 10_000_000.0, 100.0)).unit("s").linear(0.0, 1000.0, 1.0)
+        .when(&[is(Id::CurveKind, &["ramp", "step", "spike"])])
+        .says("Change begins", "When the ramp, the step or the spike begins.");
+    CurveEnd = row("workload.curve.end_s", "ce", "curve", number(0.0, 10_000_000.0, 200.0)).unit("s").linear(0.0, 1000.0, 1.0)
+        .when(&[is(Id::CurveKind, &["ramp", "spike"])])
+        .says("Change ends", "When the ramp or the spike ends.");
+    CurveSwing = row("workload.curve.swing", "csw", "curve", number(0.0, 1.0, 0.5)).linear(0.0, 1.0, 0.01)
+        .when(&[is(Id::CurveKind, &["diurnal"])])
+        .says("Swing", "How far the crest lies above R, as a share of R.");
+    CurvePeriod = row("workload.curve.period_s", "cp", "curve", number(1.0, 10_000_000.0, 100.0)).unit("s").log(10.0, 86_400.0, 1.0)
+        .when(&[is(Id::CurveKind, &["diurnal"])])
+        .says("Period", "From crest to crest; a day is 86,400 s.");
+    CurvePeak = row("workload.curve.peak_s", "cpk", "curve", number(0.0, 10_000_000.0, 50.0)).unit("s").linear(0.0, 1000.0, 1.0)
+        .when(&[is(Id::CurveKind, &["diurnal"])])
+        .says("Crest", "A time at which the rate is largest.");
+    CurvePoints = row("workload.curve.points", "pts", "curve", Kind::List { min: 0.0, max: 1e7, whole: false, default: &[0.0, 0.5, 100.0, 2.0, 200.0, 1.0] })
+        .when(&[is(Id::CurveKind, &["points"])])
+        .says("Points", "Times in seconds and multiples of R in turn: 0, 0.5, 100, 2 goes from half of R to twice R in 100 s.");
     Duration = row("workload.duration_s", "D", "run", number(0.1, 100_000_000.0, 300.0)).unit("s").log(10.0, 10_000.0, 1.0)
         .says("Duration D", "floor(R D) requests are made; the last may arrive a little later than this.");
     CutAtDuration = row("workload.cut_at_duration", "cut", "run", Kind::Flag(false))

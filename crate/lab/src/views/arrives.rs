@@ -32,8 +32,8 @@ pub(super) fn gaps(run: &Run) -> View {
         y: counts.iter().map(|c| c / (gaps.len() as f64 * width)).collect(),
         ..Series::default()
     }];
-    if run.generated {
-        let spec = run.scenario.workload();
+    let spec = run.scenario.workload();
+    if run.generated && spec.curve.is_none() {
         // The density's mean over each bar: near 0 the density itself may be without bound.
         let over = |x: f64| {
             let below = |x: f64| spec.arrivals.gap_cdf(spec.rate_rps, x);

@@ -43,6 +43,13 @@ pub(super) fn rates(run: &Run, window: &Window) -> View {
         Series { role, mark: "step", x: x.clone(), y, ..Series::default() }
     };
     let mut all = vec![series("arrivals", &offered), series("served", &served)];
+    if let Some(curve) = run.scenario.workload().curve.filter(|_| run.generated) {
+        // What the curve asks for in each bin.
+        let expected = |from: f64, to: f64| (curve.integral(to) - curve.integral(from)) / (to - from);
+        let mut y: Vec<f64> = x.windows(2).map(|w| expected(w[0], w[1])).collect();
+        y.push(y[y.len() - 1]);
+        all.push(Series { role: "expected", mark: "step", x: x.clone(), y, ..Series::default() });
+    }
     if any_refused {
         all.push(series("refused", &refused));
     }
