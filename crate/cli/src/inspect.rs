@@ -3,27 +3,23 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use serde_json::json;
 
-use crate::output::{Failed, print, read_trace};
+use crate::output::{Failed, name, print, read};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// Trace file of any known format.
     trace: PathBuf,
-    /// Prints JSON.
+    /// Prints JSON, with all statistics of the kind of file.
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
-    let loaded = read_trace(&arguments.trace)?;
-    if arguments.json {
-        let mut json = servescope_lab::inspect::to_json(&loaded.trace);
-        json["format"] = loaded.format.name().into();
-        json["warnings"] = json!(loaded.warnings);
-        return print(&format!("{json:#}\n"));
-    }
+    let inspected = servescope_lab::inspect::file(&name(&arguments.trace), &read(&arguments.trace)?)?;
+    let Some(loaded) = inspected.loaded.filter(|_| !arguments.json) else {
+        return print(&format!("{:#}\n", inspected.json));
+    };
     let mut lines = vec![format!("format            {}", loaded.format.name())];
     lines.push(servescope_lab::inspect::to_text(&loaded.trace));
     lines.extend(loaded.warnings.iter().map(|w| format!("note: {}", w.message)));

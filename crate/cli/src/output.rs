@@ -72,9 +72,12 @@ pub(crate) fn write_or_print(path: Option<&Path>, text: &str) -> Result<(), Fail
     path.map_or_else(|| print(text), |path| write(path, text))
 }
 
+/// The name of a file, without its folders.
+pub(crate) fn name(path: &Path) -> String {
+    path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into_owned())
+}
+
 /// Reads a trace file of any known format.
 pub(crate) fn read_trace(path: &Path) -> Result<LoadedTrace, Failed> {
-    let name =
-        path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into_owned());
-    Ok(LoadedTrace::read(&name, &read(path)?)?)
+    Ok(LoadedTrace::read(&name(path), &read(path)?)?)
 }

@@ -1,8 +1,15 @@
-//! The statistics of a trace as JSON and as text.
+//! The statistics of a trace, or of a file, as JSON and as text.
+
+mod kinds;
+mod parts;
 
 use serde_json::{Value as Json, json};
 use servescope_workload::Trace;
+use servescope_workload::formats::{self, FormatError};
 use servescope_workload::statistics::{DISPERSION_WINDOWS_S, PERCENTILES, Spread, Statistics};
+
+use crate::failure::Failure;
+use crate::run::LoadedTrace;
 
 fn spread(spread: Option<&Spread>) -> Json {
     let Some(s) = spread else { return Json::Null };
@@ -12,6 +19,46 @@ fn spread(spread: Option<&Spread>) -> Json {
     }
     json["max"] = s.max.into();
     json
+}
+
+/// A file that was looked at.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Inspected {
+    /// Its statistics: those of its kind, those of its trace, its format and what was noticed.
+    pub json: Json,
+    /// The trace in it; `None` where the file has no times.
+    pub loaded: Option<LoadedTrace>,
+}
+
+/// Looks at a file of any known format.
+///
+/// # Errors
+/// [`Failure`] with the row and the column.
+pub fn file(name: &str, bytes: &[u8]) -> Result<Inspected, Failure> {
+    let file = formats::open(bytes).map_err(|error| Failure::of_file(name, &error))?;
+    let format = file.format.name();
+    let of_kind = kinds::statistics(&file);
+    let (mut json, loaded) = match file.into_trace() {
+        Err(FormatError::NoTimes { .. }) => {
+            (json!({"requests": of_kind["rows"].as_u64().unwrap_or(0), "warnings": []}), None)
+        }
+        read => {
+            let loaded = LoadedTrace::of(name, read)?;
+            let mut json = to_json(&loaded.trace);
+            json["warnings"] = json!(loaded.warnings);
+            (json, Some(loaded))
+        }
+    };
+    json["format"] = format.into();
+    merge(&mut json, of_kind);
+    Ok(Inspected { json, loaded })
+}
+
+/// Adds the entries of one object to another, over those of the same name.
+fn merge(json: &mut Json, more: Json) {
+    if let (Json::Object(entries), Json::Object(more)) = (json, more) {
+        entries.extend(more);
+    }
 }
 
 /// The statistics of a trace.

@@ -2,7 +2,7 @@
 //!
 //! Each file is one idea of that generator: its curves ([`curve`], [`config`]), its arrivals ([`arrivals`]), its
 //! statistics files ([`stat`], [`percentiles`], [`smoothing`]), its readers of traces ([`grouping`]), its choice of
-//! prompts ([`matching`], [`sessions`]), its agent sessions ([`agent`]) and its tools for whole files ([`concat`]).
+//! prompts ([`matching`], [`sessions`]), its agent sessions ([`agent`]) and its tools for whole files ([`mod@concat`]).
 //! Functions take every random number as an argument, so that they give the original's answers for the original's
 //! draws; [`generate`] feeds them from named streams. What the original gets wrong is refused with a reason or done
 //! right; the place says which.

@@ -31,6 +31,7 @@ pub use agent_sessions::{Call, Session};
 pub use error::FormatError;
 pub use servegen::Window;
 pub use table::exact_microseconds;
+pub use time::time_text;
 pub use vidur_lengths::Lengths;
 
 /// A format that can be read.

@@ -1,5 +1,19 @@
 //! What a trace looks like: rate, burstiness, lengths, shares.
 
+mod arrivals;
+mod correlation;
+mod description;
+mod popularity;
+mod prefix;
+mod shape;
+
+pub use arrivals::{ArrivalStatistics, variation_quantiles};
+pub use correlation::{lag_1, pearson, spearman};
+pub use description::Description;
+pub use popularity::{SHARES, Skew, ranked};
+pub use prefix::PrefixReuse;
+pub use shape::{gamma_distance, gamma_shape, weibull_shape};
+
 use crate::trace::Trace;
 
 /// Mean, spread and percentiles (linear interpolation) of one quantity.
@@ -103,6 +117,13 @@ impl Spread {
 #[inline(never)]
 pub fn sort(values: &mut [f64]) {
     values.sort_unstable_by(f64::total_cmp);
+}
+
+/// The places of numbers in ascending order, equal ones as they stand.
+pub fn sort_places(values: &[f64]) -> Vec<u32> {
+    let mut places: Vec<u32> = (0..values.len() as u32).collect();
+    places.sort_unstable_by(|&a, &b| values[a as usize].total_cmp(&values[b as usize]).then(a.cmp(&b)));
+    places
 }
 
 /// The quantile `q` in 0..=1 of values in ascending order, by linear interpolation; NaN for none.

@@ -338,4 +338,20 @@ mod tests {
         assert_eq!(pairs, [(50.0, 4.0), (0.0, 0.0), (0.0, 0.0), (0.0, 0.0)]);
         assert_eq!((read.row_s, read.unmatched_times), (10, 2));
     }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_the_readers_panic(
+            head in "(Time,(Success|any|P50,P70,P90,P99|sent_bytes.rate@a)\n)?",
+            rows in "((-?[0-9]{1,4}|2024-10-01 00:00:[0-5][0-9])(,(-?[0-9.e]{0,5}|undefined)){0,4}\n){0,5}",
+        ) {
+            let file = format!("{head}{rows}");
+            let _ = cloudide(TRAFFIC.as_bytes(), file.as_bytes());
+            let _ = read(&file, LENGTHS, LENGTHS);
+            if let Ok(statistics) = cloudide(file.as_bytes(), file.as_bytes()) {
+                let made = statistics.steps(|_| 1, || 0.0, || 0.0);
+                proptest::prop_assert_eq!(made.rates_rps.len(), statistics.rows.len() * statistics.row_s);
+            }
+        }
+    }
 }

@@ -56,8 +56,8 @@ fn days_from_civil(year: i64, month: i64, day: i64) -> Option<i64> {
     Some(era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468)
 }
 
-/// Ticks as `YYYY-MM-DD hh:mm:ss.fffffff`.
-pub(super) fn time_text(ticks: i64) -> String {
+/// Ticks of 100 ns since 1970 as `YYYY-MM-DD hh:mm:ss.fffffff`.
+pub fn time_text(ticks: i64) -> String {
     let (seconds, fraction) = (ticks.div_euclid(TICKS_PER_S), ticks.rem_euclid(TICKS_PER_S));
     let (year, month, day) = civil_from_days(seconds.div_euclid(86_400));
     let clock = seconds.rem_euclid(86_400);

@@ -1,0 +1,35 @@
+//! Any bytes as AIBrix's statistics files, as rows to group, and as points of a curve: used or refused, never a panic.
+//! Blank lines part the files.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use servescope_lab::workload::aibrix::generate;
+use servescope_lab::workload::aibrix::grouping::{azure_groups, azure_rows};
+use servescope_lab::workload::aibrix::stat::{cloudide, maas};
+use servescope_lab::workload::curve::{RateCurve, Shape, points_from_csv};
+
+fuzz_target!(|bytes: &[u8]| {
+    let text = String::from_utf8_lossy(bytes);
+    let mut parts = text.splitn(3, "\n\n");
+    let mut next = || parts.next().unwrap_or("").as_bytes();
+    let (first, second, third) = (next(), next(), next());
+    for read in [maas(first, second, third), cloudide(first, second)].into_iter().flatten() {
+        let busy: f64 = read.rows.iter().map(|row| row.rate_rps).sum();
+        if read.row_s * read.rows.len() < 10_000 && busy * (read.row_s as f64) < 1e5 {
+            let made =
+                generate::stat(&read, 1e6, &Default::default(), 1).expect("what is read can be drawn from");
+            assert!(made.is_sorted_by(|a, b| a.timestamp_ms <= b.timestamp_ms));
+        }
+    }
+    if let Ok(rows) = azure_rows(first) {
+        let groups = azure_groups(&rows, f64::MAX, 1000.0).expect("the interval is good");
+        assert_eq!(groups.iter().map(|group| group.requests.len()).sum::<usize>(), rows.len());
+    }
+    if let Ok(curve) = points_from_csv(first).and_then(|points| RateCurve::new(&Shape::Points(points))) {
+        for count in [0.5, 10.0, 1e4] {
+            let Some(time_s) = curve.inverse(count) else { continue };
+            let sum = curve.integral(time_s);
+            assert!((sum - count).abs() <= 1e-6 * (1.0 + curve.rate_rps(time_s)), "{sum}, {count}");
+        }
+    }
+});
