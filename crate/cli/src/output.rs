@@ -64,7 +64,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failed> {
 
 /// Writes a file.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failed> {
-    std::fs::write(path, text).map_err(|error| Failed::Run(format!("{}: {error}", path.display())))
+    std::fs::write(path, text).map_err(|error| Failed::input(format!("{}: {error}", path.display())))
 }
 
 /// Writes to a file, or to standard output where none is named.

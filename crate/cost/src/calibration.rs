@@ -54,7 +54,7 @@ pub static CALIBRATIONS: [Calibration; 3] = [
             decode_base_us: 18_160.0,
             decode_per_request_us: 216.0,
             decode_per_kv_token_us: 1.89,
-            overhead_us: 1_500.0,
+            overhead_us: 1_450.0,
             adapters: LORA_A10G,
         },
     },

@@ -39,8 +39,8 @@ pub struct Simulation<C: IterationCost> {
     next_arrival: usize,
     next_cancellation: usize,
     queue: VecDeque<u32>,
-    /// The head of the queue was refused a place; stays so until somebody leaves or the queue's head changes.
-    blocked: bool,
+    /// The head of the queue is refused a place before this decode step, unless somebody leaves or the head changes.
+    retry_step: u64,
 
     /// Decode iterations so far.
     step: u64,
@@ -115,7 +115,7 @@ impl<C: IterationCost> Simulation<C> {
             next_arrival: 0,
             next_cancellation: 0,
             queue: VecDeque::new(),
-            blocked: false,
+            retry_step: 0,
             step: 0,
             wait_tokens: 0,
             running: Running::default(),
@@ -130,7 +130,8 @@ impl<C: IterationCost> Simulation<C> {
         }
     }
 
-    /// Charges every decode iteration by itself, as the original does. The outcome is the same to the last bit.
+    /// Charges every decode iteration by itself and takes every decision anew, as the original does. The outcome is the
+    /// same to the last bit.
     pub fn step_by_step(mut self) -> Self {
         self.longest_leap = 1;
         self
@@ -226,14 +227,20 @@ impl<C: IterationCost> Simulation<C> {
                 self.running.ends.push(Reverse((last_step, fate.joined, id)));
             }
         } else {
-            self.blocked = false;
+            self.retry_step = 0;
         }
+    }
+
+    /// Whether a decision at the present step is known to pick nobody.
+    fn is_blocked(&self) -> bool {
+        self.retry_step > self.step
     }
 
     /// Takes a decision and says whether somebody joins.
     fn decide(&mut self, observer: &mut impl Observer) -> bool {
         self.picked.clear();
-        if !self.blocked && !self.queue.is_empty() {
+        let repeated = self.longest_leap > 1 && self.is_blocked();
+        if !repeated && !self.queue.is_empty() {
             let (trace, fates) = (&self.trace, &self.fates);
             let line = self.queue.iter().map(|&id| Candidate {
                 id,
@@ -252,9 +259,12 @@ impl<C: IterationCost> Simulation<C> {
                 observer,
             );
             self.queue.drain(..decision.leaving);
-            self.timeline.holds.push(Hold { start_us: self.now_us, stop: decision.stop });
-            self.blocked = self.picked.is_empty()
-                && self.queue.iter().any(|&id| self.fates[id as usize].outcome != Outcome::Cancelled);
+            let hold = Hold { start_us: self.now_us, stop: decision.stop };
+            // A decision that stops where the last one did says nothing new.
+            if self.timeline.holds.last().is_none_or(|last| last.stop != hold.stop) {
+                self.timeline.holds.push(hold);
+            }
+            self.retry_step = if self.picked.is_empty() { decision.retry_step } else { 0 };
         }
         observer.see(|| Event::Decided { at_us: self.now_us, picked: &self.picked });
         !self.picked.is_empty()
@@ -265,7 +275,7 @@ impl<C: IterationCost> Simulation<C> {
         let arrival = self.trace.arrival_us.get(self.next_arrival).copied();
         let cancellation = self.trace.cancellations.get(self.next_cancellation).map(|c| c.0);
         // Behind a head that can never join nobody joins either: only a cancellation can change that.
-        let arrival = arrival.filter(|_| !self.blocked);
+        let arrival = arrival.filter(|_| !self.is_blocked());
         let due = arrival.into_iter().chain(cancellation).reduce(f64::min);
         let Some(due) = due else {
             self.now_us = f64::INFINITY;
@@ -275,14 +285,15 @@ impl<C: IterationCost> Simulation<C> {
         };
         let poll = self.config.idle_poll_us;
         if poll > 0.0 {
-            let mut naps = ((due - self.now_us) / poll).ceil().max(1.0);
-            while self.now_us + naps * poll < due {
-                naps += 1.0;
-            }
-            while naps > 1.0 && self.now_us + (naps - 1.0) * poll >= due {
-                naps -= 1.0;
-            }
-            self.now_us += naps * poll;
+            let naps = ((due - self.now_us) / poll).ceil().max(1.0);
+            let after = |naps: f64| self.now_us + naps * poll;
+            // Rounding puts the quotient off by one at most; a poll too short for the clock wakes at what is due.
+            let wake = [naps - 1.0, naps, naps + 1.0]
+                .into_iter()
+                .filter(|&n| n >= 1.0)
+                .map(after)
+                .find(|&t| t >= due);
+            self.now_us = wake.unwrap_or(due);
         } else {
             self.now_us = self.now_us.max(due);
         }
@@ -324,7 +335,7 @@ impl<C: IterationCost> Simulation<C> {
         observer.see(|| Event::Prefill { at_us: start_us, duration_us: end_us - start_us });
         self.now_us = end_us;
         self.wait_tokens = 0;
-        self.blocked = false;
+        self.retry_step = 0;
         // Those who join stood still for nobody yet: the stall counter moves before they read it.
         self.stall_us += end_us - start_us;
         for i in 0..self.picked.len() {
@@ -388,7 +399,7 @@ impl<C: IterationCost> Simulation<C> {
         });
         if self.let_go(observer) {
             self.close_run();
-            self.blocked = false;
+            self.retry_step = 0;
             self.adapters.offload_unused(|adapter| observer.see(|| Event::Offloaded(adapter)));
         }
     }
@@ -426,11 +437,11 @@ impl<C: IterationCost> Simulation<C> {
         let first_end = self.running.ends.peek().map_or(1, |&Reverse((last_step, ..))| last_step - self.step);
         let mut leap = (first_end.max(1)).min(u64::from(self.longest_leap)) as u32;
         let rest = self.config.decode_steps_between_prefills - self.wait_tokens;
-        if !self.queue.is_empty() && !self.blocked {
-            // A decision is due when the rule allows one; `rest` is 0 only where a decision has just picked nobody.
-            leap = leap.min(rest.max(1));
-        } else if let Some(&arrival) = self.trace.arrival_us.get(self.next_arrival).filter(|_| !self.blocked)
-        {
+        if !self.queue.is_empty() {
+            // A decision is due when the rule allows one and the head of the queue may fit.
+            let until_retry = self.retry_step.saturating_sub(self.step).min(u64::from(leap)) as u32;
+            leap = leap.min(rest.max(until_retry).max(1));
+        } else if let Some(&arrival) = self.trace.arrival_us.get(self.next_arrival) {
             let seen = run.first_at_or_after(arrival, run.iterations) - run.iterations;
             leap = leap.min(seen.max(rest).max(1));
         }

@@ -42,7 +42,7 @@ pub struct DecodeSegment {
     pub iterations: u32,
     /// Requests in the batch.
     pub requests: u32,
-    /// KV tokens at the start; each iteration adds `requests`.
+    /// KV tokens held during the first iteration; each further one holds `requests` more.
     pub kv_tokens: u32,
     /// Pool tokens of resident adapters.
     pub adapter_tokens: u32,
@@ -51,9 +51,9 @@ pub struct DecodeSegment {
 }
 
 impl DecodeSegment {
-    /// KV tokens after the last iteration, before anybody leaves.
+    /// KV tokens held during the last iteration.
     pub fn kv_tokens_at_end(&self) -> f64 {
-        f64::from(self.kv_tokens) + f64::from(self.iterations) * f64::from(self.requests)
+        f64::from(self.kv_tokens) + f64::from(self.iterations - 1) * f64::from(self.requests)
     }
 }
 

@@ -93,7 +93,8 @@ prop_compose! {
     }
 }
 
-/// KV tokens that the batch holds, followed event by event.
+/// KV tokens that the batch holds, followed iteration by iteration. The token that an iteration makes is held from the next
+/// one on, so a request's last token never is.
 struct Memory {
     trace: Arc<Trace>,
     produced: Vec<u32>,
@@ -111,13 +112,14 @@ impl Observer for Memory {
                 }
             }
             Event::Decode { iterations, .. } => {
+                let held =
+                    |&id: &u32| u64::from(self.trace.input_tokens[id as usize] + self.produced[id as usize]);
+                self.most = self.most.max(self.running.iter().map(held).sum());
                 self.running.iter().for_each(|&id| self.produced[id as usize] += iterations);
             }
             Event::Finished(id) => self.running.retain(|&other| other != id),
-            _ => return,
+            _ => {}
         }
-        let held = |&id: &u32| u64::from(self.trace.input_tokens[id as usize] + self.produced[id as usize]);
-        self.most = self.most.max(self.running.iter().map(held).sum());
     }
 }
 
@@ -266,6 +268,45 @@ proptest! {
     fn satisfaction_lies_between_nought_and_one(t in 0.0..20f64) {
         prop_assert!((0.0..=1.0).contains(&satisfaction(t, 6.0)));
     }
+}
+
+#[test]
+fn a_poll_too_short_for_the_clock_does_not_hang() {
+    let mut trace = Trace::default();
+    for i in 0..10u32 {
+        trace.push(Request {
+            arrival_us: 1e9 * f64::from(i),
+            user: 0,
+            adapter: BASE_MODEL,
+            input_tokens: 5,
+            output_tokens: 5,
+            max_tokens: 5,
+        });
+    }
+    let config = SchedulerConfig { idle_poll_us: 1e-297, ..SchedulerConfig::default() };
+    let report = Simulation::new(Arc::new(trace), config, servescope_cost::CALIBRATIONS[0].cost).run();
+    assert!((0..10).all(|id| report.is_completed(id)));
+}
+
+#[test]
+fn a_refused_head_joins_when_decoding_has_made_room() {
+    // Two of 10 + 100 tokens, then one of 10 + 200: the need with it is 327 - s after s iterations of the two.
+    let mut trace = Trace::default();
+    for (arrival_us, output_tokens) in [(0.0, 100), (0.0, 100), (1.0, 200)] {
+        trace.push(Request {
+            arrival_us,
+            user: 0,
+            adapter: BASE_MODEL,
+            input_tokens: 10,
+            output_tokens,
+            max_tokens: output_tokens,
+        });
+    }
+    let config = SchedulerConfig { max_total_tokens: 300, idle_poll_us: 0.0, ..SchedulerConfig::default() };
+    let report =
+        Simulation::new(Arc::new(trace), config, servescope_cost::Calibration::named("unit").unwrap().cost)
+            .run();
+    assert_eq!(report.scheduled_us(2), Some(28.0 * 20_000.0));
 }
 
 #[test]

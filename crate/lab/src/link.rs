@@ -23,9 +23,14 @@ pub fn encode(scenario: &Scenario) -> String {
 }
 
 /// Reads an address: a whole one, the part from `#` on, or what [`encode`] writes. Bad values are told; a number out of
-/// bounds is moved to the bound, anything else bad keeps its default.
+/// bounds is moved to the nearest usual value, anything else bad keeps its default.
 pub fn parse(link: &str) -> (Scenario, Vec<Failure>) {
-    let fragment = link.split_once('#').map_or(link, |(_, fragment)| fragment);
+    let fragment = match link.split_once('#') {
+        Some((_, fragment)) => fragment,
+        // The page's address before anything was changed has no such part.
+        None if link.contains("://") => "",
+        None => link,
+    };
     let mut scenario = Scenario::default();
     let mut problems = Vec::new();
     for pair in fragment.split('&').filter(|pair| !pair.is_empty()) {
@@ -115,8 +120,11 @@ mod tests {
         let (scenario, problems) = parse("https://x.test/a/#v=1&R=3&cv=-4&zz=1&n&pop=zipf&in=gauss&lang=zh");
         let codes: Vec<&str> = problems.iter().map(|p| p.code).collect();
         assert_eq!(codes, ["out_of_range", "bad_link", "bad_link", "unknown_option"]);
-        assert_eq!(encode(&scenario), "v=1&R=3&cv=0.05&pop=zipf");
-        assert_eq!(parse("#").1, []);
+        assert_eq!(encode(&scenario), "v=1&R=3&cv=0.1&pop=zipf");
+        for plain in ["#", "", "http://127.0.0.1:8080/", "https://x.test/page/#"] {
+            let (scenario, problems) = parse(plain);
+            assert_eq!((encode(&scenario).as_str(), problems.len()), ("v=1", 0), "{plain}");
+        }
     }
 
     #[test]

@@ -112,12 +112,12 @@ impl Window {
         let finish = report.fates.iter().filter_map(|f| f.finish_us).fold(0.0, f64::max);
         let last = report.trace.arrival_us.last().copied().unwrap_or(0.0).max(finish).max(1.0);
         let (start_us, end_us) = match options.window_s {
-            Some((a, b)) if a.is_finite() && b.is_finite() && b > a => {
-                ((a * 1e6).clamp(0.0, last), (b * 1e6).clamp(0.0, last))
+            // A window that lies behind the end was made for a longer run.
+            Some((a, b)) if b.is_finite() && b > a && (0.0..last).contains(&(a * 1e6)) => {
+                (a * 1e6, (b * 1e6).min(last))
             }
             _ => (0.0, last),
         };
-        let end_us = if end_us > start_us { end_us } else { start_us + 1.0 };
         Self { start_us, end_us, columns: options.columns.clamp(16, 4096) / 2 * 2 }
     }
 

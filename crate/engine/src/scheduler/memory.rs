@@ -5,7 +5,10 @@
 //!
 //! In the coordinates f = step + left and u = used - step, with `step` the number of decode iterations so far, the same
 //! need is max over k of (k f_k + u_1 + … + u_k), and a decode iteration changes neither f nor u. So entries are touched
-//! only when a request joins or leaves, and a candidate that was refused stays refused until then.
+//! only when a request joins or leaves.
+//!
+//! A candidate is no entry: it would start now, so its f grows and its u falls with every iteration. One that is refused
+//! may fit later although nobody left; [`MemoryEstimate::first_fit`] says when.
 
 /// One request in the coordinates that decoding leaves alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,6 +90,59 @@ impl MemoryEstimate {
     }
 }
 
+impl MemoryEstimate {
+    /// The first decode step from `step` on at which a candidate that would hold `used` tokens and may produce `left` more
+    /// fits, if nobody joins or leaves; `None` if it never does.
+    ///
+    /// With p requests ahead of it in the order, the candidate's own term grows by p a step, the terms of those behind it
+    /// fall by 1 a step, and those ahead stay. As its f grows it moves ahead, so each p holds for one interval of steps, in
+    /// which the conditions are linear.
+    pub fn first_fit(&self, step: u64, used: u32, left: u32, limit: i64) -> Option<u64> {
+        let (now, used, left) = (step as i64, i64::from(used), i64::from(left));
+        let n = self.entries.len();
+        let ahead_now = self.entries.partition_point(|e| e.finish > now + left);
+        // Largest term of those ahead of place p: `ahead[p]`; of those from place p on, the candidate counted: `behind`.
+        let mut held = Vec::with_capacity(n + 1);
+        let mut ahead = Vec::with_capacity(n + 1);
+        let (mut sum, mut worst) = (0, i64::MIN);
+        for (j, entry) in (1..).zip(&self.entries) {
+            held.push(sum);
+            ahead.push(worst);
+            sum += entry.held;
+            worst = worst.max(j * entry.finish + sum);
+        }
+        held.push(sum);
+        ahead.push(worst);
+        let mut behind = i64::MIN;
+        for (place, entry) in self.entries.iter().enumerate().skip(ahead_now) {
+            behind = behind.max((place as i64 + 2) * entry.finish + held[place + 1]);
+        }
+        for p in (0..=ahead_now).rev() {
+            if p < ahead_now {
+                behind = behind.max((p as i64 + 2) * self.entries[p].finish + held[p + 1]);
+            }
+            let places = p as i64;
+            // The candidate has p ahead of it while its f lies below the p-th and not below the next.
+            let from = self.entries.get(p).map_or(now, |next| (next.finish - left).max(now));
+            let until = if p == 0 { i64::MAX } else { self.entries[p - 1].finish - left - 1 };
+            if ahead[p] >= limit {
+                continue;
+            }
+            let first = if behind == i64::MIN { from } else { from.max(behind + used - limit + 1) };
+            let own = (places + 1) * left + held[p] + used;
+            let last = match places {
+                0 if own < limit => until,
+                0 => continue,
+                _ => until.min((limit - 1 - own).div_euclid(places)),
+            };
+            if first <= last {
+                return Some(first as u64);
+            }
+        }
+        None
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,6 +160,23 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn the_first_fit_is_the_first(
+            requests in prop::collection::vec((1u32..60, 0u32..80), 0..12),
+            candidate in (1u32..60, 0u32..120),
+            step in 0u64..50,
+            limit in 1i64..900,
+        ) {
+            let mut estimate = MemoryEstimate::default();
+            for &(used, left) in &requests {
+                estimate.insert(Entry::new(step, used, left));
+            }
+            // The estimate as it stands, asked again at every later step.
+            let fits = |later: &u64| estimate.need_with(Entry::new(*later, candidate.0, candidate.1)) < limit;
+            let by_trial = (step..step + 3_000).find(fits);
+            prop_assert_eq!(estimate.first_fit(step, candidate.0, candidate.1, limit), by_trial);
+        }
+
         #[test]
         fn need_is_the_books_and_decoding_leaves_it_alone(
             requests in prop::collection::vec((1u32..500, 0u32..300), 0..40),

@@ -49,6 +49,9 @@ pub struct Decision {
     pub leaving: usize,
     /// Why the scan stopped before the end of the queue.
     pub stop: Option<Stop>,
+    /// When nothing was picked although somebody waits: the first decode step at which a decision can pick somebody, if
+    /// nobody leaves the batch or the line; `u64::MAX` = never.
+    pub retry_step: u64,
 }
 
 /// One admission decision at decode step `step`.
@@ -66,11 +69,12 @@ pub fn decide(
     picked.clear();
     let cap = config.max_running_requests as usize;
     if memory.len() >= cap {
-        return Decision { leaving: 0, stop: Some(Stop::RunningCap) };
+        return Decision { leaving: 0, stop: Some(Stop::RunningCap), retry_step: u64::MAX };
     }
     let mut passed = 0;
     let mut batch_tokens = 0u64;
     let mut stop = None;
+    let mut retry_step = 0;
     for candidate in queue {
         if !candidate.cancelled {
             let entry = candidate.entry(step);
@@ -92,6 +96,13 @@ pub fn decide(
                     (true, false) => Stop::Memory,
                     (true, true) => Stop::PromptBudget,
                 });
+                retry_step = match stop {
+                    Some(Stop::Memory) if picked.is_empty() => {
+                        let (used, left) = (candidate.input_tokens + 1, candidate.max_tokens - 1);
+                        memory.first_fit(step, used, left, limit).unwrap_or(u64::MAX)
+                    }
+                    _ => u64::MAX,
+                };
                 break;
             }
             batch_tokens = tokens;
@@ -101,5 +112,5 @@ pub fn decide(
         }
         passed += 1;
     }
-    Decision { leaving: if picked.is_empty() { 0 } else { passed }, stop }
+    Decision { leaving: if picked.is_empty() { 0 } else { passed }, stop, retry_step }
 }

@@ -219,9 +219,10 @@ impl Parameter {
         }
     }
 
-    /// The nearest value within bounds, where there is one.
+    /// The nearest usual value: the end of the slider, or the bound where there is none. A bound itself is often no run that
+    /// shows anything.
     pub fn clamp(&self, text: &str) -> Option<Value> {
-        let (min, max) = self.bounds()?;
+        let (min, max) = self.slider.map(|s| (s.min, s.max)).or(self.bounds())?;
         let near = |x: f64, whole: bool| {
             let x = x.clamp(min, max);
             if whole { x.round().clamp(min.ceil(), max.floor()) } else { x }

@@ -251,7 +251,7 @@ table! {
         .says("Decode, each request", "Added for each request of the batch.");
     DecodePerKv = row("cost.linear.decode_per_kv_token_ms", "dk", "cost", number(0.0, 10.0, 0.00189)).unit("ms").linear(0.0, 0.02, 0.00001)
         .says("Decode, each KV token", "Added for each token that attention reads.");
-    Overhead = row("cost.linear.overhead_ms", "oh", "cost", number(0.0, 10_000.0, 1.5)).unit("ms").linear(0.0, 20.0, 0.1)
+    Overhead = row("cost.linear.overhead_ms", "oh", "cost", number(0.0, 10_000.0, 1.45)).unit("ms").linear(0.0, 20.0, 0.05)
         .says("Overhead", "Scheduling and sampling, added to each decode iteration.");
     LoadBase = row("cost.adapters.load_base_ms", "lb", "cost", number(0.0, 100_000.0, 4.0)).unit("ms").linear(0.0, 50.0, 0.1)
         .says("Adapter load, constant", "Time to bring one adapter to the GPU, without its weights.");
