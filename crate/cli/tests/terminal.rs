@@ -158,6 +158,50 @@ fn bad_input_is_told_with_its_place_and_exits_with_2() {
 }
 
 #[test]
+fn a_trace_goes_through_every_format_and_failed_requests_are_told() {
+    let dir = folder("formats");
+    let path = |name: &str| dir.join(name);
+    let log = path("log.csv");
+    let rows = "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n\
+                5,GPT-4,472,18,490,API log\n7.25,GPT-4,9,0,9,API log\n45,ChatGPT,1087,230,1317,Conversation log\n";
+    std::fs::write(&log, rows).expect("written");
+    let inspected = servescope(&["inspect", text(&log), "--json"]);
+    let json: Value = serde_json::from_str(&stdout(&inspected)).expect("JSON");
+    assert_eq!((&json["kind"], &json["rows"], &json["requests"]), (&"burstgpt".into(), &3.into(), &2.into()));
+    assert_eq!(json["warnings"][0]["code"], "failed_rows");
+    assert_eq!(json["failed_rows_zero_response"], 1);
+    let vidur = path("vidur.csv");
+    assert!(servescope(&["convert", text(&log), "--to", "vidur", "-o", text(&vidur)]).status.success());
+    let lengths = "arrived_at,num_prefill_tokens,num_decode_tokens\n5,472,18\n45,1087,230\n";
+    assert_eq!(std::fs::read_to_string(&vidur).expect("written"), lengths);
+    for format in [
+        "servescope",
+        "servescope_jsonl",
+        "burstgpt",
+        "mooncake",
+        "bailian",
+        "aibrix",
+        "aiperf",
+        "timed_trace",
+    ] {
+        let there = path(format);
+        assert!(servescope(&["convert", text(&log), "--to", format, "-o", text(&there)]).status.success());
+        let back = servescope(&["convert", text(&there), "--to", "vidur"]);
+        assert_eq!(stdout(&back), lengths, "{format}");
+        assert!(
+            stdout(&servescope(&["inspect", text(&there)])).contains(&format!(" {format}\n")),
+            "{format}"
+        );
+    }
+    let without_times = path("lengths.csv");
+    std::fs::write(&without_times, "num_prefill_tokens,num_decode_tokens\n10,5\n").expect("written");
+    assert!(servescope(&["inspect", text(&without_times)]).status.success());
+    let simulated = servescope(&["simulate", "--trace", text(&without_times)]);
+    assert_eq!(simulated.status.code(), Some(2));
+    assert!(stderr(&simulated).contains("no arrival times"));
+}
+
+#[test]
 fn every_verb_has_help_and_the_schema_names_every_parameter() {
     for verb in ["generate", "simulate", "inspect", "convert", "schema", "validate"] {
         let output = servescope(&[verb, "--help"]);

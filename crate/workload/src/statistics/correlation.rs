@@ -51,8 +51,9 @@ mod tests {
     #[test]
     fn known_columns() {
         let a = [1.0, 2.0, 3.0, 4.0];
-        assert_eq!(pearson(&a, &[2.0, 4.0, 6.0, 8.0]), Some(1.0));
-        assert_eq!(spearman(&a, &[1.0, 10.0, 100.0, 5.0]), pearson(&a, &[0.0, 2.0, 3.0, 1.0]));
+        let near = |value: Option<f64>, known: f64| (value.unwrap() - known).abs() < 1e-12;
+        assert!(near(pearson(&a, &[2.0, 4.0, 6.0, 8.0]), 1.0));
+        assert!(near(spearman(&a, &[1.0, 10.0, 100.0, 5.0]), 0.4));
         assert_eq!(ranks(&[5.0, 1.0, 5.0]), [1.5, 0.0, 1.5]);
         assert_eq!(pearson(&a, &[1.0; 4]), None);
         assert_eq!(lag_1(&[]), None);
