@@ -73,6 +73,7 @@ export class App {
     this.view = newView(keys.zoom, keys.by);
     this.traceFile = new TraceFile(this.ask, {
       loaded: (trace) => {
+        this.notices.dismissErrors();
         this.notices.info(() => this.text.t('notice.trace_loaded', { name: trace.name, requests: trace.requests }));
         this.#otherTraffic();
       },

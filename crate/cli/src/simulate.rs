@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     let scenario = arguments.scenario.scenario()?;
     let loaded = arguments.trace.as_deref().map(read_trace).transpose()?;
     let run = Run::simulate(&scenario, loaded.as_ref())?;
-    let mut summary = run.summary();
+    let mut summary = run.summary_of(usize::MAX);
     summary.warnings.extend(loaded.into_iter().flat_map(|l| l.warnings));
     let json = format!("{:#}\n", json!(summary));
     if let Some(folder) = &arguments.out {

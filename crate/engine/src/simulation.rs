@@ -239,7 +239,8 @@ impl<C: IterationCost> Simulation<C> {
     /// Takes a decision and says whether somebody joins.
     fn decide(&mut self, observer: &mut impl Observer) -> bool {
         self.picked.clear();
-        let repeated = self.longest_leap > 1 && self.is_blocked();
+        let known = self.is_blocked();
+        let repeated = known && self.longest_leap > 1;
         if !repeated && !self.queue.is_empty() {
             let (trace, fates) = (&self.trace, &self.fates);
             let line = self.queue.iter().map(|&id| Candidate {
@@ -260,8 +261,8 @@ impl<C: IterationCost> Simulation<C> {
             );
             self.queue.drain(..decision.leaving);
             let hold = Hold { start_us: self.now_us, stop: decision.stop };
-            // A decision that stops where the last one did says nothing new.
-            if self.timeline.holds.last().is_none_or(|last| last.stop != hold.stop) {
+            // A decision known beforehand, or one that stops where the last one did, says nothing new.
+            if !known && self.timeline.holds.last().is_none_or(|last| last.stop != hold.stop) {
                 self.timeline.holds.push(hold);
             }
             self.retry_step = if self.picked.is_empty() { decision.retry_step } else { 0 };

@@ -17,8 +17,8 @@ use crate::failure::Failure;
 use crate::parameters::Id;
 use crate::scenario::Scenario;
 
-/// Most rows of the tables by user and by adapter.
-const TABLE_ROWS: usize = 100;
+/// Rows of the tables by user and by adapter that a page can show.
+pub const TABLE_ROWS: usize = 100;
 
 /// A trace that was read from a file.
 #[derive(Debug, Clone, PartialEq)]
@@ -195,14 +195,19 @@ impl Run {
         Ok(running.finish())
     }
 
-    /// The summary.
+    /// The summary with the busiest [`TABLE_ROWS`] users and adapters.
     pub fn summary(&self) -> RunSummary {
+        self.summary_of(TABLE_ROWS)
+    }
+
+    /// The summary with at most `table_rows` users and adapters.
+    pub fn summary_of(&self, table_rows: usize) -> RunSummary {
         let calibration = self.scenario.calibration();
         let context = SummaryContext {
             slo: self.scenario.slo(),
             rate_rps: self.generated.then(|| self.scenario.number(Id::Rate)),
             flops: calibration.peak_flops.map(|peak| (calibration.parameters, peak)),
-            table_rows: TABLE_ROWS,
+            table_rows,
         };
         let mut run = summarise(&self.report, self.token_gaps(), &context);
         if self.generated {

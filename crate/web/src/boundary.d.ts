@@ -98,7 +98,10 @@ export interface Summary {
   kv: { mean_usage: number | null; peak_usage: number | null };
   gpu: { busy: number | null; mfu: number | null };
   preemptions: number;
-  adapters: { loads: number; mean_resident: number | null };
+  adapters: { loads: number; mean_resident: number | null; asked_for: number };
+  /** Different users who sent requests. */
+  users: number;
+  /** The busiest hundred, by number of requests. */
   per_user: GroupRow[];
   per_adapter: GroupRow[];
   warnings: Failure[];

@@ -71,12 +71,6 @@ impl Statistics {
         let span_us = times.last().zip(times.first()).map_or(0.0, |(last, first)| last - first);
         let gaps: Vec<f64> = times.windows(2).map(|w| (w[1] - w[0]) / 1e6).collect();
         let zeros = gaps.iter().filter(|&&g| g == 0.0).count();
-        let distinct = |column: &[u32]| {
-            let mut seen: Vec<u32> = column.iter().copied().filter(|&i| i != crate::BASE_MODEL).collect();
-            seen.sort_unstable();
-            seen.dedup();
-            seen.len()
-        };
         Self {
             requests: trace.len(),
             span_s: span_us / 1e6,
@@ -90,6 +84,14 @@ impl Statistics {
             adapters: distinct(&trace.adapter),
         }
     }
+}
+
+/// Number of different indices in a column, the base model not counted.
+pub fn distinct(column: &[u32]) -> usize {
+    let named = column.iter().filter(|&&i| i != crate::BASE_MODEL);
+    let mut seen = vec![false; named.clone().max().map_or(0, |&i| i as usize + 1)];
+    named.for_each(|&i| seen[i as usize] = true);
+    seen.iter().filter(|&&s| s).count()
 }
 
 impl Spread {
@@ -120,6 +122,7 @@ pub fn sort(values: &mut [f64]) {
 }
 
 /// The places of numbers in ascending order, equal ones as they stand.
+#[inline(never)]
 pub fn sort_places(values: &[f64]) -> Vec<u32> {
     let mut places: Vec<u32> = (0..values.len() as u32).collect();
     places.sort_unstable_by(|&a, &b| values[a as usize].total_cmp(&values[b as usize]).then(a.cmp(&b)));

@@ -2,6 +2,8 @@
 
 mod extra;
 
+use crate::statistics::sort_places;
+
 pub use extra::{Extra, LabelMaker, Labels, NO_LABEL, PrefixBlocks};
 
 /// The adapter index of a request for the base model.
@@ -97,9 +99,11 @@ impl Trace {
         }
     }
 
-    /// Puts cancellations in order of time.
+    /// Puts cancellations in order of time, equal times as they stand.
     pub fn sort_cancellations(&mut self) {
-        self.cancellations.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let times: Vec<f64> = self.cancellations.iter().map(|c| c.0).collect();
+        let places = sort_places(&times);
+        self.cancellations = places.into_iter().map(|i| self.cancellations[i as usize]).collect();
     }
 
     /// Sets the columns that only some files carry; a column without any entry counts as absent.
@@ -113,10 +117,7 @@ impl Trace {
         if self.arrival_us.is_sorted() {
             return false;
         }
-        let mut order: Vec<u32> = (0..self.len() as u32).collect();
-        let time = |id: u32| self.arrival_us[id as usize];
-        order.sort_unstable_by(|&a, &b| time(a).total_cmp(&time(b)).then(a.cmp(&b)));
-        *self = self.select(&order);
+        *self = self.select(&sort_places(&self.arrival_us));
         true
     }
 

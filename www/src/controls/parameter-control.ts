@@ -121,7 +121,10 @@ export class ParameterControl extends LightElement {
     this.#read(event.target as HTMLInputElement);
   };
 
-  readonly #settle = (): void => {
+  /** A box that was left empty takes up the scenario's value again. */
+  readonly #settle = (event: Event): void => {
+    const box = event.target as HTMLInputElement;
+    if (box.value.trim() === '' && !box.validity.badInput) this.app.editor.forget(this.parameter.id);
     this.requestUpdate();
   };
 

@@ -52,6 +52,9 @@ export class Client {
   /** The run in flight may be ended by a newer wish. */
   #mayEnd = true;
   #cost: Cost | null = null;
+  /** The last wish that was answered in full, and whether a preview of a later one stands in its place. */
+  #answered: Wish | null = null;
+  #previewed = false;
   #ticket = 0;
   readonly #pending = new Map<number, Pending>();
   #trace: { name: string; bytes: Uint8Array } | null = null;
@@ -143,7 +146,11 @@ export class Client {
     if (message.kind === 'answer') {
       this.#cost = { requests: message.summary.requests.offered, compute_ms: message.compute_ms };
       this.#deaths = 0;
-      if (!message.preview) this.#settle();
+      this.#previewed = message.preview;
+      if (!message.preview) {
+        this.#answered = this.#flying;
+        this.#settle();
+      }
       this.listener.answer(message, this.#flying === null && this.#next === null);
       this.#yieldToNext();
       return;
@@ -151,7 +158,15 @@ export class Client {
     this.#settle();
     if (this.#next !== null) this.#send();
     else if (message.kind === 'failed') this.listener.failed(message.failures);
-    else this.listener.cancelled();
+    else this.#giveUp();
+  }
+
+  /** The last full answer stays; where a preview has taken its place, worker and page go back to it. */
+  #giveUp(): void {
+    this.listener.cancelled();
+    if (!this.#previewed || this.#answered === null) return;
+    this.#previewed = false;
+    this.run(this.#answered);
   }
 
   #settle(): void {

@@ -57,7 +57,7 @@ export class WhoTable extends LightElement {
       </div>
       <div class="who-scroll" tabindex="0" role="region" aria-labelledby="who-caption">
         <table class="who">
-          <caption id="who-caption">${t(this.users ? 'who.caption_users' : 'who.caption_adapters', { shown: shown.length, all: rows.length })}</caption>
+          <caption id="who-caption">${t(this.users ? 'who.caption_users' : 'who.caption_adapters', { shown: shown.length, all: (this.users ? summary?.users : summary?.adapters.asked_for) ?? 0 })}</caption>
           <thead><tr><th scope="col">${t(this.users ? 'who.user' : 'who.adapter')}</th>${columns.map((column) => this.#heading(column))}</tr></thead>
           <tbody>${shown.map((row) => html`<tr><th scope="row">${row.id < 0 ? t('chart.base_model') : row.id}</th>
             ${columns.map((column) => html`<td>${column.bar === true ? bar((column.of(row) ?? 0) / widest, column.key === 'who.expected') : ''}${text.format.of(column.kind, column.of(row))}</td>`)}</tr>`)}</tbody>

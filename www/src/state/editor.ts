@@ -32,6 +32,11 @@ export class Editor {
     this.#draft(id, draft);
   }
 
+  /** Lets go of what was typed. */
+  forget(id: string): void {
+    this.#draft(id, null);
+  }
+
   replace(values: Values, source: Source): void {
     this.touch(`${source} ${String(performance.now())}`);
     this.drafts.set(new Map());

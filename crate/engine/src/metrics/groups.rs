@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use servescope_workload::BASE_MODEL;
+use servescope_workload::statistics::sort_places;
 
 use super::distribution::{is_supported, select};
 use crate::report::{Outcome, Report};
@@ -50,9 +51,8 @@ pub enum GroupBy {
 
 /// Indices with any request, by number of requests and then index.
 pub fn busiest_first(offered: &[u32]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..offered.len()).filter(|&g| offered[g] > 0).collect();
-    order.sort_unstable_by_key(|&g| (std::cmp::Reverse(offered[g]), g));
-    order
+    let most_first: Vec<f64> = offered.iter().map(|&n| -f64::from(n)).collect();
+    sort_places(&most_first).into_iter().map(|g| g as usize).take_while(|&g| offered[g] > 0).collect()
 }
 
 /// The `most` groups with the most requests, by number of requests and then index.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use servescope_workload::statistics::distinct;
 
 use super::distribution::Distribution;
 use super::groups::{GroupBy, GroupRow, busiest};
@@ -106,6 +107,8 @@ pub struct AdapterUse {
     pub loads: u64,
     /// Time average of the number on the GPU.
     pub mean_resident: Option<f64>,
+    /// Different adapters asked for, the base model not counted.
+    pub asked_for: u64,
 }
 
 /// The summary of a run. Times are over completed requests.
@@ -151,6 +154,8 @@ pub struct Summary {
     pub preemptions: u64,
     /// Adapter swapping.
     pub adapters: AdapterUse,
+    /// Different users who sent requests.
+    pub users: u64,
     /// The busiest users.
     pub per_user: Vec<GroupRow>,
     /// The busiest adapters.
@@ -251,7 +256,9 @@ pub fn summarise(report: &Report, gaps: &TokenGaps, context: &SummaryContext) ->
         adapters: AdapterUse {
             loads: report.adapter_loads,
             mean_resident: mean_over_time(busy.resident_integral),
+            asked_for: distinct(&report.trace.adapter) as u64,
         },
+        users: distinct(&report.trace.user) as u64,
         per_user: busiest(report, GroupBy::User, context.slo.ttft_s, context.table_rows),
         per_adapter: busiest(report, GroupBy::Adapter, context.slo.ttft_s, context.table_rows),
         requests: counts,

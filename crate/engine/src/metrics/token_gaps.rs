@@ -1,5 +1,7 @@
 //! Times between tokens (TBT) of all requests, from the timeline alone: exact, without a list of all tokens.
 
+use servescope_workload::statistics::sort_places;
+
 use super::distribution::{Distribution, QUANTILES, is_supported};
 use crate::timeline::{Span, Timeline};
 
@@ -125,10 +127,13 @@ impl TokenGaps {
         }
         // The two neighbours that each quantile lies between, as ranks.
         let places = QUANTILES.map(|q| q * (self.total - 1) as f64);
-        let mut ranks: Vec<u64> =
-            places.iter().flat_map(|&p| [p as u64, (p as u64 + 1).min(self.total - 1)]).collect();
-        ranks.sort_unstable();
-        ranks.dedup();
+        let mut ranks: Vec<u64> = Vec::new();
+        for rank in places.iter().flat_map(|&p| [p as u64, (p as u64 + 1).min(self.total - 1)]) {
+            let place = ranks.partition_point(|&r| r < rank);
+            if ranks.get(place) != Some(&rank) {
+                ranks.insert(place, rank);
+            }
+        }
         let values = self.at_ranks(&ranks);
         let value = |rank: u64| values[ranks.binary_search(&rank).expect("every rank was asked for")];
         let quantile = |i: usize| {
@@ -174,7 +179,10 @@ impl TokenGaps {
                 }
             }
         }
-        found.iter_mut().for_each(|list| list.sort_unstable_by(|a, b| a.0.total_cmp(&b.0)));
+        for list in &mut found {
+            let lengths: Vec<f64> = list.iter().map(|&(x, _)| x).collect();
+            *list = sort_places(&lengths).into_iter().map(|i| list[i as usize]).collect();
+        }
         let at = |rank: u64| {
             let place = wanted.partition_point(|&(_, before)| before <= rank) - 1;
             let mut seen = wanted[place].1;

@@ -1,5 +1,6 @@
 //! What arrives: gaps, adapter shares, lengths.
 
+use servescope_engine::metrics::distribution::select;
 use servescope_workload::BASE_MODEL;
 use servescope_workload::statistics::sort;
 
@@ -90,11 +91,10 @@ pub(super) fn shares(run: &Run) -> View {
 pub(super) fn lengths(run: &Run) -> View {
     let trace = &run.report.trace;
     let highest = |lengths: &[u32]| {
-        let mut sorted = lengths.to_vec();
-        let place = (sorted.len() - 1) * 99 / 100;
-        *sorted.select_nth_unstable(place).1
+        let mut values: Vec<f64> = lengths.iter().map(|&l| f64::from(l)).collect();
+        select(&mut values, 0.99).floor()
     };
-    let top = f64::from(highest(&trace.input_tokens).max(highest(&trace.output_tokens))) + 1.0;
+    let top = highest(&trace.input_tokens).max(highest(&trace.output_tokens)) + 1.0;
     let width = (top / BARS as f64).ceil().max(1.0);
     let bins = (top / width).ceil() as usize;
     let histogram = |lengths: &[u32]| {

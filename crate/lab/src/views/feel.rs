@@ -173,10 +173,10 @@ fn by_tokens(run: &Run) -> (Vec<String>, Vec<usize>) {
     const CLASSES: usize = 8;
     let trace = &run.report.trace;
     let total: Vec<u32> = trace.input_tokens.iter().zip(&trace.output_tokens).map(|(i, o)| i + o).collect();
-    let mut sorted = total.clone();
-    sorted.sort_unstable();
-    let mut edges: Vec<u32> = (1..CLASSES).map(|c| sorted[c * (sorted.len() - 1) / CLASSES]).collect();
-    edges.push(sorted[sorted.len() - 1]);
+    let mut sorted: Vec<f64> = total.iter().map(|&t| f64::from(t)).collect();
+    sort(&mut sorted);
+    let mut edges: Vec<u32> =
+        (1..=CLASSES).map(|c| sorted[c * (sorted.len() - 1) / CLASSES] as u32).collect();
     edges.dedup();
     let names = edges.iter().map(|edge| format!("≤{edge}")).collect();
     (names, total.iter().map(|t| edges.partition_point(|edge| edge < t)).collect())
