@@ -47,9 +47,11 @@ for (const [what, hash, told] of [
   });
 }
 
-test('a value out of bounds is moved to the bound', async ({ page }) => {
-  await open(page, '#v=1&cv=9999');
-  await expect(numberBox(page, 'workload.arrivals.cv')).toHaveValue('32');
+test('a value out of bounds is moved to the end of its slider, and the page shows a run', async ({ page }) => {
+  await open(page, '#v=1&cv=9999&R=-4');
+  await expect(numberBox(page, 'workload.arrivals.cv')).toHaveValue('8');
+  await expect(numberBox(page, 'workload.rate_rps')).toHaveValue('0.1');
+  await expect(page.locator('html')).toHaveAttribute('data-state', 'ready');
 });
 
 test('the copied command and the link give the terminal’s digest', async ({ page, context }) => {
