@@ -100,6 +100,19 @@ describe('Client', () => {
     expect(worker().runs()).toHaveLength(3);
   });
 
+  it('goes back to the last full answer when a run is cancelled whose preview is shown', () => {
+    client.run(wish(1));
+    worker().say(answer(1));
+    client.run(wish(2));
+    worker().say(answer(2, 1, true));
+    client.cancel();
+    worker().say({ kind: 'cancelled', revision: 2 });
+    expect(listener.cancelled).toHaveBeenCalledTimes(1);
+    expect(worker().runs().map((run) => run.scenario['workload.rate_rps'])).toEqual([1, 2, 1]);
+    worker().say(answer(3));
+    expect(listener.answer).toHaveBeenLastCalledWith(expect.objectContaining({ revision: 3, preview: false }), true);
+  });
+
   it('cancels the run and the wish behind it', () => {
     client.run(wish(1));
     client.run(wish(2));
