@@ -6,6 +6,7 @@ mod decisions;
 mod metrics;
 mod router;
 mod statistics;
+mod workloads;
 
 use std::path::PathBuf;
 
