@@ -1,0 +1,172 @@
+//! The scenario's workload: what arrives.
+
+use servescope_workload::aibrix::curve::NamedPattern;
+use servescope_workload::arrivals::Modulation;
+use servescope_workload::curve::{Point, RateCurve, Shape};
+use servescope_workload::{AdapterSpec, Arrivals, Length, MaxTokens, Popularity, UserSpec, WorkloadSpec};
+
+use super::Scenario;
+use crate::failure::Failure;
+use crate::parameters::Id;
+
+impl Scenario {
+    /// The rate over time; `None` where it is constant.
+    ///
+    /// # Errors
+    /// [`Failure`] at the parameter whose number is unsound.
+    pub fn curve(&self) -> Result<Option<RateCurve>, Failure> {
+        let rate = self.number(Id::Rate);
+        let changed = rate * self.number(Id::CurveFactor);
+        let (start_s, end_s) = (self.number(Id::CurveStart), self.number(Id::CurveEnd));
+        let shape = match self.choice(Id::CurveKind) {
+            "constant" => return Ok(None),
+            "ramp" => Shape::Ramp { from_rps: rate, to_rps: changed, start_s, end_s },
+            "step" => Shape::Step { before_rps: rate, after_rps: changed, at_s: start_s },
+            "spike" => Shape::Spike { base_rps: rate, peak_rps: changed, start_s, end_s },
+            "diurnal" => Shape::Diurnal {
+                mean_rps: rate,
+                swing: self.number(Id::CurveSwing),
+                period_s: self.number(Id::CurvePeriod),
+                peak_s: self.number(Id::CurvePeak),
+            },
+            "points" => Shape::Points(self.curve_points(rate)?),
+            name => match NamedPattern::from_name(name) {
+                Ok(named) => {
+                    Shape::Pattern { pattern: named.pattern(rate), duration_s: self.number(Id::Duration) }
+                }
+                Err(error) => {
+                    return Err(Failure::new("bad_curve", Id::CurveKind.row().id, error.to_string()));
+                }
+            },
+        };
+        let at = match shape {
+            Shape::Points(_) => Id::CurvePoints,
+            Shape::Ramp { .. } | Shape::Spike { .. } => Id::CurveEnd,
+            _ => Id::CurveKind,
+        };
+        RateCurve::new(&shape).map(Some).map_err(|error| {
+            let reason = error.to_string();
+            Failure::new("bad_curve", at.row().id, format!("{}: {reason}", at.row().id))
+                .text("reason", &reason)
+        })
+    }
+
+    fn curve_points(&self, rate: f64) -> Result<Vec<Point>, Failure> {
+        let numbers = self.list(Id::CurvePoints);
+        if numbers.len() % 2 == 1 {
+            let path = Id::CurvePoints.row().id;
+            let reason = format!("{} numbers are no pairs of time and rate", numbers.len());
+            return Err(Failure::new("bad_curve", path, format!("{path}: {reason}")).text("reason", &reason));
+        }
+        Ok(numbers.chunks(2).map(|pair| Point { time_s: pair[0], rate_rps: rate * pair[1] }).collect())
+    }
+
+    /// Requests that the settings make, before any is cut: R D, or the curve's integral.
+    pub(super) fn request_count(&self) -> f64 {
+        let duration = self.number(Id::Duration);
+        match self.curve() {
+            Ok(Some(curve)) => curve.integral(duration).floor(),
+            _ => (self.number(Id::Rate) * duration).floor(),
+        }
+    }
+
+    /// The synthetic workload.
+    pub fn workload(&self) -> WorkloadSpec {
+        WorkloadSpec {
+            seed: self.number(Id::Seed) as u64,
+            rate_rps: self.number(Id::Rate),
+            curve: self.curve().ok().flatten(),
+            duration_s: self.number(Id::Duration),
+            cut_at_duration: self.flag(Id::CutAtDuration),
+            arrivals: match self.choice(Id::ArrivalKind) {
+                "poisson" => Arrivals::Poisson,
+                "even" => Arrivals::Even,
+                "weibull" => Arrivals::Weibull { shape: self.number(Id::WeibullShape) },
+                "modulated" => Arrivals::Modulated(Modulation {
+                    factor: self.number(Id::BusyFactor),
+                    busy_share: self.number(Id::BusyShare),
+                    busy_s: self.number(Id::BusySpell),
+                }),
+                "batch" => Arrivals::Batch { size: self.whole(Id::BatchSize) },
+                _ => Arrivals::Gamma { cv: self.number(Id::Cv) },
+            },
+            adapters: AdapterSpec {
+                count: self.whole(Id::Adapters) as usize,
+                popularity: self.popularity([
+                    Id::Popularity,
+                    Id::Alpha,
+                    Id::AdapterZipf,
+                    Id::AdapterSigma,
+                    Id::AdapterDecay,
+                    Id::AdapterShares,
+                ]),
+                ranks: self.list(Id::Ranks).into_iter().map(|rank| rank as u32).collect(),
+            },
+            users: UserSpec {
+                count: self.whole(Id::Users) as usize,
+                popularity: self.popularity([
+                    Id::UserPopularity,
+                    Id::UserAlpha,
+                    Id::UserZipf,
+                    Id::UserSigma,
+                    Id::UserDecay,
+                    Id::UserShares,
+                ]),
+            },
+            input: self.length([
+                Id::InputKind,
+                Id::InputValue,
+                Id::InputLow,
+                Id::InputHigh,
+                Id::InputMean,
+                Id::InputExponent,
+                Id::InputMedian,
+                Id::InputSigma,
+                Id::InputDeviation,
+            ]),
+            output: self.length([
+                Id::OutputKind,
+                Id::OutputValue,
+                Id::OutputLow,
+                Id::OutputHigh,
+                Id::OutputMean,
+                Id::OutputExponent,
+                Id::OutputMedian,
+                Id::OutputSigma,
+                Id::OutputDeviation,
+            ]),
+            length_correlation: self.number(Id::LengthCorrelation),
+            max_tokens: match self.choice(Id::MaxTokensKind) {
+                "cap" => MaxTokens::Cap(self.whole(Id::MaxTokensCap)),
+                _ => MaxTokens::Output,
+            },
+        }
+    }
+
+    fn popularity(&self, [law, alpha, zipf, sigma, decay, shares]: [Id; 6]) -> Popularity {
+        match self.choice(law) {
+            "zipf" => Popularity::Zipf { s: self.number(zipf) },
+            "lognormal" => Popularity::Lognormal { sigma: self.number(sigma) },
+            "geometric" => Popularity::Geometric { decay: self.number(decay) },
+            "uniform" => Popularity::Uniform,
+            "list" => Popularity::List(self.list(shares)),
+            _ => Popularity::Power { alpha: self.number(alpha) },
+        }
+    }
+
+    fn length(&self, [kind, value, low, high, mean, exponent, median, sigma, deviation]: [Id; 9]) -> Length {
+        let (low, high) = (self.whole(low), self.whole(high));
+        match self.choice(kind) {
+            "fixed" => Length::Fixed { value: self.whole(value) },
+            "geometric" => Length::Geometric { mean: self.number(mean) },
+            "normal" => {
+                Length::Normal { mean: self.number(mean), deviation: self.number(deviation), low, high }
+            }
+            "bounded_pareto" => Length::BoundedPareto { exponent: self.number(exponent), low, high },
+            "lognormal" => {
+                Length::Lognormal { median: self.number(median), sigma: self.number(sigma), low, high }
+            }
+            _ => Length::Uniform { low, high },
+        }
+    }
+}
