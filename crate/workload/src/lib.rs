@@ -22,6 +22,7 @@ pub mod share_fit;
 pub mod statistics;
 pub mod stream;
 pub mod trace;
+pub mod transform;
 
 pub use arrivals::Arrivals;
 pub use generate::{AdapterSpec, MaxTokens, UserSpec, WorkloadSpec, generate};
