@@ -20,6 +20,8 @@ use crate::stream::Stream;
 const TREND_REQUESTS: f64 = 50.0;
 /// Least width of a cell of the trend, seconds.
 const LEAST_TREND_S: f64 = 300.0;
+/// Fewest cells of the trend: the law of the widest cells is fitted to so many.
+const LEAST_TREND_CELLS: f64 = 8.0;
 /// Parts of a trend cell in which its count is kept, so that a twin's cells need not begin where the source's did.
 const PARTS: usize = 4;
 /// Width below which cells are not split, seconds.
@@ -139,7 +141,8 @@ impl Cascade {
         if since_s.len() < 2 || span_s <= 0.0 {
             return Self { span_s, ..Self::default() };
         }
-        let trend_s = round_width(since_s.len(), span_s, TREND_REQUESTS, MOST_CHART_BINS).max(LEAST_TREND_S);
+        let wanted_s = round_width(since_s.len(), span_s, TREND_REQUESTS, MOST_CHART_BINS).max(LEAST_TREND_S);
+        let trend_s = wanted_s.min(span_s / LEAST_TREND_CELLS);
         let part_s = trend_s / PARTS as f64;
         let last = (span_s / part_s) as usize;
         let mut trend = vec![0; last + 1];
@@ -269,9 +272,8 @@ fn splits(since_s: &[f64], span_s: f64, width_s: f64) -> Vec<Split> {
         for cell in since_s.chunk_by(|&a, &b| half(a) / 2 == half(b) / 2) {
             let number = half(cell[0]) / 2;
             let start_s = number as f64 * width_s - offset_s;
-            // Cells that the trace covers in part look one-sided; few cells may be all there are.
-            let whole = start_s >= 0.0 && start_s + width_s <= span_s;
-            if cell.len() > 1 && (whole || width_s * 2.0 > span_s) {
+            // Cells that the trace covers in part look one-sided.
+            if cell.len() > 1 && start_s >= 0.0 && start_s + width_s <= span_s {
                 let left = cell.partition_point(|&time| half(time) == 2 * number) as f64;
                 let n = cell.len() as f64;
                 let difference = n - 2.0 * left;

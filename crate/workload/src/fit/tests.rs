@@ -5,7 +5,7 @@ use crate::{Arrivals, Length, WorkloadSpec, generate};
 
 fn drawn(arrivals: Arrivals) -> Trace {
     let input = Length::Lognormal { median: 300.0, sigma: 0.9, low: 1, high: 32_000 };
-    generate(&WorkloadSpec { rate_rps: 20.0, duration_s: 600.0, arrivals, input, ..WorkloadSpec::default() })
+    generate(&WorkloadSpec { rate_rps: 20.0, duration_s: 1800.0, arrivals, input, ..WorkloadSpec::default() })
 }
 
 #[test]
@@ -20,19 +20,24 @@ fn the_process_of_a_drawn_trace_is_found_again() {
 
 #[test]
 fn twins_are_as_close_as_chance_allows() {
-    for arrivals in [Arrivals::Poisson, Arrivals::Gamma { cv: 3.0 }] {
+    for arrivals in [Arrivals::Poisson, Arrivals::Gamma { cv: 2.0 }] {
         let source = drawn(arrivals);
         let fitted = fit(&source, &FitOptions::default());
         let twin = fitted.twin(3, Model::GammaLikelihood);
         let apart = compare(&source, &twin);
-        assert!(apart.gap_distance < 0.03 && apart.input_distance < 0.03, "{apart:?}");
+        assert!(
+            apart.gap_distance < 0.03 && apart.input_distance < 0.03,
+            "{arrivals:?}: {}",
+            apart.gap_distance
+        );
         let twin = fitted.twin(3, Model::Bursts);
         assert_eq!(twin.len(), source.len());
         assert!(twin.arrival_us.is_sorted());
-        let apart = compare(&source, &twin);
         for window in [1.0, 10.0] {
-            let ratio = apart.dispersion_ratio(window).unwrap();
-            assert!((0.75..1.25).contains(&ratio), "{arrivals:?} at {window} s: {ratio}");
+            let of_seed = |seed| compare(&source, &fitted.twin(seed, Model::Bursts)).dispersion_ratio(window);
+            let mut ratios: Vec<f64> = (0..5).filter_map(of_seed).collect();
+            crate::statistics::sort(&mut ratios);
+            assert!((0.8..1.2).contains(&ratios[2]), "{arrivals:?} at {window} s: {ratios:?}");
         }
     }
 }
