@@ -12,6 +12,7 @@
 pub mod aibrix;
 pub mod arrivals;
 pub mod curve;
+pub mod fit;
 pub mod formats;
 pub mod generate;
 pub mod law;
