@@ -23,6 +23,7 @@ mod labelling;
 mod merge;
 mod note;
 mod rate;
+mod refusal;
 mod sample_sessions;
 mod scale_lengths;
 mod shift;
@@ -36,6 +37,7 @@ mod window;
 pub use error::StepError;
 pub use field::{Absence, Field, FieldKind};
 pub use note::{FACTS, Fact, Note, Shape};
+pub use refusal::REFUSALS;
 pub use step::{Step, StepKind};
 
 use job::Job;
