@@ -56,6 +56,8 @@ pub const CODES: &[&str] = &[
     "cell_out_of_range",
     "rank_conflict",
     "too_many_rows",
+    "no_column",
+    "cancelled",
     "reordered",
     "failed_rows",
     "no_trace",
@@ -96,21 +98,10 @@ impl Failure {
 
     /// A trace file that was refused.
     pub fn of_file(name: &str, error: &FormatError) -> Self {
-        let code = match error {
-            FormatError::EmptyFile => "empty_file",
-            FormatError::NoRows => "no_rows",
-            FormatError::NoTimes { .. } => "no_times",
-            FormatError::NotText { .. } => "not_text",
-            FormatError::UnknownFormat { .. } => "unknown_format",
-            FormatError::CellCount { .. } => "cell_count",
-            FormatError::BadCell { .. } => "bad_cell",
-            FormatError::OutOfRange { .. } => "cell_out_of_range",
-            FormatError::RankConflict { .. } => "rank_conflict",
-            FormatError::TooManyRows { .. } => "too_many_rows",
-        };
-        let failure = Self::new(code, name, format!("{name}: {error}")).text("file", name);
+        let failure = Self::new(error.code(), name, format!("{name}: {error}")).text("file", name);
         match error {
-            FormatError::EmptyFile | FormatError::NoRows => failure,
+            FormatError::EmptyFile | FormatError::NoRows | FormatError::Cancelled => failure,
+            FormatError::NoColumn { column, known } => failure.text("column", column).text("known", known),
             FormatError::NoTimes { format } => failure.text("format", format),
             FormatError::NotText { row, byte } => {
                 failure.number("row", *row as f64).number("byte", *byte as f64)

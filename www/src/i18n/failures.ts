@@ -28,6 +28,8 @@ export const failuresEn: Readonly<Record<FailureCode, string>> = {
   cell_out_of_range: '{file}, row {row}, column {column}: {value} is not between {min} and {max}.',
   rank_conflict: '{file}, row {row}: adapter {adapter} has rank {rank} here and {former} further up.',
   too_many_rows: '{file}, row {row}: more than {max} requests cannot be run.',
+  no_column: '{file} has no column {column}. It has: {known}.',
+  cancelled: 'Reading {file} was stopped.',
   reordered: 'The rows of {file} were not in the order of their times and have been sorted.',
   failed_rows: '{requests} requests of {file} have no prompt or no answer, as where a request failed. They were left out.',
   no_trace: 'No trace file is open.',

@@ -11,26 +11,26 @@ use crate::trace::Trace;
 
 pub(super) const KEYS: [&str; 2] = ["timestamp", "requests"];
 
-pub(super) fn read(first: Line<'_>, lines: &mut Lines<'_>) -> Result<Trace, FormatError> {
+pub(super) fn read<'a>(first: Line<'a>, lines: &mut Lines<'a>) -> Result<Trace, FormatError> {
     let mut log = Log::default();
-    let mut next = Some(first);
-    while let Some(mut line) = next {
+    lines.each(first, |mut line| {
         let arrival_us = line.time_us("timestamp", 3)?;
-        for request in line.inside("requests")? {
+        let requests = line.inside("requests")?;
+        let entries = requests.iter().map(|request| {
             let key = |new: &'static str, old: &'static str| if request.has(old) { old } else { new };
             let output = key("output_length", "Output Length");
-            let entry = Entry {
+            Ok(Entry {
                 arrival_us,
                 input_tokens: request.tokens(key("prompt_length", "Prompt Length"))?,
                 output_tokens: request.get(output).map_or(Ok(0), |_| request.tokens(output))?,
                 session: request.name("session_id")?,
                 model: request.name("model")?,
                 ..Entry::default()
-            };
-            log.push(line.row, entry)?;
-        }
-        next = lines.next_line()?;
-    }
+            })
+        });
+        let entries: Vec<Entry<'_>> = entries.collect::<Result<_, FormatError>>()?;
+        entries.into_iter().try_for_each(|entry| log.push(line.row, entry))
+    })?;
     Ok(log.finish())
 }
 
