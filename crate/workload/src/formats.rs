@@ -452,4 +452,6 @@ pub fn write_vidur(trace: &Trace) -> String {
 }
 
 #[cfg(test)]
+mod reading_tests;
+#[cfg(test)]
 mod tests;
