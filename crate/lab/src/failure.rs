@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use servescope_workload::formats::FormatError;
+use servescope_workload::formats::{FormatError, Warning};
 
 /// A parameter of a message.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -60,6 +60,12 @@ pub const CODES: &[&str] = &[
     "cancelled",
     "reordered",
     "failed_rows",
+    "empty_entries",
+    "bad_rows",
+    "stamped_times",
+    "zero_gaps",
+    "odd_blocks",
+    "block_size",
     "no_trace",
     "share_list_short",
     "all_refused",
@@ -94,6 +100,13 @@ impl Failure {
             .number("value", value)
             .number("min", min)
             .number("max", max)
+    }
+
+    /// What should be known about a trace file.
+    pub fn of_warning(name: &str, warning: &Warning) -> Self {
+        let failure =
+            Self::new(warning.code, name, format!("{name}: {}", warning.to_text())).text("file", name);
+        warning.params.iter().fold(failure, |failure, &(param, value)| failure.number(param, value))
     }
 
     /// A trace file that was refused.

@@ -26,6 +26,7 @@ mod time;
 mod timed_trace;
 mod vidur;
 mod vidur_lengths;
+mod warnings;
 mod watch;
 mod wildchat;
 
@@ -38,6 +39,7 @@ pub use servegen::Window;
 pub use table::exact_microseconds;
 pub use time::time_text;
 pub use vidur_lengths::Lengths;
+pub use warnings::{WARNINGS, Warning, noticed, warnings};
 pub use watch::{BadRow, BadRows, Progress};
 
 use watch::Watch;
@@ -196,6 +198,8 @@ pub enum Contents {
         requests: Trace,
         /// When time 0 was, in ticks of 100 ns since 1970, where the file tells.
         start_ticks: Option<i64>,
+        /// Entries of the file without any request.
+        empty_entries: usize,
     },
     /// Agent sessions, each with a clock of its own.
     Sessions(Vec<Session>),
@@ -225,6 +229,8 @@ pub struct ReadTrace {
     pub reordered: bool,
     /// Requests left out because they have no prompt or no answer.
     pub failed: usize,
+    /// Entries of the file without any request.
+    pub empty_entries: usize,
 }
 
 /// Opens a file of any known format, packed with gzip or not.
@@ -251,6 +257,14 @@ pub struct Reading {
     pub read: ReadTrace,
     /// The rows that were set aside.
     pub bad: BadRows,
+}
+
+impl Reading {
+    /// What a reader of the trace should know, the rows that were set aside included.
+    pub fn warnings(&self) -> Vec<Warning> {
+        let bad = (self.bad.total > 0).then(|| Warning::new("bad_rows", &[("rows", self.bad.total as f64)]));
+        bad.into_iter().chain(warnings(&self.read)).collect()
+    }
 }
 
 /// Reads a trace as the options say; `progress` is told of the unpacked bytes.
@@ -305,7 +319,7 @@ fn open_csv<'a>(
         (Format::VidurLengths, _) => Contents::Lengths(vidur_lengths::read(table)?),
         _ => {
             let (requests, start) = azure::read(table)?;
-            Contents::Requests { requests, start_ticks: Some(start) }
+            Contents::Requests { requests, start_ticks: Some(start), empty_entries: 0 }
         }
     };
     *watch = table.take_watch();
@@ -331,7 +345,7 @@ fn open_json<'a>(
         (_, Some(mapping)) => log(mapped::read_lines(first, lines, mapping)?),
         (Format::AgentSessions, _) => Contents::Sessions(agent_sessions::read(first, lines)?),
         (Format::ServescopeJsonl, _) => log(own_jsonl::read(first, lines)?),
-        (Format::Aibrix, _) => log(aibrix::read(first, lines)?),
+        (Format::Aibrix, _) => aibrix::read(first, lines)?,
         (Format::Bailian, _) => log(bailian::read(first, lines)?),
         (Format::WildChat, _) => log(wildchat::read(first, lines)?),
         (Format::AiPerf, _) => log(aiperf::read(first, lines)?),
@@ -348,7 +362,7 @@ fn without_mark(bytes: &[u8]) -> &[u8] {
 }
 
 fn log(requests: Trace) -> Contents {
-    Contents::Requests { requests, start_ticks: None }
+    Contents::Requests { requests, start_ticks: None, empty_entries: 0 }
 }
 
 /// The first of `formats` that fits.
@@ -385,17 +399,21 @@ pub fn read_small(bytes: &[u8]) -> Result<ReadTrace, FormatError> {
         Format::Vidur => vidur::read(table),
         _ => azure::read(table).map(|(trace, _)| trace),
     }?;
-    in_order(format, trace, 0)
+    in_order(format, trace, [0; 2])
 }
 
-/// Puts what was read in order of arrival.
-fn in_order(format: Format, mut trace: Trace, failed: usize) -> Result<ReadTrace, FormatError> {
+/// Puts what was read in order of arrival; `failed` and `empty_entries` were counted before.
+fn in_order(
+    format: Format,
+    mut trace: Trace,
+    [failed, empty_entries]: [usize; 2],
+) -> Result<ReadTrace, FormatError> {
     if trace.is_empty() {
         return Err(FormatError::NoRows);
     }
     let reordered = trace.sort();
     trace.sort_cancellations();
-    Ok(ReadTrace { format, trace, reordered, failed })
+    Ok(ReadTrace { format, trace, reordered, failed, empty_entries })
 }
 
 impl TraceFile {
@@ -405,8 +423,12 @@ impl TraceFile {
     /// That the file has no rows, or no times.
     pub fn into_trace(self) -> Result<ReadTrace, FormatError> {
         let format = self.format;
+        let mut empty = 0;
         let mut trace = match self.contents {
-            Contents::Requests { requests, .. } => requests,
+            Contents::Requests { requests, empty_entries, .. } => {
+                empty = empty_entries;
+                requests
+            }
             Contents::Sessions(sessions) => agent_sessions::requests(&sessions)?,
             Contents::Lengths(_) | Contents::Windows(_) => {
                 return Err(FormatError::NoTimes { format: format.name() });
@@ -419,7 +441,7 @@ impl TraceFile {
         if failed > 0 {
             trace = trace.select(&sound);
         }
-        in_order(format, trace, failed)
+        in_order(format, trace, [failed, empty])
     }
 }
 

@@ -4,15 +4,16 @@
 
 use std::fmt::Write as _;
 
-use super::FormatError;
 use super::json::{Line, Lines, push_string};
 use super::log::{Entry, Log};
+use super::{Contents, FormatError};
 use crate::trace::Trace;
 
 pub(super) const KEYS: [&str; 2] = ["timestamp", "requests"];
 
-pub(super) fn read<'a>(first: Line<'a>, lines: &mut Lines<'a>) -> Result<Trace, FormatError> {
+pub(super) fn read<'a>(first: Line<'a>, lines: &mut Lines<'a>) -> Result<Contents, FormatError> {
     let mut log = Log::default();
+    let mut empty_entries = 0;
     lines.each(first, |mut line| {
         let arrival_us = line.time_us("timestamp", 3)?;
         let requests = line.inside("requests")?;
@@ -29,9 +30,10 @@ pub(super) fn read<'a>(first: Line<'a>, lines: &mut Lines<'a>) -> Result<Trace, 
             })
         });
         let entries: Vec<Entry<'_>> = entries.collect::<Result<_, FormatError>>()?;
+        empty_entries += usize::from(entries.is_empty());
         entries.into_iter().try_for_each(|entry| log.push(line.row, entry))
     })?;
-    Ok(log.finish())
+    Ok(Contents::Requests { requests: log.finish(), start_ticks: None, empty_entries })
 }
 
 /// Times are cut to whole milliseconds, as AIBrix cuts them; prompts are left empty, since a trace has none.
