@@ -17,6 +17,7 @@ pub mod formats;
 pub mod generate;
 pub mod law;
 pub mod lengths;
+mod message;
 pub mod popularity;
 pub mod scale;
 pub mod share_fit;

@@ -106,6 +106,11 @@ pub fn join(step: &Step, traces: Vec<(String, Trace)>) -> Result<(Trace, Note), 
     Ok((trace, note))
 }
 
+/// The interval in microseconds between time stamps that requests share, where times in order show one.
+pub(crate) fn stamp_interval(times_us: &[f64]) -> Option<f64> {
+    dequantise::interval(times_us).map(|(interval_us, _)| interval_us)
+}
+
 /// What a step made, if a file could hold it.
 fn checked(step: &Step, trace: Trace) -> Result<Trace, StepError> {
     let name = step.kind().name;

@@ -29,8 +29,20 @@ export const failuresEn: Readonly<Record<FailureCode, string>> = {
   cell_out_of_range: '{file}, row {row}, column {column}: {value} is not between {min} and {max}.',
   rank_conflict: '{file}, row {row}: adapter {adapter} has rank {rank} here and {former} further up.',
   too_many_rows: '{file}, row {row}: more than {max} requests cannot be run.',
+  no_column: '{file} has no column {column}. It has: {known}.',
+  cancelled: 'Reading {file} was stopped.',
   reordered: 'The rows of {file} were not in the order of their times and have been sorted.',
   failed_rows: '{requests} requests of {file} have no prompt or no answer, as where a request failed. They were left out.',
+  empty_entries: '{entries} time stamps of {file} have no request.',
+  bad_rows: '{rows} rows of {file} could not be read. They were left out.',
+  stamped_times:
+    '{percent} % of the requests of {file} arrive at the very time of the one before: its times are stamps {interval_s} s apart. Gaps mean nothing before the requests are spread over that interval.',
+  zero_gaps:
+    '{percent} % of the requests of {file} arrive at the very time of the one before, as where times were rounded or requests come in batches.',
+  odd_blocks:
+    '{requests} of {of} prompts of {file} have another number of prefix blocks than their length gives at {block_tokens} tokens a block.',
+  block_size:
+    '{requests} of {of} prompts of {file} have another number of prefix blocks than their length gives at {block_tokens} tokens a block; {likely} tokens a block would fit.',
   no_trace: 'No trace file is open.',
   share_list_short: 'There are fewer shares than adapters; the others get no requests.',
   all_refused: 'All {offered} requests were refused, so there is nothing to measure: {reasons}.',

@@ -4,34 +4,36 @@
 
 use std::fmt::Write as _;
 
-use super::FormatError;
 use super::json::{Line, Lines, push_string};
 use super::log::{Entry, Log};
+use super::{Contents, FormatError};
 use crate::trace::Trace;
 
 pub(super) const KEYS: [&str; 2] = ["timestamp", "requests"];
 
-pub(super) fn read(first: Line<'_>, lines: &mut Lines<'_>) -> Result<Trace, FormatError> {
+pub(super) fn read<'a>(first: Line<'a>, lines: &mut Lines<'a>) -> Result<Contents, FormatError> {
     let mut log = Log::default();
-    let mut next = Some(first);
-    while let Some(mut line) = next {
+    let mut empty_entries = 0;
+    lines.each(first, |mut line| {
         let arrival_us = line.time_us("timestamp", 3)?;
-        for request in line.inside("requests")? {
+        let requests = line.inside("requests")?;
+        let entries = requests.iter().map(|request| {
             let key = |new: &'static str, old: &'static str| if request.has(old) { old } else { new };
             let output = key("output_length", "Output Length");
-            let entry = Entry {
+            Ok(Entry {
                 arrival_us,
                 input_tokens: request.tokens(key("prompt_length", "Prompt Length"))?,
                 output_tokens: request.get(output).map_or(Ok(0), |_| request.tokens(output))?,
                 session: request.name("session_id")?,
                 model: request.name("model")?,
                 ..Entry::default()
-            };
-            log.push(line.row, entry)?;
-        }
-        next = lines.next_line()?;
-    }
-    Ok(log.finish())
+            })
+        });
+        let entries: Vec<Entry<'_>> = entries.collect::<Result<_, FormatError>>()?;
+        empty_entries += usize::from(entries.is_empty());
+        entries.into_iter().try_for_each(|entry| log.push(line.row, entry))
+    })?;
+    Ok(Contents::Requests { requests: log.finish(), start_ticks: None, empty_entries })
 }
 
 /// Times are cut to whole milliseconds, as AIBrix cuts them; prompts are left empty, since a trace has none.
