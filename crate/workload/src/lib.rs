@@ -17,6 +17,7 @@ pub mod generate;
 pub mod law;
 pub mod lengths;
 pub mod popularity;
+pub mod prompts;
 pub mod scale;
 pub mod share_fit;
 pub mod statistics;
