@@ -237,7 +237,7 @@ impl<'a> Pieces<'a> {
             singles = words.iter().filter(|word| word.tokens == 1).cloned().collect();
         }
         if singles.len() >= ENOUGH_WORDS {
-            words = singles.clone();
+            words.clone_from(&singles);
         }
         if words.is_empty() {
             return Err("the tokenizer knows none of the words that prompts are made of".to_owned());

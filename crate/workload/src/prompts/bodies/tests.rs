@@ -56,7 +56,7 @@ fn values(text: &str, at: &[&str]) -> Vec<String> {
     let mut lines = Lines::open(text.as_bytes()).expect("text");
     let mut values = Vec::new();
     while let Some(line) = lines.next_line().expect("every line is an object") {
-        let value = at.iter().fold(Some(&line.object), |value, key| value?.get(key));
+        let value = at.iter().try_fold(&line.object, |value, key| value.get(key));
         values.push(match value {
             None => "absent".to_owned(),
             Some(Json::Null) => "null".to_owned(),
