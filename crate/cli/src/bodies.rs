@@ -73,6 +73,18 @@ pub(crate) struct BodyArguments {
     endpoint: EndpointName,
 }
 
+impl BodyArguments {
+    /// An option whose presence shows that bodies are meant.
+    pub(crate) fn first_given(&self) -> Option<&'static str> {
+        let given = [
+            (self.prompts.is_some(), "--prompts"),
+            (self.tokenizer.is_some(), "--tokenizer"),
+            (self.any_length, "--any-length"),
+        ];
+        given.into_iter().find(|(given, _)| *given).map(|(_, option)| option)
+    }
+}
+
 /// [`Endpoint`] on the command line.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum EndpointName {

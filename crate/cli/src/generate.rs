@@ -35,6 +35,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         let trace = trace_of(&scenario, None)?;
         return bodies::write(form, &arguments.body, &scenario, &trace, output);
     }
+    if let Some(option) = arguments.body.first_given() {
+        return Err(Failed::input(format!("{option} says how bodies look: add --bodies FORM")));
+    }
     let format = writable(&arguments.format)?;
     let trace = trace_of(&scenario, None)?;
     let text = formats::write(&trace, format).unwrap_or_default();

@@ -182,6 +182,7 @@ fn bad_input_is_told_with_its_place_and_exits_with_2() {
         (vec!["generate", "--bodies", "slora", "-o", "/no/such/folder/file"], "/no/such/folder/file"),
         (vec!["bodies", text(&mixed), "--form", "slora"], "no known format"),
         (vec!["bodies", text(&mixed)], "--form"),
+        (vec!["generate", "--prompts", text(&mixed)], "--prompts says how bodies look"),
     ];
     for (arguments, message) in cases {
         let output = servescope(&arguments);

@@ -1,4 +1,4 @@
-//! Prompts of a collection for the requests of a trace, by AIBrix's rule ([`generate::choose`]), and the messages that a
+//! Prompts of a collection for the requests of a trace, by AIBrix's rule ([`generate::chooser`]), and the messages that a
 //! chosen prompt is sent as.
 
 use std::borrow::Cow;
@@ -6,7 +6,6 @@ use std::borrow::Cow;
 use super::collection::{Collection, CollectionLengths};
 use super::tokens::CountTokens;
 use crate::aibrix::arrivals::Target;
-use crate::aibrix::concat::Entry;
 use crate::aibrix::generate::{self, Choice, Collection as Lengths};
 use crate::aibrix::matching::PromptLengths;
 use crate::trace::Trace;
@@ -48,19 +47,13 @@ impl Chosen {
             input_tokens: rule.by_length.then(|| trace.input_tokens[id].into()),
             output_tokens: rule.by_length.then(|| trace.output_tokens[id].into()),
         };
-        // A line a request: the lines that come back are those of the requests.
-        let line = |id: usize| Entry {
-            timestamp_ms: trace.arrival_us[id] / 1e3,
-            requests: vec![wanted(id)],
-            other: (),
-        };
-        let lines: Vec<Entry<Target>> = (0..trace.len()).map(line).collect();
         let from = match &lengths {
             CollectionLengths::Plain(prompts) => Lengths::Plain(prompts),
             CollectionLengths::Sessions(sessions) => Lengths::Sessions(sessions),
         };
-        let chosen = generate::choose(&lines, from, rule.concurrent_sessions, rule.initial_error, seed);
-        let choices = chosen.into_iter().map(|line| line.requests.first().copied()).collect();
+        let mut choose = generate::chooser(from, rule.concurrent_sessions, rule.initial_error, seed);
+        let choices = (0..trace.len()).map(|id| choose(wanted(id))).collect();
+        drop(choose);
         Ok(Self { collection, lengths, choices })
     }
 
