@@ -100,6 +100,10 @@ fn property(row: &Parameter) -> Json {
         }
         Kind::Choice(names) => json["enum"] = json!(names),
         Kind::Flag(_) => json["type"] = "boolean".into(),
+        Kind::Text { most } => {
+            json["type"] = "string".into();
+            json["maxLength"] = most.into();
+        }
         Kind::List { min, max, whole, .. } => {
             json["type"] = "array".into();
             json["minItems"] = 1.into();

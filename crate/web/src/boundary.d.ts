@@ -1,7 +1,7 @@
 // The types that cross the wasm boundary. They stand beside the Rust structs (`dto.rs`), are appended to
 // wasm-bindgen's declarations, and a test compares their keys with a serialised default.
 
-/** A parameter's value: numbers for number and integer, text for choice, flags for boolean, numbers for list. */
+/** A parameter's value: numbers for number and integer, text for choice and text, flags for boolean, numbers for list. */
 export type ParameterValue = number | string | boolean | number[];
 
 /** Values by dotted path ("workload.rate_rps"); a path that is absent has its default. */
@@ -15,7 +15,7 @@ export interface Parameter {
   /** Short key of the address. */
   key: string;
   group: string;
-  type: "number" | "integer" | "choice" | "boolean" | "list";
+  type: "number" | "integer" | "choice" | "boolean" | "list" | "text";
   /** "" | "req/s" | "s" | "ms" | "tokens" | … */
   unit: string;
   /** Hard bounds, for number and integer, and for each entry of a list. */

@@ -19,6 +19,7 @@ pub mod law;
 pub mod lengths;
 mod message;
 pub mod popularity;
+pub mod prompts;
 pub mod scale;
 pub mod share_fit;
 pub mod statistics;

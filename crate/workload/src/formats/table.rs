@@ -243,7 +243,7 @@ fn short_shifted(digits: &[u8], exponent: i32) -> Option<f64> {
 }
 
 /// Microseconds as seconds in decimal text that [`exact_microseconds`] reads back to the same bits.
-pub(super) fn seconds_text(us: f64) -> String {
+pub(crate) fn seconds_text(us: f64) -> String {
     shifted_text(us, 6)
 }
 
