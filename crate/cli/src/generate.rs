@@ -23,7 +23,9 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     let format = writable(&arguments.format)?;
-    let trace = trace_of(&arguments.scenario.scenario()?, None)?;
+    let scenario = arguments.scenario.scenario()?;
+    let trace = trace_of(&scenario, None)?;
+    scenario.warnings().iter().for_each(|w| eprintln!("servescope: note: {}", w.message));
     let text = formats::write(&trace, format).unwrap_or_default();
     write_or_print(arguments.output.as_deref(), &text)
 }

@@ -41,6 +41,8 @@ pub const CODES: &[&str] = &[
     "empty_list",
     "bounds_crossed",
     "bad_curve",
+    "aliased_curve",
+    "bad_lengths",
     "too_many_requests",
     "no_requests",
     "batch_below_request",

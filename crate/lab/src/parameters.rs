@@ -11,8 +11,20 @@ pub use table::{Id, TABLE};
 pub use value::Value;
 
 /// Groups of the panel, in order.
-pub const GROUPS: &[&str] =
-    &["heroes", "lengths", "queue", "memory", "adapters", "users", "cost", "slo", "trace", "curve", "run"];
+pub const GROUPS: &[&str] = &[
+    "heroes",
+    "lengths",
+    "queue",
+    "memory",
+    "adapters",
+    "users",
+    "cost",
+    "slo",
+    "trace",
+    "curve",
+    "length_curve",
+    "run",
+];
 
 impl Id {
     /// The parameter's row.

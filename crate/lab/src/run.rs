@@ -215,6 +215,9 @@ impl Run {
         }
         let mut warnings = warnings(&run);
         warnings.extend(self.overload());
+        if self.generated {
+            warnings.extend(self.scenario.warnings());
+        }
         RunSummary { run, warnings }
     }
 

@@ -79,6 +79,13 @@ pub enum Shape {
         /// Length of the run that its cycles share.
         duration_s: f64,
     },
+    /// One rate after another, each for as long as the others; the last one stays.
+    Steps {
+        /// How long each holds, seconds.
+        step_s: f64,
+        /// The rates, requests a second.
+        rates_rps: Vec<f64>,
+    },
     /// Straight lines from point to point, flat before the first and after the last. Two points at one time are a jump.
     Points(Vec<Point>),
 }
@@ -277,8 +284,26 @@ impl RateCurve {
                 Self::wave(mean_rps, swing * mean_rps, omega, phase)
             }
             Shape::Pattern { pattern, duration_s } => Self::pattern(&pattern, duration_s),
+            Shape::Steps { step_s, ref rates_rps } => Self::steps(step_s, rates_rps),
             Shape::Points(ref points) => Self::lines(points),
         }
+    }
+
+    fn steps(step_s: f64, rates_rps: &[f64]) -> Result<Self, CurveError> {
+        if rates_rps.is_empty() {
+            return Err(CurveError::NoPoints);
+        }
+        within("step_s", step_s, 1e-3, MAX_ARRIVAL_S)?;
+        let mut kinds: Vec<(f64, Kind)> = Vec::new();
+        let mut former = -1.0;
+        for (i, &rate_rps) in rates_rps.iter().enumerate() {
+            let rate = within("rate_rps", rate_rps, 0.0, MAX_RATE_RPS)?;
+            if rate != former {
+                kinds.push((i as f64 * step_s, Kind::Line { rate, slope: 0.0 }));
+                former = rate;
+            }
+        }
+        Ok(Self::join(&kinds))
     }
 
     /// Straight lines from point to point.

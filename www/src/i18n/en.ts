@@ -97,6 +97,7 @@ export const en = {
   'group.slo': 'Service level (SLO)',
   'group.trace': 'Trace file',
   'group.curve': 'Rate over time',
+  'group.length_curve': 'Lengths over time',
   'group.run': 'Run',
 
   'station.label': 'The way of a request',

@@ -41,6 +41,14 @@ fn draw(steps: &Steps, duration_ms: f64, scales: &Scales, seed: u64) -> Result<V
     arrivals::arrivals(steps, duration_ms, scales, || law::exponential(stream.uniform()))
 }
 
+/// The samples of a curve of rates, requests a second, with the noise that [`Synthetic::steps`] gives them.
+///
+/// Noise alone can push a rate that touches zero below it, and a deep wave can: such a rate is zero here.
+pub fn rate_samples(rate: &Pattern, count: usize, seed: u64) -> Vec<f64> {
+    let rates = rate.rates(count, normals(seed, "aibrix rate noise"));
+    rates.into_iter().map(|rate| rate.max(0) as f64).collect()
+}
+
 impl Synthetic {
     /// The curves' samples, each held for the interval it was made for.
     ///
