@@ -239,10 +239,10 @@ mod tests {
             set(settings).problems().into_iter().map(|failure| failure.path).collect()
         };
         let kind = |name| ("workload.input_tokens.curve.kind", name);
-        let [factor, end] = ["factor", "end_s"].map(|name| format!("workload.input_tokens.curve.{name}"));
-        assert_eq!(paths(&[kind("diurnal"), (&factor, "2.5")]), [factor.clone()]);
-        assert_eq!(paths(&[kind("diurnal"), (&end, "100")]), [end.clone()]);
-        assert_eq!(paths(&[kind("ramp"), (&end, "50")]), [end.clone()]);
+        let (factor, end) = ("workload.input_tokens.curve.factor", "workload.input_tokens.curve.end_s");
+        assert_eq!(paths(&[kind("diurnal"), (factor, "2.5")]), [factor]);
+        assert_eq!(paths(&[kind("diurnal"), (end, "100")]), [end]);
+        assert_eq!(paths(&[kind("ramp"), (end, "50")]), [end]);
         let points = "workload.input_tokens.curve.points";
         assert_eq!(paths(&[kind("points"), (points, "1, 2, 3")]), [points]);
         assert_eq!(paths(&[(points, "1, 2, 3")]), [""; 0]);
