@@ -5,14 +5,14 @@
 //! counted, and left out of the trace.
 
 mod agent_sessions;
-mod aibrix;
+pub(crate) mod aibrix;
 mod aiperf;
 pub(crate) mod azure;
 mod bailian;
 mod burstgpt;
 mod error;
-mod gzip;
-mod json;
+pub(crate) mod gzip;
+pub(crate) mod json;
 mod log;
 mod mooncake;
 mod own;

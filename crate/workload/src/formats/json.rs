@@ -14,7 +14,7 @@ const MAX_DEPTH: usize = 32;
 
 /// A JSON value that borrows from its line.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Json<'a> {
+pub(crate) enum Json<'a> {
     Null,
     Flag(bool),
     Number(&'a str),
@@ -25,14 +25,14 @@ pub(super) enum Json<'a> {
 
 impl<'a> Json<'a> {
     /// The value of a key of an object.
-    pub(super) fn get(&self, key: &str) -> Option<&Json<'a>> {
+    pub(crate) fn get(&self, key: &str) -> Option<&Json<'a>> {
         let Self::Object(fields) = self else { return None };
         // The last one wins, as in most readers.
         fields.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value)
     }
 
     /// The text of a string.
-    pub(super) fn as_text(&self) -> Option<&str> {
+    pub(crate) fn as_text(&self) -> Option<&str> {
         if let Self::Text(text) = self { Some(text) } else { None }
     }
 
@@ -49,29 +49,29 @@ impl<'a> Json<'a> {
 }
 
 /// The lines of a file, blank ones left out.
-pub(super) struct Lines<'a> {
+pub(crate) struct Lines<'a> {
     lines: std::iter::Enumerate<std::str::Lines<'a>>,
     objects: usize,
 }
 
 /// One line: an object, and where it is.
-pub(super) struct Line<'a> {
+pub(crate) struct Line<'a> {
     /// Line of the file.
-    pub(super) row: u64,
+    pub(crate) row: u64,
     /// The object, or an object inside it that [`Line::inside`] went to.
-    pub(super) object: Json<'a>,
+    pub(crate) object: Json<'a>,
 }
 
 impl<'a> Lines<'a> {
     /// Opens a file.
-    pub(super) fn open(bytes: &'a [u8]) -> Result<Self, FormatError> {
+    pub(crate) fn open(bytes: &'a [u8]) -> Result<Self, FormatError> {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let text = require_text(bytes)?;
         Ok(Self { lines: text.lines().enumerate(), objects: 0 })
     }
 
     /// The next line, if any.
-    pub(super) fn next_line(&mut self) -> Result<Option<Line<'a>>, FormatError> {
+    pub(crate) fn next_line(&mut self) -> Result<Option<Line<'a>>, FormatError> {
         let Some((at, line)) = self.lines.find(|(_, line)| !line.trim().is_empty()) else { return Ok(None) };
         let row = at as u64 + 1;
         self.objects += 1;
@@ -91,45 +91,63 @@ impl<'a> Lines<'a> {
     }
 }
 
+/// A whole file that is one value, however many lines it takes.
+pub(crate) fn document(bytes: &[u8]) -> Result<Json<'_>, FormatError> {
+    let text = require_text(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes))?;
+    if text.trim().is_empty() {
+        return Err(FormatError::EmptyFile);
+    }
+    Parser::whole(text).map_err(|at| {
+        let before = text.get(..at).unwrap_or(text);
+        let line = before.rfind('\n').map_or(0, |end| end + 1);
+        FormatError::BadCell {
+            row: before.bytes().filter(|&b| b == b'\n').count() as u64 + 1,
+            column: format!("byte {}", at - line + 1),
+            expected: "a JSON value",
+            value: shorten(text.get(at..).unwrap_or("").lines().next().unwrap_or(""), 40),
+        }
+    })
+}
+
 /// An error about a value.
-pub(super) fn bad(row: u64, column: &str, expected: &'static str, value: &Json<'_>) -> FormatError {
+pub(crate) fn bad(row: u64, column: &str, expected: &'static str, value: &Json<'_>) -> FormatError {
     FormatError::BadCell { row, column: column.to_owned(), expected, value: value.shown() }
 }
 
 impl<'a> Line<'a> {
     /// Whether the object has this key.
-    pub(super) fn has(&self, key: &str) -> bool {
+    pub(crate) fn has(&self, key: &str) -> bool {
         self.object.get(key).is_some()
     }
 
     /// The value of a key; null counts as absent.
-    pub(super) fn get(&self, key: &str) -> Option<&Json<'a>> {
+    pub(crate) fn get(&self, key: &str) -> Option<&Json<'a>> {
         self.object.get(key).filter(|value| **value != Json::Null)
     }
 
     /// The keys of the object.
-    pub(super) fn keys(&self) -> Vec<&str> {
+    pub(crate) fn keys(&self) -> Vec<&str> {
         let Json::Object(fields) = &self.object else { return Vec::new() };
         fields.iter().map(|(key, _)| key.as_ref()).collect()
     }
 
     /// An error about a key.
-    pub(super) fn bad(&self, key: &str, expected: &'static str) -> FormatError {
+    pub(crate) fn bad(&self, key: &str, expected: &'static str) -> FormatError {
         bad(self.row, key, expected, self.object.get(key).unwrap_or(&Json::Null))
     }
 
     /// The whole number of a key, in `min..=max`; "12.0" counts as whole.
-    pub(super) fn whole(&self, key: &str, min: u32, max: u32) -> Result<u32, FormatError> {
+    pub(crate) fn whole(&self, key: &str, min: u32, max: u32) -> Result<u32, FormatError> {
         whole(self.row, key, self.get(key).unwrap_or(&Json::Null), min.into(), max.into()).map(|v| v as u32)
     }
 
     /// A length in tokens; 0 is a request that failed.
-    pub(super) fn tokens(&self, key: &str) -> Result<u32, FormatError> {
+    pub(crate) fn tokens(&self, key: &str) -> Result<u32, FormatError> {
         self.whole(key, 0, MAX_TOKENS)
     }
 
     /// A number that is not negative.
-    pub(super) fn number(&self, key: &str) -> Result<f64, FormatError> {
+    pub(crate) fn number(&self, key: &str) -> Result<f64, FormatError> {
         let Some(Json::Number(text)) = self.get(key) else { return Err(self.bad(key, "a number")) };
         let value: f64 = text.parse().map_err(|_| self.bad(key, "a number"))?;
         if (0.0..=f64::MAX).contains(&value) {
@@ -140,7 +158,7 @@ impl<'a> Line<'a> {
     }
 
     /// A time as microseconds; one unit of it is `10^exponent` microseconds.
-    pub(super) fn time_us(&self, key: &str, exponent: i32) -> Result<f64, FormatError> {
+    pub(crate) fn time_us(&self, key: &str, exponent: i32) -> Result<f64, FormatError> {
         let text = match self.get(key) {
             Some(Json::Number(text)) => text,
             Some(Json::Text(text)) => text.as_ref(),
@@ -161,7 +179,7 @@ impl<'a> Line<'a> {
     }
 
     /// A name: a string, or a number as it is written.
-    pub(super) fn name(&self, key: &str) -> Result<Option<&str>, FormatError> {
+    pub(crate) fn name(&self, key: &str) -> Result<Option<&str>, FormatError> {
         match self.get(key) {
             None => Ok(None),
             Some(Json::Text(text)) => Ok(Some(text)),
@@ -171,7 +189,7 @@ impl<'a> Line<'a> {
     }
 
     /// The ids of prefix blocks; `None` where the key is absent.
-    pub(super) fn ids(&self, key: &str) -> Result<Option<Vec<u64>>, FormatError> {
+    pub(crate) fn ids(&self, key: &str) -> Result<Option<Vec<u64>>, FormatError> {
         match self.get(key) {
             None => Ok(None),
             Some(Json::List(entries)) => entries
@@ -184,7 +202,7 @@ impl<'a> Line<'a> {
     }
 
     /// The objects in the list of a key, each as a line of the same row.
-    pub(super) fn inside(&mut self, key: &str) -> Result<Vec<Line<'a>>, FormatError> {
+    pub(crate) fn inside(&mut self, key: &str) -> Result<Vec<Line<'a>>, FormatError> {
         let row = self.row;
         let expected = "a list of objects";
         let Json::Object(fields) = &mut self.object else { return Ok(Vec::new()) };
@@ -376,7 +394,7 @@ fn is_number(word: &str) -> bool {
 }
 
 /// Appends a string in quotes.
-pub(super) fn push_string(text: &mut String, value: &str) {
+pub(crate) fn push_string(text: &mut String, value: &str) {
     text.push('"');
     for c in value.chars() {
         match c {
@@ -394,7 +412,7 @@ pub(super) fn push_string(text: &mut String, value: &str) {
 }
 
 /// Appends `, "key": [ids]`.
-pub(super) fn push_ids(text: &mut String, key: &str, ids: &[u64]) {
+pub(crate) fn push_ids(text: &mut String, key: &str, ids: &[u64]) {
     text.push_str(", \"");
     text.push_str(key);
     text.push_str("\": [");
