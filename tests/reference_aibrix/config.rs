@@ -11,7 +11,13 @@ use crate::Case;
 pub(crate) fn asked(case: &Case<'_>, mean: f64) -> Result<Pattern, AibrixError> {
     match case.input("named_pattern").as_str() {
         Some(name) => Ok(NamedPattern::from_name(name)?.pattern(mean)),
-        None => config::pattern(crate::get(case.input("user_config")), case.number("duration_ms")),
+        None => {
+            let (fields, duration_ms) = (case.input("user_config"), case.number("duration_ms"));
+            let read = config::pattern_from_json(fields.to_string().as_bytes(), duration_ms);
+            let handed = config::pattern(crate::get(fields), duration_ms);
+            assert_eq!(read.as_ref().ok(), handed.as_ref().ok(), "{case}: the file and its fields differ");
+            read
+        }
     }
 }
 
