@@ -198,37 +198,46 @@ impl Kind {
                 let under = rate + libm::sqrt((rate * rate + 2.0 * slope * count).max(0.0));
                 if under > 0.0 { 2.0 * count / under } else { f64::INFINITY }
             }
-            Self::Wave { mean, omega, .. } => {
+            Self::Wave { mean, amplitude, omega, phase } => {
                 let period = std::f64::consts::TAU / omega;
                 let periods = (count / (mean * period)).floor();
                 let rest = count - periods * mean * period;
-                periods * period + self.root(rest, period)
+                periods * period + wave_root(rest, [mean, amplitude, omega, phase])
             }
         }
     }
+}
 
-    /// The root of `integral(x) = count` in `0..=period`: Newton's steps, halving the bracket where one leaves it.
-    fn root(self, count: f64, period: f64) -> f64 {
-        /// Halvings that exhaust the digits of a number.
-        const MOST_STEPS: usize = 80;
-        let (mut low, mut high) = (0.0, period);
-        let mut x = 0.5 * period;
-        for _ in 0..MOST_STEPS {
-            let over = self.integral(x) - count;
-            if over > 0.0 {
-                high = x;
-            } else {
-                low = x;
-            }
-            let newton = x - over / self.rate(x);
-            let next = if newton > low && newton < high { newton } else { 0.5 * (low + high) };
-            if (next - x).abs() <= f64::EPSILON * period {
-                return next;
-            }
-            x = next;
+/// The time within the first period at which a wave's integral is `count`: Newton's steps from where a flat rate would
+/// bring it, halving the bracket where one leaves it.
+fn wave_root(count: f64, [mean, amplitude, omega, phase]: [f64; 4]) -> f64 {
+    /// Halvings that exhaust the digits of a number.
+    const MOST_STEPS: usize = 80;
+    let period = std::f64::consts::TAU / omega;
+    let exact = f64::EPSILON * period;
+    let at_start = libm::cos(phase);
+    let (mut low, mut high) = (0.0, period);
+    let mut x = (count / mean).min(period);
+    for _ in 0..MOST_STEPS {
+        let (sin, cos) = libm::sincos(omega * x + phase);
+        let over = mean * x + amplitude / omega * (at_start - cos) - count;
+        let rate = mean + amplitude * sin;
+        if over > 0.0 {
+            high = x;
+        } else {
+            low = x;
         }
-        x
+        let newton = x - over / rate;
+        let is_inside = newton > low && newton < high;
+        let next = if is_inside { newton } else { 0.5 * (low + high) };
+        let step = next - x;
+        // What a step of Newton's leaves is at most its square times the curvature over twice the rate.
+        if step.abs() <= exact || (is_inside && amplitude.abs() * omega * step * step <= exact * rate) {
+            return next;
+        }
+        x = next;
     }
+    x
 }
 
 /// A piece of a curve, up to the start of the next one.
