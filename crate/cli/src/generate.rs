@@ -40,6 +40,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     }
     let format = writable(&arguments.format)?;
     let trace = trace_of(&scenario, None)?;
+    scenario.warnings().iter().for_each(|w| eprintln!("servescope: note: {}", w.message));
     let text = formats::write(&trace, format).unwrap_or_default();
     write_or_print(output, &text)
 }

@@ -2,6 +2,7 @@
 //!
 //! Exit code 0: fine; 1: a run that failed; 2: bad usage or bad input.
 
+mod aibrix;
 mod bench;
 mod bodies;
 mod convert;
@@ -32,6 +33,8 @@ struct Arguments {
 enum Verb {
     /// Makes a synthetic trace and writes it as a file.
     Generate(generate::Arguments),
+    /// Runs AIBrix's workload generator, with the options of its command line.
+    Aibrix(Box<aibrix::Arguments>),
     /// Simulates a scenario, a link of the page, or a trace file.
     Simulate(simulate::Arguments),
     /// Prints the statistics of a trace file.
@@ -52,6 +55,7 @@ enum Verb {
 fn main() -> ExitCode {
     let result = match Arguments::parse().verb {
         Verb::Generate(arguments) => generate::run(&arguments),
+        Verb::Aibrix(arguments) => aibrix::run(&arguments),
         Verb::Simulate(arguments) => simulate::run(&arguments),
         Verb::Inspect(arguments) => inspect::run(&arguments),
         Verb::Convert(arguments) => convert::run(&arguments),

@@ -43,6 +43,8 @@ pub const CODES: &[&str] = &[
     "bounds_crossed",
     "bad_curve",
     "bad_sampling",
+    "aliased_curve",
+    "bad_lengths",
     "too_many_requests",
     "no_requests",
     "batch_below_request",

@@ -12,7 +12,18 @@ pub use value::Value;
 
 /// Groups of the panel, in order.
 pub const GROUPS: &[&str] = &[
-    "heroes", "lengths", "queue", "memory", "adapters", "users", "cost", "slo", "trace", "curve", "sampling",
+    "heroes",
+    "lengths",
+    "queue",
+    "memory",
+    "adapters",
+    "users",
+    "cost",
+    "slo",
+    "trace",
+    "curve",
+    "length_curve",
+    "sampling",
     "run",
 ];
 

@@ -217,6 +217,9 @@ impl Run {
         }
         let mut warnings = warnings(&run);
         warnings.extend(self.overload());
+        if self.generated {
+            warnings.extend(self.scenario.warnings());
+        }
         RunSummary { run, warnings }
     }
 

@@ -1,5 +1,7 @@
 //! A scenario: values for some parameters; the others have their defaults.
 
+mod curve;
+mod lengths;
 mod problems;
 mod sampling;
 mod service;

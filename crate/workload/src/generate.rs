@@ -5,8 +5,9 @@
 
 use crate::arrivals::Arrivals;
 use crate::curve::RateCurve;
+use crate::formats::MAX_TOKENS;
 use crate::law;
-use crate::lengths::Length;
+use crate::lengths::{Length, Pairs};
 use crate::popularity::Popularity;
 use crate::stream::Stream;
 use crate::trace::{BASE_MODEL, Trace};
@@ -36,6 +37,10 @@ pub struct WorkloadSpec {
     pub output: Length,
     /// Spearman's rank correlation of prompt and answer lengths, -1 to 1.
     pub length_correlation: f64,
+    /// Pairs to draw prompt and answer lengths from together, in place of their laws.
+    pub length_pairs: Option<Pairs>,
+    /// What prompt and answer lengths are multiplied by over time.
+    pub length_curves: [Option<RateCurve>; 2],
     /// What the system is told of the answer's length.
     pub max_tokens: MaxTokens,
 }
@@ -87,6 +92,8 @@ impl Default for WorkloadSpec {
             input: Length::Uniform { low: 8, high: 511 },
             output: Length::Uniform { low: 8, high: 511 },
             length_correlation: 0.0,
+            length_pairs: None,
+            length_curves: [None, None],
             max_tokens: MaxTokens::Output,
         }
     }
@@ -130,7 +137,10 @@ pub fn generate(spec: &WorkloadSpec) -> Trace {
         (draw("adapters", &|u| sampler.at(u)), ranks)
     };
     let users = spec.users.popularity.sampler(spec.users.count.max(1));
-    let (input_tokens, output_tokens) = lengths(spec, count);
+    let (mut input_tokens, mut output_tokens) = lengths(spec, count);
+    let [input_curve, output_curve] = &spec.length_curves;
+    multiply(&mut input_tokens, input_curve.as_ref(), &arrival_us);
+    multiply(&mut output_tokens, output_curve.as_ref(), &arrival_us);
     let max_tokens = match spec.max_tokens {
         MaxTokens::Output => output_tokens.clone(),
         MaxTokens::Cap(cap) => output_tokens.iter().map(|&o| o.max(cap)).collect(),
@@ -148,13 +158,28 @@ pub fn generate(spec: &WorkloadSpec) -> Trace {
     }
 }
 
+/// Multiplies lengths by what the curve has at their arrival.
+fn multiply(lengths: &mut [u32], curve: Option<&RateCurve>, arrival_us: &[f64]) {
+    let Some(curve) = curve else { return };
+    for (length, us) in lengths.iter_mut().zip(arrival_us) {
+        let product = f64::from(*length) * curve.rate_rps(us / 1e6);
+        *length = (product + 0.5).clamp(1.0, f64::from(MAX_TOKENS)) as u32;
+    }
+}
+
 /// Prompt and answer lengths. A rank correlation couples their uniform numbers by a Gaussian copula, so that each law
 /// stays as it is; without one the two streams are taken as they come.
 fn lengths(spec: &WorkloadSpec, count: usize) -> (Vec<u32>, Vec<u32>) {
     let (mut inputs, mut outputs) =
         (Stream::named(spec.seed, "input lengths"), Stream::named(spec.seed, "output lengths"));
+    if let Some(pairs) = &spec.length_pairs {
+        return (0..count).map(|_| pairs.at(inputs.uniform())).unzip();
+    }
     // Pearson's correlation of the normals behind a rank correlation (Kruskal 1958).
-    let r = 2.0 * libm::sin(std::f64::consts::FRAC_PI_6 * spec.length_correlation.clamp(-1.0, 1.0));
+    let mut r = 2.0 * libm::sin(std::f64::consts::FRAC_PI_6 * spec.length_correlation.clamp(-1.0, 1.0));
+    if spec.input.is_falling() != spec.output.is_falling() {
+        r = -r;
+    }
     let rest = libm::sqrt((1.0 - r * r).max(0.0));
     (0..count)
         .map(|_| {
@@ -216,6 +241,25 @@ mod tests {
             assert!((covariance / variance - rho).abs() < 0.02, "{rho}: {}", covariance / variance);
             assert!((my - 259.5).abs() < 3.0, "{my}");
         }
+    }
+
+    #[test]
+    fn a_law_that_falls_with_its_number_keeps_the_sign_of_the_correlation() {
+        let spec = WorkloadSpec {
+            rate_rps: 100.0,
+            input: Length::Geometric { mean: 200.0 },
+            length_correlation: 0.9,
+            ..WorkloadSpec::default()
+        };
+        let rank = |spec: &WorkloadSpec| {
+            let trace = generate(spec);
+            let real = |lengths: &[u32]| lengths.iter().map(|&l| f64::from(l)).collect::<Vec<_>>();
+            crate::statistics::spearman(&real(&trace.input_tokens), &real(&trace.output_tokens))
+        };
+        let one = rank(&spec).expect("lengths differ");
+        let both =
+            rank(&WorkloadSpec { output: Length::Geometric { mean: 50.0 }, ..spec }).expect("they differ");
+        assert!((one - 0.9).abs() < 0.02 && (both - 0.9).abs() < 0.02, "{one} {both}");
     }
 
     #[test]

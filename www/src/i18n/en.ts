@@ -99,6 +99,7 @@ export const en = {
   'group.trace': 'Trace file',
   'group.curve': 'Rate over time',
   'group.sampling': 'Sampling in request bodies',
+  'group.length_curve': 'Lengths over time',
   'group.run': 'Run',
 
   'station.label': 'The way of a request',

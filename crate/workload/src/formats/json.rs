@@ -137,6 +137,24 @@ fn object(row: u64, line: &str) -> Result<Json<'_>, FormatError> {
     }
 }
 
+/// A whole file that is one value, however many lines it takes.
+pub(crate) fn document(bytes: &[u8]) -> Result<Json<'_>, FormatError> {
+    let text = require_text(without_mark(bytes))?;
+    if text.trim().is_empty() {
+        return Err(FormatError::EmptyFile);
+    }
+    Parser::whole(text).map_err(|at| {
+        let before = text.get(..at).unwrap_or(text);
+        let line = before.rfind('\n').map_or(0, |end| end + 1);
+        FormatError::BadCell {
+            row: before.bytes().filter(|&b| b == b'\n').count() as u64 + 1,
+            column: format!("byte {}", at - line + 1),
+            expected: "a JSON value",
+            value: shorten(text.get(at..).unwrap_or("").lines().next().unwrap_or(""), 40),
+        }
+    })
+}
+
 /// An error about a value.
 pub(crate) fn bad(row: u64, column: &str, expected: &'static str, value: &Json<'_>) -> FormatError {
     FormatError::BadCell { row, column: column.to_owned(), expected, value: value.shown() }
