@@ -67,6 +67,10 @@ fn every_form_has_its_path_and_its_keys() {
     assert_eq!(chat[0]["body"]["stop"], serde_json::json!(["\n\n", "User:"]));
     assert!(chat[0]["body"].get("ignore_eos").is_none());
 
+    let listed = file("stops.json", r#"{"workload": {"sampling": {"stop_sequences": ["|", "a\\b"]}}}"#);
+    let chat = generated("vllm", &[text(&listed)]);
+    assert_eq!(chat[0]["body"]["stop"], serde_json::json!(["|", "a\\b"]));
+
     let pinned = ["--set", "workload.sampling.pin_output=true", "--set", "workload.max_tokens.kind=cap"];
     let vllm = generated("vllm", &[&pinned[..], &["--endpoint", "completions", "--model", "m"]].concat());
     for line in &vllm {

@@ -4,6 +4,7 @@
 
 mod kind;
 mod table;
+pub mod texts;
 mod value;
 
 pub use kind::{Condition, Kind, Mark, Parameter, Scale, Slider};

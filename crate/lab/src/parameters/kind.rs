@@ -1,6 +1,7 @@
 //! What a row of the parameter table says, and whether a value obeys it.
 
 use super::table::Id;
+use super::texts;
 use super::value::Value;
 use crate::failure::Failure;
 
@@ -40,7 +41,7 @@ pub enum Kind {
         /// Default.
         default: &'static [f64],
     },
-    /// A text of at most so many characters; empty by default.
+    /// Texts written as one ([`super::texts`]) of at most so many characters; none by default.
     Text {
         /// Most characters.
         most: usize,
@@ -200,6 +201,13 @@ impl Parameter {
             (Kind::Choice(_), other) => return Err(self.unknown_option(&other.to_string())),
             (Kind::Flag(_), other) => {
                 return Err(self.wrong("not_a_flag", "true or false", &other.to_string()));
+            }
+            (Kind::Text { .. }, Json::Array(items)) => {
+                let text = |item| {
+                    Json::as_str(item)
+                        .ok_or_else(|| self.wrong("not_a_text", "a list of texts", &item.to_string()))
+                };
+                Value::Text(texts::join(items.iter().map(text).collect::<Result<Vec<_>, _>>()?))
             }
             (Kind::Text { .. }, other) => {
                 return Err(self.wrong("not_a_text", "a text", &other.to_string()));

@@ -11,7 +11,7 @@ pub enum Value {
     Flag(bool),
     /// Of a list of numbers.
     List(Vec<f64>),
-    /// Of a text.
+    /// Of texts, written as one.
     Text(String),
 }
 

@@ -5,7 +5,7 @@ use servescope_workload::prompts::{CharactersPerToken, Form, Sampling};
 
 use super::Scenario;
 use crate::failure::Failure;
-use crate::parameters::Id;
+use crate::parameters::{Id, texts};
 
 impl Scenario {
     /// How tokens are drawn.
@@ -21,7 +21,7 @@ impl Scenario {
             frequency_penalty: self.number(Id::FrequencyPenalty),
             ignore_eos: self.flag(Id::IgnoreEos),
             max_new_tokens: (most > 0).then_some(most),
-            stop_sequences: texts(&self.get(Id::StopSequences).to_text()),
+            stop_sequences: texts::split(&self.get(Id::StopSequences).to_text()),
             pin_output: self.flag(Id::PinOutput),
         }
     }
@@ -53,43 +53,9 @@ pub fn sampling_problems(sampling: &Sampling, form: Form) -> Vec<Failure> {
     sampling.refused_by(form).into_iter().map(failure).collect()
 }
 
-/// The texts with bars between them; an escape is one of `\\n`, `\\t`, `\\r`, or a character that stands for itself.
-fn texts(text: &str) -> Vec<String> {
-    if text.is_empty() {
-        return Vec::new();
-    }
-    let mut texts = vec![String::new()];
-    let mut characters = text.chars();
-    while let Some(character) = characters.next() {
-        let meant = match character {
-            '|' => {
-                texts.push(String::new());
-                continue;
-            }
-            '\\' => match characters.next() {
-                Some('n') => '\n',
-                Some('t') => '\t',
-                Some('r') => '\r',
-                Some(other) => other,
-                None => '\\',
-            },
-            other => other,
-        };
-        texts.last_mut().expect("there is always one under way").push(meant);
-    }
-    texts
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn stop_sequences_are_parted_by_bars() {
-        assert_eq!(texts(""), Vec::<String>::new());
-        assert_eq!(texts("\\n\\n|User:| \\| |a\\\\"), ["\n\n", "User:", " | ", "a\\"]);
-        assert_eq!(texts("a||\\"), ["a", "", "\\"]);
-    }
 
     #[test]
     fn what_a_system_refuses_is_told_at_its_parameter() {

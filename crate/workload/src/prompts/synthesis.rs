@@ -191,7 +191,7 @@ impl<'a> Synthesis<'a> {
             let count = pieces.counter.count(&row.text)? as u64;
             match count.cmp(&wanted) {
                 Ordering::Equal => return Ok(MadeText { text: row.text, cuts: Cuts::Words(row.ends) }),
-                Ordering::Greater => row.pop(),
+                Ordering::Greater => row.take_back(count - wanted),
                 Ordering::Less => {
                     for _ in count..wanted {
                         pick(&pieces.fillers, &mut stream).into_iter().for_each(|filler| row.push(filler));
@@ -218,11 +218,17 @@ impl Row {
         self.ends.push((self.tokens, self.text.len()));
     }
 
-    fn pop(&mut self) {
-        self.ends.pop();
-        let (tokens, bytes) = self.ends.last().copied().unwrap_or((self.marks, 0));
-        self.tokens = tokens;
-        self.text.truncate(bytes);
+    /// Takes words off the end until they make up `tokens`, one at least.
+    fn take_back(&mut self, tokens: u64) {
+        let goal = self.tokens.saturating_sub(tokens);
+        while self.ends.pop().is_some() {
+            let (tokens, bytes) = self.ends.last().copied().unwrap_or((self.marks, 0));
+            self.tokens = tokens;
+            self.text.truncate(bytes);
+            if tokens <= goal {
+                break;
+            }
+        }
     }
 }
 
@@ -340,7 +346,7 @@ mod tests {
             }
         }
         let synthesis = Synthesis::by_count(1, &Quarters).expect("the words are known");
-        for tokens in [1, 2, 5, 33, 400] {
+        for tokens in [1, 2, 5, 33, 400, 50_000] {
             let made = synthesis.text(&request(0, tokens)).expect("made");
             assert_eq!(Quarters.count(&made.text), Ok(tokens as usize));
         }
