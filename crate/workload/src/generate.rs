@@ -144,6 +144,7 @@ pub fn generate(spec: &WorkloadSpec) -> Trace {
         max_tokens,
         adapter_rank,
         cancellations: Vec::new(),
+        chain: None,
         extra: None,
     }
 }

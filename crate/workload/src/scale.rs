@@ -1,12 +1,16 @@
 //! Rate and time scaling of a trace on load.
 
 use crate::stream::Stream;
-use crate::trace::Trace;
+use crate::trace::{Chain, NOBODY, Trace};
 
 /// Multiplies every time by `factor` (2 = twice as slow). Bursts keep their shape; the rate is divided by the factor.
 pub fn stretch_time(trace: &mut Trace, factor: f64) {
     trace.arrival_us.iter_mut().for_each(|t| *t *= factor);
     trace.cancellations.iter_mut().for_each(|(t, _)| *t *= factor);
+    if let Some(chain) = &mut trace.chain {
+        chain.think_us.iter_mut().for_each(|t| *t *= factor);
+        chain.until_us *= factor;
+    }
 }
 
 /// Multiplies the rate by `factor` and leaves the clock alone, so that the time of day and the length of bursts stay.
@@ -19,6 +23,7 @@ pub fn scale_rate(trace: &Trace, factor: f64, seed: u64) -> Trace {
     let mut scaled = Trace::with_capacity((trace.len() as f64 * factor) as usize + 1);
     let mut cancel_of = vec![None; trace.len()];
     let mut source = Vec::new();
+    let mut chain = trace.chain.as_ref().map(|c| Chain { until_us: c.until_us, ..Chain::default() });
     for &(at, id) in &trace.cancellations {
         cancel_of[id as usize] = Some(at);
     }
@@ -26,6 +31,7 @@ pub fn scale_rate(trace: &Trace, factor: f64, seed: u64) -> Trace {
         let keep = if copy < copies { 1.0 } else { factor - copies as f64 };
         let mut stream = Stream::named(seed, "rate scale").item(copy);
         let shift = if copy == 0 { 0.0 } else { span * stream.uniform() };
+        let mut place = vec![NOBODY; if chain.is_some() { trace.len() } else { 0 }];
         for (id, cancel) in cancel_of.iter().enumerate() {
             if keep < 1.0 && stream.uniform() >= keep {
                 continue;
@@ -37,11 +43,24 @@ pub fn scale_rate(trace: &Trace, factor: f64, seed: u64) -> Trace {
                 scaled.cancellations.push((at + shift - back, scaled.len() as u32));
             }
             request.arrival_us = moved - back;
+            if let (Some(chain), Some(of)) = (&mut chain, &trace.chain) {
+                // Rotation puts a predecessor behind its follower: that one then waits for nobody.
+                let before = place.get(of.after[id] as usize).copied().unwrap_or(NOBODY);
+                let in_order =
+                    scaled.arrival_us.get(before as usize).is_some_and(|&t| t <= request.arrival_us);
+                if in_order {
+                    chain.push(before, of.think_us[id])
+                } else {
+                    chain.push(NOBODY, 0.0)
+                }
+                place[id] = scaled.len() as u32;
+            }
             scaled.push(request);
             source.push(id as u32);
         }
     }
     scaled.adapter_rank.clone_from(&trace.adapter_rank);
+    scaled.chain = chain.map(Box::new);
     if let Some(extra) = &trace.extra {
         // A copy of a session is no session of its own: its requests come again inside the session.
         scaled.set_extra(extra.select(&source));

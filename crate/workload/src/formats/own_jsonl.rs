@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 
 use super::json::{Line, Lines, push_ids, push_string};
 use super::log::{Entry, Log};
-use super::own::{MAX_BLOCK_TOKENS, RankTable, cancel_times};
+use super::own::{MAX_BLOCK_TOKENS, RankTable, Waits, cancel_times, waits};
 use super::table::seconds_text;
 use super::{FormatError, MAX_INDEX, MAX_RANK, MAX_TOKENS};
-use crate::trace::{BASE_MODEL, Extra, Trace};
+use crate::trace::{BASE_MODEL, Extra, NOBODY, Trace};
 
 pub(super) const KEYS: [&str; 3] = ["arrival_s", "input_tokens", "output_tokens"];
 
@@ -20,6 +20,7 @@ pub(super) fn read(first: Line<'_>, lines: &mut Lines<'_>) -> Result<Trace, Form
     let mut max_tokens: Vec<u32> = Vec::new();
     let mut cancellations = Vec::new();
     let mut ranks = RankTable::default();
+    let mut held = Waits::default();
     let mut next = Some(first);
     while let Some(line) = next {
         let whole = |key: &str, default: u32, min: u32, max: u32| {
@@ -36,6 +37,15 @@ pub(super) fn read(first: Line<'_>, lines: &mut Lines<'_>) -> Result<Trace, Form
         if line.get("cancel_s").is_some() {
             cancellations.push((line.time_us("cancel_s", 6)?, adapters.len() as u32));
         }
+        let time = |key: &str| line.get(key).map(|_| line.time_us(key, 6)).transpose();
+        let wait = match line.get("after") {
+            Some(_) if adapters.is_empty() => return Err(line.bad("after", "an earlier row")),
+            Some(_) => {
+                Some((line.whole("after", 0, adapters.len() as u32 - 1)?, time("think_s")?.unwrap_or(0.0)))
+            }
+            None => None,
+        };
+        held.push(wait, time("until_s")?);
         adapters.push(adapter);
         max_tokens.push(whole("max_tokens", output_tokens, output_tokens, MAX_TOKENS)?);
         let entry = Entry {
@@ -58,6 +68,7 @@ pub(super) fn read(first: Line<'_>, lines: &mut Lines<'_>) -> Result<Trace, Form
     trace.max_tokens = max_tokens;
     trace.cancellations = cancellations;
     trace.adapter_rank = ranks.finish();
+    trace.chain = held.finish();
     Ok(trace)
 }
 
@@ -65,6 +76,7 @@ pub(super) fn write(trace: &Trace) -> String {
     let nothing = Extra::default();
     let extra = trace.extra.as_deref().unwrap_or(&nothing);
     let cancel_us = cancel_times(trace);
+    let held = waits(trace);
     let mut text = String::with_capacity(trace.len() * 96);
     for id in 0..trace.len() {
         let r = trace.request(id);
@@ -79,6 +91,17 @@ pub(super) fn write(trace: &Trace) -> String {
         );
         if let Some(Some(at)) = cancel_us.get(id) {
             let _ = write!(text, ", \"cancel_s\": {}", seconds_text(*at));
+        }
+        if let Some(chain) = held.filter(|chain| chain.after[id] != NOBODY) {
+            let _ = write!(
+                text,
+                ", \"after\": {}, \"think_s\": {}",
+                chain.after[id],
+                seconds_text(chain.think_us[id])
+            );
+            if chain.until_us.is_finite() {
+                let _ = write!(text, ", \"until_s\": {}", seconds_text(chain.until_us));
+            }
         }
         for (key, labels) in [("session", &extra.session), ("model", &extra.model), ("kind", &extra.kind)] {
             if let Some(name) = labels.name(id) {
