@@ -136,7 +136,7 @@ impl Arrivals {
     }
 
     /// The requests that were sent, in that order and with those times, and their fates. An open trace is as it was.
-    pub(crate) fn as_sent(self, trace: Arc<Trace>, fates: Vec<Fate>) -> (Arc<Trace>, Vec<Fate>) {
+    pub(crate) fn into_sent(self, trace: Arc<Trace>, fates: Vec<Fate>) -> (Arc<Trace>, Vec<Fate>) {
         let Some(held) = self.held else { return (trace, fates) };
         let mut sent = trace.select(&held.sent);
         for (time, &id) in sent.arrival_us.iter_mut().zip(&held.sent) {

@@ -163,7 +163,7 @@ impl<C: IterationCost> Simulation<C> {
     /// What happened up to now. Where requests are held, those that were sent are told in the order in which they were,
     /// with the times at which they were; the others were never offered.
     pub fn finish(self) -> Report {
-        let (trace, fates) = self.arrivals.as_sent(self.trace, self.fates);
+        let (trace, fates) = self.arrivals.into_sent(self.trace, self.fates);
         Report {
             trace,
             fates,

@@ -104,6 +104,8 @@ export interface Summary {
   /** The busiest hundred, by number of requests. */
   per_user: GroupRow[];
   per_adapter: GroupRow[];
+  /** Where prompts are told in blocks: the share of prompt tokens that a cache without limit would find. */
+  prefix: { block_tokens: number; hit_share: number } | null;
   warnings: Failure[];
 }
 

@@ -48,11 +48,8 @@ pub fn scale_rate(trace: &Trace, factor: f64, seed: u64) -> Trace {
                 let before = place.get(of.after[id] as usize).copied().unwrap_or(NOBODY);
                 let in_order =
                     scaled.arrival_us.get(before as usize).is_some_and(|&t| t <= request.arrival_us);
-                if in_order {
-                    chain.push(before, of.think_us[id])
-                } else {
-                    chain.push(NOBODY, 0.0)
-                }
+                let (before, think_us) = if in_order { (before, of.think_us[id]) } else { (NOBODY, 0.0) };
+                chain.push(before, think_us);
                 place[id] = scaled.len() as u32;
             }
             scaled.push(request);
