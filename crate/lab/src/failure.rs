@@ -46,6 +46,7 @@ pub const CODES: &[&str] = &[
     "batch_below_request",
     "bad_json",
     "bad_link",
+    "bad_columns",
     "empty_file",
     "no_rows",
     "no_times",

@@ -8,7 +8,7 @@ use crate::scenario::Scenario;
 const VERSION: &str = "1";
 
 /// Keys of the address that belong to the page alone.
-const PAGE_KEYS: [&str; 5] = ["file", "lang", "zoom", "by", "preset"];
+const PAGE_KEYS: [&str; 7] = ["file", "lang", "zoom", "by", "preset", "tab", "pipe"];
 
 /// Writes a scenario as the part of the address behind `#`: only what differs from the defaults.
 pub fn encode(scenario: &Scenario) -> String {

@@ -27,8 +27,8 @@ pub const TABLE_ROWS: usize = 100;
 pub struct LoadedTrace {
     /// Name of the file.
     pub name: String,
-    /// Its format.
-    pub format: Format,
+    /// Its format; `None` for a trace that was handed over without a file.
+    pub format: Option<Format>,
     /// The requests.
     pub trace: Arc<Trace>,
     /// What was noticed in reading it.
@@ -44,12 +44,9 @@ impl LoadedTrace {
         Self::of(name, formats::read(bytes))
     }
 
-    /// Reads a file of one of the formats [`Format::SMALL`], which is what the page's module has room for.
-    ///
-    /// # Errors
-    /// [`Failure`] with the row and the column.
-    pub fn read_small(name: &str, bytes: &[u8]) -> Result<Self, Failure> {
-        Self::of(name, formats::read_small(bytes))
+    /// A trace that somebody else read, or that was made from one.
+    pub fn from_trace(name: &str, trace: Trace) -> Self {
+        Self { name: name.to_owned(), format: None, trace: Arc::new(trace), warnings: Vec::new() }
     }
 
     /// What reading a file gave.
@@ -69,7 +66,7 @@ impl LoadedTrace {
             let warning = Failure::new("failed_rows", name, message).text("file", name);
             warnings.push(warning.number("requests", n as f64));
         }
-        Ok(Self { name: name.to_owned(), format: read.format, trace: Arc::new(read.trace), warnings })
+        Ok(Self { name: name.to_owned(), format: Some(read.format), trace: Arc::new(read.trace), warnings })
     }
 }
 

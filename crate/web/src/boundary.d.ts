@@ -109,10 +109,23 @@ export interface Summary {
   warnings: Failure[];
 }
 
-/** A trace that was read from a file. */
-export interface TraceInfo {
+/** What was read of a file. */
+export interface SourceInfo {
   name: string; format: string; requests: number; span_s: number; rate_rps: number | null;
   input_tokens_mean: number; output_tokens_mean: number; warnings: Failure[];
+}
+
+/** A trace, one entry a request in order of arrival in every column but the last two. */
+export interface TraceColumns {
+  arrival_us: Float64Array;
+  user: Uint32Array;
+  /** 4294967295 is the base model. */
+  adapter: Uint32Array;
+  input_tokens: Uint32Array; output_tokens: Uint32Array; max_tokens: Uint32Array;
+  /** Rank by adapter. */
+  adapter_rank: Uint32Array;
+  /** Pairs of microseconds and request. */
+  cancellations: Float64Array;
 }
 
 export interface Axis {

@@ -25,9 +25,12 @@ extern "C" {
     /// Colours by role.
     #[wasm_bindgen(typescript_type = "Record<string, string>")]
     pub type JsPalette;
-    /// A loaded file.
-    #[wasm_bindgen(typescript_type = "TraceInfo")]
-    pub type JsTraceInfo;
+    /// What was read of a file.
+    #[wasm_bindgen(typescript_type = "SourceInfo")]
+    pub type JsSourceInfo;
+    /// A trace as columns.
+    #[wasm_bindgen(typescript_type = "TraceColumns")]
+    pub type JsTraceColumns;
     /// How to look at a run.
     #[wasm_bindgen(typescript_type = "RunOptions")]
     pub type JsRunOptions;

@@ -2,7 +2,9 @@
 #![cfg(target_arch = "wasm32")]
 
 use serde_json::{Value, json};
-use servescope_web::{ChartSurface, Simulator, command, encode_link, page_schema, parse_link, resolve};
+use servescope_web::{
+    ChartSurface, Simulator, Studio, command, encode_link, page_schema, parse_link, resolve,
+};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
 
@@ -100,11 +102,33 @@ fn objects_have_the_declared_keys() {
         js_sys::Reflect::get(&chart, &"series".into()).expect("series").unchecked_into();
     assert_eq!(names(&series.get(0)), declared("Series"));
     assert_eq!(charts.length(), 10);
-    let info = simulator
-        .load_trace("t.csv", b"arrival_s,input_tokens,output_tokens\n0,1,2\n")
-        .ok()
-        .expect("a trace");
-    assert_eq!(keys(&json_of(info)), declared("TraceInfo"));
+}
+
+fn open(studio: &mut Studio, name: &str, text: &str) -> Result<Value, Value> {
+    studio.reserve(text.len());
+    studio.feed(text.as_bytes());
+    studio.open(name).map(json_of).map_err(json_of)
+}
+
+#[wasm_bindgen_test]
+fn a_file_goes_from_the_studio_to_the_simulator() {
+    let mut studio = Studio::new();
+    let info =
+        open(&mut studio, "t.csv", "arrival_s,input_tokens,output_tokens\n0,1,2\n0.5,3,4\n").expect("a file");
+    assert_eq!(keys(&info), declared("SourceInfo"));
+    let columns = studio.columns().ok().expect("columns");
+    let mut names: Vec<String> =
+        js_sys::Object::keys(columns.unchecked_ref()).iter().filter_map(|k| k.as_string()).collect();
+    names.sort();
+    assert_eq!(names, declared("TraceColumns"));
+    let mut simulator = Simulator::new();
+    simulator.load_columns("t.csv", &columns).ok().expect("sound columns");
+    let (summary, _) = simulate(&mut simulator, &json!({}));
+    assert_eq!(summary["requests"]["offered"], json!(2));
+
+    js_sys::Reflect::set(&columns, &"user".into(), &JsValue::NULL).expect("a plain object");
+    let thrown = simulator.load_columns("t.csv", &columns).expect_err("a failure");
+    assert_eq!(json_of(thrown)["failures"][0]["code"], "bad_columns");
 }
 
 #[wasm_bindgen_test]
@@ -120,11 +144,9 @@ fn failures_are_thrown_as_objects() {
     assert_eq!(failure["params"]["min"], json!(0.001));
     let thrown = simulator.begin(&js(&json!({"workload": {"rate": 3}}))).expect_err("a failure");
     assert_eq!(json_of(thrown)["failures"][0]["code"], "unknown_parameter");
-    let thrown = simulator
-        .load_trace("x.csv", b"arrival_s,input_tokens,output_tokens\n0,x,2\n")
-        .err()
-        .expect("a failure");
-    assert_eq!(json_of(thrown)["failures"][0]["params"]["row"], json!(2));
+    let bad = "arrival_s,input_tokens,output_tokens\n0,x,2\n";
+    let thrown = open(&mut Studio::new(), "x.csv", bad).expect_err("a failure");
+    assert_eq!(thrown["failures"][0]["params"]["row"], json!(2));
 }
 
 #[wasm_bindgen_test]

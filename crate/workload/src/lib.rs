@@ -14,6 +14,7 @@ pub mod arrivals;
 pub mod clients;
 mod compose;
 pub mod curve;
+pub mod fit;
 pub mod formats;
 pub mod generate;
 pub mod law;
@@ -27,6 +28,7 @@ pub mod statistics;
 pub mod stream;
 pub mod think;
 pub mod trace;
+pub mod transform;
 
 pub use arrivals::Arrivals;
 pub use clients::ClientSpec;

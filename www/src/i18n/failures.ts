@@ -18,6 +18,7 @@ export const failuresEn: Readonly<Record<FailureCode, string>> = {
   batch_below_request: 'The original refuses to start when the prompt budget ({value}) is below the longest request ({min}).',
   bad_json: 'This is not a scenario in JSON.',
   bad_link: '“{part}” means nothing here and was left out.',
+  bad_columns: 'The requests could not be handed over: {column} is no column of a trace.',
   empty_file: '{file} is empty.',
   no_rows: '{file} has a header and no rows.',
   no_times: '{file} tells lengths or rates, and not when requests arrive. It can be inspected, not simulated.',

@@ -2,7 +2,7 @@
 // and replaces the entry: history moves by undo, not by the Back button.
 import type { Failure, ScenarioPatch } from '../engine/types.js';
 
-export interface PageKeys { lang: string | null; zoom: [number, number] | null; by: string | null; file: string | null }
+export interface PageKeys { lang: string | null; zoom: [number, number] | null; by: string | null; file: string | null; tab: string | null }
 
 export interface Codec {
   encode(values: ScenarioPatch): string;
@@ -13,7 +13,7 @@ const DEBOUNCE_MS = 300;
 
 export function pageKeys(hash: string): PageKeys {
   const keys = new URLSearchParams(hash.replace(/^#/, ''));
-  return { lang: keys.get('lang'), zoom: parseZoom(keys.get('zoom')), by: keys.get('by'), file: keys.get('file') };
+  return { lang: keys.get('lang'), zoom: parseZoom(keys.get('zoom')), by: keys.get('by'), file: keys.get('file'), tab: keys.get('tab') };
 }
 
 export function withPageKeys(link: string, keys: PageKeys): string {
@@ -22,6 +22,7 @@ export function withPageKeys(link: string, keys: PageKeys): string {
   if (keys.zoom !== null) parts.push(`zoom=${keys.zoom.map((second) => String(Number(second.toPrecision(6)))).join('-')}`);
   if (keys.by !== null) parts.push(`by=${encodeURIComponent(keys.by)}`);
   if (keys.file !== null) parts.push(`file=${encodeURIComponent(keys.file)}`);
+  if (keys.tab !== null) parts.push(`tab=${encodeURIComponent(keys.tab)}`);
   return `#${parts.join('&')}`;
 }
 
