@@ -17,6 +17,9 @@ pub fn stretch_time(trace: &mut Trace, factor: f64) {
 pub fn shift_time(trace: &mut Trace, by_us: f64) {
     trace.arrival_us.iter_mut().for_each(|t| *t += by_us);
     trace.cancellations.iter_mut().for_each(|(t, _)| *t += by_us);
+    if let Some(chain) = &mut trace.chain {
+        chain.until_us += by_us;
+    }
 }
 
 /// Gives every request a new time; its cancellation moves along.
@@ -98,5 +101,34 @@ mod tests {
             assert!(scaled.arrival_us.last() <= trace.arrival_us.last());
         }
         assert_eq!(scale_rate(&trace, 1.0, 1), trace);
+    }
+
+    #[test]
+    fn copies_of_held_requests_wait_for_their_own_copies() {
+        let mut spec = WorkloadSpec { closed_requests: Some(200), ..WorkloadSpec::default() };
+        spec.users.count = 5;
+        let trace = generate(&spec);
+        let thinks = |trace: &Trace| {
+            let mut thinks = trace.chain.as_ref().unwrap().think_us.clone();
+            thinks.sort_by(f64::total_cmp);
+            thinks
+        };
+        for factor in [0.5, 1.0, 2.5] {
+            let scaled = scale_rate(&trace, factor, 1);
+            let chain = scaled.chain.as_ref().unwrap();
+            assert_eq!(chain.after.len(), scaled.len());
+            for (id, &before) in chain.after.iter().enumerate() {
+                let before = before as usize;
+                assert!(before == NOBODY as usize || scaled.arrival_us[before] <= scaled.arrival_us[id]);
+                assert!(before == NOBODY as usize || scaled.user[before] == scaled.user[id]);
+            }
+            // Two whole copies: but for where the rotation cuts each user's loop, all wait as before.
+            let held = chain.after.iter().filter(|&&before| before != NOBODY).count();
+            assert!(factor != 2.5 || held >= 2 * (trace.len() - 5) - 5, "{held}");
+        }
+        let mut slow = trace.clone();
+        stretch_time(&mut slow, 2.0);
+        assert!(thinks(&slow).iter().zip(thinks(&trace)).all(|(slow, think)| *slow == 2.0 * think));
+        assert_eq!(slow.chain.unwrap().until_us, 600e6);
     }
 }

@@ -1,7 +1,7 @@
 //! Conversations: requests that follow one another, each with all that was said before in its prompt.
 
 use crate::lengths::Length;
-use crate::trace::{Chain, NOBODY, Trace};
+use crate::trace::{Chain, NO_LABEL, NOBODY, Trace};
 
 /// The sessions of a synthetic workload. The law of prompt lengths is then that of the user's own words in a turn.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,7 +59,8 @@ impl SessionSpec {
 /// original system took, where the trace tells that, and 0 otherwise.
 pub fn hold_turns(trace: &mut Trace) {
     let Some(extra) = &trace.extra else { return };
-    let mut last = vec![NOBODY; extra.session.names.len()];
+    let sessions = extra.session.index.iter().filter(|&&session| session != NO_LABEL).max();
+    let mut last = vec![NOBODY; sessions.map_or(0, |&last| last as usize + 1)];
     let mut chain = Chain::default();
     for (id, &session) in (0u32..).zip(&extra.session.index) {
         let before = last.get_mut(session as usize).map_or(NOBODY, |last| std::mem::replace(last, id));
