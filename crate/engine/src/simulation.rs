@@ -18,6 +18,7 @@ use servescope_cost::{DecodeRun, DecodeShape, IterationCost, PrefillShape};
 use servescope_workload::{BASE_MODEL, Trace};
 
 use crate::adapters::AdapterPool;
+use crate::arrivals::Arrivals;
 use crate::config::SchedulerConfig;
 use crate::gateway;
 use crate::observer::{Event, Observer, Unobserved};
@@ -36,7 +37,7 @@ pub struct Simulation<C: IterationCost> {
     now_us: f64,
     done: bool,
 
-    next_arrival: usize,
+    arrivals: Arrivals,
     next_cancellation: usize,
     queue: VecDeque<u32>,
     /// The head of the queue is refused a place before this decode step, unless somebody leaves or the head changes.
@@ -112,7 +113,7 @@ impl<C: IterationCost> Simulation<C> {
             longest_leap: u32::MAX / 4,
             now_us: 0.0,
             done: false,
-            next_arrival: 0,
+            arrivals: Arrivals::of(&trace),
             next_cancellation: 0,
             queue: VecDeque::new(),
             retry_step: 0,
@@ -156,14 +157,16 @@ impl<C: IterationCost> Simulation<C> {
 
     /// Share of the requests that have arrived so far.
     pub fn progress(&self) -> f64 {
-        if self.done { 1.0 } else { self.next_arrival as f64 / self.trace.len().max(1) as f64 }
+        if self.done { 1.0 } else { self.arrivals.seen() as f64 / self.trace.len().max(1) as f64 }
     }
 
-    /// What happened up to now.
+    /// What happened up to now. Where requests are held, those that were sent are told in the order in which they were,
+    /// with the times at which they were; the others were never offered.
     pub fn finish(self) -> Report {
+        let (trace, fates) = self.arrivals.into_sent(self.trace, self.fates);
         Report {
-            trace: self.trace,
-            fates: self.fates,
+            trace,
+            fates,
             timeline: self.timeline,
             pool_tokens: self.config.max_total_tokens,
             adapter_loads: self.adapters.loads,
@@ -189,31 +192,45 @@ impl<C: IterationCost> Simulation<C> {
         }
     }
 
-    /// Sees arrivals and cancellations up to now.
+    /// Sees arrivals and cancellations up to now, in order of time: either may let a held request go.
     fn deliver(&mut self, observer: &mut impl Observer) {
         let trace = Arc::clone(&self.trace);
-        while let Some(_arrived) = trace.arrival_us.get(self.next_arrival).filter(|&&t| t <= self.now_us) {
-            let id = self.next_arrival;
-            self.next_arrival += 1;
-            let (input, max) = (trace.input_tokens[id], trace.max_tokens[id]);
-            if let Some(reason) = gateway::refusal(&self.config, input, max, trace.rank(id)) {
-                self.fates[id].outcome = Outcome::Refused(reason);
-                observer.see(|| Event::Refused(id as u32));
+        loop {
+            let cancellation =
+                trace.cancellations.get(self.next_cancellation).filter(|c| c.0 <= self.now_us).copied();
+            let before = cancellation.map_or(self.now_us, |c| c.0);
+            if let Some((id, at_us)) = self.arrivals.next_until(&trace, before) {
+                self.arrive(&trace, id, at_us, observer);
+            } else if let Some((at_us, id)) = cancellation {
+                self.next_cancellation += 1;
+                self.cancel(id, at_us, observer);
             } else {
-                self.queue.push_back(id as u32);
-                observer.see(|| Event::Arrived(id as u32));
+                break;
             }
         }
-        while let Some(&(_, id)) =
-            trace.cancellations.get(self.next_cancellation).filter(|c| c.0 <= self.now_us)
-        {
-            self.next_cancellation += 1;
-            self.cancel(id, observer);
+    }
+
+    /// A request comes in: it is refused, or joins the line.
+    fn arrive(&mut self, trace: &Trace, id: u32, at_us: f64, observer: &mut impl Observer) {
+        let i = id as usize;
+        let fate = &mut self.fates[i];
+        let gone = fate.outcome == Outcome::Cancelled;
+        let refusal =
+            gateway::refusal(&self.config, trace.input_tokens[i], trace.max_tokens[i], trace.rank(i));
+        if let Some(reason) = refusal {
+            fate.outcome = Outcome::Refused(reason);
+            observer.see(|| Event::Refused(id));
+        } else {
+            self.queue.push_back(id);
+            observer.see(|| Event::Arrived(id));
+        }
+        if gone || refusal.is_some() {
+            self.arrivals.ended(trace, id, at_us);
         }
     }
 
     /// A client goes away: its request leaves the line when the queue is next scanned, or the batch after one more token.
-    fn cancel(&mut self, id: u32, observer: &mut impl Observer) {
+    fn cancel(&mut self, id: u32, at_us: f64, observer: &mut impl Observer) {
         observer.see(|| Event::Cancelled(id));
         let fate = &mut self.fates[id as usize];
         if fate.outcome != Outcome::Unfinished {
@@ -228,6 +245,7 @@ impl<C: IterationCost> Simulation<C> {
             }
         } else {
             self.retry_step = 0;
+            self.arrivals.gave_up(&self.trace, id, at_us);
         }
     }
 
@@ -273,7 +291,7 @@ impl<C: IterationCost> Simulation<C> {
 
     /// Nothing runs and nobody can join: sleeps until something is due, or ends.
     fn sleep(&mut self) {
-        let arrival = self.trace.arrival_us.get(self.next_arrival).copied();
+        let arrival = self.arrivals.due_us(&self.trace);
         let cancellation = self.trace.cancellations.get(self.next_cancellation).map(|c| c.0);
         // Behind a head that can never join nobody joins either: only a cancellation can change that.
         let arrival = arrival.filter(|_| !self.is_blocked());
@@ -363,6 +381,7 @@ impl<C: IterationCost> Simulation<C> {
         self.running.joined += 1;
         if output == 1 {
             fate.complete(self.now_us, self.stall_us, 1);
+            self.arrivals.ended(&self.trace, id, self.now_us);
             self.adapters.release(adapter);
             observer.see(|| Event::Finished(id));
             return;
@@ -442,7 +461,7 @@ impl<C: IterationCost> Simulation<C> {
             // A decision is due when the rule allows one and the head of the queue may fit.
             let until_retry = self.retry_step.saturating_sub(self.step).min(u64::from(leap)) as u32;
             leap = leap.min(rest.max(until_retry).max(1));
-        } else if let Some(&arrival) = self.trace.arrival_us.get(self.next_arrival) {
+        } else if let Some(arrival) = self.arrivals.due_us(&self.trace) {
             let seen = run.first_at_or_after(arrival, run.iterations) - run.iterations;
             leap = leap.min(seen.max(rest).max(1));
         }
@@ -475,6 +494,7 @@ impl<C: IterationCost> Simulation<C> {
             self.running.rank_sum -= u64::from(self.adapters.rank(adapter));
             self.running.with_adapter -= u32::from(adapter != BASE_MODEL);
             self.adapters.release(adapter);
+            self.arrivals.ended(&self.trace, id, self.now_us);
             observer.see(|| Event::Finished(id));
         }
         self.running.count != before

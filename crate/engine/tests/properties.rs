@@ -12,7 +12,7 @@ use servescope_engine::metrics::{Distribution, Slo, summarise};
 use servescope_engine::observer::{Event, Observer};
 use servescope_engine::timeline::Span;
 use servescope_engine::{Outcome, Report, SchedulerConfig, Simulation};
-use servescope_workload::trace::Request;
+use servescope_workload::trace::{Chain, NOBODY, Request};
 use servescope_workload::{BASE_MODEL, Trace};
 
 prop_compose! {
@@ -33,6 +33,8 @@ prop_compose! {
     fn any_trace()(
         requests in prop::collection::vec(any_request(), 1..80),
         cancels in prop::collection::vec((0.0..2e7f64, 0usize..80), 0..6),
+        waits in prop::option::of(prop::collection::vec(any_wait(), 80)),
+        until_us in prop_oneof![Just(f64::INFINITY), 0.0..4e7f64],
     ) -> Trace {
         let mut trace = Trace { adapter_rank: vec![8, 16, 32, 64, 8, 8], ..Trace::default() };
         let mut now = 0.0;
@@ -43,8 +45,24 @@ prop_compose! {
         }
         trace.cancellations = cancels.into_iter().map(|(at, id)| (at, (id % trace.len()) as u32)).collect();
         trace.cancellations.sort_by(|a, b| a.0.total_cmp(&b.0));
+        trace.chain = waits.map(|waits| {
+            let mut chain = Chain { until_us, ..Chain::default() };
+            for &(before, think_us) in &waits[..trace.len()] {
+                // Any request may be waited for, also a later one, or itself: such a circle is never sent.
+                chain.push(before.map_or(NOBODY, |before| before % trace.len() as u32), think_us);
+            }
+            Box::new(chain)
+        });
         trace
     }
+}
+
+/// Whom a request waits for, and how long it thinks then.
+fn any_wait() -> impl Strategy<Value = (Option<u32>, f64)> {
+    (
+        prop::option::weighted(0.8, 0u32..80),
+        prop_oneof![Just(0.0), (0u32..100_000).prop_map(f64::from), 0.0..3e6f64],
+    )
 }
 
 prop_compose! {
@@ -155,6 +173,28 @@ fn check_every_request(report: &Report) {
     }
 }
 
+/// A held request is sent at the end of the one before plus its think time, or at its own time.
+fn check_waits(report: &Report, asked: &Trace) {
+    let Some(chain) = &report.trace.chain else { return };
+    assert!(report.trace.arrival_us.is_sorted(), "sent out of order");
+    let cancel = |id: usize| report.trace.cancellations.iter().find(|c| c.1 as usize == id).map(|c| c.0);
+    for (id, (&before, &think_us)) in chain.after.iter().zip(&chain.think_us).enumerate() {
+        let (sent, before) = (report.trace.arrival_us[id], before as usize);
+        let Some(fate) = report.fates.get(before) else {
+            assert!(asked.arrival_us.contains(&sent), "{id} waits for nobody");
+            continue;
+        };
+        let arrival = report.trace.arrival_us[before];
+        let end = match (fate.finish_us, fate.outcome) {
+            (Some(finish), _) => finish,
+            (None, Outcome::Cancelled) => cancel(before).unwrap().max(arrival),
+            (None, _) => arrival,
+        };
+        assert!(sent < chain.until_us);
+        assert!(sent == end + think_us || sent > end + think_us && asked.arrival_us.contains(&sent), "{id}");
+    }
+}
+
 fn check_timeline(report: &Report) {
     let mut now = 0.0;
     let mut tokens = 0u64;
@@ -185,6 +225,7 @@ proptest! {
         let report = Simulation::new(Arc::clone(&trace), config, cost).run();
         check_every_request(&report);
         check_timeline(&report);
+        check_waits(&report, &trace);
 
         // One decode iteration at a time gives the same bits.
         let mut memory =
@@ -226,6 +267,10 @@ proptest! {
         let mut slow = trace.clone();
         slow.arrival_us.iter_mut().for_each(|t| *t *= K);
         slow.cancellations.iter_mut().for_each(|c| c.0 *= K);
+        if let Some(chain) = &mut slow.chain {
+            chain.think_us.iter_mut().for_each(|t| *t *= K);
+            chain.until_us *= K;
+        }
         let slow_config = SchedulerConfig { idle_poll_us: config.idle_poll_us * K, ..config };
         let a = &cost.adapters;
         let slow_cost = LinearCost {

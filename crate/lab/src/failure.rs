@@ -77,6 +77,7 @@ pub const CODES: &[&str] = &[
     "some_refused",
     "overloaded",
     "stuck",
+    "loop_ran_out",
     "file_missing",
 ];
 

@@ -104,6 +104,8 @@ export interface Summary {
   /** The busiest hundred, by number of requests. */
   per_user: GroupRow[];
   per_adapter: GroupRow[];
+  /** Where prompts are told in blocks: the share of prompt tokens that a cache without limit would find. */
+  prefix: { block_tokens: number; hit_share: number } | null;
   warnings: Failure[];
 }
 
@@ -159,13 +161,19 @@ export interface FitReply {
   };
 }
 
-/** A trace, one entry a request in order of arrival in every column but the last two. */
+/** A trace, one entry a request in order of arrival in every column but the last two; those that may be empty say so. */
 export interface TraceColumns {
   arrival_us: Float64Array;
   user: Uint32Array;
   /** 4294967295 is the base model. */
   adapter: Uint32Array;
   input_tokens: Uint32Array; output_tokens: Uint32Array; max_tokens: Uint32Array;
+  /** The request whose end is waited for, 4294967295 for none, and the time after it; empty where nobody waits. */
+  after: Uint32Array; think_us: Float64Array;
+  /** From then on nothing that waited is sent. */
+  until_us: number;
+  /** Who belongs to one session (4294967295: none), and what the original system took; each may be empty. */
+  session: Uint32Array; took_s: Float64Array;
   /** Rank by adapter. */
   adapter_rank: Uint32Array;
   /** Pairs of microseconds and request. */

@@ -3,6 +3,8 @@
 use js_sys::{Float64Array, Reflect, Uint32Array};
 use servescope_lab::Failure;
 use servescope_lab::workload::Trace;
+use servescope_lab::workload::formats::MAX_ROWS;
+use servescope_lab::workload::trace::{Chain, Extra, Labels, NO_LABEL};
 use wasm_bindgen::prelude::*;
 
 use crate::types::JsTraceColumns;
@@ -31,6 +33,26 @@ pub(crate) fn trace(columns: &JsTraceColumns) -> Result<Trace, Failure> {
     if cancellations.iter().any(|&(_, id)| id as usize >= n) {
         return Err(bad("cancellations"));
     }
+    let [after, session] = ["after", "session"].map(|key| match wholes(key)? {
+        column if column.is_empty() || column.len() == n => Ok(column),
+        _ => Err(bad(key)),
+    });
+    let [think_us, took_s] = ["think_us", "took_s"].map(|key| match doubles(key)? {
+        column if column.is_empty() || column.len() == n => Ok(column),
+        _ => Err(bad(key)),
+    });
+    let session = session?;
+    if session.iter().any(|&session| session != NO_LABEL && session as usize >= MAX_ROWS) {
+        return Err(bad("session"));
+    }
+    let (after, think_us, until_us) = (after?, think_us?, field("until_us").as_f64());
+    let until_us = until_us.filter(|t| !t.is_nan()).ok_or_else(|| bad("until_us"))?;
+    if after.len() != think_us.len() || think_us.iter().any(|t| !(0.0..f64::INFINITY).contains(t)) {
+        return Err(bad("think_us"));
+    }
+    // The sessions' names stay behind: only who belongs together matters here.
+    let session = Labels { index: session, names: Vec::new() };
+    let extra = Extra { session, took_s: took_s?, ..Extra::default() };
     Ok(Trace {
         user: each("user")?,
         adapter: each("adapter")?,
@@ -40,7 +62,8 @@ pub(crate) fn trace(columns: &JsTraceColumns) -> Result<Trace, Failure> {
         adapter_rank: wholes("adapter_rank")?,
         cancellations,
         arrival_us,
-        extra: None,
+        chain: (!after.is_empty()).then(|| Box::new(Chain { after, think_us, until_us })),
+        extra: (!extra.is_empty()).then(|| Box::new(extra)),
     })
 }
 

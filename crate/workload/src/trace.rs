@@ -1,9 +1,11 @@
 //! The trace: requests in order of arrival, as columns.
 
+mod chain;
 mod extra;
 
 use crate::statistics::sort_places;
 
+pub use chain::{Chain, NOBODY};
 pub use extra::{Extra, LabelMaker, Labels, NO_LABEL, PrefixBlocks};
 
 /// The adapter index of a request for the base model.
@@ -28,6 +30,8 @@ pub struct Trace {
     pub adapter_rank: Vec<u32>,
     /// Clients that went away: (microseconds, request id), in order of time.
     pub cancellations: Vec<(f64, u32)>,
+    /// Who waits for whom; `None`: nobody does.
+    pub chain: Option<Box<Chain>>,
     /// Columns that only some files carry; nothing in the engine depends on them.
     pub extra: Option<Box<Extra>>,
 }
@@ -133,7 +137,7 @@ impl Trace {
         self.extra.as_ref().map_or(NONE, |extra| &extra.session)
     }
 
-    /// The requests named by `order`, in that order, with their cancellations.
+    /// The requests named by `order`, in that order, with their cancellations and what they wait for.
     pub fn select(&self, order: &[u32]) -> Self {
         let mut chosen = Self::with_capacity(order.len());
         let mut place = vec![None; self.len()];
@@ -144,6 +148,7 @@ impl Trace {
         chosen.adapter_rank.clone_from(&self.adapter_rank);
         let moved = |&(t, id): &(f64, u32)| place[id as usize].map(|new| (t, new));
         chosen.cancellations = self.cancellations.iter().filter_map(moved).collect();
+        chosen.chain = self.chain.as_ref().map(|chain| Box::new(chain.select(order, &place)));
         if let Some(extra) = &self.extra {
             chosen.set_extra(extra.select(order));
         }

@@ -53,5 +53,6 @@ export const failuresEn: Readonly<Record<FailureCode, string>> = {
   some_refused: '{refused} of {offered} requests were refused: {reasons}.',
   overloaded: 'More arrives than can be served: the queue grows for as long as requests arrive, and every wait depends on how long that is.',
   stuck: '{requests} requests wait for ever behind one that can never be admitted, as in the original.',
+  loop_ran_out: 'All {requests} requests of the closed loop were sent after {time} s; a higher limit would fill the duration.',
   file_missing: 'The file is not here.',
 };

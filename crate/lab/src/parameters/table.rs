@@ -131,9 +131,12 @@ const CURVES: &[&str] = &[
     "points",
 ];
 const BOUNDED: &[&str] = &["uniform", "bounded_pareto", "lognormal", "normal", "percentiles", "mixture"];
+/// Kinds of sessions.
+const TALKS: &[&str] = &["held", "timed"];
 
 table! {
     Rate = row("workload.rate_rps", "R", "heroes", number(0.001, 100_000.0, 2.0)).unit("req/s").log(0.1, 50.0, 0.01)
+        .when(&[is(Id::Loop, &["open"])])
         .says("Rate R", "Mean number of requests that arrive each second, all users together.");
     Cv = row("workload.arrivals.cv", "cv", "heroes", number(0.05, 32.0, 1.0)).log(0.1, 8.0, 0.01)
         .marks(&[Mark { value: 1.0, message: "mark.poisson" }])
@@ -312,6 +315,7 @@ table! {
     Users = row("workload.users.count", "u", "users", whole(1.0, 1_000_000.0, 10.0)).log(1.0, 1000.0, 1.0)
         .says("Users", "How many users send requests; the label is drawn independently of the adapter.");
     UserPopularity = row("workload.users.popularity", "up", "users", Kind::Choice(&["zipf", "lognormal", "geometric", "power", "uniform", "list"]))
+        .when(&[is(Id::Loop, &["open"])])
         .says("User popularity", "The law of the users' shares.");
     UserSigma = row("workload.users.sigma", "ul", "users", number(0.0, 10.0, 2.0)).linear(0.0, 4.0, 0.01)
         .when(&[is(Id::UserPopularity, &["lognormal"])])
@@ -328,6 +332,69 @@ table! {
     UserZipf = row("workload.users.zipf_s", "us", "users", number(0.0, 10.0, 1.0)).linear(0.0, 3.0, 0.01)
         .when(&[is(Id::UserPopularity, &["zipf"])])
         .says("Zipf exponent of users", "The k-th user sends a share proportional to k to the power of minus this; 0 makes all alike.");
+
+    ClientKind = row("workload.clients.kind", "clk", "clients", Kind::Choice(&["together", "each"]))
+        .says("Users as clients", "Whether all users share one arrival process, or each is a client with a process, lengths and an adapter of its own.");
+    ClientCvs = row("workload.clients.cvs", "clc", "clients", Kind::List { min: 0.05, max: 32.0, whole: false, default: &[1.0] })
+        .when(&[is(Id::ClientKind, &["each"]), is(Id::ArrivalKind, &["gamma"])])
+        .says("Burstiness of clients", "The cv of each client's own arrivals, dealt out in turn.");
+    ClientInputScales = row("workload.clients.input_scales", "cli", "clients", Kind::List { min: 0.001, max: 1000.0, whole: false, default: &[1.0] })
+        .when(&[is(Id::ClientKind, &["each"])])
+        .says("Prompt factors of clients", "Prompt lengths of each client are multiplied by these, dealt out in turn.");
+    ClientOutputScales = row("workload.clients.output_scales", "clo", "clients", Kind::List { min: 0.001, max: 1000.0, whole: false, default: &[1.0] })
+        .when(&[is(Id::ClientKind, &["each"])])
+        .says("Answer factors of clients", "Answer lengths of each client are multiplied by these, dealt out in turn.");
+    ClientAdapters = row("workload.clients.adapters", "cla", "clients", Kind::List { min: -1.0, max: 99_999.0, whole: true, default: &[-1.0] })
+        .when(&[is(Id::ClientKind, &["each"])])
+        .says("Adapters of clients", "The adapter that each client always asks for, dealt out in turn; -1 draws one by the adapters' own shares.");
+
+    Loop = row("workload.loop", "loop", "sessions", Kind::Choice(&["open", "closed"]))
+        .says("Loop", "Open: requests arrive at their rate, whatever the server does. Closed: each user waits for an answer, thinks, and sends the next one.");
+    ClosedRequests = row("workload.closed.requests", "cr", "sessions", whole(1.0, 5_000_000.0, 10_000.0)).unit("requests").log(100.0, 100_000.0, 1.0)
+        .when(&[is(Id::Loop, &["closed"])])
+        .says("Most requests", "The closed loop ends after so many requests, shared out evenly among the users, or at the duration D, whichever comes first.");
+    ThinkKind = row("workload.think.kind", "tk", "sessions", Kind::Choice(&["exponential", "fixed", "lognormal"]))
+        .says("Think times", "The law of the time between an answer and the same user's next request.");
+    ThinkMean = row("workload.think.mean_s", "tm", "sessions", number(0.0, 1_000_000.0, 10.0)).unit("s").linear(0.0, 120.0, 0.1)
+        .says("Mean think time", "How long a user thinks in the mean before the next request.");
+    ThinkSigma = row("workload.think.sigma", "tg", "sessions", number(0.01, 3.0, 1.0)).linear(0.05, 2.5, 0.01)
+        .when(&[is(Id::ThinkKind, &["lognormal"])])
+        .says("Spread of think times", "Standard deviation of the logarithm of a think time.");
+    SessionKind = row("workload.sessions.kind", "sk", "sessions", Kind::Choice(&["none", "held", "timed"]))
+        .says("Sessions", "Single requests, or conversations whose prompts grow by all that was said: each turn held until the answer before it is there, or at times fixed in advance.");
+    TurnKind = row("workload.sessions.turns.kind", "tuk", "sessions", Kind::Choice(&["geometric", "fixed", "lognormal"]))
+        .when(&[is(Id::SessionKind, TALKS)])
+        .says("Turns", "The law of the number of requests in a session. The rate R stays that of requests.");
+    TurnMean = row("workload.sessions.turns.mean", "tum", "sessions", number(1.0, 10_000.0, 4.0)).log(1.0, 100.0, 0.1)
+        .when(&[is(Id::SessionKind, TALKS)])
+        .says("Mean turns", "Mean number of requests in a session; a fixed number is rounded to a whole one.");
+    TurnSigma = row("workload.sessions.turns.sigma", "tus", "sessions", number(0.01, 3.0, 0.8)).linear(0.05, 2.5, 0.01)
+        .when(&[is(Id::TurnKind, &["lognormal"])])
+        .says("Spread of turns", "Standard deviation of the logarithm of the number of turns.");
+    ContextCap = row("workload.sessions.context_cap", "cc", "sessions", whole(1.0, MOST, 2048.0)).unit("tokens").log(256.0, 131_072.0, 1.0)
+        .when(&[is(Id::SessionKind, TALKS)])
+        .says("Longest context", "No prompt of a session is longer than this.");
+    AtCap = row("workload.sessions.at_cap", "ac", "sessions", Kind::Choice(&["truncate", "end", "restart"]))
+        .when(&[is(Id::SessionKind, TALKS)])
+        .says("At the longest context", "Drop the oldest part, end the session, or begin anew with the user's own words.");
+    AnswerTime = row("workload.sessions.answer_s", "sa", "sessions", number(0.0, 100_000.0, 5.0)).unit("s").linear(0.0, 60.0, 0.1)
+        .when(&[is(Id::SessionKind, &["timed"]), is(Id::Loop, &["open"])])
+        .says("Assumed answer time", "With times fixed in advance, how long each answer is taken to last.");
+
+    PrefixKind = row("workload.prefix.kind", "pk", "prefix", Kind::Choice(&["none", "tree"]))
+        .says("Shared beginnings", "Whether prompts begin alike: with a text for all, then one for each adapter, then one for each user, then what their session has said.");
+    BlockTokens = row("workload.prefix.block_tokens", "pbt", "prefix", whole(1.0, 65_536.0, 16.0)).unit("tokens").log(1.0, 1024.0, 1.0)
+        .when(&[is(Id::PrefixKind, &["tree"])])
+        .says("Block size", "Prompts are told in blocks of so many tokens: vLLM's caches have 16, Mooncake's trace 512.");
+    SystemTokens = row("workload.prefix.system_tokens", "pst", "prefix", whole(0.0, MOST, 128.0)).unit("tokens").linear(0.0, 4096.0, 1.0)
+        .when(&[is(Id::PrefixKind, &["tree"])])
+        .says("System prompt", "Every prompt begins with these; they come on top of the drawn length.");
+    AdapterTokens = row("workload.prefix.adapter_tokens", "pat", "prefix", whole(0.0, MOST, 64.0)).unit("tokens").linear(0.0, 4096.0, 1.0)
+        .when(&[is(Id::PrefixKind, &["tree"])])
+        .says("Beginning by adapter", "Tokens that the requests of one adapter share behind the system prompt.");
+    UserTokens = row("workload.prefix.user_tokens", "put", "prefix", whole(0.0, MOST, 0.0)).unit("tokens").linear(0.0, 4096.0, 1.0)
+        .when(&[is(Id::PrefixKind, &["tree"])])
+        .says("Beginning by user", "Tokens that one user's requests to an adapter share behind that.");
 
     Calibration = row("cost.calibration", "cal", "cost", Kind::Choice(&["a10g-llama-7b", "a100-80-opt-13b", "unit"]))
         .says("Calibration", "A named set of coefficients with its origin; it sets the defaults of all others here and of the memory pool.");
@@ -363,10 +430,13 @@ table! {
 
     TimeScale = row("workload.trace.time_scale", "ts", "trace", number(0.0001, 10_000.0, 1.0)).log(0.1, 10.0, 0.01)
         .says("Time scale", "Multiplies every time of a loaded file: 2 is half as fast, with bursts stretched too.");
+    TraceTurns = row("workload.trace.turns", "tt", "trace", Kind::Choice(&["timed", "held"]))
+        .says("Turns of sessions", "Send the turns of a loaded file's sessions at their own times, or hold each until the answer before it is there.");
     RateScale = row("workload.trace.rate_scale", "rs", "trace", number(0.001, 1000.0, 1.0)).log(0.1, 10.0, 0.01)
         .says("Rate scale", "Thins a loaded file or superposes rotated copies of it, so that its rate is multiplied and its clock stays.");
 
     CurveKind = row("workload.curve.kind", "ck", "curve", Kind::Choice(CURVES))
+        .when(&[is(Id::Loop, &["open"])])
         .says("Rate over time", "How the rate moves around R: constant, a simple shape, one of AIBrix's four patterns, a sine that starts at R as theirs do, or points of your own.");
     CurveFactor = row("workload.curve.factor", "cf", "curve", number(0.0, 10_000.0, 2.0)).linear(0.0, 10.0, 0.1)
         .when(&[is(Id::CurveKind, CHANGES)])
@@ -457,8 +527,10 @@ table! {
     Duration = row("workload.duration_s", "D", "run", number(0.1, 100_000_000.0, 300.0)).unit("s").log(10.0, 10_000.0, 1.0)
         .says("Duration D", "floor(R D) requests are made; the last may arrive a little later than this.");
     CutAtDuration = row("workload.cut_at_duration", "cut", "run", Kind::Flag(false))
+        .when(&[is(Id::Loop, &["open"])])
         .says("Cut at D", "Drops the requests that arrive after the duration, which S-LoRA's generator keeps.");
     ArrivalKind = row("workload.arrivals.kind", "arr", "run", Kind::Choice(&["gamma", "poisson", "even", "weibull", "modulated", "batch"]))
+        .when(&[is(Id::Loop, &["open"])])
         .says("Arrival process", "The law of the gaps between arrivals.");
     WeibullShape = row("workload.arrivals.shape", "wk", "run", number(0.1, 10.0, 0.7)).linear(0.2, 3.0, 0.01)
         .marks(&[Mark { value: 1.0, message: "mark.poisson" }])

@@ -1,15 +1,22 @@
 //! The scenario's workload: what arrives.
 
 use servescope_workload::arrivals::Modulation;
-use servescope_workload::{AdapterSpec, Arrivals, MaxTokens, Popularity, UserSpec, WorkloadSpec};
+use servescope_workload::sessions::{AtCap, Pace};
+use servescope_workload::{
+    AdapterSpec, Arrivals, ClientSpec, Length, MaxTokens, Popularity, PrefixSpec, SessionSpec, Think,
+    UserSpec, WorkloadSpec,
+};
 
 use super::Scenario;
 use super::lengths::{INPUT, OUTPUT};
 use crate::parameters::Id;
 
 impl Scenario {
-    /// Requests that the settings make, before any is cut: R D, or the curve's integral.
+    /// Requests that the settings make, before any is cut: R D, the curve's integral, or the bound of a closed loop.
     pub(super) fn request_count(&self) -> f64 {
+        if self.choice(Id::Loop) == "closed" {
+            return self.number(Id::ClosedRequests);
+        }
         let duration = self.number(Id::Duration);
         match self.curve() {
             Ok(Some(curve)) => curve.integral(duration).floor(),
@@ -69,6 +76,66 @@ impl Scenario {
                 "cap" => MaxTokens::Cap(self.whole(Id::MaxTokensCap)),
                 _ => MaxTokens::Output,
             },
+            closed_requests: (self.choice(Id::Loop) == "closed")
+                .then(|| self.whole(Id::ClosedRequests) as usize),
+            think: self.think(),
+            sessions: (self.choice(Id::SessionKind) != "none").then(|| self.sessions()),
+            clients: (self.choice(Id::ClientKind) == "each").then(|| self.clients()),
+            prefix: (self.choice(Id::PrefixKind) == "tree").then(|| PrefixSpec {
+                block_tokens: self.whole(Id::BlockTokens),
+                system_tokens: self.whole(Id::SystemTokens),
+                adapter_tokens: self.whole(Id::AdapterTokens),
+                user_tokens: self.whole(Id::UserTokens),
+            }),
+        }
+    }
+
+    fn think(&self) -> Think {
+        let mean_s = self.number(Id::ThinkMean);
+        match self.choice(Id::ThinkKind) {
+            "fixed" => Think::Fixed { seconds: mean_s },
+            "lognormal" => Think::Lognormal { mean_s, sigma: self.number(Id::ThinkSigma) },
+            _ => Think::Exponential { mean_s },
+        }
+    }
+
+    fn sessions(&self) -> SessionSpec {
+        /// Most turns of a lognormal law.
+        const MOST_TURNS: u32 = 100_000;
+        let mean = self.number(Id::TurnMean);
+        let sigma = self.number(Id::TurnSigma);
+        SessionSpec {
+            turns: match self.choice(Id::TurnKind) {
+                "fixed" => Length::Fixed { value: (mean + 0.5) as u32 },
+                "lognormal" => {
+                    let median = mean * libm::exp(-0.5 * sigma * sigma);
+                    Length::Lognormal { median, sigma, low: 1, high: MOST_TURNS }
+                }
+                _ => Length::Geometric { mean },
+            },
+            context_cap: self.whole(Id::ContextCap),
+            at_cap: match self.choice(Id::AtCap) {
+                "end" => AtCap::End,
+                "restart" => AtCap::Restart,
+                _ => AtCap::Truncate,
+            },
+            pace: match self.choice(Id::SessionKind) {
+                "timed" => Pace::Fixed { answer_s: self.number(Id::AnswerTime) },
+                _ => Pace::Held,
+            },
+        }
+    }
+
+    fn clients(&self) -> ClientSpec {
+        ClientSpec {
+            cvs: self.list(Id::ClientCvs),
+            input_scales: self.list(Id::ClientInputScales),
+            output_scales: self.list(Id::ClientOutputScales),
+            adapters: self
+                .list(Id::ClientAdapters)
+                .into_iter()
+                .map(|adapter| (adapter >= 0.0).then_some(adapter as u32))
+                .collect(),
         }
     }
 

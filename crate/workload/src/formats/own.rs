@@ -1,12 +1,13 @@
 //! Servescope's own CSV: `id,arrival_s,user,adapter,rank,input_tokens,output_tokens,max_tokens`; `cancel_s` where a client
-//! went away; `session`, `turn`, `model`, `kind`, `took_s`, `block_tokens` and `hash_ids` (with spaces between) where a
+//! went away; `after`, `think_s` and `until_s` where requests wait for others: the `id` (row, from 0) of an earlier one, the
+//! time between its end and this sending, and the time from which on nothing held is sent; `session`, `turn`, `model`, `kind`, `took_s`, `block_tokens` and `hash_ids` (with spaces between) where a
 //! trace carries them. Only arrival and the two lengths must be there; adapter -1 is the base model.
 
 use std::fmt::Write as _;
 
 use super::table::{Column, Table, push_cell, seconds_text};
 use super::{FormatError, MAX_INDEX, MAX_RANK, MAX_TOKENS};
-use crate::trace::{BASE_MODEL, Extra, LabelMaker, Request, Trace};
+use crate::trace::{BASE_MODEL, Chain, Extra, LabelMaker, NOBODY, Request, Trace};
 
 pub(super) const COLUMNS: [&str; 3] = ["arrival_s", "input_tokens", "output_tokens"];
 
@@ -38,6 +39,33 @@ impl RankTable {
     pub(super) fn finish(self) -> Vec<u32> {
         self.0.into_iter().map(|rank| rank.unwrap_or(0)).collect()
     }
+}
+
+/// What the rows say about who waits for whom.
+#[derive(Default)]
+pub(super) struct Waits {
+    chain: Chain,
+    any: bool,
+}
+
+impl Waits {
+    /// Notes what the next row waits for: (the row, microseconds of thought), and when sending ends.
+    pub(super) fn push(&mut self, after: Option<(u32, f64)>, until_us: Option<f64>) {
+        self.any |= after.is_some();
+        let (before, think_us) = after.unwrap_or((NOBODY, 0.0));
+        self.chain.push(before, think_us);
+        self.chain.until_us = until_us.unwrap_or(f64::INFINITY).min(self.chain.until_us);
+    }
+
+    /// The chain, if there is one.
+    pub(super) fn finish(self) -> Option<Box<Chain>> {
+        self.any.then(|| Box::new(self.chain))
+    }
+}
+
+/// The chain of a trace, if it says anything.
+pub(super) fn waits(trace: &Trace) -> Option<&Chain> {
+    trace.chain.as_deref().filter(|chain| chain.holds_any())
 }
 
 /// The columns of [`Extra`], where the file has them.
@@ -114,6 +142,8 @@ pub(super) fn read_plain(
     let place = |name| table.column(name);
     let (user, adapter, rank) = (place("user"), place("adapter"), place("rank"));
     let (max_tokens, cancel) = (place("max_tokens"), place("cancel_s"));
+    let (after, until) = (table.named(["after", "think_s"]), place("until_s"));
+    let mut waits = Waits::default();
     let mut trace = Trace::default();
     let mut ranks = RankTable::default();
     table.each_row(|table| {
@@ -128,6 +158,20 @@ pub(super) fn read_plain(
         };
         let cancel = cancel.filter(|&c| !table.text(c).is_empty());
         let cancel_us = cancel.map(|c| table.seconds_as_us(c)).transpose()?;
+        let mut held = None;
+        if let Some([after, think]) = after {
+            let filled = |&column: &Column| !table.text(column).is_empty();
+            let rows = trace.len() as u32;
+            let wait = match Some(after).filter(filled) {
+                Some(_) if rows == 0 => return Err(table.bad(after, "an earlier row")),
+                Some(column) => {
+                    let think = Some(think).filter(filled).map_or(Ok(0.0), |c| table.seconds_as_us(c))?;
+                    Some((table.whole(column, 0, rows - 1)?, think))
+                }
+                None => None,
+            };
+            held = Some((wait, until.filter(filled).map(|c| table.seconds_as_us(c)).transpose()?));
+        }
         let request = Request {
             arrival_us: table.seconds_as_us(arrival)?,
             user: user.map_or(Ok(0), |c| table.whole(c, 0, MAX_INDEX))?,
@@ -145,10 +189,14 @@ pub(super) fn read_plain(
             ranks.set(adapter, rank);
         }
         trace.cancellations.extend(cancel_us.map(|at| (at, trace.len() as u32)));
+        if let Some((wait, until)) = held {
+            waits.push(wait, until);
+        }
         trace.push(request);
         Ok(())
     })?;
     trace.adapter_rank = ranks.finish();
+    trace.chain = waits.finish();
     Ok(trace)
 }
 
@@ -167,11 +215,26 @@ pub(super) fn write(trace: &Trace) -> String {
     let labels = [("session", &extra.session), ("model", &extra.model), ("kind", &extra.kind)];
     let labels = labels.into_iter().filter(|(_, labels)| !labels.is_empty());
     let mut header = String::new();
+    let waits = waits(trace);
+    let until = waits.map(|chain| chain.until_us).filter(|until| until.is_finite()).map(seconds_text);
+    header.push_str(if waits.is_some() { ",after,think_s" } else { "" });
+    header.push_str(if until.is_some() { ",until_s" } else { "" });
     labels.clone().for_each(|(name, _)| header.extend([",", name]));
     header.push_str(if extra.turn.is_empty() { "" } else { ",turn" });
     header.push_str(if extra.took_s.is_empty() { "" } else { ",took_s" });
     header.push_str(if extra.prefix.is_empty() { "" } else { ",block_tokens,hash_ids" });
     write_plain(trace, &header, |text, id| {
+        match waits.map(|chain| (chain.after[id], chain.think_us[id])) {
+            Some((NOBODY, _)) => text.push_str(",,"),
+            Some((before, think_us)) => {
+                let _ = write!(text, ",{before},{}", seconds_text(think_us));
+            }
+            None => {}
+        }
+        if let Some(until) = &until {
+            text.push(',');
+            text.push_str(until);
+        }
         for (_, labels) in labels.clone() {
             text.push(',');
             push_cell(text, labels.name(id));

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::trace::{BASE_MODEL, Extra, LabelMaker, Labels, PrefixBlocks, Request};
+use crate::trace::{BASE_MODEL, Chain, Extra, LabelMaker, Labels, NOBODY, PrefixBlocks, Request};
 
 fn refused(text: &str) -> FormatError {
     read(text.as_bytes()).expect_err("the file is bad")
@@ -36,6 +36,9 @@ fn bad_files_are_told_with_their_place() {
     assert!(matches!(refused(&format!("{head}2,4,1e300\n")), FormatError::OutOfRange { .. }));
     assert!(matches!(refused(&format!("{head}NaN,4,1\n")), FormatError::BadCell { .. }));
     assert!(matches!(refused(&format!("{head}-1,4,1\n")), FormatError::OutOfRange { .. }));
+    let waits = "arrival_s,input_tokens,output_tokens,after,think_s\n1,2,3,,\n";
+    let message = refused(&format!("{waits}1,2,3,1,0.5\n")).to_string();
+    assert_eq!(message, "row 3, column after: 1 is not between 0 and 0");
     let ranks = "arrival_s,input_tokens,output_tokens,adapter,rank\n1,2,3,0,8\n1,2,3,0,16\n";
     assert_eq!(refused(ranks), FormatError::RankConflict { row: 3, adapter: 0, rank: 16, former: 8 });
 }
@@ -70,6 +73,10 @@ prop_compose! {
     fn any_trace()(
         requests in prop::collection::vec(any_request(), 1..60),
         cancels in prop::collection::vec((0.0..1e12f64, 0usize..60), 0..4),
+        waits in prop::option::of((
+            prop::collection::vec((0u32..60, prop_oneof![Just(0.0), 0.0..1e9f64]), 60),
+            prop_oneof![Just(f64::INFINITY), 0.0..1e12f64],
+        )),
     ) -> Trace {
         let mut trace = Trace::default();
         for request in requests {
@@ -85,6 +92,17 @@ prop_compose! {
         }
         trace.sort();
         trace.sort_cancellations();
+        trace.chain = waits.map(|(waits, until_us)| {
+            let mut chain = Chain { until_us, ..Chain::default() };
+            for (id, (before, think_us)) in (0..trace.len() as u32).zip(waits) {
+                let before = if id == 0 { NOBODY } else { before % id };
+                chain.push(before, if before == NOBODY { 0.0 } else { think_us });
+            }
+            Box::new(chain)
+        });
+        if trace.len() == 1 {
+            trace.chain = None;
+        }
         trace
     }
 }

@@ -4,7 +4,7 @@ use super::error::StepError;
 use super::field::Field;
 use super::job::Job;
 use crate::formats::MAX_INDEX;
-use crate::trace::{BASE_MODEL, Extra, LabelMaker, Trace};
+use crate::trace::{BASE_MODEL, Chain, Extra, LabelMaker, NOBODY, Trace};
 
 /// What an equal name in two traces means.
 pub(super) const IDENTITY: Field = Field::choice(
@@ -31,6 +31,8 @@ pub(super) fn joined(
     let label = job.choice("label");
     let mut all = Trace::with_capacity(traces.iter().map(|(_, trace)| trace.len()).sum());
     let (mut users, mut adapters) = (0, 0);
+    // Where one trace is without an end of sending, all are.
+    let mut chain = Chain { until_us: 0.0, ..Chain::default() };
     for (file, ((_, trace), offset_us)) in (0u32..).zip(traces.iter().zip(offsets_us)) {
         let ids = all.len() as u32;
         for id in 0..trace.len() {
@@ -43,6 +45,13 @@ pub(super) fn joined(
             all.push(request);
         }
         all.cancellations.extend(trace.cancellations.iter().map(|&(at, id)| (at + offset_us, id + ids)));
+        for id in 0..trace.len() {
+            let wait = trace.chain.as_ref().map(|chain| (chain.after[id], chain.think_us[id]));
+            let (before, think_us) = wait.filter(|w| w.0 != NOBODY).unwrap_or((NOBODY, 0.0));
+            chain.push(if before == NOBODY { NOBODY } else { before + ids }, think_us);
+        }
+        let until_us = trace.chain.as_ref().map_or(f64::INFINITY, |chain| chain.until_us + offset_us);
+        chain.until_us = chain.until_us.max(until_us);
         ranks(job, &mut all.adapter_rank, adapters as usize, trace)?;
         if separate {
             users += trace.user_count() as u32;
@@ -68,6 +77,7 @@ pub(super) fn joined(
         job.tell("labelled_by_file", &[]);
     }
     all.set_extra(extra);
+    all.chain = chain.holds_any().then(|| Box::new(chain));
     all.sort();
     all.sort_cancellations();
     Ok(all)

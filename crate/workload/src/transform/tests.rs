@@ -2,7 +2,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::generate::{WorkloadSpec, generate};
-use crate::trace::{BASE_MODEL, Extra, LabelMaker, PrefixBlocks, Request};
+use crate::sessions::hold_turns;
+use crate::trace::{BASE_MODEL, Extra, LabelMaker, NOBODY, PrefixBlocks, Request};
 
 fn step(text: &str) -> Step {
     Step::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -37,6 +38,7 @@ fn full(n: usize) -> Trace {
     }
     let turn = (0..trace.len() as u32).collect();
     trace.set_extra(Extra { session: session.finish(), turn, prefix, ..Extra::default() });
+    hold_turns(&mut trace);
     trace
 }
 
@@ -44,6 +46,15 @@ fn full(n: usize) -> Trace {
 fn sound(trace: &Trace) {
     let n = trace.len();
     assert!(trace.arrival_us.is_sorted());
+    if let Some(chain) = &trace.chain {
+        assert_eq!((chain.after.len(), chain.think_us.len()), (n, n));
+        assert!(chain.after.iter().all(|&before| before == NOBODY || (before as usize) < n));
+        let sessions = &trace.sessions().index;
+        let together = |(id, &before): (usize, &u32)| {
+            before == NOBODY || sessions.is_empty() || sessions[id] == sessions[before as usize]
+        };
+        assert!(chain.after.iter().enumerate().all(together));
+    }
     assert!(trace.arrival_us.iter().all(|t| t.is_finite() && *t >= 0.0));
     for column in [&trace.user, &trace.adapter, &trace.input_tokens, &trace.output_tokens, &trace.max_tokens]
     {
@@ -302,6 +313,7 @@ fn traces_are_put_together_by_the_original_rules() {
     assert_eq!(merged.user[..4], [0, 1, 0, 1]);
     let (merged, _) = join(&step("merge:label=kind,identity=separate"), two()).unwrap();
     sound(&merged);
+    assert!(merged.chain.is_some());
     let extra = merged.extra.as_ref().unwrap();
     assert_eq!((extra.kind.name(0), extra.kind.name(1)), (Some("a"), Some("b")));
     assert_eq!((extra.session.name(2), extra.session.name(3)), (Some("s1"), Some("2/s1")));
