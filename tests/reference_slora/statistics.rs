@@ -81,6 +81,7 @@ fn check(case: &Value) {
         output: range(case, "output_range"),
         length_correlation: 0.0,
         max_tokens: MaxTokens::Output,
+        ..WorkloadSpec::default()
     };
     assert_eq!(spec.request_count() as f64, number("num_requests"), "{id}: number of requests");
     let runs: Vec<[f64; 11]> = (0..seeds)
