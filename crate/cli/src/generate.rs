@@ -1,4 +1,4 @@
-//! `servescope generate`: a synthetic trace as a file.
+//! `servescope generate`: a synthetic trace as a file, or the bodies of its requests.
 
 use std::path::PathBuf;
 
@@ -6,6 +6,7 @@ use clap::Args;
 use servescope_lab::run::trace_of;
 use servescope_lab::workload::formats::{self, Format};
 
+use crate::bodies::{self, BodyArguments};
 use crate::output::{Failed, write_or_print};
 use crate::scenario_args::ScenarioArguments;
 
@@ -16,18 +17,32 @@ pub(crate) struct Arguments {
     /// Format of the file: servescope, vidur, mooncake, …; another name lists them.
     #[arg(long, value_name = "NAME", default_value = "servescope")]
     format: String,
+    /// Writes request bodies in place of a trace: slora, openai, vllm, aibrix or vllm_custom.
+    #[arg(long, value_name = "FORM", conflicts_with = "format")]
+    bodies: Option<String>,
+    #[command(flatten)]
+    body: BodyArguments,
     /// File to write; standard output if none.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
-    let format = writable(&arguments.format)?;
     let scenario = arguments.scenario.scenario()?;
+    let output = arguments.output.as_deref();
+    if let Some(form) = &arguments.bodies {
+        let form = bodies::form(form)?;
+        let trace = trace_of(&scenario, None)?;
+        return bodies::write(form, &arguments.body, &scenario, &trace, output);
+    }
+    if let Some(option) = arguments.body.first_given() {
+        return Err(Failed::input(format!("{option} says how bodies look: add --bodies FORM")));
+    }
+    let format = writable(&arguments.format)?;
     let trace = trace_of(&scenario, None)?;
     scenario.warnings().iter().for_each(|w| eprintln!("servescope: note: {}", w.message));
     let text = formats::write(&trace, format).unwrap_or_default();
-    write_or_print(arguments.output.as_deref(), &text)
+    write_or_print(output, &text)
 }
 
 /// The format called `name`, if it can be written.

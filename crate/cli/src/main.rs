@@ -4,6 +4,7 @@
 
 mod aibrix;
 mod bench;
+mod bodies;
 mod convert;
 mod generate;
 mod inspect;
@@ -11,6 +12,7 @@ mod output;
 mod scenario_args;
 mod simulate;
 mod summary_text;
+mod tokenizer;
 mod validate;
 
 use std::process::ExitCode;
@@ -39,6 +41,8 @@ enum Verb {
     Inspect(inspect::Arguments),
     /// Reads a trace file of any known format and writes it in another.
     Convert(convert::Arguments),
+    /// Writes the requests of a trace file as bodies for a server: S-LoRA, OpenAI, vLLM, AIBrix.
+    Bodies(bodies::Arguments),
     /// Prints the parameter table as JSON Schema.
     Schema,
     /// Compares the simulator with closed forms and published measurements.
@@ -55,6 +59,7 @@ fn main() -> ExitCode {
         Verb::Simulate(arguments) => simulate::run(&arguments),
         Verb::Inspect(arguments) => inspect::run(&arguments),
         Verb::Convert(arguments) => convert::run(&arguments),
+        Verb::Bodies(arguments) => bodies::run(&arguments),
         Verb::Schema => print(&format!("{:#}\n", servescope_lab::schema::json_schema())),
         Verb::Validate(arguments) => validate::run(&arguments),
         Verb::Bench(arguments) => bench::run(&arguments),

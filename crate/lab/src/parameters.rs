@@ -4,6 +4,7 @@
 
 mod kind;
 mod table;
+pub mod texts;
 mod value;
 
 pub use kind::{Condition, Kind, Mark, Parameter, Scale, Slider};
@@ -23,6 +24,7 @@ pub const GROUPS: &[&str] = &[
     "trace",
     "curve",
     "length_curve",
+    "sampling",
     "run",
 ];
 

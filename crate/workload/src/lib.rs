@@ -12,16 +12,20 @@
 pub mod aibrix;
 pub mod arrivals;
 pub mod curve;
+pub mod fit;
 pub mod formats;
 pub mod generate;
 pub mod law;
 pub mod lengths;
+mod message;
 pub mod popularity;
+pub mod prompts;
 pub mod scale;
 pub mod share_fit;
 pub mod statistics;
 pub mod stream;
 pub mod trace;
+pub mod transform;
 
 pub use arrivals::Arrivals;
 pub use generate::{AdapterSpec, MaxTokens, UserSpec, WorkloadSpec, generate};

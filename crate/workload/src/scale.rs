@@ -9,6 +9,21 @@ pub fn stretch_time(trace: &mut Trace, factor: f64) {
     trace.cancellations.iter_mut().for_each(|(t, _)| *t *= factor);
 }
 
+/// Adds `by_us` microseconds to every time.
+pub fn shift_time(trace: &mut Trace, by_us: f64) {
+    trace.arrival_us.iter_mut().for_each(|t| *t += by_us);
+    trace.cancellations.iter_mut().for_each(|(t, _)| *t += by_us);
+}
+
+/// Gives every request a new time; its cancellation moves along.
+pub fn retime(trace: &mut Trace, arrival_us: Vec<f64>) {
+    for (at, id) in &mut trace.cancellations {
+        *at += arrival_us[*id as usize] - trace.arrival_us[*id as usize];
+    }
+    trace.arrival_us = arrival_us;
+    trace.sort_cancellations();
+}
+
 /// Multiplies the rate by `factor` and leaves the clock alone, so that the time of day and the length of bursts stay.
 ///
 /// The whole part of the factor superposes that many copies, all but the first rotated by a random part of the span;

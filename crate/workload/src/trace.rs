@@ -121,6 +121,18 @@ impl Trace {
         true
     }
 
+    /// The requests for which `keep` holds, which is asked in order.
+    pub fn filter(&self, mut keep: impl FnMut(usize) -> bool) -> Self {
+        let kept: Vec<u32> = (0..self.len() as u32).filter(|&id| keep(id as usize)).collect();
+        self.select(&kept)
+    }
+
+    /// The session of each request; empty where the trace has none.
+    pub fn sessions(&self) -> &Labels {
+        const NONE: &Labels = &Labels { index: Vec::new(), names: Vec::new() };
+        self.extra.as_ref().map_or(NONE, |extra| &extra.session)
+    }
+
     /// The requests named by `order`, in that order, with their cancellations.
     pub fn select(&self, order: &[u32]) -> Self {
         let mut chosen = Self::with_capacity(order.len());

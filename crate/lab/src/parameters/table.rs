@@ -1,5 +1,7 @@
 //! Every parameter.
 
+use servescope_workload::prompts::sampling::{MAX_PENALTY, MAX_TEMPERATURE, MIN_TOP_P};
+
 use super::kind::{Condition, Kind, Mark, Parameter, Scale, Slider};
 
 macro_rules! table {
@@ -387,6 +389,31 @@ table! {
     CurvePoints = row("workload.curve.points", "pts", "curve", Kind::List { min: 0.0, max: 1e7, whole: false, default: &[0.0, 0.5, 100.0, 2.0, 200.0, 1.0] })
         .when(&[is(Id::CurveKind, &["points"])])
         .says("Points", "Times in seconds and multiples of R in turn: 0, 0.5, 100, 2 goes from half of R to twice R in 100 s.");
+    DoSample = row("workload.sampling.do_sample", "sds", "sampling", Kind::Flag(false))
+        .says("Draw tokens", "In request bodies: draws tokens by their probability; off takes the likeliest.");
+    Temperature = row("workload.sampling.temperature", "st", "sampling", number(0.0, MAX_TEMPERATURE, 1.0)).linear(0.0, 2.0, 0.01)
+        .when(&[is(Id::DoSample, &["true"])])
+        .says("Temperature", "Above 1 flattens the probabilities, below 1 sharpens them; 0 takes the likeliest.");
+    TopP = row("workload.sampling.top_p", "stp", "sampling", number(MIN_TOP_P, 1.0, 1.0)).linear(0.01, 1.0, 0.01)
+        .when(&[is(Id::DoSample, &["true"])])
+        .says("top_p", "Draws from the likeliest tokens that together have this probability.");
+    TopK = row("workload.sampling.top_k", "stk", "sampling", whole(-1.0, 1_000_000.0, -1.0)).linear(-1.0, 200.0, 1.0)
+        .when(&[is(Id::DoSample, &["true"])])
+        .says("top_k", "Draws from this many of the likeliest tokens; -1 and 0 draw from all.");
+    PresencePenalty = row("workload.sampling.presence_penalty", "spp", "sampling", number(-MAX_PENALTY, MAX_PENALTY, 0.0)).linear(-2.0, 2.0, 0.01)
+        .says("Presence penalty", "Taken off the score of a token that has come up; S-LoRA takes none below 0.");
+    FrequencyPenalty = row("workload.sampling.frequency_penalty", "sfp", "sampling", number(-MAX_PENALTY, MAX_PENALTY, 0.0)).linear(-2.0, 2.0, 0.01)
+        .says("Frequency penalty", "Taken off the score of a token for each time it has come up; S-LoRA takes none below 0.");
+    IgnoreEos = row("workload.sampling.ignore_eos", "seos", "sampling", Kind::Flag(false))
+        .says("Ignore end of sequence", "Answers go on to max_tokens even where the model would end.");
+    MaxNewTokens = row("workload.sampling.max_new_tokens", "smax", "sampling", whole(0.0, MOST, 0.0)).unit("tokens").linear(0.0, 4096.0, 1.0)
+        .says("Cap on new tokens", "No request body asks for more tokens than this; 0 sets no cap.");
+    StopSequences = row("workload.sampling.stop_sequences", "sstop", "sampling", Kind::Text { most: 1000 })
+        .says("Stop sequences", "Texts that end an answer, with | between them; \\n is a new line, \\| a bar, \\\\ a backslash.");
+    PinOutput = row("workload.sampling.pin_output", "spin", "sampling", Kind::Flag(false))
+        .says("Pin answer lengths", "Request bodies hold every answer to its length: end of sequence ignored, min_tokens and max_tokens equal to it.");
+    CharactersPerToken = row("workload.sampling.characters_per_token", "scpt", "sampling", number(1.0, 64.0, 4.0)).linear(1.0, 8.0, 0.1)
+        .says("Characters a token", "Prompts made without a tokenizer have this many characters for each token; English prose has about 4.");
     CurveRise = row("workload.curve.only_rise", "cor", "curve", Kind::Flag(false))
         .when(&[is(Id::CurveKind, &["sine"])])
         .says("Never falls", "Keeps the rate at its highest so far (AIBrix's only_rise).");

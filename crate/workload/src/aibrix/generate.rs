@@ -194,8 +194,27 @@ pub fn choose(
     initial_error: f64,
     seed: u64,
 ) -> Vec<Entry<Choice>> {
+    let mut chooser = chooser(collection, max_concurrent_sessions, initial_error, seed);
+    lines
+        .iter()
+        .map(|line| Entry {
+            timestamp_ms: line.timestamp_ms,
+            requests: line.requests.iter().filter_map(|&target| chooser(target)).collect(),
+            other: (),
+        })
+        .collect()
+}
+
+/// Chooses a prompt for one request after another, as [`choose`] does for the lines of a workload; `None` when sessions are
+/// used up.
+pub fn chooser<'a>(
+    collection: Collection<'a>,
+    max_concurrent_sessions: usize,
+    initial_error: f64,
+    seed: u64,
+) -> Box<dyn FnMut(Target) -> Option<Choice> + 'a> {
     let mut stream = Stream::named(seed, "aibrix prompts");
-    let mut chooser: Box<dyn FnMut(Target) -> Option<Choice>> = match collection {
+    match collection {
         Collection::Plain(prompts) => {
             let mut deck = Deck::new(prompts.len(), || stream.uniform());
             // Neighbours often want the same, and a search reads the whole collection.
@@ -227,15 +246,7 @@ pub fn choose(
                 Some(Choice { item, turn, lengths: sessions[item][turn] })
             })
         }
-    };
-    lines
-        .iter()
-        .map(|line| Entry {
-            timestamp_ms: line.timestamp_ms,
-            requests: line.requests.iter().filter_map(|&target| chooser(target)).collect(),
-            other: (),
-        })
-        .collect()
+    }
 }
 
 fn pick(found: Option<&Match>, stream: &mut Stream) -> Option<usize> {

@@ -194,7 +194,7 @@ impl Made {
         match self.requests {
             Some(mut trace) if !trace.is_empty() => {
                 let reordered = trace.sort();
-                Ok(ReadTrace { format: Format::Mooncake, trace, reordered, failed: 0 })
+                Ok(ReadTrace { format: Format::Mooncake, trace, reordered, failed: 0, empty_entries: 0 })
             }
             Some(_) => Err(FormatError::NoRows),
             None => formats::read(self.jsonl.as_bytes()),

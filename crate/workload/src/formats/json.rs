@@ -7,7 +7,8 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::table::{exact_shifted, require_text, shorten};
-use super::{FormatError, MAX_ARRIVAL_S, MAX_ROWS, MAX_TOKENS};
+use super::watch::Watch;
+use super::{FormatError, MAX_ARRIVAL_S, MAX_ROWS, MAX_TOKENS, without_mark};
 
 /// Deepest nesting of lists and objects.
 const MAX_DEPTH: usize = 32;
@@ -51,7 +52,9 @@ impl<'a> Json<'a> {
 /// The lines of a file, blank ones left out.
 pub(crate) struct Lines<'a> {
     lines: std::iter::Enumerate<std::str::Lines<'a>>,
+    text: &'a str,
     objects: usize,
+    watch: Watch<'a>,
 }
 
 /// One line: an object, and where it is.
@@ -65,35 +68,78 @@ pub(crate) struct Line<'a> {
 impl<'a> Lines<'a> {
     /// Opens a file.
     pub(crate) fn open(bytes: &'a [u8]) -> Result<Self, FormatError> {
-        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-        let text = require_text(bytes)?;
-        Ok(Self { lines: text.lines().enumerate(), objects: 0 })
+        Ok(Self::of(require_text(without_mark(bytes))?, Watch::default()))
+    }
+
+    /// The lines of a text.
+    pub(super) fn of(text: &'a str, watch: Watch<'a>) -> Self {
+        Self { lines: text.lines().enumerate(), text, objects: 0, watch }
+    }
+
+    /// The same lines from the first one on, without a word about bad ones.
+    pub(super) fn again(&self) -> Self {
+        Self::of(self.text, Watch::default())
+    }
+
+    /// What happened on the way.
+    pub(super) fn take_watch(&mut self) -> Watch<'a> {
+        std::mem::take(&mut self.watch)
+    }
+
+    /// Has every line read by `read`, from `first` on. It must leave nothing of a line that it refuses.
+    pub(super) fn each(
+        &mut self,
+        first: Line<'a>,
+        mut read: impl FnMut(Line<'a>) -> Result<(), FormatError>,
+    ) -> Result<(), FormatError> {
+        let mut next = Some(first);
+        while let Some(line) = next {
+            if let Err(error) = read(line) {
+                self.watch.spoiled(error)?;
+            }
+            next = self.next_line()?;
+        }
+        Ok(())
     }
 
     /// The next line, if any.
     pub(crate) fn next_line(&mut self) -> Result<Option<Line<'a>>, FormatError> {
-        let Some((at, line)) = self.lines.find(|(_, line)| !line.trim().is_empty()) else { return Ok(None) };
-        let row = at as u64 + 1;
-        self.objects += 1;
-        if self.objects > MAX_ROWS {
-            return Err(FormatError::TooManyRows { row, max: MAX_ROWS });
+        loop {
+            let Some((at, line)) = self.lines.find(|(_, line)| !line.trim().is_empty()) else {
+                return Ok(None);
+            };
+            let (row, start) = (at as u64 + 1, line.as_ptr() as usize - self.text.as_ptr() as usize);
+            self.watch.reached(start, self.text.len())?;
+            self.objects += 1;
+            if self.objects > MAX_ROWS {
+                return Err(FormatError::TooManyRows { row, max: MAX_ROWS });
+            }
+            let checked = self.watch.row_text(row, start, line);
+            match checked.and_then(|()| object(row, line)) {
+                Ok(object) => return Ok(Some(Line { row, object })),
+                Err(error) => self.watch.spoiled(error)?,
+            }
         }
-        match Parser::whole(line) {
-            Ok(object @ Json::Object(_)) => Ok(Some(Line { row, object })),
-            Ok(other) => Err(bad(row, "line", "a JSON object", &other)),
-            Err(at) => Err(FormatError::BadCell {
-                row,
-                column: format!("byte {}", at + 1),
-                expected: "a JSON object",
-                value: shorten(line.get(at..).unwrap_or(""), 40),
-            }),
-        }
+    }
+}
+
+/// The object on a line.
+fn object(row: u64, line: &str) -> Result<Json<'_>, FormatError> {
+    match Parser::whole(line) {
+        Ok(object @ Json::Object(_)) => Ok(object),
+        Ok(other) => Err(bad(row, "line", "a JSON object", &other)),
+        Err(at) => Err(FormatError::BadCell {
+            row,
+            column: format!("byte {}", at + 1),
+            expected: "a JSON object",
+            value: shorten(line.get(at..).unwrap_or(""), 40),
+        }),
     }
 }
 
 /// A whole file that is one value, however many lines it takes.
 pub(crate) fn document(bytes: &[u8]) -> Result<Json<'_>, FormatError> {
-    let text = require_text(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes))?;
+    let text = require_text(without_mark(bytes))?;
     if text.trim().is_empty() {
         return Err(FormatError::EmptyFile);
     }
@@ -129,6 +175,38 @@ impl<'a> Line<'a> {
     pub(crate) fn keys(&self) -> Vec<&str> {
         let Json::Object(fields) = &self.object else { return Vec::new() };
         fields.iter().map(|(key, _)| key.as_ref()).collect()
+    }
+
+    /// The value at a path of keys with dots between; a key that has dots itself goes first.
+    pub(super) fn at_path(&self, path: &str) -> Option<&Json<'a>> {
+        let mut at = &self.object;
+        let mut rest = path;
+        loop {
+            if let Some(value) = at.get(rest) {
+                return Some(value);
+            }
+            let (key, more) = rest.split_once('.')?;
+            at = at.get(key)?;
+            rest = more;
+        }
+    }
+
+    /// Shows every number and text of the object with its path, those in objects inside included.
+    pub(super) fn each_leaf(&self, show: &mut dyn FnMut(&str, &str)) {
+        fn leaves(value: &Json<'_>, path: &str, show: &mut dyn FnMut(&str, &str)) {
+            match value {
+                Json::Number(number) => show(path, number),
+                Json::Text(text) => show(path, text),
+                Json::Object(fields) => {
+                    for (key, value) in fields {
+                        let path = if path.is_empty() { key.to_string() } else { format!("{path}.{key}") };
+                        leaves(value, &path, show);
+                    }
+                }
+                Json::Null | Json::Flag(_) | Json::List(_) => (),
+            }
+        }
+        leaves(&self.object, "", show);
     }
 
     /// An error about a key.

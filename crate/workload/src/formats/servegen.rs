@@ -24,7 +24,7 @@ pub struct Window {
 pub(super) fn read(table: &mut Table<'_>) -> Result<Vec<Window>, FormatError> {
     let [client, start, rate, cv, pattern] = table.named(COLUMNS).ok_or(FormatError::EmptyFile)?;
     let mut windows = Vec::new();
-    while table.next_row()? {
+    table.each_row(|table| {
         windows.push(Window {
             client: table.text(client).to_owned(),
             start_s: table.number(start)?,
@@ -32,6 +32,7 @@ pub(super) fn read(table: &mut Table<'_>) -> Result<Vec<Window>, FormatError> {
             cv: table.number(cv)?,
             pattern: table.text(pattern).to_owned(),
         });
-    }
+        Ok(())
+    })?;
     Ok(windows)
 }
