@@ -279,6 +279,7 @@ mod tests {
             Kind::Whole { min, max, .. } => near(min, max, true).prop_map(Value::Number).boxed(),
             Kind::Choice(names) => proptest::sample::select(names).prop_map(Value::Choice).boxed(),
             Kind::Flag(_) => any::<bool>().prop_map(Value::Flag).boxed(),
+            Kind::Text { .. } => Just(row.default_value()).boxed(),
             Kind::List { min, max, whole, .. } => {
                 proptest::collection::vec(near(min, max, whole), 1..8).prop_map(Value::List).boxed()
             }
