@@ -13,8 +13,6 @@ use servescope_lab::workload::formats::{self, Format};
 use crate::generate::writable;
 use crate::output::{Failed, read, write_or_print};
 
-/// Options have the names of the original's command line. `--prompt-file`, `--tokenizer` and `--max-concurrent-sessions` are
-/// not among them: requests get the lengths that the original would look for, and no text.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// What is made: constant, synthetic, stat, azure, mooncake or agent.

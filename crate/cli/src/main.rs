@@ -34,6 +34,10 @@ enum Verb {
     /// Makes a synthetic trace and writes it as a file.
     Generate(generate::Arguments),
     /// Runs AIBrix's workload generator, with the options of its command line.
+    ///
+    /// Requests get the lengths that the original looks for in its prompt file, and no text. `servescope bodies FILE --form
+    /// aibrix --prompts PROMPTS` then chooses prompts as the original does with --prompt-file, --tokenizer and
+    /// --max-concurrent-sessions; answers keep the length wanted here.
     Aibrix(Box<aibrix::Arguments>),
     /// Simulates a scenario, a link of the page, or a trace file.
     Simulate(simulate::Arguments),

@@ -193,22 +193,22 @@ table! {
         .says("Histogram of prompts", "Edges in tokens and weights in turn: 8, 3, 128, 1, 511 puts three in four prompts evenly on 8 to 127 tokens and one on 128 to 511.");
     InputMixShare = row("workload.input_tokens.mixture.share", "inms", "lengths", number(0.0, 1.0, 0.1)).linear(0.0, 1.0, 0.01)
         .when(&[BY_LAW, is(Id::InputKind, &["mixture"])])
-        .says("Second law's share", "The share of prompts that follow the second law; the others are lognormal with the median and spread above.");
+        .says("Share of second prompt law", "The share of prompts that follow the second law; the others are lognormal with the median and spread above.");
     InputMixKind = row("workload.input_tokens.mixture.kind", "inmk", "lengths", Kind::Choice(&["bounded_pareto", "lognormal"]))
         .when(&[BY_LAW, is(Id::InputKind, &["mixture"])])
-        .says("Second law of prompts", "What is mixed in: a power-law tail, as ServeGen finds for prompts, or a second lognormal hump.");
+        .says("Second prompt law", "What is mixed in: a power-law tail, as ServeGen finds for prompts, or a second lognormal hump.");
     InputMixLow = row("workload.input_tokens.mixture.low", "inml", "lengths", whole(1.0, MOST, 256.0)).unit("tokens").log(1.0, 4096.0, 1.0)
         .when(&[BY_LAW, is(Id::InputKind, &["mixture"]), is(Id::InputMixKind, &["bounded_pareto"])])
-        .says("Tail begins", "The shortest prompt of the power-law tail.");
+        .says("Prompt tail begins", "The shortest prompt of the power-law tail.");
     InputMixExponent = row("workload.input_tokens.mixture.exponent", "inme", "lengths", number(0.05, 20.0, 1.1)).linear(0.1, 4.0, 0.01)
         .when(&[BY_LAW, is(Id::InputKind, &["mixture"]), is(Id::InputMixKind, &["bounded_pareto"])])
-        .says("Exponent of the tail", "Smaller makes the longest prompts more common.");
+        .says("Exponent of the prompt tail", "Smaller makes the longest prompts more common.");
     InputMixMedian = row("workload.input_tokens.mixture.median", "inmd", "lengths", number(1.0, MOST, 400.0)).unit("tokens").log(1.0, 4096.0, 1.0)
         .when(&[BY_LAW, is(Id::InputKind, &["mixture"]), is(Id::InputMixKind, &["lognormal"])])
-        .says("Median of the second law", "Half of the prompts of the second law are shorter than this.");
+        .says("Median of second prompt law", "Half of the prompts of the second law are shorter than this.");
     InputMixSigma = row("workload.input_tokens.mixture.sigma", "inmg", "lengths", number(0.01, 5.0, 0.3)).linear(0.05, 2.5, 0.01)
         .when(&[BY_LAW, is(Id::InputKind, &["mixture"]), is(Id::InputMixKind, &["lognormal"])])
-        .says("Spread of the second law", "Standard deviation of the logarithm of its lengths.");
+        .says("Spread of second prompt law", "Standard deviation of the logarithm of its lengths.");
 
     OutputKind = row("workload.output_tokens.kind", "out", "lengths", Kind::Choice(LAWS))
         .when(&[BY_LAW])
@@ -248,22 +248,22 @@ table! {
         .says("Histogram of answers", "Edges in tokens and weights in turn: 8, 3, 128, 1, 511 puts three in four answers evenly on 8 to 127 tokens and one on 128 to 511.");
     OutputMixShare = row("workload.output_tokens.mixture.share", "outms", "lengths", number(0.0, 1.0, 0.1)).linear(0.0, 1.0, 0.01)
         .when(&[BY_LAW, is(Id::OutputKind, &["mixture"])])
-        .says("Second law's share", "The share of answers that follow the second law; the others are lognormal with the median and spread above.");
+        .says("Share of second answer law", "The share of answers that follow the second law; the others are lognormal with the median and spread above.");
     OutputMixKind = row("workload.output_tokens.mixture.kind", "outmk", "lengths", Kind::Choice(&["bounded_pareto", "lognormal"]))
         .when(&[BY_LAW, is(Id::OutputKind, &["mixture"])])
-        .says("Second law of answers", "What is mixed in: a power-law tail, as ServeGen finds for prompts, or a second lognormal hump.");
+        .says("Second answer law", "What is mixed in: a power-law tail, as ServeGen finds for prompts, or a second lognormal hump.");
     OutputMixLow = row("workload.output_tokens.mixture.low", "outml", "lengths", whole(1.0, MOST, 256.0)).unit("tokens").log(1.0, 4096.0, 1.0)
         .when(&[BY_LAW, is(Id::OutputKind, &["mixture"]), is(Id::OutputMixKind, &["bounded_pareto"])])
-        .says("Tail begins", "The shortest answer of the power-law tail.");
+        .says("Answer tail begins", "The shortest answer of the power-law tail.");
     OutputMixExponent = row("workload.output_tokens.mixture.exponent", "outme", "lengths", number(0.05, 20.0, 1.1)).linear(0.1, 4.0, 0.01)
         .when(&[BY_LAW, is(Id::OutputKind, &["mixture"]), is(Id::OutputMixKind, &["bounded_pareto"])])
-        .says("Exponent of the tail", "Smaller makes the longest answers more common.");
+        .says("Exponent of the answer tail", "Smaller makes the longest answers more common.");
     OutputMixMedian = row("workload.output_tokens.mixture.median", "outmd", "lengths", number(1.0, MOST, 400.0)).unit("tokens").log(1.0, 4096.0, 1.0)
         .when(&[BY_LAW, is(Id::OutputKind, &["mixture"]), is(Id::OutputMixKind, &["lognormal"])])
-        .says("Median of the second law", "Half of the answers of the second law are shorter than this.");
+        .says("Median of second answer law", "Half of the answers of the second law are shorter than this.");
     OutputMixSigma = row("workload.output_tokens.mixture.sigma", "outmg", "lengths", number(0.01, 5.0, 0.3)).linear(0.05, 2.5, 0.01)
         .when(&[BY_LAW, is(Id::OutputKind, &["mixture"]), is(Id::OutputMixKind, &["lognormal"])])
-        .says("Spread of the second law", "Standard deviation of the logarithm of its lengths.");
+        .says("Spread of second answer law", "Standard deviation of the logarithm of its lengths.");
     LengthCorrelation = row("workload.length_correlation", "rho", "lengths", number(-1.0, 1.0, 0.0)).linear(-1.0, 1.0, 0.01)
         .when(&[BY_LAW])
         .says("Prompt and answer", "Rank correlation of prompt and answer lengths: 0 draws them independently, 1 gives the longest prompt the longest answer.");

@@ -102,10 +102,8 @@ impl Scenario {
             "spike" => (Shape::Spike { base_rps: base, peak_rps: changed, start_s, end_s }, rows.end),
             "points" => (Shape::Points(self.curve_points(rows.points, base)?), rows.points),
             name => {
-                let named = NamedPattern::from_name(name)
-                    .map_err(|error| Failure::new("bad_curve", rows.kind.row().id, error.to_string()))?;
-                let duration_s = self.number(Id::Duration);
-                (Shape::Pattern { pattern: named.pattern(base), duration_s }, rows.kind)
+                let Some(pattern) = named(name, base) else { return Ok(None) };
+                (Shape::Pattern { pattern, duration_s: self.number(Id::Duration) }, rows.kind)
             }
         };
         made(&shape, at).map(Some)
@@ -138,12 +136,13 @@ impl Scenario {
         }
         let pattern = match self.choice(Id::CurveKind) {
             "sine" => self.sine(),
-            name => NamedPattern::from_name(name).ok()?.pattern(self.number(Id::Rate)),
+            name => named(name, self.number(Id::Rate))?,
         };
         let noise = self.number(Id::CurveNoise);
         let ms = |id| self.number(id) * 1e3;
+        // Within their bounds, duration and interval fail in one way.
         let samples = sample_count(ms(Id::Duration), ms(Id::CurveInterval))
-            .map_err(|error| bad(Id::CurveInterval, &error.to_string()));
+            .map_err(|_| bad(Id::CurveInterval, "more samples than a run can have"));
         Some((Pattern { noise, ..pattern }, samples))
     }
 
@@ -164,6 +163,12 @@ impl Scenario {
         };
         pattern.warnings(samples).into_iter().filter_map(aliased).collect()
     }
+}
+
+/// AIBrix's pattern of this name; the table has no other names.
+fn named(name: &str, mean: f64) -> Option<Pattern> {
+    let named = NamedPattern::ALL.into_iter().find(|pattern| pattern.name() == name)?;
+    Some(named.pattern(mean))
 }
 
 /// The curve of a shape, or why there is none, at the parameter to change.

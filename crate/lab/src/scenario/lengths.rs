@@ -180,6 +180,8 @@ fn refused(id: Id, error: Option<LengthError>) -> Option<Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parameters::{Kind, Value};
+    use proptest::prelude::*;
     use servescope_workload::generate;
 
     fn set(settings: &[(&str, &str)]) -> Scenario {
@@ -258,5 +260,59 @@ mod tests {
             ("workload.output_tokens.mixture.kind", "lognormal"),
         ]);
         assert!(scenario.problems().is_empty());
+    }
+
+    /// Any value of a row, its bounds included.
+    fn any_value(id: Id) -> BoxedStrategy<Value> {
+        let row = id.row();
+        let near = |min: f64, max: f64, whole: bool| {
+            let bounded = move |x: f64| if whole { x.trunc() } else { x };
+            prop_oneof![
+                Just(min),
+                Just(max),
+                (0.0..1.0f64)
+                    .prop_map(move |u| bounded((min + u * u * (max.min(2000.0) - min)).clamp(min, max))),
+            ]
+        };
+        match row.kind {
+            Kind::Number { min, max, .. } => near(min, max, false).prop_map(Value::Number).boxed(),
+            Kind::Whole { min, max, .. } => near(min, max, true).prop_map(Value::Number).boxed(),
+            Kind::Choice(names) => proptest::sample::select(names).prop_map(Value::Choice).boxed(),
+            Kind::Flag(_) => any::<bool>().prop_map(Value::Flag).boxed(),
+            Kind::Text { .. } => Just(row.default_value()).boxed(),
+            Kind::List { min, max, whole, .. } => {
+                proptest::collection::vec(near(min, max, whole), 1..8).prop_map(Value::List).boxed()
+            }
+        }
+    }
+
+    fn any_settings() -> impl Strategy<Value = Vec<(Id, Value)>> {
+        let rows: Vec<Id> = Id::ALL
+            .iter()
+            .copied()
+            .filter(|id| ["lengths", "length_curve", "curve"].contains(&id.row().group))
+            .collect();
+        let one = proptest::sample::select(rows).prop_flat_map(|id| (Just(id), any_value(id)));
+        proptest::collection::vec(one, 0..12)
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_not_refused_makes_a_trace(settings in any_settings(), duration_s in 0.1..30.0f64) {
+            let mut scenario = Scenario::default();
+            scenario.set(Id::Duration, Value::Number(duration_s)).expect("it is within its bounds");
+            for (id, value) in settings {
+                scenario.set(id, value).expect("it is within its bounds");
+            }
+            scenario.warnings();
+            let spec = scenario.workload();
+            if scenario.problems().is_empty() && spec.request_count() < 10_000 {
+                let trace = generate(&spec);
+                prop_assert!(trace.arrival_us.is_sorted());
+                prop_assert!(trace.arrival_us.iter().all(|t| t.is_finite()));
+                let lengths = trace.input_tokens.iter().chain(&trace.output_tokens);
+                prop_assert!(lengths.clone().all(|&length| length >= 1));
+            }
+        }
     }
 }
