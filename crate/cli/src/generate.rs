@@ -1,31 +1,37 @@
-//! `servescope generate`: a synthetic trace as a file.
-
-use std::path::PathBuf;
+//! `servescope generate`: a synthetic trace as a file, or the file of a recipe once more.
 
 use clap::Args;
+use servescope_lab::recipe::{Recipe, Source};
 use servescope_lab::run::trace_of;
-use servescope_lab::workload::formats::{self, Format};
+use servescope_lab::workload::Trace;
+use servescope_lab::workload::formats::Format;
 
-use crate::output::{Failed, write_or_print};
+use crate::output::Failed;
 use crate::scenario_args::ScenarioArguments;
+use crate::step_args::StepArguments;
+use crate::write_args::WriteArguments;
 
 #[derive(Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     scenario: ScenarioArguments,
-    /// Format of the file: servescope, vidur, mooncake, …; another name lists them.
-    #[arg(long, value_name = "NAME", default_value = "servescope")]
-    format: String,
-    /// File to write; standard output if none.
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    /// Format of the file: servescope, vidur, mooncake, …; another name lists them. That of the recipe, or servescope, if
+    /// none.
+    #[arg(long, value_name = "NAME")]
+    format: Option<String>,
+    #[command(flatten)]
+    steps: StepArguments,
+    #[command(flatten)]
+    write: WriteArguments,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
-    let format = writable(&arguments.format)?;
-    let trace = trace_of(&arguments.scenario.scenario()?, None)?;
-    let text = formats::write(&trace, format).unwrap_or_default();
-    write_or_print(arguments.output.as_deref(), &text)
+    let of_recipe = arguments.scenario.recipe()?.map_or(Format::Servescope, |recipe| recipe.format);
+    let format = arguments.format.as_deref().map_or(Ok(of_recipe), writable)?;
+    let (scenario, steps) = arguments.scenario.with_steps(&arguments.steps)?;
+    let trace = steps.apply(Trace::clone(&*trace_of(&scenario, None)?))?;
+    let recipe = Recipe { source: Source::Scenario(Box::new(scenario)), steps: steps.into_inner(), format };
+    arguments.write.write(&recipe, &trace)
 }
 
 /// The format called `name`, if it can be written.

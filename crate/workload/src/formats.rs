@@ -178,6 +178,10 @@ impl Format {
     }
 }
 
+/// What stands before the recipe in the first line of the own CSV.
+pub const RECIPE_MARK: &str = "# servescope ";
+/// The key of the recipe in the first line of the own JSON Lines.
+pub const RECIPE_KEY: &str = "servescope_recipe";
 /// Most requests that a file may hold.
 pub const MAX_ROWS: usize = 5_000_000;
 /// Most tokens in one length.
@@ -332,7 +336,10 @@ fn open_json<'a>(
     mapping: Option<&Mapping>,
 ) -> Result<TraceFile, FormatError> {
     let lines = &mut json::Lines::of(text, std::mem::take(watch));
-    let first = lines.next_line()?.ok_or(FormatError::EmptyFile)?;
+    let mut first = lines.next_line()?.ok_or(FormatError::EmptyFile)?;
+    if first.has(RECIPE_KEY) {
+        first = lines.next_line()?.ok_or(FormatError::NoRows)?;
+    }
     let keys = || table::shorten(&first.keys().join(", "), 120);
     let mut format = match mapping {
         Some(_) => Format::MappedJsonl,

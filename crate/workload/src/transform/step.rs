@@ -49,10 +49,16 @@ pub(super) enum Value {
 }
 
 /// A step with its values.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Step {
     kind: &'static StepKind,
     values: Vec<Value>,
+}
+
+impl std::fmt::Debug for Step {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.to_text())
+    }
 }
 
 impl PartialEq for Step {
