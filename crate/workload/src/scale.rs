@@ -7,6 +7,9 @@ use crate::trace::Trace;
 pub fn stretch_time(trace: &mut Trace, factor: f64) {
     trace.arrival_us.iter_mut().for_each(|t| *t *= factor);
     trace.cancellations.iter_mut().for_each(|(t, _)| *t *= factor);
+    if let Some(extra) = &mut trace.extra {
+        extra.events.stretch(factor);
+    }
 }
 
 /// Adds `by_us` microseconds to every time.

@@ -1,9 +1,11 @@
 //! The trace: requests in order of arrival, as columns.
 
+mod events;
 mod extra;
 
 use crate::statistics::sort_places;
 
+pub use events::{Event, Events};
 pub use extra::{Extra, LabelMaker, Labels, NO_LABEL, PrefixBlocks};
 
 /// The adapter index of a request for the base model.

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::trace::{BASE_MODEL, Extra, LabelMaker, Labels, PrefixBlocks, Request};
+use crate::trace::{BASE_MODEL, Event, Events, Extra, LabelMaker, Labels, PrefixBlocks, Request};
 
 fn refused(text: &str) -> FormatError {
     read(text.as_bytes()).expect_err("the file is bad")
@@ -103,6 +103,7 @@ prop_compose! {
         ids in prop::collection::vec(any::<u64>(), 8),
         took_s in prop::collection::vec(prop_oneof![Just(f64::NAN), 0.0..1e4f64], 60),
         turn in prop::collection::vec(0u32..9, 60),
+        happened in prop::collection::vec((0usize..60, -1e7..1e9f64), 0..6),
     ) -> Trace {
         let n = trace.len();
         trace.input_tokens.iter_mut().for_each(|t| *t = *t % 2000 + 1);
@@ -122,6 +123,18 @@ prop_compose! {
             turn: if has[3] { turn[..n].to_vec() } else { Vec::new() },
             took_s: if has[4] { took_s[..n].to_vec() } else { Vec::new() },
             prefix: if has[5] { prefix } else { PrefixBlocks::default() },
+            details: if has[1] { vec!["{\"turn\": 1.50}".to_owned(); n] } else { Vec::new() },
+            events: Events::new(
+                (0u32..)
+                    .zip(happened)
+                    .map(|(place, (id, delay_us))| Event {
+                        request: (id % n) as u32,
+                        delay_us,
+                        place,
+                        json: format!("{{\"session_id\": \"a\", \"branch\": {place}}}"),
+                    })
+                    .collect(),
+            ),
         });
         trace
     }
