@@ -286,6 +286,12 @@ fn files_without_requests_are_opened_and_not_read() {
     let lengths = b"num_prefill_tokens,num_decode_tokens,num_total_tokens,pd_ratio\n3772,54,3826,69.85\n";
     assert!(matches!(open(lengths).unwrap().contents, Contents::Lengths(l) if l.input_tokens == [3772]));
     assert_eq!(read(lengths), Err(FormatError::NoTimes { format: "vidur_lengths" }));
+    let data_set = b"{\"prompt\": \"twelve chars\", \"output_tokens\": 7}\n{\"prompt\": \"x\"}\n{\"prompt\": \"x\", \"completion\": \"eight ch\"}";
+    let opened = open(data_set).unwrap();
+    assert_eq!(opened.format, Format::VllmCustom);
+    let expected = Lengths { input_tokens: vec![3, 1, 1], output_tokens: vec![7, 0, 2] };
+    assert_eq!(opened.contents, Contents::Lengths(expected));
+    assert_eq!(read(data_set), Err(FormatError::NoTimes { format: "vllm_custom" }));
     let windows = b"client_id,window_start_s,rate,cv,pattern,param1,param2\n0,0,0.8,0.5,Gamma,3,0.3\n";
     assert!(matches!(open(windows).unwrap().contents, Contents::Windows(w) if w[0].pattern == "Gamma"));
     assert_eq!(read(windows), Err(FormatError::NoTimes { format: "servegen" }));

@@ -189,7 +189,7 @@ fn parse(step: &'static str, field: &Field, text: &str) -> Result<Value, StepErr
             .map(Value::Choice)
             .ok_or_else(|| bad(format!("one of {}", field.options.join(", ")))),
         FieldKind::Text => {
-            let plain = !text.contains(|c: char| c == ',' || c.is_control());
+            let plain = !text.is_empty() && !text.contains(|c: char| c == ',' || c.is_control());
             plain.then(|| Value::Text(text.to_owned())).ok_or_else(|| bad("a text without commas".to_owned()))
         }
         FieldKind::Number | FieldKind::Whole => {
