@@ -16,7 +16,8 @@ use servescope_lab::workload::prompts::{
 };
 use servescope_lab::{Failure, Scenario};
 
-use crate::output::{Failed, name, read, read_trace};
+use crate::output::{Failed, name, read};
+use crate::read_args::ReadArguments;
 use crate::scenario_args::ScenarioArguments;
 use crate::tokenizer;
 
@@ -32,6 +33,8 @@ pub(crate) struct Arguments {
     form: String,
     #[command(flatten)]
     scenario: ScenarioArguments,
+    #[command(flatten)]
+    read: ReadArguments,
     #[command(flatten)]
     body: BodyArguments,
     /// File to write; standard output if none.
@@ -95,7 +98,7 @@ enum EndpointName {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     let form = form(&arguments.form)?;
     let scenario = arguments.scenario.scenario()?;
-    let loaded = read_trace(&arguments.trace)?;
+    let loaded = arguments.read.read(&arguments.trace)?.loaded;
     loaded.warnings.iter().for_each(|w| eprintln!("servescope: note: {}", w.message));
     let trace = trace_of(&scenario, Some(&loaded))?;
     write(form, &arguments.body, &scenario, &trace, arguments.output.as_deref())

@@ -1,48 +1,56 @@
-//! `servescope generate`: a synthetic trace as a file, or the bodies of its requests.
-
-use std::path::PathBuf;
+//! `servescope generate`: a synthetic trace as a file, the file of a recipe once more, or the bodies of its requests.
 
 use clap::Args;
+use servescope_lab::recipe::{Recipe, Source};
 use servescope_lab::run::trace_of;
-use servescope_lab::workload::formats::{self, Format};
+use servescope_lab::workload::Trace;
+use servescope_lab::workload::formats::Format;
 
 use crate::bodies::{self, BodyArguments};
-use crate::output::{Failed, write_or_print};
+use crate::output::Failed;
 use crate::scenario_args::ScenarioArguments;
+use crate::step_args::StepArguments;
+use crate::write_args::WriteArguments;
 
 #[derive(Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     scenario: ScenarioArguments,
-    /// Format of the file: servescope, vidur, mooncake, …; another name lists them.
-    #[arg(long, value_name = "NAME", default_value = "servescope")]
-    format: String,
+    /// Format of the file: servescope, vidur, mooncake, …; another name lists them. That of the recipe, or servescope, if
+    /// none.
+    #[arg(long, value_name = "NAME")]
+    format: Option<String>,
     /// Writes request bodies in place of a trace: slora, openai, vllm, aibrix or vllm_custom.
     #[arg(long, value_name = "FORM", conflicts_with = "format")]
     bodies: Option<String>,
     #[command(flatten)]
     body: BodyArguments,
-    /// File to write; standard output if none.
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    steps: StepArguments,
+    #[command(flatten)]
+    write: WriteArguments,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
-    let scenario = arguments.scenario.scenario()?;
-    let output = arguments.output.as_deref();
+    let of_recipe = arguments.scenario.recipe()?.map_or(Format::Servescope, |recipe| recipe.format);
+    let format = arguments.format.as_deref().map_or(Ok(of_recipe), writable)?;
+    let (scenario, steps) = arguments.scenario.with_steps(&arguments.steps)?;
+    let trace = steps.apply(Trace::clone(&*trace_of(&scenario, None)?))?;
     if let Some(form) = &arguments.bodies {
-        let form = bodies::form(form)?;
-        let trace = trace_of(&scenario, None)?;
-        return bodies::write(form, &arguments.body, &scenario, &trace, output);
+        return bodies::write(
+            bodies::form(form)?,
+            &arguments.body,
+            &scenario,
+            &trace,
+            arguments.write.output(),
+        );
     }
     if let Some(option) = arguments.body.first_given() {
         return Err(Failed::input(format!("{option} says how bodies look: add --bodies FORM")));
     }
-    let format = writable(&arguments.format)?;
-    let trace = trace_of(&scenario, None)?;
     scenario.warnings().iter().for_each(|w| eprintln!("servescope: note: {}", w.message));
-    let text = formats::write(&trace, format).unwrap_or_default();
-    write_or_print(output, &text)
+    let recipe = Recipe { source: Source::Scenario(Box::new(scenario)), steps: steps.into_inner(), format };
+    arguments.write.write(&recipe, &trace)
 }
 
 /// The format called `name`, if it can be written.

@@ -5,15 +5,20 @@
 mod aibrix;
 mod bench;
 mod bodies;
+mod concat;
 mod convert;
 mod generate;
 mod inspect;
+mod merge;
 mod output;
+mod read_args;
 mod scenario_args;
 mod simulate;
+mod step_args;
 mod summary_text;
 mod tokenizer;
 mod validate;
+mod write_args;
 
 use std::process::ExitCode;
 
@@ -43,10 +48,14 @@ enum Verb {
     Simulate(simulate::Arguments),
     /// Prints the statistics of a trace file.
     Inspect(inspect::Arguments),
-    /// Reads a trace file of any known format and writes it in another.
+    /// Reads trace files of any known format and writes them in another, one after another where there are several.
     Convert(convert::Arguments),
     /// Writes the requests of a trace file as bodies for a server: S-LoRA, OpenAI, vLLM, AIBrix.
     Bodies(bodies::Arguments),
+    /// Puts trace files after one another.
+    Concat(concat::Arguments),
+    /// Puts trace files into one another by time.
+    Merge(merge::Arguments),
     /// Prints the parameter table as JSON Schema.
     Schema,
     /// Compares the simulator with closed forms and published measurements.
@@ -64,6 +73,8 @@ fn main() -> ExitCode {
         Verb::Inspect(arguments) => inspect::run(&arguments),
         Verb::Convert(arguments) => convert::run(&arguments),
         Verb::Bodies(arguments) => bodies::run(&arguments),
+        Verb::Concat(arguments) => concat::run(&arguments),
+        Verb::Merge(arguments) => merge::run(&arguments),
         Verb::Schema => print(&format!("{:#}\n", servescope_lab::schema::json_schema())),
         Verb::Validate(arguments) => validate::run(&arguments),
         Verb::Bench(arguments) => bench::run(&arguments),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use servescope_workload::formats::{FormatError, Warning};
+use servescope_workload::transform::StepError;
 
 /// A parameter of a message.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -62,6 +63,7 @@ pub const CODES: &[&str] = &[
     "rank_conflict",
     "too_many_rows",
     "no_column",
+    "bad_step",
     "cancelled",
     "reordered",
     "failed_rows",
@@ -106,6 +108,18 @@ impl Failure {
             .number("value", value)
             .number("min", min)
             .number("max", max)
+    }
+
+    /// A step that was refused. The page has words for the kinds of error of every parameter; what is special to a step
+    /// comes in English.
+    pub fn of_step(error: &StepError) -> Self {
+        let message = error.to_string();
+        match error {
+            StepError::OutOfRange { step, field, value, min, max } => {
+                Self::out_of_range(&format!("{step}.{field}"), *value, *min, *max)
+            }
+            _ => Self::new("bad_step", "", message.clone()).text("reason", &message),
+        }
     }
 
     /// What should be known about a trace file.

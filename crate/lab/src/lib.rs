@@ -15,6 +15,7 @@ pub mod inspect;
 pub mod link;
 pub mod parameters;
 pub mod published;
+pub mod recipe;
 pub mod run;
 pub mod scenario;
 pub mod schema;

@@ -26,6 +26,7 @@ mod time;
 mod timed_trace;
 mod vidur;
 mod vidur_lengths;
+mod vllm_custom;
 mod warnings;
 mod watch;
 mod wildchat;
@@ -75,6 +76,8 @@ pub enum Format {
     TimedTrace,
     /// Mooncake: `timestamp` (ms), `input_length`, `output_length`, `hash_ids` of 512 tokens.
     Mooncake,
+    /// vLLM's custom data set: `prompt`, `output_tokens`; no times.
+    VllmCustom,
     /// Any other CSV, by a [`Mapping`] of its columns.
     MappedCsv,
     /// Any other JSON Lines, by a [`Mapping`] of its keys.
@@ -87,7 +90,7 @@ impl Format {
         [Self::Servescope, Self::Vidur, Self::Azure, Self::BurstGpt, Self::ServeGen, Self::VidurLengths];
 
     /// Formats that are JSON Lines, in the order in which they are tried.
-    pub const JSON: [Self; 8] = [
+    pub const JSON: [Self; 9] = [
         Self::ServescopeJsonl,
         Self::AgentSessions,
         Self::Aibrix,
@@ -96,6 +99,7 @@ impl Format {
         Self::AiPerf,
         Self::TimedTrace,
         Self::Mooncake,
+        Self::VllmCustom,
     ];
 
     /// Formats that [`read_small`] knows.
@@ -123,6 +127,7 @@ impl Format {
             Self::AiPerf => "aiperf",
             Self::TimedTrace => "timed_trace",
             Self::Mooncake => "mooncake",
+            Self::VllmCustom => "vllm_custom",
             Self::MappedCsv => "csv",
             Self::MappedJsonl => "jsonl",
         }
@@ -146,6 +151,7 @@ impl Format {
                 | Self::VidurLengths
                 | Self::AgentSessions
                 | Self::WildChat
+                | Self::VllmCustom
                 | Self::MappedCsv
                 | Self::MappedJsonl
         )
@@ -167,6 +173,7 @@ impl Format {
             Self::WildChat => &wildchat::KEYS,
             Self::AiPerf => &aiperf::KEYS,
             Self::TimedTrace | Self::Mooncake => &mooncake::KEYS,
+            Self::VllmCustom => &vllm_custom::KEYS,
             Self::MappedCsv | Self::MappedJsonl => &[],
         }
     }
@@ -174,10 +181,18 @@ impl Format {
     /// Whether a file with these columns or keys is of this format.
     fn fits(self, has: impl Fn(&str) -> bool) -> bool {
         let mut columns = self.columns().iter();
-        if self == Self::AiPerf { columns.any(|c| has(c)) } else { columns.all(|c| has(c)) }
+        if self != Self::AiPerf {
+            return columns.all(|c| has(c));
+        }
+        // A payload may also have nothing but lengths, in which it differs from a trace of Mooncake by what it lacks.
+        columns.any(|c| has(c)) || (has("input_length") && !mooncake::KEYS.iter().all(|c| has(c)))
     }
 }
 
+/// What stands before the recipe in the first line of the own CSV.
+pub const RECIPE_MARK: &str = "# servescope ";
+/// The key of the recipe in the first line of the own JSON Lines.
+pub const RECIPE_KEY: &str = "servescope_recipe";
 /// Most requests that a file may hold.
 pub const MAX_ROWS: usize = 5_000_000;
 /// Most tokens in one length.
@@ -332,7 +347,10 @@ fn open_json<'a>(
     mapping: Option<&Mapping>,
 ) -> Result<TraceFile, FormatError> {
     let lines = &mut json::Lines::of(text, std::mem::take(watch));
-    let first = lines.next_line()?.ok_or(FormatError::EmptyFile)?;
+    let mut first = lines.next_line()?.ok_or(FormatError::EmptyFile)?;
+    if first.has(RECIPE_KEY) {
+        first = lines.next_line()?.ok_or(FormatError::NoRows)?;
+    }
     let keys = || table::shorten(&first.keys().join(", "), 120);
     let mut format = match mapping {
         Some(_) => Format::MappedJsonl,
@@ -344,6 +362,7 @@ fn open_json<'a>(
     let contents = match (format, mapping) {
         (_, Some(mapping)) => log(mapped::read_lines(first, lines, mapping)?),
         (Format::AgentSessions, _) => Contents::Sessions(agent_sessions::read(first, lines)?),
+        (Format::VllmCustom, _) => Contents::Lengths(vllm_custom::read(first, lines)?),
         (Format::ServescopeJsonl, _) => log(own_jsonl::read(first, lines)?),
         (Format::Aibrix, _) => aibrix::read(first, lines)?,
         (Format::Bailian, _) => log(bailian::read(first, lines)?),

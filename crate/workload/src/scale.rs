@@ -11,6 +11,9 @@ pub fn stretch_time(trace: &mut Trace, factor: f64) {
         chain.think_us.iter_mut().for_each(|t| *t *= factor);
         chain.until_us *= factor;
     }
+    if let Some(extra) = &mut trace.extra {
+        extra.events.stretch(factor);
+    }
 }
 
 /// Adds `by_us` microseconds to every time.

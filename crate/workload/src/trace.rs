@@ -1,11 +1,13 @@
 //! The trace: requests in order of arrival, as columns.
 
 mod chain;
+mod events;
 mod extra;
 
 use crate::statistics::sort_places;
 
 pub use chain::{Chain, NOBODY};
+pub use events::{Event, Events};
 pub use extra::{Extra, LabelMaker, Labels, NO_LABEL, PrefixBlocks};
 
 /// The adapter index of a request for the base model.

@@ -34,6 +34,7 @@ export const failuresEn: Readonly<Record<FailureCode, string>> = {
   rank_conflict: '{file}, row {row}: adapter {adapter} has rank {rank} here and {former} further up.',
   too_many_rows: '{file}, row {row}: more than {max} requests cannot be run.',
   no_column: '{file} has no column {column}. It has: {known}.',
+  bad_step: 'This step cannot be taken: {reason}.',
   cancelled: 'Reading {file} was stopped.',
   reordered: 'The rows of {file} were not in the order of their times and have been sorted.',
   failed_rows: '{requests} requests of {file} have no prompt or no answer, as where a request failed. They were left out.',

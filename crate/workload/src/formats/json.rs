@@ -37,6 +37,41 @@ impl<'a> Json<'a> {
         if let Self::Text(text) = self { Some(text) } else { None }
     }
 
+    /// Appends the value as JSON, as Python writes it; numbers as they were.
+    pub(super) fn push_to(&self, text: &mut String) {
+        match self {
+            Self::Null => text.push_str("null"),
+            Self::Flag(flag) => text.push_str(if *flag { "true" } else { "false" }),
+            Self::Number(number) => text.push_str(number),
+            Self::Text(value) => push_string(text, value),
+            Self::List(entries) => {
+                text.push('[');
+                for (place, entry) in entries.iter().enumerate() {
+                    text.push_str(if place == 0 { "" } else { ", " });
+                    entry.push_to(text);
+                }
+                text.push(']');
+            }
+            Self::Object(fields) => {
+                text.push('{');
+                for (place, (key, value)) in fields.iter().enumerate() {
+                    text.push_str(if place == 0 { "" } else { ", " });
+                    push_string(text, key);
+                    text.push_str(": ");
+                    value.push_to(text);
+                }
+                text.push('}');
+            }
+        }
+    }
+
+    /// The value as JSON.
+    pub(super) fn to_text(&self) -> String {
+        let mut text = String::new();
+        self.push_to(&mut text);
+        text
+    }
+
     fn shown(&self) -> String {
         match self {
             Self::Null => "null".to_owned(),

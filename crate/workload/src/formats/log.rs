@@ -80,6 +80,11 @@ impl Log {
         Ok(())
     }
 
+    /// Number of rows.
+    pub(super) fn len(&self) -> usize {
+        self.trace.len()
+    }
+
     /// The rows, in the order of the file.
     pub(super) fn finish(self) -> Trace {
         let mut trace = self.trace;
@@ -90,6 +95,7 @@ impl Log {
             kind: self.kind.finish(),
             prefix: if self.has_blocks { self.prefix } else { PrefixBlocks::default() },
             took_s: if self.has_times { self.took_s } else { Vec::new() },
+            ..Extra::default()
         });
         trace
     }

@@ -1,6 +1,8 @@
 //! Records of a CSV text (RFC 4180): cells with a mark between, quotes where a cell holds marks or line ends, a quote in
 //! quotes doubled. Lines end with LF, CR LF or CR; blank ones are passed over. Blanks around a cell do not count.
 
+use super::RECIPE_MARK;
+
 /// Where the text of a cell is.
 #[derive(Debug, Clone, Copy)]
 struct Cell {
@@ -26,9 +28,17 @@ pub(super) struct Records<'a> {
 impl<'a> Records<'a> {
     /// The records of a text. Where the first line has no comma, semicolons or tabs part the cells.
     pub(super) fn new(text: &'a str) -> Self {
-        let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("");
+        let is_header = |line: &&str| !line.trim().is_empty() && !line.starts_with(RECIPE_MARK);
+        let first = text.lines().find(is_header).unwrap_or("");
         let mark = b",;\t".iter().copied().find(|&mark| first.as_bytes().contains(&mark)).unwrap_or(b',');
         Self { text, mark, at: 0, next_line: 1, start: 0, line: 1, cells: Vec::new(), copied: String::new() }
+    }
+
+    /// Passes over a line as it is.
+    pub(super) fn skip_line(&mut self) {
+        let rest = &self.text.as_bytes()[self.at..];
+        self.at += rest.iter().position(|&b| b == b'\n').map_or(rest.len(), |end| end + 1);
+        self.next_line += 1;
     }
 
     /// The whole text, and how far it was read.

@@ -2,7 +2,7 @@
 
 use super::record::Records;
 use super::watch::Watch;
-use super::{FormatError, MAX_ARRIVAL_S, MAX_ROWS, MAX_TOKENS};
+use super::{FormatError, MAX_ARRIVAL_S, MAX_ROWS, MAX_TOKENS, RECIPE_MARK};
 
 /// A CSV file, read row by row.
 pub(crate) struct Table<'a> {
@@ -26,6 +26,9 @@ impl<'a> Table<'a> {
     /// Reads the header of a text.
     pub(super) fn of(text: &'a str, watch: Watch<'a>) -> Result<Self, FormatError> {
         let mut records = Records::new(text);
+        if text.starts_with(RECIPE_MARK) {
+            records.skip_line();
+        }
         if text.trim().is_empty() || !records.next() {
             return Err(FormatError::EmptyFile);
         }

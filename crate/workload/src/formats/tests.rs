@@ -1,7 +1,9 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::trace::{BASE_MODEL, Chain, Extra, LabelMaker, Labels, NOBODY, PrefixBlocks, Request};
+use crate::trace::{
+    BASE_MODEL, Chain, Event, Events, Extra, LabelMaker, Labels, NOBODY, PrefixBlocks, Request,
+};
 
 fn refused(text: &str) -> FormatError {
     read(text.as_bytes()).expect_err("the file is bad")
@@ -121,6 +123,7 @@ prop_compose! {
         ids in prop::collection::vec(any::<u64>(), 8),
         took_s in prop::collection::vec(prop_oneof![Just(f64::NAN), 0.0..1e4f64], 60),
         turn in prop::collection::vec(0u32..9, 60),
+        happened in prop::collection::vec((0usize..60, -1e7..1e9f64), 0..6),
     ) -> Trace {
         let n = trace.len();
         trace.input_tokens.iter_mut().for_each(|t| *t = *t % 2000 + 1);
@@ -140,6 +143,18 @@ prop_compose! {
             turn: if has[3] { turn[..n].to_vec() } else { Vec::new() },
             took_s: if has[4] { took_s[..n].to_vec() } else { Vec::new() },
             prefix: if has[5] { prefix } else { PrefixBlocks::default() },
+            details: if has[1] { vec!["{\"turn\": 1.50}".to_owned(); n] } else { Vec::new() },
+            events: Events::new(
+                (0u32..)
+                    .zip(happened)
+                    .map(|(place, (id, delay_us))| Event {
+                        request: (id % n) as u32,
+                        delay_us,
+                        place,
+                        json: format!("{{\"session_id\": \"a\", \"branch\": {place}}}"),
+                    })
+                    .collect(),
+            ),
         });
         trace
     }
@@ -291,6 +306,12 @@ fn files_without_requests_are_opened_and_not_read() {
     let lengths = b"num_prefill_tokens,num_decode_tokens,num_total_tokens,pd_ratio\n3772,54,3826,69.85\n";
     assert!(matches!(open(lengths).unwrap().contents, Contents::Lengths(l) if l.input_tokens == [3772]));
     assert_eq!(read(lengths), Err(FormatError::NoTimes { format: "vidur_lengths" }));
+    let data_set = b"{\"prompt\": \"twelve chars\", \"output_tokens\": 7}\n{\"prompt\": \"x\"}\n{\"prompt\": \"x\", \"completion\": \"eight ch\"}";
+    let opened = open(data_set).unwrap();
+    assert_eq!(opened.format, Format::VllmCustom);
+    let expected = Lengths { input_tokens: vec![3, 1, 1], output_tokens: vec![7, 0, 2] };
+    assert_eq!(opened.contents, Contents::Lengths(expected));
+    assert_eq!(read(data_set), Err(FormatError::NoTimes { format: "vllm_custom" }));
     let windows = b"client_id,window_start_s,rate,cv,pattern,param1,param2\n0,0,0.8,0.5,Gamma,3,0.3\n";
     assert!(matches!(open(windows).unwrap().contents, Contents::Windows(w) if w[0].pattern == "Gamma"));
     assert_eq!(read(windows), Err(FormatError::NoTimes { format: "servegen" }));

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::events::Events;
+
 /// The entry of [`Labels::index`] for a request without the label.
 pub const NO_LABEL: u32 = u32::MAX;
 
@@ -151,6 +153,10 @@ pub struct Extra {
     pub prefix: PrefixBlocks,
     /// Seconds that the original system took; NaN where the file does not say.
     pub took_s: Vec<f64>,
+    /// What else a file says about each request: an object in JSON, or "".
+    pub details: Vec<String>,
+    /// What happened between requests.
+    pub events: Events,
 }
 
 impl Extra {
@@ -162,6 +168,8 @@ impl Extra {
             && self.kind.is_empty()
             && self.prefix.is_empty()
             && self.took_s.is_empty()
+            && self.details.is_empty()
+            && self.events.is_empty()
     }
 
     /// Empties columns in which no request has an entry.
@@ -173,6 +181,9 @@ impl Extra {
         }
         if self.took_s.iter().all(|t| t.is_nan()) {
             self.took_s.clear();
+        }
+        if self.details.iter().all(String::is_empty) {
+            self.details.clear();
         }
     }
 
@@ -186,7 +197,8 @@ impl Extra {
         let (mut session, mut model, mut kind) =
             (LabelMaker::default(), LabelMaker::default(), LabelMaker::default());
         let mut prefix = PrefixBlocks { block_tokens: size, ..PrefixBlocks::default() };
-        let (mut turn, mut took_s) = (Vec::new(), Vec::new());
+        let (mut turn, mut took_s, mut details) = (Vec::new(), Vec::new(), Vec::new());
+        let mut events = Events::default();
         let mut numbers: BTreeMap<(usize, u64), u64> = BTreeMap::new();
         let nothing = Self::default();
         for (file, (extra, requests)) in parts.iter().enumerate() {
@@ -194,12 +206,14 @@ impl Extra {
             let renamed = |name: &str| {
                 if separate && file > 0 { format!("{}/{name}", file + 1) } else { name.to_owned() }
             };
+            events.append(&extra.events, turn.len());
             for id in 0..*requests {
                 session.push(extra.session.name(id).map(renamed).as_deref());
                 model.push(extra.model.name(id));
                 kind.push(extra.kind.name(id));
                 turn.push(extra.turn.get(id).copied().unwrap_or(0));
                 took_s.push(extra.took_s.get(id).copied().unwrap_or(f64::NAN));
+                details.push(extra.details.get(id).cloned().unwrap_or_default());
                 let blocks = extra.prefix.of(id).iter().copied();
                 if separate {
                     prefix.push(blocks.map(|block| {
@@ -219,6 +233,8 @@ impl Extra {
             kind: kind.finish(),
             prefix: if size > 0 && one_size { prefix } else { PrefixBlocks::default() },
             took_s,
+            details,
+            events,
         };
         (extra, one_size)
     }
@@ -232,6 +248,12 @@ impl Extra {
             kind: self.kind.select(order),
             prefix: self.prefix.select(order),
             took_s: select(&self.took_s, order),
+            details: if self.details.is_empty() {
+                Vec::new()
+            } else {
+                order.iter().map(|&id| self.details[id as usize].clone()).collect()
+            },
+            events: self.events.select(order),
         }
     }
 }

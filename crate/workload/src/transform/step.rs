@@ -49,10 +49,16 @@ pub(super) enum Value {
 }
 
 /// A step with its values.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Step {
     kind: &'static StepKind,
     values: Vec<Value>,
+}
+
+impl std::fmt::Debug for Step {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.to_text())
+    }
 }
 
 impl PartialEq for Step {
@@ -183,7 +189,7 @@ fn parse(step: &'static str, field: &Field, text: &str) -> Result<Value, StepErr
             .map(Value::Choice)
             .ok_or_else(|| bad(format!("one of {}", field.options.join(", ")))),
         FieldKind::Text => {
-            let plain = !text.contains(|c: char| c == ',' || c.is_control());
+            let plain = !text.is_empty() && !text.contains(|c: char| c == ',' || c.is_control());
             plain.then(|| Value::Text(text.to_owned())).ok_or_else(|| bad("a text without commas".to_owned()))
         }
         FieldKind::Number | FieldKind::Whole => {

@@ -105,6 +105,10 @@ fn bad_texts_are_told_with_their_field() {
     assert_eq!(message("thin:share=1"), "thin has no field \"share\"; it has keep, by, seed");
     assert_eq!(message("thin:keep"), "thin: FIELD=VALUE expected, got \"keep\"");
     assert_eq!(message("thin:keep=0.1,keep=0.2"), "thin.keep is said twice");
+    assert_eq!(
+        message("label_adapters:ranks="),
+        "label_adapters.ranks: a text without commas expected, got \"\""
+    );
     assert_eq!(step("window: end_s = , start_s = 3").to_text(), "window:start_s=3,rezero=yes");
 }
 
