@@ -4,6 +4,7 @@
 
 mod bench;
 mod convert;
+mod fit;
 mod generate;
 mod inspect;
 mod output;
@@ -36,6 +37,8 @@ enum Verb {
     Inspect(inspect::Arguments),
     /// Reads a trace file of any known format and writes it in another.
     Convert(convert::Arguments),
+    /// Fits a trace, makes its twin, and tells how close the twin is.
+    Fit(fit::Arguments),
     /// Prints the parameter table as JSON Schema.
     Schema,
     /// Compares the simulator with closed forms and published measurements.
@@ -51,6 +54,7 @@ fn main() -> ExitCode {
         Verb::Simulate(arguments) => simulate::run(&arguments),
         Verb::Inspect(arguments) => inspect::run(&arguments),
         Verb::Convert(arguments) => convert::run(&arguments),
+        Verb::Fit(arguments) => fit::run(&arguments),
         Verb::Schema => print(&format!("{:#}\n", servescope_lab::schema::json_schema())),
         Verb::Validate(arguments) => validate::run(&arguments),
         Verb::Bench(arguments) => bench::run(&arguments),

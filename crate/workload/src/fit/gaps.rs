@@ -45,7 +45,8 @@ impl GapFit {
         let mean = gaps.iter().sum::<f64>() / n;
         let std = libm::sqrt(gaps.iter().map(|g| (g - mean) * (g - mean)).sum::<f64>() / n);
         let zeros = gaps.iter().filter(|&&g| g <= 0.0).count() as f64 / n;
-        let shapes = (gamma_shape(&gaps), weibull_shape(&gaps));
+        // Likelihood over positive gaps says nothing of a trace whose gaps are mostly zero.
+        let shapes = if zeros < 0.5 { (gamma_shape(&gaps), weibull_shape(&gaps)) } else { (None, None) };
         sort(&mut gaps);
         let with = |shape: f64, cdf: &dyn Fn(f64, f64) -> f64| LawDistance {
             shape,

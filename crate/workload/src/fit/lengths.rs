@@ -99,6 +99,13 @@ impl LengthFit {
             .collect();
         let key: Vec<f64> = laws.iter().map(|l| l.distance).collect();
         laws = crate::statistics::sort_places(&key).into_iter().map(|i| laws[i as usize]).collect();
+        // A law fitted in two ways is told once, as the nearer.
+        let mut told: Vec<&str> = Vec::new();
+        laws.retain(|law| {
+            let new = !told.contains(&law.name);
+            told.push(law.name);
+            new
+        });
         Self {
             count: tokens.len(),
             mean,
@@ -129,7 +136,8 @@ fn distance(sorted: &[f64], at_most: impl Fn(f64) -> f64) -> f64 {
     worst
 }
 
-/// Every law with fitted parameters: by moments or likelihood where that is closed, the others by least distance.
+/// Every law with fitted parameters, by likelihood or moments. The normal ones also by their quartiles, which values that
+/// were moved to a bound leave as they are.
 fn candidates(sorted: &[f64], mean: f64, deviation: f64) -> Vec<(&'static str, Length)> {
     let (low, high) = (sorted[0].max(1.0), sorted[sorted.len() - 1].max(1.0));
     let (low_u, high_u) = (low as u32, high as u32);
@@ -140,6 +148,10 @@ fn candidates(sorted: &[f64], mean: f64, deviation: f64) -> Vec<(&'static str, L
     let n = logs.len() as f64;
     let mu = logs.iter().sum::<f64>() / n;
     let sigma = libm::sqrt(logs.iter().map(|x| (x - mu) * (x - mu)).sum::<f64>() / n);
+    let [first, middle, third] = [0.25, 0.5, 0.75].map(|q| crate::statistics::quantile(sorted, q));
+    let quartile = law::normal_quantile(0.75);
+    let half_width = (third - first) / (2.0 * quartile);
+    let log_width = libm::log(third.max(1.0) / first.max(1.0)) / (2.0 * quartile);
     vec![
         ("uniform", Length::Uniform { low: low_u, high: high_u }),
         ("geometric", Length::Geometric { mean: mean.max(1.0) }),
@@ -148,7 +160,12 @@ fn candidates(sorted: &[f64], mean: f64, deviation: f64) -> Vec<(&'static str, L
             Length::BoundedPareto { exponent: pareto_exponent(mu, low, high), low: low_u, high: high_u },
         ),
         ("normal", Length::Normal { mean, deviation, low: low_u, high: high_u }),
+        ("normal", Length::Normal { mean: middle, deviation: half_width, low: low_u, high: high_u }),
         ("lognormal", Length::Lognormal { median: libm::exp(mu), sigma, low: low_u, high: high_u }),
+        (
+            "lognormal",
+            Length::Lognormal { median: middle.max(1.0), sigma: log_width, low: low_u, high: high_u },
+        ),
     ]
 }
 
@@ -238,6 +255,16 @@ mod tests {
             sort(&mut sorted);
             assert!(distance(&sorted, |k| law.at_most(k)) < 0.014, "{name}");
         }
+    }
+
+    #[test]
+    fn lengths_moved_to_a_bound_do_not_bend_the_law() {
+        let law = Length::Lognormal { median: 300.0, sigma: 0.9, low: 8, high: 600 };
+        let mut stream = Stream::named(4, "cut");
+        let drawn: Vec<u32> = (0..20_000).map(|_| law.at(stream.uniform())).collect();
+        let best = LengthFit::of(&drawn).laws[0];
+        let Length::Lognormal { median, sigma, .. } = best.law else { panic!("{best:?}") };
+        assert!((median / 300.0 - 1.0).abs() < 0.04 && (sigma - 0.9).abs() < 0.05, "{best:?}");
     }
 
     #[test]
