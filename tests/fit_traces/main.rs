@@ -4,11 +4,12 @@
 //! The folder is `SERVESCOPE_TRACES` (default: `../shared/traces`); any folder with traces will do. Twins are compared as
 //! their recorder would have stamped them: a trace in batches of one stamp keeps its stamps.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use servescope_workload::Trace;
 use servescope_workload::fit::{self, FitOptions, Model, fit_clients};
 use servescope_workload::formats::{self, Contents, TraceFile};
+use servescope_workload::{Popularity, Trace};
 
 /// Twins of each model.
 const SEEDS: u64 = 10;
@@ -86,8 +87,6 @@ fn twins_of_bursts_have_the_dispersion_of_their_source_and_a_single_gamma_has_no
             for (ratios, window) in twins.ratios.iter().zip(WINDOWS_S) {
                 let (least, most) = (ratios[0], ratios[ratios.len() - 1]);
                 print!("  {window} s {:.2} ({least:.2}, {most:.2})", median(ratios));
-                let single_gamma =
-                    model == Model::Gamma && fitted.noticed.iter().any(|n| n.code == "no_single_gamma");
                 if model == Model::Bursts && !(agrees(least) && agrees(most)) {
                     off.push(format!("{name}: bursts at {window} s: {least:.3} to {most:.3}"));
                 }
@@ -114,7 +113,10 @@ fn laws_of_clients_are_those_of_the_page() {
         let Some(TraceFile { contents: Contents::Windows(windows), .. }) = opened(&path) else { continue };
         let name = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
         let fitted = fit_clients(&windows).expect("the file has clients");
-        let Some(section) = page.split("\n### ").find(|section| section.contains(&name)) else {
+        let Some(section) = page
+            .split("\n### ")
+            .find(|section| section.lines().next().is_some_and(|title| title.contains(&name)))
+        else {
             println!("{name}: not on the page");
             continue;
         };
@@ -139,6 +141,40 @@ fn laws_of_clients_are_those_of_the_page() {
         );
         let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(flat(section).contains(&line), "{name}: the page should say\n{line}");
-        servescope_tests::told(&path, cases + 1);
+        let mut days: BTreeMap<&str, usize> = BTreeMap::new();
+        fitted.nearest_by_day.iter().for_each(|law| *days.entry(law).or_default() += 1);
+        let days: Vec<String> = days.iter().map(|(law, days)| format!("{law} {days}")).collect();
+        let by_day = format!("day by day: {}.", days.join(", "));
+        assert!(section.contains(&by_day), "{name}: the page should say\n{by_day}");
+        servescope_tests::told(&path, cases + 2);
+    }
+}
+
+#[test]
+fn what_each_law_claims_beyond_the_papers_figure_is_as_the_page_says() {
+    const CLIENTS: usize = 2412;
+    const TOP: usize = 29;
+    const SHARE: f64 = 0.9;
+    type Make = fn(f64) -> Popularity;
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/which-user-law.md");
+    let page = std::fs::read_to_string(page).expect("the page is there");
+    // Bounds at which the law is least and most skewed.
+    let laws: [(&str, Make, f64, f64); 4] = [
+        ("zipf", |s| Popularity::Zipf { s }, 0.0, 6.0),
+        ("lognormal", |sigma| Popularity::Lognormal { sigma }, 0.0, 10.0),
+        ("geometric", |decay| Popularity::Geometric { decay }, 0.0, 3.0),
+        ("power", |alpha| Popularity::Power { alpha }, 1.0, 0.001),
+    ];
+    for (name, law, mut even, mut skewed) in laws {
+        for _ in 0..60 {
+            let middle = f64::midpoint(even, skewed);
+            let top: f64 = law(middle).shares(CLIENTS)[..TOP].iter().sum();
+            if top < SHARE { even = middle } else { skewed = middle }
+        }
+        let shares = law(even).shares(CLIENTS);
+        let heard = shares.iter().filter(|&&share| share > 1e-6).count();
+        let beyond: f64 = shares[100..].iter().sum();
+        let row = format!("| {name} | {even:.3} | {:.3} | {heard} | {beyond:.4} |", shares[0]);
+        assert!(page.contains(&row), "the page should have the row\n{row}");
     }
 }
