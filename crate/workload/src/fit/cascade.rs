@@ -31,7 +31,7 @@ const PARTS: usize = 4;
 /// Width below which cells are not split, seconds.
 const FINEST_S: f64 = 1e-3;
 /// Cells that share one set of quantiles.
-const BLOCK: usize = 4;
+const BLOCK: usize = 2;
 
 /// The law of the halves of cells with at least so many requests.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -10,8 +10,9 @@ use super::measure::spread_of;
 use super::{Cascade, Level};
 use crate::stream::Stream;
 
-/// Rounds of drawing and scaling.
+/// Rounds of drawing and scaling: the first two do most of it, and a long trace leaves little to do.
 const ROUNDS: usize = 4;
+const ROUNDS_OF_LONG: usize = 2;
 /// Twins drawn in a round at most.
 const MOST_TWINS: usize = 8;
 /// Requests drawn in a round at most, unless one twin has more.
@@ -29,7 +30,8 @@ pub(super) fn calibrate(cascade: &mut Cascade, since_s: &[f64]) {
     let source: Vec<f64> = widths.iter().map(|&width| pairs(since_s, cascade.span_s, width)).collect();
     let twins = (MOST_REQUESTS / since_s.len()).clamp(1, MOST_TWINS);
     let stream = Stream::named(0, "calibration");
-    for round in 0..ROUNDS {
+    let rounds = if since_s.len() >= MOST_REQUESTS { ROUNDS_OF_LONG } else { ROUNDS };
+    for round in 0..rounds {
         let mut drawn = vec![0.0; widths.len()];
         for twin in 0..twins {
             let times_s = cascade.times_s(&stream.item(round * twins + twin));
