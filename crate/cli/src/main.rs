@@ -7,6 +7,7 @@ mod bench;
 mod bodies;
 mod concat;
 mod convert;
+mod fit;
 mod generate;
 mod inspect;
 mod merge;
@@ -56,6 +57,8 @@ enum Verb {
     Concat(concat::Arguments),
     /// Puts trace files into one another by time.
     Merge(merge::Arguments),
+    /// Fits a trace, makes its twin, and tells how close the twin is.
+    Fit(fit::Arguments),
     /// Prints the parameter table as JSON Schema.
     Schema,
     /// Compares the simulator with closed forms and published measurements.
@@ -75,6 +78,7 @@ fn main() -> ExitCode {
         Verb::Bodies(arguments) => bodies::run(&arguments),
         Verb::Concat(arguments) => concat::run(&arguments),
         Verb::Merge(arguments) => merge::run(&arguments),
+        Verb::Fit(arguments) => fit::run(&arguments),
         Verb::Schema => print(&format!("{:#}\n", servescope_lab::schema::json_schema())),
         Verb::Validate(arguments) => validate::run(&arguments),
         Verb::Bench(arguments) => bench::run(&arguments),

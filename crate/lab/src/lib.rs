@@ -11,6 +11,7 @@
 pub mod closed_forms;
 pub mod failure;
 pub mod files;
+pub mod fit;
 pub mod inspect;
 pub mod link;
 pub mod parameters;

@@ -14,6 +14,7 @@
 //! [`Model::Curve`] replays and the stamps of a clock that is coarser than the gaps.
 
 mod cascade;
+mod clients;
 mod compare;
 mod dispersion;
 mod gaps;
@@ -26,6 +27,7 @@ mod stamps;
 mod twin;
 
 pub use cascade::{Cascade, Level, Split};
+pub use clients::{ClientFit, fit_clients};
 pub use compare::{Comparison, QuantileTable, compare};
 pub use dispersion::{Dispersion, log_windows};
 pub use gaps::{GapFit, LawDistance, kolmogorov};
@@ -68,7 +70,9 @@ pub struct Fit {
     pub gaps: GapFit,
     /// The gaps of the times with stamped batches spread out; equal to `gaps` where nothing is stamped.
     pub spread_gaps: GapFit,
-    /// The gaps on the clock of the rate curve, which counts expected requests: the change of time by `replayed`.
+    /// The gaps on the clock of `curve`, which counts expected requests: the law that a scenario draws from.
+    pub curve_gaps: GapFit,
+    /// The gaps on the clock of `replayed`.
     pub changed_gaps: GapFit,
     /// Medians of the variation of gaps inside minutes that hold at least 20 gaps; `None` where no minute does.
     pub cv_within_minutes: Option<f64>,
@@ -109,6 +113,7 @@ pub fn fit(trace: &Trace, options: &FitOptions) -> Fit {
     );
     let spread_span_s = spread_s.last().copied().unwrap_or(0.0).max(span_s);
     let replayed = RateBins::of(&spread_s, spread_span_s, rate::replayed_bin_s(trace.len(), span_s));
+    let spread_curve = RateBins::of(&spread_s, spread_span_s, curve.bin_s);
     let gaps = GapFit::of_times(&since_s);
     let mut fitted = Fit {
         requests: trace.len(),
@@ -117,6 +122,7 @@ pub fn fit(trace: &Trace, options: &FitOptions) -> Fit {
         rate_rps: if span_s > 0.0 { trace.len() as f64 / span_s } else { 0.0 },
         spread_gaps: if stamps.is_some() { GapFit::of_times(&spread_s) } else { gaps.clone() },
         changed_gaps: GapFit::of_times(&replayed.counted(&spread_s)),
+        curve_gaps: GapFit::of_times(&spread_curve.counted(&spread_s)),
         gaps,
         cv_within_minutes: gaps::cv_within_minutes(&since_s),
         dispersion: Dispersion::of(&since_s, &log_windows(span_s)),

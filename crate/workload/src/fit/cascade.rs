@@ -12,8 +12,12 @@
 //! Draws are stratified: cells of like count share the quantiles of the law among them in random order, so that a twin has
 //! the variance asked for and not that times a chi-square of few degrees.
 
+mod calibrate;
+mod measure;
+
+use measure::{quantile, splits, tallies};
+
 use super::rate::{MOST_CHART_BINS, round_width};
-use crate::law;
 use crate::stream::Stream;
 
 /// Requests in a cell of the trend on average.
@@ -26,16 +30,8 @@ const LEAST_TREND_CELLS: f64 = 8.0;
 const PARTS: usize = 4;
 /// Width below which cells are not split, seconds.
 const FINEST_S: f64 = 1e-3;
-/// Cells that a law is fitted to at least, counting each offset of the cells.
-const LEAST_CELLS: f64 = 32.0;
-/// Offsets at which cells are laid over the source.
-const OFFSETS: usize = 4;
 /// Cells that share one set of quantiles.
-const BLOCK: usize = 8;
-/// Largest spread of log-odds: every request in one half.
-const MOST_SPREAD: f64 = 200.0;
-/// Classes of counts: 2 to 3, 4 to 7, …
-const CLASSES: usize = 24;
+const BLOCK: usize = 2;
 
 /// The law of the halves of cells with at least so many requests.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,6 +40,9 @@ pub struct Split {
     pub least: u32,
     /// Standard deviation of the log-odds of one half; 0 is a fair coin for each request.
     pub spread: f64,
+    /// Mean of (2p - 1)^2 for the share p of one half, which the spread stands for; below 0 halves are more alike than a
+    /// coin makes them.
+    pub excess: f64,
     /// Share of cells that split evenly, where the source is more regular than a coin.
     pub even: f64,
     /// Cells of the source that say so.
@@ -71,70 +70,6 @@ pub struct Cascade {
     span_s: f64,
 }
 
-/// Squared differences of halves, by class of count.
-#[derive(Debug, Clone, Copy, Default)]
-struct Tally {
-    cells: f64,
-    odd: f64,
-    /// Sum of n.
-    requests: f64,
-    /// Sum of n (n - 1).
-    pairs: f64,
-    /// Sum of (left - right)^2.
-    squares: f64,
-}
-
-impl Tally {
-    fn add(&mut self, other: &Self) {
-        self.cells += other.cells;
-        self.odd += other.odd;
-        self.requests += other.requests;
-        self.pairs += other.pairs;
-        self.squares += other.squares;
-    }
-
-    /// The law with this mean squared difference: for shares p, E (l - r)^2 = n + n (n - 1) E (2p - 1)^2.
-    fn split(&self, least: u32) -> Split {
-        let excess = (self.squares - self.requests) / self.pairs;
-        let even = (self.requests - self.squares) / (self.requests - self.odd).max(1.0);
-        Split {
-            least,
-            spread: spread_of(excess),
-            even: if excess < 0.0 { even.clamp(0.0, 1.0) } else { 0.0 },
-            cells: self.cells / OFFSETS as f64,
-        }
-    }
-}
-
-/// The upper half's standard normal quantile number `place` of `of`.
-fn quantile(place: usize, of: usize) -> f64 {
-    law::normal_quantile(0.5 + (place as f64 + 0.5) / (2 * of) as f64)
-}
-
-/// The spread of log-odds at which E (2p - 1)^2 has this value.
-fn spread_of(excess: f64) -> f64 {
-    if excess <= 0.0 {
-        return 0.0;
-    }
-    let mean = |spread: f64| {
-        let squares = (0..BLOCK).map(|place| {
-            let side = libm::tanh(0.5 * spread * quantile(place, BLOCK));
-            side * side
-        });
-        squares.sum::<f64>() / BLOCK as f64
-    };
-    let (mut low, mut high) = (0.0, MOST_SPREAD);
-    for _ in 0..60 {
-        let middle = f64::midpoint(low, high);
-        if mean(middle) < excess { low = middle } else { high = middle }
-    }
-    high
-}
-
-fn class_of(count: u32) -> usize {
-    (count.ilog2() as usize).saturating_sub(1).min(CLASSES - 1)
-}
-
 impl Cascade {
     /// The cascade of times in seconds from the start, ascending; cells narrower than `finest_s` are not split.
     pub(super) fn of(since_s: &[f64], span_s: f64, finest_s: f64) -> Self {
@@ -152,10 +87,12 @@ impl Cascade {
         let mut levels = Vec::new();
         let mut width_s = trend_s;
         while width_s > finest_s.max(FINEST_S) {
-            levels.push(Level { width_s, splits: splits(since_s, span_s, width_s) });
+            levels.push(Level { width_s, splits: splits(&tallies(since_s, span_s, width_s)) });
             width_s *= 0.5;
         }
-        Self { trend_s, trend, levels, span_s }
+        let mut cascade = Self { trend_s, trend, levels, span_s };
+        calibrate::calibrate(&mut cascade, since_s);
+        cascade
     }
 
     /// How many numbers it consists of.
@@ -261,42 +198,4 @@ fn log_odds(cells: &[(f64, u32)], level: &Level, draws: &mut Stream) -> Vec<f64>
         }
     }
     odds
-}
-
-/// The laws of the cells of one width, laid over the source at several offsets.
-fn splits(since_s: &[f64], span_s: f64, width_s: f64) -> Vec<Split> {
-    let mut tallies = [Tally::default(); CLASSES];
-    for offset in 0..OFFSETS {
-        let offset_s = width_s * offset as f64 / OFFSETS as f64;
-        let half = |time: f64| ((time + offset_s) / (0.5 * width_s)) as usize;
-        for cell in since_s.chunk_by(|&a, &b| half(a) / 2 == half(b) / 2) {
-            let number = half(cell[0]) / 2;
-            let start_s = number as f64 * width_s - offset_s;
-            // Cells that the trace covers in part look one-sided.
-            if cell.len() > 1 && start_s >= 0.0 && start_s + width_s <= span_s {
-                let left = cell.partition_point(|&time| half(time) == 2 * number) as f64;
-                let n = cell.len() as f64;
-                let difference = n - 2.0 * left;
-                tallies[class_of(cell.len() as u32)].add(&Tally {
-                    cells: 1.0,
-                    odd: n % 2.0,
-                    requests: n,
-                    pairs: n * (n - 1.0),
-                    squares: difference * difference,
-                });
-            }
-        }
-    }
-    // From the busiest class down; one with too few cells joins the next.
-    let mut splits: Vec<Split> = Vec::new();
-    let mut group = Tally::default();
-    for (class, tally) in tallies.iter().enumerate().rev() {
-        group.add(tally);
-        if group.cells >= LEAST_CELLS || (class == 0 && group.cells > 0.0 && splits.is_empty()) {
-            splits.push(group.split(2 << class));
-            group = Tally::default();
-        }
-    }
-    splits.reverse();
-    splits
 }

@@ -4,6 +4,7 @@
 //! Lengths are whole numbers and the laws draw whole numbers, so a distance compares the probabilities of drawing at most
 //! k tokens at every k that occurs.
 
+use crate::law;
 use crate::lengths::Length;
 use crate::statistics::sort;
 
@@ -82,6 +83,34 @@ impl Quantiles {
     }
 }
 
+impl Quantiles {
+    /// Edges and weights of about `bins` bins of like weight, as [`Table::histogram`](crate::lengths::Table::histogram)
+    /// takes them: an edge stands at a length that occurs, so that frequent lengths have bins of their own.
+    pub fn histogram(&self, bins: usize) -> Vec<f64> {
+        let (Some(&first), Some(&last)) = (self.tokens.first(), self.tokens.last()) else {
+            return Vec::new();
+        };
+        let (first, last) = (libm::round(first).max(1.0), libm::round(last).max(1.0));
+        let inner = (1..bins).map(|bin| libm::round(self.tokens[bin * STEPS / bins]));
+        // A length that many quantiles share is a bin of one number.
+        let mut edges: Vec<f64> =
+            std::iter::once(first).chain(inner.flat_map(|edge| [edge, edge + 1.0])).collect();
+        edges.retain(|&edge| edge >= first && edge < last);
+        sort(&mut edges);
+        edges.dedup();
+        let mut numbers = Vec::with_capacity(2 * edges.len() + 1);
+        for (place, &edge) in edges.iter().enumerate() {
+            let next = edges.get(place + 1).copied().unwrap_or(last + 1.0);
+            numbers.extend([edge, self.at_most(next - 1.0) - self.at_most(edge - 1.0)]);
+        }
+        if numbers.is_empty() {
+            return vec![first, 1.0, first + 1.0];
+        }
+        numbers.push(last);
+        numbers
+    }
+}
+
 impl LengthFit {
     /// The laws of lengths in tokens.
     pub fn of(tokens: &[u32]) -> Self {
@@ -98,6 +127,13 @@ impl LengthFit {
             .collect();
         let key: Vec<f64> = laws.iter().map(|l| l.distance).collect();
         laws = crate::statistics::sort_places(&key).into_iter().map(|i| laws[i as usize].clone()).collect();
+        // A law fitted in two ways is told once, as the nearer.
+        let mut told: Vec<&str> = Vec::new();
+        laws.retain(|law| {
+            let new = !told.contains(&law.name);
+            told.push(law.name);
+            new
+        });
         Self {
             count: tokens.len(),
             mean,
@@ -128,7 +164,8 @@ fn distance(sorted: &[f64], at_most: impl Fn(f64) -> f64) -> f64 {
     worst
 }
 
-/// Every law with fitted parameters: by moments or likelihood where that is closed, the others by least distance.
+/// Every law with fitted parameters, by likelihood or moments. The normal ones also by their quartiles, which values that
+/// were moved to a bound leave as they are.
 fn candidates(sorted: &[f64], mean: f64, deviation: f64) -> Vec<(&'static str, Length)> {
     let (low, high) = (sorted[0].max(1.0), sorted[sorted.len() - 1].max(1.0));
     let (low_u, high_u) = (low as u32, high as u32);
@@ -139,6 +176,10 @@ fn candidates(sorted: &[f64], mean: f64, deviation: f64) -> Vec<(&'static str, L
     let n = logs.len() as f64;
     let mu = logs.iter().sum::<f64>() / n;
     let sigma = libm::sqrt(logs.iter().map(|x| (x - mu) * (x - mu)).sum::<f64>() / n);
+    let [first, middle, third] = [0.25, 0.5, 0.75].map(|q| crate::statistics::quantile(sorted, q));
+    let quartile = law::normal_quantile(0.75);
+    let half_width = (third - first) / (2.0 * quartile);
+    let log_width = libm::log(third.max(1.0) / first.max(1.0)) / (2.0 * quartile);
     vec![
         ("uniform", Length::Uniform { low: low_u, high: high_u }),
         ("geometric", Length::Geometric { mean: mean.max(1.0) }),
@@ -147,7 +188,12 @@ fn candidates(sorted: &[f64], mean: f64, deviation: f64) -> Vec<(&'static str, L
             Length::BoundedPareto { exponent: pareto_exponent(mu, low, high), low: low_u, high: high_u },
         ),
         ("normal", Length::Normal { mean, deviation, low: low_u, high: high_u }),
+        ("normal", Length::Normal { mean: middle, deviation: half_width, low: low_u, high: high_u }),
         ("lognormal", Length::Lognormal { median: libm::exp(mu), sigma, low: low_u, high: high_u }),
+        (
+            "lognormal",
+            Length::Lognormal { median: middle.max(1.0), sigma: log_width, low: low_u, high: high_u },
+        ),
     ]
 }
 
@@ -200,6 +246,16 @@ mod tests {
             sort(&mut sorted);
             assert!(distance(&sorted, |k| at_most(&law, k)) < 0.014, "{name}");
         }
+    }
+
+    #[test]
+    fn lengths_moved_to_a_bound_do_not_bend_the_law() {
+        let law = Length::Lognormal { median: 300.0, sigma: 0.9, low: 8, high: 600 };
+        let mut stream = Stream::named(4, "cut");
+        let drawn: Vec<u32> = (0..20_000).map(|_| law.at(stream.uniform())).collect();
+        let best = LengthFit::of(&drawn).laws[0].clone();
+        let Length::Lognormal { median, sigma, .. } = best.law else { panic!("{best:?}") };
+        assert!((median / 300.0 - 1.0).abs() < 0.04 && (sigma - 0.9).abs() < 0.05, "{best:?}");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Fits of drawn traces find what they were drawn from; odd traces are no trouble.
 
+use proptest::prelude::*;
+
 use super::*;
 use crate::{Arrivals, Length, WorkloadSpec, generate};
 
@@ -66,4 +68,35 @@ fn small_and_odd_traces_are_fitted_without_a_panic() {
         }
     }
     assert_eq!(fit(&odd, &FitOptions { bin_s: Some(f64::NAN) }).requests, 3);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn no_trace_makes_a_fit_panic(
+        times in prop::collection::vec(prop_oneof![0.0..1e3, 0.0..1e13, Just(7e6), (0..50u8).prop_map(|k| f64::from(k) * 3e6)], 0..120),
+        lengths in (1..u32::MAX, 1..u32::MAX),
+        labels in 1..5u32,
+    ) {
+        let mut odd = Trace::default();
+        for (id, &arrival_us) in times.iter().enumerate() {
+            let user = id as u32 % labels;
+            let adapter = if user == 0 { crate::BASE_MODEL } else { user };
+            let (input_tokens, output_tokens) = (lengths.0 >> (id % 32), lengths.1 >> (id % 7));
+            odd.push(crate::trace::Request {
+                arrival_us, user, adapter, input_tokens, output_tokens, max_tokens: output_tokens,
+            });
+        }
+        odd.sort();
+        let fitted = fit(&odd, &FitOptions::default());
+        for model in Model::ALL {
+            let twin = fitted.twin(1, model);
+            prop_assert!(twin.arrival_us.is_sorted() && twin.arrival_us.iter().all(|t| t.is_finite()));
+            prop_assert!(twin.input_tokens.iter().chain(&twin.output_tokens).all(|&tokens| tokens >= 1));
+            let apart = compare(&odd, &twin);
+            prop_assert!((0.0..=1.0).contains(&apart.gap_distance) && (0.0..=1.0).contains(&apart.user_distance));
+        }
+        prop_assert_eq!(&fitted, &fit(&odd, &FitOptions::default()));
+    }
 }

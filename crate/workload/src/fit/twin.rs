@@ -1,12 +1,20 @@
 //! Twins: traces drawn from a fit, by several models of arrival.
 
 use super::Fit;
+use super::dispersion::index_at;
 use super::rate::RateBins;
 use crate::BASE_MODEL;
 use crate::arrivals::Arrivals;
 use crate::law;
 use crate::stream::Stream;
 use crate::trace::{Request, Trace};
+
+/// Windows at which a draw of bursts is judged, seconds.
+const ACCEPTED_WINDOWS_S: [f64; 3] = [1.0, 10.0, 60.0];
+/// Most that its dispersion may be off, as a share of the source's.
+const ACCEPTED: f64 = 0.2;
+/// Draws that are tried.
+const MOST_DRAWS: usize = 8;
 
 /// How a twin's requests arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +29,8 @@ pub enum Model {
     Poisson,
     /// Curve replayed: the rates of [`Fit::replayed`] as they were, with gamma gaps on the clock of that curve.
     Curve,
-    /// Bursts resampled: the trend as it was, every burst drawn anew from [`Fit::cascade`].
+    /// Bursts resampled: the trend as it was, every burst drawn anew from [`Fit::cascade`]; of at most eight draws the first
+    /// with a dispersion within a fifth of the source's at 1, 10 and 60 s.
     Bursts,
 }
 
@@ -122,12 +131,39 @@ impl Fit {
             Model::GammaLikelihood => renewal(gamma(shape(self.spread_gaps.gamma))),
             Model::WeibullLikelihood => renewal(Arrivals::Weibull { shape: shape(self.spread_gaps.weibull) }),
             Model::Curve => replayed(&self.replayed, shape(self.changed_gaps.gamma), &stream),
-            Model::Bursts => self.cascade.times_s(&stream),
+            Model::Bursts => return self.accepted_bursts(&stream),
         };
-        if let Some(stamps) = &self.stamps {
-            times.iter_mut().for_each(|time| *time = stamps.stamp_s(*time));
-        }
+        self.stamp(&mut times);
         times
+    }
+
+    /// Times as the source's clock would have them.
+    fn stamp(&self, times_s: &mut [f64]) {
+        if let Some(stamps) = &self.stamps {
+            times_s.iter_mut().for_each(|time| *time = stamps.stamp_s(*time));
+        }
+    }
+
+    /// Bursts drawn until a draw's dispersion at 1, 10 and 60 s is near the source's; the nearest of all draws otherwise.
+    /// A trace has few long windows, so that a draw of the right law may still be far off by chance.
+    fn accepted_bursts(&self, stream: &Stream) -> Vec<f64> {
+        let mut nearest = (f64::INFINITY, Vec::new());
+        for draw in 0..MOST_DRAWS {
+            let mut times = self.cascade.times_s(&stream.item(draw));
+            self.stamp(&mut times);
+            let off = ACCEPTED_WINDOWS_S.iter().filter_map(|&window_s| {
+                let source = self.dispersion.at(window_s).filter(|&index| index > 0.0)?;
+                Some((index_at(&times, window_s).unwrap_or(0.0) / source - 1.0).abs())
+            });
+            let off = off.fold(0.0, f64::max);
+            if off < nearest.0 {
+                nearest = (off, times);
+            }
+            if nearest.0 <= ACCEPTED {
+                break;
+            }
+        }
+        nearest.1
     }
 }
 
