@@ -6,7 +6,7 @@ use clap::Args;
 use servescope_lab::workload::formats;
 
 use crate::generate::writable;
-use crate::output::{Failed, read_trace, write_or_print};
+use crate::output::{Failed, note, read_trace, write_or_print};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     let format = writable(&arguments.format)?;
     let loaded = read_trace(&arguments.input)?;
-    loaded.warnings.iter().for_each(|w| eprintln!("servescope: note: {}", w.message));
+    loaded.warnings.iter().for_each(|w| note(&w.message));
     let text = formats::write(&loaded.trace, format).unwrap_or_default();
     write_or_print(arguments.output.as_deref(), &text)
 }

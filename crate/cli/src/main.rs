@@ -8,6 +8,7 @@ mod generate;
 mod inspect;
 mod output;
 mod scenario_args;
+mod servegen;
 mod simulate;
 mod summary_text;
 mod validate;

@@ -3,10 +3,14 @@
 //! Every client's process is stationary from time 0 on: the first gap is what is left of the gap that time 0 falls into.
 //! A client of rate r so makes r D requests in the mean, however few and however bursty, and none is dropped.
 
+mod servegen;
+
 use crate::arrivals::Arrivals;
 use crate::generate::WorkloadSpec;
 use crate::law;
 use crate::stream::Stream;
+
+pub use servegen::{ServeGen, servegen};
 
 /// What clients have of their own. Lists are dealt out in turn; a client's share is its user's share.
 #[derive(Debug, Clone, PartialEq)]

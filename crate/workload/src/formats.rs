@@ -18,6 +18,7 @@ mod mooncake;
 mod own;
 mod own_jsonl;
 mod servegen;
+mod servegen_lengths;
 pub(crate) mod table;
 mod time;
 mod timed_trace;
@@ -29,7 +30,8 @@ use crate::trace::Trace;
 
 pub use agent_sessions::{Call, Session};
 pub use error::FormatError;
-pub use servegen::Window;
+pub use servegen::{Pattern, Window};
+pub use servegen_lengths::{Histogram, LengthWindow};
 pub use table::exact_microseconds;
 pub use time::time_text;
 pub use vidur_lengths::Lengths;
@@ -49,6 +51,8 @@ pub enum Format {
     BurstGpt,
     /// ServeGen's windows: `client_id`, `window_start_s`, `rate`, `cv`, `pattern`; no requests.
     ServeGen,
+    /// ServeGen's length files: `client_id`, `dataset`; no requests.
+    ServeGenLengths,
     /// Vidur's length traces: `num_prefill_tokens`, `num_decode_tokens`; no times.
     VidurLengths,
     /// Agent sessions (Claude Code, Weka): a session a line.
@@ -73,9 +77,10 @@ impl Format {
         [Self::Servescope, Self::Vidur, Self::Azure, Self::BurstGpt, Self::ServeGen, Self::VidurLengths];
 
     /// Formats that are JSON Lines, in the order in which they are tried.
-    pub const JSON: [Self; 8] = [
+    pub const JSON: [Self; 9] = [
         Self::ServescopeJsonl,
         Self::AgentSessions,
+        Self::ServeGenLengths,
         Self::Aibrix,
         Self::Bailian,
         Self::WildChat,
@@ -101,6 +106,7 @@ impl Format {
             Self::Azure => "azure",
             Self::BurstGpt => "burstgpt",
             Self::ServeGen => "servegen",
+            Self::ServeGenLengths => "servegen_lengths",
             Self::VidurLengths => "vidur_lengths",
             Self::AgentSessions => "agent_sessions",
             Self::Aibrix => "aibrix",
@@ -124,7 +130,14 @@ impl Format {
 
     /// Whether [`write`] knows it: whether it can hold a trace without text or anything else that a trace lacks.
     pub fn is_writable(self) -> bool {
-        !matches!(self, Self::ServeGen | Self::VidurLengths | Self::AgentSessions | Self::WildChat)
+        !matches!(
+            self,
+            Self::ServeGen
+                | Self::ServeGenLengths
+                | Self::VidurLengths
+                | Self::AgentSessions
+                | Self::WildChat
+        )
     }
 
     /// Columns or keys that a file must have to be of this format.
@@ -136,6 +149,7 @@ impl Format {
             Self::Azure => &azure::COLUMNS,
             Self::BurstGpt => &burstgpt::COLUMNS,
             Self::ServeGen => &servegen::COLUMNS,
+            Self::ServeGenLengths => &servegen_lengths::KEYS,
             Self::VidurLengths => &vidur_lengths::COLUMNS,
             Self::AgentSessions => &agent_sessions::KEYS,
             Self::Aibrix => &aibrix::KEYS,
@@ -180,6 +194,8 @@ pub enum Contents {
     Lengths(Lengths),
     /// Clients in windows of time.
     Windows(Vec<Window>),
+    /// How often each length occurs, by client and window of time.
+    Histograms(Vec<LengthWindow>),
 }
 
 /// A file as it is, before requests are put in order and failed ones are left out.
@@ -253,6 +269,10 @@ fn open_json(bytes: &[u8]) -> Result<TraceFile, FormatError> {
             let sessions = agent_sessions::read(first, lines)?;
             return Ok(TraceFile { format, contents: Contents::Sessions(sessions) });
         }
+        Format::ServeGenLengths => {
+            let windows = servegen_lengths::read(first, lines)?;
+            return Ok(TraceFile { format, contents: Contents::Histograms(windows) });
+        }
         _ => mooncake::read(first, lines, 3, mooncake::BLOCK_TOKENS),
     };
     Ok(TraceFile { format, contents: log(requests?) })
@@ -319,7 +339,7 @@ impl TraceFile {
         let mut trace = match self.contents {
             Contents::Requests { requests, .. } => requests,
             Contents::Sessions(sessions) => agent_sessions::requests(&sessions)?,
-            Contents::Lengths(_) | Contents::Windows(_) => {
+            Contents::Lengths(_) | Contents::Windows(_) | Contents::Histograms(_) => {
                 return Err(FormatError::NoTimes { format: format.name() });
             }
         };
@@ -347,7 +367,11 @@ pub fn write(trace: &Trace, format: Format) -> Option<String> {
         Format::AiPerf => aiperf::write,
         Format::TimedTrace => timed_trace::write,
         Format::Mooncake => mooncake::write,
-        Format::ServeGen | Format::VidurLengths | Format::AgentSessions | Format::WildChat => return None,
+        Format::ServeGen
+        | Format::ServeGenLengths
+        | Format::VidurLengths
+        | Format::AgentSessions
+        | Format::WildChat => return None,
     };
     Some(writer(trace))
 }

@@ -228,15 +228,20 @@ impl Coupling {
         Self { r, rest: libm::sqrt((1.0 - r * r).max(0.0)) }
     }
 
-    /// The lengths of a prompt and its answer at two uniform numbers.
-    pub(crate) fn draw(&self, spec: &WorkloadSpec, u: f64, v: f64) -> (u32, u32) {
+    /// The second number of a pair: `v`, drawn towards `u`.
+    pub(crate) fn second(&self, u: f64, v: f64) -> f64 {
         let v = if self.r == 0.0 {
             v
         } else {
             law::normal_cdf(self.r * law::normal_quantile(u) + self.rest * law::normal_quantile(v))
         };
         // The distribution function may round to 0 or 1, where quantiles have no value.
-        (spec.input.at(u), spec.output.at(v.clamp(f64::MIN_POSITIVE, 1.0 - f64::EPSILON)))
+        v.clamp(f64::MIN_POSITIVE, 1.0 - f64::EPSILON)
+    }
+
+    /// The lengths of a prompt and its answer at two uniform numbers.
+    pub(crate) fn draw(&self, spec: &WorkloadSpec, u: f64, v: f64) -> (u32, u32) {
+        (spec.input.at(u), spec.output.at(self.second(u, v)))
     }
 }
 
