@@ -75,9 +75,9 @@ export class App {
       loaded: (trace) => {
         this.notices.dismissErrors();
         this.notices.info(() => this.text.t('notice.trace_loaded', { name: trace.name, requests: trace.requests }));
-        this.#otherTraffic();
+        this.#otherTraffic(`file ${String(performance.now())}`);
       },
-      cleared: () => { this.#otherTraffic(); },
+      changed: (hand) => { this.#otherTraffic(hand); },
       cancelled: (name) => { this.notices.info(() => this.text.t('notice.reading_cancelled', { name })); },
       refused: (name, failures) => {
         this.notices.error(() => this.text.t('notice.trace_failed', { name, message: this.text.failures(failures) }));
@@ -85,6 +85,7 @@ export class App {
       wanted: (name) => { this.notices.error(() => this.text.t('notice.trace_wanted', { name })); },
     });
     this.traceFile.expect(keys.file);
+    if (keys.pipe !== null) void this.traceFile.reshape(keys.pipe);
     this.#tellProblems(problems);
     this.store.changes.subscribe(() => {
       this.#address.schedule();
@@ -204,9 +205,9 @@ export class App {
     this.scheduler.invalidateAll();
   }
 
-  /** A file instead of the generator, or the other way round: the former zoom means nothing any more. */
-  #otherTraffic(): void {
-    this.touch(`traffic ${String(performance.now())}`);
+  /** A file instead of the generator, other steps, or the way back: the former zoom means nothing any more. */
+  #otherTraffic(hand: string): void {
+    this.touch(hand);
     this.view.update({ window: null, selected: null });
     this.#address.schedule();
     this.run();
@@ -230,6 +231,7 @@ export class App {
       zoom: window,
       by: splitBy === 'adapter' ? null : splitBy,
       file: this.traceFile.name,
+      pipe: this.traceFile.pipe.value,
     };
   }
 

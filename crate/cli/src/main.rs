@@ -2,7 +2,9 @@
 //!
 //! Exit code 0: fine; 1: a run that failed; 2: bad usage or bad input.
 
+mod aibrix;
 mod bench;
+mod bodies;
 mod convert;
 mod generate;
 mod inspect;
@@ -11,6 +13,7 @@ mod scenario_args;
 mod servegen;
 mod simulate;
 mod summary_text;
+mod tokenizer;
 mod validate;
 
 use std::process::ExitCode;
@@ -31,12 +34,16 @@ struct Arguments {
 enum Verb {
     /// Makes a synthetic trace and writes it as a file.
     Generate(generate::Arguments),
+    /// Runs AIBrix's workload generator, with the options of its command line.
+    Aibrix(Box<aibrix::Arguments>),
     /// Simulates a scenario, a link of the page, or a trace file.
     Simulate(simulate::Arguments),
     /// Prints the statistics of a trace file.
     Inspect(inspect::Arguments),
     /// Reads a trace file of any known format and writes it in another.
     Convert(convert::Arguments),
+    /// Writes the requests of a trace file as bodies for a server: S-LoRA, OpenAI, vLLM, AIBrix.
+    Bodies(bodies::Arguments),
     /// Prints the parameter table as JSON Schema.
     Schema,
     /// Compares the simulator with closed forms and published measurements.
@@ -49,9 +56,11 @@ enum Verb {
 fn main() -> ExitCode {
     let result = match Arguments::parse().verb {
         Verb::Generate(arguments) => generate::run(&arguments),
+        Verb::Aibrix(arguments) => aibrix::run(&arguments),
         Verb::Simulate(arguments) => simulate::run(&arguments),
         Verb::Inspect(arguments) => inspect::run(&arguments),
         Verb::Convert(arguments) => convert::run(&arguments),
+        Verb::Bodies(arguments) => bodies::run(&arguments),
         Verb::Schema => print(&format!("{:#}\n", servescope_lab::schema::json_schema())),
         Verb::Validate(arguments) => validate::run(&arguments),
         Verb::Bench(arguments) => bench::run(&arguments),

@@ -203,7 +203,7 @@ fn a_trace_goes_through_every_format_and_failed_requests_are_told() {
 
 #[test]
 fn every_verb_has_help_and_the_schema_names_every_parameter() {
-    for verb in ["generate", "simulate", "inspect", "convert", "schema", "validate"] {
+    for verb in ["generate", "simulate", "inspect", "convert", "bodies", "schema", "validate"] {
         let output = servescope(&[verb, "--help"]);
         assert!(output.status.success() && stdout(&output).contains("Usage"), "{verb}");
     }

@@ -4,6 +4,7 @@
 
 mod kind;
 mod table;
+pub mod texts;
 mod value;
 
 pub use kind::{Condition, Kind, Mark, Parameter, Scale, Slider};
@@ -12,8 +13,22 @@ pub use value::Value;
 
 /// Groups of the panel, in order.
 pub const GROUPS: &[&str] = &[
-    "heroes", "lengths", "queue", "memory", "adapters", "users", "clients", "sessions", "prefix", "cost",
-    "slo", "trace", "curve", "run",
+    "heroes",
+    "lengths",
+    "queue",
+    "memory",
+    "adapters",
+    "users",
+    "clients",
+    "sessions",
+    "prefix",
+    "cost",
+    "slo",
+    "trace",
+    "curve",
+    "length_curve",
+    "sampling",
+    "run",
 ];
 
 impl Id {

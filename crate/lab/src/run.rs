@@ -10,7 +10,7 @@ use servescope_engine::metrics::token_gaps::TokenGaps;
 use servescope_engine::metrics::{Summary, summarise};
 use servescope_engine::observer::Unobserved;
 use servescope_engine::{Refusal, Report, Simulation};
-use servescope_workload::formats::{self, Format, FormatError, ReadTrace};
+use servescope_workload::formats::{self, BadRows, Format, FormatError, ReadTrace, Reading, Warning};
 use servescope_workload::sessions::hold_turns;
 use servescope_workload::statistics::PrefixHits;
 use servescope_workload::{BASE_MODEL, Trace, generate, scale};
@@ -55,18 +55,23 @@ impl LoadedTrace {
     /// [`Failure`] with the row and the column.
     pub fn of(name: &str, read: Result<ReadTrace, FormatError>) -> Result<Self, Failure> {
         let read = read.map_err(|error| Failure::of_file(name, &error))?;
-        let mut warnings = Vec::new();
-        if read.reordered {
-            let message = format!("{name}: rows were put in order of arrival");
-            warnings.push(Failure::new("reordered", name, message).text("file", name));
-        }
-        if read.failed > 0 {
-            let n = read.failed;
-            let message = format!("{name}: {n} requests without a prompt or an answer were left out");
-            let warning = Failure::new("failed_rows", name, message).text("file", name);
-            warnings.push(warning.number("requests", n as f64));
-        }
-        Ok(Self { name: name.to_owned(), format: Some(read.format), trace: Arc::new(read.trace), warnings })
+        let warnings = formats::warnings(&read);
+        Ok(Self::assembled(name, read, &warnings))
+    }
+
+    /// What reading a file with options gave.
+    ///
+    /// # Errors
+    /// [`Failure`] with the row and the column.
+    pub fn of_reading(name: &str, reading: Result<Reading, FormatError>) -> Result<(Self, BadRows), Failure> {
+        let reading = reading.map_err(|error| Failure::of_file(name, &error))?;
+        let warnings = reading.warnings();
+        Ok((Self::assembled(name, reading.read, &warnings), reading.bad))
+    }
+
+    fn assembled(name: &str, read: ReadTrace, warnings: &[Warning]) -> Self {
+        let warnings = warnings.iter().map(|warning| Failure::of_warning(name, warning)).collect();
+        Self { name: name.to_owned(), format: Some(read.format), trace: Arc::new(read.trace), warnings }
     }
 }
 
@@ -229,6 +234,9 @@ impl Run {
         let mut warnings = warnings(&run);
         warnings.extend(self.overload());
         warnings.extend(self.ran_out());
+        if self.generated {
+            warnings.extend(self.scenario.warnings());
+        }
         let prefix = PrefixHits::of(&self.report.trace)
             .map(|hits| PrefixSummary { block_tokens: hits.block_tokens, hit_share: hits.share() });
         RunSummary { run, prefix, warnings }

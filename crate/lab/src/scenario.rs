@@ -1,9 +1,13 @@
 //! A scenario: values for some parameters; the others have their defaults.
 
+mod curve;
+mod lengths;
 mod problems;
+mod sampling;
 mod service;
 mod workload;
 
+pub use sampling::sampling_problems;
 use serde_json::{Map, Value as Json};
 use servescope_cost::Calibration;
 use servescope_engine::SchedulerConfig;

@@ -28,4 +28,4 @@ pub use page::*;
 #[cfg(feature = "page")]
 pub use simulator::Simulator;
 #[cfg(feature = "studio")]
-pub use studio::{Studio, writable_formats};
+pub use studio::{Studio, step_kinds, writable_formats};

@@ -6,6 +6,7 @@
 mod servegen;
 
 use crate::arrivals::Arrivals;
+use crate::formats::MAX_TOKENS;
 use crate::generate::WorkloadSpec;
 use crate::law;
 use crate::stream::Stream;
@@ -66,11 +67,9 @@ impl WorkloadSpec {
 
 /// A length times a factor, at least 1.
 pub(crate) fn scaled(length: u32, factor: Option<f64>) -> u32 {
-    factor.map_or(length, |factor| (f64::from(length) * factor + 0.5).clamp(1.0, MOST_TOKENS) as u32)
+    factor
+        .map_or(length, |factor| (f64::from(length) * factor + 0.5).clamp(1.0, f64::from(MAX_TOKENS)) as u32)
 }
-
-/// Longest length that a factor makes, tokens.
-const MOST_TOKENS: f64 = 10_000_000.0;
 
 /// Arrivals of a stationary process before `until_s`, microseconds.
 pub(crate) fn stationary_times_us(law: Arrivals, rate_rps: f64, until_s: f64, stream: &Stream) -> Vec<f64> {

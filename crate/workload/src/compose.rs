@@ -193,8 +193,11 @@ impl Composer<'_> {
                 break;
             }
             let drawn = self.coupling.draw(spec, streams.input.uniform(), streams.output.uniform());
-            let own = scaled(drawn.0, input_scale);
-            let output_tokens = scaled(drawn.1, output_scale);
+            // Of a held turn the time is known at the earliest only: its lengths are those of then.
+            let [input_curve, output_curve] =
+                spec.length_curves.each_ref().map(|curve| curve.as_ref().map(|c| c.rate_rps(now_us / 1e6)));
+            let own = scaled(scaled(drawn.0, input_scale), input_curve);
+            let output_tokens = scaled(scaled(drawn.1, output_scale), output_curve);
             let next = match &spec.sessions {
                 Some(sessions) => context.prompt(sessions, shared, own),
                 None => Some(Prompt { input_tokens: shared.saturating_add(own), anew: false }),

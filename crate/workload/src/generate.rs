@@ -4,11 +4,11 @@
 //! stream, so that changing one law leaves the others' draws as they were.
 
 use crate::arrivals::Arrivals;
-use crate::clients::ClientSpec;
+use crate::clients::{ClientSpec, scaled};
 use crate::compose::composed;
 use crate::curve::RateCurve;
 use crate::law;
-use crate::lengths::Length;
+use crate::lengths::{Length, Pairs};
 use crate::popularity::Popularity;
 use crate::prefix::{PrefixSpec, Tree, begin_alike};
 use crate::sessions::SessionSpec;
@@ -41,6 +41,10 @@ pub struct WorkloadSpec {
     pub output: Length,
     /// Spearman's rank correlation of prompt and answer lengths, -1 to 1.
     pub length_correlation: f64,
+    /// Pairs to draw prompt and answer lengths from together, in place of their laws.
+    pub length_pairs: Option<Pairs>,
+    /// What prompt and answer lengths are multiplied by over time.
+    pub length_curves: [Option<RateCurve>; 2],
     /// What the system is told of the answer's length.
     pub max_tokens: MaxTokens,
     /// A closed loop of the users, each with one request at a time, of at most so many requests in all; no arrival law then.
@@ -102,6 +106,8 @@ impl Default for WorkloadSpec {
             input: Length::Uniform { low: 8, high: 511 },
             output: Length::Uniform { low: 8, high: 511 },
             length_correlation: 0.0,
+            length_pairs: None,
+            length_curves: [None, None],
             max_tokens: MaxTokens::Output,
             closed_requests: None,
             think: Think::Exponential { mean_s: 10.0 },
@@ -190,7 +196,10 @@ fn plain(spec: &WorkloadSpec) -> Trace {
         (draw("adapters", &|u| sampler.at(u)), adapters.dealt_ranks())
     };
     let users = spec.users.popularity.sampler(spec.users.count.max(1));
-    let (input_tokens, output_tokens) = lengths(spec, count);
+    let (mut input_tokens, mut output_tokens) = lengths(spec, count);
+    let [input_curve, output_curve] = &spec.length_curves;
+    multiply(&mut input_tokens, input_curve.as_ref(), &arrival_us);
+    multiply(&mut output_tokens, output_curve.as_ref(), &arrival_us);
     let max_tokens = output_tokens.iter().map(|&tokens| spec.max_tokens.of(tokens)).collect();
     Trace {
         arrival_us,
@@ -203,6 +212,14 @@ fn plain(spec: &WorkloadSpec) -> Trace {
         cancellations: Vec::new(),
         chain: None,
         extra: None,
+    }
+}
+
+/// Multiplies lengths by what the curve has at their arrival.
+fn multiply(lengths: &mut [u32], curve: Option<&RateCurve>, arrival_us: &[f64]) {
+    let Some(curve) = curve else { return };
+    for (length, &us) in lengths.iter_mut().zip(arrival_us) {
+        *length = scaled(*length, Some(curve.rate_rps(us / 1e6)));
     }
 }
 
@@ -222,9 +239,16 @@ pub(crate) struct Coupling {
 }
 
 impl Coupling {
+    /// The coupling of the workload's laws, some of which fall with their number.
     pub(crate) fn of(spec: &WorkloadSpec) -> Self {
+        let opposed = spec.input.is_falling() != spec.output.is_falling();
+        Self::rising(if opposed { -spec.length_correlation } else { spec.length_correlation })
+    }
+
+    /// The coupling of two laws that both rise with their number, by Spearman's correlation.
+    pub(crate) fn rising(correlation: f64) -> Self {
         // Pearson's correlation of the normals behind a rank correlation (Kruskal 1958).
-        let r = 2.0 * libm::sin(std::f64::consts::FRAC_PI_6 * spec.length_correlation.clamp(-1.0, 1.0));
+        let r = 2.0 * libm::sin(std::f64::consts::FRAC_PI_6 * correlation.clamp(-1.0, 1.0));
         Self { r, rest: libm::sqrt((1.0 - r * r).max(0.0)) }
     }
 
@@ -241,7 +265,10 @@ impl Coupling {
 
     /// The lengths of a prompt and its answer at two uniform numbers.
     pub(crate) fn draw(&self, spec: &WorkloadSpec, u: f64, v: f64) -> (u32, u32) {
-        (spec.input.at(u), spec.output.at(self.second(u, v)))
+        match &spec.length_pairs {
+            Some(pairs) => pairs.at(u),
+            None => (spec.input.at(u), spec.output.at(self.second(u, v))),
+        }
     }
 }
 
@@ -291,6 +318,25 @@ mod tests {
             assert!((covariance / variance - rho).abs() < 0.02, "{rho}: {}", covariance / variance);
             assert!((my - 259.5).abs() < 3.0, "{my}");
         }
+    }
+
+    #[test]
+    fn a_law_that_falls_with_its_number_keeps_the_sign_of_the_correlation() {
+        let spec = WorkloadSpec {
+            rate_rps: 100.0,
+            input: Length::Geometric { mean: 200.0 },
+            length_correlation: 0.9,
+            ..WorkloadSpec::default()
+        };
+        let rank = |spec: &WorkloadSpec| {
+            let trace = generate(spec);
+            let real = |lengths: &[u32]| lengths.iter().map(|&l| f64::from(l)).collect::<Vec<_>>();
+            crate::statistics::spearman(&real(&trace.input_tokens), &real(&trace.output_tokens))
+        };
+        let one = rank(&spec).expect("lengths differ");
+        let both =
+            rank(&WorkloadSpec { output: Length::Geometric { mean: 50.0 }, ..spec }).expect("they differ");
+        assert!((one - 0.9).abs() < 0.02 && (both - 0.9).abs() < 0.02, "{one} {both}");
     }
 
     #[test]

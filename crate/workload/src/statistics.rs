@@ -138,8 +138,8 @@ pub fn quantile(sorted: &[f64], q: f64) -> f64 {
     sorted[below] + (sorted[above] - sorted[below]) * (place - below as f64)
 }
 
-/// Variance over mean of the number of arrivals in whole windows from the first arrival on; `None` below two windows.
-pub fn dispersion(times: &[f64], window_us: f64) -> Option<f64> {
+/// Variance over mean of the number of arrivals in whole windows from the first arrival on.
+fn dispersion(times: &[f64], window_us: f64) -> Option<f64> {
     let start = *times.first()?;
     let windows = ((times.last()? - start) / window_us) as usize;
     if windows < 2 {

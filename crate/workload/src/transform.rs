@@ -23,6 +23,7 @@ mod labelling;
 mod merge;
 mod note;
 mod rate;
+mod refusal;
 mod sample_sessions;
 mod scale_lengths;
 mod shift;
@@ -36,6 +37,7 @@ mod window;
 pub use error::StepError;
 pub use field::{Absence, Field, FieldKind};
 pub use note::{FACTS, Fact, Note, Shape};
+pub use refusal::REFUSALS;
 pub use step::{Step, StepKind};
 
 use job::Job;
@@ -102,6 +104,11 @@ pub fn join(step: &Step, traces: Vec<(String, Trace)>) -> Result<(Trace, Note), 
     let trace = checked(step, run(&mut job, traces)?)?;
     let note = Note { step: step.kind().name, before, after: Shape::of(&trace), facts: job.facts };
     Ok((trace, note))
+}
+
+/// The interval in microseconds between time stamps that requests share, where times in order show one.
+pub(crate) fn stamp_interval(times_us: &[f64]) -> Option<f64> {
+    dequantise::interval(times_us).map(|(interval_us, _)| interval_us)
 }
 
 /// What a step made, if a file could hold it.

@@ -1,8 +1,9 @@
 // The types of the wasm boundary, under one name for the whole page. They are written beside the Rust structs and
 // travel with the package, so nothing here can drift from them.
 export type {
-  Axis, ChartData, Distribution, Explanation, Failure, Failures, GroupRow, Parameter, ParameterValue, PlotFrame, Resolved,
-  RunOptions, ScenarioPatch, Schema, Series, SliderRange, SourceInfo, Summary, TraceColumns,
+  Axis, ChartData, Distribution, Explanation, Fact, Failure, Failures, FitReply, FitRow, GroupRow, Parameter, ParameterValue, PlotFrame, Resolved,
+  RunOptions, ScenarioPatch, Schema, Series, Shaped, SliderRange, SourceInfo, StepField, StepKind, StepKinds, StepNote,
+  Summary, TraceColumns, TraceShape,
 } from '../../pkg/servescope.js';
 
 import type { Failure, Failures } from '../../pkg/servescope.js';

@@ -83,6 +83,7 @@ export const en = {
   'control.new_seed': 'New seed',
   'control.on': 'on',
   'control.off': 'off',
+  'control.none': 'none',
   'control.idle': 'Not in effect now ({count})',
   'control.more': 'All controls',
   'control.less': 'Fewer controls',
@@ -100,6 +101,8 @@ export const en = {
   'group.slo': 'Service level (SLO)',
   'group.trace': 'Trace file',
   'group.curve': 'Rate over time',
+  'group.sampling': 'Sampling in request bodies',
+  'group.length_curve': 'Lengths over time',
   'group.run': 'Run',
 
   'station.label': 'The way of a request',

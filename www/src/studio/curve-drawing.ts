@@ -65,6 +65,7 @@ export class CurveDrawing extends LightElement {
     const say = wordsOf(app);
     const { format } = app.text;
     const fromFile = app.traceFile.info.value !== null;
+    if (fromFile) return html`<p class="about">${say('draw.file')}</p>`;
     const points = this.#points;
     const top = this.#top;
     const place = ({ time, factor }: Point): string => `${((time / this.#duration) * WIDTH).toFixed(1)},${((1 - factor / top) * HEIGHT).toFixed(1)}`;
@@ -73,8 +74,8 @@ export class CurveDrawing extends LightElement {
     const here = heightAt(points, (this.at / PLACES) * this.#duration);
     const value = say('draw.value', { rate: format.short(rate * here), time: format.seconds((this.at / PLACES) * this.#duration) });
     return html`
-      <p class="about">${fromFile ? say('draw.file') : say('draw.about')}</p>
-      <div class="drawing" role="slider" tabindex=${fromFile ? -1 : 0} aria-disabled=${fromFile} aria-label=${say('draw.label', { points: points.length })}
+      <p class="about">${say('draw.about')}</p>
+      <div class="drawing" role="slider" tabindex="0" aria-label=${say('draw.label', { points: points.length })}
         aria-valuemin="0" aria-valuemax=${Math.round(top * FACTOR)} aria-valuenow=${Math.round(here * FACTOR)} aria-valuetext=${value}
         @pointerdown=${this.#press} @pointermove=${this.#move} @pointerup=${this.#release} @pointercancel=${this.#release} @keydown=${this.#key}>
         <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" aria-hidden="true">
@@ -96,10 +97,6 @@ export class CurveDrawing extends LightElement {
     app.store.edit({ [KIND]: 'points', [POINTS]: points }, POINTS);
   }
 
-  get #still(): boolean {
-    return this.app.traceFile.info.value !== null;
-  }
-
   #where(event: PointerEvent): { place: number; factor: number } {
     const box = (event.currentTarget as HTMLElement).getBoundingClientRect();
     const part = (value: number): number => Math.min(1, Math.max(0, value));
@@ -110,7 +107,7 @@ export class CurveDrawing extends LightElement {
   }
 
   readonly #press = (event: PointerEvent): void => {
-    if (event.button !== 0 || this.#still) return;
+    if (event.button !== 0) return;
     (event.currentTarget as HTMLElement).setPointerCapture(event.pointerId);
     this.#last = this.#where(event);
     this.#paint(this.#last);
@@ -137,7 +134,7 @@ export class CurveDrawing extends LightElement {
   }
 
   readonly #key = (event: KeyboardEvent): void => {
-    if (this.#still || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
     const by = event.shiftKey ? 5 : 1;
     switch (event.key) {
       case 'ArrowRight': this.at = Math.min(PLACES, this.at + by); break;

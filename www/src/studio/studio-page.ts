@@ -5,7 +5,9 @@ import { LightElement } from '../element.js';
 import type { Watchable } from '../state/topic.js';
 import './curve-drawing.js';
 import './export-section.js';
+import './fit-section.js';
 import './source-section.js';
+import './steps-section.js';
 import { StudioState } from './studio-state.js';
 import { wordsOf } from './words.js';
 
@@ -34,6 +36,10 @@ export class StudioPage extends LightElement {
         <source-section .app=${app}></source-section></section>
       <section aria-labelledby="studio-draw"><h2 id="studio-draw">${say('draw.title')}</h2>
         <curve-drawing .app=${app}></curve-drawing></section>
+      <section aria-labelledby="studio-steps"><h2 id="studio-steps">${say('steps.title')}</h2>
+        <steps-section .app=${app}></steps-section></section>
+      <section aria-labelledby="studio-fit"><h2 id="studio-fit">${say('fit.title')}</h2>
+        <fit-section .app=${app} .studio=${studio}></fit-section></section>
       <section aria-labelledby="studio-charts"><h2 id="studio-charts">${say('charts.title')}</h2>
         ${studio.failures.value.map((failure) => html`<p class="notice error">${app.named(failure)}</p>`)}
         <div class="happens"><div class="chart-grid">${chart('traffic_rate')}</div></div>

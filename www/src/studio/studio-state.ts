@@ -3,7 +3,7 @@
 import type { App } from '../app.js';
 import type { ChartFeed } from '../draw/chart-feed.js';
 import { Refusal } from '../engine/client.js';
-import type { ChartData, Failure } from '../engine/types.js';
+import type { ChartData, Failure, FitReply } from '../engine/types.js';
 import { chartMap } from '../state/session.js';
 import { Topic } from '../state/topic.js';
 import { isWord, wordsOf } from './words.js';
@@ -16,6 +16,10 @@ const NONE: Charts = new Map();
 
 export class StudioState {
   readonly charts = new Topic<Charts>(NONE);
+  /** The source's charts, where steps changed it. */
+  #before: Charts = NONE;
+  readonly fit = new Topic<FitReply | null>(null);
+  readonly fitting = new Topic<boolean>(false);
   readonly failures = new Topic<readonly Failure[]>([]);
   readonly feed: ChartFeed;
   #wanted = false;
@@ -26,14 +30,14 @@ export class StudioState {
       topic: this.charts,
       zooms: false,
       chart: (name) => this.charts.value.get(name),
-      ghost: () => null,
+      ghost: (name) => this.#before.get(name) ?? null,
       title: (name) => this.#word(`chart.${name}`),
       about: (name) => this.#word(`chart.${name}.about`),
       role: (chart, role) => (chart === 'traffic_dispersion' && role === 'expected' ? this.#word('role.poisson') : app.text.named('role.', role)),
     };
     app.store.values.subscribe(() => { this.refresh(); });
     app.traceFile.info.subscribe(() => { this.refresh(); });
-    app.view.subscribe(() => { this.refresh(); });
+    app.view.subscribe(() => { this.#goOn(); });
     this.refresh();
   }
 
@@ -44,7 +48,11 @@ export class StudioState {
   /** Brings the charts up to date; out of sight they may stay behind. */
   refresh(): void {
     this.#wanted = true;
-    if (!this.#working && this.app.view.value.tab === 'workload') void this.#work();
+    this.#goOn();
+  }
+
+  #goOn(): void {
+    if (this.#wanted && !this.#working && this.app.view.value.tab === 'workload') void this.#work();
   }
 
   async #work(): Promise<void> {
@@ -65,7 +73,32 @@ export class StudioState {
   async #look(): Promise<void> {
     const studio = await this.app.traceFile.studio();
     await studio.call('look', { scenario: this.app.store.values.value });
-    this.charts.set(chartMap(await studio.call('charts', { columns: COLUMNS })));
+    // What was fitted was other traffic.
+    this.fit.set(null);
+    await this.#draw();
+  }
+
+  async #draw(): Promise<void> {
+    const studio = await this.app.traceFile.studio();
+    const { charts, before } = await studio.call('charts', { columns: COLUMNS });
+    this.#before = chartMap(before);
+    this.charts.set(chartMap(charts));
     this.app.scheduler.invalidateAll();
+  }
+
+  /** Fits laws to the traffic as it is and draws twins of it. */
+  async drawTwin(model: string, seed: number): Promise<void> {
+    this.fitting.set(true);
+    try {
+      const studio = await this.app.traceFile.studio();
+      await studio.call('look', { scenario: this.app.store.values.value });
+      this.fit.set(await studio.call('fit', { model, seed }));
+      await this.#draw();
+    } catch (thrown) {
+      if (!(thrown instanceof Refusal)) throw thrown;
+      this.failures.set(thrown.failures);
+    } finally {
+      this.fitting.set(false);
+    }
   }
 }

@@ -1,5 +1,5 @@
 // The studio's thread: one module of its own, fetched when the first question comes. Questions are answered in order.
-import init, { Studio, writable_formats } from '../../pkg/studio.js';
+import init, { Studio, step_kinds, writable_formats } from '../../pkg/studio.js';
 import address from '../../pkg/studio_bg.wasm?url';
 import { buffersOf } from '../engine/protocol.js';
 import { isFailures, messageOf } from '../engine/types.js';
@@ -14,7 +14,7 @@ function post(message: FromStudio, transfer: Transferable[] = []): void {
 
 const ready: Promise<Studio> = init({ module_or_path: new URL(address, import.meta.url) }).then(() => new Studio());
 
-async function open(studio: Studio, { file }: StudioCalls['open']['args']): Promise<StudioCalls['open']['reply']> {
+async function open(studio: Studio, { file, add }: StudioCalls['open']['args']): Promise<StudioCalls['open']['reply']> {
   studio.reserve(file.size);
   const reader = file.stream().getReader();
   let got = 0;
@@ -25,12 +25,17 @@ async function open(studio: Studio, { file }: StudioCalls['open']['args']): Prom
     got += value.byteLength;
     post({ kind: 'progress', fraction: (READING_PART * got) / Math.max(file.size, 1) });
   }
-  return studio.open(file.name);
+  return studio.open(file.name, add);
 }
 
 async function answer(studio: Studio, message: ToStudio): Promise<StudioCalls[CallName]['reply']> {
   switch (message.call) {
     case 'open': return open(studio, message.args);
+    case 'freeze': return studio.freeze(message.args.name, message.args.scenario);
+    case 'twin': return studio.take_twin(message.args.name);
+    case 'shape': return studio.shape(message.args.join, message.args.steps);
+    case 'fit': return studio.fit(message.args.model, message.args.seed);
+    case 'kinds': return step_kinds();
     case 'close': studio.close(); return null;
     case 'look': studio.look(message.args.scenario); return null;
     case 'charts': return studio.charts(message.args.columns);
@@ -42,8 +47,9 @@ async function answer(studio: Studio, message: ToStudio): Promise<StudioCalls[Ca
 
 function transferable(value: StudioCalls[CallName]['reply']): Transferable[] {
   if (value instanceof Uint8Array) return value.buffer instanceof ArrayBuffer ? [value.buffer] : [];
-  if (Array.isArray(value)) return value.every((entry) => typeof entry === 'object') ? buffersOf(value) : [];
-  if (value !== null && 'arrival_us' in value) {
+  if (value === null || Array.isArray(value)) return [];
+  if ('charts' in value) return [...buffersOf(value.charts), ...buffersOf(value.before)];
+  if ('arrival_us' in value) {
     return Object.values(value).flatMap(({ buffer }) => (buffer instanceof ArrayBuffer ? [buffer] : []));
   }
   return [];

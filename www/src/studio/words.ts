@@ -1,8 +1,10 @@
 // The studio's own words, in both languages; the compiler compares the tables. Names of steps and fields come from the
 // module in English and have their Chinese here.
 import type { App } from '../app.js';
+import type { Fact, Failure, FitRow, StepField, StepKind } from '../engine/types.js';
+import type { FactCode, RefusalCode, StepFieldName, StepName } from '../generated/parameters.js';
 import type { Params } from '../i18n/text.js';
-import { chinese } from './words-zh.js';
+import { chinese, chineseNames } from './words-zh.js';
 
 export const english = {
   'source.title': 'Where requests come from',
@@ -77,9 +79,25 @@ export const english = {
   'fit.model': 'Law of the arrivals',
   'fit.distance': 'Largest difference of the distributions (Kolmogorov)',
   'fit.dispersion': 'Index of dispersion, twin over source',
-  'fit.quantity': 'Quantity',
   'fit.use': 'Simulate the twin in place of the source',
   'fit.working': 'Fitting…',
+  'fit.gaps': 'Gaps',
+  'fit.input': 'Prompts',
+  'fit.output': 'Answers',
+  'fit.users': 'Users',
+  'fit.window': '{window} s',
+  'fit.twin_name': 'twin ({model}, seed {seed})',
+  'fit.law.rate': 'Rate, req/s',
+  'fit.law.cv': 'cv of the gaps',
+  'fit.law.cv_minutes': 'cv within minutes, median',
+  'fit.law.gamma': 'Gamma shape, by likelihood',
+  'fit.law.weibull': 'Weibull shape, by likelihood',
+  'fit.law.dispersion': 'Index of dispersion at 1 / 10 / 60 s',
+  'fit.law.input': 'Prompt lengths',
+  'fit.law.output': 'Answer lengths',
+  'fit.law.length': '{law}, off by {distance}',
+  'fit.law.correlation': 'Rank correlation of the two',
+  'fit.law.users': 'Users',
 
   'export.title': 'Take them along',
   'export.about': 'The requests as they are now, in the formats of other tools.',
@@ -89,13 +107,73 @@ export const english = {
 export type WordKey = keyof typeof english;
 export type Words = Readonly<Record<WordKey, string>>;
 
+/** What the module says in English, in the other language. */
+export interface Named {
+  steps: Readonly<Record<StepName, { label: string; help: string }>>;
+  fields: Readonly<Record<StepFieldName, string>>;
+  facts: Readonly<Record<FactCode, string>>;
+  refusals: Readonly<Record<RefusalCode, string>>;
+  models: Readonly<Record<string, { label: string; about: string }>>;
+  notices: Readonly<Record<string, string>>;
+}
+
 export type Say = (key: WordKey, params?: Params) => string;
 
 export function wordsOf(app: App): Say {
-  const table: Words = app.settings.value.language === 'zh' ? chinese : english;
+  const table: Words = isChinese(app) ? chinese : english;
   return (key, params = {}) => app.text.fill(table[key], params);
 }
 
 export function isWord(key: string): key is WordKey {
   return Object.hasOwn(english, key);
+}
+
+function isChinese(app: App): boolean {
+  return app.settings.value.language === 'zh';
+}
+
+/** The Chinese of what the module names; undefined in English and for what it does not know. */
+function inChinese<T>(app: App, table: Readonly<Record<string, T>>, key: string): T | undefined {
+  return isChinese(app) && Object.hasOwn(table, key) ? table[key] : undefined;
+}
+
+export function stepLabel(app: App, name: string): string {
+  return inChinese(app, chineseNames.steps, name)?.label ?? name.replaceAll('_', ' ');
+}
+
+export function stepHelp(app: App, kind: StepKind): string {
+  return inChinese(app, chineseNames.steps, kind.name)?.help ?? kind.help;
+}
+
+export function fieldWords(app: App, step: string, field: StepField): string {
+  return inChinese(app, chineseNames.fields, `${step}.${field.name}`) ?? field.help;
+}
+
+export function factWords(app: App, fact: Fact): string {
+  return filled(app, inChinese(app, chineseNames.facts, fact.code), fact);
+}
+
+export function noticeWords(app: App, fact: Fact): string {
+  return filled(app, inChinese(app, chineseNames.notices, fact.code), fact);
+}
+
+/** A step's refusal has a code of the studio's own. */
+export function refusalWords(app: App, failure: Failure): string {
+  const code = failure.code.replace(/^step\./, '');
+  if (code === failure.code) return app.text.failure(failure);
+  return filled(app, inChinese(app, chineseNames.refusals, code), failure);
+}
+
+export function modelLabel(app: App, model: string): string {
+  return inChinese(app, chineseNames.models, model)?.label ?? model.replaceAll('_', ' ').replace('mle', '(likelihood)');
+}
+
+export function modelAbout(app: App, row: FitRow): string {
+  return inChinese(app, chineseNames.models, row.model)?.about ?? row.about;
+}
+
+function filled(app: App, template: string | undefined, { message, params }: { message: string; params: Params }): string {
+  if (template === undefined) return message;
+  const short = Object.fromEntries(Object.entries(params).map(([name, value]) => [name, typeof value === 'number' ? app.text.format.short(value) : value]));
+  return app.text.fill(template, short);
 }

@@ -18,7 +18,7 @@ use super::parts::{
 pub(super) fn statistics(file: &TraceFile) -> Json {
     let mut json = json!({"kind": file.format.name()});
     let more = match &file.contents {
-        Contents::Requests { requests, start_ticks } => match file.format {
+        Contents::Requests { requests, start_ticks, .. } => match file.format {
             Format::Azure => azure(requests, start_ticks.unwrap_or(0)),
             Format::Mooncake => mooncake(requests),
             Format::BurstGpt => burstgpt(requests),

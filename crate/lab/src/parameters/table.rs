@@ -1,5 +1,7 @@
 //! Every parameter.
 
+use servescope_workload::prompts::sampling::{MAX_PENALTY, MAX_TEMPERATURE, MIN_TOP_P};
+
 use super::kind::{Condition, Kind, Mark, Parameter, Scale, Slider};
 
 macro_rules! table {
@@ -87,8 +89,18 @@ const fn is(id: Id, is: &'static [&'static str]) -> Condition {
 
 /// Lengths: most tokens of a drawn length.
 const MOST: f64 = 1_000_000.0;
-const LAWS: &[&str] = &["uniform", "fixed", "geometric", "bounded_pareto", "lognormal", "normal"];
-const CURVES: &[&str] = &[
+const LAWS: &[&str] = &[
+    "uniform",
+    "fixed",
+    "geometric",
+    "bounded_pareto",
+    "lognormal",
+    "normal",
+    "percentiles",
+    "mixture",
+    "histogram",
+];
+const LENGTH_CURVES: &[&str] = &[
     "constant",
     "ramp",
     "step",
@@ -100,9 +112,27 @@ const CURVES: &[&str] = &[
     "severe_fluctuation",
     "points",
 ];
+const PATTERNS: &[&str] =
+    &["quick_rising", "slow_rising", "slight_fluctuation", "severe_fluctuation", "sine"];
+const CHANGES: &[&str] = &["ramp", "step", "spike"];
+/// Law by law, not in pairs.
+const BY_LAW: Condition = is(Id::LengthSource, &["laws"]);
+const CURVES: &[&str] = &[
+    "constant",
+    "ramp",
+    "step",
+    "spike",
+    "diurnal",
+    "quick_rising",
+    "slow_rising",
+    "slight_fluctuation",
+    "severe_fluctuation",
+    "sine",
+    "points",
+];
 /// Kinds of sessions.
 const TALKS: &[&str] = &["held", "timed"];
-const BOUNDED: &[&str] = &["uniform", "bounded_pareto", "lognormal", "normal"];
+const BOUNDED: &[&str] = &["uniform", "bounded_pareto", "lognormal", "normal", "percentiles", "mixture"];
 
 table! {
     Rate = row("workload.rate_rps", "R", "heroes", number(0.001, 100_000.0, 2.0)).unit("req/s").log(0.1, 50.0, 0.01)
@@ -120,60 +150,122 @@ table! {
         .marks(&[Mark { value: 0.0, message: "mark.base_model" }])
         .says("LoRA adapters n", "How many adapters share the server; 0 sends every request to the base model.");
 
+    LengthSource = row("workload.lengths.from", "lf", "lengths", Kind::Choice(&["laws", "pairs"]))
+        .says("Lengths from", "A law for prompts and one for answers, or pairs of both drawn together from a list of your own.");
+    LengthPairs = row("workload.lengths.pairs", "lp", "lengths", Kind::List { min: 1.0, max: MOST, whole: true, default: &[32.0, 256.0, 256.0, 128.0, 480.0, 16.0] })
+        .when(&[is(Id::LengthSource, &["pairs"])])
+        .says("Pairs of lengths", "Prompt and answer lengths in tokens, in turn; every pair is drawn equally often, as it stands.");
     InputKind = row("workload.input_tokens.kind", "in", "lengths", Kind::Choice(LAWS))
+        .when(&[BY_LAW])
         .says("Prompt lengths", "The law from which prompt lengths are drawn.");
     InputValue = row("workload.input_tokens.value", "inv", "lengths", whole(1.0, MOST, 256.0)).unit("tokens").log(1.0, 4096.0, 1.0)
-        .when(&[is(Id::InputKind, &["fixed"])])
+        .when(&[BY_LAW, is(Id::InputKind, &["fixed"])])
         .says("Prompt length", "Every prompt has this length.");
     InputLow = row("workload.input_tokens.low", "inl", "lengths", whole(1.0, MOST, 8.0)).unit("tokens").log(1.0, 4096.0, 1.0)
-        .when(&[is(Id::InputKind, BOUNDED)])
+        .when(&[BY_LAW, is(Id::InputKind, BOUNDED)])
         .says("Shortest prompt", "No prompt is shorter than this.");
     InputHigh = row("workload.input_tokens.high", "inh", "lengths", whole(1.0, MOST, 511.0)).unit("tokens").log(1.0, 4096.0, 1.0)
-        .when(&[is(Id::InputKind, BOUNDED)])
+        .when(&[BY_LAW, is(Id::InputKind, BOUNDED)])
         .says("Longest prompt", "No prompt is longer than this (inclusive).");
     InputMean = row("workload.input_tokens.mean", "inm", "lengths", number(1.0, MOST, 256.0)).unit("tokens").log(1.0, 4096.0, 1.0)
-        .when(&[is(Id::InputKind, &["geometric", "normal"])])
+        .when(&[BY_LAW, is(Id::InputKind, &["geometric", "normal"])])
         .says("Mean prompt length", "Mean of the geometric law on 1, 2, and so on, or of the normal law before its bounds.");
     InputDeviation = row("workload.input_tokens.deviation", "inw", "lengths", number(0.0, MOST, 80.0)).unit("tokens").linear(0.0, 1000.0, 1.0)
-        .when(&[is(Id::InputKind, &["normal"])])
+        .when(&[BY_LAW, is(Id::InputKind, &["normal"])])
         .says("Spread of prompts", "Standard deviation of the normal law before its bounds.");
     InputExponent = row("workload.input_tokens.exponent", "ine", "lengths", number(0.05, 20.0, 1.1)).linear(0.1, 4.0, 0.01)
-        .when(&[is(Id::InputKind, &["bounded_pareto"])])
+        .when(&[BY_LAW, is(Id::InputKind, &["bounded_pareto"])])
         .says("Prompt tail exponent", "Smaller makes long prompts more common: the share longer than x falls like x to the power of minus this.");
     InputMedian = row("workload.input_tokens.median", "ind", "lengths", number(1.0, MOST, 200.0)).unit("tokens").log(1.0, 4096.0, 1.0)
-        .when(&[is(Id::InputKind, &["lognormal"])])
+        .when(&[BY_LAW, is(Id::InputKind, &["lognormal", "percentiles", "mixture"])])
         .says("Median prompt length", "Half of the prompts are shorter than this.");
     InputSigma = row("workload.input_tokens.sigma", "ins", "lengths", number(0.01, 5.0, 0.8)).linear(0.05, 2.5, 0.01)
-        .when(&[is(Id::InputKind, &["lognormal"])])
+        .when(&[BY_LAW, is(Id::InputKind, &["lognormal", "mixture"])])
         .says("Spread of prompt lengths", "Standard deviation of the logarithm of the length.");
+    InputP90 = row("workload.input_tokens.p90", "in9", "lengths", number(1.0, MOST, 400.0)).unit("tokens").log(1.0, 4096.0, 1.0)
+        .when(&[BY_LAW, is(Id::InputKind, &["percentiles"])])
+        .says("P90 of prompts", "Nine of ten prompts are no longer than this; up to it the law is lognormal through the median.");
+    InputP99 = row("workload.input_tokens.p99", "in99", "lengths", number(1.0, MOST, 500.0)).unit("tokens").log(1.0, 4096.0, 1.0)
+        .when(&[BY_LAW, is(Id::InputKind, &["percentiles"])])
+        .says("P99 of prompts", "99 of 100 prompts are no longer than this; the longest ones follow the slope from P90 to here.");
+    InputHistogram = row("workload.input_tokens.histogram", "inhg", "lengths", Kind::List { min: 0.0, max: 1e9, whole: false, default: &[8.0, 3.0, 128.0, 1.0, 511.0] })
+        .when(&[BY_LAW, is(Id::InputKind, &["histogram"])])
+        .says("Histogram of prompts", "Edges in tokens and weights in turn: 8, 3, 128, 1, 511 puts three in four prompts evenly on 8 to 127 tokens and one on 128 to 511.");
+    InputMixShare = row("workload.input_tokens.mixture.share", "inms", "lengths", number(0.0, 1.0, 0.1)).linear(0.0, 1.0, 0.01)
+        .when(&[BY_LAW, is(Id::InputKind, &["mixture"])])
+        .says("Second law's share", "The share of prompts that follow the second law; the others are lognormal with the median and spread above.");
+    InputMixKind = row("workload.input_tokens.mixture.kind", "inmk", "lengths", Kind::Choice(&["bounded_pareto", "lognormal"]))
+        .when(&[BY_LAW, is(Id::InputKind, &["mixture"])])
+        .says("Second law of prompts", "What is mixed in: a power-law tail, as ServeGen finds for prompts, or a second lognormal hump.");
+    InputMixLow = row("workload.input_tokens.mixture.low", "inml", "lengths", whole(1.0, MOST, 256.0)).unit("tokens").log(1.0, 4096.0, 1.0)
+        .when(&[BY_LAW, is(Id::InputKind, &["mixture"]), is(Id::InputMixKind, &["bounded_pareto"])])
+        .says("Tail begins", "The shortest prompt of the power-law tail.");
+    InputMixExponent = row("workload.input_tokens.mixture.exponent", "inme", "lengths", number(0.05, 20.0, 1.1)).linear(0.1, 4.0, 0.01)
+        .when(&[BY_LAW, is(Id::InputKind, &["mixture"]), is(Id::InputMixKind, &["bounded_pareto"])])
+        .says("Exponent of the tail", "Smaller makes the longest prompts more common.");
+    InputMixMedian = row("workload.input_tokens.mixture.median", "inmd", "lengths", number(1.0, MOST, 400.0)).unit("tokens").log(1.0, 4096.0, 1.0)
+        .when(&[BY_LAW, is(Id::InputKind, &["mixture"]), is(Id::InputMixKind, &["lognormal"])])
+        .says("Median of the second law", "Half of the prompts of the second law are shorter than this.");
+    InputMixSigma = row("workload.input_tokens.mixture.sigma", "inmg", "lengths", number(0.01, 5.0, 0.3)).linear(0.05, 2.5, 0.01)
+        .when(&[BY_LAW, is(Id::InputKind, &["mixture"]), is(Id::InputMixKind, &["lognormal"])])
+        .says("Spread of the second law", "Standard deviation of the logarithm of its lengths.");
 
     OutputKind = row("workload.output_tokens.kind", "out", "lengths", Kind::Choice(LAWS))
+        .when(&[BY_LAW])
         .says("Answer lengths", "The law from which answer lengths are drawn.");
     OutputValue = row("workload.output_tokens.value", "outv", "lengths", whole(1.0, MOST, 256.0)).unit("tokens").log(1.0, 4096.0, 1.0)
-        .when(&[is(Id::OutputKind, &["fixed"])])
+        .when(&[BY_LAW, is(Id::OutputKind, &["fixed"])])
         .says("Answer length", "Every answer has this length.");
     OutputLow = row("workload.output_tokens.low", "outl", "lengths", whole(1.0, MOST, 8.0)).unit("tokens").log(1.0, 4096.0, 1.0)
-        .when(&[is(Id::OutputKind, BOUNDED)])
+        .when(&[BY_LAW, is(Id::OutputKind, BOUNDED)])
         .says("Shortest answer", "No answer is shorter than this.");
     OutputHigh = row("workload.output_tokens.high", "outh", "lengths", whole(1.0, MOST, 511.0)).unit("tokens").log(1.0, 4096.0, 1.0)
-        .when(&[is(Id::OutputKind, BOUNDED)])
+        .when(&[BY_LAW, is(Id::OutputKind, BOUNDED)])
         .says("Longest answer", "No answer is longer than this (inclusive).");
     OutputMean = row("workload.output_tokens.mean", "outm", "lengths", number(1.0, MOST, 256.0)).unit("tokens").log(1.0, 4096.0, 1.0)
-        .when(&[is(Id::OutputKind, &["geometric", "normal"])])
+        .when(&[BY_LAW, is(Id::OutputKind, &["geometric", "normal"])])
         .says("Mean answer length", "Mean of the geometric law on 1, 2, and so on, or of the normal law before its bounds.");
     OutputDeviation = row("workload.output_tokens.deviation", "outw", "lengths", number(0.0, MOST, 80.0)).unit("tokens").linear(0.0, 1000.0, 1.0)
-        .when(&[is(Id::OutputKind, &["normal"])])
+        .when(&[BY_LAW, is(Id::OutputKind, &["normal"])])
         .says("Spread of answers", "Standard deviation of the normal law before its bounds.");
     OutputExponent = row("workload.output_tokens.exponent", "oute", "lengths", number(0.05, 20.0, 1.1)).linear(0.1, 4.0, 0.01)
-        .when(&[is(Id::OutputKind, &["bounded_pareto"])])
+        .when(&[BY_LAW, is(Id::OutputKind, &["bounded_pareto"])])
         .says("Answer tail exponent", "Smaller makes long answers more common: the share longer than x falls like x to the power of minus this.");
     OutputMedian = row("workload.output_tokens.median", "outd", "lengths", number(1.0, MOST, 200.0)).unit("tokens").log(1.0, 4096.0, 1.0)
-        .when(&[is(Id::OutputKind, &["lognormal"])])
+        .when(&[BY_LAW, is(Id::OutputKind, &["lognormal", "percentiles", "mixture"])])
         .says("Median answer length", "Half of the answers are shorter than this.");
     OutputSigma = row("workload.output_tokens.sigma", "outs", "lengths", number(0.01, 5.0, 0.8)).linear(0.05, 2.5, 0.01)
-        .when(&[is(Id::OutputKind, &["lognormal"])])
+        .when(&[BY_LAW, is(Id::OutputKind, &["lognormal", "mixture"])])
         .says("Spread of answer lengths", "Standard deviation of the logarithm of the length.");
+    OutputP90 = row("workload.output_tokens.p90", "out9", "lengths", number(1.0, MOST, 400.0)).unit("tokens").log(1.0, 4096.0, 1.0)
+        .when(&[BY_LAW, is(Id::OutputKind, &["percentiles"])])
+        .says("P90 of answers", "Nine of ten answers are no longer than this; up to it the law is lognormal through the median.");
+    OutputP99 = row("workload.output_tokens.p99", "out99", "lengths", number(1.0, MOST, 500.0)).unit("tokens").log(1.0, 4096.0, 1.0)
+        .when(&[BY_LAW, is(Id::OutputKind, &["percentiles"])])
+        .says("P99 of answers", "99 of 100 answers are no longer than this; the longest ones follow the slope from P90 to here.");
+    OutputHistogram = row("workload.output_tokens.histogram", "outhg", "lengths", Kind::List { min: 0.0, max: 1e9, whole: false, default: &[8.0, 3.0, 128.0, 1.0, 511.0] })
+        .when(&[BY_LAW, is(Id::OutputKind, &["histogram"])])
+        .says("Histogram of answers", "Edges in tokens and weights in turn: 8, 3, 128, 1, 511 puts three in four answers evenly on 8 to 127 tokens and one on 128 to 511.");
+    OutputMixShare = row("workload.output_tokens.mixture.share", "outms", "lengths", number(0.0, 1.0, 0.1)).linear(0.0, 1.0, 0.01)
+        .when(&[BY_LAW, is(Id::OutputKind, &["mixture"])])
+        .says("Second law's share", "The share of answers that follow the second law; the others are lognormal with the median and spread above.");
+    OutputMixKind = row("workload.output_tokens.mixture.kind", "outmk", "lengths", Kind::Choice(&["bounded_pareto", "lognormal"]))
+        .when(&[BY_LAW, is(Id::OutputKind, &["mixture"])])
+        .says("Second law of answers", "What is mixed in: a power-law tail, as ServeGen finds for prompts, or a second lognormal hump.");
+    OutputMixLow = row("workload.output_tokens.mixture.low", "outml", "lengths", whole(1.0, MOST, 256.0)).unit("tokens").log(1.0, 4096.0, 1.0)
+        .when(&[BY_LAW, is(Id::OutputKind, &["mixture"]), is(Id::OutputMixKind, &["bounded_pareto"])])
+        .says("Tail begins", "The shortest answer of the power-law tail.");
+    OutputMixExponent = row("workload.output_tokens.mixture.exponent", "outme", "lengths", number(0.05, 20.0, 1.1)).linear(0.1, 4.0, 0.01)
+        .when(&[BY_LAW, is(Id::OutputKind, &["mixture"]), is(Id::OutputMixKind, &["bounded_pareto"])])
+        .says("Exponent of the tail", "Smaller makes the longest answers more common.");
+    OutputMixMedian = row("workload.output_tokens.mixture.median", "outmd", "lengths", number(1.0, MOST, 400.0)).unit("tokens").log(1.0, 4096.0, 1.0)
+        .when(&[BY_LAW, is(Id::OutputKind, &["mixture"]), is(Id::OutputMixKind, &["lognormal"])])
+        .says("Median of the second law", "Half of the answers of the second law are shorter than this.");
+    OutputMixSigma = row("workload.output_tokens.mixture.sigma", "outmg", "lengths", number(0.01, 5.0, 0.3)).linear(0.05, 2.5, 0.01)
+        .when(&[BY_LAW, is(Id::OutputKind, &["mixture"]), is(Id::OutputMixKind, &["lognormal"])])
+        .says("Spread of the second law", "Standard deviation of the logarithm of its lengths.");
     LengthCorrelation = row("workload.length_correlation", "rho", "lengths", number(-1.0, 1.0, 0.0)).linear(-1.0, 1.0, 0.01)
+        .when(&[BY_LAW])
         .says("Prompt and answer", "Rank correlation of prompt and answer lengths: 0 draws them independently, 1 gives the longest prompt the longest answer.");
     MaxTokensKind = row("workload.max_tokens.kind", "mt", "lengths", Kind::Choice(&["output", "cap"]))
         .says("max_tokens sent", "What the server is told of an answer's length: exactly that, or one cap for all requests.");
@@ -345,21 +437,21 @@ table! {
 
     CurveKind = row("workload.curve.kind", "ck", "curve", Kind::Choice(CURVES))
         .when(&[is(Id::Loop, &["open"])])
-        .says("Rate over time", "How the rate moves around R: constant, a simple shape, one of AIBrix's four patterns, or points of your own.");
+        .says("Rate over time", "How the rate moves around R: constant, a simple shape, one of AIBrix's four patterns, a sine that starts at R as theirs do, or points of your own.");
     CurveFactor = row("workload.curve.factor", "cf", "curve", number(0.0, 10_000.0, 2.0)).linear(0.0, 10.0, 0.1)
-        .when(&[is(Id::CurveKind, &["ramp", "step", "spike"])])
+        .when(&[is(Id::CurveKind, CHANGES)])
         .says("Changed rate", "The rate after the ramp or step, or in the spike, as a multiple of R.");
     CurveStart = row("workload.curve.start_s", "cs", "curve", number(0.0, 10_000_000.0, 100.0)).unit("s").linear(0.0, 1000.0, 1.0)
-        .when(&[is(Id::CurveKind, &["ramp", "step", "spike"])])
+        .when(&[is(Id::CurveKind, CHANGES)])
         .says("Change begins", "When the ramp, the step or the spike begins.");
     CurveEnd = row("workload.curve.end_s", "ce", "curve", number(0.0, 10_000_000.0, 200.0)).unit("s").linear(0.0, 1000.0, 1.0)
         .when(&[is(Id::CurveKind, &["ramp", "spike"])])
         .says("Change ends", "When the ramp or the spike ends.");
     CurveSwing = row("workload.curve.swing", "csw", "curve", number(0.0, 1.0, 0.5)).linear(0.0, 1.0, 0.01)
-        .when(&[is(Id::CurveKind, &["diurnal"])])
+        .when(&[is(Id::CurveKind, &["diurnal", "sine"])])
         .says("Swing", "How far the crest lies above R, as a share of R.");
     CurvePeriod = row("workload.curve.period_s", "cp", "curve", number(1.0, 10_000_000.0, 100.0)).unit("s").log(10.0, 86_400.0, 1.0)
-        .when(&[is(Id::CurveKind, &["diurnal"])])
+        .when(&[is(Id::CurveKind, &["diurnal", "sine"])])
         .says("Period", "From crest to crest; a day is 86,400 s.");
     CurvePeak = row("workload.curve.peak_s", "cpk", "curve", number(0.0, 10_000_000.0, 50.0)).unit("s").linear(0.0, 1000.0, 1.0)
         .when(&[is(Id::CurveKind, &["diurnal"])])
@@ -367,6 +459,71 @@ table! {
     CurvePoints = row("workload.curve.points", "pts", "curve", Kind::List { min: 0.0, max: 1e7, whole: false, default: &[0.0, 0.5, 100.0, 2.0, 200.0, 1.0] })
         .when(&[is(Id::CurveKind, &["points"])])
         .says("Points", "Times in seconds and multiples of R in turn: 0, 0.5, 100, 2 goes from half of R to twice R in 100 s.");
+    DoSample = row("workload.sampling.do_sample", "sds", "sampling", Kind::Flag(false))
+        .says("Draw tokens", "In request bodies: draws tokens by their probability; off takes the likeliest.");
+    Temperature = row("workload.sampling.temperature", "st", "sampling", number(0.0, MAX_TEMPERATURE, 1.0)).linear(0.0, 2.0, 0.01)
+        .when(&[is(Id::DoSample, &["true"])])
+        .says("Temperature", "Above 1 flattens the probabilities, below 1 sharpens them; 0 takes the likeliest.");
+    TopP = row("workload.sampling.top_p", "stp", "sampling", number(MIN_TOP_P, 1.0, 1.0)).linear(0.01, 1.0, 0.01)
+        .when(&[is(Id::DoSample, &["true"])])
+        .says("top_p", "Draws from the likeliest tokens that together have this probability.");
+    TopK = row("workload.sampling.top_k", "stk", "sampling", whole(-1.0, 1_000_000.0, -1.0)).linear(-1.0, 200.0, 1.0)
+        .when(&[is(Id::DoSample, &["true"])])
+        .says("top_k", "Draws from this many of the likeliest tokens; -1 and 0 draw from all.");
+    PresencePenalty = row("workload.sampling.presence_penalty", "spp", "sampling", number(-MAX_PENALTY, MAX_PENALTY, 0.0)).linear(-2.0, 2.0, 0.01)
+        .says("Presence penalty", "Taken off the score of a token that has come up; S-LoRA takes none below 0.");
+    FrequencyPenalty = row("workload.sampling.frequency_penalty", "sfp", "sampling", number(-MAX_PENALTY, MAX_PENALTY, 0.0)).linear(-2.0, 2.0, 0.01)
+        .says("Frequency penalty", "Taken off the score of a token for each time it has come up; S-LoRA takes none below 0.");
+    IgnoreEos = row("workload.sampling.ignore_eos", "seos", "sampling", Kind::Flag(false))
+        .says("Ignore end of sequence", "Answers go on to max_tokens even where the model would end.");
+    MaxNewTokens = row("workload.sampling.max_new_tokens", "smax", "sampling", whole(0.0, MOST, 0.0)).unit("tokens").linear(0.0, 4096.0, 1.0)
+        .says("Cap on new tokens", "No request body asks for more tokens than this; 0 sets no cap.");
+    StopSequences = row("workload.sampling.stop_sequences", "sstop", "sampling", Kind::Text { most: 1000 })
+        .says("Stop sequences", "Texts that end an answer, with | between them; \\n is a new line, \\| a bar, \\\\ a backslash.");
+    PinOutput = row("workload.sampling.pin_output", "spin", "sampling", Kind::Flag(false))
+        .says("Pin answer lengths", "Request bodies hold every answer to its length: end of sequence ignored, min_tokens and max_tokens equal to it.");
+    CharactersPerToken = row("workload.sampling.characters_per_token", "scpt", "sampling", number(1.0, 64.0, 4.0)).linear(1.0, 8.0, 0.1)
+        .says("Characters a token", "Prompts made without a tokenizer have this many characters for each token; English prose has about 4.");
+    CurveRise = row("workload.curve.only_rise", "cor", "curve", Kind::Flag(false))
+        .when(&[is(Id::CurveKind, &["sine"])])
+        .says("Never falls", "Keeps the rate at its highest so far (AIBrix's only_rise).");
+    CurveSampling = row("workload.curve.sampling", "csm", "curve", Kind::Choice(&["continuous", "aibrix"]))
+        .when(&[is(Id::CurveKind, PATTERNS)])
+        .says("Sampling", "The curve itself in fractions of a request, or AIBrix's samples of it: with noise, rounded half to even to whole requests a second.");
+    CurveInterval = row("workload.curve.interval_s", "ci", "curve", number(0.001, 1_000_000.0, 1.0)).unit("s").log(0.1, 60.0, 0.1)
+        .when(&[is(Id::CurveKind, PATTERNS), is(Id::CurveSampling, &["aibrix"])])
+        .says("Sampling interval", "How long one sampled rate holds (AIBrix's interval-ms).");
+    CurveNoise = row("workload.curve.noise_rps", "cn", "curve", number(0.0, 100_000.0, 0.1)).unit("req/s").linear(0.0, 5.0, 0.1)
+        .when(&[is(Id::CurveKind, PATTERNS), is(Id::CurveSampling, &["aibrix"])])
+        .says("Noise", "Standard deviation of the normal noise that is added to each sample before rounding; AIBrix's patterns have 0.1.");
+    InputCurveKind = row("workload.input_tokens.curve.kind", "inck", "length_curve", Kind::Choice(LENGTH_CURVES))
+        .says("Prompts over time", "How prompts grow and shrink during the run: every length that the law draws is multiplied by this curve.");
+    InputCurveFactor = row("workload.input_tokens.curve.factor", "incf", "length_curve", number(0.0, 1000.0, 2.0)).linear(0.0, 10.0, 0.1)
+        .when(&[is(Id::InputCurveKind, &["ramp", "step", "spike", "diurnal"])])
+        .says("Factor of prompts", "By what lengths are multiplied after the ramp or step, in the spike, or at the crest of a diurnal wave (there at most 2).");
+    InputCurveStart = row("workload.input_tokens.curve.start_s", "incs", "length_curve", number(0.0, 10_000_000.0, 100.0)).unit("s").linear(0.0, 1000.0, 1.0)
+        .when(&[is(Id::InputCurveKind, &["ramp", "step", "spike", "diurnal"])])
+        .says("Change of prompts begins", "When the ramp, the step or the spike begins; of a diurnal wave, a crest.");
+    InputCurveEnd = row("workload.input_tokens.curve.end_s", "ince", "length_curve", number(0.0, 10_000_000.0, 200.0)).unit("s").linear(0.0, 1000.0, 1.0)
+        .when(&[is(Id::InputCurveKind, &["ramp", "spike", "diurnal"])])
+        .says("Change of prompts ends", "When the ramp or the spike ends; of a diurnal wave, the next crest.");
+    InputCurvePoints = row("workload.input_tokens.curve.points", "incp", "length_curve", Kind::List { min: 0.0, max: 1e7, whole: false, default: &[0.0, 0.5, 100.0, 2.0, 200.0, 1.0] })
+        .when(&[is(Id::InputCurveKind, &["points"])])
+        .says("Points of prompts", "Times in seconds and factors in turn: 0, 0.5, 100, 2 goes from half to twice the length in 100 s.");
+    OutputCurveKind = row("workload.output_tokens.curve.kind", "outck", "length_curve", Kind::Choice(LENGTH_CURVES))
+        .says("Answers over time", "How answers grow and shrink during the run: every length that the law draws is multiplied by this curve.");
+    OutputCurveFactor = row("workload.output_tokens.curve.factor", "outcf", "length_curve", number(0.0, 1000.0, 2.0)).linear(0.0, 10.0, 0.1)
+        .when(&[is(Id::OutputCurveKind, &["ramp", "step", "spike", "diurnal"])])
+        .says("Factor of answers", "By what lengths are multiplied after the ramp or step, in the spike, or at the crest of a diurnal wave (there at most 2).");
+    OutputCurveStart = row("workload.output_tokens.curve.start_s", "outcs", "length_curve", number(0.0, 10_000_000.0, 100.0)).unit("s").linear(0.0, 1000.0, 1.0)
+        .when(&[is(Id::OutputCurveKind, &["ramp", "step", "spike", "diurnal"])])
+        .says("Change of answers begins", "When the ramp, the step or the spike begins; of a diurnal wave, a crest.");
+    OutputCurveEnd = row("workload.output_tokens.curve.end_s", "outce", "length_curve", number(0.0, 10_000_000.0, 200.0)).unit("s").linear(0.0, 1000.0, 1.0)
+        .when(&[is(Id::OutputCurveKind, &["ramp", "spike", "diurnal"])])
+        .says("Change of answers ends", "When the ramp or the spike ends; of a diurnal wave, the next crest.");
+    OutputCurvePoints = row("workload.output_tokens.curve.points", "outcp", "length_curve", Kind::List { min: 0.0, max: 1e7, whole: false, default: &[0.0, 0.5, 100.0, 2.0, 200.0, 1.0] })
+        .when(&[is(Id::OutputCurveKind, &["points"])])
+        .says("Points of answers", "Times in seconds and factors in turn: 0, 0.5, 100, 2 goes from half to twice the length in 100 s.");
     Duration = row("workload.duration_s", "D", "run", number(0.1, 100_000_000.0, 300.0)).unit("s").log(10.0, 10_000.0, 1.0)
         .says("Duration D", "floor(R D) requests are made; the last may arrive a little later than this.");
     CutAtDuration = row("workload.cut_at_duration", "cut", "run", Kind::Flag(false))

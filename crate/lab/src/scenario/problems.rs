@@ -10,23 +10,9 @@ impl Scenario {
     /// What does not fit together, each at the parameter to change.
     pub fn problems(&self) -> Vec<Failure> {
         let mut problems = Vec::new();
-        let lengths =
-            [(Id::InputKind, Id::InputLow, Id::InputHigh), (Id::OutputKind, Id::OutputLow, Id::OutputHigh)];
-        for (kind, low, high) in lengths {
-            let bounded = matches!(self.choice(kind), "uniform" | "bounded_pareto" | "lognormal" | "normal");
-            if bounded && self.number(low) > self.number(high) {
-                let (low_value, high_value) = (self.number(low), self.number(high));
-                let path = high.row().id;
-                let message = format!("{path}: {high_value} is below {} ({low_value})", low.row().id);
-                problems.push(
-                    Failure::new("bounds_crossed", path, message)
-                        .number("value", high_value)
-                        .number("min", low_value)
-                        .text("other", low.row().id),
-                );
-            }
-        }
+        self.length_problems(&mut problems);
         problems.extend(self.curve().err());
+        problems.extend(self.length_curves().err());
         let requests = self.request_count();
         if requests > MAX_REQUESTS {
             let message = format!(

@@ -1,8 +1,6 @@
 //! The scenario's workload: what arrives.
 
-use servescope_workload::aibrix::curve::NamedPattern;
 use servescope_workload::arrivals::Modulation;
-use servescope_workload::curve::{Point, RateCurve, Shape};
 use servescope_workload::sessions::{AtCap, Pace};
 use servescope_workload::{
     AdapterSpec, Arrivals, ClientSpec, Length, MaxTokens, Popularity, PrefixSpec, SessionSpec, Think,
@@ -10,64 +8,10 @@ use servescope_workload::{
 };
 
 use super::Scenario;
-use crate::failure::Failure;
+use super::lengths::{INPUT, OUTPUT};
 use crate::parameters::Id;
 
 impl Scenario {
-    /// The rate over time; `None` where it is constant.
-    ///
-    /// # Errors
-    /// [`Failure`] at the parameter whose number is unsound.
-    pub fn curve(&self) -> Result<Option<RateCurve>, Failure> {
-        if !self.is_active(Id::CurveKind) {
-            return Ok(None);
-        }
-        let rate = self.number(Id::Rate);
-        let changed = rate * self.number(Id::CurveFactor);
-        let (start_s, end_s) = (self.number(Id::CurveStart), self.number(Id::CurveEnd));
-        let shape = match self.choice(Id::CurveKind) {
-            "constant" => return Ok(None),
-            "ramp" => Shape::Ramp { from_rps: rate, to_rps: changed, start_s, end_s },
-            "step" => Shape::Step { before_rps: rate, after_rps: changed, at_s: start_s },
-            "spike" => Shape::Spike { base_rps: rate, peak_rps: changed, start_s, end_s },
-            "diurnal" => Shape::Diurnal {
-                mean_rps: rate,
-                swing: self.number(Id::CurveSwing),
-                period_s: self.number(Id::CurvePeriod),
-                peak_s: self.number(Id::CurvePeak),
-            },
-            "points" => Shape::Points(self.curve_points(rate)?),
-            name => match NamedPattern::from_name(name) {
-                Ok(named) => {
-                    Shape::Pattern { pattern: named.pattern(rate), duration_s: self.number(Id::Duration) }
-                }
-                Err(error) => {
-                    return Err(Failure::new("bad_curve", Id::CurveKind.row().id, error.to_string()));
-                }
-            },
-        };
-        let at = match shape {
-            Shape::Points(_) => Id::CurvePoints,
-            Shape::Ramp { .. } | Shape::Spike { .. } => Id::CurveEnd,
-            _ => Id::CurveKind,
-        };
-        RateCurve::new(&shape).map(Some).map_err(|error| {
-            let reason = error.to_string();
-            Failure::new("bad_curve", at.row().id, format!("{}: {reason}", at.row().id))
-                .text("reason", &reason)
-        })
-    }
-
-    fn curve_points(&self, rate: f64) -> Result<Vec<Point>, Failure> {
-        let numbers = self.list(Id::CurvePoints);
-        if numbers.len() % 2 == 1 {
-            let path = Id::CurvePoints.row().id;
-            let reason = format!("{} numbers are no pairs of time and rate", numbers.len());
-            return Err(Failure::new("bad_curve", path, format!("{path}: {reason}")).text("reason", &reason));
-        }
-        Ok(numbers.chunks(2).map(|pair| Point { time_s: pair[0], rate_rps: rate * pair[1] }).collect())
-    }
-
     /// Requests that the settings make, before any is cut: R D, the curve's integral, or the bound of a closed loop.
     pub(super) fn request_count(&self) -> f64 {
         if self.choice(Id::Loop) == "closed" {
@@ -123,29 +67,11 @@ impl Scenario {
                     Id::UserShares,
                 ]),
             },
-            input: self.length([
-                Id::InputKind,
-                Id::InputValue,
-                Id::InputLow,
-                Id::InputHigh,
-                Id::InputMean,
-                Id::InputExponent,
-                Id::InputMedian,
-                Id::InputSigma,
-                Id::InputDeviation,
-            ]),
-            output: self.length([
-                Id::OutputKind,
-                Id::OutputValue,
-                Id::OutputLow,
-                Id::OutputHigh,
-                Id::OutputMean,
-                Id::OutputExponent,
-                Id::OutputMedian,
-                Id::OutputSigma,
-                Id::OutputDeviation,
-            ]),
+            input: self.length(&INPUT),
+            output: self.length(&OUTPUT),
             length_correlation: self.number(Id::LengthCorrelation),
+            length_pairs: self.length_pairs(),
+            length_curves: self.length_curves().unwrap_or_default(),
             max_tokens: match self.choice(Id::MaxTokensKind) {
                 "cap" => MaxTokens::Cap(self.whole(Id::MaxTokensCap)),
                 _ => MaxTokens::Output,
@@ -221,22 +147,6 @@ impl Scenario {
             "uniform" => Popularity::Uniform,
             "list" => Popularity::List(self.list(shares)),
             _ => Popularity::Power { alpha: self.number(alpha) },
-        }
-    }
-
-    fn length(&self, [kind, value, low, high, mean, exponent, median, sigma, deviation]: [Id; 9]) -> Length {
-        let (low, high) = (self.whole(low), self.whole(high));
-        match self.choice(kind) {
-            "fixed" => Length::Fixed { value: self.whole(value) },
-            "geometric" => Length::Geometric { mean: self.number(mean) },
-            "normal" => {
-                Length::Normal { mean: self.number(mean), deviation: self.number(deviation), low, high }
-            }
-            "bounded_pareto" => Length::BoundedPareto { exponent: self.number(exponent), low, high },
-            "lognormal" => {
-                Length::Lognormal { median: self.number(median), sigma: self.number(sigma), low, high }
-            }
-            _ => Length::Uniform { low, high },
         }
     }
 }

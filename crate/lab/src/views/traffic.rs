@@ -2,14 +2,13 @@
 //! chart, so that a source stands beside what was made of it.
 
 use servescope_workload::Trace;
-use servescope_workload::statistics::{dispersion, sort};
+use servescope_workload::fit::{Dispersion, log_windows};
+use servescope_workload::statistics::sort;
 
 use super::{Axis, Series, View, empty, upward};
 
 /// Points of a distribution's curve.
 const STEPS: usize = 240;
-/// Windows of the dispersion's curve.
-const WINDOWS: usize = 28;
 /// Users that are shown, the busiest first.
 const RANKS: usize = 200;
 
@@ -94,29 +93,24 @@ fn distributions(
 
 /// Variance over mean of counts, by the window in which arrivals are counted: 1 everywhere is Poisson.
 fn dispersions(traces: &[(&'static str, &Trace)], end_s: f64) -> View {
-    const LEAST_WINDOWS: f64 = 8.0;
     let name = "traffic_dispersion";
-    let rate = traces.first().map_or(0.0, |(_, t)| t.len() as f64 / end_s);
-    let (min, max) = (0.1 / rate, end_s / LEAST_WINDOWS);
-    let axis = |min, max| Axis { unit: "s", scale: "log", kind: "value", min, max };
-    // The negated comparison also holds where a number is NaN.
-    if !(max > min && min > 0.0) {
-        return empty(name, "empty.too_few_requests", axis(1.0, 10.0));
-    }
-    let ratio = libm::log(max / min) / (WINDOWS - 1) as f64;
-    let windows: Vec<f64> = (0..WINDOWS).map(|i| min * libm::exp(ratio * i as f64)).collect();
+    let windows = log_windows(end_s);
     let mut series: Vec<Series> = traces
         .iter()
         .map(|&(role, trace)| {
-            let (x, y) = windows
-                .iter()
-                .filter_map(|&w| Some((w, dispersion(&trace.arrival_us, w * 1e6).filter(|d| *d > 0.0)?)))
-                .unzip();
+            let times_s: Vec<f64> = trace.arrival_us.iter().map(|t| t / 1e6).collect();
+            let dispersion = Dispersion::of(&times_s, &windows);
+            let known =
+                dispersion.window_s.into_iter().zip(dispersion.index).filter(|(_, index)| *index > 0.0);
+            let (x, y) = known.unzip();
             Series { role, mark: "line", x, y, ..Series::default() }
         })
         .collect();
-    if series.iter().all(|s| s.x.is_empty()) {
-        return empty(name, "empty.too_few_requests", axis(min, max));
+    let ends = || series.iter().flat_map(|s| [s.x.first(), s.x.last()].into_iter().flatten().copied());
+    let (min, max) = (ends().fold(f64::INFINITY, f64::min), ends().fold(0.0, f64::max));
+    let axis = |min, max| Axis { unit: "s", scale: "log", kind: "value", min, max };
+    if min >= max {
+        return empty(name, "empty.too_few_requests", axis(1.0, 10.0));
     }
     let values = || series.iter().flat_map(|s| s.y.iter().copied());
     let lowest = values().fold(1.0, f64::min) / 1.5;

@@ -99,6 +99,7 @@ pub fn servegen(source: &ServeGen<'_>, spec: &WorkloadSpec) -> Trace {
     let mut maker = Maker {
         spec,
         coupling: Coupling::of(spec),
+        of_histograms: Coupling::rising(spec.length_correlation),
         adapters: spec.adapters.popularity.sampler(spec.adapters.count.max(1)),
         trace: Trace::with_capacity(source.expected_requests().min(MAX_ROWS as f64) as usize),
     };
@@ -170,6 +171,7 @@ fn shape_of(pattern: Pattern, cv: f64) -> f64 {
 struct Maker<'a> {
     spec: &'a WorkloadSpec,
     coupling: Coupling,
+    of_histograms: Coupling,
     adapters: crate::popularity::Sampler,
     trace: Trace,
 }
@@ -181,7 +183,7 @@ impl Maker<'_> {
             Some(window) => {
                 let prompt =
                     |u| window.prompt.iter().map(|part| part.at(u)).sum::<u32>().clamp(1, MAX_TOKENS);
-                (prompt(u), window.answer.at(self.coupling.second(u, v)).max(1))
+                (prompt(u), window.answer.at(self.of_histograms.second(u, v)).max(1))
             }
             None => self.coupling.draw(self.spec, u, v),
         };

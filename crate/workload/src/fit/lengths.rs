@@ -4,7 +4,6 @@
 //! Lengths are whole numbers and the laws draw whole numbers, so a distance compares the probabilities of drawing at most
 //! k tokens at every k that occurs.
 
-use crate::law;
 use crate::lengths::Length;
 use crate::statistics::sort;
 
@@ -12,7 +11,7 @@ use crate::statistics::sort;
 const STEPS: usize = 1000;
 
 /// A law with its distance.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct LengthLaw {
     /// Name of the law, as in the parameter table.
     pub name: &'static str,
@@ -95,10 +94,10 @@ impl LengthFit {
         let quantiles = Quantiles::of(&sorted);
         let mut laws: Vec<LengthLaw> = candidates(&sorted, mean, deviation)
             .into_iter()
-            .map(|(name, law)| LengthLaw { name, law, distance: distance(&sorted, |k| law.at_most(k)) })
+            .map(|(name, law)| LengthLaw { name, distance: distance(&sorted, |k| at_most(&law, k)), law })
             .collect();
         let key: Vec<f64> = laws.iter().map(|l| l.distance).collect();
-        laws = crate::statistics::sort_places(&key).into_iter().map(|i| laws[i as usize]).collect();
+        laws = crate::statistics::sort_places(&key).into_iter().map(|i| laws[i as usize].clone()).collect();
         Self {
             count: tokens.len(),
             mean,
@@ -171,46 +170,9 @@ fn pareto_exponent(mean_log: f64, low: f64, high: f64) -> f64 {
     f64::midpoint(small, large)
 }
 
-impl Length {
-    /// The probability of a length of at most `tokens` (a whole number).
-    pub fn at_most(&self, tokens: f64) -> f64 {
-        let clamped = |low: u32, high: u32, cdf: f64| {
-            if tokens < f64::from(low) {
-                0.0
-            } else if tokens >= f64::from(high) {
-                1.0
-            } else {
-                cdf
-            }
-        };
-        match *self {
-            Self::Fixed { value } => f64::from(u8::from(tokens >= f64::from(value))),
-            Self::Uniform { low, high } => {
-                clamped(low, high, (tokens + 1.0 - f64::from(low)) / f64::from(high - low + 1))
-            }
-            Self::Geometric { mean } => {
-                if tokens < 1.0 {
-                    0.0
-                } else if mean <= 1.0 {
-                    1.0
-                } else {
-                    -libm::expm1(tokens * libm::log1p(-1.0 / mean))
-                }
-            }
-            Self::BoundedPareto { exponent, low, high } => {
-                let (l, h) = (f64::from(low), f64::from(high) + 1.0);
-                let cut = 1.0 - libm::pow(l / h, exponent);
-                clamped(low, high, (1.0 - libm::pow(l / (tokens + 1.0), exponent)) / cut)
-            }
-            Self::Normal { mean, deviation, low, high } => {
-                clamped(low, high, law::normal_cdf((tokens + 0.5 - mean) / deviation.max(f64::MIN_POSITIVE)))
-            }
-            Self::Lognormal { median, sigma, low, high } => {
-                let z = libm::log((tokens + 0.5) / median) / sigma.max(f64::MIN_POSITIVE);
-                clamped(low, high, law::normal_cdf(z))
-            }
-        }
-    }
+/// The share of lengths of at most `tokens` (a whole number) under a law.
+fn at_most(law: &Length, tokens: f64) -> f64 {
+    law.below((tokens + 1.0).max(0.0) as u32)
 }
 
 #[cfg(test)]
@@ -236,7 +198,7 @@ mod tests {
             assert!(fit.quantile_distance < 0.003, "{name}: {}", fit.quantile_distance);
             let mut sorted = floats(&drawn);
             sort(&mut sorted);
-            assert!(distance(&sorted, |k| law.at_most(k)) < 0.014, "{name}");
+            assert!(distance(&sorted, |k| at_most(&law, k)) < 0.014, "{name}");
         }
     }
 

@@ -4,61 +4,92 @@
 
 use std::fmt::Write as _;
 
-use super::FormatError;
 use super::json::{Line, Lines, push_string};
 use super::log::{Entry, Log};
+use super::{Contents, FormatError};
 use crate::trace::Trace;
 
 pub(super) const KEYS: [&str; 2] = ["timestamp", "requests"];
 
-pub(super) fn read(first: Line<'_>, lines: &mut Lines<'_>) -> Result<Trace, FormatError> {
+pub(super) fn read<'a>(first: Line<'a>, lines: &mut Lines<'a>) -> Result<Contents, FormatError> {
     let mut log = Log::default();
-    let mut next = Some(first);
-    while let Some(mut line) = next {
+    let mut empty_entries = 0;
+    lines.each(first, |mut line| {
         let arrival_us = line.time_us("timestamp", 3)?;
-        for request in line.inside("requests")? {
+        let requests = line.inside("requests")?;
+        let entries = requests.iter().map(|request| {
             let key = |new: &'static str, old: &'static str| if request.has(old) { old } else { new };
             let output = key("output_length", "Output Length");
-            let entry = Entry {
+            Ok(Entry {
                 arrival_us,
                 input_tokens: request.tokens(key("prompt_length", "Prompt Length"))?,
                 output_tokens: request.get(output).map_or(Ok(0), |_| request.tokens(output))?,
                 session: request.name("session_id")?,
                 model: request.name("model")?,
                 ..Entry::default()
-            };
-            log.push(line.row, entry)?;
-        }
-        next = lines.next_line()?;
-    }
-    Ok(log.finish())
+            })
+        });
+        let entries: Vec<Entry<'_>> = entries.collect::<Result<_, FormatError>>()?;
+        empty_entries += usize::from(entries.is_empty());
+        entries.into_iter().try_for_each(|entry| log.push(line.row, entry))
+    })?;
+    Ok(Contents::Requests { requests: log.finish(), start_ticks: None, empty_entries })
 }
 
 /// Times are cut to whole milliseconds, as AIBrix cuts them; prompts are left empty, since a trace has none.
 pub(super) fn write(trace: &Trace) -> String {
     let mut text = String::with_capacity(trace.len() * 96);
-    let stamp = |id: usize| (trace.arrival_us[id] / 1e3) as u64;
+    let mut before = None;
     for id in 0..trace.len() {
-        if id == 0 || stamp(id) != stamp(id - 1) {
-            text.push_str(if id == 0 { "" } else { "]}\n" });
-            let _ = write!(text, "{{\"timestamp\": {}, \"requests\": [", stamp(id));
-        } else {
-            text.push_str(", ");
-        }
-        let _ = write!(
-            text,
-            "{{\"prompt\": \"\", \"prompt_length\": {}, \"output_length\": {}",
-            trace.input_tokens[id], trace.output_tokens[id]
+        before = Some(begin(&mut text, before, trace, id));
+        let session = trace.extra.as_ref().and_then(|extra| extra.session.name(id));
+        push_request(
+            &mut text,
+            trace,
+            id,
+            Sent { prompt: "", prompt_tokens: trace.input_tokens[id], session },
         );
-        let extra = trace.extra.as_deref();
-        for (key, labels) in [("session_id", extra.map(|e| &e.session)), ("model", extra.map(|e| &e.model))] {
-            if let Some(name) = labels.and_then(|l| l.name(id)) {
-                let _ = write!(text, ", \"{key}\": ");
-                push_string(&mut text, name);
-            }
-        }
-        text.push('}');
     }
-    text.push_str(if trace.is_empty() { "" } else { "]}\n" });
+    text.push_str(if trace.is_empty() { "" } else { END });
     text
+}
+
+/// The end of a line.
+pub(crate) const END: &str = "]}\n";
+
+/// What a request's entry says beside the trace's columns.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sent<'a> {
+    pub(crate) prompt: &'a str,
+    pub(crate) prompt_tokens: u32,
+    pub(crate) session: Option<&'a str>,
+}
+
+/// Begins the entry of request `id`: a line of its own, or one more in the line of time stamp `before`. Returns the
+/// line's time stamp, milliseconds.
+pub(crate) fn begin(text: &mut String, before: Option<u64>, trace: &Trace, id: usize) -> u64 {
+    let stamp = (trace.arrival_us[id] / 1e3) as u64;
+    if before == Some(stamp) {
+        text.push_str(", ");
+    } else {
+        text.push_str(before.map_or("", |_| END));
+        let _ = write!(text, "{{\"timestamp\": {stamp}, \"requests\": [");
+    }
+    stamp
+}
+
+/// Appends the entry of request `id`.
+pub(crate) fn push_request(text: &mut String, trace: &Trace, id: usize, sent: Sent<'_>) {
+    text.push_str("{\"prompt\": ");
+    push_string(text, sent.prompt);
+    let (input, output) = (sent.prompt_tokens, trace.output_tokens[id]);
+    let _ = write!(text, ", \"prompt_length\": {input}, \"output_length\": {output}");
+    let model = trace.extra.as_ref().and_then(|extra| extra.model.name(id));
+    for (key, name) in [("session_id", sent.session), ("model", model)] {
+        if let Some(name) = name {
+            let _ = write!(text, ", \"{key}\": ");
+            push_string(text, name);
+        }
+    }
+    text.push('}');
 }

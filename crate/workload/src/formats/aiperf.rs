@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::json::{Json, Line, Lines, push_ids, push_string};
-use super::log::{Entry, Log};
+use super::log::{Entry, Log, check_time};
 use super::mooncake::BLOCK_TOKENS;
 use super::table::shifted_text;
 use super::{FormatError, MAX_TOKENS};
@@ -26,63 +26,67 @@ pub(super) fn estimated_tokens(text: &str) -> u32 {
     (text.chars().count().div_ceil(CHARACTERS_PER_TOKEN).max(1) as u32).min(MAX_TOKENS)
 }
 
-#[derive(Default)]
-struct Reader {
-    log: Log,
-    /// Last arrival of each session.
-    last_us: BTreeMap<String, f64>,
-}
-
-pub(super) fn read(first: Line<'_>, lines: &mut Lines<'_>) -> Result<Trace, FormatError> {
-    let mut reader = Reader { log: Log::new(BLOCK_TOKENS), last_us: BTreeMap::new() };
-    let mut next = Some(first);
-    while let Some(mut line) = next {
+pub(super) fn read<'a>(first: Line<'a>, lines: &mut Lines<'a>) -> Result<Trace, FormatError> {
+    let mut log = Log::new(BLOCK_TOKENS);
+    // Last arrival of each session.
+    let mut last_us: BTreeMap<String, f64> = BTreeMap::new();
+    lines.each(first, |mut line| {
         let session = line.name("session_id")?.map(str::to_owned);
-        if line.has("turns") {
-            let session = session.unwrap_or_else(|| format!("row {}", line.row));
-            for turn in line.inside("turns")? {
-                reader.request(&turn, Some(&session))?;
-            }
-        } else {
-            reader.request(&line, session.as_deref())?;
+        let before_us = session.as_ref().and_then(|s| last_us.get(s)).copied().unwrap_or(0.0);
+        if !line.has("turns") {
+            let entry = request(&line, session.as_deref(), before_us)?;
+            let arrival_us = entry.arrival_us;
+            log.push(line.row, entry)?;
+            last_us.extend(session.map(|session| (session, arrival_us)));
+            return Ok(());
         }
-        next = lines.next_line()?;
-    }
-    Ok(reader.log.finish())
+        let session = session.unwrap_or_else(|| format!("row {}", line.row));
+        let turns = line.inside("turns")?;
+        let mut entries = Vec::with_capacity(turns.len());
+        let mut at_us = before_us;
+        for turn in &turns {
+            let entry = request(turn, Some(&session), at_us)?;
+            at_us = entry.arrival_us;
+            entries.push(entry);
+        }
+        entries.into_iter().try_for_each(|entry| log.push(line.row, entry))?;
+        last_us.insert(session, at_us);
+        Ok(())
+    })?;
+    Ok(log.finish())
 }
 
-impl Reader {
-    fn request(&mut self, line: &Line<'_>, session: Option<&str>) -> Result<(), FormatError> {
-        let before = session.and_then(|s| self.last_us.get(s)).copied().unwrap_or(0.0);
-        let arrival_us = if line.get("timestamp").is_some() {
-            line.time_us("timestamp", 3)?
-        } else if line.get("delay").is_some() {
-            before + line.time_us("delay", 3)?
-        } else {
-            before
-        };
-        if let Some(session) = session {
-            self.last_us.insert(session.to_owned(), arrival_us);
+/// A request whose session had its last one at `before_us`.
+fn request<'a>(
+    line: &'a Line<'_>,
+    session: Option<&'a str>,
+    before_us: f64,
+) -> Result<Entry<'a>, FormatError> {
+    let arrival_us = if line.get("timestamp").is_some() {
+        line.time_us("timestamp", 3)?
+    } else if line.get("delay").is_some() {
+        before_us + line.time_us("delay", 3)?
+    } else {
+        before_us
+    };
+    check_time(line.row, arrival_us)?;
+    let text = ["text_input", "text"].into_iter().find(|key| line.has(key));
+    let input_tokens = match text {
+        Some(key) if line.get("input_length").is_none() => {
+            estimated_tokens(line.get(key).and_then(Json::as_text).ok_or_else(|| line.bad(key, "a text"))?)
         }
-        let text = ["text_input", "text"].into_iter().find(|key| line.has(key));
-        let input_tokens = match text {
-            Some(key) if line.get("input_length").is_none() => estimated_tokens(
-                line.get(key).and_then(Json::as_text).ok_or_else(|| line.bad(key, "a text"))?,
-            ),
-            _ => line.tokens("input_length")?,
-        };
-        let output = if line.has("max_tokens") { "max_tokens" } else { "output_length" };
-        let entry = Entry {
-            arrival_us,
-            input_tokens,
-            output_tokens: line.get(output).map_or(Ok(0), |_| line.tokens(output))?,
-            session,
-            model: line.name("model")?,
-            hash_ids: line.ids("hash_ids")?,
-            ..Entry::default()
-        };
-        self.log.push(line.row, entry)
-    }
+        _ => line.tokens("input_length")?,
+    };
+    let output = if line.has("max_tokens") { "max_tokens" } else { "output_length" };
+    Ok(Entry {
+        arrival_us,
+        input_tokens,
+        output_tokens: line.get(output).map_or(Ok(0), |_| line.tokens(output))?,
+        session,
+        model: line.name("model")?,
+        hash_ids: line.ids("hash_ids")?,
+        ..Entry::default()
+    })
 }
 
 /// A request without a session is a session of its own, named by its number.

@@ -19,15 +19,20 @@ pub(super) const MAX_BLOCK_TOKENS: u32 = 1 << 20;
 pub(super) struct RankTable(Vec<Option<u32>>);
 
 impl RankTable {
-    /// Notes the rank of an adapter, which must be the one it had before.
-    pub(super) fn set(&mut self, row: u64, adapter: u32, rank: u32) -> Result<(), FormatError> {
-        if self.0.len() <= adapter as usize {
-            self.0.resize(adapter as usize + 1, None);
-        }
-        match self.0[adapter as usize].replace(rank) {
+    /// Whether the rank of an adapter is the one it had before, if it had one.
+    pub(super) fn check(&self, row: u64, adapter: u32, rank: u32) -> Result<(), FormatError> {
+        match self.0.get(adapter as usize).copied().flatten() {
             Some(former) if former != rank => Err(FormatError::RankConflict { row, adapter, rank, former }),
             _ => Ok(()),
         }
+    }
+
+    /// Notes the rank of an adapter.
+    pub(super) fn set(&mut self, adapter: u32, rank: u32) {
+        if self.0.len() <= adapter as usize {
+            self.0.resize(adapter as usize + 1, None);
+        }
+        self.0[adapter as usize] = Some(rank);
     }
 
     /// The ranks by adapter; 0 for one that no row names.
@@ -41,14 +46,27 @@ impl RankTable {
 pub(super) struct Waits {
     chain: Chain,
     any: bool,
+    /// The request of each row so far; a row that is left out has none.
+    place: Vec<u32>,
 }
 
 impl Waits {
-    /// Notes what the next row waits for: (the row, microseconds of thought), and when sending ends.
+    /// Begins a row, good or bad, and gives its number.
+    pub(super) fn next_row(&mut self) -> u32 {
+        self.place.push(NOBODY);
+        self.place.len() as u32 - 1
+    }
+
+    /// Notes what the row's request waits for: (an earlier row, microseconds of thought), and when sending ends. Who waited
+    /// for a row that was left out waits for nobody.
     pub(super) fn push(&mut self, after: Option<(u32, f64)>, until_us: Option<f64>) {
-        self.any |= after.is_some();
-        let (before, think_us) = after.unwrap_or((NOBODY, 0.0));
-        self.chain.push(before, think_us);
+        let (before, think_us) =
+            after.map_or((NOBODY, 0.0), |(row, think_us)| (self.place[row as usize], think_us));
+        self.any |= before != NOBODY;
+        if let Some(place) = self.place.last_mut() {
+            *place = self.chain.after.len() as u32;
+        }
+        self.chain.push(before, if before == NOBODY { 0.0 } else { think_us });
         self.chain.until_us = until_us.unwrap_or(f64::INFINITY).min(self.chain.until_us);
     }
 
@@ -87,17 +105,13 @@ impl ExtraColumns {
 
     fn row(&mut self, table: &Table<'_>) -> Result<(), FormatError> {
         let filled = |column: &Column| !table.text(*column).is_empty();
-        for (maker, column) in self.makers.iter_mut().zip(self.labels) {
-            maker.push(column.filter(filled).map(|c| table.text(c)));
-        }
-        if let Some(column) = self.turn {
-            let turn = Some(column).filter(filled).map_or(Ok(0), |c| table.whole(c, 0, MAX_INDEX))?;
-            self.extra.turn.push(turn);
-        }
-        if let Some(column) = self.took {
-            let took = Some(column).filter(filled).map_or(Ok(f64::NAN), |c| table.number(c))?;
-            self.extra.took_s.push(took);
-        }
+        let turn = self
+            .turn
+            .map(|column| Some(column).filter(filled).map_or(Ok(0), |c| table.whole(c, 0, MAX_INDEX)));
+        let turn = turn.transpose()?;
+        let took =
+            self.took.map(|column| Some(column).filter(filled).map_or(Ok(f64::NAN), |c| table.number(c)));
+        let took = took.transpose()?;
         if let Some([size, ids]) = self.blocks {
             let prefix = &mut self.extra.prefix;
             let (least, most) = if prefix.is_empty() {
@@ -105,10 +119,16 @@ impl ExtraColumns {
             } else {
                 (prefix.block_tokens, prefix.block_tokens)
             };
-            prefix.block_tokens = table.whole(size, least, most)?;
+            let block_tokens = table.whole(size, least, most)?;
             let parsed: Result<Vec<u64>, _> =
                 table.text(ids).split_ascii_whitespace().map(str::parse).collect();
             prefix.push(parsed.map_err(|_| table.bad(ids, "whole numbers with spaces between"))?);
+            prefix.block_tokens = block_tokens;
+        }
+        self.extra.turn.extend(turn);
+        self.extra.took_s.extend(took);
+        for (maker, column) in self.makers.iter_mut().zip(self.labels) {
+            maker.push(column.filter(filled).map(|c| table.text(c)));
         }
         Ok(())
     }
@@ -135,36 +155,38 @@ pub(super) fn read_plain(
     let place = |name| table.column(name);
     let (user, adapter, rank) = (place("user"), place("adapter"), place("rank"));
     let (max_tokens, cancel) = (place("max_tokens"), place("cancel_s"));
-    let (after, until) = (table.named(["after", "think_s"]), place("until_s"));
+    let (waits_for, until) = (table.named(["after", "think_s"]), place("until_s"));
     let mut waits = Waits::default();
     let mut trace = Trace::default();
     let mut ranks = RankTable::default();
-    while table.next_row()? {
+    table.each_row(|table| {
         let output_tokens = table.tokens(output)?;
         let adapter = match adapter {
             Some(column) if !matches!(table.text(column), "" | "-1") => table.whole(column, 0, MAX_INDEX)?,
             _ => BASE_MODEL,
         };
-        if let (Some(column), true) = (rank, adapter != BASE_MODEL) {
-            ranks.set(table.line(), adapter, table.whole(column, 0, MAX_RANK)?)?;
-        }
-        if let Some(column) = cancel.filter(|&c| !table.text(c).is_empty()) {
-            trace.cancellations.push((table.seconds_as_us(column)?, trace.len() as u32));
-        }
-        if let Some([after, think]) = after {
-            let filled = |&column: &Column| !table.text(column).is_empty();
-            let rows = trace.len() as u32;
-            let wait = match Some(after).filter(filled) {
-                Some(_) if rows == 0 => return Err(table.bad(after, "an earlier row")),
-                Some(column) => {
-                    let think = Some(think).filter(filled).map_or(Ok(0.0), |c| table.seconds_as_us(c))?;
-                    Some((table.whole(column, 0, rows - 1)?, think))
-                }
-                None => None,
-            };
-            waits.push(wait, until.filter(filled).map(|c| table.seconds_as_us(c)).transpose()?);
-        }
-        trace.push(Request {
+        let rank = match rank {
+            Some(column) if adapter != BASE_MODEL => Some(table.whole(column, 0, MAX_RANK)?),
+            _ => None,
+        };
+        let cancel = cancel.filter(|&c| !table.text(c).is_empty());
+        let cancel_us = cancel.map(|c| table.seconds_as_us(c)).transpose()?;
+        let wait = match waits_for {
+            Some([after, think]) => {
+                let filled = |&column: &Column| !table.text(column).is_empty();
+                let wait = match (waits.next_row(), Some(after).filter(filled)) {
+                    (0, Some(_)) => return Err(table.bad(after, "an earlier row")),
+                    (rows, Some(column)) => {
+                        let think = Some(think).filter(filled).map_or(Ok(0.0), |c| table.seconds_as_us(c))?;
+                        Some((table.whole(column, 0, rows - 1)?, think))
+                    }
+                    (_, None) => None,
+                };
+                Some((wait, until.filter(filled).map(|c| table.seconds_as_us(c)).transpose()?))
+            }
+            None => None,
+        };
+        let request = Request {
             arrival_us: table.seconds_as_us(arrival)?,
             user: user.map_or(Ok(0), |c| table.whole(c, 0, MAX_INDEX))?,
             adapter,
@@ -172,9 +194,21 @@ pub(super) fn read_plain(
             output_tokens,
             max_tokens: max_tokens
                 .map_or(Ok(output_tokens), |c| table.whole(c, output_tokens, MAX_TOKENS))?,
-        });
+        };
+        if let Some(rank) = rank {
+            ranks.check(table.line(), adapter, rank)?;
+        }
         row(table)?;
-    }
+        if let Some(rank) = rank {
+            ranks.set(adapter, rank);
+        }
+        trace.cancellations.extend(cancel_us.map(|at| (at, trace.len() as u32)));
+        if let Some((wait, until_us)) = wait {
+            waits.push(wait, until_us);
+        }
+        trace.push(request);
+        Ok(())
+    })?;
     trace.adapter_rank = ranks.finish();
     trace.chain = waits.finish();
     Ok(trace)

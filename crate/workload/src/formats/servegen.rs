@@ -49,7 +49,7 @@ pub(super) fn read(table: &mut Table<'_>) -> Result<Vec<Window>, FormatError> {
     let [client, start, rate, cv, pattern] = table.named(COLUMNS).ok_or(FormatError::EmptyFile)?;
     let shape = table.column("param1");
     let mut windows = Vec::new();
-    while table.next_row()? {
+    table.each_row(|table| {
         windows.push(Window {
             client: table.text(client).to_owned(),
             start_s: table.number(start)?,
@@ -62,6 +62,7 @@ pub(super) fn read(table: &mut Table<'_>) -> Result<Vec<Window>, FormatError> {
                 .transpose()?
                 .filter(|&shape| shape > 0.0),
         });
-    }
+        Ok(())
+    })?;
     Ok(windows)
 }

@@ -217,7 +217,7 @@ proptest! {
 }
 
 /// One small file of every format that has requests.
-const EXAMPLES: [(Format, &str); 12] = [
+pub(super) const EXAMPLES: [(Format, &str); 12] = [
     (Format::Servescope, "arrival_s,input_tokens,output_tokens\n0,10,5\n0.5,20,6\n"),
     (
         Format::ServescopeJsonl,

@@ -108,8 +108,14 @@ impl PrefixBlocks {
         let (mut cut, mut added) = (0, 0);
         for id in 0..self.ends.len() {
             let blocks = self.of(id);
-            let whole = after[id].div_ceil(self.block_tokens.max(1)) as usize;
-            let wanted = if blocks.is_empty() || before[id] == after[id] { blocks.len() } else { whole };
+            let whole = |tokens: u32| tokens.div_ceil(self.block_tokens.max(1)) as usize;
+            // Some recorders leave out the last block unless it is full.
+            let short = whole(before[id]).saturating_sub(blocks.len());
+            let wanted = if blocks.is_empty() || before[id] == after[id] {
+                blocks.len()
+            } else {
+                whole(after[id]).saturating_sub(short)
+            };
             let missing = wanted.saturating_sub(blocks.len()) as u64;
             cut += usize::from(wanted < blocks.len());
             added += usize::from(missing > 0);

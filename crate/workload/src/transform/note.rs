@@ -1,5 +1,6 @@
 //! What a step did: the trace's shape before and after, and facts that a page can put into words of its language.
 
+use crate::message::{filled, short};
 use crate::trace::Trace;
 
 /// The shape of a trace in four numbers.
@@ -105,9 +106,7 @@ impl Fact {
     /// Its English text.
     pub fn to_text(&self) -> String {
         let text = FACTS.iter().find(|(code, _)| *code == self.code).map_or("", |(_, text)| text);
-        self.params
-            .iter()
-            .fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), &short(*value)))
+        filled(text, &self.params)
     }
 }
 
@@ -145,19 +144,4 @@ impl Note {
         }
         text
     }
-}
-
-/// A whole number as it is, another with four significant digits.
-fn short(x: f64) -> String {
-    if x == x.trunc() && x.abs() < 1e15 {
-        return x.to_string();
-    }
-    let digits = match x.abs() {
-        a if a >= 1000.0 => 0,
-        a if a >= 100.0 => 1,
-        a if a >= 10.0 => 2,
-        a if a >= 1.0 => 3,
-        _ => 4,
-    };
-    format!("{x:.digits$}")
 }
