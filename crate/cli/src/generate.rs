@@ -1,14 +1,19 @@
 //! `servescope generate`: a synthetic trace as a file, the file of a recipe once more, or the bodies of its requests.
 
+use std::sync::Arc;
+
 use clap::Args;
+use servescope_lab::Scenario;
 use servescope_lab::recipe::{Recipe, Source};
 use servescope_lab::run::trace_of;
 use servescope_lab::workload::Trace;
-use servescope_lab::workload::formats::Format;
+use servescope_lab::workload::formats::{self, Format};
+use servescope_lab::workload::statistics::PrefixHits;
 
 use crate::bodies::{self, BodyArguments};
-use crate::output::Failed;
+use crate::output::{Failed, note, write_or_print};
 use crate::scenario_args::ScenarioArguments;
+use crate::servegen::ServeGenArguments;
 use crate::step_args::StepArguments;
 use crate::write_args::WriteArguments;
 
@@ -16,6 +21,8 @@ use crate::write_args::WriteArguments;
 pub(crate) struct Arguments {
     #[command(flatten)]
     scenario: ScenarioArguments,
+    #[command(flatten)]
+    servegen: ServeGenArguments,
     /// Format of the file: servescope, vidur, mooncake, …; another name lists them. That of the recipe, or servescope, if
     /// none.
     #[arg(long, value_name = "NAME")]
@@ -31,24 +38,38 @@ pub(crate) struct Arguments {
     write: WriteArguments,
 }
 
+impl Arguments {
+    /// What is to be written: the traffic of ServeGen's clients, or the scenario's.
+    fn trace(&self, scenario: &Scenario) -> Result<Trace, Failed> {
+        match self.servegen.trace(scenario)? {
+            Some(trace) => Ok(trace),
+            None => Ok(Arc::unwrap_or_clone(trace_of(scenario, None)?)),
+        }
+    }
+}
+
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     let of_recipe = arguments.scenario.recipe()?.map_or(Format::Servescope, |recipe| recipe.format);
     let format = arguments.format.as_deref().map_or(Ok(of_recipe), writable)?;
     let (scenario, steps) = arguments.scenario.with_steps(&arguments.steps)?;
-    let trace = steps.apply(Trace::clone(&*trace_of(&scenario, None)?))?;
-    if let Some(form) = &arguments.bodies {
-        return bodies::write(
-            bodies::form(form)?,
-            &arguments.body,
-            &scenario,
-            &trace,
-            arguments.write.output(),
-        );
-    }
-    if let Some(option) = arguments.body.first_given() {
+    let form = arguments.bodies.as_deref().map(bodies::form).transpose()?;
+    if let (None, Some(option)) = (form, arguments.body.first_given()) {
         return Err(Failed::input(format!("{option} says how bodies look: add --bodies FORM")));
     }
-    scenario.warnings().iter().for_each(|w| eprintln!("servescope: note: {}", w.message));
+    let trace = steps.apply(arguments.trace(&scenario)?)?;
+    let output = arguments.write.output();
+    if let Some(form) = form {
+        return bodies::write(form, &arguments.body, &scenario, &trace, output);
+    }
+    if let Some(hits) = PrefixHits::of(&trace) {
+        let (share, block) = (100.0 * hits.share(), hits.block_tokens);
+        note(&format!("a cache without limit finds {share:.1} % of the prompt tokens, in blocks of {block}"));
+    }
+    scenario.warnings().iter().for_each(|w| note(&w.message));
+    if arguments.servegen.is_given() {
+        note("no recipe is written: it would have to hold ServeGen's files");
+        return write_or_print(output, &formats::write(&trace, format).unwrap_or_default());
+    }
     let recipe = Recipe { source: Source::Scenario(Box::new(scenario)), steps: steps.into_inner(), format };
     arguments.write.write(&recipe, &trace)
 }

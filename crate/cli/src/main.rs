@@ -14,6 +14,7 @@ mod merge;
 mod output;
 mod read_args;
 mod scenario_args;
+mod servegen;
 mod simulate;
 mod step_args;
 mod summary_text;

@@ -57,6 +57,11 @@ pub(crate) fn print(text: &str) -> Result<(), Failed> {
     }
 }
 
+/// Says something on standard error that is no failure.
+pub(crate) fn note(message: &str) {
+    eprintln!("servescope: note: {message}");
+}
+
 /// Reads a file.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failed> {
     std::fs::read(path).map_err(|error| Failed::input(format!("{}: {error}", path.display())))

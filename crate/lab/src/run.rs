@@ -233,10 +233,10 @@ impl Run {
         }
         let mut warnings = warnings(&run);
         warnings.extend(self.overload());
+        warnings.extend(self.ran_out());
         if self.generated {
             warnings.extend(self.scenario.warnings());
         }
-        warnings.extend(self.ran_out());
         let prefix = PrefixHits::of(&self.report.trace)
             .map(|hits| PrefixSummary { block_tokens: hits.block_tokens, hit_share: hits.share() });
         RunSummary { run, prefix, warnings }

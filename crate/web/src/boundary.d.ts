@@ -161,7 +161,7 @@ export interface FitReply {
   };
 }
 
-/** A trace, one entry a request in order of arrival in every column but the last two; those that may be empty say so. */
+/** A trace, one entry a request in order of arrival in every column that does not say otherwise. */
 export interface TraceColumns {
   arrival_us: Float64Array;
   user: Uint32Array;
@@ -170,8 +170,8 @@ export interface TraceColumns {
   input_tokens: Uint32Array; output_tokens: Uint32Array; max_tokens: Uint32Array;
   /** The request whose end is waited for, 4294967295 for none, and the time after it; empty where nobody waits. */
   after: Uint32Array; think_us: Float64Array;
-  /** From then on nothing that waited is sent. */
-  until_us: number;
+  /** One time, from which on nothing that waited is sent; it may be infinite. */
+  until_us: Float64Array;
   /** Who belongs to one session (4294967295: none), and what the original system took; each may be empty. */
   session: Uint32Array; took_s: Float64Array;
   /** Rank by adapter. */

@@ -27,7 +27,7 @@ pub(crate) fn columns(trace: &Trace) -> JsTraceColumns {
     let chain = trace.chain.as_deref().cloned().unwrap_or_default();
     set("after", Uint32Array::from(chain.after.as_slice()).into());
     set("think_us", Float64Array::from(chain.think_us.as_slice()).into());
-    set("until_us", chain.until_us.into());
+    set("until_us", Float64Array::from(&[chain.until_us][..]).into());
     let extra = trace.extra.as_deref();
     set("session", Uint32Array::from(extra.map_or(&[][..], |e| &e.session.index)).into());
     set("took_s", Float64Array::from(extra.map_or(&[][..], |e| &e.took_s)).into());

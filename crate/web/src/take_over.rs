@@ -45,8 +45,11 @@ pub(crate) fn trace(columns: &JsTraceColumns) -> Result<Trace, Failure> {
     if session.iter().any(|&session| session != NO_LABEL && session as usize >= MAX_ROWS) {
         return Err(bad("session"));
     }
-    let (after, think_us, until_us) = (after?, think_us?, field("until_us").as_f64());
-    let until_us = until_us.filter(|t| !t.is_nan()).ok_or_else(|| bad("until_us"))?;
+    let (after, think_us, until_us) = (after?, think_us?, doubles("until_us")?);
+    let [until_us] = until_us[..] else { return Err(bad("until_us")) };
+    if until_us.is_nan() {
+        return Err(bad("until_us"));
+    }
     if after.len() != think_us.len() || think_us.iter().any(|t| !(0.0..f64::INFINITY).contains(t)) {
         return Err(bad("think_us"));
     }

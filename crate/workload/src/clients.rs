@@ -3,10 +3,15 @@
 //! Every client's process is stationary from time 0 on: the first gap is what is left of the gap that time 0 falls into.
 //! A client of rate r so makes r D requests in the mean, however few and however bursty, and none is dropped.
 
+mod servegen;
+
 use crate::arrivals::Arrivals;
+use crate::formats::MAX_TOKENS;
 use crate::generate::WorkloadSpec;
 use crate::law;
 use crate::stream::Stream;
+
+pub use servegen::{ServeGen, servegen};
 
 /// What clients have of their own. Lists are dealt out in turn; a client's share is its user's share.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,11 +67,9 @@ impl WorkloadSpec {
 
 /// A length times a factor, at least 1.
 pub(crate) fn scaled(length: u32, factor: Option<f64>) -> u32 {
-    factor.map_or(length, |factor| (f64::from(length) * factor + 0.5).clamp(1.0, MOST_TOKENS) as u32)
+    factor
+        .map_or(length, |factor| (f64::from(length) * factor + 0.5).clamp(1.0, f64::from(MAX_TOKENS)) as u32)
 }
-
-/// Longest length that a factor makes, tokens.
-const MOST_TOKENS: f64 = 10_000_000.0;
 
 /// Arrivals of a stationary process before `until_s`, microseconds.
 pub(crate) fn stationary_times_us(law: Arrivals, rate_rps: f64, until_s: f64, stream: &Stream) -> Vec<f64> {

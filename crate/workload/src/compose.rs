@@ -5,7 +5,7 @@
 //! and session, so that one more client or a longer conversation leaves all others as they were.
 
 use crate::clients::{dealt, scaled, stationary_times_us};
-use crate::generate::{Coupling, WorkloadSpec, multiplied};
+use crate::generate::{Coupling, WorkloadSpec};
 use crate::popularity::Sampler;
 use crate::prefix::Tree;
 use crate::sessions::{Context, Pace, Prompt, SessionSpec};
@@ -193,9 +193,11 @@ impl Composer<'_> {
                 break;
             }
             let drawn = self.coupling.draw(spec, streams.input.uniform(), streams.output.uniform());
-            let [input_curve, output_curve] = &spec.length_curves;
-            let own = multiplied(scaled(drawn.0, input_scale), input_curve.as_ref(), now_us);
-            let output_tokens = multiplied(scaled(drawn.1, output_scale), output_curve.as_ref(), now_us);
+            // Of a held turn the time is known at the earliest only: its lengths are those of then.
+            let [input_curve, output_curve] =
+                spec.length_curves.each_ref().map(|curve| curve.as_ref().map(|c| c.rate_rps(now_us / 1e6)));
+            let own = scaled(scaled(drawn.0, input_scale), input_curve);
+            let output_tokens = scaled(scaled(drawn.1, output_scale), output_curve);
             let next = match &spec.sessions {
                 Some(sessions) => context.prompt(sessions, shared, own),
                 None => Some(Prompt { input_tokens: shared.saturating_add(own), anew: false }),

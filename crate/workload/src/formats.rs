@@ -21,6 +21,7 @@ mod own;
 mod own_jsonl;
 mod record;
 mod servegen;
+mod servegen_lengths;
 pub(crate) mod table;
 mod time;
 mod timed_trace;
@@ -36,7 +37,8 @@ use crate::trace::Trace;
 pub use agent_sessions::{Call, Session};
 pub use error::FormatError;
 pub use mapping::{Mapping, MappingError, ROLES, Role, columns, guess};
-pub use servegen::Window;
+pub use servegen::{Pattern, Window};
+pub use servegen_lengths::{Histogram, LengthWindow};
 pub use table::exact_microseconds;
 pub use time::time_text;
 pub use vidur_lengths::Lengths;
@@ -60,6 +62,8 @@ pub enum Format {
     BurstGpt,
     /// ServeGen's windows: `client_id`, `window_start_s`, `rate`, `cv`, `pattern`; no requests.
     ServeGen,
+    /// ServeGen's length files: `client_id`, `dataset`; no requests.
+    ServeGenLengths,
     /// Vidur's length traces: `num_prefill_tokens`, `num_decode_tokens`; no times.
     VidurLengths,
     /// Agent sessions (Claude Code, Weka): a session a line.
@@ -90,9 +94,10 @@ impl Format {
         [Self::Servescope, Self::Vidur, Self::Azure, Self::BurstGpt, Self::ServeGen, Self::VidurLengths];
 
     /// Formats that are JSON Lines, in the order in which they are tried.
-    pub const JSON: [Self; 9] = [
+    pub const JSON: [Self; 10] = [
         Self::ServescopeJsonl,
         Self::AgentSessions,
+        Self::ServeGenLengths,
         Self::Aibrix,
         Self::Bailian,
         Self::WildChat,
@@ -119,6 +124,7 @@ impl Format {
             Self::Azure => "azure",
             Self::BurstGpt => "burstgpt",
             Self::ServeGen => "servegen",
+            Self::ServeGenLengths => "servegen_lengths",
             Self::VidurLengths => "vidur_lengths",
             Self::AgentSessions => "agent_sessions",
             Self::Aibrix => "aibrix",
@@ -148,6 +154,7 @@ impl Format {
         !matches!(
             self,
             Self::ServeGen
+                | Self::ServeGenLengths
                 | Self::VidurLengths
                 | Self::AgentSessions
                 | Self::WildChat
@@ -166,6 +173,7 @@ impl Format {
             Self::Azure => &azure::COLUMNS,
             Self::BurstGpt => &burstgpt::COLUMNS,
             Self::ServeGen => &servegen::COLUMNS,
+            Self::ServeGenLengths => &servegen_lengths::KEYS,
             Self::VidurLengths => &vidur_lengths::COLUMNS,
             Self::AgentSessions => &agent_sessions::KEYS,
             Self::Aibrix => &aibrix::KEYS,
@@ -222,6 +230,8 @@ pub enum Contents {
     Lengths(Lengths),
     /// Clients in windows of time.
     Windows(Vec<Window>),
+    /// How often each length occurs, by client and window of time.
+    Histograms(Vec<LengthWindow>),
 }
 
 /// A file as it is, before requests are put in order and failed ones are left out.
@@ -363,6 +373,7 @@ fn open_json<'a>(
         (_, Some(mapping)) => log(mapped::read_lines(first, lines, mapping)?),
         (Format::AgentSessions, _) => Contents::Sessions(agent_sessions::read(first, lines)?),
         (Format::VllmCustom, _) => Contents::Lengths(vllm_custom::read(first, lines)?),
+        (Format::ServeGenLengths, _) => Contents::Histograms(servegen_lengths::read(first, lines)?),
         (Format::ServescopeJsonl, _) => log(own_jsonl::read(first, lines)?),
         (Format::Aibrix, _) => aibrix::read(first, lines)?,
         (Format::Bailian, _) => log(bailian::read(first, lines)?),
@@ -449,7 +460,7 @@ impl TraceFile {
                 requests
             }
             Contents::Sessions(sessions) => agent_sessions::requests(&sessions)?,
-            Contents::Lengths(_) | Contents::Windows(_) => {
+            Contents::Lengths(_) | Contents::Windows(_) | Contents::Histograms(_) => {
                 return Err(FormatError::NoTimes { format: format.name() });
             }
         };

@@ -4,10 +4,9 @@
 //! stream, so that changing one law leaves the others' draws as they were.
 
 use crate::arrivals::Arrivals;
-use crate::clients::ClientSpec;
+use crate::clients::{ClientSpec, scaled};
 use crate::compose::composed;
 use crate::curve::RateCurve;
-use crate::formats::MAX_TOKENS;
 use crate::law;
 use crate::lengths::{Length, Pairs};
 use crate::popularity::Popularity;
@@ -198,11 +197,9 @@ fn plain(spec: &WorkloadSpec) -> Trace {
     };
     let users = spec.users.popularity.sampler(spec.users.count.max(1));
     let (mut input_tokens, mut output_tokens) = lengths(spec, count);
-    for (lengths, curve) in [&mut input_tokens, &mut output_tokens].into_iter().zip(&spec.length_curves) {
-        if curve.is_some() {
-            lengths.iter_mut().zip(&arrival_us).for_each(|(l, &us)| *l = multiplied(*l, curve.as_ref(), us));
-        }
-    }
+    let [input_curve, output_curve] = &spec.length_curves;
+    multiply(&mut input_tokens, input_curve.as_ref(), &arrival_us);
+    multiply(&mut output_tokens, output_curve.as_ref(), &arrival_us);
     let max_tokens = output_tokens.iter().map(|&tokens| spec.max_tokens.of(tokens)).collect();
     Trace {
         arrival_us,
@@ -218,12 +215,12 @@ fn plain(spec: &WorkloadSpec) -> Trace {
     }
 }
 
-/// A length multiplied by what the curve has at a time.
-pub(crate) fn multiplied(length: u32, curve: Option<&RateCurve>, us: f64) -> u32 {
-    curve.map_or(length, |curve| {
-        let product = f64::from(length) * curve.rate_rps(us / 1e6);
-        (product + 0.5).clamp(1.0, f64::from(MAX_TOKENS)) as u32
-    })
+/// Multiplies lengths by what the curve has at their arrival.
+fn multiply(lengths: &mut [u32], curve: Option<&RateCurve>, arrival_us: &[f64]) {
+    let Some(curve) = curve else { return };
+    for (length, &us) in lengths.iter_mut().zip(arrival_us) {
+        *length = scaled(*length, Some(curve.rate_rps(us / 1e6)));
+    }
 }
 
 /// Prompt and answer lengths, each from its own stream.
@@ -242,27 +239,36 @@ pub(crate) struct Coupling {
 }
 
 impl Coupling {
+    /// The coupling of the workload's laws, some of which fall with their number.
     pub(crate) fn of(spec: &WorkloadSpec) -> Self {
+        let opposed = spec.input.is_falling() != spec.output.is_falling();
+        Self::rising(if opposed { -spec.length_correlation } else { spec.length_correlation })
+    }
+
+    /// The coupling of two laws that both rise with their number, by Spearman's correlation.
+    pub(crate) fn rising(correlation: f64) -> Self {
         // Pearson's correlation of the normals behind a rank correlation (Kruskal 1958).
-        let mut r = 2.0 * libm::sin(std::f64::consts::FRAC_PI_6 * spec.length_correlation.clamp(-1.0, 1.0));
-        if spec.input.is_falling() != spec.output.is_falling() {
-            r = -r;
-        }
+        let r = 2.0 * libm::sin(std::f64::consts::FRAC_PI_6 * correlation.clamp(-1.0, 1.0));
         Self { r, rest: libm::sqrt((1.0 - r * r).max(0.0)) }
     }
 
-    /// The lengths of a prompt and its answer at two uniform numbers.
-    pub(crate) fn draw(&self, spec: &WorkloadSpec, u: f64, v: f64) -> (u32, u32) {
-        if let Some(pairs) = &spec.length_pairs {
-            return pairs.at(u);
-        }
+    /// The second number of a pair: `v`, drawn towards `u`.
+    pub(crate) fn second(&self, u: f64, v: f64) -> f64 {
         let v = if self.r == 0.0 {
             v
         } else {
             law::normal_cdf(self.r * law::normal_quantile(u) + self.rest * law::normal_quantile(v))
         };
         // The distribution function may round to 0 or 1, where quantiles have no value.
-        (spec.input.at(u), spec.output.at(v.clamp(f64::MIN_POSITIVE, 1.0 - f64::EPSILON)))
+        v.clamp(f64::MIN_POSITIVE, 1.0 - f64::EPSILON)
+    }
+
+    /// The lengths of a prompt and its answer at two uniform numbers.
+    pub(crate) fn draw(&self, spec: &WorkloadSpec, u: f64, v: f64) -> (u32, u32) {
+        match &spec.length_pairs {
+            Some(pairs) => pairs.at(u),
+            None => (spec.input.at(u), spec.output.at(self.second(u, v))),
+        }
     }
 }
 

@@ -30,7 +30,7 @@ const none = new Uint32Array();
 const COLUMNS: TraceColumns = {
   arrival_us: new Float64Array(), cancellations: new Float64Array(), adapter_rank: none,
   user: none, adapter: none, input_tokens: none, output_tokens: none, max_tokens: none,
-  after: none, think_us: new Float64Array(), until_us: Infinity, session: none, took_s: new Float64Array(),
+  after: none, think_us: new Float64Array(), until_us: new Float64Array([Infinity]), session: none, took_s: new Float64Array(),
 };
 
 let workers: FakeWorker[];

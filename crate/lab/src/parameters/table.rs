@@ -130,9 +130,9 @@ const CURVES: &[&str] = &[
     "sine",
     "points",
 ];
-const BOUNDED: &[&str] = &["uniform", "bounded_pareto", "lognormal", "normal", "percentiles", "mixture"];
 /// Kinds of sessions.
 const TALKS: &[&str] = &["held", "timed"];
+const BOUNDED: &[&str] = &["uniform", "bounded_pareto", "lognormal", "normal", "percentiles", "mixture"];
 
 table! {
     Rate = row("workload.rate_rps", "R", "heroes", number(0.001, 100_000.0, 2.0)).unit("req/s").log(0.1, 50.0, 0.01)

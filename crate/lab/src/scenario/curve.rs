@@ -48,6 +48,9 @@ impl Scenario {
     /// # Errors
     /// [`Failure`] at the parameter whose number is unsound.
     pub fn curve(&self) -> Result<Option<RateCurve>, Failure> {
+        if !self.is_active(RATE.kind) {
+            return Ok(None);
+        }
         if let Some((pattern, samples)) = self.sampled() {
             let rates = rate_samples(&pattern, samples?, self.number(Id::Seed) as u64);
             let shape = Shape::Steps { step_s: self.number(Id::CurveInterval), rates_rps: rates };

@@ -99,6 +99,7 @@ mod tests {
             rate_rps: share,
             cv: 1.0,
             pattern: "Gamma".to_owned(),
+            shape: None,
         };
         law.shares(30).into_iter().enumerate().map(of).collect()
     }

@@ -46,14 +46,27 @@ impl RankTable {
 pub(super) struct Waits {
     chain: Chain,
     any: bool,
+    /// The request of each row so far; a row that is left out has none.
+    place: Vec<u32>,
 }
 
 impl Waits {
-    /// Notes what the next row waits for: (the row, microseconds of thought), and when sending ends.
+    /// Begins a row, good or bad, and gives its number.
+    pub(super) fn next_row(&mut self) -> u32 {
+        self.place.push(NOBODY);
+        self.place.len() as u32 - 1
+    }
+
+    /// Notes what the row's request waits for: (an earlier row, microseconds of thought), and when sending ends. Who waited
+    /// for a row that was left out waits for nobody.
     pub(super) fn push(&mut self, after: Option<(u32, f64)>, until_us: Option<f64>) {
-        self.any |= after.is_some();
-        let (before, think_us) = after.unwrap_or((NOBODY, 0.0));
-        self.chain.push(before, think_us);
+        let (before, think_us) =
+            after.map_or((NOBODY, 0.0), |(row, think_us)| (self.place[row as usize], think_us));
+        self.any |= before != NOBODY;
+        if let Some(place) = self.place.last_mut() {
+            *place = self.chain.after.len() as u32;
+        }
+        self.chain.push(before, if before == NOBODY { 0.0 } else { think_us });
         self.chain.until_us = until_us.unwrap_or(f64::INFINITY).min(self.chain.until_us);
     }
 
@@ -142,7 +155,7 @@ pub(super) fn read_plain(
     let place = |name| table.column(name);
     let (user, adapter, rank) = (place("user"), place("adapter"), place("rank"));
     let (max_tokens, cancel) = (place("max_tokens"), place("cancel_s"));
-    let (after, until) = (table.named(["after", "think_s"]), place("until_s"));
+    let (waits_for, until) = (table.named(["after", "think_s"]), place("until_s"));
     let mut waits = Waits::default();
     let mut trace = Trace::default();
     let mut ranks = RankTable::default();
@@ -158,20 +171,21 @@ pub(super) fn read_plain(
         };
         let cancel = cancel.filter(|&c| !table.text(c).is_empty());
         let cancel_us = cancel.map(|c| table.seconds_as_us(c)).transpose()?;
-        let mut held = None;
-        if let Some([after, think]) = after {
-            let filled = |&column: &Column| !table.text(column).is_empty();
-            let rows = trace.len() as u32;
-            let wait = match Some(after).filter(filled) {
-                Some(_) if rows == 0 => return Err(table.bad(after, "an earlier row")),
-                Some(column) => {
-                    let think = Some(think).filter(filled).map_or(Ok(0.0), |c| table.seconds_as_us(c))?;
-                    Some((table.whole(column, 0, rows - 1)?, think))
-                }
-                None => None,
-            };
-            held = Some((wait, until.filter(filled).map(|c| table.seconds_as_us(c)).transpose()?));
-        }
+        let wait = match waits_for {
+            Some([after, think]) => {
+                let filled = |&column: &Column| !table.text(column).is_empty();
+                let wait = match (waits.next_row(), Some(after).filter(filled)) {
+                    (0, Some(_)) => return Err(table.bad(after, "an earlier row")),
+                    (rows, Some(column)) => {
+                        let think = Some(think).filter(filled).map_or(Ok(0.0), |c| table.seconds_as_us(c))?;
+                        Some((table.whole(column, 0, rows - 1)?, think))
+                    }
+                    (_, None) => None,
+                };
+                Some((wait, until.filter(filled).map(|c| table.seconds_as_us(c)).transpose()?))
+            }
+            None => None,
+        };
         let request = Request {
             arrival_us: table.seconds_as_us(arrival)?,
             user: user.map_or(Ok(0), |c| table.whole(c, 0, MAX_INDEX))?,
@@ -189,8 +203,8 @@ pub(super) fn read_plain(
             ranks.set(adapter, rank);
         }
         trace.cancellations.extend(cancel_us.map(|at| (at, trace.len() as u32)));
-        if let Some((wait, until)) = held {
-            waits.push(wait, until);
+        if let Some((wait, until_us)) = wait {
+            waits.push(wait, until_us);
         }
         trace.push(request);
         Ok(())

@@ -22,6 +22,7 @@ pub(super) fn read<'a>(first: Line<'a>, lines: &mut Lines<'a>) -> Result<Trace, 
     let mut ranks = RankTable::default();
     let mut held = Waits::default();
     lines.each(first, |line| {
+        let rows = held.next_row();
         let whole = |key: &str, default: u32, min: u32, max: u32| {
             line.get(key).map_or(Ok(default), |_| line.whole(key, min, max))
         };
@@ -37,17 +38,15 @@ pub(super) fn read<'a>(first: Line<'a>, lines: &mut Lines<'a>) -> Result<Trace, 
         if let Some(rank) = rank {
             ranks.check(line.row, adapter, rank)?;
         }
-        let cancel_us = line.get("cancel_s").map(|_| line.time_us("cancel_s", 6)).transpose()?;
-        let bound = whole("max_tokens", output_tokens, output_tokens, MAX_TOKENS)?;
         let time = |key: &str| line.get(key).map(|_| line.time_us(key, 6)).transpose();
         let wait = match line.get("after") {
-            Some(_) if adapters.is_empty() => return Err(line.bad("after", "an earlier row")),
-            Some(_) => {
-                Some((line.whole("after", 0, adapters.len() as u32 - 1)?, time("think_s")?.unwrap_or(0.0)))
-            }
+            Some(_) if rows == 0 => return Err(line.bad("after", "an earlier row")),
+            Some(_) => Some((line.whole("after", 0, rows - 1)?, time("think_s")?.unwrap_or(0.0))),
             None => None,
         };
         let until_us = time("until_s")?;
+        let cancel_us = line.get("cancel_s").map(|_| line.time_us("cancel_s", 6)).transpose()?;
+        let bound = whole("max_tokens", output_tokens, output_tokens, MAX_TOKENS)?;
         let entry = Entry {
             arrival_us: line.time_us("arrival_s", 6)?,
             user: whole("user", 0, 0, MAX_INDEX)?,
