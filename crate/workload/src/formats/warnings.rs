@@ -61,6 +61,9 @@ impl Warning {
 /// Share of a trace that something must concern before it is told.
 const SHARE: f64 = 0.01;
 
+/// Least interval between time stamps, in mean gaps, that spoils the gaps.
+const COARSE: f64 = 0.1;
+
 /// What the reader itself noticed.
 pub fn noticed(read: &ReadTrace) -> Vec<Warning> {
     let mut warnings = Vec::new();
@@ -90,7 +93,10 @@ fn zero_gaps(trace: &Trace) -> Option<Warning> {
     let times = &trace.arrival_us;
     let zero = times.windows(2).filter(|pair| pair[0] == pair[1]).count() as f64 / times.len() as f64;
     let percent = ("percent", 100.0 * zero);
-    (zero >= SHARE).then(|| match stamp_interval(times) {
+    let mean_us = (times.last()? - times.first()?) / times.len() as f64;
+    // Stamps much finer than the gaps between requests do no harm.
+    let coarse = stamp_interval(times).filter(|&interval_us| interval_us >= COARSE * mean_us);
+    (zero >= SHARE).then(|| match coarse {
         Some(interval_us) => Warning::new("stamped_times", &[percent, ("interval_s", interval_us / 1e6)]),
         None => Warning::new("zero_gaps", &[percent]),
     })

@@ -40,7 +40,7 @@ fn run(job: &mut Job<'_>, mut trace: Trace) -> Result<Trace, StepError> {
     } else {
         let found = interval(&trace.arrival_us);
         let (interval_us, share) = found.ok_or(StepError::NoStamps { step: job.name() })?;
-        job.tell("interval_found", &[("share", share)]);
+        job.tell("interval_found", &[("percent", 100.0 * share)]);
         interval_us
     };
     let even = job.choice("law") == "even";

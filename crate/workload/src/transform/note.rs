@@ -72,7 +72,7 @@ pub const FACTS: &[(&str, &str)] = &[
     ),
     (
         "interval_found",
-        "the interval of the stamps was found in the data: {share} of the steps are multiples of it",
+        "the interval of the stamps was found in the data: {percent} % of the steps are multiples of it",
     ),
     ("labelled", "{labels} labels were given; the most frequent has {top} of the requests"),
     ("sessions_labelled", "{sessions} sessions have one label each; {alone} requests belong to none"),
