@@ -37,8 +37,6 @@ fn page_row(row: &Parameter) -> Json {
             .map(|c| json!({"parameter": c.id.row().id, "in": c.is}))
             .collect::<Vec<_>>(),
         "changes": if row.scores_only { "score" } else { "run" },
-        "label": row.label,
-        "help": row.help,
     });
     if let Some((min, max)) = row.bounds() {
         json["min"] = min.into();

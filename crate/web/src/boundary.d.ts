@@ -31,8 +31,6 @@ export interface Parameter {
   applies: { parameter: string; in: ParameterValue[] }[];
   /** "score": the run stays as it is, only its judgement changes (the SLO). */
   changes: "run" | "score";
-  label: string;
-  help: string;
 }
 
 export interface Schema {

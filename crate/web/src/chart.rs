@@ -1,14 +1,13 @@
-//! Charts on a canvas of the page, and as SVG for download.
+//! Charts on a canvas of the page.
 
-use js_sys::Float64Array;
 use plotters_canvas::CanvasBackend;
-use servescope_charts::{Axis, AxisKind, Chart, DrawError, Mark, Role, ScaleKind, Series, Style};
-use servescope_lab::Failure;
+use servescope_charts::Style;
 use wasm_bindgen::prelude::*;
 use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
 
-use crate::convert::{object, thrown};
-use crate::types::{JsAxis, JsChart, JsFailure, JsMaybeChart, JsPlotFrame, JsSeries};
+use crate::convert::object;
+use crate::read_chart::{not_drawn, read, read_maybe, refused};
+use crate::types::{JsChart, JsFailure, JsMaybeChart, JsPlotFrame};
 
 /// plotters counts in whole pixels; it draws on a grid this much finer, so that curves do not step.
 const FINER: f64 = 2.0;
@@ -70,66 +69,4 @@ impl ChartSurface {
         });
         Ok(object(&frame).unchecked_into())
     }
-}
-
-/// A chart as the text of an SVG file.
-///
-/// # Errors
-/// A chart of unknown marks or roles, or a size too small to draw in.
-#[wasm_bindgen]
-pub fn chart_svg(
-    chart: &JsChart,
-    ghost: &JsMaybeChart,
-    dark: bool,
-    width: f64,
-    height: f64,
-) -> Result<String, JsFailure> {
-    let (chart, ghost) = (read(chart)?, read_maybe(ghost)?);
-    let style = Style { dark, width, height, dpr: 1.0 };
-    servescope_charts::svg(&chart, ghost.as_ref(), &style).map_err(not_drawn)
-}
-
-fn read_maybe(chart: &JsMaybeChart) -> Result<Option<Chart>, JsFailure> {
-    let value: &JsValue = chart.as_ref();
-    if value.is_null() || value.is_undefined() { Ok(None) } else { read(value.unchecked_ref()).map(Some) }
-}
-
-fn read(chart: &JsChart) -> Result<Chart, JsFailure> {
-    let axis = |axis: &JsAxis| {
-        Ok(Axis {
-            scale: ScaleKind::from_name(&axis.scale())?,
-            kind: AxisKind::from_name(&axis.kind())?,
-            min: axis.min(),
-            max: axis.max(),
-        })
-    };
-    let column = |array: &Float64Array| array.to_vec();
-    let series = |value: JsValue| {
-        let series: &JsSeries = value.unchecked_ref();
-        Ok(Series {
-            role: Role::from_name(&series.role())?,
-            mark: Mark::from_name(&series.mark())?,
-            x: column(&series.x()),
-            y: column(&series.y()),
-            y0: column(&series.y0()),
-            x2: column(&series.x2()),
-        })
-    };
-    let build = || {
-        Ok(Chart {
-            x: axis(&chart.x())?,
-            y: axis(&chart.y())?,
-            series: chart.series().iter().map(series).collect::<Result<_, DrawError>>()?,
-            categories: chart.categories().iter().filter_map(|name| name.as_string()).collect(),
-        })
-    };
-    build().map_err(not_drawn)
-}
-
-fn refused(message: &str) -> JsFailure {
-    thrown(vec![Failure::new("bad_json", "chart", message.to_owned())])
-}
-
-fn not_drawn(error: DrawError) -> JsFailure {
-    refused(&error.to_string())
 }

@@ -13,19 +13,24 @@ mod convert;
 mod hand_over;
 #[cfg(feature = "page")]
 mod page;
+mod read_chart;
 #[cfg(feature = "page")]
 mod simulator;
 #[cfg(feature = "studio")]
 mod studio;
+#[cfg(feature = "studio")]
+mod svg;
 #[cfg(feature = "page")]
 mod take_over;
 mod types;
 
 #[cfg(feature = "page")]
-pub use chart::{ChartSurface, chart_svg};
+pub use chart::ChartSurface;
 #[cfg(feature = "page")]
 pub use page::*;
 #[cfg(feature = "page")]
 pub use simulator::Simulator;
 #[cfg(feature = "studio")]
 pub use studio::{Studio, step_kinds, writable_formats};
+#[cfg(feature = "studio")]
+pub use svg::chart_svg;

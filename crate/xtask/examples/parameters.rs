@@ -1,5 +1,5 @@
 //! Prints `www/src/generated/parameters.ts`: what the page's compiler must know of the parameter table, and of the
-//! table of steps.
+//! table of steps; with the argument `text`, `parameter-text.json`: the English labels and helps.
 
 use std::fmt::Write as _;
 
@@ -10,6 +10,12 @@ use servescope_lab::workload::transform::{FACTS, JOINS, REFUSALS, STEPS};
 fn main() {
     let rows: Vec<Row<'_>> =
         TABLE.iter().map(|row| Row { id: row.id, label: row.label, help: row.help }).collect();
+    if std::env::args().nth(1).as_deref() == Some("text") {
+        let text =
+            |row: &Row<'_>| (row.id.to_owned(), serde_json::json!({"label": row.label, "help": row.help}));
+        println!("{}", serde_json::Value::Object(rows.iter().map(text).collect()));
+        return;
+    }
     print!("{}", render(&rows, CODES));
     let kinds = || STEPS.iter().chain(JOINS);
     let fields = kinds().flat_map(|kind| kind.fields.iter().map(|f| format!("{}.{}", kind.name, f.name)));
@@ -35,19 +41,6 @@ fn render(rows: &[Row<'_>], codes: &[&str]) -> String {
     );
     let ids: Vec<&str> = rows.iter().map(|row| row.id).collect();
     list(&mut text, "PARAMETER_IDS", "ParameterId", &ids);
-    text.push_str(
-        "\nexport const PARAMETER_TEXT: Record<ParameterId, { label: string; help: string }> = {\n",
-    );
-    for row in rows {
-        let _ = writeln!(
-            text,
-            "  {}: {{ label: {}, help: {} }},",
-            quoted(row.id),
-            quoted(row.label),
-            quoted(row.help)
-        );
-    }
-    text.push_str("};\n");
     list(&mut text, "FAILURE_CODES", "FailureCode", codes);
     text
 }
@@ -78,10 +71,6 @@ export const PARAMETER_IDS = [
   "workload.rate_rps",
 ] as const;
 export type ParameterId = (typeof PARAMETER_IDS)[number];
-
-export const PARAMETER_TEXT: Record<ParameterId, { label: string; help: string }> = {
-  "workload.rate_rps": { label: "Rate", help: "The \"offered\" rate" },
-};
 
 export const FAILURE_CODES = [
   "out_of_range",

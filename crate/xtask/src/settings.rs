@@ -39,7 +39,6 @@ pub(crate) struct Build {
     pub(crate) crate_folder: String,
     pub(crate) target: String,
     pub(crate) out_dir: String,
-    pub(crate) profile: String,
 }
 
 /// One wasm module: the crate with some of its features.
@@ -48,6 +47,7 @@ pub(crate) struct Build {
 pub(crate) struct Module {
     pub(crate) out_name: String,
     pub(crate) features: Vec<String>,
+    pub(crate) profile: String,
 }
 
 /// How the module is made smaller and faster afterwards.

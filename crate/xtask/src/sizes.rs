@@ -18,8 +18,8 @@ const compress = kind === 'brotli' ? brotliCompressSync : (bytes) => gzipSync(by
 for (const file of files) console.log(compress(readFileSync(file)).length);
 ";
 
-/// What the names of the files begin with that the page fetches later.
-const LATER: &str = "studio";
+/// What the names of the files begin with that the page fetches later: the studio and the help.
+const LATER: [&str; 2] = ["studio", "help"];
 
 /// Bytes of everything of one kind in `dist/`, compressed as a host would.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -63,7 +63,7 @@ pub(crate) fn measure(project: &Project) -> Outcome<Sizes> {
 }
 
 fn is_later(file: &Path) -> bool {
-    file.file_name().is_some_and(|name| name.to_string_lossy().starts_with(LATER))
+    file.file_name().is_some_and(|name| LATER.iter().any(|later| name.to_string_lossy().starts_with(later)))
 }
 
 fn with_extension<'a>(files: &'a [PathBuf], extension: &str) -> Vec<&'a Path> {

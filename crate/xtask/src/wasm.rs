@@ -56,7 +56,7 @@ fn compile(project: &Project, toolchain: &WasmToolchain, module: &Module, stage:
     let build = &project.settings().build;
     let mut command = toolchain.tool("wasm-pack")?;
     command
-        .args(["build", &build.crate_folder, &format!("--{}", build.profile)])
+        .args(["build", &build.crate_folder, "--profile", &module.profile])
         .args(["--target", &build.target, "--out-name", &module.out_name, "--out-dir"])
         .arg(stage)
         // The tools are installed by the set-up; wasm-opt is run below, with flags of our own; the page

@@ -2,7 +2,7 @@
 import { html, type TemplateResult } from 'lit';
 import { menu, menuItem } from '../panels/menu.js';
 import type { ChartView } from './chart-view.js';
-import { chartCsv, chartPng, chartSvgBlob, download, downloadText, type Picture } from './export-chart.js';
+import { chartCsv, chartPng, download, downloadSvg, downloadText, type Picture } from './export-chart.js';
 
 export function chartTools(view: ChartView, title: string): TemplateResult {
   const { text } = view.app;
@@ -18,7 +18,7 @@ export function chartTools(view: ChartView, title: string): TemplateResult {
         content: html`
           ${menuItem(text.t(view.tableOpen === true ? 'chart.table_hide' : 'chart.table'), () => { view.tableOpen = view.tableOpen !== true; })}
           ${menuItem(save('PNG'), () => { withPicture(view, (picture) => { void chartPng(picture).then((blob) => { download(`${name}.png`, blob); }); }); })}
-          ${menuItem(save('SVG'), () => { withPicture(view, (picture) => { download(`${name}.svg`, chartSvgBlob(picture)); }); })}
+          ${menuItem(save('SVG'), () => { withPicture(view, (picture) => { void downloadSvg(view.app, picture); }); })}
           ${menuItem(save('CSV'), () => { if (view.chart !== undefined) downloadText(`${name}.csv`, chartCsv(view.chart), 'text/csv'); })}`,
       })}
     </div>`;

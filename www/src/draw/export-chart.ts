@@ -1,6 +1,7 @@
 // A chart as a file: picture at twice the pixels, drawing, numbers.
-import { ChartSurface, chartSvg, palette } from '../engine/module.js';
+import { ChartSurface, palette } from '../engine/module.js';
 import type { ChartData } from '../engine/types.js';
+import type { App } from '../app.js';
 
 export function download(name: string, content: Blob): void {
   const link = document.createElement('a');
@@ -38,8 +39,10 @@ export async function chartPng({ chart, ghost, dark, width, height }: Picture): 
   });
 }
 
-export function chartSvgBlob({ chart, ghost, dark, width, height }: Picture): Blob {
-  return new Blob([chartSvg(chart, ghost, dark, width, height)], { type: 'image/svg+xml' });
+/** The studio draws it: what writes SVG is no part of what the page starts with. */
+export async function downloadSvg(app: App, picture: Picture): Promise<void> {
+  const svg = await (await app.traceFile.studio()).call('svg', picture);
+  download(`servescope-${picture.chart.name.replaceAll('_', '-')}.svg`, new Blob([svg], { type: 'image/svg+xml' }));
 }
 
 /** One row a point: series, x, y, and what else the series has. */

@@ -3,7 +3,7 @@ import init from '../../pkg/servescope.js';
 import address from '../../pkg/servescope_bg.wasm?url';
 
 export {
-  chart_svg as chartSvg, ChartSurface, command, encode_link as encodeLink, palette, parse_link as parseLink,
+  ChartSurface, command, encode_link as encodeLink, palette, parse_link as parseLink,
   random_seed as randomSeed, resolve, scenario_from_json as scenarioFromJson, scenario_json as scenarioJson, schema,
 } from '../../pkg/servescope.js';
 

@@ -1,11 +1,12 @@
-// The languages that have been read so far. English is always there.
+// The languages that have been read so far. English is always there but for what it says of the parameters.
 import type { Language } from '../state/settings.js';
-import { english } from './tables.js';
+import { english, loadEnglish } from './tables.js';
 import { Text } from './text.js';
 import { loadChinese } from './zh.js';
 
 export class Languages {
-  readonly #english = new Text('en', english);
+  #english = new Text('en', english);
+  #whole = false;
   #chinese: Text | null = null;
 
   of(language: Language): Text {
@@ -13,6 +14,11 @@ export class Languages {
   }
 
   async load(language: Language): Promise<void> {
-    if (language === 'zh') this.#chinese ??= new Text('zh', await loadChinese());
+    if (language === 'zh') {
+      this.#chinese ??= new Text('zh', await loadChinese());
+    } else if (!this.#whole) {
+      this.#english = new Text('en', await loadEnglish());
+      this.#whole = true;
+    }
   }
 }

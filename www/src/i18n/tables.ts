@@ -1,14 +1,18 @@
-// What a language consists of. English is the key: another language has the same, checked by the compiler.
+// What a language consists of. English is the key: another language has the same, checked by the compiler. What it says of
+// the parameters is in the parameter table, and comes as a file.
+import address from '../generated/parameter-text.json?url';
 import type { FailureCode, ParameterId } from '../generated/parameters.js';
 import { en, type Messages } from './en.js';
-import { failuresEn } from './failures.js';
+import type failuresEn from './failures-en.json';
+import failuresAddress from './failures-en.json?url';
 import { marksEn, optionsEn, outcomesEn, reasonsEn } from './keys.js';
 
 export interface Tables {
   messages: Messages;
-  /** Names and helps of the parameters; English ones come with the parameter table itself. */
+  /** Names and helps of the parameters. */
   parameters: Readonly<Partial<Record<ParameterId, { label: string; help: string }>>>;
-  failures: Readonly<Record<FailureCode, string>>;
+  /** What is wrong, in words a newcomer understands; the module's own English names paths and files. */
+  failures: Readonly<Partial<Record<FailureCode, string>>>;
   marks: Readonly<Record<keyof typeof marksEn, string>>;
   reasons: Readonly<Record<keyof typeof reasonsEn, string>>;
   /** Choices and outcomes whose own names say too little. */
@@ -16,6 +20,22 @@ export interface Tables {
   outcomes: Readonly<Record<string, string>>;
 }
 
+/** English as far as it is needed before anything else is read. */
 export const english: Tables = {
-  messages: en, parameters: {}, failures: failuresEn, marks: marksEn, reasons: reasonsEn, options: optionsEn, outcomes: outcomesEn,
+  messages: en, parameters: {}, failures: {}, marks: marksEn, reasons: reasonsEn, options: optionsEn, outcomes: outcomesEn,
 };
+
+type Checked<T extends Record<FailureCode, string>> = T;
+
+export async function loadEnglish(): Promise<Tables> {
+  const [parameters, failures] = await Promise.all([
+    fetchTable<Tables['parameters']>(address), fetchTable<Checked<typeof failuresEn>>(failuresAddress),
+  ]);
+  return { ...english, parameters, failures };
+}
+
+export async function fetchTable<T>(file: string): Promise<T> {
+  const response = await fetch(new URL(file, import.meta.url));
+  if (!response.ok) throw new Error(`${file}: HTTP ${String(response.status)}`);
+  return await response.json() as T;
+}

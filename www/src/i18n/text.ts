@@ -25,11 +25,11 @@ export class Text {
   }
 
   label(parameter: Parameter): string {
-    return lookUp(this.#tables.parameters, parameter.id)?.label ?? parameter.label;
+    return lookUp(this.#tables.parameters, parameter.id)?.label ?? parameter.id;
   }
 
   help(parameter: Parameter): string {
-    return lookUp(this.#tables.parameters, parameter.id)?.help ?? parameter.help;
+    return lookUp(this.#tables.parameters, parameter.id)?.help ?? '';
   }
 
   option(value: string): string {

@@ -1,7 +1,7 @@
 // Everything that can be taken out of the page as a file.
 import { html, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
-import { chartSvgBlob, download, downloadText } from '../draw/export-chart.js';
+import { download, downloadSvg, downloadText } from '../draw/export-chart.js';
 import { Refusal } from '../engine/client.js';
 import { scenarioJson } from '../engine/module.js';
 import type { ExportKind } from '../engine/types.js';
@@ -25,7 +25,7 @@ export function exportItems(app: App): TemplateResult {
       downloadText('servescope-scenario.json', scenarioJson(app.store.values.value), 'application/json');
     })}
     ${FROM_RUN.map(({ label, what, type }) => menuItem(t(label), () => { void exportRun(app, what, type); }))}
-    ${menuItem(t('export.charts'), () => { exportCharts(app); })}
+    ${menuItem(t('export.charts'), () => { void exportCharts(app); })}
     ${menuItem(t('export.workload'), () => { void exportWorkload(app); })}`;
 }
 
@@ -50,12 +50,12 @@ async function exportWorkload(app: App): Promise<void> {
   }
 }
 
-function exportCharts(app: App): void {
+async function exportCharts(app: App): Promise<void> {
   const { answer, former } = app.session.value;
   const { dark } = app.settings.value;
   for (const chart of answer?.charts.values() ?? []) {
     if (chart.empty !== '') continue;
     const ghost = former?.charts.get(chart.name) ?? null;
-    download(`servescope-${chart.name.replaceAll('_', '-')}.svg`, chartSvgBlob({ chart, ghost, dark, width: CHART_WIDTH, height: CHART_HEIGHT }));
+    await downloadSvg(app, { chart, ghost, dark, width: CHART_WIDTH, height: CHART_HEIGHT });
   }
 }

@@ -1,5 +1,6 @@
 // Help: what to do, shortcuts, words.
 import { html, type TemplateResult } from 'lit';
+import type { App } from '../app.js';
 import { LightElement } from '../element.js';
 import type { MessageKey } from '../i18n/en.js';
 import type { Watchable } from '../state/topic.js';
@@ -45,3 +46,15 @@ function closeOnBackdrop(event: Event): void {
 }
 
 customElements.define('help-dialog', HelpDialog);
+
+/** Shows the help, which is made when it is first asked for. */
+export async function showHelp(app: App): Promise<void> {
+  let dialog = document.querySelector<HelpDialog>('help-dialog');
+  if (dialog === null) {
+    dialog = new HelpDialog();
+    dialog.app = app;
+    document.querySelector('servescope-page')?.append(dialog);
+    await dialog.updateComplete;
+  }
+  dialog.show();
+}

@@ -8,7 +8,6 @@ import { TABS } from '../state/session.js';
 import { nextTheme } from '../state/settings.js';
 import type { Watchable } from '../state/topic.js';
 import { exportItems } from './export-all.js';
-import type { HelpDialog } from './help-dialog.js';
 import { menu } from './menu.js';
 import { openFile } from './open-file.js';
 
@@ -74,7 +73,7 @@ export class PageHeader extends LightElement {
       <button type="button" class="icon" lang=${language === 'en' ? 'zh' : 'en'} aria-label=${t('menu.language_label')} title=${t('menu.language_label')}
         @click=${() => { void app.speak(language === 'en' ? 'zh' : 'en'); }}>${t('menu.language')}</button>
       <button type="button" class="icon" aria-label=${t(themeName)} title=${t(themeName)} @click=${() => { nextTheme(app.settings); }}>${{ auto: '◐', light: '☀', dark: '☾' }[theme]}</button>
-      <button type="button" class="icon" aria-label=${t('menu.help')} title=${t('menu.help')} @click=${() => { document.querySelector<HelpDialog>('help-dialog')?.show(); }}>?</button>`;
+      <button type="button" class="icon" aria-label=${t('menu.help')} title=${t('menu.help')} @click=${() => { void import('./help-dialog.js').then(({ showHelp }) => showHelp(app)); }}>?</button>`;
   }
 
   #command(): string {

@@ -10,7 +10,6 @@ import { listenToShortcuts } from './shortcuts.js';
 import '../controls/control-panel.js';
 import '../draw/chart-view.js';
 import './headline-numbers.js';
-import './help-dialog.js';
 import './page-header.js';
 import './request-card.js';
 import './station-line.js';
@@ -70,8 +69,7 @@ export class ServescopePage extends LightElement {
           </div>
         </main>
       </div>
-      <p class="drop-hint" aria-hidden="true">${t('trace.drop')}</p>
-      <help-dialog .app=${app}></help-dialog>`;
+      <p class="drop-hint" aria-hidden="true">${t('trace.drop')}</p>`;
   }
 
   #section({ id, title, about, charts }: Section): TemplateResult {

@@ -1,6 +1,5 @@
 // Keys that work anywhere on the page.
 import type { App } from '../app.js';
-import type { HelpDialog } from './help-dialog.js';
 
 export function listenToShortcuts(app: App): void {
   addEventListener('keydown', (event) => {
@@ -16,7 +15,7 @@ export function listenToShortcuts(app: App): void {
       app.cancel();
     } else if (event.key === '?' && !typing) {
       event.preventDefault();
-      document.querySelector<HelpDialog>('help-dialog')?.show();
+      void import('./help-dialog.js').then(({ showHelp }) => showHelp(app));
     }
   });
 }

@@ -1,4 +1,5 @@
 // What the page asks of the studio's worker. Every call gets exactly one reply; `open` tells how far it has come.
+import type { Picture } from '../draw/export-chart.js';
 import type { ChartData, Failure, FitReply, ScenarioPatch, Shaped, SourceInfo, StepKinds, TraceColumns } from '../engine/types.js';
 
 export interface StudioCalls {
@@ -17,6 +18,7 @@ export interface StudioCalls {
   charts: { args: { columns: number }; reply: { charts: ChartData[]; before: ChartData[] } };
   columns: { args: null; reply: TraceColumns };
   export: { args: { format: string }; reply: Uint8Array };
+  svg: { args: Picture; reply: string };
   formats: { args: null; reply: string[] };
 }
 

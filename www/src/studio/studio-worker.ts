@@ -1,5 +1,5 @@
 // The studio's thread: one module of its own, fetched when the first question comes. Questions are answered in order.
-import init, { Studio, step_kinds, writable_formats } from '../../pkg/studio.js';
+import init, { chart_svg, Studio, step_kinds, writable_formats } from '../../pkg/studio.js';
 import address from '../../pkg/studio_bg.wasm?url';
 import { buffersOf } from '../engine/protocol.js';
 import { isFailures, messageOf } from '../engine/types.js';
@@ -41,13 +41,14 @@ async function answer(studio: Studio, message: ToStudio): Promise<StudioCalls[Ca
     case 'charts': return studio.charts(message.args.columns);
     case 'columns': return studio.columns();
     case 'export': return studio.export(message.args.format);
+    case 'svg': return chart_svg(message.args.chart, message.args.ghost, message.args.dark, message.args.width, message.args.height);
     case 'formats': return writable_formats();
   }
 }
 
 function transferable(value: StudioCalls[CallName]['reply']): Transferable[] {
   if (value instanceof Uint8Array) return value.buffer instanceof ArrayBuffer ? [value.buffer] : [];
-  if (value === null || Array.isArray(value)) return [];
+  if (value === null || typeof value === 'string' || Array.isArray(value)) return [];
   if ('charts' in value) return [...buffersOf(value.charts), ...buffersOf(value.before)];
   if ('arrival_us' in value) {
     return Object.values(value).flatMap(({ buffer }) => (buffer instanceof ArrayBuffer ? [buffer] : []));

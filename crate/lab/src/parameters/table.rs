@@ -77,8 +77,10 @@ impl Parameter {
     }
 
     const fn says(mut self, label: &'static str, help: &'static str) -> Self {
-        self.label = label;
-        self.help = help;
+        if cfg!(feature = "texts") {
+            self.label = label;
+            self.help = help;
+        }
         self
     }
 }

@@ -1,0 +1,62 @@
+//! Charts as they come from the page.
+
+use js_sys::Float64Array;
+use servescope_charts::{Axis, AxisKind, Chart, DrawError, Mark, Role, ScaleKind, Series};
+use servescope_lab::Failure;
+use wasm_bindgen::prelude::*;
+
+use crate::convert::thrown;
+use crate::types::{JsAxis, JsChart, JsFailure, JsMaybeChart, JsSeries};
+
+/// A chart, or none.
+///
+/// # Errors
+/// Marks or roles that are not known.
+pub(crate) fn read_maybe(chart: &JsMaybeChart) -> Result<Option<Chart>, JsFailure> {
+    let value: &JsValue = chart.as_ref();
+    if value.is_null() || value.is_undefined() { Ok(None) } else { read(value.unchecked_ref()).map(Some) }
+}
+
+/// A chart of the page.
+///
+/// # Errors
+/// Marks or roles that are not known.
+pub(crate) fn read(chart: &JsChart) -> Result<Chart, JsFailure> {
+    let axis = |axis: &JsAxis| {
+        Ok(Axis {
+            scale: ScaleKind::from_name(&axis.scale())?,
+            kind: AxisKind::from_name(&axis.kind())?,
+            min: axis.min(),
+            max: axis.max(),
+        })
+    };
+    let column = |array: &Float64Array| array.to_vec();
+    let series = |value: JsValue| {
+        let series: &JsSeries = value.unchecked_ref();
+        Ok(Series {
+            role: Role::from_name(&series.role())?,
+            mark: Mark::from_name(&series.mark())?,
+            x: column(&series.x()),
+            y: column(&series.y()),
+            y0: column(&series.y0()),
+            x2: column(&series.x2()),
+        })
+    };
+    let build = || {
+        Ok(Chart {
+            x: axis(&chart.x())?,
+            y: axis(&chart.y())?,
+            series: chart.series().iter().map(series).collect::<Result<_, DrawError>>()?,
+            categories: chart.categories().iter().filter_map(|name| name.as_string()).collect(),
+        })
+    };
+    build().map_err(not_drawn)
+}
+
+pub(crate) fn refused(message: &str) -> JsFailure {
+    thrown(vec![Failure::new("bad_json", "chart", message.to_owned())])
+}
+
+pub(crate) fn not_drawn(error: DrawError) -> JsFailure {
+    refused(&error.to_string())
+}
