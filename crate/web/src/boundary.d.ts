@@ -111,6 +111,14 @@ export interface Summary {
 export interface SourceInfo {
   name: string; format: string; requests: number; span_s: number; rate_rps: number | null;
   input_tokens_mean: number; output_tokens_mean: number; warnings: Failure[];
+  /** Rows that could not be read and were left out: all are counted, the first are listed. */
+  bad_rows: { total: number; listed: { row: number; column: string; failure: Failure }[] };
+}
+
+/** The columns of a table of no known format, and what each role could be: its column and unit are a guess, or "". */
+export interface Peeked {
+  columns: { name: string; values: string[] }[];
+  roles: { name: string; help: string; required: boolean; units: string[]; column: string; unit: string }[];
 }
 
 /** A field of a step. */

@@ -3,14 +3,15 @@
 
 mod replies;
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use js_sys::{Object, Reflect, Uint8Array};
+use js_sys::{Function, Object, Reflect, Uint8Array};
 use servescope_lab::run::trace_of;
 use servescope_lab::views;
 use servescope_lab::workload::Trace;
 use servescope_lab::workload::fit::{self, Fit, FitOptions, Model};
-use servescope_lab::workload::formats::{self, Format};
+use servescope_lab::workload::formats::{self, BadRows, Format, Mapping, ReadOptions};
 use servescope_lab::workload::transform::{self, Note, Step};
 use servescope_lab::{Failure, LoadedTrace};
 use wasm_bindgen::prelude::*;
@@ -18,8 +19,14 @@ use wasm_bindgen::prelude::*;
 use crate::convert::{charts, object, scenario_of, thrown};
 use crate::hand_over::columns;
 use crate::types::{
-    JsFailure, JsFitReply, JsPatch, JsShaped, JsSourceInfo, JsStepKinds, JsStudioCharts, JsTraceColumns,
+    JsFailure, JsFitReply, JsPatch, JsPeeked, JsShaped, JsSourceInfo, JsStepKinds, JsStudioCharts,
+    JsTraceColumns,
 };
+
+/// Bad rows that are listed one by one; all are counted.
+const LISTED: usize = 100;
+/// Part of a file after which progress is told again.
+const TOLD_EVERY: f64 = 0.02;
 
 /// Reads, changes, fits, shows and writes traffic. Its sources are files, or requests that a scenario generated; what
 /// the steps make of them is the traffic that is simulated.
@@ -61,13 +68,48 @@ impl Studio {
     }
 
     /// Reads the file that was fed: as the only source, or as one more. The former sources stay when this one is bad.
+    /// `mapping` says what the columns of a file of no known format are, or "" for one that is recognised; bad rows end the
+    /// reading unless they are to be left out, and then the first are listed. `progress` hears the part that is read.
     ///
     /// # Errors
     /// What is wrong with the file, with row and column.
-    pub fn open(&mut self, name: &str, add: bool) -> Result<JsSourceInfo, JsFailure> {
+    pub fn open(
+        &mut self,
+        name: &str,
+        add: bool,
+        mapping: &str,
+        leave_out: bool,
+        progress: &Function,
+    ) -> Result<JsSourceInfo, JsFailure> {
         let bytes = std::mem::take(&mut self.bytes);
-        let loaded = LoadedTrace::read(name, &bytes).map_err(|failure| thrown(vec![failure]))?;
-        Ok(self.take(loaded, add))
+        let mapping = (!mapping.is_empty()).then(|| Mapping::parse(mapping)).transpose();
+        let mapping = mapping.map_err(|error| thrown_as(replies::mapping_refused(name, &error)))?;
+        let options = ReadOptions { mapping, tolerate: leave_out.then_some(LISTED) };
+        let mut told = 0.0;
+        let mut tell = |read: u64, all: u64| {
+            let part = read as f64 / all.max(1) as f64;
+            if part - told >= TOLD_EVERY {
+                told = part;
+                // What the page does with it is its own affair.
+                let _ = progress.call1(&JsValue::NULL, &part.into());
+            }
+            ControlFlow::Continue(())
+        };
+        let reading = formats::read_with(&bytes, &options, &mut tell);
+        let (loaded, bad) =
+            LoadedTrace::of_reading(name, reading).map_err(|failure| thrown(vec![failure]))?;
+        Ok(self.take(loaded, &bad, add))
+    }
+
+    /// What could be mapped in the file that was fed: its columns with their first values, every role, and a guess.
+    ///
+    /// # Errors
+    /// That the file is no table.
+    pub fn peek(&mut self, name: &str) -> Result<JsPeeked, JsFailure> {
+        let bytes = std::mem::take(&mut self.bytes);
+        let columns =
+            formats::columns(&bytes).map_err(|error| thrown(vec![Failure::of_file(name, &error)]))?;
+        Ok(object(&replies::peeked(&columns)).unchecked_into())
     }
 
     /// Takes what a scenario generates as the only source.
@@ -76,11 +118,11 @@ impl Studio {
     /// What is wrong with the scenario.
     pub fn freeze(&mut self, name: &str, scenario: &JsPatch) -> Result<JsSourceInfo, JsFailure> {
         let trace = trace_of(&scenario_of(scenario)?, None).map_err(thrown)?;
-        Ok(self.take(LoadedTrace::from_trace(name, Trace::clone(&trace)), false))
+        Ok(self.take(LoadedTrace::from_trace(name, Trace::clone(&trace)), &BadRows::default(), false))
     }
 
-    fn take(&mut self, loaded: LoadedTrace, add: bool) -> JsSourceInfo {
-        let info = object(&replies::info(&loaded));
+    fn take(&mut self, loaded: LoadedTrace, bad: &BadRows, add: bool) -> JsSourceInfo {
+        let info = object(&replies::source(&loaded, bad));
         if !add {
             self.close();
         }
@@ -202,7 +244,7 @@ impl Studio {
     /// When there is none.
     pub fn take_twin(&mut self, name: &str) -> Result<JsSourceInfo, JsFailure> {
         let twin = self.twin.as_deref().cloned().ok_or_else(no_trace)?;
-        Ok(self.take(LoadedTrace::from_trace(name, twin), false))
+        Ok(self.take(LoadedTrace::from_trace(name, twin), &BadRows::default(), false))
     }
 
     /// The traffic, for the simulator, which scales it itself.

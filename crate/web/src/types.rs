@@ -28,6 +28,9 @@ extern "C" {
     /// What was read of a file.
     #[wasm_bindgen(typescript_type = "SourceInfo")]
     pub type JsSourceInfo;
+    /// The columns of a table.
+    #[wasm_bindgen(typescript_type = "Peeked")]
+    pub type JsPeeked;
     /// What steps made of a source.
     #[wasm_bindgen(typescript_type = "Shaped")]
     pub type JsShaped;

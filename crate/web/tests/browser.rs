@@ -105,9 +105,19 @@ fn objects_have_the_declared_keys() {
 }
 
 fn open(studio: &mut Studio, name: &str, text: &str) -> Result<Value, Value> {
+    open_as(studio, (name, text), "", false)
+}
+
+fn open_as(
+    studio: &mut Studio,
+    (name, text): (&str, &str),
+    mapping: &str,
+    leave_out: bool,
+) -> Result<Value, Value> {
     studio.reserve(text.len());
     studio.feed(text.as_bytes());
-    studio.open(name, false).map(json_of).map_err(json_of)
+    let deaf = js_sys::Function::new_no_args("");
+    studio.open(name, false, mapping, leave_out, &deaf).map(json_of).map_err(json_of)
 }
 
 #[wasm_bindgen_test]
@@ -131,6 +141,25 @@ fn a_file_goes_from_the_studio_to_the_simulator() {
     js_sys::Reflect::set(&columns, &"user".into(), &JsValue::NULL).expect("a plain object");
     let thrown = simulator.load_columns("t.csv", &columns).expect_err("a failure");
     assert_eq!(json_of(thrown)["failures"][0]["code"], "bad_columns");
+}
+
+#[wasm_bindgen_test]
+fn other_tables_are_mapped_and_bad_rows_are_told() {
+    let mut studio = Studio::new();
+    let text = "ts,prompt,gen\n0,5,7\n9,no,7\n20,6,8\n";
+    studio.feed(text.as_bytes());
+    let peeked = json_of(studio.peek("mine.csv").ok().expect("a table"));
+    assert_eq!(keys(&peeked), declared("Peeked"));
+    let mapping = "arrival=ts:ms,input=prompt,output=gen";
+    let file = ("mine.csv", text);
+    let refused = open_as(&mut studio, file, mapping, false).expect_err("a bad row");
+    assert_eq!(refused["failures"][0]["params"]["row"], json!(3));
+    let info = open_as(&mut studio, file, mapping, true).expect("two good rows");
+    assert_eq!((&info["requests"], &info["bad_rows"]["total"]), (&json!(2), &json!(1)));
+    let row = &info["bad_rows"]["listed"][0];
+    assert_eq!((&row["row"], &row["column"]), (&json!(3), &json!("prompt")));
+    let refused = open_as(&mut studio, file, "arrival=when", false).expect_err("no such mapping");
+    assert_eq!(refused["failures"][0]["path"], json!("mine.csv"));
 }
 
 #[wasm_bindgen_test]

@@ -39,7 +39,7 @@ export const en = {
   'notice.restarted': 'The simulation stopped unexpectedly and was started again ({message}).',
   'notice.cancelled': 'Cancelled. The last full answer stays on screen.',
   'notice.trace_loaded': '{name} is read; requests: {requests}.',
-  'notice.trace_failed': '{name} was not read: {message}',
+  'notice.trace_failed': '{name} was not read: {message} The Workload tab may read it all the same.',
   'notice.reading_cancelled': '{name} was not read to its end.',
   'notice.trace_wanted': 'This link was made with the trace file {name}. Drop it on the page to see the same run.',
   'notice.scenario_opened': 'Opened {name}.',

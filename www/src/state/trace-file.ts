@@ -3,6 +3,7 @@
 // the first file comes; the simulator gets columns.
 import { Refusal, type Client } from '../engine/client.js';
 import type { Failure, Shaped, SourceInfo } from '../engine/types.js';
+import type { Reading } from '../studio/studio-calls.js';
 import type { StudioLink } from '../studio/studio-link.js';
 import { Topic } from './topic.js';
 
@@ -16,9 +17,12 @@ export interface TraceListener {
 }
 
 export interface Loading { name: string; fraction: number }
+/** A file that was refused, and that may be read in another way. */
+export interface Refused { file: File; add: boolean; failures: readonly Failure[] }
 /** Steps as text, as the terminal takes them, and how several files become one. */
 export interface Pipe { join: string; steps: readonly string[] }
 
+const PLAIN: Reading = { mapping: '', leaveOut: false };
 const NO_STEPS: Pipe = { join: 'concat', steps: [] };
 
 export class TraceFile {
@@ -29,12 +33,13 @@ export class TraceFile {
   readonly loading = new Topic<Loading | null>(null);
   readonly pipe = new Topic<Pipe>(NO_STEPS);
   readonly notes = new Topic<Shaped['notes']>([]);
+  readonly refused = new Topic<Refused | null>(null);
   /** Why a step was refused. */
   readonly refusal = new Topic<Failure | null>(null);
   #missing: string | null = null;
   #studio: Promise<StudioLink> | null = null;
   /** The files that the studio holds; a studio that died is given them again. */
-  #held: readonly File[] = [];
+  #held: readonly ({ file: File } & Reading)[] = [];
   #shaping = false;
 
   constructor(private readonly ask: Client['ask'], private readonly listener: TraceListener) {}
@@ -57,18 +62,21 @@ export class TraceFile {
     return this.#studio;
   }
 
-  async load(file: File, add = false): Promise<void> {
+  async load(file: File, add = false, reading: Reading = PLAIN): Promise<void> {
     const studio = await this.studio();
     // The newest file wins, as the newest scenario does.
     if (this.loading.value !== null) studio.cancel();
     this.loading.set({ name: file.name, fraction: 0 });
+    this.refused.set(null);
     try {
-      const source = await studio.call('open', { file, add });
-      this.#held = add ? [...this.#held, file] : [file];
+      const source = await studio.call('open', { file, add, ...reading });
+      this.#held = add ? [...this.#held, { file, ...reading }] : [{ file, ...reading }];
       await this.take(source, add);
     } catch (thrown) {
-      if (thrown instanceof Refusal) this.listener.refused(file.name, thrown.failures);
-      else if (isCancelled(thrown)) this.listener.cancelled(file.name);
+      if (thrown instanceof Refusal) {
+        this.refused.set({ file, add, failures: thrown.failures });
+        this.listener.refused(file.name, thrown.failures);
+      } else if (isCancelled(thrown)) this.listener.cancelled(file.name);
       else throw thrown;
     } finally {
       if (this.loading.value?.name === file.name) this.loading.set(null);
@@ -144,7 +152,7 @@ export class TraceFile {
   async #giveBack(): Promise<void> {
     const studio = await this.studio();
     try {
-      for (const [place, file] of this.#held.entries()) await studio.call('open', { file, add: place > 0 });
+      for (const [place, held] of this.#held.entries()) await studio.call('open', { ...held, add: place > 0 });
     } catch {
       this.#held = [];
     }

@@ -2,8 +2,10 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
 import { Refusal } from '../engine/client.js';
+import type { SourceInfo } from '../engine/types.js';
 import type { Watchable } from '../state/topic.js';
-import { wordsOf } from './words.js';
+import './refused-file.js';
+import { wordsOf, type Say } from './words.js';
 
 export class SourceSection extends LightElement {
   protected override watched(): Watchable[] {
@@ -29,7 +31,9 @@ export class SourceSection extends LightElement {
       ${sources.map((file) => html`<p class="source">${say('source.file', {
         name: file.name, format: file.format === '' ? '–' : file.format, requests: file.requests, span: format.seconds(file.span_s),
         rate: format.of('number', file.rate_rps), input: format.short(file.input_tokens_mean), output: format.short(file.output_tokens_mean),
-      })}</p>`)}
+      })}</p>
+      ${file.bad_rows.total === 0 ? nothing : this.#badRows(say, file)}`)}
+      <refused-file .app=${app}></refused-file>
       ${loading === null ? nothing : html`
         <p class="loading">${app.text.t('progress.reading', { name: loading.name })} <progress max="1" .value=${loading.fraction}></progress>
           <button type="button" @click=${() => { void app.traceFile.cancel(); }}>${say('source.cancel')}</button></p>`}
@@ -38,6 +42,15 @@ export class SourceSection extends LightElement {
         ${sources.length === 0 ? nothing : this.#opener(say('source.add'), true)}
         <button type="button" class="freeze" ?hidden=${sources.length > 0} @click=${() => { void this.#freeze(); }}>${say('source.freeze')}</button>
         <button type="button" class="back" ?hidden=${sources.length === 0} @click=${() => { void app.traceFile.clear(); }}>${say('source.close')}</button>
+      </div>`;
+  }
+
+  #badRows(say: Say, { name, bad_rows }: SourceInfo): TemplateResult {
+    return html`
+      <p class="bad-rows">${say('source.bad_rows', { name, bad: bad_rows.total })}</p>
+      <div class="table-view" tabindex="0" role="region" aria-label=${say('source.bad_rows', { name, bad: bad_rows.total })}>
+        <table><thead><tr><th scope="col">${say('source.row')}</th><th scope="col">${say('source.column')}</th><th scope="col">${say('source.reason')}</th></tr></thead>
+          <tbody>${bad_rows.listed.map(({ row, column, failure }) => html`<tr><td>${row}</td><td>${column}</td><td>${this.app.text.failure(failure)}</td></tr>`)}</tbody></table>
       </div>`;
   }
 

@@ -1,10 +1,19 @@
 // What the page asks of the studio's worker. Every call gets exactly one reply; `open` tells how far it has come.
 import type { Picture } from '../draw/export-chart.js';
-import type { ChartData, Failure, FitReply, ScenarioPatch, Shaped, SourceInfo, StepKinds, TraceColumns } from '../engine/types.js';
+import type { ChartData, Failure, FitReply, Peeked, ScenarioPatch, Shaped, SourceInfo, StepKinds, TraceColumns } from '../engine/types.js';
+
+export interface Reading {
+  /** What the columns are, as the terminal takes it; "" for a known format. */
+  mapping: string;
+  /** Bad rows are listed and left out; otherwise the first ends the reading. */
+  leaveOut: boolean;
+}
 
 export interface StudioCalls {
   /** Reads a file, which becomes the source, or one more. */
-  open: { args: { file: File; add: boolean }; reply: SourceInfo };
+  open: { args: { file: File; add: boolean } & Reading; reply: SourceInfo };
+  /** The columns of a file that is in no known format. */
+  peek: { args: { file: File }; reply: Peeked };
   /** What the scenario generates becomes the source. */
   freeze: { args: { name: string; scenario: ScenarioPatch }; reply: SourceInfo };
   /** The twin becomes the source. */

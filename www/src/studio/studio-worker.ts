@@ -5,8 +5,8 @@ import { buffersOf } from '../engine/protocol.js';
 import { isFailures, messageOf } from '../engine/types.js';
 import type { CallName, FromStudio, StudioCalls, ToStudio } from './studio-calls.js';
 
-/** Reading is the first half of opening a file, by the time it takes. */
-const READING_PART = 0.5;
+/** Fetching the bytes is the smaller part of opening a file, by the time it takes. */
+const READING_PART = 0.2;
 
 function post(message: FromStudio, transfer: Transferable[] = []): void {
   self.postMessage(message, { transfer });
@@ -14,7 +14,7 @@ function post(message: FromStudio, transfer: Transferable[] = []): void {
 
 const ready: Promise<Studio> = init({ module_or_path: new URL(address, import.meta.url) }).then(() => new Studio());
 
-async function open(studio: Studio, { file, add }: StudioCalls['open']['args']): Promise<StudioCalls['open']['reply']> {
+async function feed(studio: Studio, file: File): Promise<void> {
   studio.reserve(file.size);
   const reader = file.stream().getReader();
   let got = 0;
@@ -25,12 +25,23 @@ async function open(studio: Studio, { file, add }: StudioCalls['open']['args']):
     got += value.byteLength;
     post({ kind: 'progress', fraction: (READING_PART * got) / Math.max(file.size, 1) });
   }
-  return studio.open(file.name, add);
+}
+
+async function open(studio: Studio, { file, add, mapping, leaveOut }: StudioCalls['open']['args']): Promise<StudioCalls['open']['reply']> {
+  await feed(studio, file);
+  const told = (part: number): void => { post({ kind: 'progress', fraction: READING_PART + (1 - READING_PART) * part }); };
+  return studio.open(file.name, add, mapping, leaveOut, told);
+}
+
+async function peek(studio: Studio, { file }: StudioCalls['peek']['args']): Promise<StudioCalls['peek']['reply']> {
+  await feed(studio, file);
+  return studio.peek(file.name);
 }
 
 async function answer(studio: Studio, message: ToStudio): Promise<StudioCalls[CallName]['reply']> {
   switch (message.call) {
     case 'open': return open(studio, message.args);
+    case 'peek': return peek(studio, message.args);
     case 'freeze': return studio.freeze(message.args.name, message.args.scenario);
     case 'twin': return studio.take_twin(message.args.name);
     case 'shape': return studio.shape(message.args.join, message.args.steps);

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { control, digest, dropFile, expect, link, open, settled, test } from './page.js';
+import { terminal, traceFile } from './terminal.js';
 
 const SMALL = 'arrived_at,num_prefill_tokens,num_decode_tokens\n0.1,100,20\n0.5,200,30\n1.2,50,10\n';
 
@@ -77,4 +78,131 @@ test('reading a file can be cancelled', async ({ page }) => {
   // The studio was ended with the reading, and is given its file again.
   await page.locator('[data-export=mooncake]').click();
   await expect(page.locator('.notice.error')).toHaveCount(0);
+});
+
+test('a table of no known format is read by saying what its columns are', async ({ page }) => {
+  await open(page, '#v=1&tab=workload');
+  const before = await digest(page);
+  await dropFile(page, 'mine.csv', Buffer.from('when,words,reply\n0,5,7\n9,no,7\n20,6,8\n'));
+  await expect(page.locator('.notice.error')).toContainText('mine.csv');
+  await page.locator('.map-start').click();
+  await expect(page.locator('.map-read')).toBeDisabled();
+  await page.locator('#map-arrival').selectOption('when');
+  await page.getByLabel('Time of arrival: unit').selectOption('ms');
+  await page.locator('#map-input').selectOption('words');
+  await page.locator('#map-output').selectOption('reply');
+  await page.locator('.map-read').click();
+  await expect(page.locator('source-section .source')).toContainText('2 requests');
+  await expect(page.locator('.bad-rows')).toContainText('1 rows of mine.csv');
+  const row = page.locator('.bad-rows + .table-view tbody tr');
+  await expect(row.locator('td').nth(0)).toHaveText('3');
+  await expect(row.locator('td').nth(1)).toHaveText('words');
+  await expect(row.locator('td').nth(2)).toContainText('no');
+  expect(await digest(page)).not.toBe(before);
+});
+
+test('bad rows are left out only when asked, and each is told', async ({ page }) => {
+  await open(page, '#v=1&tab=workload');
+  await dropFile(page, 'holes.csv', Buffer.from(`${SMALL}1.5,many,20\n1.6,70\n2,30,30\n`));
+  await expect(page.locator('refused-file')).toContainText('row 5');
+  await expect(page.locator('source-section')).toContainText('The settings generate');
+  await page.locator('.leave-out').click();
+  await expect(page.locator('source-section .source')).toContainText('4 requests');
+  await expect(page.locator('.bad-rows')).toContainText('2 rows of holes.csv');
+  await expect(page.locator('.bad-rows + .table-view tbody tr')).toHaveCount(2);
+});
+
+test('three steps make what the terminal makes of them', async ({ page }) => {
+  const run = terminal();
+  test.skip(run === null, 'target/release/servescope is not built');
+  if (run === null) return;
+  await open(page, '#v=1&R=8&tab=workload');
+  await page.locator('.freeze').click();
+  await expect(page.locator('source-section .source')).toContainText('2,400 requests');
+  const frozen = await digest(page);
+  const add = page.locator('.add-step');
+  await add.selectOption('window');
+  await page.locator('[data-field="steps.0.start_s"] input').fill('30');
+  await page.locator('[data-field="steps.0.end_s"] input').fill('200');
+  await add.selectOption('thin');
+  await page.locator('[data-field="steps.1.keep"] input').fill('0.25');
+  await add.selectOption('scale_lengths');
+  await page.locator('[data-field="steps.2.input"] input').fill('1.5');
+  await expect(page.locator('.step .step-note')).toHaveCount(3);
+  await expect.poll(() => digest(page)).not.toBe(frozen);
+  const steps = ['--step', 'window:start_s=30,end_s=200', '--step', 'thin:keep=0.25', '--step', 'scale_lengths:input=1.5'];
+  await expect.poll(() => digest(page)).toBe(run('simulate', '--set', 'workload.rate_rps=8', ...steps, '--json').digest);
+  expect(decodeURIComponent(await link(page))).toContain('pipe=concat;window:start_s=30,end_s=200;thin:keep=0.25;scale_lengths:input=1.5');
+
+  // A bound is told at its field, the last good traffic stays, and a step can be moved and taken away.
+  const good = await digest(page);
+  await page.locator('[data-field="steps.1.keep"] input').fill('3');
+  await expect(page.locator('[data-field="steps.1.keep"] .control-error')).toContainText('3 is not between 0 and 1');
+  expect(await digest(page)).toBe(good);
+  await page.getByRole('button', { name: 'Remove thin' }).click();
+  await expect(page.locator('.step .step-note')).toHaveCount(2);
+  await page.getByRole('button', { name: 'Move scale lengths up' }).click();
+  await expect(page.locator('.step').first()).toHaveAttribute('data-step', 'scale_lengths');
+});
+
+test('several files become one', async ({ page }) => {
+  await open(page, '#v=1&tab=workload');
+  await dropFile(page, 'one.csv', Buffer.from(SMALL));
+  await expect(page.locator('source-section .source')).toHaveCount(1);
+  await page.locator('input[data-file=add]').setInputFiles({ name: 'two.csv', mimeType: 'text/csv', buffer: Buffer.from(SMALL) });
+  await expect(page.locator('source-section .source')).toHaveCount(2);
+  await expect(page.locator('.trace-in-use')).toContainText('6 requests');
+  await page.locator('#join-kind').selectOption('superpose');
+  await page.locator('[data-field="join.offset_s"] input').fill('10');
+  await expect(page.locator('[data-step=join] .step-note')).toContainText('10');
+  await expect(page.locator('.trace-in-use')).toContainText('6 requests');
+});
+
+test('a fit shows its twins beside the source, and a twin can be simulated', async ({ page }) => {
+  const file = traceFile('AzureLLMInferenceTrace_code.csv');
+  test.skip(file === null, 'SERVESCOPE_TRACES holds no Azure trace');
+  if (file === null) return;
+  await open(page, '#v=1&tab=workload');
+  await dropFile(page, 'azure.csv', file.bytes);
+  await expect(page.locator('source-section .source')).toContainText('8,819 requests');
+  const source = await digest(page);
+  await page.locator('.fit-run').click();
+  const bursts = page.locator('table.fit tr[data-model=bursts] td');
+  await expect(bursts).toHaveCount(7);
+  // The single gamma misses the bursts of seconds, which is the point of showing it.
+  await expect(page.locator('table.fit tr[data-model=gamma] td.miss')).not.toHaveCount(0);
+  await expect(page.locator('table.fit tr[data-model=bursts] td.miss')).toHaveCount(0);
+  await expect(page.locator('[data-chart=traffic_dispersion] .legend')).toContainText('single gamma');
+  await page.locator('.fit-use').click();
+  await expect(page.locator('source-section .source')).toContainText('twin (bursts, seed 1)');
+  await expect.poll(() => digest(page)).not.toBe(source);
+});
+
+const KINDS: [string, RegExp][] = [
+  ['mooncake_conversation_trace.jsonl', /\(mooncake\): 12,031 requests/],
+  ['BurstGPT_1_rows_0001-0250.csv', /\(burstgpt\): \d+ requests/],
+  ['claude_code_sessions_a.jsonl.gz', /\(agent_sessions\): [\d,]+ requests/],
+  ['vidur_splitwise_code.csv', /\(vidur\): [\d,]+ requests/],
+];
+
+for (const [name, told] of KINDS) {
+  test(`${name} is read`, async ({ page }) => {
+    const file = traceFile(name);
+    test.skip(file === null, `SERVESCOPE_TRACES holds no ${name}`);
+    if (file === null) return;
+    await open(page, '#v=1&tab=workload');
+    await dropFile(page, name, file.bytes);
+    await expect(page.locator('source-section .source')).toContainText(told, { timeout: 20_000 });
+    await expect(page.locator('[data-chart=traffic_gaps] canvas')).toBeVisible();
+  });
+}
+
+test('a file without times says so', async ({ page }) => {
+  const name = 'servegen_m-small_trace_windows.csv.gz';
+  const file = traceFile(name);
+  test.skip(file === null, `SERVESCOPE_TRACES holds no ${name}`);
+  if (file === null) return;
+  await open(page, '#v=1&tab=workload');
+  await dropFile(page, name, file.bytes);
+  await expect(page.locator('refused-file')).toContainText('not when requests arrive');
 });

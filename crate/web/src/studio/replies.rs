@@ -1,17 +1,49 @@
 //! The studio's replies as plain objects.
 
 use serde_json::{Value as Json, json};
-use servescope_lab::LoadedTrace;
 use servescope_lab::workload::Trace;
 use servescope_lab::workload::fit::{Fit, LawDistance, LengthFit, Model, compare};
-use servescope_lab::workload::formats::Format;
+use servescope_lab::workload::formats::{BadRows, Format, MappingError, ROLES, guess};
 use servescope_lab::workload::statistics::Statistics;
 use servescope_lab::workload::transform::{Absence, Field, JOINS, Note, STEPS, Shape, StepError, StepKind};
+use servescope_lab::{Failure, LoadedTrace};
 
 /// Windows at which a twin's dispersion is compared, seconds.
 const WINDOWS_S: [f64; 3] = [1.0, 10.0, 60.0];
 
-/// What was read of a file.
+/// What was read of a file, and what of it was left out.
+pub(super) fn source(loaded: &LoadedTrace, bad: &BadRows) -> Json {
+    let listed = bad.listed.iter().map(|row| {
+        let failure = Failure::of_file(&loaded.name, &row.error);
+        json!({"row": row.row, "column": row.column, "failure": failure})
+    });
+    let mut info = info(loaded);
+    info["bad_rows"] = json!({"total": bad.total, "listed": listed.collect::<Vec<_>>()});
+    info
+}
+
+/// The columns of a table, what each can be, and a guess.
+pub(super) fn peeked(columns: &[(String, Vec<String>)]) -> Json {
+    let guess = guess(columns);
+    let roles = ROLES.iter().map(|role| {
+        let (column, unit) = guess.get(role.name).unwrap_or(("", role.units[0]));
+        json!({
+            "name": role.name, "help": role.help, "required": role.required, "units": role.units,
+            "column": column, "unit": unit,
+        })
+    });
+    json!({
+        "columns": columns.iter().map(|(name, values)| json!({"name": name, "values": values})).collect::<Vec<_>>(),
+        "roles": roles.collect::<Vec<_>>(),
+    })
+}
+
+/// A mapping that was refused.
+pub(super) fn mapping_refused(name: &str, error: &MappingError) -> Json {
+    json!({"code": "mapping_refused", "path": name, "message": error.to_string(), "params": {}})
+}
+
+/// What is in a trace.
 pub(super) fn info(loaded: &LoadedTrace) -> Json {
     let statistics = Statistics::of(&loaded.trace);
     json!({
@@ -23,6 +55,7 @@ pub(super) fn info(loaded: &LoadedTrace) -> Json {
         "input_tokens_mean": statistics.input_tokens.map_or(0.0, |s| s.mean),
         "output_tokens_mean": statistics.output_tokens.map_or(0.0, |s| s.mean),
         "warnings": loaded.warnings,
+        "bad_rows": {"total": 0, "listed": []},
     })
 }
 
