@@ -10,6 +10,8 @@ mod workloads;
 
 use std::path::PathBuf;
 
+use serde_json::Value;
+
 /// Reference files called `prefix….jsonl`.
 fn reference(prefix: &str) -> Vec<PathBuf> {
     servescope_tests::folder("SERVESCOPE_REFERENCE", "reference").map_or_else(Vec::new, |root| {
@@ -17,4 +19,9 @@ fn reference(prefix: &str) -> Vec<PathBuf> {
             name.strip_suffix(".jsonl").is_some_and(|stem| stem.starts_with(prefix))
         })
     })
+}
+
+/// A whole number of a reference object.
+fn number(value: &Value, key: &str) -> u32 {
+    value[key].as_u64().unwrap_or_else(|| panic!("{key} is missing in {value}")) as u32
 }

@@ -10,6 +10,8 @@ use servescope_engine::{Report, SchedulerConfig, Simulation};
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};
 
+use super::number;
+
 /// Writes the steps of the router in the form of the reference.
 struct Steps<'a> {
     requests: &'a [Value],
@@ -87,7 +89,7 @@ impl Observer for Steps<'_> {
                     self.steps.push(step);
                 }
             }
-            Event::Refused(_) | Event::Check { .. } => {}
+            Event::Refused(_) | Event::Check { .. } | Event::Rejected(_) | Event::Prefetched => {}
         }
     }
 }
@@ -97,10 +99,6 @@ struct Case {
     config: SchedulerConfig,
     cost: LinearCost,
     adapters: Vec<String>,
-}
-
-fn number(value: &Value, key: &str) -> u32 {
-    value[key].as_u64().unwrap_or_else(|| panic!("{key} is missing in {value}")) as u32
 }
 
 fn read(case: &Value) -> Case {

@@ -19,6 +19,8 @@ pub struct SchedulerConfig {
     pub idle_poll_us: f64,
     /// Whether a request that can never be admitted blocks the queue for ever, as the original lets it.
     pub original_blocking: bool,
+    /// Whether adapters of waiting requests are copied ahead, while the batch decodes.
+    pub prefetch_adapters: bool,
     /// Whether adapters are loaded and cost time. Their memory is counted either way, as the original does.
     pub lora_compute: bool,
 }
@@ -42,6 +44,7 @@ impl Default for SchedulerConfig {
             decode_steps_between_prefills: 10,
             idle_poll_us: 10_000.0,
             original_blocking: false,
+            prefetch_adapters: false,
             lora_compute: true,
         }
     }

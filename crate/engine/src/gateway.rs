@@ -3,7 +3,7 @@
 use crate::adapters::TOKENS_PER_RANK;
 use crate::config::SchedulerConfig;
 
-/// Why a request was refused on arrival.
+/// Why a request was refused, on arrival or while it waited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Refusal {
     /// The prompt is longer than `max_input_tokens`.
@@ -17,16 +17,22 @@ pub enum Refusal {
     NeverFits,
     /// The prompt alone is more than `batch_max_tokens`. S-LoRA cannot be started with limits that allow this.
     PromptOverBatch,
+    /// Its client's requests a minute are used up.
+    RateLimit,
+    /// It waited so long that its first token would have come after the bound anyway.
+    EarlyAbort,
 }
 
 impl Refusal {
     /// Every reason.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 7] = [
         Self::InputTooLong,
         Self::RequestTooLong,
         Self::PoolTooSmall,
         Self::NeverFits,
         Self::PromptOverBatch,
+        Self::RateLimit,
+        Self::EarlyAbort,
     ];
 
     /// The name in tables and files.
@@ -37,6 +43,8 @@ impl Refusal {
             Self::PoolTooSmall => "pool_too_small",
             Self::NeverFits => "never_fits",
             Self::PromptOverBatch => "prompt_over_batch",
+            Self::RateLimit => "rate_limit",
+            Self::EarlyAbort => "early_abort",
         }
     }
 }

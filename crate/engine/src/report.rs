@@ -5,6 +5,7 @@ use std::sync::Arc;
 use servescope_workload::{BASE_MODEL, Trace};
 
 use crate::gateway::Refusal;
+use crate::scheduler::Client;
 use crate::timeline::Timeline;
 
 /// How a request ended.
@@ -103,6 +104,17 @@ pub struct Report {
     pub pool_tokens: u32,
     /// Times an adapter was loaded.
     pub adapter_loads: u64,
+    /// What every client was charged, where the order of service keeps accounts.
+    pub counters: Option<Counters>,
+}
+
+/// The counters of an order of service at the end of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Counters {
+    /// Who counts as one client.
+    pub client: Client,
+    /// (client, counter) in the order of the clients' first requests; the base model is the client behind the last adapter.
+    pub values: Vec<(u32, f64)>,
 }
 
 impl Report {

@@ -11,7 +11,7 @@
 //! are charged at once. [`Simulation::step_by_step`] charges them one by one, with equal bits.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use servescope_cost::{DecodeRun, DecodeShape, IterationCost, PrefillShape};
@@ -19,11 +19,11 @@ use servescope_workload::{BASE_MODEL, Trace};
 
 use crate::adapters::AdapterPool;
 use crate::config::SchedulerConfig;
-use crate::gateway;
+use crate::gateway::{self, Refusal};
 use crate::observer::{Event, Observer, Unobserved};
-use crate::report::{Fate, Outcome, Report};
+use crate::report::{Counters, Fate, Outcome, Report};
 use crate::scheduler::memory::{Entry, MemoryEstimate};
-use crate::scheduler::slora::{self, Candidate};
+use crate::scheduler::{Admission, Latency, Line, Queueing};
 use crate::timeline::{DecodeSegment, Hold, Prefill, Timeline};
 
 /// A simulation under way.
@@ -38,8 +38,8 @@ pub struct Simulation<C: IterationCost> {
 
     next_arrival: usize,
     next_cancellation: usize,
-    queue: VecDeque<u32>,
-    /// The head of the queue is refused a place before this decode step, unless somebody leaves or the head changes.
+    line: Line,
+    /// No decision before this decode step picks anybody or changes anything, unless somebody leaves or arrives.
     retry_step: u64,
 
     /// Decode iterations so far.
@@ -114,7 +114,7 @@ impl<C: IterationCost> Simulation<C> {
             done: false,
             next_arrival: 0,
             next_cancellation: 0,
-            queue: VecDeque::new(),
+            line: Line::new(Queueing::default(), &config, &trace),
             retry_step: 0,
             step: 0,
             wait_tokens: 0,
@@ -128,6 +128,12 @@ impl<C: IterationCost> Simulation<C> {
             timeline: Timeline::default(),
             trace,
         }
+    }
+
+    /// Keeps the waiting line in another way than first come, first served.
+    pub fn queued(mut self, queueing: Queueing) -> Self {
+        self.line = Line::new(queueing, &self.config, &self.trace);
+        self
     }
 
     /// Charges every decode iteration by itself and takes every decision anew, as the original does. The outcome is the
@@ -159,9 +165,16 @@ impl<C: IterationCost> Simulation<C> {
         if self.done { 1.0 } else { self.next_arrival as f64 / self.trace.len().max(1) as f64 }
     }
 
+    /// The waiting line.
+    pub fn line(&mut self) -> &mut Line {
+        &mut self.line
+    }
+
     /// What happened up to now.
-    pub fn finish(self) -> Report {
+    pub fn finish(mut self) -> Report {
+        let counters = self.line.counters().map(|(client, values)| Counters { client, values });
         Report {
+            counters,
             trace: self.trace,
             fates: self.fates,
             timeline: self.timeline,
@@ -180,6 +193,9 @@ impl<C: IterationCost> Simulation<C> {
             observer.see(|| Event::StepEnd { wait_tokens: self.wait_tokens });
             return self.sleep();
         } else {
+            if self.next_prefetch() == Some(self.wait_tokens) {
+                self.prefetch(observer);
+            }
             self.decode(may_decide, observer);
         }
         observer.see(|| Event::StepEnd { wait_tokens: self.wait_tokens });
@@ -200,8 +216,7 @@ impl<C: IterationCost> Simulation<C> {
                 self.fates[id].outcome = Outcome::Refused(reason);
                 observer.see(|| Event::Refused(id as u32));
             } else {
-                self.queue.push_back(id as u32);
-                observer.see(|| Event::Arrived(id as u32));
+                self.wait(id as u32, observer);
             }
         }
         while let Some(&(_, id)) =
@@ -209,6 +224,17 @@ impl<C: IterationCost> Simulation<C> {
         {
             self.next_cancellation += 1;
             self.cancel(id, observer);
+        }
+    }
+
+    /// A request that was let in joins the waiting line, unless the order of service refuses it.
+    fn wait(&mut self, id: u32, observer: &mut impl Observer) {
+        observer.see(|| Event::Arrived(id));
+        if let Err(reason) = self.line.arrive(id, &self.trace) {
+            self.fates[id as usize].outcome = Outcome::Refused(reason);
+            observer.see(|| Event::Rejected(id));
+        } else if self.line.heeds_arrivals() {
+            self.retry_step = 0;
         }
     }
 
@@ -231,9 +257,9 @@ impl<C: IterationCost> Simulation<C> {
         }
     }
 
-    /// Whether a decision at the present step is known to pick nobody.
+    /// Whether a decision at the present step is known to pick nobody and to change nothing.
     fn is_blocked(&self) -> bool {
-        self.retry_step > self.step
+        self.retry_step > self.step && self.line.due_us(&self.trace).is_none_or(|due| self.now_us < due)
     }
 
     /// Takes a decision and says whether somebody joins.
@@ -241,31 +267,50 @@ impl<C: IterationCost> Simulation<C> {
         self.picked.clear();
         let known = self.is_blocked();
         let repeated = known && self.longest_leap > 1;
-        if !repeated && !self.queue.is_empty() {
-            let (trace, fates) = (&self.trace, &self.fates);
-            let line = self.queue.iter().map(|&id| Candidate {
-                id,
-                input_tokens: trace.input_tokens[id as usize],
-                max_tokens: trace.max_tokens[id as usize],
-                adapter: trace.adapter[id as usize],
-                cancelled: fates[id as usize].outcome == Outcome::Cancelled,
-            });
-            let decision = slora::decide(
+        if !repeated && self.line.wants_decision() {
+            let somebody_waits = !self.line.is_empty();
+            let cost = &self.cost;
+            let prefill_us = |requests: u32, length: u32, any_adapter: bool| {
+                let tokens = f64::from(requests) * f64::from(length);
+                cost.prefill_us(&PrefillShape { requests, tokens, any_adapter })
+            };
+            let latency = Latency {
+                base_us: &|requests, length| prefill_us(requests, length, false),
+                adapter_us: &|_, requests, length| {
+                    prefill_us(requests, length, true) - prefill_us(requests, length, false)
+                },
+            };
+            let mut admission = Admission::new(
                 &self.config,
                 self.step,
-                line,
+                self.now_us,
+                &self.trace,
+                &self.fates,
                 &mut self.memory,
                 &mut self.adapters,
                 &mut self.picked,
+                latency,
                 observer,
             );
-            self.queue.drain(..decision.leaving);
-            let hold = Hold { start_us: self.now_us, stop: decision.stop };
+            self.line.decide(&mut admission);
+            let verdict = admission.verdict();
+            for &id in self.line.rejected() {
+                let outcome = &mut self.fates[id as usize].outcome;
+                if *outcome == Outcome::Unfinished {
+                    *outcome = Outcome::Refused(Refusal::EarlyAbort);
+                }
+            }
+            let hold = Hold { start_us: self.now_us, stop: verdict.stop };
             // A decision known beforehand, or one that stops where the last one did, says nothing new.
-            if !known && self.timeline.holds.last().is_none_or(|last| last.stop != hold.stop) {
+            if somebody_waits
+                && !known
+                && self.timeline.holds.last().is_none_or(|last| last.stop != hold.stop)
+            {
                 self.timeline.holds.push(hold);
             }
-            self.retry_step = if self.picked.is_empty() { decision.retry_step } else { 0 };
+            if !known {
+                self.retry_step = if self.picked.is_empty() { verdict.retry_step } else { 0 };
+            }
         }
         observer.see(|| Event::Decided { at_us: self.now_us, picked: &self.picked });
         !self.picked.is_empty()
@@ -275,9 +320,10 @@ impl<C: IterationCost> Simulation<C> {
     fn sleep(&mut self) {
         let arrival = self.trace.arrival_us.get(self.next_arrival).copied();
         let cancellation = self.trace.cancellations.get(self.next_cancellation).map(|c| c.0);
-        // Behind a head that can never join nobody joins either: only a cancellation can change that.
-        let arrival = arrival.filter(|_| !self.is_blocked());
-        let due = arrival.into_iter().chain(cancellation).reduce(f64::min);
+        // Behind a head that can never join nobody joins either: only a cancellation can change that, or time itself.
+        let arrival = arrival.filter(|_| !self.is_blocked() || self.line.heeds_arrivals());
+        let given_up = self.line.due_us(&self.trace);
+        let due = arrival.into_iter().chain(cancellation).chain(given_up).reduce(f64::min);
         let Some(due) = due else {
             self.now_us = f64::INFINITY;
             self.deliver(&mut Unobserved);
@@ -285,7 +331,9 @@ impl<C: IterationCost> Simulation<C> {
             return;
         };
         let poll = self.config.idle_poll_us;
-        if poll > 0.0 {
+        if poll > 0.0 && self.line.is_unsettled() {
+            self.now_us += poll;
+        } else if poll > 0.0 {
             let naps = ((due - self.now_us) / poll).ceil().max(1.0);
             let after = |naps: f64| self.now_us + naps * poll;
             // Rounding puts the quotient off by one at most; a poll too short for the clock wakes at what is due.
@@ -295,6 +343,7 @@ impl<C: IterationCost> Simulation<C> {
                 .map(after)
                 .find(|&t| t >= due);
             self.now_us = wake.unwrap_or(due);
+            self.line.idle(naps - 1.0);
         } else {
             self.now_us = self.now_us.max(due);
         }
@@ -339,6 +388,7 @@ impl<C: IterationCost> Simulation<C> {
         self.retry_step = 0;
         // Those who join stood still for nobody yet: the stall counter moves before they read it.
         self.stall_us += end_us - start_us;
+        self.line.prefilled(&self.picked, &self.trace);
         for i in 0..self.picked.len() {
             self.join(self.picked[i], observer);
         }
@@ -368,6 +418,7 @@ impl<C: IterationCost> Simulation<C> {
             return;
         }
         self.memory.insert(Entry::new(self.step, input + 1, max - 2));
+        self.line.joined(id, &self.trace);
         let running = &mut self.running;
         running.count += 1;
         running.kv_tokens += u64::from(input) + 1;
@@ -387,6 +438,7 @@ impl<C: IterationCost> Simulation<C> {
         let start_us = self.now_us;
         self.now_us = run.time_after(after);
         self.run = Some(DecodingRun { iterations: after, ..run });
+        self.line.decoded(self.step, iterations, &self.trace, &self.fates);
         self.step += u64::from(iterations);
         self.running.kv_tokens += u64::from(iterations) * u64::from(self.running.count);
         self.wait_tokens =
@@ -438,13 +490,24 @@ impl<C: IterationCost> Simulation<C> {
         let first_end = self.running.ends.peek().map_or(1, |&Reverse((last_step, ..))| last_step - self.step);
         let mut leap = (first_end.max(1)).min(u64::from(self.longest_leap)) as u32;
         let rest = self.config.decode_steps_between_prefills - self.wait_tokens;
-        if !self.queue.is_empty() {
+        let iterations_until = |at: f64| run.first_at_or_after(at, run.iterations) - run.iterations;
+        let heeds_arrivals = self.line.heeds_arrivals();
+        if self.line.wants_decision() {
             // A decision is due when the rule allows one and the head of the queue may fit.
             let until_retry = self.retry_step.saturating_sub(self.step).min(u64::from(leap)) as u32;
             leap = leap.min(rest.max(until_retry).max(1));
-        } else if let Some(&arrival) = self.trace.arrival_us.get(self.next_arrival) {
-            let seen = run.first_at_or_after(arrival, run.iterations) - run.iterations;
-            leap = leap.min(seen.max(rest).max(1));
+            if let Some(due) = self.line.due_us(&self.trace) {
+                leap = leap.min(iterations_until(due).max(rest).max(1));
+            }
+        }
+        if heeds_arrivals || self.line.is_empty() {
+            if let Some(&arrival) = self.trace.arrival_us.get(self.next_arrival) {
+                let rest = if heeds_arrivals { 0 } else { rest };
+                leap = leap.min(iterations_until(arrival).max(rest).max(1));
+            }
+        }
+        if let Some(point) = self.next_prefetch() {
+            leap = leap.min((point - self.wait_tokens).max(1));
         }
         if let Some(&(at, _)) = self.trace.cancellations.get(self.next_cancellation) {
             leap = leap.min((run.first_at_or_after(at, run.iterations) - run.iterations).max(1));
@@ -452,9 +515,36 @@ impl<C: IterationCost> Simulation<C> {
         leap
     }
 
+    /// Decode iterations since the last prefill at which waiting requests' adapters are looked for next.
+    fn next_prefetch(&self) -> Option<u32> {
+        let (between, now) = (self.config.decode_steps_between_prefills, self.wait_tokens);
+        let looks = self.config.prefetch_adapters && self.config.lora_compute && self.line.can_prefetch();
+        let points = [Some(between / 2), between.checked_sub(3)].into_iter().flatten();
+        points.filter(|&p| looks && p >= now && p < between).min()
+    }
+
+    /// Copies adapters of waiting requests ahead, behind the decode iteration that begins now.
+    fn prefetch(&mut self, observer: &mut impl Observer) {
+        let Self { line, trace, fates, adapters, config, .. } = self;
+        let mut somebody = false;
+        line.look_ahead(config.batch_max_tokens, trace, fates, |id| {
+            somebody = true;
+            let adapter = trace.adapter[id as usize];
+            if adapter != BASE_MODEL && adapters.prefetch(adapter) {
+                observer.see(|| Event::Loaded(adapter));
+            }
+        });
+        if somebody {
+            observer.see(|| Event::Prefetched);
+        }
+    }
+
     /// Lets the requests go whose last token is there, and says whether there were any.
     fn let_go(&mut self, observer: &mut impl Observer) -> bool {
         let before = self.running.count;
+        if self.running.ends.peek().is_some_and(|&Reverse((last_step, ..))| last_step <= self.step) {
+            self.line.finishing(self.step, &self.trace, &self.fates);
+        }
         while let Some(&Reverse((last_step, _, id))) = self.running.ends.peek() {
             if last_step > self.step {
                 break;
@@ -475,6 +565,7 @@ impl<C: IterationCost> Simulation<C> {
             self.running.rank_sum -= u64::from(self.adapters.rank(adapter));
             self.running.with_adapter -= u32::from(adapter != BASE_MODEL);
             self.adapters.release(adapter);
+            self.line.left(id, &self.trace);
             observer.see(|| Event::Finished(id));
         }
         self.running.count != before

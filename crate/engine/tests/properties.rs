@@ -62,6 +62,7 @@ prop_compose! {
         SchedulerConfig {
             max_total_tokens, batch_max_tokens, max_running_requests, max_request_tokens, max_input_tokens,
             decode_steps_between_prefills, idle_poll_us, original_blocking, lora_compute,
+            prefetch_adapters: false,
         }
     }
 }
