@@ -542,19 +542,19 @@ impl<C: IterationCost> Simulation<C> {
     /// Lets the requests go whose last token is there, and says whether there were any.
     fn let_go(&mut self, observer: &mut impl Observer) -> bool {
         let before = self.running.count;
-        if self.running.ends.peek().is_some_and(|&Reverse((last_step, ..))| last_step <= self.step) {
-            self.line.finishing(self.step, &self.trace, &self.fates);
-        }
         while let Some(&Reverse((last_step, _, id))) = self.running.ends.peek() {
             if last_step > self.step {
                 break;
             }
             self.running.ends.pop();
             let i = id as usize;
-            let fate = &mut self.fates[i];
-            if fate.last_step != last_step || fate.finish_us.is_some() {
+            if self.fates[i].last_step != last_step || self.fates[i].finish_us.is_some() {
                 continue;
             }
+            if self.running.count == before {
+                self.line.finishing(self.step, &self.trace, &self.fates);
+            }
+            let fate = &mut self.fates[i];
             let produced = 1 + (last_step - fate.first_step) as u32;
             fate.complete(self.now_us, self.stall_us, produced);
             let (input, max, adapter) =
