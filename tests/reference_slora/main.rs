@@ -3,6 +3,7 @@
 //! The folder is `SERVESCOPE_REFERENCE` (default: `../shared/reference`); its form is that of `reference/slora`.
 
 mod decisions;
+mod fairness;
 mod metrics;
 mod router;
 mod statistics;
