@@ -500,11 +500,10 @@ impl<C: IterationCost> Simulation<C> {
                 leap = leap.min(iterations_until(due).max(rest).max(1));
             }
         }
-        if heeds_arrivals || self.line.is_empty() {
-            if let Some(&arrival) = self.trace.arrival_us.get(self.next_arrival) {
-                let rest = if heeds_arrivals { 0 } else { rest };
-                leap = leap.min(iterations_until(arrival).max(rest).max(1));
-            }
+        let arrival = self.trace.arrival_us.get(self.next_arrival);
+        if let Some(&arrival) = arrival.filter(|_| heeds_arrivals || self.line.is_empty()) {
+            let rest = if heeds_arrivals { 0 } else { rest };
+            leap = leap.min(iterations_until(arrival).max(rest).max(1));
         }
         if let Some(point) = self.next_prefetch() {
             leap = leap.min((point - self.wait_tokens).max(1));

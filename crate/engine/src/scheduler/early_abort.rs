@@ -100,7 +100,8 @@ impl EarlyAbort {
         }
         self.settled = self.next_rate(self.waiting.len()) == self.request_rate;
         if !self.settled {
-            admission.retry_by(admission.step + 1);
+            // Not the next step: an idle router decides again without one.
+            admission.retry_by(admission.step);
         }
     }
 

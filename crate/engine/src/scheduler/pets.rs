@@ -4,6 +4,9 @@
 //! Two dynamic programmes over prefill times: the requests of each adapter, sorted by prompt length, are cut into mini
 //! batches by what the adapter adds; the mini batches of all adapters, sorted by longest prompt, are cut into batches by
 //! the time of the base model. Both are quadratic, so only the oldest [`WINDOW`] requests are planned.
+//!
+//! In the original, requests whose client went away are planned too and leave only with a pick, so a batch of nothing else
+//! blocks the line. Unless the original's blocking is wanted, they leave before.
 
 use std::collections::VecDeque;
 
@@ -20,6 +23,9 @@ pub const WINDOW: usize = 256;
 pub fn decide(waiting: &mut VecDeque<u32>, admission: &mut Admission<'_, impl Observer>) {
     if admission.is_full() {
         return;
+    }
+    if !admission.config.original_blocking {
+        waiting.retain(|&id| !admission.is_cancelled(id));
     }
     if waiting.len() <= PLAIN {
         return super::fcfs::decide(waiting, admission);
@@ -82,8 +88,8 @@ fn cheapest_cuts(n: usize, cost: impl Fn(usize, usize) -> f64) -> Vec<std::ops::
     let mut start = Vec::with_capacity(n);
     for last in 0..n {
         let (mut least, mut from) = (f64::INFINITY, 0);
-        for first in 0..=last {
-            let total = best[first] + cost(first, last);
+        for (first, &before) in best.iter().enumerate() {
+            let total = before + cost(first, last);
             if total < least {
                 (least, from) = (total, first);
             }

@@ -275,7 +275,6 @@ impl FairLine {
         admission.rest();
         if self.rule.lift == Lift::Max {
             self.raise_all(admission);
-            admission.retry_by(admission.step + 1);
         }
         while let Some(client) = self.first() {
             let id = self.queues[client as usize].waiting[0];
@@ -292,6 +291,9 @@ impl FairLine {
             if queue.waiting.is_empty() {
                 self.last_departed = Some(client);
             }
+        }
+        if self.rule.lift == Lift::Max {
+            admission.retry_by(admission.step + 1);
         }
     }
 
@@ -315,17 +317,14 @@ impl FairLine {
 
     /// Raises every known client (`vtc_max_fair`).
     fn raise_all(&mut self, admission: &Admission<'_, impl Observer>) {
-        let floor = match self.batch.last() {
-            Some(item) => {
-                let i = item.id as usize;
-                let produced = 1 + admission.step - admission.fates[i].first_step;
-                let tokens = f64::from(admission.trace.input_tokens[i]);
-                Some(self.accounts.value(item.client) - tokens - produced as f64)
-            }
-            None => {
-                let values = self.seen.iter().map(|&client| self.accounts.value(client));
-                values.max_by(f64::total_cmp)
-            }
+        let floor = if let Some(newest) = self.batch.last() {
+            let i = newest.id as usize;
+            let produced = 1 + admission.step - admission.fates[i].first_step;
+            let tokens = f64::from(admission.trace.input_tokens[i]);
+            Some(self.accounts.value(newest.client) - tokens - produced as f64)
+        } else {
+            let values = self.seen.iter().map(|&client| self.accounts.value(client));
+            values.max_by(f64::total_cmp)
         };
         if let Some(floor) = floor {
             self.seen.iter().for_each(|&client| self.accounts.raise(client, floor));
