@@ -1,6 +1,7 @@
 //! A scenario: values for some parameters; the others have their defaults.
 
 mod problems;
+mod queueing;
 mod service;
 mod workload;
 

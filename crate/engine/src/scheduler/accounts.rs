@@ -96,6 +96,12 @@ impl Accounts {
         self.settled(client).value += amount;
     }
 
+    /// Moves a client's account so many times over.
+    pub fn add_repeated(&mut self, client: u32, amount: f64, times: u64) {
+        let account = self.settled(client);
+        account.value = add_repeated(account.value, amount, times);
+    }
+
     /// Raises a client's account to at least `floor`.
     pub fn raise(&mut self, client: u32, floor: f64) {
         let account = self.settled(client);

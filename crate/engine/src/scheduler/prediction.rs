@@ -1,26 +1,16 @@
 //! What is believed of a request's output before it ends.
 
-use servescope_workload::Trace;
 use servescope_workload::stream::Stream;
 
-/// Predictions around the bound that the server sees: uniform from max_tokens (1 - range) to max_tokens (1 + range), as in
-/// VTC's artifact, where that bound is the true length. Each request has a substream of its own.
-pub fn around_max_tokens(trace: &Trace, range: f64, seed: u64) -> Vec<f64> {
-    around(&trace.max_tokens, range, seed)
-}
-
-/// Predictions around the true output: uniform from output (1 - range) to output (1 + range).
-pub fn around_output(trace: &Trace, range: f64, seed: u64) -> Vec<f64> {
-    around(&trace.output_tokens, range, seed)
-}
-
-fn around(tokens: &[u32], range: f64, seed: u64) -> Vec<f64> {
+/// Predictions around these lengths, uniform from length (1 - range) to length (1 + range). Each request has a substream of
+/// its own. VTC's artifact takes max_tokens, which in its experiments is the true length.
+pub fn around(lengths: &[u32], range: f64, seed: u64) -> Vec<f64> {
     let stream = Stream::named(seed, "scheduler.prediction");
     let draw = |(id, &tokens): (usize, &u32)| {
         let tokens = f64::from(tokens);
         if range == 0.0 { tokens } else { tokens * (1.0 - range + 2.0 * range * stream.item(id).uniform()) }
     };
-    tokens.iter().enumerate().map(draw).collect()
+    lengths.iter().enumerate().map(draw).collect()
 }
 
 /// The mean of a client's finished lengths, each new one with weight 1/5 (`vtc_len_predict`): 0 before the first.

@@ -15,6 +15,12 @@ use super::vtc::weight;
 use crate::observer::Observer;
 use servescope_workload::Trace;
 
+/// With a smaller quantum rounds would not end.
+const LEAST_QUANTUM: f64 = 1.0;
+
+/// So many quanta of debt make it worth while to look for rounds without service.
+const DEEP: f64 = 8.0;
+
 /// The settings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RoundRobin {
@@ -26,7 +32,7 @@ pub struct RoundRobin {
     pub output_price: f64,
     /// When output is charged.
     pub charging: Charging,
-    /// What a turn is worth; absent: a 20th of the memory pool.
+    /// What a turn is worth, at least 1; absent: a 20th of the memory pool.
     pub quantum: Option<f64>,
 }
 
@@ -71,7 +77,7 @@ impl RoundRobinLine {
         let clients = client.count(trace);
         let charges = (0..clients).map(|i| -(rule.output_price / weight(&rule.weights, i)));
         Self {
-            quantum: rule.quantum.unwrap_or(f64::from(pool_tokens) / 20.0),
+            quantum: rule.quantum.unwrap_or(f64::from(pool_tokens) / 20.0).max(LEAST_QUANTUM),
             client,
             accounts: Accounts::new(charges, rule.charging),
             queues: vec![Queue::default(); clients],
@@ -136,6 +142,9 @@ impl RoundRobinLine {
                 self.refused = None;
                 continue;
             }
+            if self.accounts.value(client) <= -DEEP * self.quantum {
+                self.pass_rounds(client);
+            }
             if self.accounts.value(client) <= 0.0 {
                 self.accounts.add(client, self.quantum);
             }
@@ -148,6 +157,22 @@ impl RoundRobinLine {
                 self.active.push_back(client);
             } else {
                 self.queues[client as usize].is_active = false;
+            }
+        }
+    }
+
+    /// Takes the rounds at once in which `client` and all other active clients get their quantum and nobody is served.
+    fn pass_rounds(&mut self, client: u32) {
+        let mut rounds = f64::INFINITY;
+        for i in 0..=self.active.len() {
+            let other = self.active.get(i).copied().unwrap_or(client);
+            let debt = -self.accounts.value(other) / self.quantum;
+            rounds = rounds.min(if self.refused == Some(other) { 0.0 } else { debt * (1.0 - 1e-9) - 2.0 });
+        }
+        if rounds >= 1.0 {
+            for i in 0..=self.active.len() {
+                let other = self.active.get(i).copied().unwrap_or(client);
+                self.accounts.add_repeated(other, self.quantum, rounds as u64);
             }
         }
     }

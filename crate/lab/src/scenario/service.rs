@@ -39,7 +39,7 @@ impl Scenario {
             decode_steps_between_prefills: self.whole(Id::DecodeSteps),
             idle_poll_us: self.number(Id::IdlePoll) * 1e3,
             original_blocking: self.flag(Id::OriginalBlocking),
-            prefetch_adapters: false,
+            prefetch_adapters: self.is_active(Id::PrefetchAdapters) && self.flag(Id::PrefetchAdapters),
             lora_compute: true,
         }
     }
