@@ -137,7 +137,7 @@ impl Observer for Steps<'_> {
                 self.insert("wait_tokens", json!(wait_tokens));
                 self.joining.clear();
             }
-            Event::Refused(_) | Event::Check { .. } => {}
+            Event::Refused(_) | Event::TimedOut(_) | Event::Check { .. } => {}
         }
     }
 }

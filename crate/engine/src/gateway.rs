@@ -19,19 +19,22 @@ pub enum Refusal {
     PromptOverBatch,
     /// Its client's requests a minute are used up.
     RateLimit,
+    /// As many requests as may be there wait or run.
+    Concurrency,
     /// It waited so long that its first token would have come after the bound anyway.
     EarlyAbort,
 }
 
 impl Refusal {
     /// Every reason.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::InputTooLong,
         Self::RequestTooLong,
         Self::PoolTooSmall,
         Self::NeverFits,
         Self::PromptOverBatch,
         Self::RateLimit,
+        Self::Concurrency,
         Self::EarlyAbort,
     ];
 
@@ -44,6 +47,7 @@ impl Refusal {
             Self::NeverFits => "never_fits",
             Self::PromptOverBatch => "prompt_over_batch",
             Self::RateLimit => "rate_limit",
+            Self::Concurrency => "concurrency",
             Self::EarlyAbort => "early_abort",
         }
     }

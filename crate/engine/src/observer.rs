@@ -9,6 +9,8 @@ pub enum Event<'a> {
     Refused(u32),
     /// A request that arrived was refused by the order of service, at once or while it waited.
     Rejected(u32),
+    /// A request waited longer than it may.
+    TimedOut(u32),
     /// A client went away.
     Cancelled(u32),
     /// A memory test was made.

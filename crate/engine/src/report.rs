@@ -20,6 +20,8 @@ pub enum Outcome {
     Refused(Refusal),
     /// Its client went away.
     Cancelled,
+    /// It waited longer than it may.
+    TimedOut,
 }
 
 impl Outcome {
@@ -30,6 +32,7 @@ impl Outcome {
             Self::Completed => "completed",
             Self::Refused(reason) => reason.name(),
             Self::Cancelled => "cancelled",
+            Self::TimedOut => "timed_out",
         }
     }
 }
@@ -172,6 +175,7 @@ impl Report {
                 Outcome::Unfinished => 0,
                 Outcome::Completed => 1,
                 Outcome::Cancelled => 2,
+                Outcome::TimedOut => 255,
                 Outcome::Refused(reason) => 3 + reason as u64,
             };
             hash.add(u64::from(r.max_tokens) << 32 | u64::from(fate.produced) << 8 | outcome);

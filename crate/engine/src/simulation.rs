@@ -38,6 +38,10 @@ pub struct Simulation<C: IterationCost> {
 
     next_arrival: usize,
     next_cancellation: usize,
+    /// The first request that may still be given up for waiting too long.
+    next_deadline: usize,
+    /// Requests that wait and were not given up.
+    waiting: u32,
     line: Line,
     /// No decision before this decode step picks anybody or changes anything, unless somebody leaves or arrives.
     retry_step: u64,
@@ -114,6 +118,8 @@ impl<C: IterationCost> Simulation<C> {
             done: false,
             next_arrival: 0,
             next_cancellation: 0,
+            next_deadline: 0,
+            waiting: 0,
             line: Line::new(Queueing::default(), &config, &trace),
             retry_step: 0,
             step: 0,
@@ -225,17 +231,54 @@ impl<C: IterationCost> Simulation<C> {
             self.next_cancellation += 1;
             self.cancel(id, observer);
         }
+        while self.deadline_us().is_some_and(|at| at <= self.now_us) {
+            self.time_out(observer);
+        }
     }
 
-    /// A request that was let in joins the waiting line, unless the order of service refuses it.
+    /// A request that was let in joins the waiting line, unless too many are there or the order of service refuses it.
     fn wait(&mut self, id: u32, observer: &mut impl Observer) {
         observer.see(|| Event::Arrived(id));
-        if let Err(reason) = self.line.arrive(id, &self.trace) {
+        let admitted = if self.waiting + self.running.count >= self.config.max_in_system {
+            Err(Refusal::Concurrency)
+        } else {
+            self.line.arrive(id, &self.trace)
+        };
+        if let Err(reason) = admitted {
             self.fates[id as usize].outcome = Outcome::Refused(reason);
             observer.see(|| Event::Rejected(id));
-        } else if self.line.heeds_arrivals() {
-            self.retry_step = 0;
+        } else {
+            // A client may go away before its request is there.
+            self.waiting += u32::from(self.fates[id as usize].outcome == Outcome::Unfinished);
+            if self.line.heeds_arrivals() {
+                self.retry_step = 0;
+            }
         }
+    }
+
+    /// When the next request will have waited too long. Requests wait equally long at most, so they come up in order of
+    /// arrival.
+    fn deadline_us(&mut self) -> Option<f64> {
+        if self.config.patience_us == f64::INFINITY {
+            return None;
+        }
+        while self.next_deadline < self.next_arrival {
+            let fate = &self.fates[self.next_deadline];
+            if fate.prefill.is_none() && fate.outcome == Outcome::Unfinished {
+                return Some(self.trace.arrival_us[self.next_deadline] + self.config.patience_us);
+            }
+            self.next_deadline += 1;
+        }
+        None
+    }
+
+    /// The request whose deadline is the next is given up: it leaves the line when the queue is next scanned.
+    fn time_out(&mut self, observer: &mut impl Observer) {
+        let id = self.next_deadline;
+        observer.see(|| Event::TimedOut(id as u32));
+        self.fates[id].outcome = Outcome::TimedOut;
+        self.waiting -= 1;
+        self.retry_step = 0;
     }
 
     /// A client goes away: its request leaves the line when the queue is next scanned, or the batch after one more token.
@@ -253,6 +296,7 @@ impl<C: IterationCost> Simulation<C> {
                 self.running.ends.push(Reverse((last_step, fate.joined, id)));
             }
         } else {
+            self.waiting -= u32::from((id as usize) < self.next_arrival);
             self.retry_step = 0;
         }
     }
@@ -298,6 +342,7 @@ impl<C: IterationCost> Simulation<C> {
                 let outcome = &mut self.fates[id as usize].outcome;
                 if *outcome == Outcome::Unfinished {
                     *outcome = Outcome::Refused(Refusal::EarlyAbort);
+                    self.waiting -= 1;
                 }
             }
             let hold = Hold { start_us: self.now_us, stop: verdict.stop };
@@ -322,7 +367,7 @@ impl<C: IterationCost> Simulation<C> {
         let cancellation = self.trace.cancellations.get(self.next_cancellation).map(|c| c.0);
         // Behind a head that can never join nobody joins either: only a cancellation can change that, or time itself.
         let arrival = arrival.filter(|_| !self.is_blocked() || self.line.heeds_arrivals());
-        let given_up = self.line.due_us(&self.trace);
+        let given_up = self.line.due_us(&self.trace).into_iter().chain(self.deadline_us());
         let due = arrival.into_iter().chain(cancellation).chain(given_up).reduce(f64::min);
         let Some(due) = due else {
             self.now_us = f64::INFINITY;
@@ -386,6 +431,7 @@ impl<C: IterationCost> Simulation<C> {
         self.now_us = end_us;
         self.wait_tokens = 0;
         self.retry_step = 0;
+        self.waiting -= shape.requests;
         // Those who join stood still for nobody yet: the stall counter moves before they read it.
         self.stall_us += end_us - start_us;
         self.line.prefilled(&self.picked, &self.trace);
@@ -486,12 +532,13 @@ impl<C: IterationCost> Simulation<C> {
     }
 
     /// How many decode iterations can pass before anything but the clock may change.
-    fn leap(&self, run: &DecodingRun<C::Decode>) -> u32 {
+    fn leap(&mut self, run: &DecodingRun<C::Decode>) -> u32 {
         let first_end = self.running.ends.peek().map_or(1, |&Reverse((last_step, ..))| last_step - self.step);
         let mut leap = (first_end.max(1)).min(u64::from(self.longest_leap)) as u32;
         let rest = self.config.decode_steps_between_prefills - self.wait_tokens;
         let iterations_until = |at: f64| run.first_at_or_after(at, run.iterations) - run.iterations;
-        let heeds_arrivals = self.line.heeds_arrivals();
+        // Whether an arrival is let in may depend on who is there when it is seen.
+        let heeds_arrivals = self.line.heeds_arrivals() || self.config.max_in_system != u32::MAX;
         if self.line.wants_decision() {
             // A decision is due when the rule allows one and the head of the queue may fit.
             let until_retry = self.retry_step.saturating_sub(self.step).min(u64::from(leap)) as u32;
@@ -504,6 +551,9 @@ impl<C: IterationCost> Simulation<C> {
         if let Some(&arrival) = arrival.filter(|_| heeds_arrivals || self.line.is_empty()) {
             let rest = if heeds_arrivals { 0 } else { rest };
             leap = leap.min(iterations_until(arrival).max(rest).max(1));
+        }
+        if let Some(deadline) = self.deadline_us() {
+            leap = leap.min(iterations_until(deadline).max(1));
         }
         if let Some(point) = self.next_prefetch() {
             leap = leap.min((point - self.wait_tokens).max(1));

@@ -59,7 +59,7 @@ fn check_every_request(report: &Report) {
                 assert_eq!(fate.produced, trace.output_tokens[id], "request {id}: tokens");
                 assert!(fate.finish_us.is_some());
             }
-            Outcome::Refused(_) | Outcome::Unfinished => {
+            Outcome::Refused(_) | Outcome::Unfinished | Outcome::TimedOut => {
                 assert!(scheduled.is_none() && fate.finish_us.is_none());
             }
             Outcome::Cancelled => assert_eq!(scheduled.is_some(), fate.finish_us.is_some()),
@@ -136,7 +136,11 @@ proptest! {
         let counts = &summary.requests;
         prop_assert_eq!(
             counts.offered,
-            counts.completed + counts.rejected_total + counts.cancelled + counts.unfinished
+            counts.completed
+                + counts.rejected_total
+                + counts.timed_out
+                + counts.cancelled
+                + counts.unfinished
         );
         prop_assert_eq!(summary.per_user.iter().map(|r| u64::from(r.offered)).sum::<u64>(), counts.offered);
         for usage in [summary.kv.mean_usage, summary.kv.peak_usage, summary.gpu.busy, summary.slo.attainment] {
@@ -151,7 +155,11 @@ proptest! {
         let mut slow = trace.clone();
         slow.arrival_us.iter_mut().for_each(|t| *t *= K);
         slow.cancellations.iter_mut().for_each(|c| c.0 *= K);
-        let slow_config = SchedulerConfig { idle_poll_us: config.idle_poll_us * K, ..config };
+        let slow_config = SchedulerConfig {
+            idle_poll_us: config.idle_poll_us * K,
+            patience_us: config.patience_us * K,
+            ..config
+        };
         let a = &cost.adapters;
         let slow_cost = LinearCost {
             prefill_base_us: cost.prefill_base_us * K,

@@ -101,9 +101,9 @@ impl<'a, O: Observer> Admission<'a, O> {
         full
     }
 
-    /// Whether the client of a waiting request went away.
+    /// Whether the client of a waiting request went away, or the request waited longer than it may.
     pub fn is_cancelled(&self, id: u32) -> bool {
-        self.fates[id as usize].outcome == Outcome::Cancelled
+        self.fates[id as usize].outcome != Outcome::Unfinished
     }
 
     /// Picks a request if memory, the cap and the prompt budget allow it, and says whether they do.

@@ -18,7 +18,7 @@ use super::{fcfs, keyed, lifo, pets, priority, shortest};
 use crate::config::SchedulerConfig;
 use crate::gateway::Refusal;
 use crate::observer::Observer;
-use crate::report::Fate;
+use crate::report::{Fate, Outcome};
 
 /// The waiting requests.
 #[derive(Debug, Clone)]
@@ -196,7 +196,7 @@ impl Line {
     pub fn look_ahead(&self, batch_max_tokens: u32, trace: &Trace, fates: &[Fate], mut see: impl FnMut(u32)) {
         let mut tokens = 0u64;
         let mut take = |id: u32| {
-            if fates[id as usize].outcome == crate::report::Outcome::Cancelled {
+            if fates[id as usize].outcome != Outcome::Unfinished {
                 return true;
             }
             tokens += u64::from(trace.input_tokens[id as usize]);

@@ -48,12 +48,14 @@ prop_compose! {
         decode_steps_between_prefills in prop_oneof![Just(0u32), Just(10), 1u32..30],
         idle_poll_us in prop_oneof![Just(0.0), Just(10_000.0), 0.1..50_000f64],
         original_blocking in any::<bool>(),
+        max_in_system in prop_oneof![3 => Just(u32::MAX), 1 => 1u32..20],
+        patience_us in prop_oneof![3 => Just(f64::INFINITY), 1 => 0.0..1e7f64],
         lora_compute in any::<bool>(),
     ) -> SchedulerConfig {
         SchedulerConfig {
             max_total_tokens, batch_max_tokens, max_running_requests, max_request_tokens, max_input_tokens,
             decode_steps_between_prefills, idle_poll_us, original_blocking, lora_compute,
-            prefetch_adapters: false,
+            max_in_system, patience_us, prefetch_adapters: false,
         }
     }
 }
