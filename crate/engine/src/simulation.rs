@@ -10,12 +10,16 @@
 //! Between two changes of the batch nothing but the clock moves, so all decode iterations up to the next possible change
 //! are charged at once. [`Simulation::step_by_step`] charges them one by one, with equal bits.
 
+mod decoding;
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use servescope_cost::{DecodeRun, DecodeShape, IterationCost, PrefillShape};
 use servescope_workload::{BASE_MODEL, Trace};
+
+use decoding::DecodingRun;
 
 use crate::adapters::AdapterPool;
 use crate::config::SchedulerConfig;
@@ -71,38 +75,6 @@ struct Running {
     joined: u32,
     /// (last decode step, order of joining, request); an entry whose step is not the request's `last_step` is stale.
     ends: BinaryHeap<Reverse<(u64, u32, u32)>>,
-}
-
-/// The decode iterations since the batch last changed.
-#[derive(Debug, Clone, Copy)]
-struct DecodingRun<D> {
-    start_us: f64,
-    law: D,
-    iterations: u32,
-    shape: DecodeShape,
-}
-
-impl<D: DecodeRun> DecodingRun<D> {
-    fn time_after(&self, iterations: u32) -> f64 {
-        self.start_us + self.law.elapsed_us(iterations)
-    }
-
-    /// The first iteration, counted from the run's start and at least `from`, that starts at `time_us` or later.
-    fn first_at_or_after(&self, time_us: f64, from: u32) -> u32 {
-        const MOST: u32 = u32::MAX / 4;
-        if self.time_after(from) >= time_us {
-            return from;
-        }
-        let mut k = self.law.iterations_until(time_us - self.start_us).clamp(from, MOST);
-        // `start + elapsed` rounds once more than `time - start`: settle the last iteration on the clock itself.
-        while k > from && self.time_after(k - 1) >= time_us {
-            k -= 1;
-        }
-        while k < MOST && self.time_after(k) < time_us {
-            k += 1;
-        }
-        k
-    }
 }
 
 impl<C: IterationCost> Simulation<C> {
