@@ -228,12 +228,14 @@ impl<C: IterationCost> Simulation<C> {
         }
     }
 
-    /// When the next request will have waited too long. Requests wait equally long at most, so they come up in order of
-    /// arrival.
+    /// When the next request will have waited too long.
+    #[inline]
     fn deadline_us(&mut self) -> Option<f64> {
-        if self.config.patience_us == f64::INFINITY {
-            return None;
-        }
+        if self.config.patience_us == f64::INFINITY { None } else { self.next_deadline_us() }
+    }
+
+    /// Requests wait equally long at most, so they come up in order of arrival.
+    fn next_deadline_us(&mut self) -> Option<f64> {
         while self.next_deadline < self.next_arrival {
             let fate = &self.fates[self.next_deadline];
             if fate.prefill.is_none() && fate.outcome == Outcome::Unfinished {
@@ -406,7 +408,9 @@ impl<C: IterationCost> Simulation<C> {
         self.waiting -= shape.requests;
         // Those who join stood still for nobody yet: the stall counter moves before they read it.
         self.stall_us += end_us - start_us;
-        self.line.prefilled(&self.picked, &self.trace);
+        if self.line.follows_batch() {
+            self.line.prefilled(&self.picked, &self.trace);
+        }
         for i in 0..self.picked.len() {
             self.join(self.picked[i], observer);
         }
@@ -436,7 +440,9 @@ impl<C: IterationCost> Simulation<C> {
             return;
         }
         self.memory.insert(Entry::new(self.step, input + 1, max - 2));
-        self.line.joined(id, &self.trace);
+        if self.line.follows_batch() {
+            self.line.joined(id, &self.trace);
+        }
         let running = &mut self.running;
         running.count += 1;
         running.kv_tokens += u64::from(input) + 1;
@@ -456,7 +462,9 @@ impl<C: IterationCost> Simulation<C> {
         let start_us = self.now_us;
         self.now_us = run.time_after(after);
         self.run = Some(DecodingRun { iterations: after, ..run });
-        self.line.decoded(self.step, iterations, &self.trace, &self.fates);
+        if self.line.follows_batch() {
+            self.line.decoded(self.step, iterations, &self.trace, &self.fates);
+        }
         self.step += u64::from(iterations);
         self.running.kv_tokens += u64::from(iterations) * u64::from(self.running.count);
         self.wait_tokens =
@@ -537,11 +545,14 @@ impl<C: IterationCost> Simulation<C> {
     }
 
     /// Decode iterations since the last prefill at which waiting requests' adapters are looked for next.
+    #[inline]
     fn next_prefetch(&self) -> Option<u32> {
+        if !self.config.prefetch_adapters || !self.config.lora_compute || !self.line.can_prefetch() {
+            return None;
+        }
         let (between, now) = (self.config.decode_steps_between_prefills, self.wait_tokens);
-        let looks = self.config.prefetch_adapters && self.config.lora_compute && self.line.can_prefetch();
         let points = [Some(between / 2), between.checked_sub(3)].into_iter().flatten();
-        points.filter(|&p| looks && p >= now && p < between).min()
+        points.filter(|&p| p >= now && p < between).min()
     }
 
     /// Copies adapters of waiting requests ahead, behind the decode iteration that begins now.
@@ -572,7 +583,7 @@ impl<C: IterationCost> Simulation<C> {
             if self.fates[i].last_step != last_step || self.fates[i].finish_us.is_some() {
                 continue;
             }
-            if self.running.count == before {
+            if self.running.count == before && self.line.follows_batch() {
                 self.line.finishing(self.step, &self.trace, &self.fates);
             }
             let fate = &mut self.fates[i];
@@ -586,7 +597,9 @@ impl<C: IterationCost> Simulation<C> {
             self.running.rank_sum -= u64::from(self.adapters.rank(adapter));
             self.running.with_adapter -= u32::from(adapter != BASE_MODEL);
             self.adapters.release(adapter);
-            self.line.left(id, &self.trace);
+            if self.line.follows_batch() {
+                self.line.left(id, &self.trace);
+            }
             observer.see(|| Event::Finished(id));
         }
         self.running.count != before

@@ -24,6 +24,10 @@ use crate::report::{Fate, Outcome};
 #[derive(Debug, Clone)]
 pub struct Line {
     kind: Kind,
+    /// Whether an arrival may change what a decision over the waiting ones comes to.
+    heeds_arrivals: bool,
+    /// Whether it must be told what becomes of the requests that it let go.
+    follows_batch: bool,
     client: Client,
     clients: usize,
 }
@@ -72,7 +76,10 @@ impl Line {
                 Kind::RoundRobin(Box::new(RoundRobinLine::new(rule, client, pool, trace)))
             }
         };
-        Self { kind, client, clients }
+        let heeds_arrivals = !matches!(kind, Kind::Fcfs(_) | Kind::Rpm(..));
+        let follows_batch =
+            matches!(kind, Kind::Cluster(_) | Kind::Peft(_) | Kind::Fair(_) | Kind::RoundRobin(_));
+        Self { kind, heeds_arrivals, follows_batch, client, clients }
     }
 
     /// A request arrives and waits.
@@ -81,6 +88,14 @@ impl Line {
     /// Why it may not.
     #[inline]
     pub fn arrive(&mut self, id: u32, trace: &Trace) -> Result<(), Refusal> {
+        if let Kind::Fcfs(waiting) = &mut self.kind {
+            waiting.push_back(id);
+            return Ok(());
+        }
+        self.line_up(id, trace)
+    }
+
+    fn line_up(&mut self, id: u32, trace: &Trace) -> Result<(), Refusal> {
         let arrival_us = trace.arrival_us[id as usize];
         match &mut self.kind {
             Kind::Fcfs(waiting) | Kind::Pets(waiting) => waiting.push_back(id),
@@ -117,6 +132,10 @@ impl Line {
     /// Whether nobody waits.
     #[inline]
     pub fn is_empty(&self) -> bool {
+        if let Kind::Fcfs(waiting) = &self.kind { waiting.is_empty() } else { self.has_nobody() }
+    }
+
+    fn has_nobody(&self) -> bool {
         match &self.kind {
             Kind::Fcfs(waiting) | Kind::Pets(waiting) | Kind::Rpm(waiting, _) => waiting.is_empty(),
             Kind::Keyed(heap, _) => heap.is_empty(),
@@ -131,11 +150,15 @@ impl Line {
     /// Whether a decision may change anything: somebody waits, or the order keeps accounts that decisions move.
     #[inline]
     pub fn wants_decision(&self) -> bool {
+        if let Kind::Fcfs(waiting) = &self.kind { !waiting.is_empty() } else { self.is_restless() }
+    }
+
+    fn is_restless(&self) -> bool {
         match &self.kind {
             Kind::EarlyAbort(line) => !line.waiting.is_empty() || !line.is_settled(),
             Kind::Fair(line) => !line.is_empty() || line.is_restless(),
             Kind::RoundRobin(line) => !line.is_empty() || line.is_restless(),
-            _ => !self.is_empty(),
+            _ => !self.has_nobody(),
         }
     }
 
@@ -143,7 +166,7 @@ impl Line {
     /// decode iteration.
     #[inline]
     pub fn heeds_arrivals(&self) -> bool {
-        !matches!(self.kind, Kind::Fcfs(_) | Kind::Rpm(..))
+        self.heeds_arrivals
     }
 
     /// Whether further decisions of an idle router over the requests that wait now would differ.
@@ -170,6 +193,13 @@ impl Line {
     /// Takes an admission decision.
     #[inline]
     pub fn decide(&mut self, admission: &mut Admission<'_, impl Observer>) {
+        if let Kind::Fcfs(waiting) = &mut self.kind {
+            return fcfs::decide(waiting, admission);
+        }
+        self.decide_otherwise(admission);
+    }
+
+    fn decide_otherwise(&mut self, admission: &mut Admission<'_, impl Observer>) {
         match &mut self.kind {
             Kind::Fcfs(waiting) | Kind::Rpm(waiting, _) => fcfs::decide(waiting, admission),
             Kind::Keyed(heap, _) => keyed::decide(heap, admission),
@@ -234,8 +264,13 @@ impl Line {
         !matches!(self.kind, Kind::Peft(_) | Kind::Fair(_) | Kind::RoundRobin(_))
     }
 
-    /// The prefill of the picked requests ended.
+    /// Whether the line must be told of prefills, of decode iterations and of who joins and leaves the batch.
     #[inline]
+    pub fn follows_batch(&self) -> bool {
+        self.follows_batch
+    }
+
+    /// The prefill of the picked requests ended.
     pub fn prefilled(&mut self, picked: &[u32], trace: &Trace) {
         match &mut self.kind {
             Kind::Fair(line) => line.prefilled(picked, trace),
@@ -251,7 +286,6 @@ impl Line {
     }
 
     /// A prefilled request joins the batch.
-    #[inline]
     pub fn joined(&mut self, id: u32, trace: &Trace) {
         match &mut self.kind {
             Kind::Cluster(line) => line.joined(trace.adapter[id as usize]),
@@ -266,7 +300,6 @@ impl Line {
     }
 
     /// So many decode iterations passed, the first at step `step`.
-    #[inline]
     pub fn decoded(&mut self, step: u64, iterations: u32, trace: &Trace, fates: &[Fate]) {
         match &mut self.kind {
             Kind::Fair(line) => line.decoded(step, iterations, trace, fates),
@@ -276,7 +309,6 @@ impl Line {
     }
 
     /// Some requests of the batch end with step `step`; each of them then leaves.
-    #[inline]
     pub fn finishing(&mut self, step: u64, trace: &Trace, fates: &[Fate]) {
         match &mut self.kind {
             Kind::Fair(line) => line.finishing(step, trace, fates),
@@ -286,7 +318,6 @@ impl Line {
     }
 
     /// A request leaves the batch.
-    #[inline]
     pub fn left(&mut self, id: u32, trace: &Trace) {
         match &mut self.kind {
             Kind::Cluster(line) => line.left(trace.adapter[id as usize]),
