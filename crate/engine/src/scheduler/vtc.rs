@@ -119,8 +119,8 @@ struct Queue {
     waiting: VecDeque<u32>,
     /// Place among clients in the order of their first request; [`UNSEEN`] before it.
     seen: u32,
-    /// Entries of the heap that stand for it.
-    entries: u32,
+    /// Key of the entry of the heap that stands for it, infinite if there is none; other entries are stale.
+    key: f64,
     predicted: f64,
 }
 
@@ -159,7 +159,7 @@ impl FairLine {
     pub fn new(rule: Fair, client: Client, predictions: Vec<f64>, trace: &Trace) -> Self {
         let clients = client.count(trace);
         let charges = (0..clients).map(|i| rule.output_price / rule.weight(i));
-        let queue = Queue { waiting: VecDeque::new(), seen: UNSEEN, entries: 0, predicted: 0.0 };
+        let queue = Queue { waiting: VecDeque::new(), seen: UNSEEN, key: f64::INFINITY, predicted: 0.0 };
         Self {
             client,
             given: predictions,
@@ -235,12 +235,12 @@ impl FairLine {
         }
     }
 
-    /// Puts a client among those that wait. One whose counter cannot fall may have an entry left, which lags behind.
+    /// Sees to it that a client that waits has an entry that is not ahead of its counter.
     fn line_up(&mut self, client: u32) {
         let key = self.accounts.value(client);
         let queue = &mut self.queues[client as usize];
-        if queue.entries == 0 || self.rule.prediction != Prediction::None {
-            queue.entries += 1;
+        if key < queue.key {
+            queue.key = key;
             let id = queue.seen;
             self.turns.push(Reverse(Keyed { key, id }));
         }
@@ -253,10 +253,13 @@ impl FairLine {
             let client = self.seen[turn.id as usize];
             let value = self.accounts.value(client);
             let queue = &mut self.queues[client as usize];
-            if queue.waiting.is_empty() {
-                queue.entries -= 1;
+            if turn.key != queue.key {
+                self.turns.pop();
+            } else if queue.waiting.is_empty() {
+                queue.key = f64::INFINITY;
                 self.turns.pop();
             } else if turn.key < value {
+                queue.key = value;
                 if let Some(mut top) = self.turns.peek_mut() {
                     top.0.key = value;
                 }
@@ -478,6 +481,65 @@ impl FairLine {
         if self.rule.prediction == Prediction::History {
             let mean = &mut self.queues[item.client as usize].predicted;
             *mean = updated_mean(*mean, produced);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use servescope_workload::BASE_MODEL;
+    use servescope_workload::trace::Request;
+
+    /// A trace in which request i is sent by user `users[i]`.
+    fn sent_by(users: &[u32]) -> Trace {
+        let mut trace = Trace::default();
+        for &user in users {
+            trace.push(Request {
+                arrival_us: 0.0,
+                user,
+                adapter: BASE_MODEL,
+                input_tokens: 10,
+                output_tokens: 10,
+                max_tokens: 10,
+            });
+        }
+        trace
+    }
+
+    proptest! {
+        #[test]
+        fn the_first_is_the_least_whatever_counters_do(
+            users in prop::collection::vec(0u32..6, 1..60),
+            moves in prop::collection::vec((0u32..6, -20.0..30f64, any::<bool>(), any::<bool>()), 1..120),
+        ) {
+            let trace = sent_by(&users);
+            let rule = Fair { prediction: Prediction::History, ..Fair::default() };
+            let mut line = FairLine::new(rule, Client::User, Vec::new(), &trace);
+            let mut next = 0;
+            for (user, amount, arrives, serves) in moves {
+                if arrives && next < users.len() {
+                    line.arrive(next as u32, &trace);
+                    next += 1;
+                }
+                if (user as usize) < line.queues.len() {
+                    line.accounts.add(user, amount);
+                    if !line.queues[user as usize].waiting.is_empty() {
+                        line.line_up(user);
+                    }
+                }
+                let waits = |c: &u32| !line.queues[*c as usize].waiting.is_empty();
+                let waiting: Vec<u32> = line.seen.iter().copied().filter(waits).collect();
+                let values: Vec<(f64, u32)> =
+                    waiting.into_iter().map(|c| (line.accounts.value(c), c)).collect();
+                let by_scan = values.iter().copied().reduce(|a, b| if b.0 < a.0 { b } else { a });
+                let first = line.first();
+                prop_assert_eq!(first, by_scan.map(|(_, client)| client));
+                if let (true, Some(client)) = (serves, first) {
+                    line.queues[client as usize].waiting.pop_front();
+                }
+            }
         }
     }
 }
