@@ -10,13 +10,23 @@ const withoutPolicyInDevelopment: Plugin = {
   transformIndexHtml: (html) => html.replace(/<meta[^>]*http-equiv="Content-Security-Policy"[^>]*>/i, ''),
 };
 
+/** The list of everything that was built: what the page needs without a network, fetched so far or not. */
+const listOfFiles: Plugin = {
+  name: 'list-of-files',
+  apply: 'build',
+  generateBundle(_options, bundle) {
+    const source = JSON.stringify(Object.keys(bundle).filter((name) => !name.endsWith('.html')));
+    this.emitFile({ type: 'asset', fileName: 'files.json', source });
+  },
+};
+
 export default defineConfig({
   // Relative addresses: the page works from any sub-path of any static host.
   base: './',
   // A missing file is a 404, not a second copy of the page.
   appType: 'mpa',
   publicDir: '../static',
-  plugins: [withoutPolicyInDevelopment],
+  plugins: [withoutPolicyInDevelopment, listOfFiles],
   worker: { format: 'es' },
   build: {
     outDir: '../dist',

@@ -9,10 +9,14 @@ use crate::Case;
 
 /// The curve that a case asks for.
 pub(crate) fn asked(case: &Case<'_>, mean: f64) -> Result<Pattern, AibrixError> {
-    match case.input("named_pattern").as_str() {
-        Some(name) => Ok(NamedPattern::from_name(name)?.pattern(mean)),
-        None => config::pattern(crate::get(case.input("user_config")), case.number("duration_ms")),
+    if let Some(name) = case.input("named_pattern").as_str() {
+        return Ok(NamedPattern::from_name(name)?.pattern(mean));
     }
+    let (fields, duration_ms) = (case.input("user_config"), case.number("duration_ms"));
+    let read = config::pattern_from_json(fields.to_string().as_bytes(), duration_ms);
+    let handed = config::pattern(crate::get(fields), duration_ms);
+    assert_eq!(read.as_ref().ok(), handed.as_ref().ok(), "{case}: the file and its fields differ");
+    read
 }
 
 /// Holds a curve to the recorded parameters.

@@ -138,7 +138,7 @@ fn check_decision(case: &Value) {
         server.line.joined(id as u32, &server.trace);
     }
     for id in 0..waiting.len() as u32 {
-        server.line.arrive(id, &server.trace).expect("nothing is refused here");
+        server.line.arrive(id, 0.0, &server.trace).expect("nothing is refused here");
     }
     let mut ahead = Vec::new();
     let (trace, fates) = (&server.trace, &server.fates);
@@ -179,7 +179,8 @@ fn check_abort(case: &Value) {
     for (i, step) in steps.iter().enumerate() {
         let id = format!("{}, step {i}", case["id"]);
         for _ in step["arrivals"].as_array().into_iter().flatten() {
-            server.line.arrive(next, &server.trace).expect("nothing is refused on arrival");
+            let at_us = server.trace.arrival_us[next as usize];
+            server.line.arrive(next, at_us, &server.trace).expect("nothing is refused on arrival");
             next += 1;
         }
         let picked = server.decide(step["call_at_us"].as_f64().expect("call_at_us"));

@@ -65,11 +65,8 @@ fn check(case: &Value) {
     let seeds =
         case["seeds"].as_str().and_then(|s| s.split_once("..")?.1.parse::<u64>().ok()).expect("seeds") + 1;
     let spec = WorkloadSpec {
-        seed: 0,
         rate_rps: number("req_rate"),
-        curve: None,
         duration_s: number("duration"),
-        cut_at_duration: false,
         arrivals: Arrivals::Gamma { cv: number("cv") },
         adapters: AdapterSpec {
             count: adapters,
@@ -79,8 +76,8 @@ fn check(case: &Value) {
         users: UserSpec { count: 1, popularity: Popularity::Uniform },
         input: range(case, "input_range"),
         output: range(case, "output_range"),
-        length_correlation: 0.0,
         max_tokens: MaxTokens::Output,
+        ..WorkloadSpec::default()
     };
     assert_eq!(spec.request_count() as f64, number("num_requests"), "{id}: number of requests");
     let runs: Vec<[f64; 11]> = (0..seeds)

@@ -12,7 +12,7 @@ import { Address, type PageKeys } from './state/address.js';
 import { Editor } from './state/editor.js';
 import { Notices } from './state/notices.js';
 import type { Preset } from './state/presets.js';
-import { chartMap, Ghost, newSession, newView, shownOf, type View } from './state/session.js';
+import { chartMap, Ghost, newSession, newView, shownOf, tabOf, type Tab, type View } from './state/session.js';
 import { setLanguage, type Language, type Settings } from './state/settings.js';
 import { withoutDefaults, type Store } from './state/store.js';
 import { TraceFile } from './state/trace-file.js';
@@ -70,20 +70,22 @@ export class App {
     );
     const { scenario, problems, keys } = this.#address.read();
     this.editor = new Editor(scenario, resolve, (control) => { this.touch(control); });
-    this.view = newView(keys.zoom, keys.by);
+    this.view = newView(keys.zoom, keys.by, keys.tab);
     this.traceFile = new TraceFile(this.ask, {
       loaded: (trace) => {
         this.notices.dismissErrors();
         this.notices.info(() => this.text.t('notice.trace_loaded', { name: trace.name, requests: trace.requests }));
-        this.#otherTraffic();
+        this.#otherTraffic(`file ${String(performance.now())}`);
       },
-      cleared: () => { this.#otherTraffic(); },
+      changed: (hand) => { this.#otherTraffic(hand); },
+      cancelled: (name) => { this.notices.info(() => this.text.t('notice.reading_cancelled', { name })); },
       refused: (name, failures) => {
         this.notices.error(() => this.text.t('notice.trace_failed', { name, message: this.text.failures(failures) }));
       },
       wanted: (name) => { this.notices.error(() => this.text.t('notice.trace_wanted', { name })); },
     });
     this.traceFile.expect(keys.file);
+    if (keys.pipe !== null) void this.traceFile.reshape(keys.pipe);
     this.#tellProblems(problems);
     this.store.changes.subscribe(() => {
       this.#address.schedule();
@@ -128,6 +130,7 @@ export class App {
   }
 
   cancel(): boolean {
+    void this.traceFile.cancel();
     const running = this.session.value.state === 'running';
     if (running) this.#client.cancel();
     return running;
@@ -149,6 +152,13 @@ export class App {
     const { answer } = this.session.value;
     if (charts === null || answer === null) return;
     this.session.update({ answer: { ...answer, charts: chartMap(charts) } });
+    this.scheduler.invalidateAll();
+  }
+
+  show(tab: Tab): void {
+    this.view.update({ tab });
+    this.#address.schedule();
+    // What was out of sight is drawn when it comes into sight.
     this.scheduler.invalidateAll();
   }
 
@@ -195,9 +205,9 @@ export class App {
     this.scheduler.invalidateAll();
   }
 
-  /** A file instead of the generator, or the other way round: the former zoom means nothing any more. */
-  #otherTraffic(): void {
-    this.touch(`traffic ${String(performance.now())}`);
+  /** A file instead of the generator, other steps, or the way back: the former zoom means nothing any more. */
+  #otherTraffic(hand: string): void {
+    this.touch(hand);
     this.view.update({ window: null, selected: null });
     this.#address.schedule();
     this.run();
@@ -214,19 +224,21 @@ export class App {
   }
 
   #pageKeys(): PageKeys {
-    const { window, splitBy } = this.view.value;
+    const { tab, window, splitBy } = this.view.value;
     return {
+      tab: tab === 'service' ? null : tab,
       lang: this.settings.value.language === 'zh' ? 'zh' : null,
       zoom: window,
       by: splitBy === 'adapter' ? null : splitBy,
       file: this.traceFile.name,
+      pipe: this.traceFile.pipe.value,
     };
   }
 
   #readAddress(): void {
     const { scenario, problems, keys } = this.#address.read();
     this.traceFile.expect(keys.file);
-    this.view.update({ window: keys.zoom, splitBy: keys.by === 'length' ? 'length' : 'adapter' });
+    this.view.update({ tab: tabOf(keys.tab), window: keys.zoom, splitBy: keys.by === 'length' ? 'length' : 'adapter' });
     this.#tellProblems(problems);
     this.editor.replace(scenario, 'address');
     this.run();

@@ -101,7 +101,9 @@ fn line<B: DrawingBackend>(
         }
     }
     let paper = Ground::Paper.colour(look.dark).to_rgba();
-    let dash = series.role.dash();
+    // A twin's rate has a corner a column: dashes of such a line would be paths by the thousand.
+    let noisy = series.mark == Mark::Step && matches!(series.role, Role::Twin | Role::PlainTwin);
+    let dash = if noisy { &[] } else { series.role.dash() };
     for run in path.runs() {
         if look.stacking != Stacking::None && !look.faint {
             pen.line(run, paper, STROKE + 2.0 * CASING)?;

@@ -8,7 +8,7 @@ use plotters::style::RGBColor;
 
 use crate::Role;
 
-const LIGHT: [(&str, &str); 25] = [
+const LIGHT: [(&str, &str); 27] = [
     ("ink", "#1b1f24"),
     ("muted", "#5b6470"),
     ("grid", "#e8eaed"),
@@ -34,9 +34,11 @@ const LIGHT: [(&str, &str); 25] = [
     ("queue", "#c98200"),
     ("load", "#2a9bc8"),
     ("stalled", "#d55e00"),
+    ("twin", "#1b1f24"),
+    ("plain_twin", "#5b6470"),
 ];
 
-const DARK: [(&str, &str); 25] = [
+const DARK: [(&str, &str); 27] = [
     ("ink", "#e8eaed"),
     ("muted", "#9aa3ad"),
     ("grid", "#262b31"),
@@ -62,6 +64,8 @@ const DARK: [(&str, &str); 25] = [
     ("queue", "#e69f00"),
     ("load", "#7ccbf5"),
     ("stalled", "#e8702a"),
+    ("twin", "#e8eaed"),
+    ("plain_twin", "#9aa3ad"),
 ];
 
 /// The colours of a theme as `(name, "#rrggbb")`: `ink`, `muted`, `grid`, `paper`, then every [`Role`] in the order of

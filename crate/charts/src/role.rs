@@ -27,6 +27,8 @@ pub enum Role {
     Queue,
     Load,
     Stalled,
+    Twin,
+    PlainTwin,
 }
 
 /// A small shape: each point of a scatter, and sparse signs along a line.
@@ -48,7 +50,7 @@ pub enum Marker {
 
 impl Role {
     /// Every role, in the order of the palette.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 23] = [
         Self::Arrivals,
         Self::Waiting,
         Self::Running,
@@ -70,6 +72,8 @@ impl Role {
         Self::Queue,
         Self::Load,
         Self::Stalled,
+        Self::Twin,
+        Self::PlainTwin,
     ];
 
     /// The role of this name.
@@ -107,6 +111,8 @@ impl Role {
             Self::Queue => "queue",
             Self::Load => "load",
             Self::Stalled => "stalled",
+            Self::Twin => "twin",
+            Self::PlainTwin => "plain_twin",
         }
     }
 
@@ -119,6 +125,8 @@ impl Role {
             Self::Tbt => &[8, 3],
             Self::E2e => &[2, 3],
             Self::Slo => &[4, 4],
+            Self::Twin => &[6, 2],
+            Self::PlainTwin => &[1, 3],
             _ => &[],
         }
     }
@@ -159,6 +167,7 @@ mod tests {
             &["ttft", "tbt", "e2e", "slo"],
             &["ttft", "refused", "slo"],
             &["input", "output"],
+            &["arrivals", "twin", "plain_twin"],
         ] {
             let signs: Vec<_> = chart
                 .iter()

@@ -6,6 +6,7 @@ use std::time::Instant;
 use clap::Args;
 use serde_json::json;
 use servescope_lab::views::{self, ViewOptions};
+use servescope_lab::workload::generate;
 use servescope_lab::{Run, Running, Scenario};
 
 use crate::output::{Failed, print};
@@ -15,6 +16,9 @@ pub(crate) struct Arguments {
     /// Prints JSON (the only form there is).
     #[arg(long)]
     json: bool,
+    /// Measures the generator alone, with every option on.
+    #[arg(long)]
+    generator: bool,
 }
 
 /// Load of about 0.8 of what the default server can serve.
@@ -23,6 +27,9 @@ const RATE_RPS: f64 = 1.45;
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     if !arguments.json {
         return Err(Failed::input("bench prints JSON: say --json"));
+    }
+    if arguments.generator {
+        return generator();
     }
     for requests in [1_000u32, 10_000, 100_000, 1_000_000] {
         let mut scenario = Scenario::default();
@@ -56,6 +63,53 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
             "total_ms": best.iter().sum::<f64>() * 1e3,
         });
         print(&format!("{line}\n"))?;
+    }
+    Ok(())
+}
+
+/// The generator alone with every option on, law by law of the arrivals and lengths that cost most.
+fn generator() -> Result<(), Failed> {
+    const REQUESTS: f64 = 1e6;
+    const COMMON: &[&str] = &[
+        "workload.rate_rps=1000",
+        "workload.duration_s=1000",
+        "workload.length_correlation=0.5",
+        "workload.input_tokens.curve.kind=diurnal",
+        "workload.output_tokens.curve.kind=severe_fluctuation",
+        "workload.adapters.popularity=zipf",
+        "workload.adapters.count=1000",
+        "workload.users.popularity=lognormal",
+        "workload.users.count=10000",
+        "workload.max_tokens.kind=cap",
+    ];
+    for arrivals in ["gamma", "weibull", "modulated"] {
+        for curve in ["diurnal", "points"] {
+            for lengths in ["lognormal", "percentiles", "mixture", "histogram"] {
+                let mut scenario = Scenario::default();
+                for setting in COMMON {
+                    let (path, value) = setting.split_once('=').unwrap_or((setting, ""));
+                    scenario.set_text(path, value)?;
+                }
+                scenario.set_text("workload.arrivals.kind", arrivals)?;
+                scenario.set_text("workload.curve.kind", curve)?;
+                scenario.set_text("workload.curve.points", "0,1,500,1.5,1000,0.5")?;
+                scenario.set_text("workload.input_tokens.kind", lengths)?;
+                scenario.set_text("workload.output_tokens.kind", lengths)?;
+                let mut best = f64::INFINITY;
+                let mut made = 0;
+                for _ in 0..3 {
+                    let start = Instant::now();
+                    made = black_box(generate(&scenario.workload())).len();
+                    best = best.min(start.elapsed().as_secs_f64() * REQUESTS / made as f64);
+                }
+                let line = json!({
+                    "name": format!("generator, every option on: {arrivals}, {curve}, {lengths}"),
+                    "requests": made,
+                    "million_requests_s": best,
+                });
+                print(&format!("{line}\n"))?;
+            }
+        }
     }
     Ok(())
 }

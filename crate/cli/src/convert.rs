@@ -1,30 +1,66 @@
-//! `servescope convert`: from any known format to one that can be written.
+//! `servescope convert`: from any known format, or any table, to a format that can be written.
 
 use std::path::PathBuf;
 
 use clap::Args;
-use servescope_lab::workload::formats;
+use servescope_lab::recipe::{Recipe, Source};
+use servescope_lab::workload::formats::Format;
+use servescope_lab::workload::transform::{Step, join};
 
 use crate::generate::writable;
-use crate::output::{Failed, read_trace, write_or_print};
+use crate::output::Failed;
+use crate::read_args::{Input, ReadArguments, into_trace};
+use crate::step_args::{StepArguments, Steps, tell};
+use crate::write_args::WriteArguments;
 
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// Trace file to read.
-    #[arg(value_name = "IN")]
-    input: PathBuf,
+    /// Trace files to read; several are put after one another as by concat.
+    #[arg(value_name = "IN", required = true)]
+    inputs: Vec<PathBuf>,
     /// Format to write: servescope, vidur, mooncake, …; another name lists them.
     #[arg(long = "to", value_name = "NAME")]
     format: String,
-    /// File to write; standard output if none.
-    #[arg(short, long, value_name = "OUT")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    read: ReadArguments,
+    #[command(flatten)]
+    steps: StepArguments,
+    #[command(flatten)]
+    write: WriteArguments,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     let format = writable(&arguments.format)?;
-    let loaded = read_trace(&arguments.input)?;
-    loaded.warnings.iter().for_each(|w| eprintln!("servescope: note: {}", w.message));
-    let text = formats::write(&loaded.trace, format).unwrap_or_default();
-    write_or_print(arguments.output.as_deref(), &text)
+    let join = Step::new("concat").map_err(|error| Failed::input(error.to_string()))?;
+    joined(
+        arguments.read.read_all(&arguments.inputs)?,
+        join,
+        arguments.steps.steps()?,
+        format,
+        &arguments.write,
+    )
+}
+
+/// Puts files together, takes the steps, and writes what came of it with its recipe.
+pub(crate) fn joined(
+    inputs: Vec<Input>,
+    join_step: Step,
+    steps: Vec<Step>,
+    format: Format,
+    write: &WriteArguments,
+) -> Result<(), Failed> {
+    let files = inputs.iter().map(|input| (input.loaded.name.clone(), input.digest.clone())).collect();
+    let mut traces: Vec<_> =
+        inputs.into_iter().map(|input| (input.loaded.name.clone(), into_trace(input.loaded))).collect();
+    let (trace, join) = if traces.len() == 1 {
+        (traces.remove(0).1, None)
+    } else {
+        let (trace, note) = join(&join_step, traces).map_err(|error| Failed::input(error.to_string()))?;
+        tell(&note);
+        (trace, Some(join_step))
+    };
+    let steps = Steps::new(steps);
+    let trace = steps.apply(trace)?;
+    let recipe = Recipe { source: Source::Files { files, join }, steps: steps.into_inner(), format };
+    write.write(&recipe, &trace)
 }

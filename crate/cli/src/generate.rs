@@ -1,31 +1,77 @@
-//! `servescope generate`: a synthetic trace as a file.
+//! `servescope generate`: a synthetic trace as a file, the file of a recipe once more, or the bodies of its requests.
 
-use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
+use servescope_lab::Scenario;
+use servescope_lab::recipe::{Recipe, Source};
 use servescope_lab::run::trace_of;
+use servescope_lab::workload::Trace;
 use servescope_lab::workload::formats::{self, Format};
+use servescope_lab::workload::statistics::PrefixHits;
 
-use crate::output::{Failed, write_or_print};
+use crate::bodies::{self, BodyArguments};
+use crate::output::{Failed, note, write_or_print};
 use crate::scenario_args::ScenarioArguments;
+use crate::servegen::ServeGenArguments;
+use crate::step_args::StepArguments;
+use crate::write_args::WriteArguments;
 
 #[derive(Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     scenario: ScenarioArguments,
-    /// Format of the file: servescope, vidur, mooncake, …; another name lists them.
-    #[arg(long, value_name = "NAME", default_value = "servescope")]
-    format: String,
-    /// File to write; standard output if none.
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    servegen: ServeGenArguments,
+    /// Format of the file: servescope, vidur, mooncake, …; another name lists them. That of the recipe, or servescope, if
+    /// none.
+    #[arg(long, value_name = "NAME")]
+    format: Option<String>,
+    /// Writes request bodies in place of a trace: slora, openai, vllm, aibrix or vllm_custom.
+    #[arg(long, value_name = "FORM", conflicts_with = "format")]
+    bodies: Option<String>,
+    #[command(flatten)]
+    body: BodyArguments,
+    #[command(flatten)]
+    steps: StepArguments,
+    #[command(flatten)]
+    write: WriteArguments,
+}
+
+impl Arguments {
+    /// What is to be written: the traffic of ServeGen's clients, or the scenario's.
+    fn trace(&self, scenario: &Scenario) -> Result<Trace, Failed> {
+        match self.servegen.trace(scenario)? {
+            Some(trace) => Ok(trace),
+            None => Ok(Arc::unwrap_or_clone(trace_of(scenario, None)?)),
+        }
+    }
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
-    let format = writable(&arguments.format)?;
-    let trace = trace_of(&arguments.scenario.scenario()?, None)?;
-    let text = formats::write(&trace, format).unwrap_or_default();
-    write_or_print(arguments.output.as_deref(), &text)
+    let of_recipe = arguments.scenario.recipe()?.map_or(Format::Servescope, |recipe| recipe.format);
+    let format = arguments.format.as_deref().map_or(Ok(of_recipe), writable)?;
+    let (scenario, steps) = arguments.scenario.with_steps(&arguments.steps)?;
+    let form = arguments.bodies.as_deref().map(bodies::form).transpose()?;
+    if let (None, Some(option)) = (form, arguments.body.first_given()) {
+        return Err(Failed::input(format!("{option} says how bodies look: add --bodies FORM")));
+    }
+    let trace = steps.apply(arguments.trace(&scenario)?)?;
+    let output = arguments.write.output();
+    if let Some(form) = form {
+        return bodies::write(form, &arguments.body, &scenario, &trace, output);
+    }
+    if let Some(hits) = PrefixHits::of(&trace) {
+        let (share, block) = (100.0 * hits.share(), hits.block_tokens);
+        note(&format!("a cache without limit finds {share:.1} % of the prompt tokens, in blocks of {block}"));
+    }
+    scenario.warnings().iter().for_each(|w| note(&w.message));
+    if arguments.servegen.is_given() {
+        note("no recipe is written: it would have to hold ServeGen's files");
+        return write_or_print(output, &formats::write(&trace, format).unwrap_or_default());
+    }
+    let recipe = Recipe { source: Source::Scenario(Box::new(scenario)), steps: steps.into_inner(), format };
+    arguments.write.write(&recipe, &trace)
 }
 
 /// The format called `name`, if it can be written.

@@ -20,7 +20,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     let Some(loaded) = inspected.loaded.filter(|_| !arguments.json) else {
         return print(&format!("{:#}\n", inspected.json));
     };
-    let mut lines = vec![format!("format            {}", loaded.format.name())];
+    let format = loaded.format.map_or("", |format| format.name());
+    let mut lines = vec![format!("format            {format}")];
     lines.push(servescope_lab::inspect::to_text(&loaded.trace));
     lines.extend(loaded.warnings.iter().map(|w| format!("note: {}", w.message)));
     lines.push(String::new());

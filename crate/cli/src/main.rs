@@ -2,15 +2,25 @@
 //!
 //! Exit code 0: fine; 1: a run that failed; 2: bad usage or bad input.
 
+mod aibrix;
 mod bench;
+mod bodies;
+mod concat;
 mod convert;
+mod fit;
 mod generate;
 mod inspect;
+mod merge;
 mod output;
+mod read_args;
 mod scenario_args;
+mod servegen;
 mod simulate;
+mod step_args;
 mod summary_text;
+mod tokenizer;
 mod validate;
+mod write_args;
 
 use std::process::ExitCode;
 
@@ -30,12 +40,26 @@ struct Arguments {
 enum Verb {
     /// Makes a synthetic trace and writes it as a file.
     Generate(generate::Arguments),
+    /// Runs AIBrix's workload generator, with the options of its command line.
+    ///
+    /// Requests get the lengths that the original looks for in its prompt file, and no text. `servescope bodies FILE --form
+    /// aibrix --prompts PROMPTS` then chooses prompts as the original does with --prompt-file, --tokenizer and
+    /// --max-concurrent-sessions; answers keep the length wanted here.
+    Aibrix(Box<aibrix::Arguments>),
     /// Simulates a scenario, a link of the page, or a trace file.
     Simulate(simulate::Arguments),
     /// Prints the statistics of a trace file.
     Inspect(inspect::Arguments),
-    /// Reads a trace file of any known format and writes it in another.
+    /// Reads trace files of any known format and writes them in another, one after another where there are several.
     Convert(convert::Arguments),
+    /// Writes the requests of a trace file as bodies for a server: S-LoRA, OpenAI, vLLM, AIBrix.
+    Bodies(bodies::Arguments),
+    /// Puts trace files after one another.
+    Concat(concat::Arguments),
+    /// Puts trace files into one another by time.
+    Merge(merge::Arguments),
+    /// Fits a trace, makes its twin, and tells how close the twin is.
+    Fit(fit::Arguments),
     /// Prints the parameter table as JSON Schema.
     Schema,
     /// Compares the simulator with closed forms and published measurements.
@@ -48,9 +72,14 @@ enum Verb {
 fn main() -> ExitCode {
     let result = match Arguments::parse().verb {
         Verb::Generate(arguments) => generate::run(&arguments),
+        Verb::Aibrix(arguments) => aibrix::run(&arguments),
         Verb::Simulate(arguments) => simulate::run(&arguments),
         Verb::Inspect(arguments) => inspect::run(&arguments),
         Verb::Convert(arguments) => convert::run(&arguments),
+        Verb::Bodies(arguments) => bodies::run(&arguments),
+        Verb::Concat(arguments) => concat::run(&arguments),
+        Verb::Merge(arguments) => merge::run(&arguments),
+        Verb::Fit(arguments) => fit::run(&arguments),
         Verb::Schema => print(&format!("{:#}\n", servescope_lab::schema::json_schema())),
         Verb::Validate(arguments) => validate::run(&arguments),
         Verb::Bench(arguments) => bench::run(&arguments),

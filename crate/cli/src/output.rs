@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 
-use servescope_lab::{Failure, LoadedTrace};
+use servescope_lab::Failure;
 
 /// Why a verb did not succeed.
 pub(crate) enum Failed {
@@ -57,6 +57,11 @@ pub(crate) fn print(text: &str) -> Result<(), Failed> {
     }
 }
 
+/// Says something on standard error that is no failure.
+pub(crate) fn note(message: &str) {
+    eprintln!("servescope: note: {message}");
+}
+
 /// Reads a file.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failed> {
     std::fs::read(path).map_err(|error| Failed::input(format!("{}: {error}", path.display())))
@@ -75,9 +80,4 @@ pub(crate) fn write_or_print(path: Option<&Path>, text: &str) -> Result<(), Fail
 /// The name of a file, without its folders.
 pub(crate) fn name(path: &Path) -> String {
     path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into_owned())
-}
-
-/// Reads a trace file of any known format.
-pub(crate) fn read_trace(path: &Path) -> Result<LoadedTrace, Failed> {
-    Ok(LoadedTrace::read(&name(path), &read(path)?)?)
 }

@@ -1,16 +1,21 @@
 //! Where a scenario comes from: a file, a link of the page, single settings; later ones win.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use servescope_lab::{Scenario, link};
+use servescope_lab::parameters::{Id, Value};
+use servescope_lab::recipe::{Recipe, Source};
+use servescope_lab::workload::curve::{RateCurve, Shape, points_from_csv};
+use servescope_lab::workload::formats::{self, Contents};
+use servescope_lab::{Failure, Scenario, link};
 
 use crate::output::{Failed, read};
+use crate::step_args::{StepArguments, Steps};
 
 /// A scenario on the command line.
 #[derive(Args)]
 pub(crate) struct ScenarioArguments {
-    /// Scenario file (JSON; see `servescope schema`).
+    /// Scenario file (JSON; see `servescope schema`), or a recipe: FILE.recipe.json, or a trace file that carries its own.
     #[arg(value_name = "SCENARIO.json")]
     file: Option<PathBuf>,
     /// Address of the page, whole or from `#` on.
@@ -19,14 +24,47 @@ pub(crate) struct ScenarioArguments {
     /// Sets one parameter, for example `workload.rate_rps=3`. May be given many times.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     settings: Vec<String>,
+    /// CSV of the rate over time (columns time_s, rate_rps), straight from row to row; R becomes its mean over D.
+    #[arg(long, value_name = "FILE")]
+    curve: Option<PathBuf>,
+    /// Trace or length file whose pairs of prompt and answer length are drawn, jointly, in place of the laws.
+    #[arg(long, value_name = "FILE")]
+    lengths_from: Option<PathBuf>,
 }
 
 impl ScenarioArguments {
+    /// The scenario, and the steps of its recipe before those of the command line.
+    pub(crate) fn with_steps(&self, more: &StepArguments) -> Result<(Scenario, Steps), Failed> {
+        let scenario = self.scenario()?;
+        let mut steps = self.recipe()?.map_or_else(Vec::new, |recipe| recipe.steps);
+        steps.extend(more.steps()?);
+        Ok((scenario, Steps::new(steps)))
+    }
+
+    /// The recipe in the scenario file, if it is one.
+    pub(crate) fn recipe(&self) -> Result<Option<Recipe>, Failed> {
+        let Some(path) = &self.file else { return Ok(None) };
+        let Some(json) = Recipe::find(&read(path)?) else { return Ok(None) };
+        let told = |failures: Vec<Failure>| {
+            Failed::Input(failures.iter().map(|f| format!("{}: {}", path.display(), f.message)).collect())
+        };
+        let recipe = Recipe::from_json(&json).map_err(told)?;
+        match &recipe.source {
+            Source::Scenario(_) => Ok(Some(recipe)),
+            Source::Files { .. } => Err(Failed::input(format!(
+                "{}: the recipe of a file that was made of other files; convert, concat and merge read those",
+                path.display()
+            ))),
+        }
+    }
+
     /// The scenario.
     pub(crate) fn scenario(&self) -> Result<Scenario, Failed> {
         let mut scenario = Scenario::default();
         let mut messages = Vec::new();
-        if let Some(path) = &self.file {
+        if let Some(Source::Scenario(of_recipe)) = self.recipe()?.map(|recipe| recipe.source) {
+            scenario = *of_recipe;
+        } else if let Some(path) = &self.file {
             let bytes = read(path)?;
             let json: serde_json::Value = serde_json::from_slice(&bytes)
                 .map_err(|error| Failed::input(format!("{}: no JSON: {error}", path.display())))?;
@@ -47,6 +85,62 @@ impl ScenarioArguments {
                 }
             }
         }
-        if messages.is_empty() { Ok(scenario) } else { Err(Failed::Input(messages)) }
+        if !messages.is_empty() {
+            return Err(Failed::Input(messages));
+        }
+        if let Some(path) = &self.curve {
+            set_curve(&mut scenario, path)?;
+        }
+        if let Some(path) = &self.lengths_from {
+            set_lengths(&mut scenario, path)?;
+        }
+        Ok(scenario)
     }
+}
+
+/// An error of a file that was read.
+fn of_file(path: &Path, error: impl std::fmt::Display) -> Failed {
+    Failed::input(format!("{}: {error}", path.display()))
+}
+
+/// Takes the rate over time from a file: points in multiples of R, which is their mean over D.
+fn set_curve(scenario: &mut Scenario, path: &Path) -> Result<(), Failed> {
+    let mut points = points_from_csv(&read(path)?).map_err(|error| of_file(path, error))?;
+    let below: Vec<usize> = (0..points.len()).filter(|&i| points[i].rate_rps < 0.0).collect();
+    if let Some(&first) = below.first() {
+        let (count, rate, time_s) = (below.len(), points[first].rate_rps, points[first].time_s);
+        eprintln!(
+            "servescope: note: {}: {count} rates are below zero and taken as zero, the first {rate} at {time_s} s",
+            path.display()
+        );
+        below.iter().for_each(|&i| points[i].rate_rps = 0.0);
+    }
+    let curve = RateCurve::new(&Shape::Points(points.clone())).map_err(|error| of_file(path, error))?;
+    let duration_s = scenario.number(Id::Duration);
+    let mean_rps = curve.integral(duration_s) / duration_s;
+    if mean_rps <= 0.0 {
+        return Err(of_file(path, format_args!("the rate is zero for all of the {duration_s} s")));
+    }
+    let numbers = points.iter().flat_map(|point| [point.time_s, point.rate_rps / mean_rps]).collect();
+    scenario.set(Id::Rate, Value::Number(mean_rps))?;
+    scenario.set(Id::CurvePoints, Value::List(numbers))?;
+    Ok(scenario.set_text(Id::CurveKind.row().id, "points")?)
+}
+
+/// Takes pairs of lengths from a file; requests that failed have none.
+fn set_lengths(scenario: &mut Scenario, path: &Path) -> Result<(), Failed> {
+    let file = formats::open(&read(path)?).map_err(|error| of_file(path, error))?;
+    let (inputs, outputs) = if let Contents::Lengths(lengths) = file.contents {
+        (lengths.input_tokens, lengths.output_tokens)
+    } else {
+        let trace = file.into_trace().map_err(|error| of_file(path, error))?.trace;
+        (trace.input_tokens, trace.output_tokens)
+    };
+    let pairs = inputs.into_iter().zip(outputs).filter(|&(input, output)| input > 0 && output > 0);
+    let numbers: Vec<f64> = pairs.flat_map(|(input, output)| [input.into(), output.into()]).collect();
+    if numbers.is_empty() {
+        return Err(of_file(path, "no request has both a prompt and an answer"));
+    }
+    scenario.set(Id::LengthPairs, Value::List(numbers))?;
+    Ok(scenario.set_text(Id::LengthSource.row().id, "pairs")?)
 }

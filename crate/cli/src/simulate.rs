@@ -8,8 +8,10 @@ use servescope_charts::{Axis, AxisKind, Chart, DrawError, Mark, Role, ScaleKind,
 use servescope_lab::views::{self, View, ViewOptions};
 use servescope_lab::{Run, files};
 
-use crate::output::{Failed, print, read_trace, write};
+use crate::output::{Failed, print, write};
+use crate::read_args::ReadArguments;
 use crate::scenario_args::ScenarioArguments;
+use crate::step_args::StepArguments;
 use crate::summary_text::table;
 
 #[derive(Args)]
@@ -19,6 +21,10 @@ pub(crate) struct Arguments {
     /// Trace file to simulate in place of generated requests; its format is recognised.
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
+    #[command(flatten)]
+    read: ReadArguments,
+    #[command(flatten)]
+    steps: StepArguments,
     /// Prints the summary as JSON.
     #[arg(long)]
     json: bool,
@@ -31,8 +37,13 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
-    let scenario = arguments.scenario.scenario()?;
-    let loaded = arguments.trace.as_deref().map(read_trace).transpose()?;
+    let (scenario, steps) = arguments.scenario.with_steps(&arguments.steps)?;
+    let loaded = match &arguments.trace {
+        Some(path) => Some(steps.changed(arguments.read.read(path)?.loaded)?),
+        // A generated trace that steps have changed is simulated like one of a file.
+        None if !steps.is_empty() => Some(steps.generated(&scenario)?),
+        None => None,
+    };
     let run = Run::simulate(&scenario, loaded.as_ref())?;
     let mut summary = run.summary_of(usize::MAX);
     summary.warnings.extend(loaded.into_iter().flat_map(|l| l.warnings));

@@ -52,6 +52,10 @@ pub(crate) fn table(summary: &RunSummary) -> String {
         "adapters",
         format!("{} loads, {} resident", run.adapters.loads, number(run.adapters.mean_resident)),
     );
+    if let Some(prefix) = summary.prefix {
+        let (share, block) = (percent(Some(prefix.hit_share)), prefix.block_tokens);
+        line("prefix", format!("{share} of prompt tokens in a cache without limit, blocks of {block}"));
+    }
     let split = run.split_s;
     line(
         "mean time went to",

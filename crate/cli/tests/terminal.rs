@@ -203,7 +203,9 @@ fn a_trace_goes_through_every_format_and_failed_requests_are_told() {
 
 #[test]
 fn every_verb_has_help_and_the_schema_names_every_parameter() {
-    for verb in ["generate", "simulate", "inspect", "convert", "schema", "validate"] {
+    for verb in
+        ["generate", "simulate", "inspect", "convert", "concat", "merge", "bodies", "schema", "validate"]
+    {
         let output = servescope(&[verb, "--help"]);
         assert!(output.status.success() && stdout(&output).contains("Usage"), "{verb}");
     }
@@ -211,4 +213,43 @@ fn every_verb_has_help_and_the_schema_names_every_parameter() {
     let rate = &schema["properties"]["workload"]["properties"]["rate_rps"];
     assert_eq!((&rate["type"], &rate["default"]), (&"number".into(), &2.into()));
     assert_eq!(schema["properties"]["scheduler"]["additionalProperties"], false);
+}
+
+#[test]
+fn a_fit_writes_a_twin_and_a_scenario_that_can_be_read_again() {
+    let dir = folder("fit");
+    let (source, twin) = (dir.join("source.csv"), dir.join("twin.csv"));
+    let set = [
+        "--set",
+        "workload.rate_rps=5",
+        "--set",
+        "workload.duration_s=600",
+        "--set",
+        "workload.users.count=5",
+    ];
+    let output = servescope(&[&["generate", "-o", text(&source)], &set[..]].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    let output = servescope(&["fit", text(&source), "--json", "--model", "curve", "-o", text(&twin)]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let fitted: Value = serde_json::from_str(&stdout(&output)).expect("--json prints JSON");
+    for model in ["poisson", "gamma", "gamma_mle", "weibull_mle", "curve", "bursts"] {
+        assert!(fitted["models"][model]["distance"]["gaps"].as_f64().is_some_and(|d| d < 0.2), "{model}");
+    }
+    let inspected = servescope(&["inspect", "--json", text(&twin)]);
+    let inspected: Value = serde_json::from_str(&stdout(&inspected)).expect("--json prints JSON");
+    assert_eq!(inspected["requests"], fitted["models"]["curve"]["requests"][1]);
+    assert_eq!(inspected["users"], 5);
+    let scenario = dir.join("scenario.json");
+    std::fs::write(&scenario, fitted["scenario"].to_string()).expect("written");
+    assert!(
+        summary(&[text(&scenario)])["requests"]["offered"]
+            .as_u64()
+            .is_some_and(|n| (2800..3200).contains(&n))
+    );
+    let told = servescope(&["fit", text(&source)]);
+    assert!(stdout(&told).contains("bursts resampled"), "{}", stdout(&told));
+    for bad in [&["--model", "gama"][..], &["--format", "wildchat"], &["--bin-s", "0"]] {
+        let output = servescope(&[&["fit", text(&source)], bad].concat());
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    }
 }

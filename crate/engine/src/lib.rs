@@ -10,6 +10,7 @@
 //! equal bits on every machine.
 
 pub mod adapters;
+mod arrivals;
 pub mod config;
 pub mod explain;
 pub mod gateway;

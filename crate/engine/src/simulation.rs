@@ -13,7 +13,7 @@
 mod decoding;
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 
 use servescope_cost::{DecodeRun, DecodeShape, IterationCost, PrefillShape};
@@ -22,6 +22,7 @@ use servescope_workload::{BASE_MODEL, Trace};
 use decoding::DecodingRun;
 
 use crate::adapters::AdapterPool;
+use crate::arrivals::Arrivals;
 use crate::config::SchedulerConfig;
 use crate::gateway::{self, Refusal};
 use crate::observer::{Event, Observer, Unobserved};
@@ -40,10 +41,10 @@ pub struct Simulation<C: IterationCost> {
     now_us: f64,
     done: bool,
 
-    next_arrival: usize,
+    arrivals: Arrivals,
     next_cancellation: usize,
-    /// The first request that may still be given up for waiting too long.
-    next_deadline: usize,
+    /// When waiting requests will have waited too long, in order of time, and entries of some that wait no more.
+    deadlines: VecDeque<(f64, u32)>,
     /// Requests that wait and were not given up.
     waiting: u32,
     line: Line,
@@ -88,9 +89,9 @@ impl<C: IterationCost> Simulation<C> {
             longest_leap: u32::MAX / 4,
             now_us: 0.0,
             done: false,
-            next_arrival: 0,
+            arrivals: Arrivals::of(&trace),
             next_cancellation: 0,
-            next_deadline: 0,
+            deadlines: VecDeque::new(),
             waiting: 0,
             line: Line::new(Queueing::default(), &config, &trace),
             retry_step: 0,
@@ -140,7 +141,7 @@ impl<C: IterationCost> Simulation<C> {
 
     /// Share of the requests that have arrived so far.
     pub fn progress(&self) -> f64 {
-        if self.done { 1.0 } else { self.next_arrival as f64 / self.trace.len().max(1) as f64 }
+        if self.done { 1.0 } else { self.arrivals.seen() as f64 / self.trace.len().max(1) as f64 }
     }
 
     /// The waiting line.
@@ -148,13 +149,15 @@ impl<C: IterationCost> Simulation<C> {
         &mut self.line
     }
 
-    /// What happened up to now.
+    /// What happened up to now. Where requests are held, those that were sent are told in the order in which they were,
+    /// with the times at which they were; the others were never offered.
     pub fn finish(mut self) -> Report {
         let counters = self.line.counters().map(|(client, values)| Counters { client, values });
+        let (trace, fates) = self.arrivals.into_sent(self.trace, self.fates);
         Report {
             counters,
-            trace: self.trace,
-            fates: self.fates,
+            trace,
+            fates,
             timeline: self.timeline,
             pool_tokens: self.config.max_total_tokens,
             adapter_loads: self.adapters.loads,
@@ -183,80 +186,94 @@ impl<C: IterationCost> Simulation<C> {
         }
     }
 
-    /// Sees arrivals and cancellations up to now.
+    /// Sees arrivals, cancellations and timeouts up to now, in order of time: each may let a held request go.
     fn deliver(&mut self, observer: &mut impl Observer) {
         let trace = Arc::clone(&self.trace);
-        while let Some(_arrived) = trace.arrival_us.get(self.next_arrival).filter(|&&t| t <= self.now_us) {
-            let id = self.next_arrival;
-            self.next_arrival += 1;
-            let (input, max) = (trace.input_tokens[id], trace.max_tokens[id]);
-            if let Some(reason) = gateway::refusal(&self.config, input, max, trace.rank(id)) {
-                self.fates[id].outcome = Outcome::Refused(reason);
-                observer.see(|| Event::Refused(id as u32));
+        loop {
+            let now = self.now_us;
+            let cancellation =
+                trace.cancellations.get(self.next_cancellation).filter(|c| c.0 <= now).copied();
+            let deadline = self.deadline_us().filter(|&at| at <= now);
+            let cancelled_us = cancellation.map_or(now, |c| c.0);
+            let before = deadline.map_or(cancelled_us, |at| at.min(cancelled_us));
+            if let Some((id, at_us)) = self.arrivals.next_until(&trace, before) {
+                self.arrive(&trace, id, at_us, observer);
+            } else if let Some((at_us, id)) = cancellation.filter(|c| c.0 <= before) {
+                self.next_cancellation += 1;
+                self.cancel(id, at_us, observer);
+            } else if let Some(at_us) = deadline {
+                self.time_out(at_us, observer);
             } else {
-                self.wait(id as u32, observer);
+                break;
             }
         }
-        while let Some(&(_, id)) =
-            trace.cancellations.get(self.next_cancellation).filter(|c| c.0 <= self.now_us)
-        {
-            self.next_cancellation += 1;
-            self.cancel(id, observer);
+    }
+
+    /// A request comes in: it is refused, or joins the line.
+    fn arrive(&mut self, trace: &Trace, id: u32, at_us: f64, observer: &mut impl Observer) {
+        let i = id as usize;
+        let gone = self.fates[i].outcome == Outcome::Cancelled;
+        let refusal =
+            gateway::refusal(&self.config, trace.input_tokens[i], trace.max_tokens[i], trace.rank(i));
+        if let Some(reason) = refusal {
+            self.fates[i].outcome = Outcome::Refused(reason);
+            observer.see(|| Event::Refused(id));
+        } else {
+            self.wait(id, at_us, observer);
         }
-        while self.deadline_us().is_some_and(|at| at <= self.now_us) {
-            self.time_out(observer);
+        if gone || matches!(self.fates[i].outcome, Outcome::Refused(_)) {
+            self.arrivals.ended(trace, id, at_us);
         }
     }
 
     /// A request that was let in joins the waiting line, unless too many are there or the order of service refuses it.
-    fn wait(&mut self, id: u32, observer: &mut impl Observer) {
+    fn wait(&mut self, id: u32, at_us: f64, observer: &mut impl Observer) {
         observer.see(|| Event::Arrived(id));
         let admitted = if self.waiting + self.running.count >= self.config.max_in_system {
             Err(Refusal::Concurrency)
         } else {
-            self.line.arrive(id, &self.trace)
+            self.line.arrive(id, at_us, &self.trace)
         };
         if let Err(reason) = admitted {
             self.fates[id as usize].outcome = Outcome::Refused(reason);
             observer.see(|| Event::Rejected(id));
-        } else {
-            // A client may go away before its request is there.
-            self.waiting += u32::from(self.fates[id as usize].outcome == Outcome::Unfinished);
-            if self.line.heeds_arrivals() {
-                self.retry_step = 0;
-            }
+            return;
+        }
+        // A client may go away before its request is there.
+        self.waiting += u32::from(self.fates[id as usize].outcome == Outcome::Unfinished);
+        if self.config.patience_us < f64::INFINITY {
+            self.deadlines.push_back((at_us + self.config.patience_us, id));
+        }
+        if self.line.heeds_arrivals() {
+            self.retry_step = 0;
         }
     }
 
     /// When the next request will have waited too long.
     #[inline]
     fn deadline_us(&mut self) -> Option<f64> {
-        if self.config.patience_us == f64::INFINITY { None } else { self.next_deadline_us() }
-    }
-
-    /// Requests wait equally long at most, so they come up in order of arrival.
-    fn next_deadline_us(&mut self) -> Option<f64> {
-        while self.next_deadline < self.next_arrival {
-            let fate = &self.fates[self.next_deadline];
+        while let Some(&(at_us, id)) = self.deadlines.front() {
+            let fate = &self.fates[id as usize];
             if fate.prefill.is_none() && fate.outcome == Outcome::Unfinished {
-                return Some(self.trace.arrival_us[self.next_deadline] + self.config.patience_us);
+                return Some(at_us);
             }
-            self.next_deadline += 1;
+            self.deadlines.pop_front();
         }
         None
     }
 
-    /// The request whose deadline is the next is given up: it leaves the line when the queue is next scanned.
-    fn time_out(&mut self, observer: &mut impl Observer) {
-        let id = self.next_deadline;
-        observer.see(|| Event::TimedOut(id as u32));
-        self.fates[id].outcome = Outcome::TimedOut;
+    /// The request with the next deadline is given up: it leaves the line when the queue is next scanned.
+    fn time_out(&mut self, at_us: f64, observer: &mut impl Observer) {
+        let Some((_, id)) = self.deadlines.pop_front() else { return };
+        observer.see(|| Event::TimedOut(id));
+        self.fates[id as usize].outcome = Outcome::TimedOut;
         self.waiting -= 1;
         self.retry_step = 0;
+        self.arrivals.ended(&self.trace, id, at_us);
     }
 
     /// A client goes away: its request leaves the line when the queue is next scanned, or the batch after one more token.
-    fn cancel(&mut self, id: u32, observer: &mut impl Observer) {
+    fn cancel(&mut self, id: u32, at_us: f64, observer: &mut impl Observer) {
         observer.see(|| Event::Cancelled(id));
         let fate = &mut self.fates[id as usize];
         if fate.outcome != Outcome::Unfinished {
@@ -270,14 +287,15 @@ impl<C: IterationCost> Simulation<C> {
                 self.running.ends.push(Reverse((last_step, fate.joined, id)));
             }
         } else {
-            self.waiting -= u32::from((id as usize) < self.next_arrival);
+            self.waiting -= u32::from(self.arrivals.has_sent(id));
             self.retry_step = 0;
+            self.arrivals.gave_up(&self.trace, id, at_us);
         }
     }
 
     /// Whether a decision at the present step is known to pick nobody and to change nothing.
     fn is_blocked(&self) -> bool {
-        self.retry_step > self.step && self.line.due_us(&self.trace).is_none_or(|due| self.now_us < due)
+        self.retry_step > self.step && self.line.due_us().is_none_or(|due| self.now_us < due)
     }
 
     /// Takes a decision and says whether somebody joins.
@@ -317,6 +335,7 @@ impl<C: IterationCost> Simulation<C> {
                 if *outcome == Outcome::Unfinished {
                     *outcome = Outcome::Refused(Refusal::EarlyAbort);
                     self.waiting -= 1;
+                    self.arrivals.ended(&self.trace, id, self.now_us);
                 }
             }
             let hold = Hold { start_us: self.now_us, stop: verdict.stop };
@@ -337,11 +356,11 @@ impl<C: IterationCost> Simulation<C> {
 
     /// Nothing runs and nobody can join: sleeps until something is due, or ends.
     fn sleep(&mut self) {
-        let arrival = self.trace.arrival_us.get(self.next_arrival).copied();
+        let arrival = self.arrivals.due_us(&self.trace);
         let cancellation = self.trace.cancellations.get(self.next_cancellation).map(|c| c.0);
         // Behind a head that can never join nobody joins either: only a cancellation can change that, or time itself.
         let arrival = arrival.filter(|_| !self.is_blocked() || self.line.heeds_arrivals());
-        let given_up = self.line.due_us(&self.trace).into_iter().chain(self.deadline_us());
+        let given_up = self.line.due_us().into_iter().chain(self.deadline_us());
         let due = arrival.into_iter().chain(cancellation).chain(given_up).reduce(f64::min);
         let Some(due) = due else {
             self.now_us = f64::INFINITY;
@@ -435,6 +454,7 @@ impl<C: IterationCost> Simulation<C> {
         self.running.joined += 1;
         if output == 1 {
             fate.complete(self.now_us, self.stall_us, 1);
+            self.arrivals.ended(&self.trace, id, self.now_us);
             self.adapters.release(adapter);
             observer.see(|| Event::Finished(id));
             return;
@@ -523,12 +543,12 @@ impl<C: IterationCost> Simulation<C> {
             // A decision is due when the rule allows one and the head of the queue may fit.
             let until_retry = self.retry_step.saturating_sub(self.step).min(u64::from(leap)) as u32;
             leap = leap.min(rest.max(until_retry).max(1));
-            if let Some(due) = self.line.due_us(&self.trace) {
+            if let Some(due) = self.line.due_us() {
                 leap = leap.min(iterations_until(due).max(rest).max(1));
             }
         }
-        let arrival = self.trace.arrival_us.get(self.next_arrival);
-        if let Some(&arrival) = arrival.filter(|_| heeds_arrivals || self.line.is_empty()) {
+        let arrival = self.arrivals.due_us(&self.trace).filter(|_| heeds_arrivals || self.line.is_empty());
+        if let Some(arrival) = arrival {
             let rest = if heeds_arrivals { 0 } else { rest };
             leap = leap.min(iterations_until(arrival).max(rest).max(1));
         }
@@ -600,6 +620,7 @@ impl<C: IterationCost> Simulation<C> {
             if self.line.follows_batch() {
                 self.line.left(id, &self.trace);
             }
+            self.arrivals.ended(&self.trace, id, self.now_us);
             observer.see(|| Event::Finished(id));
         }
         self.running.count != before

@@ -80,6 +80,29 @@ fn check_every_request(report: &Report) {
     }
 }
 
+/// A held request is sent at the end of the one before plus its think time, or at its own time.
+fn check_waits(report: &Report, asked: &Trace, patience_us: f64) {
+    let Some(chain) = &report.trace.chain else { return };
+    assert!(report.trace.arrival_us.is_sorted(), "sent out of order");
+    let cancel = |id: usize| report.trace.cancellations.iter().find(|c| c.1 as usize == id).map(|c| c.0);
+    for (id, (&before, &think_us)) in chain.after.iter().zip(&chain.think_us).enumerate() {
+        let (sent, before) = (report.trace.arrival_us[id], before as usize);
+        let Some(fate) = report.fates.get(before) else {
+            assert!(asked.arrival_us.contains(&sent), "{id} waits for nobody");
+            continue;
+        };
+        let arrival = report.trace.arrival_us[before];
+        let end = match (fate.finish_us, fate.outcome) {
+            (Some(finish), _) => finish,
+            (None, Outcome::Cancelled) => cancel(before).unwrap().max(arrival),
+            (None, Outcome::TimedOut) => arrival + patience_us,
+            (None, _) => arrival,
+        };
+        assert!(sent < chain.until_us);
+        assert!(sent == end + think_us || sent > end + think_us && asked.arrival_us.contains(&sent), "{id}");
+    }
+}
+
 fn check_timeline(report: &Report) {
     let mut now = 0.0;
     let mut tokens = 0u64;
@@ -110,6 +133,7 @@ proptest! {
         let report = Simulation::new(Arc::clone(&trace), config, cost).run();
         check_every_request(&report);
         check_timeline(&report);
+        check_waits(&report, &trace, config.patience_us);
 
         // One decode iteration at a time gives the same bits.
         let mut memory =
@@ -155,6 +179,10 @@ proptest! {
         let mut slow = trace.clone();
         slow.arrival_us.iter_mut().for_each(|t| *t *= K);
         slow.cancellations.iter_mut().for_each(|c| c.0 *= K);
+        if let Some(chain) = &mut slow.chain {
+            chain.think_us.iter_mut().for_each(|t| *t *= K);
+            chain.until_us *= K;
+        }
         let slow_config = SchedulerConfig {
             idle_poll_us: config.idle_poll_us * K,
             patience_us: config.patience_us * K,

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use servescope_workload::formats::FormatError;
+use servescope_workload::formats::{FormatError, Warning};
+use servescope_workload::transform::StepError;
 
 /// A parameter of a message.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -36,16 +37,21 @@ pub const CODES: &[&str] = &[
     "not_whole",
     "not_a_flag",
     "not_a_list",
+    "not_a_text",
     "unknown_option",
     "out_of_range",
     "empty_list",
     "bounds_crossed",
     "bad_curve",
+    "bad_sampling",
+    "aliased_curve",
+    "bad_lengths",
     "too_many_requests",
     "no_requests",
     "batch_below_request",
     "bad_json",
     "bad_link",
+    "bad_columns",
     "empty_file",
     "no_rows",
     "no_times",
@@ -56,14 +62,24 @@ pub const CODES: &[&str] = &[
     "cell_out_of_range",
     "rank_conflict",
     "too_many_rows",
+    "no_column",
+    "bad_step",
+    "cancelled",
     "reordered",
     "failed_rows",
+    "empty_entries",
+    "bad_rows",
+    "stamped_times",
+    "zero_gaps",
+    "odd_blocks",
+    "block_size",
     "no_trace",
     "share_list_short",
     "all_refused",
     "some_refused",
     "overloaded",
     "stuck",
+    "loop_ran_out",
     "file_missing",
 ];
 
@@ -94,23 +110,31 @@ impl Failure {
             .number("max", max)
     }
 
+    /// A step that was refused. The page has words for the kinds of error of every parameter; what is special to a step
+    /// comes in English.
+    pub fn of_step(error: &StepError) -> Self {
+        let message = error.to_string();
+        match error {
+            StepError::OutOfRange { step, field, value, min, max } => {
+                Self::out_of_range(&format!("{step}.{field}"), *value, *min, *max)
+            }
+            _ => Self::new("bad_step", "", message.clone()).text("reason", &message),
+        }
+    }
+
+    /// What should be known about a trace file.
+    pub fn of_warning(name: &str, warning: &Warning) -> Self {
+        let failure =
+            Self::new(warning.code, name, format!("{name}: {}", warning.to_text())).text("file", name);
+        warning.params.iter().fold(failure, |failure, &(param, value)| failure.number(param, value))
+    }
+
     /// A trace file that was refused.
     pub fn of_file(name: &str, error: &FormatError) -> Self {
-        let code = match error {
-            FormatError::EmptyFile => "empty_file",
-            FormatError::NoRows => "no_rows",
-            FormatError::NoTimes { .. } => "no_times",
-            FormatError::NotText { .. } => "not_text",
-            FormatError::UnknownFormat { .. } => "unknown_format",
-            FormatError::CellCount { .. } => "cell_count",
-            FormatError::BadCell { .. } => "bad_cell",
-            FormatError::OutOfRange { .. } => "cell_out_of_range",
-            FormatError::RankConflict { .. } => "rank_conflict",
-            FormatError::TooManyRows { .. } => "too_many_rows",
-        };
-        let failure = Self::new(code, name, format!("{name}: {error}")).text("file", name);
+        let failure = Self::new(error.code(), name, format!("{name}: {error}")).text("file", name);
         match error {
-            FormatError::EmptyFile | FormatError::NoRows => failure,
+            FormatError::EmptyFile | FormatError::NoRows | FormatError::Cancelled => failure,
+            FormatError::NoColumn { column, known } => failure.text("column", column).text("known", known),
             FormatError::NoTimes { format } => failure.text("format", format),
             FormatError::NotText { row, byte } => {
                 failure.number("row", *row as f64).number("byte", *byte as f64)

@@ -6,7 +6,8 @@ mod parts;
 use serde_json::{Value as Json, json};
 use servescope_workload::Trace;
 use servescope_workload::formats::{self, FormatError};
-use servescope_workload::statistics::{DISPERSION_WINDOWS_S, PERCENTILES, Spread, Statistics};
+use servescope_workload::statistics::{DISPERSION_WINDOWS_S, PERCENTILES, PrefixHits, Spread, Statistics};
+use servescope_workload::trace::NOBODY;
 
 use crate::failure::Failure;
 use crate::run::LoadedTrace;
@@ -77,7 +78,14 @@ pub fn to_json(trace: &Trace) -> Json {
         "output_tokens": spread(s.output_tokens.as_ref()),
         "users": s.users,
         "adapters": s.adapters,
+        "held": held(trace),
     })
+}
+
+/// Requests that wait for another one; `None` where nobody does.
+fn held(trace: &Trace) -> Option<usize> {
+    let chain = trace.chain.as_ref().filter(|chain| chain.holds_any())?;
+    Some(chain.after.iter().filter(|&&before| before != NOBODY).count())
 }
 
 /// The same as aligned text.
@@ -105,5 +113,16 @@ pub fn to_text(trace: &Trace) -> String {
     }
     lines.push(format!("users             {}", s.users));
     lines.push(format!("adapters          {}", s.adapters));
+    if let Some(hits) = PrefixHits::of(trace) {
+        let (share, block) = (100.0 * hits.share(), hits.block_tokens);
+        lines.push(format!(
+            "prefix hits       {share:.2} % of prompt tokens, no limit to the cache, blocks of {block}"
+        ));
+    }
+    if let Some(held) = held(trace) {
+        lines.push(format!(
+            "held requests     {held} wait for another one; arrivals are the earliest possible"
+        ));
+    }
     lines.join("\n")
 }

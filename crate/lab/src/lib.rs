@@ -11,10 +11,12 @@
 pub mod closed_forms;
 pub mod failure;
 pub mod files;
+pub mod fit;
 pub mod inspect;
 pub mod link;
 pub mod parameters;
 pub mod published;
+pub mod recipe;
 pub mod run;
 pub mod scenario;
 pub mod schema;

@@ -1,14 +1,14 @@
 //! The address of the page and the command of the terminal: two ways to write a scenario down.
 
 use crate::failure::Failure;
-use crate::parameters::Id;
+use crate::parameters::{Id, Value};
 use crate::scenario::Scenario;
 
 /// Version of the address; a later version may read older ones.
 const VERSION: &str = "1";
 
 /// Keys of the address that belong to the page alone.
-const PAGE_KEYS: [&str; 5] = ["file", "lang", "zoom", "by", "preset"];
+const PAGE_KEYS: [&str; 7] = ["file", "lang", "zoom", "by", "preset", "tab", "pipe"];
 
 /// Writes a scenario as the part of the address behind `#`: only what differs from the defaults.
 pub fn encode(scenario: &Scenario) -> String {
@@ -17,9 +17,26 @@ pub fn encode(scenario: &Scenario) -> String {
         text.push('&');
         text.push_str(id.row().key);
         text.push('=');
-        text.push_str(&value.to_text());
+        match value {
+            Value::Text(own) => encode_text(&mut text, own),
+            other => text.push_str(&other.to_text()),
+        }
     }
     text
+}
+
+/// Percent encoding of whatever is neither a letter nor a digit.
+fn encode_text(out: &mut String, text: &str) {
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() {
+            out.push(char::from(byte));
+        } else {
+            out.push('%');
+            out.extend(
+                [byte >> 4, byte & 15].map(|digit| char::from(b"0123456789ABCDEF"[usize::from(digit)])),
+            );
+        }
+    }
 }
 
 /// Reads an address: a whole one, the part from `#` on, or what [`encode`] writes. Bad values are told; a number out of
@@ -65,7 +82,7 @@ pub fn parse(link: &str) -> (Scenario, Vec<Failure>) {
     (scenario, problems)
 }
 
-fn set(scenario: &mut Scenario, id: Id, value: crate::parameters::Value) {
+fn set(scenario: &mut Scenario, id: Id, value: Value) {
     scenario.set(id, value).expect("a parsed or clamped value is within bounds");
 }
 
@@ -97,7 +114,10 @@ fn decode(text: &str) -> String {
 /// The terminal's command for the same run. `trace_file` is the name of a loaded file, or "".
 pub fn command(scenario: &Scenario, trace_file: &str) -> String {
     let mut words = vec!["servescope simulate".to_owned()];
-    words.extend(scenario.changed().map(|(id, value)| format!("--set {}={}", id.row().id, value.to_text())));
+    words.extend(scenario.changed().map(|(id, value)| match value {
+        Value::Text(text) => format!("--set {}={}", id.row().id, quoted(text)),
+        other => format!("--set {}={}", id.row().id, other.to_text()),
+    }));
     if !trace_file.is_empty() {
         words.push(format!("--trace {}", quoted(trace_file)));
     }
@@ -112,7 +132,7 @@ fn quoted(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parameters::{Kind, Value};
+    use crate::parameters::Kind;
     use proptest::prelude::*;
 
     #[test]
@@ -146,6 +166,7 @@ mod tests {
                 Kind::Choice(names) => Value::Choice(names[names.len() - 1]),
                 Kind::Flag(on) => Value::Flag(!on),
                 Kind::List { .. } => Value::List(vec![3.0, 1.0, 2.0]),
+                Kind::Text { .. } => Value::Text(" a|\\n&b=#%+é;\n'".to_owned()),
             };
             let mut scenario = Scenario::default();
             scenario.set(id, value).unwrap();

@@ -4,6 +4,7 @@
 
 mod kind;
 mod table;
+pub mod texts;
 mod value;
 
 pub use kind::{Condition, Kind, Mark, Parameter, Scale, Slider};
@@ -11,8 +12,24 @@ pub use table::{Id, TABLE};
 pub use value::Value;
 
 /// Groups of the panel, in order.
-pub const GROUPS: &[&str] =
-    &["heroes", "lengths", "queue", "memory", "adapters", "users", "cost", "slo", "trace", "curve", "run"];
+pub const GROUPS: &[&str] = &[
+    "heroes",
+    "lengths",
+    "queue",
+    "memory",
+    "adapters",
+    "users",
+    "clients",
+    "sessions",
+    "prefix",
+    "cost",
+    "slo",
+    "trace",
+    "curve",
+    "length_curve",
+    "sampling",
+    "run",
+];
 
 impl Id {
     /// The parameter's row.

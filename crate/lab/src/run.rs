@@ -10,7 +10,9 @@ use servescope_engine::metrics::token_gaps::TokenGaps;
 use servescope_engine::metrics::{Summary, summarise};
 use servescope_engine::observer::Unobserved;
 use servescope_engine::{Refusal, Report, Simulation};
-use servescope_workload::formats::{self, Format, FormatError, ReadTrace};
+use servescope_workload::formats::{self, BadRows, Format, FormatError, ReadTrace, Reading, Warning};
+use servescope_workload::sessions::hold_turns;
+use servescope_workload::statistics::PrefixHits;
 use servescope_workload::{BASE_MODEL, Trace, generate, scale};
 
 use crate::failure::Failure;
@@ -25,8 +27,8 @@ pub const TABLE_ROWS: usize = 100;
 pub struct LoadedTrace {
     /// Name of the file.
     pub name: String,
-    /// Its format.
-    pub format: Format,
+    /// Its format; `None` for a trace that was handed over without a file.
+    pub format: Option<Format>,
     /// The requests.
     pub trace: Arc<Trace>,
     /// What was noticed in reading it.
@@ -42,12 +44,9 @@ impl LoadedTrace {
         Self::of(name, formats::read(bytes))
     }
 
-    /// Reads a file of one of the formats [`Format::SMALL`], which is what the page's module has room for.
-    ///
-    /// # Errors
-    /// [`Failure`] with the row and the column.
-    pub fn read_small(name: &str, bytes: &[u8]) -> Result<Self, Failure> {
-        Self::of(name, formats::read_small(bytes))
+    /// A trace that somebody else read, or that was made from one.
+    pub fn from_trace(name: &str, trace: Trace) -> Self {
+        Self { name: name.to_owned(), format: None, trace: Arc::new(trace), warnings: Vec::new() }
     }
 
     /// What reading a file gave.
@@ -56,18 +55,23 @@ impl LoadedTrace {
     /// [`Failure`] with the row and the column.
     pub fn of(name: &str, read: Result<ReadTrace, FormatError>) -> Result<Self, Failure> {
         let read = read.map_err(|error| Failure::of_file(name, &error))?;
-        let mut warnings = Vec::new();
-        if read.reordered {
-            let message = format!("{name}: rows were put in order of arrival");
-            warnings.push(Failure::new("reordered", name, message).text("file", name));
-        }
-        if read.failed > 0 {
-            let n = read.failed;
-            let message = format!("{name}: {n} requests without a prompt or an answer were left out");
-            let warning = Failure::new("failed_rows", name, message).text("file", name);
-            warnings.push(warning.number("requests", n as f64));
-        }
-        Ok(Self { name: name.to_owned(), format: read.format, trace: Arc::new(read.trace), warnings })
+        let warnings = formats::warnings(&read);
+        Ok(Self::assembled(name, read, &warnings))
+    }
+
+    /// What reading a file with options gave.
+    ///
+    /// # Errors
+    /// [`Failure`] with the row and the column.
+    pub fn of_reading(name: &str, reading: Result<Reading, FormatError>) -> Result<(Self, BadRows), Failure> {
+        let reading = reading.map_err(|error| Failure::of_file(name, &error))?;
+        let warnings = reading.warnings();
+        Ok((Self::assembled(name, reading.read, &warnings), reading.bad))
+    }
+
+    fn assembled(name: &str, read: ReadTrace, warnings: &[Warning]) -> Self {
+        let warnings = warnings.iter().map(|warning| Failure::of_warning(name, warning)).collect();
+        Self { name: name.to_owned(), format: Some(read.format), trace: Arc::new(read.trace), warnings }
     }
 }
 
@@ -130,7 +134,8 @@ pub fn trace_of(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Arc
         Some(loaded) => {
             let (time, rate) = (scenario.number(Id::TimeScale), scenario.number(Id::RateScale));
             let seed = scenario.number(Id::Seed) as u64;
-            if time == 1.0 && rate == 1.0 {
+            let held = scenario.choice(Id::TraceTurns) == "held";
+            if time == 1.0 && rate == 1.0 && !held {
                 Arc::clone(&loaded.trace)
             } else {
                 let count = loaded.trace.len() as f64 * rate;
@@ -144,11 +149,13 @@ pub fn trace_of(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Arc
                             .number("max", max),
                     ]);
                 }
-                let mut scaled = if rate == 1.0 {
-                    Trace::clone(&loaded.trace)
-                } else {
-                    scale::scale_rate(&loaded.trace, rate, seed)
-                };
+                let mut scaled = Trace::clone(&loaded.trace);
+                if held {
+                    hold_turns(&mut scaled);
+                }
+                if rate != 1.0 {
+                    scaled = scale::scale_rate(&scaled, rate, seed);
+                }
                 scale::stretch_time(&mut scaled, time);
                 Arc::new(scaled)
             }
@@ -175,12 +182,23 @@ pub struct Run {
     gaps: OnceCell<TokenGaps>,
 }
 
+/// What a cache without limit would find of the prompts, in the order of arrival.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct PrefixSummary {
+    /// Tokens in a block.
+    pub block_tokens: u32,
+    /// Tokens found over all prompt tokens.
+    pub hit_share: f64,
+}
+
 /// The summary with what should be known beside it.
 #[derive(Debug, Clone, Serialize)]
 pub struct RunSummary {
     /// The numbers.
     #[serde(flatten)]
     pub run: Summary,
+    /// Where prompts are told in blocks: what a cache without limit would find.
+    pub prefix: Option<PrefixSummary>,
     /// What a reader of the numbers should know.
     pub warnings: Vec<Failure>,
 }
@@ -206,7 +224,7 @@ impl Run {
         let calibration = self.scenario.calibration();
         let context = SummaryContext {
             slo: self.scenario.slo(),
-            rate_rps: self.generated.then(|| self.scenario.number(Id::Rate)),
+            rate_rps: self.has_rate().then(|| self.scenario.number(Id::Rate)),
             flops: calibration.peak_flops.map(|peak| (calibration.parameters, peak)),
             table_rows,
         };
@@ -216,7 +234,38 @@ impl Run {
         }
         let mut warnings = warnings(&run);
         warnings.extend(self.overload());
-        RunSummary { run, warnings }
+        warnings.extend(self.ran_out());
+        if self.generated {
+            warnings.extend(self.scenario.warnings());
+        }
+        let prefix = PrefixHits::of(&self.report.trace)
+            .map(|hits| PrefixSummary { block_tokens: hits.block_tokens, hit_share: hits.share() });
+        RunSummary { run, prefix, warnings }
+    }
+
+    /// Whether a rate was asked for: requests were generated, and not by a closed loop.
+    fn has_rate(&self) -> bool {
+        self.generated && self.scenario.is_active(Id::Rate)
+    }
+
+    /// Says so when a closed loop was at the end of its requests well before the end of its time.
+    fn ran_out(&self) -> Option<Failure> {
+        const PART: f64 = 0.9;
+        let id = Id::ClosedRequests;
+        let sent = self.report.fates.len() as f64;
+        let last_s = self.report.trace.arrival_us.last()? / 1e6;
+        let out = self.generated
+            && self.scenario.is_active(id)
+            && sent == self.scenario.number(id)
+            && last_s < PART * self.scenario.number(Id::Duration);
+        out.then(|| {
+            let path = id.row().id;
+            let message =
+                format!("{path}: all {sent} requests of the closed loop were sent after {last_s:.1} s");
+            Failure::new("loop_ran_out", path, message)
+                .number("requests", sent)
+                .number("time", last_s.round())
+        })
     }
 
     /// Says so when the line is still long at the last arrival: then every wait depends on how long traffic goes on.
@@ -224,6 +273,9 @@ impl Run {
         const SHARE: f64 = 0.1;
         const LEAST: usize = 20;
         let report = &self.report;
+        if self.generated && !self.has_rate() {
+            return None;
+        }
         let last = report.trace.arrival_us.last().copied()?;
         let waiting =
             (0..report.fates.len()).filter(|&id| report.scheduled_us(id).is_some_and(|t| t > last)).count();
@@ -240,17 +292,15 @@ impl Run {
 
     fn add_expected_shares(&self, summary: &mut Summary) {
         let spec = self.scenario.workload();
-        if spec.adapters.count > 0 {
-            let shares = spec.adapters.popularity.shares(spec.adapters.count);
-            for row in &mut summary.per_adapter {
-                row.expected_share = usize::try_from(row.id).ok().and_then(|i| shares.get(i).copied());
-            }
-        } else {
-            summary.per_adapter.iter_mut().for_each(|row| row.expected_share = Some(1.0));
+        let adapters = if spec.adapters.count > 0 { spec.expected_adapter_shares() } else { None };
+        for (rows, shares) in
+            [(&mut summary.per_adapter, adapters), (&mut summary.per_user, spec.expected_user_shares())]
+        {
+            let share = |id: i64| shares.as_ref()?.get(usize::try_from(id).ok()?).copied();
+            rows.iter_mut().for_each(|row| row.expected_share = share(row.id));
         }
-        let shares = spec.users.popularity.shares(spec.users.count);
-        for row in &mut summary.per_user {
-            row.expected_share = usize::try_from(row.id).ok().and_then(|i| shares.get(i).copied());
+        if spec.adapters.count == 0 {
+            summary.per_adapter.iter_mut().for_each(|row| row.expected_share = Some(1.0));
         }
     }
 

@@ -1,10 +1,14 @@
 //! A scenario: values for some parameters; the others have their defaults.
 
+mod curve;
+mod lengths;
 mod problems;
 mod queueing;
+mod sampling;
 mod service;
 mod workload;
 
+pub use sampling::sampling_problems;
 use serde_json::{Map, Value as Json};
 use servescope_cost::Calibration;
 use servescope_engine::SchedulerConfig;
@@ -137,7 +141,13 @@ impl Scenario {
 
     /// Whether a parameter has an effect beside the other settings.
     pub fn is_active(&self, id: Id) -> bool {
-        let holds = |c: &crate::parameters::Condition| c.is.contains(&self.get(c.id).to_text().as_str());
+        // A condition on something that has no effect itself does not hold either.
+        let holds = |c: &crate::parameters::Condition| {
+            c.is.contains(&self.get(c.id).to_text().as_str()) && self.is_active(c.id)
+        };
+        if matches!(id, Id::ThinkKind | Id::ThinkMean) {
+            return self.choice(Id::Loop) == "closed" || self.choice(Id::SessionKind) != "none";
+        }
         if id == Id::Alpha || id.row().group == "adapters" {
             // Nothing about adapters matters when there are none.
             return self.number(Id::Adapters) > 0.0 && id.row().applies.iter().all(holds);

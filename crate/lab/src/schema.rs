@@ -100,6 +100,11 @@ fn property(row: &Parameter) -> Json {
         }
         Kind::Choice(names) => json["enum"] = json!(names),
         Kind::Flag(_) => json["type"] = "boolean".into(),
+        Kind::Text { most } => {
+            json["type"] = json!(["string", "array"]);
+            json["maxLength"] = most.into();
+            json["items"] = json!({"type": "string"});
+        }
         Kind::List { min, max, whole, .. } => {
             json["type"] = "array".into();
             json["minItems"] = 1.into();

@@ -5,11 +5,14 @@
 mod arrives;
 mod feel;
 mod happens;
+mod traffic;
 
 use serde::Serialize;
 use servescope_engine::metrics::columns::gpu_columns;
 
 use crate::run::Run;
+
+pub use traffic::traffic;
 
 /// An axis.
 #[derive(Debug, Clone, PartialEq, Serialize)]

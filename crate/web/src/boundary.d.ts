@@ -1,7 +1,7 @@
 // The types that cross the wasm boundary. They stand beside the Rust structs (`dto.rs`), are appended to
 // wasm-bindgen's declarations, and a test compares their keys with a serialised default.
 
-/** A parameter's value: numbers for number and integer, text for choice, flags for boolean, numbers for list. */
+/** A parameter's value: numbers for number and integer, text for choice and text, flags for boolean, numbers for list. */
 export type ParameterValue = number | string | boolean | number[];
 
 /** Values by dotted path ("workload.rate_rps"); a path that is absent has its default. */
@@ -15,7 +15,7 @@ export interface Parameter {
   /** Short key of the address. */
   key: string;
   group: string;
-  type: "number" | "integer" | "choice" | "boolean" | "list";
+  type: "number" | "integer" | "choice" | "boolean" | "list" | "text";
   /** "" | "req/s" | "s" | "ms" | "tokens" | … */
   unit: string;
   /** Hard bounds, for number and integer, and for each entry of a list. */
@@ -104,13 +104,80 @@ export interface Summary {
   /** The busiest hundred, by number of requests. */
   per_user: GroupRow[];
   per_adapter: GroupRow[];
+  /** Where prompts are told in blocks: the share of prompt tokens that a cache without limit would find. */
+  prefix: { block_tokens: number; hit_share: number } | null;
   warnings: Failure[];
 }
 
-/** A trace that was read from a file. */
-export interface TraceInfo {
+/** What was read of a file. */
+export interface SourceInfo {
   name: string; format: string; requests: number; span_s: number; rate_rps: number | null;
   input_tokens_mean: number; output_tokens_mean: number; warnings: Failure[];
+}
+
+/** A field of a step. */
+export interface StepField {
+  name: string; help: string; unit: string; kind: "number" | "whole" | "choice" | "text";
+  min: number; max: number; default: string;
+  /** Whether it may be empty. */
+  optional: boolean;
+  options: string[];
+}
+
+export interface StepKind { name: string; help: string; fields: StepField[] }
+
+/** The table of steps, and of joins of several sources. */
+export interface StepKinds { steps: StepKind[]; joins: StepKind[] }
+
+/** A trace in four numbers. */
+export interface TraceShape { requests: number; span_s: number; rate_rps: number | null; gap_cv: number | null }
+
+/** Something to tell: `code` and `params` fill a message of the page, `message` is the English text. */
+export interface Fact { code: string; message: string; params: Record<string, number> }
+
+/** What a step did. */
+export interface StepNote { step: string; before: TraceShape; after: TraceShape; facts: Fact[] }
+
+/** What the steps made of the sources. */
+export interface Shaped { info: SourceInfo; notes: StepNote[] }
+
+/** How far a twin is from its source: Kolmogorov distances, and its index of dispersion over the source's at 1, 10 and 60 s. */
+export interface FitRow {
+  model: string; about: string;
+  gaps: number | null; input: number | null; output: number | null; users: number | null;
+  dispersion: (number | null)[];
+}
+
+export interface FitReply {
+  models: FitRow[];
+  noticed: Fact[];
+  laws: {
+    rate_rps: number; cv: number | null; cv_within_minutes: number | null;
+    gamma_shape: number | null; weibull_shape: number | null; dispersion: (number | null)[];
+    input: { law: string; distance: number | null } | null;
+    output: { law: string; distance: number | null } | null;
+    length_correlation: number | null;
+    users: { law: string; parameter: number | null; divergence_nats: number | null } | null;
+  };
+}
+
+/** A trace, one entry a request in order of arrival in every column that does not say otherwise. */
+export interface TraceColumns {
+  arrival_us: Float64Array;
+  user: Uint32Array;
+  /** 4294967295 is the base model. */
+  adapter: Uint32Array;
+  input_tokens: Uint32Array; output_tokens: Uint32Array; max_tokens: Uint32Array;
+  /** The request whose end is waited for, 4294967295 for none, and the time after it; empty where nobody waits. */
+  after: Uint32Array; think_us: Float64Array;
+  /** One time, from which on nothing that waited is sent; it may be infinite. */
+  until_us: Float64Array;
+  /** Who belongs to one session (4294967295: none), and what the original system took; each may be empty. */
+  session: Uint32Array; took_s: Float64Array;
+  /** Rank by adapter. */
+  adapter_rank: Uint32Array;
+  /** Pairs of microseconds and request. */
+  cancellations: Float64Array;
 }
 
 export interface Axis {

@@ -37,20 +37,6 @@ pub(crate) fn scenario_of(patch: &JsPatch) -> Result<Scenario, JsFailure> {
     }
 }
 
-/// The scenario of a file's text. The browser parses it: its parser is there already, and reads numbers exactly.
-pub(crate) fn scenario_of_text(text: &str) -> Result<Scenario, JsFailure> {
-    match js_sys::JSON::parse(text) {
-        Ok(value) => scenario_of(value.unchecked_ref()),
-        Err(error) => {
-            let reason =
-                error.dyn_ref::<js_sys::Error>().map_or(String::new(), |e| String::from(e.message()));
-            Err(thrown(vec![
-                Failure::new("bad_json", "", format!("no JSON: {reason}")).text("reason", &reason),
-            ]))
-        }
-    }
-}
-
 fn set(target: &Object, key: &str, value: &JsValue) {
     // Setting a property of a fresh plain object cannot fail.
     let _ = Reflect::set(target, &key.into(), value);

@@ -2,93 +2,30 @@
 //!
 //! In goes one plain object by serde; out comes a summary the same way and columns as owned typed arrays. Errors are
 //! thrown as `{ failures: [{ code, path, message, params }] }`. The TypeScript types are in `boundary.d.ts`.
+//!
+//! Two modules are built of this crate, by feature: `page`, which the page starts with, and `studio`, which it fetches
+//! when somebody opens a file or the workload studio. Traces go from one to the other as columns.
 
+#[cfg(feature = "page")]
 mod chart;
 mod convert;
+#[cfg(feature = "studio")]
+mod hand_over;
+#[cfg(feature = "page")]
+mod page;
+#[cfg(feature = "page")]
 mod simulator;
+#[cfg(feature = "studio")]
+mod studio;
+#[cfg(feature = "page")]
+mod take_over;
 mod types;
 
-use servescope_lab::link;
-use servescope_lab::schema;
-use wasm_bindgen::prelude::*;
-
-use convert::{object, scenario_of};
-use types::{JsFailure, JsLink, JsPalette, JsPatch, JsResolved, JsSchema};
-
+#[cfg(feature = "page")]
 pub use chart::{ChartSurface, chart_svg};
+#[cfg(feature = "page")]
+pub use page::*;
+#[cfg(feature = "page")]
 pub use simulator::Simulator;
-
-/// The parameter table.
-#[wasm_bindgen(js_name = schema)]
-pub fn page_schema() -> JsSchema {
-    object(&schema::page_schema()).unchecked_into()
-}
-
-/// What a scenario means in full. Bad values are among its problems; it never throws.
-#[wasm_bindgen]
-pub fn resolve(scenario: &JsPatch) -> JsResolved {
-    let (scenario, problems) = convert::read_scenario(scenario);
-    object(&schema::resolve(&scenario, problems)).unchecked_into()
-}
-
-/// The part of the address behind `#`.
-///
-/// # Errors
-/// The scenario's failures.
-#[wasm_bindgen]
-pub fn encode_link(scenario: &JsPatch) -> Result<String, JsFailure> {
-    Ok(link::encode(&scenario_of(scenario)?))
-}
-
-/// Reads an address; bad parts are among the problems.
-#[wasm_bindgen]
-pub fn parse_link(hash: &str) -> JsLink {
-    let (scenario, problems) = link::parse(hash);
-    let patch: serde_json::Map<_, _> =
-        scenario.changed().map(|(id, value)| (id.row().id.to_owned(), value.to_json())).collect();
-    object(&serde_json::json!({"scenario": patch, "problems": problems})).unchecked_into()
-}
-
-/// The terminal's command for the same run; `trace_file` is the loaded file's name or "".
-///
-/// # Errors
-/// The scenario's failures.
-#[wasm_bindgen]
-pub fn command(scenario: &JsPatch, trace_file: &str) -> Result<String, JsFailure> {
-    Ok(link::command(&scenario_of(scenario)?, trace_file))
-}
-
-/// The scenario file of the terminal.
-///
-/// # Errors
-/// The scenario's failures.
-#[wasm_bindgen]
-pub fn scenario_json(scenario: &JsPatch) -> Result<String, JsFailure> {
-    Ok(format!("{:#}\n", scenario_of(scenario)?.to_json()))
-}
-
-/// Reads a scenario file.
-///
-/// # Errors
-/// Text that is no JSON, or the scenario's failures.
-#[wasm_bindgen]
-pub fn scenario_from_json(text: &str) -> Result<JsPatch, JsFailure> {
-    let scenario = convert::scenario_of_text(text)?;
-    let patch: serde_json::Map<_, _> =
-        scenario.changed().map(|(id, value)| (id.row().id.to_owned(), value.to_json())).collect();
-    Ok(object(&patch).unchecked_into())
-}
-
-/// Colours by role.
-#[wasm_bindgen]
-pub fn palette(dark: bool) -> JsPalette {
-    let colours: std::collections::BTreeMap<_, _> =
-        servescope_charts::palette(dark).iter().copied().collect();
-    object(&colours).unchecked_into()
-}
-
-/// A seed nobody has used before, small enough to read out.
-#[wasm_bindgen]
-pub fn random_seed() -> f64 {
-    getrandom::u64().map_or(0.0, |bits| (bits % 1_000_000) as f64)
-}
+#[cfg(feature = "studio")]
+pub use studio::{Studio, step_kinds, writable_formats};

@@ -4,14 +4,13 @@ use serde::Deserialize;
 use serde_json::json;
 use servescope_lab::engine::explain::explain;
 use servescope_lab::views::{self, ViewOptions};
-use servescope_lab::workload::formats;
-use servescope_lab::workload::statistics::Statistics;
 use servescope_lab::workload::{BASE_MODEL, Trace};
 use servescope_lab::{Failure, LoadedTrace, Run, Running, files};
 use wasm_bindgen::prelude::*;
 
 use crate::convert::{charts, object, scenario_of, thrown};
-use crate::types::{JsCharts, JsExplanation, JsFailure, JsPatch, JsRun, JsRunOptions, JsTraceInfo};
+use crate::take_over;
+use crate::types::{JsCharts, JsExplanation, JsFailure, JsPatch, JsRun, JsRunOptions, JsTraceColumns};
 
 /// Router steps of one slice: a few milliseconds.
 const SLICE_STEPS: usize = 20_000;
@@ -42,15 +41,14 @@ impl Simulator {
         Self::default()
     }
 
-    /// Reads a trace file; later runs simulate it. The former trace stays when this one is bad.
+    /// Takes a trace over from the studio; later runs simulate it. The former trace stays when this one is bad.
     ///
     /// # Errors
-    /// What is wrong with the file, with row and column.
-    pub fn load_trace(&mut self, name: &str, bytes: &[u8]) -> Result<JsTraceInfo, JsFailure> {
-        let loaded = LoadedTrace::read_small(name, bytes).map_err(|failure| thrown(vec![failure]))?;
-        let info = object(&info(&loaded));
-        self.trace = Some(loaded);
-        Ok(info.unchecked_into())
+    /// The column that is no column of a trace.
+    pub fn load_columns(&mut self, name: &str, columns: &JsTraceColumns) -> Result<(), JsFailure> {
+        let trace = take_over::trace(columns).map_err(|failure| thrown(vec![failure]))?;
+        self.trace = Some(LoadedTrace::from_trace(name, trace));
+        Ok(())
     }
 
     /// Goes back to generated traces.
@@ -123,8 +121,6 @@ impl Simulator {
             "batches.csv" => Ok(files::batches_csv(&run.report)),
             "trace.json" => Ok(files::chrome_trace(&run.report)),
             "summary.json" => Ok(format!("{:#}\n", json!(run.summary()))),
-            "workload.csv" => Ok(formats::write_servescope(&run.report.trace)),
-            "vidur.csv" => Ok(formats::write_vidur(&run.report.trace)),
             other => Err(thrown(vec![
                 Failure::new("unknown_option", "kind", format!("there is no file {other}"))
                     .text("value", other),
@@ -146,20 +142,6 @@ fn read_options(options: &JsRunOptions) -> Result<ViewOptions, JsFailure> {
         columns: options.columns.max(1.0) as usize,
         window_s: options.window,
         split_by_length: options.split_by == "length",
-    })
-}
-
-fn info(loaded: &LoadedTrace) -> serde_json::Value {
-    let statistics = Statistics::of(&loaded.trace);
-    json!({
-        "name": loaded.name,
-        "format": loaded.format.name(),
-        "requests": statistics.requests,
-        "span_s": statistics.span_s,
-        "rate_rps": statistics.rate_rps,
-        "input_tokens_mean": statistics.input_tokens.map_or(0.0, |s| s.mean),
-        "output_tokens_mean": statistics.output_tokens.map_or(0.0, |s| s.mean),
-        "warnings": loaded.warnings,
     })
 }
 

@@ -25,9 +25,24 @@ extern "C" {
     /// Colours by role.
     #[wasm_bindgen(typescript_type = "Record<string, string>")]
     pub type JsPalette;
-    /// A loaded file.
-    #[wasm_bindgen(typescript_type = "TraceInfo")]
-    pub type JsTraceInfo;
+    /// What was read of a file.
+    #[wasm_bindgen(typescript_type = "SourceInfo")]
+    pub type JsSourceInfo;
+    /// What steps made of a source.
+    #[wasm_bindgen(typescript_type = "Shaped")]
+    pub type JsShaped;
+    /// The table of steps.
+    #[wasm_bindgen(typescript_type = "StepKinds")]
+    pub type JsStepKinds;
+    /// Distances of twins.
+    #[wasm_bindgen(typescript_type = "FitReply")]
+    pub type JsFitReply;
+    /// The charts of traffic.
+    #[wasm_bindgen(typescript_type = "{ charts: ChartData[]; before: ChartData[] }")]
+    pub type JsStudioCharts;
+    /// A trace as columns.
+    #[wasm_bindgen(typescript_type = "TraceColumns")]
+    pub type JsTraceColumns;
     /// How to look at a run.
     #[wasm_bindgen(typescript_type = "RunOptions")]
     pub type JsRunOptions;

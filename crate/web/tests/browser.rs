@@ -2,7 +2,9 @@
 #![cfg(target_arch = "wasm32")]
 
 use serde_json::{Value, json};
-use servescope_web::{ChartSurface, Simulator, command, encode_link, page_schema, parse_link, resolve};
+use servescope_web::{
+    ChartSurface, Simulator, Studio, command, encode_link, page_schema, parse_link, resolve, step_kinds,
+};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
 
@@ -100,11 +102,77 @@ fn objects_have_the_declared_keys() {
         js_sys::Reflect::get(&chart, &"series".into()).expect("series").unchecked_into();
     assert_eq!(names(&series.get(0)), declared("Series"));
     assert_eq!(charts.length(), 10);
-    let info = simulator
-        .load_trace("t.csv", b"arrival_s,input_tokens,output_tokens\n0,1,2\n")
-        .ok()
-        .expect("a trace");
-    assert_eq!(keys(&json_of(info)), declared("TraceInfo"));
+}
+
+fn open(studio: &mut Studio, name: &str, text: &str) -> Result<Value, Value> {
+    studio.reserve(text.len());
+    studio.feed(text.as_bytes());
+    studio.open(name, false).map(json_of).map_err(json_of)
+}
+
+#[wasm_bindgen_test]
+fn a_file_goes_from_the_studio_to_the_simulator() {
+    let mut studio = Studio::new();
+    let info =
+        open(&mut studio, "t.csv", "arrival_s,input_tokens,output_tokens\n0,1,2\n0.5,3,4\n").expect("a file");
+    assert_eq!(keys(&info), declared("SourceInfo"));
+    let columns = studio.columns().ok().expect("columns");
+    let mut names: Vec<String> = js_sys::Object::keys(columns.unchecked_ref::<js_sys::Object>())
+        .iter()
+        .filter_map(|k| k.as_string())
+        .collect();
+    names.sort();
+    assert_eq!(names, declared("TraceColumns"));
+    let mut simulator = Simulator::new();
+    simulator.load_columns("t.csv", &columns).ok().expect("sound columns");
+    let (summary, _) = simulate(&mut simulator, &json!({}));
+    assert_eq!(summary["requests"]["offered"], json!(2));
+
+    js_sys::Reflect::set(&columns, &"user".into(), &JsValue::NULL).expect("a plain object");
+    let thrown = simulator.load_columns("t.csv", &columns).expect_err("a failure");
+    assert_eq!(json_of(thrown)["failures"][0]["code"], "bad_columns");
+}
+
+#[wasm_bindgen_test]
+fn the_studio_changes_fits_and_writes_what_it_holds() {
+    let mut studio = Studio::new();
+    studio.freeze("frozen", &js(&json!({"workload.rate_rps": 20}))).ok().expect("a source");
+    let steps = ["window:start_s=10,end_s=200", "thin:keep=0.5"].map(String::from).to_vec();
+    let shaped = json_of(studio.shape("concat", steps).ok().expect("sound steps"));
+    assert_eq!(keys(&shaped), declared("Shaped"));
+    assert_eq!(keys(&shaped["notes"][1]), declared("StepNote"));
+    assert_eq!(keys(&shaped["notes"][1]["facts"][0]), declared("Fact"));
+    assert_eq!(keys(&shaped["notes"][1]["after"]), declared("TraceShape"));
+    let refused = |studio: &mut Studio, step: &str| {
+        json_of(studio.shape("concat", vec!["sort".to_owned(), step.to_owned()]).err().expect("a refusal"))
+    };
+    let failure = &refused(&mut studio, "thin:keep=2")["failures"][0];
+    assert_eq!(keys(failure), declared("Failure"));
+    assert_eq!(
+        (failure["code"].as_str(), failure["path"].as_str()),
+        (Some("step.out_of_range"), Some("steps.1.keep"))
+    );
+    let failure = &refused(&mut studio, "window:start_s=5000")["failures"][0];
+    assert_eq!(
+        (failure["code"].as_str(), failure["path"].as_str()),
+        (Some("step.nothing_left"), Some("steps.1"))
+    );
+
+    studio.look(&js(&json!({}))).ok().expect("traffic");
+    let fitted = json_of(studio.fit("bursts", 7.0).ok().expect("a fit"));
+    assert_eq!(keys(&fitted), declared("FitReply"));
+    assert_eq!(keys(&fitted["models"][0]), declared("FitRow"));
+    let charts: JsValue = studio.charts(300).ok().expect("charts").into();
+    let of = |key: &str| js_sys::Array::from(&js_sys::Reflect::get(&charts, &key.into()).expect("charts"));
+    assert_eq!((of("charts").length(), of("before").length()), (6, 6));
+    assert!(studio.export("mooncake").is_ok());
+    assert!(studio.export("pigeon").is_err());
+    assert!(studio.take_twin("twin").is_ok());
+
+    let kinds = json_of(step_kinds());
+    assert_eq!(keys(&kinds), declared("StepKinds"));
+    assert_eq!(keys(&kinds["steps"][0]), declared("StepKind"));
+    assert_eq!(keys(&kinds["steps"][0]["fields"][0]), declared("StepField"));
 }
 
 #[wasm_bindgen_test]
@@ -120,11 +188,9 @@ fn failures_are_thrown_as_objects() {
     assert_eq!(failure["params"]["min"], json!(0.001));
     let thrown = simulator.begin(&js(&json!({"workload": {"rate": 3}}))).expect_err("a failure");
     assert_eq!(json_of(thrown)["failures"][0]["code"], "unknown_parameter");
-    let thrown = simulator
-        .load_trace("x.csv", b"arrival_s,input_tokens,output_tokens\n0,x,2\n")
-        .err()
-        .expect("a failure");
-    assert_eq!(json_of(thrown)["failures"][0]["params"]["row"], json!(2));
+    let bad = "arrival_s,input_tokens,output_tokens\n0,x,2\n";
+    let thrown = open(&mut Studio::new(), "x.csv", bad).expect_err("a failure");
+    assert_eq!(thrown["failures"][0]["params"]["row"], json!(2));
 }
 
 #[wasm_bindgen_test]

@@ -2,7 +2,8 @@
 //!
 //! Each file is one idea of that generator: its curves ([`curve`], [`config`]), its arrivals ([`arrivals`]), its
 //! statistics files ([`stat`], [`percentiles`], [`smoothing`]), its readers of traces ([`grouping`]), its choice of
-//! prompts ([`matching`], [`sessions`]), its agent sessions ([`agent`]) and its tools for whole files ([`mod@concat`]).
+//! prompts ([`matching`], [`sessions`]), its agent sessions ([`agent`]), its workload file ([`lines`]) and its tools for
+//! whole files ([`mod@concat`]). [`run`] puts them together as its command line does.
 //! Functions take every random number as an argument, so that they give the original's answers for the original's
 //! draws; [`generate`] feeds them from named streams. What the original gets wrong is refused with a reason or done
 //! right; the place says which.
@@ -15,9 +16,11 @@ pub mod curve;
 pub mod generate;
 pub mod grouping;
 pub mod inputs;
+pub mod lines;
 pub mod matching;
 pub mod percentiles;
 pub mod poisson;
+pub mod run;
 pub mod sessions;
 pub mod smoothing;
 pub mod stat;

@@ -79,6 +79,13 @@ pub enum Shape {
         /// Length of the run that its cycles share.
         duration_s: f64,
     },
+    /// One rate after another, each for as long as the others; the last one stays.
+    Steps {
+        /// How long each holds, seconds.
+        step_s: f64,
+        /// The rates, requests a second.
+        rates_rps: Vec<f64>,
+    },
     /// Straight lines from point to point, flat before the first and after the last. Two points at one time are a jump.
     Points(Vec<Point>),
 }
@@ -191,37 +198,46 @@ impl Kind {
                 let under = rate + libm::sqrt((rate * rate + 2.0 * slope * count).max(0.0));
                 if under > 0.0 { 2.0 * count / under } else { f64::INFINITY }
             }
-            Self::Wave { mean, omega, .. } => {
+            Self::Wave { mean, amplitude, omega, phase } => {
                 let period = std::f64::consts::TAU / omega;
                 let periods = (count / (mean * period)).floor();
                 let rest = count - periods * mean * period;
-                periods * period + self.root(rest, period)
+                periods * period + wave_root(rest, [mean, amplitude, omega, phase])
             }
         }
     }
+}
 
-    /// The root of `integral(x) = count` in `0..=period`: Newton's steps, halving the bracket where one leaves it.
-    fn root(self, count: f64, period: f64) -> f64 {
-        /// Halvings that exhaust the digits of a number.
-        const MOST_STEPS: usize = 80;
-        let (mut low, mut high) = (0.0, period);
-        let mut x = 0.5 * period;
-        for _ in 0..MOST_STEPS {
-            let over = self.integral(x) - count;
-            if over > 0.0 {
-                high = x;
-            } else {
-                low = x;
-            }
-            let newton = x - over / self.rate(x);
-            let next = if newton > low && newton < high { newton } else { 0.5 * (low + high) };
-            if (next - x).abs() <= f64::EPSILON * period {
-                return next;
-            }
-            x = next;
+/// The time within the first period at which a wave's integral is `count`: Newton's steps from where a flat rate would
+/// bring it, halving the bracket where one leaves it.
+fn wave_root(count: f64, [mean, amplitude, omega, phase]: [f64; 4]) -> f64 {
+    /// Halvings that exhaust the digits of a number.
+    const MOST_STEPS: usize = 80;
+    let period = std::f64::consts::TAU / omega;
+    let exact = f64::EPSILON * period;
+    let at_start = libm::cos(phase);
+    let (mut low, mut high) = (0.0, period);
+    let mut x = (count / mean).min(period);
+    for _ in 0..MOST_STEPS {
+        let (sin, cos) = libm::sincos(omega * x + phase);
+        let over = mean * x + amplitude / omega * (at_start - cos) - count;
+        let rate = mean + amplitude * sin;
+        if over > 0.0 {
+            high = x;
+        } else {
+            low = x;
         }
-        x
+        let newton = x - over / rate;
+        let is_inside = newton > low && newton < high;
+        let next = if is_inside { newton } else { 0.5 * (low + high) };
+        let step = next - x;
+        // What a step of Newton's leaves is at most its square times the curvature over twice the rate.
+        if step.abs() <= exact || (is_inside && amplitude.abs() * omega * step * step <= exact * rate) {
+            return next;
+        }
+        x = next;
     }
+    x
 }
 
 /// A piece of a curve, up to the start of the next one.
@@ -277,8 +293,26 @@ impl RateCurve {
                 Self::wave(mean_rps, swing * mean_rps, omega, phase)
             }
             Shape::Pattern { pattern, duration_s } => Self::pattern(&pattern, duration_s),
+            Shape::Steps { step_s, ref rates_rps } => Self::steps(step_s, rates_rps),
             Shape::Points(ref points) => Self::lines(points),
         }
+    }
+
+    fn steps(step_s: f64, rates_rps: &[f64]) -> Result<Self, CurveError> {
+        if rates_rps.is_empty() {
+            return Err(CurveError::NoPoints);
+        }
+        within("step_s", step_s, 1e-3, MAX_ARRIVAL_S)?;
+        let mut kinds: Vec<(f64, Kind)> = Vec::new();
+        let mut former = -1.0;
+        for (i, &rate_rps) in rates_rps.iter().enumerate() {
+            let rate = within("rate_rps", rate_rps, 0.0, MAX_RATE_RPS)?;
+            if rate != former {
+                kinds.push((i as f64 * step_s, Kind::Line { rate, slope: 0.0 }));
+                former = rate;
+            }
+        }
+        Ok(Self::join(&kinds))
     }
 
     /// Straight lines from point to point.

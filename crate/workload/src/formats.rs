@@ -5,34 +5,47 @@
 //! counted, and left out of the trace.
 
 mod agent_sessions;
-mod aibrix;
+pub(crate) mod aibrix;
 mod aiperf;
 pub(crate) mod azure;
 mod bailian;
 mod burstgpt;
 mod error;
-mod gzip;
-mod json;
+pub(crate) mod gzip;
+pub(crate) mod json;
 mod log;
+mod mapped;
+mod mapping;
 mod mooncake;
 mod own;
 mod own_jsonl;
+mod record;
 mod servegen;
+mod servegen_lengths;
 pub(crate) mod table;
 mod time;
 mod timed_trace;
 mod vidur;
 mod vidur_lengths;
+mod vllm_custom;
+mod warnings;
+mod watch;
 mod wildchat;
 
 use crate::trace::Trace;
 
 pub use agent_sessions::{Call, Session};
 pub use error::FormatError;
-pub use servegen::Window;
+pub use mapping::{Mapping, MappingError, ROLES, Role, columns, guess};
+pub use servegen::{Pattern, Window};
+pub use servegen_lengths::{Histogram, LengthWindow};
 pub use table::exact_microseconds;
 pub use time::time_text;
 pub use vidur_lengths::Lengths;
+pub use warnings::{WARNINGS, Warning, noticed, warnings};
+pub use watch::{BadRow, BadRows, Progress};
+
+use watch::Watch;
 
 /// A format that can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +62,8 @@ pub enum Format {
     BurstGpt,
     /// ServeGen's windows: `client_id`, `window_start_s`, `rate`, `cv`, `pattern`; no requests.
     ServeGen,
+    /// ServeGen's length files: `client_id`, `dataset`; no requests.
+    ServeGenLengths,
     /// Vidur's length traces: `num_prefill_tokens`, `num_decode_tokens`; no times.
     VidurLengths,
     /// Agent sessions (Claude Code, Weka): a session a line.
@@ -65,6 +80,12 @@ pub enum Format {
     TimedTrace,
     /// Mooncake: `timestamp` (ms), `input_length`, `output_length`, `hash_ids` of 512 tokens.
     Mooncake,
+    /// vLLM's custom data set: `prompt`, `output_tokens`; no times.
+    VllmCustom,
+    /// Any other CSV, by a [`Mapping`] of its columns.
+    MappedCsv,
+    /// Any other JSON Lines, by a [`Mapping`] of its keys.
+    MappedJsonl,
 }
 
 impl Format {
@@ -73,21 +94,23 @@ impl Format {
         [Self::Servescope, Self::Vidur, Self::Azure, Self::BurstGpt, Self::ServeGen, Self::VidurLengths];
 
     /// Formats that are JSON Lines, in the order in which they are tried.
-    pub const JSON: [Self; 8] = [
+    pub const JSON: [Self; 10] = [
         Self::ServescopeJsonl,
         Self::AgentSessions,
+        Self::ServeGenLengths,
         Self::Aibrix,
         Self::Bailian,
         Self::WildChat,
         Self::AiPerf,
         Self::TimedTrace,
         Self::Mooncake,
+        Self::VllmCustom,
     ];
 
     /// Formats that [`read_small`] knows.
     pub const SMALL: [Self; 3] = [Self::Servescope, Self::Vidur, Self::Azure];
 
-    /// Every format.
+    /// Every format that is recognised by its content.
     pub fn all() -> impl Iterator<Item = Self> {
         Self::CSV.into_iter().chain(Self::JSON)
     }
@@ -101,6 +124,7 @@ impl Format {
             Self::Azure => "azure",
             Self::BurstGpt => "burstgpt",
             Self::ServeGen => "servegen",
+            Self::ServeGenLengths => "servegen_lengths",
             Self::VidurLengths => "vidur_lengths",
             Self::AgentSessions => "agent_sessions",
             Self::Aibrix => "aibrix",
@@ -109,6 +133,9 @@ impl Format {
             Self::AiPerf => "aiperf",
             Self::TimedTrace => "timed_trace",
             Self::Mooncake => "mooncake",
+            Self::VllmCustom => "vllm_custom",
+            Self::MappedCsv => "csv",
+            Self::MappedJsonl => "jsonl",
         }
     }
 
@@ -124,7 +151,17 @@ impl Format {
 
     /// Whether [`write`] knows it: whether it can hold a trace without text or anything else that a trace lacks.
     pub fn is_writable(self) -> bool {
-        !matches!(self, Self::ServeGen | Self::VidurLengths | Self::AgentSessions | Self::WildChat)
+        !matches!(
+            self,
+            Self::ServeGen
+                | Self::ServeGenLengths
+                | Self::VidurLengths
+                | Self::AgentSessions
+                | Self::WildChat
+                | Self::VllmCustom
+                | Self::MappedCsv
+                | Self::MappedJsonl
+        )
     }
 
     /// Columns or keys that a file must have to be of this format.
@@ -136,6 +173,7 @@ impl Format {
             Self::Azure => &azure::COLUMNS,
             Self::BurstGpt => &burstgpt::COLUMNS,
             Self::ServeGen => &servegen::COLUMNS,
+            Self::ServeGenLengths => &servegen_lengths::KEYS,
             Self::VidurLengths => &vidur_lengths::COLUMNS,
             Self::AgentSessions => &agent_sessions::KEYS,
             Self::Aibrix => &aibrix::KEYS,
@@ -143,16 +181,26 @@ impl Format {
             Self::WildChat => &wildchat::KEYS,
             Self::AiPerf => &aiperf::KEYS,
             Self::TimedTrace | Self::Mooncake => &mooncake::KEYS,
+            Self::VllmCustom => &vllm_custom::KEYS,
+            Self::MappedCsv | Self::MappedJsonl => &[],
         }
     }
 
     /// Whether a file with these columns or keys is of this format.
     fn fits(self, has: impl Fn(&str) -> bool) -> bool {
         let mut columns = self.columns().iter();
-        if self == Self::AiPerf { columns.any(|c| has(c)) } else { columns.all(|c| has(c)) }
+        if self != Self::AiPerf {
+            return columns.all(|c| has(c));
+        }
+        // A payload may also have nothing but lengths, in which it differs from a trace of Mooncake by what it lacks.
+        columns.any(|c| has(c)) || (has("input_length") && !mooncake::KEYS.iter().all(|c| has(c)))
     }
 }
 
+/// What stands before the recipe in the first line of the own CSV.
+pub const RECIPE_MARK: &str = "# servescope ";
+/// The key of the recipe in the first line of the own JSON Lines.
+pub const RECIPE_KEY: &str = "servescope_recipe";
 /// Most requests that a file may hold.
 pub const MAX_ROWS: usize = 5_000_000;
 /// Most tokens in one length.
@@ -173,6 +221,8 @@ pub enum Contents {
         requests: Trace,
         /// When time 0 was, in ticks of 100 ns since 1970, where the file tells.
         start_ticks: Option<i64>,
+        /// Entries of the file without any request.
+        empty_entries: usize,
     },
     /// Agent sessions, each with a clock of its own.
     Sessions(Vec<Session>),
@@ -180,6 +230,8 @@ pub enum Contents {
     Lengths(Lengths),
     /// Clients in windows of time.
     Windows(Vec<Window>),
+    /// How often each length occurs, by client and window of time.
+    Histograms(Vec<LengthWindow>),
 }
 
 /// A file as it is, before requests are put in order and failed ones are left out.
@@ -202,6 +254,8 @@ pub struct ReadTrace {
     pub reordered: bool,
     /// Requests left out because they have no prompt or no answer.
     pub failed: usize,
+    /// Entries of the file without any request.
+    pub empty_entries: usize,
 }
 
 /// Opens a file of any known format, packed with gzip or not.
@@ -209,57 +263,136 @@ pub struct ReadTrace {
 /// # Errors
 /// [`FormatError`], with the place in the file.
 pub fn open(bytes: &[u8]) -> Result<TraceFile, FormatError> {
-    let bytes = &*gzip::unpacked(bytes)?;
-    let start = bytes.iter().position(|b| !b.is_ascii_whitespace() && !b"\xef\xbb\xbf".contains(b));
-    if start.and_then(|at| bytes.get(at)) == Some(&b'{') {
-        return open_json(bytes);
-    }
-    open_csv(bytes)
+    open_text(table::require_text(without_mark(&gzip::unpacked(bytes)?))?, &mut Watch::default(), None)
 }
 
-fn open_csv(bytes: &[u8]) -> Result<TraceFile, FormatError> {
-    let table = &mut table::Table::open(bytes)?;
-    let format = recognised(&Format::CSV, |c| table.has(c), || table.header_text())?;
-    let contents = match format {
-        Format::Servescope => log(own::read(table)?),
-        Format::Vidur => log(vidur::read(table)?),
-        Format::BurstGpt => log(burstgpt::read(table)?),
-        Format::ServeGen => Contents::Windows(servegen::read(table)?),
-        Format::VidurLengths => Contents::Lengths(vidur_lengths::read(table)?),
+/// How to read a file.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ReadOptions {
+    /// What the columns of a file of no known format mean; without one the format is recognised.
+    pub mapping: Option<Mapping>,
+    /// Whether bad rows are set aside in place of ending the reading, and how many of them are listed.
+    pub tolerate: Option<usize>,
+}
+
+/// A trace, and the rows that were set aside.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reading {
+    /// The trace.
+    pub read: ReadTrace,
+    /// The rows that were set aside.
+    pub bad: BadRows,
+}
+
+impl Reading {
+    /// What a reader of the trace should know, the rows that were set aside included.
+    pub fn warnings(&self) -> Vec<Warning> {
+        let bad = (self.bad.total > 0).then(|| Warning::new("bad_rows", &[("rows", self.bad.total as f64)]));
+        bad.into_iter().chain(warnings(&self.read)).collect()
+    }
+}
+
+/// Reads a trace as the options say; `progress` is told of the unpacked bytes.
+///
+/// # Errors
+/// [`FormatError`], with the place in the file; where every row is bad, that of the first.
+pub fn read_with(
+    bytes: &[u8],
+    options: &ReadOptions,
+    progress: Progress<'_>,
+) -> Result<Reading, FormatError> {
+    let mut watch = Watch::new(options.tolerate, progress);
+    let unpacked = gzip::unpacked(bytes)?;
+    let text = watch.text(&unpacked)?;
+    let read = open_text(&text, &mut watch, options.mapping.as_ref()).and_then(TraceFile::into_trace);
+    let bad = watch.bad;
+    match read {
+        Err(FormatError::NoRows) if bad.total > 0 => {
+            Err(bad.listed.into_iter().next().map_or(FormatError::NoRows, |row| row.error))
+        }
+        read => Ok(Reading { read: read?, bad }),
+    }
+}
+
+fn open_text<'a>(
+    text: &'a str,
+    watch: &mut Watch<'a>,
+    mapping: Option<&Mapping>,
+) -> Result<TraceFile, FormatError> {
+    if text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']).starts_with('{') {
+        return open_json(text, watch, mapping);
+    }
+    open_csv(text, watch, mapping)
+}
+
+fn open_csv<'a>(
+    text: &'a str,
+    watch: &mut Watch<'a>,
+    mapping: Option<&Mapping>,
+) -> Result<TraceFile, FormatError> {
+    let table = &mut table::Table::of(text, std::mem::take(watch))?;
+    let format = match mapping {
+        Some(_) => Format::MappedCsv,
+        None => recognised(&Format::CSV, |c| table.has(c), || table.header_text())?,
+    };
+    let contents = match (format, mapping) {
+        (_, Some(mapping)) => log(mapped::read_table(table, mapping)?),
+        (Format::Servescope, _) => log(own::read(table)?),
+        (Format::Vidur, _) => log(vidur::read(table)?),
+        (Format::BurstGpt, _) => log(burstgpt::read(table)?),
+        (Format::ServeGen, _) => Contents::Windows(servegen::read(table)?),
+        (Format::VidurLengths, _) => Contents::Lengths(vidur_lengths::read(table)?),
         _ => {
             let (requests, start) = azure::read(table)?;
-            Contents::Requests { requests, start_ticks: Some(start) }
+            Contents::Requests { requests, start_ticks: Some(start), empty_entries: 0 }
         }
     };
+    *watch = table.take_watch();
     Ok(TraceFile { format, contents })
 }
 
-fn open_json(bytes: &[u8]) -> Result<TraceFile, FormatError> {
-    let lines = &mut json::Lines::open(bytes)?;
-    let first = lines.next_line()?.ok_or(FormatError::EmptyFile)?;
+fn open_json<'a>(
+    text: &'a str,
+    watch: &mut Watch<'a>,
+    mapping: Option<&Mapping>,
+) -> Result<TraceFile, FormatError> {
+    let lines = &mut json::Lines::of(text, std::mem::take(watch));
+    let mut first = lines.next_line()?.ok_or(FormatError::EmptyFile)?;
+    if first.has(RECIPE_KEY) {
+        first = lines.next_line()?.ok_or(FormatError::NoRows)?;
+    }
     let keys = || table::shorten(&first.keys().join(", "), 120);
-    let mut format = recognised(&Format::JSON, |c| first.has(c), keys)?;
-    if format == Format::TimedTrace && !timed_trace::has_small_blocks(bytes)? {
+    let mut format = match mapping {
+        Some(_) => Format::MappedJsonl,
+        None => recognised(&Format::JSON, |c| first.has(c), keys)?,
+    };
+    if format == Format::TimedTrace && !timed_trace::has_small_blocks(lines.again()) {
         format = Format::Mooncake;
     }
-    let requests = match format {
-        Format::ServescopeJsonl => own_jsonl::read(first, lines),
-        Format::Aibrix => aibrix::read(first, lines),
-        Format::Bailian => bailian::read(first, lines),
-        Format::WildChat => wildchat::read(first, lines),
-        Format::AiPerf => aiperf::read(first, lines),
-        Format::TimedTrace => timed_trace::read(first, lines),
-        Format::AgentSessions => {
-            let sessions = agent_sessions::read(first, lines)?;
-            return Ok(TraceFile { format, contents: Contents::Sessions(sessions) });
-        }
-        _ => mooncake::read(first, lines, 3, mooncake::BLOCK_TOKENS),
+    let contents = match (format, mapping) {
+        (_, Some(mapping)) => log(mapped::read_lines(first, lines, mapping)?),
+        (Format::AgentSessions, _) => Contents::Sessions(agent_sessions::read(first, lines)?),
+        (Format::VllmCustom, _) => Contents::Lengths(vllm_custom::read(first, lines)?),
+        (Format::ServeGenLengths, _) => Contents::Histograms(servegen_lengths::read(first, lines)?),
+        (Format::ServescopeJsonl, _) => log(own_jsonl::read(first, lines)?),
+        (Format::Aibrix, _) => aibrix::read(first, lines)?,
+        (Format::Bailian, _) => log(bailian::read(first, lines)?),
+        (Format::WildChat, _) => log(wildchat::read(first, lines)?),
+        (Format::AiPerf, _) => log(aiperf::read(first, lines)?),
+        (Format::TimedTrace, _) => log(timed_trace::read(first, lines)?),
+        _ => log(mooncake::read(first, lines, 3, mooncake::BLOCK_TOKENS)?),
     };
-    Ok(TraceFile { format, contents: log(requests?) })
+    *watch = lines.take_watch();
+    Ok(TraceFile { format, contents })
+}
+
+/// The bytes behind a byte order mark.
+fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
 }
 
 fn log(requests: Trace) -> Contents {
-    Contents::Requests { requests, start_ticks: None }
+    Contents::Requests { requests, start_ticks: None, empty_entries: 0 }
 }
 
 /// The first of `formats` that fits.
@@ -296,17 +429,21 @@ pub fn read_small(bytes: &[u8]) -> Result<ReadTrace, FormatError> {
         Format::Vidur => vidur::read(table),
         _ => azure::read(table).map(|(trace, _)| trace),
     }?;
-    in_order(format, trace, 0)
+    in_order(format, trace, [0; 2])
 }
 
-/// Puts what was read in order of arrival.
-fn in_order(format: Format, mut trace: Trace, failed: usize) -> Result<ReadTrace, FormatError> {
+/// Puts what was read in order of arrival; `failed` and `empty_entries` were counted before.
+fn in_order(
+    format: Format,
+    mut trace: Trace,
+    [failed, empty_entries]: [usize; 2],
+) -> Result<ReadTrace, FormatError> {
     if trace.is_empty() {
         return Err(FormatError::NoRows);
     }
     let reordered = trace.sort();
     trace.sort_cancellations();
-    Ok(ReadTrace { format, trace, reordered, failed })
+    Ok(ReadTrace { format, trace, reordered, failed, empty_entries })
 }
 
 impl TraceFile {
@@ -316,10 +453,14 @@ impl TraceFile {
     /// That the file has no rows, or no times.
     pub fn into_trace(self) -> Result<ReadTrace, FormatError> {
         let format = self.format;
+        let mut empty = 0;
         let mut trace = match self.contents {
-            Contents::Requests { requests, .. } => requests,
+            Contents::Requests { requests, empty_entries, .. } => {
+                empty = empty_entries;
+                requests
+            }
             Contents::Sessions(sessions) => agent_sessions::requests(&sessions)?,
-            Contents::Lengths(_) | Contents::Windows(_) => {
+            Contents::Lengths(_) | Contents::Windows(_) | Contents::Histograms(_) => {
                 return Err(FormatError::NoTimes { format: format.name() });
             }
         };
@@ -330,7 +471,7 @@ impl TraceFile {
         if failed > 0 {
             trace = trace.select(&sound);
         }
-        in_order(format, trace, failed)
+        in_order(format, trace, [failed, empty])
     }
 }
 
@@ -347,7 +488,7 @@ pub fn write(trace: &Trace, format: Format) -> Option<String> {
         Format::AiPerf => aiperf::write,
         Format::TimedTrace => timed_trace::write,
         Format::Mooncake => mooncake::write,
-        Format::ServeGen | Format::VidurLengths | Format::AgentSessions | Format::WildChat => return None,
+        _ => return None,
     };
     Some(writer(trace))
 }
@@ -362,5 +503,7 @@ pub fn write_vidur(trace: &Trace) -> String {
     vidur::write(trace)
 }
 
+#[cfg(test)]
+mod reading_tests;
 #[cfg(test)]
 mod tests;

@@ -4,11 +4,16 @@
 //! stream, so that changing one law leaves the others' draws as they were.
 
 use crate::arrivals::Arrivals;
+use crate::clients::{ClientSpec, scaled};
+use crate::compose::composed;
 use crate::curve::RateCurve;
 use crate::law;
-use crate::lengths::Length;
+use crate::lengths::{Length, Pairs};
 use crate::popularity::Popularity;
+use crate::prefix::{PrefixSpec, Tree, begin_alike};
+use crate::sessions::SessionSpec;
 use crate::stream::Stream;
+use crate::think::Think;
 use crate::trace::{BASE_MODEL, Trace};
 
 /// Everything that a synthetic workload is made from.
@@ -36,8 +41,22 @@ pub struct WorkloadSpec {
     pub output: Length,
     /// Spearman's rank correlation of prompt and answer lengths, -1 to 1.
     pub length_correlation: f64,
+    /// Pairs to draw prompt and answer lengths from together, in place of their laws.
+    pub length_pairs: Option<Pairs>,
+    /// What prompt and answer lengths are multiplied by over time.
+    pub length_curves: [Option<RateCurve>; 2],
     /// What the system is told of the answer's length.
     pub max_tokens: MaxTokens,
+    /// A closed loop of the users, each with one request at a time, of at most so many requests in all; no arrival law then.
+    pub closed_requests: Option<usize>,
+    /// Time between an answer and the next request, in a closed loop and in sessions.
+    pub think: Think,
+    /// Conversations in place of single requests.
+    pub sessions: Option<SessionSpec>,
+    /// Users as clients, each with a process of its own.
+    pub clients: Option<ClientSpec>,
+    /// Shared beginnings of prompts.
+    pub prefix: Option<PrefixSpec>,
 }
 
 /// The adapters of a synthetic workload.
@@ -87,8 +106,32 @@ impl Default for WorkloadSpec {
             input: Length::Uniform { low: 8, high: 511 },
             output: Length::Uniform { low: 8, high: 511 },
             length_correlation: 0.0,
+            length_pairs: None,
+            length_curves: [None, None],
             max_tokens: MaxTokens::Output,
+            closed_requests: None,
+            think: Think::Exponential { mean_s: 10.0 },
+            sessions: None,
+            clients: None,
+            prefix: None,
         }
+    }
+}
+
+impl MaxTokens {
+    /// The bound for an answer.
+    pub(crate) fn of(self, output_tokens: u32) -> u32 {
+        match self {
+            Self::Output => output_tokens,
+            Self::Cap(cap) => output_tokens.max(cap),
+        }
+    }
+}
+
+impl AdapterSpec {
+    /// The rank of each adapter.
+    pub(crate) fn dealt_ranks(&self) -> Vec<u32> {
+        self.ranks.iter().copied().cycle().take(self.count).collect()
     }
 }
 
@@ -99,19 +142,43 @@ impl WorkloadSpec {
             as usize
     }
 
-    /// Arrival times in microseconds, at most `count`: under a curve the process of rate 1, read on the curve's clock.
-    fn arrival_times_us(&self, count: usize) -> Vec<f64> {
+    /// Whether requests come one by one from one process: no closed loop, no sessions, no clients of their own.
+    pub fn is_plain(&self) -> bool {
+        self.closed_requests.is_none() && self.sessions.is_none() && self.clients.is_none()
+    }
+
+    /// Times in microseconds, at most `count`, of arrivals of `each` requests in the mean: under a curve the process of
+    /// rate 1, read on the curve's clock.
+    pub(crate) fn arrival_times_us(&self, count: usize, each: f64) -> Vec<f64> {
         let stream = Stream::named(self.seed, "arrivals");
-        let Some(curve) = &self.curve else { return self.arrivals.times_us(self.rate_rps, count, stream) };
+        let Some(curve) = &self.curve else {
+            return self.arrivals.times_us(self.rate_rps / each, count, stream);
+        };
         let expected = self.arrivals.times_us(1.0, count, stream);
         // A curve that ends at nought never brings the last ones.
-        expected.into_iter().map_while(|unit_us| curve.inverse(unit_us / 1e6)).map(|t| t * 1e6).collect()
+        expected
+            .into_iter()
+            .map_while(|unit_us| curve.inverse(unit_us * each / 1e6))
+            .map(|t| t * 1e6)
+            .collect()
     }
 }
 
 /// Makes the trace of `spec`.
 pub fn generate(spec: &WorkloadSpec) -> Trace {
-    let mut arrival_us = spec.arrival_times_us(spec.request_count());
+    if !spec.is_plain() {
+        return composed(spec);
+    }
+    let mut trace = plain(spec);
+    if let Some(prefix) = spec.prefix {
+        begin_alike(&mut trace, Tree::new(prefix, spec.adapters.count, spec.users.count.max(1)));
+    }
+    trace
+}
+
+/// Requests that know nothing of one another.
+fn plain(spec: &WorkloadSpec) -> Trace {
+    let mut arrival_us = spec.arrival_times_us(spec.request_count(), 1.0);
     let mut count = arrival_us.len();
     if spec.cut_at_duration {
         count = arrival_us.partition_point(|&t| t < spec.duration_s * 1e6);
@@ -126,15 +193,14 @@ pub fn generate(spec: &WorkloadSpec) -> Trace {
         (vec![BASE_MODEL; count], Vec::new())
     } else {
         let sampler = adapters.popularity.sampler(adapters.count);
-        let ranks = adapters.ranks.iter().copied().cycle().take(adapters.count).collect();
-        (draw("adapters", &|u| sampler.at(u)), ranks)
+        (draw("adapters", &|u| sampler.at(u)), adapters.dealt_ranks())
     };
     let users = spec.users.popularity.sampler(spec.users.count.max(1));
-    let (input_tokens, output_tokens) = lengths(spec, count);
-    let max_tokens = match spec.max_tokens {
-        MaxTokens::Output => output_tokens.clone(),
-        MaxTokens::Cap(cap) => output_tokens.iter().map(|&o| o.max(cap)).collect(),
-    };
+    let (mut input_tokens, mut output_tokens) = lengths(spec, count);
+    let [input_curve, output_curve] = &spec.length_curves;
+    multiply(&mut input_tokens, input_curve.as_ref(), &arrival_us);
+    multiply(&mut output_tokens, output_curve.as_ref(), &arrival_us);
+    let max_tokens = output_tokens.iter().map(|&tokens| spec.max_tokens.of(tokens)).collect();
     Trace {
         arrival_us,
         user: draw("users", &|u| users.at(u)),
@@ -144,30 +210,66 @@ pub fn generate(spec: &WorkloadSpec) -> Trace {
         max_tokens,
         adapter_rank,
         cancellations: Vec::new(),
+        chain: None,
         extra: None,
     }
 }
 
-/// Prompt and answer lengths. A rank correlation couples their uniform numbers by a Gaussian copula, so that each law
-/// stays as it is; without one the two streams are taken as they come.
+/// Multiplies lengths by what the curve has at their arrival.
+fn multiply(lengths: &mut [u32], curve: Option<&RateCurve>, arrival_us: &[f64]) {
+    let Some(curve) = curve else { return };
+    for (length, &us) in lengths.iter_mut().zip(arrival_us) {
+        *length = scaled(*length, Some(curve.rate_rps(us / 1e6)));
+    }
+}
+
+/// Prompt and answer lengths, each from its own stream.
 fn lengths(spec: &WorkloadSpec, count: usize) -> (Vec<u32>, Vec<u32>) {
     let (mut inputs, mut outputs) =
         (Stream::named(spec.seed, "input lengths"), Stream::named(spec.seed, "output lengths"));
-    // Pearson's correlation of the normals behind a rank correlation (Kruskal 1958).
-    let r = 2.0 * libm::sin(std::f64::consts::FRAC_PI_6 * spec.length_correlation.clamp(-1.0, 1.0));
-    let rest = libm::sqrt((1.0 - r * r).max(0.0));
-    (0..count)
-        .map(|_| {
-            let (u, v) = (inputs.uniform(), outputs.uniform());
-            let v = if r == 0.0 {
-                v
-            } else {
-                law::normal_cdf(r * law::normal_quantile(u) + rest * law::normal_quantile(v))
-            };
-            // The distribution function may round to 0 or 1, where quantiles have no value.
-            (spec.input.at(u), spec.output.at(v.clamp(f64::MIN_POSITIVE, 1.0 - f64::EPSILON)))
-        })
-        .unzip()
+    let coupling = Coupling::of(spec);
+    (0..count).map(|_| coupling.draw(spec, inputs.uniform(), outputs.uniform())).unzip()
+}
+
+/// A rank correlation of prompt and answer lengths. It couples their uniform numbers by a Gaussian copula, so that each law
+/// stays as it is; without one the two numbers are taken as they come.
+pub(crate) struct Coupling {
+    r: f64,
+    rest: f64,
+}
+
+impl Coupling {
+    /// The coupling of the workload's laws, some of which fall with their number.
+    pub(crate) fn of(spec: &WorkloadSpec) -> Self {
+        let opposed = spec.input.is_falling() != spec.output.is_falling();
+        Self::rising(if opposed { -spec.length_correlation } else { spec.length_correlation })
+    }
+
+    /// The coupling of two laws that both rise with their number, by Spearman's correlation.
+    pub(crate) fn rising(correlation: f64) -> Self {
+        // Pearson's correlation of the normals behind a rank correlation (Kruskal 1958).
+        let r = 2.0 * libm::sin(std::f64::consts::FRAC_PI_6 * correlation.clamp(-1.0, 1.0));
+        Self { r, rest: libm::sqrt((1.0 - r * r).max(0.0)) }
+    }
+
+    /// The second number of a pair: `v`, drawn towards `u`.
+    pub(crate) fn second(&self, u: f64, v: f64) -> f64 {
+        let v = if self.r == 0.0 {
+            v
+        } else {
+            law::normal_cdf(self.r * law::normal_quantile(u) + self.rest * law::normal_quantile(v))
+        };
+        // The distribution function may round to 0 or 1, where quantiles have no value.
+        v.clamp(f64::MIN_POSITIVE, 1.0 - f64::EPSILON)
+    }
+
+    /// The lengths of a prompt and its answer at two uniform numbers.
+    pub(crate) fn draw(&self, spec: &WorkloadSpec, u: f64, v: f64) -> (u32, u32) {
+        match &spec.length_pairs {
+            Some(pairs) => pairs.at(u),
+            None => (spec.input.at(u), spec.output.at(self.second(u, v))),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -216,6 +318,25 @@ mod tests {
             assert!((covariance / variance - rho).abs() < 0.02, "{rho}: {}", covariance / variance);
             assert!((my - 259.5).abs() < 3.0, "{my}");
         }
+    }
+
+    #[test]
+    fn a_law_that_falls_with_its_number_keeps_the_sign_of_the_correlation() {
+        let spec = WorkloadSpec {
+            rate_rps: 100.0,
+            input: Length::Geometric { mean: 200.0 },
+            length_correlation: 0.9,
+            ..WorkloadSpec::default()
+        };
+        let rank = |spec: &WorkloadSpec| {
+            let trace = generate(spec);
+            let real = |lengths: &[u32]| lengths.iter().map(|&l| f64::from(l)).collect::<Vec<_>>();
+            crate::statistics::spearman(&real(&trace.input_tokens), &real(&trace.output_tokens))
+        };
+        let one = rank(&spec).expect("lengths differ");
+        let both =
+            rank(&WorkloadSpec { output: Length::Geometric { mean: 50.0 }, ..spec }).expect("they differ");
+        assert!((one - 0.9).abs() < 0.02 && (both - 0.9).abs() < 0.02, "{one} {both}");
     }
 
     #[test]

@@ -1,10 +1,19 @@
 //! How long prompts and answers are. Each law maps one uniform number to a length, so lengths move smoothly with their
 //! parameters.
 
+mod mixture;
+mod pairs;
+mod percentiles;
+mod table;
+
 use crate::law;
 
+pub use pairs::Pairs;
+pub use percentiles::Percentiles;
+pub use table::Table;
+
 /// A law of lengths in tokens; every length is at least 1.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Length {
     /// Always the same.
     Fixed {
@@ -54,6 +63,38 @@ pub enum Length {
         /// Largest, tokens (inclusive).
         high: u32,
     },
+    /// Through three percentiles.
+    Percentiles(Percentiles),
+    /// A histogram, or a mixture of two other laws.
+    Table(Table),
+}
+
+/// Why a law of lengths was refused.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+pub enum LengthError {
+    /// A histogram is not a list of edges with a weight between each two.
+    #[error("{0} numbers; edges and weights in turn, from edge to edge, are 3, 5, 7, …")]
+    NoBins(usize),
+    /// An edge is no length.
+    #[error("the edge {0} is not a whole number of tokens from 1 up")]
+    BadEdge(f64),
+    /// Edges fall or repeat.
+    #[error("the edge {upper} must be above the one before it, {lower}")]
+    EdgeOrder {
+        /// The edge before.
+        lower: f64,
+        /// The edge that is not above it.
+        upper: f64,
+    },
+    /// A weight is below zero or not finite.
+    #[error("the weight {0} is not a number from 0 up")]
+    BadWeight(f64),
+    /// No weight is above zero.
+    #[error("at least one weight must be above 0")]
+    NoWeight,
+    /// Pairs of lengths need an even number of numbers.
+    #[error("{0} numbers are no pairs of prompt and answer")]
+    NoPairs(usize),
 }
 
 impl Length {
@@ -80,12 +121,60 @@ impl Length {
             Self::Normal { mean, deviation, low, high } => {
                 rounded(mean + deviation * law::normal_quantile(u), low, high)
             }
+            Self::Percentiles(ref percentiles) => percentiles.at(u),
+            Self::Table(ref table) => table.at(u),
         }
+    }
+
+    /// The probability of a length below `x`.
+    pub fn below(&self, x: u32) -> f64 {
+        let real = f64::from(x);
+        match *self {
+            Self::Fixed { value } => f64::from(u8::from(x > value)),
+            Self::Uniform { low, high } => {
+                ((real - f64::from(low)) / f64::from(high - low + 1)).clamp(0.0, 1.0)
+            }
+            Self::Geometric { mean } => {
+                let failures = libm::log1p(-1.0 / mean.max(1.0)) * (real - 1.0);
+                if x <= 1 { 0.0 } else { -libm::expm1(failures) }
+            }
+            Self::BoundedPareto { exponent, low, high } => {
+                let (l, h) = (f64::from(low), f64::from(high) + 1.0);
+                let over = |x: f64| 1.0 - libm::pow(l / x, exponent);
+                over(real.clamp(l, h)) / over(h)
+            }
+            Self::Lognormal { median, sigma, low, high } => {
+                rounded_below(x, low, high, |x| libm::log(x / median) / sigma)
+            }
+            Self::Normal { mean, deviation, low, high } => {
+                rounded_below(x, low, high, |x| (x - mean) / deviation)
+            }
+            Self::Percentiles(ref percentiles) => percentiles.below(x),
+            Self::Table(ref table) => table.below(x),
+        }
+    }
+
+    /// Whether [`Length::at`] falls with its number where those of the other laws rise.
+    pub fn is_falling(&self) -> bool {
+        matches!(self, Self::Geometric { .. })
     }
 }
 
 fn rounded(x: f64, low: u32, high: u32) -> u32 {
     (x.min(f64::from(high)) + 0.5).floor().max(f64::from(low)) as u32
+}
+
+/// The probability of a [`rounded`] length below `x`, with the standard normal number that stands for a real length.
+fn rounded_below(x: u32, low: u32, high: u32, normal: impl Fn(f64) -> f64) -> f64 {
+    if x <= low {
+        return 0.0;
+    }
+    if x > high {
+        return 1.0;
+    }
+    let z = normal(f64::from(x) - 0.5);
+    // A law without spread divides zero by zero at its only value, which is not below itself.
+    if z.is_nan() { 0.0 } else { law::normal_cdf(z) }
 }
 
 /// Cap of a geometric length, so that no request is without end.
@@ -112,8 +201,43 @@ mod tests {
         assert_eq!(lognormal.at(0.5), 200);
         assert_eq!(lognormal.at(1.0 - 1e-15), 4096);
         let normal = Length::Normal { mean: 300.0, deviation: 50.0, low: 1, high: 4096 };
-        assert!((mean(normal) - 300.0).abs() < 0.5);
         assert_eq!((normal.at(0.5), normal.at(1e-300)), (300, 1));
+        assert!((mean(normal) - 300.0).abs() < 0.5);
         assert_eq!(Length::Uniform { low: 3, high: 5 }.at(1.0 - 1e-16), 5);
+    }
+
+    /// Every law, with numbers that show its bends.
+    pub(super) fn laws() -> Vec<Length> {
+        let simple = vec![
+            Length::Fixed { value: 7 },
+            Length::Uniform { low: 8, high: 511 },
+            Length::Geometric { mean: 100.0 },
+            Length::BoundedPareto { exponent: 1.1, low: 10, high: 2000 },
+            Length::Normal { mean: 300.0, deviation: 50.0, low: 250, high: 400 },
+            Length::Normal { mean: 300.0, deviation: 0.0, low: 1, high: 400 },
+            Length::Lognormal { median: 200.0, sigma: 1.0, low: 20, high: 900 },
+            Length::Percentiles(Percentiles::new([200.0, 700.0, 5000.0], 1, 100_000)),
+            Length::Table(Table::histogram(&[1.0, 3.0, 2.0, 0.0, 50.0, 1.0, 80.0]).expect("it is sound")),
+        ];
+        let mixed = Table::mixture(&simple[6], &simple[3], 0.3);
+        [simple, vec![Length::Table(mixed)]].concat()
+    }
+
+    #[test]
+    fn the_distribution_function_is_that_of_the_draws() {
+        for law in laws() {
+            let (mut last, mut lowest) = (0.0, u32::MAX);
+            for i in 1..2000 {
+                let u = f64::from(i) / 2000.0 - 1e-4;
+                let rising = if law.is_falling() { 1.0 - u } else { u };
+                let length = law.at(u);
+                let (under, upto) = (law.below(length), law.below(length + 1));
+                assert!(under <= rising + 1e-9 && rising <= upto + 1e-9, "{law:?} at {u}: {under} {upto}");
+                assert!((last..=1.0).contains(&upto) || law.is_falling(), "{law:?} at {u}");
+                (last, lowest) = (upto.min(1.0), lowest.min(length));
+            }
+            assert!(lowest >= 1);
+            assert_eq!((law.below(1), law.below(u32::MAX)), (0.0, 1.0), "{law:?}");
+        }
     }
 }

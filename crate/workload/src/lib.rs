@@ -11,20 +11,33 @@
 
 pub mod aibrix;
 pub mod arrivals;
+pub mod clients;
+mod compose;
 pub mod curve;
+pub mod fit;
 pub mod formats;
 pub mod generate;
 pub mod law;
 pub mod lengths;
+mod message;
 pub mod popularity;
+pub mod prefix;
+pub mod prompts;
 pub mod scale;
+pub mod sessions;
 pub mod share_fit;
 pub mod statistics;
 pub mod stream;
+pub mod think;
 pub mod trace;
+pub mod transform;
 
 pub use arrivals::Arrivals;
+pub use clients::ClientSpec;
 pub use generate::{AdapterSpec, MaxTokens, UserSpec, WorkloadSpec, generate};
 pub use lengths::Length;
 pub use popularity::Popularity;
+pub use prefix::PrefixSpec;
+pub use sessions::SessionSpec;
+pub use think::Think;
 pub use trace::{BASE_MODEL, Trace};

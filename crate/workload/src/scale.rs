@@ -1,12 +1,37 @@
 //! Rate and time scaling of a trace on load.
 
 use crate::stream::Stream;
-use crate::trace::Trace;
+use crate::trace::{Chain, NOBODY, Trace};
 
 /// Multiplies every time by `factor` (2 = twice as slow). Bursts keep their shape; the rate is divided by the factor.
 pub fn stretch_time(trace: &mut Trace, factor: f64) {
     trace.arrival_us.iter_mut().for_each(|t| *t *= factor);
     trace.cancellations.iter_mut().for_each(|(t, _)| *t *= factor);
+    if let Some(chain) = &mut trace.chain {
+        chain.think_us.iter_mut().for_each(|t| *t *= factor);
+        chain.until_us *= factor;
+    }
+    if let Some(extra) = &mut trace.extra {
+        extra.events.stretch(factor);
+    }
+}
+
+/// Adds `by_us` microseconds to every time.
+pub fn shift_time(trace: &mut Trace, by_us: f64) {
+    trace.arrival_us.iter_mut().for_each(|t| *t += by_us);
+    trace.cancellations.iter_mut().for_each(|(t, _)| *t += by_us);
+    if let Some(chain) = &mut trace.chain {
+        chain.until_us += by_us;
+    }
+}
+
+/// Gives every request a new time; its cancellation moves along.
+pub fn retime(trace: &mut Trace, arrival_us: Vec<f64>) {
+    for (at, id) in &mut trace.cancellations {
+        *at += arrival_us[*id as usize] - trace.arrival_us[*id as usize];
+    }
+    trace.arrival_us = arrival_us;
+    trace.sort_cancellations();
 }
 
 /// Multiplies the rate by `factor` and leaves the clock alone, so that the time of day and the length of bursts stay.
@@ -19,6 +44,7 @@ pub fn scale_rate(trace: &Trace, factor: f64, seed: u64) -> Trace {
     let mut scaled = Trace::with_capacity((trace.len() as f64 * factor) as usize + 1);
     let mut cancel_of = vec![None; trace.len()];
     let mut source = Vec::new();
+    let mut chain = trace.chain.as_ref().map(|c| Chain { until_us: c.until_us, ..Chain::default() });
     for &(at, id) in &trace.cancellations {
         cancel_of[id as usize] = Some(at);
     }
@@ -26,6 +52,7 @@ pub fn scale_rate(trace: &Trace, factor: f64, seed: u64) -> Trace {
         let keep = if copy < copies { 1.0 } else { factor - copies as f64 };
         let mut stream = Stream::named(seed, "rate scale").item(copy);
         let shift = if copy == 0 { 0.0 } else { span * stream.uniform() };
+        let mut place = vec![NOBODY; if chain.is_some() { trace.len() } else { 0 }];
         for (id, cancel) in cancel_of.iter().enumerate() {
             if keep < 1.0 && stream.uniform() >= keep {
                 continue;
@@ -37,11 +64,21 @@ pub fn scale_rate(trace: &Trace, factor: f64, seed: u64) -> Trace {
                 scaled.cancellations.push((at + shift - back, scaled.len() as u32));
             }
             request.arrival_us = moved - back;
+            if let (Some(chain), Some(of)) = (&mut chain, &trace.chain) {
+                // Rotation puts a predecessor behind its follower: that one then waits for nobody.
+                let before = place.get(of.after[id] as usize).copied().unwrap_or(NOBODY);
+                let in_order =
+                    scaled.arrival_us.get(before as usize).is_some_and(|&t| t <= request.arrival_us);
+                let (before, think_us) = if in_order { (before, of.think_us[id]) } else { (NOBODY, 0.0) };
+                chain.push(before, think_us);
+                place[id] = scaled.len() as u32;
+            }
             scaled.push(request);
             source.push(id as u32);
         }
     }
     scaled.adapter_rank.clone_from(&trace.adapter_rank);
+    scaled.chain = chain.map(Box::new);
     if let Some(extra) = &trace.extra {
         // A copy of a session is no session of its own: its requests come again inside the session.
         scaled.set_extra(extra.select(&source));
@@ -67,5 +104,34 @@ mod tests {
             assert!(scaled.arrival_us.last() <= trace.arrival_us.last());
         }
         assert_eq!(scale_rate(&trace, 1.0, 1), trace);
+    }
+
+    #[test]
+    fn copies_of_held_requests_wait_for_their_own_copies() {
+        let mut spec = WorkloadSpec { closed_requests: Some(200), ..WorkloadSpec::default() };
+        spec.users.count = 5;
+        let trace = generate(&spec);
+        let thinks = |trace: &Trace| {
+            let mut thinks = trace.chain.as_ref().unwrap().think_us.clone();
+            thinks.sort_by(f64::total_cmp);
+            thinks
+        };
+        for factor in [0.5, 1.0, 2.5] {
+            let scaled = scale_rate(&trace, factor, 1);
+            let chain = scaled.chain.as_ref().unwrap();
+            assert_eq!(chain.after.len(), scaled.len());
+            for (id, &before) in chain.after.iter().enumerate() {
+                let before = before as usize;
+                assert!(before == NOBODY as usize || scaled.arrival_us[before] <= scaled.arrival_us[id]);
+                assert!(before == NOBODY as usize || scaled.user[before] == scaled.user[id]);
+            }
+            // Two whole copies: but for where the rotation cuts each user's loop, all wait as before.
+            let held = chain.after.iter().filter(|&&before| before != NOBODY).count();
+            assert!(factor != 2.5 || held >= 2 * (trace.len() - 5) - 5, "{held}");
+        }
+        let mut slow = trace.clone();
+        stretch_time(&mut slow, 2.0);
+        assert!(thinks(&slow).iter().zip(thinks(&trace)).all(|(slow, think)| *slow == 2.0 * think));
+        assert_eq!(slow.chain.unwrap().until_us, 600e6);
     }
 }

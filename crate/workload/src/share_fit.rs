@@ -16,6 +16,8 @@ pub struct ShareFit {
     pub divergence_nats: f64,
     /// Largest distance of the cumulated shares.
     pub distance: f64,
+    /// The share that the law gives the busiest.
+    pub top_share: f64,
 }
 
 /// Fits every law to these counts (any order, zeros left out), the best first. Empty for fewer than two counts.
@@ -30,10 +32,10 @@ pub fn fit_shares(counts: &[f64]) -> Vec<ShareFit> {
     observed.iter_mut().for_each(|c| *c /= total);
     let one = |law: &'static str, make: &dyn Fn(f64) -> Popularity, (low, high): (f64, f64)| {
         let parameter = minimise(|x| divergence(&observed, &make(x)), low, high);
-        measured(&observed, law, Some(parameter), &make(parameter))
+        measured_by(&observed, law, Some(parameter), &make(parameter))
     };
     let mut fits = vec![
-        measured(&observed, "uniform", None, &Popularity::Uniform),
+        measured_by(&observed, "uniform", None, &Popularity::Uniform),
         one("zipf", &|s| Popularity::Zipf { s }, (0.0, 6.0)),
         one("power", &|alpha| Popularity::Power { alpha }, (0.01, 1.0)),
         one("lognormal", &|sigma| Popularity::Lognormal { sigma }, (0.0, 8.0)),
@@ -43,14 +45,26 @@ pub fn fit_shares(counts: &[f64]) -> Vec<ShareFit> {
     fits
 }
 
-fn measured(observed: &[f64], law: &'static str, parameter: Option<f64>, shares: &Popularity) -> ShareFit {
+/// How far a law is from shares in descending order that add up to 1.
+pub(crate) fn measured_by(
+    observed: &[f64],
+    law: &'static str,
+    parameter: Option<f64>,
+    shares: &Popularity,
+) -> ShareFit {
     let expected = shares.shares(observed.len());
     let mut apart = 0.0;
     let distance = observed.iter().zip(&expected).fold(0.0f64, |worst, (p, q)| {
         apart += p - q;
         worst.max(apart.abs())
     });
-    ShareFit { law, parameter, divergence_nats: divergence(observed, shares), distance }
+    ShareFit {
+        law,
+        parameter,
+        divergence_nats: divergence(observed, shares),
+        distance,
+        top_share: expected.first().copied().unwrap_or(0.0),
+    }
 }
 
 fn divergence(observed: &[f64], law: &Popularity) -> f64 {
@@ -59,7 +73,7 @@ fn divergence(observed: &[f64], law: &Popularity) -> f64 {
 }
 
 /// The place of the least value of a function that falls and then rises, by golden section.
-fn minimise(f: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
+pub(crate) fn minimise(f: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
     const GOLDEN: f64 = 0.618_033_988_749_894_8;
     let (mut a, mut b) = (high - GOLDEN * (high - low), low + GOLDEN * (high - low));
     let (mut at_a, mut at_b) = (f(a), f(b));

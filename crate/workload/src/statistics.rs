@@ -11,7 +11,7 @@ pub use arrivals::{ArrivalStatistics, variation_quantiles};
 pub use correlation::{lag_1, pearson, spearman};
 pub use description::Description;
 pub use popularity::{SHARES, Skew, ranked};
-pub use prefix::PrefixReuse;
+pub use prefix::{PrefixHits, PrefixReuse};
 pub use shape::{gamma_distance, gamma_shape, weibull_shape};
 
 use crate::trace::Trace;

@@ -1,9 +1,13 @@
 //! The trace: requests in order of arrival, as columns.
 
+mod chain;
+mod events;
 mod extra;
 
 use crate::statistics::sort_places;
 
+pub use chain::{Chain, NOBODY};
+pub use events::{Event, Events};
 pub use extra::{Extra, LabelMaker, Labels, NO_LABEL, PrefixBlocks};
 
 /// The adapter index of a request for the base model.
@@ -28,6 +32,8 @@ pub struct Trace {
     pub adapter_rank: Vec<u32>,
     /// Clients that went away: (microseconds, request id), in order of time.
     pub cancellations: Vec<(f64, u32)>,
+    /// Who waits for whom; `None`: nobody does.
+    pub chain: Option<Box<Chain>>,
     /// Columns that only some files carry; nothing in the engine depends on them.
     pub extra: Option<Box<Extra>>,
 }
@@ -121,7 +127,19 @@ impl Trace {
         true
     }
 
-    /// The requests named by `order`, in that order, with their cancellations.
+    /// The requests for which `keep` holds, which is asked in order.
+    pub fn filter(&self, mut keep: impl FnMut(usize) -> bool) -> Self {
+        let kept: Vec<u32> = (0..self.len() as u32).filter(|&id| keep(id as usize)).collect();
+        self.select(&kept)
+    }
+
+    /// The session of each request; empty where the trace has none.
+    pub fn sessions(&self) -> &Labels {
+        const NONE: &Labels = &Labels { index: Vec::new(), names: Vec::new() };
+        self.extra.as_ref().map_or(NONE, |extra| &extra.session)
+    }
+
+    /// The requests named by `order`, in that order, with their cancellations and what they wait for.
     pub fn select(&self, order: &[u32]) -> Self {
         let mut chosen = Self::with_capacity(order.len());
         let mut place = vec![None; self.len()];
@@ -132,6 +150,7 @@ impl Trace {
         chosen.adapter_rank.clone_from(&self.adapter_rank);
         let moved = |&(t, id): &(f64, u32)| place[id as usize].map(|new| (t, new));
         chosen.cancellations = self.cancellations.iter().filter_map(moved).collect();
+        chosen.chain = self.chain.as_ref().map(|chain| Box::new(chain.select(order, &place)));
         if let Some(extra) = &self.extra {
             chosen.set_extra(extra.select(order));
         }

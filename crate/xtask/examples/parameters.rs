@@ -1,14 +1,25 @@
-//! Prints `www/src/generated/parameters.ts`: what the page's compiler must know of the parameter table.
+//! Prints `www/src/generated/parameters.ts`: what the page's compiler must know of the parameter table, and of the
+//! table of steps.
 
 use std::fmt::Write as _;
 
 use servescope_lab::failure::CODES;
 use servescope_lab::parameters::TABLE;
+use servescope_lab::workload::transform::{FACTS, JOINS, REFUSALS, STEPS};
 
 fn main() {
     let rows: Vec<Row<'_>> =
         TABLE.iter().map(|row| Row { id: row.id, label: row.label, help: row.help }).collect();
     print!("{}", render(&rows, CODES));
+    let kinds = || STEPS.iter().chain(JOINS);
+    let fields = kinds().flat_map(|kind| kind.fields.iter().map(|f| format!("{}.{}", kind.name, f.name)));
+    let fields: Vec<String> = fields.collect();
+    let mut text = String::new();
+    list(&mut text, "STEP_NAMES", "StepName", &kinds().map(|kind| kind.name).collect::<Vec<_>>());
+    list(&mut text, "STEP_FIELDS", "StepFieldName", &fields.iter().map(String::as_str).collect::<Vec<_>>());
+    list(&mut text, "FACT_CODES", "FactCode", &FACTS.iter().map(|(code, _)| *code).collect::<Vec<_>>());
+    list(&mut text, "REFUSAL_CODES", "RefusalCode", REFUSALS);
+    print!("{text}");
 }
 
 /// One parameter, as far as the page's compiler is concerned.

@@ -15,6 +15,8 @@ pub(crate) const FILE: &str = "wasm-pack.toml";
 pub(crate) struct Settings {
     pub(crate) tools: Tools,
     pub(crate) build: Build,
+    #[serde(rename = "module")]
+    pub(crate) modules: Vec<Module>,
     pub(crate) wasm_opt: WasmOpt,
     pub(crate) budget: Budget,
 }
@@ -37,8 +39,15 @@ pub(crate) struct Build {
     pub(crate) crate_folder: String,
     pub(crate) target: String,
     pub(crate) out_dir: String,
-    pub(crate) out_name: String,
     pub(crate) profile: String,
+}
+
+/// One wasm module: the crate with some of its features.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Module {
+    pub(crate) out_name: String,
+    pub(crate) features: Vec<String>,
 }
 
 /// How the module is made smaller and faster afterwards.
@@ -48,10 +57,18 @@ pub(crate) struct WasmOpt {
     pub(crate) flags: Vec<String>,
 }
 
-/// Upper bounds in bytes.
+/// Upper bounds on what the page starts with, and on what it fetches later.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Budget {
+    pub(crate) start: Weight,
+    pub(crate) studio: Weight,
+}
+
+/// Bytes on the wire.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct Budget {
+pub(crate) struct Weight {
     pub(crate) wasm_brotli: u64,
     pub(crate) js_gzip: u64,
 }

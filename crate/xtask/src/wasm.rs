@@ -1,4 +1,4 @@
-//! The wasm package: the crate through wasm-pack, the module through wasm-opt, the result in `www/pkg`.
+//! The wasm package: the crate through wasm-pack once a module, each module through wasm-opt, the result in `www/pkg`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::hash::{self, Fingerprint};
 use crate::process::{self, Outcome};
 use crate::project::Project;
+use crate::settings::Module;
 use crate::toolchain::WasmToolchain;
 use crate::{packages, settings};
 
@@ -22,9 +23,11 @@ pub(crate) fn build(project: &Project) -> Outcome {
     if fs::read_to_string(package.join(STAMP)).is_ok_and(|stamp| stamp == built_from) {
         return Ok(());
     }
-    let stage = project.root().join("target/wasm-package");
-    compile(project, toolchain, &stage)?;
-    install(project, &stage, &package)?;
+    for module in &project.settings().modules {
+        let stage = project.root().join("target/wasm-package").join(&module.out_name);
+        compile(project, toolchain, module, &stage)?;
+        install(project, module, &stage, &package)?;
+    }
     fs::write(package.join(STAMP), built_from).map_err(|error| format!("{}: {error}", package.display()))
 }
 
@@ -46,7 +49,7 @@ fn fingerprint(project: &Project, toolchain: &WasmToolchain) -> Outcome<String> 
     Ok(fingerprint.text())
 }
 
-fn compile(project: &Project, toolchain: &WasmToolchain, stage: &Path) -> Outcome {
+fn compile(project: &Project, toolchain: &WasmToolchain, module: &Module, stage: &Path) -> Outcome {
     if stage.exists() {
         fs::remove_dir_all(stage).map_err(|error| format!("{}: {error}", stage.display()))?;
     }
@@ -54,21 +57,22 @@ fn compile(project: &Project, toolchain: &WasmToolchain, stage: &Path) -> Outcom
     let mut command = toolchain.tool("wasm-pack")?;
     command
         .args(["build", &build.crate_folder, &format!("--{}", build.profile)])
-        .args(["--target", &build.target, "--out-name", &build.out_name, "--out-dir"])
+        .args(["--target", &build.target, "--out-name", &module.out_name, "--out-dir"])
         .arg(stage)
         // The tools are installed by the set-up; wasm-opt is run below, with flags of our own; the page
         // imports the package by its path and needs no package.json.
         .args(["--mode", "no-install", "--no-opt", "--no-pack"])
+        .args(["--", "--no-default-features", "--features", &module.features.join(",")])
         .current_dir(project.root());
     process::run(&mut command)
 }
 
 /// Moves the staged package into its place. Its script comes last: that is what the development server
 /// waits for, and then the module is there.
-fn install(project: &Project, stage: &Path, package: &Path) -> Outcome {
+fn install(project: &Project, module: &Module, stage: &Path, package: &Path) -> Outcome {
     let described = |error: std::io::Error| format!("{}: {error}", package.display());
     fs::create_dir_all(package).map_err(described)?;
-    let name = &project.settings().build.out_name;
+    let name = &module.out_name;
     let module = format!("{name}_bg.wasm");
     let mut optimizer = project.node_tool("wasm-opt")?;
     same_optimizer(project)?;

@@ -1,10 +1,14 @@
-//! Any bytes as AIBrix's statistics files, as rows to group, and as points of a curve: used or refused, never a panic.
+//! Any bytes as AIBrix's statistics and configuration files, as rows to group, and as points of a curve: used or refused,
+//! never a panic.
 //! Blank lines part the files.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use servescope_lab::workload::aibrix::config::{agents_from_json, pattern_from_json};
 use servescope_lab::workload::aibrix::generate;
-use servescope_lab::workload::aibrix::grouping::{azure_groups, azure_rows};
+use servescope_lab::workload::aibrix::grouping::{
+    azure_groups, azure_rows, mooncake_groups, mooncake_requests, mooncake_rows,
+};
 use servescope_lab::workload::aibrix::stat::{cloudide, maas};
 use servescope_lab::workload::curve::{RateCurve, Shape, points_from_csv};
 
@@ -24,6 +28,22 @@ fuzz_target!(|bytes: &[u8]| {
     if let Ok(rows) = azure_rows(first) {
         let groups = azure_groups(&rows, f64::MAX, 1000.0).expect("the interval is good");
         assert_eq!(groups.iter().map(|group| group.requests.len()).sum::<usize>(), rows.len());
+    }
+    if let Ok(requests) = mooncake_requests(first) {
+        let groups = mooncake_groups(&mooncake_rows(&requests), f64::MAX);
+        assert_eq!(groups.iter().map(|group| group.requests.len()).sum::<usize>(), requests.len());
+    }
+    if let Ok(pattern) = pattern_from_json(first, 1e5) {
+        let lengths = pattern.lengths(100, || 1.0);
+        assert!(lengths.iter().all(|&length| length >= 1));
+        pattern.warnings(100);
+    }
+    if let Ok(config) = agents_from_json(first) {
+        let turns = config.num_sessions.saturating_mul(config.turns_per_session.high);
+        let tools = config.parallel_tools.high.saturating_mul(config.max_tool_retries + 1);
+        if turns.saturating_mul(tools + 3) < 10_000 {
+            let _ = generate::agents(&config);
+        }
     }
     if let Ok(curve) = points_from_csv(first).and_then(|points| RateCurve::new(&Shape::Points(points))) {
         for count in [0.5, 10.0, 1e4] {

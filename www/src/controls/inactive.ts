@@ -2,9 +2,9 @@
 import type { App } from '../app.js';
 import type { Parameter } from '../engine/types.js';
 
-/** What a trace file brings with it: arrivals, adapters, users and lengths. */
+/** What a trace file brings with it: arrivals, adapters, users and lengths, but not how answers are drawn. */
 function decidedByFile(id: string): boolean {
-  return id.startsWith('workload.') && !isTraceParameter(id);
+  return id.startsWith('workload.') && !id.startsWith('workload.sampling.') && !isTraceParameter(id);
 }
 
 function isTraceParameter(id: string): boolean {
@@ -18,7 +18,7 @@ export function inactiveReason(app: App, parameter: Parameter): string | null {
   if (!fromFile && isTraceParameter(parameter.id)) return text.t('control.file_needed');
   if (!app.store.resolved.inactive.includes(parameter.id)) return null;
   const { values } = app.store.resolved;
-  const unmet = parameter.applies.filter(({ parameter: id, in: allowed }) => !allowed.some((value) => value === values[id]));
+  const unmet = parameter.applies.filter(({ parameter: id, in: allowed }) => !allowed.some((value) => String(value) === String(values[id])));
   if (unmet.length === 0) return text.t('control.no_effect');
   const conditions = unmet.map(({ parameter: id, in: allowed }) => {
     const other = app.parameters.get(id);

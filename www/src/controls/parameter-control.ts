@@ -80,6 +80,7 @@ export class ParameterControl extends LightElement {
         ${parameter.options.map((option) => html`<option value=${option} .selected=${option === value}>${app.text.option(option)}</option>`)}</select>`;
       case 'boolean': return html`<input id=${id} type="checkbox" ?disabled=${disabled} .checked=${value === true}
         @change=${(event: Event) => { this.#set((event.target as HTMLInputElement).checked); }}>`;
+      case 'text':
       case 'list': return html`<input id=${id} class="value list" type="text" ?disabled=${disabled} autocomplete="off"
         aria-describedby="${id}-error" @input=${this.#typed} @change=${this.#commit} @blur=${this.#settle}>`;
       case 'number':

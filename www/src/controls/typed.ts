@@ -4,6 +4,7 @@ import type { Parameter, ParameterValue } from '../engine/types.js';
 export type Typed = { value: ParameterValue } | { wrong: 'not_a_number' | 'not_a_list' };
 
 export function parseTyped(parameter: Pick<Parameter, 'type'>, text: string, badInput: boolean): Typed {
+  if (parameter.type === 'text') return { value: text };
   if (parameter.type === 'list') return parseList(text);
   const value = text.trim() === '' || badInput ? NaN : Number(text);
   return Number.isFinite(value) ? { value } : { wrong: 'not_a_number' };

@@ -4,9 +4,9 @@ import { html, nothing, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
 import { ChartSurface } from '../engine/module.js';
 import type { ChartData, PlotFrame } from '../engine/types.js';
-import type { MessageKey } from '../i18n/en.js';
 import { stationOfChart } from '../panels/station-map.js';
 import type { Watchable } from '../state/topic.js';
+import { serviceFeed, type ChartFeed } from './chart-feed.js';
 import { chartTools } from './chart-tools.js';
 import { legend } from './legend.js';
 import { Overlay } from './overlay.js';
@@ -19,9 +19,11 @@ export const REQUEST_CHART = 'ttft_by_arrival';
 
 export class ChartView extends LightElement implements Drawable {
   static override properties = {
-    ...LightElement.properties, name: { attribute: false }, tableOpen: { state: true }, aboutOpen: { state: true },
+    ...LightElement.properties, name: { attribute: false }, feed: { attribute: false }, tableOpen: { state: true }, aboutOpen: { state: true },
   };
   declare name: string;
+  /** The service's charts where none is given. */
+  declare feed: ChartFeed | undefined;
   declare tableOpen: boolean;
   declare aboutOpen: boolean;
   frame: PlotFrame | null = null;
@@ -30,16 +32,19 @@ export class ChartView extends LightElement implements Drawable {
   #forget: (() => void)[] = [];
 
   protected override watched(): Watchable[] {
-    return [this.app.view, this.app.session];
+    return [this.app.view, this.source.topic];
+  }
+
+  get source(): ChartFeed {
+    return (this.feed ??= serviceFeed(this.app));
   }
 
   get chart(): ChartData | undefined {
-    return this.app.session.value.answer?.charts.get(this.name);
+    return this.source.chart(this.name);
   }
 
   get ghost(): ChartData | null {
-    const { former } = this.app.session.value;
-    return former?.charts.get(this.name) ?? null;
+    return this.source.ghost(this.name);
   }
 
   get place(): HTMLElement {
@@ -58,7 +63,7 @@ export class ChartView extends LightElement implements Drawable {
     super.connectedCallback();
     this.dataset['chart'] = this.name;
     this.#forget = [
-      this.app.session.subscribe(() => { if (this.tableOpen) this.requestUpdate(); }),
+      this.source.topic.subscribe(() => { if (this.tableOpen) this.requestUpdate(); }),
       this.app.cursor.subscribe(() => { this.#overlay?.update(); }),
       this.app.settings.subscribe(() => { this.app.scheduler.invalidate(this); }),
     ];
@@ -99,16 +104,16 @@ export class ChartView extends LightElement implements Drawable {
   }
 
   resetZoom(): void {
-    if (this.app.view.value.window !== null) void this.app.look({ window: null });
+    if (this.source.zooms && this.app.view.value.window !== null) void this.app.look({ window: null });
   }
 
   protected override render(): TemplateResult {
-    const { app, chart, name } = this;
+    const { app, chart, name, source } = this;
     const { text } = app;
     const station = app.view.value.station;
     this.classList.toggle('marked', station !== null && stationOfChart(station, name));
-    const title = text.t(chartKey(name));
-    const zoomed = chart?.x.kind === 'time' && app.view.value.window !== null;
+    const title = source.title(name);
+    const zoomed = source.zooms && chart?.x.kind === 'time' && app.view.value.window !== null;
     const empty = chart === undefined || chart.empty === '' ? null : text.named('', chart.empty);
     return html`
       <figure>
@@ -120,8 +125,8 @@ export class ChartView extends LightElement implements Drawable {
             ${name === 'time_split' ? this.#splitChoice() : nothing}
             ${chartTools(this, title)}
           </div>
-          ${chart === undefined ? nothing : legend(text, chart.series, this.ghost !== null)}
-          <p class="about" id="chart-${name}-about" ?hidden=${this.aboutOpen !== true}>${text.t(aboutKey(name))}</p>
+          ${chart === undefined ? nothing : legend(text, chart.series, (role) => source.role(name, role), this.ghost !== null)}
+          <p class="about" id="chart-${name}-about" ?hidden=${this.aboutOpen !== true}>${source.about(name)}</p>
         </figcaption>
         <div class="plot ${chart?.x.kind ?? ''}" tabindex="0" role="group" aria-labelledby="chart-${name}" aria-describedby="chart-${name}-keys">
           <canvas aria-hidden="true"></canvas>
@@ -133,7 +138,7 @@ export class ChartView extends LightElement implements Drawable {
         </div>
         <p class="visually-hidden" id="chart-${name}-keys">${text.t(name === REQUEST_CHART ? 'chart.keys_request' : 'chart.keys')}</p>
         <output class="visually-hidden spoken" aria-live="polite"></output>
-        ${this.tableOpen === true && chart !== undefined ? tableView(text, chart) : nothing}
+        ${this.tableOpen === true && chart !== undefined ? tableView(text, chart, (role) => source.role(name, role)) : nothing}
       </figure>`;
   }
 
@@ -155,14 +160,6 @@ export class ChartView extends LightElement implements Drawable {
     const roles = chart?.series.map((series) => `${series.role}/${series.mark}`).join();
     return [roles, chart?.empty, chart?.y.unit, this.ghost !== null, window, splitBy, selected?.id, station].join('|');
   }
-}
-
-export function chartKey(name: string): MessageKey {
-  return `chart.${name}` as MessageKey;
-}
-
-function aboutKey(name: string): MessageKey {
-  return `chart.${name}.about` as MessageKey;
 }
 
 customElements.define('chart-view', ChartView);

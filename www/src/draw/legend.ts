@@ -4,7 +4,7 @@ import type { Series } from '../engine/types.js';
 import type { Text } from '../i18n/text.js';
 
 /** Dashes and markers of `charts::role`, which tell lines apart without their colours. */
-const DASHES: Readonly<Record<string, string>> = { pool: '8 4', expected: '5 3', tbt: '8 3', e2e: '2 3', slo: '4 4' };
+const DASHES: Readonly<Record<string, string>> = { pool: '8 4', expected: '5 3', tbt: '8 3', e2e: '2 3', slo: '4 4', twin: '6 2', plain_twin: '1 3' };
 const MARKERS: Readonly<Record<string, string>> = {
   running: 'circle', served: 'circle', decode: 'circle', output: 'circle', waiting: 'triangle', queue: 'triangle',
   refused: 'cross', stalled: 'cross', kv: 'square', prefill: 'square', adapters: 'diamond', load: 'diamond',
@@ -14,11 +14,11 @@ const SHAPES: Readonly<Record<string, string>> = {
   square: 'M7.5 1.5h5v5h-5z', diamond: 'M10 .5l3.5 3.5l-3.5 3.5l-3.5-3.5z',
 };
 
-export function legend(text: Text, series: readonly Series[], withGhost: boolean): TemplateResult {
+export function legend(text: Text, series: readonly Series[], roleName: (role: string) => string, withGhost: boolean): TemplateResult {
   const seen = new Map(series.map((entry) => [entry.role, entry]));
   return html`
     <ul class="legend">
-      ${[...seen.values()].map((entry) => html`<li>${swatch(entry)}${text.named('role.', entry.role)}</li>`)}
+      ${[...seen.values()].map((entry) => html`<li>${swatch(entry)}${roleName(entry.role)}</li>`)}
       <li class="ghost" ?hidden=${!withGhost}><svg class="swatch" viewBox="0 0 20 8" aria-hidden="true"><line x1="0" y1="4" x2="20" y2="4"/></svg>${text.t('role.former')}</li>
     </ul>`;
 }
@@ -31,5 +31,5 @@ function shape(mark: Series['mark'], role: string): SVGTemplateResult {
   const sign = svg`<path class="sign" d=${SHAPES[MARKERS[role] ?? ''] ?? ''}/>`;
   if (mark === 'points') return MARKERS[role] === undefined ? svg`<path class="sign" d=${SHAPES['circle'] ?? ''}/>` : sign;
   if (mark === 'area' || mark === 'bars') return svg`<rect class="face" x="0" y="0" width="20" height="8"/>`;
-  return svg`<line x1="0" y1="4" x2="20" y2="4" stroke-dasharray=${DASHES[role] ?? 'none'}/>${sign}`;
+  return svg`<line x1="0" y1="4" x2="20" y2="4" stroke-dasharray=${mark === 'step' && role.endsWith('twin') ? 'none' : (DASHES[role] ?? 'none')}/>${sign}`;
 }

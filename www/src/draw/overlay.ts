@@ -47,7 +47,7 @@ export class Overlay {
     if (!shown) return;
     const pixel = xToPixel(frame, chart.x, x);
     place(this.#line, { left: pixel, top: frame.top, height: frame.bottom - frame.top });
-    const readOut = readOutAt(this.view.app.text, chart, x);
+    const readOut = readOutAt(this.view.app.text, chart, x, (role) => this.view.source.role(chart.name, role));
     const inHand = chart.x.kind !== 'time' || this.view.app.cursor.value?.chart === this.view.name;
     render(readOutBox(readOut, inHand), this.#box);
     const { offsetWidth: width } = this.#box;
@@ -73,7 +73,7 @@ export class Overlay {
     const { chart, frame, app } = this.view;
     const { selected } = app.view.value;
     const isTime = chart?.x.kind === 'time';
-    this.#ring.hidden = !isTime || frame === null || selected === null || !insideX(frame, selected.arrival_s);
+    this.#ring.hidden = !isTime || !this.view.source.zooms || frame === null || selected === null || !insideX(frame, selected.arrival_s);
     if (this.#ring.hidden || chart === undefined || frame === null || selected === null) return;
     const waited = selected.first_token_s === null ? null : selected.first_token_s - selected.arrival_s;
     const onPoint = this.view.name === 'ttft_by_arrival' && waited !== null && waited >= frame.y_min;

@@ -46,7 +46,7 @@ export class PlotInput {
 
   #move(event: PointerEvent): void {
     const { x } = this.#pixel(event);
-    if (this.#pressedAt !== null && this.#isTime && (this.#brushing || Math.abs(x - this.#pressedAt) > DRAG_PX)) {
+    if (this.#pressedAt !== null && this.#isTime && this.view.source.zooms && (this.#brushing || Math.abs(x - this.#pressedAt) > DRAG_PX)) {
       this.#brushing = true;
       this.overlay.brush(this.#pressedAt, x);
     }

@@ -2,16 +2,13 @@
 import { html, type TemplateResult } from 'lit';
 import type { Axis, ChartData } from '../engine/types.js';
 import type { Text } from '../i18n/text.js';
-import { readings, type Reading } from './plot.js';
+import { readings } from './plot.js';
 
 export interface ReadOut { at: string; rows: { role: string; label: string; value: string }[] }
 
-export function readOutAt(text: Text, chart: ChartData, x: number): ReadOut {
-  return { at: positionText(text, chart, x), rows: readings(chart, x).map((reading) => rowOf(text, chart, reading)) };
-}
-
-function rowOf(text: Text, chart: ChartData, { role, value }: Reading): ReadOut['rows'][number] {
-  return { role, label: text.named('role.', role), value: yValue(text, chart, role, value) };
+export function readOutAt(text: Text, chart: ChartData, x: number, roleName: (role: string) => string): ReadOut {
+  const rows = readings(chart, x).map(({ role, value }) => ({ role, label: roleName(role), value: yValue(text, chart, role, value) }));
+  return { at: positionText(text, chart, x), rows };
 }
 
 /** What the heights of a chart are, in a word beside its title. */

@@ -6,20 +6,19 @@ import { axisValue, yUnit, yValue } from './read-out.js';
 
 const ROWS = 60;
 
-export function tableView(text: Text, chart: ChartData): TemplateResult {
+export function tableView(text: Text, chart: ChartData, roleName: (role: string) => string): TemplateResult {
   const step = Math.max(1, ...chart.series.map((series) => Math.ceil(series.x.length / ROWS)));
   return html`
     <div class="table-view" tabindex="0" role="region" aria-label=${text.t('chart.table')}>
       <table>
         <thead><tr><th scope="col">${text.t('chart.series')}</th><th scope="col">${xHeading(text, chart)}</th><th scope="col">${yUnit(text, chart)}</th></tr></thead>
-        <tbody>${chart.series.map((series) => rows(text, chart, series, step))}</tbody>
+        <tbody>${chart.series.map((series) => rows(text, chart, series, roleName(series.role), step))}</tbody>
       </table>
       ${step > 1 ? html`<p>${text.t('chart.table_thin', { step })}</p>` : nothing}
     </div>`;
 }
 
-function rows(text: Text, chart: ChartData, series: Series, step: number): TemplateResult[] {
-  const role = text.named('role.', series.role);
+function rows(text: Text, chart: ChartData, series: Series, role: string, step: number): TemplateResult[] {
   const made: TemplateResult[] = [];
   for (let index = 0; index < Math.max(series.x.length, series.y.length); index += step) {
     const x = series.mark === 'rule_y' ? undefined : series.x[index];

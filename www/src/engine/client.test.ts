@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Client, Refusal, type Listener, type Wish, type WorkerPort } from './client.js';
 import type { FromWorker, ToWorker } from './protocol.js';
-import type { Summary } from './types.js';
+import type { Summary, TraceColumns } from './types.js';
 
 class FakeWorker implements WorkerPort {
   readonly sent: ToWorker[] = [];
@@ -25,6 +25,13 @@ const wish = (rate: number): Wish => ({
 const answer = (revision: number, compute_ms = 1, preview = false): FromWorker => ({
   kind: 'answer', revision, preview, compute_ms, charts: [], options: wish(0).options, summary: { requests: { offered: 600 } } as Summary,
 });
+
+const none = new Uint32Array();
+const COLUMNS: TraceColumns = {
+  arrival_us: new Float64Array(), cancellations: new Float64Array(), adapter_rank: none,
+  user: none, adapter: none, input_tokens: none, output_tokens: none, max_tokens: none,
+  after: none, think_us: new Float64Array(), until_us: new Float64Array([Infinity]), session: none, took_s: new Float64Array(),
+};
 
 let workers: FakeWorker[];
 let listener: { [K in keyof Listener]: ReturnType<typeof vi.fn<Listener[K]>> };
@@ -123,7 +130,7 @@ describe('Client', () => {
   });
 
   it('starts a dead worker again with the trace and the wish, once', async () => {
-    const loading = client.ask({ kind: 'load-trace', name: 'a.csv', bytes: new Uint8Array(1) });
+    const loading = client.ask({ kind: 'load-trace', name: 'a.csv', columns: COLUMNS });
     worker().say({ kind: 'reply', ticket: 1, value: null });
     await loading;
     client.run(wish(1));

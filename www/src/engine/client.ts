@@ -2,7 +2,7 @@
 // and a worker that dies is started again with the last wish and the trace it held.
 import type { Answer, FromWorker, Query, QueryResult, ToWorker } from './protocol.js';
 import { previewOf, type Cost } from './preview.js';
-import type { Failure, RunOptions, ScenarioPatch } from './types.js';
+import type { Failure, RunOptions, ScenarioPatch, TraceColumns } from './types.js';
 
 export interface WorkerPort {
   postMessage(message: ToWorker): void;
@@ -57,7 +57,7 @@ export class Client {
   #previewed = false;
   #ticket = 0;
   readonly #pending = new Map<number, Pending>();
-  #trace: { name: string; bytes: Uint8Array } | null = null;
+  #trace: { name: string; columns: TraceColumns } | null = null;
   #deaths = 0;
 
   constructor(private readonly spawn: () => WorkerPort, private readonly listener: Listener) {
@@ -92,7 +92,7 @@ export class Client {
 
   /** A worker that is started again must be given the trace again. */
   #remember(query: Query): void {
-    if (query.kind === 'load-trace') this.#trace = { name: query.name, bytes: query.bytes };
+    if (query.kind === 'load-trace') this.#trace = { name: query.name, columns: query.columns };
     if (query.kind === 'clear-trace') this.#trace = null;
   }
 

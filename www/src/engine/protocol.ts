@@ -1,19 +1,19 @@
 // The messages between the page and its worker. The page asks; the worker answers with the same revision or ticket.
-import type { ChartData, ExportKind, Explanation, Failure, RunOptions, ScenarioPatch, Summary, TraceInfo } from './types.js';
+import type { ChartData, ExportKind, Explanation, Failure, RunOptions, ScenarioPatch, Summary, TraceColumns } from './types.js';
 
 /** Questions that get exactly one reply, whatever runs meanwhile. */
 export type Query =
   | { kind: 'charts'; options: RunOptions }
   | { kind: 'request'; id: number }
   | { kind: 'export'; what: ExportKind }
-  | { kind: 'load-trace'; name: string; bytes: Uint8Array }
+  | { kind: 'load-trace'; name: string; columns: TraceColumns }
   | { kind: 'clear-trace' };
 
 export interface QueryResult {
   charts: ChartData[];
   request: Explanation;
   export: string;
-  'load-trace': TraceInfo;
+  'load-trace': null;
   'clear-trace': null;
 }
 

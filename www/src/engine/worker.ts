@@ -85,7 +85,7 @@ function ask(query: Query, sim: Simulator): QueryResult[Query['kind']] {
     case 'charts': return sim.charts(query.options);
     case 'request': return sim.request(query.id);
     case 'export': return sim.export(query.what);
-    case 'load-trace': return sim.load_trace(query.name, query.bytes);
+    case 'load-trace': sim.load_columns(query.name, query.columns); return null;
     case 'clear-trace': sim.clear_trace(); return null;
   }
 }

@@ -29,7 +29,6 @@ export const en = {
   'export.requests': 'Requests (CSV)',
   'export.batches': 'Batches (CSV)',
   'export.workload': 'Workload (CSV)',
-  'export.vidur': 'Workload for Vidur (CSV)',
   'export.chrome': 'Timeline (Chrome trace)',
   'export.charts': 'All charts (SVG)',
 
@@ -41,6 +40,7 @@ export const en = {
   'notice.cancelled': 'Cancelled. The last full answer stays on screen.',
   'notice.trace_loaded': '{name} is read; requests: {requests}.',
   'notice.trace_failed': '{name} was not read: {message}',
+  'notice.reading_cancelled': '{name} was not read to its end.',
   'notice.trace_wanted': 'This link was made with the trace file {name}. Drop it on the page to see the same run.',
   'notice.scenario_opened': 'Opened {name}.',
   'notice.scenario_failed': '{name} is not a scenario that can be used: {message}',
@@ -83,6 +83,7 @@ export const en = {
   'control.new_seed': 'New seed',
   'control.on': 'on',
   'control.off': 'off',
+  'control.none': 'none',
   'control.idle': 'Not in effect now ({count})',
   'control.more': 'All controls',
   'control.less': 'Fewer controls',
@@ -93,10 +94,15 @@ export const en = {
   'group.memory': 'Memory',
   'group.adapters': 'Adapters',
   'group.users': 'Users',
+  'group.clients': 'Clients',
+  'group.sessions': 'Loop and sessions',
+  'group.prefix': 'Shared beginnings',
   'group.cost': 'GPU and cost',
   'group.slo': 'Service level (SLO)',
   'group.trace': 'Trace file',
   'group.curve': 'Rate over time',
+  'group.sampling': 'Sampling in request bodies',
+  'group.length_curve': 'Lengths over time',
   'group.run': 'Run',
 
   'station.label': 'The way of a request',
@@ -186,6 +192,7 @@ export const en = {
 
   'axis.share': 'share',
   'empty.too_few_requests': 'Too few requests to show gaps between them.',
+  'empty.one_user': 'Only one user sends requests.',
   'empty.base_model_only': 'Every request goes to the base model: there are no adapters.',
   'empty.nothing_completed': 'No request was completed.',
 
@@ -215,6 +222,8 @@ export const en = {
   'role.queue': 'queue',
   'role.load': 'adapter load',
   'role.stalled': 'stalled by others',
+  'role.twin': 'twin',
+  'role.plain_twin': 'single gamma',
   'role.former': 'before',
 
   'who.adapters': 'Adapters',
@@ -243,11 +252,17 @@ export const en = {
   'request.outcome': 'Outcome: {outcome}',
   'request.close': 'Close',
 
-  'trace.drop': 'Drop a trace file (CSV) or a scenario (JSON)',
+  'tab.label': 'Views',
+  'tab.service': 'Service',
+  'tab.workload': 'Workload',
+  'tab.loading': 'Loading the workload studio…',
+
+  'trace.drop': 'Drop a trace file (CSV, JSONL, gzip) or a scenario (JSON)',
   'trace.using': '{name}: {format}, {requests} requests over {span}',
   'trace.back': 'Back to generated traffic',
 
   'progress.label': 'Simulating',
+  'progress.reading': 'Reading {name}',
   'progress.cancel': 'Esc cancels',
   'warnings.label': 'To keep in mind',
 

@@ -22,7 +22,10 @@ export const reasonsEn = {
 /** Choices whose own names say too little; an English one that is not here is shown as it is. */
 export const optionsEn: Readonly<Record<string, string>> = {
   power: 'power law (S-LoRA)', zipf: 'Zipf', poisson: 'Poisson', weibull: 'Weibull', modulated: 'calm and busy (MMPP)', batch: 'batches',
-  bounded_pareto: 'bounded Pareto', output: 'the true length',
+  held: 'held until the answer', timed: 'at fixed times', truncate: 'drop the oldest part', end: 'end the session',
+  restart: 'begin anew', together: 'one process for all', each: 'each its own process', tree: 'tree of prefixes',
+  bounded_pareto: 'bounded Pareto', percentiles: 'through percentiles', mixture: 'mixture of two', laws: 'a law each', pairs: 'a list of pairs',
+  aibrix: 'AIBrix: noise, whole numbers', output: 'the true length',
   cap: 'one cap for all', slora: 'S-LoRA', fcfs: 'by arrival',
   lifo: 'newest first', shortest: 'shortest predicted first', priority: 'priority with ageing', vtc: 'VTC (virtual token counters)',
   lcf: 'least counter first, no lift', drr: 'deficit round robin', rpm: 'requests per minute, by arrival',

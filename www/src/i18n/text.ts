@@ -84,8 +84,9 @@ export class Text {
   }
 
   value(parameter: Parameter, value: ParameterValue): string {
-    if (typeof value === 'boolean') return this.t(value ? 'control.on' : 'control.off');
-    if (typeof value === 'string') return this.option(value);
+    if (parameter.type === 'boolean') return this.t(String(value) === 'true' ? 'control.on' : 'control.off');
+    if (typeof value === 'boolean') return String(value);
+    if (typeof value === 'string') return parameter.type === 'text' ? value || this.t('control.none') : this.option(value);
     if (Array.isArray(value)) return value.map((entry) => this.format.exact(entry)).join(', ');
     return this.format.withUnit(parameter.id === 'seed' ? String(value) : this.format.exact(value), this.unit(parameter.unit));
   }

@@ -12,8 +12,6 @@ const FROM_RUN: readonly { label: MessageKey; what: ExportKind; type: string }[]
   { label: 'export.summary', what: 'summary.json', type: 'application/json' },
   { label: 'export.requests', what: 'requests.csv', type: 'text/csv' },
   { label: 'export.batches', what: 'batches.csv', type: 'text/csv' },
-  { label: 'export.workload', what: 'workload.csv', type: 'text/csv' },
-  { label: 'export.vidur', what: 'vidur.csv', type: 'text/csv' },
   { label: 'export.chrome', what: 'trace.json', type: 'application/json' },
 ];
 
@@ -27,12 +25,25 @@ export function exportItems(app: App): TemplateResult {
       downloadText('servescope-scenario.json', scenarioJson(app.store.values.value), 'application/json');
     })}
     ${FROM_RUN.map(({ label, what, type }) => menuItem(t(label), () => { void exportRun(app, what, type); }))}
-    ${menuItem(t('export.charts'), () => { exportCharts(app); })}`;
+    ${menuItem(t('export.charts'), () => { exportCharts(app); })}
+    ${menuItem(t('export.workload'), () => { void exportWorkload(app); })}`;
 }
 
 async function exportRun(app: App, what: ExportKind, type: string): Promise<void> {
   try {
     downloadText(`servescope-${what}`, await app.ask({ kind: 'export', what }), type);
+  } catch (thrown) {
+    const failures = thrown instanceof Refusal ? thrown.failures : [];
+    app.notices.error(() => app.text.t('notice.export_failed', { message: app.text.failures(failures) }));
+  }
+}
+
+/** The requests as they were simulated; the workload tab writes them in every other format. */
+async function exportWorkload(app: App): Promise<void> {
+  try {
+    const studio = await app.traceFile.studio();
+    await studio.call('look', { scenario: app.store.values.value });
+    download('servescope-workload.csv', new Blob([await studio.call('export', { format: 'servescope' }) as Uint8Array<ArrayBuffer>], { type: 'text/csv' }));
   } catch (thrown) {
     const failures = thrown instanceof Refusal ? thrown.failures : [];
     app.notices.error(() => app.text.t('notice.export_failed', { message: app.text.failures(failures) }));

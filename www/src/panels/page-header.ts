@@ -4,6 +4,7 @@ import { LightElement } from '../element.js';
 import { command } from '../engine/module.js';
 import type { MessageKey } from '../i18n/en.js';
 import { presetOf, type Preset } from '../state/presets.js';
+import { TABS } from '../state/session.js';
 import { nextTheme } from '../state/settings.js';
 import type { Watchable } from '../state/topic.js';
 import { exportItems } from './export-all.js';
@@ -16,7 +17,7 @@ export class PageHeader extends LightElement {
   #from: string | null = null;
 
   protected override watched(): Watchable[] {
-    return [this.app.store.values, this.app.editor.history.reach];
+    return [this.app.store.values, this.app.editor.history.reach, this.app.view];
   }
 
   protected override render(): TemplateResult {
@@ -25,6 +26,9 @@ export class PageHeader extends LightElement {
     const { undo, redo } = app.editor.history.reach.value;
     return html`
       <h1>Servescope</h1>
+      <nav class="tabs" aria-label=${t('tab.label')}>${TABS.map((tab) => html`
+        <button type="button" data-tab=${tab} aria-current=${app.view.value.tab === tab ? 'page' : 'false'} @click=${() => { app.show(tab); }}>${t(`tab.${tab}`)}</button>`)}
+      </nav>
       ${this.#presets()}
       <div class="group">
         <button type="button" class="icon" ?disabled=${!undo} aria-label=${t('menu.undo')} title=${t('menu.undo')} @click=${() => { app.editor.undo(); }}>↶</button>
@@ -35,7 +39,7 @@ export class PageHeader extends LightElement {
         <button type="button" @click=${() => { void this.#copy(this.#command(), 'notice.command_copied'); }}>${t('menu.command')}</button>
         ${menu({ label: t('menu.export'), content: exportItems(app) })}
         <button type="button" @click=${() => { this.querySelector<HTMLInputElement>('input[type=file]')?.click(); }}>${t('menu.open')}</button>
-        <input type="file" hidden accept=".csv,.json,.jsonl,.txt" aria-label=${t('menu.open')} @change=${(event: Event) => { this.#opened(event); }}>
+        <input type="file" hidden accept=".csv,.json,.jsonl,.txt,.gz" aria-label=${t('menu.open')} @change=${(event: Event) => { this.#opened(event); }}>
         ${this.#settings()}
       </div>`;
   }

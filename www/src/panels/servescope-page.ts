@@ -1,5 +1,6 @@
 // The whole page: header, controls, results.
-import { html, type TemplateResult } from 'lit';
+import { html, nothing, type TemplateResult } from 'lit';
+import { until } from 'lit/directives/until.js';
 import { LightElement } from '../element.js';
 import type { MessageKey } from '../i18n/en.js';
 import type { Watchable } from '../state/topic.js';
@@ -25,8 +26,14 @@ const SECTIONS: readonly Section[] = [
 ];
 
 export class ServescopePage extends LightElement {
+  #studio: Promise<unknown> | undefined;
+
   protected override watched(): Watchable[] {
-    return [];
+    return [this.app.view];
+  }
+
+  protected override look(): string {
+    return this.app.view.value.tab;
   }
 
   override connectedCallback(): void {
@@ -39,6 +46,11 @@ export class ServescopePage extends LightElement {
   protected override render(): TemplateResult {
     const { app } = this;
     const { t } = app.text;
+    const workload = app.view.value.tab === 'workload';
+    // Fetched when it is first looked at, and kept then: its sources and steps stay.
+    if (workload && this.#studio === undefined) {
+      this.#studio = import('../studio/studio-page.js').then(({ studioPage }) => studioPage(app));
+    }
     return html`
       <a class="skip" href="#results" @click=${skipToResults}>${t('page.skip')}</a>
       <header class="top"><page-header .app=${app}></page-header></header>
@@ -47,12 +59,15 @@ export class ServescopePage extends LightElement {
         <main id="results" tabindex="-1" aria-label=${t('page.results')}>
           <station-line .app=${app}></station-line>
           <status-area .app=${app}></status-area>
-          <headline-numbers .app=${app}></headline-numbers>
-          ${SECTIONS.map((section) => this.#section(section))}
-          <section class="who-section" id="who" aria-labelledby="who-title">
-            <h2 id="who-title">${t('section.who')}</h2>
-            <who-table .app=${app}></who-table>
-          </section>
+          <div class="tab" ?hidden=${!workload}>${this.#studio === undefined ? nothing : until(this.#studio, t('tab.loading'))}</div>
+          <div class="tab" ?hidden=${workload}>
+            <headline-numbers .app=${app}></headline-numbers>
+            ${SECTIONS.map((section) => this.#section(section))}
+            <section class="who-section" id="who" aria-labelledby="who-title">
+              <h2 id="who-title">${t('section.who')}</h2>
+              <who-table .app=${app}></who-table>
+            </section>
+          </div>
         </main>
       </div>
       <p class="drop-hint" aria-hidden="true">${t('trace.drop')}</p>

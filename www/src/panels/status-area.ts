@@ -6,7 +6,8 @@ import { vars } from '../style-vars.js';
 
 export class StatusArea extends LightElement {
   protected override watched(): Watchable[] {
-    return [this.app.session, this.app.failures, this.app.traceFile.info, this.app.notices.list];
+    const { traceFile } = this.app;
+    return [this.app.session, this.app.failures, traceFile.info, traceFile.loading, this.app.notices.list];
   }
 
   protected override render(): TemplateResult {
@@ -29,12 +30,14 @@ export class StatusArea extends LightElement {
 
   #progress(): TemplateResult {
     const { app } = this;
-    const { progress } = app.session.value;
     const { t } = app.text;
+    const reading = app.traceFile.loading.value;
+    const progress = reading?.fraction ?? app.session.value.progress;
+    const label = reading === null ? t('progress.label') : t('progress.reading', { name: reading.name });
     return html`
-      <div class="progress" role="progressbar" aria-label=${t('progress.label')} aria-valuemin="0" aria-valuemax="100"
+      <div class="progress" role="progressbar" aria-label=${label} aria-valuemin="0" aria-valuemax="100"
         aria-valuenow=${Math.round((progress ?? 0) * 100)} ?hidden=${progress === null} ${vars({ '--part': String(progress ?? 0) })}></div>
-      <p class="progress-note" ?hidden=${progress === null}>${t('progress.label')} · ${t('progress.cancel')}</p>`;
+      <p class="progress-note" ?hidden=${progress === null}>${label} · ${t('progress.cancel')}</p>`;
   }
 
   #trace(): TemplateResult | typeof nothing {

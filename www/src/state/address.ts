@@ -1,8 +1,9 @@
 // The page's address holds the scenario and the page's own four keys; copying it is sharing it. Writing is debounced
 // and replaces the entry: history moves by undo, not by the Back button.
 import type { Failure, ScenarioPatch } from '../engine/types.js';
+import type { Pipe } from './trace-file.js';
 
-export interface PageKeys { lang: string | null; zoom: [number, number] | null; by: string | null; file: string | null }
+export interface PageKeys { lang: string | null; zoom: [number, number] | null; by: string | null; file: string | null; tab: string | null; pipe: Pipe | null }
 
 export interface Codec {
   encode(values: ScenarioPatch): string;
@@ -13,7 +14,7 @@ const DEBOUNCE_MS = 300;
 
 export function pageKeys(hash: string): PageKeys {
   const keys = new URLSearchParams(hash.replace(/^#/, ''));
-  return { lang: keys.get('lang'), zoom: parseZoom(keys.get('zoom')), by: keys.get('by'), file: keys.get('file') };
+  return { lang: keys.get('lang'), zoom: parseZoom(keys.get('zoom')), by: keys.get('by'), file: keys.get('file'), tab: keys.get('tab'), pipe: parsePipe(keys.get('pipe')) };
 }
 
 export function withPageKeys(link: string, keys: PageKeys): string {
@@ -22,7 +23,14 @@ export function withPageKeys(link: string, keys: PageKeys): string {
   if (keys.zoom !== null) parts.push(`zoom=${keys.zoom.map((second) => String(Number(second.toPrecision(6)))).join('-')}`);
   if (keys.by !== null) parts.push(`by=${encodeURIComponent(keys.by)}`);
   if (keys.file !== null) parts.push(`file=${encodeURIComponent(keys.file)}`);
+  if (keys.pipe !== null && keys.pipe.steps.length > 0) parts.push(`pipe=${[keys.pipe.join, ...keys.pipe.steps].map(encodeURIComponent).join(';')}`);
+  if (keys.tab !== null) parts.push(`tab=${encodeURIComponent(keys.tab)}`);
   return `#${parts.join('&')}`;
+}
+
+function parsePipe(text: string | null): Pipe | null {
+  const [join, ...steps] = (text ?? '').split(';');
+  return join === undefined || steps.length === 0 ? null : { join, steps };
 }
 
 function parseZoom(text: string | null): [number, number] | null {

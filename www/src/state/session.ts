@@ -15,7 +15,11 @@ export interface Session {
   progress: number | null;
 }
 
+export const TABS = ['service', 'workload'] as const;
+export type Tab = (typeof TABS)[number];
+
 export interface View {
+  tab: Tab;
   /** Zoom of the time charts in seconds. */
   window: [number, number] | null;
   splitBy: 'adapter' | 'length';
@@ -28,8 +32,12 @@ export function newSession(): Topic<Session> {
   return new Topic<Session>({ state: 'running', answer: null, former: null, progress: null });
 }
 
-export function newView(window: View['window'], by: string | null): Topic<View> {
-  return new Topic<View>({ window, splitBy: by === 'length' ? 'length' : 'adapter', selected: null, station: null });
+export function newView(window: View['window'], by: string | null, tab: string | null): Topic<View> {
+  return new Topic<View>({ tab: tabOf(tab), window, splitBy: by === 'length' ? 'length' : 'adapter', selected: null, station: null });
+}
+
+export function tabOf(name: string | null): Tab {
+  return TABS.find((tab) => tab === name) ?? 'service';
 }
 
 export function shownOf({ summary, charts, preview }: Answer): Shown {

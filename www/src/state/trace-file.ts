@@ -1,48 +1,157 @@
-// The file that stands for the generated traffic, and the one that a link names before anybody has dropped it.
+// The traffic that stands for the generated one: files, what steps make of them, and the file that a link names before
+// anybody has dropped it. The studio reads and changes it, in a thread and with a module of its own that are fetched when
+// the first file comes; the simulator gets columns.
 import { Refusal, type Client } from '../engine/client.js';
-import type { Failure, TraceInfo } from '../engine/types.js';
+import type { Failure, Shaped, SourceInfo } from '../engine/types.js';
+import type { StudioLink } from '../studio/studio-link.js';
 import { Topic } from './topic.js';
 
 export interface TraceListener {
-  loaded(trace: TraceInfo): void;
-  cleared(): void;
+  loaded(trace: SourceInfo): void;
+  /** Other traffic than before; the same `hand` again while one thing is changed. */
+  changed(hand: string): void;
   refused(name: string, failures: Failure[]): void;
+  cancelled(name: string): void;
   wanted(name: string): void;
 }
 
+export interface Loading { name: string; fraction: number }
+/** Steps as text, as the terminal takes them, and how several files become one. */
+export interface Pipe { join: string; steps: readonly string[] }
+
+const NO_STEPS: Pipe = { join: 'concat', steps: [] };
+
 export class TraceFile {
-  readonly info = new Topic<TraceInfo | null>(null);
+  /** What is simulated in place of generated requests. */
+  readonly info = new Topic<SourceInfo | null>(null);
+  /** What the steps start from. */
+  readonly sources = new Topic<readonly SourceInfo[]>([]);
+  readonly loading = new Topic<Loading | null>(null);
+  readonly pipe = new Topic<Pipe>(NO_STEPS);
+  readonly notes = new Topic<Shaped['notes']>([]);
+  /** Why a step was refused. */
+  readonly refusal = new Topic<Failure | null>(null);
   #missing: string | null = null;
+  #studio: Promise<StudioLink> | null = null;
+  /** The files that the studio holds; a studio that died is given them again. */
+  #held: readonly File[] = [];
+  #shaping = false;
 
   constructor(private readonly ask: Client['ask'], private readonly listener: TraceListener) {}
 
   /** Goes into the address: the file in use, or the one that is waited for. */
   get name(): string | null {
-    return this.info.value?.name ?? this.#missing;
+    return this.sources.value[0]?.name ?? this.#missing;
   }
 
   expect(name: string | null): void {
-    this.#missing = name === this.info.value?.name ? null : name;
+    this.#missing = name === this.name ? null : name;
     if (this.#missing !== null) this.listener.wanted(this.#missing);
   }
 
-  async load(file: File): Promise<void> {
-    const bytes = new Uint8Array(await file.arrayBuffer());
+  studio(): Promise<StudioLink> {
+    this.#studio ??= import('../studio/studio-link.js').then(({ StudioLink: Link }) => new Link(
+      (fraction) => { if (this.loading.value !== null) this.loading.update({ fraction }); },
+      () => { void this.#giveBack(); },
+    ));
+    return this.#studio;
+  }
+
+  async load(file: File, add = false): Promise<void> {
+    const studio = await this.studio();
+    // The newest file wins, as the newest scenario does.
+    if (this.loading.value !== null) studio.cancel();
+    this.loading.set({ name: file.name, fraction: 0 });
     try {
-      const trace = await this.ask({ kind: 'load-trace', name: file.name, bytes });
-      this.#missing = null;
-      this.info.set(trace);
-      this.listener.loaded(trace);
+      const source = await studio.call('open', { file, add });
+      this.#held = add ? [...this.#held, file] : [file];
+      await this.take(source, add);
     } catch (thrown) {
-      if (!(thrown instanceof Refusal)) throw thrown;
-      this.listener.refused(file.name, thrown.failures);
+      if (thrown instanceof Refusal) this.listener.refused(file.name, thrown.failures);
+      else if (isCancelled(thrown)) this.listener.cancelled(file.name);
+      else throw thrown;
+    } finally {
+      if (this.loading.value?.name === file.name) this.loading.set(null);
     }
   }
 
+  /** Takes over what the studio holds as a source now. */
+  async take(source: SourceInfo, add = false): Promise<void> {
+    this.#missing = null;
+    this.sources.set(add ? [...this.sources.value, source] : [source]);
+    await this.#shape(source);
+    this.listener.loaded(source);
+  }
+
+  /** Takes other steps; while the studio is at work only the newest are kept. */
+  async reshape(pipe: Pipe): Promise<void> {
+    this.pipe.set(pipe);
+    if (this.#shaping || this.sources.value.length === 0) return;
+    this.#shaping = true;
+    for (let done: Pipe | null = null; done !== this.pipe.value;) {
+      done = this.pipe.value;
+      await this.#shape(null);
+      this.listener.changed('steps');
+    }
+    this.#shaping = false;
+  }
+
+  /** What the steps make of the sources goes to the simulator; `fresh` is what the studio has just opened. */
+  async #shape(fresh: SourceInfo | null): Promise<void> {
+    const studio = await this.studio();
+    const { join, steps } = this.pipe.value;
+    let info = fresh;
+    if (fresh === null || steps.length > 0 || this.sources.value.length > 1) {
+      try {
+        const shaped = await studio.call('shape', { join, steps: [...steps] });
+        info = shaped.info;
+        this.notes.set(shaped.notes);
+        this.refusal.set(null);
+      } catch (thrown) {
+        if (!(thrown instanceof Refusal)) throw thrown;
+        const refusal = thrown.failures[0] ?? null;
+        this.refusal.set(refusal);
+        // What steps further on have told was of a trace that no longer comes to them.
+        const refused = Number(/^steps\.(\d+)/.exec(refusal?.path ?? '')?.[1] ?? 0);
+        this.notes.set(this.notes.value.slice(0, refused + Number(this.sources.value.length > 1)));
+      }
+    }
+    if (info === null) return;
+    await this.ask({ kind: 'load-trace', name: info.name, columns: await studio.call('columns', null) });
+    this.info.set(info);
+  }
+
+  /** True when a file was being read. */
+  async cancel(): Promise<boolean> {
+    if (this.loading.value === null) return false;
+    (await this.studio()).cancel();
+    return true;
+  }
+
   async clear(): Promise<void> {
+    this.#held = [];
+    await (await this.studio()).call('close', null);
     await this.ask({ kind: 'clear-trace' });
     this.#missing = null;
+    this.sources.set([]);
+    this.notes.set([]);
+    this.refusal.set(null);
     this.info.set(null);
-    this.listener.cleared();
+    this.listener.changed('file');
   }
+
+  /** The simulator still has its columns. What was no file, or is no longer there, cannot be changed any more. */
+  async #giveBack(): Promise<void> {
+    const studio = await this.studio();
+    try {
+      for (const [place, file] of this.#held.entries()) await studio.call('open', { file, add: place > 0 });
+    } catch {
+      this.#held = [];
+    }
+  }
+}
+
+/** The class is part of what is fetched later, so its name stands for it. */
+function isCancelled(thrown: unknown): boolean {
+  return thrown instanceof Error && thrown.name === 'Cancelled';
 }

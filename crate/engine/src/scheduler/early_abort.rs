@@ -15,8 +15,8 @@ const MARGIN_US: f64 = 500_000.0;
 /// The line, in order of arrival, and the two estimates.
 #[derive(Debug, Clone)]
 pub struct EarlyAbort {
-    /// Waiting requests.
-    pub waiting: VecDeque<u32>,
+    /// Waiting requests and when they arrived.
+    pub waiting: VecDeque<(u32, f64)>,
     /// Requests that the last decision rejected, newest first.
     pub rejected: Vec<u32>,
     /// Estimated arrivals between two decisions.
@@ -50,8 +50,8 @@ impl EarlyAbort {
     }
 
     /// When the oldest request will be given up.
-    pub fn due_us(&self, arrival_us: &[f64]) -> Option<f64> {
-        self.waiting.front().map(|&id| arrival_us[id as usize] + self.patience_us)
+    pub fn due_us(&self) -> Option<f64> {
+        self.waiting.front().map(|&(_, at_us)| at_us + self.patience_us)
     }
 
     fn next_rate(&self, waiting: usize) -> i64 {
@@ -82,7 +82,7 @@ impl EarlyAbort {
         let mut scanned = 0;
         for i in 0..self.waiting.len() {
             let place = if newest_first { self.waiting.len() - 1 - i } else { i };
-            let id = self.waiting[place];
+            let (id, _) = self.waiting[place];
             if !admission.is_cancelled(id) && !admission.admit(id) {
                 break;
             }
@@ -107,8 +107,8 @@ impl EarlyAbort {
 
     /// Rejects the oldest requests as far as they have waited too long.
     fn give_up(&mut self, admission: &mut Admission<'_, impl Observer>) {
-        while self.due_us(&admission.trace.arrival_us).is_some_and(|due| admission.now_us >= due) {
-            let id = self.waiting.pop_front().expect("the line has an oldest request");
+        while self.due_us().is_some_and(|due| admission.now_us >= due) {
+            let (id, _) = self.waiting.pop_front().expect("the line has an oldest request");
             self.rejected.push(id);
         }
         self.rejected.reverse();

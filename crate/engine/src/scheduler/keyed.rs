@@ -7,12 +7,12 @@ use std::collections::BinaryHeap;
 use super::admission::Admission;
 use crate::observer::Observer;
 
-/// A request and its key.
+/// A place and its key.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Keyed {
     /// Smallest first.
     pub key: f64,
-    /// The request.
+    /// Settles equal keys: smallest first.
     pub id: u32,
 }
 
@@ -33,12 +33,14 @@ impl PartialOrd for Keyed {
 /// The line: a heap.
 pub type Heap = BinaryHeap<Reverse<Keyed>>;
 
-/// Takes a decision. Cancelled requests leave when they come up.
-pub fn decide(waiting: &mut Heap, admission: &mut Admission<'_, impl Observer>) {
+/// Takes a decision over places in the order of arrival, `arrived` being the requests in that order. Cancelled requests leave
+/// when they come up.
+pub fn decide(waiting: &mut Heap, arrived: &[u32], admission: &mut Admission<'_, impl Observer>) {
     if admission.is_full() {
         return;
     }
-    while let Some(&Reverse(Keyed { id, .. })) = waiting.peek() {
+    while let Some(&Reverse(Keyed { id: place, .. })) = waiting.peek() {
+        let id = arrived[place as usize];
         if !admission.is_cancelled(id) && !admission.admit(id) {
             break;
         }

@@ -36,7 +36,8 @@ pub struct Line {
 enum Kind {
     Fcfs(VecDeque<u32>),
     Rpm(VecDeque<u32>, Limiter),
-    Keyed(Heap, Key),
+    /// A heap over places in the order of arrival, and the requests in that order.
+    Keyed(Heap, Key, Vec<u32>),
     Cluster(Cluster),
     Peft(Peft),
     Pets(VecDeque<u32>),
@@ -58,7 +59,7 @@ impl Line {
     pub fn new(queueing: Queueing, config: &SchedulerConfig, trace: &Trace) -> Self {
         let Queueing { order, client, predictions } = queueing;
         let given = predictions.unwrap_or_default();
-        let keyed = |key| Kind::Keyed(Heap::new(), key);
+        let keyed = |key| Kind::Keyed(Heap::new(), key, Vec::new());
         let clients = if matches!(order, Order::Fcfs) { 0 } else { client.count(trace) };
         let kind = match order {
             Order::Fcfs => Kind::Fcfs(VecDeque::new()),
@@ -87,43 +88,44 @@ impl Line {
     /// # Errors
     /// Why it may not.
     #[inline]
-    pub fn arrive(&mut self, id: u32, trace: &Trace) -> Result<(), Refusal> {
+    pub fn arrive(&mut self, id: u32, at_us: f64, trace: &Trace) -> Result<(), Refusal> {
         if let Kind::Fcfs(waiting) = &mut self.kind {
             waiting.push_back(id);
             return Ok(());
         }
-        self.line_up(id, trace)
+        self.line_up(id, at_us, trace)
     }
 
-    fn line_up(&mut self, id: u32, trace: &Trace) -> Result<(), Refusal> {
-        let arrival_us = trace.arrival_us[id as usize];
+    fn line_up(&mut self, id: u32, at_us: f64, trace: &Trace) -> Result<(), Refusal> {
         match &mut self.kind {
             Kind::Fcfs(waiting) | Kind::Pets(waiting) => waiting.push_back(id),
             Kind::Cluster(line) => line.waiting.push_back(id),
             Kind::Peft(line) => line.waiting.push_back(id),
-            Kind::EarlyAbort(line) => line.waiting.push_back(id),
+            Kind::EarlyAbort(line) => line.waiting.push_back((id, at_us)),
             Kind::Fair(line) => line.arrive(id, trace),
             Kind::RoundRobin(line) => line.arrive(id, trace),
             Kind::Rpm(waiting, limiter) => {
                 let client = self.client.of(trace, id, self.clients);
-                if !limiter.accepts(client as usize, arrival_us) {
+                if !limiter.accepts(client as usize, at_us) {
                     return Err(Refusal::RateLimit);
                 }
                 waiting.push_back(id);
             }
-            Kind::Keyed(heap, key) => {
+            Kind::Keyed(heap, key, arrived) => {
+                let place = arrived.len() as u32;
+                arrived.push(id);
                 let key = match key {
-                    Key::Lifo => lifo::key(id),
+                    Key::Lifo => lifo::key(place),
                     Key::Shortest(predicted) => {
                         let told = f64::from(trace.max_tokens[id as usize]);
                         shortest::key(predicted.get(id as usize).copied().unwrap_or(told))
                     }
                     Key::Priority { classes, ageing_us } => {
                         let client = self.client.of(trace, id, self.clients);
-                        priority::key(dealt(classes, client as usize, 0.0), *ageing_us, arrival_us)
+                        priority::key(dealt(classes, client as usize, 0.0), *ageing_us, at_us)
                     }
                 };
-                heap.push(Reverse(Keyed { key, id }));
+                heap.push(Reverse(Keyed { key, id: place }));
             }
         }
         Ok(())
@@ -138,7 +140,7 @@ impl Line {
     fn has_nobody(&self) -> bool {
         match &self.kind {
             Kind::Fcfs(waiting) | Kind::Pets(waiting) | Kind::Rpm(waiting, _) => waiting.is_empty(),
-            Kind::Keyed(heap, _) => heap.is_empty(),
+            Kind::Keyed(heap, ..) => heap.is_empty(),
             Kind::Cluster(line) => line.waiting.is_empty(),
             Kind::Peft(line) => line.waiting.is_empty(),
             Kind::EarlyAbort(line) => line.waiting.is_empty(),
@@ -176,9 +178,9 @@ impl Line {
 
     /// When time alone will change the line next, microseconds.
     #[inline]
-    pub fn due_us(&self, trace: &Trace) -> Option<f64> {
+    pub fn due_us(&self) -> Option<f64> {
         match &self.kind {
-            Kind::EarlyAbort(line) => line.due_us(&trace.arrival_us),
+            Kind::EarlyAbort(line) => line.due_us(),
             _ => None,
         }
     }
@@ -202,7 +204,7 @@ impl Line {
     fn decide_otherwise(&mut self, admission: &mut Admission<'_, impl Observer>) {
         match &mut self.kind {
             Kind::Fcfs(waiting) | Kind::Rpm(waiting, _) => fcfs::decide(waiting, admission),
-            Kind::Keyed(heap, _) => keyed::decide(heap, admission),
+            Kind::Keyed(heap, _, arrived) => keyed::decide(heap, arrived, admission),
             Kind::Cluster(line) => line.decide(admission),
             Kind::Peft(line) => line.decide(admission),
             Kind::Pets(waiting) => pets::decide(waiting, admission),
@@ -247,13 +249,16 @@ impl Line {
                 line.waiting.iter().all(|&id| take(id));
             }
             // The originals keep these two lines newest first.
-            Kind::EarlyAbort(EarlyAbort { waiting, .. }) | Kind::Rpm(waiting, _) => {
+            Kind::EarlyAbort(line) => {
+                line.waiting.iter().rev().all(|&(id, _)| take(id));
+            }
+            Kind::Rpm(waiting, _) => {
                 waiting.iter().rev().all(|&id| take(id));
             }
-            Kind::Keyed(heap, _) => {
+            Kind::Keyed(heap, _, arrived) => {
                 let mut sorted: Vec<Keyed> = heap.iter().map(|entry| entry.0).collect();
                 sorted.sort_unstable();
-                sorted.into_iter().all(|entry| take(entry.id));
+                sorted.into_iter().all(|entry| take(arrived[entry.id as usize]));
             }
             Kind::Fair(_) | Kind::RoundRobin(_) => {}
         }
@@ -364,10 +369,10 @@ impl Line {
             Kind::Fcfs(waiting) | Kind::Pets(waiting) | Kind::Rpm(waiting, _) => {
                 waiting.iter().copied().collect()
             }
-            Kind::Keyed(heap, _) => heap.iter().map(|entry| entry.0.id).collect(),
+            Kind::Keyed(heap, _, arrived) => heap.iter().map(|entry| arrived[entry.0.id as usize]).collect(),
             Kind::Cluster(line) => line.waiting.iter().copied().collect(),
             Kind::Peft(line) => line.waiting.iter().copied().collect(),
-            Kind::EarlyAbort(line) => line.waiting.iter().copied().collect(),
+            Kind::EarlyAbort(line) => line.waiting.iter().map(|&(id, _)| id).collect(),
             Kind::Fair(_) | Kind::RoundRobin(_) => Vec::new(),
         };
         ids.sort_unstable();

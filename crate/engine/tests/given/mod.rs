@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use servescope_cost::{AdapterCost, LinearCost};
 use servescope_engine::SchedulerConfig;
-use servescope_workload::trace::Request;
+use servescope_workload::trace::{Chain, NOBODY, Request};
 use servescope_workload::{BASE_MODEL, Trace};
 
 prop_compose! {
@@ -24,6 +24,8 @@ prop_compose! {
     pub fn any_trace()(
         requests in prop::collection::vec(any_request(), 1..80),
         cancels in prop::collection::vec((0.0..2e7f64, 0usize..80), 0..6),
+        waits in prop::option::of(prop::collection::vec(any_wait(), 80)),
+        until_us in prop_oneof![Just(f64::INFINITY), 0.0..4e7f64],
     ) -> Trace {
         let mut trace = Trace { adapter_rank: vec![8, 16, 32, 64, 8, 8], ..Trace::default() };
         let mut now = 0.0;
@@ -34,8 +36,24 @@ prop_compose! {
         }
         trace.cancellations = cancels.into_iter().map(|(at, id)| (at, (id % trace.len()) as u32)).collect();
         trace.cancellations.sort_by(|a, b| a.0.total_cmp(&b.0));
+        trace.chain = waits.map(|waits| {
+            let mut chain = Chain { until_us, ..Chain::default() };
+            for &(before, think_us) in &waits[..trace.len()] {
+                // Any request may be waited for, also a later one, or itself: such a circle is never sent.
+                chain.push(before.map_or(NOBODY, |before| before % trace.len() as u32), think_us);
+            }
+            Box::new(chain)
+        });
         trace
     }
+}
+
+/// Whom a request waits for, and how long it thinks then.
+fn any_wait() -> impl Strategy<Value = (Option<u32>, f64)> {
+    (
+        prop::option::weighted(0.8, 0u32..80),
+        prop_oneof![Just(0.0), (0u32..100_000).prop_map(f64::from), 0.0..3e6f64],
+    )
 }
 
 prop_compose! {

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
 use servescope_workload::Trace;
-use servescope_workload::formats::{Call, Contents, Format, Lengths, Session, TraceFile, Window, time_text};
+use servescope_workload::formats::{
+    Call, Contents, Format, Histogram, LengthWindow, Lengths, Session, TraceFile, Window, time_text,
+};
 use servescope_workload::statistics::{PrefixReuse, sort};
 use servescope_workload::trace::{Extra, Labels};
 
@@ -16,7 +18,7 @@ use super::parts::{
 pub(super) fn statistics(file: &TraceFile) -> Json {
     let mut json = json!({"kind": file.format.name()});
     let more = match &file.contents {
-        Contents::Requests { requests, start_ticks } => match file.format {
+        Contents::Requests { requests, start_ticks, .. } => match file.format {
             Format::Azure => azure(requests, start_ticks.unwrap_or(0)),
             Format::Mooncake => mooncake(requests),
             Format::BurstGpt => burstgpt(requests),
@@ -25,6 +27,7 @@ pub(super) fn statistics(file: &TraceFile) -> Json {
         Contents::Sessions(sessions) => agent_sessions(sessions),
         Contents::Lengths(lengths) => vidur_lengths(lengths),
         Contents::Windows(windows) => servegen(windows),
+        Contents::Histograms(windows) => servegen_lengths(windows),
     };
     super::merge(&mut json, more);
     json
@@ -272,6 +275,21 @@ fn servegen(windows: &[Window]) -> Json {
         "share_of_active_windows_with_cv_above_1": round(bursty),
         "aggregate_rate_per_s": describe(aggregate),
         "aggregate_peak_to_mean": round(peak / mean_rate),
+    })
+}
+
+/// Each client's windows and their mean lengths.
+fn servegen_lengths(windows: &[LengthWindow]) -> Json {
+    let mut clients: Vec<&str> = windows.iter().map(|w| w.client.as_str()).collect();
+    clients.sort_unstable();
+    clients.dedup();
+    let prompts = windows.iter().map(|w| w.prompt.iter().map(Histogram::mean).sum()).collect();
+    json!({
+        "rows": clients.len(),
+        "clients": clients.len(),
+        "windows": windows.len(),
+        "mean_input_tokens_of_windows": describe(prompts),
+        "mean_output_tokens_of_windows": describe(windows.iter().map(|w| w.answer.mean()).collect()),
     })
 }
 

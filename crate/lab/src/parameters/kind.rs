@@ -1,6 +1,7 @@
 //! What a row of the parameter table says, and whether a value obeys it.
 
 use super::table::Id;
+use super::texts;
 use super::value::Value;
 use crate::failure::Failure;
 
@@ -39,6 +40,11 @@ pub enum Kind {
         whole: bool,
         /// Default.
         default: &'static [f64],
+    },
+    /// Texts written as one ([`super::texts`]) of at most so many characters; none by default.
+    Text {
+        /// Most characters.
+        most: usize,
     },
 }
 
@@ -117,6 +123,7 @@ impl Parameter {
             Kind::Choice(names) => Value::Choice(names[0]),
             Kind::Flag(on) => Value::Flag(on),
             Kind::List { default, .. } => Value::List(default.to_vec()),
+            Kind::Text { .. } => Value::Text(String::new()),
         }
     }
 
@@ -126,7 +133,7 @@ impl Parameter {
             Kind::Number { min, max, .. } | Kind::Whole { min, max, .. } | Kind::List { min, max, .. } => {
                 Some((min, max))
             }
-            Kind::Choice(_) | Kind::Flag(_) => None,
+            Kind::Choice(_) | Kind::Flag(_) | Kind::Text { .. } => None,
         }
     }
 
@@ -138,6 +145,7 @@ impl Parameter {
             Kind::Choice(_) => "choice",
             Kind::Flag(_) => "boolean",
             Kind::List { .. } => "list",
+            Kind::Text { .. } => "text",
         }
     }
 
@@ -146,8 +154,11 @@ impl Parameter {
     /// # Errors
     /// [`Failure`] with the parameter's path and what was expected.
     pub fn parse(&self, text: &str) -> Result<Value, Failure> {
+        let whole = text;
         let text = text.trim();
         let value = match self.kind {
+            // Blanks may be what matters in a text.
+            Kind::Text { .. } => Value::Text(whole.to_owned()),
             Kind::Number { .. } | Kind::Whole { .. } => Value::Number(self.parse_number(text)?),
             Kind::Choice(_) => Value::Choice(self.option(text)?),
             Kind::Flag(_) => match text {
@@ -191,6 +202,16 @@ impl Parameter {
             (Kind::Flag(_), other) => {
                 return Err(self.wrong("not_a_flag", "true or false", &other.to_string()));
             }
+            (Kind::Text { .. }, Json::Array(items)) => {
+                let text = |item| {
+                    Json::as_str(item)
+                        .ok_or_else(|| self.wrong("not_a_text", "a list of texts", &item.to_string()))
+                };
+                Value::Text(texts::join(items.iter().map(text).collect::<Result<Vec<_>, _>>()?))
+            }
+            (Kind::Text { .. }, other) => {
+                return Err(self.wrong("not_a_text", "a text", &other.to_string()));
+            }
             (Kind::List { .. }, other) => {
                 return Err(self.wrong("not_a_list", "a list of numbers", &other.to_string()));
             }
@@ -213,6 +234,17 @@ impl Parameter {
                     return Err(Failure::new("empty_list", self.id, message));
                 }
                 items.iter().try_for_each(|x| self.check_number(*x, whole))
+            }
+            (Kind::Text { most }, Value::Text(text)) => {
+                let characters = text.chars().count();
+                if characters <= most {
+                    return Ok(());
+                }
+                let message = format!("{}: {characters} characters; at most {most} can stand here", self.id);
+                Err(Failure {
+                    message,
+                    ..Failure::out_of_range(self.id, characters as f64, 0.0, most as f64)
+                })
             }
             (Kind::Choice(_), Value::Choice(_)) | (Kind::Flag(_), Value::Flag(_)) => Ok(()),
             (_, other) => Err(self.wrong("not_a_number", self.type_name(), &other.to_text())),

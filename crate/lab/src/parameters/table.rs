@@ -1,5 +1,7 @@
 //! Every parameter.
 
+use servescope_workload::prompts::sampling::{MAX_PENALTY, MAX_TEMPERATURE, MIN_TOP_P};
+
 use super::kind::{Condition, Kind, Mark, Parameter, Scale, Slider};
 
 macro_rules! table {
@@ -87,8 +89,18 @@ const fn is(id: Id, is: &'static [&'static str]) -> Condition {
 
 /// Lengths: most tokens of a drawn length.
 const MOST: f64 = 1_000_000.0;
-const LAWS: &[&str] = &["uniform", "fixed", "geometric", "bounded_pareto", "lognormal", "normal"];
-const CURVES: &[&str] = &[
+const LAWS: &[&str] = &[
+    "uniform",
+    "fixed",
+    "geometric",
+    "bounded_pareto",
+    "lognormal",
+    "normal",
+    "percentiles",
+    "mixture",
+    "histogram",
+];
+const LENGTH_CURVES: &[&str] = &[
     "constant",
     "ramp",
     "step",
@@ -114,10 +126,31 @@ const ORDERS: &[&str] = &[
     "peft",
     "pets",
 ];
-const BOUNDED: &[&str] = &["uniform", "bounded_pareto", "lognormal", "normal"];
+const PATTERNS: &[&str] =
+    &["quick_rising", "slow_rising", "slight_fluctuation", "severe_fluctuation", "sine"];
+const CHANGES: &[&str] = &["ramp", "step", "spike"];
+/// Law by law, not in pairs.
+const BY_LAW: Condition = is(Id::LengthSource, &["laws"]);
+const CURVES: &[&str] = &[
+    "constant",
+    "ramp",
+    "step",
+    "spike",
+    "diurnal",
+    "quick_rising",
+    "slow_rising",
+    "slight_fluctuation",
+    "severe_fluctuation",
+    "sine",
+    "points",
+];
+/// Kinds of sessions.
+const TALKS: &[&str] = &["held", "timed"];
+const BOUNDED: &[&str] = &["uniform", "bounded_pareto", "lognormal", "normal", "percentiles", "mixture"];
 
 table! {
     Rate = row("workload.rate_rps", "R", "heroes", number(0.001, 100_000.0, 2.0)).unit("req/s").log(0.1, 50.0, 0.01)
+        .when(&[is(Id::Loop, &["open"])])
         .says("Rate R", "Mean number of requests that arrive each second, all users together.");
     Cv = row("workload.arrivals.cv", "cv", "heroes", number(0.05, 32.0, 1.0)).log(0.1, 8.0, 0.01)
         .marks(&[Mark { value: 1.0, message: "mark.poisson" }])
@@ -131,60 +164,122 @@ table! {
         .marks(&[Mark { value: 0.0, message: "mark.base_model" }])
         .says("LoRA adapters n", "How many adapters share the server; 0 sends every request to the base model.");
 
+    LengthSource = row("workload.lengths.from", "lf", "lengths", Kind::Choice(&["laws", "pairs"]))
+        .says("Lengths from", "A law for prompts and one for answers, or pairs of both drawn together from a list of your own.");
+    LengthPairs = row("workload.lengths.pairs", "lp", "lengths", Kind::List { min: 1.0, max: MOST, whole: true, default: &[32.0, 256.0, 256.0, 128.0, 480.0, 16.0] })
+        .when(&[is(Id::LengthSource, &["pairs"])])
+        .says("Pairs of lengths", "Prompt and answer lengths in tokens, in turn; every pair is drawn equally often, as it stands.");
     InputKind = row("workload.input_tokens.kind", "in", "lengths", Kind::Choice(LAWS))
+        .when(&[BY_LAW])
         .says("Prompt lengths", "The law from which prompt lengths are drawn.");
     InputValue = row("workload.input_tokens.value", "inv", "lengths", whole(1.0, MOST, 256.0)).unit("tokens").log(1.0, 4096.0, 1.0)
-        .when(&[is(Id::InputKind, &["fixed"])])
+        .when(&[BY_LAW, is(Id::InputKind, &["fixed"])])
         .says("Prompt length", "Every prompt has this length.");
     InputLow = row("workload.input_tokens.low", "inl", "lengths", whole(1.0, MOST, 8.0)).unit("tokens").log(1.0, 4096.0, 1.0)
-        .when(&[is(Id::InputKind, BOUNDED)])
+        .when(&[BY_LAW, is(Id::InputKind, BOUNDED)])
         .says("Shortest prompt", "No prompt is shorter than this.");
     InputHigh = row("workload.input_tokens.high", "inh", "lengths", whole(1.0, MOST, 511.0)).unit("tokens").log(1.0, 4096.0, 1.0)
-        .when(&[is(Id::InputKind, BOUNDED)])
+        .when(&[BY_LAW, is(Id::InputKind, BOUNDED)])
         .says("Longest prompt", "No prompt is longer than this (inclusive).");
     InputMean = row("workload.input_tokens.mean", "inm", "lengths", number(1.0, MOST, 256.0)).unit("tokens").log(1.0, 4096.0, 1.0)
-        .when(&[is(Id::InputKind, &["geometric", "normal"])])
+        .when(&[BY_LAW, is(Id::InputKind, &["geometric", "normal"])])
         .says("Mean prompt length", "Mean of the geometric law on 1, 2, and so on, or of the normal law before its bounds.");
     InputDeviation = row("workload.input_tokens.deviation", "inw", "lengths", number(0.0, MOST, 80.0)).unit("tokens").linear(0.0, 1000.0, 1.0)
-        .when(&[is(Id::InputKind, &["normal"])])
+        .when(&[BY_LAW, is(Id::InputKind, &["normal"])])
         .says("Spread of prompts", "Standard deviation of the normal law before its bounds.");
     InputExponent = row("workload.input_tokens.exponent", "ine", "lengths", number(0.05, 20.0, 1.1)).linear(0.1, 4.0, 0.01)
-        .when(&[is(Id::InputKind, &["bounded_pareto"])])
+        .when(&[BY_LAW, is(Id::InputKind, &["bounded_pareto"])])
         .says("Prompt tail exponent", "Smaller makes long prompts more common: the share longer than x falls like x to the power of minus this.");
     InputMedian = row("workload.input_tokens.median", "ind", "lengths", number(1.0, MOST, 200.0)).unit("tokens").log(1.0, 4096.0, 1.0)
-        .when(&[is(Id::InputKind, &["lognormal"])])
+        .when(&[BY_LAW, is(Id::InputKind, &["lognormal", "percentiles", "mixture"])])
         .says("Median prompt length", "Half of the prompts are shorter than this.");
     InputSigma = row("workload.input_tokens.sigma", "ins", "lengths", number(0.01, 5.0, 0.8)).linear(0.05, 2.5, 0.01)
-        .when(&[is(Id::InputKind, &["lognormal"])])
+        .when(&[BY_LAW, is(Id::InputKind, &["lognormal", "mixture"])])
         .says("Spread of prompt lengths", "Standard deviation of the logarithm of the length.");
+    InputP90 = row("workload.input_tokens.p90", "in9", "lengths", number(1.0, MOST, 400.0)).unit("tokens").log(1.0, 4096.0, 1.0)
+        .when(&[BY_LAW, is(Id::InputKind, &["percentiles"])])
+        .says("P90 of prompts", "Nine of ten prompts are no longer than this; up to it the law is lognormal through the median.");
+    InputP99 = row("workload.input_tokens.p99", "in99", "lengths", number(1.0, MOST, 500.0)).unit("tokens").log(1.0, 4096.0, 1.0)
+        .when(&[BY_LAW, is(Id::InputKind, &["percentiles"])])
+        .says("P99 of prompts", "99 of 100 prompts are no longer than this; the longest ones follow the slope from P90 to here.");
+    InputHistogram = row("workload.input_tokens.histogram", "inhg", "lengths", Kind::List { min: 0.0, max: 1e9, whole: false, default: &[8.0, 3.0, 128.0, 1.0, 511.0] })
+        .when(&[BY_LAW, is(Id::InputKind, &["histogram"])])
+        .says("Histogram of prompts", "Edges in tokens and weights in turn: 8, 3, 128, 1, 511 puts three in four prompts evenly on 8 to 127 tokens and one on 128 to 511.");
+    InputMixShare = row("workload.input_tokens.mixture.share", "inms", "lengths", number(0.0, 1.0, 0.1)).linear(0.0, 1.0, 0.01)
+        .when(&[BY_LAW, is(Id::InputKind, &["mixture"])])
+        .says("Share of second prompt law", "The share of prompts that follow the second law; the others are lognormal with the median and spread above.");
+    InputMixKind = row("workload.input_tokens.mixture.kind", "inmk", "lengths", Kind::Choice(&["bounded_pareto", "lognormal"]))
+        .when(&[BY_LAW, is(Id::InputKind, &["mixture"])])
+        .says("Second prompt law", "What is mixed in: a power-law tail, as ServeGen finds for prompts, or a second lognormal hump.");
+    InputMixLow = row("workload.input_tokens.mixture.low", "inml", "lengths", whole(1.0, MOST, 256.0)).unit("tokens").log(1.0, 4096.0, 1.0)
+        .when(&[BY_LAW, is(Id::InputKind, &["mixture"]), is(Id::InputMixKind, &["bounded_pareto"])])
+        .says("Prompt tail begins", "The shortest prompt of the power-law tail.");
+    InputMixExponent = row("workload.input_tokens.mixture.exponent", "inme", "lengths", number(0.05, 20.0, 1.1)).linear(0.1, 4.0, 0.01)
+        .when(&[BY_LAW, is(Id::InputKind, &["mixture"]), is(Id::InputMixKind, &["bounded_pareto"])])
+        .says("Exponent of the prompt tail", "Smaller makes the longest prompts more common.");
+    InputMixMedian = row("workload.input_tokens.mixture.median", "inmd", "lengths", number(1.0, MOST, 400.0)).unit("tokens").log(1.0, 4096.0, 1.0)
+        .when(&[BY_LAW, is(Id::InputKind, &["mixture"]), is(Id::InputMixKind, &["lognormal"])])
+        .says("Median of second prompt law", "Half of the prompts of the second law are shorter than this.");
+    InputMixSigma = row("workload.input_tokens.mixture.sigma", "inmg", "lengths", number(0.01, 5.0, 0.3)).linear(0.05, 2.5, 0.01)
+        .when(&[BY_LAW, is(Id::InputKind, &["mixture"]), is(Id::InputMixKind, &["lognormal"])])
+        .says("Spread of second prompt law", "Standard deviation of the logarithm of its lengths.");
 
     OutputKind = row("workload.output_tokens.kind", "out", "lengths", Kind::Choice(LAWS))
+        .when(&[BY_LAW])
         .says("Answer lengths", "The law from which answer lengths are drawn.");
     OutputValue = row("workload.output_tokens.value", "outv", "lengths", whole(1.0, MOST, 256.0)).unit("tokens").log(1.0, 4096.0, 1.0)
-        .when(&[is(Id::OutputKind, &["fixed"])])
+        .when(&[BY_LAW, is(Id::OutputKind, &["fixed"])])
         .says("Answer length", "Every answer has this length.");
     OutputLow = row("workload.output_tokens.low", "outl", "lengths", whole(1.0, MOST, 8.0)).unit("tokens").log(1.0, 4096.0, 1.0)
-        .when(&[is(Id::OutputKind, BOUNDED)])
+        .when(&[BY_LAW, is(Id::OutputKind, BOUNDED)])
         .says("Shortest answer", "No answer is shorter than this.");
     OutputHigh = row("workload.output_tokens.high", "outh", "lengths", whole(1.0, MOST, 511.0)).unit("tokens").log(1.0, 4096.0, 1.0)
-        .when(&[is(Id::OutputKind, BOUNDED)])
+        .when(&[BY_LAW, is(Id::OutputKind, BOUNDED)])
         .says("Longest answer", "No answer is longer than this (inclusive).");
     OutputMean = row("workload.output_tokens.mean", "outm", "lengths", number(1.0, MOST, 256.0)).unit("tokens").log(1.0, 4096.0, 1.0)
-        .when(&[is(Id::OutputKind, &["geometric", "normal"])])
+        .when(&[BY_LAW, is(Id::OutputKind, &["geometric", "normal"])])
         .says("Mean answer length", "Mean of the geometric law on 1, 2, and so on, or of the normal law before its bounds.");
     OutputDeviation = row("workload.output_tokens.deviation", "outw", "lengths", number(0.0, MOST, 80.0)).unit("tokens").linear(0.0, 1000.0, 1.0)
-        .when(&[is(Id::OutputKind, &["normal"])])
+        .when(&[BY_LAW, is(Id::OutputKind, &["normal"])])
         .says("Spread of answers", "Standard deviation of the normal law before its bounds.");
     OutputExponent = row("workload.output_tokens.exponent", "oute", "lengths", number(0.05, 20.0, 1.1)).linear(0.1, 4.0, 0.01)
-        .when(&[is(Id::OutputKind, &["bounded_pareto"])])
+        .when(&[BY_LAW, is(Id::OutputKind, &["bounded_pareto"])])
         .says("Answer tail exponent", "Smaller makes long answers more common: the share longer than x falls like x to the power of minus this.");
     OutputMedian = row("workload.output_tokens.median", "outd", "lengths", number(1.0, MOST, 200.0)).unit("tokens").log(1.0, 4096.0, 1.0)
-        .when(&[is(Id::OutputKind, &["lognormal"])])
+        .when(&[BY_LAW, is(Id::OutputKind, &["lognormal", "percentiles", "mixture"])])
         .says("Median answer length", "Half of the answers are shorter than this.");
     OutputSigma = row("workload.output_tokens.sigma", "outs", "lengths", number(0.01, 5.0, 0.8)).linear(0.05, 2.5, 0.01)
-        .when(&[is(Id::OutputKind, &["lognormal"])])
+        .when(&[BY_LAW, is(Id::OutputKind, &["lognormal", "mixture"])])
         .says("Spread of answer lengths", "Standard deviation of the logarithm of the length.");
+    OutputP90 = row("workload.output_tokens.p90", "out9", "lengths", number(1.0, MOST, 400.0)).unit("tokens").log(1.0, 4096.0, 1.0)
+        .when(&[BY_LAW, is(Id::OutputKind, &["percentiles"])])
+        .says("P90 of answers", "Nine of ten answers are no longer than this; up to it the law is lognormal through the median.");
+    OutputP99 = row("workload.output_tokens.p99", "out99", "lengths", number(1.0, MOST, 500.0)).unit("tokens").log(1.0, 4096.0, 1.0)
+        .when(&[BY_LAW, is(Id::OutputKind, &["percentiles"])])
+        .says("P99 of answers", "99 of 100 answers are no longer than this; the longest ones follow the slope from P90 to here.");
+    OutputHistogram = row("workload.output_tokens.histogram", "outhg", "lengths", Kind::List { min: 0.0, max: 1e9, whole: false, default: &[8.0, 3.0, 128.0, 1.0, 511.0] })
+        .when(&[BY_LAW, is(Id::OutputKind, &["histogram"])])
+        .says("Histogram of answers", "Edges in tokens and weights in turn: 8, 3, 128, 1, 511 puts three in four answers evenly on 8 to 127 tokens and one on 128 to 511.");
+    OutputMixShare = row("workload.output_tokens.mixture.share", "outms", "lengths", number(0.0, 1.0, 0.1)).linear(0.0, 1.0, 0.01)
+        .when(&[BY_LAW, is(Id::OutputKind, &["mixture"])])
+        .says("Share of second answer law", "The share of answers that follow the second law; the others are lognormal with the median and spread above.");
+    OutputMixKind = row("workload.output_tokens.mixture.kind", "outmk", "lengths", Kind::Choice(&["bounded_pareto", "lognormal"]))
+        .when(&[BY_LAW, is(Id::OutputKind, &["mixture"])])
+        .says("Second answer law", "What is mixed in: a power-law tail, as ServeGen finds for prompts, or a second lognormal hump.");
+    OutputMixLow = row("workload.output_tokens.mixture.low", "outml", "lengths", whole(1.0, MOST, 256.0)).unit("tokens").log(1.0, 4096.0, 1.0)
+        .when(&[BY_LAW, is(Id::OutputKind, &["mixture"]), is(Id::OutputMixKind, &["bounded_pareto"])])
+        .says("Answer tail begins", "The shortest answer of the power-law tail.");
+    OutputMixExponent = row("workload.output_tokens.mixture.exponent", "outme", "lengths", number(0.05, 20.0, 1.1)).linear(0.1, 4.0, 0.01)
+        .when(&[BY_LAW, is(Id::OutputKind, &["mixture"]), is(Id::OutputMixKind, &["bounded_pareto"])])
+        .says("Exponent of the answer tail", "Smaller makes the longest answers more common.");
+    OutputMixMedian = row("workload.output_tokens.mixture.median", "outmd", "lengths", number(1.0, MOST, 400.0)).unit("tokens").log(1.0, 4096.0, 1.0)
+        .when(&[BY_LAW, is(Id::OutputKind, &["mixture"]), is(Id::OutputMixKind, &["lognormal"])])
+        .says("Median of second answer law", "Half of the answers of the second law are shorter than this.");
+    OutputMixSigma = row("workload.output_tokens.mixture.sigma", "outmg", "lengths", number(0.01, 5.0, 0.3)).linear(0.05, 2.5, 0.01)
+        .when(&[BY_LAW, is(Id::OutputKind, &["mixture"]), is(Id::OutputMixKind, &["lognormal"])])
+        .says("Spread of second answer law", "Standard deviation of the logarithm of its lengths.");
     LengthCorrelation = row("workload.length_correlation", "rho", "lengths", number(-1.0, 1.0, 0.0)).linear(-1.0, 1.0, 0.01)
+        .when(&[BY_LAW])
         .says("Prompt and answer", "Rank correlation of prompt and answer lengths: 0 draws them independently, 1 gives the longest prompt the longest answer.");
     MaxTokensKind = row("workload.max_tokens.kind", "mt", "lengths", Kind::Choice(&["output", "cap"]))
         .says("max_tokens sent", "What the server is told of an answer's length: exactly that, or one cap for all requests.");
@@ -290,6 +385,7 @@ table! {
     Users = row("workload.users.count", "u", "users", whole(1.0, 1_000_000.0, 10.0)).log(1.0, 1000.0, 1.0)
         .says("Users", "How many users send requests; the label is drawn independently of the adapter.");
     UserPopularity = row("workload.users.popularity", "up", "users", Kind::Choice(&["zipf", "lognormal", "geometric", "power", "uniform", "list"]))
+        .when(&[is(Id::Loop, &["open"])])
         .says("User popularity", "The law of the users' shares.");
     UserSigma = row("workload.users.sigma", "ul", "users", number(0.0, 10.0, 2.0)).linear(0.0, 4.0, 0.01)
         .when(&[is(Id::UserPopularity, &["lognormal"])])
@@ -306,6 +402,69 @@ table! {
     UserZipf = row("workload.users.zipf_s", "us", "users", number(0.0, 10.0, 1.0)).linear(0.0, 3.0, 0.01)
         .when(&[is(Id::UserPopularity, &["zipf"])])
         .says("Zipf exponent of users", "The k-th user sends a share proportional to k to the power of minus this; 0 makes all alike.");
+
+    ClientKind = row("workload.clients.kind", "clk", "clients", Kind::Choice(&["together", "each"]))
+        .says("Users as clients", "Whether all users share one arrival process, or each is a client with a process, lengths and an adapter of its own.");
+    ClientCvs = row("workload.clients.cvs", "clc", "clients", Kind::List { min: 0.05, max: 32.0, whole: false, default: &[1.0] })
+        .when(&[is(Id::ClientKind, &["each"]), is(Id::ArrivalKind, &["gamma"])])
+        .says("Burstiness of clients", "The cv of each client's own arrivals, dealt out in turn.");
+    ClientInputScales = row("workload.clients.input_scales", "cli", "clients", Kind::List { min: 0.001, max: 1000.0, whole: false, default: &[1.0] })
+        .when(&[is(Id::ClientKind, &["each"])])
+        .says("Prompt factors of clients", "Prompt lengths of each client are multiplied by these, dealt out in turn.");
+    ClientOutputScales = row("workload.clients.output_scales", "clo", "clients", Kind::List { min: 0.001, max: 1000.0, whole: false, default: &[1.0] })
+        .when(&[is(Id::ClientKind, &["each"])])
+        .says("Answer factors of clients", "Answer lengths of each client are multiplied by these, dealt out in turn.");
+    ClientAdapters = row("workload.clients.adapters", "cla", "clients", Kind::List { min: -1.0, max: 99_999.0, whole: true, default: &[-1.0] })
+        .when(&[is(Id::ClientKind, &["each"])])
+        .says("Adapters of clients", "The adapter that each client always asks for, dealt out in turn; -1 draws one by the adapters' own shares.");
+
+    Loop = row("workload.loop", "loop", "sessions", Kind::Choice(&["open", "closed"]))
+        .says("Loop", "Open: requests arrive at their rate, whatever the server does. Closed: each user waits for an answer, thinks, and sends the next one.");
+    ClosedRequests = row("workload.closed.requests", "cr", "sessions", whole(1.0, 5_000_000.0, 10_000.0)).unit("requests").log(100.0, 100_000.0, 1.0)
+        .when(&[is(Id::Loop, &["closed"])])
+        .says("Most requests", "The closed loop ends after so many requests, shared out evenly among the users, or at the duration D, whichever comes first.");
+    ThinkKind = row("workload.think.kind", "tk", "sessions", Kind::Choice(&["exponential", "fixed", "lognormal"]))
+        .says("Think times", "The law of the time between an answer and the same user's next request.");
+    ThinkMean = row("workload.think.mean_s", "tm", "sessions", number(0.0, 1_000_000.0, 10.0)).unit("s").linear(0.0, 120.0, 0.1)
+        .says("Mean think time", "How long a user thinks in the mean before the next request.");
+    ThinkSigma = row("workload.think.sigma", "tg", "sessions", number(0.01, 3.0, 1.0)).linear(0.05, 2.5, 0.01)
+        .when(&[is(Id::ThinkKind, &["lognormal"])])
+        .says("Spread of think times", "Standard deviation of the logarithm of a think time.");
+    SessionKind = row("workload.sessions.kind", "sk", "sessions", Kind::Choice(&["none", "held", "timed"]))
+        .says("Sessions", "Single requests, or conversations whose prompts grow by all that was said: each turn held until the answer before it is there, or at times fixed in advance.");
+    TurnKind = row("workload.sessions.turns.kind", "tuk", "sessions", Kind::Choice(&["geometric", "fixed", "lognormal"]))
+        .when(&[is(Id::SessionKind, TALKS)])
+        .says("Turns", "The law of the number of requests in a session. The rate R stays that of requests.");
+    TurnMean = row("workload.sessions.turns.mean", "tum", "sessions", number(1.0, 10_000.0, 4.0)).log(1.0, 100.0, 0.1)
+        .when(&[is(Id::SessionKind, TALKS)])
+        .says("Mean turns", "Mean number of requests in a session; a fixed number is rounded to a whole one.");
+    TurnSigma = row("workload.sessions.turns.sigma", "tus", "sessions", number(0.01, 3.0, 0.8)).linear(0.05, 2.5, 0.01)
+        .when(&[is(Id::TurnKind, &["lognormal"])])
+        .says("Spread of turns", "Standard deviation of the logarithm of the number of turns.");
+    ContextCap = row("workload.sessions.context_cap", "cc", "sessions", whole(1.0, MOST, 2048.0)).unit("tokens").log(256.0, 131_072.0, 1.0)
+        .when(&[is(Id::SessionKind, TALKS)])
+        .says("Longest context", "No prompt of a session is longer than this.");
+    AtCap = row("workload.sessions.at_cap", "ac", "sessions", Kind::Choice(&["truncate", "end", "restart"]))
+        .when(&[is(Id::SessionKind, TALKS)])
+        .says("At the longest context", "Drop the oldest part, end the session, or begin anew with the user's own words.");
+    AnswerTime = row("workload.sessions.answer_s", "sa", "sessions", number(0.0, 100_000.0, 5.0)).unit("s").linear(0.0, 60.0, 0.1)
+        .when(&[is(Id::SessionKind, &["timed"]), is(Id::Loop, &["open"])])
+        .says("Assumed answer time", "With times fixed in advance, how long each answer is taken to last.");
+
+    PrefixKind = row("workload.prefix.kind", "pk", "prefix", Kind::Choice(&["none", "tree"]))
+        .says("Shared beginnings", "Whether prompts begin alike: with a text for all, then one for each adapter, then one for each user, then what their session has said.");
+    BlockTokens = row("workload.prefix.block_tokens", "pbt", "prefix", whole(1.0, 65_536.0, 16.0)).unit("tokens").log(1.0, 1024.0, 1.0)
+        .when(&[is(Id::PrefixKind, &["tree"])])
+        .says("Block size", "Prompts are told in blocks of so many tokens: vLLM's caches have 16, Mooncake's trace 512.");
+    SystemTokens = row("workload.prefix.system_tokens", "pst", "prefix", whole(0.0, MOST, 128.0)).unit("tokens").linear(0.0, 4096.0, 1.0)
+        .when(&[is(Id::PrefixKind, &["tree"])])
+        .says("System prompt", "Every prompt begins with these; they come on top of the drawn length.");
+    AdapterTokens = row("workload.prefix.adapter_tokens", "pat", "prefix", whole(0.0, MOST, 64.0)).unit("tokens").linear(0.0, 4096.0, 1.0)
+        .when(&[is(Id::PrefixKind, &["tree"])])
+        .says("Beginning by adapter", "Tokens that the requests of one adapter share behind the system prompt.");
+    UserTokens = row("workload.prefix.user_tokens", "put", "prefix", whole(0.0, MOST, 0.0)).unit("tokens").linear(0.0, 4096.0, 1.0)
+        .when(&[is(Id::PrefixKind, &["tree"])])
+        .says("Beginning by user", "Tokens that one user's requests to an adapter share behind that.");
 
     Calibration = row("cost.calibration", "cal", "cost", Kind::Choice(&["a10g-llama-7b", "a100-80-opt-13b", "unit"]))
         .says("Calibration", "A named set of coefficients with its origin; it sets the defaults of all others here and of the memory pool.");
@@ -341,25 +500,28 @@ table! {
 
     TimeScale = row("workload.trace.time_scale", "ts", "trace", number(0.0001, 10_000.0, 1.0)).log(0.1, 10.0, 0.01)
         .says("Time scale", "Multiplies every time of a loaded file: 2 is half as fast, with bursts stretched too.");
+    TraceTurns = row("workload.trace.turns", "tt", "trace", Kind::Choice(&["timed", "held"]))
+        .says("Turns of sessions", "Send the turns of a loaded file's sessions at their own times, or hold each until the answer before it is there.");
     RateScale = row("workload.trace.rate_scale", "rs", "trace", number(0.001, 1000.0, 1.0)).log(0.1, 10.0, 0.01)
         .says("Rate scale", "Thins a loaded file or superposes rotated copies of it, so that its rate is multiplied and its clock stays.");
 
     CurveKind = row("workload.curve.kind", "ck", "curve", Kind::Choice(CURVES))
-        .says("Rate over time", "How the rate moves around R: constant, a simple shape, one of AIBrix's four patterns, or points of your own.");
+        .when(&[is(Id::Loop, &["open"])])
+        .says("Rate over time", "How the rate moves around R: constant, a simple shape, one of AIBrix's four patterns, a sine that starts at R as theirs do, or points of your own.");
     CurveFactor = row("workload.curve.factor", "cf", "curve", number(0.0, 10_000.0, 2.0)).linear(0.0, 10.0, 0.1)
-        .when(&[is(Id::CurveKind, &["ramp", "step", "spike"])])
+        .when(&[is(Id::CurveKind, CHANGES)])
         .says("Changed rate", "The rate after the ramp or step, or in the spike, as a multiple of R.");
     CurveStart = row("workload.curve.start_s", "cs", "curve", number(0.0, 10_000_000.0, 100.0)).unit("s").linear(0.0, 1000.0, 1.0)
-        .when(&[is(Id::CurveKind, &["ramp", "step", "spike"])])
+        .when(&[is(Id::CurveKind, CHANGES)])
         .says("Change begins", "When the ramp, the step or the spike begins.");
     CurveEnd = row("workload.curve.end_s", "ce", "curve", number(0.0, 10_000_000.0, 200.0)).unit("s").linear(0.0, 1000.0, 1.0)
         .when(&[is(Id::CurveKind, &["ramp", "spike"])])
         .says("Change ends", "When the ramp or the spike ends.");
     CurveSwing = row("workload.curve.swing", "csw", "curve", number(0.0, 1.0, 0.5)).linear(0.0, 1.0, 0.01)
-        .when(&[is(Id::CurveKind, &["diurnal"])])
+        .when(&[is(Id::CurveKind, &["diurnal", "sine"])])
         .says("Swing", "How far the crest lies above R, as a share of R.");
     CurvePeriod = row("workload.curve.period_s", "cp", "curve", number(1.0, 10_000_000.0, 100.0)).unit("s").log(10.0, 86_400.0, 1.0)
-        .when(&[is(Id::CurveKind, &["diurnal"])])
+        .when(&[is(Id::CurveKind, &["diurnal", "sine"])])
         .says("Period", "From crest to crest; a day is 86,400 s.");
     CurvePeak = row("workload.curve.peak_s", "cpk", "curve", number(0.0, 10_000_000.0, 50.0)).unit("s").linear(0.0, 1000.0, 1.0)
         .when(&[is(Id::CurveKind, &["diurnal"])])
@@ -367,11 +529,78 @@ table! {
     CurvePoints = row("workload.curve.points", "pts", "curve", Kind::List { min: 0.0, max: 1e7, whole: false, default: &[0.0, 0.5, 100.0, 2.0, 200.0, 1.0] })
         .when(&[is(Id::CurveKind, &["points"])])
         .says("Points", "Times in seconds and multiples of R in turn: 0, 0.5, 100, 2 goes from half of R to twice R in 100 s.");
+    DoSample = row("workload.sampling.do_sample", "sds", "sampling", Kind::Flag(false))
+        .says("Draw tokens", "In request bodies: draws tokens by their probability; off takes the likeliest.");
+    Temperature = row("workload.sampling.temperature", "st", "sampling", number(0.0, MAX_TEMPERATURE, 1.0)).linear(0.0, 2.0, 0.01)
+        .when(&[is(Id::DoSample, &["true"])])
+        .says("Temperature", "Above 1 flattens the probabilities, below 1 sharpens them; 0 takes the likeliest.");
+    TopP = row("workload.sampling.top_p", "stp", "sampling", number(MIN_TOP_P, 1.0, 1.0)).linear(0.01, 1.0, 0.01)
+        .when(&[is(Id::DoSample, &["true"])])
+        .says("top_p", "Draws from the likeliest tokens that together have this probability.");
+    TopK = row("workload.sampling.top_k", "stk", "sampling", whole(-1.0, 1_000_000.0, -1.0)).linear(-1.0, 200.0, 1.0)
+        .when(&[is(Id::DoSample, &["true"])])
+        .says("top_k", "Draws from this many of the likeliest tokens; -1 and 0 draw from all.");
+    PresencePenalty = row("workload.sampling.presence_penalty", "spp", "sampling", number(-MAX_PENALTY, MAX_PENALTY, 0.0)).linear(-2.0, 2.0, 0.01)
+        .says("Presence penalty", "Taken off the score of a token that has come up; S-LoRA takes none below 0.");
+    FrequencyPenalty = row("workload.sampling.frequency_penalty", "sfp", "sampling", number(-MAX_PENALTY, MAX_PENALTY, 0.0)).linear(-2.0, 2.0, 0.01)
+        .says("Frequency penalty", "Taken off the score of a token for each time it has come up; S-LoRA takes none below 0.");
+    IgnoreEos = row("workload.sampling.ignore_eos", "seos", "sampling", Kind::Flag(false))
+        .says("Ignore end of sequence", "Answers go on to max_tokens even where the model would end.");
+    MaxNewTokens = row("workload.sampling.max_new_tokens", "smax", "sampling", whole(0.0, MOST, 0.0)).unit("tokens").linear(0.0, 4096.0, 1.0)
+        .says("Cap on new tokens", "No request body asks for more tokens than this; 0 sets no cap.");
+    StopSequences = row("workload.sampling.stop_sequences", "sstop", "sampling", Kind::Text { most: 1000 })
+        .says("Stop sequences", "Texts that end an answer, with | between them; \\n is a new line, \\| a bar, \\\\ a backslash.");
+    PinOutput = row("workload.sampling.pin_output", "spin", "sampling", Kind::Flag(false))
+        .says("Pin answer lengths", "Request bodies hold every answer to its length: end of sequence ignored, min_tokens and max_tokens equal to it.");
+    CharactersPerToken = row("workload.sampling.characters_per_token", "scpt", "sampling", number(1.0, 64.0, 4.0)).linear(1.0, 8.0, 0.1)
+        .says("Characters a token", "Prompts made without a tokenizer have this many characters for each token; English prose has about 4.");
+    CurveRise = row("workload.curve.only_rise", "cor", "curve", Kind::Flag(false))
+        .when(&[is(Id::CurveKind, &["sine"])])
+        .says("Never falls", "Keeps the rate at its highest so far (AIBrix's only_rise).");
+    CurveSampling = row("workload.curve.sampling", "csm", "curve", Kind::Choice(&["continuous", "aibrix"]))
+        .when(&[is(Id::CurveKind, PATTERNS)])
+        .says("Sampling", "The curve itself in fractions of a request, or AIBrix's samples of it: with noise, rounded half to even to whole requests a second.");
+    CurveInterval = row("workload.curve.interval_s", "ci", "curve", number(0.001, 1_000_000.0, 1.0)).unit("s").log(0.1, 60.0, 0.1)
+        .when(&[is(Id::CurveKind, PATTERNS), is(Id::CurveSampling, &["aibrix"])])
+        .says("Sampling interval", "How long one sampled rate holds (AIBrix's interval-ms).");
+    CurveNoise = row("workload.curve.noise_rps", "cn", "curve", number(0.0, 100_000.0, 0.1)).unit("req/s").linear(0.0, 5.0, 0.1)
+        .when(&[is(Id::CurveKind, PATTERNS), is(Id::CurveSampling, &["aibrix"])])
+        .says("Noise", "Standard deviation of the normal noise that is added to each sample before rounding; AIBrix's patterns have 0.1.");
+    InputCurveKind = row("workload.input_tokens.curve.kind", "inck", "length_curve", Kind::Choice(LENGTH_CURVES))
+        .says("Prompts over time", "How prompts grow and shrink during the run: every length that the law draws is multiplied by this curve.");
+    InputCurveFactor = row("workload.input_tokens.curve.factor", "incf", "length_curve", number(0.0, 1000.0, 2.0)).linear(0.0, 10.0, 0.1)
+        .when(&[is(Id::InputCurveKind, &["ramp", "step", "spike", "diurnal"])])
+        .says("Factor of prompts", "By what lengths are multiplied after the ramp or step, in the spike, or at the crest of a diurnal wave (there at most 2).");
+    InputCurveStart = row("workload.input_tokens.curve.start_s", "incs", "length_curve", number(0.0, 10_000_000.0, 100.0)).unit("s").linear(0.0, 1000.0, 1.0)
+        .when(&[is(Id::InputCurveKind, &["ramp", "step", "spike", "diurnal"])])
+        .says("Change of prompts begins", "When the ramp, the step or the spike begins; of a diurnal wave, a crest.");
+    InputCurveEnd = row("workload.input_tokens.curve.end_s", "ince", "length_curve", number(0.0, 10_000_000.0, 200.0)).unit("s").linear(0.0, 1000.0, 1.0)
+        .when(&[is(Id::InputCurveKind, &["ramp", "spike", "diurnal"])])
+        .says("Change of prompts ends", "When the ramp or the spike ends; of a diurnal wave, the next crest.");
+    InputCurvePoints = row("workload.input_tokens.curve.points", "incp", "length_curve", Kind::List { min: 0.0, max: 1e7, whole: false, default: &[0.0, 0.5, 100.0, 2.0, 200.0, 1.0] })
+        .when(&[is(Id::InputCurveKind, &["points"])])
+        .says("Points of prompts", "Times in seconds and factors in turn: 0, 0.5, 100, 2 goes from half to twice the length in 100 s.");
+    OutputCurveKind = row("workload.output_tokens.curve.kind", "outck", "length_curve", Kind::Choice(LENGTH_CURVES))
+        .says("Answers over time", "How answers grow and shrink during the run: every length that the law draws is multiplied by this curve.");
+    OutputCurveFactor = row("workload.output_tokens.curve.factor", "outcf", "length_curve", number(0.0, 1000.0, 2.0)).linear(0.0, 10.0, 0.1)
+        .when(&[is(Id::OutputCurveKind, &["ramp", "step", "spike", "diurnal"])])
+        .says("Factor of answers", "By what lengths are multiplied after the ramp or step, in the spike, or at the crest of a diurnal wave (there at most 2).");
+    OutputCurveStart = row("workload.output_tokens.curve.start_s", "outcs", "length_curve", number(0.0, 10_000_000.0, 100.0)).unit("s").linear(0.0, 1000.0, 1.0)
+        .when(&[is(Id::OutputCurveKind, &["ramp", "step", "spike", "diurnal"])])
+        .says("Change of answers begins", "When the ramp, the step or the spike begins; of a diurnal wave, a crest.");
+    OutputCurveEnd = row("workload.output_tokens.curve.end_s", "outce", "length_curve", number(0.0, 10_000_000.0, 200.0)).unit("s").linear(0.0, 1000.0, 1.0)
+        .when(&[is(Id::OutputCurveKind, &["ramp", "spike", "diurnal"])])
+        .says("Change of answers ends", "When the ramp or the spike ends; of a diurnal wave, the next crest.");
+    OutputCurvePoints = row("workload.output_tokens.curve.points", "outcp", "length_curve", Kind::List { min: 0.0, max: 1e7, whole: false, default: &[0.0, 0.5, 100.0, 2.0, 200.0, 1.0] })
+        .when(&[is(Id::OutputCurveKind, &["points"])])
+        .says("Points of answers", "Times in seconds and factors in turn: 0, 0.5, 100, 2 goes from half to twice the length in 100 s.");
     Duration = row("workload.duration_s", "D", "run", number(0.1, 100_000_000.0, 300.0)).unit("s").log(10.0, 10_000.0, 1.0)
         .says("Duration D", "floor(R D) requests are made; the last may arrive a little later than this.");
     CutAtDuration = row("workload.cut_at_duration", "cut", "run", Kind::Flag(false))
+        .when(&[is(Id::Loop, &["open"])])
         .says("Cut at D", "Drops the requests that arrive after the duration, which S-LoRA's generator keeps.");
     ArrivalKind = row("workload.arrivals.kind", "arr", "run", Kind::Choice(&["gamma", "poisson", "even", "weibull", "modulated", "batch"]))
+        .when(&[is(Id::Loop, &["open"])])
         .says("Arrival process", "The law of the gaps between arrivals.");
     WeibullShape = row("workload.arrivals.shape", "wk", "run", number(0.1, 10.0, 0.7)).linear(0.2, 3.0, 0.01)
         .marks(&[Mark { value: 1.0, message: "mark.poisson" }])

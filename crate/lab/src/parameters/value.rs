@@ -11,6 +11,8 @@ pub enum Value {
     Flag(bool),
     /// Of a list of numbers.
     List(Vec<f64>),
+    /// Of texts, written as one.
+    Text(String),
 }
 
 impl Value {
@@ -20,6 +22,7 @@ impl Value {
             Self::Number(x) => format!("{x}"),
             Self::Choice(name) => (*name).to_owned(),
             Self::Flag(on) => on.to_string(),
+            Self::Text(text) => text.clone(),
             Self::List(items) => {
                 let items: Vec<String> = items.iter().map(|x| format!("{x}")).collect();
                 items.join(",")
@@ -33,6 +36,7 @@ impl Value {
             Self::Number(x) => number(*x),
             Self::Choice(name) => (*name).into(),
             Self::Flag(on) => (*on).into(),
+            Self::Text(text) => text.as_str().into(),
             Self::List(items) => items.iter().map(|&x| number(x)).collect(),
         }
     }

@@ -1,5 +1,7 @@
 //! What does not fit together in a scenario whose every value is within its bounds.
 
+use servescope_workload::Length;
+
 use super::{MAX_REQUESTS, Scenario};
 use crate::failure::Failure;
 use crate::parameters::Id;
@@ -8,23 +10,9 @@ impl Scenario {
     /// What does not fit together, each at the parameter to change.
     pub fn problems(&self) -> Vec<Failure> {
         let mut problems = Vec::new();
-        let lengths =
-            [(Id::InputKind, Id::InputLow, Id::InputHigh), (Id::OutputKind, Id::OutputLow, Id::OutputHigh)];
-        for (kind, low, high) in lengths {
-            let bounded = matches!(self.choice(kind), "uniform" | "bounded_pareto" | "lognormal" | "normal");
-            if bounded && self.number(low) > self.number(high) {
-                let (low_value, high_value) = (self.number(low), self.number(high));
-                let path = high.row().id;
-                let message = format!("{path}: {high_value} is below {} ({low_value})", low.row().id);
-                problems.push(
-                    Failure::new("bounds_crossed", path, message)
-                        .number("value", high_value)
-                        .number("min", low_value)
-                        .text("other", low.row().id),
-                );
-            }
-        }
+        self.length_problems(&mut problems);
         problems.extend(self.curve().err());
+        problems.extend(self.length_curves().err());
         let requests = self.request_count();
         if requests > MAX_REQUESTS {
             let message = format!(
@@ -44,6 +32,8 @@ impl Scenario {
                 problems.push(Failure::new("empty_list", path, message));
             }
         }
+        problems.extend(self.client_adapters());
+        problems.extend(self.prefix_blocks());
         let (batch, request) = (self.number(Id::BatchMaxTokens), self.number(Id::MaxRequestTokens));
         if self.flag(Id::OriginalBlocking) && batch < request {
             let path = "scheduler.batch_max_tokens";
@@ -57,5 +47,38 @@ impl Scenario {
             );
         }
         problems
+    }
+
+    /// A client asks for an adapter that is not there.
+    fn client_adapters(&self) -> Option<Failure> {
+        let count = self.number(Id::Adapters);
+        let relevant = self.is_active(Id::ClientAdapters) && count > 0.0;
+        let beyond =
+            self.list(Id::ClientAdapters).into_iter().find(|&adapter| relevant && adapter >= count)?;
+        Some(Failure::out_of_range(Id::ClientAdapters.row().id, beyond, -1.0, count - 1.0))
+    }
+
+    /// Blocks so small that the prompts have too many.
+    fn prefix_blocks(&self) -> Option<Failure> {
+        /// Most ids of a trace: 160 MB.
+        const MOST: f64 = 20e6;
+        let spec = self.workload();
+        let prefix = spec.prefix?;
+        let mean = |law: &Length| {
+            (0..64).map(|i| f64::from(law.at((f64::from(i) + 0.5) / 64.0))).sum::<f64>() / 64.0
+        };
+        let largest = |scales: &[f64]| scales.iter().copied().fold(1.0, f64::max);
+        let (mut own, mut answer) = (mean(&spec.input), mean(&spec.output));
+        if let Some(clients) = &spec.clients {
+            own *= largest(&clients.input_scales);
+            answer *= largest(&clients.output_scales);
+        }
+        let shared = f64::from(prefix.shared_tokens(0));
+        let prompt = spec.sessions.as_ref().map_or(shared + own, |sessions| {
+            (shared + sessions.mean_turns() * (own + answer)).min(sessions.context_cap.into())
+        });
+        let least = (self.request_count() * prompt / MOST).ceil();
+        let block = f64::from(prefix.block_tokens);
+        (block < least).then(|| Failure::out_of_range(Id::BlockTokens.row().id, block, least, 65_536.0))
     }
 }

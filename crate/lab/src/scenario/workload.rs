@@ -1,68 +1,22 @@
 //! The scenario's workload: what arrives.
 
-use servescope_workload::aibrix::curve::NamedPattern;
 use servescope_workload::arrivals::Modulation;
-use servescope_workload::curve::{Point, RateCurve, Shape};
-use servescope_workload::{AdapterSpec, Arrivals, Length, MaxTokens, Popularity, UserSpec, WorkloadSpec};
+use servescope_workload::sessions::{AtCap, Pace};
+use servescope_workload::{
+    AdapterSpec, Arrivals, ClientSpec, Length, MaxTokens, Popularity, PrefixSpec, SessionSpec, Think,
+    UserSpec, WorkloadSpec,
+};
 
 use super::Scenario;
-use crate::failure::Failure;
+use super::lengths::{INPUT, OUTPUT};
 use crate::parameters::Id;
 
 impl Scenario {
-    /// The rate over time; `None` where it is constant.
-    ///
-    /// # Errors
-    /// [`Failure`] at the parameter whose number is unsound.
-    pub fn curve(&self) -> Result<Option<RateCurve>, Failure> {
-        let rate = self.number(Id::Rate);
-        let changed = rate * self.number(Id::CurveFactor);
-        let (start_s, end_s) = (self.number(Id::CurveStart), self.number(Id::CurveEnd));
-        let shape = match self.choice(Id::CurveKind) {
-            "constant" => return Ok(None),
-            "ramp" => Shape::Ramp { from_rps: rate, to_rps: changed, start_s, end_s },
-            "step" => Shape::Step { before_rps: rate, after_rps: changed, at_s: start_s },
-            "spike" => Shape::Spike { base_rps: rate, peak_rps: changed, start_s, end_s },
-            "diurnal" => Shape::Diurnal {
-                mean_rps: rate,
-                swing: self.number(Id::CurveSwing),
-                period_s: self.number(Id::CurvePeriod),
-                peak_s: self.number(Id::CurvePeak),
-            },
-            "points" => Shape::Points(self.curve_points(rate)?),
-            name => match NamedPattern::from_name(name) {
-                Ok(named) => {
-                    Shape::Pattern { pattern: named.pattern(rate), duration_s: self.number(Id::Duration) }
-                }
-                Err(error) => {
-                    return Err(Failure::new("bad_curve", Id::CurveKind.row().id, error.to_string()));
-                }
-            },
-        };
-        let at = match shape {
-            Shape::Points(_) => Id::CurvePoints,
-            Shape::Ramp { .. } | Shape::Spike { .. } => Id::CurveEnd,
-            _ => Id::CurveKind,
-        };
-        RateCurve::new(&shape).map(Some).map_err(|error| {
-            let reason = error.to_string();
-            Failure::new("bad_curve", at.row().id, format!("{}: {reason}", at.row().id))
-                .text("reason", &reason)
-        })
-    }
-
-    fn curve_points(&self, rate: f64) -> Result<Vec<Point>, Failure> {
-        let numbers = self.list(Id::CurvePoints);
-        if numbers.len() % 2 == 1 {
-            let path = Id::CurvePoints.row().id;
-            let reason = format!("{} numbers are no pairs of time and rate", numbers.len());
-            return Err(Failure::new("bad_curve", path, format!("{path}: {reason}")).text("reason", &reason));
-        }
-        Ok(numbers.chunks(2).map(|pair| Point { time_s: pair[0], rate_rps: rate * pair[1] }).collect())
-    }
-
-    /// Requests that the settings make, before any is cut: R D, or the curve's integral.
+    /// Requests that the settings make, before any is cut: R D, the curve's integral, or the bound of a closed loop.
     pub(super) fn request_count(&self) -> f64 {
+        if self.choice(Id::Loop) == "closed" {
+            return self.number(Id::ClosedRequests);
+        }
         let duration = self.number(Id::Duration);
         match self.curve() {
             Ok(Some(curve)) => curve.integral(duration).floor(),
@@ -113,33 +67,75 @@ impl Scenario {
                     Id::UserShares,
                 ]),
             },
-            input: self.length([
-                Id::InputKind,
-                Id::InputValue,
-                Id::InputLow,
-                Id::InputHigh,
-                Id::InputMean,
-                Id::InputExponent,
-                Id::InputMedian,
-                Id::InputSigma,
-                Id::InputDeviation,
-            ]),
-            output: self.length([
-                Id::OutputKind,
-                Id::OutputValue,
-                Id::OutputLow,
-                Id::OutputHigh,
-                Id::OutputMean,
-                Id::OutputExponent,
-                Id::OutputMedian,
-                Id::OutputSigma,
-                Id::OutputDeviation,
-            ]),
+            input: self.length(&INPUT),
+            output: self.length(&OUTPUT),
             length_correlation: self.number(Id::LengthCorrelation),
+            length_pairs: self.length_pairs(),
+            length_curves: self.length_curves().unwrap_or_default(),
             max_tokens: match self.choice(Id::MaxTokensKind) {
                 "cap" => MaxTokens::Cap(self.whole(Id::MaxTokensCap)),
                 _ => MaxTokens::Output,
             },
+            closed_requests: (self.choice(Id::Loop) == "closed")
+                .then(|| self.whole(Id::ClosedRequests) as usize),
+            think: self.think(),
+            sessions: (self.choice(Id::SessionKind) != "none").then(|| self.sessions()),
+            clients: (self.choice(Id::ClientKind) == "each").then(|| self.clients()),
+            prefix: (self.choice(Id::PrefixKind) == "tree").then(|| PrefixSpec {
+                block_tokens: self.whole(Id::BlockTokens),
+                system_tokens: self.whole(Id::SystemTokens),
+                adapter_tokens: self.whole(Id::AdapterTokens),
+                user_tokens: self.whole(Id::UserTokens),
+            }),
+        }
+    }
+
+    fn think(&self) -> Think {
+        let mean_s = self.number(Id::ThinkMean);
+        match self.choice(Id::ThinkKind) {
+            "fixed" => Think::Fixed { seconds: mean_s },
+            "lognormal" => Think::Lognormal { mean_s, sigma: self.number(Id::ThinkSigma) },
+            _ => Think::Exponential { mean_s },
+        }
+    }
+
+    fn sessions(&self) -> SessionSpec {
+        /// Most turns of a lognormal law.
+        const MOST_TURNS: u32 = 100_000;
+        let mean = self.number(Id::TurnMean);
+        let sigma = self.number(Id::TurnSigma);
+        SessionSpec {
+            turns: match self.choice(Id::TurnKind) {
+                "fixed" => Length::Fixed { value: (mean + 0.5) as u32 },
+                "lognormal" => {
+                    let median = mean * libm::exp(-0.5 * sigma * sigma);
+                    Length::Lognormal { median, sigma, low: 1, high: MOST_TURNS }
+                }
+                _ => Length::Geometric { mean },
+            },
+            context_cap: self.whole(Id::ContextCap),
+            at_cap: match self.choice(Id::AtCap) {
+                "end" => AtCap::End,
+                "restart" => AtCap::Restart,
+                _ => AtCap::Truncate,
+            },
+            pace: match self.choice(Id::SessionKind) {
+                "timed" => Pace::Fixed { answer_s: self.number(Id::AnswerTime) },
+                _ => Pace::Held,
+            },
+        }
+    }
+
+    fn clients(&self) -> ClientSpec {
+        ClientSpec {
+            cvs: self.list(Id::ClientCvs),
+            input_scales: self.list(Id::ClientInputScales),
+            output_scales: self.list(Id::ClientOutputScales),
+            adapters: self
+                .list(Id::ClientAdapters)
+                .into_iter()
+                .map(|adapter| (adapter >= 0.0).then_some(adapter as u32))
+                .collect(),
         }
     }
 
@@ -151,22 +147,6 @@ impl Scenario {
             "uniform" => Popularity::Uniform,
             "list" => Popularity::List(self.list(shares)),
             _ => Popularity::Power { alpha: self.number(alpha) },
-        }
-    }
-
-    fn length(&self, [kind, value, low, high, mean, exponent, median, sigma, deviation]: [Id; 9]) -> Length {
-        let (low, high) = (self.whole(low), self.whole(high));
-        match self.choice(kind) {
-            "fixed" => Length::Fixed { value: self.whole(value) },
-            "geometric" => Length::Geometric { mean: self.number(mean) },
-            "normal" => {
-                Length::Normal { mean: self.number(mean), deviation: self.number(deviation), low, high }
-            }
-            "bounded_pareto" => Length::BoundedPareto { exponent: self.number(exponent), low, high },
-            "lognormal" => {
-                Length::Lognormal { median: self.number(median), sigma: self.number(sigma), low, high }
-            }
-            _ => Length::Uniform { low, high },
         }
     }
 }

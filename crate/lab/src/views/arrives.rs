@@ -34,7 +34,7 @@ pub(super) fn gaps(run: &Run) -> View {
         ..Series::default()
     }];
     let spec = run.scenario.workload();
-    if run.generated && spec.curve.is_none() {
+    if run.generated && spec.curve.is_none() && spec.is_plain() {
         // The density's mean over each bar: near 0 the density itself may be without bound.
         let over = |x: f64| {
             let below = |x: f64| spec.arrivals.gap_cdf(spec.rate_rps, x);
@@ -74,9 +74,8 @@ pub(super) fn shares(run: &Run) -> View {
         y: drawn,
         ..Series::default()
     }];
-    if run.generated {
-        let spec = run.scenario.workload();
-        let expected = spec.adapters.popularity.shares(count);
+    let expected = run.scenario.workload().expected_adapter_shares();
+    if let Some(expected) = expected.filter(|_| run.generated) {
         let mut x = left;
         let mut y: Vec<f64> = expected.chunks(each).map(|chunk| chunk.iter().sum()).collect();
         x.push(count as f64 - 0.5);

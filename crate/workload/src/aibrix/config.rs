@@ -2,9 +2,11 @@
 //! (AIBrix, `user_to_synthetic_config`).
 
 use super::AibrixError;
+use super::agent::AgentConfig;
 use super::curve::Pattern;
+use crate::formats::json::{self, Json};
 
-/// A value of a JSON file, as far as configurations use them. This crate reads no JSON; whoever does hands over these.
+/// A value of a JSON file, as far as configurations use them.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Field {
     /// A number written without point or exponent.
@@ -45,6 +47,49 @@ impl Field {
         };
         AibrixError::BadValue { key, expected, value }
     }
+}
+
+impl From<&Json<'_>> for Field {
+    fn from(json: &Json<'_>) -> Self {
+        match json {
+            Json::Flag(flag) => Self::Flag(*flag),
+            Json::Number(text) => match (text.parse(), text.parse()) {
+                (Ok(n), _) => Self::Integer(n),
+                (_, Ok(x)) => Self::Real(x),
+                _ => Self::Other,
+            },
+            Json::Text(text) => Self::Text(text.to_string()),
+            Json::List(entries) => Self::List(entries.iter().map(Self::from).collect()),
+            Json::Null | Json::Object(_) => Self::Other,
+        }
+    }
+}
+
+/// The object that a configuration file holds.
+fn object<'a>(file: &'static str, bytes: &'a [u8]) -> Result<Json<'a>, AibrixError> {
+    let at = |error| AibrixError::File { file, error };
+    match json::document(bytes).map_err(at)? {
+        object @ Json::Object(_) => Ok(object),
+        other => Err(at(json::bad(1, "file", "a JSON object", &other))),
+    }
+}
+
+/// Reads a pattern's file, as [`pattern`] does.
+///
+/// # Errors
+/// Those of [`pattern`], and [`AibrixError::File`] with the line and the byte for what is no JSON object.
+pub fn pattern_from_json(bytes: &[u8], duration_ms: f64) -> Result<Pattern, AibrixError> {
+    let object = object("pattern configuration", bytes)?;
+    pattern(|key| object.get(key).map(Field::from), duration_ms)
+}
+
+/// Reads the file of a configuration of agent sessions, as [`AgentConfig::read`] does.
+///
+/// # Errors
+/// Those of [`AgentConfig::read`], and [`AibrixError::File`] with the line and the byte for what is no JSON object.
+pub fn agents_from_json(bytes: &[u8]) -> Result<AgentConfig, AibrixError> {
+    let object = object("agent configuration", bytes)?;
+    AgentConfig::read(|key| object.get(key).map(Field::from))
 }
 
 /// Reads a pattern: `fluctuate` (A), `mean` (B), `noise` (sigma), `period_len_ms` and `only_rise`, all required.
@@ -92,6 +137,37 @@ mod tests {
             _ => None,
         };
         pattern(get, 10_000.0)
+    }
+
+    #[test]
+    fn files_are_read_and_refused_with_their_place() {
+        let text = "{\n  \"fluctuate\": 2, \"mean\": \"6.5\",\n  \"noise\": 1e-1,\n  \"period_len_ms\": 5000,\n  \"only_rise\": true\n}\n";
+        let read = pattern_from_json(text.as_bytes(), 60_000.0).expect("all keys are good");
+        assert_eq!(read, Pattern { amplitude: 2.0, mean: 6.5, noise: 0.1, cycles: 12.0, only_rise: true });
+        let message = |text: &str| pattern_from_json(text.as_bytes(), 1.0).expect_err("bad").to_string();
+        let broken = text.replace("1e-1,", "1e-1");
+        assert_eq!(
+            message(&broken),
+            "pattern configuration file: row 4, column byte 3: a JSON value expected, got \"\\\"period_len_ms\\\": 5000,\""
+        );
+        assert_eq!(message(""), "pattern configuration file: the file is empty");
+        assert!(message("[1]").contains("a JSON object expected, got \"a list\""));
+        assert_eq!(message(&text.replace("noise", "nose")), "the key \"noise\" is missing");
+        assert_eq!(
+            message(&text.replace("5000", "null")),
+            "period_len_ms: a finite number expected, got null or an object"
+        );
+        let agents = agents_from_json(b"{\"seed\": 7, \"tool_latency_ms\": [1, 2]}").expect("it is sound");
+        assert_eq!((agents.seed, agents.tool_latency_ms.high, agents.num_sessions), (7, 2, 10));
+        assert!(agents_from_json(b"{\"num_sessions\": 0}").is_err());
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_bytes_make_the_readers_panic(text in "(\\{(\"(noise|mean|seed)\": ?(-?[0-9.e]{1,5}|\"x\"|\\[1,2\\])[,\n]){0,3}\\}?|.{0,20})") {
+            let _ = pattern_from_json(text.as_bytes(), 1000.0);
+            let _ = agents_from_json(text.as_bytes());
+        }
     }
 
     #[test]

@@ -36,9 +36,23 @@ fn normals(seed: u64, name: &str) -> impl FnMut() -> f64 {
     move || law::normal_quantile(stream.uniform())
 }
 
-fn draw(steps: &Steps, duration_ms: f64, scales: &Scales, seed: u64) -> Result<Vec<Arrival>, AibrixError> {
+/// The arrivals of steps, with the gaps of a named stream.
+pub(super) fn draw(
+    steps: &Steps,
+    duration_ms: f64,
+    scales: &Scales,
+    seed: u64,
+) -> Result<Vec<Arrival>, AibrixError> {
     let mut stream = Stream::named(seed, "aibrix arrivals");
     arrivals::arrivals(steps, duration_ms, scales, || law::exponential(stream.uniform()))
+}
+
+/// The samples of a curve of rates, requests a second, with the noise that [`Synthetic::steps`] gives them.
+///
+/// Noise alone can push a rate that touches zero below it, and a deep wave can: such a rate is zero here.
+pub fn rate_samples(rate: &Pattern, count: usize, seed: u64) -> Vec<f64> {
+    let rates = rate.rates(count, normals(seed, "aibrix rate noise"));
+    rates.into_iter().map(|rate| rate.max(0) as f64).collect()
 }
 
 impl Synthetic {
@@ -102,13 +116,17 @@ pub fn stat(
     scales: &Scales,
     seed: u64,
 ) -> Result<Vec<Arrival>, AibrixError> {
+    draw(&stat_steps(statistics, seed), duration_ms, scales, seed)
+}
+
+/// The rates and lengths of statistics, second by second.
+pub fn stat_steps(statistics: &Statistics, seed: u64) -> Steps {
     let mut counts = Stream::named(seed, "aibrix counts");
-    let steps = statistics.steps(
+    statistics.steps(
         |mean| poisson(mean, &mut counts),
         normals(seed, "aibrix input lengths"),
         normals(seed, "aibrix output lengths"),
-    );
-    draw(&steps, duration_ms, scales, seed)
+    )
 }
 
 /// Agent sessions; the seed is the configuration's.
@@ -176,8 +194,27 @@ pub fn choose(
     initial_error: f64,
     seed: u64,
 ) -> Vec<Entry<Choice>> {
+    let mut chooser = chooser(collection, max_concurrent_sessions, initial_error, seed);
+    lines
+        .iter()
+        .map(|line| Entry {
+            timestamp_ms: line.timestamp_ms,
+            requests: line.requests.iter().filter_map(|&target| chooser(target)).collect(),
+            other: (),
+        })
+        .collect()
+}
+
+/// Chooses a prompt for one request after another, as [`choose`] does for the lines of a workload; `None` when sessions are
+/// used up.
+pub fn chooser<'a>(
+    collection: Collection<'a>,
+    max_concurrent_sessions: usize,
+    initial_error: f64,
+    seed: u64,
+) -> Box<dyn FnMut(Target) -> Option<Choice> + 'a> {
     let mut stream = Stream::named(seed, "aibrix prompts");
-    let mut chooser: Box<dyn FnMut(Target) -> Option<Choice>> = match collection {
+    match collection {
         Collection::Plain(prompts) => {
             let mut deck = Deck::new(prompts.len(), || stream.uniform());
             // Neighbours often want the same, and a search reads the whole collection.
@@ -209,15 +246,7 @@ pub fn choose(
                 Some(Choice { item, turn, lengths: sessions[item][turn] })
             })
         }
-    };
-    lines
-        .iter()
-        .map(|line| Entry {
-            timestamp_ms: line.timestamp_ms,
-            requests: line.requests.iter().filter_map(|&target| chooser(target)).collect(),
-            other: (),
-        })
-        .collect()
+    }
 }
 
 fn pick(found: Option<&Match>, stream: &mut Stream) -> Option<usize> {

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use super::concat::Entry;
 use super::{AibrixError, positive};
-use crate::formats::FormatError;
-use crate::formats::MAX_TOKENS;
 use crate::formats::azure::parse_time;
 use crate::formats::table::{Column, Table};
+use crate::formats::{self, Contents, Format, FormatError, MAX_TOKENS};
+use crate::trace::Trace;
 
 /// Tokens that one hash id of a Mooncake trace stands for.
 pub const MOONCAKE_BLOCK_TOKENS: u64 = 512;
@@ -103,6 +103,31 @@ impl MooncakeRow {
     pub fn reported_tokens(&self) -> u64 {
         u64::from(self.blocks) * MOONCAKE_BLOCK_TOKENS
     }
+}
+
+/// Reads the requests of a Mooncake trace, keeping the order of the file.
+///
+/// # Errors
+/// [`AibrixError::File`] with the row and key of a bad value, or where the file is no such trace.
+pub fn mooncake_requests(bytes: &[u8]) -> Result<Trace, AibrixError> {
+    const FILE: &str = "trace";
+    let at = |error: FormatError| AibrixError::File { file: FILE, error };
+    let file = formats::open(bytes).map_err(at)?;
+    match (file.format, file.contents) {
+        (Format::Mooncake | Format::TimedTrace, Contents::Requests { requests, .. }) => Ok(requests),
+        _ => Err(AibrixError::MissingColumn { file: FILE, column: "hash_ids" }),
+    }
+}
+
+/// The rows of a trace as Mooncake's.
+pub fn mooncake_rows(trace: &Trace) -> Vec<MooncakeRow> {
+    let row = |id: usize| MooncakeRow {
+        timestamp_ms: trace.arrival_us[id] / 1e3,
+        input_tokens: trace.input_tokens[id],
+        output_tokens: trace.output_tokens[id],
+        blocks: trace.extra.as_ref().map_or(0, |extra| extra.prefix.of(id).len() as u32),
+    };
+    (0..trace.len()).map(row).collect()
 }
 
 /// Groups rows in the order of the file, a new group wherever the time changes, up to the first row after `duration_ms`.

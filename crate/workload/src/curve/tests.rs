@@ -27,7 +27,10 @@ fn shapes() -> impl Strategy<Value = Shape> {
             duration_s,
         },
     );
+    let steps = (0.1..50.0, prop::collection::vec(rate(), 1..30))
+        .prop_map(|(step_s, rates_rps)| Shape::Steps { step_s, rates_rps });
     prop_oneof![
+        steps,
         rate().prop_map(|rate_rps| Shape::Constant { rate_rps }),
         (rate(), rate(), 0.0..100.0, 0.1..100.0).prop_map(|(from_rps, to_rps, start_s, long_s)| {
             Shape::Ramp { from_rps, to_rps, start_s, end_s: start_s + long_s }
@@ -237,4 +240,14 @@ fn points_come_from_csv() {
     let error = points_from_csv(b"time_s,rate_rps\n0,x\n").expect_err("x is no number").to_string();
     assert_eq!(error, "row 2, column rate_rps: a number expected, got \"x\"");
     assert_eq!(points_from_csv(b"time_s\n0\n"), Err(CurveError::MissingColumn { column: "rate_rps" }));
+}
+
+#[test]
+fn steps_hold_and_the_last_one_stays() {
+    let steps = curve(&Shape::Steps { step_s: 2.0, rates_rps: vec![1.0, 1.0, 0.0, 5.0] });
+    assert_eq!([0.0, 3.9, 4.0, 6.0, 60.0].map(|t| steps.rate_rps(t)), [1.0, 1.0, 0.0, 5.0, 5.0]);
+    assert_eq!((steps.integral(7.0), steps.inverse(4.0)), (9.0, Some(4.0)));
+    for (step_s, rates_rps) in [(1.0, vec![]), (0.0, vec![1.0]), (1.0, vec![-1.0]), (1.0, vec![f64::NAN])] {
+        assert!(RateCurve::new(&Shape::Steps { step_s, rates_rps }).is_err());
+    }
 }

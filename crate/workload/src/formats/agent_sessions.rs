@@ -4,7 +4,7 @@
 
 use super::FormatError;
 use super::json::{Json, Line, Lines};
-use super::log::{Entry, Log};
+use super::log::{Entry, Log, check_time};
 use super::own::MAX_BLOCK_TOKENS;
 use crate::trace::Trace;
 
@@ -50,13 +50,12 @@ pub struct Call {
     pub hash_ids: Vec<u64>,
 }
 
-pub(super) fn read(first: Line<'_>, lines: &mut Lines<'_>) -> Result<Vec<Session>, FormatError> {
+pub(super) fn read<'a>(first: Line<'a>, lines: &mut Lines<'a>) -> Result<Vec<Session>, FormatError> {
     let mut sessions = Vec::new();
-    let mut next = Some(first);
-    while let Some(line) = next {
+    lines.each(first, |line| {
         sessions.push(session(line)?);
-        next = lines.next_line()?;
-    }
+        Ok(())
+    })?;
     Ok(sessions)
 }
 
@@ -88,9 +87,11 @@ fn optional(line: &Line<'_>, key: &str) -> Result<Option<f64>, FormatError> {
 }
 
 fn call(line: &Line<'_>, start_us: f64) -> Result<Call, FormatError> {
+    let arrival_us = start_us + line.time_us("t", 6)?;
+    check_time(line.row, arrival_us)?;
     Ok(Call {
         row: line.row,
-        arrival_us: start_us + line.time_us("t", 6)?,
+        arrival_us,
         input_tokens: line.tokens("in")?,
         output_tokens: line.tokens("out")?,
         model: line.name("model")?.map(str::to_owned),

@@ -1,5 +1,5 @@
 //! Payload files of NVIDIA's AIPerf and its predecessor GenAI-Perf: `timestamp` or `delay` (ms), `session_id`,
-//! `input_length` or a text, `output_length`, `hash_ids` of prefix blocks of 512 tokens; one request a line, or a session
+//! `input_length` or a text (`text`, `text_input`, `texts`, `messages`), `output_length`, `hash_ids` of prefix blocks of 512 tokens; one request a line, or a session
 //! a line with its `turns`.
 //!
 //! A delay counts from the request before it in the session, which is how a file without a server can read it. A text
@@ -9,80 +9,114 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::json::{Json, Line, Lines, push_ids, push_string};
-use super::log::{Entry, Log};
+use super::log::{Entry, Log, check_time};
 use super::mooncake::BLOCK_TOKENS;
 use super::table::shifted_text;
 use super::{FormatError, MAX_TOKENS};
 use crate::trace::{Extra, Trace};
 
 /// Keys of which a line has at least one.
-pub(super) const KEYS: [&str; 5] = ["session_id", "text_input", "text", "delay", "turns"];
+pub(super) const KEYS: [&str; 7] =
+    ["session_id", "text_input", "text", "texts", "messages", "delay", "turns"];
+
+/// Keys that hold a prompt, of which a request has one.
+const TEXTS: [&str; 4] = ["text_input", "text", "texts", "messages"];
 
 /// Characters of English text in a token, about; no tokenizer is at hand here.
 const CHARACTERS_PER_TOKEN: usize = 4;
 
 /// Tokens of a text, estimated.
 pub(super) fn estimated_tokens(text: &str) -> u32 {
-    (text.chars().count().div_ceil(CHARACTERS_PER_TOKEN).max(1) as u32).min(MAX_TOKENS)
+    tokens_of(text.chars().count())
 }
 
-#[derive(Default)]
-struct Reader {
-    log: Log,
-    /// Last arrival of each session.
-    last_us: BTreeMap<String, f64>,
+fn tokens_of(characters: usize) -> u32 {
+    characters.div_ceil(CHARACTERS_PER_TOKEN).clamp(1, MAX_TOKENS as usize) as u32
 }
 
-pub(super) fn read(first: Line<'_>, lines: &mut Lines<'_>) -> Result<Trace, FormatError> {
-    let mut reader = Reader { log: Log::new(BLOCK_TOKENS), last_us: BTreeMap::new() };
-    let mut next = Some(first);
-    while let Some(mut line) = next {
+pub(super) fn read<'a>(first: Line<'a>, lines: &mut Lines<'a>) -> Result<Trace, FormatError> {
+    let mut log = Log::new(BLOCK_TOKENS);
+    // Last arrival of each session.
+    let mut last_us: BTreeMap<String, f64> = BTreeMap::new();
+    lines.each(first, |mut line| {
         let session = line.name("session_id")?.map(str::to_owned);
-        if line.has("turns") {
-            let session = session.unwrap_or_else(|| format!("row {}", line.row));
-            for turn in line.inside("turns")? {
-                reader.request(&turn, Some(&session))?;
-            }
-        } else {
-            reader.request(&line, session.as_deref())?;
+        let before_us = session.as_ref().and_then(|s| last_us.get(s)).copied().unwrap_or(0.0);
+        if !line.has("turns") {
+            let entry = request(&line, session.as_deref(), before_us)?;
+            let arrival_us = entry.arrival_us;
+            log.push(line.row, entry)?;
+            last_us.extend(session.map(|session| (session, arrival_us)));
+            return Ok(());
         }
-        next = lines.next_line()?;
-    }
-    Ok(reader.log.finish())
+        let session = session.unwrap_or_else(|| format!("row {}", line.row));
+        let turns = line.inside("turns")?;
+        let mut entries = Vec::with_capacity(turns.len());
+        let mut at_us = before_us;
+        for turn in &turns {
+            let entry = request(turn, Some(&session), at_us)?;
+            at_us = entry.arrival_us;
+            entries.push(entry);
+        }
+        entries.into_iter().try_for_each(|entry| log.push(line.row, entry))?;
+        last_us.insert(session, at_us);
+        Ok(())
+    })?;
+    Ok(log.finish())
 }
 
-impl Reader {
-    fn request(&mut self, line: &Line<'_>, session: Option<&str>) -> Result<(), FormatError> {
-        let before = session.and_then(|s| self.last_us.get(s)).copied().unwrap_or(0.0);
-        let arrival_us = if line.get("timestamp").is_some() {
-            line.time_us("timestamp", 3)?
-        } else if line.get("delay").is_some() {
-            before + line.time_us("delay", 3)?
-        } else {
-            before
-        };
-        if let Some(session) = session {
-            self.last_us.insert(session.to_owned(), arrival_us);
-        }
-        let text = ["text_input", "text"].into_iter().find(|key| line.has(key));
-        let input_tokens = match text {
-            Some(key) if line.get("input_length").is_none() => estimated_tokens(
-                line.get(key).and_then(Json::as_text).ok_or_else(|| line.bad(key, "a text"))?,
-            ),
-            _ => line.tokens("input_length")?,
-        };
-        let output = if line.has("max_tokens") { "max_tokens" } else { "output_length" };
-        let entry = Entry {
-            arrival_us,
-            input_tokens,
-            output_tokens: line.get(output).map_or(Ok(0), |_| line.tokens(output))?,
-            session,
-            model: line.name("model")?,
-            hash_ids: line.ids("hash_ids")?,
-            ..Entry::default()
-        };
-        self.log.push(line.row, entry)
+/// Tokens of the text of a request, estimated: of `text` or `text_input`, of all `texts`, or of all `messages`. `None` where
+/// there is none of them.
+fn text_tokens(line: &Line<'_>) -> Result<Option<u32>, FormatError> {
+    let mut keys = TEXTS.into_iter().filter(|key| line.get(key).is_some());
+    let Some(key) = keys.next() else { return Ok(None) };
+    if let Some(second) = keys.next() {
+        return Err(line.bad(second, "one text"));
     }
+    let count = line.get(key).and_then(characters).ok_or_else(|| line.bad(key, "a text"))?;
+    Ok(Some(tokens_of(count)))
+}
+
+/// Characters of a text, or of a list of them; in lists also of objects with the text under `content`, or texts under
+/// `contents`.
+fn characters(value: &Json<'_>) -> Option<usize> {
+    match value {
+        Json::Text(text) => Some(text.chars().count()),
+        Json::List(entries) => entries.iter().map(characters).sum(),
+        Json::Object(_) => characters(value.get("content").or_else(|| value.get("contents"))?),
+        // A message without words, such as a call of a tool.
+        Json::Null => Some(0),
+        _ => None,
+    }
+}
+
+/// A request whose session had its last one at `before_us`.
+fn request<'a>(
+    line: &'a Line<'_>,
+    session: Option<&'a str>,
+    before_us: f64,
+) -> Result<Entry<'a>, FormatError> {
+    let arrival_us = if line.get("timestamp").is_some() {
+        line.time_us("timestamp", 3)?
+    } else if line.get("delay").is_some() {
+        before_us + line.time_us("delay", 3)?
+    } else {
+        before_us
+    };
+    check_time(line.row, arrival_us)?;
+    let input_tokens = match text_tokens(line)? {
+        Some(tokens) if line.get("input_length").is_none() => tokens,
+        _ => line.tokens("input_length")?,
+    };
+    let output = if line.has("max_tokens") { "max_tokens" } else { "output_length" };
+    Ok(Entry {
+        arrival_us,
+        input_tokens,
+        output_tokens: line.get(output).map_or(Ok(0), |_| line.tokens(output))?,
+        session,
+        model: line.name("model")?,
+        hash_ids: line.ids("hash_ids")?,
+        ..Entry::default()
+    })
 }
 
 /// A request without a session is a session of its own, named by its number.
@@ -108,4 +142,35 @@ pub(super) fn write(trace: &Trace) -> String {
         text.push_str("}\n");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::formats::{Format, FormatError, read};
+
+    #[test]
+    fn every_form_of_a_prompt_is_counted() {
+        let text = concat!(
+            r#"{"timestamp": 0, "text": "eight ch", "output_length": 1}"#,
+            "\n",
+            r#"{"timestamp": 1, "texts": ["four", "more"], "output_length": 1}"#,
+            "\n",
+            r#"{"timestamp": 2, "texts": [{"name": "text", "contents": ["four", "more and more"]}], "output_length": 1}"#,
+            "\n",
+            r#"{"timestamp": 3, "messages": [{"role": "user", "content": "four"}, {"role": "assistant", "content": null}, {"role": "user", "content": [{"type": "text", "content": "text"}]}], "output_length": 1}"#,
+            "\n",
+            r#"{"timestamp": 4, "input_length": 9, "max_tokens": 5}"#,
+            "\n",
+        );
+        let read_one = read(text.as_bytes()).unwrap();
+        assert_eq!((read_one.format, read_one.failed), (Format::AiPerf, 0));
+        assert_eq!(read_one.trace.input_tokens, [2, 2, 5, 2, 9]);
+        assert_eq!(read_one.trace.output_tokens, [1, 1, 1, 1, 5]);
+        let lengths_only = r#"{"input_length": 9, "output_length": 4}"#;
+        assert_eq!(read(lengths_only.as_bytes()).unwrap().format, Format::AiPerf);
+        let both = r#"{"text": "a", "text_input": "b", "output_length": 4}"#;
+        assert!(
+            matches!(read(both.as_bytes()), Err(FormatError::BadCell { column, .. }) if column == "text")
+        );
+    }
 }

@@ -16,8 +16,8 @@ pub(super) fn read(table: &mut Table<'_>) -> Result<(Trace, i64), FormatError> {
     let [time, input, output] = table.named(COLUMNS).ok_or(FormatError::EmptyFile)?;
     let mut trace = Trace::default();
     let mut ticks: Vec<i64> = Vec::new();
-    while table.next_row()? {
-        ticks.push(time_cell(table, time)?);
+    table.each_row(|table| {
+        let tick = time_cell(table, time)?;
         let output_tokens = table.tokens(output)?;
         trace.push(Request {
             arrival_us: 0.0,
@@ -27,7 +27,9 @@ pub(super) fn read(table: &mut Table<'_>) -> Result<(Trace, i64), FormatError> {
             output_tokens,
             max_tokens: output_tokens,
         });
-    }
+        ticks.push(tick);
+        Ok(())
+    })?;
     let start = ticks.iter().copied().min().unwrap_or(0);
     for (arrival_us, tick) in trace.arrival_us.iter_mut().zip(&ticks) {
         *arrival_us = (tick - start) as f64 / TICKS_PER_US;

@@ -17,12 +17,11 @@ pub(super) const KEYS: [&str; 5] =
 /// Tokens in a prefix block.
 const BLOCK_TOKENS: u32 = 16;
 
-pub(super) fn read(first: Line<'_>, lines: &mut Lines<'_>) -> Result<Trace, FormatError> {
+pub(super) fn read<'a>(first: Line<'a>, lines: &mut Lines<'a>) -> Result<Trace, FormatError> {
     let mut log = Log::new(BLOCK_TOKENS);
     // The first chat of the conversation that each chat belongs to.
     let mut root_of: BTreeMap<String, String> = BTreeMap::new();
-    let mut next = Some(first);
-    while let Some(line) = next {
+    lines.each(first, |line| {
         let chat = line.name("chat_id")?.ok_or_else(|| line.bad("chat_id", "a name"))?;
         let root = match line.name("parent_chat_id")? {
             None | Some("-1") => chat,
@@ -42,8 +41,8 @@ pub(super) fn read(first: Line<'_>, lines: &mut Lines<'_>) -> Result<Trace, Form
         };
         log.push(line.row, entry)?;
         root_of.insert(chat.to_owned(), root);
-        next = lines.next_line()?;
-    }
+        Ok(())
+    })?;
     Ok(log.finish())
 }
 

@@ -16,7 +16,7 @@ pub(super) fn read(table: &mut Table<'_>) -> Result<Trace, FormatError> {
     let kind = table.column("Log Type");
     let (session, took) = (table.column("Session ID"), table.column("Elapsed time"));
     let mut log = Log::default();
-    while table.next_row()? {
+    table.each_row(|table| {
         let name = |column| Some(table.text(column)).filter(|text| !text.is_empty());
         let entry = Entry {
             arrival_us: table.seconds_as_us(time)?,
@@ -28,8 +28,8 @@ pub(super) fn read(table: &mut Table<'_>) -> Result<Trace, FormatError> {
             took_s: took.filter(|&c| name(c).is_some()).map(|c| table.number(c)).transpose()?,
             ..Entry::default()
         };
-        log.push(table.line(), entry)?;
-    }
+        log.push(table.line(), entry)
+    })?;
     Ok(log.finish())
 }
 

@@ -79,6 +79,17 @@ pub enum FormatError {
         /// Rank in a former row.
         former: u32,
     },
+    /// The file lacks a column that the mapping names.
+    #[error("there is no column {column:?}; the file has {known}")]
+    NoColumn {
+        /// The column that was asked for.
+        column: String,
+        /// The file's columns, shortened.
+        known: String,
+    },
+    /// The reader was told to stop.
+    #[error("reading was stopped")]
+    Cancelled,
     /// There are more rows than [`MAX_ROWS`](super::MAX_ROWS).
     #[error("row {row}: more than {max} requests")]
     TooManyRows {
@@ -87,4 +98,35 @@ pub enum FormatError {
         /// Most requests.
         max: usize,
     },
+}
+
+impl FormatError {
+    /// A name for what is wrong, the same for every row and value.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::EmptyFile => "empty_file",
+            Self::NoRows => "no_rows",
+            Self::NoTimes { .. } => "no_times",
+            Self::NotText { .. } => "not_text",
+            Self::UnknownFormat { .. } => "unknown_format",
+            Self::CellCount { .. } => "cell_count",
+            Self::BadCell { .. } => "bad_cell",
+            Self::OutOfRange { .. } => "cell_out_of_range",
+            Self::RankConflict { .. } => "rank_conflict",
+            Self::NoColumn { .. } => "no_column",
+            Self::Cancelled => "cancelled",
+            Self::TooManyRows { .. } => "too_many_rows",
+        }
+    }
+
+    /// The row that is bad, and its column or ""; `None` for what is wrong with the file as a whole.
+    pub fn place(&self) -> Option<(u64, &str)> {
+        match self {
+            Self::NotText { row, .. } | Self::CellCount { row, .. } | Self::RankConflict { row, .. } => {
+                Some((*row, ""))
+            }
+            Self::BadCell { row, column, .. } | Self::OutOfRange { row, column, .. } => Some((*row, column)),
+            _ => None,
+        }
+    }
 }

@@ -11,7 +11,7 @@ use super::{FormatError, MAX_ROWS};
 const MAX_BYTES: u64 = 2 << 30;
 
 /// The bytes of a file, unpacked if they are packed.
-pub(super) fn unpacked(bytes: &[u8]) -> Result<Cow<'_, [u8]>, FormatError> {
+pub(crate) fn unpacked(bytes: &[u8]) -> Result<Cow<'_, [u8]>, FormatError> {
     if !bytes.starts_with(b"\x1f\x8b") {
         return Ok(Cow::Borrowed(bytes));
     }

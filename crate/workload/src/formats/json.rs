@@ -7,14 +7,15 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::table::{exact_shifted, require_text, shorten};
-use super::{FormatError, MAX_ARRIVAL_S, MAX_ROWS, MAX_TOKENS};
+use super::watch::Watch;
+use super::{FormatError, MAX_ARRIVAL_S, MAX_ROWS, MAX_TOKENS, without_mark};
 
 /// Deepest nesting of lists and objects.
 const MAX_DEPTH: usize = 32;
 
 /// A JSON value that borrows from its line.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Json<'a> {
+pub(crate) enum Json<'a> {
     Null,
     Flag(bool),
     Number(&'a str),
@@ -25,15 +26,50 @@ pub(super) enum Json<'a> {
 
 impl<'a> Json<'a> {
     /// The value of a key of an object.
-    pub(super) fn get(&self, key: &str) -> Option<&Json<'a>> {
+    pub(crate) fn get(&self, key: &str) -> Option<&Json<'a>> {
         let Self::Object(fields) = self else { return None };
         // The last one wins, as in most readers.
         fields.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value)
     }
 
     /// The text of a string.
-    pub(super) fn as_text(&self) -> Option<&str> {
+    pub(crate) fn as_text(&self) -> Option<&str> {
         if let Self::Text(text) = self { Some(text) } else { None }
+    }
+
+    /// Appends the value as JSON, as Python writes it; numbers as they were.
+    pub(super) fn push_to(&self, text: &mut String) {
+        match self {
+            Self::Null => text.push_str("null"),
+            Self::Flag(flag) => text.push_str(if *flag { "true" } else { "false" }),
+            Self::Number(number) => text.push_str(number),
+            Self::Text(value) => push_string(text, value),
+            Self::List(entries) => {
+                text.push('[');
+                for (place, entry) in entries.iter().enumerate() {
+                    text.push_str(if place == 0 { "" } else { ", " });
+                    entry.push_to(text);
+                }
+                text.push(']');
+            }
+            Self::Object(fields) => {
+                text.push('{');
+                for (place, (key, value)) in fields.iter().enumerate() {
+                    text.push_str(if place == 0 { "" } else { ", " });
+                    push_string(text, key);
+                    text.push_str(": ");
+                    value.push_to(text);
+                }
+                text.push('}');
+            }
+        }
+    }
+
+    /// The value as JSON.
+    pub(super) fn to_text(&self) -> String {
+        let mut text = String::new();
+        self.push_to(&mut text);
+        text
     }
 
     fn shown(&self) -> String {
@@ -49,87 +85,182 @@ impl<'a> Json<'a> {
 }
 
 /// The lines of a file, blank ones left out.
-pub(super) struct Lines<'a> {
+pub(crate) struct Lines<'a> {
     lines: std::iter::Enumerate<std::str::Lines<'a>>,
+    text: &'a str,
     objects: usize,
+    watch: Watch<'a>,
 }
 
 /// One line: an object, and where it is.
-pub(super) struct Line<'a> {
+pub(crate) struct Line<'a> {
     /// Line of the file.
-    pub(super) row: u64,
+    pub(crate) row: u64,
     /// The object, or an object inside it that [`Line::inside`] went to.
-    pub(super) object: Json<'a>,
+    pub(crate) object: Json<'a>,
 }
 
 impl<'a> Lines<'a> {
     /// Opens a file.
-    pub(super) fn open(bytes: &'a [u8]) -> Result<Self, FormatError> {
-        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-        let text = require_text(bytes)?;
-        Ok(Self { lines: text.lines().enumerate(), objects: 0 })
+    pub(crate) fn open(bytes: &'a [u8]) -> Result<Self, FormatError> {
+        Ok(Self::of(require_text(without_mark(bytes))?, Watch::default()))
+    }
+
+    /// The lines of a text.
+    pub(super) fn of(text: &'a str, watch: Watch<'a>) -> Self {
+        Self { lines: text.lines().enumerate(), text, objects: 0, watch }
+    }
+
+    /// The same lines from the first one on, without a word about bad ones.
+    pub(super) fn again(&self) -> Self {
+        Self::of(self.text, Watch::default())
+    }
+
+    /// What happened on the way.
+    pub(super) fn take_watch(&mut self) -> Watch<'a> {
+        std::mem::take(&mut self.watch)
+    }
+
+    /// Has every line read by `read`, from `first` on. It must leave nothing of a line that it refuses.
+    pub(super) fn each(
+        &mut self,
+        first: Line<'a>,
+        mut read: impl FnMut(Line<'a>) -> Result<(), FormatError>,
+    ) -> Result<(), FormatError> {
+        let mut next = Some(first);
+        while let Some(line) = next {
+            if let Err(error) = read(line) {
+                self.watch.spoiled(error)?;
+            }
+            next = self.next_line()?;
+        }
+        Ok(())
     }
 
     /// The next line, if any.
-    pub(super) fn next_line(&mut self) -> Result<Option<Line<'a>>, FormatError> {
-        let Some((at, line)) = self.lines.find(|(_, line)| !line.trim().is_empty()) else { return Ok(None) };
-        let row = at as u64 + 1;
-        self.objects += 1;
-        if self.objects > MAX_ROWS {
-            return Err(FormatError::TooManyRows { row, max: MAX_ROWS });
-        }
-        match Parser::whole(line) {
-            Ok(object @ Json::Object(_)) => Ok(Some(Line { row, object })),
-            Ok(other) => Err(bad(row, "line", "a JSON object", &other)),
-            Err(at) => Err(FormatError::BadCell {
-                row,
-                column: format!("byte {}", at + 1),
-                expected: "a JSON object",
-                value: shorten(line.get(at..).unwrap_or(""), 40),
-            }),
+    pub(crate) fn next_line(&mut self) -> Result<Option<Line<'a>>, FormatError> {
+        loop {
+            let Some((at, line)) = self.lines.find(|(_, line)| !line.trim().is_empty()) else {
+                return Ok(None);
+            };
+            let (row, start) = (at as u64 + 1, line.as_ptr() as usize - self.text.as_ptr() as usize);
+            self.watch.reached(start, self.text.len())?;
+            self.objects += 1;
+            if self.objects > MAX_ROWS {
+                return Err(FormatError::TooManyRows { row, max: MAX_ROWS });
+            }
+            let checked = self.watch.row_text(row, start, line);
+            match checked.and_then(|()| object(row, line)) {
+                Ok(object) => return Ok(Some(Line { row, object })),
+                Err(error) => self.watch.spoiled(error)?,
+            }
         }
     }
 }
 
+/// The object on a line.
+fn object(row: u64, line: &str) -> Result<Json<'_>, FormatError> {
+    match Parser::whole(line) {
+        Ok(object @ Json::Object(_)) => Ok(object),
+        Ok(other) => Err(bad(row, "line", "a JSON object", &other)),
+        Err(at) => Err(FormatError::BadCell {
+            row,
+            column: format!("byte {}", at + 1),
+            expected: "a JSON object",
+            value: shorten(line.get(at..).unwrap_or(""), 40),
+        }),
+    }
+}
+
+/// A whole file that is one value, however many lines it takes.
+pub(crate) fn document(bytes: &[u8]) -> Result<Json<'_>, FormatError> {
+    let text = require_text(without_mark(bytes))?;
+    if text.trim().is_empty() {
+        return Err(FormatError::EmptyFile);
+    }
+    Parser::whole(text).map_err(|at| {
+        let before = text.get(..at).unwrap_or(text);
+        let line = before.rfind('\n').map_or(0, |end| end + 1);
+        FormatError::BadCell {
+            row: before.bytes().filter(|&b| b == b'\n').count() as u64 + 1,
+            column: format!("byte {}", at - line + 1),
+            expected: "a JSON value",
+            value: shorten(text.get(at..).unwrap_or("").lines().next().unwrap_or(""), 40),
+        }
+    })
+}
+
 /// An error about a value.
-pub(super) fn bad(row: u64, column: &str, expected: &'static str, value: &Json<'_>) -> FormatError {
+pub(crate) fn bad(row: u64, column: &str, expected: &'static str, value: &Json<'_>) -> FormatError {
     FormatError::BadCell { row, column: column.to_owned(), expected, value: value.shown() }
 }
 
 impl<'a> Line<'a> {
     /// Whether the object has this key.
-    pub(super) fn has(&self, key: &str) -> bool {
+    pub(crate) fn has(&self, key: &str) -> bool {
         self.object.get(key).is_some()
     }
 
     /// The value of a key; null counts as absent.
-    pub(super) fn get(&self, key: &str) -> Option<&Json<'a>> {
+    pub(crate) fn get(&self, key: &str) -> Option<&Json<'a>> {
         self.object.get(key).filter(|value| **value != Json::Null)
     }
 
     /// The keys of the object.
-    pub(super) fn keys(&self) -> Vec<&str> {
+    pub(crate) fn keys(&self) -> Vec<&str> {
         let Json::Object(fields) = &self.object else { return Vec::new() };
         fields.iter().map(|(key, _)| key.as_ref()).collect()
     }
 
+    /// The value at a path of keys with dots between; a key that has dots itself goes first.
+    pub(super) fn at_path(&self, path: &str) -> Option<&Json<'a>> {
+        let mut at = &self.object;
+        let mut rest = path;
+        loop {
+            if let Some(value) = at.get(rest) {
+                return Some(value);
+            }
+            let (key, more) = rest.split_once('.')?;
+            at = at.get(key)?;
+            rest = more;
+        }
+    }
+
+    /// Shows every number and text of the object with its path, those in objects inside included.
+    pub(super) fn each_leaf(&self, show: &mut dyn FnMut(&str, &str)) {
+        fn leaves(value: &Json<'_>, path: &str, show: &mut dyn FnMut(&str, &str)) {
+            match value {
+                Json::Number(number) => show(path, number),
+                Json::Text(text) => show(path, text),
+                Json::Object(fields) => {
+                    for (key, value) in fields {
+                        let path = if path.is_empty() { key.to_string() } else { format!("{path}.{key}") };
+                        leaves(value, &path, show);
+                    }
+                }
+                Json::Null | Json::Flag(_) | Json::List(_) => (),
+            }
+        }
+        leaves(&self.object, "", show);
+    }
+
     /// An error about a key.
-    pub(super) fn bad(&self, key: &str, expected: &'static str) -> FormatError {
+    pub(crate) fn bad(&self, key: &str, expected: &'static str) -> FormatError {
         bad(self.row, key, expected, self.object.get(key).unwrap_or(&Json::Null))
     }
 
     /// The whole number of a key, in `min..=max`; "12.0" counts as whole.
-    pub(super) fn whole(&self, key: &str, min: u32, max: u32) -> Result<u32, FormatError> {
+    pub(crate) fn whole(&self, key: &str, min: u32, max: u32) -> Result<u32, FormatError> {
         whole(self.row, key, self.get(key).unwrap_or(&Json::Null), min.into(), max.into()).map(|v| v as u32)
     }
 
     /// A length in tokens; 0 is a request that failed.
-    pub(super) fn tokens(&self, key: &str) -> Result<u32, FormatError> {
+    pub(crate) fn tokens(&self, key: &str) -> Result<u32, FormatError> {
         self.whole(key, 0, MAX_TOKENS)
     }
 
     /// A number that is not negative.
-    pub(super) fn number(&self, key: &str) -> Result<f64, FormatError> {
+    pub(crate) fn number(&self, key: &str) -> Result<f64, FormatError> {
         let Some(Json::Number(text)) = self.get(key) else { return Err(self.bad(key, "a number")) };
         let value: f64 = text.parse().map_err(|_| self.bad(key, "a number"))?;
         if (0.0..=f64::MAX).contains(&value) {
@@ -140,7 +271,7 @@ impl<'a> Line<'a> {
     }
 
     /// A time as microseconds; one unit of it is `10^exponent` microseconds.
-    pub(super) fn time_us(&self, key: &str, exponent: i32) -> Result<f64, FormatError> {
+    pub(crate) fn time_us(&self, key: &str, exponent: i32) -> Result<f64, FormatError> {
         let text = match self.get(key) {
             Some(Json::Number(text)) => text,
             Some(Json::Text(text)) => text.as_ref(),
@@ -161,7 +292,7 @@ impl<'a> Line<'a> {
     }
 
     /// A name: a string, or a number as it is written.
-    pub(super) fn name(&self, key: &str) -> Result<Option<&str>, FormatError> {
+    pub(crate) fn name(&self, key: &str) -> Result<Option<&str>, FormatError> {
         match self.get(key) {
             None => Ok(None),
             Some(Json::Text(text)) => Ok(Some(text)),
@@ -171,7 +302,7 @@ impl<'a> Line<'a> {
     }
 
     /// The ids of prefix blocks; `None` where the key is absent.
-    pub(super) fn ids(&self, key: &str) -> Result<Option<Vec<u64>>, FormatError> {
+    pub(crate) fn ids(&self, key: &str) -> Result<Option<Vec<u64>>, FormatError> {
         match self.get(key) {
             None => Ok(None),
             Some(Json::List(entries)) => entries
@@ -184,7 +315,7 @@ impl<'a> Line<'a> {
     }
 
     /// The objects in the list of a key, each as a line of the same row.
-    pub(super) fn inside(&mut self, key: &str) -> Result<Vec<Line<'a>>, FormatError> {
+    pub(crate) fn inside(&mut self, key: &str) -> Result<Vec<Line<'a>>, FormatError> {
         let row = self.row;
         let expected = "a list of objects";
         let Json::Object(fields) = &mut self.object else { return Ok(Vec::new()) };
@@ -376,7 +507,7 @@ fn is_number(word: &str) -> bool {
 }
 
 /// Appends a string in quotes.
-pub(super) fn push_string(text: &mut String, value: &str) {
+pub(crate) fn push_string(text: &mut String, value: &str) {
     text.push('"');
     for c in value.chars() {
         match c {
@@ -394,7 +525,7 @@ pub(super) fn push_string(text: &mut String, value: &str) {
 }
 
 /// Appends `, "key": [ids]`.
-pub(super) fn push_ids(text: &mut String, key: &str, ids: &[u64]) {
+pub(crate) fn push_ids(text: &mut String, key: &str, ids: &[u64]) {
     text.push_str(", \"");
     text.push_str(key);
     text.push_str("\": [");

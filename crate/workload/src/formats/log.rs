@@ -19,6 +19,20 @@ pub(super) struct Entry<'a> {
     pub(super) hash_ids: Option<Vec<u64>>,
 }
 
+/// Refuses a time that is too late: a sum of times, each of which is within its bound.
+pub(super) fn check_time(row: u64, arrival_us: f64) -> Result<(), FormatError> {
+    if arrival_us <= MAX_ARRIVAL_S * 1e6 {
+        return Ok(());
+    }
+    Err(FormatError::OutOfRange {
+        row,
+        column: "time".to_owned(),
+        value: (arrival_us / 1e6).to_string(),
+        min: 0.0,
+        max: MAX_ARRIVAL_S,
+    })
+}
+
 /// The log so far.
 #[derive(Debug, Default)]
 pub(super) struct Log {
@@ -45,16 +59,7 @@ impl Log {
         if self.trace.len() >= MAX_ROWS {
             return Err(FormatError::TooManyRows { row, max: MAX_ROWS });
         }
-        if entry.arrival_us > MAX_ARRIVAL_S * 1e6 {
-            // A sum of times, each of which is within its bound.
-            return Err(FormatError::OutOfRange {
-                row,
-                column: "time".to_owned(),
-                value: (entry.arrival_us / 1e6).to_string(),
-                min: 0.0,
-                max: MAX_ARRIVAL_S,
-            });
-        }
+        check_time(row, entry.arrival_us)?;
         self.trace.push(Request {
             arrival_us: entry.arrival_us,
             user: entry.user,
@@ -75,6 +80,11 @@ impl Log {
         Ok(())
     }
 
+    /// Number of rows.
+    pub(super) fn len(&self) -> usize {
+        self.trace.len()
+    }
+
     /// The rows, in the order of the file.
     pub(super) fn finish(self) -> Trace {
         let mut trace = self.trace;
@@ -85,6 +95,7 @@ impl Log {
             kind: self.kind.finish(),
             prefix: if self.has_blocks { self.prefix } else { PrefixBlocks::default() },
             took_s: if self.has_times { self.took_s } else { Vec::new() },
+            ..Extra::default()
         });
         trace
     }

@@ -15,15 +15,14 @@ pub(super) const KEYS: [&str; 3] = ["timestamp", "input_length", "output_length"
 pub(super) const BLOCK_TOKENS: u32 = 512;
 
 /// Reads lines whose `timestamp` counts units of `10^exponent` microseconds.
-pub(super) fn read(
-    first: Line<'_>,
-    lines: &mut Lines<'_>,
+pub(super) fn read<'a>(
+    first: Line<'a>,
+    lines: &mut Lines<'a>,
     exponent: i32,
     block_tokens: u32,
 ) -> Result<Trace, FormatError> {
     let mut log = Log::new(block_tokens);
-    let mut next = Some(first);
-    while let Some(line) = next {
+    lines.each(first, |line| {
         let entry = Entry {
             arrival_us: line.time_us("timestamp", exponent)?,
             input_tokens: line.tokens("input_length")?,
@@ -32,9 +31,8 @@ pub(super) fn read(
             hash_ids: line.ids("hash_ids")?,
             ..Entry::default()
         };
-        log.push(line.row, entry)?;
-        next = lines.next_line()?;
-    }
+        log.push(line.row, entry)
+    })?;
     Ok(log.finish())
 }
 

@@ -1,12 +1,13 @@
 //! Servescope's own CSV: `id,arrival_s,user,adapter,rank,input_tokens,output_tokens,max_tokens`; `cancel_s` where a client
-//! went away; `session`, `turn`, `model`, `kind`, `took_s`, `block_tokens` and `hash_ids` (with spaces between) where a
+//! went away; `after`, `think_s` and `until_s` where requests wait for others: the `id` (row, from 0) of an earlier one, the
+//! time between its end and this sending, and the time from which on nothing held is sent; `session`, `turn`, `model`, `kind`, `took_s`, `block_tokens` and `hash_ids` (with spaces between) where a
 //! trace carries them. Only arrival and the two lengths must be there; adapter -1 is the base model.
 
 use std::fmt::Write as _;
 
 use super::table::{Column, Table, push_cell, seconds_text};
 use super::{FormatError, MAX_INDEX, MAX_RANK, MAX_TOKENS};
-use crate::trace::{BASE_MODEL, Extra, LabelMaker, Request, Trace};
+use crate::trace::{BASE_MODEL, Chain, Extra, LabelMaker, NOBODY, Request, Trace};
 
 pub(super) const COLUMNS: [&str; 3] = ["arrival_s", "input_tokens", "output_tokens"];
 
@@ -18,21 +19,66 @@ pub(super) const MAX_BLOCK_TOKENS: u32 = 1 << 20;
 pub(super) struct RankTable(Vec<Option<u32>>);
 
 impl RankTable {
-    /// Notes the rank of an adapter, which must be the one it had before.
-    pub(super) fn set(&mut self, row: u64, adapter: u32, rank: u32) -> Result<(), FormatError> {
-        if self.0.len() <= adapter as usize {
-            self.0.resize(adapter as usize + 1, None);
-        }
-        match self.0[adapter as usize].replace(rank) {
+    /// Whether the rank of an adapter is the one it had before, if it had one.
+    pub(super) fn check(&self, row: u64, adapter: u32, rank: u32) -> Result<(), FormatError> {
+        match self.0.get(adapter as usize).copied().flatten() {
             Some(former) if former != rank => Err(FormatError::RankConflict { row, adapter, rank, former }),
             _ => Ok(()),
         }
+    }
+
+    /// Notes the rank of an adapter.
+    pub(super) fn set(&mut self, adapter: u32, rank: u32) {
+        if self.0.len() <= adapter as usize {
+            self.0.resize(adapter as usize + 1, None);
+        }
+        self.0[adapter as usize] = Some(rank);
     }
 
     /// The ranks by adapter; 0 for one that no row names.
     pub(super) fn finish(self) -> Vec<u32> {
         self.0.into_iter().map(|rank| rank.unwrap_or(0)).collect()
     }
+}
+
+/// What the rows say about who waits for whom.
+#[derive(Default)]
+pub(super) struct Waits {
+    chain: Chain,
+    any: bool,
+    /// The request of each row so far; a row that is left out has none.
+    place: Vec<u32>,
+}
+
+impl Waits {
+    /// Begins a row, good or bad, and gives its number.
+    pub(super) fn next_row(&mut self) -> u32 {
+        self.place.push(NOBODY);
+        self.place.len() as u32 - 1
+    }
+
+    /// Notes what the row's request waits for: (an earlier row, microseconds of thought), and when sending ends. Who waited
+    /// for a row that was left out waits for nobody.
+    pub(super) fn push(&mut self, after: Option<(u32, f64)>, until_us: Option<f64>) {
+        let (before, think_us) =
+            after.map_or((NOBODY, 0.0), |(row, think_us)| (self.place[row as usize], think_us));
+        self.any |= before != NOBODY;
+        if let Some(place) = self.place.last_mut() {
+            *place = self.chain.after.len() as u32;
+        }
+        self.chain.push(before, if before == NOBODY { 0.0 } else { think_us });
+        self.chain.until_us = until_us.unwrap_or(f64::INFINITY).min(self.chain.until_us);
+    }
+
+    /// The chain, if there is one.
+    pub(super) fn finish(self) -> Option<Box<Chain>> {
+        self.any.then(|| Box::new(self.chain))
+    }
+}
+
+/// The chain of a trace, if it says anything.
+pub(super) fn waits(trace: &Trace) -> Option<&Chain> {
+    trace.chain.as_deref().filter(|chain| chain.holds_any())
 }
 
 /// The columns of [`Extra`], where the file has them.
@@ -59,17 +105,13 @@ impl ExtraColumns {
 
     fn row(&mut self, table: &Table<'_>) -> Result<(), FormatError> {
         let filled = |column: &Column| !table.text(*column).is_empty();
-        for (maker, column) in self.makers.iter_mut().zip(self.labels) {
-            maker.push(column.filter(filled).map(|c| table.text(c)));
-        }
-        if let Some(column) = self.turn {
-            let turn = Some(column).filter(filled).map_or(Ok(0), |c| table.whole(c, 0, MAX_INDEX))?;
-            self.extra.turn.push(turn);
-        }
-        if let Some(column) = self.took {
-            let took = Some(column).filter(filled).map_or(Ok(f64::NAN), |c| table.number(c))?;
-            self.extra.took_s.push(took);
-        }
+        let turn = self
+            .turn
+            .map(|column| Some(column).filter(filled).map_or(Ok(0), |c| table.whole(c, 0, MAX_INDEX)));
+        let turn = turn.transpose()?;
+        let took =
+            self.took.map(|column| Some(column).filter(filled).map_or(Ok(f64::NAN), |c| table.number(c)));
+        let took = took.transpose()?;
         if let Some([size, ids]) = self.blocks {
             let prefix = &mut self.extra.prefix;
             let (least, most) = if prefix.is_empty() {
@@ -77,10 +119,16 @@ impl ExtraColumns {
             } else {
                 (prefix.block_tokens, prefix.block_tokens)
             };
-            prefix.block_tokens = table.whole(size, least, most)?;
+            let block_tokens = table.whole(size, least, most)?;
             let parsed: Result<Vec<u64>, _> =
                 table.text(ids).split_ascii_whitespace().map(str::parse).collect();
             prefix.push(parsed.map_err(|_| table.bad(ids, "whole numbers with spaces between"))?);
+            prefix.block_tokens = block_tokens;
+        }
+        self.extra.turn.extend(turn);
+        self.extra.took_s.extend(took);
+        for (maker, column) in self.makers.iter_mut().zip(self.labels) {
+            maker.push(column.filter(filled).map(|c| table.text(c)));
         }
         Ok(())
     }
@@ -107,21 +155,38 @@ pub(super) fn read_plain(
     let place = |name| table.column(name);
     let (user, adapter, rank) = (place("user"), place("adapter"), place("rank"));
     let (max_tokens, cancel) = (place("max_tokens"), place("cancel_s"));
+    let (waits_for, until) = (table.named(["after", "think_s"]), place("until_s"));
+    let mut waits = Waits::default();
     let mut trace = Trace::default();
     let mut ranks = RankTable::default();
-    while table.next_row()? {
+    table.each_row(|table| {
         let output_tokens = table.tokens(output)?;
         let adapter = match adapter {
             Some(column) if !matches!(table.text(column), "" | "-1") => table.whole(column, 0, MAX_INDEX)?,
             _ => BASE_MODEL,
         };
-        if let (Some(column), true) = (rank, adapter != BASE_MODEL) {
-            ranks.set(table.line(), adapter, table.whole(column, 0, MAX_RANK)?)?;
-        }
-        if let Some(column) = cancel.filter(|&c| !table.text(c).is_empty()) {
-            trace.cancellations.push((table.seconds_as_us(column)?, trace.len() as u32));
-        }
-        trace.push(Request {
+        let rank = match rank {
+            Some(column) if adapter != BASE_MODEL => Some(table.whole(column, 0, MAX_RANK)?),
+            _ => None,
+        };
+        let cancel = cancel.filter(|&c| !table.text(c).is_empty());
+        let cancel_us = cancel.map(|c| table.seconds_as_us(c)).transpose()?;
+        let wait = match waits_for {
+            Some([after, think]) => {
+                let filled = |&column: &Column| !table.text(column).is_empty();
+                let wait = match (waits.next_row(), Some(after).filter(filled)) {
+                    (0, Some(_)) => return Err(table.bad(after, "an earlier row")),
+                    (rows, Some(column)) => {
+                        let think = Some(think).filter(filled).map_or(Ok(0.0), |c| table.seconds_as_us(c))?;
+                        Some((table.whole(column, 0, rows - 1)?, think))
+                    }
+                    (_, None) => None,
+                };
+                Some((wait, until.filter(filled).map(|c| table.seconds_as_us(c)).transpose()?))
+            }
+            None => None,
+        };
+        let request = Request {
             arrival_us: table.seconds_as_us(arrival)?,
             user: user.map_or(Ok(0), |c| table.whole(c, 0, MAX_INDEX))?,
             adapter,
@@ -129,10 +194,23 @@ pub(super) fn read_plain(
             output_tokens,
             max_tokens: max_tokens
                 .map_or(Ok(output_tokens), |c| table.whole(c, output_tokens, MAX_TOKENS))?,
-        });
+        };
+        if let Some(rank) = rank {
+            ranks.check(table.line(), adapter, rank)?;
+        }
         row(table)?;
-    }
+        if let Some(rank) = rank {
+            ranks.set(adapter, rank);
+        }
+        trace.cancellations.extend(cancel_us.map(|at| (at, trace.len() as u32)));
+        if let Some((wait, until_us)) = wait {
+            waits.push(wait, until_us);
+        }
+        trace.push(request);
+        Ok(())
+    })?;
     trace.adapter_rank = ranks.finish();
+    trace.chain = waits.finish();
     Ok(trace)
 }
 
@@ -151,11 +229,26 @@ pub(super) fn write(trace: &Trace) -> String {
     let labels = [("session", &extra.session), ("model", &extra.model), ("kind", &extra.kind)];
     let labels = labels.into_iter().filter(|(_, labels)| !labels.is_empty());
     let mut header = String::new();
+    let waits = waits(trace);
+    let until = waits.map(|chain| chain.until_us).filter(|until| until.is_finite()).map(seconds_text);
+    header.push_str(if waits.is_some() { ",after,think_s" } else { "" });
+    header.push_str(if until.is_some() { ",until_s" } else { "" });
     labels.clone().for_each(|(name, _)| header.extend([",", name]));
     header.push_str(if extra.turn.is_empty() { "" } else { ",turn" });
     header.push_str(if extra.took_s.is_empty() { "" } else { ",took_s" });
     header.push_str(if extra.prefix.is_empty() { "" } else { ",block_tokens,hash_ids" });
     write_plain(trace, &header, |text, id| {
+        match waits.map(|chain| (chain.after[id], chain.think_us[id])) {
+            Some((NOBODY, _)) => text.push_str(",,"),
+            Some((before, think_us)) => {
+                let _ = write!(text, ",{before},{}", seconds_text(think_us));
+            }
+            None => {}
+        }
+        if let Some(until) = &until {
+            text.push(',');
+            text.push_str(until);
+        }
         for (_, labels) in labels.clone() {
             text.push(',');
             push_cell(text, labels.name(id));

@@ -5,14 +5,14 @@ use std::fmt::Write as _;
 
 use super::json::{Line, Lines, push_ids, push_string};
 use super::log::{Entry, Log};
-use super::own::{MAX_BLOCK_TOKENS, RankTable, cancel_times};
+use super::own::{MAX_BLOCK_TOKENS, RankTable, Waits, cancel_times, waits};
 use super::table::seconds_text;
 use super::{FormatError, MAX_INDEX, MAX_RANK, MAX_TOKENS};
-use crate::trace::{BASE_MODEL, Extra, Trace};
+use crate::trace::{BASE_MODEL, Extra, NOBODY, Trace};
 
 pub(super) const KEYS: [&str; 3] = ["arrival_s", "input_tokens", "output_tokens"];
 
-pub(super) fn read(first: Line<'_>, lines: &mut Lines<'_>) -> Result<Trace, FormatError> {
+pub(super) fn read<'a>(first: Line<'a>, lines: &mut Lines<'a>) -> Result<Trace, FormatError> {
     let size =
         first.get("block_tokens").map_or(Ok(1), |_| first.whole("block_tokens", 1, MAX_BLOCK_TOKENS))?;
     let mut log = Log::new(size);
@@ -20,8 +20,9 @@ pub(super) fn read(first: Line<'_>, lines: &mut Lines<'_>) -> Result<Trace, Form
     let mut max_tokens: Vec<u32> = Vec::new();
     let mut cancellations = Vec::new();
     let mut ranks = RankTable::default();
-    let mut next = Some(first);
-    while let Some(line) = next {
+    let mut held = Waits::default();
+    lines.each(first, |line| {
+        let rows = held.next_row();
         let whole = |key: &str, default: u32, min: u32, max: u32| {
             line.get(key).map_or(Ok(default), |_| line.whole(key, min, max))
         };
@@ -30,14 +31,22 @@ pub(super) fn read(first: Line<'_>, lines: &mut Lines<'_>) -> Result<Trace, Form
         }
         let output_tokens = line.whole("output_tokens", 1, MAX_TOKENS)?;
         let adapter = whole("adapter", BASE_MODEL, 0, MAX_INDEX)?;
-        if adapter != BASE_MODEL && line.get("rank").is_some() {
-            ranks.set(line.row, adapter, line.whole("rank", 0, MAX_RANK)?)?;
+        let rank = match line.get("rank") {
+            Some(_) if adapter != BASE_MODEL => Some(line.whole("rank", 0, MAX_RANK)?),
+            _ => None,
+        };
+        if let Some(rank) = rank {
+            ranks.check(line.row, adapter, rank)?;
         }
-        if line.get("cancel_s").is_some() {
-            cancellations.push((line.time_us("cancel_s", 6)?, adapters.len() as u32));
-        }
-        adapters.push(adapter);
-        max_tokens.push(whole("max_tokens", output_tokens, output_tokens, MAX_TOKENS)?);
+        let time = |key: &str| line.get(key).map(|_| line.time_us(key, 6)).transpose();
+        let wait = match line.get("after") {
+            Some(_) if rows == 0 => return Err(line.bad("after", "an earlier row")),
+            Some(_) => Some((line.whole("after", 0, rows - 1)?, time("think_s")?.unwrap_or(0.0))),
+            None => None,
+        };
+        let until_us = time("until_s")?;
+        let cancel_us = line.get("cancel_s").map(|_| line.time_us("cancel_s", 6)).transpose()?;
+        let bound = whole("max_tokens", output_tokens, output_tokens, MAX_TOKENS)?;
         let entry = Entry {
             arrival_us: line.time_us("arrival_s", 6)?,
             user: whole("user", 0, 0, MAX_INDEX)?,
@@ -51,13 +60,21 @@ pub(super) fn read(first: Line<'_>, lines: &mut Lines<'_>) -> Result<Trace, Form
             hash_ids: line.ids("hash_ids")?,
         };
         log.push(line.row, entry)?;
-        next = lines.next_line()?;
-    }
+        if let Some(rank) = rank {
+            ranks.set(adapter, rank);
+        }
+        cancellations.extend(cancel_us.map(|at| (at, adapters.len() as u32)));
+        held.push(wait, until_us);
+        adapters.push(adapter);
+        max_tokens.push(bound);
+        Ok(())
+    })?;
     let mut trace = log.finish();
     trace.adapter = adapters;
     trace.max_tokens = max_tokens;
     trace.cancellations = cancellations;
     trace.adapter_rank = ranks.finish();
+    trace.chain = held.finish();
     Ok(trace)
 }
 
@@ -65,6 +82,7 @@ pub(super) fn write(trace: &Trace) -> String {
     let nothing = Extra::default();
     let extra = trace.extra.as_deref().unwrap_or(&nothing);
     let cancel_us = cancel_times(trace);
+    let held = waits(trace);
     let mut text = String::with_capacity(trace.len() * 96);
     for id in 0..trace.len() {
         let r = trace.request(id);
@@ -79,6 +97,17 @@ pub(super) fn write(trace: &Trace) -> String {
         );
         if let Some(Some(at)) = cancel_us.get(id) {
             let _ = write!(text, ", \"cancel_s\": {}", seconds_text(*at));
+        }
+        if let Some(chain) = held.filter(|chain| chain.after[id] != NOBODY) {
+            let _ = write!(
+                text,
+                ", \"after\": {}, \"think_s\": {}",
+                chain.after[id],
+                seconds_text(chain.think_us[id])
+            );
+            if chain.until_us.is_finite() {
+                let _ = write!(text, ", \"until_s\": {}", seconds_text(chain.until_us));
+            }
         }
         for (key, labels) in [("session", &extra.session), ("model", &extra.model), ("kind", &extra.kind)] {
             if let Some(name) = labels.name(id) {

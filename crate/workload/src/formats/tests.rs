@@ -1,7 +1,9 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::trace::{BASE_MODEL, Extra, LabelMaker, Labels, PrefixBlocks, Request};
+use crate::trace::{
+    BASE_MODEL, Chain, Event, Events, Extra, LabelMaker, Labels, NOBODY, PrefixBlocks, Request,
+};
 
 fn refused(text: &str) -> FormatError {
     read(text.as_bytes()).expect_err("the file is bad")
@@ -36,6 +38,9 @@ fn bad_files_are_told_with_their_place() {
     assert!(matches!(refused(&format!("{head}2,4,1e300\n")), FormatError::OutOfRange { .. }));
     assert!(matches!(refused(&format!("{head}NaN,4,1\n")), FormatError::BadCell { .. }));
     assert!(matches!(refused(&format!("{head}-1,4,1\n")), FormatError::OutOfRange { .. }));
+    let waits = "arrival_s,input_tokens,output_tokens,after,think_s\n1,2,3,,\n";
+    let message = refused(&format!("{waits}1,2,3,1,0.5\n")).to_string();
+    assert_eq!(message, "row 3, column after: 1 is not between 0 and 0");
     let ranks = "arrival_s,input_tokens,output_tokens,adapter,rank\n1,2,3,0,8\n1,2,3,0,16\n";
     assert_eq!(refused(ranks), FormatError::RankConflict { row: 3, adapter: 0, rank: 16, former: 8 });
 }
@@ -70,6 +75,10 @@ prop_compose! {
     fn any_trace()(
         requests in prop::collection::vec(any_request(), 1..60),
         cancels in prop::collection::vec((0.0..1e12f64, 0usize..60), 0..4),
+        waits in prop::option::of((
+            prop::collection::vec((0u32..60, prop_oneof![Just(0.0), 0.0..1e9f64]), 60),
+            prop_oneof![Just(f64::INFINITY), 0.0..1e12f64],
+        )),
     ) -> Trace {
         let mut trace = Trace::default();
         for request in requests {
@@ -85,6 +94,17 @@ prop_compose! {
         }
         trace.sort();
         trace.sort_cancellations();
+        trace.chain = waits.map(|(waits, until_us)| {
+            let mut chain = Chain { until_us, ..Chain::default() };
+            for (id, (before, think_us)) in (0..trace.len() as u32).zip(waits) {
+                let before = if id == 0 { NOBODY } else { before % id };
+                chain.push(before, if before == NOBODY { 0.0 } else { think_us });
+            }
+            Box::new(chain)
+        });
+        if trace.len() == 1 {
+            trace.chain = None;
+        }
         trace
     }
 }
@@ -103,6 +123,7 @@ prop_compose! {
         ids in prop::collection::vec(any::<u64>(), 8),
         took_s in prop::collection::vec(prop_oneof![Just(f64::NAN), 0.0..1e4f64], 60),
         turn in prop::collection::vec(0u32..9, 60),
+        happened in prop::collection::vec((0usize..60, -1e7..1e9f64), 0..6),
     ) -> Trace {
         let n = trace.len();
         trace.input_tokens.iter_mut().for_each(|t| *t = *t % 2000 + 1);
@@ -122,6 +143,18 @@ prop_compose! {
             turn: if has[3] { turn[..n].to_vec() } else { Vec::new() },
             took_s: if has[4] { took_s[..n].to_vec() } else { Vec::new() },
             prefix: if has[5] { prefix } else { PrefixBlocks::default() },
+            details: if has[1] { vec!["{\"turn\": 1.50}".to_owned(); n] } else { Vec::new() },
+            events: Events::new(
+                (0u32..)
+                    .zip(happened)
+                    .map(|(place, (id, delay_us))| Event {
+                        request: (id % n) as u32,
+                        delay_us,
+                        place,
+                        json: format!("{{\"session_id\": \"a\", \"branch\": {place}}}"),
+                    })
+                    .collect(),
+            ),
         });
         trace
     }
@@ -199,7 +232,7 @@ proptest! {
 }
 
 /// One small file of every format that has requests.
-const EXAMPLES: [(Format, &str); 12] = [
+pub(super) const EXAMPLES: [(Format, &str); 12] = [
     (Format::Servescope, "arrival_s,input_tokens,output_tokens\n0,10,5\n0.5,20,6\n"),
     (
         Format::ServescopeJsonl,
@@ -273,6 +306,12 @@ fn files_without_requests_are_opened_and_not_read() {
     let lengths = b"num_prefill_tokens,num_decode_tokens,num_total_tokens,pd_ratio\n3772,54,3826,69.85\n";
     assert!(matches!(open(lengths).unwrap().contents, Contents::Lengths(l) if l.input_tokens == [3772]));
     assert_eq!(read(lengths), Err(FormatError::NoTimes { format: "vidur_lengths" }));
+    let data_set = b"{\"prompt\": \"twelve chars\", \"output_tokens\": 7}\n{\"prompt\": \"x\"}\n{\"prompt\": \"x\", \"completion\": \"eight ch\"}";
+    let opened = open(data_set).unwrap();
+    assert_eq!(opened.format, Format::VllmCustom);
+    let expected = Lengths { input_tokens: vec![3, 1, 1], output_tokens: vec![7, 0, 2] };
+    assert_eq!(opened.contents, Contents::Lengths(expected));
+    assert_eq!(read(data_set), Err(FormatError::NoTimes { format: "vllm_custom" }));
     let windows = b"client_id,window_start_s,rate,cv,pattern,param1,param2\n0,0,0.8,0.5,Gamma,3,0.3\n";
     assert!(matches!(open(windows).unwrap().contents, Contents::Windows(w) if w[0].pattern == "Gamma"));
     assert_eq!(read(windows), Err(FormatError::NoTimes { format: "servegen" }));

@@ -23,24 +23,29 @@ pub(super) const SIZE_KEY: &str = "chunk_hash_size";
 const LINES_LOOKED_AT: usize = 100;
 
 /// Whether a file with Mooncake's keys has blocks of 16 tokens: then it is of this format.
-pub(super) fn has_small_blocks(bytes: &[u8]) -> Result<bool, FormatError> {
-    let mut lines = Lines::open(bytes)?;
+pub(super) fn has_small_blocks(mut lines: Lines<'_>) -> bool {
     for _ in 0..LINES_LOOKED_AT {
-        let Some(line) = lines.next_line()? else { break };
+        // The reader itself tells of a line that is bad.
+        let line = match lines.next_line() {
+            Ok(Some(line)) => line,
+            Ok(None) => break,
+            Err(_) => continue,
+        };
         if line.has(SIZE_KEY) {
-            return Ok(true);
+            return true;
         }
-        let blocks = line.ids("hash_ids")?.map_or(0, |ids| ids.len() as u32);
-        let tokens = line.tokens("input_length")?;
-        let whole = |size: u32| blocks == tokens.div_ceil(size);
-        if blocks > 0 && whole(mooncake::BLOCK_TOKENS) != whole(BLOCK_TOKENS) {
-            return Ok(whole(BLOCK_TOKENS));
+        let (Ok(Some(ids)), Ok(tokens)) = (line.ids("hash_ids"), line.tokens("input_length")) else {
+            continue;
+        };
+        let whole = |size: u32| ids.len() as u32 == tokens.div_ceil(size);
+        if !ids.is_empty() && whole(mooncake::BLOCK_TOKENS) != whole(BLOCK_TOKENS) {
+            return whole(BLOCK_TOKENS);
         }
     }
-    Ok(false)
+    false
 }
 
-pub(super) fn read(first: Line<'_>, lines: &mut Lines<'_>) -> Result<Trace, FormatError> {
+pub(super) fn read<'a>(first: Line<'a>, lines: &mut Lines<'a>) -> Result<Trace, FormatError> {
     let size = if first.has(SIZE_KEY) { first.whole(SIZE_KEY, 1, MAX_BLOCK_TOKENS)? } else { BLOCK_TOKENS };
     mooncake::read(first, lines, 6, size)
 }

@@ -12,7 +12,7 @@ pub(super) const COLUMNS: [&str; 3] = ["arrived_at", "num_prefill_tokens", "num_
 pub(super) fn read(table: &mut Table<'_>) -> Result<Trace, FormatError> {
     let [arrival, input, output] = table.named(COLUMNS).ok_or(FormatError::EmptyFile)?;
     let mut trace = Trace::default();
-    while table.next_row()? {
+    table.each_row(|table| {
         let output_tokens = table.tokens(output)?;
         trace.push(Request {
             arrival_us: table.seconds_as_us(arrival)?,
@@ -22,7 +22,8 @@ pub(super) fn read(table: &mut Table<'_>) -> Result<Trace, FormatError> {
             output_tokens,
             max_tokens: output_tokens,
         });
-    }
+        Ok(())
+    })?;
     Ok(trace)
 }
 

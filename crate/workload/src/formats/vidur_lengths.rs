@@ -18,9 +18,11 @@ pub struct Lengths {
 pub(super) fn read(table: &mut Table<'_>) -> Result<Lengths, FormatError> {
     let [input, output] = table.named(COLUMNS).ok_or(FormatError::EmptyFile)?;
     let mut lengths = Lengths::default();
-    while table.next_row()? {
-        lengths.input_tokens.push(table.tokens_or_none(input)?);
-        lengths.output_tokens.push(table.tokens_or_none(output)?);
-    }
+    table.each_row(|table| {
+        let (input_tokens, output_tokens) = (table.tokens_or_none(input)?, table.tokens_or_none(output)?);
+        lengths.input_tokens.push(input_tokens);
+        lengths.output_tokens.push(output_tokens);
+        Ok(())
+    })?;
     Ok(lengths)
 }

@@ -13,18 +13,18 @@ use crate::trace::{LabelMaker, Trace};
 
 pub(super) const KEYS: [&str; 2] = ["conversation", "timestamp"];
 
-pub(super) fn read(first: Line<'_>, lines: &mut Lines<'_>) -> Result<Trace, FormatError> {
+pub(super) fn read<'a>(first: Line<'a>, lines: &mut Lines<'a>) -> Result<Trace, FormatError> {
     let mut log = Log::default();
     let mut users = LabelMaker::default();
     let mut ticks: Vec<i64> = Vec::new();
-    let mut next = Some(first);
-    while let Some(mut line) = next {
+    lines.each(first, |mut line| {
         let of_row = ticks_of(&line)?.ok_or_else(|| line.bad("timestamp", "a date and time"))?;
         let session =
             line.name("conversation_hash")?.map_or_else(|| format!("row {}", line.row), str::to_owned);
         let model = line.name("model")?.map(str::to_owned);
         let mut address = line.name("hashed_ip")?.map(str::to_owned);
-        let (mut said, mut asked, mut turn) = (0u32, None, 0u32);
+        let (mut said, mut asked) = (0u32, None);
+        let mut turns: Vec<(u32, u32, i64)> = Vec::new();
         for message in line.inside("conversation")? {
             if address.is_none() {
                 address = message.name("hashed_ip")?.map(str::to_owned);
@@ -33,25 +33,29 @@ pub(super) fn read(first: Line<'_>, lines: &mut Lines<'_>) -> Result<Trace, Form
             let tokens = estimated_tokens(content);
             let stamp = ticks_of(&message)?;
             if message.get("role").and_then(Json::as_text) == Some("assistant") {
-                turn += 1;
-                let entry = Entry {
-                    user: users.place(address.as_deref().unwrap_or("")),
-                    input_tokens: said,
-                    output_tokens: if content.is_empty() { 0 } else { tokens },
-                    session: Some(&session),
-                    turn: Some(turn),
-                    model: model.as_deref(),
-                    ..Entry::default()
-                };
-                log.push(line.row, entry)?;
-                ticks.push(asked.take().or(stamp).unwrap_or(of_row));
+                let answer = if content.is_empty() { 0 } else { tokens };
+                turns.push((said, answer, asked.take().or(stamp).unwrap_or(of_row)));
             } else {
                 asked = stamp;
             }
             said = said.saturating_add(tokens).min(MAX_TOKENS);
         }
-        next = lines.next_line()?;
-    }
+        let user = users.place(address.as_deref().unwrap_or(""));
+        for ((input_tokens, output_tokens, tick), turn) in turns.into_iter().zip(1..) {
+            let entry = Entry {
+                user,
+                input_tokens,
+                output_tokens,
+                session: Some(&session),
+                turn: Some(turn),
+                model: model.as_deref(),
+                ..Entry::default()
+            };
+            log.push(line.row, entry)?;
+            ticks.push(tick);
+        }
+        Ok(())
+    })?;
     let mut trace = log.finish();
     let start = ticks.iter().copied().min().unwrap_or(0);
     for (arrival_us, tick) in trace.arrival_us.iter_mut().zip(&ticks) {

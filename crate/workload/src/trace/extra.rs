@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::events::Events;
+
 /// The entry of [`Labels::index`] for a request without the label.
 pub const NO_LABEL: u32 = u32::MAX;
 
@@ -23,6 +25,13 @@ impl Labels {
     /// The name of request `id`, if it has one.
     pub fn name(&self, id: usize) -> Option<&str> {
         self.names.get(*self.index.get(id)? as usize).map(String::as_str)
+    }
+
+    /// Which of the names some request has.
+    pub fn used(&self) -> Vec<bool> {
+        let mut used = vec![false; self.names.len()];
+        self.index.iter().filter(|&&place| place != NO_LABEL).for_each(|&place| used[place as usize] = true);
+        used
     }
 
     fn select(&self, order: &[u32]) -> Self {
@@ -92,6 +101,34 @@ impl PrefixBlocks {
         self.ends.get(id).map_or(&[], |&end| &self.ids[start..end])
     }
 
+    /// Follows prompts that got other lengths: the first blocks of one that became shorter, and blocks that nobody shares
+    /// after those of one that became longer. Says how many prompts were cut and lengthened. A request without any block is
+    /// left without.
+    pub fn fit(&mut self, before: &[u32], after: &[u32]) -> (usize, usize) {
+        let mut fresh = self.ids.iter().max().and_then(|most| most.checked_add(1)).unwrap_or(0);
+        let mut fitted = Self { block_tokens: self.block_tokens, ..Self::default() };
+        let (mut cut, mut added) = (0, 0);
+        for id in 0..self.ends.len() {
+            let blocks = self.of(id);
+            let whole = |tokens: u32| tokens.div_ceil(self.block_tokens.max(1)) as usize;
+            // Some recorders leave out the last block unless it is full.
+            let short = whole(before[id]).saturating_sub(blocks.len());
+            let wanted = if blocks.is_empty() || before[id] == after[id] {
+                blocks.len()
+            } else {
+                whole(after[id]).saturating_sub(short)
+            };
+            let missing = wanted.saturating_sub(blocks.len()) as u64;
+            cut += usize::from(wanted < blocks.len());
+            added += usize::from(missing > 0);
+            fitted
+                .push(blocks.iter().copied().take(wanted).chain((0..missing).map(|i| fresh.wrapping_add(i))));
+            fresh = fresh.wrapping_add(missing);
+        }
+        *self = fitted;
+        (cut, added)
+    }
+
     fn select(&self, order: &[u32]) -> Self {
         let mut chosen = Self { block_tokens: self.block_tokens, ..Self::default() };
         if !self.is_empty() {
@@ -116,6 +153,10 @@ pub struct Extra {
     pub prefix: PrefixBlocks,
     /// Seconds that the original system took; NaN where the file does not say.
     pub took_s: Vec<f64>,
+    /// What else a file says about each request: an object in JSON, or "".
+    pub details: Vec<String>,
+    /// What happened between requests.
+    pub events: Events,
 }
 
 impl Extra {
@@ -127,6 +168,8 @@ impl Extra {
             && self.kind.is_empty()
             && self.prefix.is_empty()
             && self.took_s.is_empty()
+            && self.details.is_empty()
+            && self.events.is_empty()
     }
 
     /// Empties columns in which no request has an entry.
@@ -139,6 +182,61 @@ impl Extra {
         if self.took_s.iter().all(|t| t.is_nan()) {
             self.took_s.clear();
         }
+        if self.details.iter().all(String::is_empty) {
+            self.details.clear();
+        }
+    }
+
+    /// The columns of several traces after one another, each with its number of requests, and whether their prefix blocks
+    /// have one size; blocks of different sizes are left out. Under `separate`, sessions and blocks of different traces
+    /// differ, whatever their names: sessions are named `2/name` from the second trace on, blocks are numbered anew.
+    pub fn joined(parts: &[(Option<&Self>, usize)], separate: bool) -> (Self, bool) {
+        let mut sizes = parts.iter().filter_map(|(extra, _)| *extra).filter(|e| !e.prefix.is_empty());
+        let size = sizes.next().map_or(0, |extra| extra.prefix.block_tokens);
+        let one_size = sizes.all(|extra| extra.prefix.block_tokens == size);
+        let (mut session, mut model, mut kind) =
+            (LabelMaker::default(), LabelMaker::default(), LabelMaker::default());
+        let mut prefix = PrefixBlocks { block_tokens: size, ..PrefixBlocks::default() };
+        let (mut turn, mut took_s, mut details) = (Vec::new(), Vec::new(), Vec::new());
+        let mut events = Events::default();
+        let mut numbers: BTreeMap<(usize, u64), u64> = BTreeMap::new();
+        let nothing = Self::default();
+        for (file, (extra, requests)) in parts.iter().enumerate() {
+            let extra = extra.unwrap_or(&nothing);
+            let renamed = |name: &str| {
+                if separate && file > 0 { format!("{}/{name}", file + 1) } else { name.to_owned() }
+            };
+            events.append(&extra.events, turn.len());
+            for id in 0..*requests {
+                session.push(extra.session.name(id).map(renamed).as_deref());
+                model.push(extra.model.name(id));
+                kind.push(extra.kind.name(id));
+                turn.push(extra.turn.get(id).copied().unwrap_or(0));
+                took_s.push(extra.took_s.get(id).copied().unwrap_or(f64::NAN));
+                details.push(extra.details.get(id).cloned().unwrap_or_default());
+                let blocks = extra.prefix.of(id).iter().copied();
+                if separate {
+                    prefix.push(blocks.map(|block| {
+                        let next = numbers.len() as u64;
+                        *numbers.entry((file, block)).or_insert(next)
+                    }));
+                } else {
+                    prefix.push(blocks);
+                }
+            }
+        }
+        let any = |has: fn(&Self) -> bool| parts.iter().filter_map(|(extra, _)| *extra).any(has);
+        let extra = Self {
+            session: session.finish(),
+            turn: if any(|e| !e.turn.is_empty()) { turn } else { Vec::new() },
+            model: model.finish(),
+            kind: kind.finish(),
+            prefix: if size > 0 && one_size { prefix } else { PrefixBlocks::default() },
+            took_s,
+            details,
+            events,
+        };
+        (extra, one_size)
     }
 
     /// The columns of the requests named by `order`, in that order.
@@ -150,6 +248,12 @@ impl Extra {
             kind: self.kind.select(order),
             prefix: self.prefix.select(order),
             took_s: select(&self.took_s, order),
+            details: if self.details.is_empty() {
+                Vec::new()
+            } else {
+                order.iter().map(|&id| self.details[id as usize].clone()).collect()
+            },
+            events: self.events.select(order),
         }
     }
 }

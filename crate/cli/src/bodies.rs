@@ -1,0 +1,216 @@
+//! `servescope bodies`, and `generate --bodies`: requests as a server under test takes them, one line each.
+
+use std::fs::File;
+use std::io::{BufWriter, ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use servescope_lab::parameters::Id;
+use servescope_lab::run::trace_of;
+use servescope_lab::scenario::sampling_problems;
+use servescope_lab::workload::Trace;
+use servescope_lab::workload::prompts::bodies::Texts;
+use servescope_lab::workload::prompts::choice::{ChoiceRule, Chosen};
+use servescope_lab::workload::prompts::{
+    BodyLines, BodyOptions, Collection, CountTokens, Endpoint, Form, Synthesis,
+};
+use servescope_lab::{Failure, Scenario};
+
+use crate::output::{Failed, name, read};
+use crate::read_args::ReadArguments;
+use crate::scenario_args::ScenarioArguments;
+use crate::tokenizer;
+
+/// Bytes that are gathered before they are written.
+const BUFFER: usize = 1 << 20;
+
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// Trace file of any known format.
+    trace: PathBuf,
+    /// Form of the bodies: slora, openai, vllm, aibrix or vllm_custom.
+    #[arg(long, value_name = "FORM")]
+    form: String,
+    #[command(flatten)]
+    scenario: ScenarioArguments,
+    #[command(flatten)]
+    read: ReadArguments,
+    #[command(flatten)]
+    body: BodyArguments,
+    /// File to write; standard output if none.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// What stands in bodies beside a scenario's sampling.
+#[derive(Args)]
+#[command(next_help_heading = "Request bodies")]
+pub(crate) struct BodyArguments {
+    /// Collection of prompts (JSON Lines of `prompt`, or of `session_id` and `prompts`); without one, prompts are made.
+    #[arg(long, value_name = "FILE")]
+    prompts: Option<PathBuf>,
+    /// First half-width of the band of lengths in which a prompt is chosen, as a share of the wanted length (AIBrix: 0.5;
+    /// for Azure traces 0.1).
+    #[arg(long, value_name = "SHARE", default_value_t = 0.5)]
+    match_error: f64,
+    /// Takes prompts in shuffled order, whatever their lengths.
+    #[arg(long)]
+    any_length: bool,
+    /// Most sessions of a collection that are under way; 0 = all, chosen by the lengths of their next turns.
+    #[arg(long, value_name = "COUNT", default_value_t = 1)]
+    concurrent_sessions: usize,
+    /// A model's tokenizer.json, by which prompts have exactly their lengths.
+    #[arg(long, value_name = "FILE")]
+    tokenizer: Option<PathBuf>,
+    /// Counts the marks that the tokenizer sets around a text, such as a beginning-of-sequence token.
+    #[arg(long, requires = "tokenizer")]
+    special_tokens: bool,
+    /// Name of the base model.
+    #[arg(long, value_name = "NAME", default_value = "llama-7b")]
+    model: String,
+    /// Name of an adapter; {adapter} and {rank} stand for its index and rank.
+    #[arg(long, value_name = "NAME", default_value = "lora-{adapter}-rank-{rank}")]
+    adapter_name: String,
+    /// Path of OpenAI's API.
+    #[arg(long, value_enum, default_value_t = EndpointName::Chat)]
+    endpoint: EndpointName,
+}
+
+impl BodyArguments {
+    /// An option whose presence shows that bodies are meant.
+    pub(crate) fn first_given(&self) -> Option<&'static str> {
+        let given = [
+            (self.prompts.is_some(), "--prompts"),
+            (self.tokenizer.is_some(), "--tokenizer"),
+            (self.any_length, "--any-length"),
+        ];
+        given.into_iter().find(|(given, _)| *given).map(|(_, option)| option)
+    }
+}
+
+/// [`Endpoint`] on the command line.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum EndpointName {
+    Chat,
+    Completions,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
+    let form = form(&arguments.form)?;
+    let scenario = arguments.scenario.scenario()?;
+    let loaded = arguments.read.read(&arguments.trace)?.loaded;
+    loaded.warnings.iter().for_each(|w| eprintln!("servescope: note: {}", w.message));
+    let trace = trace_of(&scenario, Some(&loaded))?;
+    write(form, &arguments.body, &scenario, &trace, arguments.output.as_deref())
+}
+
+/// The form called `name`.
+pub(crate) fn form(name: &str) -> Result<Form, Failed> {
+    let known = || {
+        let names: Vec<&str> = Form::ALL.into_iter().map(Form::name).collect();
+        Failed::input(format!("there is no form {name}; known are {}", names.join(", ")))
+    };
+    Form::from_name(name).ok_or_else(known)
+}
+
+/// Writes the bodies of `trace`.
+pub(crate) fn write(
+    form: Form,
+    arguments: &BodyArguments,
+    scenario: &Scenario,
+    trace: &Trace,
+    output: Option<&Path>,
+) -> Result<(), Failed> {
+    let sampling = scenario.sampling();
+    let problems = sampling_problems(&sampling, form);
+    if !problems.is_empty() {
+        return Err(problems.into());
+    }
+    if !(0.0..=1.0).contains(&arguments.match_error) {
+        return Err(Failed::input(format!(
+            "--match-error: {} is not between 0 and 1",
+            arguments.match_error
+        )));
+    }
+    let ratio = scenario.characters_per_token();
+    let tokenizer = arguments.tokenizer.as_deref();
+    let tokenizer = tokenizer.map(|path| tokenizer::read(path, arguments.special_tokens)).transpose()?;
+    let seed = scenario.number(Id::Seed) as u64;
+    let options = BodyOptions {
+        form,
+        endpoint: match arguments.endpoint {
+            EndpointName::Chat => Endpoint::Chat,
+            EndpointName::Completions => Endpoint::Completions,
+        },
+        model: arguments.model.clone(),
+        adapter_name: arguments.adapter_name.clone(),
+        sampling,
+    };
+    let texts = match (&arguments.prompts, &tokenizer) {
+        (Some(path), counter) => {
+            let counter: &dyn CountTokens = counter.as_deref().unwrap_or(&ratio);
+            Texts::Chosen(chosen(path, counter, arguments, trace, seed)?)
+        }
+        (None, Some(counter)) => Texts::Made(Synthesis::by_count(seed, &**counter).map_err(Failed::input)?),
+        (None, None) => Texts::Made(Synthesis::by_ratio(seed, ratio)),
+    };
+    let lines = BodyLines::new(trace, texts, options).map_err(|error| Failed::input(error.to_string()))?;
+    match output {
+        Some(path) => {
+            let told = |error| Failed::input(format!("{}: {error}", path.display()));
+            stream(lines, File::create(path).map_err(told)?, &told)
+        }
+        None => {
+            stream(lines, std::io::stdout().lock(), &|error| Failed::Run(format!("standard output: {error}")))
+        }
+    }
+}
+
+fn chosen(
+    path: &Path,
+    counter: &dyn CountTokens,
+    arguments: &BodyArguments,
+    trace: &Trace,
+    seed: u64,
+) -> Result<Chosen, Failed> {
+    let file = name(path);
+    let collection = Collection::read(&read(path)?).map_err(|error| Failure::of_file(&file, &error))?;
+    if collection.is_empty() {
+        return Err(Failed::input(format!("{file}: there is no prompt in it")));
+    }
+    let rule = ChoiceRule {
+        by_length: !arguments.any_length,
+        initial_error: arguments.match_error,
+        concurrent_sessions: arguments.concurrent_sessions,
+    };
+    Chosen::new(collection, counter, trace, rule, seed).map_err(|why| Failed::input(format!("{file}: {why}")))
+}
+
+/// Writes line by line. A reader that went away (`| head`) ends the output quietly.
+fn stream(
+    mut lines: BodyLines<'_>,
+    to: impl std::io::Write,
+    told: &dyn Fn(std::io::Error) -> Failed,
+) -> Result<(), Failed> {
+    let mut writer = BufWriter::with_capacity(BUFFER, to);
+    let mut text = String::new();
+    loop {
+        let more = lines.next_into(&mut text).map_err(|error| Failed::input(error.to_string()))?;
+        let written = writer.write_all(text.as_bytes());
+        match written.and_then(|()| if more { Ok(()) } else { writer.flush() }) {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(()),
+            Err(error) => return Err(told(error)),
+            Ok(()) => text.clear(),
+        }
+        if !more {
+            break;
+        }
+    }
+    if lines.left_out() > 0 {
+        eprintln!(
+            "servescope: note: {} requests were left out: the collection's sessions were used up",
+            lines.left_out()
+        );
+    }
+    Ok(())
+}

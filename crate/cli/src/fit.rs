@@ -1,0 +1,67 @@
+//! `servescope fit`: what a trace follows, its twin, and how close the twin is; or the law of the clients of a file of
+//! windows.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use servescope_lab::workload::fit::{FitOptions, fit, fit_clients};
+use servescope_lab::workload::formats::{self, Contents};
+use servescope_lab::{Failure, LoadedTrace, fit as fits};
+
+use crate::generate::writable;
+use crate::output::{Failed, name, print, read, write};
+
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// Trace file of any known format, or ServeGen's windows.
+    trace: PathBuf,
+    /// Model of the written twin: bursts, curve, gamma, gamma_mle, weibull_mle, poisson.
+    #[arg(long, value_name = "NAME", default_value = "bursts")]
+    model: String,
+    /// Seed of the twins.
+    #[arg(long, value_name = "N", default_value_t = 42)]
+    seed: u64,
+    /// Width of the bins of the rate curve, seconds; by default the least round width with 30 requests a bin.
+    #[arg(long, value_name = "SECONDS")]
+    bin_s: Option<f64>,
+    /// Prints JSON, with every column of the comparisons.
+    #[arg(long)]
+    json: bool,
+    /// Writes the twin to a file.
+    #[arg(short, long, value_name = "TWIN")]
+    output: Option<PathBuf>,
+    /// Format of the twin.
+    #[arg(long, value_name = "NAME", default_value = "servescope")]
+    format: String,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
+    let model = fits::model(&arguments.model)?;
+    let format = writable(&arguments.format)?;
+    if let Some(bin_s) = arguments.bin_s.filter(|bin_s| !(1e-3..=1e9).contains(bin_s)) {
+        return Err(Failed::input(format!("--bin-s: {bin_s} is not between 0.001 and 1000000000")));
+    }
+    let file = name(&arguments.trace);
+    let opened = formats::open(&read(&arguments.trace)?).map_err(|error| Failure::of_file(&file, &error))?;
+    if let Contents::Windows(windows) = &opened.contents {
+        let clients = fit_clients(windows)
+            .ok_or_else(|| Failed::input(format!("{file}: fewer than two clients send anything")))?;
+        return print(&if arguments.json {
+            format!("{:#}\n", fits::clients_json(&clients))
+        } else {
+            fits::clients_text(&clients)
+        });
+    }
+    let loaded = LoadedTrace::of(&file, opened.into_trace())?;
+    loaded.warnings.iter().for_each(|w| eprintln!("servescope: note: {}", w.message));
+    let fitted = fit(&loaded.trace, &FitOptions { bin_s: arguments.bin_s });
+    let twins = fits::twins(&loaded.trace, &fitted, arguments.seed);
+    if let (Some(path), Some(twin)) = (&arguments.output, twins.iter().find(|twin| twin.model == model)) {
+        write(path, &formats::write(&twin.trace, format).unwrap_or_default())?;
+    }
+    print(&if arguments.json {
+        format!("{:#}\n", fits::to_json(&fitted, &twins))
+    } else {
+        fits::to_text(&fitted, &twins, arguments.seed)
+    })
+}

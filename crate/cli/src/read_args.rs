@@ -1,0 +1,85 @@
+//! How trace files are read, and what was noticed on standard error.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use servescope_lab::LoadedTrace;
+use servescope_lab::recipe::digest;
+use servescope_lab::workload::Trace;
+use servescope_lab::workload::formats::{BadRows, Mapping, ROLES, ReadOptions, read_with};
+
+use crate::output::{Failed, name, read};
+
+/// Bad rows that are listed one by one.
+const LISTED: usize = 20;
+
+/// How trace files are read.
+#[derive(Args)]
+pub(crate) struct ReadArguments {
+    /// Reads a CSV or JSON Lines of no known format: ROLE=COLUMN or ROLE=COLUMN:UNIT with commas between, for example
+    /// `arrival=ts:ms,input=prompt,output=gen`.
+    #[arg(long, value_name = "MAPPING", long_help = help())]
+    map: Option<String>,
+    /// Leaves bad rows out and lists them on standard error, in place of stopping at the first.
+    #[arg(long)]
+    skip_bad_rows: bool,
+}
+
+/// A file that was read.
+pub(crate) struct Input {
+    /// The trace and what was noticed.
+    pub(crate) loaded: LoadedTrace,
+    /// The digest of the file's bytes.
+    pub(crate) digest: String,
+}
+
+impl ReadArguments {
+    /// Reads a file; bad rows that were left out are listed on standard error.
+    pub(crate) fn read(&self, path: &Path) -> Result<Input, Failed> {
+        let mapping = self.map.as_deref().map(Mapping::parse).transpose();
+        let mapping = mapping.map_err(|error| Failed::input(format!("--map: {error}")))?;
+        let options = ReadOptions { mapping, tolerate: self.skip_bad_rows.then_some(LISTED) };
+        let bytes = read(path)?;
+        let reading = read_with(&bytes, &options, &mut |_, _| ControlFlow::Continue(()));
+        let (loaded, bad) = LoadedTrace::of_reading(&name(path), reading)?;
+        list(&loaded.name, &bad);
+        Ok(Input { loaded, digest: digest(&bytes) })
+    }
+
+    /// Reads files, and tells what was noticed.
+    pub(crate) fn read_all(&self, paths: &[PathBuf]) -> Result<Vec<Input>, Failed> {
+        let inputs: Vec<Input> = paths.iter().map(|path| self.read(path)).collect::<Result<_, _>>()?;
+        for warning in inputs.iter().flat_map(|input| &input.loaded.warnings) {
+            eprintln!("servescope: note: {}", warning.message);
+        }
+        Ok(inputs)
+    }
+}
+
+/// The requests of a file that was read.
+pub(crate) fn into_trace(loaded: LoadedTrace) -> Trace {
+    std::sync::Arc::unwrap_or_clone(loaded.trace)
+}
+
+fn list(file: &str, bad: &BadRows) {
+    for row in &bad.listed {
+        eprintln!("servescope: left out: {file}: {}", row.error);
+    }
+    for (reason, count) in &bad.by_reason {
+        eprintln!("servescope: left out: {file}: {count} rows, {reason}");
+    }
+}
+
+fn help() -> String {
+    let role = |role: &servescope_lab::workload::formats::Role| {
+        let must = if role.required { ", required" } else { "" };
+        format!("  {}: {} ({}{must})", role.name, role.help, role.units.join("|"))
+    };
+    format!(
+        "Reads a CSV or JSON Lines of no known format: ROLE=COLUMN or ROLE=COLUMN:UNIT with commas between, for example \
+         arrival=ts:ms,input=prompt,output=gen. A key inside of an object goes by its path: usage.prompt_tokens. The \
+         first unit is meant where none is said.\n{}",
+        ROLES.iter().map(role).collect::<Vec<_>>().join("\n")
+    )
+}

@@ -1,0 +1,94 @@
+//! `servescope generate --servegen`: traffic from ServeGen's clients in place of a formula.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use servescope_lab::parameters::Id;
+use servescope_lab::workload::Trace;
+use servescope_lab::workload::clients::{ServeGen, servegen};
+use servescope_lab::workload::formats::{self, Contents, MAX_ROWS};
+use servescope_lab::{Failure, Scenario};
+
+use crate::output::{Failed, name, note, read};
+
+#[derive(Args)]
+pub(crate) struct ServeGenArguments {
+    /// ServeGen's windows (CSV): rate, cv and law of gaps by client and window. The scenario gives seed, adapters, the
+    /// correlation of lengths, factors by client, and `workload.trace.rate_scale`.
+    #[arg(long, value_name = "FILE")]
+    servegen: Option<PathBuf>,
+    /// ServeGen's length files (JSONL); a client without any has the scenario's lengths.
+    #[arg(long, value_name = "FILE", requires = "servegen")]
+    servegen_lengths: Option<PathBuf>,
+    /// Seconds at which the part of the recording to take begins.
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.0, requires = "servegen")]
+    from_s: f64,
+    /// Seconds at which it ends; the end of the recording if none.
+    #[arg(long, value_name = "SECONDS", requires = "servegen")]
+    to_s: Option<f64>,
+}
+
+impl ServeGenArguments {
+    /// Whether ServeGen's clients are asked for.
+    pub(crate) fn is_given(&self) -> bool {
+        self.servegen.is_some()
+    }
+
+    /// The trace, if one was asked for.
+    pub(crate) fn trace(&self, scenario: &Scenario) -> Result<Option<Trace>, Failed> {
+        let Some(path) = &self.servegen else { return Ok(None) };
+        let Contents::Windows(windows) = open(path)? else { return Err(wrong(path, "ServeGen windows")) };
+        let lengths = match &self.servegen_lengths {
+            None => Vec::new(),
+            Some(path) => match open(path)? {
+                Contents::Histograms(lengths) => lengths,
+                _ => return Err(wrong(path, "ServeGen lengths")),
+            },
+        };
+        let mut source = ServeGen {
+            windows: &windows,
+            lengths: &lengths,
+            part_s: (self.from_s, f64::INFINITY),
+            rate_scale: scenario.number(Id::RateScale),
+        };
+        source.part_s.1 = self.to_s.unwrap_or_else(|| source.end_s());
+        if !(source.part_s.0 >= 0.0 && source.part_s.0 < source.part_s.1) {
+            let (from, to) = source.part_s;
+            return Err(Failed::input(format!("--from-s {from} is not between 0 and the end, {to}")));
+        }
+        let problems: Vec<Failure> =
+            scenario.problems().into_iter().filter(|p| p.path.starts_with("workload.clients")).collect();
+        if !problems.is_empty() {
+            return Err(problems.into());
+        }
+        let expected = source.expected_requests();
+        if expected > MAX_ROWS as f64 {
+            return Err(Failed::input(format!(
+                "{}: this makes about {expected:.0} requests, at most {MAX_ROWS} can be held; take a part with --from-s and \
+                 --to-s, or thin it with --set workload.trace.rate_scale=…",
+                name(path)
+            )));
+        }
+        let trace = servegen(&source, &scenario.workload());
+        if trace.is_empty() {
+            return Err(Failed::input(format!("{}: no client sends anything in this part", name(path))));
+        }
+        let without = source.without_lengths();
+        if !lengths.is_empty() && !without.is_empty() {
+            note(&format!(
+                "clients without lengths of their own, given the scenario's: {}",
+                without.join(", ")
+            ));
+        }
+        Ok(Some(trace))
+    }
+}
+
+fn open(path: &Path) -> Result<Contents, Failed> {
+    let file = formats::open(&read(path)?).map_err(|error| Failure::of_file(&name(path), &error))?;
+    Ok(file.contents)
+}
+
+fn wrong(path: &Path, expected: &str) -> Failed {
+    Failed::input(format!("{}: no file of {expected}", name(path)))
+}

@@ -1,0 +1,114 @@
+//! Steps on the command line, and what they did on standard error.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use clap::Args;
+use servescope_lab::run::trace_of;
+use servescope_lab::workload::Trace;
+use servescope_lab::workload::transform::{Absence, Field, Note, STEPS, Step, apply};
+use servescope_lab::{LoadedTrace, Scenario};
+
+use crate::output::Failed;
+
+/// Steps on the command line.
+#[derive(Args)]
+pub(crate) struct StepArguments {
+    /// Changes the trace: NAME or NAME:FIELD=VALUE,FIELD=VALUE. May be given many times; steps are taken in order.
+    #[arg(long = "step", value_name = "STEP", long_help = help())]
+    steps: Vec<String>,
+}
+
+impl StepArguments {
+    /// The steps.
+    pub(crate) fn steps(&self) -> Result<Vec<Step>, Failed> {
+        let parsed = self.steps.iter().map(|text| Step::parse(text));
+        let (good, bad): (Vec<_>, Vec<_>) = parsed.partition(Result::is_ok);
+        let messages: Vec<String> =
+            bad.into_iter().filter_map(Result::err).map(|e| format!("--step: {e}")).collect();
+        if messages.is_empty() {
+            Ok(good.into_iter().filter_map(Result::ok).collect())
+        } else {
+            Err(Failed::Input(messages))
+        }
+    }
+}
+
+/// Steps to take.
+pub(crate) struct Steps(Vec<Step>);
+
+impl Steps {
+    pub(crate) fn new(steps: Vec<Step>) -> Self {
+        Self(steps)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The steps themselves.
+    pub(crate) fn into_inner(self) -> Vec<Step> {
+        self.0
+    }
+
+    /// The trace after the steps; what they did is told on standard error.
+    pub(crate) fn apply(&self, trace: Trace) -> Result<Trace, Failed> {
+        if self.0.is_empty() {
+            return Ok(trace);
+        }
+        let (trace, notes) = apply(&self.0, trace).map_err(|error| Failed::input(error.to_string()))?;
+        notes.iter().for_each(tell);
+        Ok(trace)
+    }
+
+    /// A trace that was read, after the steps.
+    pub(crate) fn changed(&self, loaded: LoadedTrace) -> Result<LoadedTrace, Failed> {
+        if self.is_empty() {
+            return Ok(loaded);
+        }
+        let trace = Arc::new(self.apply(Trace::clone(&loaded.trace))?);
+        Ok(LoadedTrace { trace, ..loaded })
+    }
+
+    /// The trace of a scenario, after the steps.
+    pub(crate) fn generated(&self, scenario: &Scenario) -> Result<LoadedTrace, Failed> {
+        let trace = self.apply(Trace::clone(&*trace_of(scenario, None)?))?;
+        Ok(LoadedTrace::from_trace("generated", trace))
+    }
+}
+
+/// Tells on standard error what a step did.
+pub(crate) fn tell(note: &Note) {
+    eprintln!("servescope: note: {}", note.to_text());
+}
+
+/// Every step with its fields.
+fn help() -> String {
+    let mut text = "Changes the trace: NAME or NAME:FIELD=VALUE,FIELD=VALUE. May be given many times; steps are taken in \
+                    order. What each did is told on standard error.\n"
+        .to_owned();
+    for kind in STEPS {
+        let _ = write!(text, "\n{}: {}\n", kind.name, kind.help);
+        for field in kind.fields {
+            let _ = writeln!(text, "  {}: {} ({})", field.name, field.help, allowed(field));
+        }
+    }
+    text
+}
+
+fn allowed(field: &Field) -> String {
+    let default = match field.default {
+        Absence::Number(number) => number.to_string(),
+        Absence::FirstOption => field.options[0].to_owned(),
+        Absence::Text(text) => text.to_owned(),
+        Absence::Empty => "empty".to_owned(),
+    };
+    let what = match field.options {
+        [] if field.min < field.max => {
+            format!("{} {}..{} {}", field.kind.name(), field.min, field.max, field.unit)
+        }
+        [] => field.kind.name().to_owned(),
+        options => options.join("|"),
+    };
+    format!("{}; default {default}", what.trim_end())
+}

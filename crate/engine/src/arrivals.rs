@@ -1,0 +1,153 @@
+//! Who arrives next: requests at their own times, and held ones when those before them have ended.
+//!
+//! An open trace costs a place in its columns. Where requests are held, an end puts its followers into a heap by the time
+//! at which they are sent, so that an arrival costs O(log n).
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+use servescope_workload::Trace;
+use servescope_workload::trace::{Chain, NOBODY};
+
+use crate::report::Fate;
+
+/// The arrivals of a trace, as far as they are known.
+#[derive(Debug)]
+pub(crate) struct Arrivals {
+    /// The next request that waits for nobody.
+    next: usize,
+    held: Option<Box<Held>>,
+}
+
+/// The part of [`Arrivals`] for a trace in which somebody waits for another.
+#[derive(Debug)]
+struct Held {
+    /// Followers of each request, one request after another: those of `i` end at `ends[i]`.
+    followers: Vec<u32>,
+    ends: Vec<u32>,
+    /// (time as bits, whose end let it go, request). Bits of numbers from 0 on are in the order of the numbers.
+    due: BinaryHeap<Reverse<(u64, u32, u32)>>,
+    /// Requests in the order in which they were sent, and when.
+    sent: Vec<u32>,
+    /// When each request was sent; infinite = not yet.
+    sent_us: Vec<f64>,
+}
+
+impl Held {
+    /// Sorts requests by whom they wait for (counting sort).
+    fn of(chain: &Chain) -> Self {
+        let n = chain.after.len();
+        let waits = || (0u32..).zip(&chain.after).filter(|&(_, &before)| (before as usize) < n);
+        let mut ends = vec![0u32; n];
+        waits().for_each(|(_, &before)| ends[before as usize] += 1);
+        let mut total = 0;
+        for end in &mut ends {
+            // The start of each stretch; filling it moves it to the end.
+            total += std::mem::replace(end, total);
+        }
+        let mut followers = vec![0; total as usize];
+        for (id, &before) in waits() {
+            let end = &mut ends[before as usize];
+            followers[*end as usize] = id;
+            *end += 1;
+        }
+        Self {
+            followers,
+            ends,
+            due: BinaryHeap::new(),
+            sent: Vec::with_capacity(n),
+            sent_us: vec![f64::INFINITY; n],
+        }
+    }
+
+    fn due_us(&self) -> Option<f64> {
+        self.due.peek().map(|&Reverse((bits, ..))| f64::from_bits(bits))
+    }
+}
+
+impl Arrivals {
+    pub(crate) fn of(trace: &Trace) -> Self {
+        let mut arrivals =
+            Self { next: 0, held: trace.chain.as_ref().map(|chain| Box::new(Held::of(chain))) };
+        arrivals.pass_held(trace);
+        arrivals
+    }
+
+    /// Moves on to a request that waits for nobody. One that waits for a request that is not there is never sent.
+    fn pass_held(&mut self, trace: &Trace) {
+        if let Some(chain) = &trace.chain {
+            while chain.after.get(self.next).is_some_and(|&before| before != NOBODY) {
+                self.next += 1;
+            }
+        }
+    }
+
+    /// How many requests have arrived.
+    pub(crate) fn seen(&self) -> usize {
+        self.held.as_ref().map_or(self.next, |held| held.sent.len())
+    }
+
+    /// Whether a request has come in.
+    pub(crate) fn has_sent(&self, id: u32) -> bool {
+        let i = id as usize;
+        self.held.as_ref().map_or(i < self.next, |held| held.sent_us[i] < f64::INFINITY)
+    }
+
+    /// When the next request arrives, as far as is known; at equal times those that wait for nobody come first.
+    pub(crate) fn due_us(&self, trace: &Trace) -> Option<f64> {
+        let own = trace.arrival_us.get(self.next).copied();
+        let released = self.held.as_ref().and_then(|held| held.due_us());
+        own.into_iter().chain(released).reduce(f64::min)
+    }
+
+    /// The next request that arrives up to `until_us`, with its time.
+    pub(crate) fn next_until(&mut self, trace: &Trace, until_us: f64) -> Option<(u32, f64)> {
+        let at_us = self.due_us(trace).filter(|&at| at <= until_us)?;
+        let id = if trace.arrival_us.get(self.next) == Some(&at_us) {
+            let id = self.next as u32;
+            self.next += 1;
+            self.pass_held(trace);
+            id
+        } else {
+            self.held.as_mut()?.due.pop()?.0.2
+        };
+        if let Some(held) = &mut self.held {
+            held.sent.push(id);
+            held.sent_us[id as usize] = at_us;
+        }
+        Some((id, at_us))
+    }
+
+    /// A request has come to its end: whoever waits for it thinks, and sends.
+    pub(crate) fn ended(&mut self, trace: &Trace, id: u32, at_us: f64) {
+        let (Some(held), Some(chain)) = (&mut self.held, &trace.chain) else { return };
+        let i = id as usize;
+        let start = i.checked_sub(1).map_or(0, |before| held.ends[before]);
+        for &follower in &held.followers[start as usize..held.ends[i] as usize] {
+            let earliest = trace.arrival_us[follower as usize];
+            // Adding 0 turns -0, whose bits are out of order, into 0.
+            let due = (at_us + chain.think_us[follower as usize]).max(earliest) + 0.0;
+            if due < chain.until_us {
+                held.due.push(Reverse((due.to_bits(), id, follower)));
+            }
+        }
+    }
+
+    /// The client of a waiting request goes away. One that is not sent yet ends when it is.
+    pub(crate) fn gave_up(&mut self, trace: &Trace, id: u32, at_us: f64) {
+        if self.held.as_ref().is_some_and(|held| held.sent_us[id as usize] <= at_us) {
+            self.ended(trace, id, at_us);
+        }
+    }
+
+    /// The requests that were sent, in that order and with those times, and their fates. An open trace is as it was.
+    pub(crate) fn into_sent(self, trace: Arc<Trace>, fates: Vec<Fate>) -> (Arc<Trace>, Vec<Fate>) {
+        let Some(held) = self.held else { return (trace, fates) };
+        let mut sent = trace.select(&held.sent);
+        for (time, &id) in sent.arrival_us.iter_mut().zip(&held.sent) {
+            *time = held.sent_us[id as usize];
+        }
+        (Arc::new(sent), held.sent.iter().map(|&id| fates[id as usize]).collect())
+    }
+}

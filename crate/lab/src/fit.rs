@@ -1,0 +1,440 @@
+//! Fits as scenarios, JSON and text.
+
+mod clients;
+mod text;
+
+use serde_json::{Value as Json, json};
+use servescope_workload::fit::{self, Comparison, Fit, LabelFit, LengthFit, Model};
+use servescope_workload::{Length, Trace};
+
+use crate::failure::Failure;
+use crate::parameters::{Id, Value};
+use crate::scenario::Scenario;
+
+pub use clients::{clients_json, clients_text};
+pub use text::to_text;
+
+/// Most points of a scenario's rate curve.
+const MOST_POINTS: usize = 96;
+/// Most ranks that are dealt out one by one.
+const MOST_RANKS: usize = 64;
+
+/// A fitted workload as parameters, and what parameters cannot say.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FittedScenario {
+    /// The workload; other parameters have their defaults.
+    pub scenario: Scenario,
+    /// What was left out or is only near, for a person.
+    pub left_out: Vec<String>,
+}
+
+/// The parameters of a length law, in the order: kind, value, low, high, mean, exponent, median, sigma, deviation.
+type LengthIds = [Id; 10];
+
+const INPUT: LengthIds = [
+    Id::InputKind,
+    Id::InputValue,
+    Id::InputLow,
+    Id::InputHigh,
+    Id::InputMean,
+    Id::InputExponent,
+    Id::InputMedian,
+    Id::InputSigma,
+    Id::InputDeviation,
+    Id::InputHistogram,
+];
+const OUTPUT: LengthIds = [
+    Id::OutputKind,
+    Id::OutputValue,
+    Id::OutputLow,
+    Id::OutputHigh,
+    Id::OutputMean,
+    Id::OutputExponent,
+    Id::OutputMedian,
+    Id::OutputSigma,
+    Id::OutputDeviation,
+    Id::OutputHistogram,
+];
+
+/// Sets parameters and keeps what was refused.
+#[derive(Default)]
+struct Setter {
+    scenario: Scenario,
+    left_out: Vec<String>,
+}
+
+impl Setter {
+    fn set(&mut self, id: Id, value: Value) {
+        if let Err(failure) = self.scenario.set(id, value) {
+            self.left_out.push(failure.message);
+        }
+    }
+
+    /// A number to six significant digits, moved to the parameter's bounds.
+    fn number(&mut self, id: Id, x: f64) {
+        let rounded: f64 = format!("{x:.5e}").parse().unwrap_or(x);
+        let (low, high) = id.row().bounds().unwrap_or((rounded, rounded));
+        let bounded = rounded.clamp(low, high);
+        if bounded != rounded {
+            self.left_out
+                .push(format!("{}: {rounded} lies outside {low} to {high}; {bounded} is taken", id.row().id));
+        }
+        self.set(id, Value::Number(bounded));
+    }
+
+    fn choice(&mut self, id: Id, name: &'static str) {
+        self.set(id, Value::Choice(name));
+    }
+
+    fn arrivals(&mut self, fitted: &Fit) {
+        let gaps = &fitted.curve_gaps;
+        match (gaps.gamma, gaps.weibull) {
+            (Some(gamma), Some(weibull)) if weibull.distance < gamma.distance => {
+                self.choice(Id::ArrivalKind, "weibull");
+                self.number(Id::WeibullShape, weibull.shape);
+            }
+            (Some(gamma), _) => {
+                self.choice(Id::ArrivalKind, "gamma");
+                self.number(Id::Cv, libm::sqrt(1.0 / gamma.shape));
+            }
+            (None, _) => self.choice(Id::ArrivalKind, "poisson"),
+        }
+        self.left_out.push(
+            "bursts that last seconds to minutes: a curve of points and independent gaps have them only where a point \
+             lies; generate the twin with --model bursts for those"
+                .to_owned(),
+        );
+    }
+
+    fn curve(&mut self, fitted: &Fit) {
+        let bins = &fitted.curve.rate_rps;
+        if bins.len() < 2 || fitted.rate_rps <= 0.0 {
+            return;
+        }
+        let joined = bins.len().div_ceil(MOST_POINTS);
+        let mut points = Vec::new();
+        for (place, rates) in bins.chunks(joined).enumerate() {
+            let rate = rates.iter().sum::<f64>() / rates.len() as f64;
+            let middle_s = ((place * joined) as f64 + 0.5 * rates.len() as f64) * fitted.curve.bin_s;
+            points.push(middle_s);
+            points.push(libm::round(rate / fitted.rate_rps * 1e4) / 1e4);
+        }
+        self.choice(Id::CurveKind, "points");
+        self.set(Id::CurvePoints, Value::List(points));
+    }
+
+    /// The nearest law, or a histogram where none is near.
+    fn lengths(&mut self, ids: LengthIds, fit: &LengthFit) {
+        const NEAR: f64 = 0.05;
+        const BINS: usize = 24;
+        let Some(best) = fit.best() else { return };
+        let [
+            kind,
+            value,
+            low_id,
+            high_id,
+            mean_id,
+            exponent_id,
+            median_id,
+            sigma_id,
+            deviation_id,
+            histogram_id,
+        ] = ids;
+        if best.distance > NEAR {
+            self.choice(kind, "histogram");
+            let rounded = |x: f64| libm::round(x * 1e6) / 1e6;
+            let numbers = fit.quantiles.histogram(BINS).into_iter().map(rounded).collect();
+            self.set(histogram_id, Value::List(numbers));
+            return;
+        }
+        self.choice(kind, best.name);
+        let bounds = |setter: &mut Self, low: u32, high: u32| {
+            setter.number(low_id, f64::from(low));
+            setter.number(high_id, f64::from(high));
+        };
+        match best.law {
+            // No fit proposes these two.
+            Length::Percentiles(_) | Length::Table(_) => {}
+            Length::Fixed { value: tokens } => self.number(value, f64::from(tokens)),
+            Length::Uniform { low, high } => bounds(self, low, high),
+            Length::Geometric { mean } => self.number(mean_id, mean),
+            Length::BoundedPareto { exponent, low, high } => {
+                bounds(self, low, high);
+                self.number(exponent_id, exponent);
+            }
+            Length::Normal { mean, deviation, low, high } => {
+                bounds(self, low, high);
+                self.number(mean_id, mean);
+                self.number(deviation_id, deviation);
+            }
+            Length::Lognormal { median, sigma, low, high } => {
+                bounds(self, low, high);
+                self.number(median_id, median);
+                self.number(sigma_id, sigma);
+            }
+        }
+    }
+
+    /// Shares by the nearest law: its parameter goes where the law has one.
+    fn shares(&mut self, labels: &LabelFit, count: Id, law: Id, [alpha, zipf, sigma, decay]: [Id; 4]) {
+        self.number(count, labels.labels as f64);
+        let Some(nearest) = labels.laws.first() else { return };
+        self.choice(law, nearest.law);
+        let id = match nearest.law {
+            "power" => alpha,
+            "zipf" => zipf,
+            "lognormal" => sigma,
+            "geometric" => decay,
+            _ => return,
+        };
+        self.number(id, nearest.parameter.unwrap_or(0.0));
+    }
+}
+
+/// The workload that a fit describes, as parameters.
+pub fn scenario(fitted: &Fit) -> FittedScenario {
+    let mut setter = Setter::default();
+    setter.number(Id::Rate, fitted.rate_rps);
+    setter.number(Id::Duration, fitted.span_s);
+    setter.curve(fitted);
+    setter.arrivals(fitted);
+    setter.lengths(INPUT, &fitted.input);
+    setter.lengths(OUTPUT, &fitted.output);
+    if let Some(rho) = fitted.length_correlation {
+        setter.number(Id::LengthCorrelation, rho);
+    }
+    match &fitted.users {
+        Some(users) => setter.shares(
+            users,
+            Id::Users,
+            Id::UserPopularity,
+            [Id::UserAlpha, Id::UserZipf, Id::UserSigma, Id::UserDecay],
+        ),
+        None => setter.number(Id::Users, 1.0),
+    }
+    match &fitted.adapters {
+        Some(adapters) => {
+            let ids = [Id::Alpha, Id::AdapterZipf, Id::AdapterSigma, Id::AdapterDecay];
+            setter.shares(adapters, Id::Adapters, Id::Popularity, ids);
+            // Parameters name adapters by how busy they are.
+            let by_share = adapters.label.iter().filter_map(|&label| fitted.adapter_rank.get(label as usize));
+            let ranks: Vec<f64> = by_share.filter(|&&rank| rank > 0).map(|&rank| f64::from(rank)).collect();
+            if ranks.iter().all(|rank| Some(rank) == ranks.first()) {
+                if let Some(&rank) = ranks.first() {
+                    setter.set(Id::Ranks, Value::List(vec![rank]));
+                }
+            } else if ranks.len() <= MOST_RANKS {
+                setter.set(Id::Ranks, Value::List(ranks));
+            } else {
+                setter
+                    .left_out
+                    .push(format!("ranks of {} adapters: at most {MOST_RANKS} are listed", ranks.len()));
+            }
+            if adapters.unlabelled_share > 0.0 {
+                let share = 100.0 * adapters.unlabelled_share;
+                setter.left_out.push(format!("{share:.1} % of requests are for the base model"));
+            }
+        }
+        None => setter.number(Id::Adapters, 0.0),
+    }
+    if fitted.sessions.is_some() {
+        setter.left_out.push("sessions: every request comes on its own".to_owned());
+    }
+    FittedScenario { scenario: setter.scenario, left_out: setter.left_out }
+}
+
+/// The model called `name`.
+///
+/// # Errors
+/// [`Failure`] with the known names.
+pub fn model(name: &str) -> Result<Model, Failure> {
+    Model::from_name(name).ok_or_else(|| {
+        let known: Vec<&str> = Model::ALL.iter().map(|model| model.name()).collect();
+        let message = format!("model {name} is not known; known are {}", known.join(", "));
+        Failure::new("unknown_option", "model", message)
+            .text("value", name)
+            .text("options", &known.join(", "))
+    })
+}
+
+/// A twin by one model, with its distances.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Twin {
+    /// The model.
+    pub model: Model,
+    /// The trace.
+    pub trace: Trace,
+    /// How far it is from its source.
+    pub comparison: Comparison,
+}
+
+/// A twin by each model.
+pub fn twins(source: &Trace, fitted: &Fit, seed: u64) -> Vec<Twin> {
+    let twin = |model: Model| {
+        let trace = fitted.twin(seed, model);
+        Twin { model, comparison: fit::compare(source, &trace), trace }
+    };
+    Model::ALL.into_iter().map(twin).collect()
+}
+
+/// A number, or null for one that is none.
+fn finite(x: f64) -> Json {
+    if x.is_finite() { json!(x) } else { Json::Null }
+}
+
+fn finite_all(values: &[f64]) -> Json {
+    values.iter().map(|&x| finite(x)).collect()
+}
+
+fn gaps_json(gaps: &fit::GapFit) -> Json {
+    let law = |law: Option<fit::LawDistance>| law.map(|l| json!({"shape": l.shape, "distance": l.distance}));
+    json!({
+        "count": gaps.count, "mean": gaps.mean, "cv": gaps.cv, "zeros": gaps.zeros,
+        "gamma_moments": law(gaps.gamma_moments), "gamma_mle": law(gaps.gamma), "weibull_mle": law(gaps.weibull),
+        "exponential": gaps.exponential_distance.map(|d| json!({"distance": d})),
+    })
+}
+
+fn lengths_json(lengths: &fit::LengthFit) -> Json {
+    let laws: Vec<Json> = lengths
+        .laws
+        .iter()
+        .map(|law| json!({"law": law.name, "parameters": format!("{:?}", law.law), "distance": law.distance}))
+        .collect();
+    json!({
+        "count": lengths.count, "mean": lengths.mean, "cv": lengths.cv, "min": lengths.min, "max": lengths.max,
+        "laws": laws, "quantile_table_distance": lengths.quantile_distance,
+    })
+}
+
+fn shares_json(labels: &LabelFit) -> Json {
+    let laws: Vec<Json> = labels.laws.iter().map(share_law_json).collect();
+    json!({
+        "labels": labels.labels, "unlabelled_share": labels.unlabelled_share,
+        "top_share": labels.shares.first(), "labels_for_50_80_90pct": labels.labels_for, "laws": laws,
+    })
+}
+
+fn share_law_json(law: &servescope_workload::share_fit::ShareFit) -> Json {
+    json!({
+        "law": law.law, "parameter": law.parameter, "divergence_nats": law.divergence_nats,
+        "distance": law.distance, "top_share": law.top_share,
+    })
+}
+
+fn comparison_json(comparison: &Comparison) -> Json {
+    let c = comparison;
+    let quantiles = |q: &fit::QuantileTable| json!({"share": q.share, "source": q.source, "twin": q.twin});
+    json!({
+        "requests": c.requests, "rate_rps": c.rate_rps,
+        "gap_cv": finite_all(&c.gap_cv), "length_correlation": finite_all(&c.length_correlation),
+        "distance": {
+            "gaps": c.gap_distance, "input_tokens": c.input_distance, "output_tokens": c.output_distance,
+            "users": c.user_distance, "adapters": c.adapter_distance,
+        },
+        "dispersion": {
+            "window_s": c.window_s,
+            "source": finite_all(&c.source_dispersion),
+            "twin": finite_all(&c.twin_dispersion),
+        },
+        "rate": {
+            "bin_s": c.bin_s,
+            "source_rps": finite_all(&c.source_rate_rps),
+            "twin_rps": finite_all(&c.twin_rate_rps),
+        },
+        "quantiles": {
+            "gaps_s": quantiles(&c.gaps_s),
+            "input_tokens": quantiles(&c.input_tokens),
+            "output_tokens": quantiles(&c.output_tokens),
+        },
+    })
+}
+
+/// A fit with its twins and its scenario as JSON.
+pub fn to_json(fitted: &Fit, twins: &[Twin]) -> Json {
+    let scenario = scenario(fitted);
+    let dispersion = &fitted.dispersion;
+    let noticed: Vec<Json> =
+        fitted.noticed.iter().map(|n| json!({"code": n.code, "message": n.message})).collect();
+    let models: serde_json::Map<String, Json> =
+        twins.iter().map(|twin| (twin.model.name().to_owned(), comparison_json(&twin.comparison))).collect();
+    json!({
+        "requests": fitted.requests, "span_s": fitted.span_s, "rate_rps": fitted.rate_rps,
+        "stamps": fitted.stamps.as_ref().map(|s| json!({"step_s": s.step_s, "batches": s.batches_s.len()})),
+        "curve": {"bin_s": fitted.curve.bin_s, "rate_rps": fitted.curve.rate_rps},
+        "gaps_s": gaps_json(&fitted.gaps),
+        "gaps_spread_s": gaps_json(&fitted.spread_gaps),
+        "gaps_on_curve_clock": gaps_json(&fitted.curve_gaps),
+        "gaps_on_replayed_clock": gaps_json(&fitted.changed_gaps),
+        "cv_within_minutes": fitted.cv_within_minutes,
+        "dispersion": {"window_s": dispersion.window_s, "index": finite_all(&dispersion.index)},
+        "bursts": {
+            "trend_s": fitted.cascade.trend_s,
+            "parameters": fitted.cascade.parameters(),
+            "levels": fitted.cascade.levels.len(),
+        },
+        "input_tokens": lengths_json(&fitted.input),
+        "output_tokens": lengths_json(&fitted.output),
+        "length_correlation": fitted.length_correlation,
+        "users": fitted.users.as_ref().map(shares_json),
+        "adapters": fitted.adapters.as_ref().map(shares_json),
+        "sessions": fitted.sessions.as_ref().map(|s| json!({
+            "sessions": s.sessions, "share": s.share, "turns_mean": s.turns.mean,
+            "between_median_s": s.between_s.as_ref().map(|d| d.percentiles[3]),
+            "growth_median_tokens": s.growth_tokens.as_ref().map(|d| d.percentiles[3]),
+        })),
+        "models": models,
+        "scenario": scenario.scenario.to_json(),
+        "left_out_of_scenario": scenario.left_out,
+        "noticed": noticed,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use servescope_workload::fit::{FitOptions, fit};
+
+    #[test]
+    fn the_scenario_of_a_drawn_trace_is_the_one_it_was_drawn_from() {
+        let mut drawn = Scenario::default();
+        for (path, text) in [
+            ("workload.rate_rps", "20"),
+            ("workload.duration_s", "1500"),
+            ("workload.arrivals.cv", "2"),
+            ("workload.input_tokens.kind", "lognormal"),
+            ("workload.input_tokens.median", "300"),
+            ("workload.input_tokens.high", "20000"),
+            ("workload.users.popularity", "zipf"),
+            ("workload.users.zipf_s", "1.3"),
+            ("workload.length_correlation", "0.5"),
+            ("workload.adapters.count", "20"),
+            ("workload.adapters.popularity", "geometric"),
+        ] {
+            drawn.set_text(path, text).unwrap();
+        }
+        let trace = crate::run::trace_of(&drawn, None).unwrap();
+        let fitted = scenario(&fit(&trace, &FitOptions::default())).scenario;
+        assert!(fitted.problems().is_empty());
+        for (id, tolerance) in [
+            (Id::Rate, 0.02),
+            (Id::Duration, 0.05),
+            (Id::Cv, 0.1),
+            (Id::InputMedian, 0.05),
+            (Id::InputSigma, 0.05),
+            (Id::UserZipf, 0.05),
+            (Id::LengthCorrelation, 0.05),
+            (Id::AdapterDecay, 0.05),
+        ] {
+            let (was, is) = (drawn.number(id), fitted.number(id));
+            assert!((is / was - 1.0).abs() < tolerance, "{}: {is}, drawn from {was}", id.row().id);
+        }
+        for id in
+            [Id::ArrivalKind, Id::InputKind, Id::OutputKind, Id::UserPopularity, Id::Popularity, Id::Ranks]
+        {
+            assert_eq!(fitted.get(id), drawn.get(id), "{}", id.row().id);
+        }
+        let again = Scenario::from_json(&fitted.to_json());
+        assert!(again.1.is_empty(), "{:?}", again.1);
+    }
+}

@@ -1,0 +1,312 @@
+//! The scenario's curves: the rate over time, and what lengths are multiplied by over time.
+
+use servescope_workload::aibrix::curve::{CurveWarning, NamedPattern, Pattern, sample_count};
+use servescope_workload::aibrix::generate::rate_samples;
+use servescope_workload::curve::{CurveError, Point, RateCurve, Shape};
+
+use super::Scenario;
+use crate::failure::Failure;
+use crate::parameters::Id;
+
+/// The parameters that every curve has.
+struct CurveRows {
+    kind: Id,
+    factor: Id,
+    start: Id,
+    end: Id,
+    points: Id,
+}
+
+const RATE: CurveRows = CurveRows {
+    kind: Id::CurveKind,
+    factor: Id::CurveFactor,
+    start: Id::CurveStart,
+    end: Id::CurveEnd,
+    points: Id::CurvePoints,
+};
+
+const LENGTHS: [CurveRows; 2] = [
+    CurveRows {
+        kind: Id::InputCurveKind,
+        factor: Id::InputCurveFactor,
+        start: Id::InputCurveStart,
+        end: Id::InputCurveEnd,
+        points: Id::InputCurvePoints,
+    },
+    CurveRows {
+        kind: Id::OutputCurveKind,
+        factor: Id::OutputCurveFactor,
+        start: Id::OutputCurveStart,
+        end: Id::OutputCurveEnd,
+        points: Id::OutputCurvePoints,
+    },
+];
+
+impl Scenario {
+    /// The rate over time; `None` where it is constant.
+    ///
+    /// # Errors
+    /// [`Failure`] at the parameter whose number is unsound.
+    pub fn curve(&self) -> Result<Option<RateCurve>, Failure> {
+        if !self.is_active(RATE.kind) {
+            return Ok(None);
+        }
+        if let Some((pattern, samples)) = self.sampled() {
+            let rates = rate_samples(&pattern, samples?, self.number(Id::Seed) as u64);
+            let shape = Shape::Steps { step_s: self.number(Id::CurveInterval), rates_rps: rates };
+            return made(&shape, Id::CurveInterval).map(Some);
+        }
+        let rate = self.number(Id::Rate);
+        let shape = match self.choice(RATE.kind) {
+            "diurnal" => Shape::Diurnal {
+                mean_rps: rate,
+                swing: self.number(Id::CurveSwing),
+                period_s: self.number(Id::CurvePeriod),
+                peak_s: self.number(Id::CurvePeak),
+            },
+            "sine" => Shape::Pattern { pattern: self.sine(), duration_s: self.number(Id::Duration) },
+            _ => return self.common_curve(&RATE, rate),
+        };
+        made(&shape, Id::CurvePeriod).map(Some)
+    }
+
+    /// What prompt and answer lengths are multiplied by over time; `None` where that is 1.
+    ///
+    /// # Errors
+    /// [`Failure`] at the parameter whose number is unsound.
+    pub fn length_curves(&self) -> Result<[Option<RateCurve>; 2], Failure> {
+        let [input, output] = LENGTHS.map(|rows| self.length_curve(&rows));
+        Ok([input?, output?])
+    }
+
+    fn length_curve(&self, rows: &CurveRows) -> Result<Option<RateCurve>, Failure> {
+        if self.choice(rows.kind) != "diurnal" {
+            return self.common_curve(rows, 1.0);
+        }
+        let factor = self.number(rows.factor);
+        if factor > 2.0 {
+            // A crest above twice the mean has a trough below zero.
+            return Err(Failure::out_of_range(rows.factor.row().id, factor, 0.0, 2.0));
+        }
+        let (start_s, period_s) = (self.number(rows.start), self.number(rows.end) - self.number(rows.start));
+        let peak_s = if factor < 1.0 { start_s + 0.5 * period_s } else { start_s };
+        let shape = Shape::Diurnal { mean_rps: 1.0, swing: (factor - 1.0).abs(), period_s, peak_s };
+        made(&shape, rows.end).map(Some)
+    }
+
+    /// The kinds that rates and lengths share, around `base`.
+    fn common_curve(&self, rows: &CurveRows, base: f64) -> Result<Option<RateCurve>, Failure> {
+        let changed = base * self.number(rows.factor);
+        let (start_s, end_s) = (self.number(rows.start), self.number(rows.end));
+        let (shape, at) = match self.choice(rows.kind) {
+            "constant" => return Ok(None),
+            "ramp" => (Shape::Ramp { from_rps: base, to_rps: changed, start_s, end_s }, rows.end),
+            "step" => (Shape::Step { before_rps: base, after_rps: changed, at_s: start_s }, rows.kind),
+            "spike" => (Shape::Spike { base_rps: base, peak_rps: changed, start_s, end_s }, rows.end),
+            "points" => (Shape::Points(self.curve_points(rows.points, base)?), rows.points),
+            name => {
+                let Some(pattern) = named(name, base) else { return Ok(None) };
+                (Shape::Pattern { pattern, duration_s: self.number(Id::Duration) }, rows.kind)
+            }
+        };
+        made(&shape, at).map(Some)
+    }
+
+    fn curve_points(&self, id: Id, base: f64) -> Result<Vec<Point>, Failure> {
+        let numbers = self.list(id);
+        if numbers.len() % 2 == 1 {
+            return Err(bad(id, &format!("{} numbers are no pairs of time and value", numbers.len())));
+        }
+        Ok(numbers.chunks(2).map(|pair| Point { time_s: pair[0], rate_rps: base * pair[1] }).collect())
+    }
+
+    /// AIBrix's configured pattern from the rows of a sine.
+    fn sine(&self) -> Pattern {
+        let mean = self.number(Id::Rate);
+        Pattern {
+            amplitude: self.number(Id::CurveSwing) * mean,
+            mean,
+            noise: 0.0,
+            cycles: self.number(Id::Duration) / self.number(Id::CurvePeriod),
+            only_rise: self.flag(Id::CurveRise),
+        }
+    }
+
+    /// AIBrix's pattern and the number of its samples, where the rate is sampled as AIBrix does.
+    fn sampled(&self) -> Option<(Pattern, Result<usize, Failure>)> {
+        if !self.is_active(Id::CurveNoise) {
+            return None;
+        }
+        let pattern = match self.choice(Id::CurveKind) {
+            "sine" => self.sine(),
+            name => named(name, self.number(Id::Rate))?,
+        };
+        let noise = self.number(Id::CurveNoise);
+        let ms = |id| self.number(id) * 1e3;
+        // Within their bounds, duration and interval fail in one way.
+        let samples = sample_count(ms(Id::Duration), ms(Id::CurveInterval))
+            .map_err(|_| bad(Id::CurveInterval, "more samples than a run can have"));
+        Some((Pattern { noise, ..pattern }, samples))
+    }
+
+    /// What is odd about the workload and no error.
+    pub fn warnings(&self) -> Vec<Failure> {
+        let Some((pattern, Ok(samples))) = self.sampled() else { return Vec::new() };
+        let aliased = |warning| match warning {
+            CurveWarning::Aliased { cycles, samples } => {
+                let path = Id::CurveInterval.row().id;
+                let message = format!(
+                    "{path}: {samples} samples are fewer than two for each of {cycles} cycles; they show a slower wave"
+                );
+                let failure = Failure::new("aliased_curve", path, message);
+                Some(failure.number("cycles", cycles).number("samples", samples as f64))
+            }
+            // A swing of at most 1 keeps the trend from going below zero.
+            CurveWarning::Negative { .. } => None,
+        };
+        pattern.warnings(samples).into_iter().filter_map(aliased).collect()
+    }
+}
+
+/// AIBrix's pattern of this name; the table has no other names.
+fn named(name: &str, mean: f64) -> Option<Pattern> {
+    let named = NamedPattern::ALL.into_iter().find(|pattern| pattern.name() == name)?;
+    Some(named.pattern(mean))
+}
+
+/// The curve of a shape, or why there is none, at the parameter to change.
+fn made(shape: &Shape, at: Id) -> Result<RateCurve, Failure> {
+    RateCurve::new(shape).map_err(|error: CurveError| bad(at, &error.to_string()))
+}
+
+fn bad(id: Id, reason: &str) -> Failure {
+    let path = id.row().id;
+    Failure::new("bad_curve", path, format!("{path}: {reason}")).text("reason", reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use servescope_workload::generate;
+
+    fn set(settings: &[(&str, &str)]) -> Scenario {
+        let mut scenario = Scenario::default();
+        for (path, text) in settings {
+            scenario.set_text(path, text).unwrap_or_else(|failure| panic!("{failure}"));
+        }
+        scenario
+    }
+
+    const FIXED: (&str, &str) = ("workload.output_tokens.kind", "fixed");
+
+    /// Length of the answer at each arrival, seconds and tokens; without a curve it is 256.
+    fn answers(settings: &[(&str, &str)]) -> Vec<(f64, u32)> {
+        let scenario = set(&[&[FIXED], settings].concat());
+        assert!(scenario.problems().is_empty(), "{:?}", scenario.problems());
+        let trace = generate(&scenario.workload());
+        assert_eq!(trace.input_tokens, generate(&Scenario::default().workload()).input_tokens);
+        trace.arrival_us.iter().map(|us| us / 1e6).zip(trace.output_tokens.iter().copied()).collect()
+    }
+
+    #[test]
+    fn every_kind_of_length_curve_reaches_the_trace() {
+        let kind = |name| ("workload.output_tokens.curve.kind", name);
+        for (time_s, tokens) in answers(&[kind("step")]) {
+            assert_eq!(tokens, if time_s < 100.0 { 256 } else { 512 });
+        }
+        for (time_s, tokens) in answers(&[kind("spike"), ("workload.output_tokens.curve.factor", "0")]) {
+            assert_eq!(tokens, if (100.0..200.0).contains(&time_s) { 1 } else { 256 });
+        }
+        for (time_s, tokens) in answers(&[kind("ramp")]) {
+            let factor = 1.0 + ((time_s - 100.0) / 100.0).clamp(0.0, 1.0);
+            assert_eq!(tokens, (256.0 * factor + 0.5) as u32);
+        }
+        for factor in ["1.6", "0.4"] {
+            for (time_s, tokens) in
+                answers(&[kind("diurnal"), ("workload.output_tokens.curve.factor", factor)])
+            {
+                let swing = factor.parse::<f64>().expect("a number") - 1.0;
+                let wave = 1.0 + swing * libm::cos(std::f64::consts::TAU * time_s / 100.0);
+                assert!((f64::from(tokens) - 256.0 * wave).abs() <= 0.5 + 1e-6, "{time_s}: {tokens}");
+            }
+        }
+        for (time_s, tokens) in answers(&[kind("slow_rising")]) {
+            let wave = 1.0 + 0.5 * libm::sin(0.5 * std::f64::consts::PI * (time_s / 300.0).min(1.0));
+            assert!((f64::from(tokens) - 256.0 * wave).abs() <= 0.5 + 1e-6, "{time_s}: {tokens}");
+        }
+        let points = ("workload.output_tokens.curve.points", "0, 1, 150, 3, 150, 0.5");
+        for (time_s, tokens) in answers(&[kind("points"), points]) {
+            let factor = if time_s < 150.0 { 1.0 + time_s / 75.0 } else { 0.5 };
+            assert_eq!(tokens, (256.0 * factor + 0.5) as u32);
+        }
+    }
+
+    #[test]
+    fn unsound_length_curves_are_refused_at_their_parameter() {
+        let paths = |settings: &[(&str, &str)]| -> Vec<String> {
+            set(settings).problems().into_iter().map(|failure| failure.path).collect()
+        };
+        let kind = |name| ("workload.input_tokens.curve.kind", name);
+        let (factor, end) = ("workload.input_tokens.curve.factor", "workload.input_tokens.curve.end_s");
+        assert_eq!(paths(&[kind("diurnal"), (factor, "2.5")]), [factor]);
+        assert_eq!(paths(&[kind("diurnal"), (end, "100")]), [end]);
+        assert_eq!(paths(&[kind("ramp"), (end, "50")]), [end]);
+        let points = "workload.input_tokens.curve.points";
+        assert_eq!(paths(&[kind("points"), (points, "1, 2, 3")]), [points]);
+        assert_eq!(paths(&[(points, "1, 2, 3")]), [""; 0]);
+    }
+
+    #[test]
+    fn sampled_rates_are_whole_and_those_of_the_pattern() {
+        let kind = ("workload.curve.kind", "severe_fluctuation");
+        let settings = [kind, ("workload.rate_rps", "6"), ("workload.curve.sampling", "aibrix")];
+        let scenario = set(&settings);
+        let curve = scenario.curve().expect("it is sound").expect("it is no constant");
+        let pattern = NamedPattern::SevereFluctuation.pattern(6.0);
+        let rates = rate_samples(&pattern, 301, 42);
+        for (second, rate) in rates.iter().enumerate() {
+            assert_eq!(curve.rate_rps(second as f64 + 0.5), *rate);
+            assert_eq!(rate.fract(), 0.0);
+        }
+        let total: f64 = rates[..300].iter().sum();
+        assert!((curve.integral(300.0) - total).abs() < 1e-6);
+        assert_eq!(generate(&scenario.workload()).len(), total as usize);
+        assert!(scenario.warnings().is_empty());
+    }
+
+    #[test]
+    fn a_sine_is_aibrix_configured_pattern() {
+        let settings = [
+            ("workload.curve.kind", "sine"),
+            ("workload.rate_rps", "6"),
+            ("workload.curve.period_s", "60"),
+            ("workload.curve.only_rise", "true"),
+        ];
+        let free = set(&settings).curve().expect("it is sound").expect("it is no constant");
+        assert!((free.rate_rps(5.0) - 7.5).abs() < 1e-12);
+        assert_eq!([15.0, 45.0, 299.0].map(|t| free.rate_rps(t)), [9.0; 3]);
+        let whole = set(&[
+            &settings[..],
+            &[("workload.curve.sampling", "aibrix"), ("workload.curve.noise_rps", "0")],
+        ]
+        .concat());
+        let whole = whole.curve().expect("it is sound").expect("it is no constant");
+        assert_eq!([0.0, 5.0, 299.0].map(|t| whole.rate_rps(t)), [6.0, 7.0, 9.0]);
+    }
+
+    #[test]
+    fn waves_faster_than_their_samples_are_warned_of() {
+        let settings = [
+            ("workload.curve.kind", "sine"),
+            ("workload.curve.period_s", "1.5"),
+            ("workload.curve.sampling", "aibrix"),
+        ];
+        let warnings = set(&settings).warnings();
+        assert_eq!(warnings.len(), 1);
+        assert_eq!((warnings[0].code, &*warnings[0].path), ("aliased_curve", "workload.curve.interval_s"));
+        assert!(set(&settings[..2]).warnings().is_empty());
+        let many = [&settings[..], &[("workload.curve.interval_s", "0.001"), ("workload.duration_s", "1e7")]];
+        let problems = set(&many.concat()).problems();
+        assert_eq!(problems[0].path, "workload.curve.interval_s");
+    }
+}

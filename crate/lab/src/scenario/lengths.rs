@@ -1,0 +1,318 @@
+//! The scenario's lengths: laws of prompts and answers, or pairs of both.
+
+use servescope_workload::Length;
+use servescope_workload::lengths::{LengthError, Pairs, Percentiles, Table};
+
+use super::Scenario;
+use crate::failure::Failure;
+use crate::parameters::Id;
+
+/// The parameters of a law of lengths.
+pub(super) struct LengthRows {
+    kind: Id,
+    value: Id,
+    low: Id,
+    high: Id,
+    mean: Id,
+    exponent: Id,
+    median: Id,
+    sigma: Id,
+    deviation: Id,
+    p90: Id,
+    p99: Id,
+    histogram: Id,
+    second: SecondRows,
+}
+
+/// The parameters of what is mixed in.
+struct SecondRows {
+    share: Id,
+    kind: Id,
+    low: Id,
+    exponent: Id,
+    median: Id,
+    sigma: Id,
+}
+
+/// Those of prompts.
+pub(super) const INPUT: LengthRows = LengthRows {
+    kind: Id::InputKind,
+    value: Id::InputValue,
+    low: Id::InputLow,
+    high: Id::InputHigh,
+    mean: Id::InputMean,
+    exponent: Id::InputExponent,
+    median: Id::InputMedian,
+    sigma: Id::InputSigma,
+    deviation: Id::InputDeviation,
+    p90: Id::InputP90,
+    p99: Id::InputP99,
+    histogram: Id::InputHistogram,
+    second: SecondRows {
+        share: Id::InputMixShare,
+        kind: Id::InputMixKind,
+        low: Id::InputMixLow,
+        exponent: Id::InputMixExponent,
+        median: Id::InputMixMedian,
+        sigma: Id::InputMixSigma,
+    },
+};
+
+/// Those of answers.
+pub(super) const OUTPUT: LengthRows = LengthRows {
+    kind: Id::OutputKind,
+    value: Id::OutputValue,
+    low: Id::OutputLow,
+    high: Id::OutputHigh,
+    mean: Id::OutputMean,
+    exponent: Id::OutputExponent,
+    median: Id::OutputMedian,
+    sigma: Id::OutputSigma,
+    deviation: Id::OutputDeviation,
+    p90: Id::OutputP90,
+    p99: Id::OutputP99,
+    histogram: Id::OutputHistogram,
+    second: SecondRows {
+        share: Id::OutputMixShare,
+        kind: Id::OutputMixKind,
+        low: Id::OutputMixLow,
+        exponent: Id::OutputMixExponent,
+        median: Id::OutputMixMedian,
+        sigma: Id::OutputMixSigma,
+    },
+};
+
+impl Scenario {
+    /// A law of lengths; where its numbers make none, one token, and [`Scenario::length_problems`] says why.
+    pub(super) fn length(&self, rows: &LengthRows) -> Length {
+        let (low, high) = (self.whole(rows.low), self.whole(rows.high).max(self.whole(rows.low)));
+        let lognormal = |median, sigma| Length::Lognormal {
+            median: self.number(median),
+            sigma: self.number(sigma),
+            low,
+            high,
+        };
+        let pareto = |exponent, low: u32| Length::BoundedPareto {
+            exponent: self.number(exponent),
+            low,
+            high: high.max(low),
+        };
+        match self.choice(rows.kind) {
+            "fixed" => Length::Fixed { value: self.whole(rows.value) },
+            "geometric" => Length::Geometric { mean: self.number(rows.mean) },
+            "normal" => Length::Normal {
+                mean: self.number(rows.mean),
+                deviation: self.number(rows.deviation),
+                low,
+                high,
+            },
+            "bounded_pareto" => pareto(rows.exponent, low),
+            "lognormal" => lognormal(rows.median, rows.sigma),
+            "percentiles" => Length::Percentiles(Percentiles::new(
+                [rows.median, rows.p90, rows.p99].map(|id| self.number(id)),
+                low,
+                high,
+            )),
+            "mixture" => {
+                let second = match self.choice(rows.second.kind) {
+                    "lognormal" => lognormal(rows.second.median, rows.second.sigma),
+                    _ => pareto(rows.second.exponent, self.whole(rows.second.low)),
+                };
+                let first = lognormal(rows.median, rows.sigma);
+                Length::Table(Table::mixture(&first, &second, self.number(rows.second.share)))
+            }
+            "histogram" => {
+                Table::histogram(&self.list(rows.histogram)).map_or(Length::Fixed { value: 1 }, Length::Table)
+            }
+            _ => Length::Uniform { low, high },
+        }
+    }
+
+    /// Pairs of lengths, where lengths come in pairs.
+    pub(super) fn length_pairs(&self) -> Option<Pairs> {
+        (self.choice(Id::LengthSource) == "pairs")
+            .then(|| Pairs::new(&self.list(Id::LengthPairs)).ok())
+            .flatten()
+    }
+
+    /// What is wrong with the lengths.
+    pub(super) fn length_problems(&self, problems: &mut Vec<Failure>) {
+        if self.choice(Id::LengthSource) == "pairs" {
+            problems.extend(refused(Id::LengthPairs, Pairs::new(&self.list(Id::LengthPairs)).err()));
+            return;
+        }
+        for rows in [&INPUT, &OUTPUT] {
+            let second = &rows.second;
+            let ordered = [
+                (rows.low, rows.high),
+                (rows.median, rows.p90),
+                (rows.p90, rows.p99),
+                (second.low, rows.high),
+            ];
+            for (low, high) in ordered {
+                problems.extend(self.crossed(low, high));
+            }
+            if self.is_active(rows.histogram) {
+                let error = Table::histogram(&self.list(rows.histogram)).err();
+                problems.extend(refused(rows.histogram, error));
+            }
+        }
+    }
+
+    /// Two parameters that both matter and are in the wrong order.
+    fn crossed(&self, low: Id, high: Id) -> Option<Failure> {
+        let (least, most) = (self.number(low), self.number(high));
+        if least <= most || !self.is_active(low) || !self.is_active(high) {
+            return None;
+        }
+        let (path, other) = (high.row().id, low.row().id);
+        let message = format!("{path}: {most} is below {other} ({least})");
+        let failure = Failure::new("bounds_crossed", path, message);
+        Some(failure.number("value", most).number("min", least).text("other", other))
+    }
+}
+
+fn refused(id: Id, error: Option<LengthError>) -> Option<Failure> {
+    let (path, reason) = (id.row().id, error?.to_string());
+    Some(Failure::new("bad_lengths", path, format!("{path}: {reason}")).text("reason", &reason))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parameters::{Kind, Value};
+    use proptest::prelude::*;
+    use servescope_workload::generate;
+
+    fn set(settings: &[(&str, &str)]) -> Scenario {
+        let mut scenario = Scenario::default();
+        for (path, text) in settings {
+            scenario.set_text(path, text).unwrap_or_else(|failure| panic!("{failure}"));
+        }
+        scenario
+    }
+
+    fn paths(scenario: &Scenario) -> Vec<(&'static str, String)> {
+        scenario.problems().into_iter().map(|failure| (failure.code, failure.path)).collect()
+    }
+
+    #[test]
+    fn every_law_reaches_the_trace_and_leaves_the_other_side_alone() {
+        let plain = generate(&Scenario::default().workload());
+        for kind in ["fixed", "geometric", "bounded_pareto", "lognormal", "normal", "percentiles", "mixture"]
+        {
+            let scenario = set(&[("workload.input_tokens.kind", kind)]);
+            assert!(scenario.problems().is_empty(), "{kind}");
+            let trace = generate(&scenario.workload());
+            assert_ne!(trace.input_tokens, plain.input_tokens, "{kind}");
+            assert_eq!(trace.output_tokens, plain.output_tokens, "{kind}");
+            assert_eq!(trace.arrival_us, plain.arrival_us, "{kind}");
+        }
+    }
+
+    #[test]
+    fn a_histogram_draws_from_its_bins_and_says_what_is_wrong_with_them() {
+        let histogram = "workload.output_tokens.histogram";
+        let bins = |list| set(&[("workload.output_tokens.kind", "histogram"), (histogram, list)]);
+        assert_eq!(paths(&bins("100, 1, 102, 0, 900, 3, 900")), [("bad_lengths", histogram.to_owned())]);
+        let trace = generate(&bins("100, 1, 102, 0, 900, 3, 901").workload());
+        let share = |range: std::ops::RangeInclusive<u32>| {
+            trace.output_tokens.iter().filter(|l| range.contains(l)).count() as f64 / trace.len() as f64
+        };
+        assert!((share(100..=101) - 0.25).abs() < 0.08 && (share(900..=901) - 0.75).abs() < 0.08);
+        // What a law that is not chosen has is of no concern.
+        assert!(set(&[(histogram, "1, 2")]).problems().is_empty());
+    }
+
+    #[test]
+    fn pairs_are_drawn_as_they_stand() {
+        let pairs = set(&[
+            ("workload.lengths.from", "pairs"),
+            ("workload.lengths.pairs", "10, 900, 700, 3"),
+            ("workload.input_tokens.low", "900"),
+        ]);
+        assert!(pairs.problems().is_empty(), "the laws' bounds are of no concern");
+        let trace = generate(&pairs.workload());
+        let drawn: Vec<(u32, u32)> =
+            trace.input_tokens.iter().copied().zip(trace.output_tokens.iter().copied()).collect();
+        assert!(drawn.iter().all(|pair| [(10, 900), (700, 3)].contains(pair)));
+        let longer = drawn.iter().filter(|pair| pair.0 == 700).count() as f64 / drawn.len() as f64;
+        assert!((longer - 0.5).abs() < 0.08);
+        assert_eq!(trace.arrival_us, generate(&Scenario::default().workload()).arrival_us);
+        let odd = set(&[("workload.lengths.from", "pairs"), ("workload.lengths.pairs", "1, 2, 3")]);
+        assert_eq!(paths(&odd), [("bad_lengths", "workload.lengths.pairs".to_owned())]);
+    }
+
+    #[test]
+    fn what_is_out_of_order_is_named() {
+        let crossed = |path: &str| [("bounds_crossed", path.to_owned())];
+        let law = ("workload.input_tokens.kind", "percentiles");
+        let scenario = set(&[law, ("workload.input_tokens.p90", "150")]);
+        assert_eq!(paths(&scenario), crossed("workload.input_tokens.p90"));
+        let scenario = set(&[law, ("workload.input_tokens.p99", "399")]);
+        assert_eq!(paths(&scenario), crossed("workload.input_tokens.p99"));
+        let mixture = ("workload.output_tokens.kind", "mixture");
+        let scenario = set(&[mixture, ("workload.output_tokens.mixture.low", "512")]);
+        assert_eq!(paths(&scenario), crossed("workload.output_tokens.high"));
+        let scenario = set(&[
+            mixture,
+            ("workload.output_tokens.mixture.low", "512"),
+            ("workload.output_tokens.mixture.kind", "lognormal"),
+        ]);
+        assert!(scenario.problems().is_empty());
+    }
+
+    /// Any value of a row, its bounds included.
+    fn any_value(id: Id) -> BoxedStrategy<Value> {
+        let row = id.row();
+        let near = |min: f64, max: f64, whole: bool| {
+            let bounded = move |x: f64| if whole { x.trunc() } else { x };
+            prop_oneof![
+                Just(min),
+                Just(max),
+                (0.0..1.0f64)
+                    .prop_map(move |u| bounded((min + u * u * (max.min(2000.0) - min)).clamp(min, max))),
+            ]
+        };
+        match row.kind {
+            Kind::Number { min, max, .. } => near(min, max, false).prop_map(Value::Number).boxed(),
+            Kind::Whole { min, max, .. } => near(min, max, true).prop_map(Value::Number).boxed(),
+            Kind::Choice(names) => proptest::sample::select(names).prop_map(Value::Choice).boxed(),
+            Kind::Flag(_) => any::<bool>().prop_map(Value::Flag).boxed(),
+            Kind::Text { .. } => Just(row.default_value()).boxed(),
+            Kind::List { min, max, whole, .. } => {
+                proptest::collection::vec(near(min, max, whole), 1..8).prop_map(Value::List).boxed()
+            }
+        }
+    }
+
+    fn any_settings() -> impl Strategy<Value = Vec<(Id, Value)>> {
+        let rows: Vec<Id> = Id::ALL
+            .iter()
+            .copied()
+            .filter(|id| ["lengths", "length_curve", "curve"].contains(&id.row().group))
+            .collect();
+        let one = proptest::sample::select(rows).prop_flat_map(|id| (Just(id), any_value(id)));
+        proptest::collection::vec(one, 0..12)
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_not_refused_makes_a_trace(settings in any_settings(), duration_s in 0.1..30.0f64) {
+            let mut scenario = Scenario::default();
+            scenario.set(Id::Duration, Value::Number(duration_s)).expect("it is within its bounds");
+            for (id, value) in settings {
+                scenario.set(id, value).expect("it is within its bounds");
+            }
+            scenario.warnings();
+            let spec = scenario.workload();
+            if scenario.problems().is_empty() && spec.request_count() < 10_000 {
+                let trace = generate(&spec);
+                prop_assert!(trace.arrival_us.is_sorted());
+                prop_assert!(trace.arrival_us.iter().all(|t| t.is_finite()));
+                let lengths = trace.input_tokens.iter().chain(&trace.output_tokens);
+                prop_assert!(lengths.clone().all(|&length| length >= 1));
+            }
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Closed loops, sessions, clients and shared beginnings, from their settings to the numbers of a run.
+
+use servescope_lab::{Run, Scenario, link};
+
+fn scenario(settings: &[(&str, &str)]) -> Scenario {
+    let mut scenario = Scenario::default();
+    for (path, value) in settings {
+        scenario.set_text(path, value).unwrap_or_else(|failure| panic!("{failure}"));
+    }
+    // An address says the same.
+    let (again, problems) = link::parse(&link::encode(&scenario));
+    assert!(problems.is_empty(), "{problems:?}");
+    assert_eq!(again.to_json(), scenario.to_json());
+    scenario
+}
+
+fn run(settings: &[(&str, &str)]) -> Run {
+    Run::simulate(&scenario(settings), None).unwrap_or_else(|failures| panic!("{failures:?}"))
+}
+
+#[test]
+fn a_closed_loop_slows_down_with_its_server() {
+    let of = |users: &str| {
+        run(&[
+            ("workload.loop", "closed"),
+            ("workload.users.count", users),
+            ("workload.think.mean_s", "8"),
+            ("workload.duration_s", "3000"),
+        ])
+    };
+    for users in ["5", "40", "200"] {
+        let run = of(users);
+        let n: f64 = users.parse().unwrap();
+        let summary = run.summary().run;
+        assert_eq!(summary.requests.unfinished, 0);
+        // No user has two requests under way, and all stop at 3000 s.
+        let report = &run.report;
+        let mut until = vec![0.0; n as usize];
+        for id in 0..report.fates.len() {
+            let sent = report.trace.arrival_us[id];
+            let end = &mut until[report.trace.user[id] as usize];
+            assert!(sent >= *end && sent < 3000e6, "request {id}");
+            *end = report.fates[id].finish_us.unwrap_or(sent);
+        }
+        // X = N / (Z + R), but for the beginning, where users come back one by one.
+        let rate = summary.requests.offered as f64 / 3000.0;
+        let law = n / (8.0 + summary.e2e_s.mean.unwrap());
+        assert!((rate / law - 1.0).abs() < 0.05, "{users}: {rate} against {law}");
+        assert_eq!(summary.strip_throughput_rps, None);
+    }
+}
+
+#[test]
+fn a_loop_that_is_out_of_requests_says_so() {
+    let run = run(&[("workload.loop", "closed"), ("workload.closed.requests", "50")]);
+    assert_eq!(run.report.fates.len(), 50);
+    assert!(run.summary().warnings.iter().any(|w| w.code == "loop_ran_out"));
+}
+
+#[test]
+fn sessions_wait_for_their_answers() {
+    let base = [("workload.sessions.kind", "held"), ("workload.sessions.turns.mean", "6"), ("seed", "3")];
+    let run = run(&base);
+    let report = &run.report;
+    let extra = report.trace.extra.as_ref().unwrap();
+    let mut end = vec![0.0f64; extra.session.names.len()];
+    for id in 0..report.fates.len() {
+        let end = &mut end[extra.session.index[id] as usize];
+        assert!(report.trace.arrival_us[id] >= *end);
+        *end = report.fates[id].finish_us.unwrap_or(report.trace.arrival_us[id]);
+        assert!(report.trace.input_tokens[id] <= 2048);
+    }
+    // The same conversations with times fixed in advance: as many requests, other times.
+    let mut fixed = scenario(&base);
+    fixed.set_text("workload.sessions.kind", "timed").unwrap();
+    let fixed = Run::simulate(&fixed, None).unwrap();
+    assert_eq!(fixed.report.fates.len(), report.fates.len());
+    assert!(fixed.report.trace.chain.is_none());
+}
+
+#[test]
+fn shared_beginnings_are_told_and_found() {
+    let run = run(&[
+        ("workload.prefix.kind", "tree"),
+        ("workload.prefix.block_tokens", "32"),
+        ("workload.sessions.kind", "held"),
+        ("workload.adapters.count", "4"),
+    ]);
+    let summary = run.summary();
+    let prefix = summary.prefix.unwrap();
+    assert_eq!(prefix.block_tokens, 32);
+    assert!(prefix.hit_share > 0.3 && prefix.hit_share < 0.95, "{}", prefix.hit_share);
+    assert!(Run::simulate(&Scenario::default(), None).unwrap().summary().prefix.is_none());
+}
+
+#[test]
+fn clients_have_expected_shares() {
+    let run = run(&[
+        ("workload.clients.kind", "each"),
+        ("workload.users.count", "4"),
+        ("workload.users.popularity", "list"),
+        ("workload.users.shares", "4,3,2,1"),
+        ("workload.adapters.count", "3"),
+        ("workload.clients.adapters", "2,0,-1,2"),
+        ("workload.clients.cvs", "0.5"),
+        ("workload.rate_rps", "4"),
+    ]);
+    let summary = run.summary().run;
+    for row in &summary.per_user {
+        let expected = [0.4, 0.3, 0.2, 0.1][row.id as usize];
+        assert_eq!(row.expected_share, Some(expected));
+        assert!((row.share - expected).abs() < 0.05, "user {}: {}", row.id, row.share);
+    }
+    let expected = [0.3 + 0.2 / 3.0, 0.2 / 3.0, 0.5 + 0.2 / 3.0];
+    for row in &summary.per_adapter {
+        assert!((row.expected_share.unwrap() - expected[row.id as usize]).abs() < 1e-12);
+        assert!((row.share - expected[row.id as usize]).abs() < 0.06, "adapter {}", row.id);
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused_at_its_parameter() {
+    let problem = |settings: &[(&str, &str)]| scenario(settings).problems()[0].message.clone();
+    assert_eq!(
+        problem(&[("workload.clients.kind", "each"), ("workload.clients.adapters", "3,200")]),
+        "workload.clients.adapters: 200 is not between -1 and 199"
+    );
+    let blocks = [
+        ("workload.prefix.kind", "tree"),
+        ("workload.prefix.block_tokens", "1"),
+        ("workload.rate_rps", "10000"),
+    ];
+    assert!(problem(&blocks).starts_with("workload.prefix.block_tokens: 1 is not between 68 and"));
+    // Without effect they are no problem.
+    assert!(scenario(&[("workload.clients.adapters", "3,200")]).problems().is_empty());
+}

@@ -1,0 +1,98 @@
+//! What the page asks of a scenario without running it: the parameter table, links, files, colours.
+
+use servescope_lab::link;
+use servescope_lab::schema;
+use servescope_lab::{Failure, Scenario};
+use wasm_bindgen::prelude::*;
+
+use crate::convert::{self, object, scenario_of, thrown};
+use crate::types::{JsFailure, JsLink, JsPalette, JsPatch, JsResolved, JsSchema};
+
+/// The parameter table.
+#[wasm_bindgen(js_name = schema)]
+pub fn page_schema() -> JsSchema {
+    object(&schema::page_schema()).unchecked_into()
+}
+
+/// What a scenario means in full. Bad values are among its problems; it never throws.
+#[wasm_bindgen]
+pub fn resolve(scenario: &JsPatch) -> JsResolved {
+    let (scenario, problems) = convert::read_scenario(scenario);
+    object(&schema::resolve(&scenario, problems)).unchecked_into()
+}
+
+/// The part of the address behind `#`.
+///
+/// # Errors
+/// The scenario's failures.
+#[wasm_bindgen]
+pub fn encode_link(scenario: &JsPatch) -> Result<String, JsFailure> {
+    Ok(link::encode(&scenario_of(scenario)?))
+}
+
+/// Reads an address; bad parts are among the problems.
+#[wasm_bindgen]
+pub fn parse_link(hash: &str) -> JsLink {
+    let (scenario, problems) = link::parse(hash);
+    let patch: serde_json::Map<_, _> =
+        scenario.changed().map(|(id, value)| (id.row().id.to_owned(), value.to_json())).collect();
+    object(&serde_json::json!({"scenario": patch, "problems": problems})).unchecked_into()
+}
+
+/// The terminal's command for the same run; `trace_file` is the loaded file's name or "".
+///
+/// # Errors
+/// The scenario's failures.
+#[wasm_bindgen]
+pub fn command(scenario: &JsPatch, trace_file: &str) -> Result<String, JsFailure> {
+    Ok(link::command(&scenario_of(scenario)?, trace_file))
+}
+
+/// The scenario file of the terminal.
+///
+/// # Errors
+/// The scenario's failures.
+#[wasm_bindgen]
+pub fn scenario_json(scenario: &JsPatch) -> Result<String, JsFailure> {
+    Ok(format!("{:#}\n", scenario_of(scenario)?.to_json()))
+}
+
+/// Reads a scenario file.
+///
+/// # Errors
+/// Text that is no JSON, or the scenario's failures.
+#[wasm_bindgen]
+pub fn scenario_from_json(text: &str) -> Result<JsPatch, JsFailure> {
+    let scenario = scenario_of_text(text)?;
+    let patch: serde_json::Map<_, _> =
+        scenario.changed().map(|(id, value)| (id.row().id.to_owned(), value.to_json())).collect();
+    Ok(object(&patch).unchecked_into())
+}
+
+/// Colours by role.
+#[wasm_bindgen]
+pub fn palette(dark: bool) -> JsPalette {
+    let colours: std::collections::BTreeMap<_, _> =
+        servescope_charts::palette(dark).iter().copied().collect();
+    object(&colours).unchecked_into()
+}
+
+/// A seed nobody has used before, small enough to read out.
+#[wasm_bindgen]
+pub fn random_seed() -> f64 {
+    getrandom::u64().map_or(0.0, |bits| (bits % 1_000_000) as f64)
+}
+
+/// The scenario of a file's text. The browser parses it: its parser is there already, and reads numbers exactly.
+fn scenario_of_text(text: &str) -> Result<Scenario, JsFailure> {
+    match js_sys::JSON::parse(text) {
+        Ok(value) => scenario_of(value.unchecked_ref()),
+        Err(error) => {
+            let reason =
+                error.dyn_ref::<js_sys::Error>().map_or(String::new(), |e| String::from(e.message()));
+            Err(thrown(vec![
+                Failure::new("bad_json", "", format!("no JSON: {reason}")).text("reason", &reason),
+            ]))
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! The studio of a worker: it reads files of every known format, changes what is in them step by step, fits laws to it,
+//! shows all that, and hands traces over to the simulator or writes them in another format.
+
+mod replies;
+
+use std::sync::Arc;
+
+use js_sys::{Object, Reflect, Uint8Array};
+use servescope_lab::run::trace_of;
+use servescope_lab::views;
+use servescope_lab::workload::Trace;
+use servescope_lab::workload::fit::{self, Fit, FitOptions, Model};
+use servescope_lab::workload::formats::{self, Format};
+use servescope_lab::workload::transform::{self, Note, Step};
+use servescope_lab::{Failure, LoadedTrace};
+use wasm_bindgen::prelude::*;
+
+use crate::convert::{charts, object, scenario_of, thrown};
+use crate::hand_over::columns;
+use crate::types::{
+    JsFailure, JsFitReply, JsPatch, JsShaped, JsSourceInfo, JsStepKinds, JsStudioCharts, JsTraceColumns,
+};
+
+/// Reads, changes, fits, shows and writes traffic. Its sources are files, or requests that a scenario generated; what
+/// the steps make of them is the traffic that is simulated.
+#[wasm_bindgen]
+#[derive(Debug, Default)]
+pub struct Studio {
+    /// The file as far as it has come.
+    bytes: Vec<u8>,
+    /// What the steps start from.
+    sources: Vec<LoadedTrace>,
+    /// What the sources became; `None` without sources.
+    traffic: Option<LoadedTrace>,
+    /// Whether steps stand between the first source and the traffic.
+    changed: bool,
+    /// What is looked at: the traffic as the scenario scales it, or what the scenario generates.
+    shown: Option<Arc<Trace>>,
+    fitted: Option<Fit>,
+    /// The twin of what was looked at when it was fitted, and the one that a single gamma law makes.
+    twin: Option<Arc<Trace>>,
+    plain_twin: Option<Arc<Trace>>,
+}
+
+#[wasm_bindgen]
+impl Studio {
+    /// A studio without sources.
+    #[wasm_bindgen(constructor)]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Makes room for a file of `bytes`; what was fed of another is forgotten.
+    pub fn reserve(&mut self, bytes: usize) {
+        self.bytes = Vec::with_capacity(bytes);
+    }
+
+    /// Takes the next part of the file.
+    pub fn feed(&mut self, part: &[u8]) {
+        self.bytes.extend_from_slice(part);
+    }
+
+    /// Reads the file that was fed: as the only source, or as one more. The former sources stay when this one is bad.
+    ///
+    /// # Errors
+    /// What is wrong with the file, with row and column.
+    pub fn open(&mut self, name: &str, add: bool) -> Result<JsSourceInfo, JsFailure> {
+        let bytes = std::mem::take(&mut self.bytes);
+        let loaded = LoadedTrace::read(name, &bytes).map_err(|failure| thrown(vec![failure]))?;
+        Ok(self.take(loaded, add))
+    }
+
+    /// Takes what a scenario generates as the only source.
+    ///
+    /// # Errors
+    /// What is wrong with the scenario.
+    pub fn freeze(&mut self, name: &str, scenario: &JsPatch) -> Result<JsSourceInfo, JsFailure> {
+        let trace = trace_of(&scenario_of(scenario)?, None).map_err(thrown)?;
+        Ok(self.take(LoadedTrace::from_trace(name, Trace::clone(&trace)), false))
+    }
+
+    fn take(&mut self, loaded: LoadedTrace, add: bool) -> JsSourceInfo {
+        let info = object(&replies::info(&loaded));
+        if !add {
+            self.close();
+        }
+        self.traffic.get_or_insert_with(|| loaded.clone());
+        self.sources.push(loaded);
+        info.unchecked_into()
+    }
+
+    /// Forgets every source.
+    pub fn close(&mut self) {
+        *self = Self { bytes: std::mem::take(&mut self.bytes), ..Self::default() };
+    }
+
+    /// Puts the sources together by `join` and takes the steps, each as text. The former traffic stays when one cannot
+    /// be taken.
+    ///
+    /// # Errors
+    /// The step and the field, as the path `steps.N.FIELD`; the join is `join.FIELD`.
+    pub fn shape(&mut self, join: &str, steps: Vec<String>) -> Result<JsShaped, JsFailure> {
+        let first = self.sources.first().ok_or_else(no_trace)?;
+        let mut notes: Vec<Note> = Vec::new();
+        let mut trace = if self.sources.len() > 1 {
+            let parts = self.sources.iter().map(|s| (s.name.clone(), Trace::clone(&s.trace))).collect();
+            let refused = |error| thrown_as(replies::refused("join", &error));
+            let (trace, note) =
+                transform::join(&Step::parse(join).map_err(refused)?, parts).map_err(refused)?;
+            notes.push(note);
+            trace
+        } else {
+            Trace::clone(&first.trace)
+        };
+        let mut parsed = Vec::new();
+        for (place, text) in steps.iter().enumerate() {
+            let at = format!("steps.{place}");
+            parsed.push(Step::parse(text).map_err(|error| thrown_as(replies::refused(&at, &error)))?);
+        }
+        if !parsed.is_empty() {
+            let (made, told) = apply(&parsed, trace)?;
+            trace = made;
+            notes.extend(told);
+        }
+        let name = self.sources.iter().map(|s| s.name.as_str()).collect::<Vec<_>>().join(" + ");
+        let traffic = LoadedTrace {
+            format: first.format,
+            warnings: self.sources.iter().flat_map(|s| s.warnings.iter().cloned()).collect(),
+            ..LoadedTrace::from_trace(&name, trace)
+        };
+        let shaped = object(&replies::shaped(&traffic, &notes));
+        self.changed = !notes.is_empty();
+        self.traffic = Some(traffic);
+        Ok(shaped.unchecked_into())
+    }
+
+    /// Looks at what a scenario simulates: generated requests, or the traffic as its settings scale it.
+    ///
+    /// # Errors
+    /// What is wrong with the scenario.
+    pub fn look(&mut self, scenario: &JsPatch) -> Result<(), JsFailure> {
+        let shown = trace_of(&scenario_of(scenario)?, self.traffic.as_ref()).map_err(thrown)?;
+        if self.shown.as_deref() != Some(&*shown) {
+            // A twin of something else is no twin.
+            self.fitted = None;
+            self.twin = None;
+            self.plain_twin = None;
+        }
+        self.shown = Some(shown);
+        Ok(())
+    }
+
+    /// The charts of what is looked at, its twins beside it, and those of the first source where steps changed it.
+    ///
+    /// # Errors
+    /// When there is nothing to look at.
+    pub fn charts(&self, columns: usize) -> Result<JsStudioCharts, JsFailure> {
+        let mut traces = vec![("arrivals", self.shown()?)];
+        traces.extend(self.plain_twin.as_deref().map(|twin| ("plain_twin", twin)));
+        traces.extend(self.twin.as_deref().map(|twin| ("twin", twin)));
+        let before = match self.sources.first() {
+            Some(source) if self.changed => views::traffic(&[("arrivals", &*source.trace)], columns),
+            _ => Vec::new(),
+        };
+        let reply = Object::new();
+        for (key, views) in [("charts", views::traffic(&traces, columns)), ("before", before)] {
+            // Setting a property of a fresh plain object cannot fail.
+            let _ = Reflect::set(&reply, &key.into(), &charts(&views));
+        }
+        Ok(JsValue::from(reply).unchecked_into())
+    }
+
+    /// Fits laws to what is looked at and draws twins of it: one by `model`, and one by every other for comparison.
+    ///
+    /// # Errors
+    /// When there is nothing to look at, or no such model.
+    pub fn fit(&mut self, model: &str, seed: f64) -> Result<JsFitReply, JsFailure> {
+        let model = Model::from_name(model).ok_or_else(|| unknown("model", model))?;
+        let shown = Arc::clone(self.shown.as_ref().ok_or_else(no_trace)?);
+        let fitted = self.fitted.take().unwrap_or_else(|| fit::fit(&shown, &FitOptions::default()));
+        let seed = seed as u64;
+        let twins: Vec<(Model, Trace)> =
+            Model::ALL.into_iter().map(|model| (model, fitted.twin(seed, model))).collect();
+        let reply = object(&replies::fitted(&fitted, &shown, &twins));
+        for (drawn, twin) in twins {
+            if drawn == model {
+                self.twin = Some(Arc::new(twin));
+            } else if drawn == Model::Gamma {
+                self.plain_twin = Some(Arc::new(twin));
+            }
+        }
+        if model == Model::Gamma {
+            self.plain_twin = None;
+        }
+        self.fitted = Some(fitted);
+        Ok(reply.unchecked_into())
+    }
+
+    /// Takes the twin as the only source.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn take_twin(&mut self, name: &str) -> Result<JsSourceInfo, JsFailure> {
+        let twin = self.twin.as_deref().cloned().ok_or_else(no_trace)?;
+        Ok(self.take(LoadedTrace::from_trace(name, twin), false))
+    }
+
+    /// The traffic, for the simulator, which scales it itself.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn columns(&self) -> Result<JsTraceColumns, JsFailure> {
+        self.traffic.as_ref().map(|traffic| columns(&traffic.trace)).ok_or_else(no_trace)
+    }
+
+    /// What is looked at as a file.
+    ///
+    /// # Errors
+    /// When there is nothing, or no such format to write.
+    pub fn export(&self, format: &str) -> Result<Uint8Array, JsFailure> {
+        let known = Format::from_name(format).ok_or_else(|| unknown("format", format))?;
+        let text = formats::write(self.shown()?, known).ok_or_else(|| unknown("format", format))?;
+        Ok(Uint8Array::from(text.as_bytes()))
+    }
+
+    fn shown(&self) -> Result<&Trace, JsFailure> {
+        self.shown.as_deref().ok_or_else(no_trace)
+    }
+}
+
+/// Takes the steps; what is refused is told at the first step that cannot be taken.
+fn apply(steps: &[Step], trace: Trace) -> Result<(Trace, Vec<Note>), JsFailure> {
+    let source = trace.clone();
+    transform::apply(steps, trace).map_err(|error| {
+        let fails = |n: &usize| transform::apply(&steps[..*n], source.clone()).is_err();
+        let place = (1..steps.len()).find(fails).unwrap_or(steps.len()) - 1;
+        thrown_as(replies::refused(&format!("steps.{place}"), &error))
+    })
+}
+
+/// A refusal as it is thrown: the codes of steps are the studio's own.
+fn thrown_as(refusal: serde_json::Value) -> JsFailure {
+    object(&serde_json::json!({ "failures": [refusal] })).unchecked_into()
+}
+
+/// The table of steps, and of joins of several sources.
+#[wasm_bindgen]
+pub fn step_kinds() -> JsStepKinds {
+    object(&replies::step_kinds()).unchecked_into()
+}
+
+/// Names of the formats that can be written.
+#[wasm_bindgen]
+pub fn writable_formats() -> Vec<String> {
+    Format::writable().map(|format| format.name().to_owned()).collect()
+}
+
+fn no_trace() -> JsFailure {
+    thrown(vec![Failure::new("no_trace", "", "there is no trace yet".to_owned())])
+}
+
+fn unknown(path: &str, name: &str) -> JsFailure {
+    thrown(vec![
+        Failure::new("unknown_option", path, format!("there is no {path} {name}")).text("value", name),
+    ])
+}

@@ -1,0 +1,494 @@
+//! A whole run of the generator, with the options of its command line and its files as bytes.
+//!
+//! Requests get the lengths that the original would look for in its prompt file; texts are no part of a run
+//! ([`super::matching`] is the rule that chooses them). Where it wants no length and takes whatever prompt comes, the run
+//! takes [`Options::any_tokens`].
+
+use super::AibrixError;
+use super::agent::AgentConfig;
+use super::arrivals::{self, Arrival, Scales, Target};
+use super::concat::Entry;
+use super::curve::{CurveWarning, NAMED_MEAN_RPS, NAMED_MEAN_TOKENS, NamedPattern, Pattern, sample_count};
+use super::generate::{Synthetic, agents, azure_entries, draw, entries, stat_steps};
+use super::grouping::{azure_groups, azure_rows, mooncake_groups, mooncake_requests, mooncake_rows};
+use super::inputs::{Input, TraceType};
+use super::lines::{self, Lengths};
+use super::{config, stat};
+use crate::formats::{self, Format, FormatError, MAX_TOKENS, ReadTrace};
+use crate::trace::Trace;
+
+/// The shape of statistics files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum StatKind {
+    /// Percentiles of lengths, in three files.
+    #[default]
+    Maas,
+    /// Bytes sent and received, in two files.
+    Cloudide,
+}
+
+impl StatKind {
+    /// Its name on the original's command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Maas => "maas",
+            Self::Cloudide => "cloudide",
+        }
+    }
+
+    /// The kind called `name`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Maas, Self::Cloudide].into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+/// Where a curve comes from; a name wins where both are given.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Curve<'a> {
+    /// A named pattern.
+    pub named: Option<NamedPattern>,
+    /// The bytes of a configuration.
+    pub config: Option<&'a [u8]>,
+}
+
+impl Curve<'_> {
+    fn pattern(&self, mean: f64, duration_ms: f64) -> Result<Option<Pattern>, AibrixError> {
+        match (self.named, self.config) {
+            (Some(named), _) => Ok(Some(named.pattern(mean))),
+            (None, Some(bytes)) => config::pattern_from_json(bytes, duration_ms).map(Some),
+            (None, None) => Ok(None),
+        }
+    }
+}
+
+/// The options of the original's command line; files are their bytes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options<'a> {
+    /// What is made.
+    pub trace_type: TraceType,
+    /// Seed of the named streams; agent sessions have the one of their configuration.
+    pub seed: u64,
+    /// Duration, milliseconds.
+    pub duration_ms: f64,
+    /// Time between samples and length of a group, milliseconds.
+    pub interval_ms: f64,
+    /// Rate of a constant workload, requests a second.
+    pub target_rps: f64,
+    /// Lengths of a constant workload.
+    pub target: Target,
+    /// Rate of a synthetic workload.
+    pub traffic: Curve<'a>,
+    /// Prompt lengths of a synthetic workload.
+    pub prompts: Curve<'a>,
+    /// Completion lengths of a synthetic workload.
+    pub completions: Curve<'a>,
+    /// Statistics of traffic, or the trace to group.
+    pub traffic_file: Option<&'a [u8]>,
+    /// Statistics of prompts; of `cloudide` those of completions too.
+    pub prompts_file: Option<&'a [u8]>,
+    /// Statistics of completions.
+    pub completions_file: Option<&'a [u8]>,
+    /// The shape of the statistics.
+    pub stat_kind: StatKind,
+    /// Divisors of rates and lengths of drawn arrivals.
+    pub scales: Scales,
+    /// Configuration of agent sessions.
+    pub agent_config: Option<&'a [u8]>,
+    /// Prompt and completion length where none is wanted, tokens.
+    pub any_tokens: [u32; 2],
+}
+
+impl Options<'_> {
+    /// The original's defaults.
+    pub fn new(trace_type: TraceType) -> Self {
+        Self {
+            trace_type,
+            seed: 42,
+            duration_ms: 60_000.0,
+            interval_ms: 1000.0,
+            target_rps: 1.0,
+            target: Target::default(),
+            traffic: Curve::default(),
+            prompts: Curve::default(),
+            completions: Curve::default(),
+            traffic_file: None,
+            prompts_file: None,
+            completions_file: None,
+            stat_kind: StatKind::Maas,
+            scales: Scales::default(),
+            agent_config: None,
+            any_tokens: [NAMED_MEAN_TOKENS as u32; 2],
+        }
+    }
+
+    fn check(&self) -> Result<(), AibrixError> {
+        let mut given = Vec::new();
+        // No run asks for texts.
+        given.extend((self.trace_type != TraceType::Mooncake).then_some(Input::Prompts));
+        given.extend((self.traffic != Curve::default()).then_some(Input::TrafficPattern));
+        given.extend(self.traffic_file.map(|_| Input::TrafficFile));
+        given.extend(self.agent_config.map(|_| Input::AgentConfig));
+        self.trace_type.check(&given)
+    }
+
+    fn refused(&self, problem: &'static str) -> AibrixError {
+        AibrixError::Inputs { trace_type: self.trace_type.name(), problem }
+    }
+}
+
+/// What a user of a run should know.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum RunWarning {
+    /// Fewer than two samples a cycle.
+    #[error(
+        "{quantity}: {samples} samples are fewer than two for each of {cycles} cycles; they show a slower wave"
+    )]
+    Aliased {
+        /// Of what the curve is.
+        quantity: &'static str,
+        /// Full cycles asked for.
+        cycles: f64,
+        /// Samples there are.
+        samples: usize,
+    },
+    /// A curve goes below zero.
+    #[error("{quantity}: the curve is {value} at sample {sample}; lengths are raised to 1")]
+    Negative {
+        /// Of what the curve is.
+        quantity: &'static str,
+        /// First sample below zero.
+        sample: usize,
+        /// The curve there.
+        value: f64,
+    },
+    /// Rows of statistics are not in all files.
+    #[error("{times} times are not in all files; maas leaves them out, cloudide takes what lacks as zero")]
+    UnmatchedTimes {
+        /// How many.
+        times: usize,
+    },
+    /// A trace to group is out of order.
+    #[error(
+        "the trace is not in order of time: as in the original, times repeat and it ends at the first that is too late"
+    )]
+    OutOfOrder,
+}
+
+/// What a run made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Made {
+    /// The workload file.
+    pub jsonl: String,
+    /// What is odd about it.
+    pub warnings: Vec<RunWarning>,
+    /// The requests of a Mooncake trace, which have prefix blocks that the workload file has no place for.
+    requests: Option<Trace>,
+}
+
+impl Made {
+    /// The requests as a trace.
+    ///
+    /// # Errors
+    /// That there is none, or one that is longer than a trace may be.
+    pub fn trace(self) -> Result<ReadTrace, FormatError> {
+        match self.requests {
+            Some(mut trace) if !trace.is_empty() => {
+                let reordered = trace.sort();
+                Ok(ReadTrace { format: Format::Mooncake, trace, reordered, failed: 0, empty_entries: 0 })
+            }
+            Some(_) => Err(FormatError::NoRows),
+            None => formats::read(self.jsonl.as_bytes()),
+        }
+    }
+}
+
+/// Runs the generator.
+///
+/// # Errors
+/// [`AibrixError`]: an input that lacks or is unsound, with its place.
+pub fn run(options: &Options<'_>) -> Result<Made, AibrixError> {
+    options.check()?;
+    let mut warnings = Vec::new();
+    let jsonl = match options.trace_type {
+        TraceType::Constant => {
+            let steps = arrivals::constant(
+                options.target_rps,
+                options.target,
+                options.duration_ms,
+                options.interval_ms,
+            )?;
+            workload(options, &drawn(options, &steps)?)
+        }
+        TraceType::Synthetic => workload(options, &synthetic(options, &mut warnings)?),
+        TraceType::Stat => workload(options, &statistics(options, &mut warnings)?),
+        TraceType::Azure => {
+            let rows = azure_rows(options.traffic_file.unwrap_or_default())?;
+            let groups = azure_groups(&rows, options.duration_ms, options.interval_ms)?;
+            lines::workload(&sized(&azure_entries(&groups), options))
+        }
+        TraceType::Mooncake => return mooncake(options),
+        TraceType::Agent => {
+            let config: AgentConfig = config::agents_from_json(options.agent_config.unwrap_or_default())?;
+            lines::agents(&agents(&config)?)
+        }
+    };
+    Ok(Made { jsonl, warnings, requests: None })
+}
+
+fn drawn(options: &Options<'_>, steps: &arrivals::Steps) -> Result<Vec<Arrival>, AibrixError> {
+    draw(steps, options.duration_ms, &options.scales, options.seed)
+}
+
+fn synthetic(options: &Options<'_>, warnings: &mut Vec<RunWarning>) -> Result<Vec<Arrival>, AibrixError> {
+    let pattern = |curve: &Curve<'_>, mean| curve.pattern(mean, options.duration_ms);
+    let (duration_ms, interval_ms) = (options.duration_ms, options.interval_ms);
+    let Some(rate) = pattern(&options.traffic, NAMED_MEAN_RPS)? else {
+        return Err(options.refused("needs a traffic pattern"));
+    };
+    let input = pattern(&options.prompts, NAMED_MEAN_TOKENS)?;
+    let output = pattern(&options.completions, NAMED_MEAN_TOKENS)?;
+    let count = sample_count(duration_ms, interval_ms)?;
+    let curves = [("traffic", Some(rate)), ("prompt lengths", input), ("completion lengths", output)];
+    for (quantity, pattern) in curves {
+        let odd = pattern.map(|pattern| pattern.warnings(count)).unwrap_or_default();
+        warnings.extend(odd.into_iter().map(|warning| match warning {
+            CurveWarning::Aliased { cycles, samples } => RunWarning::Aliased { quantity, cycles, samples },
+            CurveWarning::Negative { sample, value } => RunWarning::Negative { quantity, sample, value },
+        }));
+    }
+    let steps = Synthetic { rate, input, output, duration_ms, interval_ms }.steps(options.seed)?;
+    drawn(options, &steps)
+}
+
+fn statistics(options: &Options<'_>, warnings: &mut Vec<RunWarning>) -> Result<Vec<Arrival>, AibrixError> {
+    let traffic = options.traffic_file.unwrap_or_default();
+    let prompts =
+        options.prompts_file.ok_or_else(|| options.refused("needs a file of prompt length statistics"))?;
+    let read = match (options.stat_kind, options.completions_file) {
+        (StatKind::Maas, Some(completions)) => stat::maas(traffic, prompts, completions),
+        (StatKind::Maas, None) => Err(options.refused("needs a file of completion length statistics")),
+        (StatKind::Cloudide, None) => stat::cloudide(traffic, prompts),
+        (StatKind::Cloudide, Some(_)) => {
+            Err(options.refused("has completions in the file of prompts when its statistics are cloudide"))
+        }
+    }?;
+    if read.unmatched_times > 0 {
+        warnings.push(RunWarning::UnmatchedTimes { times: read.unmatched_times });
+    }
+    drawn(options, &stat_steps(&read, options.seed))
+}
+
+/// Groups keep the order of the file; the trace keeps its prefix blocks and real prompt lengths, where the original writes
+/// the length of whole blocks.
+fn mooncake(options: &Options<'_>) -> Result<Made, AibrixError> {
+    let requests = mooncake_requests(options.traffic_file.unwrap_or_default())?;
+    let rows = mooncake_rows(&requests);
+    let groups = mooncake_groups(&rows, options.duration_ms);
+    let length = |tokens: u32| tokens.max(1);
+    let entries: Vec<Entry<Lengths>> = groups
+        .iter()
+        .map(|group| Entry {
+            timestamp_ms: group.timestamp_ms,
+            requests: group
+                .requests
+                .iter()
+                .map(|row| Lengths {
+                    input_tokens: length(row.input_tokens),
+                    output_tokens: length(row.output_tokens),
+                })
+                .collect(),
+            other: (),
+        })
+        .collect();
+    let kept: usize = groups.iter().map(|group| group.requests.len()).sum();
+    let order: Vec<u32> = (0..kept as u32).collect();
+    let mut requests = requests.select(&order);
+    for lengths in [&mut requests.input_tokens, &mut requests.output_tokens, &mut requests.max_tokens] {
+        lengths.iter_mut().for_each(|tokens| *tokens = length(*tokens));
+    }
+    let sorted = rows.is_sorted_by(|a, b| a.timestamp_ms <= b.timestamp_ms);
+    let warnings = if sorted { Vec::new() } else { vec![RunWarning::OutOfOrder] };
+    Ok(Made { jsonl: lines::workload(&entries), warnings, requests: Some(requests) })
+}
+
+fn workload(options: &Options<'_>, arrivals: &[Arrival]) -> String {
+    lines::workload(&sized(&entries(arrivals), options))
+}
+
+/// Whole lengths in place of wanted ones, at least 1.
+fn sized(entries: &[Entry<Target>], options: &Options<'_>) -> Vec<Entry<Lengths>> {
+    let tokens = |wanted: Option<f64>, any: u32| match wanted {
+        Some(length) => (length as u32).clamp(1, MAX_TOKENS),
+        None => any,
+    };
+    let lengths = |target: &Target| Lengths {
+        input_tokens: tokens(target.input_tokens, options.any_tokens[0]),
+        output_tokens: tokens(target.output_tokens, options.any_tokens[1]),
+    };
+    let line = |entry: &Entry<Target>| Entry {
+        timestamp_ms: entry.timestamp_ms,
+        requests: entry.requests.iter().map(lengths).collect(),
+        other: (),
+    };
+    entries.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made(options: &Options<'_>) -> Made {
+        run(options).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    fn refused(options: &Options<'_>) -> String {
+        run(options).expect_err("the inputs are not good").to_string()
+    }
+
+    fn trace(options: &Options<'_>) -> Trace {
+        made(options).trace().unwrap_or_else(|error| panic!("{error}")).trace
+    }
+
+    #[test]
+    fn a_constant_run_has_its_rate_and_lengths() {
+        let target = Target { input_tokens: Some(100.0), output_tokens: Some(7.0) };
+        let options = Options {
+            target_rps: 20.0,
+            target,
+            duration_ms: 600_000.0,
+            scales: Scales { rate: 2.0, input: 10.0, output: 1.0 },
+            ..Options::new(TraceType::Constant)
+        };
+        let trace = trace(&options);
+        assert!((trace.len() as f64 / 6000.0 - 1.0).abs() < 0.05, "{}", trace.len());
+        assert!(trace.input_tokens.iter().all(|&l| l == 10) && trace.output_tokens.iter().all(|&l| l == 7));
+    }
+
+    #[test]
+    fn a_name_wins_over_a_configuration_and_lengths_follow_their_curves() {
+        let config =
+            br#"{"fluctuate": 1, "mean": 40, "noise": 0, "period_len_ms": 60000, "only_rise": false}"#;
+        let configured = Options {
+            traffic: Curve { named: None, config: Some(config) },
+            ..Options::new(TraceType::Synthetic)
+        };
+        assert!(trace(&configured).len() > 2000);
+        let named = Options {
+            traffic: Curve { named: Some(NamedPattern::SlightFluctuation), config: Some(config) },
+            prompts: Curve { named: Some(NamedPattern::SlowRising), config: None },
+            ..configured.clone()
+        };
+        let trace = trace(&named);
+        assert!(trace.len() < 600);
+        assert!(trace.input_tokens.is_sorted() && trace.input_tokens[trace.len() - 1] > 1500);
+        assert!(trace.output_tokens.iter().all(|&l| l == 1024), "no length is wanted");
+        assert_eq!(made(&named), made(&named));
+        let none = Options { traffic: Curve::default(), ..named };
+        assert_eq!(refused(&none), "the trace type synthetic needs a traffic pattern");
+    }
+
+    #[test]
+    fn fast_waves_are_warned_of_and_deep_ones_refused() {
+        let config = |mean: f64, period_ms: f64| {
+            format!(
+                r#"{{"fluctuate": 3, "mean": {mean}, "noise": 0, "period_len_ms": {period_ms}, "only_rise": false}}"#
+            )
+        };
+        let fast = config(4.0, 1500.0);
+        let curve = Curve { named: None, config: Some(fast.as_bytes()) };
+        let options = Options { traffic: curve, prompts: curve, ..Options::new(TraceType::Synthetic) };
+        let quantities: Vec<&str> = made(&options)
+            .warnings
+            .into_iter()
+            .map(|warning| match warning {
+                RunWarning::Aliased { quantity, cycles: 40.0, samples: 61 } => quantity,
+                other => panic!("{other}"),
+            })
+            .collect();
+        assert_eq!(quantities, ["traffic", "prompt lengths"]);
+        let deep = config(1.0, 20_000.0);
+        let curve = Curve { named: None, config: Some(deep.as_bytes()) };
+        let lengths = Options { prompts: curve, ..options.clone() };
+        assert!(made(&lengths).warnings.iter().any(|w| matches!(w, RunWarning::Negative { .. })));
+        assert!(refused(&Options { traffic: curve, ..options }).contains("is below zero"));
+    }
+
+    const TRAFFIC: &str = "Time,Success\n2024-10-01 00:00:00,4\n2024-10-01 00:01:00,4\n";
+    const LENGTHS: &str =
+        "Time,P50,P70,P90,P99\n2024-10-01 00:00:00,90,100,110,120\n2024-10-01 00:01:00,90,100,110,120\n";
+
+    #[test]
+    fn statistics_of_both_kinds_make_traffic() {
+        let maas = Options {
+            duration_ms: 120_000.0,
+            traffic_file: Some(TRAFFIC.as_bytes()),
+            prompts_file: Some(LENGTHS.as_bytes()),
+            completions_file: Some(LENGTHS.as_bytes()),
+            scales: Scales { input: 10.0, ..Scales::default() },
+            ..Options::new(TraceType::Stat)
+        };
+        let drawn = trace(&maas);
+        assert!((drawn.len() as f64 / 480.0 - 1.0).abs() < 0.25, "{}", drawn.len());
+        let mean = |lengths: &[u32]| f64::from(lengths.iter().sum::<u32>()) / lengths.len() as f64;
+        let (input, output) = (mean(&drawn.input_tokens), mean(&drawn.output_tokens));
+        assert!((output / 90.0 - 1.0).abs() < 0.15 && (input / 8.5 - 1.0).abs() < 0.15, "{input}, {output}");
+        let lacks = Options { completions_file: None, ..maas.clone() };
+        assert_eq!(refused(&lacks), "the trace type stat needs a file of completion length statistics");
+        let cloudide = Options {
+            stat_kind: StatKind::Cloudide,
+            traffic_file: Some(b"Time,any\n0,2\n60000,2\n"),
+            prompts_file: Some(b"Time,sent_bytes.rate@a,recv_bytes.rate@a\n0,8,100\n120000,8,100\n"),
+            ..lacks
+        };
+        let made = made(&cloudide);
+        assert_eq!(made.warnings, [RunWarning::UnmatchedTimes { times: 2 }]);
+        assert!(made.trace().is_ok_and(|read| read.trace.len() > 100));
+        let both = Options { completions_file: Some(b"Time\n"), ..cloudide };
+        assert!(refused(&both).contains("in the file of prompts"));
+    }
+
+    #[test]
+    fn traces_are_grouped_and_keep_what_they_have() {
+        let azure = b"TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:00:02.5,5,6\n2023-11-16 18:00:00.1,3,4\n";
+        let options = Options { traffic_file: Some(azure), ..Options::new(TraceType::Azure) };
+        assert_eq!(
+            made(&options).jsonl,
+            "{\"timestamp\": 0, \"requests\": [{\"prompt\": \"\", \"prompt_length\": 3, \"output_length\": 4}]}\n\
+             {\"timestamp\": 2000, \"requests\": [{\"prompt\": \"\", \"prompt_length\": 5, \"output_length\": 6}]}\n"
+        );
+        let line = |ms: u32| {
+            format!(
+                "{{\"timestamp\": {ms}, \"input_length\": 600, \"output_length\": 9, \"hash_ids\": [1, {ms}]}}\n"
+            )
+        };
+        let file = [0, 3000, 3000, 2000, 70_000, 1].map(line).concat();
+        let options = Options { traffic_file: Some(file.as_bytes()), ..Options::new(TraceType::Mooncake) };
+        let made = made(&options);
+        assert_eq!((made.jsonl.lines().count(), &made.warnings[..]), (3, &[RunWarning::OutOfOrder][..]));
+        let read = made.trace().expect("there are requests");
+        assert_eq!(read.trace.arrival_us, [0.0, 2e6, 3e6, 3e6]);
+        assert_eq!(read.trace.extra.expect("it has blocks").prefix.of(1), [1, 2000]);
+        assert!(refused(&Options { traffic_file: Some(azure), ..options }).contains("hash_ids"));
+    }
+
+    #[test]
+    fn agent_sessions_are_read_back_as_sessions() {
+        let config = br#"{"num_sessions": 4, "turns_per_session": 3, "retry_probability": 0.5, "seed": 3}"#;
+        let options = Options { agent_config: Some(config), ..Options::new(TraceType::Agent) };
+        let text = made(&options).jsonl;
+        assert!(text.contains("\"node_type\": \"retry\"") && text.contains("\"status\": \"failed\""));
+        let trace = trace(&options);
+        assert_eq!(trace.len(), 4 * 3 * 2);
+        assert_eq!(trace.extra.expect("there are sessions").session.names.len(), 4);
+        let none = Options { agent_config: None, ..options };
+        assert_eq!(refused(&none), "the trace type agent needs an agent configuration");
+    }
+
+    #[test]
+    fn nothing_to_do_is_an_error() {
+        let idle = Options { target_rps: 0.0, ..Options::new(TraceType::Constant) };
+        assert!(made(&idle).trace().is_err());
+        let endless = Options { interval_ms: 0.0, ..Options::new(TraceType::Constant) };
+        assert!(refused(&endless).starts_with("interval_ms"));
+    }
+}

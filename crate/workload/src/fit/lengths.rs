@@ -1,0 +1,267 @@
+//! Laws of prompt and answer lengths: each law of [`Length`] fitted, with its Kolmogorov distance, and the quantiles that
+//! hold whatever no law does.
+//!
+//! Lengths are whole numbers and the laws draw whole numbers, so a distance compares the probabilities of drawing at most
+//! k tokens at every k that occurs.
+
+use crate::law;
+use crate::lengths::Length;
+use crate::statistics::sort;
+
+/// Steps of the quantile table.
+const STEPS: usize = 1000;
+
+/// A law with its distance.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LengthLaw {
+    /// Name of the law, as in the parameter table.
+    pub name: &'static str,
+    /// The law.
+    pub law: Length,
+    /// Kolmogorov's distance.
+    pub distance: f64,
+}
+
+/// Quantiles 0, 0.001, …, 1 of lengths: a law without parameters.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Quantiles {
+    /// The quantiles, tokens; empty for no lengths.
+    pub tokens: Vec<f64>,
+}
+
+/// How long prompts, or answers, are.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LengthFit {
+    /// How many.
+    pub count: usize,
+    /// Mean, tokens.
+    pub mean: f64,
+    /// Standard deviation over mean.
+    pub cv: f64,
+    /// Smallest, tokens.
+    pub min: u32,
+    /// Largest, tokens.
+    pub max: u32,
+    /// Every law, the nearest first. Empty for no lengths.
+    pub laws: Vec<LengthLaw>,
+    /// What the twin draws from.
+    pub quantiles: Quantiles,
+    /// Kolmogorov's distance of the quantile table.
+    pub quantile_distance: f64,
+}
+
+pub(super) fn floats(column: &[u32]) -> Vec<f64> {
+    column.iter().map(|&v| f64::from(v)).collect()
+}
+
+impl Quantiles {
+    fn of(sorted: &[f64]) -> Self {
+        let at = |step: usize| crate::statistics::quantile(sorted, step as f64 / STEPS as f64);
+        Self { tokens: if sorted.is_empty() { Vec::new() } else { (0..=STEPS).map(at).collect() } }
+    }
+
+    /// The length at the uniform number `u` in (0, 1): straight lines between quantiles, rounded; at least 1.
+    pub fn at(&self, u: f64) -> u32 {
+        let place = u * (self.tokens.len().max(1) - 1) as f64;
+        let below = place as usize;
+        let (Some(low), Some(high)) = (self.tokens.get(below), self.tokens.get(below + 1)) else {
+            return self.tokens.last().map_or(1, |&t| t.max(1.0) as u32);
+        };
+        (low + (high - low) * (place - below as f64) + 0.5).max(1.0) as u32
+    }
+
+    /// The share of lengths of at most `tokens`, which [`Quantiles::at`] draws.
+    fn at_most(&self, tokens: f64) -> f64 {
+        let edge = tokens + 0.5;
+        let below = self.tokens.partition_point(|&t| t < edge);
+        let (Some(&low), Some(&high)) =
+            (below.checked_sub(1).and_then(|b| self.tokens.get(b)), self.tokens.get(below))
+        else {
+            return if below == 0 { 0.0 } else { 1.0 };
+        };
+        (below as f64 - 1.0 + (edge - low) / (high - low)) / STEPS as f64
+    }
+}
+
+impl Quantiles {
+    /// Edges and weights of about `bins` bins of like weight, as [`Table::histogram`](crate::lengths::Table::histogram)
+    /// takes them: an edge stands at a length that occurs, so that frequent lengths have bins of their own.
+    pub fn histogram(&self, bins: usize) -> Vec<f64> {
+        let (Some(&first), Some(&last)) = (self.tokens.first(), self.tokens.last()) else {
+            return Vec::new();
+        };
+        let (first, last) = (libm::round(first).max(1.0), libm::round(last).max(1.0));
+        let inner = (1..bins).map(|bin| libm::round(self.tokens[bin * STEPS / bins]));
+        // A length that many quantiles share is a bin of one number.
+        let mut edges: Vec<f64> =
+            std::iter::once(first).chain(inner.flat_map(|edge| [edge, edge + 1.0])).collect();
+        edges.retain(|&edge| edge >= first && edge < last);
+        sort(&mut edges);
+        edges.dedup();
+        let mut numbers = Vec::with_capacity(2 * edges.len() + 1);
+        for (place, &edge) in edges.iter().enumerate() {
+            let next = edges.get(place + 1).copied().unwrap_or(last + 1.0);
+            numbers.extend([edge, self.at_most(next - 1.0) - self.at_most(edge - 1.0)]);
+        }
+        if numbers.is_empty() {
+            return vec![first, 1.0, first + 1.0];
+        }
+        numbers.push(last);
+        numbers
+    }
+}
+
+impl LengthFit {
+    /// The laws of lengths in tokens.
+    pub fn of(tokens: &[u32]) -> Self {
+        let mut sorted = floats(tokens);
+        sort(&mut sorted);
+        let (Some(&min), Some(&max)) = (sorted.first(), sorted.last()) else { return Self::default() };
+        let n = sorted.len() as f64;
+        let mean = sorted.iter().sum::<f64>() / n;
+        let deviation = libm::sqrt(sorted.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n);
+        let quantiles = Quantiles::of(&sorted);
+        let mut laws: Vec<LengthLaw> = candidates(&sorted, mean, deviation)
+            .into_iter()
+            .map(|(name, law)| LengthLaw { name, distance: distance(&sorted, |k| at_most(&law, k)), law })
+            .collect();
+        let key: Vec<f64> = laws.iter().map(|l| l.distance).collect();
+        laws = crate::statistics::sort_places(&key).into_iter().map(|i| laws[i as usize].clone()).collect();
+        // A law fitted in two ways is told once, as the nearer.
+        let mut told: Vec<&str> = Vec::new();
+        laws.retain(|law| {
+            let new = !told.contains(&law.name);
+            told.push(law.name);
+            new
+        });
+        Self {
+            count: tokens.len(),
+            mean,
+            cv: if mean > 0.0 { deviation / mean } else { 0.0 },
+            min: min as u32,
+            max: max as u32,
+            laws,
+            quantile_distance: distance(&sorted, |k| quantiles.at_most(k)),
+            quantiles,
+        }
+    }
+
+    /// The nearest law.
+    pub fn best(&self) -> Option<&LengthLaw> {
+        self.laws.first()
+    }
+}
+
+/// Kolmogorov's distance between whole numbers and a law of whole numbers: at every number that occurs and just below it.
+fn distance(sorted: &[f64], at_most: impl Fn(f64) -> f64) -> f64 {
+    let n = sorted.len() as f64;
+    let (mut place, mut worst) = (0, 0.0f64);
+    for ties in sorted.chunk_by(|a, b| a == b) {
+        worst = worst.max((at_most(ties[0] - 1.0) - place as f64 / n).abs());
+        place += ties.len();
+        worst = worst.max((at_most(ties[0]) - place as f64 / n).abs());
+    }
+    worst
+}
+
+/// Every law with fitted parameters, by likelihood or moments. The normal ones also by their quartiles, which values that
+/// were moved to a bound leave as they are.
+fn candidates(sorted: &[f64], mean: f64, deviation: f64) -> Vec<(&'static str, Length)> {
+    let (low, high) = (sorted[0].max(1.0), sorted[sorted.len() - 1].max(1.0));
+    let (low_u, high_u) = (low as u32, high as u32);
+    if low_u == high_u {
+        return vec![("fixed", Length::Fixed { value: low_u })];
+    }
+    let logs: Vec<f64> = sorted.iter().map(|x| libm::log(x.max(1.0))).collect();
+    let n = logs.len() as f64;
+    let mu = logs.iter().sum::<f64>() / n;
+    let sigma = libm::sqrt(logs.iter().map(|x| (x - mu) * (x - mu)).sum::<f64>() / n);
+    let [first, middle, third] = [0.25, 0.5, 0.75].map(|q| crate::statistics::quantile(sorted, q));
+    let quartile = law::normal_quantile(0.75);
+    let half_width = (third - first) / (2.0 * quartile);
+    let log_width = libm::log(third.max(1.0) / first.max(1.0)) / (2.0 * quartile);
+    vec![
+        ("uniform", Length::Uniform { low: low_u, high: high_u }),
+        ("geometric", Length::Geometric { mean: mean.max(1.0) }),
+        (
+            "bounded_pareto",
+            Length::BoundedPareto { exponent: pareto_exponent(mu, low, high), low: low_u, high: high_u },
+        ),
+        ("normal", Length::Normal { mean, deviation, low: low_u, high: high_u }),
+        ("normal", Length::Normal { mean: middle, deviation: half_width, low: low_u, high: high_u }),
+        ("lognormal", Length::Lognormal { median: libm::exp(mu), sigma, low: low_u, high: high_u }),
+        (
+            "lognormal",
+            Length::Lognormal { median: middle.max(1.0), sigma: log_width, low: low_u, high: high_u },
+        ),
+    ]
+}
+
+/// The exponent of largest likelihood of a Pareto law between bounds, from the mean logarithm: the mean of the law's
+/// logarithm falls as the exponent grows, so bisection finds it.
+fn pareto_exponent(mean_log: f64, low: f64, high: f64) -> f64 {
+    // The law spreads over [low, high + 1) before it is rounded down; half a token makes up for the rounding.
+    let (bottom, top) = (libm::log(low), libm::log(high + 1.0));
+    let wanted = (mean_log - bottom) / (top - bottom);
+    let ratio = top - bottom;
+    let mean_of = |exponent: f64| {
+        let x = exponent * ratio;
+        1.0 / x - 1.0 / libm::expm1(x)
+    };
+    let (mut small, mut large) = (0.05, 20.0);
+    for _ in 0..60 {
+        let middle = f64::midpoint(small, large);
+        if mean_of(middle) > wanted { small = middle } else { large = middle }
+    }
+    f64::midpoint(small, large)
+}
+
+/// The share of lengths of at most `tokens` (a whole number) under a law.
+fn at_most(law: &Length, tokens: f64) -> f64 {
+    law.below((tokens + 1.0).max(0.0) as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stream::Stream;
+
+    #[test]
+    fn each_law_is_found_again_and_says_its_own_probabilities() {
+        let laws = [
+            ("uniform", Length::Uniform { low: 8, high: 511 }),
+            ("geometric", Length::Geometric { mean: 150.0 }),
+            ("bounded_pareto", Length::BoundedPareto { exponent: 1.3, low: 16, high: 9000 }),
+            ("normal", Length::Normal { mean: 900.0, deviation: 120.0, low: 1, high: 4096 }),
+            ("lognormal", Length::Lognormal { median: 300.0, sigma: 0.9, low: 1, high: 32_000 }),
+        ];
+        for (name, law) in laws {
+            let mut stream = Stream::named(3, name);
+            let drawn: Vec<u32> = (0..20_000).map(|_| law.at(stream.uniform())).collect();
+            let fit = LengthFit::of(&drawn);
+            assert_eq!(fit.laws[0].name, name, "{:?}", fit.laws);
+            assert!(fit.laws[0].distance < 0.02, "{:?}", fit.laws[0]);
+            assert!(fit.quantile_distance < 0.003, "{name}: {}", fit.quantile_distance);
+            let mut sorted = floats(&drawn);
+            sort(&mut sorted);
+            assert!(distance(&sorted, |k| at_most(&law, k)) < 0.014, "{name}");
+        }
+    }
+
+    #[test]
+    fn lengths_moved_to_a_bound_do_not_bend_the_law() {
+        let law = Length::Lognormal { median: 300.0, sigma: 0.9, low: 8, high: 600 };
+        let mut stream = Stream::named(4, "cut");
+        let drawn: Vec<u32> = (0..20_000).map(|_| law.at(stream.uniform())).collect();
+        let best = LengthFit::of(&drawn).laws[0].clone();
+        let Length::Lognormal { median, sigma, .. } = best.law else { panic!("{best:?}") };
+        assert!((median / 300.0 - 1.0).abs() < 0.04 && (sigma - 0.9).abs() < 0.05, "{best:?}");
+    }
+
+    #[test]
+    fn equal_and_absent_lengths_are_no_trouble() {
+        let fit = LengthFit::of(&[7; 9]);
+        assert_eq!((fit.laws[0].name, fit.laws[0].distance, fit.quantiles.at(0.3)), ("fixed", 0.0, 7));
+        assert!(LengthFit::of(&[]).best().is_none());
+    }
+}

@@ -1,0 +1,175 @@
+//! What a reader of a trace should know about the file, and other tools do not say.
+
+use super::ReadTrace;
+use crate::message::filled;
+use crate::trace::{PrefixBlocks, Trace};
+use crate::transform::stamp_interval;
+
+/// Every code of a [`Warning`], with its English text; `{name}` stands for a number of the warning.
+pub const WARNINGS: &[(&str, &str)] = &[
+    ("reordered", "rows were put in order of arrival"),
+    ("failed_rows", "{requests} requests without a prompt or an answer were left out"),
+    ("empty_entries", "{entries} time stamps have no request"),
+    ("bad_rows", "{rows} rows could not be read and were left out"),
+    (
+        "stamped_times",
+        "{percent} % of the requests arrive at the very time of the one before: times are stamps {interval_s} s apart, and \
+         gaps mean nothing before they are spread (dequantise)",
+    ),
+    (
+        "zero_gaps",
+        "{percent} % of the requests arrive at the very time of the one before, as where times were rounded or requests \
+         come in batches",
+    ),
+    (
+        "odd_blocks",
+        "{requests} of {of} prompts have another number of prefix blocks than their length gives at {block_tokens} tokens \
+         a block",
+    ),
+    (
+        "block_size",
+        "{requests} of {of} prompts have another number of prefix blocks than their length gives at {block_tokens} tokens \
+         a block; at {likely} tokens all but a few agree",
+    ),
+];
+
+/// Something that a reader of a trace should know.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Warning {
+    /// One of [`WARNINGS`].
+    pub code: &'static str,
+    /// The numbers of its text.
+    pub params: Vec<(&'static str, f64)>,
+}
+
+impl Warning {
+    /// A warning of a code of [`WARNINGS`].
+    pub fn new(code: &'static str, params: &[(&'static str, f64)]) -> Self {
+        debug_assert!(WARNINGS.iter().any(|(known, _)| *known == code), "{code}");
+        Self { code, params: params.to_vec() }
+    }
+
+    /// Its English text.
+    pub fn to_text(&self) -> String {
+        filled(
+            WARNINGS.iter().find(|(code, _)| *code == self.code).map_or("", |(_, text)| text),
+            &self.params,
+        )
+    }
+}
+
+/// Share of a trace that something must concern before it is told.
+const SHARE: f64 = 0.01;
+
+/// Least interval between time stamps, in mean gaps, that spoils the gaps.
+const COARSE: f64 = 0.1;
+
+/// What the reader itself noticed.
+pub fn noticed(read: &ReadTrace) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    if read.reordered {
+        warnings.push(Warning::new("reordered", &[]));
+    }
+    for (code, name, count) in
+        [("failed_rows", "requests", read.failed), ("empty_entries", "entries", read.empty_entries)]
+    {
+        if count > 0 {
+            warnings.push(Warning::new(code, &[(name, count as f64)]));
+        }
+    }
+    warnings
+}
+
+/// What the reader noticed, and what its times and prefix blocks show.
+pub fn warnings(read: &ReadTrace) -> Vec<Warning> {
+    let mut warnings = noticed(read);
+    warnings.extend(zero_gaps(&read.trace));
+    let prefix = read.trace.extra.as_ref().map(|extra| &extra.prefix).filter(|prefix| !prefix.is_empty());
+    warnings.extend(prefix.and_then(|prefix| odd_blocks(prefix, &read.trace.input_tokens)));
+    warnings
+}
+
+fn zero_gaps(trace: &Trace) -> Option<Warning> {
+    let times = &trace.arrival_us;
+    let zero = times.windows(2).filter(|pair| pair[0] == pair[1]).count() as f64 / times.len() as f64;
+    let percent = ("percent", 100.0 * zero);
+    let mean_us = (times.last()? - times.first()?) / times.len() as f64;
+    // Stamps much finer than the gaps between requests do no harm.
+    let coarse = stamp_interval(times).filter(|&interval_us| interval_us >= COARSE * mean_us);
+    (zero >= SHARE).then(|| match coarse {
+        Some(interval_us) => Warning::new("stamped_times", &[percent, ("interval_s", interval_us / 1e6)]),
+        None => Warning::new("zero_gaps", &[percent]),
+    })
+}
+
+/// Sizes of prefix blocks in use.
+const SIZES: [u32; 8] = [16, 32, 64, 128, 256, 512, 1024, 2048];
+
+fn odd_blocks(prefix: &PrefixBlocks, input_tokens: &[u32]) -> Option<Warning> {
+    let with_blocks: Vec<(u32, u32)> = (0u32..)
+        .zip(input_tokens)
+        .map(|(id, &tokens)| (prefix.of(id as usize).len() as u32, tokens))
+        .filter(|&(blocks, _)| blocks > 0)
+        .collect();
+    // The last block may be counted only where it is full.
+    let odd = |size: u32| {
+        with_blocks.iter().filter(|&&(n, tokens)| n != tokens.div_ceil(size) && n != tokens / size).count()
+    };
+    let most = SHARE * with_blocks.len() as f64;
+    let size = prefix.block_tokens.max(1);
+    let found = odd(size);
+    if found as f64 <= most {
+        return None;
+    }
+    let mut params =
+        vec![("requests", found as f64), ("of", with_blocks.len() as f64), ("block_tokens", size.into())];
+    let likely = SIZES.into_iter().find(|&size| odd(size) as f64 <= most);
+    params.extend(likely.map(|size| ("likely", size.into())));
+    Some(Warning::new(if likely.is_some() { "block_size" } else { "odd_blocks" }, &params))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{read, read_with};
+    use super::*;
+    use crate::formats::ReadOptions;
+
+    fn codes(text: &str) -> Vec<(&'static str, String)> {
+        warnings(&read(text.as_bytes()).unwrap()).iter().map(|w| (w.code, w.to_text())).collect()
+    }
+
+    #[test]
+    fn stamps_blocks_and_empty_entries_are_told() {
+        let rows: Vec<String> = (0..30).map(|i| format!("{},10,5", i / 3 * 2)).collect();
+        let stamped = format!("arrived_at,num_prefill_tokens,num_decode_tokens\n{}\n", rows.join("\n"));
+        let told = codes(&stamped);
+        assert_eq!(told[0].0, "stamped_times");
+        assert!(
+            told[0].1.starts_with("66.67 % of the requests") && told[0].1.contains(" 2 s apart"),
+            "{told:?}"
+        );
+        let batch = "arrived_at,num_prefill_tokens,num_decode_tokens\n0,1,1\n0,1,1\n3.1415,1,1\n";
+        assert_eq!(codes(batch)[0].0, "zero_gaps");
+        let line = |at: u32, blocks: &str| {
+            format!(
+                "{{\"timestamp\": {at}, \"input_length\": 700, \"output_length\": 5, \"hash_ids\": [{blocks}]}}\n"
+            )
+        };
+        assert_eq!(codes(&(line(0, "1, 2") + &line(7, "1"))), []);
+        assert_eq!(codes(&line(0, "1, 2, 3"))[0].0, "block_size");
+        assert!(codes(&line(0, "1, 2, 3"))[0].1.ends_with("at 256 tokens all but a few agree"));
+        assert_eq!(codes(&(line(0, "1, 2, 3") + &line(1, "1, 2, 3, 4, 5, 6")))[0].0, "odd_blocks");
+        let empty = "{\"timestamp\": 0, \"requests\": [{\"prompt_length\": 1, \"output_length\": 2}]}\n\
+                     {\"timestamp\": 5, \"requests\": []}\n{\"timestamp\": 9, \"requests\": []}\n";
+        assert_eq!(codes(empty), [("empty_entries", "2 time stamps have no request".to_owned())]);
+    }
+
+    #[test]
+    fn a_tolerant_reading_says_how_much_it_left_out() {
+        let text = b"arrival_s,input_tokens,output_tokens\n1,1,1\n0,1,1\nx,1,1\n";
+        let options = ReadOptions { tolerate: Some(0), mapping: None };
+        let reading = read_with(text, &options, &mut |_, _| std::ops::ControlFlow::Continue(())).unwrap();
+        let codes: Vec<&str> = reading.warnings().iter().map(|w| w.code).collect();
+        assert_eq!(codes, ["bad_rows", "reordered"]);
+    }
+}

@@ -1,0 +1,187 @@
+//! How a server draws an answer's tokens, and the limits that each system sets.
+//!
+//! Limits as the systems check them: S-LoRA `slora/server/sampling_params.py` (penalties not below 0, temperature not
+//! negative, top_p in (0, 1], top_k -1 or at least 1, max_new_tokens at least 1), vLLM `sampling_params.py` (penalties
+//! -2 to 2, temperature 0 to 2, top_p in (0, 1], no empty stop string), OpenAI's API reference (as vLLM, at most 4 stop
+//! strings).
+
+use super::bodies::Form;
+
+/// Parameters of drawing tokens, the same for every request of a workload.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sampling {
+    /// Whether tokens are drawn; otherwise the likeliest is taken.
+    pub do_sample: bool,
+    /// Flattens (above 1) or sharpens the distribution; 0 takes the likeliest.
+    pub temperature: f64,
+    /// Tokens are drawn from the likeliest that together have this probability.
+    pub top_p: f64,
+    /// Tokens are drawn from this many of the likeliest; `None` = from all.
+    pub top_k: Option<u32>,
+    /// Taken off the logits of tokens that have come up.
+    pub presence_penalty: f64,
+    /// Taken off the logits of tokens for each time they have come up.
+    pub frequency_penalty: f64,
+    /// Whether generation goes on past the end-of-sequence token.
+    pub ignore_eos: bool,
+    /// No body asks for more new tokens than this; `None` = the trace's own bounds.
+    pub max_new_tokens: Option<u32>,
+    /// Texts that end an answer.
+    pub stop_sequences: Vec<String>,
+    /// Whether every answer is held to its length in the trace: end-of-sequence ignored, least and most tokens equal.
+    pub pin_output: bool,
+}
+
+impl Default for Sampling {
+    fn default() -> Self {
+        Self {
+            do_sample: false,
+            temperature: 1.0,
+            top_p: 1.0,
+            top_k: None,
+            presence_penalty: 0.0,
+            frequency_penalty: 0.0,
+            ignore_eos: false,
+            max_new_tokens: None,
+            stop_sequences: Vec::new(),
+            pin_output: false,
+        }
+    }
+}
+
+/// A parameter that a system would refuse.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Refused {
+    /// A number outside the system's bounds.
+    #[error("{name}: {value} is not between {min} and {max} ({system})")]
+    OutOfRange {
+        /// Field of [`Sampling`].
+        name: &'static str,
+        /// Its value.
+        value: f64,
+        /// Smallest that the system takes.
+        min: f64,
+        /// Largest that the system takes.
+        max: f64,
+        /// Name of the system.
+        system: &'static str,
+    },
+    /// A stop sequence without any character.
+    #[error("stop_sequences: an empty text ends no answer")]
+    EmptyStop,
+    /// A pinned answer cannot be stopped by what it says.
+    #[error("stop_sequences: {count} of them could cut an answer short that pin_output holds to its length")]
+    StopAgainstPin {
+        /// How many there are.
+        count: usize,
+    },
+}
+
+impl Refused {
+    /// The field of [`Sampling`] that is at fault.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::OutOfRange { name, .. } => name,
+            Self::EmptyStop | Self::StopAgainstPin { .. } => "stop_sequences",
+        }
+    }
+}
+
+/// Smallest share of probability that `top_p` may leave: the systems refuse 0 and take anything above.
+pub const MIN_TOP_P: f64 = 1e-6;
+/// Largest temperature.
+pub const MAX_TEMPERATURE: f64 = 2.0;
+/// Largest penalty, and with the sign turned the smallest.
+pub const MAX_PENALTY: f64 = 2.0;
+/// Most stop sequences that OpenAI's API takes.
+pub const OPENAI_MAX_STOPS: usize = 4;
+
+impl Sampling {
+    /// Everything that the system of `form` would refuse.
+    pub fn refused_by(&self, form: Form) -> Vec<Refused> {
+        let system = form.name();
+        let mut refused = Vec::new();
+        let mut check = |name, value: f64, min: f64, max: f64| {
+            if !(min..=max).contains(&value) {
+                refused.push(Refused::OutOfRange { name, value, min, max, system });
+            }
+        };
+        let least_penalty = if form == Form::Slora { 0.0 } else { -MAX_PENALTY };
+        check("temperature", self.temperature, 0.0, MAX_TEMPERATURE);
+        check("top_p", self.top_p, MIN_TOP_P, 1.0);
+        check("presence_penalty", self.presence_penalty, least_penalty, MAX_PENALTY);
+        check("frequency_penalty", self.frequency_penalty, least_penalty, MAX_PENALTY);
+        let stops = self.stop_sequences.len();
+        if form == Form::OpenAi {
+            check("stop_sequences", stops as f64, 0.0, OPENAI_MAX_STOPS as f64);
+        }
+        if let Some(most) = self.max_new_tokens {
+            check("max_new_tokens", most.into(), 1.0, u32::MAX.into());
+        }
+        if self.stop_sequences.iter().any(String::is_empty) {
+            refused.push(Refused::EmptyStop);
+        }
+        if self.pin_output && stops > 0 {
+            refused.push(Refused::StopAgainstPin { count: stops });
+        }
+        refused
+    }
+
+    /// The most new tokens that a request asks for, given its bound and its true length.
+    pub fn most_tokens(&self, max_tokens: u32, output_tokens: u32) -> u32 {
+        let own = if self.pin_output { output_tokens } else { max_tokens };
+        self.max_new_tokens.map_or(own, |most| own.min(most)).max(1)
+    }
+
+    /// Whether the end-of-sequence token is ignored.
+    pub fn ignores_eos(&self) -> bool {
+        self.ignore_eos || self.pin_output
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_system_has_its_own_limits() {
+        let names = |sampling: &Sampling, form| -> Vec<&'static str> {
+            sampling.refused_by(form).iter().map(Refused::name).collect()
+        };
+        for form in Form::ALL {
+            assert!(names(&Sampling::default(), form).is_empty());
+        }
+        let grudging = Sampling { presence_penalty: -1.0, frequency_penalty: 2.0, ..Sampling::default() };
+        assert_eq!(names(&grudging, Form::Slora), ["presence_penalty"]);
+        assert!(names(&grudging, Form::Vllm).is_empty());
+        let stops = Sampling { stop_sequences: vec!["x".to_owned(); 5], ..Sampling::default() };
+        assert_eq!(names(&stops, Form::OpenAi), ["stop_sequences"]);
+        assert!(names(&stops, Form::Vllm).is_empty());
+        let wrong = Sampling {
+            temperature: f64::NAN,
+            top_p: 0.0,
+            max_new_tokens: Some(0),
+            stop_sequences: vec![String::new()],
+            pin_output: true,
+            ..Sampling::default()
+        };
+        assert_eq!(
+            names(&wrong, Form::Vllm),
+            ["temperature", "top_p", "max_new_tokens", "stop_sequences", "stop_sequences"]
+        );
+        assert_eq!(
+            grudging.refused_by(Form::Slora)[0].to_string(),
+            "presence_penalty: -1 is not between 0 and 2 (slora)"
+        );
+    }
+
+    #[test]
+    fn pinned_answers_ask_for_their_true_length() {
+        let free = Sampling::default();
+        assert_eq!((free.most_tokens(1024, 30), free.ignores_eos()), (1024, false));
+        let pinned = Sampling { pin_output: true, ..Sampling::default() };
+        assert_eq!((pinned.most_tokens(1024, 30), pinned.ignores_eos()), (30, true));
+        let capped = Sampling { max_new_tokens: Some(20), ..pinned };
+        assert_eq!(capped.most_tokens(1024, 30), 20);
+    }
+}

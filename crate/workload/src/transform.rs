@@ -1,0 +1,128 @@
+//! A pipeline of steps that turn one trace into another, and steps that put several traces together.
+//!
+//! Each step is a row of [`STEPS`] or [`JOINS`]: its name, its fields and their bounds. The terminal's help, the check of
+//! values and the page's controls all come from there. Every step says what it did in a [`Note`].
+//!
+//! ```
+//! use servescope_workload::{WorkloadSpec, generate, transform::{Step, apply}};
+//! let steps = [Step::parse("window:start_s=60,end_s=120").unwrap(), Step::parse("thin:keep=0.5").unwrap()];
+//! let (trace, notes) = apply(&steps, generate(&WorkloadSpec::default())).unwrap();
+//! assert_eq!(trace.len(), notes[1].after.requests);
+//! ```
+
+mod cap_lengths;
+mod concat;
+mod dequantise;
+mod error;
+mod field;
+mod job;
+mod joined;
+mod label_adapters;
+mod label_users;
+mod labelling;
+mod merge;
+mod note;
+mod rate;
+mod refusal;
+mod sample_sessions;
+mod scale_lengths;
+mod shift;
+mod sort;
+mod step;
+mod stretch;
+mod superpose;
+mod thin;
+mod window;
+
+pub use error::StepError;
+pub use field::{Absence, Field, FieldKind};
+pub use note::{FACTS, Fact, Note, Shape};
+pub use refusal::REFUSALS;
+pub use step::{Step, StepKind};
+
+use job::Job;
+use step::Run;
+
+use crate::formats::{MAX_ARRIVAL_S, MAX_ROWS};
+use crate::trace::Trace;
+
+/// The steps that change one trace.
+pub const STEPS: &[StepKind] = &[
+    window::KIND,
+    stretch::KIND,
+    thin::KIND,
+    rate::KIND,
+    sample_sessions::KIND,
+    scale_lengths::KIND,
+    cap_lengths::KIND,
+    dequantise::KIND,
+    label_users::KIND,
+    label_adapters::KIND,
+    shift::KIND,
+    sort::KIND,
+];
+
+/// The steps that put several traces together.
+pub const JOINS: &[StepKind] = &[concat::KIND, merge::KIND, superpose::KIND];
+
+/// Takes the steps in order. The second step of a name has other random numbers than the first, and a step that is taken
+/// out leaves those of steps of other names as they were.
+///
+/// # Errors
+/// [`StepError`], with the step and its field.
+pub fn apply(steps: &[Step], mut trace: Trace) -> Result<(Trace, Vec<Note>), StepError> {
+    let mut notes = Vec::with_capacity(steps.len());
+    for (place, step) in steps.iter().enumerate() {
+        let occurrence =
+            steps[..place].iter().filter(|before| before.kind().name == step.kind().name).count();
+        let before = Shape::of(&trace);
+        let mut job = Job::new(step, occurrence);
+        let made = match step.kind().run {
+            Run::Always(run) => run(&mut job, trace),
+            Run::One(run) => run(&mut job, trace)?,
+            Run::Many(_) => return Err(StepError::NeedsSeveral { step: step.kind().name }),
+        };
+        trace = checked(step, made)?;
+        notes.push(Note { step: step.kind().name, before, after: Shape::of(&trace), facts: job.facts });
+    }
+    Ok((trace, notes))
+}
+
+/// Puts traces together, each with the name of its file.
+///
+/// # Errors
+/// [`StepError`], with the step and its field.
+pub fn join(step: &Step, traces: Vec<(String, Trace)>) -> Result<(Trace, Note), StepError> {
+    let Run::Many(run) = step.kind().run else { return Err(StepError::TakesOne { step: step.kind().name }) };
+    let before = traces.first().map_or_else(Shape::default, |(_, trace)| Shape::of(trace));
+    let mut job = Job::new(step, 0);
+    let (files, requests) = (traces.len(), traces.iter().map(|(_, trace)| trace.len()).sum::<usize>());
+    if requests > MAX_ROWS {
+        return Err(StepError::TooManyRequests { step: step.kind().name, count: requests, max: MAX_ROWS });
+    }
+    job.tell("joined", &[("files", files as f64), ("requests", requests as f64)]);
+    let trace = checked(step, run(&mut job, traces)?)?;
+    let note = Note { step: step.kind().name, before, after: Shape::of(&trace), facts: job.facts };
+    Ok((trace, note))
+}
+
+/// The interval in microseconds between time stamps that requests share, where times in order show one.
+pub(crate) fn stamp_interval(times_us: &[f64]) -> Option<f64> {
+    dequantise::interval(times_us).map(|(interval_us, _)| interval_us)
+}
+
+/// What a step made, if a file could hold it.
+fn checked(step: &Step, trace: Trace) -> Result<Trace, StepError> {
+    let name = step.kind().name;
+    let last_s = trace.arrival_us.last().ok_or(StepError::NothingLeft { step: name })? / 1e6;
+    if trace.len() > MAX_ROWS {
+        return Err(StepError::TooManyRequests { step: name, count: trace.len(), max: MAX_ROWS });
+    }
+    if last_s > MAX_ARRIVAL_S {
+        return Err(StepError::TooLate { step: name, last_s, max: MAX_ARRIVAL_S });
+    }
+    Ok(trace)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,98 @@
+//! Several traces as one: what their names, adapters and prefix blocks mean beside each other.
+
+use super::error::StepError;
+use super::field::Field;
+use super::job::Job;
+use crate::formats::MAX_INDEX;
+use crate::trace::{BASE_MODEL, Chain, Extra, LabelMaker, NOBODY, Trace};
+
+/// What an equal name in two traces means.
+pub(super) const IDENTITY: Field = Field::choice(
+    "identity",
+    &["shared", "separate"],
+    "whether users, adapters, sessions and prefix blocks of one name or number are the same in every trace",
+);
+
+/// Which label a request gets from its trace.
+pub(super) const LABEL: Field = Field::choice(
+    "label",
+    &["none", "user", "kind"],
+    "user: the number of the trace is the user; kind: its name is the kind of request",
+);
+
+/// The requests of all traces in order of arrival, those of one time in the order of the traces; each trace starts at its
+/// offset, in microseconds.
+pub(super) fn joined(
+    job: &mut Job<'_>,
+    traces: Vec<(String, Trace)>,
+    offsets_us: &[f64],
+) -> Result<Trace, StepError> {
+    let separate = job.choice("identity") == "separate";
+    let label = job.choice("label");
+    let mut all = Trace::with_capacity(traces.iter().map(|(_, trace)| trace.len()).sum());
+    let (mut users, mut adapters) = (0, 0);
+    // Where one trace is without an end of sending, all are.
+    let mut chain = Chain { until_us: 0.0, ..Chain::default() };
+    for (file, ((_, trace), offset_us)) in (0u32..).zip(traces.iter().zip(offsets_us)) {
+        let ids = all.len() as u32;
+        for id in 0..trace.len() {
+            let mut request = trace.request(id);
+            request.arrival_us += offset_us;
+            request.user = if label == "user" { file } else { request.user + users };
+            if request.adapter != BASE_MODEL {
+                request.adapter += adapters;
+            }
+            all.push(request);
+        }
+        all.cancellations.extend(trace.cancellations.iter().map(|&(at, id)| (at + offset_us, id + ids)));
+        for id in 0..trace.len() {
+            let wait = trace.chain.as_ref().map(|chain| (chain.after[id], chain.think_us[id]));
+            let (before, think_us) = wait.filter(|w| w.0 != NOBODY).unwrap_or((NOBODY, 0.0));
+            chain.push(if before == NOBODY { NOBODY } else { before + ids }, think_us);
+        }
+        let until_us = trace.chain.as_ref().map_or(f64::INFINITY, |chain| chain.until_us + offset_us);
+        chain.until_us = chain.until_us.max(until_us);
+        ranks(job, &mut all.adapter_rank, adapters as usize, trace)?;
+        if separate {
+            users += trace.user_count() as u32;
+            adapters += trace.adapter_count() as u32;
+        }
+        let most = MAX_INDEX + 1;
+        if users.max(adapters) > most {
+            return Err(StepError::TooManyNames { step: job.name(), count: users.max(adapters), max: most });
+        }
+    }
+    let parts: Vec<(Option<&Extra>, usize)> =
+        traces.iter().map(|(_, trace)| (trace.extra.as_deref(), trace.len())).collect();
+    let (mut extra, same_blocks) = Extra::joined(&parts, separate);
+    if !same_blocks {
+        job.tell("blocks_differ", &[]);
+    }
+    if label == "kind" {
+        let mut kinds = LabelMaker::default();
+        traces.iter().for_each(|(name, trace)| (0..trace.len()).for_each(|_| kinds.push(Some(name))));
+        extra.kind = kinds.finish();
+    }
+    if label != "none" {
+        job.tell("labelled_by_file", &[]);
+    }
+    all.set_extra(extra);
+    all.chain = chain.holds_any().then(|| Box::new(chain));
+    all.sort();
+    all.sort_cancellations();
+    Ok(all)
+}
+
+/// Adds the ranks of a trace's adapters, the first of which is adapter `first` of all. 0 stands for one that is not told.
+fn ranks(job: &Job<'_>, all: &mut Vec<u32>, first: usize, trace: &Trace) -> Result<(), StepError> {
+    let end = first + trace.adapter_rank.len();
+    all.resize(all.len().max(end), 0);
+    for (adapter, (former, &rank)) in (first..).zip(all[first..end].iter_mut().zip(&trace.adapter_rank)) {
+        if *former != 0 && rank != 0 && *former != rank {
+            let former = *former;
+            return Err(StepError::RankConflict { step: job.name(), adapter, rank, former });
+        }
+        *former = (*former).max(rank);
+    }
+    Ok(())
+}

@@ -1,0 +1,50 @@
+//! `scale_lengths`: lengths times a factor, rounded to the nearest whole number with halves up, and never below 1.
+//!
+//! A prompt that becomes shorter loses its last prefix blocks; one that becomes longer ends in text that nobody shares.
+
+use super::error::StepError;
+use super::field::Field;
+use super::job::Job;
+use super::step::{Run, StepKind};
+use crate::formats::MAX_TOKENS;
+use crate::trace::Trace;
+
+pub(super) const KIND: StepKind = StepKind {
+    name: "scale_lengths",
+    help: "Multiplies prompt and answer lengths, rounded to the nearest whole number, halves up, and never below 1.",
+    fields: &[
+        Field::number("input", "", [1e-6, 1e6], 1.0, "what prompt lengths are multiplied by"),
+        Field::number("output", "", [1e-6, 1e6], 1.0, "what answer lengths and bounds are multiplied by"),
+    ],
+    run: Run::One(run),
+};
+
+fn run(job: &mut Job<'_>, mut trace: Trace) -> Result<Trace, StepError> {
+    let scale = |column: &mut [u32], factor: f64| {
+        for length in column.iter_mut().filter(|_| factor != 1.0) {
+            *length = ((f64::from(*length) * factor + 0.5).max(1.0).min(MAX_TOKENS.into())) as u32;
+        }
+    };
+    let before = trace.input_tokens.clone();
+    scale(&mut trace.input_tokens, job.number("input"));
+    scale(&mut trace.output_tokens, job.number("output"));
+    scale(&mut trace.max_tokens, job.number("output"));
+    job.tell("scaled_lengths", &[]);
+    fit_blocks(job, &mut trace, &before)?;
+    Ok(trace)
+}
+
+/// Makes prefix blocks follow prompts that had the lengths `before`, and tells what that changed.
+pub(super) fn fit_blocks(job: &mut Job<'_>, trace: &mut Trace, before: &[u32]) -> Result<(), StepError> {
+    let Some(extra) = trace.extra.as_mut().filter(|extra| !extra.prefix.is_empty()) else { return Ok(()) };
+    let size = extra.prefix.block_tokens.max(1);
+    job.require_blocks(trace.input_tokens.iter().map(|tokens| f64::from(tokens.div_ceil(size))).sum())?;
+    let (cut, added) = extra.prefix.fit(before, &trace.input_tokens);
+    if cut > 0 {
+        job.tell("blocks_cut", &[("requests", cut as f64)]);
+    }
+    if added > 0 {
+        job.tell("blocks_added", &[("requests", added as f64)]);
+    }
+    Ok(())
+}

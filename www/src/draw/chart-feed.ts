@@ -1,0 +1,30 @@
+// Where charts come from: the service's last answer, or the workload studio.
+import type { App } from '../app.js';
+import type { ChartData } from '../engine/types.js';
+import type { MessageKey } from '../i18n/en.js';
+import type { Watchable } from '../state/topic.js';
+
+export interface ChartFeed {
+  /** Heard whenever charts change. */
+  readonly topic: Watchable;
+  /** Whether a brush over a time chart zooms all of them. */
+  readonly zooms: boolean;
+  chart(name: string): ChartData | undefined;
+  /** What the present chart is compared with. */
+  ghost(name: string): ChartData | null;
+  title(name: string): string;
+  about(name: string): string;
+  role(chart: string, role: string): string;
+}
+
+export function serviceFeed(app: App): ChartFeed {
+  return {
+    topic: app.session,
+    zooms: true,
+    chart: (name) => app.session.value.answer?.charts.get(name),
+    ghost: (name) => app.session.value.former?.charts.get(name) ?? null,
+    title: (name) => app.text.t(`chart.${name}` as MessageKey),
+    about: (name) => app.text.t(`chart.${name}.about` as MessageKey),
+    role: (_chart, role) => app.text.named('role.', role),
+  };
+}

@@ -1,0 +1,72 @@
+// Where requests come from: the settings, or a file.
+import { html, nothing, type TemplateResult } from 'lit';
+import { LightElement } from '../element.js';
+import { Refusal } from '../engine/client.js';
+import type { Watchable } from '../state/topic.js';
+import { wordsOf } from './words.js';
+
+export class SourceSection extends LightElement {
+  protected override watched(): Watchable[] {
+    const { traceFile, session } = this.app;
+    return [traceFile.sources, traceFile.loading, session];
+  }
+
+  protected override look(): string {
+    const { traceFile, session } = this.app;
+    return [traceFile.sources.value.map(({ name, requests }) => `${name} ${String(requests)}`).join(), traceFile.loading.value?.fraction, session.value.answer?.summary.requests.offered, session.value.answer?.summary.makespan_s].join('|');
+  }
+
+  protected override render(): TemplateResult {
+    const { app } = this;
+    const say = wordsOf(app);
+    const { format } = app.text;
+    const sources = app.traceFile.sources.value;
+    const loading = app.traceFile.loading.value;
+    const requests = app.session.value.answer?.summary.requests.offered ?? 0;
+    const duration = Number(app.store.resolved.values['workload.duration_s']);
+    return html`
+      ${sources.length === 0 ? html`<p>${say('source.generated', { requests, span: format.seconds(duration) })}</p>` : nothing}
+      ${sources.map((file) => html`<p class="source">${say('source.file', {
+        name: file.name, format: file.format === '' ? '–' : file.format, requests: file.requests, span: format.seconds(file.span_s),
+        rate: format.of('number', file.rate_rps), input: format.short(file.input_tokens_mean), output: format.short(file.output_tokens_mean),
+      })}</p>`)}
+      ${loading === null ? nothing : html`
+        <p class="loading">${app.text.t('progress.reading', { name: loading.name })} <progress max="1" .value=${loading.fraction}></progress>
+          <button type="button" @click=${() => { void app.traceFile.cancel(); }}>${say('source.cancel')}</button></p>`}
+      <div class="choices">
+        ${this.#opener(say('source.open'), false)}
+        ${sources.length === 0 ? nothing : this.#opener(say('source.add'), true)}
+        <button type="button" class="freeze" ?hidden=${sources.length > 0} @click=${() => { void this.#freeze(); }}>${say('source.freeze')}</button>
+        <button type="button" class="back" ?hidden=${sources.length === 0} @click=${() => { void app.traceFile.clear(); }}>${say('source.close')}</button>
+      </div>`;
+  }
+
+  #opener(label: string, add: boolean): TemplateResult {
+    const name = add ? 'add' : 'open';
+    return html`
+      <button type="button" class=${name} @click=${() => { this.querySelector<HTMLInputElement>(`input[data-file=${name}]`)?.click(); }}>${label}</button>
+      <input type="file" hidden data-file=${name} aria-label=${label} @change=${(event: Event) => { this.#opened(event, add); }}>`;
+  }
+
+  #opened(event: Event, add: boolean): void {
+    const input = event.target as HTMLInputElement;
+    const file = input.files?.[0];
+    if (file !== undefined) void this.app.traceFile.load(file, add);
+    // The same file chosen again is a change too.
+    input.value = '';
+  }
+
+  async #freeze(): Promise<void> {
+    const { app } = this;
+    const { 'seed': seed } = app.store.resolved.values;
+    const name = wordsOf(app)('source.generated_name', { seed: String(seed) });
+    try {
+      await app.traceFile.take(await (await app.traceFile.studio()).call('freeze', { name, scenario: app.store.values.value }));
+    } catch (thrown) {
+      if (!(thrown instanceof Refusal)) throw thrown;
+      app.notices.error(() => app.text.failures(thrown.failures));
+    }
+  }
+}
+
+customElements.define('source-section', SourceSection);

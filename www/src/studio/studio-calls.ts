@@ -1,0 +1,30 @@
+// What the page asks of the studio's worker. Every call gets exactly one reply; `open` tells how far it has come.
+import type { ChartData, Failure, FitReply, ScenarioPatch, Shaped, SourceInfo, StepKinds, TraceColumns } from '../engine/types.js';
+
+export interface StudioCalls {
+  /** Reads a file, which becomes the source, or one more. */
+  open: { args: { file: File; add: boolean }; reply: SourceInfo };
+  /** What the scenario generates becomes the source. */
+  freeze: { args: { name: string; scenario: ScenarioPatch }; reply: SourceInfo };
+  /** The twin becomes the source. */
+  twin: { args: { name: string }; reply: SourceInfo };
+  shape: { args: { join: string; steps: string[] }; reply: Shaped };
+  fit: { args: { model: string; seed: number }; reply: FitReply };
+  kinds: { args: null; reply: StepKinds };
+  close: { args: null; reply: null };
+  /** Looks at what a scenario simulates: generated requests, or the file's as its settings scale them. */
+  look: { args: { scenario: ScenarioPatch }; reply: null };
+  charts: { args: { columns: number }; reply: { charts: ChartData[]; before: ChartData[] } };
+  columns: { args: null; reply: TraceColumns };
+  export: { args: { format: string }; reply: Uint8Array };
+  formats: { args: null; reply: string[] };
+}
+
+export type CallName = keyof StudioCalls;
+export type ToStudio = { [K in CallName]: { ticket: number; call: K; args: StudioCalls[K]['args'] } }[CallName];
+export type FromStudio =
+  | { kind: 'reply'; ticket: number; value: StudioCalls[CallName]['reply'] }
+  | { kind: 'refused'; ticket: number; failures: Failure[] }
+  | { kind: 'progress'; fraction: number }
+  /** The module trapped; its memory cannot be trusted any more. */
+  | { kind: 'died'; message: string };

@@ -1,0 +1,72 @@
+// The studio's thread: one module of its own, fetched when the first question comes. Questions are answered in order.
+import init, { Studio, step_kinds, writable_formats } from '../../pkg/studio.js';
+import address from '../../pkg/studio_bg.wasm?url';
+import { buffersOf } from '../engine/protocol.js';
+import { isFailures, messageOf } from '../engine/types.js';
+import type { CallName, FromStudio, StudioCalls, ToStudio } from './studio-calls.js';
+
+/** Reading is the first half of opening a file, by the time it takes. */
+const READING_PART = 0.5;
+
+function post(message: FromStudio, transfer: Transferable[] = []): void {
+  self.postMessage(message, { transfer });
+}
+
+const ready: Promise<Studio> = init({ module_or_path: new URL(address, import.meta.url) }).then(() => new Studio());
+
+async function open(studio: Studio, { file, add }: StudioCalls['open']['args']): Promise<StudioCalls['open']['reply']> {
+  studio.reserve(file.size);
+  const reader = file.stream().getReader();
+  let got = 0;
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) break;
+    studio.feed(value);
+    got += value.byteLength;
+    post({ kind: 'progress', fraction: (READING_PART * got) / Math.max(file.size, 1) });
+  }
+  return studio.open(file.name, add);
+}
+
+async function answer(studio: Studio, message: ToStudio): Promise<StudioCalls[CallName]['reply']> {
+  switch (message.call) {
+    case 'open': return open(studio, message.args);
+    case 'freeze': return studio.freeze(message.args.name, message.args.scenario);
+    case 'twin': return studio.take_twin(message.args.name);
+    case 'shape': return studio.shape(message.args.join, message.args.steps);
+    case 'fit': return studio.fit(message.args.model, message.args.seed);
+    case 'kinds': return step_kinds();
+    case 'close': studio.close(); return null;
+    case 'look': studio.look(message.args.scenario); return null;
+    case 'charts': return studio.charts(message.args.columns);
+    case 'columns': return studio.columns();
+    case 'export': return studio.export(message.args.format);
+    case 'formats': return writable_formats();
+  }
+}
+
+function transferable(value: StudioCalls[CallName]['reply']): Transferable[] {
+  if (value instanceof Uint8Array) return value.buffer instanceof ArrayBuffer ? [value.buffer] : [];
+  if (value === null || Array.isArray(value)) return [];
+  if ('charts' in value) return [...buffersOf(value.charts), ...buffersOf(value.before)];
+  if ('arrival_us' in value) {
+    return Object.values(value).flatMap(({ buffer }) => (buffer instanceof ArrayBuffer ? [buffer] : []));
+  }
+  return [];
+}
+
+async function reply(message: ToStudio): Promise<void> {
+  try {
+    const value = await answer(await ready, message);
+    post({ kind: 'reply', ticket: message.ticket, value }, transferable(value));
+  } catch (thrown) {
+    if (isFailures(thrown)) post({ kind: 'refused', ticket: message.ticket, failures: thrown.failures });
+    else post({ kind: 'died', message: messageOf(thrown) });
+  }
+}
+
+let last: Promise<void> = Promise.resolve();
+
+self.onmessage = ({ data }: MessageEvent<ToStudio>) => {
+  last = last.then(() => reply(data));
+};

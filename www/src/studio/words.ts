@@ -1,0 +1,179 @@
+// The studio's own words, in both languages; the compiler compares the tables. Names of steps and fields come from the
+// module in English and have their Chinese here.
+import type { App } from '../app.js';
+import type { Fact, Failure, FitRow, StepField, StepKind } from '../engine/types.js';
+import type { FactCode, RefusalCode, StepFieldName, StepName } from '../generated/parameters.js';
+import type { Params } from '../i18n/text.js';
+import { chinese, chineseNames } from './words-zh.js';
+
+export const english = {
+  'source.title': 'Where requests come from',
+  'source.generated': 'The settings generate them: {requests} requests over {span}.',
+  'source.file': '{name} ({format}): {requests} requests over {span}, {rate} req/s; on average {input} tokens in and {output} out.',
+  'source.open': 'Open a file…',
+  'source.add': 'Add another file…',
+  'source.freeze': 'Take the generated requests as a file',
+  'source.close': 'Back to generated requests',
+  'source.cancel': 'Cancel',
+  'source.generated_name': 'generated, seed {seed}',
+  'source.join': 'Several files become one by',
+  'source.bad_rows': '{bad} of {rows} rows could not be read and were left out',
+  'source.bad_rows_more': 'The first {shown} are listed.',
+  'source.row': 'Row',
+  'source.column': 'Column',
+  'source.reason': 'Reason',
+
+  'map.title': 'Which column is what?',
+  'map.about': '{name} is in no format that is known here. Say what its columns are, and it is read all the same.',
+  'map.none': '(none)',
+  'map.read': 'Read the file',
+  'map.unit': 'Unit of the times',
+  'map.samples': 'first values: {values}',
+  'map.arrival': 'Time of arrival',
+  'map.input': 'Prompt tokens',
+  'map.output': 'Answer tokens',
+  'map.user': 'User',
+  'map.adapter': 'Adapter',
+  'map.session': 'Session',
+  'map.max_tokens': 'max_tokens',
+
+  'draw.title': 'Draw the rate over time',
+  'draw.about': 'Press and drag: the rate at each time becomes what you draw, as a multiple of R. The settings on the left have the same points as numbers.',
+  'draw.clear': 'Back to a constant rate',
+  'draw.value': '{rate} req/s at {time}',
+  'draw.label': 'Rate over time, {points} points. Arrow keys move along it and change it.',
+  'draw.file': 'A file decides when requests arrive; the curve shapes generated ones only.',
+
+  'steps.title': 'Change them step by step',
+  'steps.none': 'No steps: requests stay as they come.',
+  'steps.add': 'Add a step',
+  'steps.remove': 'Remove {step}',
+  'steps.up': 'Move {step} up',
+  'steps.down': 'Move {step} down',
+  'steps.needs_file': 'Steps change a file. Open one, or take the generated requests as one.',
+  'steps.command': 'The same in a terminal',
+  'steps.requests': '{before} → {after} requests',
+  'steps.rate': '{before} → {after} req/s',
+  'steps.cv': 'cv {before} → {after}',
+
+  'charts.title': 'What they look like',
+  'charts.before': 'before the steps',
+  'chart.traffic_rate': 'Requests per second over time',
+  'chart.traffic_rate.about': 'Arrivals per second in columns of equal width.',
+  'chart.traffic_gaps': 'Gaps between arrivals',
+  'chart.traffic_gaps.about': 'For each length of time, the part of the gaps that are no longer. Gaps of exactly 0 lie at the left edge: many of them mean that a clock with coarse ticks stamped the requests.',
+  'chart.traffic_dispersion': 'Burstiness by time scale',
+  'chart.traffic_dispersion.about': 'Requests are counted in windows of each width; the variance of the counts over their mean is drawn (index of dispersion). Poisson traffic is 1 at every width; a curve that rises means bursts inside bursts.',
+  'chart.traffic_input': 'Prompt lengths',
+  'chart.traffic_input.about': 'For each length, the part of the prompts that are no longer.',
+  'chart.traffic_output': 'Answer lengths',
+  'chart.traffic_output.about': 'For each length, the part of the answers that are no longer.',
+  'chart.traffic_users': 'Share of requests by user',
+  'chart.traffic_users.about': 'Users from the busiest on, each with its part of all requests.',
+  'role.poisson': 'Poisson',
+
+  'fit.title': 'Fit and compare',
+  'fit.about': 'A law is fitted to these requests and draws a twin of them with fresh chances. How far the twin is from the source says how far the law can be trusted.',
+  'fit.run': 'Fit and draw a twin',
+  'fit.again': 'Another twin',
+  'fit.model': 'Law of the arrivals',
+  'fit.distance': 'Largest difference of the distributions (Kolmogorov)',
+  'fit.dispersion': 'Index of dispersion, twin over source',
+  'fit.use': 'Simulate the twin in place of the source',
+  'fit.working': 'Fitting…',
+  'fit.gaps': 'Gaps',
+  'fit.input': 'Prompts',
+  'fit.output': 'Answers',
+  'fit.users': 'Users',
+  'fit.window': '{window} s',
+  'fit.twin_name': 'twin ({model}, seed {seed})',
+  'fit.law.rate': 'Rate, req/s',
+  'fit.law.cv': 'cv of the gaps',
+  'fit.law.cv_minutes': 'cv within minutes, median',
+  'fit.law.gamma': 'Gamma shape, by likelihood',
+  'fit.law.weibull': 'Weibull shape, by likelihood',
+  'fit.law.dispersion': 'Index of dispersion at 1 / 10 / 60 s',
+  'fit.law.input': 'Prompt lengths',
+  'fit.law.output': 'Answer lengths',
+  'fit.law.length': '{law}, off by {distance}',
+  'fit.law.correlation': 'Rank correlation of the two',
+  'fit.law.users': 'Users',
+
+  'export.title': 'Take them along',
+  'export.about': 'The requests as they are now, in the formats of other tools.',
+  'export.format': 'Save as {format}',
+} as const;
+
+export type WordKey = keyof typeof english;
+export type Words = Readonly<Record<WordKey, string>>;
+
+/** What the module says in English, in the other language. */
+export interface Named {
+  steps: Readonly<Record<StepName, { label: string; help: string }>>;
+  fields: Readonly<Record<StepFieldName, string>>;
+  facts: Readonly<Record<FactCode, string>>;
+  refusals: Readonly<Record<RefusalCode, string>>;
+  models: Readonly<Record<string, { label: string; about: string }>>;
+  notices: Readonly<Record<string, string>>;
+}
+
+export type Say = (key: WordKey, params?: Params) => string;
+
+export function wordsOf(app: App): Say {
+  const table: Words = isChinese(app) ? chinese : english;
+  return (key, params = {}) => app.text.fill(table[key], params);
+}
+
+export function isWord(key: string): key is WordKey {
+  return Object.hasOwn(english, key);
+}
+
+function isChinese(app: App): boolean {
+  return app.settings.value.language === 'zh';
+}
+
+/** The Chinese of what the module names; undefined in English and for what it does not know. */
+function inChinese<T>(app: App, table: Readonly<Record<string, T>>, key: string): T | undefined {
+  return isChinese(app) && Object.hasOwn(table, key) ? table[key] : undefined;
+}
+
+export function stepLabel(app: App, name: string): string {
+  return inChinese(app, chineseNames.steps, name)?.label ?? name.replaceAll('_', ' ');
+}
+
+export function stepHelp(app: App, kind: StepKind): string {
+  return inChinese(app, chineseNames.steps, kind.name)?.help ?? kind.help;
+}
+
+export function fieldWords(app: App, step: string, field: StepField): string {
+  return inChinese(app, chineseNames.fields, `${step}.${field.name}`) ?? field.help;
+}
+
+export function factWords(app: App, fact: Fact): string {
+  return filled(app, inChinese(app, chineseNames.facts, fact.code), fact);
+}
+
+export function noticeWords(app: App, fact: Fact): string {
+  return filled(app, inChinese(app, chineseNames.notices, fact.code), fact);
+}
+
+/** A step's refusal has a code of the studio's own. */
+export function refusalWords(app: App, failure: Failure): string {
+  const code = failure.code.replace(/^step\./, '');
+  if (code === failure.code) return app.text.failure(failure);
+  return filled(app, inChinese(app, chineseNames.refusals, code), failure);
+}
+
+export function modelLabel(app: App, model: string): string {
+  return inChinese(app, chineseNames.models, model)?.label ?? model.replaceAll('_', ' ').replace('mle', '(likelihood)');
+}
+
+export function modelAbout(app: App, row: FitRow): string {
+  return inChinese(app, chineseNames.models, row.model)?.about ?? row.about;
+}
+
+function filled(app: App, template: string | undefined, { message, params }: { message: string; params: Params }): string {
+  if (template === undefined) return message;
+  const short = Object.fromEntries(Object.entries(params).map(([name, value]) => [name, typeof value === 'number' ? app.text.format.short(value) : value]));
+  return app.text.fill(template, short);
+}
