@@ -1,5 +1,7 @@
 //! What is refused before it waits.
 
+pub mod bucket;
+
 use crate::adapters::TOKENS_PER_RANK;
 use crate::config::SchedulerConfig;
 
@@ -19,6 +21,8 @@ pub enum Refusal {
     PromptOverBatch,
     /// Its client's requests a minute are used up.
     RateLimit,
+    /// Its client's token quota is used up.
+    TokenQuota,
     /// As many requests as may be there wait or run.
     Concurrency,
     /// It waited so long that its first token would have come after the bound anyway.
@@ -27,13 +31,14 @@ pub enum Refusal {
 
 impl Refusal {
     /// Every reason.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::InputTooLong,
         Self::RequestTooLong,
         Self::PoolTooSmall,
         Self::NeverFits,
         Self::PromptOverBatch,
         Self::RateLimit,
+        Self::TokenQuota,
         Self::Concurrency,
         Self::EarlyAbort,
     ];
@@ -47,6 +52,7 @@ impl Refusal {
             Self::NeverFits => "never_fits",
             Self::PromptOverBatch => "prompt_over_batch",
             Self::RateLimit => "rate_limit",
+            Self::TokenQuota => "token_quota",
             Self::Concurrency => "concurrency",
             Self::EarlyAbort => "early_abort",
         }

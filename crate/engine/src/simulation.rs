@@ -232,7 +232,8 @@ impl<C: IterationCost> Simulation<C> {
         let admitted = if self.waiting + self.running.count >= self.config.max_in_system {
             Err(Refusal::Concurrency)
         } else {
-            self.line.arrive(id, at_us, &self.trace)
+            let charged = self.line.charge(id, at_us, &self.trace);
+            charged.and_then(|()| self.line.arrive(id, at_us, &self.trace))
         };
         if let Err(reason) = admitted {
             self.fates[id as usize].outcome = Outcome::Refused(reason);

@@ -40,5 +40,5 @@ export const optionsEn: Readonly<Record<string, string>> = {
 export const outcomesEn: Readonly<Record<string, string>> = {
   input_too_long: 'prompt too long', request_too_long: 'request too long', pool_too_small: 'larger than the memory pool',
   never_fits: 'would never fit beside its adapter', prompt_over_batch: 'prompt longer than one prefill may be',
-  rate_limit: 'over its requests per minute', concurrency: 'too many requests at once', early_abort: 'given up: its first token would have come too late',
+  rate_limit: 'over its requests per minute', token_quota: 'over its token quota', concurrency: 'too many requests at once', early_abort: 'given up: its first token would have come too late',
 };

@@ -306,8 +306,7 @@ table! {
     SchedulerOrder = row("scheduler.order", "order", "queue", Kind::Choice(ORDERS))
         .says("Order of service", "Who is looked at first in the waiting line.");
     OrderClient = row("scheduler.client", "oc", "queue", Kind::Choice(&["user", "adapter"]))
-        .when(&[is(Id::SchedulerOrder, &["vtc", "lcf", "drr", "rpm", "priority"])])
-        .says("Clients are", "Whose service is counted together: a user's, or an adapter's as in S-LoRA and VTC.");
+        .says("Clients are", "Whose requests and service is counted together: a user's, or an adapter's as in S-LoRA and VTC.");
     FairWeights = row("scheduler.fair.weights", "fw", "queue", Kind::List { min: 0.01, max: 1e6, whole: false, default: &[1.0] })
         .when(&[is(Id::SchedulerOrder, &["vtc", "lcf", "drr"])])
         .says("Weights", "Share of service due to each client in turn; clients beyond the list weigh 1.");
@@ -359,6 +358,10 @@ table! {
 
     MaxInSystem = row("gateway.concurrency", "gc", "queue", whole(0.0, 1_000_000.0, 0.0)).unit("requests").linear(0.0, 200.0, 1.0)
         .says("Most requests at once", "A request that finds so many waiting and running is refused (429); 0 refuses none.");
+    QuotaTokens = row("gateway.quota.tokens_per_minute", "gq", "queue", number(0.0, 1e12, 0.0)).unit("tokens").linear(0.0, 100_000.0, 100.0)
+        .says("Token quota", "Prompt and max_tokens that a client may ask for in a minute (TPM), from a token bucket; a request over it is refused; 0 sets no quota.");
+    QuotaBurst = row("gateway.quota.burst_tokens", "gb", "queue", number(1.0, 1e12, 10_000.0)).unit("tokens").linear(100.0, 100_000.0, 100.0)
+        .says("Burst", "How much of its token quota a client can save up.");
     QueueTimeout = row("gateway.queue_timeout_s", "gt", "queue", number(0.0, 10_000_000.0, 0.0)).unit("s").linear(0.0, 120.0, 1.0)
         .says("Queue timeout", "A request that has waited so long leaves the line; 0 lets it wait for ever.");
 

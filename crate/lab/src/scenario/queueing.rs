@@ -1,5 +1,6 @@
 //! The scenario's waiting line: the order of service with its settings.
 
+use servescope_engine::gateway::bucket::Quota;
 use servescope_engine::scheduler::accounts::Charging;
 use servescope_engine::scheduler::round_robin::RoundRobin;
 use servescope_engine::scheduler::vtc::{Fair, Lift, Prediction, TokenCost};
@@ -29,7 +30,10 @@ impl Scenario {
             "adapter" => Client::Adapter,
             _ => Client::User,
         };
-        Queueing { order, client, predictions }
+        let per_minute = self.number(Id::QuotaTokens);
+        let quota = (per_minute > 0.0)
+            .then(|| Quota { tokens_per_s: per_minute / 60.0, burst_tokens: self.number(Id::QuotaBurst) });
+        Queueing { order, client, quota, predictions }
     }
 
     fn order(&self) -> Order {
