@@ -189,6 +189,12 @@ impl<C: IterationCost> Simulation<C> {
     /// Sees arrivals, cancellations and timeouts up to now, in order of time: each may let a held request go.
     fn deliver(&mut self, observer: &mut impl Observer) {
         let trace = Arc::clone(&self.trace);
+        if self.next_cancellation == trace.cancellations.len() && self.config.patience_us == f64::INFINITY {
+            while let Some((id, at_us)) = self.arrivals.next_until(&trace, self.now_us) {
+                self.arrive(&trace, id, at_us, observer);
+            }
+            return;
+        }
         loop {
             let now = self.now_us;
             let cancellation =
