@@ -1,13 +1,16 @@
 //! The simulator against closed forms (a small version; `servescope validate` runs the whole) and against S-LoRA's
 //! published rows.
 
-use servescope_lab::validate::{Effort, closed_forms, closed_forms_table, published, published_table};
+use servescope_lab::published::policies::is_in_order;
+use servescope_lab::validate::{
+    Effort, closed_forms, closed_forms_table, policies, policies_table, published, published_table,
+};
 
 #[test]
 fn closed_forms_hold() {
     let checks = closed_forms(Effort::QUICK, 2);
     println!("{}", closed_forms_table(&checks));
-    for id in ["A1", "A2", "A3", "A5", "A6", "A9"] {
+    for id in ["A1", "A2", "A3", "A5", "A6", "A9", "A11", "A12"] {
         assert!(checks.iter().any(|c| c.law.id == id), "{id} is not checked");
     }
     for check in &checks {
@@ -21,6 +24,16 @@ fn closed_forms_hold() {
             check.little_gap
         );
     }
+}
+
+#[test]
+fn policies_are_reproduced() {
+    let rows = policies();
+    println!("{}", policies_table(&rows));
+    for row in &rows {
+        assert!(row.is_within(), "{:?}: attainment {:+.3}", row.row, row.attainment_error());
+    }
+    assert!(is_in_order(&rows), "early abort, LIFO and FCFS come in another order");
 }
 
 #[test]

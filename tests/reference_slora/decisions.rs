@@ -1,12 +1,16 @@
-//! `a_queue_decisions.jsonl`: one admission decision a line.
+//! `a_queue_decisions.jsonl`: one admission decision a line, of every queue.
 
 use serde_json::{Value, json};
-use servescope_engine::SchedulerConfig;
 use servescope_engine::adapters::AdapterPool;
 use servescope_engine::observer::{Event, Observer};
+use servescope_engine::report::Fate;
 use servescope_engine::scheduler::memory::{Entry, MemoryEstimate};
-use servescope_engine::scheduler::slora::{Candidate, decide};
-use servescope_workload::BASE_MODEL;
+use servescope_engine::scheduler::{Admission, Latency, Line, Order, Queueing};
+use servescope_engine::{Outcome, SchedulerConfig};
+use servescope_workload::trace::Request;
+use servescope_workload::{BASE_MODEL, Trace};
+
+use super::number;
 
 /// Collects the memory tests.
 #[derive(Default)]
@@ -20,67 +24,191 @@ impl Observer for Checks {
     }
 }
 
-fn number(value: &Value, key: &str) -> u32 {
-    value[key].as_u64().unwrap_or_else(|| panic!("{key} is missing in {value}")) as u32
+/// A server and its line, driven decision by decision.
+struct Server {
+    config: SchedulerConfig,
+    trace: Trace,
+    fates: Vec<Fate>,
+    memory: MemoryEstimate,
+    adapters: AdapterPool,
+    line: Line,
+    names: Vec<Value>,
+    checks: Checks,
 }
 
-fn check(case: &Value) {
-    let names: Vec<&String> = case["adapters"].as_object().expect("adapters").keys().collect();
-    let ranks: Vec<u32> = names.iter().map(|n| number(&case["adapters"], n)).collect();
-    let adapter = |request: &Value| {
-        request["adapter"].as_str().map_or(BASE_MODEL, |name| {
-            names.iter().position(|n| *n == name).expect("the adapter is listed") as u32
-        })
+impl Server {
+    /// Puts every request of the case into the trace: those that wait or arrive, then those that run.
+    fn new(case: &Value, order: Order, requests: &[(f64, &Value)]) -> Self {
+        let names: Vec<&String> = case["adapters"].as_object().expect("adapters").keys().collect();
+        let mut trace = Trace {
+            adapter_rank: names.iter().map(|n| number(&case["adapters"], n)).collect(),
+            ..Trace::default()
+        };
+        let mut fates = vec![Fate::default(); requests.len()];
+        for ((arrival_us, request), fate) in requests.iter().zip(&mut fates) {
+            let adapter = request["adapter"].as_str().map_or(BASE_MODEL, |name| {
+                names.iter().position(|n| *n == name).expect("the adapter is listed") as u32
+            });
+            trace.push(Request {
+                arrival_us: *arrival_us,
+                user: 0,
+                adapter,
+                input_tokens: number(request, "input_len"),
+                output_tokens: 1,
+                max_tokens: number(request, "max_output_len"),
+            });
+            if request["aborted"].as_bool().unwrap_or(false) {
+                fate.outcome = Outcome::Cancelled;
+            }
+        }
+        let config = SchedulerConfig {
+            max_total_tokens: number(case, "max_total_tokens"),
+            batch_max_tokens: number(case, "batch_max_tokens"),
+            max_running_requests: number(case, "running_max_req_size"),
+            original_blocking: true,
+            ..SchedulerConfig::default()
+        };
+        Self {
+            line: Line::new(Queueing { order, ..Queueing::default() }, &config, &trace),
+            config,
+            fates,
+            memory: MemoryEstimate::default(),
+            adapters: AdapterPool::new(trace.adapter_count(), &trace.adapter_rank),
+            names: requests.iter().map(|(_, r)| r["id"].clone()).collect(),
+            trace,
+            checks: Checks::default(),
+        }
+    }
+
+    fn decide(&mut self, now_us: f64) -> Vec<u32> {
+        let mut picked = Vec::new();
+        let latency = Latency {
+            base_us: &|requests, length| f64::from(5 + requests * length),
+            adapter_us: &|rank, requests, length| {
+                f64::from(3 * rank) + (f64::from(requests * length * rank) / 8.0).floor()
+            },
+        };
+        let mut admission = Admission::new(
+            &self.config,
+            0,
+            now_us,
+            &self.trace,
+            &self.fates,
+            &mut self.memory,
+            &mut self.adapters,
+            &mut picked,
+            latency,
+            &mut self.checks,
+        );
+        self.line.decide(&mut admission);
+        picked
+    }
+
+    fn name(&self, ids: &[u32]) -> Value {
+        ids.iter().map(|&id| self.names[id as usize].clone()).collect()
+    }
+}
+
+fn check_decision(case: &Value) {
+    let id = &case["id"];
+    let order = match case["queue"].as_str() {
+        Some("slora") => Order::Fcfs,
+        Some("cluster") => Order::Cluster { adapters: number(case, "batch_num_adapters") },
+        Some("peft") => Order::Peft,
+        Some("pets") => {
+            let model = json!({
+                "alpha(bs,len)": "5 + bs*len",
+                "beta(rank,bs,len)": "3*rank + floor(bs*len*rank/8)",
+            });
+            assert_eq!(case["latency_model"], model, "{id}: another latency model");
+            Order::Pets
+        }
+        other => panic!("{id}: an unknown queue, {other:?}"),
     };
-    let mut adapters = AdapterPool::new(ranks.len(), &ranks);
-    let mut memory = MemoryEstimate::default();
-    for request in case["running"].as_array().expect("running") {
+    let waiting = case["waiting"].as_array().expect("waiting");
+    let running = case["running"].as_array().expect("running");
+    let all: Vec<(f64, &Value)> = waiting.iter().chain(running).map(|r| (0.0, r)).collect();
+    let mut server = Server::new(case, order, &all);
+    for (i, request) in running.iter().enumerate() {
+        let id = waiting.len() + i;
         let produced = number(request, "output_len");
         let left = number(request, "max_output_len") - produced - 1;
-        memory.insert(Entry::new(0, number(request, "input_len") + produced, left));
-        adapters.acquire(adapter(request));
+        server.memory.insert(Entry::new(0, number(request, "input_len") + produced, left));
+        server.adapters.acquire(server.trace.adapter[id]);
+        server.line.joined(id as u32, &server.trace);
     }
-    let waiting = case["waiting"].as_array().expect("waiting");
-    let queue = waiting.iter().enumerate().map(|(i, request)| Candidate {
-        id: i as u32,
-        input_tokens: number(request, "input_len"),
-        max_tokens: number(request, "max_output_len"),
-        adapter: adapter(request),
-        cancelled: request["aborted"].as_bool().unwrap_or(false),
-    });
-    let config = SchedulerConfig {
-        max_total_tokens: number(case, "max_total_tokens"),
-        batch_max_tokens: number(case, "batch_max_tokens"),
-        max_running_requests: number(case, "running_max_req_size"),
-        ..SchedulerConfig::default()
-    };
-    let mut picked = Vec::new();
-    let mut checks = Checks::default();
-    let decision = decide(&config, 0, queue, &mut memory, &mut adapters, &mut picked, &mut checks);
+    for id in 0..waiting.len() as u32 {
+        server.line.arrive(id, 0.0, &server.trace).expect("nothing is refused here");
+    }
+    let mut ahead = Vec::new();
+    let (trace, fates) = (&server.trace, &server.fates);
+    server.line.look_ahead(server.config.batch_max_tokens, trace, fates, |id| ahead.push(id));
+    let picked = server.decide(0.0);
 
-    let name = |id: &u32| waiting[*id as usize]["id"].clone();
     let expect = &case["expect"];
-    let id = &case["id"];
-    assert_eq!(json!(picked.iter().map(name).collect::<Vec<_>>()), expect["picked"], "{id}: picked");
+    assert_eq!(server.name(&picked), expect["picked"], "{id}: picked");
     assert_eq!(json!(picked.is_empty()), expect["returned_none"], "{id}: returned none");
-    let left: Vec<Value> = waiting[decision.leaving..].iter().map(|r| r["id"].clone()).collect();
-    assert_eq!(json!(left), expect["left"], "{id}: left in the queue");
-    let checks: Vec<Value> = checks
+    assert_eq!(server.name(&server.line.waiting()), expect["left"], "{id}: left in the queue");
+    let checks: Vec<Value> = server
+        .checks
         .0
         .iter()
         .map(|(id, need, adapter_tokens, n, fits)| {
-            json!({"id": name(id), "need_max_token_num": need, "adapter_size": adapter_tokens, "n": n, "ok": fits})
+            let name = &server.names[*id as usize];
+            json!({"id": name, "need_max_token_num": need, "adapter_size": adapter_tokens, "n": n, "ok": fits})
         })
         .collect();
     assert_eq!(json!(checks), expect["checks"], "{id}: memory tests");
+    if let Some(next) = expect.get("prefetch_next_batch") {
+        let ours = if ahead.is_empty() { Value::Null } else { server.name(&ahead) };
+        let theirs = if *next == json!([]) { &Value::Null } else { next };
+        assert_eq!(ours, *theirs, "{id}: look-ahead");
+    }
+}
+
+/// A run of early-abort decisions without a running batch.
+fn check_abort(case: &Value) {
+    let steps = case["steps"].as_array().expect("steps");
+    let mut all = Vec::new();
+    for step in steps {
+        let at = step["arrive_at_us"].as_f64().expect("arrive_at_us");
+        all.extend(step["arrivals"].as_array().expect("arrivals").iter().map(|r| (at, r)));
+    }
+    let mut server = Server::new(case, Order::EarlyAbort { bound_us: 6e6 }, &all);
+    let mut next = 0;
+    for (i, step) in steps.iter().enumerate() {
+        let id = format!("{}, step {i}", case["id"]);
+        for _ in step["arrivals"].as_array().into_iter().flatten() {
+            let at_us = server.trace.arrival_us[next as usize];
+            server.line.arrive(next, at_us, &server.trace).expect("nothing is refused on arrival");
+            next += 1;
+        }
+        let picked = server.decide(step["call_at_us"].as_f64().expect("call_at_us"));
+        assert_eq!(server.name(&picked), step["picked"], "{id}: picked");
+        assert_eq!(server.name(server.line.rejected()), step["aborted"], "{id}: aborted");
+        let mut left = server.line.waiting();
+        left.reverse();
+        assert_eq!(server.name(&left), step["left_newest_first"], "{id}: left");
+        let (rate, size, last) = server.line.abort_estimates().expect("early abort keeps estimates");
+        let ours = json!([rate, size, last]);
+        assert_eq!(
+            ours,
+            json!([step["apprx_req_rate"], step["apprx_bs"], step["last_req_num"]]),
+            "{id}: estimates"
+        );
+        // Each of these decisions stands before an empty server.
+        server.memory = MemoryEstimate::default();
+        picked.iter().for_each(|&id| server.adapters.release(server.trace.adapter[id as usize]));
+    }
 }
 
 #[test]
-fn fcfs_decisions() {
+fn decisions() {
     for path in super::reference("a_queue_decisions") {
         let cases = servescope_tests::json_lines(&path);
-        let fcfs: Vec<&Value> = cases.iter().filter(|c| c["queue"] == "slora").collect();
-        fcfs.iter().for_each(|case| check(case));
-        servescope_tests::told(&path, fcfs.len());
+        for case in &cases {
+            if case["queue"] == "abort" { check_abort(case) } else { check_decision(case) }
+        }
+        servescope_tests::told(&path, cases.len());
     }
 }

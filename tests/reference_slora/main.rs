@@ -3,18 +3,29 @@
 //! The folder is `SERVESCOPE_REFERENCE` (default: `../shared/reference`); its form is that of `reference/slora`.
 
 mod decisions;
+mod fairness;
 mod metrics;
+mod published;
 mod router;
 mod statistics;
 mod workloads;
 
 use std::path::PathBuf;
 
+use serde_json::Value;
+
 /// Reference files called `prefix….jsonl`.
 fn reference(prefix: &str) -> Vec<PathBuf> {
-    servescope_tests::folder("SERVESCOPE_REFERENCE", "reference").map_or_else(Vec::new, |root| {
-        servescope_tests::files(&root, |name| {
-            name.strip_suffix(".jsonl").is_some_and(|stem| stem.starts_with(prefix))
-        })
-    })
+    named(|name| name.strip_suffix(".jsonl").is_some_and(|stem| stem.starts_with(prefix)))
+}
+
+/// Reference files whose name is wanted.
+fn named(wanted: impl Fn(&str) -> bool + Copy) -> Vec<PathBuf> {
+    servescope_tests::folder("SERVESCOPE_REFERENCE", "reference")
+        .map_or_else(Vec::new, |root| servescope_tests::files(&root, wanted))
+}
+
+/// A whole number of a reference object.
+fn number(value: &Value, key: &str) -> u32 {
+    value[key].as_u64().unwrap_or_else(|| panic!("{key} is missing in {value}")) as u32
 }

@@ -1,7 +1,14 @@
 //! `servescope validate`: the simulator against closed forms and published measurements.
 
+use std::path::{Path, PathBuf};
+
 use clap::Args;
-use servescope_lab::validate::{Effort, closed_forms, closed_forms_table, published, published_table};
+use servescope_lab::published::policies;
+use servescope_lab::published::vtc::{self, Recording, VtcComparison};
+use servescope_lab::validate::{
+    Effort, closed_forms, closed_forms_table, policies as policy_rows, policies_table, published,
+    published_table, vtc_table,
+};
 
 use crate::output::{Failed, print};
 
@@ -10,19 +17,61 @@ pub(crate) struct Arguments {
     /// Fewer and shorter runs: some seconds in place of minutes, standard errors of some per cent.
     #[arg(long)]
     quick: bool,
+    /// A folder with VTC's recorded runs (vtc__SCHEDULER__WORKLOAD.csv), which are not part of this program.
+    #[arg(long, value_name = "FOLDER")]
+    recordings: Option<PathBuf>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     let rows = published();
     print(&format!("{}\n\n", published_table(&rows)))?;
+    let policies = policy_rows();
+    print(&format!("{}\n\n", policies_table(&policies)))?;
+    let recorded = match &arguments.recordings {
+        Some(folder) => recordings(folder)?,
+        None => Vec::new(),
+    };
+    if !recorded.is_empty() {
+        print(&format!("{}\n\n", vtc_table(&recorded)))?;
+    }
     let effort = if arguments.quick { Effort::QUICK } else { Effort::WHOLE };
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let checks = closed_forms(effort, threads);
     print(&format!("{}\n", closed_forms_table(&checks)))?;
-    let off = rows.iter().filter(|r| !r.is_within()).count() + checks.iter().filter(|c| !c.is_met()).count();
+    let off = rows.iter().filter(|r| !r.is_within()).count()
+        + policies.iter().filter(|r| !r.is_within()).count()
+        + usize::from(!policies::is_in_order(&policies))
+        + recorded.iter().filter(|r| !r.is_within()).count()
+        + checks.iter().filter(|c| !c.is_met()).count();
     if off == 0 {
         Ok(())
     } else {
-        Err(Failed::Run(format!("{off} of {} checks are off", rows.len() + checks.len())))
+        let all = rows.len() + policies.len() + 1 + recorded.len() + checks.len();
+        Err(Failed::Run(format!("{off} of {all} checks are off")))
     }
+}
+
+/// Simulates the recordings of a folder whose order of service is known; says which are left out.
+fn recordings(folder: &Path) -> Result<Vec<VtcComparison>, Failed> {
+    let failed = |error: std::io::Error| Failed::input(format!("{}: {error}", folder.display()));
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        paths.push(entry.map_err(failed)?.path());
+    }
+    paths.sort();
+    let mut comparisons = Vec::new();
+    for path in paths {
+        let Some(name) = path.file_name().and_then(|n| n.to_str()) else { continue };
+        if !Recording::is_named(name) {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path)
+            .map_err(|error| Failed::input(format!("{}: {error}", path.display())))?;
+        let recording = Recording::read(name, &text).map_err(Failed::input)?;
+        match vtc::compare(&recording) {
+            Some(comparison) => comparisons.push(comparison),
+            None => print(&format!("{name}: left out, its order of service is not known\n"))?,
+        }
+    }
+    Ok(comparisons)
 }

@@ -95,6 +95,16 @@ impl AdapterPool {
         true
     }
 
+    /// Makes `adapter` resident ahead of its use and says whether it had to be loaded. If nobody uses it by the next
+    /// offloading, it goes again.
+    pub fn prefetch(&mut self, adapter: u32) -> bool {
+        let loaded = self.load(adapter);
+        if loaded && self.users[adapter as usize] == 0 {
+            self.idle.push(adapter);
+        }
+        loaded
+    }
+
     /// Offloads every resident adapter without a user, telling each.
     pub fn offload_unused(&mut self, mut tell: impl FnMut(u32)) {
         while let Some(adapter) = self.idle.pop() {

@@ -88,6 +88,12 @@ impl Arrivals {
         self.held.as_ref().map_or(self.next, |held| held.sent.len())
     }
 
+    /// Whether a request has come in.
+    pub(crate) fn has_sent(&self, id: u32) -> bool {
+        let i = id as usize;
+        self.held.as_ref().map_or(i < self.next, |held| held.sent_us[i] < f64::INFINITY)
+    }
+
     /// When the next request arrives, as far as is known; at equal times those that wait for nobody come first.
     pub(crate) fn due_us(&self, trace: &Trace) -> Option<f64> {
         let own = trace.arrival_us.get(self.next).copied();
@@ -96,7 +102,18 @@ impl Arrivals {
     }
 
     /// The next request that arrives up to `until_us`, with its time.
+    #[inline]
     pub(crate) fn next_until(&mut self, trace: &Trace, until_us: f64) -> Option<(u32, f64)> {
+        if self.held.is_none() {
+            let at_us = trace.arrival_us.get(self.next).copied().filter(|&at| at <= until_us)?;
+            self.next += 1;
+            return Some((self.next as u32 - 1, at_us));
+        }
+        self.next_held_until(trace, until_us)
+    }
+
+    /// The same where requests are held.
+    fn next_held_until(&mut self, trace: &Trace, until_us: f64) -> Option<(u32, f64)> {
         let at_us = self.due_us(trace).filter(|&at| at <= until_us)?;
         let id = if trace.arrival_us.get(self.next) == Some(&at_us) {
             let id = self.next as u32;

@@ -19,6 +19,12 @@ pub struct SchedulerConfig {
     pub idle_poll_us: f64,
     /// Whether a request that can never be admitted blocks the queue for ever, as the original lets it.
     pub original_blocking: bool,
+    /// Most requests waiting and running together; another one is refused.
+    pub max_in_system: u32,
+    /// How long a request waits before it is given up, microseconds; infinite = for ever.
+    pub patience_us: f64,
+    /// Whether adapters of waiting requests are copied ahead, while the batch decodes.
+    pub prefetch_adapters: bool,
     /// Whether adapters are loaded and cost time. Their memory is counted either way, as the original does.
     pub lora_compute: bool,
 }
@@ -42,6 +48,9 @@ impl Default for SchedulerConfig {
             decode_steps_between_prefills: 10,
             idle_poll_us: 10_000.0,
             original_blocking: false,
+            max_in_system: u32::MAX,
+            patience_us: f64::INFINITY,
+            prefetch_adapters: false,
             lora_compute: true,
         }
     }

@@ -1,7 +1,7 @@
 //! Why did this request wait? Its time, taken apart, and what stood in its way.
 
 use crate::report::{Outcome, Report, Split};
-use crate::scheduler::slora::Stop;
+use crate::scheduler::Stop;
 use crate::timeline::Span;
 
 /// What a request mostly waited for.

@@ -1,9 +1,11 @@
 //! What is refused before it waits.
 
+pub mod bucket;
+
 use crate::adapters::TOKENS_PER_RANK;
 use crate::config::SchedulerConfig;
 
-/// Why a request was refused on arrival.
+/// Why a request was refused, on arrival or while it waited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Refusal {
     /// The prompt is longer than `max_input_tokens`.
@@ -17,16 +19,28 @@ pub enum Refusal {
     NeverFits,
     /// The prompt alone is more than `batch_max_tokens`. S-LoRA cannot be started with limits that allow this.
     PromptOverBatch,
+    /// Its client's requests a minute are used up.
+    RateLimit,
+    /// Its client's token quota is used up.
+    TokenQuota,
+    /// As many requests as may be there wait or run.
+    Concurrency,
+    /// It waited so long that its first token would have come after the bound anyway.
+    EarlyAbort,
 }
 
 impl Refusal {
     /// Every reason.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 9] = [
         Self::InputTooLong,
         Self::RequestTooLong,
         Self::PoolTooSmall,
         Self::NeverFits,
         Self::PromptOverBatch,
+        Self::RateLimit,
+        Self::TokenQuota,
+        Self::Concurrency,
+        Self::EarlyAbort,
     ];
 
     /// The name in tables and files.
@@ -37,6 +51,10 @@ impl Refusal {
             Self::PoolTooSmall => "pool_too_small",
             Self::NeverFits => "never_fits",
             Self::PromptOverBatch => "prompt_over_batch",
+            Self::RateLimit => "rate_limit",
+            Self::TokenQuota => "token_quota",
+            Self::Concurrency => "concurrency",
+            Self::EarlyAbort => "early_abort",
         }
     }
 }

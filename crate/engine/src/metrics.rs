@@ -2,6 +2,7 @@
 
 pub mod columns;
 pub mod distribution;
+pub mod fairness;
 pub mod groups;
 pub mod slora;
 pub mod summary;

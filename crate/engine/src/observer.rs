@@ -7,6 +7,10 @@ pub enum Event<'a> {
     Arrived(u32),
     /// A request arrived and was refused.
     Refused(u32),
+    /// A request that arrived was refused by the order of service, at once or while it waited.
+    Rejected(u32),
+    /// A request waited longer than it may.
+    TimedOut(u32),
     /// A client went away.
     Cancelled(u32),
     /// A memory test was made.
@@ -31,6 +35,8 @@ pub enum Event<'a> {
     },
     /// An adapter was copied to the GPU.
     Loaded(u32),
+    /// Adapters were looked for ahead of a decode iteration; those copied are told before.
+    Prefetched,
     /// An adapter left the GPU.
     Offloaded(u32),
     /// A prefill, adapter loading included.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use servescope_workload::{BASE_MODEL, Trace};
 
 use crate::gateway::Refusal;
+use crate::scheduler::Client;
 use crate::timeline::Timeline;
 
 /// How a request ended.
@@ -19,6 +20,8 @@ pub enum Outcome {
     Refused(Refusal),
     /// Its client went away.
     Cancelled,
+    /// It waited longer than it may.
+    TimedOut,
 }
 
 impl Outcome {
@@ -29,6 +32,7 @@ impl Outcome {
             Self::Completed => "completed",
             Self::Refused(reason) => reason.name(),
             Self::Cancelled => "cancelled",
+            Self::TimedOut => "timed_out",
         }
     }
 }
@@ -103,6 +107,17 @@ pub struct Report {
     pub pool_tokens: u32,
     /// Times an adapter was loaded.
     pub adapter_loads: u64,
+    /// What every client was charged, where the order of service keeps accounts.
+    pub counters: Option<Counters>,
+}
+
+/// The counters of an order of service at the end of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Counters {
+    /// Who counts as one client.
+    pub client: Client,
+    /// (client, counter) in the order of the clients' first requests; the base model is the client behind the last adapter.
+    pub values: Vec<(u32, f64)>,
 }
 
 impl Report {
@@ -160,6 +175,7 @@ impl Report {
                 Outcome::Unfinished => 0,
                 Outcome::Completed => 1,
                 Outcome::Cancelled => 2,
+                Outcome::TimedOut => 255,
                 Outcome::Refused(reason) => 3 + reason as u64,
             };
             hash.add(u64::from(r.max_tokens) << 32 | u64::from(fate.produced) << 8 | outcome);

@@ -10,6 +10,8 @@
 //! Between two changes of the batch nothing but the clock moves, so all decode iterations up to the next possible change
 //! are charged at once. [`Simulation::step_by_step`] charges them one by one, with equal bits.
 
+mod decoding;
+
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
@@ -17,14 +19,16 @@ use std::sync::Arc;
 use servescope_cost::{DecodeRun, DecodeShape, IterationCost, PrefillShape};
 use servescope_workload::{BASE_MODEL, Trace};
 
+use decoding::DecodingRun;
+
 use crate::adapters::AdapterPool;
 use crate::arrivals::Arrivals;
 use crate::config::SchedulerConfig;
-use crate::gateway;
+use crate::gateway::{self, Refusal};
 use crate::observer::{Event, Observer, Unobserved};
-use crate::report::{Fate, Outcome, Report};
+use crate::report::{Counters, Fate, Outcome, Report};
 use crate::scheduler::memory::{Entry, MemoryEstimate};
-use crate::scheduler::slora::{self, Candidate};
+use crate::scheduler::{Admission, Latency, Line, Queueing};
 use crate::timeline::{DecodeSegment, Hold, Prefill, Timeline};
 
 /// A simulation under way.
@@ -39,8 +43,12 @@ pub struct Simulation<C: IterationCost> {
 
     arrivals: Arrivals,
     next_cancellation: usize,
-    queue: VecDeque<u32>,
-    /// The head of the queue is refused a place before this decode step, unless somebody leaves or the head changes.
+    /// When waiting requests will have waited too long, in order of time, and entries of some that wait no more.
+    deadlines: VecDeque<(f64, u32)>,
+    /// Requests that wait and were not given up.
+    waiting: u32,
+    line: Line,
+    /// No decision before this decode step picks anybody or changes anything, unless somebody leaves or arrives.
     retry_step: u64,
 
     /// Decode iterations so far.
@@ -70,38 +78,6 @@ struct Running {
     ends: BinaryHeap<Reverse<(u64, u32, u32)>>,
 }
 
-/// The decode iterations since the batch last changed.
-#[derive(Debug, Clone, Copy)]
-struct DecodingRun<D> {
-    start_us: f64,
-    law: D,
-    iterations: u32,
-    shape: DecodeShape,
-}
-
-impl<D: DecodeRun> DecodingRun<D> {
-    fn time_after(&self, iterations: u32) -> f64 {
-        self.start_us + self.law.elapsed_us(iterations)
-    }
-
-    /// The first iteration, counted from the run's start and at least `from`, that starts at `time_us` or later.
-    fn first_at_or_after(&self, time_us: f64, from: u32) -> u32 {
-        const MOST: u32 = u32::MAX / 4;
-        if self.time_after(from) >= time_us {
-            return from;
-        }
-        let mut k = self.law.iterations_until(time_us - self.start_us).clamp(from, MOST);
-        // `start + elapsed` rounds once more than `time - start`: settle the last iteration on the clock itself.
-        while k > from && self.time_after(k - 1) >= time_us {
-            k -= 1;
-        }
-        while k < MOST && self.time_after(k) < time_us {
-            k += 1;
-        }
-        k
-    }
-}
-
 impl<C: IterationCost> Simulation<C> {
     /// A simulation of `trace` that has not begun.
     pub fn new(trace: Arc<Trace>, config: SchedulerConfig, cost: C) -> Self {
@@ -115,7 +91,9 @@ impl<C: IterationCost> Simulation<C> {
             done: false,
             arrivals: Arrivals::of(&trace),
             next_cancellation: 0,
-            queue: VecDeque::new(),
+            deadlines: VecDeque::new(),
+            waiting: 0,
+            line: Line::new(Queueing::default(), &config, &trace),
             retry_step: 0,
             step: 0,
             wait_tokens: 0,
@@ -129,6 +107,12 @@ impl<C: IterationCost> Simulation<C> {
             timeline: Timeline::default(),
             trace,
         }
+    }
+
+    /// Keeps the waiting line in another way than first come, first served.
+    pub fn queued(mut self, queueing: Queueing) -> Self {
+        self.line = Line::new(queueing, &self.config, &self.trace);
+        self
     }
 
     /// Charges every decode iteration by itself and takes every decision anew, as the original does. The outcome is the
@@ -160,11 +144,18 @@ impl<C: IterationCost> Simulation<C> {
         if self.done { 1.0 } else { self.arrivals.seen() as f64 / self.trace.len().max(1) as f64 }
     }
 
+    /// The waiting line.
+    pub fn line(&mut self) -> &mut Line {
+        &mut self.line
+    }
+
     /// What happened up to now. Where requests are held, those that were sent are told in the order in which they were,
     /// with the times at which they were; the others were never offered.
-    pub fn finish(self) -> Report {
+    pub fn finish(mut self) -> Report {
+        let counters = self.line.counters().map(|(client, values)| Counters { client, values });
         let (trace, fates) = self.arrivals.into_sent(self.trace, self.fates);
         Report {
+            counters,
             trace,
             fates,
             timeline: self.timeline,
@@ -183,6 +174,9 @@ impl<C: IterationCost> Simulation<C> {
             observer.see(|| Event::StepEnd { wait_tokens: self.wait_tokens });
             return self.sleep();
         } else {
+            if self.next_prefetch() == Some(self.wait_tokens) {
+                self.prefetch(observer);
+            }
             self.decode(may_decide, observer);
         }
         observer.see(|| Event::StepEnd { wait_tokens: self.wait_tokens });
@@ -192,18 +186,29 @@ impl<C: IterationCost> Simulation<C> {
         }
     }
 
-    /// Sees arrivals and cancellations up to now, in order of time: either may let a held request go.
+    /// Sees arrivals, cancellations and timeouts up to now, in order of time: each may let a held request go.
     fn deliver(&mut self, observer: &mut impl Observer) {
         let trace = Arc::clone(&self.trace);
+        if self.next_cancellation == trace.cancellations.len() && self.config.patience_us == f64::INFINITY {
+            while let Some((id, at_us)) = self.arrivals.next_until(&trace, self.now_us) {
+                self.arrive(&trace, id, at_us, observer);
+            }
+            return;
+        }
         loop {
+            let now = self.now_us;
             let cancellation =
-                trace.cancellations.get(self.next_cancellation).filter(|c| c.0 <= self.now_us).copied();
-            let before = cancellation.map_or(self.now_us, |c| c.0);
+                trace.cancellations.get(self.next_cancellation).filter(|c| c.0 <= now).copied();
+            let deadline = self.deadline_us().filter(|&at| at <= now);
+            let cancelled_us = cancellation.map_or(now, |c| c.0);
+            let before = deadline.map_or(cancelled_us, |at| at.min(cancelled_us));
             if let Some((id, at_us)) = self.arrivals.next_until(&trace, before) {
                 self.arrive(&trace, id, at_us, observer);
-            } else if let Some((at_us, id)) = cancellation {
+            } else if let Some((at_us, id)) = cancellation.filter(|c| c.0 <= before) {
                 self.next_cancellation += 1;
                 self.cancel(id, at_us, observer);
+            } else if let Some(at_us) = deadline {
+                self.time_out(at_us, observer);
             } else {
                 break;
             }
@@ -213,20 +218,65 @@ impl<C: IterationCost> Simulation<C> {
     /// A request comes in: it is refused, or joins the line.
     fn arrive(&mut self, trace: &Trace, id: u32, at_us: f64, observer: &mut impl Observer) {
         let i = id as usize;
-        let fate = &mut self.fates[i];
-        let gone = fate.outcome == Outcome::Cancelled;
+        let gone = self.fates[i].outcome == Outcome::Cancelled;
         let refusal =
             gateway::refusal(&self.config, trace.input_tokens[i], trace.max_tokens[i], trace.rank(i));
         if let Some(reason) = refusal {
-            fate.outcome = Outcome::Refused(reason);
+            self.fates[i].outcome = Outcome::Refused(reason);
             observer.see(|| Event::Refused(id));
         } else {
-            self.queue.push_back(id);
-            observer.see(|| Event::Arrived(id));
+            self.wait(id, at_us, observer);
         }
-        if gone || refusal.is_some() {
+        if gone || matches!(self.fates[i].outcome, Outcome::Refused(_)) {
             self.arrivals.ended(trace, id, at_us);
         }
+    }
+
+    /// A request that was let in joins the waiting line, unless too many are there or the order of service refuses it.
+    fn wait(&mut self, id: u32, at_us: f64, observer: &mut impl Observer) {
+        observer.see(|| Event::Arrived(id));
+        let admitted = if self.waiting + self.running.count >= self.config.max_in_system {
+            Err(Refusal::Concurrency)
+        } else {
+            let charged = self.line.charge(id, at_us, &self.trace);
+            charged.and_then(|()| self.line.arrive(id, at_us, &self.trace))
+        };
+        if let Err(reason) = admitted {
+            self.fates[id as usize].outcome = Outcome::Refused(reason);
+            observer.see(|| Event::Rejected(id));
+            return;
+        }
+        // A client may go away before its request is there.
+        self.waiting += u32::from(self.fates[id as usize].outcome == Outcome::Unfinished);
+        if self.config.patience_us < f64::INFINITY {
+            self.deadlines.push_back((at_us + self.config.patience_us, id));
+        }
+        if self.line.heeds_arrivals() {
+            self.retry_step = 0;
+        }
+    }
+
+    /// When the next request will have waited too long.
+    #[inline]
+    fn deadline_us(&mut self) -> Option<f64> {
+        while let Some(&(at_us, id)) = self.deadlines.front() {
+            let fate = &self.fates[id as usize];
+            if fate.prefill.is_none() && fate.outcome == Outcome::Unfinished {
+                return Some(at_us);
+            }
+            self.deadlines.pop_front();
+        }
+        None
+    }
+
+    /// The request with the next deadline is given up: it leaves the line when the queue is next scanned.
+    fn time_out(&mut self, at_us: f64, observer: &mut impl Observer) {
+        let Some((_, id)) = self.deadlines.pop_front() else { return };
+        observer.see(|| Event::TimedOut(id));
+        self.fates[id as usize].outcome = Outcome::TimedOut;
+        self.waiting -= 1;
+        self.retry_step = 0;
+        self.arrivals.ended(&self.trace, id, at_us);
     }
 
     /// A client goes away: its request leaves the line when the queue is next scanned, or the batch after one more token.
@@ -244,14 +294,15 @@ impl<C: IterationCost> Simulation<C> {
                 self.running.ends.push(Reverse((last_step, fate.joined, id)));
             }
         } else {
+            self.waiting -= u32::from(self.arrivals.has_sent(id));
             self.retry_step = 0;
             self.arrivals.gave_up(&self.trace, id, at_us);
         }
     }
 
-    /// Whether a decision at the present step is known to pick nobody.
+    /// Whether a decision at the present step is known to pick nobody and to change nothing.
     fn is_blocked(&self) -> bool {
-        self.retry_step > self.step
+        self.retry_step > self.step && self.line.due_us().is_none_or(|due| self.now_us < due)
     }
 
     /// Takes a decision and says whether somebody joins.
@@ -259,31 +310,52 @@ impl<C: IterationCost> Simulation<C> {
         self.picked.clear();
         let known = self.is_blocked();
         let repeated = known && self.longest_leap > 1;
-        if !repeated && !self.queue.is_empty() {
-            let (trace, fates) = (&self.trace, &self.fates);
-            let line = self.queue.iter().map(|&id| Candidate {
-                id,
-                input_tokens: trace.input_tokens[id as usize],
-                max_tokens: trace.max_tokens[id as usize],
-                adapter: trace.adapter[id as usize],
-                cancelled: fates[id as usize].outcome == Outcome::Cancelled,
-            });
-            let decision = slora::decide(
+        if !repeated && self.line.wants_decision() {
+            let somebody_waits = !self.line.is_empty();
+            let cost = &self.cost;
+            let prefill_us = |requests: u32, length: u32, any_adapter: bool| {
+                let tokens = f64::from(requests) * f64::from(length);
+                cost.prefill_us(&PrefillShape { requests, tokens, any_adapter })
+            };
+            let latency = Latency {
+                base_us: &|requests, length| prefill_us(requests, length, false),
+                adapter_us: &|_, requests, length| {
+                    prefill_us(requests, length, true) - prefill_us(requests, length, false)
+                },
+            };
+            let mut admission = Admission::new(
                 &self.config,
                 self.step,
-                line,
+                self.now_us,
+                &self.trace,
+                &self.fates,
                 &mut self.memory,
                 &mut self.adapters,
                 &mut self.picked,
+                latency,
                 observer,
             );
-            self.queue.drain(..decision.leaving);
-            let hold = Hold { start_us: self.now_us, stop: decision.stop };
+            self.line.decide(&mut admission);
+            let verdict = admission.verdict();
+            for &id in self.line.rejected() {
+                let outcome = &mut self.fates[id as usize].outcome;
+                if *outcome == Outcome::Unfinished {
+                    *outcome = Outcome::Refused(Refusal::EarlyAbort);
+                    self.waiting -= 1;
+                    self.arrivals.ended(&self.trace, id, self.now_us);
+                }
+            }
+            let hold = Hold { start_us: self.now_us, stop: verdict.stop };
             // A decision known beforehand, or one that stops where the last one did, says nothing new.
-            if !known && self.timeline.holds.last().is_none_or(|last| last.stop != hold.stop) {
+            if somebody_waits
+                && !known
+                && self.timeline.holds.last().is_none_or(|last| last.stop != hold.stop)
+            {
                 self.timeline.holds.push(hold);
             }
-            self.retry_step = if self.picked.is_empty() { decision.retry_step } else { 0 };
+            if !known {
+                self.retry_step = if self.picked.is_empty() { verdict.retry_step } else { 0 };
+            }
         }
         observer.see(|| Event::Decided { at_us: self.now_us, picked: &self.picked });
         !self.picked.is_empty()
@@ -293,9 +365,10 @@ impl<C: IterationCost> Simulation<C> {
     fn sleep(&mut self) {
         let arrival = self.arrivals.due_us(&self.trace);
         let cancellation = self.trace.cancellations.get(self.next_cancellation).map(|c| c.0);
-        // Behind a head that can never join nobody joins either: only a cancellation can change that.
-        let arrival = arrival.filter(|_| !self.is_blocked());
-        let due = arrival.into_iter().chain(cancellation).reduce(f64::min);
+        // Behind a head that can never join nobody joins either: only a cancellation can change that, or time itself.
+        let arrival = arrival.filter(|_| !self.is_blocked() || self.line.heeds_arrivals());
+        let given_up = self.line.due_us().into_iter().chain(self.deadline_us());
+        let due = arrival.into_iter().chain(cancellation).chain(given_up).reduce(f64::min);
         let Some(due) = due else {
             self.now_us = f64::INFINITY;
             self.deliver(&mut Unobserved);
@@ -303,7 +376,9 @@ impl<C: IterationCost> Simulation<C> {
             return;
         };
         let poll = self.config.idle_poll_us;
-        if poll > 0.0 {
+        if poll > 0.0 && self.line.is_unsettled() {
+            self.now_us += poll;
+        } else if poll > 0.0 {
             let naps = ((due - self.now_us) / poll).ceil().max(1.0);
             let after = |naps: f64| self.now_us + naps * poll;
             // Rounding puts the quotient off by one at most; a poll too short for the clock wakes at what is due.
@@ -313,6 +388,7 @@ impl<C: IterationCost> Simulation<C> {
                 .map(after)
                 .find(|&t| t >= due);
             self.now_us = wake.unwrap_or(due);
+            self.line.idle(naps - 1.0);
         } else {
             self.now_us = self.now_us.max(due);
         }
@@ -355,8 +431,12 @@ impl<C: IterationCost> Simulation<C> {
         self.now_us = end_us;
         self.wait_tokens = 0;
         self.retry_step = 0;
+        self.waiting -= shape.requests;
         // Those who join stood still for nobody yet: the stall counter moves before they read it.
         self.stall_us += end_us - start_us;
+        if self.line.follows_batch() {
+            self.line.prefilled(&self.picked, &self.trace);
+        }
         for i in 0..self.picked.len() {
             self.join(self.picked[i], observer);
         }
@@ -387,6 +467,9 @@ impl<C: IterationCost> Simulation<C> {
             return;
         }
         self.memory.insert(Entry::new(self.step, input + 1, max - 2));
+        if self.line.follows_batch() {
+            self.line.joined(id, &self.trace);
+        }
         let running = &mut self.running;
         running.count += 1;
         running.kv_tokens += u64::from(input) + 1;
@@ -406,6 +489,9 @@ impl<C: IterationCost> Simulation<C> {
         let start_us = self.now_us;
         self.now_us = run.time_after(after);
         self.run = Some(DecodingRun { iterations: after, ..run });
+        if self.line.follows_batch() {
+            self.line.decoded(self.step, iterations, &self.trace, &self.fates);
+        }
         self.step += u64::from(iterations);
         self.running.kv_tokens += u64::from(iterations) * u64::from(self.running.count);
         self.wait_tokens =
@@ -453,22 +539,63 @@ impl<C: IterationCost> Simulation<C> {
     }
 
     /// How many decode iterations can pass before anything but the clock may change.
-    fn leap(&self, run: &DecodingRun<C::Decode>) -> u32 {
+    fn leap(&mut self, run: &DecodingRun<C::Decode>) -> u32 {
         let first_end = self.running.ends.peek().map_or(1, |&Reverse((last_step, ..))| last_step - self.step);
         let mut leap = (first_end.max(1)).min(u64::from(self.longest_leap)) as u32;
         let rest = self.config.decode_steps_between_prefills - self.wait_tokens;
-        if !self.queue.is_empty() {
+        let iterations_until = |at: f64| run.first_at_or_after(at, run.iterations) - run.iterations;
+        // Whether an arrival is let in may depend on who is there when it is seen.
+        let heeds_arrivals = self.line.heeds_arrivals() || self.config.max_in_system != u32::MAX;
+        if self.line.wants_decision() {
             // A decision is due when the rule allows one and the head of the queue may fit.
             let until_retry = self.retry_step.saturating_sub(self.step).min(u64::from(leap)) as u32;
             leap = leap.min(rest.max(until_retry).max(1));
-        } else if let Some(arrival) = self.arrivals.due_us(&self.trace) {
-            let seen = run.first_at_or_after(arrival, run.iterations) - run.iterations;
-            leap = leap.min(seen.max(rest).max(1));
+            if let Some(due) = self.line.due_us() {
+                leap = leap.min(iterations_until(due).max(rest).max(1));
+            }
+        }
+        let arrival = self.arrivals.due_us(&self.trace).filter(|_| heeds_arrivals || self.line.is_empty());
+        if let Some(arrival) = arrival {
+            let rest = if heeds_arrivals { 0 } else { rest };
+            leap = leap.min(iterations_until(arrival).max(rest).max(1));
+        }
+        if let Some(deadline) = self.deadline_us() {
+            leap = leap.min(iterations_until(deadline).max(1));
+        }
+        if let Some(point) = self.next_prefetch() {
+            leap = leap.min((point - self.wait_tokens).max(1));
         }
         if let Some(&(at, _)) = self.trace.cancellations.get(self.next_cancellation) {
             leap = leap.min((run.first_at_or_after(at, run.iterations) - run.iterations).max(1));
         }
         leap
+    }
+
+    /// Decode iterations since the last prefill at which waiting requests' adapters are looked for next.
+    #[inline]
+    fn next_prefetch(&self) -> Option<u32> {
+        if !self.config.prefetch_adapters || !self.config.lora_compute || !self.line.can_prefetch() {
+            return None;
+        }
+        let (between, now) = (self.config.decode_steps_between_prefills, self.wait_tokens);
+        let points = [Some(between / 2), between.checked_sub(3)].into_iter().flatten();
+        points.filter(|&p| p >= now && p < between).min()
+    }
+
+    /// Copies adapters of waiting requests ahead, behind the decode iteration that begins now.
+    fn prefetch(&mut self, observer: &mut impl Observer) {
+        let Self { line, trace, fates, adapters, config, .. } = self;
+        let mut somebody = false;
+        line.look_ahead(config.batch_max_tokens, trace, fates, |id| {
+            somebody = true;
+            let adapter = trace.adapter[id as usize];
+            if adapter != BASE_MODEL && adapters.prefetch(adapter) {
+                observer.see(|| Event::Loaded(adapter));
+            }
+        });
+        if somebody {
+            observer.see(|| Event::Prefetched);
+        }
     }
 
     /// Lets the requests go whose last token is there, and says whether there were any.
@@ -480,10 +607,13 @@ impl<C: IterationCost> Simulation<C> {
             }
             self.running.ends.pop();
             let i = id as usize;
-            let fate = &mut self.fates[i];
-            if fate.last_step != last_step || fate.finish_us.is_some() {
+            if self.fates[i].last_step != last_step || self.fates[i].finish_us.is_some() {
                 continue;
             }
+            if self.running.count == before && self.line.follows_batch() {
+                self.line.finishing(self.step, &self.trace, &self.fates);
+            }
+            let fate = &mut self.fates[i];
             let produced = 1 + (last_step - fate.first_step) as u32;
             fate.complete(self.now_us, self.stall_us, produced);
             let (input, max, adapter) =
@@ -494,6 +624,9 @@ impl<C: IterationCost> Simulation<C> {
             self.running.rank_sum -= u64::from(self.adapters.rank(adapter));
             self.running.with_adapter -= u32::from(adapter != BASE_MODEL);
             self.adapters.release(adapter);
+            if self.line.follows_batch() {
+                self.line.left(id, &self.trace);
+            }
             self.arrivals.ended(&self.trace, id, self.now_us);
             observer.see(|| Event::Finished(id));
         }

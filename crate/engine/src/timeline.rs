@@ -1,6 +1,6 @@
 //! What the GPU did, as two columns of records in order of time: prefills and runs of decode iterations.
 
-use crate::scheduler::slora::Stop;
+use crate::scheduler::Stop;
 
 /// One prefill and the adapter loading before it.
 #[derive(Debug, Clone, Copy, PartialEq)]

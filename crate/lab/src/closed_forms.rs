@@ -17,6 +17,8 @@ pub enum Measure {
     Wait,
     /// Mean end-to-end time, seconds.
     EndToEnd,
+    /// Share of the requests that were refused or gave up waiting.
+    Lost,
 }
 
 /// A law and the scenario in which it holds.
@@ -30,7 +32,7 @@ pub struct Law {
     pub scenario: Scenario,
     /// What is measured.
     pub measure: Measure,
-    /// The law's value, seconds.
+    /// The law's value, in the measure's unit.
     pub value: f64,
     /// Half an iteration, which a request that finds others running waits for the next one; 0 where there is no such wait.
     pub join_delay: f64,
@@ -43,7 +45,7 @@ pub struct Law {
 pub struct Check {
     /// The law.
     pub law: Law,
-    /// Mean over seeds, seconds.
+    /// Mean over seeds.
     pub mean: f64,
     /// Its standard error.
     pub error: f64,
@@ -228,7 +230,61 @@ pub fn laws() -> Vec<Law> {
             laws.push(processor_sharing("A9", title, (12.0, 0.25), rate, &output, seeds));
         }
     }
+    for (name, output) in [("geometric", geometric(LOSS_TOKENS)), ("constant", fixed(LOSS_TOKENS))] {
+        laws.push(erlang_b(name, 10, 8.0, &output));
+    }
+    for (load, patience_s) in [(0.8, 2.0), (1.2, 2.0), (0.95, 5.0)] {
+        laws.push(impatient(load, patience_s, &geometric(LOSS_TOKENS)));
+    }
     laws
+}
+
+/// Answers of the laws about lost requests: long, so that half an iteration of 1 s / tokens is nothing.
+const LOSS_TOKENS: f64 = 10_000.0;
+
+/// So many slots and no queue: who finds all of them busy is refused. Erlang's loss formula, whatever the law of lengths.
+fn erlang_b(name: &str, slots: u32, offered: f64, output: &[(Id, Value)]) -> Law {
+    let blocked = (1..=slots).fold(1.0, |b, k| offered * b / (f64::from(k) + offered * b));
+    let mut settings = vec![
+        (Id::MaxRunning, Value::Number(f64::from(slots))),
+        (Id::MaxInSystem, Value::Number(f64::from(slots))),
+        (Id::DecodeBase, Value::Number(1e3 / LOSS_TOKENS)),
+        (Id::Rate, Value::Number(offered)),
+    ];
+    settings.extend(output.iter().cloned());
+    Law {
+        id: "A11",
+        title: format!("Erlang B, {slots} slots, load {offered}, {name} lengths: share refused"),
+        scenario: scenario(&settings),
+        measure: Measure::Lost,
+        value: blocked,
+        join_delay: 0.0,
+        seeds: 2,
+    }
+}
+
+/// One server and a queue that requests leave after a fixed wait, M/M/1+D (Barrer 1957): with e = exp(-(mu - lambda) tau),
+/// the share lost is (1 - rho) rho e / (1 - rho^2 e).
+fn impatient(load: f64, patience_s: f64, output: &[(Id, Value)]) -> Law {
+    let e = libm::exp(-(1.0 - load) * patience_s);
+    let iteration_ms = 1e3 / LOSS_TOKENS;
+    let mut settings = vec![
+        (Id::MaxRunning, Value::Number(1.0)),
+        (Id::DecodeBase, Value::Number(iteration_ms)),
+        (Id::PrefillBase, Value::Number(iteration_ms)),
+        (Id::QueueTimeout, Value::Number(patience_s)),
+        (Id::Rate, Value::Number(load)),
+    ];
+    settings.extend(output.iter().cloned());
+    Law {
+        id: "A12",
+        title: format!("M/M/1+D, rho {load}, patience {patience_s} s: share lost"),
+        scenario: scenario(&settings),
+        measure: Measure::Lost,
+        value: (1.0 - load) * load * e / (1.0 - load * load * e),
+        join_delay: 0.0,
+        seeds: 4,
+    }
 }
 
 /// Mean wait of GI/M/1 with gamma gaps at service rate 1: sigma / (1 - sigma), sigma the root in (0, 1) of
@@ -269,13 +325,17 @@ pub fn run_once(law: &Law, seed: u32, requests: u32) -> (f64, f64) {
     let report = Run::simulate(&scenario, None).expect("a law's scenario has no problem").report;
     // The empty start is left out.
     let from = report.fates.len() / 50;
+    let count = (report.fates.len() - from) as f64;
+    if law.measure == Measure::Lost {
+        let lost = |id: &usize| !report.is_completed(*id);
+        return ((from..report.fates.len()).filter(lost).count() as f64 / count, little_gap(&report));
+    }
     let of = |id: usize| match law.measure {
         Measure::Wait => report.scheduled_us(id).map(|t| t - report.trace.arrival_us[id]),
-        Measure::EndToEnd => report.e2e_us(id),
+        Measure::EndToEnd | Measure::Lost => report.e2e_us(id),
     };
     let values = (from..report.fates.len()).filter_map(of);
-    let mean = values.sum::<f64>() / (report.fates.len() - from) as f64 / 1e6;
-    (mean, little_gap(&report))
+    (values.sum::<f64>() / count / 1e6, little_gap(&report))
 }
 
 /// Little's law on the running set: its size summed over the timeline against the sojourns of its requests.

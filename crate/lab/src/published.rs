@@ -6,6 +6,8 @@
 //! overhead settled with all of them in sight (see [`servescope_cost::calibration`]): agreement is not prediction.
 
 pub mod numpy;
+pub mod policies;
+pub mod vtc;
 
 use std::sync::Arc;
 

@@ -90,8 +90,9 @@ impl Running {
     /// Every [`Failure`] of the scenario, or that it makes no request.
     pub fn begin(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Self, Vec<Failure>> {
         let trace = trace_of(scenario, loaded)?;
+        let queueing = scenario.queueing(&trace);
         Ok(Self {
-            simulation: Simulation::new(trace, scenario.scheduler(), scenario.cost()),
+            simulation: Simulation::new(trace, scenario.scheduler(), scenario.cost()).queued(queueing),
             scenario: scenario.clone(),
             generated: loaded.is_none(),
         })

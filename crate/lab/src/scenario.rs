@@ -3,6 +3,7 @@
 mod curve;
 mod lengths;
 mod problems;
+mod queueing;
 mod sampling;
 mod service;
 mod workload;

@@ -1,6 +1,8 @@
 //! Everything that the simulator is held against, as tables.
 
 use crate::closed_forms::{self, Check, Law};
+use crate::published::policies::{self, POLICY_ROWS, PolicyComparison};
+use crate::published::vtc::{Measured, VtcComparison};
 use crate::published::{self, Comparison};
 
 /// How thoroughly closed forms are checked.
@@ -110,6 +112,77 @@ pub fn published_table(comparisons: &[Comparison]) -> String {
             pair(c.ours.e2e_s.mean, row.e2e_s, 1),
             pair(c.ours.ttft_s.mean, row.first_token_s, 1),
             pair(c.ours.slo.attainment, row.attainment, 3),
+            verdict(c.is_within())
+        ));
+    }
+    lines.join("\n")
+}
+
+/// Simulates the recorded runs of S-LoRA's admission policies.
+pub fn policies() -> Vec<PolicyComparison> {
+    POLICY_ROWS.iter().map(policies::compare).collect()
+}
+
+/// The policies as a table.
+pub fn policies_table(comparisons: &[PolicyComparison]) -> String {
+    let mut lines = vec![
+        "S-LoRA's policies against burstiness (A10G, 200 adapters, R = 2): simulated / recorded".to_owned(),
+        format!("{:<4}{:<13}{:>4}{:>15}{:>8}{:>14}", "", "policy", "cv", "attainment", "error", "rejected"),
+    ];
+    for c in comparisons {
+        let row = &c.row;
+        lines.push(format!(
+            "{:<4}{:<13}{:>4}{:>9.3}/{:<5.3}{:>+8.3}{:>9}/{:<5}{}",
+            row.suite,
+            row.policy.name(),
+            row.cv,
+            c.ours.slo.attainment.unwrap_or(f64::NAN),
+            row.attainment,
+            c.attainment_error(),
+            c.ours.requests.rejected_total,
+            row.rejected,
+            verdict(c.is_within())
+        ));
+    }
+    let order = verdict(policies::is_in_order(comparisons));
+    lines.push(format!("early abort >= LIFO > FCFS at every cv: {order}"));
+    lines.join("\n")
+}
+
+/// Recorded runs of VTC's artifact as a table.
+pub fn vtc_table(comparisons: &[VtcComparison]) -> String {
+    let mut lines = vec![
+        "VTC's recorded runs (A10G, Llama-7B, pool 10,000): simulated / recorded".to_owned(),
+        format!(
+            "{:<20}{:<24}{:>11}{:>8}{:>12}{:>16}{:>18}{:>16}  {}",
+            "scheduler",
+            "workload",
+            "tokens/s",
+            "error",
+            "rejected",
+            "service gap",
+            "table max",
+            "table mean",
+            "first token of the first four clients, s"
+        ),
+    ];
+    for c in comparisons {
+        let (ours, theirs) = (&c.ours, &c.recorded);
+        let mean = |m: &Measured| {
+            let few = m.first_token_s.iter().take(4).flatten();
+            few.map(|t| format!("{t:.0}")).collect::<Vec<_>>().join(" ")
+        };
+        let tokens = format!("{:.0}/{:.0}", ours.tokens_per_s, theirs.tokens_per_s);
+        let rejected = format!("{}/{}", ours.rejected, theirs.rejected);
+        let gap = format!("{:.0}/{:.0}", ours.service_gap, theirs.service_gap);
+        let largest = format!("{:.1}/{:.1}", ours.table_gap.0, theirs.table_gap.0);
+        let usual = format!("{:.1}/{:.1}", ours.table_gap.1, theirs.table_gap.1);
+        let first = format!("{}/{}", mean(ours), mean(theirs));
+        lines.push(format!(
+            "{:<20}{:<24}{tokens:>11}{:>+7.1}%{rejected:>12}{gap:>16}{largest:>18}{usual:>16}  {first:<34}{}",
+            c.scheduler,
+            c.workload,
+            100.0 * c.tokens_error(),
             verdict(c.is_within())
         ));
     }

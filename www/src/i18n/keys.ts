@@ -26,7 +26,13 @@ export const optionsEn: Readonly<Record<string, string>> = {
   restart: 'begin anew', together: 'one process for all', each: 'each its own process', tree: 'tree of prefixes',
   bounded_pareto: 'bounded Pareto', percentiles: 'through percentiles', mixture: 'mixture of two', laws: 'a law each', pairs: 'a list of pairs',
   aibrix: 'AIBrix: noise, whole numbers', output: 'the true length',
-  cap: 'one cap for all', slora: 'S-LoRA', fcfs: 'by arrival', 'a10g-llama-7b': 'A10G, Llama-7B',
+  cap: 'one cap for all', slora: 'S-LoRA', fcfs: 'by arrival',
+  lifo: 'newest first', shortest: 'shortest predicted first', priority: 'priority with ageing', vtc: 'VTC (virtual token counters)',
+  lcf: 'least counter first, no lift', drr: 'deficit round robin', rpm: 'requests per minute, by arrival',
+  early_abort: 'early abort (S-LoRA)', cluster: 'running adapters first', peft: 'one adapter at a time (PEFT)',
+  pets: 'least padding (PetS)', profile: 'measured time', artifact: 'the authors’ artifact',
+  waiting: 'smallest of those who wait', paper: 'as in the paper', max: 'near the largest', history: 'mean of the last answers',
+  predicted: 'a prediction', 'a10g-llama-7b': 'A10G, Llama-7B',
   'a100-80-opt-13b': 'A100 80 GB, OPT-13B', unit: 'unit (20 ms a step)',
 };
 
@@ -34,4 +40,5 @@ export const optionsEn: Readonly<Record<string, string>> = {
 export const outcomesEn: Readonly<Record<string, string>> = {
   input_too_long: 'prompt too long', request_too_long: 'request too long', pool_too_small: 'larger than the memory pool',
   never_fits: 'would never fit beside its adapter', prompt_over_batch: 'prompt longer than one prefill may be',
+  rate_limit: 'over its requests per minute', token_quota: 'over its token quota', concurrency: 'too many requests at once', early_abort: 'given up: its first token would have come too late',
 };

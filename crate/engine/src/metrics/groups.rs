@@ -99,7 +99,7 @@ pub fn busiest(report: &Report, by: GroupBy, ttft_bound_s: f64, most: usize) -> 
                 sums.0 += report.e2e_us(id).unwrap_or(0.0) / 1e6;
                 sums.1 += report.scheduled_us(id).map_or(0.0, |t| t - trace.arrival_us[id]) / 1e6;
             }
-            Outcome::Unfinished | Outcome::Cancelled => {}
+            Outcome::Unfinished | Outcome::Cancelled | Outcome::TimedOut => {}
         }
     }
     for ((row, mut ttft), (e2e, queue, attained)) in rows.iter_mut().zip(ttft).zip(sums) {

@@ -275,6 +275,7 @@ fn count(report: &Report) -> RequestCounts {
         match fate.outcome {
             Outcome::Completed => counts.completed += 1,
             Outcome::Cancelled => counts.cancelled += 1,
+            Outcome::TimedOut => counts.timed_out += 1,
             Outcome::Unfinished => counts.unfinished += 1,
             Outcome::Refused(reason) => *counts.rejected.entry(reason.name()).or_default() += 1,
         }

@@ -114,6 +114,20 @@ const LENGTH_CURVES: &[&str] = &[
     "severe_fluctuation",
     "points",
 ];
+const ORDERS: &[&str] = &[
+    "fcfs",
+    "lifo",
+    "shortest",
+    "priority",
+    "vtc",
+    "lcf",
+    "drr",
+    "rpm",
+    "early_abort",
+    "cluster",
+    "peft",
+    "pets",
+];
 const PATTERNS: &[&str] =
     &["quick_rising", "slow_rising", "slight_fluctuation", "severe_fluctuation", "sine"];
 const CHANGES: &[&str] = &["ramp", "step", "spike"];
@@ -291,8 +305,67 @@ table! {
         .says("Block as the original does", "Lets requests in that can never be admitted, which then block the queue for ever as in S-LoRA, in place of refusing them.");
     SchedulerKind = row("scheduler.kind", "sched", "queue", Kind::Choice(&["slora"]))
         .says("Scheduler", "How requests are admitted to the batch.");
-    SchedulerOrder = row("scheduler.order", "order", "queue", Kind::Choice(&["fcfs"]))
+    SchedulerOrder = row("scheduler.order", "order", "queue", Kind::Choice(ORDERS))
         .says("Order of service", "Who is looked at first in the waiting line.");
+    OrderClient = row("scheduler.client", "oc", "queue", Kind::Choice(&["user", "adapter"]))
+        .says("Clients are", "Whose requests and service is counted together: a user's, or an adapter's as in S-LoRA and VTC.");
+    FairWeights = row("scheduler.fair.weights", "fw", "queue", Kind::List { min: 0.01, max: 1e6, whole: false, default: &[1.0] })
+        .when(&[is(Id::SchedulerOrder, &["vtc", "lcf", "drr"])])
+        .says("Weights", "Share of service due to each client in turn; clients beyond the list weigh 1.");
+    FairCost = row("scheduler.fair.cost", "fc", "queue", Kind::Choice(&["linear", "profile"]))
+        .when(&[is(Id::SchedulerOrder, &["vtc", "lcf"])])
+        .says("Cost of a token", "Fixed prices, or the time that VTC's authors measured on an A10G for such a request.");
+    FairInputPrice = row("scheduler.fair.input_price", "fi", "queue", number(0.0, 1000.0, 1.0)).linear(0.0, 4.0, 0.1)
+        .when(&[is(Id::SchedulerOrder, &["vtc", "lcf", "drr"]), is(Id::FairCost, &["linear"])])
+        .says("Price of a prompt token", "What a prompt token adds to its client's counter.");
+    FairOutputPrice = row("scheduler.fair.output_price", "fo", "queue", number(0.0, 1000.0, 2.0)).linear(0.0, 4.0, 0.1)
+        .when(&[is(Id::SchedulerOrder, &["vtc", "lcf", "drr"]), is(Id::FairCost, &["linear"])])
+        .says("Price of an output token", "What an output token adds to its client's counter.");
+    FairCharging = row("scheduler.fair.charging", "fch", "queue", Kind::Choice(&["slora", "ideal", "artifact"]))
+        .when(&[is(Id::SchedulerOrder, &["vtc", "lcf", "drr"])])
+        .says("Charging", "S-LoRA gives a request's first output token away; ideal charges every token once; the artifact charges a whole batch again whenever one of it ends.");
+    FairLift = row("scheduler.fair.lift", "fl", "queue", Kind::Choice(&["waiting", "paper", "max"]))
+        .when(&[is(Id::SchedulerOrder, &["vtc"])])
+        .says("Lift", "What a returning client's counter is raised to: the smallest of those who wait, as the paper has it also that of the client who last stopped waiting, or all counters near the largest before each decision.");
+    FairPrediction = row("scheduler.fair.prediction", "fp", "queue", Kind::Choice(&["none", "history", "predicted"]))
+        .when(&[is(Id::SchedulerOrder, &["vtc", "lcf"])])
+        .says("Charged ahead", "Output that is charged when a request is picked and settled at its end: none, the mean of the client's last answers, or a prediction.");
+    PredictionOf = row("scheduler.prediction.of", "po", "queue", Kind::Choice(&["output", "max_tokens"]))
+        .when(&[is(Id::SchedulerOrder, &["shortest", "vtc", "lcf"])])
+        .says("Prediction of", "What predicted lengths lie around: the true answer, or the max_tokens that the server is told.");
+    PredictionRange = row("scheduler.prediction.range", "pr", "queue", number(0.0, 1.0, 0.0)).linear(0.0, 1.0, 0.01)
+        .when(&[is(Id::SchedulerOrder, &["shortest", "vtc", "lcf"])])
+        .says("Error of predictions", "Predictions are uniform within this share below and above; 0 is an oracle.");
+    DrrQuantum = row("scheduler.round_robin.quantum", "dq", "queue", number(0.0, 1e9, 0.0)).unit("tokens").linear(0.0, 10_000.0, 10.0)
+        .when(&[is(Id::SchedulerOrder, &["drr"])])
+        .says("Quantum", "Service that a client may take at its turn; 0 is a twentieth of the memory pool.");
+    RpmLimit = row("scheduler.rpm.limit", "rl", "queue", whole(1.0, 1_000_000.0, 20.0)).unit("requests").linear(1.0, 60.0, 1.0)
+        .when(&[is(Id::SchedulerOrder, &["rpm"])])
+        .says("Requests a minute", "A client with as many accepted requests in the last 60 s is refused.");
+    AbortBound = row("scheduler.early_abort.bound_s", "eb", "queue", number(0.5, 100_000.0, 6.0)).unit("s").linear(0.5, 30.0, 0.1)
+        .when(&[is(Id::SchedulerOrder, &["early_abort"])])
+        .says("Give up after", "A request that cannot have its first token by then is refused, half a second ahead.");
+    ClusterAdapters = row("scheduler.cluster.adapters", "ca", "queue", whole(1.0, 1_000_000.0, 8.0)).unit("adapters").linear(1.0, 64.0, 1.0)
+        .when(&[is(Id::SchedulerOrder, &["cluster"])])
+        .says("Adapters preferred from", "Once a batch uses this many adapters, requests for those come first (batch_num_adapters).");
+    PriorityClasses = row("scheduler.priority.classes", "pc", "queue", Kind::List { min: 0.0, max: 1e6, whole: false, default: &[0.0, 1.0] })
+        .when(&[is(Id::SchedulerOrder, &["priority"])])
+        .says("Classes", "Class of each client, dealt out in turn; the lowest is served first.");
+    PriorityAgeing = row("scheduler.priority.ageing_s", "pa", "queue", number(0.0, 1e7, 10.0)).unit("s").linear(0.0, 120.0, 1.0)
+        .when(&[is(Id::SchedulerOrder, &["priority"])])
+        .says("Ageing", "Waiting this long makes up for one class; 0 is first come, first served.");
+    PrefetchAdapters = row("scheduler.prefetch_adapters", "pre", "queue", Kind::Flag(false))
+        .when(&[is(Id::SchedulerOrder, &["fcfs", "lifo", "shortest", "priority", "rpm", "early_abort", "cluster", "pets"])])
+        .says("Prefetch adapters", "Copies adapters of waiting requests to the GPU while the batch decodes, twice between two prefills.");
+
+    MaxInSystem = row("gateway.concurrency", "gc", "queue", whole(0.0, 1_000_000.0, 0.0)).unit("requests").linear(0.0, 200.0, 1.0)
+        .says("Most requests at once", "A request that finds so many waiting and running is refused (429); 0 refuses none.");
+    QuotaTokens = row("gateway.quota.tokens_per_minute", "gq", "queue", number(0.0, 1e12, 0.0)).unit("tokens").linear(0.0, 100_000.0, 100.0)
+        .says("Token quota", "Prompt and max_tokens that a client may ask for in a minute (TPM), from a token bucket; a request over it is refused; 0 sets no quota.");
+    QuotaBurst = row("gateway.quota.burst_tokens", "gb", "queue", number(1.0, 1e12, 10_000.0)).unit("tokens").linear(100.0, 100_000.0, 100.0)
+        .says("Burst", "How much of its token quota a client can save up.");
+    QueueTimeout = row("gateway.queue_timeout_s", "gt", "queue", number(0.0, 10_000_000.0, 0.0)).unit("s").linear(0.0, 120.0, 1.0)
+        .says("Queue timeout", "A request that has waited so long leaves the line; 0 lets it wait for ever.");
 
     MaxTotalTokens = row("scheduler.max_total_tokens", "pool", "memory", whole(16.0, 100_000_000.0, 14_500.0)).unit("tokens").log(1000.0, 200_000.0, 1.0)
         .says("Memory pool", "KV cache and adapters share this many token slots (max_total_token_num).");

@@ -39,6 +39,11 @@ impl Scenario {
             decode_steps_between_prefills: self.whole(Id::DecodeSteps),
             idle_poll_us: self.number(Id::IdlePoll) * 1e3,
             original_blocking: self.flag(Id::OriginalBlocking),
+            max_in_system: Some(self.whole(Id::MaxInSystem)).filter(|&n| n > 0).unwrap_or(u32::MAX),
+            patience_us: Some(self.number(Id::QueueTimeout) * 1e6)
+                .filter(|&t| t > 0.0)
+                .unwrap_or(f64::INFINITY),
+            prefetch_adapters: self.is_active(Id::PrefetchAdapters) && self.flag(Id::PrefetchAdapters),
             lora_compute: true,
         }
     }

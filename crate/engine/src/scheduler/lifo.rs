@@ -1,0 +1,7 @@
+//! Last come, first served: the newest request first. S-LoRA's paper compares it with its own queue and with early abort
+//! (Sheng et al., MLSys 2024, ablation of admission under bursts).
+
+/// The key of [`super::keyed`] for the request that came in at this place.
+pub fn key(place: u32) -> f64 {
+    -f64::from(place)
+}

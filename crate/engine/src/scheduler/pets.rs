@@ -1,0 +1,107 @@
+//! PetS batching (Zhou et al., ATC 2022, as S-LoRA implements it): when more than 10 requests wait, group them so that
+//! padded prefills cost least, and take the group with the shortest prompts.
+//!
+//! Two dynamic programmes over prefill times: the requests of each adapter, sorted by prompt length, are cut into mini
+//! batches by what the adapter adds; the mini batches of all adapters, sorted by longest prompt, are cut into batches by
+//! the time of the base model. Both are quadratic, so only the oldest [`WINDOW`] requests are planned.
+//!
+//! In the original, requests whose client went away are planned too and leave only with a pick, so a batch of nothing else
+//! blocks the line. Unless the original's blocking is wanted, they leave before.
+
+use std::collections::VecDeque;
+
+use super::admission::Admission;
+use crate::observer::Observer;
+
+/// Requests that may wait before any plan is made.
+const PLAIN: usize = 10;
+
+/// Requests that are planned at most.
+pub const WINDOW: usize = 256;
+
+/// Takes a decision over a line in order of arrival.
+pub fn decide(waiting: &mut VecDeque<u32>, admission: &mut Admission<'_, impl Observer>) {
+    if admission.is_full() {
+        return;
+    }
+    if !admission.config.original_blocking {
+        waiting.retain(|&id| !admission.is_cancelled(id));
+    }
+    if waiting.len() <= PLAIN {
+        return super::fcfs::decide(waiting, admission);
+    }
+    let candidates = plan(waiting, admission);
+    let mut leaving: Vec<u32> = Vec::new();
+    for &id in &candidates {
+        if !admission.is_cancelled(id) && !admission.admit(id) {
+            break;
+        }
+        leaving.push(id);
+    }
+    if !admission.picked.is_empty() {
+        waiting.retain(|id| !leaving.contains(id));
+    }
+}
+
+/// The batch that is due: requests in the order in which they are tried.
+fn plan(waiting: &VecDeque<u32>, admission: &Admission<'_, impl Observer>) -> Vec<u32> {
+    let trace = admission.trace;
+    let length = |id: u32| trace.input_tokens[id as usize];
+    // Requests by adapter, adapters in the order in which they first occur.
+    let mut groups: Vec<(u32, Vec<u32>)> = Vec::new();
+    for &id in waiting.iter().take(WINDOW) {
+        let adapter = trace.adapter[id as usize];
+        match groups.iter_mut().find(|g| g.0 == adapter) {
+            Some((_, ids)) => ids.push(id),
+            None => groups.push((adapter, vec![id])),
+        }
+    }
+    let mut mini_batches: Vec<Vec<u32>> = Vec::new();
+    for (adapter, mut ids) in groups {
+        ids.sort_by_key(|&id| length(id));
+        let rank = trace.rank_of(adapter);
+        let cost = |first: usize, last: usize| {
+            let requests = (last - first + 1) as u32;
+            if rank == 0 { 0.0 } else { (admission.latency.adapter_us)(rank, requests, length(ids[last])) }
+        };
+        let cuts = cheapest_cuts(ids.len(), cost);
+        mini_batches.extend(cuts.into_iter().map(|range| ids[range].to_vec()));
+    }
+    let longest = |mini: &[u32]| mini.last().map_or(0, |&id| length(id));
+    mini_batches.sort_by_key(|mini| longest(mini));
+    let mut until = Vec::with_capacity(mini_batches.len() + 1);
+    until.push(0u32);
+    for mini in &mini_batches {
+        until.push(until[until.len() - 1] + mini.len() as u32);
+    }
+    let cost = |first: usize, last: usize| {
+        (admission.latency.base_us)(until[last + 1] - until[first], longest(&mini_batches[last]))
+    };
+    let batches = cheapest_cuts(mini_batches.len(), cost);
+    // Cuts come from the back, so the last holds the shortest prompts.
+    batches.last().map_or_else(Vec::new, |range| mini_batches[range.clone()].concat())
+}
+
+/// Cuts items 0..n into consecutive ranges of the least total cost, the earliest start winning ties; ranges from the back.
+fn cheapest_cuts(n: usize, cost: impl Fn(usize, usize) -> f64) -> Vec<std::ops::Range<usize>> {
+    let mut best = vec![0.0];
+    let mut start = Vec::with_capacity(n);
+    for last in 0..n {
+        let (mut least, mut from) = (f64::INFINITY, 0);
+        for (first, &before) in best.iter().enumerate() {
+            let total = before + cost(first, last);
+            if total < least {
+                (least, from) = (total, first);
+            }
+        }
+        best.push(least);
+        start.push(from);
+    }
+    let mut ranges = Vec::new();
+    let mut end = n;
+    while end > 0 {
+        ranges.push(start[end - 1]..end);
+        end = start[end - 1];
+    }
+    ranges
+}

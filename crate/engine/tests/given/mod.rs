@@ -1,0 +1,106 @@
+//! Any trace, server and cost, for property tests.
+
+use proptest::prelude::*;
+use servescope_cost::{AdapterCost, LinearCost};
+use servescope_engine::SchedulerConfig;
+use servescope_workload::trace::{Chain, NOBODY, Request};
+use servescope_workload::{BASE_MODEL, Trace};
+
+prop_compose! {
+    fn any_request()(
+        gap_us in prop_oneof![Just(0.0), 0.0..2e6f64, (0u32..100_000).prop_map(f64::from)],
+        user in 0u32..4,
+        adapter in prop_oneof![Just(BASE_MODEL), 0u32..6],
+        input_tokens in 1u32..300,
+        output_tokens in 1u32..120,
+        slack in 0u32..60,
+    ) -> (f64, Request) {
+        let max_tokens = output_tokens + slack;
+        (gap_us, Request { arrival_us: 0.0, user, adapter, input_tokens, output_tokens, max_tokens })
+    }
+}
+
+prop_compose! {
+    pub fn any_trace()(
+        requests in prop::collection::vec(any_request(), 1..80),
+        cancels in prop::collection::vec((0.0..2e7f64, 0usize..80), 0..6),
+        waits in prop::option::of(prop::collection::vec(any_wait(), 80)),
+        until_us in prop_oneof![Just(f64::INFINITY), 0.0..4e7f64],
+    ) -> Trace {
+        let mut trace = Trace { adapter_rank: vec![8, 16, 32, 64, 8, 8], ..Trace::default() };
+        let mut now = 0.0;
+        for (gap, mut request) in requests {
+            now += gap;
+            request.arrival_us = now;
+            trace.push(request);
+        }
+        trace.cancellations = cancels.into_iter().map(|(at, id)| (at, (id % trace.len()) as u32)).collect();
+        trace.cancellations.sort_by(|a, b| a.0.total_cmp(&b.0));
+        trace.chain = waits.map(|waits| {
+            let mut chain = Chain { until_us, ..Chain::default() };
+            for &(before, think_us) in &waits[..trace.len()] {
+                // Any request may be waited for, also a later one, or itself: such a circle is never sent.
+                chain.push(before.map_or(NOBODY, |before| before % trace.len() as u32), think_us);
+            }
+            Box::new(chain)
+        });
+        trace
+    }
+}
+
+/// Whom a request waits for, and how long it thinks then.
+fn any_wait() -> impl Strategy<Value = (Option<u32>, f64)> {
+    (
+        prop::option::weighted(0.8, 0u32..80),
+        prop_oneof![Just(0.0), (0u32..100_000).prop_map(f64::from), 0.0..3e6f64],
+    )
+}
+
+prop_compose! {
+    pub fn any_config()(
+        max_total_tokens in 300u32..3_000,
+        batch_max_tokens in 50u32..800,
+        max_running_requests in prop_oneof![1u32..6, Just(1_000)],
+        max_request_tokens in 100u32..500,
+        max_input_tokens in 50u32..400,
+        decode_steps_between_prefills in prop_oneof![Just(0u32), Just(10), 1u32..30],
+        idle_poll_us in prop_oneof![Just(0.0), Just(10_000.0), 0.1..50_000f64],
+        original_blocking in any::<bool>(),
+        max_in_system in prop_oneof![3 => Just(u32::MAX), 1 => 1u32..20],
+        patience_us in prop_oneof![3 => Just(f64::INFINITY), 1 => 0.0..1e7f64],
+        lora_compute in any::<bool>(),
+    ) -> SchedulerConfig {
+        SchedulerConfig {
+            max_total_tokens, batch_max_tokens, max_running_requests, max_request_tokens, max_input_tokens,
+            decode_steps_between_prefills, idle_poll_us, original_blocking, lora_compute,
+            max_in_system, patience_us, prefetch_adapters: false,
+        }
+    }
+}
+
+prop_compose! {
+    pub fn any_cost()(
+        whole in any::<bool>(),
+        c in prop::array::uniform6(0.0..30_000f64),
+        per_kv in prop_oneof![Just(0.0), 0.0..20f64],
+        adapters in prop::array::uniform4(0.0..3_000f64),
+    ) -> LinearCost {
+        // Whole microseconds, as in the reference vectors, or any fraction of them.
+        let number = |x: f64| if whole { x.floor() } else { x };
+        LinearCost {
+            prefill_base_us: number(c[0]),
+            prefill_per_token_us: number(c[1] / 100.0),
+            decode_base_us: number(c[2]) + 1.0,
+            decode_per_request_us: number(c[3] / 50.0),
+            decode_per_kv_token_us: number(per_kv),
+            overhead_us: number(c[4] / 10.0),
+            adapters: AdapterCost {
+                load_base_us: number(adapters[0]),
+                load_per_rank_us: number(adapters[1] / 10.0),
+                prefill_factor: if whole { 1.0 } else { 1.0 + adapters[2] / 3_000.0 },
+                decode_active_us: number(adapters[3]),
+                decode_per_rank_us: number(c[5] / 1_000.0),
+            },
+        }
+    }
+}

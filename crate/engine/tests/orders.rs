@@ -1,0 +1,196 @@
+//! What must hold under every order of service: leaps equal single steps to the last bit, everybody gets an end, memory is
+//! never over-committed, the GPU never idles while somebody waits, users' names do not matter.
+
+mod given;
+
+use std::sync::Arc;
+
+use given::{any_config, any_cost, any_trace};
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use servescope_engine::gateway::bucket::Quota;
+use servescope_engine::observer::{Event, Observer, Unobserved};
+use servescope_engine::scheduler::accounts::Charging;
+use servescope_engine::scheduler::round_robin::RoundRobin;
+use servescope_engine::scheduler::vtc::{Fair, Lift, Prediction, TokenCost};
+use servescope_engine::scheduler::{Client, Order, Queueing};
+use servescope_engine::timeline::Span;
+use servescope_engine::{Outcome, Report, SchedulerConfig, Simulation};
+use servescope_workload::Trace;
+
+fn any_charging() -> impl Strategy<Value = Charging> {
+    prop_oneof![Just(Charging::Slora), Just(Charging::Ideal), Just(Charging::Artifact)]
+}
+
+prop_compose! {
+    fn any_fair()(
+        weights in prop::collection::vec(prop_oneof![Just(1.0), Just(2.0), Just(3.0), 0.1..5.0f64], 0..4),
+        prices in (0.0..3.0f64, prop_oneof![Just(2.0), 0.1..4.0f64]),
+        profile in any::<bool>(),
+        charging in any_charging(),
+        lift in prop_oneof![Just(Lift::Waiting), Just(Lift::Paper), Just(Lift::Never), Just(Lift::Max)],
+        prediction in prop_oneof![3 => Just(Prediction::None), 1 => Just(Prediction::History), 1 => Just(Prediction::Given)],
+    ) -> Fair {
+        let cost = if profile { TokenCost::Profile } else { TokenCost::Linear };
+        Fair { weights, input_price: prices.0, output_price: prices.1, cost, charging, lift, prediction }
+    }
+}
+
+/// Orders that favour no user by name, if `weights` are left out.
+fn any_order(weighted: bool) -> impl Strategy<Value = Order> {
+    let fair = any_fair().prop_map(move |fair| {
+        Order::Fair(Fair { weights: if weighted { fair.weights } else { Vec::new() }, ..fair })
+    });
+    let round_robin = (any_charging(), prop_oneof![Just(None), (1.0..500.0f64).prop_map(Some)]);
+    let classes = if weighted { vec![0.0, 2.0, 1.0] } else { Vec::new() };
+    prop_oneof![
+        1 => Just(Order::Fcfs),
+        1 => Just(Order::Lifo),
+        1 => Just(Order::Shortest),
+        1 => (0.0..1e7f64).prop_map(move |ageing_us| Order::Priority { classes: classes.clone(), ageing_us }),
+        1 => (1u32..5).prop_map(|adapters| Order::Cluster { adapters }),
+        1 => Just(Order::Peft),
+        1 => Just(Order::Pets),
+        1 => (1e5..8e6f64).prop_map(|bound_us| Order::EarlyAbort { bound_us }),
+        1 => (1u32..40).prop_map(|limit| Order::Rpm { limit }),
+        4 => fair,
+        2 => round_robin.prop_map(|(charging, quantum)| {
+            Order::RoundRobin(RoundRobin { charging, quantum, ..RoundRobin::default() })
+        }),
+    ]
+}
+
+prop_compose! {
+    fn any_queueing(weighted: bool)(
+        order in any_order(weighted),
+        by_adapter in any::<bool>(),
+        quota in prop::option::weighted(0.2, (1.0..1_000.0f64, 1.0..3_000.0f64)),
+        predictions in prop_oneof![Just(None), prop::collection::vec(0.0..200.0f64, 80).prop_map(Some)],
+    ) -> Queueing {
+        let client = if by_adapter { Client::Adapter } else { Client::User };
+        let quota = quota.map(|(tokens_per_s, burst_tokens)| Quota { tokens_per_s, burst_tokens });
+        Queueing { order, client, quota, predictions }
+    }
+}
+
+/// KV tokens that the batch holds, followed iteration by iteration.
+struct Memory<'a> {
+    trace: &'a Trace,
+    produced: Vec<u32>,
+    running: Vec<u32>,
+    most: u64,
+}
+
+impl Observer for Memory<'_> {
+    fn see<'e>(&mut self, event: impl FnOnce() -> Event<'e>) {
+        match event() {
+            Event::Decided { picked, .. } => {
+                picked.iter().for_each(|&id| self.produced[id as usize] = 1);
+                self.running.extend(picked);
+            }
+            Event::Decode { iterations, .. } => {
+                let held =
+                    |&id: &u32| u64::from(self.trace.input_tokens[id as usize] + self.produced[id as usize]);
+                self.most = self.most.max(self.running.iter().map(held).sum());
+                self.running.iter().for_each(|&id| self.produced[id as usize] += iterations);
+            }
+            Event::Finished(id) => self.running.retain(|&other| other != id),
+            _ => {}
+        }
+    }
+}
+
+/// While the GPU stands still nobody waits: whoever is scheduled after a gap arrived at its end or later.
+fn check_work_conservation(report: &Report) {
+    let mut gaps = Vec::new();
+    let mut end = 0.0;
+    for span in report.timeline.spans() {
+        let (start, until) = match span {
+            Span::Prefill(p) => (p.start_us, p.end_us),
+            Span::Decode(d) => (d.start_us, d.end_us),
+        };
+        if start > end {
+            gaps.push(start);
+        }
+        end = until;
+    }
+    for id in 0..report.fates.len() {
+        let Some(scheduled) = report.scheduled_us(id) else { continue };
+        let arrival = report.trace.arrival_us[id];
+        let idled = gaps.iter().find(|&&gap_end| arrival < gap_end && gap_end <= scheduled);
+        assert!(idled.is_none(), "request {id} of {arrival} waits to {scheduled} through {idled:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn every_order_keeps_its_promises(
+        trace in any_trace(),
+        config in any_config(),
+        cost in any_cost(),
+        queueing in any_queueing(true),
+        prefetch_adapters in any::<bool>(),
+    ) {
+        let trace = Arc::new(trace);
+        let config = SchedulerConfig { prefetch_adapters, ..config };
+        let start = || Simulation::new(Arc::clone(&trace), config, cost).queued(queueing.clone());
+        let report = start().run();
+        let mut memory =
+            Memory { trace: &trace, produced: vec![0; trace.len()], running: Vec::new(), most: 0 };
+        let mut stepped = start().step_by_step();
+        while !stepped.advance(7, &mut memory) {}
+        prop_assert_eq!(&stepped.finish(), &report);
+        prop_assert!(memory.most < u64::from(config.max_total_tokens), "KV over the pool: {}", memory.most);
+        let produced: u64 = report.fates.iter().map(|f| u64::from(f.produced)).sum();
+        let tokens = report.timeline.spans().map(|span| match span {
+            Span::Prefill(p) => u64::from(p.requests),
+            Span::Decode(d) => u64::from(d.iterations) * u64::from(d.requests),
+        });
+        prop_assert_eq!(tokens.sum::<u64>(), produced, "tokens of the iterations and of the requests");
+        if !config.original_blocking {
+            prop_assert!(report.fates.iter().all(|f| f.outcome != Outcome::Unfinished));
+        }
+    }
+
+    #[test]
+    fn nobody_waits_while_the_gpu_idles(
+        trace in any_trace(), config in any_config(), cost in any_cost(), queueing in any_queueing(true),
+    ) {
+        let config = SchedulerConfig { idle_poll_us: 0.0, original_blocking: false, ..config };
+        let report = Simulation::new(Arc::new(trace), config, cost).queued(queueing).run();
+        check_work_conservation(&report);
+    }
+
+    #[test]
+    fn relabelling_users_permutes_results(
+        trace in any_trace(), config in any_config(), cost in any_cost(), order in any_order(false),
+    ) {
+        let mut relabelled = trace.clone();
+        relabelled.user.iter_mut().for_each(|u| *u = 3 - *u);
+        let run = |trace| {
+            let queueing = Queueing { order: order.clone(), ..Queueing::default() };
+            Simulation::new(Arc::new(trace), config, cost).queued(queueing).run()
+        };
+        let (a, b) = (run(trace), run(relabelled));
+        prop_assert_eq!(&a.fates, &b.fates);
+        let mut mapped = a.counters.map(|c| c.values).unwrap_or_default();
+        mapped.iter_mut().for_each(|(user, _)| *user = 3 - *user);
+        prop_assert_eq!(mapped, b.counters.map(|c| c.values).unwrap_or_default());
+    }
+}
+
+#[test]
+fn a_poll_too_short_for_the_clock_does_not_hang_early_abort() {
+    let (mut runner, strategy) = (proptest::test_runner::TestRunner::deterministic(), any_trace());
+    for _ in 0..20 {
+        let trace = strategy.new_tree(&mut runner).expect("a trace").current();
+        let config =
+            SchedulerConfig { idle_poll_us: 1e-297, original_blocking: true, ..SchedulerConfig::default() };
+        let cost = servescope_cost::CALIBRATIONS[0].cost;
+        let queueing = Queueing { order: Order::EarlyAbort { bound_us: 1e6 }, ..Queueing::default() };
+        let mut simulation = Simulation::new(Arc::new(trace), config, cost).queued(queueing);
+        assert!(simulation.advance(1_000_000, &mut Unobserved));
+    }
+}

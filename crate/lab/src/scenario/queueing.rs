@@ -1,0 +1,92 @@
+//! The scenario's waiting line: the order of service with its settings.
+
+use servescope_engine::gateway::bucket::Quota;
+use servescope_engine::scheduler::accounts::Charging;
+use servescope_engine::scheduler::round_robin::RoundRobin;
+use servescope_engine::scheduler::vtc::{Fair, Lift, Prediction, TokenCost};
+use servescope_engine::scheduler::{Client, Order, Queueing, prediction};
+use servescope_workload::Trace;
+
+use super::Scenario;
+use crate::parameters::Id;
+
+impl Scenario {
+    /// How the waiting line is kept when `trace` is served.
+    pub fn queueing(&self, trace: &Trace) -> Queueing {
+        let order = self.order();
+        let predicts = match &order {
+            Order::Shortest => true,
+            Order::Fair(fair) => fair.prediction == Prediction::Given,
+            _ => false,
+        };
+        let predictions = predicts.then(|| {
+            let (range, seed) = (self.number(Id::PredictionRange), self.number(Id::Seed) as u64);
+            match self.choice(Id::PredictionOf) {
+                "max_tokens" => prediction::around(&trace.max_tokens, range, seed),
+                _ => prediction::around(&trace.output_tokens, range, seed),
+            }
+        });
+        let client = match self.choice(Id::OrderClient) {
+            "adapter" => Client::Adapter,
+            _ => Client::User,
+        };
+        let per_minute = self.number(Id::QuotaTokens);
+        let quota = (per_minute > 0.0)
+            .then(|| Quota { tokens_per_s: per_minute / 60.0, burst_tokens: self.number(Id::QuotaBurst) });
+        Queueing { order, client, quota, predictions }
+    }
+
+    fn order(&self) -> Order {
+        match self.choice(Id::SchedulerOrder) {
+            "lifo" => Order::Lifo,
+            "shortest" => Order::Shortest,
+            "priority" => Order::Priority {
+                classes: self.list(Id::PriorityClasses),
+                ageing_us: self.number(Id::PriorityAgeing) * 1e6,
+            },
+            "vtc" => {
+                let lift = match self.choice(Id::FairLift) {
+                    "paper" => Lift::Paper,
+                    "max" => Lift::Max,
+                    _ => Lift::Waiting,
+                };
+                Order::Fair(self.fair(lift))
+            }
+            "lcf" => Order::Fair(self.fair(Lift::Never)),
+            "drr" => {
+                let Fair { weights, input_price, output_price, charging, .. } = self.fair(Lift::Never);
+                let quantum = Some(self.number(Id::DrrQuantum)).filter(|&q| q > 0.0);
+                Order::RoundRobin(RoundRobin { weights, input_price, output_price, charging, quantum })
+            }
+            "rpm" => Order::Rpm { limit: self.whole(Id::RpmLimit) },
+            "early_abort" => Order::EarlyAbort { bound_us: self.number(Id::AbortBound) * 1e6 },
+            "cluster" => Order::Cluster { adapters: self.whole(Id::ClusterAdapters) },
+            "peft" => Order::Peft,
+            "pets" => Order::Pets,
+            _ => Order::Fcfs,
+        }
+    }
+
+    fn fair(&self, lift: Lift) -> Fair {
+        Fair {
+            weights: self.list(Id::FairWeights),
+            input_price: self.number(Id::FairInputPrice),
+            output_price: self.number(Id::FairOutputPrice),
+            cost: match self.choice(Id::FairCost) {
+                "profile" => TokenCost::Profile,
+                _ => TokenCost::Linear,
+            },
+            charging: match self.choice(Id::FairCharging) {
+                "ideal" => Charging::Ideal,
+                "artifact" => Charging::Artifact,
+                _ => Charging::Slora,
+            },
+            lift,
+            prediction: match self.choice(Id::FairPrediction) {
+                "history" => Prediction::History,
+                "predicted" => Prediction::Given,
+                _ => Prediction::None,
+            },
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! Any bytes as a recorded run of VTC's artifact: read, measured and served again, or refused, never a panic.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use servescope_lab::published::vtc::{Recording, compare};
+
+fuzz_target!(|bytes: &[u8]| {
+    let text = String::from_utf8_lossy(bytes);
+    let Ok(recording) = Recording::read("vtc__VTC__overload.csv", &text) else { return };
+    if recording.clients() < 1_000 {
+        let comparison = compare(&recording).expect("the order of service is known");
+        assert_eq!(comparison.ours.first_token_s.len(), recording.clients());
+    }
+});
