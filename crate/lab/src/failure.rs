@@ -52,6 +52,7 @@ pub const CODES: &[&str] = &[
     "bad_json",
     "bad_link",
     "bad_columns",
+    "needs_engine",
     "empty_file",
     "no_rows",
     "no_times",

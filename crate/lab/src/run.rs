@@ -89,6 +89,10 @@ impl Running {
     /// # Errors
     /// Every [`Failure`] of the scenario, or that it makes no request.
     pub fn begin(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Self, Vec<Failure>> {
+        if !cfg!(feature = "engines") && scenario.choice(Id::SchedulerOrder) != "fcfs" {
+            let message = "this order of service is in the larger engine".to_owned();
+            return Err(vec![Failure::new("needs_engine", Id::SchedulerOrder.row().id, message)]);
+        }
         let trace = trace_of(scenario, loaded)?;
         let queueing = scenario.queueing(&trace);
         Ok(Self {

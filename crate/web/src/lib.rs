@@ -3,8 +3,9 @@
 //! In goes one plain object by serde; out comes a summary the same way and columns as owned typed arrays. Errors are
 //! thrown as `{ failures: [{ code, path, message, params }] }`. The TypeScript types are in `boundary.d.ts`.
 //!
-//! Two modules are built of this crate, by feature: `page`, which the page starts with, and `studio`, which it fetches
-//! when somebody opens a file or the workload studio. Traces go from one to the other as columns.
+//! Three modules are built of this crate, by feature: `page`, which the page starts with; `engine`, the simulator with every
+//! scheduler, fetched when a scenario asks for one that the first module lacks; and `studio`, fetched when somebody opens a
+//! file or the workload studio. Traces go from one to the other as columns.
 
 #[cfg(feature = "page")]
 mod chart;
@@ -13,14 +14,15 @@ mod convert;
 mod hand_over;
 #[cfg(feature = "page")]
 mod page;
+#[cfg(any(feature = "page", feature = "studio"))]
 mod read_chart;
-#[cfg(feature = "page")]
+#[cfg(feature = "simulator")]
 mod simulator;
 #[cfg(feature = "studio")]
 mod studio;
 #[cfg(feature = "studio")]
 mod svg;
-#[cfg(feature = "page")]
+#[cfg(feature = "simulator")]
 mod take_over;
 mod types;
 
@@ -28,7 +30,7 @@ mod types;
 pub use chart::ChartSurface;
 #[cfg(feature = "page")]
 pub use page::*;
-#[cfg(feature = "page")]
+#[cfg(feature = "simulator")]
 pub use simulator::Simulator;
 #[cfg(feature = "studio")]
 pub use studio::{Studio, step_kinds, writable_formats};

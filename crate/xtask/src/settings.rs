@@ -62,7 +62,7 @@ pub(crate) struct WasmOpt {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Budget {
     pub(crate) start: Weight,
-    pub(crate) studio: Weight,
+    pub(crate) later: Weight,
 }
 
 /// Bytes on the wire.

@@ -1,14 +1,19 @@
 // The simulation's thread. A run goes in slices; between two slices messages are read, so that a newer scenario ends
 // an older run at once. Questions about the finished run wait for the run in progress.
+import engineAddress from '../../pkg/engine_bg.wasm?url';
 import init, { Simulator } from '../../pkg/servescope.js';
 import { buffersOf, type FromWorker, type Query, type QueryResult, type ToWorker } from './protocol.js';
-import { isFailures, messageOf, type ScenarioPatch } from './types.js';
+import { failuresOf, isFailures, messageOf, type ScenarioPatch } from './types.js';
 
 type Run = Extract<ToWorker, { kind: 'run' }>;
 
 const PROGRESS_EVERY_MS = 100;
 
 let simulator: Simulator | null = null;
+/** Whether the simulator is the one with every scheduler. */
+let whole = false;
+/** What a larger simulator must be given again. */
+let held: Extract<Query, { kind: 'load-trace' }> | null = null;
 let wanted: Run | null = null;
 let running = false;
 const waiting: { ticket: number; query: Query }[] = [];
@@ -56,9 +61,22 @@ async function simulate(run: Run, scenario: ScenarioPatch, preview: boolean, sim
   return true;
 }
 
-async function serve(sim: Simulator): Promise<void> {
+/** The simulator with every scheduler, in a module of its own: what most scenarios need is there from the start. */
+async function larger(): Promise<Simulator> {
+  const { default: start, Simulator: Whole } = await import('../../pkg/engine.js');
+  await start({ module_or_path: new URL(engineAddress, import.meta.url) });
+  const next = new Whole();
+  if (held !== null) next.load_columns(held.name, held.columns);
+  simulator?.free();
+  simulator = next;
+  whole = true;
+  return next;
+}
+
+async function serve(first: Simulator): Promise<void> {
   if (running) return;
   running = true;
+  let sim = first;
   for (;;) {
     // Between two runs: a trace that was just loaded must be there before the run that asks for it.
     for (const { ticket, query } of waiting.splice(0)) answer(ticket, query, sim);
@@ -71,7 +89,14 @@ async function serve(sim: Simulator): Promise<void> {
       }
       if (wanted === run) await simulate(run, run.scenario, false, sim);
     } catch (thrown) {
-      if (isFailures(thrown)) post({ kind: 'failed', revision: run.revision, failures: thrown.failures });
+      if (!whole && isFailures(thrown) && thrown.failures.some(({ code }) => code === 'needs_engine')) {
+        try {
+          sim = await larger();
+          continue;
+        } catch (missing) {
+          post({ kind: 'failed', revision: run.revision, failures: failuresOf(missing) });
+        }
+      } else if (isFailures(thrown)) post({ kind: 'failed', revision: run.revision, failures: thrown.failures });
       else post({ kind: 'died', message: messageOf(thrown) });
     }
     if (wanted === run) wanted = null;
@@ -85,8 +110,14 @@ function ask(query: Query, sim: Simulator): QueryResult[Query['kind']] {
     case 'charts': return sim.charts(query.options);
     case 'request': return sim.request(query.id);
     case 'export': return sim.export(query.what);
-    case 'load-trace': sim.load_columns(query.name, query.columns); return null;
-    case 'clear-trace': sim.clear_trace(); return null;
+    case 'load-trace':
+      sim.load_columns(query.name, query.columns);
+      held = query;
+      return null;
+    case 'clear-trace':
+      sim.clear_trace();
+      held = null;
+      return null;
   }
 }
 

@@ -1,6 +1,6 @@
 import { AxeBuilder } from '@axe-core/playwright';
 import type { Page } from '@playwright/test';
-import { control, digest, expect, open, openGroups, test } from './page.js';
+import { control, digest, dropFile, expect, open, openGroups, test } from './page.js';
 
 async function violations(page: Page): Promise<string[]> {
   const { violations: found } = await new AxeBuilder({ page }).withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']).analyze();
@@ -23,8 +23,28 @@ for (const colorScheme of ['light', 'dark'] as const) {
   });
 }
 
+for (const colorScheme of ['light', 'dark'] as const) {
+  test(`axe finds nothing serious in the workload tab, ${colorScheme}`, async ({ page }) => {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    await open(page, '#v=1&R=5&tab=workload');
+    await page.locator('.freeze').click();
+    await page.locator('.add-step').selectOption('thin');
+    await page.locator('[data-field="steps.0.keep"] input').fill('7');
+    await expect(page.locator('.step .control-error')).not.toHaveCount(0);
+    await page.locator('.fit-run').click();
+    await expect(page.locator('table.fit')).toBeVisible();
+    await dropFile(page, 'mine.csv', Buffer.from('when,words\n0,5\n'));
+    await page.locator('.map-start').click();
+    await expect(page.locator('.map-read')).toBeVisible();
+    expect(await violations(page)).toEqual([]);
+  });
+}
+
 test('axe finds nothing serious on a phone, in Chinese', async ({ page }) => {
   await page.setViewportSize({ width: 390, height: 844 });
+  await open(page, '#v=1&lang=zh&tab=workload');
+  await expect(page.locator('[data-chart=traffic_rate] canvas')).toBeVisible();
+  expect(await violations(page)).toEqual([]);
   await open(page, '#v=1&lang=zh');
   expect(await violations(page)).toEqual([]);
   await page.locator('.sheet-handle').click();
