@@ -12,6 +12,7 @@
 pub mod adapters;
 pub mod config;
 pub mod explain;
+pub mod fleet;
 pub mod gateway;
 pub mod metrics;
 pub mod observer;
@@ -21,6 +22,7 @@ pub mod simulation;
 pub mod timeline;
 
 pub use config::SchedulerConfig;
+pub use fleet::{Fleet, FleetConfig};
 pub use gateway::Refusal;
 pub use report::{Outcome, Report, Split};
 pub use simulation::Simulation;

@@ -167,6 +167,9 @@ impl<C: IterationCost> Simulation<C> {
             timeline: self.timeline,
             pool_tokens: self.config.max_total_tokens,
             adapter_loads: self.adapters.loads,
+            replicas: 1,
+            served: None,
+            preemptions: 0,
         }
     }
 
