@@ -70,10 +70,11 @@ struct Event {
 
 impl Eq for Event {}
 
-/// The earliest is the greatest; at equal times the one that was made first.
+/// The earliest is the greatest; at equal times the lower replica's, of one replica the one that was made first.
 impl Ord for Event {
     fn cmp(&self, other: &Self) -> Ordering {
-        other.time_us.total_cmp(&self.time_us).then(other.number.cmp(&self.number))
+        let key = |event: &Self| (event.replica, event.number);
+        other.time_us.total_cmp(&self.time_us).then(key(other).cmp(&key(self)))
     }
 }
 
@@ -94,7 +95,7 @@ impl Fleet {
         Self {
             requests: Requests::new(&trace),
             record: Record::new(trace.len()),
-            router: Router::new(&config, &trace),
+            router: Router::new(&config),
             replicas,
             pipelines: (0..pipelined).map(|_| Pipeline::new(stages)).collect(),
             events: BinaryHeap::new(),
@@ -137,6 +138,11 @@ impl Fleet {
     /// Share of the requests that have arrived so far.
     pub fn progress(&self) -> f64 {
         self.next_arrival as f64 / self.trace.len().max(1) as f64
+    }
+
+    /// KV blocks in use, of each replica.
+    pub fn blocks_in_use(&self) -> Vec<u32> {
+        self.replicas.iter().map(|replica| replica.used).collect()
     }
 
     /// What happened up to now.
@@ -192,7 +198,7 @@ impl Fleet {
                 self.requests.place[id] = requests::Place::Gone;
                 continue;
             }
-            let place = self.router.pick(&self.config, &self.replicas, &self.trace, id as u32);
+            let place = self.router.pick(&self.config, &self.replicas, &self.trace, id as u32, now_us);
             let (replica, mut world, _) = self.parts(place, now_us);
             let was_empty = replica.waiting.is_empty();
             replica.enqueue(&mut world, id as u32);
@@ -242,7 +248,7 @@ impl Fleet {
         let mut flight = std::mem::take(&mut replica.flight);
         flight.clear();
         flight.formed_us = now_us;
-        scheduler::form(replica, &mut world, &mut flight);
+        scheduler::form_or_retry(replica, &mut world, &mut flight);
         if flight.is_empty() {
             replica.flight = flight;
             return;
@@ -295,7 +301,7 @@ impl Fleet {
             run.done += leap;
         }
         if flight.decodes > 0 {
-            replica.used += scheduler::later_blocks(replica, world, leap);
+            replica.used += scheduler::later_blocks(replica, world.config.scheduler, leap);
             replica.lockstep.advance(leap);
             replica.decoded_us = now_us;
             if world.config.scheduler == SchedulerKind::LightLlm {

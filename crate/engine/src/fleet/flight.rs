@@ -14,6 +14,8 @@ pub(crate) struct Flight {
     pub(crate) decode_kv_tokens: u64,
     pub(crate) rank_sum: u64,
     pub(crate) any_adapter: bool,
+    /// Whether somebody was evicted when it was formed.
+    pub(crate) any_evicted: bool,
     /// Blocks reserved for a static batch.
     pub(crate) reserved: u32,
     pub(crate) formed_us: f64,
@@ -30,6 +32,7 @@ impl Flight {
         self.decode_kv_tokens = 0;
         self.rank_sum = 0;
         self.any_adapter = false;
+        self.any_evicted = false;
         self.reserved = 0;
         self.busy_us = 0.0;
     }

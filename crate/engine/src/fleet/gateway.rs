@@ -5,7 +5,8 @@ use crate::gateway::Refusal;
 
 /// Whether a request is refused. `max_tokens` is the bound on its answer.
 pub(super) fn refusal(config: &FleetConfig, input_tokens: u32, max_tokens: u32) -> Option<Refusal> {
-    if config.original {
+    // Vidur has no vLLM v1.
+    if config.original && config.scheduler != SchedulerKind::VllmV1 {
         return None;
     }
     let total = input_tokens.saturating_add(max_tokens);

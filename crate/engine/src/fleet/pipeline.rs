@@ -41,7 +41,7 @@ impl Fleet {
             let (replica, mut world, _) = self.parts(place, now_us);
             flight.clear();
             flight.formed_us = now_us;
-            scheduler::form(replica, &mut world, &mut flight);
+            scheduler::form_or_retry(replica, &mut world, &mut flight);
             let is_empty = flight.is_empty();
             replica.in_flight += u32::from(!is_empty);
             let pipeline = &mut self.pipelines[place];

@@ -14,6 +14,7 @@ use super::lockstep::{Lockstep, Member};
 use super::record::Record;
 use super::requests::{Place, Requests};
 use super::run::Run;
+use super::scheduler;
 use crate::report::Outcome;
 use crate::scheduler::memory::{Entry, MemoryEstimate};
 
@@ -185,9 +186,15 @@ impl Replica {
         self.blocks - self.used
     }
 
-    /// KV blocks in use, those taken during the iterations under way not counted before they end.
-    pub(crate) fn used_now(&self) -> u32 {
-        self.used
+    /// KV blocks in use at a time within the iterations under way.
+    pub(crate) fn used_at(&self, scheduler: SchedulerKind, now_us: f64) -> u32 {
+        match &self.run {
+            Some(run) if self.in_flight > 0 && self.leap > 1 => {
+                let begun = run.first_end_from(now_us, run.done + self.leap) - run.done;
+                self.used + scheduler::later_blocks(self, scheduler, begun)
+            }
+            _ => self.used,
+        }
     }
 
     /// Tokens in KV memory before an iteration: of one stage all, otherwise those of its own requests.
@@ -242,10 +249,10 @@ impl Replica {
         flight.any_adapter |= self.lockstep.with_adapter > 0;
     }
 
-    /// The running requests decode, in their order. Each needs a free block, whether it takes one or not; while there is
-    /// none, the last of the list is evicted, and at the end the request itself. Half-read prompts are set aside.
+    /// The running requests decode, in their order. While there is no block for one, the last of the list is evicted, and
+    /// at the end the request itself. Half-read prompts are set aside.
     ///
-    /// Returns whether the lockstep decoded without looking at its requests.
+    /// Returns whether the lockstep decoded without a look at its requests.
     pub(crate) fn decode_paged(
         &mut self,
         world: &mut World<'_>,
@@ -270,15 +277,18 @@ impl Replica {
                 self.aside.push(id);
                 continue;
             }
-            while self.free() == 0 && next < end {
+            // Vidur's paged policies ask for a free block whether they take it or not.
+            let takes = self.blocks_to_take(world, id);
+            let asks = if world.config.scheduler == SchedulerKind::VllmV1 { takes } else { 1 };
+            while self.free() < asks && next < end {
                 end -= 1;
                 self.evict(world, list[end]);
             }
-            if self.free() == 0 {
+            if self.free() < asks {
                 self.evict(world, id);
                 continue;
             }
-            self.used += self.blocks_to_take(world, id);
+            self.used += takes;
             kept += 1;
             if self.is_single() {
                 self.running.push(id);
@@ -319,6 +329,9 @@ impl Replica {
     /// Blocks that a request holds which grows block by block.
     pub(crate) fn blocks_of(&self, world: &World<'_>, id: u32) -> u32 {
         match world.requests.place[id as usize] {
+            Place::Prefilling if world.config.scheduler == SchedulerKind::VllmV1 => {
+                world.config.blocks_for(world.requests.done[id as usize])
+            }
             Place::Prefilling => world.config.blocks_for(world.requests.prompt[id as usize]),
             _ => world.config.blocks_for(self.tokens(world, id) - 1),
         }

@@ -15,17 +15,18 @@ pub(super) struct Router {
 }
 
 impl Router {
-    pub(super) fn new(config: &FleetConfig, _trace: &Trace) -> Self {
+    pub(super) fn new(config: &FleetConfig) -> Self {
         Self { kind: config.router, turn: 0, draws: Stream::named(config.seed, "fleet.router") }
     }
 
     /// The replica for request `id`. Where several are equal, the first.
     pub(super) fn pick(
         &mut self,
-        _config: &FleetConfig,
+        config: &FleetConfig,
         replicas: &[Replica],
         trace: &Trace,
         id: u32,
+        now_us: f64,
     ) -> usize {
         let count = replicas.len();
         if count == 1 {
@@ -46,7 +47,9 @@ impl Router {
                 let busy = |i: usize| (replicas[i].outstanding, i);
                 if busy(second) < busy(first) { second } else { first }
             }
-            RouterKind::LeastKv => least(replicas, |r| u64::from(r.used_now()) + r.promised),
+            RouterKind::LeastKv => {
+                least(replicas, |r| u64::from(r.used_at(config.scheduler, now_us)) + r.promised)
+            }
             RouterKind::AdapterAffinity => {
                 let adapter = trace.adapter[id as usize];
                 let key = if adapter == BASE_MODEL { u64::MAX } else { u64::from(adapter) };

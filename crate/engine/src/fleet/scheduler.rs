@@ -5,27 +5,41 @@ mod orca;
 mod sarathi;
 pub(super) mod static_batch;
 mod vllm;
+mod vllm_v1;
 
 use super::config::SchedulerKind;
 use super::flight::Flight;
 use super::replica::{Replica, World};
 
+/// Fills `flight` as [`form`] does. Where nothing was formed because the only request that held memory was evicted, it is
+/// let in again at once; Vidur stops there.
+pub(crate) fn form_or_retry(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
+    let evicted_before = world.record.evictions;
+    form(replica, world, flight);
+    let is_stranded = flight.is_empty() && world.record.evictions > evicted_before && replica.holders == 0;
+    if is_stranded && !world.config.original {
+        form(replica, world, flight);
+    }
+    flight.any_evicted = world.record.evictions > evicted_before;
+}
+
 /// Fills `flight`, which is empty, with the next iteration; it stays empty where there is none.
-pub(crate) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
+fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
     match world.config.scheduler {
         SchedulerKind::Static => static_batch::form(replica, world, flight),
         SchedulerKind::Orca => orca::form(replica, world, flight),
         SchedulerKind::Vllm => vllm::form(replica, world, flight),
         SchedulerKind::Sarathi => sarathi::form(replica, world, flight),
         SchedulerKind::LightLlm => lightllm::form(replica, world, flight),
-        SchedulerKind::VllmV1 => unimplemented!(),
+        SchedulerKind::VllmV1 => vllm_v1::form(replica, world, flight),
     }
 }
 
 /// For how many iterations in a row the formed one is right, if nobody arrives: until somebody is done, memory runs
 /// short, or the policy looks again.
 pub(crate) fn leap(replica: &Replica, world: &World<'_>, flight: &Flight) -> u32 {
-    if !flight.chunks.is_empty() {
+    // Who was evicted may be let in again by the next iteration.
+    if !flight.chunks.is_empty() || flight.any_evicted {
         return 1;
     }
     let most = replica.lockstep.until_end();
@@ -38,8 +52,8 @@ pub(crate) fn leap(replica: &Replica, world: &World<'_>, flight: &Flight) -> u32
 }
 
 /// Blocks that the iterations of a leap after its first take.
-pub(crate) fn later_blocks(replica: &Replica, world: &World<'_>, iterations: u32) -> u32 {
-    match world.config.scheduler {
+pub(crate) fn later_blocks(replica: &Replica, scheduler: SchedulerKind, iterations: u32) -> u32 {
+    match scheduler {
         SchedulerKind::Static | SchedulerKind::Orca => 0,
         _ => replica.lockstep.new_blocks_over(1, iterations - 1),
     }
