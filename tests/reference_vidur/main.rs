@@ -4,6 +4,7 @@
 //! for each run, and one called `operator-tables`.
 
 mod flags;
+mod memory;
 mod runs;
 mod sheet;
 mod summaries;

@@ -74,6 +74,8 @@ fn check_batches(case: &Case, report: &Report) -> usize {
     let mut theirs: Vec<usize> = (0..sheet.len()).collect();
     theirs.sort_by(|&a, &b| replica[a].total_cmp(&replica[b]).then(a.cmp(&b)));
     assert_eq!(ours.len(), theirs.len(), "{}: number of batches", case.name());
+    let after = column("memory_usage_percent_at_end");
+    let total = f64::from(super::config(&case.config).blocks);
     for (row, &place) in ours.iter().zip(&theirs) {
         let what = || format!("{}: batch {place}", case.name());
         assert_eq!(f64::from(row.2), replica[place], "{}: replica", what());
@@ -85,6 +87,11 @@ fn check_batches(case: &Case, report: &Report) -> usize {
             what()
         );
         close(row.0 / 1e6, start[place], || format!("{}: start", what()));
+        if let Some(blocks) = row.6 {
+            // Ours is told before those who are done give theirs back, so it is never less.
+            let freed = f64::from(blocks) - after[place] / 100.0 * total;
+            assert!(freed >= -0.01, "{}: {blocks} blocks, {} % after it", what(), after[place]);
+        }
         close(row.1 / 1e6, duration[place], || format!("{}: duration", what()));
     }
     servescope_tests::told(&path, ours.len());
