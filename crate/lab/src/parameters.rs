@@ -11,8 +11,10 @@ pub use table::{Id, TABLE};
 pub use value::Value;
 
 /// Groups of the panel, in order.
-pub const GROUPS: &[&str] =
-    &["heroes", "lengths", "queue", "memory", "adapters", "users", "cost", "slo", "trace", "curve", "run"];
+pub const GROUPS: &[&str] = &[
+    "heroes", "lengths", "fleet", "queue", "memory", "adapters", "users", "cost", "slo", "trace", "curve",
+    "run",
+];
 
 impl Id {
     /// The parameter's row.

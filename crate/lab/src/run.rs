@@ -9,7 +9,7 @@ use servescope_engine::metrics::summary::SummaryContext;
 use servescope_engine::metrics::token_gaps::TokenGaps;
 use servescope_engine::metrics::{Summary, summarise};
 use servescope_engine::observer::Unobserved;
-use servescope_engine::{Refusal, Report, Simulation};
+use servescope_engine::{Fleet, Refusal, Report, Simulation};
 use servescope_workload::formats::{self, Format, FormatError, ReadTrace};
 use servescope_workload::{BASE_MODEL, Trace, generate, scale};
 
@@ -71,10 +71,28 @@ impl LoadedTrace {
     }
 }
 
+/// The loop that runs a scenario.
+#[derive(Debug)]
+enum Engine {
+    /// One server with S-LoRA's router loop.
+    Slora(Box<Simulation<LinearCost>>),
+    /// A fleet of replicas.
+    Fleet(Box<Fleet>),
+}
+
+impl Engine {
+    fn new(scenario: &Scenario, trace: Arc<Trace>) -> Self {
+        match scenario.fleet() {
+            None => Self::Slora(Box::new(Simulation::new(trace, scenario.scheduler(), scenario.cost()))),
+            Some(config) => Self::Fleet(Box::new(Fleet::new(trace, config, Box::new(scenario.cost())))),
+        }
+    }
+}
+
 /// A run under way, for callers that want to show progress or change their mind.
 #[derive(Debug)]
 pub struct Running {
-    simulation: Simulation<LinearCost>,
+    engine: Engine,
     scenario: Scenario,
     generated: bool,
 }
@@ -87,7 +105,7 @@ impl Running {
     pub fn begin(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Self, Vec<Failure>> {
         let trace = trace_of(scenario, loaded)?;
         Ok(Self {
-            simulation: Simulation::new(trace, scenario.scheduler(), scenario.cost()),
+            engine: Engine::new(scenario, trace),
             scenario: scenario.clone(),
             generated: loaded.is_none(),
         })
@@ -95,17 +113,20 @@ impl Running {
 
     /// Takes at most `steps` steps of the router and says which share of the requests has arrived; 1 is the end.
     pub fn advance(&mut self, steps: usize) -> f64 {
-        if self.simulation.advance(steps, &mut Unobserved) {
-            1.0
-        } else {
-            self.simulation.progress().min(0.999)
-        }
+        let (is_over, progress) = match &mut self.engine {
+            Engine::Slora(loop_) => (loop_.advance(steps, &mut Unobserved), loop_.progress()),
+            Engine::Fleet(fleet) => (fleet.advance(steps), fleet.progress()),
+        };
+        if is_over { 1.0 } else { progress.min(0.999) }
     }
 
     /// The finished run.
     pub fn finish(self) -> Run {
         Run {
-            report: self.simulation.finish(),
+            report: match self.engine {
+                Engine::Slora(loop_) => loop_.finish(),
+                Engine::Fleet(fleet) => fleet.finish(),
+            },
             scenario: self.scenario,
             generated: self.generated,
             gaps: OnceCell::new(),

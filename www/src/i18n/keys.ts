@@ -23,7 +23,10 @@ export const reasonsEn = {
 export const optionsEn: Readonly<Record<string, string>> = {
   power: 'power law (S-LoRA)', zipf: 'Zipf', poisson: 'Poisson', weibull: 'Weibull', modulated: 'calm and busy (MMPP)', batch: 'batches',
   bounded_pareto: 'bounded Pareto', output: 'the true length',
-  cap: 'one cap for all', slora: 'S-LoRA', fcfs: 'by arrival', 'a10g-llama-7b': 'A10G, Llama-7B',
+  cap: 'one cap for all', slora: 'S-LoRA',
+  static: 'static batches (FasterTransformer)', orca: 'Orca', vllm: 'vLLM (2023)', sarathi: 'Sarathi-Serve', lightllm: 'LightLLM', vllm_v1: 'vLLM v1',
+  round_robin: 'in turn', least_outstanding: 'fewest requests', shortest_line: 'shortest line (Vidur)', power_of_two: 'better of two',
+  least_kv: 'least KV memory', adapter_affinity: 'by adapter', prefix_affinity: 'by prefix', fcfs: 'by arrival', 'a10g-llama-7b': 'A10G, Llama-7B',
   'a100-80-opt-13b': 'A100 80 GB, OPT-13B', unit: 'unit (20 ms a step)',
 };
 

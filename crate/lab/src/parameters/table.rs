@@ -100,6 +100,9 @@ const CURVES: &[&str] = &[
     "severe_fluctuation",
     "points",
 ];
+/// Schedulers that run a fleet of replicas.
+const FLEETS: &[&str] = &["static", "orca", "vllm", "sarathi", "lightllm", "vllm_v1"];
+const SLORA: &[Condition] = &[is(Id::SchedulerKind, &["slora"])];
 const BOUNDED: &[&str] = &["uniform", "bounded_pareto", "lognormal", "normal"];
 
 table! {
@@ -185,18 +188,37 @@ table! {
     MaxRequestTokens = row("scheduler.max_request_tokens", "maxreq", "queue", whole(2.0, 100_000_000.0, 3072.0)).unit("tokens").log(64.0, 16_384.0, 1.0)
         .says("Longest request", "A request whose prompt and max_tokens together exceed this is refused.");
     MaxInputTokens = row("scheduler.max_input_tokens", "maxin", "queue", whole(1.0, 100_000_000.0, 2048.0)).unit("tokens").log(16.0, 16_384.0, 1.0)
+        .when(SLORA)
         .says("Longest prompt let in", "A longer prompt is refused.");
     DecodeSteps = row("scheduler.decode_steps_between_prefills", "steps", "queue", whole(0.0, 1_000_000.0, 10.0)).unit("iterations").linear(0.0, 50.0, 1.0)
+        .when(&[is(Id::SchedulerKind, &["slora", "lightllm"])])
         .says("Iterations between prefills", "While a batch runs, newcomers wait for at least this many decode iterations; 0 lets them join at once.");
     IdlePoll = row("scheduler.idle_poll_ms", "poll", "queue", number(0.0, 60_000.0, 10.0)).unit("ms").linear(0.0, 100.0, 1.0)
+        .when(SLORA)
         .says("Idle poll", "How long an idle router sleeps before it looks for requests; 0 wakes it at the arrival.");
     OriginalBlocking = row("scheduler.original_blocking", "block", "queue", Kind::Flag(false))
         .says("Block as the original does", "Lets requests in that can never be admitted, which then block the queue for ever as in S-LoRA, in place of refusing them.");
-    SchedulerKind = row("scheduler.kind", "sched", "queue", Kind::Choice(&["slora"]))
-        .says("Scheduler", "How requests are admitted to the batch.");
+    SchedulerKind = row("scheduler.kind", "sched", "queue", Kind::Choice(&["slora", "static", "orca", "vllm", "sarathi", "lightllm", "vllm_v1"]))
+        .says("Scheduler", "How requests are admitted to the batch. All but S-LoRA run a fleet of replicas with KV blocks, where adapters cost compute time but neither memory nor loading.");
     SchedulerOrder = row("scheduler.order", "order", "queue", Kind::Choice(&["fcfs"]))
         .says("Order of service", "Who is looked at first in the waiting line.");
 
+    Replicas = row("fleet.replicas", "rep", "fleet", whole(1.0, 1024.0, 1.0)).linear(1.0, 16.0, 1.0)
+        .when(&[is(Id::SchedulerKind, FLEETS)])
+        .says("Replicas", "How many equal servers share the traffic; each has its own waiting line and memory pool.");
+    Router = row("fleet.router", "rt", "fleet", Kind::Choice(&["round_robin", "random", "least_outstanding", "shortest_line", "power_of_two", "least_kv", "adapter_affinity", "prefix_affinity"]))
+        .when(&[is(Id::SchedulerKind, FLEETS)])
+        .says("Router", "Which replica gets an arrival; who is given to one stays there.");
+    ChunkTokens = row("scheduler.chunk_tokens", "chk", "queue", whole(1.0, 1_000_000.0, 512.0)).unit("tokens").log(16.0, 8192.0, 1.0)
+        .when(&[is(Id::SchedulerKind, &["sarathi"])])
+        .says("Chunk size", "Prompts are read in pieces: decoding and pieces of prompts together make at most this many tokens an iteration.");
+
+    BlockSize = row("scheduler.block_size", "blk", "memory", whole(1.0, 4096.0, 16.0)).unit("tokens").log(1.0, 256.0, 1.0)
+        .when(&[is(Id::SchedulerKind, &["static", "orca", "vllm", "sarathi", "vllm_v1"])])
+        .says("KV block", "KV memory is handed out in blocks of this many tokens; LightLLM hands it out token by token.");
+    Watermark = row("scheduler.watermark", "wmk", "memory", number(0.0, 1.0, 0.01)).linear(0.0, 0.2, 0.005)
+        .when(&[is(Id::SchedulerKind, &["vllm", "sarathi", "vllm_v1"])])
+        .says("Watermark", "The share of KV blocks that letting a request in leaves free, for the answers of those who run.");
     MaxTotalTokens = row("scheduler.max_total_tokens", "pool", "memory", whole(16.0, 100_000_000.0, 14_500.0)).unit("tokens").log(1000.0, 200_000.0, 1.0)
         .says("Memory pool", "KV cache and adapters share this many token slots (max_total_token_num).");
 
