@@ -3,18 +3,25 @@
 //! The folder is `SERVESCOPE_REFERENCE` (default: `../shared/reference`); its form is that of `reference/vidur`: a folder
 //! for each run, and one called `operator-tables`.
 
-mod flags;
 mod memory;
 mod runs;
 mod sheet;
 mod summaries;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::Value;
+use servescope_cost::profile::ExactTables;
 use servescope_engine::{Fleet, FleetConfig, Report};
+use servescope_lab::vidur::VidurRun;
+use servescope_workload::Trace;
 
-pub(crate) use flags::{Setup, config, stages};
+struct Setup {
+    run: VidurRun,
+    cost: ExactTables,
+    trace: Arc<Trace>,
+}
 
 /// A folder with one run of Vidur.
 struct Case {
@@ -31,6 +38,10 @@ impl Case {
         Some(self.folder.join(name)).filter(|p| p.is_file())
     }
 
+    fn run(&self) -> VidurRun {
+        VidurRun::read(&self.config).unwrap_or_else(|e| panic!("{}: {e}", self.name()))
+    }
+
     /// The run's settings, unless its operator tables are not there.
     fn setup(&self) -> Option<Setup> {
         let name = self.config["operator_tables"].as_str().expect("operator_tables");
@@ -40,14 +51,16 @@ impl Case {
             println!("{}: operator-tables/{name} is absent: skipped", self.name());
             return None;
         };
-        let (trace, _) = sheet::trace(&self.folder.join("trace.csv"), &self.config);
-        Some(Setup { config: config(&self.config), cost: sheet::tables(tables, stages(&self.config)), trace })
+        let run = self.run();
+        let (trace, _) = sheet::trace(&self.folder.join("trace.csv"));
+        let trace = run.replayed(&trace);
+        Some(Setup { cost: sheet::tables(tables, run.stages), run, trace })
     }
 }
 
 impl Setup {
     fn fleet(&self, change: impl FnOnce(&mut FleetConfig)) -> Fleet {
-        let mut config = self.config;
+        let mut config = self.run.fleet;
         change(&mut config);
         Fleet::new(self.trace.clone(), config, Box::new(self.cost.clone()))
     }

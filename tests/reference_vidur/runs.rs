@@ -21,7 +21,7 @@ fn check_requests(case: &Case, report: &Report, pipelined: bool) -> usize {
         (column("scheduled_at"), column("prefill_completed_at"), column("completed_at"));
     let (stalled, execution) = (column("preempted_time"), column("execution_time"));
     let (replica, restarts) = (column("replica_id"), column("num_restarts"));
-    let (_, order) = trace(&case.folder.join("trace.csv"), &case.config);
+    let (_, order) = trace(&case.folder.join("trace.csv"));
     let mut id_of = vec![usize::MAX; order.len()];
     order.iter().enumerate().for_each(|(id, &row)| id_of[row] = id);
     for (place, &row) in rows.iter().enumerate() {
@@ -75,7 +75,7 @@ fn check_batches(case: &Case, report: &Report) -> usize {
     theirs.sort_by(|&a, &b| replica[a].total_cmp(&replica[b]).then(a.cmp(&b)));
     assert_eq!(ours.len(), theirs.len(), "{}: number of batches", case.name());
     let after = column("memory_usage_percent_at_end");
-    let total = f64::from(super::config(&case.config).blocks);
+    let total = f64::from(case.run().fleet.blocks);
     for (row, &place) in ours.iter().zip(&theirs) {
         let what = || format!("{}: batch {place}", case.name());
         assert_eq!(f64::from(row.2), replica[place], "{}: replica", what());
@@ -104,7 +104,7 @@ fn every_request_and_every_batch() {
         let Some(setup) = case.setup() else { continue };
         let report = setup.run();
         println!("{}:", case.name());
-        check_requests(&case, &report, super::stages(&case.config) > 1);
+        check_requests(&case, &report, setup.run.stages > 1);
         check_batches(&case, &report);
         let steps = setup.fleet(|_| {}).step_by_step().run();
         assert!(steps == report, "{}: leaps differ from single steps", case.name());

@@ -2,10 +2,9 @@
 
 use std::io::Read as _;
 use std::path::Path;
-use std::sync::Arc;
 
 use serde_json::Value;
-use servescope_cost::profile::{ExactTables, LayerSettings};
+use servescope_cost::profile::ExactTables;
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};
 
@@ -54,55 +53,36 @@ impl Sheet {
     }
 }
 
-/// The trace as Vidur replays it, and the row of each request: lengths of at least 1, prompts cut where prompt and answer
-/// are longer than `max_tokens`.
-pub(crate) fn trace(path: &Path, config: &Value) -> (Arc<Trace>, Vec<usize>) {
+/// The trace in order of arrival, and the row of each request.
+pub(crate) fn trace(path: &Path) -> (Trace, Vec<usize>) {
     let sheet = Sheet::read(path);
-    let most = config["flags"]["trace_request_generator_config_max_tokens"].as_u64().unwrap_or(4096) as f64;
     let (arrived, prefill, decode) =
         (sheet.column("arrived_at"), sheet.column("num_prefill_tokens"), sheet.column("num_decode_tokens"));
     let mut order: Vec<usize> = (0..sheet.len()).collect();
     order.sort_by(|&a, &b| arrived[a].total_cmp(&arrived[b]));
     let mut trace = Trace::default();
     for &row in &order {
-        let output = decode[row].max(1.0);
-        let input = prefill[row].max(1.0).min(most - output);
+        let output = decode[row].max(1.0) as u32;
         trace.push(Request {
             arrival_us: arrived[row] * 1e6,
             user: 0,
             adapter: BASE_MODEL,
-            input_tokens: input as u32,
-            output_tokens: output as u32,
-            max_tokens: output as u32,
+            input_tokens: prefill[row].max(1.0) as u32,
+            output_tokens: output,
+            max_tokens: output,
         });
     }
-    (Arc::new(trace), order)
+    (trace, order)
 }
 
 /// The operator tables of a folder.
 pub(crate) fn tables(folder: &Path, stages: u32) -> ExactTables {
     let meta: Value = serde_json::from_str(&text(&folder.join("meta.json"))).expect("meta.json");
-    let number = |key: &str| meta[key].as_f64().unwrap_or_else(|| panic!("meta.json: {key}"));
-    let settings = LayerSettings {
-        layers: number("num_layers") as u32,
-        stages,
-        tensor_parallel: number("tensor_parallel_size") as u32,
-        launch_ms: number("nccl_cpu_launch_overhead_ms"),
-        skew_ms: number("nccl_cpu_skew_overhead_per_device_ms"),
-        prefill_penalty: number("attention_prefill_batching_overhead_fraction"),
-        decode_penalty: number("attention_decode_batching_overhead_fraction"),
-        kv_granularity: number("kv_cache_prediction_granularity") as u32,
-        cpu_ms: number("cpu_overhead_ms"),
-    };
-    let file = |name: &str| {
+    let files = ["token_ops.csv", "attn_decode.csv", "attn_prefill_runs.csv"].map(|name| {
         let plain = folder.join(name);
         text(&if plain.is_file() { plain } else { folder.join(format!("{name}.gz")) })
-    };
-    let read = ExactTables::read(
-        settings,
-        &file("token_ops.csv"),
-        &file("attn_decode.csv"),
-        &file("attn_prefill_runs.csv"),
-    );
+    });
+    let [token_ops, decode, prefill] = &files;
+    let read = servescope_lab::vidur::operator_tables(&meta, stages, [token_ops, decode, prefill]);
     read.unwrap_or_else(|e| panic!("{}: {e}", folder.display()))
 }

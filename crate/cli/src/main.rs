@@ -11,6 +11,7 @@ mod scenario_args;
 mod simulate;
 mod summary_text;
 mod validate;
+mod vidur;
 
 use std::process::ExitCode;
 

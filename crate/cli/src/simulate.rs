@@ -11,6 +11,7 @@ use servescope_lab::{Run, files};
 use crate::output::{Failed, print, read_trace, write};
 use crate::scenario_args::ScenarioArguments;
 use crate::summary_text::table;
+use crate::vidur;
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -19,6 +20,12 @@ pub(crate) struct Arguments {
     /// Trace file to simulate in place of generated requests; its format is recognised.
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
+    /// Vidur's flags to simulate, as `config.json`; of the scenario only the bounds of the SLO are used then.
+    #[arg(long, value_name = "CONFIG")]
+    vidur: Option<PathBuf>,
+    /// Folder with the operator tables of a run of Vidur.
+    #[arg(long, value_name = "DIR", requires = "vidur")]
+    tables: Option<PathBuf>,
     /// Prints the summary as JSON.
     #[arg(long)]
     json: bool,
@@ -32,8 +39,13 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     let scenario = arguments.scenario.scenario()?;
-    let loaded = arguments.trace.as_deref().map(read_trace).transpose()?;
-    let run = Run::simulate(&scenario, loaded.as_ref())?;
+    let trace = arguments.trace.as_deref();
+    let (run, loaded) = if let Some(config) = &arguments.vidur {
+        (vidur::simulate(config, arguments.tables.as_deref(), trace, &scenario)?, None)
+    } else {
+        let loaded = trace.map(read_trace).transpose()?;
+        (Run::simulate(&scenario, loaded.as_ref())?, loaded)
+    };
     let mut summary = run.summary_of(usize::MAX);
     summary.warnings.extend(loaded.into_iter().flat_map(|l| l.warnings));
     let json = format!("{:#}\n", json!(summary));

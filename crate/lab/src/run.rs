@@ -216,6 +216,11 @@ impl Run {
         Ok(running.finish())
     }
 
+    /// The run that a report tells of, judged by the bounds of `scenario`.
+    pub fn of(report: Report, scenario: &Scenario) -> Self {
+        Self { report, scenario: scenario.clone(), generated: false, gaps: OnceCell::new() }
+    }
+
     /// The summary with the busiest [`TABLE_ROWS`] users and adapters.
     pub fn summary(&self) -> RunSummary {
         self.summary_of(TABLE_ROWS)

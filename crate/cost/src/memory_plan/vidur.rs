@@ -18,6 +18,27 @@ pub struct Device {
     pub stages: u32,
 }
 
+/// The models and their dimensions as Vidur has them.
+pub const MODELS: [(&str, ModelShape); 9] = [
+    ("meta-llama/Llama-2-7b-hf", shape([32, 4096, 32, 32, 11_008], true)),
+    ("meta-llama/Llama-2-70b-hf", shape([80, 8192, 64, 8, 28_672], true)),
+    ("codellama/CodeLlama-34b-Instruct-hf", shape([48, 8192, 64, 8, 22_016], true)),
+    ("meta-llama/Meta-Llama-3-8B", shape([32, 4096, 32, 8, 14_336], true)),
+    ("meta-llama/Meta-Llama-3-70B", shape([80, 8192, 64, 8, 28_672], true)),
+    ("internlm/internlm-20b", shape([60, 5120, 40, 40, 13_824], true)),
+    ("internlm/internlm2-20b", shape([48, 6144, 48, 8, 16_384], true)),
+    ("microsoft/phi-2", shape([32, 2560, 32, 32, 10_240], false)),
+    ("Qwen/Qwen-72B", shape([80, 8192, 64, 64, 24_576], true)),
+];
+
+/// Layers, hidden size, query heads, KV heads, hidden size of the MLP.
+const fn shape([layers, hidden, query_heads, kv_heads, mlp_hidden]: [u32; 5], gated_mlp: bool) -> ModelShape {
+    ModelShape { layers, hidden, query_heads, kv_heads, mlp_hidden, gated_mlp }
+}
+
+/// The GPUs and their memory in GiB as Vidur has them.
+pub const DEVICES: [(&str, f64); 3] = [("a40", 45.0), ("a100", 80.0), ("h100", 80.0)];
+
 /// What fits on one replica.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Plan {
