@@ -1,7 +1,7 @@
 //! `servescope simulate --vidur`: a run described by Vidur's flags, with exact operator tables.
 
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use servescope_lab::engine::Fleet;
 use servescope_lab::vidur::{VidurRun, operator_tables};
@@ -55,6 +55,6 @@ fn table(folder: &Path, name: &str) -> Result<String, Failed> {
     Ok(text)
 }
 
-fn not_text(path: &PathBuf) -> Failed {
+fn not_text(path: &Path) -> Failed {
     Failed::input(format!("{}: neither text nor gzip of text", path.display()))
 }
