@@ -15,6 +15,7 @@ mod flight;
 mod gateway;
 mod lockstep;
 mod pipeline;
+mod prefix_cache;
 mod record;
 mod replica;
 mod requests;
@@ -90,10 +91,16 @@ impl Fleet {
         let stages = cost.stages().max(1);
         let count = config.replicas.clamp(1, u32::from(u16::MAX));
         let config = FleetConfig { replicas: count, block_size: config.block_size.max(1), ..config };
-        let replicas = (0..count).map(|i| Replica::new(i as u16, &config, stages)).collect();
+        let mut replicas: Vec<Replica> =
+            (0..count).map(|i| Replica::new(i as u16, &config, stages)).collect();
+        let mut requests = Requests::new(&trace);
+        if config.prefix_cache && config.scheduler == SchedulerKind::VllmV1 {
+            replicas.iter_mut().for_each(|replica| replica.keep_prefixes(&trace, config.block_size));
+            requests.shared = vec![0; trace.len()];
+        }
         let pipelined = if stages > 1 { count } else { 0 };
         Self {
-            requests: Requests::new(&trace),
+            requests,
             record: Record::new(trace.len()),
             router: Router::new(&config),
             replicas,
@@ -171,6 +178,7 @@ impl Fleet {
                 preemptions: requests.evictions,
             })),
             preemptions: self.record.evictions,
+            cached_tokens: self.record.cached_tokens,
             trace: self.trace,
         }
     }

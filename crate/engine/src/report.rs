@@ -141,6 +141,8 @@ pub struct Report {
     pub served: Option<Box<Served>>,
     /// Requests thrown out of a batch, each time counted; S-LoRA has none.
     pub preemptions: u64,
+    /// Prompt tokens that a prefix cache spared, each time counted.
+    pub cached_tokens: u64,
 }
 
 impl Report {

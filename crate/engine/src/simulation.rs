@@ -170,6 +170,7 @@ impl<C: IterationCost> Simulation<C> {
             replicas: 1,
             served: None,
             preemptions: 0,
+            cached_tokens: 0,
         }
     }
 

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use servescope_cost::{Batch, BatchCost, StageTime};
 use servescope_engine::fleet::{Fleet, FleetConfig, RouterKind, SchedulerKind};
 use servescope_engine::{Outcome, Report};
-use servescope_workload::trace::Request;
+use servescope_workload::trace::{Extra, PrefixBlocks, Request};
 use servescope_workload::{BASE_MODEL, Trace};
 
 /// A cost with steps in the KV tokens, growth between them, and a price for everything.
@@ -60,11 +60,18 @@ const ROUTERS: [RouterKind; 8] = [
 
 prop_compose! {
     fn any_trace()(
-        rows in prop::collection::vec((prop_oneof![Just(0u32), 0u32..4_000], 1u32..90, 1u32..60, 0u32..4), 1..50)
+        rows in prop::collection::vec((prop_oneof![Just(0u32), 0u32..4_000], 1u32..90, 1u32..60, 0u32..4), 1..50),
+        block_tokens in prop::sample::select(&[4u32, 8, 16][..]),
     ) -> Trace {
         let mut trace = Trace::default();
         let mut now = 0.0;
+        let mut prefix = PrefixBlocks { block_tokens, ..PrefixBlocks::default() };
         for (gap, input, output, adapter) in rows {
+            // Prompts of one adapter begin alike, for a part of their length.
+            let own = u64::from(gap) << 32;
+            prefix.push((0..u64::from(input.div_ceil(block_tokens))).map(|i| {
+                if i < 5 { u64::from(adapter) << 8 | i } else { own | u64::from(output) << 16 | i }
+            }));
             now += f64::from(gap);
             trace.push(Request {
                 arrival_us: now,
@@ -75,6 +82,7 @@ prop_compose! {
                 max_tokens: output + adapter,
             });
         }
+        trace.extra = Some(Box::new(Extra { prefix, ..Extra::default() }));
         trace
     }
 }
@@ -92,10 +100,11 @@ prop_compose! {
         chunk_tokens in 4u32..64,
         decode_steps_between_prefills in 0u32..12,
         original in any::<bool>(),
+        prefix_cache in any::<bool>(),
     ) -> FleetConfig {
         let config = FleetConfig {
             replicas, router, scheduler, block_size, watermark_blocks, max_requests, max_batch_tokens, chunk_tokens,
-            decode_steps_between_prefills, original,
+            decode_steps_between_prefills, original, prefix_cache,
             max_request_tokens: 160,
             max_slots: 6,
             seed: 7,
@@ -153,9 +162,9 @@ fn check_tokens(report: &Report) {
     assert_eq!(produced, firsts + gaps, "a token for each first token and each gap");
     let read: u64 = report.timeline.iterations.iter().map(|run| u64::from(run.prompt_tokens)).sum();
     let asked: u64 = all.filter(completed).map(|id| u64::from(report.trace.input_tokens[id])).sum();
-    assert!(read >= asked);
+    assert!(read + report.cached_tokens >= asked);
     if report.preemptions == 0 {
-        assert_eq!(read, asked, "prompt tokens");
+        assert_eq!(read + report.cached_tokens, asked, "prompt tokens");
     }
 }
 
@@ -209,6 +218,11 @@ proptest! {
         let steps = Fleet::new(Arc::clone(&trace), config, Box::new(cost)).step_by_step().run();
         prop_assert_eq!(leaps.digest(), steps.digest());
         prop_assert!(leaps == steps, "equal outcomes, other timelines");
+        if config.prefix_cache && config.scheduler == SchedulerKind::VllmV1 && leaps.preemptions == 0 {
+            let without = run(&trace, FleetConfig { prefix_cache: false, ..config }, cost).0;
+            let read = |report: &Report| report.timeline.iterations.iter().map(|r| u64::from(r.prompt_tokens)).sum::<u64>();
+            prop_assert!(read(&leaps) <= read(&without));
+        }
     }
 
     #[test]
@@ -223,6 +237,8 @@ proptest! {
             let mut part = Trace::default();
             let ids: Vec<usize> = (half..trace.len()).step_by(2).collect();
             ids.iter().for_each(|&id| part.push(trace.request(id)));
+            let order: Vec<u32> = ids.iter().map(|&id| id as u32).collect();
+            part.extra = trace.extra.as_ref().map(|extra| Box::new(extra.select(&order)));
             let alone = run(&Arc::new(part), FleetConfig { replicas: 1, ..config }, cost).0;
             for (place, &id) in ids.iter().enumerate() {
                 prop_assert_eq!(alone.fates[place].finish_us, both.fates[id].finish_us);

@@ -68,6 +68,8 @@ pub struct FleetConfig {
     /// Whether what the original cannot serve blocks the line, and its leak, its restart of half-read prompts and its
     /// count of token gaps (without those across an eviction) are kept; otherwise such requests are refused or served.
     pub original: bool,
+    /// Whether the starts of prompts are kept and shared, where the trace tells them (vLLM v1).
+    pub prefix_cache: bool,
     /// Seed of routers that draw.
     pub seed: u64,
 }
@@ -106,6 +108,7 @@ impl Default for FleetConfig {
             chunk_tokens: 512,
             decode_steps_between_prefills: 10,
             original: false,
+            prefix_cache: false,
             seed: 42,
         }
     }

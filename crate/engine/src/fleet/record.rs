@@ -12,6 +12,7 @@ pub(crate) struct Record {
     pub(crate) iterations: Vec<IterationRun>,
     pub(crate) gaps: Vec<GapRun>,
     pub(crate) evictions: u64,
+    pub(crate) cached_tokens: u64,
 }
 
 impl Record {

@@ -11,6 +11,7 @@ use servescope_workload::{BASE_MODEL, Trace};
 use super::config::{FleetConfig, SchedulerKind};
 use super::flight::Flight;
 use super::lockstep::{Lockstep, Member};
+use super::prefix_cache::PrefixCache;
 use super::record::Record;
 use super::requests::{Place, Requests};
 use super::run::Run;
@@ -130,6 +131,7 @@ pub(crate) struct Replica {
     /// Blocks of the static batch that runs, and static batches between two iterations.
     pub(crate) reserved: u32,
     pub(crate) parked: VecDeque<Parked>,
+    pub(crate) prefix: Option<PrefixCache>,
     /// How long requests that decode stood still while prompts alone were processed, so far.
     pub(crate) stall_us: f64,
     /// Requests in the lockstep by the time of their last token: (how many, when).
@@ -166,6 +168,7 @@ impl Replica {
             estimate: MemoryEstimate::default(),
             reserved: 0,
             parked: VecDeque::new(),
+            prefix: None,
             stall_us: 0.0,
             standing: Vec::new(),
             decoded_us: f64::NEG_INFINITY,
@@ -233,7 +236,6 @@ impl Replica {
         self.holders += 1;
         let requests = &mut *world.requests;
         requests.place[i] = Place::Prefilling;
-        requests.done[i] = 0;
         if requests.scheduled_us[i].is_nan() {
             requests.scheduled_us[i] = world.now_us;
             requests.seen_us[i] = world.now_us;
@@ -285,7 +287,11 @@ impl Replica {
                 self.evict(world, list[end]);
             }
             if self.free() < asks {
-                self.evict(world, id);
+                if self.may_stay(world) {
+                    self.skipped.push(id);
+                } else {
+                    self.evict(world, id);
+                }
                 continue;
             }
             self.used += takes;
@@ -303,6 +309,13 @@ impl Replica {
         list.clear();
         self.spare = list;
         false
+    }
+
+    /// Whether a request that finds no block keeps those it has, for batches in the pipeline hold others that they will give
+    /// back. Otherwise two requests may evict each other for ever, each while the other is in flight. Vidur's policies let
+    /// whole prompts in, so that each time a token is made.
+    pub(crate) fn may_stay(&self, world: &World<'_>) -> bool {
+        world.config.scheduler == SchedulerKind::VllmV1 && self.in_flight > 0
     }
 
     /// The list of the policy: who was skipped, who decodes, who was in the last iteration with a part of its prompt.
@@ -341,7 +354,7 @@ impl Replica {
     pub(crate) fn evict(&mut self, world: &mut World<'_>, id: u32) {
         self.close_run(world);
         let i = id as usize;
-        let blocks = self.blocks_of(world, id);
+        let blocks = self.blocks_of(world, id) - self.release_shared(world, id);
         let tokens = self.tokens(world, id);
         if world.requests.place[i] == Place::Decoding {
             if self.is_single() {
@@ -397,6 +410,7 @@ impl Replica {
     /// A request is done and gives `blocks` back.
     pub(crate) fn finish(&mut self, world: &mut World<'_>, id: u32, blocks: u32) {
         let i = id as usize;
+        let blocks = blocks - self.release_shared(world, id);
         world.requests.place[i] = Place::Gone;
         let fate = &mut world.record.fates[i];
         fate.finish_us = Some(world.now_us);
@@ -433,6 +447,8 @@ impl Replica {
             }
             let tokens = requests.done[i] + 1;
             requests.done[i] = tokens;
+            self.learn_prefix(world, id);
+            let requests = &mut *world.requests;
             if tokens >= requests.total[i] {
                 if world.config.scheduler == SchedulerKind::LightLlm {
                     self.leave_estimate_unread(world, id);

@@ -27,6 +27,8 @@ pub(crate) struct Requests {
     /// Prompt and answer.
     pub(crate) total: Vec<u32>,
     pub(crate) evictions: Vec<u16>,
+    /// Units of the start of its prompt that it shares; empty without a prefix cache.
+    pub(crate) shared: Vec<u32>,
     pub(crate) replica: Vec<u16>,
     /// When its first iteration was formed; NaN before.
     pub(crate) scheduled_us: Vec<f64>,
@@ -52,6 +54,7 @@ impl Requests {
             done: vec![0; n],
             total: trace.input_tokens.iter().zip(&trace.output_tokens).map(|(i, o)| i + o).collect(),
             evictions: vec![0; n],
+            shared: Vec::new(),
             replica: vec![0; n],
             scheduled_us: nan(),
             first_token_us: nan(),

@@ -38,8 +38,10 @@ fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
 /// For how many iterations in a row the formed one is right, if nobody arrives: until somebody is done, memory runs
 /// short, or the policy looks again.
 pub(crate) fn leap(replica: &Replica, world: &World<'_>, flight: &Flight) -> u32 {
-    // Who was evicted may be let in again by the next iteration.
-    if !flight.chunks.is_empty() || flight.any_evicted {
+    // Who was evicted may be let in again by the next iteration; who finds no room for a known prefix may find room
+    // without it once it is forgotten.
+    let may_join = flight.any_evicted || (replica.prefix.is_some() && !replica.waiting.is_empty());
+    if !flight.chunks.is_empty() || may_join {
         return 1;
     }
     let most = replica.lockstep.until_end();

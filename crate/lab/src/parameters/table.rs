@@ -219,6 +219,9 @@ table! {
     Watermark = row("scheduler.watermark", "wmk", "memory", number(0.0, 1.0, 0.01)).linear(0.0, 0.2, 0.005)
         .when(&[is(Id::SchedulerKind, &["vllm", "sarathi", "vllm_v1"])])
         .says("Watermark", "The share of KV blocks that letting a request in leaves free, for the answers of those who run.");
+    PrefixCache = row("scheduler.prefix_cache", "pfx", "memory", Kind::Flag(false))
+        .when(&[is(Id::SchedulerKind, &["vllm_v1"])])
+        .says("Prefix cache", "Keeps the KV blocks of prompts and shares them with prompts that begin alike, where the traffic tells which do.");
     MaxTotalTokens = row("scheduler.max_total_tokens", "pool", "memory", whole(16.0, 100_000_000.0, 14_500.0)).unit("tokens").log(1000.0, 200_000.0, 1.0)
         .says("Memory pool", "KV cache and adapters share this many token slots (max_total_token_num).");
 

@@ -83,6 +83,7 @@ impl Scenario {
             chunk_tokens: self.whole(Id::ChunkTokens),
             decode_steps_between_prefills: self.whole(Id::DecodeSteps),
             original: self.flag(Id::OriginalBlocking),
+            prefix_cache: self.flag(Id::PrefixCache),
             seed: self.number(Id::Seed) as u64,
         })
     }

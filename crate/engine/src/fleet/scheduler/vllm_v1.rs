@@ -1,4 +1,4 @@
-//! vLLM's engine since 2025 ("V1", vllm/v1/core/sched/scheduler.py, without its prefix cache): one budget of tokens an
+//! vLLM's engine since 2025 ("V1", vllm/v1/core/sched/scheduler.py): one budget of tokens an
 //! iteration. First those who run, in order of admission: a token each, or the next chunk of a prompt; who finds no block
 //! evicts the last admitted, itself at the end. Then, if nobody was evicted, the line: chunks of prompts, memory taken
 //! chunk by chunk.
@@ -9,24 +9,31 @@ pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Fl
     let config = world.config;
     let evicted_before = world.record.evictions;
     replica.aside.clear();
-    if replica.decode_paged(world, flight, false) {
+    if replica.decode_paged(world, flight, !replica.is_single()) {
         let Replica { aside, chunked, .. } = replica;
         aside.append(chunked);
     }
     let mut left = config.max_batch_tokens.saturating_sub(flight.decodes);
     let mut aside = std::mem::take(&mut replica.aside);
-    for &id in &aside {
+    let mut next = 0;
+    while next < aside.len() {
+        let id = aside[next];
+        next += 1;
         let tokens = world.prompt_left(id).min(left);
         let blocks = chunk_blocks(world, id, tokens);
-        if tokens == 0 {
-            replica.chunked.push(id);
-        } else if blocks > replica.free() {
-            // A half-read prompt is the last in order.
-            replica.evict(world, id);
-        } else {
+        while blocks > replica.free() && next < aside.len() && !replica.may_stay(world) {
+            if let Some(last) = aside.pop() {
+                replica.evict(world, last);
+            }
+        }
+        if tokens > 0 && blocks <= replica.free() {
             left -= tokens;
             replica.used += blocks;
             world.add_chunk(flight, id, tokens);
+        } else if tokens == 0 || replica.may_stay(world) {
+            replica.chunked.push(id);
+        } else {
+            replica.evict(world, id);
         }
     }
     aside.clear();
@@ -35,8 +42,10 @@ pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Fl
         return;
     }
     while let Some(&id) = replica.waiting.front() {
-        let tokens = world.prompt_left(id).min(left);
-        let blocks = config.blocks_for(tokens);
+        let (units, idle_blocks) = replica.known_prefix(world, id);
+        let known = units * replica.prefix.as_ref().map_or(0, |cache| cache.unit_tokens);
+        let tokens = (world.prompt_left(id) - known).min(left);
+        let blocks = config.blocks_for(known + tokens) - known / config.block_size + idle_blocks;
         if replica.holders >= config.max_requests
             || flight.size() >= replica.batch_cap(config)
             || tokens == 0
@@ -45,6 +54,7 @@ pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Fl
             break;
         }
         left -= tokens;
+        replica.use_prefix(world, id, units);
         replica.admit(world, flight, blocks, tokens);
     }
 }
