@@ -3,6 +3,7 @@
 //! The settings are those of the speed table that was measured of Vidur (1,500 requests/s and 5,000 iterations/s at best),
 //! with synthetic operator times of their size, and a million requests on four replicas.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -31,19 +32,19 @@ fn tables() -> ExactTables {
     let mut tokens = format!("num_tokens,{operators}\n");
     for step in 1..=512 {
         let each = (0.28 + 0.0019 * f64::from(8 * step)) / 8.0;
-        tokens += &format!("{}{}\n", 8 * step, format!(",{each}").repeat(8));
+        let _ = writeln!(tokens, "{}{}", 8 * step, format!(",{each}").repeat(8));
     }
     let mut decode = "batch_size,kv_cache_size,attn_decode_ms\n".to_owned();
     for batch in 1..=128 {
         for kv in (0..=4096).step_by(64) {
-            decode += &format!("{batch},{kv},{}\n", 0.009 + 1.1e-5 * f64::from(batch * kv));
+            let _ = writeln!(decode, "{batch},{kv},{}", 0.009 + 1.1e-5 * f64::from(batch * kv));
         }
     }
     let mut prefill = "kv_cache_size,chunk_from,chunk_to,attn_prefill_ms\n".to_owned();
     for kv in (0..=4096).step_by(64) {
         for chunk in (1..=4096).step_by(48) {
             let time = 0.015 + 3e-8 * f64::from(chunk) * f64::from(chunk + kv);
-            prefill += &format!("{kv},{chunk},{},{time}\n", (chunk + 47).min(4096));
+            let _ = writeln!(prefill, "{kv},{chunk},{},{time}", (chunk + 47).min(4096));
         }
     }
     ExactTables::read(settings, &tokens, &decode, &prefill).expect("the tables are whole")

@@ -127,7 +127,7 @@ impl PrefixCache {
     }
 }
 
-fn blocks_of<'a>(trace: &'a Trace) -> Option<&'a PrefixBlocks> {
+fn blocks_of(trace: &Trace) -> Option<&PrefixBlocks> {
     trace.extra.as_deref().map(|extra| &extra.prefix).filter(|prefix| !prefix.is_empty())
 }
 
