@@ -3,6 +3,7 @@
 //! The folder is `SERVESCOPE_REFERENCE` (default: `../shared/reference`); its form is that of `reference/vidur`: a folder
 //! for each run, and one called `operator-tables`.
 
+mod compact;
 mod memory;
 mod runs;
 mod sheet;

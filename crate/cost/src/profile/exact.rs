@@ -109,16 +109,44 @@ impl ExactTables {
         &self.settings
     }
 
+    fn token_place(&self, tokens: u32) -> usize {
+        (tokens.div_ceil(TOKEN_STEP).max(1) as usize).min(self.token_us.len()) - 1
+    }
+
+    /// Token operators and all-reduces of a layer, microseconds.
+    pub fn token_us(&self, tokens: u32) -> f64 {
+        self.token_us[self.token_place(tokens)]
+    }
+
+    /// Sending an iteration on to the next stage, microseconds.
+    pub fn send_us(&self, tokens: u32) -> f64 {
+        self.send_us[self.token_place(tokens)]
+    }
+
     fn kv_step(&self, tokens: u64) -> u64 {
         tokens.div_ceil(u64::from(self.settings.kv_granularity))
     }
 
+    /// The table's time for `requests` (at least 1) that decode, with a mean of `kv_tokens` each, microseconds.
+    pub fn decode_table_us(&self, requests: u32, kv_tokens: u64) -> f64 {
+        let row = (requests.max(1) as usize).min(self.decode_us.len() / self.kv_steps) - 1;
+        let column = (self.kv_step(kv_tokens) as usize).min(self.kv_steps - 1);
+        self.decode_us[row * self.kv_steps + column]
+    }
+
+    /// The table's time for a prompt's chunk after `kv_tokens`, microseconds.
+    pub fn prefill_table_us(&self, kv_tokens: u64, chunk: u32) -> f64 {
+        let row = (self.kv_step(kv_tokens) as usize).min(self.prefill_ends.len() - 1);
+        let start = if row == 0 { 0 } else { self.prefill_ends[row - 1] };
+        let plateaus = &self.prefill[start..self.prefill_ends[row]];
+        let place = plateaus.partition_point(|p| p.0 < chunk).min(plateaus.len() - 1);
+        plateaus[place].1
+    }
+
     /// Attention of `requests` that decode, with a mean of `kv_tokens` each, microseconds.
     pub fn decode_attention_us(&self, requests: u32, kv_tokens: u64) -> f64 {
-        let row = (requests as usize).min(self.decode_us.len() / self.kv_steps) - 1;
-        let column = (self.kv_step(kv_tokens) as usize).min(self.kv_steps - 1);
         let penalty = if requests > 1 { 1.0 + self.settings.decode_penalty } else { 1.0 };
-        self.decode_us[row * self.kv_steps + column] * penalty
+        self.decode_table_us(requests, kv_tokens) * penalty
     }
 
     /// Attention of prompts, microseconds.
@@ -129,12 +157,9 @@ impl ExactTables {
             squares = squares.saturating_add(u64::from(chunk.tokens) * u64::from(chunk.tokens));
         }
         let chunk = libm::sqrt(squares as f64).round_ties_even() as u32;
-        let row = (steps as usize).min(self.prefill_ends.len() - 1);
-        let start = if row == 0 { 0 } else { self.prefill_ends[row - 1] };
-        let plateaus = &self.prefill[start..self.prefill_ends[row]];
-        let place = plateaus.partition_point(|p| p.0 < chunk).min(plateaus.len() - 1);
         let penalty = if batch.chunks.len() > 1 { 1.0 + self.settings.prefill_penalty } else { 1.0 };
-        plateaus[place].1 * penalty
+        let kv_tokens = steps * u64::from(self.settings.kv_granularity);
+        self.prefill_table_us(kv_tokens, chunk) * penalty
     }
 }
 
@@ -145,8 +170,7 @@ impl BatchCost for ExactTables {
 
     fn stage_time(&self, batch: &Batch<'_>, is_last: bool) -> StageTime {
         let tokens = batch.prompt_tokens() + batch.decodes;
-        let place = (tokens.div_ceil(TOKEN_STEP).max(1) as usize).min(self.token_us.len()) - 1;
-        let mut layer_us = self.token_us[place];
+        let mut layer_us = self.token_us(tokens);
         let mut holds = 1;
         if !batch.chunks.is_empty() {
             layer_us += self.prefill_attention_us(batch);
@@ -161,7 +185,7 @@ impl BatchCost for ExactTables {
             }
         }
         let layers = f64::from(self.settings.layers / self.settings.stages);
-        let send_us = if is_last { 0.0 } else { self.send_us[place.min(self.send_us.len() - 1)] };
+        let send_us = if is_last { 0.0 } else { self.send_us(tokens) };
         let first_us = layers * layer_us + send_us + self.settings.cpu_ms * 1e3;
         StageTime { first_us, growth_us: 0.0, holds }
     }

@@ -18,11 +18,11 @@ pub(super) fn refusal(config: &FleetConfig, input_tokens: u32, max_tokens: u32) 
             (config.slot_blocks() > config.blocks || config.slots() == 0).then_some(Refusal::PoolTooSmall)
         }
         // The last token is never written to the cache.
-        _ if config.blocks_for(total - 1) > config.blocks => Some(Refusal::PoolTooSmall),
+        _ if config.blocks_for(total.saturating_sub(1)) > config.blocks => Some(Refusal::PoolTooSmall),
         SchedulerKind::Vllm | SchedulerKind::LightLlm if input_tokens > config.max_batch_tokens => {
             Some(Refusal::PromptOverBatch)
         }
-        SchedulerKind::LightLlm if total.max(input_tokens + 2) > config.blocks => Some(Refusal::NeverFits),
+        SchedulerKind::LightLlm if total.max(input_tokens.saturating_add(2)) > config.blocks => Some(Refusal::NeverFits),
         SchedulerKind::Sarathi if config.chunk_tokens == 0 => Some(Refusal::NeverFits),
         _ => None,
     }
