@@ -22,7 +22,9 @@ pub(super) fn refusal(config: &FleetConfig, input_tokens: u32, max_tokens: u32) 
         SchedulerKind::Vllm | SchedulerKind::LightLlm if input_tokens > config.max_batch_tokens => {
             Some(Refusal::PromptOverBatch)
         }
-        SchedulerKind::LightLlm if total.max(input_tokens.saturating_add(2)) > config.blocks => Some(Refusal::NeverFits),
+        SchedulerKind::LightLlm if total.max(input_tokens.saturating_add(2)) > config.blocks => {
+            Some(Refusal::NeverFits)
+        }
         SchedulerKind::Sarathi if config.chunk_tokens == 0 => Some(Refusal::NeverFits),
         _ => None,
     }

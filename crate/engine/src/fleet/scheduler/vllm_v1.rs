@@ -30,7 +30,8 @@ pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Fl
             left -= tokens;
             replica.used += blocks;
             world.add_chunk(flight, id, tokens);
-        } else if tokens == 0 || replica.may_stay(world) {
+        } else if tokens == 0 || replica.may_stay(world) || !(replica.is_single() || flight.is_empty()) {
+            // In a pipeline it may have come before those who decode, and would lose its turn to them again and again.
             replica.chunked.push(id);
         } else {
             replica.evict(world, id);
