@@ -20,6 +20,7 @@ mod step_args;
 mod summary_text;
 mod tokenizer;
 mod validate;
+mod vidur;
 mod write_args;
 
 use std::process::ExitCode;

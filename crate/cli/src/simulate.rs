@@ -13,6 +13,7 @@ use crate::read_args::ReadArguments;
 use crate::scenario_args::ScenarioArguments;
 use crate::step_args::StepArguments;
 use crate::summary_text::table;
+use crate::vidur;
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -25,6 +26,12 @@ pub(crate) struct Arguments {
     read: ReadArguments,
     #[command(flatten)]
     steps: StepArguments,
+    /// Vidur's flags to simulate, as `config.json`; of the scenario only the bounds of the SLO are used then.
+    #[arg(long, value_name = "CONFIG")]
+    vidur: Option<PathBuf>,
+    /// Folder with the operator tables of a run of Vidur.
+    #[arg(long, value_name = "DIR", requires = "vidur")]
+    tables: Option<PathBuf>,
     /// Prints the summary as JSON.
     #[arg(long)]
     json: bool,
@@ -38,13 +45,21 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     let (scenario, steps) = arguments.scenario.with_steps(&arguments.steps)?;
-    let loaded = match &arguments.trace {
-        Some(path) => Some(steps.changed(arguments.read.read(path)?.loaded)?),
-        // A generated trace that steps have changed is simulated like one of a file.
-        None if !steps.is_empty() => Some(steps.generated(&scenario)?),
-        None => None,
+    let (run, loaded) = if let Some(config) = &arguments.vidur {
+        if !steps.is_empty() {
+            return Err(Failed::input("--step changes a scenario's requests, not those of --vidur"));
+        }
+        let trace = (&arguments.read, arguments.trace.as_deref());
+        (vidur::simulate(config, arguments.tables.as_deref(), trace, &scenario)?, None)
+    } else {
+        let loaded = match &arguments.trace {
+            Some(path) => Some(steps.changed(arguments.read.read(path)?.loaded)?),
+            // A generated trace that steps have changed is simulated like one of a file.
+            None if !steps.is_empty() => Some(steps.generated(&scenario)?),
+            None => None,
+        };
+        (Run::simulate(&scenario, loaded.as_ref())?, loaded)
     };
-    let run = Run::simulate(&scenario, loaded.as_ref())?;
     let mut summary = run.summary_of(usize::MAX);
     summary.warnings.extend(loaded.into_iter().flat_map(|l| l.warnings));
     let json = format!("{:#}\n", json!(summary));

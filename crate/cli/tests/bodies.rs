@@ -184,7 +184,7 @@ fn bad_input_is_told_with_its_place_and_exits_with_2() {
         ),
         (vec!["generate", "--bodies", "slora", "--tokenizer", text(&mixed)], "mixed.jsonl"),
         (vec!["generate", "--bodies", "slora", "-o", "/no/such/folder/file"], "/no/such/folder/file"),
-        (vec!["bodies", text(&mixed), "--form", "slora"], "no known format"),
+        (vec!["bodies", text(&mixed), "--form", "slora"], "mixed.jsonl: row 2, column prompt"),
         (vec!["bodies", text(&mixed)], "--form"),
         (vec!["generate", "--prompts", text(&mixed)], "--prompts says how bodies look"),
     ];

@@ -253,3 +253,66 @@ fn a_fit_writes_a_twin_and_a_scenario_that_can_be_read_again() {
         assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
     }
 }
+
+#[test]
+fn every_scheduler_runs_a_fleet() {
+    let settings = |kind: &str| {
+        let sets = [
+            format!("scheduler.kind={kind}"),
+            "fleet.replicas=3".into(),
+            "fleet.router=least_outstanding".into(),
+            "workload.rate_rps=3".into(),
+            "workload.duration_s=60".into(),
+        ];
+        sets.iter().flat_map(|set| ["--set".to_owned(), set.clone()]).collect::<Vec<_>>()
+    };
+    let mut digests = Vec::new();
+    for kind in ["slora", "static", "orca", "vllm", "sarathi", "lightllm", "vllm_v1"] {
+        let arguments = settings(kind);
+        let found = summary(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!(found["requests"]["completed"], 180, "{kind}");
+        digests.push(found["digest"].clone());
+    }
+    digests.sort_by_key(ToString::to_string);
+    digests.dedup();
+    assert_eq!(digests.len(), 7, "two schedulers gave the same outcomes");
+}
+
+#[test]
+fn vidurs_flags_make_a_run() {
+    let folder = folder("vidur");
+    let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).expect("written");
+    write("trace.csv", "arrived_at,num_prefill_tokens,num_decode_tokens\n0,10,3\n0.5,20,2\n");
+    write(
+        "meta.json",
+        r#"{"num_layers": 2, "tensor_parallel_size": 1, "nccl_cpu_launch_overhead_ms": 0,
+        "nccl_cpu_skew_overhead_per_device_ms": 0, "attention_prefill_batching_overhead_fraction": 0,
+        "attention_decode_batching_overhead_fraction": 0, "kv_cache_prediction_granularity": 64, "cpu_overhead_ms": 0}"#,
+    );
+    let operators =
+        "attn_pre_proj,attn_rope,attn_post_proj,input_layernorm,mlp_up_proj,mlp_act,mlp_down_proj,add";
+    write("token_ops.csv", &format!("num_tokens,{operators}\n8,1,1,1,1,1,1,1,1\n16,2,2,2,2,2,2,2,2\n"));
+    write("attn_decode.csv", "batch_size,kv_cache_size,attn_decode_ms\n1,0,1\n1,64,2\n");
+    write("attn_prefill_runs.csv", "kv_cache_size,chunk_from,chunk_to,attn_prefill_ms\n0,1,4096,4\n");
+    let flags = |router: &str| {
+        write(
+            "config.json",
+            &format!(
+                r#"{{"flags": {{"replica_scheduler_config_type": "vllm", "global_scheduler_config_type": "{router}",
+                "trace_request_generator_config_trace_file": "trace.csv"}}}}"#
+            ),
+        );
+        let (config, tables) = (folder.join("config.json"), folder.clone());
+        servescope(&["simulate", "--json", "--vidur", text(&config), "--tables", text(&tables)])
+    };
+    let output = flags("round_robin");
+    assert!(output.status.success(), "{}", stderr(&output));
+    let found: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+    // Two layers of 8 operators at 2 ms and attention at 4 ms; then two decodes of 8 at 1 ms and attention at 2 ms.
+    let first = found["ttft_s"]["max"].as_f64().expect("a number");
+    assert!((first - 2.0 * 0.020).abs() < 1e-12, "{first}");
+    assert!((found["makespan_s"].as_f64().expect("a number") - (0.5 + 0.040 + 0.020)).abs() < 1e-12);
+    let output = flags("best");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("global_scheduler_config_type"), "{}", stderr(&output));
+}

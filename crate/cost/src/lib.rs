@@ -2,9 +2,13 @@
 //!
 //! The engine asks through [`IterationCost`] and does not know which model answers. Times are microseconds.
 
+pub mod batch;
 pub mod calibration;
 pub mod linear;
+pub mod memory_plan;
+pub mod profile;
 
+pub use batch::{Batch, BatchCost, Chunk, StageTime};
 pub use calibration::{CALIBRATIONS, Calibration};
 pub use linear::{AdapterCost, LinearCost, LinearDecode};
 

@@ -57,6 +57,13 @@ pub struct LinearDecode {
     growth_us: f64,
 }
 
+impl LinearDecode {
+    /// Iterations of `first_us`, `first_us` + `growth_us`, …
+    pub fn new(first_us: f64, growth_us: f64) -> Self {
+        Self { first_us, growth_us }
+    }
+}
+
 impl IterationCost for LinearCost {
     type Decode = LinearDecode;
 

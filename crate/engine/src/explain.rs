@@ -2,7 +2,7 @@
 
 use crate::report::{Outcome, Report, Split};
 use crate::scheduler::Stop;
-use crate::timeline::Span;
+use crate::timeline::{IterationRun, Span};
 
 /// What a request mostly waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,8 +147,11 @@ fn waiting_ahead(report: &Report, id: usize) -> u32 {
     ahead.count() as u32
 }
 
-/// Size and KV tokens of the batch at a time.
+/// Size and KV tokens of the batches at a time.
 fn batch_at(report: &Report, time_us: f64) -> (u32, f64) {
+    if report.served.is_some() {
+        return batches_at(report, time_us);
+    }
     for span in report.timeline.spans() {
         match span {
             Span::Prefill(p) if p.end_us > time_us => {
@@ -169,4 +172,13 @@ fn batch_at(report: &Report, time_us: f64) -> (u32, f64) {
         }
     }
     (0, 0.0)
+}
+
+/// The same over all replicas of a fleet.
+fn batches_at(report: &Report, time_us: f64) -> (u32, f64) {
+    let under_way = |run: &&IterationRun| run.start_us <= time_us && time_us < run.end_us;
+    report.timeline.iterations.iter().filter(under_way).fold((0, 0.0), |(requests, kv_tokens), run| {
+        let done = (time_us - run.start_us) / (run.end_us - run.start_us) * f64::from(run.iterations);
+        (requests + run.requests(), kv_tokens + run.kv_tokens + done.floor() * f64::from(run.decodes))
+    })
 }

@@ -13,6 +13,7 @@ pub mod adapters;
 mod arrivals;
 pub mod config;
 pub mod explain;
+pub mod fleet;
 pub mod gateway;
 pub mod metrics;
 pub mod observer;
@@ -22,6 +23,7 @@ pub mod simulation;
 pub mod timeline;
 
 pub use config::SchedulerConfig;
+pub use fleet::{Fleet, FleetConfig};
 pub use gateway::Refusal;
 pub use report::{Outcome, Report, Split};
 pub use simulation::Simulation;

@@ -94,6 +94,38 @@ impl Split {
     }
 }
 
+/// What a fleet knows of each request, one entry a request in every column; NaN where there is none.
+#[derive(Debug, Clone, Default)]
+pub struct Served {
+    /// When the first iteration that it was part of was formed, microseconds.
+    pub scheduled_us: Vec<f64>,
+    /// When its first token was there.
+    pub first_token_us: Vec<f64>,
+    /// Durations of the iterations that processed its prompt.
+    pub prefill_us: Vec<f64>,
+    /// How long it stood still between its iterations.
+    pub stalled_us: Vec<f64>,
+    /// Which replica.
+    pub replica: Vec<u16>,
+    /// How often it was thrown out of the batch.
+    pub preemptions: Vec<u16>,
+}
+
+impl PartialEq for Served {
+    /// Equal bits, so that what is missing equals what is missing.
+    fn eq(&self, other: &Self) -> bool {
+        let same = |a: &[f64], b: &[f64]| {
+            a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x.to_bits() == y.to_bits())
+        };
+        same(&self.scheduled_us, &other.scheduled_us)
+            && same(&self.first_token_us, &other.first_token_us)
+            && same(&self.prefill_us, &other.prefill_us)
+            && same(&self.stalled_us, &other.stalled_us)
+            && self.replica == other.replica
+            && self.preemptions == other.preemptions
+    }
+}
+
 /// The result of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
@@ -103,10 +135,18 @@ pub struct Report {
     pub fates: Vec<Fate>,
     /// What the GPU did.
     pub timeline: Timeline,
-    /// Size of the pool, tokens.
+    /// Size of the pool of each replica, tokens.
     pub pool_tokens: u32,
     /// Times an adapter was loaded.
     pub adapter_loads: u64,
+    /// How many replicas.
+    pub replicas: u32,
+    /// What a fleet knows of each request; S-LoRA's loop tells it by prefills.
+    pub served: Option<Box<Served>>,
+    /// Requests thrown out of a batch, each time counted; S-LoRA has none.
+    pub preemptions: u64,
+    /// Prompt tokens that a prefix cache spared, each time counted.
+    pub cached_tokens: u64,
     /// What every client was charged, where the order of service keeps accounts.
     pub counters: Option<Counters>,
 }
@@ -123,12 +163,28 @@ pub struct Counters {
 impl Report {
     /// When the prefill of request `id` began, microseconds.
     pub fn scheduled_us(&self, id: usize) -> Option<f64> {
+        if let Some(served) = &self.served {
+            return Some(served.scheduled_us[id]).filter(|t| !t.is_nan());
+        }
         self.fates[id].prefill.map(|p| self.timeline.prefills[p as usize].start_us)
     }
 
     /// When its first token was there, microseconds.
     pub fn first_token_us(&self, id: usize) -> Option<f64> {
+        if let Some(served) = &self.served {
+            return Some(served.first_token_us[id]).filter(|t| !t.is_nan());
+        }
         self.fates[id].prefill.map(|p| self.timeline.prefills[p as usize].end_us)
+    }
+
+    /// The replica that request `id` was given to.
+    pub fn replica(&self, id: usize) -> u16 {
+        self.served.as_ref().map_or(0, |served| served.replica[id])
+    }
+
+    /// How often request `id` was thrown out of a batch.
+    pub fn preemptions(&self, id: usize) -> u16 {
+        self.served.as_ref().map_or(0, |served| served.preemptions[id])
     }
 
     /// Time to first token, microseconds.
@@ -149,6 +205,9 @@ impl Report {
     /// Where the time of a finished request went.
     pub fn split(&self, id: usize) -> Option<Split> {
         let fate = &self.fates[id];
+        if let Some(served) = &self.served {
+            return self.split_served(served, id);
+        }
         let (finish, prefill) = (fate.finish_us?, self.timeline.prefills[fate.prefill? as usize]);
         let arrival = self.trace.arrival_us[id];
         let mut parts = [
@@ -158,6 +217,17 @@ impl Report {
             fate.stall_us,
             (finish - prefill.end_us - fate.stall_us).max(0.0),
         ];
+        settle(&mut parts, finish - arrival);
+        let [queue_us, load_us, prefill_us, stalled_us, decode_us] = parts;
+        Some(Split { queue_us, load_us, prefill_us, stalled_us, decode_us })
+    }
+
+    fn split_served(&self, served: &Served, id: usize) -> Option<Split> {
+        let (finish, scheduled) = (self.fates[id].finish_us?, self.scheduled_us(id)?);
+        let arrival = self.trace.arrival_us[id];
+        let (prefill, stalled) = (served.prefill_us[id], served.stalled_us[id]);
+        let decode = (finish - scheduled - prefill - stalled).max(0.0);
+        let mut parts = [scheduled - arrival, 0.0, prefill, stalled, decode];
         settle(&mut parts, finish - arrival);
         let [queue_us, load_us, prefill_us, stalled_us, decode_us] = parts;
         Some(Split { queue_us, load_us, prefill_us, stalled_us, decode_us })

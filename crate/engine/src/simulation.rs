@@ -161,6 +161,10 @@ impl<C: IterationCost> Simulation<C> {
             timeline: self.timeline,
             pool_tokens: self.config.max_total_tokens,
             adapter_loads: self.adapters.loads,
+            replicas: 1,
+            served: None,
+            preemptions: 0,
+            cached_tokens: 0,
         }
     }
 

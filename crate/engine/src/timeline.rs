@@ -57,6 +57,61 @@ impl DecodeSegment {
     }
 }
 
+/// Consecutive equal iterations of one replica of a fleet: prompts and decoding together. Iteration j takes `first_us` +
+/// j `growth_us`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct IterationRun {
+    /// Start of the first, microseconds.
+    pub start_us: f64,
+    /// End of the last.
+    pub end_us: f64,
+    /// Time that the stages worked on them, over the number of stages.
+    pub busy_us: f64,
+    /// Duration of the first.
+    pub first_us: f64,
+    /// By how much each is longer than the one before.
+    pub growth_us: f64,
+    /// How many.
+    pub iterations: u32,
+    /// Which replica.
+    pub replica: u16,
+    /// Requests whose prompts, or parts of them, are processed.
+    pub prompts: u32,
+    /// Prompt tokens.
+    pub prompt_tokens: u32,
+    /// Requests that decode one token each in every iteration.
+    pub decodes: u32,
+    /// Tokens in KV memory before the first.
+    pub kv_tokens: f64,
+    /// KV blocks in use at the end.
+    pub blocks: u32,
+}
+
+impl IterationRun {
+    /// Requests in each iteration.
+    pub fn requests(&self) -> u32 {
+        self.prompts + self.decodes
+    }
+
+    /// Tokens in KV memory after the last.
+    pub fn kv_tokens_at_end(&self) -> f64 {
+        self.kv_tokens + f64::from(self.prompt_tokens) + f64::from(self.iterations) * f64::from(self.decodes)
+    }
+}
+
+/// `count` gaps between tokens of `first_us`, `count` of `first_us + growth_us`, … over `iterations` iterations.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GapRun {
+    /// Length of the first, microseconds.
+    pub first_us: f64,
+    /// By how much each is longer than the one before.
+    pub growth_us: f64,
+    /// How many iterations.
+    pub iterations: u32,
+    /// How many requests.
+    pub count: u32,
+}
+
 /// What kept the head of the waiting line from joining, from one admission decision to the next.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hold {
@@ -75,6 +130,10 @@ pub struct Timeline {
     pub decodes: Vec<DecodeSegment>,
     /// Admission decisions in order of time.
     pub holds: Vec<Hold>,
+    /// Iterations of a fleet's replicas in order of their start.
+    pub iterations: Vec<IterationRun>,
+    /// Gaps between tokens that are not told by prefills and decode runs: those of a fleet.
+    pub gaps: Vec<GapRun>,
 }
 
 /// One record of the timeline.
@@ -84,6 +143,8 @@ pub enum Span<'a> {
     Prefill(&'a Prefill),
     /// A run of decode iterations.
     Decode(&'a DecodeSegment),
+    /// Iterations of a fleet's replica.
+    Iterations(&'a IterationRun),
 }
 
 impl Timeline {
@@ -91,11 +152,13 @@ impl Timeline {
     pub fn spans(&self) -> impl Iterator<Item = Span<'_>> {
         let mut prefills = self.prefills.iter().peekable();
         let mut decodes = self.decodes.iter().peekable();
-        std::iter::from_fn(move || match (prefills.peek(), decodes.peek()) {
+        let one = std::iter::from_fn(move || match (prefills.peek(), decodes.peek()) {
             (Some(p), Some(d)) if p.start_us <= d.start_us => prefills.next().map(Span::Prefill),
             (Some(_), None) => prefills.next().map(Span::Prefill),
             (_, Some(_)) => decodes.next().map(Span::Decode),
             (None, None) => None,
-        })
+        });
+        // A run is S-LoRA's or a fleet's: one of the two is empty.
+        one.chain(self.iterations.iter().map(Span::Iterations))
     }
 }

@@ -106,6 +106,7 @@ fn check_work_conservation(report: &Report) {
     let mut end = 0.0;
     for span in report.timeline.spans() {
         let (start, until) = match span {
+            Span::Iterations(_) => unreachable!("a fleet's"),
             Span::Prefill(p) => (p.start_us, p.end_us),
             Span::Decode(d) => (d.start_us, d.end_us),
         };
@@ -145,6 +146,7 @@ proptest! {
         prop_assert!(memory.most < u64::from(config.max_total_tokens), "KV over the pool: {}", memory.most);
         let produced: u64 = report.fates.iter().map(|f| u64::from(f.produced)).sum();
         let tokens = report.timeline.spans().map(|span| match span {
+            Span::Iterations(_) => unreachable!("a fleet's"),
             Span::Prefill(p) => u64::from(p.requests),
             Span::Decode(d) => u64::from(d.iterations) * u64::from(d.requests),
         });

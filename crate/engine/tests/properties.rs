@@ -116,6 +116,7 @@ fn check_timeline(report: &Report) {
                 tokens += u64::from(d.iterations) * u64::from(d.requests);
                 (d.start_us, d.end_us)
             }
+            Span::Iterations(_) => panic!("a fleet's record in S-LoRA's loop"),
         };
         assert!(start >= now && end >= start, "iterations overlap");
         now = end;

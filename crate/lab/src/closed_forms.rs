@@ -346,6 +346,7 @@ pub fn little_gap(report: &Report) -> f64 {
         .map(|span| match span {
             Span::Prefill(p) => (p.end_us - p.start_us) * f64::from(p.stalled + p.requests),
             Span::Decode(d) => (d.end_us - d.start_us) * f64::from(d.requests),
+            Span::Iterations(run) => (run.end_us - run.start_us) * f64::from(run.requests()),
         })
         .sum();
     let ids = 0..report.fates.len();

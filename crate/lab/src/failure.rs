@@ -53,6 +53,8 @@ pub const CODES: &[&str] = &[
     "bad_link",
     "bad_columns",
     "needs_engine",
+    "fleet_unheld",
+    "fleet_uncancelled",
     "empty_file",
     "no_rows",
     "no_times",

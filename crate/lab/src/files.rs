@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use servescope_engine::Report;
-use servescope_engine::timeline::Span;
+use servescope_engine::timeline::{IterationRun, Span};
 use servescope_workload::BASE_MODEL;
 
 /// `requests.csv`: one row a request, times in seconds, empty where there is none.
@@ -18,12 +18,13 @@ pub fn requests_csv(report: &Report) -> String {
         let adapter = if r.adapter == BASE_MODEL { -1 } else { i64::from(r.adapter) };
         let _ = write!(
             text,
-            "{id},{},{},{adapter},{},{},{},0,{}",
+            "{id},{},{},{adapter},{},{},{},{},{}",
             r.arrival_us / 1e6,
             r.user,
             r.input_tokens,
             r.output_tokens,
             r.max_tokens,
+            report.replica(id),
             fate.outcome.name()
         );
         for time in [report.scheduled_us(id), report.first_token_us(id), fate.finish_us] {
@@ -32,7 +33,7 @@ pub fn requests_csv(report: &Report) -> String {
                 let _ = write!(text, "{}", us / 1e6);
             }
         }
-        text.push_str(",0");
+        let _ = write!(text, ",{}", report.preemptions(id));
         match report.split(id) {
             Some(split) => split.parts().iter().for_each(|us| {
                 let _ = write!(text, ",{}", us / 1e6);
@@ -86,39 +87,85 @@ pub fn batches_csv(report: &Report) -> String {
                     start = d.start_us + (k + 1.0) * d.first_us + d.growth_us * (k * (k + 1.0) * 0.5);
                 }
             }
+            Span::Iterations(run) => write_iterations(&mut text, &mut id, run),
         }
     }
     text
 }
 
-/// `trace.json` in Chrome's trace event format: a lane for the GPU, one for the sizes of batch and memory. Runs of decode
-/// iterations are one slice each.
+/// What an iteration of a fleet's replica does.
+fn kind(run: &IterationRun) -> &'static str {
+    match (run.prompts, run.decodes) {
+        (_, 0) => "prefill",
+        (0, _) => "decode",
+        _ => "mixed",
+    }
+}
+
+/// The iterations of a fleet's replica, one a row.
+fn write_iterations(text: &mut String, id: &mut u64, run: &IterationRun) {
+    for i in 0..run.iterations {
+        let k = f64::from(i);
+        let start = run.start_us + k * run.first_us + run.growth_us * (k * (k - 1.0) * 0.5);
+        let _ = writeln!(
+            text,
+            "{id},{},{},{},{},0,{},{},{},{},0",
+            run.replica,
+            kind(run),
+            start / 1e6,
+            (run.first_us + k * run.growth_us) / 1e6,
+            run.requests(),
+            run.prompt_tokens,
+            run.decodes,
+            run.kv_tokens + k * f64::from(run.decodes)
+        );
+        *id += 1;
+    }
+}
+
+/// `trace.json` in Chrome's trace event format: a lane for each replica's GPU. Runs of decode iterations are one slice each.
 pub fn chrome_trace(report: &Report) -> String {
-    let mut events = vec![
-        r#"{"ph":"M","pid":0,"tid":0,"name":"process_name","args":{"name":"replica 0"}}"#.to_owned(),
-        r#"{"ph":"M","pid":0,"tid":0,"name":"thread_name","args":{"name":"GPU"}}"#.to_owned(),
-    ];
-    let mut slice = |name: &str, start: f64, duration: f64, args: &str| {
+    let mut events = Vec::new();
+    for replica in 0..report.replicas {
         events.push(format!(
-            r#"{{"ph":"X","pid":0,"tid":0,"name":"{name}","ts":{start},"dur":{duration},"args":{{{args}}}}}"#
+            r#"{{"ph":"M","pid":{replica},"tid":0,"name":"process_name","args":{{"name":"replica {replica}"}}}}"#
+        ));
+        events.push(format!(
+            r#"{{"ph":"M","pid":{replica},"tid":0,"name":"thread_name","args":{{"name":"GPU"}}}}"#
+        ));
+    }
+    let mut slice = |replica: u16, name: &str, start: f64, duration: f64, args: &str| {
+        events.push(format!(
+            r#"{{"ph":"X","pid":{replica},"tid":0,"name":"{name}","ts":{start},"dur":{duration},"args":{{{args}}}}}"#
         ));
     };
     for span in report.timeline.spans() {
         match span {
             Span::Prefill(p) => {
                 if p.load_us > 0.0 {
-                    slice("adapter load", p.start_us, p.load_us, &format!(r#""resident":{}"#, p.resident));
+                    slice(0, "adapter load", p.start_us, p.load_us, &format!(r#""resident":{}"#, p.resident));
                 }
                 let args =
                     format!(r#""requests":{},"tokens":{},"stalled":{}"#, p.requests, p.tokens, p.stalled);
-                slice("prefill", p.end_us - p.prefill_us, p.prefill_us, &args);
+                slice(0, "prefill", p.end_us - p.prefill_us, p.prefill_us, &args);
             }
             Span::Decode(d) => {
                 let args = format!(
                     r#""requests":{},"iterations":{},"kv_tokens":{}"#,
                     d.requests, d.iterations, d.kv_tokens
                 );
-                slice("decode", d.start_us, d.end_us - d.start_us, &args);
+                slice(0, "decode", d.start_us, d.end_us - d.start_us, &args);
+            }
+            Span::Iterations(run) => {
+                let args = format!(
+                    r#""requests":{},"iterations":{},"prompt_tokens":{},"kv_tokens":{},"blocks":{}"#,
+                    run.requests(),
+                    run.iterations,
+                    run.prompt_tokens,
+                    run.kv_tokens,
+                    run.blocks
+                );
+                slice(run.replica, kind(run), run.start_us, run.end_us - run.start_us, &args);
             }
         }
     }

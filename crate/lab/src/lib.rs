@@ -21,6 +21,7 @@ pub mod run;
 pub mod scenario;
 pub mod schema;
 pub mod validate;
+pub mod vidur;
 pub mod views;
 
 pub use failure::Failure;

@@ -15,6 +15,7 @@ pub use value::Value;
 pub const GROUPS: &[&str] = &[
     "heroes",
     "lengths",
+    "fleet",
     "queue",
     "memory",
     "adapters",

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use servescope_cost::LinearCost;
+#[cfg(feature = "engines")]
+use servescope_engine::Fleet;
 use servescope_engine::metrics::summary::SummaryContext;
 use servescope_engine::metrics::token_gaps::TokenGaps;
 use servescope_engine::metrics::{Summary, summarise};
@@ -75,10 +77,42 @@ impl LoadedTrace {
     }
 }
 
+/// The loop that runs a scenario.
+#[derive(Debug)]
+enum Engine {
+    /// One server with S-LoRA's router loop.
+    Slora(Box<Simulation<LinearCost>>),
+    /// A fleet of replicas.
+    #[cfg(feature = "engines")]
+    Fleet(Box<Fleet>),
+}
+
+impl Engine {
+    /// What a fleet cannot do with a trace is refused, not left out.
+    fn new(scenario: &Scenario, trace: Arc<Trace>) -> Result<Self, Failure> {
+        #[cfg(feature = "engines")]
+        if let Some(config) = scenario.fleet() {
+            let path = Id::SchedulerKind.row().id;
+            if trace.chain.is_some() {
+                let message = format!("{path}: only S-LoRA's loop knows requests that wait for others' ends");
+                return Err(Failure::new("fleet_unheld", path, message));
+            }
+            if !trace.cancellations.is_empty() {
+                let message = format!("{path}: only S-LoRA's loop knows clients that go away");
+                return Err(Failure::new("fleet_uncancelled", path, message));
+            }
+            return Ok(Self::Fleet(Box::new(Fleet::new(trace, config, Box::new(scenario.cost())))));
+        }
+        let queueing = scenario.queueing(&trace);
+        let simulation = Simulation::new(trace, scenario.scheduler(), scenario.cost()).queued(queueing);
+        Ok(Self::Slora(Box::new(simulation)))
+    }
+}
+
 /// A run under way, for callers that want to show progress or change their mind.
 #[derive(Debug)]
 pub struct Running {
-    simulation: Simulation<LinearCost>,
+    engine: Engine,
     scenario: Scenario,
     generated: bool,
 }
@@ -89,14 +123,15 @@ impl Running {
     /// # Errors
     /// Every [`Failure`] of the scenario, or that it makes no request.
     pub fn begin(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Self, Vec<Failure>> {
-        if !cfg!(feature = "engines") && scenario.choice(Id::SchedulerOrder) != "fcfs" {
-            let message = "this order of service is in the larger engine".to_owned();
-            return Err(vec![Failure::new("needs_engine", Id::SchedulerOrder.row().id, message)]);
+        let is_first =
+            scenario.choice(Id::SchedulerKind) == "slora" && scenario.choice(Id::SchedulerOrder) == "fcfs";
+        if !cfg!(feature = "engines") && !is_first {
+            let message = "this scheduler is in the larger engine".to_owned();
+            return Err(vec![Failure::new("needs_engine", Id::SchedulerKind.row().id, message)]);
         }
         let trace = trace_of(scenario, loaded)?;
-        let queueing = scenario.queueing(&trace);
         Ok(Self {
-            simulation: Simulation::new(trace, scenario.scheduler(), scenario.cost()).queued(queueing),
+            engine: Engine::new(scenario, trace).map_err(|failure| vec![failure])?,
             scenario: scenario.clone(),
             generated: loaded.is_none(),
         })
@@ -104,17 +139,22 @@ impl Running {
 
     /// Takes at most `steps` steps of the router and says which share of the requests has arrived; 1 is the end.
     pub fn advance(&mut self, steps: usize) -> f64 {
-        if self.simulation.advance(steps, &mut Unobserved) {
-            1.0
-        } else {
-            self.simulation.progress().min(0.999)
-        }
+        let (is_over, progress) = match &mut self.engine {
+            Engine::Slora(loop_) => (loop_.advance(steps, &mut Unobserved), loop_.progress()),
+            #[cfg(feature = "engines")]
+            Engine::Fleet(fleet) => (fleet.advance(steps), fleet.progress()),
+        };
+        if is_over { 1.0 } else { progress.min(0.999) }
     }
 
     /// The finished run.
     pub fn finish(self) -> Run {
         Run {
-            report: self.simulation.finish(),
+            report: match self.engine {
+                Engine::Slora(loop_) => loop_.finish(),
+                #[cfg(feature = "engines")]
+                Engine::Fleet(fleet) => fleet.finish(),
+            },
             scenario: self.scenario,
             generated: self.generated,
             gaps: OnceCell::new(),
@@ -216,6 +256,11 @@ impl Run {
         let mut running = Running::begin(scenario, loaded)?;
         while running.advance(usize::MAX) < 1.0 {}
         Ok(running.finish())
+    }
+
+    /// The run that a report tells of, judged by the bounds of `scenario`.
+    pub fn of(report: Report, scenario: &Scenario) -> Self {
+        Self { report, scenario: scenario.clone(), generated: false, gaps: OnceCell::new() }
     }
 
     /// The summary with the busiest [`TABLE_ROWS`] users and adapters.

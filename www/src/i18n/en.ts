@@ -90,6 +90,7 @@ export const en = {
 
   'group.heroes': 'Traffic',
   'group.lengths': 'Lengths',
+  'group.fleet': 'Fleet',
   'group.queue': 'Queue and batch',
   'group.memory': 'Memory',
   'group.adapters': 'Adapters',

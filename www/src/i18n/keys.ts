@@ -32,7 +32,10 @@ export const optionsEn: Readonly<Record<string, string>> = {
   early_abort: 'early abort (S-LoRA)', cluster: 'running adapters first', peft: 'one adapter at a time (PEFT)',
   pets: 'least padding (PetS)', profile: 'measured time', artifact: 'the authors’ artifact',
   waiting: 'smallest of those who wait', paper: 'as in the paper', max: 'near the largest', history: 'mean of the last answers',
-  predicted: 'a prediction', 'a10g-llama-7b': 'A10G, Llama-7B',
+  predicted: 'a prediction',
+  static: 'static batches (FasterTransformer)', orca: 'Orca', vllm: 'vLLM (2023)', sarathi: 'Sarathi-Serve', lightllm: 'LightLLM', vllm_v1: 'vLLM v1',
+  round_robin: 'in turn', least_outstanding: 'fewest requests', shortest_line: 'shortest line (Vidur)', power_of_two: 'better of two',
+  least_kv: 'least KV memory', adapter_affinity: 'by adapter', prefix_affinity: 'by prefix', 'a10g-llama-7b': 'A10G, Llama-7B',
   'a100-80-opt-13b': 'A100 80 GB, OPT-13B', unit: 'unit (20 ms a step)',
 };
 

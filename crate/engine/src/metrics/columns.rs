@@ -146,6 +146,15 @@ pub fn gpu_columns(report: &Report, start_us: f64, end_us: f64, count: usize) ->
                     gpu.decode_tokens.add(d.start_us, d.end_us, tokens / duration);
                 }
             }
+            Span::Iterations(run) => {
+                let duration = run.end_us - run.start_us;
+                gpu.kv_tokens.add_slope(run.start_us, run.end_us, run.kv_tokens, run.kv_tokens_at_end());
+                if duration > 0.0 {
+                    let decoded = f64::from(run.iterations) * f64::from(run.decodes);
+                    gpu.prefill_tokens.add(run.start_us, run.end_us, f64::from(run.prompt_tokens) / duration);
+                    gpu.decode_tokens.add(run.start_us, run.end_us, decoded / duration);
+                }
+            }
         }
     }
     gpu

@@ -213,7 +213,8 @@ pub fn summarise(report: &Report, gaps: &TokenGaps, context: &SummaryContext) ->
     };
     let tokens = (samples.input_tokens + samples.output_tokens) as f64;
     let busy = busy(report);
-    let mean_over_time = |integral: f64| (samples.makespan_us > 0.0).then(|| integral / samples.makespan_us);
+    let replica_us = samples.makespan_us * f64::from(report.replicas);
+    let mean_over_time = |integral: f64| (replica_us > 0.0).then(|| integral / replica_us);
     let pool = f64::from(report.pool_tokens);
     Summary {
         digest: format!("{:016x}", report.digest()),
@@ -252,7 +253,7 @@ pub fn summarise(report: &Report, gaps: &TokenGaps, context: &SummaryContext) ->
             busy: mean_over_time(busy.busy_us),
             mfu: context.flops.and_then(|(parameters, peak)| per_second(tokens * 2.0 * parameters / peak)),
         },
-        preemptions: 0,
+        preemptions: report.preemptions,
         adapters: AdapterUse {
             loads: report.adapter_loads,
             mean_resident: mean_over_time(busy.resident_integral),
@@ -355,6 +356,14 @@ fn busy(report: &Report) -> Busy {
                 sums.kv_integral += duration * 0.5 * (f64::from(d.kv_tokens) + d.kv_tokens_at_end());
                 sums.kv_peak = sums.kv_peak.max(d.kv_tokens_at_end());
                 sums.resident_integral += duration * f64::from(d.resident);
+            }
+            Span::Iterations(run) => {
+                let duration = run.end_us - run.start_us;
+                sums.iterations += u64::from(run.iterations);
+                sums.sizes += f64::from(run.iterations) * f64::from(run.requests());
+                sums.busy_us += run.busy_us;
+                sums.kv_integral += duration * 0.5 * (run.kv_tokens + run.kv_tokens_at_end());
+                sums.kv_peak = sums.kv_peak.max(run.kv_tokens_at_end());
             }
         }
     }

@@ -3,16 +3,7 @@
 use servescope_workload::statistics::sort_places;
 
 use super::distribution::{Distribution, QUANTILES, is_supported};
-use crate::timeline::{Span, Timeline};
-
-/// `count` gaps of `first_us`, `count` of `first_us + growth_us`, … over `iterations` iterations.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct GapRun {
-    first_us: f64,
-    growth_us: f64,
-    iterations: u32,
-    count: u32,
-}
+use crate::timeline::{GapRun, Span, Timeline};
 
 impl GapRun {
     fn at(&self, iteration: u32) -> f64 {
@@ -82,8 +73,10 @@ impl TokenGaps {
                         count: d.requests,
                     });
                 }
+                Span::Iterations(_) => {}
             }
         }
+        timeline.gaps.iter().for_each(|&run| gaps.add(run));
         gaps.fill_histogram();
         gaps
     }
@@ -246,7 +239,7 @@ mod tests {
         let timeline = Timeline {
             prefills: vec![prefill(0.0, 10.0, 0), prefill(30.0, 50.0, 1), prefill(80.0, 7.0, 2)],
             decodes: vec![decode(10.0, 10.0, 0.0, 2, 1), decode(87.0, 20.0, 1.0, 3, 3)],
-            holds: Vec::new(),
+            ..Timeline::default()
         };
         let gaps = TokenGaps::of(&timeline);
         let mut all = vec![10.0, 10.0, 20.0 + 57.0, 20.0 + 7.0, 20.0, 21.0, 21.0, 21.0, 22.0, 22.0, 22.0];

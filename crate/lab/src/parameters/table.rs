@@ -114,6 +114,9 @@ const LENGTH_CURVES: &[&str] = &[
     "severe_fluctuation",
     "points",
 ];
+/// Schedulers that run a fleet of replicas.
+const FLEETS: &[&str] = &["static", "orca", "vllm", "sarathi", "lightllm", "vllm_v1"];
+const SLORA: &[Condition] = &[is(Id::SchedulerKind, &["slora"])];
 const ORDERS: &[&str] = &[
     "fcfs",
     "lifo",
@@ -296,18 +299,23 @@ table! {
     MaxRequestTokens = row("scheduler.max_request_tokens", "maxreq", "queue", whole(2.0, 100_000_000.0, 3072.0)).unit("tokens").log(64.0, 16_384.0, 1.0)
         .says("Longest request", "A request whose prompt and max_tokens together exceed this is refused.");
     MaxInputTokens = row("scheduler.max_input_tokens", "maxin", "queue", whole(1.0, 100_000_000.0, 2048.0)).unit("tokens").log(16.0, 16_384.0, 1.0)
+        .when(SLORA)
         .says("Longest prompt let in", "A longer prompt is refused.");
     DecodeSteps = row("scheduler.decode_steps_between_prefills", "steps", "queue", whole(0.0, 1_000_000.0, 10.0)).unit("iterations").linear(0.0, 50.0, 1.0)
+        .when(&[is(Id::SchedulerKind, &["slora", "lightllm"])])
         .says("Iterations between prefills", "While a batch runs, newcomers wait for at least this many decode iterations; 0 lets them join at once.");
     IdlePoll = row("scheduler.idle_poll_ms", "poll", "queue", number(0.0, 60_000.0, 10.0)).unit("ms").linear(0.0, 100.0, 1.0)
+        .when(SLORA)
         .says("Idle poll", "How long an idle router sleeps before it looks for requests; 0 wakes it at the arrival.");
     OriginalBlocking = row("scheduler.original_blocking", "block", "queue", Kind::Flag(false))
         .says("Block as the original does", "Lets requests in that can never be admitted, which then block the queue for ever as in S-LoRA, in place of refusing them.");
-    SchedulerKind = row("scheduler.kind", "sched", "queue", Kind::Choice(&["slora"]))
-        .says("Scheduler", "How requests are admitted to the batch.");
+    SchedulerKind = row("scheduler.kind", "sched", "queue", Kind::Choice(&["slora", "static", "orca", "vllm", "sarathi", "lightllm", "vllm_v1"]))
+        .says("Scheduler", "How requests are admitted to the batch. All but S-LoRA run a fleet of replicas with KV blocks, where adapters cost compute time but neither memory nor loading.");
     SchedulerOrder = row("scheduler.order", "order", "queue", Kind::Choice(ORDERS))
+        .when(SLORA)
         .says("Order of service", "Who is looked at first in the waiting line.");
     OrderClient = row("scheduler.client", "oc", "queue", Kind::Choice(&["user", "adapter"]))
+        .when(SLORA)
         .says("Clients are", "Whose requests and service is counted together: a user's, or an adapter's as in S-LoRA and VTC.");
     FairWeights = row("scheduler.fair.weights", "fw", "queue", Kind::List { min: 0.01, max: 1e6, whole: false, default: &[1.0] })
         .when(&[is(Id::SchedulerOrder, &["vtc", "lcf", "drr"])])
@@ -359,14 +367,36 @@ table! {
         .says("Prefetch adapters", "Copies adapters of waiting requests to the GPU while the batch decodes, twice between two prefills.");
 
     MaxInSystem = row("gateway.concurrency", "gc", "queue", whole(0.0, 1_000_000.0, 0.0)).unit("requests").linear(0.0, 200.0, 1.0)
+        .when(SLORA)
         .says("Most requests at once", "A request that finds so many waiting and running is refused (429); 0 refuses none.");
     QuotaTokens = row("gateway.quota.tokens_per_minute", "gq", "queue", number(0.0, 1e12, 0.0)).unit("tokens").linear(0.0, 100_000.0, 100.0)
+        .when(SLORA)
         .says("Token quota", "Prompt and max_tokens that a client may ask for in a minute (TPM), from a token bucket; a request over it is refused; 0 sets no quota.");
     QuotaBurst = row("gateway.quota.burst_tokens", "gb", "queue", number(1.0, 1e12, 10_000.0)).unit("tokens").linear(100.0, 100_000.0, 100.0)
         .says("Burst", "How much of its token quota a client can save up.");
     QueueTimeout = row("gateway.queue_timeout_s", "gt", "queue", number(0.0, 10_000_000.0, 0.0)).unit("s").linear(0.0, 120.0, 1.0)
+        .when(SLORA)
         .says("Queue timeout", "A request that has waited so long leaves the line; 0 lets it wait for ever.");
 
+    Replicas = row("fleet.replicas", "rep", "fleet", whole(1.0, 1024.0, 1.0)).linear(1.0, 16.0, 1.0)
+        .when(&[is(Id::SchedulerKind, FLEETS)])
+        .says("Replicas", "How many equal servers share the traffic; each has its own waiting line and memory pool.");
+    Router = row("fleet.router", "rt", "fleet", Kind::Choice(&["round_robin", "random", "least_outstanding", "shortest_line", "power_of_two", "least_kv", "adapter_affinity", "prefix_affinity"]))
+        .when(&[is(Id::SchedulerKind, FLEETS)])
+        .says("Router", "Which replica gets an arrival; who is given to one stays there.");
+    ChunkTokens = row("scheduler.chunk_tokens", "chk", "queue", whole(1.0, 1_000_000.0, 512.0)).unit("tokens").log(16.0, 8192.0, 1.0)
+        .when(&[is(Id::SchedulerKind, &["sarathi"])])
+        .says("Chunk size", "Prompts are read in pieces: decoding and pieces of prompts together make at most this many tokens an iteration.");
+
+    BlockSize = row("scheduler.block_size", "blk", "memory", whole(1.0, 4096.0, 16.0)).unit("tokens").log(1.0, 256.0, 1.0)
+        .when(&[is(Id::SchedulerKind, &["static", "orca", "vllm", "sarathi", "vllm_v1"])])
+        .says("KV block", "KV memory is handed out in blocks of this many tokens; LightLLM hands it out token by token.");
+    Watermark = row("scheduler.watermark", "wmk", "memory", number(0.0, 1.0, 0.01)).linear(0.0, 0.2, 0.005)
+        .when(&[is(Id::SchedulerKind, &["vllm", "sarathi", "vllm_v1"])])
+        .says("Watermark", "The share of KV blocks that letting a request in leaves free, for the answers of those who run.");
+    PrefixCache = row("scheduler.prefix_cache", "pfx", "memory", Kind::Flag(false))
+        .when(&[is(Id::SchedulerKind, &["vllm_v1"])])
+        .says("Prefix cache", "Keeps the KV blocks of prompts and shares them with prompts that begin alike, where the traffic tells which do.");
     MaxTotalTokens = row("scheduler.max_total_tokens", "pool", "memory", whole(16.0, 100_000_000.0, 14_500.0)).unit("tokens").log(1000.0, 200_000.0, 1.0)
         .says("Memory pool", "KV cache and adapters share this many token slots (max_total_token_num).");
 

@@ -35,7 +35,7 @@ impl Scenario {
         problems.extend(self.client_adapters());
         problems.extend(self.prefix_blocks());
         let (batch, request) = (self.number(Id::BatchMaxTokens), self.number(Id::MaxRequestTokens));
-        if self.flag(Id::OriginalBlocking) && batch < request {
+        if self.fleet().is_none() && self.flag(Id::OriginalBlocking) && batch < request {
             let path = "scheduler.batch_max_tokens";
             let message = format!(
                 "{path}: {batch} is below scheduler.max_request_tokens ({request}), which S-LoRA refuses to start with"

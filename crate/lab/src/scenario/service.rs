@@ -2,6 +2,7 @@
 
 use servescope_cost::{AdapterCost, LinearCost};
 use servescope_engine::SchedulerConfig;
+use servescope_engine::fleet::{FleetConfig, RouterKind, SchedulerKind};
 use servescope_engine::metrics::Slo;
 
 use super::Scenario;
@@ -46,6 +47,50 @@ impl Scenario {
             prefetch_adapters: self.is_active(Id::PrefetchAdapters) && self.flag(Id::PrefetchAdapters),
             lora_compute: true,
         }
+    }
+
+    /// The fleet, unless the scheduler is S-LoRA's, which has a loop of its own.
+    pub fn fleet(&self) -> Option<FleetConfig> {
+        let scheduler = match self.choice(Id::SchedulerKind) {
+            "static" => SchedulerKind::Static,
+            "orca" => SchedulerKind::Orca,
+            "vllm" => SchedulerKind::Vllm,
+            "sarathi" => SchedulerKind::Sarathi,
+            "lightllm" => SchedulerKind::LightLlm,
+            "vllm_v1" => SchedulerKind::VllmV1,
+            _ => return None,
+        };
+        let router = match self.choice(Id::Router) {
+            "random" => RouterKind::Random,
+            "least_outstanding" => RouterKind::LeastOutstanding,
+            "shortest_line" => RouterKind::ShortestLine,
+            "power_of_two" => RouterKind::PowerOfTwo,
+            "least_kv" => RouterKind::LeastKv,
+            "adapter_affinity" => RouterKind::AdapterAffinity,
+            "prefix_affinity" => RouterKind::PrefixAffinity,
+            _ => RouterKind::RoundRobin,
+        };
+        // LightLLM counts memory token by token.
+        let block_size = if scheduler == SchedulerKind::LightLlm { 1 } else { self.whole(Id::BlockSize) };
+        let blocks = self.whole(Id::MaxTotalTokens) / block_size;
+        let max_request_tokens = self.whole(Id::MaxRequestTokens);
+        Some(FleetConfig {
+            replicas: self.whole(Id::Replicas),
+            router,
+            scheduler,
+            blocks,
+            block_size,
+            watermark_blocks: (self.number(Id::Watermark) * f64::from(blocks)) as u32,
+            max_requests: self.whole(Id::MaxRunning),
+            max_slots: blocks / max_request_tokens.div_ceil(block_size).max(1),
+            max_request_tokens,
+            max_batch_tokens: self.whole(Id::BatchMaxTokens),
+            chunk_tokens: self.whole(Id::ChunkTokens),
+            decode_steps_between_prefills: self.whole(Id::DecodeSteps),
+            original: self.flag(Id::OriginalBlocking),
+            prefix_cache: self.flag(Id::PrefixCache),
+            seed: self.number(Id::Seed) as u64,
+        })
     }
 
     /// The bounds by which runs are judged.

@@ -94,7 +94,7 @@ pub(super) fn memory(run: &Run, gpu: &GpuColumns, window: &Window) -> View {
     let x = seconds(&gpu.kv_tokens.starts_us());
     let kv = gpu.kv_tokens.values();
     let top: Vec<f64> = gpu.adapter_tokens.values().iter().zip(&kv).map(|(a, k)| a + k).collect();
-    let pool = f64::from(run.report.pool_tokens);
+    let pool = f64::from(run.report.pool_tokens) * f64::from(run.report.replicas);
     let series = vec![
         Series { role: "kv", mark: "area", x: x.clone(), y: kv.clone(), ..Series::default() },
         Series { role: "adapters", mark: "area", x, y: top, y0: kv, ..Series::default() },

@@ -1,0 +1,139 @@
+//! What one iteration of a replica holds, and the trait of the models that say how long it takes.
+//!
+//! An iteration mixes prompts (whole or in chunks) with requests that decode one token each. A replica of several
+//! pipeline stages asks for each stage by itself.
+
+use crate::linear::LinearCost;
+
+/// The part of one prompt that an iteration processes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Chunk {
+    /// Tokens of the request that were processed before, and are read.
+    pub kv_tokens: u32,
+    /// Prompt tokens processed now, at least 1.
+    pub tokens: u32,
+}
+
+/// One iteration.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Batch<'a> {
+    /// Prompts.
+    pub chunks: &'a [Chunk],
+    /// Requests that decode one token each.
+    pub decodes: u32,
+    /// Tokens processed before, summed over the requests that decode.
+    pub decode_kv_tokens: u64,
+    /// Sum over all its requests of their adapters' ranks.
+    pub rank_sum: u64,
+    /// Whether any request uses an adapter.
+    pub any_adapter: bool,
+}
+
+impl Batch<'_> {
+    /// Prompt tokens of the iteration.
+    pub fn prompt_tokens(&self) -> u32 {
+        self.chunks.iter().map(|c| c.tokens).sum()
+    }
+
+    /// Requests in the iteration.
+    pub fn requests(&self) -> u32 {
+        self.decodes + self.chunks.len() as u32
+    }
+}
+
+/// How long a pipeline stage takes for an iteration, and for those that follow while the same requests decode on.
+///
+/// Iteration j takes `first_us` + j `growth_us`, for j below `holds`. An iteration with prompts is followed by none: its
+/// `growth_us` is 0 and its `holds` 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StageTime {
+    /// The iteration, microseconds.
+    pub first_us: f64,
+    /// By how much each further one is longer.
+    pub growth_us: f64,
+    /// For how many iterations this is right; at least 1.
+    pub holds: u32,
+}
+
+impl StageTime {
+    /// A time that says nothing about the iterations after it.
+    pub fn once(us: f64) -> Self {
+        Self { first_us: us, growth_us: 0.0, holds: 1 }
+    }
+}
+
+/// A model of iteration times for a replica.
+pub trait BatchCost: std::fmt::Debug {
+    /// Pipeline stages into which the model is split; at least 1.
+    fn stages(&self) -> u32;
+
+    /// The time of one stage; the last one sends nothing on.
+    fn stage_time(&self, batch: &Batch<'_>, is_last: bool) -> StageTime;
+}
+
+/// Iterations for which a law without bounds is taken to hold at once.
+const LONG: u32 = u32::MAX / 4;
+
+/// One stage; an iteration that mixes prompts with decoding costs both parts and one host overhead.
+impl BatchCost for LinearCost {
+    fn stages(&self) -> u32 {
+        1
+    }
+
+    fn stage_time(&self, batch: &Batch<'_>, _is_last: bool) -> StageTime {
+        let mut prefill_us = 0.0;
+        if !batch.chunks.is_empty() {
+            prefill_us = self.prefill_base_us + self.prefill_per_token_us * f64::from(batch.prompt_tokens());
+            if batch.any_adapter {
+                prefill_us *= self.adapters.prefill_factor;
+            }
+            if batch.decodes == 0 {
+                return StageTime::once(prefill_us);
+            }
+        }
+        let requests = f64::from(batch.decodes);
+        let mut decode_us = self.overhead_us
+            + self.decode_base_us
+            + self.decode_per_request_us * requests
+            + self.decode_per_kv_token_us * batch.decode_kv_tokens as f64
+            + self.adapters.decode_per_rank_us * batch.rank_sum as f64;
+        if batch.any_adapter {
+            decode_us += self.adapters.decode_active_us;
+        }
+        if batch.chunks.is_empty() {
+            let growth_us = self.decode_per_kv_token_us * requests;
+            StageTime { first_us: decode_us, growth_us, holds: LONG }
+        } else {
+            StageTime::once(prefill_us + decode_us)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linear::AdapterCost;
+
+    #[test]
+    fn the_linear_law_adds_prompts_to_decoding() {
+        let cost = LinearCost {
+            prefill_base_us: 1_000.0,
+            prefill_per_token_us: 10.0,
+            decode_base_us: 500.0,
+            decode_per_request_us: 5.0,
+            decode_per_kv_token_us: 0.5,
+            overhead_us: 100.0,
+            adapters: AdapterCost::FREE,
+        };
+        let chunks = [Chunk { kv_tokens: 0, tokens: 20 }];
+        let prefill = Batch { chunks: &chunks, ..Batch::default() };
+        let decode = Batch { decodes: 2, decode_kv_tokens: 40, ..Batch::default() };
+        let mixed = Batch { chunks: &chunks, ..decode };
+        assert_eq!(cost.stage_time(&prefill, true), StageTime::once(1_200.0));
+        assert_eq!(
+            cost.stage_time(&decode, true),
+            StageTime { first_us: 630.0, growth_us: 1.0, holds: LONG }
+        );
+        assert_eq!(cost.stage_time(&mixed, true), StageTime::once(1_830.0));
+    }
+}

@@ -1,0 +1,27 @@
+//! What fits: weights and KV cache against the memory of the GPUs.
+
+pub mod vidur;
+
+/// The dimensions of a dense transformer that memory depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ModelShape {
+    /// Layers.
+    pub layers: u32,
+    /// Hidden size.
+    pub hidden: u32,
+    /// Query heads.
+    pub query_heads: u32,
+    /// Key and value heads.
+    pub kv_heads: u32,
+    /// Hidden size of the MLP.
+    pub mlp_hidden: u32,
+    /// Whether the MLP has a gate: three matrices in place of two.
+    pub gated_mlp: bool,
+}
+
+impl ModelShape {
+    /// Dimension of a head.
+    pub fn head_dim(&self) -> u32 {
+        self.hidden / self.query_heads.max(1)
+    }
+}

@@ -1,0 +1,143 @@
+//! Reading the plain numeric CSV files that profiles come in: a header, then rows of numbers.
+
+use std::fmt;
+
+/// What is wrong with a profile file.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ProfileError {
+    /// There is no header or no row.
+    Empty {
+        /// The file.
+        file: &'static str,
+    },
+    /// A column is not there.
+    NoColumn {
+        /// The file.
+        file: &'static str,
+        /// The column.
+        column: &'static str,
+    },
+    /// A cell is no number within its bounds.
+    BadCell {
+        /// The file.
+        file: &'static str,
+        /// Row, counted from 1 for the header.
+        row: usize,
+        /// The column.
+        column: &'static str,
+        /// What stands there.
+        value: String,
+        /// What was expected.
+        expected: &'static str,
+    },
+    /// The rows do not make a full grid in ascending order.
+    NotAGrid {
+        /// The file.
+        file: &'static str,
+        /// Row, counted from 1 for the header.
+        row: usize,
+        /// What was expected.
+        expected: &'static str,
+    },
+    /// A setting is out of its bounds.
+    BadSetting {
+        /// The setting.
+        name: &'static str,
+        /// What was expected.
+        expected: &'static str,
+    },
+}
+
+impl fmt::Display for ProfileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty { file } => write!(f, "{file}: there is no row"),
+            Self::NoColumn { file, column } => write!(f, "{file}: there is no column {column}"),
+            Self::BadCell { file, row, column, value, expected } => {
+                write!(f, "{file}: row {row}, column {column}: {expected} expected, got {value:?}")
+            }
+            Self::NotAGrid { file, row, expected } => write!(f, "{file}: row {row}: {expected} expected"),
+            Self::BadSetting { name, expected } => write!(f, "{name}: {expected} expected"),
+        }
+    }
+}
+
+impl std::error::Error for ProfileError {}
+
+/// A CSV file without quotes.
+#[derive(Debug)]
+pub(super) struct Csv<'a> {
+    file: &'static str,
+    header: Vec<&'a str>,
+    lines: std::iter::Enumerate<std::str::Lines<'a>>,
+    cells: Vec<&'a str>,
+    row: usize,
+}
+
+/// A column by its place and name.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Column {
+    place: usize,
+    name: &'static str,
+}
+
+impl<'a> Csv<'a> {
+    pub(super) fn new(file: &'static str, text: &'a str) -> Result<Self, ProfileError> {
+        let mut lines = text.lines().enumerate();
+        let (_, first) = lines.next().ok_or(ProfileError::Empty { file })?;
+        let header = first.trim_start_matches('\u{feff}').split(',').map(str::trim).collect();
+        Ok(Self { file, header, lines, cells: Vec::new(), row: 1 })
+    }
+
+    pub(super) fn find(&self, name: &'static str) -> Option<Column> {
+        self.header.iter().position(|&h| h == name).map(|place| Column { place, name })
+    }
+
+    pub(super) fn column(&self, name: &'static str) -> Result<Column, ProfileError> {
+        self.find(name).ok_or(ProfileError::NoColumn { file: self.file, column: name })
+    }
+
+    /// Moves to the next row that is not blank.
+    pub(super) fn next_row(&mut self) -> bool {
+        for (i, line) in self.lines.by_ref() {
+            if !line.trim().is_empty() {
+                self.row = i + 1;
+                self.cells.clear();
+                self.cells.extend(line.split(','));
+                return true;
+            }
+        }
+        false
+    }
+
+    fn bad(&self, column: Column, expected: &'static str) -> ProfileError {
+        let value = self.cells.get(column.place).map_or_else(String::new, |c| c.chars().take(40).collect());
+        ProfileError::BadCell { file: self.file, row: self.row, column: column.name, value, expected }
+    }
+
+    /// A time of at least 0.
+    pub(super) fn time_ms(&self, column: Column) -> Result<f64, ProfileError> {
+        let cell = self.cells.get(column.place).map_or("", |c| c.trim());
+        match cell.parse::<f64>() {
+            Ok(x) if (0.0..1e9).contains(&x) => Ok(x),
+            _ => Err(self.bad(column, "a time of 0 to 1e9 ms")),
+        }
+    }
+
+    /// A whole number below 2^31.
+    pub(super) fn count(&self, column: Column) -> Result<u32, ProfileError> {
+        let cell = self.cells.get(column.place).map_or("", |c| c.trim());
+        match cell.parse::<f64>() {
+            Ok(x) if (0.0..2_147_483_648.0).contains(&x) && x.fract() == 0.0 => Ok(x as u32),
+            _ => Err(self.bad(column, "a whole number below 2^31")),
+        }
+    }
+
+    pub(super) fn not_a_grid(&self, expected: &'static str) -> ProfileError {
+        ProfileError::NotAGrid { file: self.file, row: self.row, expected }
+    }
+
+    pub(super) fn empty(&self) -> ProfileError {
+        ProfileError::Empty { file: self.file }
+    }
+}

@@ -1,0 +1,64 @@
+//! An iteration under way: what it holds, and where it is in the pipeline.
+
+use servescope_cost::{Batch, Chunk};
+
+/// One iteration. Its buffers are used again by later ones.
+#[derive(Debug, Default)]
+pub(crate) struct Flight {
+    /// Prompts, by request; beside `chunks`.
+    pub(crate) prompts: Vec<u32>,
+    pub(crate) chunks: Vec<Chunk>,
+    /// Requests that decode, where they are not the replica's lockstep.
+    pub(crate) members: Vec<u32>,
+    pub(crate) decodes: u32,
+    pub(crate) decode_kv_tokens: u64,
+    pub(crate) rank_sum: u64,
+    pub(crate) any_adapter: bool,
+    /// Whether somebody was evicted when it was formed.
+    pub(crate) any_evicted: bool,
+    /// Blocks reserved for a static batch.
+    pub(crate) reserved: u32,
+    pub(crate) formed_us: f64,
+    /// Time in stages so far.
+    pub(crate) busy_us: f64,
+}
+
+impl Flight {
+    pub(crate) fn clear(&mut self) {
+        self.prompts.clear();
+        self.chunks.clear();
+        self.members.clear();
+        self.decodes = 0;
+        self.decode_kv_tokens = 0;
+        self.rank_sum = 0;
+        self.any_adapter = false;
+        self.any_evicted = false;
+        self.reserved = 0;
+        self.busy_us = 0.0;
+    }
+
+    /// Requests in it.
+    pub(crate) fn size(&self) -> u32 {
+        self.decodes + self.prompts.len() as u32
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.size() == 0
+    }
+
+    /// Prompt tokens in it.
+    pub(crate) fn prompt_tokens(&self) -> u32 {
+        self.chunks.iter().map(|c| c.tokens).sum()
+    }
+
+    /// As the cost model sees it.
+    pub(crate) fn batch(&self) -> Batch<'_> {
+        Batch {
+            chunks: &self.chunks,
+            decodes: self.decodes,
+            decode_kv_tokens: self.decode_kv_tokens,
+            rank_sum: self.rank_sum,
+            any_adapter: self.any_adapter,
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! The requests of a one-stage replica that decode: all of them produce a token in every iteration that decodes at all.
+//!
+//! So nothing is written for any of them while they do: a request's tokens are its own constant plus the common step,
+//! the KV tokens of all are a sum, the ends are a heap, and who needs a new block at a step is told by the tokens modulo
+//! the block size.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// The requests in the lockstep.
+#[derive(Debug)]
+pub(crate) struct Lockstep {
+    /// Decode iterations so far.
+    pub(crate) step: u32,
+    /// How many requests.
+    pub(crate) count: u32,
+    /// Tokens processed, of all.
+    pub(crate) kv_tokens: u64,
+    /// Sum of their adapters' ranks.
+    pub(crate) rank_sum: u64,
+    /// How many use an adapter.
+    pub(crate) with_adapter: u32,
+    /// Requests by (tokens - 1 - step) modulo the block size.
+    phases: Vec<u32>,
+    /// (step after which it is done, request); an entry whose step is not the request's end is stale.
+    ends: BinaryHeap<Reverse<(u32, u32)>>,
+}
+
+/// What the lockstep must know of one request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Member {
+    pub(crate) id: u32,
+    /// Tokens processed so far.
+    pub(crate) tokens: u32,
+    /// Tokens of prompt and answer.
+    pub(crate) total: u32,
+    /// Rank of its adapter; `None` for the base model.
+    pub(crate) rank: Option<u32>,
+}
+
+impl Lockstep {
+    pub(crate) fn new(block_size: u32) -> Self {
+        Self {
+            step: 0,
+            count: 0,
+            kv_tokens: 0,
+            rank_sum: 0,
+            with_adapter: 0,
+            phases: vec![0; block_size as usize],
+            ends: BinaryHeap::new(),
+        }
+    }
+
+    fn phase(&self, tokens: u32) -> usize {
+        let size = self.phases.len() as u32;
+        ((tokens - 1) % size + size - self.step % size) as usize % self.phases.len()
+    }
+
+    pub(crate) fn join(&mut self, member: Member) {
+        self.count += 1;
+        self.kv_tokens += u64::from(member.tokens);
+        self.rank_sum += u64::from(member.rank.unwrap_or(0));
+        self.with_adapter += u32::from(member.rank.is_some());
+        let phase = self.phase(member.tokens);
+        self.phases[phase] += 1;
+        self.ends.push(Reverse((self.step + (member.total - member.tokens), member.id)));
+    }
+
+    pub(crate) fn leave(&mut self, member: Member) {
+        self.count -= 1;
+        self.kv_tokens -= u64::from(member.tokens);
+        self.rank_sum -= u64::from(member.rank.unwrap_or(0));
+        self.with_adapter -= u32::from(member.rank.is_some());
+        let phase = self.phase(member.tokens);
+        self.phases[phase] -= 1;
+    }
+
+    /// Blocks that the iteration `ahead` steps on takes.
+    pub(crate) fn new_blocks(&self, ahead: u32) -> u32 {
+        let size = self.phases.len() as u32;
+        let past = (self.step % size + ahead % size) % size;
+        self.phases[((size - past) % size) as usize]
+    }
+
+    /// Blocks that `iterations` take from `ahead` steps on.
+    pub(crate) fn new_blocks_over(&self, ahead: u32, iterations: u32) -> u32 {
+        let size = self.phases.len() as u32;
+        let rest: u32 = (0..iterations % size).map(|i| self.new_blocks(ahead + i)).sum();
+        (iterations / size) * self.count + rest
+    }
+
+    /// How many iterations, at most `most` and the first one counted without a test, leave a block free after each.
+    pub(crate) fn iterations_within(&self, free: u32, most: u32) -> u32 {
+        let mut left = free;
+        for ahead in 1..most {
+            let new = self.new_blocks(ahead);
+            if new >= left {
+                return ahead;
+            }
+            left -= new;
+        }
+        most
+    }
+
+    /// Every request is `iterations` tokens further.
+    pub(crate) fn advance(&mut self, iterations: u32) {
+        self.step += iterations;
+        self.kv_tokens += u64::from(iterations) * u64::from(self.count);
+    }
+
+    /// Iterations until the first request may be done; at least 1.
+    pub(crate) fn until_end(&self) -> u32 {
+        self.ends.peek().map_or(u32::MAX, |&Reverse((end, _))| end.saturating_sub(self.step).max(1))
+    }
+
+    /// Whether a request's end is reached.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ends.peek().is_some_and(|&Reverse((end, _))| end <= self.step)
+    }
+
+    /// The next request whose end is reached, or was before it left.
+    pub(crate) fn pop_ended(&mut self) -> Option<u32> {
+        let &Reverse((end, id)) = self.ends.peek()?;
+        (end <= self.step).then(|| {
+            self.ends.pop();
+            id
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn blocks_are_those_of_every_request_by_itself(
+            size in 1u32..20,
+            members in prop::collection::vec((1u32..100, 0u32..40), 1..20),
+            free in 0u32..60,
+            most in 1u32..80,
+        ) {
+            let mut lockstep = Lockstep::new(size);
+            let mut tokens: Vec<u32> = Vec::new();
+            for (id, &(prompt, wait)) in members.iter().enumerate() {
+                lockstep.advance(wait);
+                tokens.iter_mut().for_each(|t| *t += wait);
+                lockstep.join(Member { id: id as u32, tokens: prompt + 1, total: 9_999, rank: None });
+                tokens.push(prompt + 1);
+            }
+            prop_assert_eq!(lockstep.kv_tokens, tokens.iter().map(|&t| u64::from(t)).sum::<u64>());
+            // A request of t tokens takes a block when its t - 1 before fill whole blocks.
+            let needed = |ahead: u32| tokens.iter().filter(|&&t| (t + ahead - 1).is_multiple_of(size)).count() as u32;
+            for ahead in 0..most {
+                prop_assert_eq!(lockstep.new_blocks(ahead), needed(ahead));
+            }
+            prop_assert_eq!(lockstep.new_blocks_over(1, most), (1..=most).map(needed).sum::<u32>());
+            let mut left = free;
+            let stops = (1..most).find(|&ahead| {
+                let ok = left > needed(ahead);
+                left = left.saturating_sub(needed(ahead));
+                !ok
+            });
+            prop_assert_eq!(lockstep.iterations_within(free, most), stops.unwrap_or(most));
+        }
+    }
+}

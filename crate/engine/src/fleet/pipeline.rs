@@ -1,0 +1,133 @@
+//! Replicas of several pipeline stages: each stage serves batches first come first served, and as many batches as there
+//! are stages are in flight.
+
+use std::collections::VecDeque;
+
+use super::flight::Flight;
+use super::replica::{Replica, World};
+use super::requests::Place;
+use super::{Event, Fleet, SchedulerKind, scheduler};
+use crate::timeline::IterationRun;
+
+/// The stages of one replica and the batches in them.
+#[derive(Debug)]
+pub(super) struct Pipeline {
+    flights: Vec<Flight>,
+    unused: Vec<u32>,
+    stages: Vec<Stage>,
+}
+
+#[derive(Debug, Default)]
+struct Stage {
+    queue: VecDeque<u32>,
+    serves: Option<u32>,
+}
+
+impl Pipeline {
+    pub(super) fn new(stages: u32) -> Self {
+        Self {
+            flights: (0..stages).map(|_| Flight::default()).collect(),
+            unused: (0..stages).rev().collect(),
+            stages: (0..stages).map(|_| Stage::default()).collect(),
+        }
+    }
+}
+
+impl Fleet {
+    /// Forms batches while a stage's worth of them is missing.
+    pub(super) fn fill_pipeline(&mut self, place: usize, now_us: f64) {
+        while let Some(slot) = self.pipelines[place].unused.pop() {
+            let mut flight = std::mem::take(&mut self.pipelines[place].flights[slot as usize]);
+            let (replica, mut world, _) = self.parts(place, now_us);
+            flight.clear();
+            flight.formed_us = now_us;
+            scheduler::form_or_retry(replica, &mut world, &mut flight);
+            let is_empty = flight.is_empty();
+            replica.in_flight += u32::from(!is_empty);
+            let pipeline = &mut self.pipelines[place];
+            pipeline.flights[slot as usize] = flight;
+            if is_empty {
+                pipeline.unused.push(slot);
+                break;
+            }
+            pipeline.stages[0].queue.push_back(slot);
+            self.serve(place, 0, now_us);
+        }
+    }
+
+    /// An idle stage takes the next batch of its queue.
+    fn serve(&mut self, place: usize, stage: usize, now_us: f64) {
+        let pipeline = &mut self.pipelines[place];
+        let is_last = stage + 1 == pipeline.stages.len();
+        let this = &mut pipeline.stages[stage];
+        if this.serves.is_some() {
+            return;
+        }
+        let Some(slot) = this.queue.pop_front() else { return };
+        this.serves = Some(slot);
+        let flight = &mut pipeline.flights[slot as usize];
+        let took_us = self.cost.stage_time(&flight.batch(), is_last).first_us;
+        flight.busy_us += took_us;
+        self.event_count += 1;
+        let (replica, stage) = (place as u32, stage as u32);
+        self.events.push(Event { time_us: now_us + took_us, number: self.event_count, replica, stage });
+    }
+
+    /// A stage is done with its batch, which moves on or is done.
+    pub(super) fn end_stage(&mut self, event: Event) {
+        let (place, stage, now_us) = (event.replica as usize, event.stage as usize, event.time_us);
+        let pipeline = &mut self.pipelines[place];
+        let Some(slot) = pipeline.stages[stage].serves.take() else { return };
+        let next = pipeline.stages.get_mut(stage + 1).map(|next| next.queue.push_back(slot));
+        self.serve(place, stage, now_us);
+        if next.is_some() {
+            return self.serve(place, stage + 1, now_us);
+        }
+        let pipeline = &mut self.pipelines[place];
+        pipeline.unused.push(slot);
+        let mut flight = std::mem::take(&mut pipeline.flights[slot as usize]);
+        let (replica, mut world, _) = self.parts(place, now_us);
+        end_batch(replica, &mut world, &mut flight);
+        self.pipelines[place].flights[slot as usize] = flight;
+        self.fill_pipeline(place, now_us);
+    }
+}
+
+/// The requests of a batch that left the last stage are further.
+fn end_batch(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
+    replica.in_flight -= 1;
+    let now_us = world.now_us;
+    let before = replica.holders;
+    world.record.iterations.push(IterationRun {
+        start_us: flight.formed_us,
+        end_us: now_us,
+        busy_us: flight.busy_us / f64::from(replica.stages),
+        first_us: now_us - flight.formed_us,
+        growth_us: 0.0,
+        iterations: 1,
+        replica: replica.index,
+        prompts: flight.prompts.len() as u32,
+        prompt_tokens: flight.prompt_tokens(),
+        decodes: flight.decodes,
+        kv_tokens: replica.kv_tokens(flight) as f64,
+        blocks: replica.used,
+    });
+    for &id in &flight.members {
+        let i = id as usize;
+        world.record.gap(now_us - world.requests.seen_us[i]);
+        world.requests.seen_us[i] = now_us;
+        world.requests.done[i] += 1;
+        if world.requests.done[i] >= world.requests.total[i] {
+            let blocks = world.blocks_at_end(id);
+            replica.finish(world, id, blocks);
+        } else if world.config.scheduler != SchedulerKind::Static {
+            replica.running.push(id);
+        }
+    }
+    replica.end_prompts(world, flight);
+    if world.config.scheduler == SchedulerKind::Static {
+        let finished = before - replica.holders;
+        scheduler::static_batch::end_batch(replica, world, flight, finished);
+    }
+    debug_assert!(flight.members.iter().all(|&id| world.requests.place[id as usize] != Place::Waiting));
+}

@@ -1,0 +1,482 @@
+//! One replica: its waiting line, the requests that hold memory, its KV blocks.
+//!
+//! A replica of one pipeline stage keeps the requests that decode in a [`Lockstep`]; one of several stages keeps them in
+//! a list, from which up to as many batches as it has stages are in flight.
+
+use std::collections::VecDeque;
+
+use servescope_cost::Chunk;
+use servescope_workload::{BASE_MODEL, Trace};
+
+use super::config::{FleetConfig, SchedulerKind};
+use super::flight::Flight;
+use super::lockstep::{Lockstep, Member};
+use super::prefix_cache::PrefixCache;
+use super::record::Record;
+use super::requests::{Place, Requests};
+use super::run::Run;
+use super::scheduler;
+use crate::report::Outcome;
+use crate::scheduler::memory::{Entry, MemoryEstimate};
+
+/// What a replica works on beside its own state.
+pub(crate) struct World<'a> {
+    pub(crate) config: &'a FleetConfig,
+    pub(crate) trace: &'a Trace,
+    pub(crate) requests: &'a mut Requests,
+    pub(crate) record: &'a mut Record,
+    pub(crate) now_us: f64,
+}
+
+impl World<'_> {
+    fn rank(&self, id: u32) -> Option<u32> {
+        (self.trace.adapter[id as usize] != BASE_MODEL).then(|| self.trace.rank(id as usize))
+    }
+
+    /// Prompt tokens of a request that are not yet processed.
+    pub(crate) fn prompt_left(&self, id: u32) -> u32 {
+        let i = id as usize;
+        self.requests.prompt[i] - self.requests.done[i]
+    }
+
+    /// The next `tokens` of a prompt are part of the iteration.
+    pub(crate) fn add_chunk(&mut self, flight: &mut Flight, id: u32, tokens: u32) {
+        let i = id as usize;
+        self.requests.stalled_us[i] += self.now_us - self.requests.seen_us[i];
+        flight.prompts.push(id);
+        flight.chunks.push(Chunk { kv_tokens: self.requests.done[i], tokens });
+        let rank = self.rank(id);
+        flight.rank_sum += u64::from(rank.unwrap_or(0));
+        flight.any_adapter |= rank.is_some();
+    }
+
+    /// One request outside a lockstep decodes in the iteration.
+    pub(crate) fn decode_member(&mut self, flight: &mut Flight, id: u32) {
+        let i = id as usize;
+        flight.members.push(id);
+        flight.decodes += 1;
+        flight.decode_kv_tokens += u64::from(self.requests.done[i]);
+        let rank = self.rank(id);
+        flight.rank_sum += u64::from(rank.unwrap_or(0));
+        flight.any_adapter |= rank.is_some();
+        self.requests.stalled_us[i] += self.now_us - self.requests.seen_us[i];
+    }
+
+    fn member(&self, id: u32, tokens: u32) -> Member {
+        Member { id, tokens, total: self.requests.total[id as usize], rank: self.rank(id) }
+    }
+
+    /// Blocks that a request which is done gives back.
+    pub(crate) fn blocks_at_end(&self, id: u32) -> u32 {
+        match self.config.scheduler {
+            SchedulerKind::Static => 0,
+            SchedulerKind::Orca => self.config.slot_blocks(),
+            _ => self.config.blocks_for(self.requests.total[id as usize] - 1),
+        }
+    }
+
+    /// Puts ids in order of arrival; those that arrived together stay in the order they have.
+    pub(crate) fn sort_by_arrival(&self, list: &mut [u32]) {
+        let arrival = &self.trace.arrival_us;
+        if !list.is_sorted_by(|&a, &b| arrival[a as usize] <= arrival[b as usize]) {
+            // Insertion: the lists are nearly in order, and the few that are not are short.
+            for i in 1..list.len() {
+                let at = arrival[list[i] as usize];
+                let place = list[..i].partition_point(|&other| arrival[other as usize] <= at);
+                list[place..=i].rotate_right(1);
+            }
+        }
+    }
+}
+
+/// A static batch between two of its iterations.
+#[derive(Debug)]
+pub(crate) struct Parked {
+    pub(crate) members: Vec<u32>,
+    pub(crate) reserved: u32,
+}
+
+/// The state of one replica.
+#[derive(Debug)]
+pub(crate) struct Replica {
+    pub(crate) index: u16,
+    pub(crate) stages: u32,
+    /// First come first served; evicted requests are put in front.
+    pub(crate) waiting: VecDeque<u32>,
+    /// Requests that decode and are in no flight, in the order of the policy. Of one stage: all that decode, and possibly
+    /// some that are gone.
+    pub(crate) running: Vec<u32>,
+    /// Of one stage: half-read prompts that the last iteration had no room for; they stand before `running`.
+    pub(crate) skipped: Vec<u32>,
+    /// Of one stage: half-read prompts of the last iteration; they stand behind `running`.
+    pub(crate) chunked: Vec<u32>,
+    /// Half-read prompts set aside while an iteration is formed.
+    pub(crate) aside: Vec<u32>,
+    spare: Vec<u32>,
+    pub(crate) lockstep: Lockstep,
+    /// KV blocks in use.
+    pub(crate) used: u32,
+    blocks: u32,
+    /// Requests that hold memory.
+    pub(crate) holders: u32,
+    /// Requests that wait or hold memory.
+    pub(crate) outstanding: u32,
+    /// Blocks that the prompts of the waiting line will take.
+    pub(crate) promised: u64,
+    /// Batches in the pipeline.
+    pub(crate) in_flight: u32,
+    /// LightLLM: decode iterations since it last tried to let prompts in, and its view of the memory.
+    pub(crate) decode_steps: u32,
+    pub(crate) estimate: MemoryEstimate,
+    /// Blocks of the static batch that runs, and static batches between two iterations.
+    pub(crate) reserved: u32,
+    pub(crate) parked: VecDeque<Parked>,
+    pub(crate) prefix: Option<PrefixCache>,
+    /// How long requests that decode stood still while prompts alone were processed, so far.
+    pub(crate) stall_us: f64,
+    /// Requests in the lockstep by the time of their last token: (how many, when).
+    pub(crate) standing: Vec<(u32, f64)>,
+    /// End of the last iteration in which the lockstep decoded.
+    pub(crate) decoded_us: f64,
+    /// The iterations since the batch last changed, the flight they share, how many are under way.
+    pub(crate) run: Option<Run>,
+    pub(crate) flight: Flight,
+    pub(crate) leap: u32,
+    /// Number of the event that ends what is under way; others are stale.
+    pub(crate) awaited: u64,
+}
+
+impl Replica {
+    pub(crate) fn new(index: u16, config: &FleetConfig, stages: u32) -> Self {
+        Self {
+            index,
+            stages,
+            waiting: VecDeque::new(),
+            running: Vec::new(),
+            skipped: Vec::new(),
+            chunked: Vec::new(),
+            aside: Vec::new(),
+            spare: Vec::new(),
+            lockstep: Lockstep::new(config.block_size),
+            used: 0,
+            blocks: config.blocks,
+            holders: 0,
+            outstanding: 0,
+            promised: 0,
+            in_flight: 0,
+            decode_steps: 0,
+            estimate: MemoryEstimate::default(),
+            reserved: 0,
+            parked: VecDeque::new(),
+            prefix: None,
+            stall_us: 0.0,
+            standing: Vec::new(),
+            decoded_us: f64::NEG_INFINITY,
+            run: None,
+            flight: Flight::default(),
+            leap: 0,
+            awaited: 0,
+        }
+    }
+
+    /// Whether it has one pipeline stage.
+    pub(crate) fn is_single(&self) -> bool {
+        self.stages == 1
+    }
+
+    /// Free KV blocks.
+    pub(crate) fn free(&self) -> u32 {
+        self.blocks - self.used
+    }
+
+    /// KV blocks in use at a time within the iterations under way.
+    pub(crate) fn used_at(&self, scheduler: SchedulerKind, now_us: f64) -> u32 {
+        match &self.run {
+            Some(run) if self.in_flight > 0 && self.leap > 1 => {
+                let begun = run.first_end_from(now_us, run.done + self.leap) - run.done;
+                self.used + scheduler::later_blocks(self, scheduler, begun)
+            }
+            _ => self.used,
+        }
+    }
+
+    /// Tokens in KV memory before an iteration: of one stage all, otherwise those of its own requests.
+    pub(crate) fn kv_tokens(&self, flight: &Flight) -> u64 {
+        let prompts: u64 = flight.chunks.iter().map(|c| u64::from(c.kv_tokens)).sum();
+        prompts + if self.is_single() { self.lockstep.kv_tokens } else { flight.decode_kv_tokens }
+    }
+
+    /// Most requests in one batch: the stages share the cap.
+    pub(crate) fn batch_cap(&self, config: &FleetConfig) -> u32 {
+        (config.max_requests / self.stages).max(1)
+    }
+
+    /// Whether `blocks` can be given to a newcomer. What would never fit above the watermark may use it when nobody else
+    /// holds memory, unless the original is wanted.
+    pub(crate) fn has_room(&self, world: &World<'_>, blocks: u32) -> bool {
+        let config = world.config;
+        let need = u64::from(blocks) + u64::from(config.watermark_blocks);
+        u64::from(self.free()) >= need || (!config.original && self.holders == 0 && self.free() >= blocks)
+    }
+
+    /// A request joins the waiting line.
+    pub(crate) fn enqueue(&mut self, world: &mut World<'_>, id: u32) {
+        world.requests.replica[id as usize] = self.index;
+        self.waiting.push_back(id);
+        self.outstanding += 1;
+        self.promised += u64::from(world.config.blocks_for(world.requests.prompt[id as usize]));
+    }
+
+    /// The head of the line gets `blocks` and its first chunk of `tokens`.
+    pub(crate) fn admit(&mut self, world: &mut World<'_>, flight: &mut Flight, blocks: u32, tokens: u32) {
+        let Some(id) = self.waiting.pop_front() else { return };
+        let i = id as usize;
+        self.promised -= u64::from(world.config.blocks_for(world.requests.prompt[i]));
+        self.used += blocks;
+        self.holders += 1;
+        let requests = &mut *world.requests;
+        requests.place[i] = Place::Prefilling;
+        if requests.scheduled_us[i].is_nan() {
+            requests.scheduled_us[i] = world.now_us;
+            requests.seen_us[i] = world.now_us;
+        }
+        world.add_chunk(flight, id, tokens);
+    }
+
+    /// Every request of the lockstep decodes in the iteration.
+    pub(crate) fn decode_lockstep(&mut self, flight: &mut Flight) {
+        flight.decodes = self.lockstep.count;
+        flight.decode_kv_tokens = self.lockstep.kv_tokens;
+        flight.rank_sum += self.lockstep.rank_sum;
+        flight.any_adapter |= self.lockstep.with_adapter > 0;
+    }
+
+    /// The running requests decode, in their order. While there is no block for one, the last of the list is evicted, and
+    /// at the end the request itself. Half-read prompts are set aside.
+    ///
+    /// Returns whether the lockstep decoded without a look at its requests.
+    pub(crate) fn decode_paged(
+        &mut self,
+        world: &mut World<'_>,
+        flight: &mut Flight,
+        by_arrival: bool,
+    ) -> bool {
+        if self.is_single() && self.free() > self.lockstep.new_blocks(0) {
+            self.used += self.lockstep.new_blocks(0);
+            self.decode_lockstep(flight);
+            return true;
+        }
+        let mut list = self.take_list(world);
+        if by_arrival {
+            world.sort_by_arrival(&mut list);
+        }
+        let cap = self.batch_cap(world.config);
+        let (mut next, mut end, mut kept) = (0, list.len(), 0);
+        while next < end && kept < cap {
+            let id = list[next];
+            next += 1;
+            if world.requests.place[id as usize] == Place::Prefilling {
+                self.aside.push(id);
+                continue;
+            }
+            // Vidur's paged policies ask for a free block whether they take it or not.
+            let takes = self.blocks_to_take(world, id);
+            let asks = if world.config.scheduler == SchedulerKind::VllmV1 { takes } else { 1 };
+            while self.free() < asks && next < end {
+                end -= 1;
+                self.evict(world, list[end]);
+            }
+            if self.free() < asks {
+                if self.may_stay(world) {
+                    self.skipped.push(id);
+                } else {
+                    self.evict(world, id);
+                }
+                continue;
+            }
+            self.used += takes;
+            kept += 1;
+            if self.is_single() {
+                self.running.push(id);
+            } else {
+                world.decode_member(flight, id);
+            }
+        }
+        self.running.extend_from_slice(&list[next..end]);
+        if self.is_single() {
+            self.decode_lockstep(flight);
+        }
+        list.clear();
+        self.spare = list;
+        false
+    }
+
+    /// Whether a request that finds no block keeps those it has, for batches in the pipeline hold others that they will give
+    /// back. Otherwise two requests may evict each other for ever, each while the other is in flight. Vidur's policies let
+    /// whole prompts in, so that each time a token is made.
+    pub(crate) fn may_stay(&self, world: &World<'_>) -> bool {
+        world.config.scheduler == SchedulerKind::VllmV1 && self.in_flight > 0
+    }
+
+    /// The list of the policy: who was skipped, who decodes, who was in the last iteration with a part of its prompt.
+    fn take_list(&mut self, world: &World<'_>) -> Vec<u32> {
+        let mut list = std::mem::take(&mut self.spare);
+        list.append(&mut self.skipped);
+        list.extend(self.running.drain(..).filter(|&id| world.requests.place[id as usize] != Place::Gone));
+        list.append(&mut self.chunked);
+        list
+    }
+
+    /// Tokens processed so far.
+    pub(crate) fn tokens(&self, world: &World<'_>, id: u32) -> u32 {
+        let i = id as usize;
+        let done = world.requests.done[i];
+        let in_lockstep = self.is_single() && world.requests.place[i] == Place::Decoding;
+        if in_lockstep { done.wrapping_add(self.lockstep.step) } else { done }
+    }
+
+    fn blocks_to_take(&self, world: &World<'_>, id: u32) -> u32 {
+        u32::from((self.tokens(world, id) - 1).is_multiple_of(world.config.block_size))
+    }
+
+    /// Blocks that a request holds which grows block by block.
+    pub(crate) fn blocks_of(&self, world: &World<'_>, id: u32) -> u32 {
+        match world.requests.place[id as usize] {
+            Place::Prefilling if world.config.scheduler == SchedulerKind::VllmV1 => {
+                world.config.blocks_for(world.requests.done[id as usize])
+            }
+            Place::Prefilling => world.config.blocks_for(world.requests.prompt[id as usize]),
+            _ => world.config.blocks_for(self.tokens(world, id) - 1),
+        }
+    }
+
+    /// A request that holds memory loses all of it and waits at the head of the line, to process its tokens anew.
+    pub(crate) fn evict(&mut self, world: &mut World<'_>, id: u32) {
+        self.close_run(world);
+        let i = id as usize;
+        let blocks = self.blocks_of(world, id) - self.release_shared(world, id);
+        let tokens = self.tokens(world, id);
+        if world.requests.place[i] == Place::Decoding {
+            if self.is_single() {
+                self.lockstep.leave(world.member(id, tokens));
+                let token_us = self.decoded_us.max(world.requests.seen_us[i]);
+                self.stands_no_more(token_us);
+                world.requests.token_us[i] = token_us;
+                world.requests.stalled_us[i] += self.stall_us;
+                world.requests.seen_us[i] = world.now_us;
+            } else {
+                world.requests.token_us[i] = world.requests.seen_us[i];
+            }
+            world.requests.prompt[i] = tokens;
+        } else if world.config.original {
+            // Vidur's restart takes what was read for the whole prompt; the rest of it is then generated.
+            world.requests.prompt[i] = tokens;
+        }
+        world.requests.done[i] = 0;
+        world.requests.place[i] = Place::Waiting;
+        world.requests.evictions[i] = world.requests.evictions[i].saturating_add(1);
+        world.record.evictions += 1;
+        self.used -= blocks;
+        self.holders -= 1;
+        self.promised += u64::from(world.config.blocks_for(world.requests.prompt[i]));
+        self.waiting.push_front(id);
+    }
+
+    fn stands_no_more(&mut self, token_us: f64) {
+        if let Some(place) = self.standing.iter().position(|s| s.1 == token_us) {
+            self.standing[place].0 -= 1;
+            if self.standing[place].0 == 0 {
+                self.standing.remove(place);
+            }
+        }
+    }
+
+    /// The last token of a request in the lockstep is there.
+    pub(crate) fn finish_decoding(&mut self, world: &mut World<'_>, id: u32) {
+        let i = id as usize;
+        let tokens = world.requests.total[i];
+        self.lockstep.leave(world.member(id, tokens));
+        self.stands_no_more(world.now_us);
+        world.requests.stalled_us[i] += self.stall_us;
+        if world.config.scheduler == SchedulerKind::LightLlm {
+            let longest = world.trace.input_tokens[i] + world.trace.max_tokens[i];
+            let step = u64::from(self.lockstep.step);
+            self.estimate.remove(Entry::new(step - 1, tokens - 1, longest - tokens));
+        }
+        let blocks = world.blocks_at_end(id);
+        self.finish(world, id, blocks);
+    }
+
+    /// A request is done and gives `blocks` back.
+    pub(crate) fn finish(&mut self, world: &mut World<'_>, id: u32, blocks: u32) {
+        let i = id as usize;
+        let blocks = blocks - self.release_shared(world, id);
+        world.requests.place[i] = Place::Gone;
+        let fate = &mut world.record.fates[i];
+        fate.finish_us = Some(world.now_us);
+        fate.produced = world.trace.output_tokens[i];
+        fate.outcome = Outcome::Completed;
+        self.used -= blocks;
+        self.holders -= 1;
+        self.outstanding -= 1;
+        if self.is_single() && self.running.len() > 2 * self.lockstep.count as usize + 64 {
+            let place = &world.requests.place;
+            self.running.retain(|&id| place[id as usize] != Place::Gone);
+        }
+    }
+
+    /// The prompts of an iteration that began at `formed_us` are further by their chunks.
+    pub(crate) fn end_prompts(&mut self, world: &mut World<'_>, flight: &Flight) {
+        for (&id, chunk) in flight.prompts.iter().zip(&flight.chunks) {
+            let i = id as usize;
+            let requests = &mut *world.requests;
+            requests.prefill_us[i] += world.now_us - flight.formed_us;
+            requests.seen_us[i] = world.now_us;
+            requests.done[i] += chunk.tokens;
+            if requests.done[i] < requests.prompt[i] {
+                let list = if self.is_single() { &mut self.chunked } else { &mut self.running };
+                list.push(id);
+                continue;
+            }
+            // The end of the prompt gives a token.
+            if requests.first_token_us[i].is_nan() {
+                requests.first_token_us[i] = world.now_us;
+            } else if !requests.token_us[i].is_nan() && !world.config.original {
+                // Vidur leaves the gap across an eviction out of its times between tokens.
+                world.record.gap(world.now_us - requests.token_us[i]);
+            }
+            let tokens = requests.done[i] + 1;
+            requests.done[i] = tokens;
+            self.learn_prefix(world, id);
+            let requests = &mut *world.requests;
+            if tokens >= requests.total[i] {
+                if world.config.scheduler == SchedulerKind::LightLlm {
+                    self.leave_estimate_unread(world, id);
+                }
+                let blocks = world.blocks_at_end(id);
+                self.finish(world, id, blocks);
+                continue;
+            }
+            requests.place[i] = Place::Decoding;
+            if self.is_single() {
+                requests.done[i] = tokens.wrapping_sub(self.lockstep.step);
+                requests.stalled_us[i] -= self.stall_us;
+                self.lockstep.join(world.member(id, tokens));
+                match self.standing.last_mut() {
+                    Some(last) if last.1 == world.now_us => last.0 += 1,
+                    _ => self.standing.push((1, world.now_us)),
+                }
+            }
+            if world.config.scheduler != SchedulerKind::Static || self.is_single() {
+                self.running.push(id);
+            }
+        }
+    }
+
+    /// LightLLM: a request that is done with its prompt leaves the estimate as it came.
+    fn leave_estimate_unread(&mut self, world: &World<'_>, id: u32) {
+        let (input, max) = (world.trace.input_tokens[id as usize], world.trace.max_tokens[id as usize]);
+        let step = u64::from(self.lockstep.step);
+        self.estimate.remove(Entry::new(step, input + 1, max.saturating_sub(2)));
+    }
+}

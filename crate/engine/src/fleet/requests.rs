@@ -1,0 +1,67 @@
+//! The state of every request, one entry a request in every column.
+
+use servescope_workload::Trace;
+
+/// Where a request is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Place {
+    /// Not arrived, or in a waiting line.
+    #[default]
+    Waiting,
+    /// Holds memory; its prompt is not yet processed.
+    Prefilling,
+    /// Holds memory and decodes.
+    Decoding,
+    /// Gone, whichever way.
+    Gone,
+}
+
+/// The columns.
+#[derive(Debug, Default)]
+pub(crate) struct Requests {
+    pub(crate) place: Vec<Place>,
+    /// Tokens to process before decoding: the prompt, after an eviction also what was generated.
+    pub(crate) prompt: Vec<u32>,
+    /// Tokens processed. While a request decodes in the lockstep of its replica, less the replica's step (wrapping).
+    pub(crate) done: Vec<u32>,
+    /// Prompt and answer.
+    pub(crate) total: Vec<u32>,
+    pub(crate) evictions: Vec<u16>,
+    /// Units of the start of its prompt that it shares; empty without a prefix cache.
+    pub(crate) shared: Vec<u32>,
+    pub(crate) replica: Vec<u16>,
+    /// When its first iteration was formed; NaN before.
+    pub(crate) scheduled_us: Vec<f64>,
+    /// When its first token was there; NaN before.
+    pub(crate) first_token_us: Vec<f64>,
+    /// End of its last iteration outside the lockstep, or its eviction.
+    pub(crate) seen_us: Vec<f64>,
+    /// When its last token before an eviction was there; NaN where there is none to follow.
+    pub(crate) token_us: Vec<f64>,
+    /// How long it stood still between iterations; in the lockstep, less the replica's counter.
+    pub(crate) stalled_us: Vec<f64>,
+    /// Durations of the iterations that processed its prompt.
+    pub(crate) prefill_us: Vec<f64>,
+}
+
+impl Requests {
+    pub(crate) fn new(trace: &Trace) -> Self {
+        let n = trace.len();
+        let nan = || vec![f64::NAN; n];
+        Self {
+            place: vec![Place::Waiting; n],
+            prompt: trace.input_tokens.clone(),
+            done: vec![0; n],
+            total: trace.input_tokens.iter().zip(&trace.output_tokens).map(|(i, o)| i + o).collect(),
+            evictions: vec![0; n],
+            shared: Vec::new(),
+            replica: vec![0; n],
+            scheduled_us: nan(),
+            first_token_us: nan(),
+            seen_us: nan(),
+            token_us: nan(),
+            stalled_us: vec![0.0; n],
+            prefill_us: vec![0.0; n],
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Iterations of one batch on a replica of one stage, charged at once or one by one with equal bits.
+
+use servescope_cost::{DecodeRun, LinearDecode};
+
+use super::replica::{Replica, World};
+use crate::timeline::{GapRun, IterationRun};
+
+/// The iterations since the batch last changed. The clock after k of them is start + elapsed(k), however they are charged.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Run {
+    pub(crate) start_us: f64,
+    pub(crate) law: LinearDecode,
+    /// Iterations for which the law is right.
+    pub(crate) holds: u32,
+    /// Iterations that are over.
+    pub(crate) done: u32,
+    pub(crate) prompts: u32,
+    pub(crate) prompt_tokens: u32,
+    pub(crate) decodes: u32,
+    /// Tokens in KV memory before the first iteration.
+    pub(crate) kv_tokens: u64,
+}
+
+impl Run {
+    /// The clock after `iterations`.
+    pub(crate) fn time_after(&self, iterations: u32) -> f64 {
+        self.start_us + self.law.elapsed_us(iterations)
+    }
+
+    /// The first iteration after those that are over, and at most `latest`, that ends at `time_us` or later.
+    pub(crate) fn first_end_from(&self, time_us: f64, latest: u32) -> u32 {
+        let first = self.done + 1;
+        if latest <= first || self.time_after(first) >= time_us {
+            return first;
+        }
+        let mut k = self.law.iterations_until(time_us - self.start_us).clamp(first, latest);
+        // `start + elapsed` rounds once more than `time - start`: settle the last iteration on the clock itself.
+        while k > first && self.time_after(k - 1) >= time_us {
+            k -= 1;
+        }
+        while k < latest && self.time_after(k) < time_us {
+            k += 1;
+        }
+        k
+    }
+}
+
+impl Replica {
+    /// Writes the iterations since the last change into the record.
+    pub(crate) fn close_run(&mut self, world: &mut World<'_>) {
+        let Some(run) = self.run.take() else { return };
+        if run.done == 0 {
+            return;
+        }
+        let end_us = run.time_after(run.done);
+        let first_us = run.law.iteration_us(0);
+        let growth_us = run.law.iteration_us(1) - first_us;
+        world.record.iterations.push(IterationRun {
+            start_us: run.start_us,
+            end_us,
+            busy_us: end_us - run.start_us,
+            first_us,
+            growth_us,
+            iterations: run.done,
+            replica: self.index,
+            prompts: run.prompts,
+            prompt_tokens: run.prompt_tokens,
+            decodes: run.decodes,
+            kv_tokens: run.kv_tokens as f64,
+            blocks: self.used,
+        });
+        if run.decodes > 0 {
+            let first_end_us = run.time_after(1);
+            for (count, token_us) in self.standing.drain(..) {
+                let gap = GapRun { first_us: first_end_us - token_us, growth_us: 0.0, iterations: 1, count };
+                world.record.gaps.push(gap);
+            }
+            world.record.gaps.push(GapRun {
+                first_us: first_us + growth_us,
+                growth_us,
+                iterations: run.done - 1,
+                count: run.decodes,
+            });
+            self.standing.push((run.decodes, end_us));
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Who joins the next iteration of a replica: one policy a file.
+
+pub(super) mod lightllm;
+mod orca;
+mod sarathi;
+pub(super) mod static_batch;
+mod vllm;
+mod vllm_v1;
+
+use super::config::SchedulerKind;
+use super::flight::Flight;
+use super::replica::{Replica, World};
+
+/// Fills `flight` as [`form`] does. Where nothing was formed because the only request that held memory was evicted, it is
+/// let in again at once; Vidur stops there.
+pub(crate) fn form_or_retry(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
+    let evicted_before = world.record.evictions;
+    form(replica, world, flight);
+    let is_stranded = flight.is_empty() && world.record.evictions > evicted_before && replica.holders == 0;
+    if is_stranded && !world.config.original {
+        form(replica, world, flight);
+    }
+    flight.any_evicted = world.record.evictions > evicted_before;
+}
+
+/// Fills `flight`, which is empty, with the next iteration; it stays empty where there is none.
+fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
+    match world.config.scheduler {
+        SchedulerKind::Static => static_batch::form(replica, world, flight),
+        SchedulerKind::Orca => orca::form(replica, world, flight),
+        SchedulerKind::Vllm => vllm::form(replica, world, flight),
+        SchedulerKind::Sarathi => sarathi::form(replica, world, flight),
+        SchedulerKind::LightLlm => lightllm::form(replica, world, flight),
+        SchedulerKind::VllmV1 => vllm_v1::form(replica, world, flight),
+    }
+}
+
+/// For how many iterations in a row the formed one is right, if nobody arrives: until somebody is done, memory runs
+/// short, or the policy looks again.
+pub(crate) fn leap(replica: &Replica, world: &World<'_>, flight: &Flight) -> u32 {
+    // Who was evicted may be let in again by the next iteration; who finds no room for a known prefix may find room
+    // without it once it is forgotten.
+    let may_join = flight.any_evicted || (replica.prefix.is_some() && !replica.waiting.is_empty());
+    if !flight.chunks.is_empty() || may_join {
+        return 1;
+    }
+    let most = replica.lockstep.until_end();
+    match world.config.scheduler {
+        SchedulerKind::Static | SchedulerKind::Orca => most,
+        SchedulerKind::LightLlm => most.min(lightllm::until_next_attempt(replica, world)),
+        // The blocks of its first iteration are taken.
+        _ => replica.lockstep.iterations_within(replica.free(), most),
+    }
+}
+
+/// Blocks that the iterations of a leap after its first take.
+pub(crate) fn later_blocks(replica: &Replica, scheduler: SchedulerKind, iterations: u32) -> u32 {
+    match scheduler {
+        SchedulerKind::Static | SchedulerKind::Orca => 0,
+        _ => replica.lockstep.new_blocks_over(1, iterations - 1),
+    }
+}
+
+/// Whether an arrival at a busy replica with an empty line can change what follows the present iteration.
+pub(crate) fn heeds_arrivals(world: &World<'_>) -> bool {
+    world.config.scheduler != SchedulerKind::Static
+}

@@ -1,0 +1,49 @@
+//! Sarathi-Serve (Agrawal et al., OSDI 2024) as in Vidur: all that decode, then prompts in chunks, up to a number of
+//! tokens an iteration. Memory for the whole prompt is taken with its first chunk.
+
+use super::{Flight, Replica, World};
+
+pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
+    let config = world.config;
+    replica.aside.clear();
+    if replica.decode_paged(world, flight, false) {
+        let Replica { aside, skipped, chunked, .. } = replica;
+        aside.append(skipped);
+        aside.append(chunked);
+    }
+    // Decoding is not bounded by the number of tokens, only prompts are.
+    let mut left = config.chunk_tokens.saturating_sub(flight.decodes);
+    let mut aside = std::mem::take(&mut replica.aside);
+    for &id in &aside {
+        let tokens = world.prompt_left(id).min(left);
+        if tokens == 0 {
+            replica.skipped.push(id);
+        } else {
+            left -= tokens;
+            world.add_chunk(flight, id, tokens);
+        }
+    }
+    aside.clear();
+    replica.aside = aside;
+    if replica.is_single() {
+        world.sort_by_arrival(&mut replica.skipped);
+    } else {
+        let Replica { running, skipped, .. } = replica;
+        skipped.append(running);
+        world.sort_by_arrival(skipped);
+        std::mem::swap(running, skipped);
+    }
+    while let Some(&id) = replica.waiting.front() {
+        let blocks = config.blocks_for(world.requests.prompt[id as usize]);
+        let tokens = world.requests.prompt[id as usize].min(left);
+        if replica.holders >= config.max_requests
+            || flight.size() >= replica.batch_cap(config)
+            || !replica.has_room(world, blocks)
+            || tokens == 0
+        {
+            break;
+        }
+        left -= tokens;
+        replica.admit(world, flight, blocks, tokens);
+    }
+}

@@ -1,0 +1,55 @@
+//! Static batching, as NVIDIA's FasterTransformer: a batch is filled from the line and runs, prompts first, until its
+//! last member is done; nobody joins. Each member reserves memory for the longest request until the batch is done.
+//!
+//! Vidur frees, at the end of a batch, the memory of those members only that are done at that moment, so memory leaks
+//! where answers differ in length. With [`FleetConfig::original`](crate::fleet::FleetConfig::original) it leaks here too.
+
+use super::{Flight, Replica, World};
+use crate::fleet::replica::Parked;
+use crate::fleet::requests::Place;
+
+pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
+    if replica.is_single() {
+        if replica.lockstep.count > 0 {
+            replica.decode_lockstep(flight);
+            return;
+        }
+    } else if let Some(parked) = replica.parked.pop_front() {
+        flight.reserved = parked.reserved;
+        for id in parked.members {
+            if world.requests.place[id as usize] == Place::Decoding {
+                world.decode_member(flight, id);
+            }
+        }
+        return;
+    }
+    let config = world.config;
+    while flight.size() < config.slots() && replica.free() >= config.slot_blocks() {
+        let Some(&id) = replica.waiting.front() else { break };
+        replica.admit(world, flight, config.slot_blocks(), world.prompt_left(id));
+    }
+    flight.reserved = flight.size() * config.slot_blocks();
+}
+
+/// After an iteration in which `done` of its members were the last of the batch, or after which it goes on.
+pub(crate) fn end_batch(replica: &mut Replica, world: &World<'_>, flight: &mut Flight, finished: u32) {
+    let config = world.config;
+    let is_over = if replica.is_single() {
+        replica.reserved += flight.prompts.len() as u32 * config.slot_blocks();
+        replica.lockstep.count == 0
+    } else {
+        let mut members = std::mem::take(&mut flight.members);
+        members.extend_from_slice(&flight.prompts);
+        members.retain(|&id| world.requests.place[id as usize] == Place::Decoding);
+        let is_over = members.is_empty();
+        if !is_over {
+            replica.parked.push_back(Parked { members, reserved: flight.reserved });
+        }
+        is_over
+    };
+    if is_over {
+        let reserved =
+            if replica.is_single() { std::mem::take(&mut replica.reserved) } else { flight.reserved };
+        replica.used -= if config.original { finished * config.slot_blocks() } else { reserved };
+    }
+}

@@ -1,0 +1,34 @@
+//! vLLM's first scheduler (Kwon et al., SOSP 2023) as in Vidur: prompts first and alone, whole; then decoding, where the
+//! latest arrival gives way when blocks run out, and is processed anew.
+
+use super::{Flight, Replica, World};
+
+pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
+    admit(replica, world, flight);
+    if flight.is_empty() {
+        replica.decode_paged(world, flight, true);
+    }
+}
+
+/// Lets whole prompts in, in order of the line: memory above the watermark, and a budget of tokens as if every prompt
+/// were as long as the longest.
+fn admit(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
+    let config = world.config;
+    let mut longest = 0;
+    while let Some(&id) = replica.waiting.front() {
+        let prompt = world.requests.prompt[id as usize];
+        let blocks = config.blocks_for(prompt);
+        longest = longest.max(prompt);
+        let padded = u64::from(flight.size() + 1) * u64::from(longest);
+        // What an evicted request has to process anew may be more than the budget; Vidur then waits for ever.
+        let goes_alone = !config.original && flight.is_empty() && world.requests.evictions[id as usize] > 0;
+        if !replica.has_room(world, blocks)
+            || (padded > u64::from(config.max_batch_tokens) && !goes_alone)
+            || replica.holders >= config.max_requests
+            || flight.size() >= replica.batch_cap(config)
+        {
+            break;
+        }
+        replica.admit(world, flight, blocks, prompt);
+    }
+}

@@ -1,0 +1,331 @@
+//! What every fleet keeps, whatever its policy: requests, tokens and blocks, order, work, and leaps equal to steps.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use servescope_cost::{Batch, BatchCost, StageTime};
+use servescope_engine::fleet::{Fleet, FleetConfig, RouterKind, SchedulerKind};
+use servescope_engine::{Outcome, Report};
+use servescope_workload::trace::{Extra, PrefixBlocks, Request};
+use servescope_workload::{BASE_MODEL, Trace};
+
+/// A cost with steps in the KV tokens, growth between them, and a price for everything.
+#[derive(Debug, Clone, Copy)]
+struct Toy {
+    stages: u32,
+    growth_us: f64,
+    hold: u64,
+}
+
+impl BatchCost for Toy {
+    fn stages(&self) -> u32 {
+        self.stages
+    }
+
+    fn stage_time(&self, batch: &Batch<'_>, is_last: bool) -> StageTime {
+        let mean = batch.decode_kv_tokens / u64::from(batch.decodes.max(1));
+        let first_us = 50.3
+            + 1.7 * f64::from(batch.prompt_tokens())
+            + 3.1 * f64::from(batch.decodes)
+            + 0.9 * (mean / self.hold) as f64
+            + if is_last { 0.0 } else { 2.5 };
+        if batch.chunks.is_empty() {
+            let holds = (self.hold - mean % self.hold) as u32;
+            StageTime { first_us, growth_us: self.growth_us, holds }
+        } else {
+            StageTime::once(first_us)
+        }
+    }
+}
+
+const SCHEDULERS: [SchedulerKind; 6] = [
+    SchedulerKind::Static,
+    SchedulerKind::Orca,
+    SchedulerKind::Vllm,
+    SchedulerKind::Sarathi,
+    SchedulerKind::LightLlm,
+    SchedulerKind::VllmV1,
+];
+
+const ROUTERS: [RouterKind; 8] = [
+    RouterKind::RoundRobin,
+    RouterKind::Random,
+    RouterKind::LeastOutstanding,
+    RouterKind::ShortestLine,
+    RouterKind::PowerOfTwo,
+    RouterKind::LeastKv,
+    RouterKind::AdapterAffinity,
+    RouterKind::PrefixAffinity,
+];
+
+prop_compose! {
+    fn any_trace()(
+        rows in prop::collection::vec((prop_oneof![Just(0u32), 0u32..4_000], 1u32..90, 1u32..60, 0u32..4), 1..50),
+        block_tokens in prop::sample::select(&[4u32, 8, 16][..]),
+    ) -> Trace {
+        let mut trace = Trace::default();
+        let mut now = 0.0;
+        let mut prefix = PrefixBlocks { block_tokens, ..PrefixBlocks::default() };
+        for (gap, input, output, adapter) in rows {
+            // Prompts of one adapter begin alike, for a part of their length.
+            let own = u64::from(gap) << 32;
+            prefix.push((0..u64::from(input.div_ceil(block_tokens))).map(|i| {
+                if i < 5 { u64::from(adapter) << 8 | i } else { own | u64::from(output) << 16 | i }
+            }));
+            now += f64::from(gap);
+            trace.push(Request {
+                arrival_us: now,
+                user: 0,
+                adapter: if adapter == 0 { BASE_MODEL } else { adapter },
+                input_tokens: input,
+                output_tokens: output,
+                max_tokens: output + adapter,
+            });
+        }
+        trace.extra = Some(Box::new(Extra { prefix, ..Extra::default() }));
+        trace
+    }
+}
+
+prop_compose! {
+    fn any_config()(
+        scheduler in prop::sample::select(&SCHEDULERS[..]),
+        router in prop::sample::select(&ROUTERS[..]),
+        replicas in 1u32..4,
+        blocks in 10u32..80,
+        block_size in prop::sample::select(&[1u32, 4, 16][..]),
+        watermark_blocks in 0u32..4,
+        max_requests in 1u32..12,
+        max_batch_tokens in 40u32..300,
+        chunk_tokens in 4u32..64,
+        decode_steps_between_prefills in 0u32..12,
+        original in any::<bool>(),
+        prefix_cache in any::<bool>(),
+    ) -> FleetConfig {
+        let config = FleetConfig {
+            replicas, router, scheduler, block_size, watermark_blocks, max_requests, max_batch_tokens, chunk_tokens,
+            decode_steps_between_prefills, original, prefix_cache,
+            max_request_tokens: 160,
+            max_slots: 6,
+            seed: 7,
+            blocks: if block_size == 1 { blocks * 8 } else { blocks },
+        };
+        match scheduler {
+            SchedulerKind::LightLlm => FleetConfig { block_size: 1, blocks: blocks * 8, ..config },
+            SchedulerKind::VllmV1 => FleetConfig { max_batch_tokens: max_batch_tokens.max(max_requests), ..config },
+            _ => config,
+        }
+    }
+}
+
+fn any_cost() -> impl Strategy<Value = Toy> {
+    (prop_oneof![3 => Just(1u32), 1 => 2u32..4], prop_oneof![Just(0.0), Just(0.37)], 1u64..20)
+        .prop_map(|(stages, growth_us, hold)| Toy { stages, growth_us, hold })
+}
+
+/// Runs to the end and says how many blocks stay in use.
+fn run(trace: &Arc<Trace>, config: FleetConfig, cost: Toy) -> (Report, Vec<u32>) {
+    let mut fleet = Fleet::new(Arc::clone(trace), config, Box::new(cost));
+    let mut events = 0u64;
+    while !fleet.advance(1_000) {
+        events += 1_000;
+        assert!(events < 1_000_000, "the run does not end");
+    }
+    let left = fleet.blocks_in_use();
+    (fleet.finish(), left)
+}
+
+fn check_requests(report: &Report) {
+    for (id, fate) in report.fates.iter().enumerate() {
+        if fate.outcome != Outcome::Completed {
+            assert!(matches!(fate.outcome, Outcome::Refused(_)), "request {id} is {:?}", fate.outcome);
+            continue;
+        }
+        let arrival = report.trace.arrival_us[id];
+        let (scheduled, first) = (report.scheduled_us(id).unwrap(), report.first_token_us(id).unwrap());
+        let finish = fate.finish_us.unwrap();
+        assert!(arrival <= scheduled && scheduled < first && first <= finish, "request {id}");
+        assert_eq!(report.trace.output_tokens[id] == 1, first == finish, "request {id}: one token");
+        let split = report.split(id).unwrap();
+        assert_eq!(split.total_us(), finish - arrival);
+        assert!(split.stalled_us >= 0.0 && split.prefill_us > 0.0);
+    }
+}
+
+fn check_tokens(report: &Report) {
+    let completed = |id: &usize| report.is_completed(*id);
+    let all = 0..report.fates.len();
+    let produced: u64 =
+        all.clone().filter(completed).map(|id| u64::from(report.trace.output_tokens[id])).sum();
+    let firsts = all.clone().filter(completed).count() as u64;
+    let gaps: u64 = report.timeline.gaps.iter().map(|g| u64::from(g.iterations) * u64::from(g.count)).sum();
+    assert_eq!(produced, firsts + gaps, "a token for each first token and each gap");
+    let read: u64 = report.timeline.iterations.iter().map(|run| u64::from(run.prompt_tokens)).sum();
+    let asked: u64 = all.filter(completed).map(|id| u64::from(report.trace.input_tokens[id])).sum();
+    assert!(read + report.cached_tokens >= asked);
+    if report.preemptions == 0 {
+        assert_eq!(read + report.cached_tokens, asked, "prompt tokens");
+    }
+}
+
+/// Of one stage: iterations of a replica do not overlap, and while a request waits its replica works.
+fn check_work(report: &Report) {
+    for replica in 0..report.replicas as u16 {
+        let runs: Vec<_> = report.timeline.iterations.iter().filter(|run| run.replica == replica).collect();
+        assert!(runs.windows(2).all(|w| w[0].end_us <= w[1].start_us), "iterations overlap");
+        let mut scheduled_before = 0.0;
+        for id in (0..report.fates.len()).filter(|&id| report.replica(id) == replica) {
+            let Some(scheduled) = report.scheduled_us(id) else { continue };
+            assert!(scheduled >= scheduled_before, "request {id} overtakes");
+            scheduled_before = scheduled;
+            let mut from = report.trace.arrival_us[id];
+            for run in &runs {
+                if run.start_us <= from && run.end_us > from {
+                    from = run.end_us;
+                }
+            }
+            assert!(
+                from >= scheduled,
+                "the replica is idle at {from} while request {id} waits until {scheduled}"
+            );
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1_000) })]
+
+    #[test]
+    fn a_fleet_keeps_its_promises(trace in any_trace(), config in any_config(), cost in any_cost()) {
+        let config = FleetConfig { original: false, ..config };
+        let cost = if config.scheduler == SchedulerKind::LightLlm { Toy { stages: 1, ..cost } } else { cost };
+        let trace = Arc::new(trace);
+        let (report, left) = run(&trace, config, cost);
+        prop_assert!(left.iter().all(|&blocks| blocks == 0), "blocks stay in use: {left:?}");
+        prop_assert!(report.timeline.iterations.iter().all(|run| run.blocks <= config.blocks));
+        check_requests(&report);
+        check_tokens(&report);
+        if cost.stages == 1 {
+            check_work(&report);
+        }
+    }
+
+    #[test]
+    fn leaps_equal_steps(trace in any_trace(), config in any_config(), cost in any_cost()) {
+        let cost = if config.scheduler == SchedulerKind::LightLlm { Toy { stages: 1, ..cost } } else { cost };
+        let trace = Arc::new(trace);
+        let (leaps, _) = run(&trace, config, cost);
+        let steps = Fleet::new(Arc::clone(&trace), config, Box::new(cost)).step_by_step().run();
+        prop_assert_eq!(leaps.digest(), steps.digest());
+        prop_assert!(leaps == steps, "equal outcomes, other timelines");
+        if config.prefix_cache && config.scheduler == SchedulerKind::VllmV1 && leaps.preemptions == 0 {
+            let without = run(&trace, FleetConfig { prefix_cache: false, ..config }, cost).0;
+            let read = |report: &Report| report.timeline.iterations.iter().map(|r| u64::from(r.prompt_tokens)).sum::<u64>();
+            prop_assert!(read(&leaps) <= read(&without));
+        }
+    }
+
+    #[test]
+    fn two_replicas_in_turn_are_two_fleets(trace in any_trace(), config in any_config(), cost in any_cost()) {
+        let cost = if config.scheduler == SchedulerKind::LightLlm { Toy { stages: 1, ..cost } } else { cost };
+        let config = FleetConfig { replicas: 2, router: RouterKind::RoundRobin, original: true, ..config };
+        // Who is refused has no turn, so nobody may be: vLLM v1 refuses whatever memory is too small for.
+        let is_v1 = config.scheduler == SchedulerKind::VllmV1;
+        let config = FleetConfig { blocks: if is_v1 { 160 } else { config.blocks }, ..config };
+        let both = run(&Arc::new(trace.clone()), config, cost).0;
+        for half in 0..2 {
+            let mut part = Trace::default();
+            let ids: Vec<usize> = (half..trace.len()).step_by(2).collect();
+            ids.iter().for_each(|&id| part.push(trace.request(id)));
+            let order: Vec<u32> = ids.iter().map(|&id| id as u32).collect();
+            part.extra = trace.extra.as_ref().map(|extra| Box::new(extra.select(&order)));
+            let alone = run(&Arc::new(part), FleetConfig { replicas: 1, ..config }, cost).0;
+            for (place, &id) in ids.iter().enumerate() {
+                prop_assert_eq!(alone.fates[place].finish_us, both.fates[id].finish_us);
+                prop_assert_eq!(alone.preemptions(place), both.preemptions(id));
+            }
+        }
+    }
+}
+
+fn fixed(requests: &[(f64, u32, u32)]) -> Arc<Trace> {
+    let mut trace = Trace::default();
+    for &(arrival_us, input_tokens, output_tokens) in requests {
+        trace.push(Request {
+            arrival_us,
+            user: 0,
+            adapter: BASE_MODEL,
+            input_tokens,
+            output_tokens,
+            max_tokens: output_tokens,
+        });
+    }
+    Arc::new(trace)
+}
+
+const TOY: Toy = Toy { stages: 1, growth_us: 0.0, hold: 64 };
+
+/// Vidur: the second prompt is over the budget, blocks the line, and the run ends in an assertion with one completed.
+#[test]
+fn a_prompt_over_the_budget_is_refused_or_blocks_as_in_the_original() {
+    let trace = fixed(&[(0.0, 100, 5), (1.0, 1_500, 5), (2.0, 100, 5)]);
+    let config = FleetConfig { max_batch_tokens: 1_024, ..FleetConfig::default() };
+    let (ours, _) = run(&trace, config, TOY);
+    let outcomes: Vec<&str> = ours.fates.iter().map(|f| f.outcome.name()).collect();
+    assert_eq!(outcomes, ["completed", "prompt_over_batch", "completed"]);
+    let (theirs, _) = run(&trace, FleetConfig { original: true, ..config }, TOY);
+    let outcomes: Vec<&str> = theirs.fates.iter().map(|f| f.outcome.name()).collect();
+    assert_eq!(outcomes, ["completed", "unfinished", "unfinished"]);
+}
+
+/// Vidur's static batches keep the memory of early finishers for ever: in the end requests run one at a time.
+#[test]
+fn static_batches_leak_only_as_the_original() {
+    let rows: Vec<(f64, u32, u32)> = (0..60).map(|i| (0.0, 20, 5 + i * 7 % 30)).collect();
+    let config = FleetConfig {
+        scheduler: SchedulerKind::Static,
+        blocks: 80,
+        max_slots: 8,
+        max_request_tokens: 160,
+        ..FleetConfig::default()
+    };
+    let batches =
+        |report: &Report| report.timeline.iterations.iter().map(|run| u64::from(run.iterations)).sum();
+    let (ours, left) = run(&fixed(&rows), config, TOY);
+    let (theirs, leaked) = run(&fixed(&rows), FleetConfig { original: true, ..config }, TOY);
+    assert_eq!((left[0], leaked[0]), (0, 70), "all but one slot of 10 blocks leak");
+    let (ours, theirs): (u64, u64) = (batches(&ours), batches(&theirs));
+    assert!(theirs > 2 * ours, "{theirs} iterations against {ours}");
+}
+
+/// Vidur takes what was read of a half-read prompt for all of it when it evicts the request; here it is read anew.
+#[test]
+fn a_half_read_prompt_is_read_anew() {
+    // Memory for the second prompt is taken whole, and the first then needs a block.
+    let trace = fixed(&[(0.0, 60, 40), (10.0, 90, 3)]);
+    let config = FleetConfig {
+        scheduler: SchedulerKind::Sarathi,
+        blocks: 10,
+        watermark_blocks: 0,
+        chunk_tokens: 10,
+        ..FleetConfig::default()
+    };
+    let prompt_tokens =
+        |report: &Report| report.timeline.iterations.iter().map(|run| run.prompt_tokens).sum::<u32>();
+    let (ours, _) = run(&trace, config, TOY);
+    let (theirs, _) = run(&trace, FleetConfig { original: true, ..config }, TOY);
+    assert!(ours.preemptions(1) > 0 && theirs.preemptions(1) > 0);
+    assert!(prompt_tokens(&ours) > 150, "its read part is read twice");
+    assert!(prompt_tokens(&theirs) < 150, "its unread part is generated token by token");
+}
+
+/// A request that fills the memory alone evicts itself; Vidur stops there.
+#[test]
+fn a_request_that_fills_the_memory_alone_is_served() {
+    let trace = fixed(&[(0.0, 30, 50)]);
+    let config = FleetConfig { blocks: 5, watermark_blocks: 1, ..FleetConfig::default() };
+    let (ours, left) = run(&trace, config, TOY);
+    assert_eq!((ours.fates[0].outcome, left[0]), (Outcome::Completed, 0));
+    let (theirs, _) = run(&trace, FleetConfig { original: true, ..config }, TOY);
+    assert_eq!(theirs.fates[0].outcome, Outcome::Unfinished);
+}

@@ -1,0 +1,139 @@
+//! Fleets in settings whose answers are known in closed form.
+
+use std::sync::Arc;
+
+use servescope_cost::{AdapterCost, LinearCost};
+use servescope_engine::fleet::{Fleet, FleetConfig, RouterKind, SchedulerKind};
+use servescope_engine::{Outcome, Report};
+use servescope_workload::stream::Stream;
+use servescope_workload::trace::Request;
+use servescope_workload::{BASE_MODEL, Trace};
+
+fn poisson(
+    count: usize,
+    rate_rps: f64,
+    seed: u64,
+    lengths: impl Fn(&mut Stream) -> (u32, u32),
+) -> Arc<Trace> {
+    let mut draws = Stream::named(seed, "fleet_laws");
+    let mut trace = Trace::with_capacity(count);
+    let mut now_us = 0.0;
+    for _ in 0..count {
+        now_us -= libm::log(draws.uniform()) / rate_rps * 1e6;
+        let (input_tokens, output_tokens) = lengths(&mut draws);
+        trace.push(Request {
+            arrival_us: now_us,
+            user: 0,
+            adapter: BASE_MODEL,
+            input_tokens,
+            output_tokens,
+            max_tokens: output_tokens,
+        });
+    }
+    Arc::new(trace)
+}
+
+fn cost(base_ms: f64, per_request_ms: f64) -> LinearCost {
+    LinearCost {
+        prefill_base_us: 0.0,
+        prefill_per_token_us: 0.0,
+        decode_base_us: base_ms * 1e3,
+        decode_per_request_us: per_request_ms * 1e3,
+        decode_per_kv_token_us: 0.0,
+        overhead_us: 0.0,
+        adapters: AdapterCost::FREE,
+    }
+}
+
+const ROOMY: FleetConfig = FleetConfig {
+    replicas: 1,
+    router: RouterKind::RoundRobin,
+    scheduler: SchedulerKind::VllmV1,
+    blocks: 1_000_000,
+    block_size: 16,
+    watermark_blocks: 0,
+    max_requests: 100_000,
+    max_slots: 100_000,
+    max_request_tokens: 4_096,
+    max_batch_tokens: 100_000,
+    chunk_tokens: 100_000,
+    decode_steps_between_prefills: 0,
+    original: false,
+    prefix_cache: false,
+    seed: 1,
+};
+
+/// Mean over the requests after the first tenth.
+fn mean_s(report: &Report, of: impl Fn(&Report, usize) -> Option<f64>) -> f64 {
+    let count = report.fates.len();
+    let values: Vec<f64> = (count / 10..count).filter_map(|id| of(report, id)).collect();
+    values.iter().sum::<f64>() / values.len() as f64 / 1e6
+}
+
+/// M/D/1: one request at a time, each of 101 tokens at 10 ms, so S = 1 s. Wait = rho S / (2 (1 - rho)).
+#[test]
+fn one_at_a_time_waits_as_m_d_1() {
+    let kinds = [SchedulerKind::Static, SchedulerKind::Orca, SchedulerKind::Vllm, SchedulerKind::Sarathi];
+    for scheduler in kinds.into_iter().chain([SchedulerKind::LightLlm, SchedulerKind::VllmV1]) {
+        let mut waits = Vec::new();
+        for seed in 0..6 {
+            let block_size = if scheduler == SchedulerKind::LightLlm { 1 } else { 16 };
+            let config = FleetConfig { scheduler, max_requests: 1, max_slots: 1, block_size, ..ROOMY };
+            let trace = poisson(60_000, 0.6, seed, |_| (1, 101));
+            let report = Fleet::new(trace, config, Box::new(cost(10.0, 0.0))).run();
+            waits.push(mean_s(&report, |r, id| Some(r.scheduled_us(id)? - r.trace.arrival_us[id])));
+        }
+        let wait = waits.iter().sum::<f64>() / waits.len() as f64;
+        assert!((wait - 0.75).abs() < 0.02, "{scheduler:?}: {wait} s instead of 0.75 s");
+    }
+}
+
+/// Decoding shared by all who are there, steps of a + b B: processor sharing with a speed by state, which is insensitive
+/// (Cohen 1979), so the mean sojourn depends on the mean length only: m (a + b) / (1 - lambda m b).
+#[test]
+fn decoding_together_is_processor_sharing() {
+    let (a, b, m) = (0.012, 0.000_25, 200.0);
+    for (rate, replicas) in [(8.0, 1), (14.0, 1), (28.0, 2)] {
+        let config = FleetConfig { replicas, ..ROOMY };
+        // A first token is free here, so an answer has one more than it decodes.
+        let trace = poisson(60_000, rate, 3, |_| (1, 201));
+        let report = Fleet::new(trace, config, Box::new(cost(a * 1e3, b * 1e3))).run();
+        let e2e = mean_s(&report, Report::e2e_us);
+        let each = rate / f64::from(replicas);
+        let law = m * (a + b) / (1.0 - each * m * b);
+        assert!((e2e / law - 1.0).abs() < 0.02, "{rate}/s on {replicas}: {e2e} s instead of {law} s");
+    }
+}
+
+/// Memory for M = 4,000 tokens, prompts of s = 100, steps of 20 ms. Reserving the whole of answers of o = 100 allows
+/// M / (step o (s + o)) = 10 requests a second. Blocks on demand come near the bound of any policy (Nie et al., ICML 2026),
+/// M / (step E[s o + o (o + 1) / 2]): 13.29 for o = 100, 11.98 for o uniform on 1 to 199.
+#[test]
+fn memory_bounds_the_rate() {
+    let config = FleetConfig { blocks: 4_000, block_size: 1, max_request_tokens: 4_000, ..ROOMY };
+    let rate = |scheduler, varied: bool, max_slots| {
+        let config = FleetConfig {
+            scheduler,
+            max_request_tokens: if max_slots < 100 { 200 } else { 4_000 },
+            max_slots,
+            ..config
+        };
+        let trace = poisson(20_000, 40.0, 5, |draws| {
+            (100, if varied { 1 + (draws.uniform() * 199.0) as u32 } else { 100 })
+        });
+        let report = Fleet::new(trace, config, Box::new(cost(20.0, 0.0))).run();
+        assert!(report.fates.iter().all(|f| f.outcome == Outcome::Completed));
+        let last = report.fates.iter().filter_map(|f| f.finish_us).fold(0.0, f64::max);
+        (
+            report.fates.len() as f64 / last * 1e6,
+            f64::from(report.preemptions as u32) / report.fates.len() as f64,
+        )
+    };
+    let (reserved, evicted) = rate(SchedulerKind::Orca, false, 20);
+    assert!((reserved - 10.0).abs() < 0.2 && evicted == 0.0, "{reserved}/s with reservation");
+    for (varied, bound) in [(false, 13.29), (true, 11.98)] {
+        let (on_demand, evicted) = rate(SchedulerKind::VllmV1, varied, 100_000);
+        let share = on_demand / bound;
+        assert!((0.94..1.01).contains(&share), "{on_demand}/s on demand, {evicted} evictions a request");
+    }
+}

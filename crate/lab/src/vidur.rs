@@ -1,0 +1,248 @@
+//! Runs described by Vidur's flags (`servescope simulate --vidur`): its schedulers, routers, memory planner and trace
+//! replay, with its defaults for what is not given.
+//!
+//! Flags are read from the object `flags` of a `config.json`, or from its top level, by their command-line names without
+//! dashes in front (`replica_config_device`).
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value as Json};
+use servescope_cost::memory_plan::vidur::{DEVICES, Device, MODELS, plan};
+use servescope_cost::profile::{ExactTables, LayerSettings, ProfileError};
+use servescope_engine::FleetConfig;
+use servescope_engine::fleet::{RouterKind, SchedulerKind};
+use servescope_workload::Trace;
+
+use crate::failure::Failure;
+
+/// What the flags say, but for iteration times and trace.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VidurRun {
+    /// The fleet.
+    pub fleet: FleetConfig,
+    /// Pipeline stages.
+    pub stages: u32,
+    /// Longest request of the trace; prompts are cut to it.
+    pub max_tokens: u32,
+    /// The trace file, as named by its flag.
+    pub trace_file: Option<String>,
+    /// The name of the folder with operator tables, where the file has one.
+    pub operator_tables: Option<String>,
+}
+
+/// Largest number of tokens, requests or iterations.
+const MOST: u32 = 100_000_000;
+
+struct Flags<'a>(&'a Map<String, Json>);
+
+impl Flags<'_> {
+    fn number(&self, name: &str, default: f64, min: f64, max: f64) -> Result<f64, Failure> {
+        let Some(json) = self.0.get(name).filter(|j| !j.is_null()) else { return Ok(default) };
+        match json.as_f64() {
+            Some(x) if (min..=max).contains(&x) => Ok(x),
+            Some(x) => Err(Failure::out_of_range(name, x, min, max)),
+            None => {
+                let message = format!("{name}: a number expected, got {json}");
+                Err(Failure::new("not_a_number", name, message).text("value", &json.to_string()))
+            }
+        }
+    }
+
+    fn whole(&self, name: &str, default: u32, [min, max]: [u32; 2]) -> Result<u32, Failure> {
+        let x = self.number(name, f64::from(default), f64::from(min), f64::from(max))?;
+        if x.fract() == 0.0 {
+            return Ok(x as u32);
+        }
+        let message = format!("{name}: a whole number expected, got {x}");
+        Err(Failure::new("not_whole", name, message).number("value", x))
+    }
+
+    fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name).and_then(Json::as_str)
+    }
+
+    fn option<T: Copy>(&self, name: &str, default: &str, options: &[(&str, T)]) -> Result<T, Failure> {
+        let value = self.text(name).unwrap_or(default);
+        if let Some(&(_, found)) = options.iter().find(|o| o.0 == value) {
+            return Ok(found);
+        }
+        let known: Vec<&str> = options.iter().map(|o| o.0).collect();
+        let message = format!("{name}: {value:?} is none of {}", known.join(", "));
+        Err(Failure::new("unknown_option", name, message)
+            .text("value", value)
+            .text("options", &known.join(", ")))
+    }
+}
+
+const SCHEDULERS: [(&str, SchedulerKind); 5] = [
+    ("sarathi", SchedulerKind::Sarathi),
+    ("vllm", SchedulerKind::Vllm),
+    ("orca", SchedulerKind::Orca),
+    ("faster_transformer", SchedulerKind::Static),
+    ("lightllm", SchedulerKind::LightLlm),
+];
+
+const ROUTERS: [(&str, RouterKind); 3] = [
+    ("round_robin", RouterKind::RoundRobin),
+    ("lor", RouterKind::ShortestLine),
+    ("random", RouterKind::Random),
+];
+
+impl VidurRun {
+    /// Reads a `config.json`.
+    ///
+    /// # Errors
+    /// [`Failure`] with the flag, its bounds and the value.
+    pub fn read(json: &Json) -> Result<Self, Failure> {
+        let object = json.get("flags").unwrap_or(json).as_object().ok_or_else(|| {
+            Failure::new("bad_json", "flags", "flags: an object of Vidur's flags expected".to_owned())
+        })?;
+        let flags = Flags(object);
+        let scheduler = flags.option("replica_scheduler_config_type", "sarathi", &SCHEDULERS)?;
+        let prefix = SCHEDULERS.iter().find(|s| s.1 == scheduler).map_or("", |s| s.0);
+        let of = |name: &str| format!("{prefix}_scheduler_config_{name}");
+        let model = flags.option("replica_config_model_name", MODELS[0].0, &MODELS)?;
+        let stages = flags.whole("replica_config_num_pipeline_stages", 1, [1, 1_000])?;
+        let device = Device {
+            memory_gib: flags.option("replica_config_device", "a100", &DEVICES)?,
+            margin: flags.number("replica_config_memory_margin_fraction", 0.1, 0.0, 1.0)?,
+            tensor_parallel: flags.whole("replica_config_tensor_parallel_size", 1, [1, 1_000])?,
+            stages,
+        };
+        let max_tokens = flags.whole("trace_request_generator_config_max_tokens", 4096, [2, MOST])?;
+        let block_size = flags.whole(&of("block_size"), 16, [1, 65_536])?;
+        if scheduler == SchedulerKind::LightLlm && (block_size != 1 || stages != 1) {
+            // Vidur asserts both.
+            let name = if block_size == 1 {
+                "replica_config_num_pipeline_stages".to_owned()
+            } else {
+                of("block_size")
+            };
+            return Err(Failure::out_of_range(&name, f64::from(block_size.max(stages)), 1.0, 1.0));
+        }
+        let planned = plan(&model, &device, max_tokens);
+        let blocks =
+            flags.whole(&of("num_blocks"), planned.blocks(max_tokens, block_size, stages), [0, u32::MAX])?;
+        if planned.slots == 0 {
+            let message = format!(
+                "replica_config_device: weights of {:.3e} bytes and one request's KV cache of {:.3e} do not fit {:.3e}",
+                planned.parameter_bytes, planned.request_bytes, planned.available_bytes
+            );
+            let failure = Failure::new("out_of_range", "replica_config_device", message);
+            let (need, max) = (planned.parameter_bytes + planned.request_bytes, planned.available_bytes);
+            return Err(failure.number("value", need).number("min", 0.0).number("max", max));
+        }
+        let watermark = flags.number(&of("watermark_blocks_fraction"), 0.01, 0.0, 1.0)?;
+        Ok(Self {
+            fleet: FleetConfig {
+                replicas: flags.whole("cluster_config_num_replicas", 1, [1, 65_535])?,
+                router: flags.option("global_scheduler_config_type", "round_robin", &ROUTERS)?,
+                scheduler,
+                blocks,
+                block_size,
+                watermark_blocks: (watermark * f64::from(blocks)) as u32,
+                max_requests: flags.whole(&of("batch_size_cap"), 128, [1, MOST])?,
+                max_slots: planned.slots,
+                max_request_tokens: max_tokens,
+                max_batch_tokens: flags.whole(&of("max_tokens_in_batch"), 4096, [1, MOST])?,
+                chunk_tokens: flags.whole(&of("chunk_size"), 512, [1, MOST])?,
+                decode_steps_between_prefills: flags.whole(&of("max_waiting_iters"), 10, [0, MOST])?,
+                original: true,
+                prefix_cache: false,
+                seed: flags.whole("seed", 42, [0, u32::MAX])?.into(),
+            },
+            stages,
+            max_tokens,
+            trace_file: flags.text("trace_request_generator_config_trace_file").map(str::to_owned),
+            operator_tables: json.get("operator_tables").and_then(Json::as_str).map(str::to_owned),
+        })
+    }
+
+    /// The trace as Vidur replays it: where prompt and answer are longer than `max_tokens`, the prompt is cut, to one
+    /// token at least.
+    pub fn replayed(&self, trace: &Trace) -> Arc<Trace> {
+        let mut trace = trace.clone();
+        for (input, &output) in trace.input_tokens.iter_mut().zip(&trace.output_tokens) {
+            *input = (*input).min(self.max_tokens.saturating_sub(output)).max(1);
+        }
+        Arc::new(trace)
+    }
+}
+
+/// Reads a folder of operator tables, given `meta.json` and the texts of `token_ops.csv`, `attn_decode.csv` and
+/// `attn_prefill_runs.csv`.
+///
+/// # Errors
+/// [`ProfileError`] with file, row and column.
+pub fn operator_tables(
+    meta: &Json,
+    stages: u32,
+    [token_ops, attn_decode, attn_prefill]: [&str; 3],
+) -> Result<ExactTables, ProfileError> {
+    let number = |name: &'static str| {
+        let bad = ProfileError::BadSetting { name, expected: "a number of at least 0 in meta.json" };
+        meta[name].as_f64().filter(|x| (0.0..1e9).contains(x)).ok_or(bad)
+    };
+    let settings = LayerSettings {
+        layers: number("num_layers")? as u32,
+        stages,
+        tensor_parallel: number("tensor_parallel_size")? as u32,
+        launch_ms: number("nccl_cpu_launch_overhead_ms")?,
+        skew_ms: number("nccl_cpu_skew_overhead_per_device_ms")?,
+        prefill_penalty: number("attention_prefill_batching_overhead_fraction")?,
+        decode_penalty: number("attention_decode_batching_overhead_fraction")?,
+        kv_granularity: number("kv_cache_prediction_granularity")? as u32,
+        cpu_ms: number("cpu_overhead_ms")?,
+    };
+    ExactTables::read(settings, token_ops, attn_decode, attn_prefill)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn message(json: &Json) -> String {
+        VidurRun::read(json).unwrap_err().message
+    }
+
+    #[test]
+    fn defaults_are_vidurs() {
+        let run = VidurRun::read(&json!({})).unwrap();
+        assert_eq!((run.fleet.scheduler, run.fleet.blocks), (SchedulerKind::Sarathi, 7_424));
+        assert_eq!((run.fleet.watermark_blocks, run.fleet.max_slots, run.stages), (74, 29, 1));
+    }
+
+    #[test]
+    fn errors_name_the_flag_the_bound_and_the_value() {
+        assert_eq!(
+            message(&json!({"flags": {"cluster_config_num_replicas": 0}})),
+            "cluster_config_num_replicas: 0 is not between 1 and 65535"
+        );
+        assert!(
+            message(&json!({"global_scheduler_config_type": "best"})).contains("round_robin, lor, random")
+        );
+        assert!(
+            message(&json!({"replica_scheduler_config_type": "lightllm"}))
+                .contains("16 is not between 1 and 1")
+        );
+        assert!(message(&json!({"replica_config_model_name": "Qwen/Qwen-72B"})).contains("do not fit"));
+        assert!(message(&json!([1])).contains("an object"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_flag_makes_the_reader_panic(
+            name in prop::sample::select(&[
+                "cluster_config_num_replicas", "replica_config_num_pipeline_stages", "sarathi_scheduler_config_block_size",
+                "replica_config_tensor_parallel_size", "replica_config_memory_margin_fraction",
+                "trace_request_generator_config_max_tokens", "sarathi_scheduler_config_num_blocks", "seed",
+            ][..]),
+            value in prop_oneof![any::<f64>().prop_map(|x| json!(x)), (-3i64..1_000_000_000).prop_map(|x| json!(x)),
+                "\\PC{0,9}".prop_map(|x| json!(x))],
+        ) {
+            let _ = VidurRun::read(&json!({"flags": {name: value}}));
+        }
+    }
+}

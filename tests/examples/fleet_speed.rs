@@ -1,0 +1,101 @@
+//! How fast the fleet engine runs: `cargo run --release -p servescope-tests --example fleet_speed`.
+//!
+//! The settings are those of the speed table that was measured of Vidur (1,500 requests/s and 5,000 iterations/s at best),
+//! with synthetic operator times of their size, and a million requests on four replicas.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::Instant;
+
+use servescope_cost::profile::{ExactTables, LayerSettings};
+use servescope_engine::FleetConfig;
+use servescope_engine::fleet::{Fleet, SchedulerKind};
+use servescope_workload::stream::Stream;
+use servescope_workload::trace::Request;
+use servescope_workload::{BASE_MODEL, Trace};
+
+/// Operator times of the size of a 7B model's on an A100.
+fn tables() -> ExactTables {
+    let settings = LayerSettings {
+        layers: 32,
+        stages: 1,
+        tensor_parallel: 1,
+        launch_ms: 0.0,
+        skew_ms: 0.0,
+        prefill_penalty: 0.0,
+        decode_penalty: 0.0,
+        kv_granularity: 64,
+        cpu_ms: 0.0,
+    };
+    let operators =
+        "attn_pre_proj,attn_rope,attn_post_proj,input_layernorm,mlp_up_proj,mlp_act,mlp_down_proj,add";
+    let mut tokens = format!("num_tokens,{operators}\n");
+    for step in 1..=512 {
+        let each = (0.28 + 0.0019 * f64::from(8 * step)) / 8.0;
+        let _ = writeln!(tokens, "{}{}", 8 * step, format!(",{each}").repeat(8));
+    }
+    let mut decode = "batch_size,kv_cache_size,attn_decode_ms\n".to_owned();
+    for batch in 1..=128 {
+        for kv in (0..=4096).step_by(64) {
+            let _ = writeln!(decode, "{batch},{kv},{}", 0.009 + 1.1e-5 * f64::from(batch * kv));
+        }
+    }
+    let mut prefill = "kv_cache_size,chunk_from,chunk_to,attn_prefill_ms\n".to_owned();
+    for kv in (0..=4096).step_by(64) {
+        for chunk in (1..=4096).step_by(48) {
+            let time = 0.015 + 3e-8 * f64::from(chunk) * f64::from(chunk + kv);
+            let _ = writeln!(prefill, "{kv},{chunk},{},{time}", (chunk + 47).min(4096));
+        }
+    }
+    ExactTables::read(settings, &tokens, &decode, &prefill).expect("the tables are whole")
+}
+
+/// Poisson arrivals with lengths uniform between bounds.
+fn trace(count: usize, rate_rps: f64, input: [f64; 2], output: [f64; 2]) -> Arc<Trace> {
+    let mut draws = Stream::named(1, "fleet_speed");
+    let mut trace = Trace::with_capacity(count);
+    let mut now_us = 0.0;
+    for _ in 0..count {
+        now_us -= libm::log(draws.uniform()) / rate_rps * 1e6;
+        let mut length = |[low, high]: [f64; 2]| (low + draws.uniform() * (high - low)) as u32;
+        let (input_tokens, output_tokens) = (length(input), length(output));
+        trace.push(Request {
+            arrival_us: now_us,
+            user: 0,
+            adapter: BASE_MODEL,
+            input_tokens,
+            output_tokens,
+            max_tokens: output_tokens,
+        });
+    }
+    Arc::new(trace)
+}
+
+fn main() {
+    let base = FleetConfig::default();
+    let of = |scheduler, replicas| FleetConfig { scheduler, replicas, ..base };
+    let (short, wide) = ([64.0, 1536.0], [16.0, 384.0]);
+    let runs = [
+        ("vllm, 512/128, 1 replica", of(SchedulerKind::Vllm, 1), trace(1_000, 13.0, [512.0; 2], [128.0; 2])),
+        ("sarathi 512, uniform, 1 replica", of(SchedulerKind::Sarathi, 1), trace(10_000, 7.0, short, wide)),
+        ("vllm, uniform, 4 replicas", of(SchedulerKind::Vllm, 4), trace(10_000, 29.0, short, wide)),
+        (
+            "vllm v1 2048, uniform, 4 replicas",
+            FleetConfig { max_batch_tokens: 2_048, ..of(SchedulerKind::VllmV1, 4) },
+            trace(1_000_000, 25.0, short, wide),
+        ),
+    ];
+    let cost = tables();
+    for (name, config, trace) in runs {
+        let requests = trace.len();
+        let begun = Instant::now();
+        let report = Fleet::new(trace, config, Box::new(cost.clone())).run();
+        let took_s = begun.elapsed().as_secs_f64();
+        let iterations: u64 = report.timeline.iterations.iter().map(|run| u64::from(run.iterations)).sum();
+        println!(
+            "{name}: {requests} requests, {iterations} iterations in {took_s:.3} s: {:.0} requests/s, {:.0} iterations/s",
+            requests as f64 / took_s,
+            iterations as f64 / took_s
+        );
+    }
+}
