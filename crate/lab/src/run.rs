@@ -88,25 +88,29 @@ enum Engine {
 }
 
 impl Engine {
-    /// What a fleet cannot do with a trace is refused, not left out.
-    fn new(scenario: &Scenario, trace: Arc<Trace>) -> Result<Self, Failure> {
+    fn new(scenario: &Scenario, trace: Arc<Trace>) -> Self {
         #[cfg(feature = "engines")]
         if let Some(config) = scenario.fleet() {
-            let path = Id::SchedulerKind.row().id;
-            if trace.chain.is_some() {
-                let message = format!("{path}: only S-LoRA's loop knows requests that wait for others' ends");
-                return Err(Failure::new("fleet_unheld", path, message));
-            }
-            if !trace.cancellations.is_empty() {
-                let message = format!("{path}: only S-LoRA's loop knows clients that go away");
-                return Err(Failure::new("fleet_uncancelled", path, message));
-            }
-            return Ok(Self::Fleet(Box::new(Fleet::new(trace, config, Box::new(scenario.cost())))));
+            return Self::Fleet(Box::new(Fleet::new(trace, config, Box::new(scenario.cost()))));
         }
         let queueing = scenario.queueing(&trace);
         let simulation = Simulation::new(trace, scenario.scheduler(), scenario.cost()).queued(queueing);
-        Ok(Self::Slora(Box::new(simulation)))
+        Self::Slora(Box::new(simulation))
     }
+}
+
+/// What a fleet cannot do with a trace; it is refused, not left out.
+#[cfg(feature = "engines")]
+fn fleet_lacks(scenario: &Scenario, trace: &Trace) -> Option<Failure> {
+    let path = Id::SchedulerKind.row().id;
+    let (code, what) = if trace.chain.is_some() {
+        ("fleet_unheld", "requests that wait for others' ends")
+    } else if trace.cancellations.is_empty() {
+        return None;
+    } else {
+        ("fleet_uncancelled", "clients that go away")
+    };
+    scenario.fleet().map(|_| Failure::new(code, path, format!("{path}: only S-LoRA's loop knows {what}")))
 }
 
 /// A run under way, for callers that want to show progress or change their mind.
@@ -130,8 +134,12 @@ impl Running {
             return Err(vec![Failure::new("needs_engine", Id::SchedulerKind.row().id, message)]);
         }
         let trace = trace_of(scenario, loaded)?;
+        #[cfg(feature = "engines")]
+        if let Some(failure) = fleet_lacks(scenario, &trace) {
+            return Err(vec![failure]);
+        }
         Ok(Self {
-            engine: Engine::new(scenario, trace).map_err(|failure| vec![failure])?,
+            engine: Engine::new(scenario, trace),
             scenario: scenario.clone(),
             generated: loaded.is_none(),
         })

@@ -13,7 +13,8 @@ use crate::parameters::Id;
 impl Scenario {
     /// How the waiting line is kept when `trace` is served.
     pub fn queueing(&self, trace: &Trace) -> Queueing {
-        let order = self.order();
+        // Without the others nobody asks for one, and their settings need not be read.
+        let order = if cfg!(feature = "engines") { self.order() } else { Order::Fcfs };
         let predicts = match &order {
             Order::Shortest => true,
             Order::Fair(fair) => fair.prediction == Prediction::Given,
