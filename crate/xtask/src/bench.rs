@@ -1,4 +1,4 @@
-//! Measurements: the engine natively, the engine and the page in a browser, and the page's sizes.
+//! Measurements: engine and generator natively, engine, studio and page in a browser, and the page's sizes.
 
 use std::fmt::Write as _;
 use std::process::Command;
@@ -13,9 +13,15 @@ use crate::sizes;
 pub(crate) fn run(project: &Project, out: Option<&str>) -> Outcome {
     let sizes = sizes::measure(project)?;
     let document = json!({
-        "native": native(project)?,
+        "native": native(project, &[])?,
+        "generator": native(project, &["--generator"])?,
         "browser": browser(project)?,
-        "bytes": { "wasm_brotli": sizes.wasm_brotli, "js_gzip": sizes.js_gzip },
+        "bytes": {
+            "wasm_brotli": sizes.wasm_brotli,
+            "js_gzip": sizes.js_gzip,
+            "later_wasm_brotli": sizes.later_wasm_brotli,
+            "later_js_gzip": sizes.later_js_gzip,
+        },
     });
     let text = format!("{document:#}\n");
     if let Some(file) = out {
@@ -26,9 +32,9 @@ pub(crate) fn run(project: &Project, out: Option<&str>) -> Outcome {
 }
 
 /// One object a line.
-fn native(project: &Project) -> Outcome<Value> {
+fn native(project: &Project, more: &[&str]) -> Outcome<Value> {
     let bench = ["run", "--quiet", "--release", "--package", "servescope-cli", "--", "bench", "--json"];
-    let printed = process::capture(process::cargo(project.root()).args(bench))?;
+    let printed = process::capture(process::cargo(project.root()).args(bench).args(more))?;
     let rows: Result<Vec<Value>, _> =
         printed.lines().filter(|line| !line.trim().is_empty()).map(serde_json::from_str).collect();
     Ok(Value::Array(rows.map_err(|error| format!("servescope bench: {error}"))?))
