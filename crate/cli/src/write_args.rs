@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use servescope_lab::recipe::Recipe;
 use servescope_lab::workload::Trace;
+use servescope_lab::workload::formats::{LOSSES, lost};
 
-use crate::output::{Failed, write, write_or_print};
+use crate::output::{Failed, note, write, write_or_print};
 
 /// Where a trace file and its recipe go.
 #[derive(Args)]
@@ -36,6 +37,10 @@ impl WriteArguments {
     /// Writes a trace in the format of its recipe.
     pub(crate) fn write(&self, recipe: &Recipe, trace: &Trace) -> Result<(), Failed> {
         let mut text = recipe.write(trace);
+        for name in lost(trace, &text) {
+            let what = LOSSES.iter().find(|(known, _)| *known == name).map_or(name, |(_, what)| what);
+            note(&format!("the format {} does not hold {what}", recipe.format.name()));
+        }
         if self.recipe == Place::Inside {
             text = recipe.inside(&text).ok_or_else(|| {
                 let name = recipe.format.name();

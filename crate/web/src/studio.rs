@@ -6,7 +6,7 @@ mod replies;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use js_sys::{Function, Object, Reflect, Uint8Array};
+use js_sys::{Array, Function, Object, Reflect, Uint8Array};
 use servescope_lab::run::trace_of;
 use servescope_lab::views;
 use servescope_lab::workload::Trace;
@@ -19,7 +19,7 @@ use wasm_bindgen::prelude::*;
 use crate::convert::{charts, object, scenario_of, thrown};
 use crate::hand_over::columns;
 use crate::types::{
-    JsFailure, JsFitReply, JsPatch, JsPeeked, JsShaped, JsSourceInfo, JsStepKinds, JsStudioCharts,
+    JsExport, JsFailure, JsFitReply, JsPatch, JsPeeked, JsShaped, JsSourceInfo, JsStepKinds, JsStudioCharts,
     JsTraceColumns,
 };
 
@@ -255,14 +255,22 @@ impl Studio {
         self.traffic.as_ref().map(|traffic| columns(&traffic.trace)).ok_or_else(no_trace)
     }
 
-    /// What is looked at as a file.
+    /// What is looked at as a file, and what of it the format does not hold.
     ///
     /// # Errors
     /// When there is nothing, or no such format to write.
-    pub fn export(&self, format: &str) -> Result<Uint8Array, JsFailure> {
+    pub fn export(&self, format: &str) -> Result<JsExport, JsFailure> {
         let known = Format::from_name(format).ok_or_else(|| unknown("format", format))?;
         let text = formats::write(self.shown()?, known).ok_or_else(|| unknown("format", format))?;
-        Ok(Uint8Array::from(text.as_bytes()))
+        let lost: Array = formats::lost(self.shown()?, &text).into_iter().map(JsValue::from).collect();
+        let reply = Object::new();
+        for (key, value) in
+            [("bytes", Uint8Array::from(text.as_bytes()).into()), ("lost", JsValue::from(lost))]
+        {
+            // Setting a property of a fresh plain object cannot fail.
+            let _ = Reflect::set(&reply, &key.into(), &value);
+        }
+        Ok(JsValue::from(reply).unchecked_into())
     }
 
     fn shown(&self) -> Result<&Trace, JsFailure> {

@@ -28,6 +28,9 @@ extern "C" {
     /// What was read of a file.
     #[wasm_bindgen(typescript_type = "SourceInfo")]
     pub type JsSourceInfo;
+    /// A file, and names of what it does not hold.
+    #[wasm_bindgen(typescript_type = "{ bytes: Uint8Array<ArrayBuffer>; lost: string[] }")]
+    pub type JsExport;
     /// The columns of a table.
     #[wasm_bindgen(typescript_type = "Peeked")]
     pub type JsPeeked;

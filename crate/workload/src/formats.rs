@@ -14,6 +14,7 @@ mod error;
 pub(crate) mod gzip;
 pub(crate) mod json;
 mod log;
+mod lost;
 mod mapped;
 mod mapping;
 mod mooncake;
@@ -36,6 +37,7 @@ use crate::trace::Trace;
 
 pub use agent_sessions::{Call, Session};
 pub use error::FormatError;
+pub use lost::{LOSSES, lost};
 pub use mapping::{Mapping, MappingError, ROLES, Role, columns, guess};
 pub use servegen::{Pattern, Window};
 pub use servegen_lengths::{Histogram, LengthWindow};

@@ -43,7 +43,7 @@ async function exportWorkload(app: App): Promise<void> {
   try {
     const studio = await app.traceFile.studio();
     await studio.call('look', { scenario: app.store.values.value });
-    download('servescope-workload.csv', new Blob([await studio.call('export', { format: 'servescope' }) as Uint8Array<ArrayBuffer>], { type: 'text/csv' }));
+    download('servescope-workload.csv', new Blob([(await studio.call('export', { format: 'servescope' })).bytes], { type: 'text/csv' }));
   } catch (thrown) {
     const failures = thrown instanceof Refusal ? thrown.failures : [];
     app.notices.error(() => app.text.t('notice.export_failed', { message: app.text.failures(failures) }));

@@ -4,7 +4,7 @@ import { LightElement } from '../element.js';
 import { download } from '../draw/export-chart.js';
 import { Refusal } from '../engine/client.js';
 import type { Watchable } from '../state/topic.js';
-import { wordsOf } from './words.js';
+import { lossWords, wordsOf } from './words.js';
 
 const JSON_LINES = ['servescope_jsonl', 'aibrix', 'bailian', 'aiperf', 'timed_trace', 'mooncake', 'agent_sessions', 'wildchat'];
 
@@ -34,8 +34,10 @@ export class ExportSection extends LightElement {
     const studio = await app.traceFile.studio();
     try {
       await studio.call('look', { scenario: app.store.values.value });
-      const bytes = await studio.call('export', { format }) as Uint8Array<ArrayBuffer>;
+      const { bytes, lost } = await studio.call('export', { format });
       const lines = JSON_LINES.includes(format);
+      const say = wordsOf(app);
+      if (lost.length > 0) app.notices.info(() => say('export.lost', { format, lost: lossWords(app, lost) }));
       download(`workload-${format}.${lines ? 'jsonl' : 'csv'}`, new Blob([bytes], { type: lines ? 'application/jsonl' : 'text/csv' }));
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) throw thrown;

@@ -26,7 +26,7 @@ export interface StudioCalls {
   look: { args: { scenario: ScenarioPatch }; reply: null };
   charts: { args: { columns: number }; reply: { charts: ChartData[]; before: ChartData[] } };
   columns: { args: null; reply: TraceColumns };
-  export: { args: { format: string }; reply: Uint8Array };
+  export: { args: { format: string }; reply: { bytes: Uint8Array<ArrayBuffer>; lost: string[] } };
   svg: { args: Picture; reply: string };
   formats: { args: null; reply: string[] };
 }

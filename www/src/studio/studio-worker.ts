@@ -58,8 +58,8 @@ async function answer(studio: Studio, message: ToStudio): Promise<StudioCalls[Ca
 }
 
 function transferable(value: StudioCalls[CallName]['reply']): Transferable[] {
-  if (value instanceof Uint8Array) return value.buffer instanceof ArrayBuffer ? [value.buffer] : [];
   if (value === null || typeof value === 'string' || Array.isArray(value)) return [];
+  if ('bytes' in value) return [value.bytes.buffer];
   if ('charts' in value) return [...buffersOf(value.charts), ...buffersOf(value.before)];
   if ('arrival_us' in value) {
     return Object.values(value).flatMap(({ buffer }) => (buffer instanceof ArrayBuffer ? [buffer] : []));

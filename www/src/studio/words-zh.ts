@@ -97,6 +97,19 @@ export const chinese: Words = {
   'export.title': '带走这些请求',
   'export.about': '按其他工具的格式保存当前的请求。',
   'export.format': '保存为 {format}',
+  'export.lost': '{format} 格式容纳不下全部内容，略去了：{lost}。',
+  'loss.requests': '部分请求',
+  'loss.times': '微秒级的时间',
+  'loss.lengths': '长度',
+  'loss.max_tokens': 'max_tokens',
+  'loss.users': '用户',
+  'loss.adapters': '适配器与秩',
+  'loss.cancellations': '中途离开的客户',
+  'loss.waits': '谁等待谁',
+  'loss.sessions': '会话',
+  'loss.prefixes': '前缀块',
+  'loss.models': '模型与类别',
+  'loss.details': '智能体事件',
 };
 
 export const chineseNames: Named = {

@@ -2,7 +2,7 @@
 // module in English and have their Chinese here.
 import type { App } from '../app.js';
 import type { Fact, Failure, FitRow, StepField, StepKind } from '../engine/types.js';
-import type { FactCode, RefusalCode, StepFieldName, StepName } from '../generated/parameters.js';
+import type { FactCode, Loss, RefusalCode, StepFieldName, StepName } from '../generated/parameters.js';
 import type { Params } from '../i18n/text.js';
 import { chinese, chineseNames } from './words-zh.js';
 
@@ -102,6 +102,19 @@ export const english = {
   'export.title': 'Take them along',
   'export.about': 'The requests as they are now, in the formats of other tools.',
   'export.format': 'Save as {format}',
+  'export.lost': 'The format {format} does not hold everything. Left out: {lost}.',
+  'loss.requests': 'some requests',
+  'loss.times': 'times to the microsecond',
+  'loss.lengths': 'lengths',
+  'loss.max_tokens': 'max_tokens',
+  'loss.users': 'users',
+  'loss.adapters': 'adapters and ranks',
+  'loss.cancellations': 'clients that went away',
+  'loss.waits': 'who waits for whom',
+  'loss.sessions': 'sessions',
+  'loss.prefixes': 'prefix blocks',
+  'loss.models': 'models and kinds',
+  'loss.details': 'agents’ events',
 } as const;
 
 export type WordKey = keyof typeof english;
@@ -162,6 +175,15 @@ export function refusalWords(app: App, failure: Failure): string {
   const code = failure.code.replace(/^step\./, '');
   if (code === failure.code) return app.text.failure(failure);
   return filled(app, inChinese(app, chineseNames.refusals, code), failure);
+}
+
+/** What an export left out. The compiler checks that every loss has a word. */
+export function lossWords(app: App, lost: readonly string[]): string {
+  const words = lost.map((loss) => {
+    const key: WordKey = `loss.${loss as Loss}`;
+    return wordsOf(app)(key);
+  });
+  return words.join(isChinese(app) ? '、' : ', ');
 }
 
 export function modelLabel(app: App, model: string): string {

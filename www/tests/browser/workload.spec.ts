@@ -62,6 +62,14 @@ test('each export is read again', async ({ page }) => {
   }
 });
 
+test('an export says what its format does not hold', async ({ page }) => {
+  await open(page, '#v=1&D=60&tab=workload');
+  await page.locator('[data-export=vidur]').click();
+  await expect(page.locator('.notice').last()).toContainText('users, adapters and ranks');
+  await page.locator('[data-export=servescope_jsonl]').click();
+  await expect(page.locator('.notice')).toHaveCount(1);
+});
+
 test('reading a file can be cancelled', async ({ page }) => {
   await open(page, '#v=1&tab=workload');
   await dropFile(page, 'small.csv', Buffer.from(SMALL));
