@@ -15,8 +15,8 @@ pub(crate) struct WriteArguments {
     /// File to write; standard output if none.
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
-    /// Where the recipe of the file goes, from which `generate` makes the same bytes again. Beside: OUT.recipe.json,
-    /// where OUT is a file. Inside: the first line of the formats servescope and servescope_jsonl.
+    /// Where the recipe of the file goes: scenario, seed and steps, from which `generate` makes the same bytes again; of
+    /// other files, their names, digests and steps. Beside: OUT.recipe.json, where OUT is a file. Inside: the first line of the formats servescope and servescope_jsonl.
     #[arg(long, value_name = "WHERE", default_value = "beside")]
     recipe: Place,
 }

@@ -52,6 +52,7 @@ pub const CODES: &[&str] = &[
     "bad_json",
     "bad_link",
     "bad_columns",
+    "bad_gzip",
     "needs_engine",
     "fleet_unheld",
     "fleet_uncancelled",
@@ -136,6 +137,7 @@ impl Failure {
     pub fn of_file(name: &str, error: &FormatError) -> Self {
         let failure = Self::new(error.code(), name, format!("{name}: {error}")).text("file", name);
         match error {
+            FormatError::Packed { bytes } => failure.number("bytes", *bytes as f64),
             FormatError::EmptyFile | FormatError::NoRows | FormatError::Cancelled => failure,
             FormatError::NoColumn { column, known } => failure.text("column", column).text("known", known),
             FormatError::NoTimes { format } => failure.text("format", format),

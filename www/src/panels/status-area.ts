@@ -46,7 +46,7 @@ export class StatusArea extends LightElement {
     if (trace === null) return nothing;
     const { t, format } = app.text;
     return html`
-      <p class="trace-in-use">${t('trace.using', { name: trace.name, format: trace.format, requests: trace.requests, span: format.seconds(trace.span_s) })}
+      <p class="trace-in-use">${t('trace.using', { name: trace.name, format: trace.format === '' ? '–' : trace.format, requests: trace.requests, span: format.seconds(trace.span_s) })}
         <button type="button" @click=${() => { void app.traceFile.clear(); }}>${t('trace.back')}</button></p>`;
   }
 }

@@ -44,9 +44,16 @@ export class TraceFile {
 
   constructor(private readonly ask: Client['ask'], private readonly listener: TraceListener) {}
 
+  /** How the files were read, in their order. */
+  get readings(): readonly Reading[] {
+    return this.#held;
+  }
+
   /** Goes into the address: the file in use, or the one that is waited for. */
   get name(): string | null {
-    return this.sources.value[0]?.name ?? this.#missing;
+    const [source] = this.sources.value;
+    // What was generated or drawn here is in no file that somebody could be asked for.
+    return source === undefined ? this.#missing : source.format === '' ? null : source.name;
   }
 
   expect(name: string | null): void {
@@ -86,6 +93,7 @@ export class TraceFile {
   /** Takes over what the studio holds as a source now. */
   async take(source: SourceInfo, add = false): Promise<void> {
     this.#missing = null;
+    this.refused.set(null);
     this.sources.set(add ? [...this.sources.value, source] : [source]);
     await this.#shape(source);
     this.listener.loaded(source);
@@ -141,6 +149,7 @@ export class TraceFile {
     await (await this.studio()).call('close', null);
     await this.ask({ kind: 'clear-trace' });
     this.#missing = null;
+    this.refused.set(null);
     this.sources.set([]);
     this.notes.set([]);
     this.refusal.set(null);

@@ -41,7 +41,7 @@ export class StepsSection extends LightElement {
         <option value="" selected>${say('steps.add')}</option>
         ${kinds.steps.map((kind) => html`<option value=${kind.name} title=${stepHelp(app, kind)}>${stepLabel(app, kind.name)}</option>`)}
       </select>
-      ${sources.value.length === 0 ? nothing : html`<p class="about">${say('steps.command')}: <code>${this.#command()}</code></p>`}`;
+      ${sources.value.length === 0 || this.#command() === null ? nothing : html`<p class="about">${say('steps.command')}: <code>${this.#command()}</code></p>`}`;
   }
 
   #join(kinds: StepKinds, say: Say, note: StepNote | undefined): TemplateResult | typeof nothing {
@@ -115,12 +115,21 @@ export class StepsSection extends LightElement {
     void traceFile.reshape({ ...traceFile.pipe.value, steps });
   }
 
-  #command(): string {
-    const { sources, pipe } = this.app.traceFile;
-    const { join, steps } = pipe.value;
-    const several = sources.value.length > 1;
-    const all = [...(several ? [`--join ${quoted(join)}`] : []), ...steps.map((step) => `--step ${quoted(step)}`)];
-    return ['servescope convert', ...sources.value.map(({ name }) => quoted(name)), ...all, '--to servescope -o out.csv'].join(' ');
+  /** The verb that does the same with the files; none where a source is no file. */
+  #command(): string | null {
+    const { sources, pipe, readings } = this.app.traceFile;
+    if (sources.value.some(({ format }) => format === '')) return null;
+    const [name = '', fields = ''] = pipe.value.join.split(':');
+    const value = /=([^,]+)/.exec(fields)?.[1];
+    const verbs: Readonly<Record<string, string[]>> = {
+      concat: ['concat', ...(value === undefined ? [] : [`--gap ${value}`])], merge: ['merge'], superpose: ['merge', `--offset ${value ?? '0'}`],
+    };
+    const [verb = 'convert', ...options] = sources.value.length > 1 ? (verbs[name] ?? []) : ['convert'];
+    const mapping = readings.find((reading) => reading.mapping !== '')?.mapping;
+    if (mapping !== undefined) options.push(`--map ${quoted(mapping)}`);
+    if (readings.some(({ leaveOut }) => leaveOut)) options.push('--skip-bad-rows');
+    options.push(...pipe.value.steps.map((step) => `--step ${quoted(step)}`));
+    return [`servescope ${verb}`, ...sources.value.map((source) => quoted(source.name)), ...options, '--to servescope -o out.csv'].join(' ');
   }
 }
 

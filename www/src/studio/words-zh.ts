@@ -154,7 +154,7 @@ export const chineseNames: Named = {
     blocks_cut: '{requests} 个输入变短：超出新长度的前缀块被舍去', blocks_added: '{requests} 个输入变长：前缀块之后是无人共享的文本',
     capped: '截断了 {input} 个输入和 {output} 个输出', over_cap: '舍去超出上限的 {dropped} 个请求',
     spread: '{moved} 个请求散布到间隔 {interval_s} 秒的时间戳之间（{batches} 个时间戳有多个请求）', interval_found: '时间戳的间隔由数据得出：{share} 的步长是它的整数倍',
-    labelled: '共用了 {labels} 个标签，最常用者占请求的 {top}', sessions_labelled: '{sessions} 个会话各有一个标签；{alone} 个请求不属于会话',
+    lengths_bounded: '{lengths} 个长度超过上限 {max}，已设为上限', labelled: '共用了 {labels} 个标签，最常用者有 {top} 个请求', sessions_labelled: '{sessions} 个会话各有一个标签；{alone} 个请求不属于会话',
     shifted: '所有时间移动 {by_s} 秒', sorted: '请求已按到达先后排列', in_order: '请求本来就按到达先后排列', joined: '{files} 份，共 {requests} 个请求',
     offset: '第 {file} 份从 {offset_s} 秒处开始', blocks_differ: '各份的前缀块大小不同，不能同列：全部舍去', labelled_by_file: '每个请求以其所属文件的序号标明',
   },

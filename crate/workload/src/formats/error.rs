@@ -87,6 +87,12 @@ pub enum FormatError {
         /// The file's columns, shortened.
         known: String,
     },
+    /// A gzip stream ends too early or is damaged.
+    #[error("the gzip stream is cut off or damaged, {bytes} unpacked bytes in")]
+    Packed {
+        /// Bytes that came out of it.
+        bytes: u64,
+    },
     /// The reader was told to stop.
     #[error("reading was stopped")]
     Cancelled,
@@ -114,6 +120,7 @@ impl FormatError {
             Self::OutOfRange { .. } => "cell_out_of_range",
             Self::RankConflict { .. } => "rank_conflict",
             Self::NoColumn { .. } => "no_column",
+            Self::Packed { .. } => "bad_gzip",
             Self::Cancelled => "cancelled",
             Self::TooManyRows { .. } => "too_many_rows",
         }

@@ -17,10 +17,9 @@ pub(crate) fn unpacked(bytes: &[u8]) -> Result<Cow<'_, [u8]>, FormatError> {
     }
     let mut plain = Vec::new();
     let end = MultiGzDecoder::new(bytes).take(MAX_BYTES + 1).read_to_end(&mut plain);
-    // A file that is cut off or damaged has no text from here on.
     let lines = || plain.split(|&b| b == b'\n').count() as u64;
     match end {
-        Err(_) => Err(FormatError::NotText { row: lines(), byte: plain.len() as u64 }),
+        Err(_) => Err(FormatError::Packed { bytes: plain.len() as u64 }),
         Ok(_) if plain.len() as u64 > MAX_BYTES => {
             Err(FormatError::TooManyRows { row: lines(), max: MAX_ROWS })
         }

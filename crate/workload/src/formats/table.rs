@@ -32,7 +32,20 @@ impl<'a> Table<'a> {
         if text.trim().is_empty() || !records.next() {
             return Err(FormatError::EmptyFile);
         }
-        let header = (0..records.len()).map(|place| records.cell(place).to_owned()).collect();
+        let header: Vec<String> = (0..records.len()).map(|place| records.cell(place).to_owned()).collect();
+        let twice = header
+            .iter()
+            .enumerate()
+            .find(|(place, name)| !name.is_empty() && header[..*place].contains(name));
+        if let Some((_, name)) = twice {
+            // Which of the two was meant nobody can tell.
+            return Err(FormatError::BadCell {
+                row: records.line(),
+                column: name.clone(),
+                expected: "each column once",
+                value: name.clone(),
+            });
+        }
         Ok(Self { records, header, rows: 0, watch })
     }
 

@@ -341,5 +341,5 @@ fn packed_files_are_unpacked() {
     packer.write_all(EXAMPLES[0].1.as_bytes()).unwrap();
     let packed = packer.finish().unwrap();
     assert_eq!(read(&packed), read(EXAMPLES[0].1.as_bytes()));
-    assert!(matches!(read(&packed[..packed.len() - 9]), Err(FormatError::NotText { .. })));
+    assert!(matches!(read(&packed[..packed.len() - 9]), Err(FormatError::Packed { .. })));
 }

@@ -56,6 +56,7 @@ pub const FACTS: &[(&str, &str)] = &[
     ("sampled_sessions", "{sessions} of {of} sessions were kept, with all of their requests"),
     ("without_session", "{dropped} requests that belong to no session were left out"),
     ("scaled_lengths", "lengths were rounded to the nearest whole number, halves up, and never below 1"),
+    ("lengths_bounded", "{lengths} lengths would be above {max} and were set to that"),
     (
         "blocks_cut",
         "{requests} prompts became shorter: their prefix blocks beyond the new length were left out",
@@ -74,7 +75,7 @@ pub const FACTS: &[(&str, &str)] = &[
         "interval_found",
         "the interval of the stamps was found in the data: {percent} % of the steps are multiples of it",
     ),
-    ("labelled", "{labels} labels were given; the most frequent has {top} of the requests"),
+    ("labelled", "{labels} labels were given; the most frequent has {top} requests"),
     ("sessions_labelled", "{sessions} sessions have one label each; {alone} requests belong to none"),
     ("shifted", "every time was moved by {by_s} s"),
     ("sorted", "requests were put in order of arrival"),

@@ -20,9 +20,12 @@ pub(super) const KIND: StepKind = StepKind {
 };
 
 fn run(job: &mut Job<'_>, mut trace: Trace) -> Result<Trace, StepError> {
-    let scale = |column: &mut [u32], factor: f64| {
+    let mut bounded = 0usize;
+    let mut scale = |column: &mut [u32], factor: f64| {
         for length in column.iter_mut().filter(|_| factor != 1.0) {
-            *length = ((f64::from(*length) * factor + 0.5).max(1.0).min(MAX_TOKENS.into())) as u32;
+            let scaled = f64::from(*length) * factor + 0.5;
+            bounded += usize::from(scaled >= f64::from(MAX_TOKENS) + 1.0);
+            *length = scaled.clamp(1.0, MAX_TOKENS.into()) as u32;
         }
     };
     let before = trace.input_tokens.clone();
@@ -30,6 +33,9 @@ fn run(job: &mut Job<'_>, mut trace: Trace) -> Result<Trace, StepError> {
     scale(&mut trace.output_tokens, job.number("output"));
     scale(&mut trace.max_tokens, job.number("output"));
     job.tell("scaled_lengths", &[]);
+    if bounded > 0 {
+        job.tell("lengths_bounded", &[("lengths", bounded as f64), ("max", MAX_TOKENS.into())]);
+    }
     fit_blocks(job, &mut trace, &before)?;
     Ok(trace)
 }
