@@ -148,6 +148,9 @@ impl Scenario {
         if matches!(id, Id::ThinkKind | Id::ThinkMean) {
             return self.choice(Id::Loop) == "closed" || self.choice(Id::SessionKind) != "none";
         }
+        if id == Id::QuotaBurst && self.number(Id::QuotaTokens) == 0.0 {
+            return false;
+        }
         if id == Id::Alpha || id.row().group == "adapters" {
             // Nothing about adapters matters when there are none.
             return self.number(Id::Adapters) > 0.0 && id.row().applies.iter().all(holds);

@@ -131,7 +131,7 @@ test('charts are exported as picture, drawing and numbers', async ({ page }) => 
 
 test('the other files can be had', async ({ page }) => {
   await open(page, '#v=1&D=30');
-  for (const name of ['Scenario (JSON)', 'Requests (CSV)', 'Batches (CSV)', 'Workload (CSV)', 'Workload for Vidur (CSV)', 'Timeline (Chrome trace)']) {
+  for (const name of ['Scenario (JSON)', 'Requests (CSV)', 'Batches (CSV)', 'Workload (CSV)', 'Timeline (Chrome trace)']) {
     await page.getByText('Export', { exact: true }).click();
     const downloaded = page.waitForEvent('download');
     await page.getByRole('button', { name, exact: true }).click();
