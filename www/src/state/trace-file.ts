@@ -77,8 +77,8 @@ export class TraceFile {
     this.refused.set(null);
     try {
       const source = await studio.call('open', { file, add, ...reading });
-      this.#held = add ? [...this.#held, { file, ...reading }] : [{ file, ...reading }];
       await this.take(source, add);
+      this.#held = add ? [...this.#held, { file, ...reading }] : [{ file, ...reading }];
     } catch (thrown) {
       if (thrown instanceof Refusal) {
         this.refused.set({ file, add, failures: thrown.failures });
@@ -94,8 +94,17 @@ export class TraceFile {
   async take(source: SourceInfo, add = false): Promise<void> {
     this.#missing = null;
     this.refused.set(null);
-    this.sources.set(add ? [...this.sources.value, source] : [source]);
-    await this.#shape(source);
+    const former = this.sources.value;
+    this.sources.set(add ? [...former, source] : [source]);
+    try {
+      await this.#shape(source);
+    } catch (thrown) {
+      // Cancelled on its way to the simulator, which still has the former one.
+      this.sources.set(former);
+      throw thrown;
+    }
+    // What is no file cannot be given again to a studio that died.
+    if (source.format === '') this.#held = [];
     this.listener.loaded(source);
   }
 
@@ -162,6 +171,8 @@ export class TraceFile {
     const studio = await this.studio();
     try {
       for (const [place, held] of this.#held.entries()) await studio.call('open', { ...held, add: place > 0 });
+      const { join, steps } = this.pipe.value;
+      if (this.#held.length > 1 || steps.length > 0) await studio.call('shape', { join, steps: [...steps] });
     } catch {
       this.#held = [];
     }
