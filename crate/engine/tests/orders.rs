@@ -5,18 +5,17 @@ mod given;
 
 use std::sync::Arc;
 
-use given::{any_config, any_cost, any_trace};
+use given::{Memory, any_config, any_cost, any_trace};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use servescope_engine::gateway::bucket::Quota;
-use servescope_engine::observer::{Event, Observer, Unobserved};
+use servescope_engine::observer::Unobserved;
 use servescope_engine::scheduler::accounts::Charging;
 use servescope_engine::scheduler::round_robin::RoundRobin;
 use servescope_engine::scheduler::vtc::{Fair, Lift, Prediction, TokenCost};
 use servescope_engine::scheduler::{Client, Order, Queueing};
 use servescope_engine::timeline::Span;
 use servescope_engine::{Outcome, Report, SchedulerConfig, Simulation};
-use servescope_workload::Trace;
 
 fn any_charging() -> impl Strategy<Value = Charging> {
     prop_oneof![Just(Charging::Slora), Just(Charging::Ideal), Just(Charging::Artifact)]
@@ -73,33 +72,6 @@ prop_compose! {
     }
 }
 
-/// KV tokens that the batch holds, followed iteration by iteration.
-struct Memory<'a> {
-    trace: &'a Trace,
-    produced: Vec<u32>,
-    running: Vec<u32>,
-    most: u64,
-}
-
-impl Observer for Memory<'_> {
-    fn see<'e>(&mut self, event: impl FnOnce() -> Event<'e>) {
-        match event() {
-            Event::Decided { picked, .. } => {
-                picked.iter().for_each(|&id| self.produced[id as usize] = 1);
-                self.running.extend(picked);
-            }
-            Event::Decode { iterations, .. } => {
-                let held =
-                    |&id: &u32| u64::from(self.trace.input_tokens[id as usize] + self.produced[id as usize]);
-                self.most = self.most.max(self.running.iter().map(held).sum());
-                self.running.iter().for_each(|&id| self.produced[id as usize] += iterations);
-            }
-            Event::Finished(id) => self.running.retain(|&other| other != id),
-            _ => {}
-        }
-    }
-}
-
 /// While the GPU stands still nobody waits: whoever is scheduled after a gap arrived at its end or later.
 fn check_work_conservation(report: &Report) {
     let mut gaps = Vec::new();
@@ -138,8 +110,7 @@ proptest! {
         let config = SchedulerConfig { prefetch_adapters, ..config };
         let start = || Simulation::new(Arc::clone(&trace), config, cost).queued(queueing.clone());
         let report = start().run();
-        let mut memory =
-            Memory { trace: &trace, produced: vec![0; trace.len()], running: Vec::new(), most: 0 };
+        let mut memory = Memory::of(&trace);
         let mut stepped = start().step_by_step();
         while !stepped.advance(7, &mut memory) {}
         prop_assert_eq!(&stepped.finish(), &report);

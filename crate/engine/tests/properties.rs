@@ -5,48 +5,17 @@ mod given;
 
 use std::sync::Arc;
 
-use given::{any_config, any_cost, any_trace};
+use given::{Memory, any_config, any_cost, any_trace};
 use proptest::prelude::*;
 use servescope_cost::{AdapterCost, LinearCost};
 use servescope_engine::metrics::slora::satisfaction;
 use servescope_engine::metrics::summary::SummaryContext;
 use servescope_engine::metrics::token_gaps::TokenGaps;
 use servescope_engine::metrics::{Distribution, Slo, summarise};
-use servescope_engine::observer::{Event, Observer};
 use servescope_engine::timeline::Span;
 use servescope_engine::{Outcome, Report, SchedulerConfig, Simulation};
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};
-
-/// KV tokens that the batch holds, followed iteration by iteration. The token that an iteration makes is held from the next
-/// one on, so a request's last token never is.
-struct Memory {
-    trace: Arc<Trace>,
-    produced: Vec<u32>,
-    running: Vec<u32>,
-    most: u64,
-}
-
-impl Observer for Memory {
-    fn see<'a>(&mut self, event: impl FnOnce() -> Event<'a>) {
-        match event() {
-            Event::Decided { picked, .. } => {
-                for &id in picked {
-                    self.produced[id as usize] = 1;
-                    self.running.push(id);
-                }
-            }
-            Event::Decode { iterations, .. } => {
-                let held =
-                    |&id: &u32| u64::from(self.trace.input_tokens[id as usize] + self.produced[id as usize]);
-                self.most = self.most.max(self.running.iter().map(held).sum());
-                self.running.iter().for_each(|&id| self.produced[id as usize] += iterations);
-            }
-            Event::Finished(id) => self.running.retain(|&other| other != id),
-            _ => {}
-        }
-    }
-}
 
 fn check_every_request(report: &Report) {
     let trace = &report.trace;
@@ -137,8 +106,7 @@ proptest! {
         check_waits(&report, &trace, config.patience_us);
 
         // One decode iteration at a time gives the same bits.
-        let mut memory =
-            Memory { trace: Arc::clone(&trace), produced: vec![0; trace.len()], running: Vec::new(), most: 0 };
+        let mut memory = Memory::of(&trace);
         let mut stepped = Simulation::new(Arc::clone(&trace), config, cost).step_by_step();
         while !stepped.advance(7, &mut memory) {}
         let stepped = stepped.finish();

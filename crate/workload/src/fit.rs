@@ -16,7 +16,6 @@
 mod cascade;
 mod clients;
 mod compare;
-mod dispersion;
 mod gaps;
 mod lengths;
 mod noticed;
@@ -29,7 +28,6 @@ mod twin;
 pub use cascade::{Cascade, Level, Split};
 pub use clients::{ClientFit, fit_clients};
 pub use compare::{Comparison, QuantileTable, compare};
-pub use dispersion::{Dispersion, log_windows};
 pub use gaps::{GapFit, LawDistance, kolmogorov};
 pub use lengths::{LengthFit, LengthLaw, Quantiles};
 pub use noticed::Noticed;
@@ -39,7 +37,7 @@ pub use shares::LabelFit;
 pub use stamps::Stamps;
 pub use twin::Model;
 
-use crate::statistics::spearman;
+use crate::statistics::{Dispersion, log_windows, spearman};
 use crate::trace::Trace;
 
 /// What a fit may be told.

@@ -21,14 +21,15 @@ pub fn shift_time(trace: &mut Trace, by_us: f64) {
     trace.arrival_us.iter_mut().for_each(|t| *t += by_us);
     trace.cancellations.iter_mut().for_each(|(t, _)| *t += by_us);
     if let Some(chain) = &mut trace.chain {
-        chain.until_us += by_us;
+        chain.until_us = (chain.until_us + by_us).max(0.0);
     }
 }
 
-/// Gives every request a new time; its cancellation moves along.
+/// Gives every request a new time; its cancellation moves along, and by no rounding falls before it.
 pub fn retime(trace: &mut Trace, arrival_us: Vec<f64>) {
     for (at, id) in &mut trace.cancellations {
-        *at += arrival_us[*id as usize] - trace.arrival_us[*id as usize];
+        let (new, old) = (arrival_us[*id as usize], trace.arrival_us[*id as usize]);
+        *at = (*at + (new - old)).max(new);
     }
     trace.arrival_us = arrival_us;
     trace.sort_cancellations();

@@ -3,6 +3,7 @@
 mod arrivals;
 mod correlation;
 mod description;
+mod dispersion;
 mod popularity;
 mod prefix;
 mod shape;
@@ -10,6 +11,8 @@ mod shape;
 pub use arrivals::{ArrivalStatistics, variation_quantiles};
 pub use correlation::{lag_1, pearson, spearman};
 pub use description::Description;
+pub(crate) use dispersion::index_at;
+pub use dispersion::{Dispersion, log_windows};
 pub use popularity::{SHARES, Skew, ranked};
 pub use prefix::{PrefixHits, PrefixReuse};
 pub use shape::{gamma_distance, gamma_shape, weibull_shape};
@@ -52,7 +55,7 @@ pub struct Statistics {
     pub gaps_s: Option<Spread>,
     /// Share of gaps that are zero.
     pub zero_gaps: f64,
-    /// Variance over mean of the counts in windows of [`DISPERSION_WINDOWS_S`]; 1 is Poisson. `None` below two windows.
+    /// Variance over mean of the counts in windows of [`DISPERSION_WINDOWS_S`]; 1 is Poisson. `None` below five windows.
     pub dispersion: [Option<f64>; 4],
     /// Prompt lengths, tokens.
     pub input_tokens: Option<Spread>,
@@ -68,6 +71,7 @@ impl Statistics {
     /// The statistics of `trace`.
     pub fn of(trace: &Trace) -> Self {
         let times = &trace.arrival_us;
+        let times_s: Vec<f64> = times.iter().map(|t| t / 1e6).collect();
         let span_us = times.last().zip(times.first()).map_or(0.0, |(last, first)| last - first);
         let gaps: Vec<f64> = times.windows(2).map(|w| (w[1] - w[0]) / 1e6).collect();
         let zeros = gaps.iter().filter(|&&g| g == 0.0).count();
@@ -77,7 +81,7 @@ impl Statistics {
             rate_rps: (span_us > 0.0).then(|| (trace.len() - 1) as f64 / (span_us / 1e6)),
             zero_gaps: if gaps.is_empty() { 0.0 } else { zeros as f64 / gaps.len() as f64 },
             gaps_s: Spread::of(gaps),
-            dispersion: DISPERSION_WINDOWS_S.map(|window_s| dispersion(times, window_s * 1e6)),
+            dispersion: DISPERSION_WINDOWS_S.map(|window_s| index_at(&times_s, window_s)),
             input_tokens: Spread::of(trace.input_tokens.iter().map(|&t| f64::from(t)).collect()),
             output_tokens: Spread::of(trace.output_tokens.iter().map(|&t| f64::from(t)).collect()),
             users: distinct(&trace.user),
@@ -136,24 +140,6 @@ pub fn quantile(sorted: &[f64], q: f64) -> f64 {
     let below = (place as usize).min(last);
     let above = (below + 1).min(last);
     sorted[below] + (sorted[above] - sorted[below]) * (place - below as f64)
-}
-
-/// Variance over mean of the number of arrivals in whole windows from the first arrival on.
-fn dispersion(times: &[f64], window_us: f64) -> Option<f64> {
-    let start = *times.first()?;
-    let windows = ((times.last()? - start) / window_us) as usize;
-    if windows < 2 {
-        return None;
-    }
-    let mut counts = vec![0.0f64; windows];
-    for t in times {
-        if let Some(count) = counts.get_mut(((t - start) / window_us) as usize) {
-            *count += 1.0;
-        }
-    }
-    let mean = counts.iter().sum::<f64>() / windows as f64;
-    let variance = counts.iter().map(|c| (c - mean) * (c - mean)).sum::<f64>() / windows as f64;
-    (mean > 0.0).then(|| variance / mean)
 }
 
 #[cfg(test)]

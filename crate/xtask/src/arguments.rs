@@ -9,6 +9,7 @@ usage: cargo xtask VERB
   serve [--port N]       build, then serve the page on 127.0.0.1:8080
   test [--only STEP]... [--skip STEP]...
                          run every check
+  fuzz [--seconds N]     search every fuzz target for new failures, 60 s each
   build                  leave the whole page in dist/, for any static host
   dev [--port N]         serve, rebuild and reload on every change
   bench [--out FILE]     measure the engine, the page and its sizes
@@ -33,6 +34,7 @@ pub(crate) enum Verb {
     Serve { port: Option<u16> },
     Dev { port: Option<u16> },
     Test(Choice),
+    Fuzz { seconds: u32 },
     Bench { out: Option<String> },
 }
 
@@ -65,7 +67,7 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Verb, String> {
         let value = rest.next().ok_or_else(|| format!("{option} has no value, or is not known"))?;
         options.take(verb, option, value)?;
     }
-    let Options { port, choice, out } = options;
+    let Options { port, choice, seconds, out } = options;
     match verb.as_str() {
         "setup" => Ok(Verb::Setup),
         "generate" => Ok(Verb::Generate),
@@ -74,6 +76,7 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Verb, String> {
         "serve" => Ok(Verb::Serve { port }),
         "dev" => Ok(Verb::Dev { port }),
         "test" => Ok(Verb::Test(choice)),
+        "fuzz" => Ok(Verb::Fuzz { seconds: seconds.unwrap_or(60) }),
         "bench" => Ok(Verb::Bench { out }),
         _ => Err(format!("{verb} is not a verb")),
     }
@@ -83,6 +86,7 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Verb, String> {
 struct Options {
     port: Option<u16>,
     choice: Choice,
+    seconds: Option<u32>,
     out: Option<String>,
 }
 
@@ -94,6 +98,11 @@ impl Options {
             }
             ("test", "--only") => self.choice.only.push(step(value)?),
             ("test", "--skip") => self.choice.skip.push(step(value)?),
+            ("fuzz", "--seconds") => {
+                let seconds = value.parse().ok().filter(|&seconds| seconds > 0);
+                self.seconds =
+                    Some(seconds.ok_or_else(|| format!("--seconds {value} is not a number above 0"))?);
+            }
             ("bench", "--out") => self.out = Some(value.to_owned()),
             _ => return Err(format!("{verb} has no option {option}")),
         }
@@ -126,12 +135,21 @@ mod tests {
             read("bench --out numbers.json"),
             Ok(Verb::Bench { out: Some("numbers.json".to_owned()) })
         );
+        assert_eq!(read("fuzz --seconds 5"), Ok(Verb::Fuzz { seconds: 5 }));
         assert_eq!(read("test --help"), Ok(Verb::Help));
     }
 
     #[test]
     fn a_wrong_line_is_refused() {
-        for line in ["", "fly", "serve --port", "serve --port 99999", "build --port 1", "test --only fly"] {
+        for line in [
+            "",
+            "fly",
+            "serve --port",
+            "serve --port 99999",
+            "build --port 1",
+            "fuzz --seconds 0",
+            "test --only fly",
+        ] {
             assert!(read(line).is_err(), "{line}");
         }
     }

@@ -24,7 +24,7 @@ pub(crate) const STEPS: &[Step] = &[
     Step { name: "clippy", run: clippy },
     Step { name: "native", run: native },
     Step { name: "reference", run: reference },
-    Step { name: "fuzz", run: fuzz::run },
+    Step { name: "fuzz", run: fuzz::check },
     Step { name: "wasm", run: wasm },
     Step { name: "types", run: types },
     Step { name: "lint", run: lint },

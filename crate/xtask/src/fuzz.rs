@@ -1,26 +1,50 @@
-//! A short run of every fuzz target. New inputs go to a scratch folder; the seeds in `tests/fuzz/corpus` stay as they are.
+//! Runs of the fuzz targets. New inputs go to a scratch folder; the seeds in `tests/fuzz/corpus` stay as they are.
+//!
+//! The check is a fixed number of inputs drawn from a fixed seed, so that it answers alike on every machine and for
+//! every commit; a search for new failures is `cargo xtask fuzz`, with other inputs each time and what the former
+//! searches found to start from.
 
 use std::fs;
+use std::path::Path;
 
 use crate::process::{self, Outcome};
 use crate::project::Project;
 use crate::toolchain::debian;
 use crate::tools;
 
-/// Seconds for each target.
-const SECONDS: u32 = 10;
+/// Inputs for each target in the check.
+const RUNS: u32 = 20_000;
 
-/// Builds and runs every target of `tests/fuzz/targets`.
-pub(crate) fn run(project: &Project) -> Outcome {
+/// Longest time in seconds for them on a slow machine.
+const AT_MOST_S: u32 = 60;
+
+/// Builds and runs every target of `tests/fuzz/targets`, the same way each time.
+pub(crate) fn check(project: &Project) -> Outcome {
+    let scratch = project.root().join("target/fuzz/check");
+    if scratch.exists() {
+        fs::remove_dir_all(&scratch).map_err(|error| format!("{}: {error}", scratch.display()))?;
+    }
+    run(
+        project,
+        &scratch,
+        &["-seed=1".to_owned(), format!("-runs={RUNS}"), format!("-max_total_time={AT_MOST_S}")],
+    )
+}
+
+/// Searches each target for `seconds`.
+pub(crate) fn search(project: &Project, seconds: u32) -> Outcome {
+    run(project, &project.root().join("target/fuzz/corpus"), &[format!("-max_total_time={seconds}")])
+}
+
+fn run(project: &Project, scratch: &Path, options: &[String]) -> Outcome {
     if process::find(&["c++", "g++", "clang++"]).is_none() {
         // libFuzzer is C++.
         debian::install(&["g++"])?;
     }
     let programs = tools::cargo_fuzz(project.root(), &project.settings().tools)?;
     let folder = project.root().join("tests/fuzz");
-    let scratch = project.root().join("target/fuzz");
     for target in targets(&folder)? {
-        let corpus = scratch.join("corpus").join(&target);
+        let corpus = scratch.join(&target);
         fs::create_dir_all(&corpus).map_err(|error| format!("{}: {error}", corpus.display()))?;
         process::run(
             process::cargo(project.root())
@@ -28,11 +52,12 @@ pub(crate) fn run(project: &Project) -> Outcome {
                 .args(["run", "--sanitizer", "none", "--fuzz-dir"])
                 .arg(&folder)
                 .arg("--target-dir")
-                .arg(&scratch)
+                .arg(project.root().join("target/fuzz"))
                 .arg(&target)
                 .arg(&corpus)
                 .arg(folder.join("corpus").join(&target))
-                .args(["--", "-max_len=4096", "-verbosity=0", &format!("-max_total_time={SECONDS}")])
+                .args(["--", "-max_len=4096", "-verbosity=0"])
+                .args(options)
                 .env("PATH", process::path_after(std::slice::from_ref(&programs))?),
         )?;
     }
@@ -40,7 +65,7 @@ pub(crate) fn run(project: &Project) -> Outcome {
 }
 
 /// Names of the targets, in order.
-fn targets(folder: &std::path::Path) -> Outcome<Vec<String>> {
+fn targets(folder: &Path) -> Outcome<Vec<String>> {
     let entries =
         fs::read_dir(folder.join("targets")).map_err(|error| format!("tests/fuzz/targets: {error}"))?;
     let stems = entries.flatten().filter_map(|entry| Some(entry.path().file_stem()?.to_str()?.to_owned()));

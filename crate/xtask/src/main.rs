@@ -66,6 +66,7 @@ fn run(verb: Verb) -> Outcome<bool> {
         Verb::Serve { port } => serve::run(&project, port)?,
         Verb::Dev { port } => dev::run(&project, port)?,
         Verb::Test(choice) => return Ok(check::run(&project, &choice)),
+        Verb::Fuzz { seconds } => fuzz::search(&project, seconds)?,
         Verb::Bench { out } => bench::run(&project, out.as_deref())?,
     }
     Ok(true)

@@ -1,3 +1,4 @@
+// A step's text: what is written is read back.
 import { describe, expect, it } from 'vitest';
 import type { StepField, StepKind } from '../engine/types.js';
 import { draftOf, parseStep, textOf } from './steps.js';

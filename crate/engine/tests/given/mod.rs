@@ -1,8 +1,11 @@
-//! Any trace, server and cost, for property tests.
+//! Any trace, server and cost, and an observer of memory, for property tests.
+
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use servescope_cost::{AdapterCost, LinearCost};
 use servescope_engine::SchedulerConfig;
+use servescope_engine::observer::{Event, Observer};
 use servescope_workload::trace::{Chain, NOBODY, Request};
 use servescope_workload::{BASE_MODEL, Trace};
 
@@ -101,6 +104,44 @@ prop_compose! {
                 decode_active_us: number(adapters[3]),
                 decode_per_rank_us: number(c[5] / 1_000.0),
             },
+        }
+    }
+}
+
+/// KV tokens that the batch holds, followed iteration by iteration. The token that an iteration makes is held from the next
+/// one on, so a request's last token never is.
+pub(crate) struct Memory {
+    trace: Arc<Trace>,
+    produced: Vec<u32>,
+    running: Vec<u32>,
+    /// Most tokens held at a time.
+    pub most: u64,
+}
+
+impl Memory {
+    /// Of a run that has not begun.
+    pub(crate) fn of(trace: &Arc<Trace>) -> Self {
+        Self { trace: Arc::clone(trace), produced: vec![0; trace.len()], running: Vec::new(), most: 0 }
+    }
+}
+
+impl Observer for Memory {
+    fn see<'a>(&mut self, event: impl FnOnce() -> Event<'a>) {
+        match event() {
+            Event::Decided { picked, .. } => {
+                for &id in picked {
+                    self.produced[id as usize] = 1;
+                    self.running.push(id);
+                }
+            }
+            Event::Decode { iterations, .. } => {
+                let held =
+                    |&id: &u32| u64::from(self.trace.input_tokens[id as usize] + self.produced[id as usize]);
+                self.most = self.most.max(self.running.iter().map(held).sum());
+                self.running.iter().for_each(|&id| self.produced[id as usize] += iterations);
+            }
+            Event::Finished(id) => self.running.retain(|&other| other != id),
+            _ => {}
         }
     }
 }

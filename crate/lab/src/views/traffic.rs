@@ -2,8 +2,7 @@
 //! chart, so that a source stands beside what was made of it.
 
 use servescope_workload::Trace;
-use servescope_workload::fit::{Dispersion, log_windows};
-use servescope_workload::statistics::sort;
+use servescope_workload::statistics::{Dispersion, log_windows, sort};
 
 use super::{Axis, Series, View, empty, upward};
 

@@ -1,11 +1,10 @@
 //! Two traces side by side: distances, and the columns that charts and tables need.
 
-use super::dispersion::{Dispersion, log_windows};
 use super::gaps::{kolmogorov, quantiles_at};
 use super::lengths::floats;
 use super::rate::{self, RateBins};
 use crate::BASE_MODEL;
-use crate::statistics::{ranked, spearman};
+use crate::statistics::{Dispersion, log_windows, ranked, spearman};
 use crate::trace::Trace;
 
 /// Shares at which quantiles are told.

@@ -1,11 +1,12 @@
 //! Twins: traces drawn from a fit, by several models of arrival.
 
 use super::Fit;
-use super::dispersion::index_at;
 use super::rate::RateBins;
 use crate::BASE_MODEL;
 use crate::arrivals::Arrivals;
+use crate::generate::Coupling;
 use crate::law;
+use crate::statistics::index_at;
 use crate::stream::Stream;
 use crate::trace::{Request, Trace};
 
@@ -84,10 +85,7 @@ impl Fit {
         let stream = |name: &str| Stream::named(seed, name);
         let (mut input, mut output) = (stream("twin input"), stream("twin output"));
         let (mut user, mut adapter) = (stream("twin users"), stream("twin adapters"));
-        let correlation = self.length_correlation.unwrap_or(0.0);
-        // Pearson's correlation of the normals behind a rank correlation (Kruskal 1958).
-        let r = 2.0 * libm::sin(std::f64::consts::FRAC_PI_6 * correlation);
-        let rest = libm::sqrt((1.0 - r * r).max(0.0));
+        let coupling = Coupling::rising(self.length_correlation.unwrap_or(0.0));
         let [user_table, adapter_table] =
             [&self.users, &self.adapters].map(|l| l.as_ref().map(|l| (l, l.cumulated())));
         let label = |table: &Option<(&super::LabelFit, Vec<f64>)>, draws: &mut Stream, none: u32| {
@@ -95,8 +93,7 @@ impl Fit {
         };
         for time_s in times_s {
             let (u, v) = (input.uniform(), output.uniform());
-            let v = law::normal_cdf(r * law::normal_quantile(u) + rest * law::normal_quantile(v));
-            let output_tokens = self.output.quantiles.at(v);
+            let output_tokens = self.output.quantiles.at(coupling.second(u, v));
             trace.push(Request {
                 arrival_us: (self.start_s + time_s) * 1e6,
                 user: label(&user_table, &mut user, 0),

@@ -139,6 +139,9 @@ impl ExtraColumns {
     }
 }
 
+/// What `cancel_s` must be.
+pub(super) const NO_EARLIER: &str = "a time no earlier than arrival_s";
+
 pub(super) fn read(table: &mut Table<'_>) -> Result<Trace, FormatError> {
     let mut columns = ExtraColumns::of(table);
     let mut trace = read_plain(table, |table| columns.row(table))?;
@@ -170,7 +173,13 @@ pub(super) fn read_plain(
             _ => None,
         };
         let cancel = cancel.filter(|&c| !table.text(c).is_empty());
+        let arrival_us = table.seconds_as_us(arrival)?;
         let cancel_us = cancel.map(|c| table.seconds_as_us(c)).transpose()?;
+        if let (Some(column), Some(at)) = (cancel, cancel_us)
+            && at < arrival_us
+        {
+            return Err(table.bad(column, NO_EARLIER));
+        }
         let wait = match waits_for {
             Some([after, think]) => {
                 let filled = |&column: &Column| !table.text(column).is_empty();
@@ -187,7 +196,7 @@ pub(super) fn read_plain(
             None => None,
         };
         let request = Request {
-            arrival_us: table.seconds_as_us(arrival)?,
+            arrival_us,
             user: user.map_or(Ok(0), |c| table.whole(c, 0, MAX_INDEX))?,
             adapter,
             input_tokens: table.tokens(input)?,

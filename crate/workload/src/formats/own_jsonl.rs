@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::json::{Line, Lines, push_ids, push_string};
 use super::log::{Entry, Log};
-use super::own::{MAX_BLOCK_TOKENS, RankTable, Waits, cancel_times, waits};
+use super::own::{MAX_BLOCK_TOKENS, NO_EARLIER, RankTable, Waits, cancel_times, waits};
 use super::table::seconds_text;
 use super::{FormatError, MAX_INDEX, MAX_RANK, MAX_TOKENS};
 use crate::trace::{BASE_MODEL, Extra, NOBODY, Trace};
@@ -45,10 +45,14 @@ pub(super) fn read<'a>(first: Line<'a>, lines: &mut Lines<'a>) -> Result<Trace, 
             None => None,
         };
         let until_us = time("until_s")?;
-        let cancel_us = line.get("cancel_s").map(|_| line.time_us("cancel_s", 6)).transpose()?;
+        let arrival_us = line.time_us("arrival_s", 6)?;
+        let cancel_us = time("cancel_s")?;
+        if cancel_us.is_some_and(|at| at < arrival_us) {
+            return Err(line.bad("cancel_s", NO_EARLIER));
+        }
         let bound = whole("max_tokens", output_tokens, output_tokens, MAX_TOKENS)?;
         let entry = Entry {
-            arrival_us: line.time_us("arrival_s", 6)?,
+            arrival_us,
             user: whole("user", 0, 0, MAX_INDEX)?,
             input_tokens: line.whole("input_tokens", 1, MAX_TOKENS)?,
             output_tokens,

@@ -41,6 +41,11 @@ fn bad_files_are_told_with_their_place() {
     let waits = "arrival_s,input_tokens,output_tokens,after,think_s\n1,2,3,,\n";
     let message = refused(&format!("{waits}1,2,3,1,0.5\n")).to_string();
     assert_eq!(message, "row 3, column after: 1 is not between 0 and 0");
+    let message = refused("arrival_s,input_tokens,output_tokens,cancel_s\n6,2,3,6\n6,2,3,4\n").to_string();
+    assert_eq!(message, "row 3, column cancel_s: a time no earlier than arrival_s expected, got \"4\"");
+    let line = "{\"arrival_s\": 6, \"input_tokens\": 2, \"output_tokens\": 3, \"cancel_s\": 4}\n";
+    let message = refused(line).to_string();
+    assert_eq!(message, "row 1, column cancel_s: a time no earlier than arrival_s expected, got \"4\"");
     let ranks = "arrival_s,input_tokens,output_tokens,adapter,rank\n1,2,3,0,8\n1,2,3,0,16\n";
     assert_eq!(refused(ranks), FormatError::RankConflict { row: 3, adapter: 0, rank: 16, former: 8 });
 }
@@ -74,7 +79,7 @@ prop_compose! {
 prop_compose! {
     fn any_trace()(
         requests in prop::collection::vec(any_request(), 1..60),
-        cancels in prop::collection::vec((0.0..1e12f64, 0usize..60), 0..4),
+        cancels in prop::collection::vec((0.0..1e9f64, 0usize..60), 0..4),
         waits in prop::option::of((
             prop::collection::vec((0u32..60, prop_oneof![Just(0.0), 0.0..1e9f64]), 60),
             prop_oneof![Just(f64::INFINITY), 0.0..1e12f64],
@@ -86,8 +91,9 @@ prop_compose! {
         }
         let named = trace.adapter.iter().filter(|&&a| a != BASE_MODEL).max().map_or(0, |&a| a + 1);
         trace.adapter_rank = (0..named).map(|a| if trace.adapter.contains(&a) { 8 * (1 + a % 4) } else { 0 }).collect();
-        for (at, id) in cancels {
+        for (patience, id) in cancels {
             let id = (id % trace.len()) as u32;
+            let at = trace.arrival_us[id as usize] + patience;
             if !trace.cancellations.iter().any(|&(_, other)| other == id) {
                 trace.cancellations.push((at, id));
             }

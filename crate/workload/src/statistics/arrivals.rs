@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::correlation::lag_1;
 use super::description::{Description, mean_and_std};
+use super::dispersion::{LEAST_WINDOWS, index_at, whole_windows};
 use super::shape::{gamma_distance, gamma_shape, weibull_shape};
 use super::{quantile, sort};
 
@@ -11,8 +12,6 @@ use super::{quantile, sort};
 const DISPERSION_WINDOWS_S: [u32; 4] = [1, 10, 60, 600];
 /// Windows of [`ArrivalStatistics::within`], seconds.
 const BURST_WINDOWS_S: [u32; 2] = [60, 300];
-/// Fewest windows that a dispersion is told for.
-const LEAST_WINDOWS: usize = 5;
 /// Fewest gaps in a window that its variation is told for.
 const LEAST_GAPS: usize = 20;
 
@@ -57,20 +56,18 @@ impl ArrivalStatistics {
         let mut dispersion = Vec::new();
         let mut per_minute = Vec::new();
         for window in DISPERSION_WINDOWS_S {
-            let windows = whole_windows(span_s, window);
+            let windows = whole_windows(span_s, window.into());
             if windows < LEAST_WINDOWS {
                 continue;
             }
-            let mut counts = vec![0.0f64; windows];
-            for time in times_s {
-                if let Some(count) = counts.get_mut(whole_windows(time - first, window)) {
-                    *count += 1.0;
-                }
-            }
-            let (mean, std) = mean_and_std(&counts);
-            dispersion.push((window, (mean > 0.0).then(|| std * std / mean)));
+            dispersion.push((window, index_at(times_s, window.into())));
             if window == 60 {
-                per_minute = counts;
+                per_minute = vec![0.0f64; windows];
+                for time in times_s {
+                    if let Some(count) = per_minute.get_mut(whole_windows(time - first, window.into())) {
+                        *count += 1.0;
+                    }
+                }
             }
         }
         let within = BURST_WINDOWS_S.map(|window| (window, variations(times_s, window)));
@@ -101,17 +98,14 @@ pub fn variation_quantiles(variations: &[f64]) -> [f64; 3] {
     [0.1, 0.5, 0.9].map(|q| quantile(variations, q))
 }
 
-/// How many whole windows fit into a time. The remainder is exact, so that no rounding moves a time over a border.
-fn whole_windows(time_s: f64, window_s: u32) -> usize {
-    let window_s = f64::from(window_s);
-    libm::round((time_s - time_s % window_s) / window_s) as usize
-}
-
 /// Standard deviation over mean of the gaps inside each window, a gap counted where it starts.
 fn variations(times_s: &[f64], window_s: u32) -> Vec<f64> {
     let mut gaps_of: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     for pair in times_s.windows(2) {
-        gaps_of.entry(whole_windows(pair[0] - times_s[0], window_s)).or_default().push(pair[1] - pair[0]);
+        gaps_of
+            .entry(whole_windows(pair[0] - times_s[0], window_s.into()))
+            .or_default()
+            .push(pair[1] - pair[0]);
     }
     let enough = gaps_of.values().filter(|gaps| gaps.len() >= LEAST_GAPS).map(|gaps| mean_and_std(gaps));
     let mut variations: Vec<f64> =

@@ -1,9 +1,11 @@
+//! What holds for every step and join, and what each of them does.
+
 use proptest::prelude::*;
 
 use super::*;
 use crate::generate::{WorkloadSpec, generate};
 use crate::sessions::hold_turns;
-use crate::trace::{BASE_MODEL, Extra, LabelMaker, NOBODY, PrefixBlocks, Request};
+use crate::trace::{BASE_MODEL, Chain, Extra, LabelMaker, NOBODY, PrefixBlocks, Request};
 
 fn step(text: &str) -> Step {
     Step::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -379,4 +381,20 @@ proptest! {
         }
         prop_assert_eq!(first, apply(&steps, full(n)));
     }
+}
+
+#[test]
+fn every_time_that_a_step_makes_can_be_written() {
+    let mut trace = generate(&WorkloadSpec::default());
+    trace.cancellations = vec![(MAX_ARRIVAL_S * 1e6, 0)];
+    let later = Step::parse("shift:by_s=1").unwrap();
+    assert!(matches!(apply(&[later], trace.clone()), Err(StepError::TooLate { .. })));
+    trace.cancellations.clear();
+    trace.arrival_us.iter_mut().for_each(|t| *t += 10e6);
+    let mut chain = Chain { until_us: 4e6, ..Chain::default() };
+    (0..trace.len()).for_each(|_| chain.push(NOBODY, 0.0));
+    trace.chain = Some(Box::new(chain));
+    let earlier = Step::parse("shift:by_s=-8").unwrap();
+    let (earlier, _) = apply(&[earlier], trace).unwrap();
+    assert_eq!(earlier.chain.unwrap().until_us, 0.0);
 }

@@ -1,3 +1,5 @@
+//! Bodies of every form hold what their requests say.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,38 +1,10 @@
-//! The terminal as a user meets it: exit codes, messages, and the same answer by every way in.
+//! Exit codes, messages, and the same answer by every way in.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::Path;
 
 use serde_json::Value;
 
-fn servescope(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_servescope")).args(arguments).output().expect("the program starts")
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-fn summary(arguments: &[&str]) -> Value {
-    let output = servescope(&[&["simulate", "--json"], arguments].concat());
-    assert!(output.status.success(), "{}", stderr(&output));
-    serde_json::from_str(&stdout(&output)).expect("--json prints JSON")
-}
-
-/// A folder of this test's own.
-fn folder(name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    std::fs::create_dir_all(&path).expect("the folder can be made");
-    path
-}
-
-fn text(path: &Path) -> &str {
-    path.to_str().expect("the path is text")
-}
+use crate::{folder, servescope, stderr, stdout, summary, text};
 
 #[test]
 fn a_file_a_link_and_settings_give_the_same_digest() {
@@ -67,7 +39,7 @@ fn a_generated_file_simulates_to_the_same_digest() {
     let through_file = summary(&["--trace", text(&path)]);
     assert_eq!(direct["digest"], through_file["digest"]);
 
-    let vidur = folder("generated").join("vidur.csv");
+    let vidur = path.with_file_name("vidur.csv");
     let output = servescope(&["convert", text(&path), "--to", "vidur", "-o", text(&vidur)]);
     assert!(output.status.success(), "{}", stderr(&output));
     let inspect = |path: &Path| -> Value {

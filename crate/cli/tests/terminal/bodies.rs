@@ -1,36 +1,19 @@
 //! Request bodies as a user gets them: every form, lengths by a tokenizer, collections, limits.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::PathBuf;
 
 use serde_json::Value;
 
-fn servescope(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_servescope")).args(arguments).output().expect("the program starts")
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
+use crate::{file_among, good, servescope, stderr, text};
 
 /// The lines that a command prints, each of which must be JSON.
 fn lines(arguments: &[&str]) -> Vec<Value> {
-    let output = servescope(arguments);
-    assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
-    let text = String::from_utf8(output.stdout).expect("JSON is UTF-8");
+    let (text, _) = good(arguments);
     text.lines().map(|line| serde_json::from_str(line).expect("every line is JSON")).collect()
 }
 
-fn file(name: &str, text: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bodies");
-    std::fs::create_dir_all(&folder).expect("the folder can be made");
-    let path = folder.join(name);
-    std::fs::write(&path, text).expect("written");
-    path
-}
-
-fn text(path: &Path) -> &str {
-    path.to_str().expect("the path is text")
+fn file(name: &str, content: &str) -> PathBuf {
+    file_among("bodies", name, content).into()
 }
 
 const SMALL: [&str; 2] = ["--set", "workload.duration_s=20"];

@@ -2,7 +2,7 @@
 //! Poisson process has 1 at every width; bursts raise it at the widths on which they last.
 
 /// Fewest whole windows that a dispersion is told for.
-const LEAST_WINDOWS: usize = 5;
+pub(super) const LEAST_WINDOWS: usize = 5;
 /// Widths that are always asked for, seconds.
 const NAMED_S: [f64; 4] = [1.0, 10.0, 60.0, 600.0];
 
@@ -47,12 +47,12 @@ impl Dispersion {
 }
 
 /// How many whole windows fit into a time; the remainder is exact, so that no rounding moves a time over a border.
-fn whole_windows(time_s: f64, window_s: f64) -> usize {
+pub(super) fn whole_windows(time_s: f64, window_s: f64) -> usize {
     libm::round((time_s - time_s % window_s) / window_s) as usize
 }
 
 /// Variance over mean of the counts in whole windows, in one pass: only occupied windows cost anything.
-pub(super) fn index_at(times_s: &[f64], window_s: f64) -> Option<f64> {
+pub(crate) fn index_at(times_s: &[f64], window_s: f64) -> Option<f64> {
     let (first, last) = (*times_s.first()?, *times_s.last()?);
     let windows = whole_windows(last - first, window_s);
     if windows < LEAST_WINDOWS {

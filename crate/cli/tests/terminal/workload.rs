@@ -1,35 +1,11 @@
 //! Workloads made in the terminal: lengths and rates from files, and AIBrix's generator.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-
 use serde_json::Value;
 
-fn servescope(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_servescope")).args(arguments).output().expect("the program starts")
-}
+use crate::{file_among, good, refused};
 
-fn good(arguments: &[&str]) -> (String, String) {
-    let output = servescope(arguments);
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
-    (text(&output.stdout), text(&output.stderr))
-}
-
-/// What a call that is refused says.
-fn refused(arguments: &[&str]) -> String {
-    let output = servescope(arguments);
-    assert_eq!(output.status.code(), Some(2), "{arguments:?}");
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-/// A file of this test's own.
-fn file(name: &str, text: &str) -> String {
-    let folder: PathBuf = Path::new(env!("CARGO_TARGET_TMPDIR")).join("workload");
-    std::fs::create_dir_all(&folder).expect("the folder can be made");
-    let path = folder.join(name);
-    std::fs::write(&path, text).expect("written");
-    path.to_str().expect("the path is text").to_owned()
+fn file(name: &str, content: &str) -> String {
+    file_among("workload", name, content)
 }
 
 /// Rows of the own CSV as numbers, by column.

@@ -1,41 +1,6 @@
 //! Trace files in the terminal: steps, files put together, other tables, bad rows, recipes.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-
-fn servescope(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_servescope")).args(arguments).output().expect("the program starts")
-}
-
-/// Runs to success; standard output and standard error.
-fn good(arguments: &[&str]) -> (String, String) {
-    let output = servescope(arguments);
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
-    (text(&output.stdout), text(&output.stderr))
-}
-
-/// Runs to exit code 2; standard error.
-fn refused(arguments: &[&str]) -> String {
-    let output = servescope(arguments);
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {told}");
-    assert!(output.stdout.is_empty(), "{arguments:?}");
-    told
-}
-
-fn folder(name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = std::fs::remove_dir_all(&path);
-    std::fs::create_dir_all(&path).expect("the folder can be made");
-    path
-}
-
-fn file(folder: &Path, name: &str, text: &str) -> String {
-    let path = folder.join(name);
-    std::fs::write(&path, text).expect("written");
-    path.to_str().expect("the path is text").to_owned()
-}
+use crate::{file, folder, good, refused};
 
 const HEAD: &str = "arrived_at,num_prefill_tokens,num_decode_tokens\n";
 

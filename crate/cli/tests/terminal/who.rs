@@ -1,33 +1,6 @@
 //! Closed loops, shared beginnings and ServeGen's clients in the terminal.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-
-use serde_json::Value;
-
-fn servescope(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_servescope")).args(arguments).output().expect("the program starts")
-}
-
-fn told(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-fn json(arguments: &[&str]) -> Value {
-    let output = servescope(arguments);
-    assert!(output.status.success(), "{}", told(&output));
-    serde_json::from_slice(&output.stdout).expect("--json prints JSON")
-}
-
-fn folder(name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    std::fs::create_dir_all(&path).expect("the folder can be made");
-    path
-}
-
-fn text(path: &Path) -> &str {
-    path.to_str().expect("the path is text")
-}
+use crate::{folder, json, servescope, stderr, text};
 
 #[test]
 fn a_closed_loop_written_and_read_again_is_the_same_run() {
@@ -45,7 +18,7 @@ fn a_closed_loop_written_and_read_again_is_the_same_run() {
         let path = folder.join(format);
         let written =
             servescope(&[&["generate", "--format", format, "-o", text(&path)], &settings[..]].concat());
-        assert!(told(&written).contains("a cache without limit finds"), "{}", told(&written));
+        assert!(stderr(&written).contains("a cache without limit finds"), "{}", stderr(&written));
         let again = json(&["simulate", "--json", "--trace", text(&path)]);
         assert_eq!(again["digest"], direct["digest"], "{format}");
         assert_eq!(again["prefix"], direct["prefix"]);
@@ -65,7 +38,7 @@ fn turns_of_a_file_are_sent_at_their_times_or_held() {
         let out = path.with_file_name(setting);
         let set = format!("workload.trace.turns={setting}");
         let output = servescope(&["simulate", "--trace", text(&path), "--set", &set, "--out", text(&out)]);
-        assert!(output.status.success(), "{}", told(&output));
+        assert!(output.status.success(), "{}", stderr(&output));
         let rows = std::fs::read_to_string(out.join("requests.csv")).expect("it is written");
         let cell = |row: usize, column: usize| -> f64 {
             rows.lines().nth(row).unwrap().split(',').nth(column).unwrap().parse().unwrap()
@@ -95,14 +68,14 @@ fn servegens_clients_make_a_trace() {
     .unwrap();
     let (windows, lengths, out) = (text(&windows), text(&lengths), text(&out));
     let output = servescope(&["generate", "--servegen", windows, "--servegen-lengths", lengths, "-o", out]);
-    assert!(output.status.success(), "{}", told(&output));
-    assert!(told(&output).contains("clients without lengths of their own, given the scenario's: b"));
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stderr(&output).contains("clients without lengths of their own, given the scenario's: b"));
     let inspected = json(&["inspect", "--json", out]);
     assert_eq!((&inspected["requests"], &inspected["users"]), (&360.into(), &2.into()));
     let refused = |arguments: &[&str], message: &str| {
         let output = servescope(&[&["generate", "--servegen", windows], arguments].concat());
         assert_eq!(output.status.code(), Some(2));
-        assert!(told(&output).contains(message), "{}", told(&output));
+        assert!(stderr(&output).contains(message), "{}", stderr(&output));
     };
     refused(&["--from-s", "900", "--to-s", "600"], "--from-s 900 is not between 0 and the end, 600");
     refused(&["--from-s", "1300"], "--from-s 1300 is not between 0 and the end, 1200");
