@@ -62,6 +62,76 @@ impl StageTime {
     }
 }
 
+/// What a replica spends an iteration on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum OperatorClass {
+    /// Matrix products: projections, the MLP, experts, the head.
+    Linear,
+    /// Attention of prompts.
+    PrefillAttention,
+    /// Attention of requests that decode.
+    DecodeAttention,
+    /// Norms, activations, rotary embedding, residual sums, embedding look-up.
+    Pointwise,
+    /// All-reduces and sending on to the next stage.
+    Communication,
+    /// Adapters: what they add to the products.
+    Adapters,
+    /// The host: scheduling, sampling, launches.
+    Host,
+    /// What a law without operators does not tell apart.
+    Whole,
+}
+
+impl OperatorClass {
+    /// Every class, in the order of [`StageParts`].
+    pub const ALL: [Self; 8] = [
+        Self::Linear,
+        Self::PrefillAttention,
+        Self::DecodeAttention,
+        Self::Pointwise,
+        Self::Communication,
+        Self::Adapters,
+        Self::Host,
+        Self::Whole,
+    ];
+
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        [
+            "linear",
+            "prefill_attention",
+            "decode_attention",
+            "pointwise",
+            "communication",
+            "adapters",
+            "host",
+            "whole",
+        ][self as usize]
+    }
+}
+
+/// Microseconds of one stage by [`OperatorClass`]; they add up to its time.
+pub type StageParts = [f64; OperatorClass::ALL.len()];
+
+/// What an iteration asks of one GPU, all stages together.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Work {
+    /// Floating-point operations; a multiplication with addition is two.
+    pub flops: f64,
+    /// Bytes read from and written to its memory.
+    pub bytes: f64,
+}
+
+/// What one GPU can do at most.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Peak {
+    /// Dense FLOP/s at the format of the products.
+    pub flops: f64,
+    /// Memory, bytes per second.
+    pub bytes: f64,
+}
+
 /// A model of iteration times for a replica.
 pub trait BatchCost: std::fmt::Debug {
     /// Pipeline stages into which the model is split; at least 1.
@@ -69,6 +139,23 @@ pub trait BatchCost: std::fmt::Debug {
 
     /// The time of one stage; the last one sends nothing on.
     fn stage_time(&self, batch: &Batch<'_>, is_last: bool) -> StageTime;
+
+    /// The same time by class of operator.
+    fn stage_parts(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {
+        let mut parts = StageParts::default();
+        parts[OperatorClass::Whole as usize] = self.stage_time(batch, is_last).first_us;
+        parts
+    }
+
+    /// What an iteration asks of a GPU, where the model is known.
+    fn work(&self, _batch: &Batch<'_>) -> Option<Work> {
+        None
+    }
+
+    /// What a GPU can do, where it is known.
+    fn peak(&self) -> Option<Peak> {
+        None
+    }
 }
 
 /// Iterations for which a law without bounds is taken to hold at once.

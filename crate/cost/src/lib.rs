@@ -8,7 +8,7 @@ pub mod linear;
 pub mod memory_plan;
 pub mod profile;
 
-pub use batch::{Batch, BatchCost, Chunk, StageTime};
+pub use batch::{Batch, BatchCost, Chunk, OperatorClass, Peak, StageParts, StageTime, Work};
 pub use calibration::{CALIBRATIONS, Calibration};
 pub use linear::{AdapterCost, LinearCost, LinearDecode};
 
