@@ -12,6 +12,7 @@ mod generate;
 mod inspect;
 mod merge;
 mod output;
+mod profile;
 mod read_args;
 mod scenario_args;
 mod servegen;
@@ -61,6 +62,8 @@ enum Verb {
     Merge(merge::Arguments),
     /// Fits a trace, makes its twin, and tells how close the twin is.
     Fit(fit::Arguments),
+    /// Makes compact operator tables from profiling data in Vidur's form.
+    Profile(profile::Arguments),
     /// Prints the parameter table as JSON Schema.
     Schema,
     /// Compares the simulator with closed forms and published measurements.
@@ -81,6 +84,7 @@ fn main() -> ExitCode {
         Verb::Concat(arguments) => concat::run(&arguments),
         Verb::Merge(arguments) => merge::run(&arguments),
         Verb::Fit(arguments) => fit::run(&arguments),
+        Verb::Profile(arguments) => profile::run(&arguments),
         Verb::Schema => print(&format!("{:#}\n", servescope_lab::schema::json_schema())),
         Verb::Validate(arguments) => validate::run(&arguments),
         Verb::Bench(arguments) => bench::run(&arguments),

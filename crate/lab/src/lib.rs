@@ -15,6 +15,8 @@ pub mod fit;
 pub mod inspect;
 pub mod link;
 pub mod parameters;
+#[cfg(feature = "engines")]
+pub mod profiles;
 pub mod published;
 pub mod recipe;
 pub mod run;

@@ -33,7 +33,7 @@ pub struct LayerSettings {
 }
 
 impl LayerSettings {
-    fn check(&self) -> Result<(), ProfileError> {
+    pub(super) fn check(&self) -> Result<(), ProfileError> {
         let bad = |name, expected| Err(ProfileError::BadSetting { name, expected });
         if self.stages == 0 || self.layers == 0 || !self.layers.is_multiple_of(self.stages) {
             return bad("num_pipeline_stages", "a divisor of the number of layers");
