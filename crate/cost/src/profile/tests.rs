@@ -13,7 +13,7 @@ const TOKENS: [u32; 12] = [1, 8, 16, 64, 128, 256, 512, 1024, 1536, 2048, 3072, 
 fn mlp() -> String {
     let names: Vec<&Operator> =
         OPERATORS.iter().filter(|o| o.by == By::Tokens && o.name != "attn_kv_cache_save").collect();
-    let mut text: String = names.iter().map(|o| format!("{},", o.column)).collect();
+    let mut text = names.iter().map(|o| o.column).collect::<Vec<_>>().join(",") + ",";
     text += "n_head,n_kv_head,n_embd,n_expanded_embd,use_gated_mlp,num_tokens,num_tensor_parallel_workers\n";
     for degree in [1, 2] {
         for tokens in TOKENS {
