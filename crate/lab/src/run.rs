@@ -91,7 +91,7 @@ impl Engine {
     fn new(scenario: &Scenario, trace: Arc<Trace>) -> Self {
         #[cfg(feature = "engines")]
         if let Some(config) = scenario.fleet() {
-            return Self::Fleet(Box::new(Fleet::new(trace, config, Box::new(scenario.cost()))));
+            return Self::Fleet(Box::new(Fleet::new(trace, config, scenario.fleet_cost())));
         }
         let queueing = scenario.queueing(&trace);
         let simulation = Simulation::new(trace, scenario.scheduler(), scenario.cost()).queued(queueing);
@@ -134,12 +134,6 @@ impl Running {
             return Err(vec![Failure::new("needs_engine", Id::SchedulerKind.row().id, message)]);
         }
         let trace = trace_of(scenario, loaded)?;
-        #[cfg(feature = "engines")]
-        if scenario.cost_kind() == crate::scenario::CostKind::Roofline {
-            let path = Id::CostKind.row().id;
-            let message = format!("{path}: the roofline is not there yet");
-            return Err(vec![Failure::new("unknown_option", path, message)]);
-        }
         #[cfg(feature = "engines")]
         if let Some(failure) = fleet_lacks(scenario, &trace) {
             return Err(vec![failure]);

@@ -1,11 +1,12 @@
 //! The scenario's hardware and model: which cost is asked, of which deployment.
 
 #[cfg(feature = "engines")]
-use servescope_cost::deployment::{Deployment, KvFormat, WeightFormat};
-#[cfg(feature = "engines")]
-use servescope_cost::gpus::{GPUS, Gpu};
-#[cfg(feature = "engines")]
-use servescope_cost::models::{MODELS, Model};
+use servescope_cost::{
+    BatchCost, Corrections, HostTime, Roofline,
+    deployment::{Deployment, KvFormat, WeightFormat},
+    gpus::{GPUS, Gpu},
+    models::{MODELS, Model},
+};
 
 use super::Scenario;
 use crate::parameters::Id;
@@ -45,5 +46,32 @@ impl Scenario {
             weights: WeightFormat::named(self.choice(Id::Weights)),
             kv: KvFormat::named(self.choice(Id::KvFormat)),
         }
+    }
+
+    /// What the iterations of a fleet's replica take.
+    #[cfg(feature = "engines")]
+    pub fn fleet_cost(&self) -> Box<dyn BatchCost> {
+        match self.cost_kind() {
+            CostKind::Linear => Box::new(self.cost()),
+            CostKind::Roofline => Box::new(self.roofline()),
+        }
+    }
+
+    /// The roofline of its deployment.
+    #[cfg(feature = "engines")]
+    pub fn roofline(&self) -> Roofline {
+        let deployment = self.deployment();
+        let corrections = if self.choice(Id::Corrections) == "none" {
+            &Corrections::NONE
+        } else {
+            Corrections::of(deployment.gpu.id)
+        };
+        let us = |id: Id| self.number(id) * 1e3;
+        let host = HostTime {
+            base_us: us(Id::HostBase),
+            per_request_us: us(Id::HostPerRequest),
+            launch_per_layer_us: us(Id::HostLaunch),
+        };
+        Roofline::new(deployment, corrections, host)
     }
 }
