@@ -59,17 +59,12 @@ impl Roofline {
             deployment,
             corrections: *corrections,
             host,
-            shard: Shard::of(deployment.model, deployment.tensor_parallel),
+            shard: Shard::of(&deployment),
             product_flops_s: fp8.map_or(wide_flops_s, |fact| fact.value * 1e12),
             wide_flops_s,
             memory_bytes_s: gpu.bandwidth_gb_s.value * 1e9,
             link_bytes_s: gpu.link_gb_s.value * 1e9,
         }
-    }
-
-    /// Bytes that a KV token takes on each GPU, while it is within every window.
-    pub fn kv_bytes_per_token(&self) -> f64 {
-        self.shard.kv_values * self.deployment.kv.bytes() * f64::from(self.deployment.most_layers())
     }
 }
 

@@ -53,7 +53,7 @@ impl MemoryPlan {
             / f64::from(model.layers)
             / tensor;
         let margin_bytes = memory_bytes * ask.margin;
-        let kv_token_bytes = kv_values_per_layer(deployment) * deployment.kv.bytes() * layers;
+        let kv_token_bytes = deployment.kv_values_per_layer() * deployment.kv.bytes() * layers;
         let left = memory_bytes - weight_bytes - activation_bytes - adapter_bytes - margin_bytes;
         Self {
             memory_bytes,
@@ -78,19 +78,8 @@ impl MemoryPlan {
     }
 }
 
-/// Values that the GPU with most heads keeps for a token in a layer.
-fn kv_values_per_layer(deployment: &Deployment) -> f64 {
-    match deployment.model.attention {
-        Attention::Grouped { kv_heads, head_dim, .. } => {
-            2.0 * f64::from(kv_heads.div_ceil(deployment.tensor_parallel.max(1))) * f64::from(head_dim)
-        }
-        // The compressed vector serves all heads: every GPU has it.
-        Attention::Latent { kv_rank, rope_dim, .. } => f64::from(kv_rank + rope_dim),
-    }
-}
-
-/// Layers' matrices in their format, the rest at 16 bits. The stage that has most layers is taken to have embedding and head
-/// too where there is one stage, and the larger of both ends otherwise.
+/// Layers' matrices in their format, the rest at 16 bits. With several stages, the one that has most layers is taken to have
+/// either the embedding or the head beside them.
 fn weight_bytes(deployment: &Deployment) -> f64 {
     let model = deployment.model;
     let tensor = f64::from(deployment.tensor_parallel.max(1));

@@ -2,7 +2,8 @@
 
 use super::{Roofline, corrections::Efficiency};
 use crate::batch::{Batch, OperatorClass, StageParts, Work};
-use crate::models::{Attention, Model};
+use crate::deployment::Deployment;
+use crate::models::Attention;
 
 /// Bytes of an activation.
 const ACTIVATION: f64 = 2.0;
@@ -38,7 +39,9 @@ pub(super) struct Shard {
 
 impl Shard {
     /// The part of the GPU that has most, of `tensor` GPUs.
-    pub(super) fn of(model: &Model, tensor: u32) -> Self {
+    pub(super) fn of(deployment: &Deployment) -> Self {
+        let (model, tensor) = (deployment.model, deployment.tensor_parallel);
+        let kv_values = deployment.kv_values_per_layer();
         let h = f64::from(model.hidden);
         let of_heads = |heads: u32| f64::from(heads.div_ceil(tensor.max(1)));
         match model.attention {
@@ -50,7 +53,7 @@ impl Shard {
                     after: (queries * dim, h),
                     rotated: (queries + keys) * dim,
                     key_heads: keys,
-                    kv_values: 2.0 * keys * dim,
+                    kv_values,
                     prefill_flops: flops,
                     decode_flops: flops,
                 }
@@ -64,7 +67,7 @@ impl Shard {
                     after: (n * v, h),
                     rotated: (n + 1.0) * r,
                     key_heads: 1.0,
-                    kv_values: c + r,
+                    kv_values,
                     prefill_flops: 2.0 * n * (k + r + v),
                     decode_flops: 2.0 * n * (2.0 * c + r),
                 }
