@@ -5,6 +5,7 @@
 //! whichever models have as many heads on each GPU; `legacy/GPU/cpu_overheads.csv`;
 //! `reconstructed/GPU/ORG/MODEL/attention*.csv`.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use servescope_cost::memory_plan::vidur::MODELS;
@@ -123,6 +124,86 @@ pub fn build(folder: &dyn Folder) -> Result<Vec<Fitted>, String> {
         all.push(Fitted { name, raw, profile, errors });
     }
     Ok(all)
+}
+
+/// What [`held_out`] gave on the data that the shipped profiles are fitted to, as a table.
+pub const HELD_OUT: &str = include_str!("profiles/held-out.txt");
+
+/// Errors of one operator over many profiles.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Summed {
+    /// The operator.
+    pub name: &'static str,
+    /// Where its times come from.
+    pub origin: Origin,
+    /// Tables.
+    pub tables: usize,
+    /// Points in all of them.
+    pub points: usize,
+    /// Median over the tables of each one's median, and the largest.
+    pub median: [f64; 2],
+    /// Likewise of the 95th percentiles.
+    pub p95: [f64; 2],
+}
+
+/// Puts errors of many profiles together by operator and origin, in order of their names.
+pub fn summed(errors: impl Iterator<Item = OperatorError>) -> Vec<Summed> {
+    let mut by_operator: BTreeMap<(&str, Origin), Vec<OperatorError>> = BTreeMap::new();
+    for error in errors.filter(|e| e.points > 0) {
+        by_operator.entry((error.name, error.origin)).or_default().push(error);
+    }
+    let of = |((_, origin), errors): (_, Vec<OperatorError>)| {
+        let spread = |of: fn(&OperatorError) -> f64| {
+            let mut all: Vec<f64> = errors.iter().map(of).collect();
+            all.sort_by(f64::total_cmp);
+            [all[all.len() / 2], all[all.len() - 1]]
+        };
+        Summed {
+            name: errors[0].name,
+            origin,
+            tables: errors.len(),
+            points: errors.iter().map(|e| e.points).sum(),
+            median: spread(|e| e.median),
+            p95: spread(|e| e.p95),
+        }
+    };
+    by_operator.into_iter().map(of).collect()
+}
+
+/// Fits every profile below a folder to half of its points and predicts the other half.
+///
+/// # Errors
+/// A message that names the file, row and column.
+pub fn held_out(folder: &dyn Folder) -> Result<Vec<Summed>, String> {
+    let mut errors = Vec::new();
+    for raw in raw_tables(folder)? {
+        let (kept, rest) = raw.halves();
+        let name = file_name(&raw.gpu, &raw.model);
+        let (profile, _) = Profile::fit(&kept).map_err(|error| format!("{name}: {error}"))?;
+        errors.extend(profile.errors(&rest));
+    }
+    Ok(summed(errors.into_iter()))
+}
+
+/// Errors by operator over many profiles, as a table: of each figure the median over the tables and the worst.
+pub fn summed_table(all: &[Summed]) -> String {
+    let mut lines = vec![format!(
+        "{:<26}{:<15}{:>7}{:>9}{:>20}{:>20}",
+        "operator", "origin", "tables", "points", "median (worst)", "P95 (worst)"
+    )];
+    for s in all {
+        let both = |[usual, worst]: [f64; 2]| format!("{:.2} % ({:.2} %)", 100.0 * usual, 100.0 * worst);
+        lines.push(format!(
+            "{:<26}{:<15}{:>7}{:>9}{:>20}{:>20}",
+            s.name,
+            s.origin.name(),
+            s.tables,
+            s.points,
+            both(s.median),
+            both(s.p95)
+        ));
+    }
+    lines.join("\n")
 }
 
 fn network(files: &[String], gpu: &str) -> Vec<String> {

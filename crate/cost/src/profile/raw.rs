@@ -187,6 +187,28 @@ impl RawTables {
         heads(self.shape.query_heads, self.shape.kv_heads, degree, self.shape.head_dim())
     }
 
+    /// Every other profiled point, and the rest: tokens, bytes or requests of each operator, batch sizes of decoding,
+    /// chunks of prompts. The first half has the first and the last point of each, so that the rest lies within it.
+    pub fn halves(&self) -> (Self, Self) {
+        let (mut kept, mut rest) = (self.clone(), self.clone());
+        for (half, is_kept) in [(&mut kept, true), (&mut rest, false)] {
+            let of_degrees = half.degrees.iter_mut().flat_map(|d| &mut d.lines);
+            for line in half.lines.iter_mut().chain(of_degrees) {
+                let last = line.points.len().saturating_sub(1);
+                let mut i = 0;
+                line.points.retain(|_| {
+                    i += 1;
+                    ((i - 1) % 2 == 0 || i - 1 == last) == is_kept
+                });
+            }
+            for attention in half.degrees.iter_mut().filter_map(|d| d.attention.as_mut()) {
+                halve(&mut attention.decode, |p| p.0, is_kept);
+                halve(&mut attention.prefill, |p| p.1, is_kept);
+            }
+        }
+        (kept, rest)
+    }
+
     /// Reads `attention.csv`: times of certain heads on each GPU. They count for each degree that leaves as many. Returns
     /// for how many.
     ///
@@ -359,6 +381,17 @@ impl RawTables {
             degrees: vec![RawDegree { degree, lines, attention: Some(attention) }],
         })
     }
+}
+
+/// Keeps the points whose place is every other one or the last, or the others.
+fn halve(points: &mut Vec<(u32, u32, f64)>, place: impl Fn(&(u32, u32, f64)) -> u32, is_kept: bool) {
+    let mut places: Vec<u32> = points.iter().map(&place).collect();
+    places.sort_unstable();
+    places.dedup();
+    points.retain(|p| {
+        let i = places.partition_point(|&x| x < place(p));
+        (i % 2 == 0 || i + 1 == places.len()) == is_kept
+    });
 }
 
 fn heads(query: u32, kv: u32, degree: u32, dim: u32) -> Heads {
