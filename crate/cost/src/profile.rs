@@ -6,6 +6,7 @@
 
 mod attention;
 mod compact;
+mod deployed;
 mod exact;
 mod fit;
 mod grid;
@@ -20,6 +21,7 @@ mod text;
 
 pub use attention::{AttentionLaw, DecodeLaw, Heads, MeasuredAttention, PrefillLaw, Speed};
 pub use compact::CompactTables;
+pub use deployed::DeployedProfile;
 pub use exact::{ExactTables, LayerSettings};
 pub use fit::OperatorError;
 pub use grid::Grid;
@@ -29,7 +31,6 @@ pub use raw::{RawAttention, RawDegree, RawLine, RawTables};
 pub use table::ProfileError;
 
 use crate::memory_plan::ModelShape;
-use compact::{Decode, Prefill};
 
 /// One operator of a profile.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,11 +58,22 @@ pub struct Attention {
     pub prefill: Option<Grid>,
 }
 
+/// Relative errors against the raw medians: median and 95th percentile, in ten-thousandths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FitErrors {
+    /// Of the token operators of a layer together, over the profiled numbers of tokens.
+    pub layer: [u32; 2],
+    /// Of attention, over the profiled points; where it is modelled, what the law is off by where it was measured.
+    pub attention: [u32; 2],
+}
+
 /// One degree of tensor parallelism.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Degree {
     /// GPUs that share each layer.
     pub degree: u32,
+    /// How far it is from what was measured.
+    pub errors: FitErrors,
     /// Operators.
     pub lines: Vec<OperatorLine>,
     /// Attention.

@@ -159,8 +159,11 @@ impl CompactTables {
         if self.token_step > 0.0 { (tokens / self.token_step).ceil() * self.token_step } else { tokens }
     }
 
-    fn stage_layers(&self) -> f64 {
-        f64::from(self.settings.layers / self.settings.stages)
+    /// Layers of a stage: of the last one, and of each other one on average where they cannot be shared evenly.
+    fn stage_layers(&self, is_last: bool) -> f64 {
+        let (layers, stages) = (self.settings.layers, self.settings.stages);
+        let last = layers / stages;
+        if is_last { f64::from(last) } else { f64::from(layers - last) / f64::from(stages.max(2) - 1) }
     }
 
     /// Attention of a layer's prompts.
@@ -211,7 +214,7 @@ impl BatchCost for CompactTables {
     }
 
     fn stage_time(&self, batch: &Batch<'_>, is_last: bool) -> StageTime {
-        let (tokens, layers) = (self.stage_tokens(batch), self.stage_layers());
+        let (tokens, layers) = (self.stage_tokens(batch), self.stage_layers(is_last));
         let (decode_us, slope, mut holds) = self.decode_us(batch);
         let mut growth_us = 0.0;
         if batch.chunks.is_empty() {
@@ -226,7 +229,7 @@ impl BatchCost for CompactTables {
     }
 
     fn stage_parts(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {
-        let (tokens, layers) = (self.stage_tokens(batch), self.stage_layers());
+        let (tokens, layers) = (self.stage_tokens(batch), self.stage_layers(is_last));
         let mut parts = StageParts::default();
         let send_us = if is_last { 0.0 } else { self.send.at(tokens) };
         parts[OperatorClass::Linear as usize] = layers * self.products.at(tokens);

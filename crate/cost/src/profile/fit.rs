@@ -1,12 +1,13 @@
 //! A compact profile from raw tables, and how far it is from them.
 
 use super::attention::{AttentionLaw, Heads, Speed};
+use super::compact::{Decode, Prefill};
 use super::grid::Grid;
-use super::line::{Fineness, Knots};
+use super::line::{Fineness, Knots, Line};
 use super::operator::{By, OPERATORS, Origin};
 use super::raw::{RawAttention, RawDegree, RawLine, RawTables};
 use super::table::ProfileError;
-use super::{Attention, Decode, Degree, OperatorLine, Prefill, Profile};
+use super::{Attention, Degree, FitErrors, OperatorLine, Profile};
 use crate::batch::OperatorClass;
 
 /// How far a profile is from the raw medians of one operator.
@@ -171,7 +172,33 @@ fn fit_degree(raw: &RawTables, degree: &RawDegree, speed: Speed) -> Result<Degre
             prefill: None,
         },
     };
-    Ok(Degree { degree: degree.degree, lines, attention })
+    let errors =
+        FitErrors { layer: layer_errors(&lines, &layer), attention: attention_errors(degree, &attention) };
+    Ok(Degree { degree: degree.degree, errors, lines, attention })
+}
+
+/// Errors of the token operators of a layer together. All were taken at the same numbers of tokens.
+fn layer_errors(ours: &[OperatorLine], theirs: &[&RawLine]) -> [u32; 2] {
+    let Some(first) = theirs.first() else { return [0; 2] };
+    let lines: Vec<Line> =
+        ours.iter().filter(|l| l.operator.by == By::Tokens).map(|l| l.knots.line(1.0)).collect();
+    let curve = Line::sum(lines.iter());
+    let pairs = first.points.iter().enumerate().map(|(i, p)| {
+        (curve.at(p.0.into()), theirs.iter().map(|l| l.points.get(i).map_or(0.0, |p| p.1)).sum::<f64>())
+    });
+    ten_thousandths(&error(0, "", Origin::Measured, pairs))
+}
+
+fn attention_errors(degree: &RawDegree, ours: &Attention) -> [u32; 2] {
+    let Some(raw) = &degree.attention else { return AttentionLaw::A100_ERRORS };
+    let (decode, prefill) = (ours.decode(), ours.prefill());
+    let decoding = raw.decode.iter().map(|&(n, kv, us)| (decode.at(n.into(), kv.into()).0, us));
+    let prompts = raw.prefill.iter().map(|&(kv, chunk, us)| (prefill.at(kv.into(), chunk.into()), us));
+    ten_thousandths(&error(0, "", raw.origin, decoding.chain(prompts)))
+}
+
+fn ten_thousandths(error: &OperatorError) -> [u32; 2] {
+    [error.median, error.p95].map(|x| (x * 1e4).round().min(1e6) as u32)
 }
 
 fn modelled_all_reduce(raw: &RawTables, degree: u32) -> Result<OperatorLine, ProfileError> {
