@@ -9,7 +9,7 @@
 mod corrections;
 mod walk;
 
-pub use corrections::{Corrections, Efficiency};
+pub use corrections::{Corrections, Efficiency, product_work};
 
 use crate::batch::{Batch, BatchCost, OperatorClass, Peak, StageParts, StageTime, Work};
 use crate::deployment::{Deployment, WeightFormat};

@@ -21,6 +21,20 @@ impl Efficiency {
     }
 
     const IDEAL: Self = Self::new(0.0, 1.0, 1.0);
+
+    /// Microseconds of an operator of so many operations and bytes at peaks in operations and bytes per second. Where
+    /// compute and memory traffic hide each other fully the longer one counts.
+    pub fn us(&self, overlaps: bool, (flops, bytes): (f64, f64), (flops_s, bytes_s): (f64, f64)) -> f64 {
+        let compute = flops / (self.compute * flops_s) * 1e6;
+        let memory = bytes / (self.memory * bytes_s) * 1e6;
+        let both = if overlaps { compute.max(memory) } else { (compute * compute + memory * memory).sqrt() };
+        self.fixed_us + both
+    }
+}
+
+/// Operations and bytes of a product of `tokens` rows of 16 bits with a matrix of so many inputs and outputs.
+pub fn product_work(tokens: f64, (inputs, outputs): (f64, f64), weight_bytes: f64) -> (f64, f64) {
+    (2.0 * tokens * inputs * outputs, inputs * outputs * weight_bytes + 2.0 * tokens * (inputs + outputs))
 }
 
 /// Efficiencies of one GPU.
@@ -55,8 +69,6 @@ pub struct Corrections {
     pub decode_head_us: f64,
     /// All-reduce: fixed time, and as `memory` the share of the link's bandwidth that is reached.
     pub all_reduce: Efficiency,
-    /// Added to it for each further GPU, microseconds.
-    pub all_reduce_peer_us: f64,
     /// Sending on to the next stage, likewise.
     pub send: Efficiency,
 }
@@ -78,7 +90,6 @@ impl Corrections {
         decode: Efficiency::IDEAL,
         decode_head_us: 0.0,
         all_reduce: Efficiency::IDEAL,
-        all_reduce_peer_us: 0.0,
         send: Efficiency::IDEAL,
     };
 
@@ -97,56 +108,54 @@ impl Corrections {
     }
 }
 
-/// Attention as measured on an A100: the kernel of these profiles computes the whole square of a chunk.
+/// Attention as measured on an A100: the kernel of these profiles computes the whole square of a chunk. Efficiencies above 1
+/// are real: what a small operator reads is still in the cache.
 const ATTENTION: Corrections = Corrections {
     overlaps: false,
-    prefill: Efficiency::new(16.6, 0.436, 0.823),
+    prefill: Efficiency::new(11.45, 0.3954, 0.8425),
     prefill_square: 1.0,
-    prefill_bias: 573.0,
-    decode: Efficiency::new(12.1, 0.436, 0.823),
-    decode_head_us: 0.0222,
+    prefill_bias: 509.6,
+    decode: Efficiency::new(14.71, 0.3954, 0.8425),
+    decode_head_us: 0.0201,
     ..Corrections::NONE
 };
 
 const A100: Corrections = Corrections {
     measured_on: "a100_80_sxm",
-    linear: Efficiency::new(5.51, 0.722, 0.800),
-    norm: Efficiency::new(4.68, 1.0, 0.470),
-    rotary: Efficiency::new(3.19, 1.0, 0.502),
-    activation: Efficiency::new(4.10, 1.0, 0.545),
-    add: Efficiency::new(1.76, 1.0, 1.0),
-    embedding: Efficiency::new(4.74, 1.0, 0.171),
-    all_reduce: Efficiency::new(38.6, 1.0, 0.534),
-    all_reduce_peer_us: 1.07,
-    send: Efficiency::new(13.2, 1.0, 0.927),
+    linear: Efficiency::new(5.958, 0.722, 0.8319),
+    norm: Efficiency::new(4.962, 1.0, 0.452),
+    rotary: Efficiency::new(3.601, 1.0, 0.5),
+    activation: Efficiency::new(4.965, 1.0, 0.5471),
+    add: Efficiency::new(1.896, 1.0, 1.069),
+    embedding: Efficiency::new(2.864, 1.0, 0.1588),
+    all_reduce: Efficiency::new(38.9, 1.0, 0.5076),
+    send: Efficiency::new(13.73, 1.0, 0.927),
     ..ATTENTION
 };
 
 static H100: Corrections = Corrections {
     measured_on: "h100_sxm",
-    linear: Efficiency::new(5.14, 0.728, 0.903),
-    norm: Efficiency::new(3.96, 1.0, 0.520),
-    rotary: Efficiency::new(2.44, 1.0, 0.567),
-    activation: Efficiency::new(2.78, 1.0, 0.650),
-    add: Efficiency::new(1.31, 1.0, 1.0),
-    embedding: Efficiency::new(3.71, 1.0, 0.201),
-    all_reduce: Efficiency::new(27.8, 1.0, 0.783),
-    all_reduce_peer_us: 0.494,
-    send: Efficiency::new(7.60, 1.0, 0.793),
+    linear: Efficiency::new(5.623, 0.7395, 0.9426),
+    norm: Efficiency::new(4.022, 1.0, 0.5365),
+    rotary: Efficiency::new(2.701, 1.0, 0.567),
+    activation: Efficiency::new(3.175, 1.0, 0.6865),
+    add: Efficiency::new(1.29, 1.0, 1.094),
+    embedding: Efficiency::new(2.073, 1.0, 0.1795),
+    all_reduce: Efficiency::new(26.94, 1.0, 0.7442),
+    send: Efficiency::new(7.28, 1.0, 0.7961),
     ..ATTENTION
 };
 
 static A40: Corrections = Corrections {
     measured_on: "a40",
-    linear: Efficiency::new(2.88, 0.763, 0.781),
-    norm: Efficiency::new(3.79, 1.0, 0.692),
-    rotary: Efficiency::new(2.24, 1.0, 0.942),
-    activation: Efficiency::new(2.72, 1.0, 0.858),
-    add: Efficiency::new(0.90, 1.0, 1.0),
-    embedding: Efficiency::new(3.19, 1.0, 0.530),
-    // No all-reduce was measured on an A40.
+    linear: Efficiency::new(3.38, 0.7571, 0.7902),
+    norm: Efficiency::new(3.941, 1.0, 0.692),
+    rotary: Efficiency::new(2.639, 1.0, 0.913),
+    activation: Efficiency::new(3.268, 1.0, 0.8922),
+    add: Efficiency::new(0.9178, 1.0, 1.016),
+    embedding: Efficiency::new(1.912, 1.0, 0.5057),
+    // No collective was measured on a node of A40s alone.
     all_reduce: A100.all_reduce,
-    all_reduce_peer_us: 1.07,
     send: A100.send,
     ..ATTENTION
 };

@@ -1,6 +1,7 @@
 //! One iteration of one stage, operator by operator.
 
-use super::{Roofline, corrections::Efficiency};
+use super::Roofline;
+use super::corrections::{Efficiency, product_work};
 use crate::batch::{Batch, OperatorClass, StageParts, Work};
 use crate::deployment::Deployment;
 use crate::models::Attention;
@@ -89,14 +90,7 @@ struct Reads {
 impl Roofline {
     /// Microseconds of an operator.
     fn us(&self, efficiency: &Efficiency, peak_flops: f64, flops: f64, bytes: f64) -> f64 {
-        let compute = flops / (efficiency.compute * peak_flops) * 1e6;
-        let memory = bytes / (efficiency.memory * self.memory_bytes_s) * 1e6;
-        let both = if self.corrections.overlaps {
-            compute.max(memory)
-        } else {
-            (compute * compute + memory * memory).sqrt()
-        };
-        efficiency.fixed_us + both
+        efficiency.us(self.corrections.overlaps, (flops, bytes), (peak_flops, self.memory_bytes_s))
     }
 
     fn add(
@@ -117,9 +111,7 @@ impl Roofline {
     /// `times` products of `tokens` rows with a matrix of the layers' format.
     fn product(&self, tally: &mut Tally, times: f64, tokens: f64, (inputs, outputs): (f64, f64)) {
         if inputs * outputs > 0.0 {
-            let bytes =
-                inputs * outputs * self.deployment.weights.bytes() + ACTIVATION * tokens * (inputs + outputs);
-            let work = (2.0 * tokens * inputs * outputs, bytes);
+            let work = product_work(tokens, (inputs, outputs), self.deployment.weights.bytes());
             self.add(tally, OperatorClass::Linear, times, &self.corrections.linear, work);
         }
     }
@@ -134,7 +126,6 @@ impl Roofline {
         if n > 1.0 {
             let c = &self.corrections;
             let us = c.all_reduce.fixed_us
-                + c.all_reduce_peer_us * (n - 1.0)
                 + 2.0 * (n - 1.0) / n * bytes / (c.all_reduce.memory * self.link_bytes_s) * 1e6;
             tally.parts[OperatorClass::Communication as usize] += times * us;
         }
@@ -281,11 +272,10 @@ impl Roofline {
         let inputs = f64::from(model.hidden);
         let outputs = f64::from(model.vocabulary) / f64::from(self.deployment.tensor_parallel);
         // The head stays at 16 bits.
-        let bytes = ACTIVATION * (inputs * outputs + asked * (inputs + outputs));
-        let us = self.us(&c.linear, self.wide_flops_s, 2.0 * asked * inputs * outputs, bytes);
-        tally.parts[OperatorClass::Linear as usize] += us;
-        tally.work.flops += 2.0 * asked * inputs * outputs;
-        tally.work.bytes += bytes;
+        let work = product_work(asked, (inputs, outputs), ACTIVATION);
+        tally.parts[OperatorClass::Linear as usize] += self.us(&c.linear, self.wide_flops_s, work.0, work.1);
+        tally.work.flops += work.0;
+        tally.work.bytes += work.1;
         let logits = asked * f64::from(model.vocabulary);
         self.pointwise(tally, 1.0, &c.add, SAMPLING_BYTES * logits);
         if self.deployment.tensor_parallel > 1 {
