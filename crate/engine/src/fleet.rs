@@ -161,7 +161,7 @@ impl Fleet {
         let requests = self.requests;
         Report {
             timeline: Timeline {
-                iterations: self.record.sorted_iterations(),
+                iterations: self.record.iterations,
                 gaps: self.record.gaps,
                 ..Timeline::default()
             },
@@ -325,7 +325,7 @@ impl Fleet {
             while let Some(id) = replica.lockstep.pop_ended() {
                 // An entry may be left over from before an eviction.
                 let is_over = world.requests.place[id as usize] == requests::Place::Decoding
-                    && replica.tokens(world, id) >= world.requests.total[id as usize];
+                    && replica.tokens(world, id) >= world.total(id);
                 if is_over {
                     replica.finish_decoding(world, id);
                     finished += 1;

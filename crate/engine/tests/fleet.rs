@@ -5,6 +5,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use servescope_cost::{Batch, BatchCost, StageTime};
 use servescope_engine::fleet::{Fleet, FleetConfig, RouterKind, SchedulerKind};
+use servescope_engine::metrics::token_gaps::TokenGaps;
 use servescope_engine::{Outcome, Report};
 use servescope_workload::trace::{Extra, PrefixBlocks, Request};
 use servescope_workload::{BASE_MODEL, Trace};
@@ -158,7 +159,7 @@ fn check_tokens(report: &Report) {
     let produced: u64 =
         all.clone().filter(completed).map(|id| u64::from(report.trace.output_tokens[id])).sum();
     let firsts = all.clone().filter(completed).count() as u64;
-    let gaps: u64 = report.timeline.gaps.iter().map(|g| u64::from(g.iterations) * u64::from(g.count)).sum();
+    let gaps = TokenGaps::of(&report.timeline).count();
     assert_eq!(produced, firsts + gaps, "a token for each first token and each gap");
     let read: u64 = report.timeline.iterations.iter().map(|run| u64::from(run.prompt_tokens)).sum();
     let asked: u64 = all.filter(completed).map(|id| u64::from(report.trace.input_tokens[id])).sum();

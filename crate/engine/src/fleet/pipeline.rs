@@ -98,7 +98,7 @@ fn end_batch(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) 
     replica.in_flight -= 1;
     let now_us = world.now_us;
     let before = replica.holders;
-    world.record.iterations.push(IterationRun {
+    world.record.iterations.push(&IterationRun {
         start_us: flight.formed_us,
         end_us: now_us,
         busy_us: flight.busy_us / f64::from(replica.stages),
@@ -109,15 +109,16 @@ fn end_batch(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) 
         prompts: flight.prompts.len() as u32,
         prompt_tokens: flight.prompt_tokens(),
         decodes: flight.decodes,
+        fresh: 0,
         kv_tokens: replica.kv_tokens(flight) as f64,
         blocks: replica.used,
     });
     for &id in &flight.members {
         let i = id as usize;
-        world.record.gap(now_us - world.requests.seen_us[i]);
+        world.record.gap(now_us - world.requests.seen_us[i], 1);
         world.requests.seen_us[i] = now_us;
         world.requests.done[i] += 1;
-        if world.requests.done[i] >= world.requests.total[i] {
+        if world.requests.done[i] >= world.total(id) {
             let blocks = world.blocks_at_end(id);
             replica.finish(world, id, blocks);
         } else if world.config.scheduler != SchedulerKind::Static {

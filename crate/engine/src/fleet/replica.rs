@@ -33,6 +33,11 @@ impl World<'_> {
         (self.trace.adapter[id as usize] != BASE_MODEL).then(|| self.trace.rank(id as usize))
     }
 
+    /// Tokens of prompt and answer.
+    pub(crate) fn total(&self, id: u32) -> u32 {
+        self.trace.input_tokens[id as usize] + self.trace.output_tokens[id as usize]
+    }
+
     /// Prompt tokens of a request that are not yet processed.
     pub(crate) fn prompt_left(&self, id: u32) -> u32 {
         let i = id as usize;
@@ -63,7 +68,7 @@ impl World<'_> {
     }
 
     fn member(&self, id: u32, tokens: u32) -> Member {
-        Member { id, tokens, total: self.requests.total[id as usize], rank: self.rank(id) }
+        Member { id, tokens, total: self.total(id), rank: self.rank(id) }
     }
 
     /// Blocks that a request which is done gives back.
@@ -71,7 +76,7 @@ impl World<'_> {
         match self.config.scheduler {
             SchedulerKind::Static => 0,
             SchedulerKind::Orca => self.config.slot_blocks(),
-            _ => self.config.blocks_for(self.requests.total[id as usize] - 1),
+            _ => self.config.blocks_for(self.total(id) - 1),
         }
     }
 
@@ -394,7 +399,7 @@ impl Replica {
     /// The last token of a request in the lockstep is there.
     pub(crate) fn finish_decoding(&mut self, world: &mut World<'_>, id: u32) {
         let i = id as usize;
-        let tokens = world.requests.total[i];
+        let tokens = world.total(id);
         self.lockstep.leave(world.member(id, tokens));
         self.stands_no_more(world.now_us);
         world.requests.stalled_us[i] += self.stall_us;
@@ -443,13 +448,12 @@ impl Replica {
                 requests.first_token_us[i] = world.now_us;
             } else if !requests.token_us[i].is_nan() && !world.config.original {
                 // Vidur leaves the gap across an eviction out of its times between tokens.
-                world.record.gap(world.now_us - requests.token_us[i]);
+                world.record.gap(world.now_us - requests.token_us[i], 1);
             }
             let tokens = requests.done[i] + 1;
             requests.done[i] = tokens;
             self.learn_prefix(world, id);
-            let requests = &mut *world.requests;
-            if tokens >= requests.total[i] {
+            if tokens >= world.total(id) {
                 if world.config.scheduler == SchedulerKind::LightLlm {
                     self.leave_estimate_unread(world, id);
                 }
@@ -457,6 +461,7 @@ impl Replica {
                 self.finish(world, id, blocks);
                 continue;
             }
+            let requests = &mut *world.requests;
             requests.place[i] = Place::Decoding;
             if self.is_single() {
                 requests.done[i] = tokens.wrapping_sub(self.lockstep.step);

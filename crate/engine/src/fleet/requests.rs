@@ -24,8 +24,6 @@ pub(crate) struct Requests {
     pub(crate) prompt: Vec<u32>,
     /// Tokens processed. While a request decodes in the lockstep of its replica, less the replica's step (wrapping).
     pub(crate) done: Vec<u32>,
-    /// Prompt and answer.
-    pub(crate) total: Vec<u32>,
     pub(crate) evictions: Vec<u16>,
     /// Units of the start of its prompt that it shares; empty without a prefix cache.
     pub(crate) shared: Vec<u32>,
@@ -52,7 +50,6 @@ impl Requests {
             place: vec![Place::Waiting; n],
             prompt: trace.input_tokens.clone(),
             done: vec![0; n],
-            total: trace.input_tokens.iter().zip(&trace.output_tokens).map(|(i, o)| i + o).collect(),
             evictions: vec![0; n],
             shared: Vec::new(),
             replica: vec![0; n],
