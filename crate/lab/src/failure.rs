@@ -54,8 +54,6 @@ pub const CODES: &[&str] = &[
     "bad_columns",
     "bad_gzip",
     "needs_engine",
-    "fleet_unheld",
-    "fleet_uncancelled",
     "empty_file",
     "no_rows",
     "no_times",

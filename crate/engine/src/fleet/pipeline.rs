@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 
 use super::flight::Flight;
 use super::replica::{Replica, World};
-use super::requests::Place;
 use super::{Event, Fleet, SchedulerKind, scheduler};
 use crate::timeline::IterationRun;
 
@@ -30,6 +29,12 @@ impl Pipeline {
             unused: (0..stages).rev().collect(),
             stages: (0..stages).map(|_| Stage::default()).collect(),
         }
+    }
+
+    /// Whether a request is part of a batch in the stages.
+    pub(super) fn holds(&self, id: u32) -> bool {
+        let used = (0..).zip(&self.flights).filter(|(slot, _)| !self.unused.contains(slot));
+        used.into_iter().any(|(_, flight)| flight.prompts.contains(&id) || flight.members.contains(&id))
     }
 }
 
@@ -89,7 +94,7 @@ impl Fleet {
         let (replica, mut world, _) = self.parts(place, now_us);
         end_batch(replica, &mut world, &mut flight);
         self.pipelines[place].flights[slot as usize] = flight;
-        self.fill_pipeline(place, now_us);
+        self.touched.push(place as u32);
     }
 }
 
@@ -126,9 +131,11 @@ fn end_batch(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) 
         }
     }
     replica.end_prompts(world, flight);
+    if !replica.leaving.is_empty() {
+        replica.let_leaving_go(world, flight);
+    }
     if world.config.scheduler == SchedulerKind::Static {
         let finished = before - replica.holders;
         scheduler::static_batch::end_batch(replica, world, flight, finished);
     }
-    debug_assert!(flight.members.iter().all(|&id| world.requests.place[id as usize] != Place::Waiting));
 }

@@ -11,11 +11,20 @@ pub(crate) struct Record {
     pub(crate) gaps: Vec<Gap>,
     pub(crate) evictions: u64,
     pub(crate) cached_tokens: u64,
+    /// Requests that came to their end and were not told of yet, where others wait for that.
+    pub(crate) ended: Option<Vec<u32>>,
 }
 
 impl Record {
     pub(crate) fn new(requests: usize) -> Self {
         Self { fates: vec![Fate::default(); requests], ..Self::default() }
+    }
+
+    /// A request has come to its end.
+    pub(crate) fn ends(&mut self, id: u32) {
+        if let Some(ended) = &mut self.ended {
+            ended.push(id);
+        }
     }
 
     /// `count` gaps of one length; equal ones in a row are counted together.

@@ -2,6 +2,8 @@
 
 use servescope_workload::Trace;
 
+use crate::report::Served;
+
 /// Where a request is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Place {
@@ -59,6 +61,18 @@ impl Requests {
             token_us: nan(),
             stalled_us: vec![0.0; n],
             prefill_us: vec![0.0; n],
+        }
+    }
+
+    /// What a report tells of them.
+    pub(crate) fn into_served(self) -> Served {
+        Served {
+            scheduled_us: self.scheduled_us,
+            first_token_us: self.first_token_us,
+            prefill_us: self.prefill_us,
+            stalled_us: self.stalled_us,
+            replica: self.replica,
+            preemptions: self.evictions,
         }
     }
 }
