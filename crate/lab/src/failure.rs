@@ -59,8 +59,6 @@ pub const CODES: &[&str] = &[
     "bad_axis",
     "does_not_fit",
     "vidur_dense_only",
-    "fleet_unheld",
-    "fleet_uncancelled",
     "empty_file",
     "no_rows",
     "no_times",
