@@ -1,4 +1,9 @@
-//! What the GPU did, as two columns of records in order of time: prefills and runs of decode iterations.
+//! What the GPU did, as records in order of time: prefills and runs of decode iterations of S-LoRA's loop, iterations of a
+//! fleet.
+
+mod iterations;
+
+pub use iterations::Iterations;
 
 use crate::scheduler::Stop;
 
@@ -81,6 +86,9 @@ pub struct IterationRun {
     pub prompt_tokens: u32,
     /// Requests that decode one token each in every iteration.
     pub decodes: u32,
+    /// Those of them whose last token came when the first iteration began; the gaps of the others are in
+    /// [`Timeline::gaps`].
+    pub fresh: u32,
     /// Tokens in KV memory before the first.
     pub kv_tokens: f64,
     /// KV blocks in use at the end.
@@ -99,16 +107,12 @@ impl IterationRun {
     }
 }
 
-/// `count` gaps between tokens of `first_us`, `count` of `first_us + growth_us`, … over `iterations` iterations.
+/// Equal gaps between tokens.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct GapRun {
-    /// Length of the first, microseconds.
-    pub first_us: f64,
-    /// By how much each is longer than the one before.
-    pub growth_us: f64,
-    /// How many iterations.
-    pub iterations: u32,
-    /// How many requests.
+pub struct Gap {
+    /// Length, microseconds.
+    pub length_us: f64,
+    /// How many.
     pub count: u32,
 }
 
@@ -131,9 +135,9 @@ pub struct Timeline {
     /// Admission decisions in order of time.
     pub holds: Vec<Hold>,
     /// Iterations of a fleet's replicas in order of their start.
-    pub iterations: Vec<IterationRun>,
-    /// Gaps between tokens that are not told by prefills and decode runs: those of a fleet.
-    pub gaps: Vec<GapRun>,
+    pub iterations: Iterations,
+    /// Gaps between tokens that are longer than an iteration of a fleet: their requests stood still, or were evicted.
+    pub gaps: Vec<Gap>,
 }
 
 /// One record of the timeline.
@@ -144,7 +148,7 @@ pub enum Span<'a> {
     /// A run of decode iterations.
     Decode(&'a DecodeSegment),
     /// Iterations of a fleet's replica.
-    Iterations(&'a IterationRun),
+    Iterations(IterationRun),
 }
 
 impl Timeline {

@@ -61,8 +61,6 @@ pub const CODES: &[&str] = &[
     "vidur_dense_only",
     "no_profile",
     "no_host_profile",
-    "fleet_unheld",
-    "fleet_uncancelled",
     "empty_file",
     "no_rows",
     "no_times",

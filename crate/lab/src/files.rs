@@ -87,7 +87,7 @@ pub fn batches_csv(report: &Report) -> String {
                     start = d.start_us + (k + 1.0) * d.first_us + d.growth_us * (k * (k + 1.0) * 0.5);
                 }
             }
-            Span::Iterations(run) => write_iterations(&mut text, &mut id, run),
+            Span::Iterations(run) => write_iterations(&mut text, &mut id, &run),
         }
     }
     text
@@ -165,7 +165,7 @@ pub fn chrome_trace(report: &Report) -> String {
                     run.kv_tokens,
                     run.blocks
                 );
-                slice(run.replica, kind(run), run.start_us, run.end_us - run.start_us, &args);
+                slice(run.replica, kind(&run), run.start_us, run.end_us - run.start_us, &args);
             }
         }
     }

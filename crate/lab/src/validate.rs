@@ -252,7 +252,7 @@ pub fn splitwise_table() -> String {
                     format!("{:+.0} {:>4.0} {:>4.0}", percent[0], percent[1], percent[2])
                 }
             };
-            let cells: String = offs.iter().map(|off| format!("{:>20}", cell(off))).collect();
+            let cells = offs.map(|off| format!("{:>20}", cell(&off))).concat();
             format!("{title:<32}{:>6}{cells}", offs[0].count)
         };
         for setting in &settings {

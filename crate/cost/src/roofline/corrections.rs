@@ -114,7 +114,7 @@ const ATTENTION: Corrections = Corrections {
     overlaps: false,
     prefill: Efficiency::new(11.45, 0.3954, 0.8425),
     prefill_square: 1.0,
-    prefill_bias: 509.6,
+    prefill_bias: 499.7,
     decode: Efficiency::new(14.71, 0.3954, 0.8425),
     decode_head_us: 0.0201,
     ..Corrections::NONE

@@ -1,18 +1,18 @@
 //! What a fleet writes down while it runs.
 
-use servescope_workload::statistics::sort_places;
-
 use crate::report::Fate;
-use crate::timeline::{GapRun, IterationRun};
+use crate::timeline::{Gap, Iterations};
 
 /// Fates, iterations and gaps between tokens.
 #[derive(Debug, Default)]
 pub(crate) struct Record {
     pub(crate) fates: Vec<Fate>,
-    pub(crate) iterations: Vec<IterationRun>,
-    pub(crate) gaps: Vec<GapRun>,
+    pub(crate) iterations: Iterations,
+    pub(crate) gaps: Vec<Gap>,
     pub(crate) evictions: u64,
     pub(crate) cached_tokens: u64,
+    /// Requests that came to their end and were not told of yet, where others wait for that.
+    pub(crate) ended: Option<Vec<u32>>,
 }
 
 impl Record {
@@ -20,21 +20,20 @@ impl Record {
         Self { fates: vec![Fate::default(); requests], ..Self::default() }
     }
 
-    /// One gap between two tokens of a request; equal ones in a row are counted together.
-    pub(crate) fn gap(&mut self, length_us: f64) {
-        match self.gaps.last_mut() {
-            Some(last) if last.iterations == 1 && last.first_us == length_us => last.count += 1,
-            _ => self.gaps.push(GapRun { first_us: length_us, growth_us: 0.0, iterations: 1, count: 1 }),
+    /// A request has come to its end.
+    pub(crate) fn ends(&mut self, id: u32) {
+        if let Some(ended) = &mut self.ended {
+            ended.push(id);
         }
     }
 
-    /// The iterations in order of their start.
-    pub(crate) fn sorted_iterations(&mut self) -> Vec<IterationRun> {
-        let all = std::mem::take(&mut self.iterations);
-        if all.is_sorted_by(|a, b| a.start_us <= b.start_us) {
-            return all;
+    /// `count` gaps of one length; equal ones in a row are counted together.
+    pub(crate) fn gap(&mut self, length_us: f64, count: u32) {
+        match self.gaps.last_mut() {
+            Some(last) if last.length_us == length_us && last.count <= u32::MAX - count => {
+                last.count += count;
+            }
+            _ => self.gaps.push(Gap { length_us, count }),
         }
-        let starts: Vec<f64> = all.iter().map(|run| run.start_us).collect();
-        sort_places(&starts).into_iter().map(|place| all[place as usize]).collect()
     }
 }
