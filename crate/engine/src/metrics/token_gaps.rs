@@ -178,6 +178,14 @@ impl TokenGaps {
         }
     }
 
+    /// The gap in microseconds that at least the share `q` of all gaps does not exceed; none without a gap. `timeline` is
+    /// the one whose gaps they are.
+    pub fn quantile_us(&self, timeline: &Timeline, q: f64) -> Option<f64> {
+        let last = self.total.checked_sub(1)?;
+        let rank = libm::ceil(q * self.total as f64 - 1e-9).max(1.0) as u64 - 1;
+        self.at_ranks(timeline, &[rank.min(last)]).first().copied()
+    }
+
     /// The gaps at these ranks (ascending): the histogram says in which bucket each lies, a second walk sorts those.
     fn at_ranks(&self, timeline: &Timeline, ranks: &[u64]) -> Vec<f64> {
         let mut wanted: Vec<(u64, u64)> = Vec::new(); // bucket, gaps before it
