@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use servescope_cost::{Batch, BatchCost, StageTime};
-use servescope_engine::fleet::{Fleet, FleetConfig, RouterKind, SchedulerKind};
+use servescope_engine::fleet::{Fleet, FleetConfig, Preemption, RouterKind, SchedulerKind};
 use servescope_engine::metrics::token_gaps::TokenGaps;
 use servescope_engine::{Outcome, Report};
 use servescope_workload::trace::{Chain, Extra, NOBODY, PrefixBlocks, Request};
@@ -115,12 +115,19 @@ prop_compose! {
         original in any::<bool>(),
         prefix_cache in any::<bool>(),
         max_in_system in prop_oneof![3 => Just(u32::MAX), 1 => 1u32..20],
+        reserve in prop::bool::weighted(0.25),
+        preemption in prop_oneof![
+            Just(Preemption::Recompute),
+            Just(Preemption::Regenerate),
+            (0u32..60, prop_oneof![Just(0.0), Just(7.0), 0.0..40.0f64])
+                .prop_map(|(host_blocks, us_per_block)| Preemption::Swap { host_blocks, us_per_block }),
+        ],
         patience_us in prop_oneof![3 => Just(f64::INFINITY), 1 => (0u32..9_000).prop_map(f64::from)],
     ) -> FleetConfig {
         let config = FleetConfig {
             replicas, router, scheduler, block_size, watermark_blocks, max_requests, max_batch_tokens, chunk_tokens,
             decode_steps_between_prefills, original, prefix_cache,
-            max_in_system, patience_us,
+            max_in_system, patience_us, reserve, preemption,
             max_request_tokens: 160,
             max_slots: 6,
             seed: 7,
@@ -139,7 +146,7 @@ fn any_cost() -> impl Strategy<Value = Toy> {
         .prop_map(|(stages, growth_us, hold)| Toy { stages, growth_us, hold })
 }
 
-/// Runs to the end and says how many blocks stay in use.
+/// Runs to the end and says how many blocks stay in use, of the replicas and then of their hosts.
 fn run(trace: &Arc<Trace>, config: FleetConfig, cost: Toy) -> (Report, Vec<u32>) {
     let mut fleet = Fleet::new(Arc::clone(trace), config, Box::new(cost));
     let mut events = 0u64;
@@ -147,7 +154,8 @@ fn run(trace: &Arc<Trace>, config: FleetConfig, cost: Toy) -> (Report, Vec<u32>)
         events += 1_000;
         assert!(events < 1_000_000, "the run does not end");
     }
-    let left = fleet.blocks_in_use();
+    let mut left = fleet.blocks_in_use();
+    left.extend(fleet.host_blocks_in_use());
     (fleet.finish(), left)
 }
 
@@ -382,4 +390,36 @@ fn a_request_that_fills_the_memory_alone_is_served() {
     assert_eq!((ours.fates[0].outcome, left[0]), (Outcome::Completed, 0));
     let (theirs, _) = run(&trace, FleetConfig { original: true, ..config }, TOY);
     assert_eq!(theirs.fates[0].outcome, Outcome::Unfinished);
+}
+
+/// Everybody is there from the start and iterations take a time each, so copies make the run longer and change nothing else.
+#[test]
+fn a_swapped_request_is_not_read_again_and_its_copies_take_their_time() {
+    let rows: Vec<(f64, u32, u32)> = (0..12).map(|i| (0.0, 20 + i, 30 + 3 * i)).collect();
+    for scheduler in [SchedulerKind::Vllm, SchedulerKind::Sarathi, SchedulerKind::VllmV1] {
+        let of = |host_blocks, us_per_block| {
+            let preemption = Preemption::Swap { host_blocks, us_per_block };
+            let config = FleetConfig {
+                scheduler,
+                blocks: 12,
+                watermark_blocks: 0,
+                preemption,
+                ..FleetConfig::default()
+            };
+            let (report, left) = run(&fixed(&rows), config, Toy { hold: u64::MAX / 2, ..TOY });
+            assert_eq!(left, [0, 0]);
+            let read: u32 = report.timeline.iterations.iter().map(|run| run.prompt_tokens).sum();
+            let end_us = report.fates.iter().filter_map(|fate| fate.finish_us).fold(0.0, f64::max);
+            (report.preemptions, read, end_us)
+        };
+        let asked: u32 = rows.iter().map(|row| row.1).sum();
+        let (swaps, read, end_us) = of(1_000, 0.0);
+        assert!(swaps > 3 && read == asked, "{scheduler:?}: {swaps} swaps, {read} tokens of {asked}");
+        let (again, _, slower_us) = of(1_000, 10.0);
+        let copies = (slower_us - end_us) / 10.0;
+        assert_eq!(again, swaps);
+        assert!(copies >= 2.0 * swaps as f64 && (copies - copies.round()).abs() < 1e-6, "{copies} blocks");
+        let (_, read, _) = of(0, 0.0);
+        assert!(read > asked, "without room on the host they are read again");
+    }
 }

@@ -5,6 +5,7 @@ use super::{Flight, Replica, World};
 
 pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
     let config = world.config;
+    let evicted_before = world.record.evictions;
     replica.aside.clear();
     if replica.decode_paged(world, flight, false) {
         let Replica { aside, skipped, chunked, .. } = replica;
@@ -15,7 +16,7 @@ pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Fl
     let mut left = config.chunk_tokens.saturating_sub(flight.decodes);
     let mut aside = std::mem::take(&mut replica.aside);
     for &id in &aside {
-        let tokens = world.prompt_left(id).min(left);
+        let tokens = world.next_chunk(id).min(left);
         if tokens == 0 {
             replica.skipped.push(id);
         } else {
@@ -33,13 +34,17 @@ pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Fl
         world.sort_by_arrival(skipped);
         std::mem::swap(running, skipped);
     }
+    if world.record.evictions == evicted_before {
+        left -= replica.take_back(world, flight, left);
+    }
     while let Some(&id) = replica.waiting.front() {
-        let blocks = config.blocks_for(world.requests.prompt[id as usize]);
-        let tokens = world.requests.prompt[id as usize].min(left);
+        let blocks = world.blocks_to_enter(id, config.blocks_for(world.requests.prompt[id as usize]));
+        let tokens = world.next_chunk(id).min(left);
         if replica.holders >= config.max_requests
             || flight.size() >= replica.batch_cap(config)
             || !replica.has_room(world, blocks)
             || tokens == 0
+            || replica.awaits_host(world)
         {
             break;
         }

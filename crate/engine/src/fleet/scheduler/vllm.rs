@@ -6,7 +6,11 @@ use super::{Flight, Replica, World};
 pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
     admit(replica, world, flight);
     if flight.is_empty() {
+        let evicted_before = world.record.evictions;
         replica.decode_paged(world, flight, true);
+        if world.record.evictions == evicted_before {
+            replica.take_back(world, flight, u32::MAX);
+        }
     }
 }
 
@@ -16,8 +20,11 @@ fn admit(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
     let config = world.config;
     let mut longest = 0;
     while let Some(&id) = replica.waiting.front() {
+        if replica.awaits_host(world) {
+            break;
+        }
         let prompt = world.requests.prompt[id as usize];
-        let blocks = config.blocks_for(prompt);
+        let blocks = world.blocks_to_enter(id, config.blocks_for(prompt));
         longest = longest.max(prompt);
         let padded = u64::from(flight.size() + 1) * u64::from(longest);
         // What an evicted request has to process anew may be more than the budget; Vidur then waits for ever.
