@@ -141,8 +141,10 @@ fn only_text(only: &Ranked, quantile: f64) -> String {
         ));
     }
     if let Some(usd) = price.usd_per_hour() {
-        lines
-            .push(format!("cost          {usd:.2} USD/h, {} requests/USD", number(only.requests_per_usd, 0)));
+        lines.push(format!(
+            "cost          {usd:.2} USD/h, {} requests/USD",
+            number(only.standing.requests_per_usd, 0)
+        ));
     }
     lines.join("\n") + "\n"
 }
@@ -160,9 +162,9 @@ fn ranking_text(grid: &Grid, ranking: &[Ranked], quantile: f64) -> String {
         let mut row = ranked.values.clone();
         row.push(number(capacity.and_then(|c| c.rate_rps), 3));
         row.push(capacity.map_or_else(|| "-".to_owned(), |c| c.price.gpus.to_string()));
-        row.push(number(ranked.requests_per_usd, 0));
+        row.push(number(ranked.standing.requests_per_usd, 0));
         row.extend(times[..2].iter().map(|&s| number(s, 3)));
-        let fronts = [(ranked.is_on_ttft_front, "TTFT"), (ranked.is_on_tbt_front, "TBT")];
+        let fronts = [(ranked.standing.is_on_ttft_front, "TTFT"), (ranked.standing.is_on_tbt_front, "TBT")];
         row.push(fronts.iter().filter(|f| f.0).map(|f| f.1).collect::<Vec<_>>().join(" "));
         row.push(ranked.reason());
         table.push(row);

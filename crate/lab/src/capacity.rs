@@ -26,5 +26,5 @@ pub use goal::{Goal, METRICS};
 pub use grid::{Axis, Configuration, Grid, MAX_CONFIGURATIONS};
 pub use price::Price;
 pub use probe::{Measures, Miss, Probe};
-pub use ranking::{Found, Ranked, csv, rank};
+pub use ranking::{Entry, Found, Ranked, Standing, costs, csv, rank, standings};
 pub use search::{Capacity, Search};

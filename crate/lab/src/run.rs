@@ -120,6 +120,12 @@ impl Running {
             return Err(vec![Failure::new("needs_engine", Id::SchedulerKind.row().id, message)]);
         }
         let trace = trace_of(scenario, loaded)?;
+        #[cfg(feature = "engines")]
+        if scenario.cost_kind() == crate::scenario::CostKind::Roofline {
+            let path = Id::CostKind.row().id;
+            let message = format!("{path}: the roofline is not there yet");
+            return Err(vec![Failure::new("unknown_option", path, message)]);
+        }
         Ok(Self {
             engine: Engine::new(scenario, trace),
             scenario: scenario.clone(),

@@ -142,9 +142,10 @@ fn a_grid_is_ranked_by_what_a_dollar_buys() {
     for ranked in &ranking[..2] {
         let capacity = ranked.capacity.as_ref().unwrap();
         let usd = 2.0 * f64::from(capacity.price.gpus);
-        assert_eq!(ranked.requests_per_usd, Some(capacity.rate_rps.unwrap() * 3600.0 / usd));
+        let bought = capacity.rate_rps.unwrap() * 3600.0 / usd;
+        assert!((ranked.standing.requests_per_usd.unwrap() / bought - 1.0).abs() < 1e-12);
     }
-    assert!(ranking[0].requests_per_usd >= ranking[1].requests_per_usd);
+    assert!(ranking[0].standing.requests_per_usd >= ranking[1].standing.requests_per_usd);
     // Requests of up to 9 tokens: whoever asks for more is refused, and that is said.
     for ranked in &ranking[2..] {
         assert!(ranked.reason().contains("not served") || !ranked.failures.is_empty(), "{}", ranked.reason());

@@ -178,8 +178,8 @@ impl TokenGaps {
         }
     }
 
-    /// The gap in microseconds that at least the share `q` of all gaps does not exceed; none without a gap. `timeline` is
-    /// the one whose gaps they are.
+    /// The gap in microseconds that at least the share `q` of all gaps of `timeline`, which these are of, does not exceed;
+    /// none without a gap.
     pub fn quantile_us(&self, timeline: &Timeline, q: f64) -> Option<f64> {
         let last = self.total.checked_sub(1)?;
         let rank = libm::ceil(q * self.total as f64 - 1e-9).max(1.0) as u64 - 1;

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use servescope_workload::statistics::sort_places;
 
 use super::goal::METRICS;
 use super::grid::Grid;
@@ -21,17 +22,27 @@ pub struct Found {
     pub result: Result<Capacity, Vec<Failure>>,
 }
 
-/// A configuration in the ranking.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Ranked {
-    /// Its place in the grid.
+/// What the order of a configuration depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// The rate found.
+    pub rate_rps: Option<f64>,
+    /// GPUs.
+    pub gpus: u32,
+    /// What one of them costs.
+    pub usd_per_gpu_hour: Option<f64>,
+    /// The goal's quantile of TTFT at that rate, seconds.
+    pub ttft_s: Option<f64>,
+    /// The same of TBT.
+    pub tbt_s: Option<f64>,
+}
+
+/// How a configuration stands among the others.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Standing {
+    /// Its place in the list.
     pub place: usize,
-    /// The value of each axis; empty where the parameter has no effect.
-    pub values: Vec<String>,
-    /// What was found; none where it cannot be run.
-    pub capacity: Option<Capacity>,
-    /// Why it cannot be run.
-    pub failures: Vec<Failure>,
     /// Requests for a dollar, at the rate found.
     pub requests_per_usd: Option<f64>,
     /// Whether no other has a shorter TTFT at the same or a lower cost of a request.
@@ -40,60 +51,95 @@ pub struct Ranked {
     pub is_on_tbt_front: bool,
 }
 
-/// Puts configurations in order: the most requests for a dollar first, where prices are not known the highest rate for a
-/// GPU; those without a rate last, in the order of the grid.
-pub fn rank(found: Vec<Found>) -> Vec<Ranked> {
-    let mut all: Vec<Ranked> = found
+impl Entry {
+    fn of(found: &Found) -> Self {
+        let Ok(capacity) = &found.result else {
+            return Self { rate_rps: None, gpus: 0, usd_per_gpu_hour: None, ttft_s: None, tbt_s: None };
+        };
+        let times = capacity.measures.map_or([None; METRICS.len()], |m| m.quantile_s);
+        Self {
+            rate_rps: capacity.rate_rps,
+            gpus: capacity.price.gpus,
+            usd_per_gpu_hour: capacity.price.usd_per_gpu_hour,
+            ttft_s: times[0],
+            tbt_s: times[1],
+        }
+    }
+
+    /// Seconds of a GPU that a request takes.
+    pub fn gpu_s_per_request(&self) -> Option<f64> {
+        Some(f64::from(self.gpus) / self.rate_rps.filter(|&rate| rate > 0.0)?)
+    }
+
+    /// USD for a request.
+    pub fn usd_per_request(&self) -> Option<f64> {
+        Some(self.gpu_s_per_request()? * self.usd_per_gpu_hour? / 3600.0)
+    }
+}
+
+/// What a request costs in each configuration: dollars where every price is known, else seconds of a GPU.
+pub fn costs(entries: &[Entry]) -> (Vec<Option<f64>>, bool) {
+    let is_priced = entries.iter().all(|e| e.rate_rps.is_none() || e.usd_per_gpu_hour.is_some());
+    let cost = if is_priced { Entry::usd_per_request } else { Entry::gpu_s_per_request };
+    (entries.iter().map(cost).collect(), is_priced)
+}
+
+/// The order of configurations: the cheapest request first, those without a rate last; equal ones as they stand.
+pub fn standings(entries: &[Entry]) -> Vec<Standing> {
+    let (costs, _) = costs(entries);
+    let front_by = |time: fn(&Entry) -> Option<f64>| {
+        let points = entries.iter().zip(&costs).map(|(entry, cost)| Some(((*cost)?, time(entry)?)));
+        front(&points.collect::<Vec<_>>())
+    };
+    let (ttft, tbt) = (front_by(|e| e.ttft_s), front_by(|e| e.tbt_s));
+    let keys: Vec<f64> = costs.iter().map(|cost| cost.unwrap_or(f64::INFINITY)).collect();
+    sort_places(&keys)
         .into_iter()
-        .map(|Found { place, values, result }| {
-            let (capacity, failures) = match result {
-                Ok(capacity) => (Some(capacity), Vec::new()),
-                Err(failures) => (None, failures),
-            };
-            let requests_per_usd = capacity
-                .as_ref()
-                .and_then(|c| Some(c.rate_rps? * 3600.0 / c.price.usd_per_hour().filter(|&usd| usd > 0.0)?));
-            Ranked {
+        .map(|place| {
+            let place = place as usize;
+            Standing {
                 place,
-                values,
-                capacity,
-                failures,
-                requests_per_usd,
-                is_on_ttft_front: false,
-                is_on_tbt_front: false,
+                requests_per_usd: entries[place]
+                    .usd_per_request()
+                    .filter(|&usd| usd > 0.0)
+                    .map(|usd| 1.0 / usd),
+                is_on_ttft_front: ttft[place],
+                is_on_tbt_front: tbt[place],
             }
         })
-        .collect();
-    let all_priced = all.iter().all(|r| r.rate().is_none() || r.requests_per_usd.is_some());
-    let worth = |r: &Ranked| if all_priced { r.requests_per_usd } else { r.rate_per_gpu() };
-    let [ttft, tbt] = [0, 1].map(|metric| {
-        let points = all.iter().map(|r| Some((worth(r)?, r.time_s(metric)?)));
-        front(&points.collect::<Vec<_>>())
+        .collect()
+}
+
+/// A configuration in the ranking.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Ranked {
+    /// How it stands; its place is that in the grid.
+    #[serde(flatten)]
+    pub standing: Standing,
+    /// The value of each axis; empty where the parameter has no effect.
+    pub values: Vec<String>,
+    /// What was found; none where it cannot be run.
+    pub capacity: Option<Capacity>,
+    /// Why it cannot be run.
+    pub failures: Vec<Failure>,
+}
+
+/// Puts configurations, given in the order of the grid, in the order of [`standings`].
+pub fn rank(found: Vec<Found>) -> Vec<Ranked> {
+    let entries: Vec<Entry> = found.iter().map(Entry::of).collect();
+    let mut found: Vec<Option<Found>> = found.into_iter().map(Some).collect();
+    let ranked = standings(&entries).into_iter().filter_map(|standing| {
+        let Found { values, result, .. } = found[standing.place].take()?;
+        let (capacity, failures) = match result {
+            Ok(capacity) => (Some(capacity), Vec::new()),
+            Err(failures) => (None, failures),
+        };
+        Some(Ranked { standing, values, capacity, failures })
     });
-    for (place, ranked) in all.iter_mut().enumerate() {
-        (ranked.is_on_ttft_front, ranked.is_on_tbt_front) = (ttft[place], tbt[place]);
-    }
-    all.sort_by(|a, b| {
-        let key = |r: &Ranked| worth(r).unwrap_or(f64::NEG_INFINITY);
-        key(b).total_cmp(&key(a)).then(a.place.cmp(&b.place))
-    });
-    all
+    ranked.collect()
 }
 
 impl Ranked {
-    fn rate(&self) -> Option<f64> {
-        self.capacity.as_ref()?.rate_rps
-    }
-
-    fn rate_per_gpu(&self) -> Option<f64> {
-        let capacity = self.capacity.as_ref()?;
-        Some(capacity.rate_rps? / f64::from(capacity.price.gpus))
-    }
-
-    fn time_s(&self, metric: usize) -> Option<f64> {
-        self.capacity.as_ref()?.measures?.quantile_s[metric]
-    }
-
     /// Why no more can be asked of it, in English.
     pub fn reason(&self) -> String {
         if !self.failures.is_empty() {
@@ -120,9 +166,9 @@ impl std::fmt::Display for Miss {
     }
 }
 
-/// Which points no other beats: none has as much worth (more is better) and a shorter time, or more and as short a one.
+/// Which points no other beats: none costs as little and takes a shorter time, or less and takes as short a one.
 fn front(points: &[Option<(f64, f64)>]) -> Vec<bool> {
-    let beats = |a: (f64, f64), b: (f64, f64)| a.0 >= b.0 && a.1 <= b.1 && a != b;
+    let beats = |a: (f64, f64), b: (f64, f64)| a.0 <= b.0 && a.1 <= b.1 && a != b;
     let is_on = |p: &Option<(f64, f64)>| p.is_some_and(|p| !points.iter().flatten().any(|&o| beats(o, p)));
     points.iter().map(is_on).collect()
 }
@@ -150,15 +196,17 @@ pub fn csv(grid: &Grid, ranking: &[Ranked]) -> String {
         let capacity = ranked.capacity.as_ref();
         let measures = capacity.and_then(|c| c.measures);
         let mut cells: Vec<String> = ranked.values.iter().map(|value| cell(value)).collect();
-        cells.push(number(ranked.rate()));
+        cells.push(number(capacity.and_then(|c| c.rate_rps)));
         cells.push(number(capacity.and_then(|c| c.missed_rps)));
         cells.push(capacity.map_or_else(String::new, |c| c.price.gpus.to_string()));
         cells.push(number(capacity.and_then(|c| c.price.usd_per_hour())));
-        cells.push(number(ranked.requests_per_usd));
+        cells.push(number(ranked.standing.requests_per_usd));
         let times = measures.map_or([None; METRICS.len()], |m| m.quantile_s);
         cells.extend(times.map(number));
         cells.push(number(measures.map(|m| m.output_tokens_per_s)));
-        cells.extend([ranked.is_on_ttft_front, ranked.is_on_tbt_front].map(|is| is.to_string()));
+        cells.extend(
+            [ranked.standing.is_on_ttft_front, ranked.standing.is_on_tbt_front].map(|is| is.to_string()),
+        );
         cells.push(cell(&ranked.reason()));
         let _ = writeln!(text, "{}", cells.join(","));
     }
@@ -171,8 +219,8 @@ mod tests {
 
     #[test]
     fn the_front_is_what_nothing_beats() {
-        let points =
-            [Some((1.0, 1.0)), Some((2.0, 2.0)), Some((1.5, 2.0)), None, Some((2.0, 2.0)), Some((3.0, 9.0))];
-        assert_eq!(front(&points), [true, true, false, false, true, true]);
+        let points = [(3.0, 1.0), (2.0, 2.0), (2.5, 2.0), (2.0, 2.0), (1.0, 9.0)].map(Some);
+        assert_eq!(front(&points), [true, true, false, true, true]);
+        assert_eq!(front(&[None, Some((1.0, 1.0))]), [false, true]);
     }
 }
