@@ -35,6 +35,8 @@ export const optionsEn: Readonly<Record<string, string>> = {
   predicted: 'a prediction',
   static: 'static batches (FasterTransformer)', orca: 'Orca', vllm: 'vLLM (2023)', sarathi: 'Sarathi-Serve', lightllm: 'LightLLM', vllm_v1: 'vLLM v1',
   round_robin: 'in turn', least_outstanding: 'fewest requests', shortest_line: 'shortest line (Vidur)', power_of_two: 'better of two',
+  watermark: 'as needed, above a watermark', on_demand: 'as needed', reserve: 'all at once',
+  recompute: 'read anew', swap: 'copy to the host', regenerate: 'generate again',
   least_kv: 'least KV memory', adapter_affinity: 'by adapter', prefix_affinity: 'by prefix', 'a10g-llama-7b': 'A10G, Llama-7B',
   'a100-80-opt-13b': 'A100 80 GB, OPT-13B', unit: 'unit (20 ms a step)',
   whole: 'everything', vidur: 'as Vidur', planned: 'what is left', fitted: 'fitted on measurements',
