@@ -183,12 +183,17 @@ impl Fleet {
         let mut served = self.requests.into_served();
         if let Some(sent) = self.arrivals.sent() {
             served = served.select(sent);
+            let mut place = vec![0; self.trace.len()];
+            (0..).zip(sent).for_each(|(new, &old)| place[old as usize] = new);
+            self.record.returns.iter_mut().for_each(|back| back.request = place[back.request as usize]);
         }
         let (trace, fates) = self.arrivals.into_sent(self.trace, self.record.fates);
         Report {
             timeline: Timeline {
                 iterations: self.record.iterations,
                 gaps: self.record.gaps,
+                holds: self.record.holds,
+                evictions: self.record.returns,
                 ..Timeline::default()
             },
             fates,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use servescope_cost::{Batch, BatchCost, StageTime};
+use servescope_engine::explain::{Reason, explain};
 use servescope_engine::fleet::{Fleet, FleetConfig, Preemption, RouterKind, SchedulerKind};
 use servescope_engine::metrics::token_gaps::TokenGaps;
 use servescope_engine::{Outcome, Report};
@@ -227,6 +228,19 @@ fn check_tokens(report: &Report) {
     }
 }
 
+/// The reasons of a wait add up to it, and only those who were evicted were out of the batch.
+fn check_reasons(report: &Report) {
+    for id in 0..report.fates.len() {
+        let why = explain(report, id);
+        if report.scheduled_us(id).is_some() && report.fates[id].finish_us.is_some() {
+            let parts = why.memory_us + why.prompt_budget_us + why.running_cap_us + why.next_decision_us;
+            assert!((parts - why.split.queue_us).abs() < 1e-6, "request {id}: {why:?}");
+            assert!(why.evicted_us <= why.split.stalled_us + 1e-6, "request {id}: {why:?}");
+            assert!(why.evicted_us == 0.0 || report.preemptions(id) > 0);
+        }
+    }
+}
+
 /// Of one stage: iterations of a replica do not overlap, and while a request waits its replica works.
 fn check_work(report: &Report) {
     for replica in 0..report.replicas as u16 {
@@ -265,6 +279,7 @@ proptest! {
         check_requests(&report);
         check_waits(&report, config.patience_us);
         check_tokens(&report);
+        check_reasons(&report);
         if cost.stages == 1 {
             check_work(&report);
         }
@@ -422,4 +437,29 @@ fn a_swapped_request_is_not_read_again_and_its_copies_take_their_time() {
         let (_, read, _) = of(0, 0.0);
         assert!(read > asked, "without room on the host they are read again");
     }
+}
+
+#[test]
+fn a_fleet_says_why_a_request_waited() {
+    let reason = |config: FleetConfig, rows: &[(f64, u32, u32)], id: usize| {
+        explain(&run(&fixed(rows), FleetConfig { watermark_blocks: 0, ..config }, TOY).0, id).reason
+    };
+    for scheduler in [SchedulerKind::Vllm, SchedulerKind::Sarathi, SchedulerKind::VllmV1] {
+        let base = FleetConfig { scheduler, ..FleetConfig::default() };
+        // The first needs 10 blocks of 12 from the start, or 7; the second 7 more.
+        let rows = [(0.0, 100, 50), (1.0, 100, 5)];
+        assert_eq!(reason(FleetConfig { blocks: 12, reserve: true, ..base }, &rows, 1), Reason::Memory);
+        assert_eq!(reason(FleetConfig { max_requests: 1, ..base }, &rows, 1), Reason::RunningCap);
+        assert_eq!(reason(base, &rows, 0), Reason::Decode);
+        // With 14 blocks both begin; the first grows, the second makes room.
+        let rows = [(0.0, 100, 50), (1.0, 100, 30)];
+        assert_eq!(reason(FleetConfig { blocks: 14, ..base }, &rows, 1), Reason::Evicted);
+    }
+    // Each prompt fills the budget of an iteration.
+    let rows: Vec<(f64, u32, u32)> = (0..12).map(|_| (0.0, 90, 1)).collect();
+    let config = FleetConfig { max_batch_tokens: 100, ..FleetConfig::default() };
+    assert_eq!(reason(config, &rows, 11), Reason::PromptBudget);
+    // What is under way when it comes takes longer than its own prompt.
+    let rows = [(0.0, 4_000, 1), (1.0, 10, 1)];
+    assert_eq!(reason(FleetConfig::default(), &rows, 1), Reason::NextDecision);
 }

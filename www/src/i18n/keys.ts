@@ -14,6 +14,7 @@ export const reasonsEn = {
   'why.running_cap': 'It waited for a place in the batch: the largest number of running requests was reached.',
   'why.next_decision': 'It waited for the next decision: an iteration was under way, or the rule of so many decode steps between prefills held it back.',
   'why.stalled': 'It stood still while the prompts of others were read.',
+  'why.evicted': 'It was evicted: others needed its memory.',
   'why.adapter_load': 'It waited for adapters to be loaded.',
   'why.prefill': 'Nothing held it up much: most of the time went into reading its own prompt.',
   'why.decode': 'Nothing held it up much: most of the time went into its own answer.',

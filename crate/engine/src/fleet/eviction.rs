@@ -8,8 +8,15 @@ use super::config::Preemption;
 use super::flight::Flight;
 use super::replica::{Replica, World};
 use super::requests::Place;
+use crate::timeline::Eviction;
 
 impl World<'_> {
+    /// A request that was evicted joins a batch again.
+    pub(crate) fn comes_back(&mut self, id: u32) {
+        let (start_us, end_us) = (self.requests.seen_us[id as usize], self.now_us);
+        self.record.returns.push(Eviction { request: id, start_us, end_us });
+    }
+
     /// Tokens of a prompt that an iteration may read after the first `done`: all that are left, of an answer that is
     /// generated again one.
     pub(crate) fn chunk_after(&self, id: u32, done: u32) -> u32 {
@@ -107,6 +114,7 @@ impl Replica {
     fn decode_again(&mut self, world: &mut World<'_>, flight: &mut Flight, id: u32, tokens: u32) {
         let i = id as usize;
         world.requests.place[i] = Place::Decoding;
+        world.comes_back(id);
         if !self.is_single() {
             world.requests.done[i] = tokens;
             return world.decode_member(flight, id);

@@ -17,7 +17,9 @@ use super::requests::{Place, Requests};
 use super::run::Run;
 use super::scheduler;
 use crate::report::Outcome;
+use crate::scheduler::Stop;
 use crate::scheduler::memory::{Entry, MemoryEstimate};
+use crate::timeline::Hold;
 
 /// What a replica works on beside its own state.
 pub(crate) struct World<'a> {
@@ -125,6 +127,8 @@ pub(crate) struct Replica {
     pub(crate) waiting: VecDeque<u32>,
     /// How many of them wait.
     pub(crate) line: u32,
+    /// What held the head of the line at the last look, as written down.
+    pub(crate) stop: Option<Stop>,
     /// Requests whose clients went away and that are part of what the replica works on.
     pub(crate) leaving: Vec<u32>,
     /// Requests that decode and are in no flight, in the order of the policy. Of one stage: all that decode, and possibly
@@ -179,6 +183,7 @@ impl Replica {
             stages,
             waiting: VecDeque::new(),
             line: 0,
+            stop: None,
             leaving: Vec::new(),
             running: Vec::new(),
             skipped: Vec::new(),
@@ -248,8 +253,41 @@ impl Replica {
         u64::from(self.free()) >= need || (!config.original && self.holders == 0 && self.free() >= blocks)
     }
 
+    /// Why the head of the line does not join the iteration; `None`: it does.
+    pub(crate) fn stop_of(
+        &self,
+        world: &World<'_>,
+        flight: &Flight,
+        has_budget: bool,
+        has_room: bool,
+    ) -> Option<Stop> {
+        // Memory comes last: while one batch runs nothing else changes, and the answer stays the same.
+        if self.holders >= world.config.max_requests || flight.size() >= self.batch_cap(world.config) {
+            Some(Stop::RunningCap)
+        } else if self.awaits_host(world) {
+            Some(Stop::Memory)
+        } else if !has_budget {
+            Some(Stop::PromptBudget)
+        } else if !has_room {
+            Some(Stop::Memory)
+        } else {
+            None
+        }
+    }
+
+    /// From now on the line stands for `stop`, or for no more than the next look at it.
+    pub(crate) fn holds_for(&mut self, world: &mut World<'_>, stop: Option<Stop>) {
+        if stop != self.stop {
+            self.stop = stop;
+            world.record.holds.push(Hold { start_us: world.now_us, replica: self.index, stop });
+        }
+    }
+
     /// A request joins the waiting line.
     pub(crate) fn enqueue(&mut self, world: &mut World<'_>, id: u32) {
+        if self.waiting.is_empty() {
+            self.holds_for(world, None);
+        }
         world.requests.replica[id as usize] = self.index;
         self.waiting.push_back(id);
         self.line += 1;
@@ -268,6 +306,8 @@ impl Replica {
         if requests.scheduled_us[i].is_nan() {
             requests.scheduled_us[i] = world.now_us;
             requests.seen_us[i] = world.now_us;
+        } else {
+            world.comes_back(id);
         }
         world.add_chunk(flight, id, tokens);
     }

@@ -10,21 +10,34 @@ mod vllm_v1;
 use super::config::{FleetConfig, SchedulerKind};
 use super::flight::Flight;
 use super::replica::{Replica, World};
+use crate::scheduler::Stop;
 
 /// Fills `flight` as [`form`] does. Where nothing was formed because the only request that held memory was evicted, it is
 /// let in again at once; Vidur stops there.
 pub(crate) fn form_or_retry(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
     let evicted_before = world.record.evictions;
-    form(replica, world, flight);
+    let mut look = form(replica, world, flight);
     let is_stranded = flight.is_empty() && world.record.evictions > evicted_before && replica.holders == 0;
     if is_stranded && !world.config.original {
-        form(replica, world, flight);
+        look = form(replica, world, flight);
+    }
+    if let (Look::At(stop), false) = (look, replica.waiting.is_empty()) {
+        replica.holds_for(world, stop);
     }
     flight.changes_again |= world.record.evictions > evicted_before;
 }
 
+/// What forming an iteration found at the line.
+#[derive(Debug, Clone, Copy)]
+enum Look {
+    /// Nobody looked at it.
+    Away,
+    /// What its head stays for; `None`: nobody stays, or those who do were not looked at for lack of anything but time.
+    At(Option<Stop>),
+}
+
 /// Fills `flight`, which is empty, with the next iteration; it stays empty where there is none.
-fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
+fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look {
     match world.config.scheduler {
         SchedulerKind::Static => static_batch::form(replica, world, flight),
         SchedulerKind::Orca => orca::form(replica, world, flight),

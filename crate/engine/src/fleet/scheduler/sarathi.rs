@@ -1,9 +1,9 @@
 //! Sarathi-Serve (Agrawal et al., OSDI 2024) as in Vidur: all that decode, then prompts in chunks, up to a number of
 //! tokens an iteration. Memory for the whole prompt is taken with its first chunk.
 
-use super::{Flight, Replica, World};
+use super::{Flight, Look, Replica, World};
 
-pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
+pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look {
     let config = world.config;
     let evicted_before = world.record.evictions;
     replica.aside.clear();
@@ -40,15 +40,12 @@ pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Fl
     while let Some(&id) = replica.waiting.front() {
         let blocks = world.blocks_to_enter(id, config.blocks_for(world.requests.prompt[id as usize]));
         let tokens = world.next_chunk(id).min(left);
-        if replica.holders >= config.max_requests
-            || flight.size() >= replica.batch_cap(config)
-            || !replica.has_room(world, blocks)
-            || tokens == 0
-            || replica.awaits_host(world)
-        {
-            break;
+        let stop = replica.stop_of(world, flight, tokens > 0, replica.has_room(world, blocks));
+        if stop.is_some() {
+            return Look::At(stop);
         }
         left -= tokens;
         replica.admit(world, flight, blocks, tokens);
     }
+    Look::At(None)
 }

@@ -3,10 +3,11 @@
 //! evicts the last admitted, itself at the end. Then, if nobody was evicted, the line: chunks of prompts, memory taken
 //! chunk by chunk.
 
-use super::{Flight, Replica, World};
+use super::{Flight, Look, Replica, World};
 use crate::fleet::config::Preemption;
+use crate::scheduler::Stop;
 
-pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
+pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look {
     let config = world.config;
     let evicted_before = world.record.evictions;
     replica.aside.clear();
@@ -43,29 +44,24 @@ pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Fl
     aside.clear();
     replica.aside = aside;
     if world.record.evictions > evicted_before {
-        return;
+        return Look::At(Some(Stop::Memory));
     }
     left -= replica.take_back(world, flight, left);
     while let Some(&id) = replica.waiting.front() {
-        if replica.awaits_host(world) {
-            break;
-        }
         let (units, idle_blocks) = replica.known_prefix(world, id);
         let known = units * replica.prefix.as_ref().map_or(0, |cache| cache.unit_tokens);
         let tokens = world.chunk_after(id, known).min(left);
         let own = world.blocks_to_enter(id, config.blocks_for(known + tokens)) - known / config.block_size;
         let blocks = own + idle_blocks;
-        if replica.holders >= config.max_requests
-            || flight.size() >= replica.batch_cap(config)
-            || tokens == 0
-            || !replica.has_room(world, blocks)
-        {
-            break;
+        let stop = replica.stop_of(world, flight, tokens > 0, replica.has_room(world, blocks));
+        if stop.is_some() {
+            return Look::At(stop);
         }
         left -= tokens;
         replica.use_prefix(world, id, units);
         replica.admit(world, flight, blocks, tokens);
     }
+    Look::At(None)
 }
 
 /// Blocks that the next `tokens` of a prompt take.
