@@ -1,7 +1,7 @@
 //! What a fleet writes down while it runs.
 
 use crate::report::Fate;
-use crate::timeline::{Gap, Iterations};
+use crate::timeline::{Eviction, Gap, Hold, Iterations};
 
 /// Fates, iterations and gaps between tokens.
 #[derive(Debug, Default)]
@@ -9,6 +9,8 @@ pub(crate) struct Record {
     pub(crate) fates: Vec<Fate>,
     pub(crate) iterations: Iterations,
     pub(crate) gaps: Vec<Gap>,
+    pub(crate) holds: Vec<Hold>,
+    pub(crate) returns: Vec<Eviction>,
     pub(crate) evictions: u64,
     pub(crate) cached_tokens: u64,
     /// Requests that came to their end and were not told of yet, where others wait for that.
