@@ -71,7 +71,11 @@ export interface DeploymentView {
   price_source: string;
   /** `measured_on` is "" for the data sheet's peaks; `best` and `worst` are median errors of a layer by model. */
   cost: { measured_on: string; own: boolean; best: number; worst: number };
+  /** For timed operators: operators and attention, each with its relative errors. */
+  timed: { name: string; parts: { name: string; origin: TimedOrigin; median_error: number; p95_error: number }[] } | null;
 }
+
+export type TimedOrigin = "measured" | "reconstructed" | "synthetic" | "modelled";
 
 /** Thrown by every fallible call. */
 export interface Failures { failures: Failure[] }

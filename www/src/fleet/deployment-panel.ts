@@ -68,9 +68,6 @@ export class DeploymentPanel extends LightElement {
     const sentence = short
       ? this.#word('memory.short', { model: view.model, gpu: view.gpu, missing: gb(view.missing_gb) })
       : this.#word('memory.sum', { gpus: view.gpus, gpu: view.gpu, memory: gb(view.memory_gb), tokens: format.whole(view.kv_tokens) });
-    const percent = (share: number): string => format.short(100 * share);
-    const { cost } = view;
-    const origin = cost.measured_on === '' ? 'cost.peaks' : cost.own ? 'cost.own' : 'cost.borrowed';
     return html`
       <figure class="memory" data-fits=${String(!short)}>
         <figcaption>${this.#word('memory.title')}</figcaption>
@@ -78,8 +75,22 @@ export class DeploymentPanel extends LightElement {
         <ul class="legend">${shown.map((part) => html`<li><svg class="swatch" data-part=${part.name} viewBox="0 0 20 8" aria-hidden="true"><rect class="face" width="20" height="8"/></svg>${label(part)}</li>`)}</ul>
         <p class=${short ? 'short' : ''} role="status">${sentence}</p>
         ${view.usd_per_hour === null ? nothing : html`<p>${this.#word('price', { usd: format.short(view.usd_per_hour), source: view.price_source })}</p>`}
-        <p class="origin">${this.#word(origin, { gpu: cost.measured_on, best: percent(cost.best), worst: percent(cost.worst) })}</p>
+        <p class="origin">${this.#origin(view)}</p>
       </figure>`;
+  }
+
+  #origin({ cost, timed }: DeploymentView): string {
+    const { format } = this.app.text;
+    const percent = (share: number): string => format.short(100 * share);
+    if (timed !== null) {
+      const part = ({ name, origin, median_error, p95_error }: (typeof timed.parts)[number]): string =>
+        this.#word(name === 'attention' ? 'cost.attention' : 'cost.operators', {
+          origin: this.#word(`origin.${origin}`), median: percent(median_error), p95: percent(p95_error),
+        });
+      return this.#word('cost.timed', { name: timed.name, parts: timed.parts.map(part).join(this.#word('list')) });
+    }
+    const word = cost.measured_on === '' ? 'cost.peaks' : cost.own ? 'cost.own' : 'cost.borrowed';
+    return this.#word(word, { gpu: cost.measured_on, best: percent(cost.best), worst: percent(cost.worst) });
   }
 
   /** The parts side by side; the line is where the memory ends, and what lies beyond it is missing. */

@@ -6,7 +6,7 @@ use servescope_cost::gpus::{Gpu, source};
 
 use crate::measured::operators::HELD_OUT;
 use crate::parameters::Id;
-use crate::scenario::Scenario;
+use crate::scenario::{CostSource, Scenario};
 
 /// One part of the memory.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -51,8 +51,10 @@ pub struct DeploymentView {
     pub usd_per_hour: Option<f64>,
     /// Whose price that is.
     pub price_source: &'static str,
-    /// Where the times come from.
+    /// Where the times come from, for a roofline.
     pub cost: CostOrigin,
+    /// Where they come from, for timed operators.
+    pub timed: Option<CostSource>,
 }
 
 /// The deployment of a scenario with a cost that knows one.
@@ -81,6 +83,7 @@ pub fn deployment(scenario: &Scenario) -> DeploymentView {
         usd_per_hour: deployment.usd_per_hour(),
         price_source: price.and_then(|price| source(price.source)).unwrap_or(""),
         cost: origin(scenario, deployment.gpu),
+        timed: scenario.cost_source(),
     }
 }
 

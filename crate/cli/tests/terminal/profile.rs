@@ -1,0 +1,57 @@
+//! `servescope profile`: a profile from files, its error, and what is refused.
+
+use crate::{file, folder, good, refused};
+
+/// mlp.csv, attention.csv, all_reduce.csv, send_recv.csv and cpu_overheads.csv, a few rows of each.
+const FILES: &str = include_str!("../../../../tests/fuzz/corpus/profile/files");
+
+fn files(name: &str) -> [String; 5] {
+    let folder = folder(name);
+    let mut parts = FILES.split("---\n");
+    ["mlp.csv", "attention.csv", "all_reduce.csv", "send_recv.csv", "cpu_overheads.csv"]
+        .map(|name| file(&folder, name, parts.next().expect("five files")))
+}
+
+#[test]
+fn a_profile_is_fitted_and_its_error_told_by_operator() {
+    let [mlp, attention, all_reduce, send_recv, cpu] = files("profile");
+    let out = folder("profile-out").join("p.txt");
+    let out = out.to_str().unwrap();
+    let base = ["profile", "fit", "--mlp", &mlp, "--model", "a/b", "--gpu", "g", "--layers", "80", "-o", out];
+    let more =
+        ["--attention", &attention, "--all-reduce", &all_reduce, "--send-recv", &send_recv, "--cpu", &cpu];
+    let (table, note) = good(&[&base[..], &more].concat());
+    assert!(note.is_empty(), "{note}");
+    for (degree, operator, origin) in [
+        ("1", "mlp_up_proj", "measured"),
+        ("1", "attn_decode", "modelled"),
+        ("2", "attn_decode", "measured"),
+        ("2", "all_reduce", "measured"),
+        ("2", "schedule", "modelled"),
+    ] {
+        let row = table.lines().map(|l| l.split_whitespace().collect::<Vec<_>>());
+        let is_there = |row: Vec<&str>| row.starts_with(&[degree, operator, origin]);
+        assert!(row.into_iter().any(is_there), "{degree} {operator} {origin}:\n{table}");
+    }
+    let profile = std::fs::read_to_string(out).unwrap();
+    assert!(profile.starts_with("servescope-profile 1\ngpu g\nmodel a/b\nlayers 80 hidden 8192"));
+    let (table, note) = good(&[&base[..], &["--tp", "1", "--attention", &attention]].concat());
+    assert!(note.contains("no degree leaves as many heads"), "{note}");
+    assert!(!table.contains("all_reduce"), "{table}");
+}
+
+#[test]
+fn bad_profiling_data_is_refused_with_its_place() {
+    let [mlp, _, all_reduce, ..] = files("profile-bad");
+    let base = ["profile", "fit", "--model", "a/b", "--gpu", "g", "-o", "/nowhere/p.txt"];
+    let told = refused(&[&base[..], &["--mlp", &mlp]].concat());
+    assert!(told.contains("--layers N is missing"), "{told}");
+    let told = refused(&[&base[..], &["--layers", "80", "--mlp", &all_reduce]].concat());
+    assert!(told.contains("there is no column num_tokens"), "{told}");
+    let told = refused(&[&base[..], &["--layers", "80", "--mlp", &mlp]].concat());
+    assert!(told.contains("all_reduce.csv") && told.contains("send_recv.csv"), "{told}");
+    let told = refused(&[&base[..], &["--layers", "80", "--mlp", &mlp, "--tp", "3"]].concat());
+    assert!(told.contains("tp: a degree that mlp.csv holds"), "{told}");
+    let told = refused(&["profile", "build", "/nowhere", "-o", "/nowhere"]);
+    assert!(told.contains("there is no compute/GPU/ORG/MODEL/mlp.csv"), "{told}");
+}
