@@ -38,7 +38,7 @@ use requests::Requests;
 use router::Router;
 use run::Run;
 
-use crate::report::{Outcome, Report, Served};
+use crate::report::{IterationModel, Outcome, Report, Served};
 use crate::timeline::Timeline;
 
 /// A simulation of a fleet under way.
@@ -99,6 +99,9 @@ impl Fleet {
             requests.shared = vec![0; trace.len()];
         }
         let pipelined = if stages > 1 { count } else { 0 };
+        if stages > 1 {
+            requests.worked_us = vec![0.0; trace.len()];
+        }
         Self {
             requests,
             record: Record::new(trace.len()),
@@ -159,9 +162,12 @@ impl Fleet {
             replica.close_run(&mut world);
         }
         let requests = self.requests;
+        let preemptions = self.record.evictions.len() as u64;
         Report {
             timeline: Timeline {
                 iterations: self.record.sorted_iterations(),
+                chunks: self.record.chunks,
+                evictions: self.record.evictions,
                 gaps: self.record.gaps,
                 ..Timeline::default()
             },
@@ -176,8 +182,11 @@ impl Fleet {
                 stalled_us: requests.stalled_us,
                 replica: requests.replica,
                 preemptions: requests.evictions,
+                worked_us: requests.worked_us,
             })),
-            preemptions: self.record.evictions,
+            preemptions,
+            pool_blocks: self.config.blocks,
+            cost: Some(IterationModel(self.cost.into())),
             cached_tokens: self.record.cached_tokens,
             counters: None,
             trace: self.trace,
@@ -266,6 +275,10 @@ impl Fleet {
         if !goes_on {
             replica.close_run(&mut world);
             let time = cost.stage_time(&flight.batch(), true);
+            debug_assert!(
+                flight.decodes == 0 || flight.decode_kv_tokens == replica.lockstep.kv_tokens,
+                "what decodes is told by what is in memory"
+            );
             replica.run = Some(Run {
                 start_us: now_us,
                 law: LinearDecode::new(time.first_us, time.growth_us),
@@ -275,6 +288,9 @@ impl Fleet {
                 prompt_tokens: flight.prompt_tokens(),
                 decodes: flight.decodes,
                 kv_tokens: replica.kv_tokens(&flight),
+                first_chunk: world.record.keep_chunks(&flight.chunks),
+                rank_sum: u32::try_from(flight.rank_sum).unwrap_or(u32::MAX),
+                any_adapter: flight.any_adapter,
             });
         }
         let most = scheduler::leap(replica, &world, &flight).min(longest);

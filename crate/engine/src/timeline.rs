@@ -1,5 +1,7 @@
 //! What the GPU did, as two columns of records in order of time: prefills and runs of decode iterations.
 
+use servescope_cost::{Batch, Chunk};
+
 use crate::scheduler::Stop;
 
 /// One prefill and the adapter loading before it.
@@ -85,6 +87,23 @@ pub struct IterationRun {
     pub kv_tokens: f64,
     /// KV blocks in use at the end.
     pub blocks: u32,
+    /// Where its prompts lie in [`Timeline::chunks`]; there are `prompts` of them.
+    pub first_chunk: u32,
+    /// Sum over its requests of their adapters' ranks.
+    pub rank_sum: u32,
+    /// Whether any request uses an adapter.
+    pub any_adapter: bool,
+}
+
+/// A request is thrown out of the batch.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Eviction {
+    /// When, microseconds.
+    pub time_us: f64,
+    /// Which request.
+    pub id: u32,
+    /// Of which replica.
+    pub replica: u16,
 }
 
 impl IterationRun {
@@ -132,6 +151,10 @@ pub struct Timeline {
     pub holds: Vec<Hold>,
     /// Iterations of a fleet's replicas in order of their start.
     pub iterations: Vec<IterationRun>,
+    /// What the iterations of a fleet read of prompts.
+    pub chunks: Vec<Chunk>,
+    /// Requests that a fleet threw out of a batch, in order of time.
+    pub evictions: Vec<Eviction>,
     /// Gaps between tokens that are not told by prefills and decode runs: those of a fleet.
     pub gaps: Vec<GapRun>,
 }
@@ -148,6 +171,24 @@ pub enum Span<'a> {
 }
 
 impl Timeline {
+    /// What iteration `index` of a run holds, as a cost model sees it.
+    pub fn batch(&self, run: &IterationRun, index: u32) -> Batch<'_> {
+        let first = run.first_chunk as usize;
+        let chunks = self.chunks.get(first..first + run.prompts as usize).unwrap_or(&[]);
+        let read: f64 = chunks.iter().map(|chunk| f64::from(chunk.kv_tokens)).sum();
+        let decode_kv_tokens = match run.decodes {
+            0 => 0,
+            decodes => (run.kv_tokens - read) as u64 + u64::from(index) * u64::from(decodes),
+        };
+        Batch {
+            chunks,
+            decodes: run.decodes,
+            decode_kv_tokens,
+            rank_sum: run.rank_sum.into(),
+            any_adapter: run.any_adapter,
+        }
+    }
+
     /// Prefills and decode runs in order of time.
     pub fn spans(&self) -> impl Iterator<Item = Span<'_>> {
         let mut prefills = self.prefills.iter().peekable();

@@ -98,6 +98,7 @@ fn end_batch(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) 
     replica.in_flight -= 1;
     let now_us = world.now_us;
     let before = replica.holders;
+    let first_chunk = world.record.keep_chunks(&flight.chunks);
     world.record.iterations.push(IterationRun {
         start_us: flight.formed_us,
         end_us: now_us,
@@ -111,12 +112,16 @@ fn end_batch(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) 
         decodes: flight.decodes,
         kv_tokens: replica.kv_tokens(flight) as f64,
         blocks: replica.used,
+        first_chunk,
+        rank_sum: u32::try_from(flight.rank_sum).unwrap_or(u32::MAX),
+        any_adapter: flight.any_adapter,
     });
     for &id in &flight.members {
         let i = id as usize;
         world.record.gap(now_us - world.requests.seen_us[i]);
         world.requests.seen_us[i] = now_us;
         world.requests.done[i] += 1;
+        world.requests.worked_us[i] += flight.busy_us;
         if world.requests.done[i] >= world.requests.total[i] {
             let blocks = world.blocks_at_end(id);
             replica.finish(world, id, blocks);

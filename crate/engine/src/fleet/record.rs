@@ -1,17 +1,19 @@
 //! What a fleet writes down while it runs.
 
+use servescope_cost::Chunk;
 use servescope_workload::statistics::sort_places;
 
 use crate::report::Fate;
-use crate::timeline::{GapRun, IterationRun};
+use crate::timeline::{Eviction, GapRun, IterationRun};
 
 /// Fates, iterations and gaps between tokens.
 #[derive(Debug, Default)]
 pub(crate) struct Record {
     pub(crate) fates: Vec<Fate>,
     pub(crate) iterations: Vec<IterationRun>,
+    pub(crate) chunks: Vec<Chunk>,
     pub(crate) gaps: Vec<GapRun>,
-    pub(crate) evictions: u64,
+    pub(crate) evictions: Vec<Eviction>,
     pub(crate) cached_tokens: u64,
 }
 
@@ -26,6 +28,13 @@ impl Record {
             Some(last) if last.iterations == 1 && last.first_us == length_us => last.count += 1,
             _ => self.gaps.push(GapRun { first_us: length_us, growth_us: 0.0, iterations: 1, count: 1 }),
         }
+    }
+
+    /// Keeps what an iteration reads of prompts, and says where.
+    pub(crate) fn keep_chunks(&mut self, chunks: &[Chunk]) -> u32 {
+        let first = self.chunks.len() as u32;
+        self.chunks.extend_from_slice(chunks);
+        first
     }
 
     /// The iterations in order of their start.

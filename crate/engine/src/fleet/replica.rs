@@ -18,6 +18,7 @@ use super::run::Run;
 use super::scheduler;
 use crate::report::Outcome;
 use crate::scheduler::memory::{Entry, MemoryEstimate};
+use crate::timeline::Eviction;
 
 /// What a replica works on beside its own state.
 pub(crate) struct World<'a> {
@@ -375,7 +376,7 @@ impl Replica {
         world.requests.done[i] = 0;
         world.requests.place[i] = Place::Waiting;
         world.requests.evictions[i] = world.requests.evictions[i].saturating_add(1);
-        world.record.evictions += 1;
+        world.record.evictions.push(Eviction { time_us: world.now_us, id, replica: self.index });
         self.used -= blocks;
         self.holders -= 1;
         self.promised += u64::from(world.config.blocks_for(world.requests.prompt[i]));
@@ -431,6 +432,9 @@ impl Replica {
             let i = id as usize;
             let requests = &mut *world.requests;
             requests.prefill_us[i] += world.now_us - flight.formed_us;
+            if let Some(worked_us) = requests.worked_us.get_mut(i) {
+                *worked_us += flight.busy_us;
+            }
             requests.seen_us[i] = world.now_us;
             requests.done[i] += chunk.tokens;
             if requests.done[i] < requests.prompt[i] {

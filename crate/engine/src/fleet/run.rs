@@ -19,6 +19,9 @@ pub(crate) struct Run {
     pub(crate) decodes: u32,
     /// Tokens in KV memory before the first iteration.
     pub(crate) kv_tokens: u64,
+    pub(crate) first_chunk: u32,
+    pub(crate) rank_sum: u32,
+    pub(crate) any_adapter: bool,
 }
 
 impl Run {
@@ -68,6 +71,9 @@ impl Replica {
             decodes: run.decodes,
             kv_tokens: run.kv_tokens as f64,
             blocks: self.used,
+            first_chunk: run.first_chunk,
+            rank_sum: run.rank_sum,
+            any_adapter: run.any_adapter,
         });
         if run.decodes > 0 {
             let first_end_us = run.time_after(1);

@@ -14,13 +14,14 @@ use super::replica::{Replica, World};
 /// Fills `flight` as [`form`] does. Where nothing was formed because the only request that held memory was evicted, it is
 /// let in again at once; Vidur stops there.
 pub(crate) fn form_or_retry(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
-    let evicted_before = world.record.evictions;
+    let evicted_before = world.record.evictions.len();
     form(replica, world, flight);
-    let is_stranded = flight.is_empty() && world.record.evictions > evicted_before && replica.holders == 0;
+    let is_stranded =
+        flight.is_empty() && world.record.evictions.len() > evicted_before && replica.holders == 0;
     if is_stranded && !world.config.original {
         form(replica, world, flight);
     }
-    flight.any_evicted = world.record.evictions > evicted_before;
+    flight.any_evicted = world.record.evictions.len() > evicted_before;
 }
 
 /// Fills `flight`, which is empty, with the next iteration; it stays empty where there is none.

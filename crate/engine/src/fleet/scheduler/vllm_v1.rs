@@ -7,7 +7,7 @@ use super::{Flight, Replica, World};
 
 pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
     let config = world.config;
-    let evicted_before = world.record.evictions;
+    let evicted_before = world.record.evictions.len();
     replica.aside.clear();
     if replica.decode_paged(world, flight, !replica.is_single()) {
         let Replica { aside, chunked, .. } = replica;
@@ -39,7 +39,7 @@ pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Fl
     }
     aside.clear();
     replica.aside = aside;
-    if world.record.evictions > evicted_before {
+    if world.record.evictions.len() > evicted_before {
         return;
     }
     while let Some(&id) = replica.waiting.front() {
