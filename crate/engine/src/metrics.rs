@@ -5,6 +5,7 @@ pub mod distribution;
 pub mod fairness;
 pub mod fleet;
 pub mod groups;
+pub mod lanes;
 pub mod operators;
 pub mod slora;
 pub mod summary;

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use servescope_cost::{Batch, BatchCost, Chunk, OperatorClass, Peak, StageParts, StageTime, Work};
 use servescope_engine::fleet::{Fleet, FleetConfig, RouterKind, SchedulerKind};
 use servescope_engine::metrics::fleet_summary;
+use servescope_engine::metrics::lanes::stage_works;
 use servescope_engine::metrics::operators::{RunParts, run_parts};
 use servescope_engine::{Outcome, Report};
 use servescope_workload::trace::{Extra, PrefixBlocks, Request};
@@ -329,6 +330,28 @@ proptest! {
         prop_assert_eq!(rows.iter().map(|row| row.preemptions).sum::<u64>(), report.preemptions);
         let refused = report.fates.iter().filter(|fate| matches!(fate.outcome, Outcome::Refused(_))).count();
         prop_assert_eq!(rows.iter().map(|row| row.requests as usize).sum::<usize>() + refused, report.fates.len());
+    }
+
+    #[test]
+    fn a_stage_works_on_one_thing_at_a_time(trace in any_trace(), config in any_config(), cost in any_cost()) {
+        let cost = if config.scheduler == SchedulerKind::LightLlm { Toy { stages: 1, ..cost } } else { cost };
+        let (report, _) = run(&Arc::new(trace), config, cost);
+        let mut over_us = vec![0.0; (report.replicas * cost.stages) as usize];
+        let mut busy_us = vec![0.0; report.replicas as usize];
+        for work in stage_works(&report) {
+            let lane = &mut over_us[(u32::from(work.run.replica) * cost.stages + work.stage) as usize];
+            prop_assert!(work.start_us >= *lane && work.end_us > work.start_us, "{work:?} overlaps");
+            *lane = work.end_us;
+            busy_us[work.run.replica as usize] += work.end_us - work.start_us;
+            if work.stage + 1 == cost.stages {
+                prop_assert_eq!(work.end_us, work.run.end_us, "a batch leaves the last stage when it was written down");
+            }
+        }
+        let mut told_us = vec![0.0; report.replicas as usize];
+        report.timeline.iterations.iter().for_each(|run| told_us[run.replica as usize] += run.busy_us);
+        for (lanes, told) in busy_us.iter().zip(&told_us) {
+            prop_assert!((lanes / f64::from(cost.stages) - told).abs() <= 1e-9 * told);
+        }
     }
 
     #[test]

@@ -54,6 +54,14 @@ pub struct FleetSummary {
     pub decode_per_token_s: Distribution,
 }
 
+impl FleetSummary {
+    /// The mean over the replicas, where it is known of all; what stood idle counts as 0.
+    pub fn mean(&self, of: impl Fn(&ReplicaRow) -> Option<f64>) -> Option<f64> {
+        let sum: Option<f64> = self.per_replica.iter().map(of).sum();
+        sum.map(|sum| sum / self.per_replica.len() as f64)
+    }
+}
+
 /// Sums over the runs of one replica.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sums {
@@ -105,7 +113,9 @@ fn rows(report: &Report, sums: &[Sums]) -> Vec<ReplicaRow> {
         .map(|(id, sum)| {
             let iterations = sum.iterations as f64;
             let share = |of: fn(Work) -> f64, most: fn(servescope_cost::Peak) -> f64| {
-                let ((peak, stages), work) = (peak(report)?, sum.work?);
+                let (peak, stages) = peak(report)?;
+                // What never ran did nothing; that the model does not know its work is told by those that ran.
+                let work = if sum.iterations == 0 { Work::default() } else { sum.work? };
                 over(of(work), most(peak) * f64::from(stages) * makespan_us / 1e6)
             };
             ReplicaRow {
