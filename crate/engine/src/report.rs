@@ -180,9 +180,14 @@ pub struct Counters {
 }
 
 impl Report {
+    /// What a fleet knows; the module without fleets does not even look.
+    fn served(&self) -> Option<&Served> {
+        if cfg!(feature = "orders") { self.served.as_deref() } else { None }
+    }
+
     /// When the prefill of request `id` began, microseconds.
     pub fn scheduled_us(&self, id: usize) -> Option<f64> {
-        if let Some(served) = &self.served {
+        if let Some(served) = self.served() {
             return Some(served.scheduled_us[id]).filter(|t| !t.is_nan());
         }
         self.fates[id].prefill.map(|p| self.timeline.prefills[p as usize].start_us)
@@ -190,7 +195,7 @@ impl Report {
 
     /// When its first token was there, microseconds.
     pub fn first_token_us(&self, id: usize) -> Option<f64> {
-        if let Some(served) = &self.served {
+        if let Some(served) = self.served() {
             return Some(served.first_token_us[id]).filter(|t| !t.is_nan());
         }
         self.fates[id].prefill.map(|p| self.timeline.prefills[p as usize].end_us)
@@ -198,18 +203,18 @@ impl Report {
 
     /// The replica that request `id` was given to.
     pub fn replica(&self, id: usize) -> u16 {
-        self.served.as_ref().map_or(0, |served| served.replica[id])
+        self.served().map_or(0, |served| served.replica[id])
     }
 
     /// How often request `id` was thrown out of a batch.
     pub fn preemptions(&self, id: usize) -> u16 {
-        self.served.as_ref().map_or(0, |served| served.preemptions[id])
+        self.served().map_or(0, |served| served.preemptions[id])
     }
 
     /// How long the iterations of a fleet's finished request were worked on, microseconds; Vidur's execution time.
     pub fn worked_us(&self, id: usize) -> Option<f64> {
         let split = self.split(id)?;
-        let worked = self.served.as_ref()?.worked_us.get(id).copied();
+        let worked = self.served()?.worked_us.get(id).copied();
         Some(worked.unwrap_or(split.prefill_us + split.decode_us))
     }
 
@@ -231,7 +236,7 @@ impl Report {
     /// Where the time of a finished request went.
     pub fn split(&self, id: usize) -> Option<Split> {
         let fate = &self.fates[id];
-        if let Some(served) = &self.served {
+        if let Some(served) = self.served() {
             return self.split_served(served, id);
         }
         let (finish, prefill) = (fate.finish_us?, self.timeline.prefills[fate.prefill? as usize]);

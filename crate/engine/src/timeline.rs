@@ -199,7 +199,8 @@ impl Timeline {
             (_, Some(_)) => decodes.next().map(Span::Decode),
             (None, None) => None,
         });
-        // A run is S-LoRA's or a fleet's: one of the two is empty.
-        one.chain(self.iterations.iter().map(Span::Iterations))
+        // A run is S-LoRA's or a fleet's: one of the two is empty. Without other orders there are no fleets either.
+        let fleet: &[IterationRun] = if cfg!(feature = "orders") { &self.iterations } else { &[] };
+        one.chain(fleet.iter().map(Span::Iterations))
     }
 }

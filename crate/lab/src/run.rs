@@ -255,7 +255,6 @@ pub struct RunSummary {
     pub prefix: Option<PrefixSummary>,
     /// Of a fleet: what else is to be said of it.
     #[cfg(feature = "engines")]
-    #[serde(flatten)]
     pub fleet: Option<FleetSummary>,
     /// What a reader of the numbers should know.
     pub warnings: Vec<Failure>,

@@ -1,5 +1,5 @@
 // Everything that can be taken out of the page as a file.
-import { html, type TemplateResult } from 'lit';
+import { html, nothing, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
 import { download, downloadSvg, downloadText } from '../draw/export-chart.js';
 import { Refusal } from '../engine/client.js';
@@ -7,6 +7,7 @@ import { scenarioJson } from '../engine/module.js';
 import type { ExportKind } from '../engine/types.js';
 import type { MessageKey } from '../i18n/en.js';
 import { menuItem } from './menu.js';
+import { openInPerfetto } from './perfetto.js';
 
 const FROM_RUN: readonly { label: MessageKey; what: ExportKind; type: string }[] = [
   { label: 'export.summary', what: 'summary.json', type: 'application/json' },
@@ -25,6 +26,8 @@ export function exportItems(app: App): TemplateResult {
       downloadText('servescope-scenario.json', scenarioJson(app.store.values.value), 'application/json');
     })}
     ${FROM_RUN.map(({ label, what, type }) => menuItem(t(label), () => { void exportRun(app, what, type); }))}
+    ${app.store.resolved.values['scheduler.kind'] === 'slora' ? nothing : menuItem(t('export.events'), () => { void exportRun(app, 'events.csv', 'text/csv'); })}
+    ${menuItem(html`${t('export.perfetto')}<small>${t('export.perfetto.about')}</small>`, () => { void openInPerfetto(app); })}
     ${menuItem(t('export.charts'), () => { void exportCharts(app); })}
     ${menuItem(t('export.workload'), () => { void exportWorkload(app); })}`;
 }
