@@ -5,6 +5,7 @@
 mod aibrix;
 mod bench;
 mod bodies;
+mod capacity;
 mod concat;
 mod convert;
 mod fit;
@@ -61,6 +62,11 @@ enum Verb {
     Merge(merge::Arguments),
     /// Fits a trace, makes its twin, and tells how close the twin is.
     Fit(fit::Arguments),
+    /// Finds the highest rate that meets a goal, for a scenario or for every configuration of a grid.
+    ///
+    /// The goal is set by the parameters capacity.*: bounds on a quantile of TTFT, TBT, E2E time or queueing delay, and no
+    /// growing queue. Every run has the same seed; a trace file is played faster or slower.
+    Capacity(capacity::Arguments),
     /// Prints the parameter table as JSON Schema.
     Schema,
     /// Compares the simulator with closed forms and published measurements.
@@ -81,6 +87,7 @@ fn main() -> ExitCode {
         Verb::Concat(arguments) => concat::run(&arguments),
         Verb::Merge(arguments) => merge::run(&arguments),
         Verb::Fit(arguments) => fit::run(&arguments),
+        Verb::Capacity(arguments) => capacity::run(&arguments),
         Verb::Schema => print(&format!("{:#}\n", servescope_lab::schema::json_schema())),
         Verb::Validate(arguments) => validate::run(&arguments),
         Verb::Bench(arguments) => bench::run(&arguments),

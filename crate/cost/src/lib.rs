@@ -4,13 +4,19 @@
 
 pub mod batch;
 pub mod calibration;
+pub mod deployment;
+pub mod gpus;
 pub mod linear;
 pub mod memory_plan;
+pub mod models;
 pub mod profile;
 
 pub use batch::{Batch, BatchCost, Chunk, OperatorClass, Peak, StageParts, StageTime, Work};
 pub use calibration::{CALIBRATIONS, Calibration};
+pub use deployment::{Deployment, KvFormat, WeightFormat};
+pub use gpus::Gpu;
 pub use linear::{AdapterCost, LinearCost, LinearDecode};
+pub use models::Model;
 
 /// What goes into one prefill iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

@@ -25,6 +25,7 @@ pub const GROUPS: &[&str] = &[
     "prefix",
     "cost",
     "slo",
+    "capacity",
     "trace",
     "curve",
     "length_curve",

@@ -137,6 +137,12 @@ impl Running {
         }
         let trace = trace_of(scenario, loaded)?;
         #[cfg(feature = "engines")]
+        if scenario.cost_kind() == crate::scenario::CostKind::Roofline {
+            let path = Id::CostKind.row().id;
+            let message = format!("{path}: the roofline is not there yet");
+            return Err(vec![Failure::new("unknown_option", path, message)]);
+        }
+        #[cfg(feature = "engines")]
         if let Some(failure) = fleet_lacks(scenario, &trace) {
             return Err(vec![failure]);
         }

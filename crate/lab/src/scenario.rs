@@ -1,6 +1,7 @@
 //! A scenario: values for some parameters; the others have their defaults.
 
 mod curve;
+mod hardware;
 mod lengths;
 mod problems;
 mod queueing;
@@ -8,6 +9,7 @@ mod sampling;
 mod service;
 mod workload;
 
+pub use hardware::CostKind;
 pub use sampling::sampling_problems;
 use serde_json::{Map, Value as Json};
 use servescope_cost::Calibration;
@@ -150,6 +152,12 @@ impl Scenario {
         }
         if id == Id::QuotaBurst && self.number(Id::QuotaTokens) == 0.0 {
             return false;
+        }
+        if id == Id::MaxTotalTokens {
+            return !self.plans_memory();
+        }
+        if id.row().group == "cost" && id.row().applies.is_empty() {
+            return self.cost_kind() == CostKind::Linear;
         }
         if id == Id::Alpha || id.row().group == "adapters" {
             // Nothing about adapters matters when there are none.

@@ -3,6 +3,7 @@
 //! A view knows the run and says nothing about pixels; it is already reduced to about one point a column.
 
 mod arrives;
+pub mod capacity;
 mod feel;
 mod happens;
 #[cfg(feature = "engines")]

@@ -123,6 +123,35 @@ export interface ReplicaRow {
   mfu: number | null; bandwidth: number | null;
 }
 
+/** Why a rate does not meet the goal of a capacity search. */
+export type CapacityMiss =
+  | { kind: "bound"; metric: string; value_s: number | null; limit_s: number }
+  | { kind: "unserved"; requests: number; offered: number }
+  | { kind: "growing"; growth: number };
+
+/** The times of `quantile_s` are TTFT, TBT, E2E and the time in the waiting line. */
+export interface CapacityMeasures {
+  requests: number; quantile_s: (number | null)[]; throughput_rps: number; output_tokens_per_s: number;
+  growth: number; growth_noise: number;
+}
+
+export interface CapacityProbe { rate_rps: number; measures: CapacityMeasures; miss: CapacityMiss | null }
+
+export interface Capacity {
+  rate_rps: number | null; missed_rps: number | null; miss: CapacityMiss | null; measures: CapacityMeasures | null;
+  price: { gpus: number; usd_per_gpu_hour: number | null };
+  probes: CapacityProbe[];
+}
+
+/** Scenarios as nested JSON. */
+export interface CapacityGrid { axes: string[]; configurations: { values: string[]; scenario: ScenarioPatch }[] }
+
+export interface CapacityEntry {
+  rate_rps: number | null; gpus: number; usd_per_gpu_hour: number | null; ttft_s: number | null; tbt_s: number | null;
+}
+
+export interface CapacityStanding { place: number; requests_per_usd: number | null; is_on_ttft_front: boolean; is_on_tbt_front: boolean }
+
 /** What was read of a file. */
 export interface SourceInfo {
   name: string; format: string; requests: number; span_s: number; rate_rps: number | null;

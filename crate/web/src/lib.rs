@@ -7,6 +7,8 @@
 //! scheduler, fetched when a scenario asks for one that the first module lacks; and `studio`, fetched when somebody opens a
 //! file or the workload studio. Traces go from one to the other as columns.
 
+#[cfg(feature = "engine")]
+mod capacity;
 #[cfg(feature = "page")]
 mod chart;
 mod convert;
@@ -26,6 +28,8 @@ mod svg;
 mod take_over;
 mod types;
 
+#[cfg(feature = "engine")]
+pub use capacity::{CapacitySearch, capacity_grid, capacity_standings};
 #[cfg(feature = "page")]
 pub use chart::ChartSurface;
 #[cfg(feature = "page")]

@@ -55,6 +55,18 @@ extern "C" {
     /// Summary and charts.
     #[wasm_bindgen(typescript_type = "{ summary: Summary; charts: ChartData[] }")]
     pub type JsRun;
+    /// What a capacity search found, and its chart.
+    #[wasm_bindgen(typescript_type = "{ capacity: Capacity; charts: ChartData[] }")]
+    pub type JsCapacity;
+    /// The configurations of a grid.
+    #[wasm_bindgen(typescript_type = "CapacityGrid")]
+    pub type JsGrid;
+    /// What the order of configurations depends on.
+    #[wasm_bindgen(typescript_type = "CapacityEntry[]")]
+    pub type JsEntries;
+    /// The order of configurations, and the charts of their cost.
+    #[wasm_bindgen(typescript_type = "{ standings: CapacityStanding[]; charts: ChartData[] }")]
+    pub type JsStandings;
     /// Charts.
     #[wasm_bindgen(typescript_type = "ChartData[]")]
     pub type JsCharts;

@@ -105,6 +105,7 @@ export const en = {
   'group.prefix': 'Shared beginnings',
   'group.cost': 'GPU and cost',
   'group.slo': 'Service level (SLO)',
+  'group.capacity': 'Capacity search',
   'group.trace': 'Trace file',
   'group.curve': 'Rate over time',
   'group.sampling': 'Sampling in request bodies',
@@ -290,7 +291,8 @@ export const en = {
   'tab.label': 'Views',
   'tab.service': 'Service',
   'tab.workload': 'Workload',
-  'tab.loading': 'Loading the workload studio…',
+  'tab.capacity': 'Capacity',
+  'tab.loading': 'Loading…',
 
   'trace.drop': 'Drop a trace file (CSV, JSONL, gzip) or a scenario (JSON)',
   'trace.using': '{name}: {format}, {requests} requests over {span}',

@@ -37,6 +37,7 @@ export const optionsEn: Readonly<Record<string, string>> = {
   round_robin: 'in turn', least_outstanding: 'fewest requests', shortest_line: 'shortest line (Vidur)', power_of_two: 'better of two',
   least_kv: 'least KV memory', adapter_affinity: 'by adapter', prefix_affinity: 'by prefix', 'a10g-llama-7b': 'A10G, Llama-7B',
   'a100-80-opt-13b': 'A100 80 GB, OPT-13B', unit: 'unit (20 ms a step)',
+  whole: 'everything', vidur: 'as Vidur', planned: 'what is left', fitted: 'fitted on measurements',
 };
 
 /** How a request ended, and why it was refused. */

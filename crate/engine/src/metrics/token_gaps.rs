@@ -144,6 +144,13 @@ impl TokenGaps {
         }
     }
 
+    /// The gap in microseconds that at least the share `q` of all gaps does not exceed; none without a gap.
+    pub fn quantile_us(&self, q: f64) -> Option<f64> {
+        let last = self.total.checked_sub(1)?;
+        let rank = libm::ceil(q * self.total as f64 - 1e-9).max(1.0) as u64 - 1;
+        self.at_ranks(&[rank.min(last)]).first().copied()
+    }
+
     /// The gaps at these ranks (ascending): the histogram says in which bucket each lies, a second walk sorts those.
     fn at_ranks(&self, ranks: &[u64]) -> Vec<f64> {
         let mut wanted: Vec<(u64, u64)> = Vec::new(); // bucket, gaps before it

@@ -1,5 +1,8 @@
 //! Every parameter.
 
+use servescope_cost::deployment::{KV_FORMATS, WEIGHT_FORMATS};
+use servescope_cost::gpus::GPU_IDS;
+use servescope_cost::models::MODEL_IDS;
 use servescope_workload::prompts::sampling::{MAX_PENALTY, MAX_TEMPERATURE, MIN_TOP_P};
 
 use super::kind::{Condition, Kind, Mark, Parameter, Scale, Slider};
@@ -116,6 +119,8 @@ const LENGTH_CURVES: &[&str] = &[
 ];
 /// Schedulers that run a fleet of replicas.
 const FLEETS: &[&str] = &["static", "orca", "vllm", "sarathi", "lightllm", "vllm_v1"];
+/// Costs that know the hardware and the model.
+const HARDWARE: &[Condition] = &[is(Id::CostKind, &["roofline"])];
 const SLORA: &[Condition] = &[is(Id::SchedulerKind, &["slora"])];
 const ORDERS: &[&str] = &[
     "fcfs",
@@ -378,6 +383,33 @@ table! {
         .when(SLORA)
         .says("Queue timeout", "A request that has waited so long leaves the line; 0 lets it wait for ever.");
 
+    FleetGpu = row("fleet.gpu", "gpu", "fleet", Kind::Choice(&GPU_IDS))
+        .when(HARDWARE)
+        .says("GPU", "What the replicas run on.");
+    FleetModel = row("fleet.model", "mdl", "fleet", Kind::Choice(&MODEL_IDS))
+        .when(HARDWARE)
+        .says("Model", "What they serve.");
+    TensorParallel = row("fleet.tensor_parallel", "tp", "fleet", whole(1.0, 64.0, 1.0)).unit("GPUs").linear(1.0, 8.0, 1.0)
+        .when(HARDWARE)
+        .says("Tensor parallel", "How many GPUs share every layer; they sum their results twice a layer.");
+    PipelineParallel = row("fleet.pipeline_parallel", "pp", "fleet", whole(1.0, 64.0, 1.0)).linear(1.0, 8.0, 1.0)
+        .when(HARDWARE)
+        .says("Pipeline stages", "Into how many stages the layers are cut; each has its own GPUs and hands on to the next.");
+    Weights = row("fleet.weights", "wt", "fleet", Kind::Choice(&WEIGHT_FORMATS))
+        .when(HARDWARE)
+        .says("Weights", "Format of the layers' matrices. Products run at FP8 where weights are FP8 and the GPU has it, else at 16 bits.");
+    KvFormat = row("fleet.kv_format", "kvf", "fleet", Kind::Choice(&KV_FORMATS))
+        .when(HARDWARE)
+        .says("KV format", "Format of cached keys and values.");
+    KvPool = row("fleet.kv_pool", "kvp", "fleet", Kind::Choice(&["planned", "given"]))
+        .when(HARDWARE)
+        .says("KV memory", "What the GPUs have left beside weights, activations and margin, or the memory pool as given.");
+    MemoryPlan = row("fleet.memory_plan", "mpl", "fleet", Kind::Choice(&["whole", "vidur"]))
+        .when(&[is(Id::KvPool, &["planned"])])
+        .says("Memory plan", "Counts everything, or as Vidur does: the layers' matrices only, and whole requests of the longest length.");
+    MemoryMargin = row("fleet.memory_margin", "mmg", "fleet", number(0.0, 0.9, 0.1)).linear(0.0, 0.5, 0.01)
+        .when(&[is(Id::KvPool, &["planned"])])
+        .says("Memory margin", "Share of each GPU's memory that is left alone.");
     Replicas = row("fleet.replicas", "rep", "fleet", whole(1.0, 1024.0, 1.0)).linear(1.0, 16.0, 1.0)
         .when(&[is(Id::SchedulerKind, FLEETS)])
         .says("Replicas", "How many equal servers share the traffic; each has its own waiting line and memory pool.");
@@ -503,8 +535,12 @@ table! {
 
     Calibration = row("cost.calibration", "cal", "cost", Kind::Choice(&["a10g-llama-7b", "a100-80-opt-13b", "unit"]))
         .says("Calibration", "A named set of coefficients with its origin; it sets the defaults of all others here and of the memory pool.");
-    CostKind = row("cost.kind", "cost", "cost", Kind::Choice(&["linear"]))
-        .says("Cost model", "How the time of an iteration is computed.");
+    CostKind = row("cost.kind", "cost", "cost", Kind::Choice(&["linear", "roofline"]))
+        .when(&[is(Id::SchedulerKind, FLEETS)])
+        .says("Cost model", "How the time of an iteration is computed: by the linear law, or from what GPU and model must do. S-LoRA's loop keeps the linear law.");
+    Corrections = row("cost.corrections", "cfit", "cost", Kind::Choice(&["fitted", "none"]))
+        .when(HARDWARE)
+        .says("Corrections", "Efficiencies and fixed times fitted on measured operators, or none: the data sheet's peaks.");
     PrefillBase = row("cost.linear.prefill_base_ms", "pb", "cost", number(0.0, 100_000.0, 5.0)).unit("ms").linear(0.0, 100.0, 0.1)
         .says("Prefill, constant", "Time of a prefill iteration without any token.");
     PrefillPerToken = row("cost.linear.prefill_per_token_ms", "pt", "cost", number(0.0, 1000.0, 0.22)).unit("ms").linear(0.0, 1.0, 0.001)
@@ -532,6 +568,23 @@ table! {
         .says("TTFT bound", "A request meets the objective if its first token comes sooner than this.");
     SloTbt = row("slo.tbt_s", "slob", "slo", number(0.001, 100_000.0, 0.2)).unit("s").log(0.01, 2.0, 0.01).scores()
         .says("TBT bound", "A request counts toward goodput if its mean gap between tokens is at most this.");
+
+    CapacityQuantile = row("capacity.quantile", "cpq", "capacity", number(0.5, 0.999, 0.99)).linear(0.5, 0.999, 0.001).scores()
+        .says("Quantile", "The share of all requests, or of all token gaps, that must keep each bound.");
+    CapacityTtft = row("capacity.ttft_s", "cpt", "capacity", number(0.0, 100_000.0, 0.0)).unit("s").linear(0.0, 20.0, 0.1).scores()
+        .says("TTFT bound of the search", "The quantile of the time to first token may be at most this; 0 sets no bound.");
+    CapacityTbt = row("capacity.tbt_s", "cpb", "capacity", number(0.0, 100_000.0, 0.0)).unit("s").linear(0.0, 1.0, 0.01).scores()
+        .says("TBT bound of the search", "The quantile of the gaps between tokens may be at most this; 0 sets no bound.");
+    CapacityE2e = row("capacity.e2e_s", "cpe", "capacity", number(0.0, 100_000.0, 0.0)).unit("s").linear(0.0, 120.0, 1.0).scores()
+        .says("E2E bound of the search", "The quantile of the end-to-end time may be at most this; 0 sets no bound.");
+    CapacityQueue = row("capacity.queue_s", "cpw", "capacity", number(0.0, 100_000.0, 5.0)).unit("s").linear(0.0, 20.0, 0.1).scores()
+        .says("Queueing bound of the search", "The quantile of the time in the waiting line may be at most this, as in Vidur's search; 0 sets no bound.");
+    CapacityTolerance = row("capacity.tolerance", "cpl", "capacity", number(0.001, 1.0, 0.02)).log(0.001, 0.2, 0.001).scores()
+        .says("Tolerance", "The search ends when the rate that fails is at most this share above the rate that passes.");
+    UsdPerGpuHour = row("capacity.usd_per_gpu_hour", "cpp", "capacity", number(0.0, 100_000.0, 0.0)).unit("USD").linear(0.0, 10.0, 0.01).scores()
+        .says("Price of a GPU hour", "For requests a dollar; 0 takes the listed price of the GPU, where there is one.");
+    CapacityGrid = row("capacity.grid", "cpg", "capacity", Kind::Text { most: 2000 }).scores()
+        .says("Grid", "Parameters with the values to try, as fleet.replicas=1,2,4|scheduler.kind=vllm,sarathi: every combination is searched.");
 
     TimeScale = row("workload.trace.time_scale", "ts", "trace", number(0.0001, 10_000.0, 1.0)).log(0.1, 10.0, 0.01)
         .says("Time scale", "Multiplies every time of a loaded file: 2 is half as fast, with bursts stretched too.");

@@ -1,0 +1,180 @@
+//! `servescope capacity`: the highest rate that meets a goal, for one configuration or a grid of them.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use clap::Args;
+use serde_json::json;
+use servescope_lab::LoadedTrace;
+use servescope_lab::capacity::{Capacity, Configuration, Found, Grid, METRICS, Ranked, Search, csv, rank};
+use servescope_lab::parameters::Id;
+
+use crate::output::{Failed, print, write};
+use crate::read_args::ReadArguments;
+use crate::scenario_args::ScenarioArguments;
+
+#[derive(Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    scenario: ScenarioArguments,
+    /// Trace file to play, faster or slower, in place of generated requests.
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    #[command(flatten)]
+    read: ReadArguments,
+    /// A parameter and the values to try, beside those of capacity.grid; may be given many times. Within a list of numbers
+    /// stand semicolons.
+    #[arg(long = "grid", value_name = "PATH=VALUE,VALUE...")]
+    axes: Vec<String>,
+    /// Configurations to search at once; all cores by default. The answer does not depend on it.
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZero<usize>>,
+    /// Prints everything as JSON, every run of the search included.
+    #[arg(long)]
+    json: bool,
+    /// Writes the ranking as CSV.
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
+    let scenario = arguments.scenario.scenario()?;
+    let mut grid = Grid::of(&scenario)?;
+    if !arguments.axes.is_empty() {
+        grid.axes.extend(Grid::parse(arguments.axes.iter().map(String::as_str))?.axes);
+        grid.check()?;
+    }
+    let loaded = match &arguments.trace {
+        Some(path) => Some(arguments.read.read(path)?.loaded),
+        None => None,
+    };
+    let configurations = grid.configurations(&scenario);
+    if let [only] = configurations.as_slice() {
+        // What is wrong with the only configuration is wrong with the input.
+        Search::new(&only.scenario, loaded.clone())?;
+    }
+    let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
+    let threads = arguments.threads.map_or_else(cores, NonZero::get);
+    let ranking = rank(search_all(&configurations, loaded.as_ref(), threads));
+    if let Some(path) = &arguments.csv {
+        write(path, &csv(&grid, &ranking))?;
+    }
+    if arguments.json {
+        let axes: Vec<&str> = grid.axes.iter().map(|axis| axis.id.row().id).collect();
+        return print(&format!("{:#}\n", json!({ "axes": axes, "ranking": ranking })));
+    }
+    let quantile = scenario.number(Id::CapacityQuantile);
+    match (grid.axes.as_slice(), ranking.as_slice()) {
+        ([], [only]) => print(&only_text(only, quantile)),
+        _ => print(&ranking_text(&grid, &ranking, quantile)),
+    }
+}
+
+/// Searches every configuration; the next one goes to the thread that is free first.
+fn search_all(all: &[Configuration], loaded: Option<&LoadedTrace>, threads: usize) -> Vec<Found> {
+    let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(all.len())));
+    let work = || {
+        loop {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            let Some(Configuration { values, scenario }) = all.get(place) else { return };
+            let result = Search::new(scenario, loaded.cloned()).map(|mut search| {
+                while search.advance(usize::MAX) < 1.0 {}
+                search.finish()
+            });
+            let mut found = found.lock().expect("no thread panics while it holds the list");
+            found.push(Found { place, values: values.clone(), result });
+            progress(found.len(), all.len());
+        }
+    };
+    std::thread::scope(|scope| (0..threads.min(all.len())).for_each(|_| drop(scope.spawn(work))));
+    let mut found = found.into_inner().expect("no thread panics while it holds the list");
+    found.sort_by_key(|f| f.place);
+    found
+}
+
+/// A bar on standard error, where somebody looks at it.
+fn progress(done: usize, all: usize) {
+    const WIDTH: usize = 40;
+    let mut terminal = std::io::stderr().lock();
+    if all > 1 && terminal.is_terminal() {
+        let full = WIDTH * done / all;
+        let end = if done == all { "\n" } else { "" };
+        // A bar that cannot be drawn is no reason to stop.
+        let _ = write!(terminal, "\r[{:<WIDTH$}] {done}/{all}{end}", "#".repeat(full));
+        let _ = terminal.flush();
+    }
+}
+
+fn percent(quantile: f64) -> String {
+    format!("p{}", (quantile * 1e5).round() / 1e3)
+}
+
+fn number(x: Option<f64>, digits: usize) -> String {
+    x.map_or_else(|| "-".to_owned(), |x| format!("{x:.digits$}"))
+}
+
+fn only_text(only: &Ranked, quantile: f64) -> String {
+    let Some(Capacity { rate_rps, missed_rps, measures, price, probes, .. }) = &only.capacity else {
+        return format!("{}\n", only.reason());
+    };
+    let mut lines = vec![match (rate_rps, missed_rps) {
+        (Some(rate), Some(missed)) => {
+            format!("capacity      {rate:.4} requests/s ({missed:.4} fails: {})", only.reason())
+        }
+        (Some(rate), None) => format!("capacity      at least {rate:.4} requests/s: {}", only.reason()),
+        (None, _) => {
+            format!("capacity      none: {} at {} requests/s", only.reason(), number(*missed_rps, 4))
+        }
+    }];
+    if let Some(m) = measures {
+        for (metric, value) in METRICS.iter().zip(m.quantile_s) {
+            lines.push(format!("{:<14}{} s", format!("{} {metric}", percent(quantile)), number(value, 4)));
+        }
+        lines.push(format!("output        {:.1} tokens/s", m.output_tokens_per_s));
+        lines.push(format!("runs          {} of up to {} requests", probes.len(), m.requests));
+        lines.push(format!(
+            "chance        growth of up to {:.1} % of arrivals cannot be told from chance at this duration",
+            100.0 * m.growth_noise
+        ));
+    }
+    if let Some(usd) = price.usd_per_hour() {
+        lines.push(format!(
+            "cost          {usd:.2} USD/h, {} requests/USD",
+            number(only.standing.requests_per_usd, 0)
+        ));
+    }
+    lines.join("\n") + "\n"
+}
+
+fn ranking_text(grid: &Grid, ranking: &[Ranked], quantile: f64) -> String {
+    let mut table: Vec<Vec<String>> = Vec::with_capacity(ranking.len() + 1);
+    let mut header: Vec<String> = grid.axes.iter().map(|axis| axis.id.row().id.to_owned()).collect();
+    header.extend(["requests/s", "GPUs", "requests/USD"].map(str::to_owned));
+    header.extend(METRICS[..2].iter().map(|metric| format!("{} {metric}", percent(quantile))));
+    header.extend(["front", "limited by"].map(str::to_owned));
+    table.push(header);
+    for ranked in ranking {
+        let capacity = ranked.capacity.as_ref();
+        let times = capacity.and_then(|c| c.measures).map_or([None; METRICS.len()], |m| m.quantile_s);
+        let mut row = ranked.values.clone();
+        row.push(number(capacity.and_then(|c| c.rate_rps), 3));
+        row.push(capacity.map_or_else(|| "-".to_owned(), |c| c.price.gpus.to_string()));
+        row.push(number(ranked.standing.requests_per_usd, 0));
+        row.extend(times[..2].iter().map(|&s| number(s, 3)));
+        let fronts = [(ranked.standing.is_on_ttft_front, "TTFT"), (ranked.standing.is_on_tbt_front, "TBT")];
+        row.push(fronts.iter().filter(|f| f.0).map(|f| f.1).collect::<Vec<_>>().join(" "));
+        row.push(ranked.reason());
+        table.push(row);
+    }
+    let widths: Vec<usize> = (0..table[0].len())
+        .map(|column| table.iter().map(|row| row[column].chars().count()).max().unwrap_or(0))
+        .collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:<width$}"));
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    table.iter().map(line).collect::<Vec<_>>().join("\n") + "\n"
+}

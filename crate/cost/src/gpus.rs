@@ -1,0 +1,104 @@
+//! GPUs: what each can do at most, what memory it has, what an hour of it costs, and where each figure comes from.
+//!
+//! Peaks are dense (without sparsity). Bandwidths are in 1e9 bytes/s, links per GPU and in one direction.
+
+mod sources;
+mod table;
+
+pub use sources::{SOURCES, source};
+pub use table::GPUS;
+
+/// A figure and the keys of its [`SOURCES`], blanks between.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Fact {
+    /// The figure, in the unit that its field names.
+    pub value: f64,
+    /// Keys of its sources.
+    pub sources: &'static str,
+}
+
+/// One observed price.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Price {
+    /// US dollars for a GPU and an hour.
+    pub usd_per_hour: f64,
+    /// Key of its source.
+    pub source: &'static str,
+    /// Whose price for what.
+    pub what: &'static str,
+}
+
+/// One kind of GPU.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Gpu {
+    /// The value of `fleet.gpu`.
+    pub id: &'static str,
+    /// As its vendor calls it.
+    pub name: &'static str,
+    /// Peak of matrix products at 16 bits, TFLOP/s.
+    pub bf16_tflops: Fact,
+    /// The same at FP8, where it has it.
+    pub fp8_tflops: Option<Fact>,
+    /// Memory as its vendor states it, GB.
+    pub memory_gb: Fact,
+    /// Memory bandwidth.
+    pub bandwidth_gb_s: Fact,
+    /// Bandwidth to the other GPUs of its node.
+    pub link_gb_s: Fact,
+    /// Power limit of the board, watts.
+    pub tdp_w: Option<Fact>,
+    /// Memory that is counted, bytes: what the driver reports where a source says so; GiB where a source counts GiB; else
+    /// 1e9 bytes a GB.
+    pub memory_bytes: f64,
+    /// Prices, that which stands for it first: list prices on demand before cost models.
+    pub prices: &'static [Price],
+}
+
+impl Gpu {
+    /// The GPU whose id this is.
+    pub fn named(id: &str) -> Option<&'static Self> {
+        GPUS.iter().find(|gpu| gpu.id == id)
+    }
+
+    /// The price that stands for it unless another is given.
+    pub fn price(&self) -> Option<&'static Price> {
+        self.prices.first()
+    }
+}
+
+/// The ids, in the order of [`GPUS`].
+pub const GPU_IDS: [&str; GPUS.len()] = {
+    let mut ids = [""; GPUS.len()];
+    let mut i = 0;
+    while i < ids.len() {
+        ids[i] = GPUS[i].id;
+        i += 1;
+    }
+    ids
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_figure_is_positive_and_has_a_known_source() {
+        for gpu in GPUS {
+            let facts = [gpu.bf16_tflops, gpu.memory_gb, gpu.bandwidth_gb_s, gpu.link_gb_s];
+            for fact in facts.iter().chain(&gpu.fp8_tflops).chain(&gpu.tdp_w) {
+                assert!(fact.value > 0.0 && !fact.sources.is_empty(), "{}", gpu.id);
+                for key in fact.sources.split(' ') {
+                    assert!(source(key).is_some(), "{}: {key}", gpu.id);
+                }
+            }
+            for price in gpu.prices {
+                assert!(price.usd_per_hour > 0.0 && source(price.source).is_some(), "{}", gpu.id);
+            }
+            // Counted memory is the stated one in GB, in GiB, or a little less.
+            let ratio = gpu.memory_bytes / (gpu.memory_gb.value * 1e9);
+            assert!((0.95..1.08).contains(&ratio), "{}: {ratio}", gpu.id);
+            assert_eq!(Gpu::named(gpu.id), Some(&gpu));
+        }
+        assert_eq!(GPU_IDS[0], "a100_80_sxm");
+    }
+}

@@ -1,0 +1,30 @@
+//! How much a deployment can take: the highest rate that meets a goal, and the same for every configuration of a grid.
+//!
+//! The goal bounds a quantile of TTFT, TBT, E2E time or queueing delay over everything that was offered, and asks that
+//! the number of requests in the system does not grow. The rate is bisected with common random numbers: every probe has
+//! the same seed, so that a higher rate is the same traffic closer together. Vidur-Search (Agrawal et al., MLSys 2024)
+//! bisects likewise, on scheduling delay alone.
+//!
+//! ```
+//! use servescope_lab::{Scenario, capacity::Search};
+//! let mut scenario = Scenario::default();
+//! scenario.set_text("capacity.ttft_s", "6").unwrap();
+//! let mut search = Search::new(&scenario, None).unwrap();
+//! while search.advance(usize::MAX) < 1.0 {}
+//! let capacity = search.finish();
+//! assert!(capacity.rate_rps.unwrap() < capacity.missed_rps.unwrap());
+//! ```
+
+mod goal;
+mod grid;
+mod price;
+mod probe;
+mod ranking;
+mod search;
+
+pub use goal::{Goal, METRICS};
+pub use grid::{Axis, Configuration, Grid, MAX_CONFIGURATIONS};
+pub use price::Price;
+pub use probe::{Measures, Miss, Probe};
+pub use ranking::{Entry, Found, Ranked, Standing, costs, csv, rank, standings};
+pub use search::{Capacity, Search};

@@ -1,0 +1,165 @@
+//! A grid of configurations: every combination of some parameters' values.
+
+use crate::failure::Failure;
+use crate::parameters::{Id, texts};
+use crate::scenario::Scenario;
+
+/// Most configurations of a grid.
+pub const MAX_CONFIGURATIONS: usize = 10_000;
+
+/// A parameter and the values it takes in turn.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Axis {
+    /// The parameter.
+    pub id: Id,
+    /// Its values, as they are written.
+    pub values: Vec<String>,
+}
+
+/// Axes; the last moves fastest.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Grid {
+    /// The axes.
+    pub axes: Vec<Axis>,
+}
+
+/// One combination.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Configuration {
+    /// The value of each axis; empty where the parameter has no effect beside the others.
+    pub values: Vec<String>,
+    /// The scenario with them.
+    pub scenario: Scenario,
+}
+
+impl Axis {
+    /// Reads `PATH=VALUE,VALUE,...`; between the entries of a list stand semicolons.
+    ///
+    /// # Errors
+    /// [`Failure`] for an unknown parameter, or with the first value that it cannot have.
+    pub fn parse(text: &str) -> Result<Self, Failure> {
+        let path = Id::CapacityGrid.row().id;
+        let bad = |why: &str| {
+            let message = format!("{path}: {why}, got {text:?}");
+            Err(Failure::new("bad_axis", path, message).text("value", text))
+        };
+        let Some((of, values)) = text.split_once('=') else { return bad("PATH=VALUE,VALUE expected") };
+        let mut scratch = Scenario::default();
+        let values: Vec<String> = values.split(',').map(|value| value.trim().replace(';', ",")).collect();
+        for value in &values {
+            scratch.set_text(of.trim(), value)?;
+        }
+        let Some(id) = Id::from_path(of.trim()) else { return bad("PATH=VALUE,VALUE expected") };
+        if id.row().group == Id::CapacityGrid.row().group && id != Id::UsdPerGpuHour {
+            return bad("a parameter of the service or of its workload expected");
+        }
+        if (1..values.len()).any(|i| values[..i].contains(&values[i])) {
+            return bad("values that differ expected");
+        }
+        Ok(Self { id, values })
+    }
+}
+
+impl Grid {
+    /// Reads axes, each as [`Axis::parse`] takes it.
+    ///
+    /// # Errors
+    /// [`Failure`] of an axis, or of [`Grid::check`].
+    pub fn parse<'t>(axes: impl IntoIterator<Item = &'t str>) -> Result<Self, Failure> {
+        let axes = axes.into_iter().map(Axis::parse).collect::<Result<_, _>>()?;
+        let grid = Self { axes };
+        grid.check()?;
+        Ok(grid)
+    }
+
+    /// Checks what holds of all axes together.
+    ///
+    /// # Errors
+    /// [`Failure`] for a parameter named twice, or for more than [`MAX_CONFIGURATIONS`].
+    pub fn check(&self) -> Result<(), Failure> {
+        let path = Id::CapacityGrid.row().id;
+        for (place, axis) in self.axes.iter().enumerate() {
+            if self.axes[..place].iter().any(|other| other.id == axis.id) {
+                let id = axis.id.row().id;
+                let message = format!("{path}: {id} is named twice");
+                return Err(Failure::new("bad_axis", path, message).text("value", id));
+            }
+        }
+        let count = self.axes.iter().map(|axis| axis.values.len() as f64).product::<f64>();
+        if count > MAX_CONFIGURATIONS as f64 {
+            return Err(Failure::out_of_range(path, count, 1.0, MAX_CONFIGURATIONS as f64));
+        }
+        Ok(())
+    }
+
+    /// The grid that a scenario names.
+    ///
+    /// # Errors
+    /// As [`Grid::parse`].
+    pub fn of(scenario: &Scenario) -> Result<Self, Failure> {
+        let texts = texts::split(&scenario.get(Id::CapacityGrid).to_text());
+        Self::parse(texts.iter().map(String::as_str))
+    }
+
+    /// Every combination on `base`, but for those that differ from an earlier one only in parameters without effect.
+    pub fn configurations(&self, base: &Scenario) -> Vec<Configuration> {
+        let count = self.axes.iter().map(|axis| axis.values.len()).product();
+        let mut all: Vec<Configuration> = Vec::with_capacity(count);
+        let mut seen = std::collections::BTreeSet::new();
+        for place in 0..count {
+            let mut scenario = base.clone();
+            let mut rest = place;
+            for axis in self.axes.iter().rev() {
+                let value = &axis.values[rest % axis.values.len()];
+                rest /= axis.values.len();
+                // The values were checked as the axis was read.
+                let _ = scenario.set_text(axis.id.row().id, value);
+            }
+            let told = |axis: &Axis| {
+                if scenario.is_active(axis.id) { scenario.get(axis.id).to_text() } else { String::new() }
+            };
+            let values: Vec<String> = self.axes.iter().map(told).collect();
+            if seen.insert(values.clone()) {
+                all.push(Configuration { values, scenario });
+            }
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn combinations_without_effect_are_left_out() {
+        let grid = Grid::parse([
+            "scheduler.kind=vllm,sarathi",
+            "scheduler.chunk_tokens=256, 512,1024",
+            "workload.adapters.ranks=8,8;64",
+        ])
+        .unwrap();
+        let all = grid.configurations(&Scenario::default());
+        // vLLM has no chunks: 1 x 2 of it, 3 x 2 of Sarathi-Serve.
+        assert_eq!(all.len(), 8);
+        assert_eq!(all[0].values, ["vllm", "", "8"]);
+        assert_eq!(all[1].values[2], "8,64");
+        assert_eq!(all[7].values, ["sarathi", "1024", "8,64"]);
+        assert_eq!(all[7].scenario.choice(Id::SchedulerKind), "sarathi");
+        assert_eq!(Grid::default().configurations(&Scenario::default()).len(), 1);
+    }
+
+    #[test]
+    fn bad_axes_are_told_with_what_is_wrong() {
+        let message = |axes: &[&str]| Grid::parse(axes.iter().copied()).unwrap_err().message;
+        assert!(message(&["fleet.replicas"]).contains("PATH=VALUE"));
+        assert!(message(&["fleet.wings=2"]).contains("fleet.wings"));
+        assert!(message(&["fleet.replicas=1,0"]).contains("fleet.replicas: 0 is not between 1 and"));
+        assert!(message(&["fleet.replicas=1,1"]).contains("differ"));
+        assert!(message(&["fleet.replicas=1", "fleet.replicas=2"]).contains("twice"));
+        assert!(message(&["capacity.ttft_s=1,2"]).contains("of the service"));
+        let many = (1..=1000).map(|i| i.to_string()).collect::<Vec<_>>().join(",");
+        let (seeds, rates) = (format!("seed={many}"), format!("workload.rate_rps={many}"));
+        assert!(message(&[&seeds, &rates]).contains("capacity.grid"));
+    }
+}

@@ -1,0 +1,181 @@
+//! The capacity search against laws that say where the knee lies, and what it promises about its own answer.
+
+use proptest::prelude::*;
+use servescope_lab::capacity::{Capacity, Configuration, Found, Grid, Miss, Search, rank};
+use servescope_lab::{Failure, LoadedTrace, Scenario};
+use servescope_workload::generate;
+
+fn scenario(settings: &[(&str, &str)]) -> Scenario {
+    let mut scenario = Scenario::default();
+    for (path, value) in settings {
+        scenario.set_text(path, value).unwrap_or_else(|failure| panic!("{path}: {failure}"));
+    }
+    scenario
+}
+
+fn search(scenario: &Scenario, trace: Option<LoadedTrace>) -> Result<Capacity, Vec<Failure>> {
+    let mut search = Search::new(scenario, trace)?;
+    while search.advance(usize::MAX) < 1.0 {}
+    Ok(search.finish())
+}
+
+/// Iterations of `base_ms` + `each_ms` a request, prompts free, one adapter-less replica of vLLM v1, no bound but that the
+/// queue may not grow.
+fn decoding(base_ms: &str, each_ms: &str, more: &[(&str, &str)]) -> Scenario {
+    let mut all = vec![
+        ("workload.duration_s", "20000"),
+        ("workload.arrivals.kind", "poisson"),
+        ("workload.adapters.count", "0"),
+        ("workload.input_tokens.kind", "fixed"),
+        ("workload.output_tokens.kind", "fixed"),
+        ("cost.linear.prefill_base_ms", "0"),
+        ("cost.linear.prefill_per_token_ms", "0"),
+        ("cost.linear.decode_base_ms", base_ms),
+        ("cost.linear.decode_per_request_ms", each_ms),
+        ("cost.linear.decode_per_kv_token_ms", "0"),
+        ("cost.linear.overhead_ms", "0"),
+        ("scheduler.kind", "vllm_v1"),
+        ("scheduler.block_size", "1"),
+        ("scheduler.batch_max_tokens", "100000"),
+        ("capacity.queue_s", "100000"),
+        ("capacity.tolerance", "0.01"),
+    ];
+    all.extend(more);
+    scenario(&all)
+}
+
+fn near(found: &Capacity, law: f64) {
+    let rate = found.rate_rps.expect("some rate passes");
+    assert!((rate / law - 1.0).abs() < 0.02, "{rate} against {law}");
+    assert!(matches!(found.miss, Some(Miss::Growing { .. })), "{:?}", found.miss);
+}
+
+/// Uncapped decoding is stable below 1 / (m b), a batch of at most c below c / (m (a + b c)).
+#[test]
+fn the_knee_of_decoding_lies_where_the_law_says() {
+    for (cap, law) in [("32", 8.0), ("64", 64.0 / (200.0 * 0.028)), ("100000", 20.0)] {
+        let scenario = decoding(
+            "12",
+            "0.25",
+            &[
+                ("workload.input_tokens.value", "1"),
+                ("workload.output_tokens.value", "200"),
+                ("scheduler.max_total_tokens", "10000000"),
+                ("scheduler.max_running_requests", cap),
+            ],
+        );
+        near(&search(&scenario, None).unwrap(), law);
+    }
+}
+
+/// Memory M and steps of d seconds: M / (d E[s o + o (o + 1) / 2]) requests a second (Nie, Si and Zhou, ICML 2026).
+#[test]
+fn the_knee_of_memory_lies_where_the_law_says() {
+    let of_output: [(&[(&str, &str)], f64); 2] = [
+        (&[("workload.output_tokens.value", "100")], 4000.0 / (0.02 * 15_050.0)),
+        (
+            &[
+                ("workload.output_tokens.kind", "uniform"),
+                ("workload.output_tokens.low", "1"),
+                ("workload.output_tokens.high", "199"),
+            ],
+            // E[o] = 100 and E[o^2] = 10000 + (199^2 - 1) / 12.
+            4000.0 / (0.02 * (10_000.0 + 0.5 * (10_000.0 + 3300.0 + 100.0))),
+        ),
+    ];
+    for (output, law) in of_output {
+        let mut more = vec![
+            ("workload.input_tokens.value", "100"),
+            ("scheduler.max_total_tokens", "4000"),
+            ("scheduler.max_running_requests", "1000"),
+        ];
+        more.extend(output);
+        near(&search(&decoding("20", "0", &more), None).unwrap(), law);
+    }
+}
+
+#[test]
+fn what_cannot_be_searched_is_told() {
+    let code = |settings: &[(&str, &str)]| search(&scenario(settings), None).unwrap_err()[0].code;
+    assert_eq!(code(&[("capacity.queue_s", "0")]), "no_goal");
+    assert_eq!(code(&[("workload.loop", "closed")]), "no_rate");
+}
+
+#[test]
+fn a_bound_that_nothing_meets_leaves_no_rate() {
+    let found = search(&scenario(&[("capacity.ttft_s", "0.001")]), None).unwrap();
+    assert_eq!(found.rate_rps, None);
+    assert!(matches!(found.miss, Some(Miss::Bound { metric: "ttft_s", .. })));
+}
+
+#[test]
+fn a_trace_is_played_faster_until_it_fails() {
+    let mut scenario = scenario(&[("capacity.ttft_s", "6")]);
+    let trace = LoadedTrace::from_trace("own", generate(&scenario.workload()));
+    let found = search(&scenario, Some(trace.clone())).unwrap();
+    let (rate, missed) = (found.rate_rps.unwrap(), found.missed_rps.unwrap());
+    assert!(rate < missed && missed <= rate * 1.02);
+    // The same requests at the rate found, given as a time scale, pass as they did in the search.
+    let span_s = (trace.trace.arrival_us.last().unwrap() - trace.trace.arrival_us[0]) / 1e6;
+    let natural = trace.trace.len() as f64 / span_s;
+    scenario.set_text("workload.trace.time_scale", &(natural / rate).to_string()).unwrap();
+    let again = search(&scenario, Some(trace)).unwrap();
+    assert!((again.probes[0].rate_rps / rate - 1.0).abs() < 1e-9);
+    assert_eq!(again.probes[0].miss, None);
+}
+
+#[test]
+fn a_grid_is_ranked_by_what_a_dollar_buys() {
+    let base = scenario(&[
+        ("capacity.ttft_s", "6"),
+        ("capacity.usd_per_gpu_hour", "2"),
+        ("scheduler.kind", "vllm_v1"),
+    ]);
+    let grid = Grid::parse(["fleet.replicas=1,2", "scheduler.max_request_tokens=2048,9"]).unwrap();
+    let found = grid.configurations(&base).into_iter().enumerate().map(|(place, configuration)| {
+        let Configuration { values, scenario } = configuration;
+        Found { place, values, result: search(&scenario, None) }
+    });
+    let ranking = rank(found.collect());
+    assert_eq!(ranking.len(), 4);
+    assert_eq!(ranking[0].values[1], "2048");
+    for ranked in &ranking[..2] {
+        let capacity = ranked.capacity.as_ref().unwrap();
+        let usd = 2.0 * f64::from(capacity.price.gpus);
+        let bought = capacity.rate_rps.unwrap() * 3600.0 / usd;
+        assert!((ranked.standing.requests_per_usd.unwrap() / bought - 1.0).abs() < 1e-12);
+    }
+    assert!(ranking[0].standing.requests_per_usd >= ranking[1].standing.requests_per_usd);
+    // Requests of up to 9 tokens: whoever asks for more is refused, and that is said.
+    for ranked in &ranking[2..] {
+        assert!(ranked.reason().contains("not served") || !ranked.failures.is_empty(), "{}", ranked.reason());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn the_answer_is_what_its_own_runs_say(
+        seed in 0u32..1000, cv in 0.5..4.0f64, bound in 0.5..20.0f64, start in 0.05..50.0f64,
+    ) {
+        let scenario = scenario(&[
+            ("seed", &seed.to_string()),
+            ("workload.arrivals.cv", &cv.to_string()),
+            ("workload.rate_rps", &start.to_string()),
+            ("workload.duration_s", "120"),
+            ("capacity.ttft_s", &bound.to_string()),
+            ("capacity.quantile", "0.9"),
+        ]);
+        let found = search(&scenario, None).unwrap();
+        for probe in &found.probes {
+            let ttft = probe.measures.quantile_s[0];
+            prop_assert!(probe.miss.is_some() || ttft.is_none_or(|s| s <= bound));
+            prop_assert!(probe.measures.requests >= 1);
+        }
+        if let (Some(passed), Some(missed)) = (found.rate_rps, found.missed_rps) {
+            prop_assert!(passed < missed && missed <= passed * 1.0201);
+        }
+        prop_assert_eq!(search(&scenario, None).unwrap(), found);
+    }
+}

@@ -1,0 +1,117 @@
+//! The capacity search: a configuration in each worker, and the ranking of what they found.
+
+use servescope_lab::capacity::{Capacity, Configuration, Entry, Goal, Grid, Search, standings};
+use servescope_lab::views::capacity::{fronts, probes};
+use servescope_lab::{Failure, LoadedTrace};
+use wasm_bindgen::prelude::*;
+
+use crate::convert::{charts, object, scenario_of, thrown};
+use crate::take_over;
+use crate::types::{
+    JsCapacity, JsCharts, JsEntries, JsFailure, JsGrid, JsPatch, JsStandings, JsTraceColumns,
+};
+
+/// Router steps of one slice: a few milliseconds.
+const SLICE_STEPS: usize = 20_000;
+
+/// Searches one configuration at a time.
+#[wasm_bindgen]
+#[derive(Debug, Default)]
+pub struct CapacitySearch {
+    trace: Option<LoadedTrace>,
+    search: Option<Search>,
+    goal: Option<Goal>,
+    found: Option<Capacity>,
+}
+
+#[wasm_bindgen]
+impl CapacitySearch {
+    /// A search of generated requests.
+    #[wasm_bindgen(constructor)]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes a trace over from the studio, to be played faster and slower.
+    ///
+    /// # Errors
+    /// The column that is no column of a trace.
+    pub fn load_columns(&mut self, name: &str, columns: &JsTraceColumns) -> Result<(), JsFailure> {
+        let trace = take_over::trace(columns).map_err(|failure| thrown(vec![failure]))?;
+        self.trace = Some(LoadedTrace::from_trace(name, trace));
+        Ok(())
+    }
+
+    /// Stands ready to search the capacity of a scenario.
+    ///
+    /// # Errors
+    /// What is wrong with the scenario, or with its goal.
+    pub fn begin(&mut self, scenario: &JsPatch) -> Result<(), JsFailure> {
+        self.search = None;
+        let scenario = scenario_of(scenario)?;
+        self.goal = Goal::of(&scenario).ok();
+        self.search = Some(Search::new(&scenario, self.trace.clone()).map_err(thrown)?);
+        Ok(())
+    }
+
+    /// Searches for some milliseconds and estimates the share that is done; 1 is the end.
+    pub fn advance(&mut self) -> f64 {
+        self.search.as_mut().map_or(1.0, |search| search.advance(SLICE_STEPS))
+    }
+
+    /// What was found, and its chart.
+    ///
+    /// # Errors
+    /// When nothing was searched.
+    pub fn finish(&mut self) -> Result<JsCapacity, JsFailure> {
+        if let Some(search) = self.search.take() {
+            self.found = Some(search.finish());
+        }
+        let (Some(found), Some(goal)) = (&self.found, &self.goal) else {
+            return Err(thrown(vec![Failure::new(
+                "no_trace",
+                "",
+                "nothing has been searched yet".to_owned(),
+            )]));
+        };
+        let reply = js_sys::Object::new();
+        let _ = js_sys::Reflect::set(&reply, &"capacity".into(), &object(found));
+        let chart = charts(&[probes(&found.probes, goal.limits_s)]);
+        let _ = js_sys::Reflect::set(&reply, &"charts".into(), &chart);
+        Ok(JsValue::from(reply).unchecked_into())
+    }
+}
+
+/// The configurations of a scenario's grid.
+///
+/// # Errors
+/// What is wrong with the scenario or its grid.
+#[wasm_bindgen]
+pub fn capacity_grid(scenario: &JsPatch) -> Result<JsGrid, JsFailure> {
+    let scenario = scenario_of(scenario)?;
+    let grid = Grid::of(&scenario).map_err(|failure| thrown(vec![failure]))?;
+    let configurations: Vec<serde_json::Value> = grid
+        .configurations(&scenario)
+        .into_iter()
+        .map(|Configuration { values, scenario }| {
+            serde_json::json!({ "values": values, "scenario": scenario.to_json() })
+        })
+        .collect();
+    let axes: Vec<&str> = grid.axes.iter().map(|axis| axis.id.row().id).collect();
+    Ok(object(&serde_json::json!({ "axes": axes, "configurations": configurations })).unchecked_into())
+}
+
+/// The order of configurations, and the charts of their cost.
+///
+/// # Errors
+/// When an entry is none.
+#[wasm_bindgen]
+pub fn capacity_standings(entries: &JsEntries) -> Result<JsStandings, JsFailure> {
+    let entries: Vec<Entry> = serde_wasm_bindgen::from_value(entries.into())
+        .map_err(|error| thrown(vec![Failure::new("bad_json", "entries", error.to_string())]))?;
+    let reply = js_sys::Object::new();
+    let _ = js_sys::Reflect::set(&reply, &"standings".into(), &object(&standings(&entries)));
+    let views: JsCharts = JsValue::from(charts(&fronts(&entries))).unchecked_into();
+    let _ = js_sys::Reflect::set(&reply, &"charts".into(), &views);
+    Ok(JsValue::from(reply).unchecked_into())
+}
