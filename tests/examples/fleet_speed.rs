@@ -2,6 +2,9 @@
 //!
 //! The settings are those of the speed table that was measured of Vidur (1,500 requests/s and 5,000 iterations/s at best),
 //! with synthetic operator times of their size, and a million requests on four replicas.
+//!
+//! Memory is by how much the resident pages of the process are more at their peak than before the run, when the trace is
+//! made: what the engine holds while it runs and the report that it hands over. Then the summary is made.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -10,6 +13,7 @@ use std::time::Instant;
 use servescope_cost::profile::{ExactTables, LayerSettings};
 use servescope_engine::FleetConfig;
 use servescope_engine::fleet::{Fleet, SchedulerKind};
+use servescope_engine::metrics::token_gaps::TokenGaps;
 use servescope_workload::stream::Stream;
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};
@@ -71,6 +75,24 @@ fn trace(count: usize, rate_rps: f64, input: [f64; 2], output: [f64; 2]) -> Arc<
     Arc::new(trace)
 }
 
+/// A number of kB in this process's status, in bytes; 0 where the system tells none.
+fn resident(field: &str) -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix(field));
+    let kilobytes =
+        line.and_then(|rest| rest.trim_start_matches(':').split_whitespace().next()?.parse().ok());
+    1_024.0 * kilobytes.unwrap_or(0.0)
+}
+
+/// Bytes by which the peak of resident memory during `work` is above what there was before.
+fn peak_growth<T>(work: impl FnOnce() -> T) -> (T, f64) {
+    // 5 sets the peak back to what is resident now (proc(5)).
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
+    let before = resident("VmRSS");
+    let result = work();
+    (result, resident("VmHWM") - before)
+}
+
 fn main() {
     let base = FleetConfig::default();
     let of = |scheduler, replicas| FleetConfig { scheduler, replicas, ..base };
@@ -88,14 +110,22 @@ fn main() {
     let cost = tables();
     for (name, config, trace) in runs {
         let requests = trace.len();
+        let cost = Box::new(cost.clone());
         let begun = Instant::now();
-        let report = Fleet::new(trace, config, Box::new(cost.clone())).run();
+        let (report, bytes) = peak_growth(|| Fleet::new(trace, config, cost).run());
         let took_s = begun.elapsed().as_secs_f64();
+        let (gaps, more_bytes) = peak_growth(|| TokenGaps::of(&report.timeline));
+        let gaps_s = begun.elapsed().as_secs_f64() - took_s;
         let iterations: u64 = report.timeline.iterations.iter().map(|run| u64::from(run.iterations)).sum();
+        let each = |bytes: f64| bytes / requests as f64;
         println!(
-            "{name}: {requests} requests, {iterations} iterations in {took_s:.3} s: {:.0} requests/s, {:.0} iterations/s",
+            "{name}: {requests} requests, {iterations} iterations in {took_s:.3} s: {:.0} requests/s, {:.0} \
+             iterations/s, {:.0} B a request; {} gaps between tokens in {gaps_s:.3} s, {:.0} B a request",
             requests as f64 / took_s,
-            iterations as f64 / took_s
+            iterations as f64 / took_s,
+            each(bytes),
+            gaps.count(),
+            each(more_bytes),
         );
     }
 }

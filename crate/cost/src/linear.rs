@@ -62,6 +62,16 @@ impl LinearDecode {
     pub fn new(first_us: f64, growth_us: f64) -> Self {
         Self { first_us, growth_us }
     }
+
+    /// The first iteration.
+    pub fn first_us(&self) -> f64 {
+        self.first_us
+    }
+
+    /// By how much each is longer than the one before.
+    pub fn growth_us(&self) -> f64 {
+        self.growth_us
+    }
 }
 
 impl IterationCost for LinearCost {

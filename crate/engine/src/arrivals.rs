@@ -94,6 +94,16 @@ impl Arrivals {
         self.held.as_ref().map_or(i < self.next, |held| held.sent_us[i] < f64::INFINITY)
     }
 
+    /// When each request came in, where requests are held.
+    pub(crate) fn sent_us(&self) -> Option<&[f64]> {
+        self.held.as_ref().map(|held| held.sent_us.as_slice())
+    }
+
+    /// The requests that came in, in that order, where requests are held.
+    pub(crate) fn sent(&self) -> Option<&[u32]> {
+        self.held.as_ref().map(|held| held.sent.as_slice())
+    }
+
     /// When the next request arrives, as far as is known; at equal times those that wait for nobody come first.
     pub(crate) fn due_us(&self, trace: &Trace) -> Option<f64> {
         let own = trace.arrival_us.get(self.next).copied();

@@ -176,7 +176,7 @@ fn batch_at(report: &Report, time_us: f64) -> (u32, f64) {
 
 /// The same over all replicas of a fleet.
 fn batches_at(report: &Report, time_us: f64) -> (u32, f64) {
-    let under_way = |run: &&IterationRun| run.start_us <= time_us && time_us < run.end_us;
+    let under_way = |run: &IterationRun| run.start_us <= time_us && time_us < run.end_us;
     report.timeline.iterations.iter().filter(under_way).fold((0, 0.0), |(requests, kv_tokens), run| {
         let done = (time_us - run.start_us) / (run.end_us - run.start_us) * f64::from(run.iterations);
         (requests + run.requests(), kv_tokens + run.kv_tokens + done.floor() * f64::from(run.decodes))

@@ -11,6 +11,7 @@
 //! [`Fleet::step_by_step`] charges them one by one, with equal bits.
 
 mod config;
+mod departures;
 mod flight;
 mod gateway;
 mod lockstep;
@@ -24,7 +25,7 @@ mod run;
 mod scheduler;
 
 use std::cmp::Ordering;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 
 use servescope_cost::{BatchCost, LinearDecode};
@@ -38,7 +39,9 @@ use requests::Requests;
 use router::Router;
 use run::Run;
 
-use crate::report::{IterationModel, Outcome, Report, Served};
+use crate::arrivals::Arrivals;
+use crate::gateway::Refusal;
+use crate::report::{IterationModel, Outcome, Report};
 use crate::timeline::Timeline;
 
 /// A simulation of a fleet under way.
@@ -48,7 +51,10 @@ pub struct Fleet {
     config: FleetConfig,
     cost: Box<dyn BatchCost>,
     longest_leap: u32,
-    next_arrival: usize,
+    arrivals: Arrivals,
+    next_cancellation: usize,
+    /// When waiting requests will have waited too long, in order of time, and entries of some that wait no more.
+    deadlines: VecDeque<(f64, u32)>,
     requests: Requests,
     record: Record,
     router: Router,
@@ -56,7 +62,7 @@ pub struct Fleet {
     pipelines: Vec<Pipeline>,
     events: BinaryHeap<Event>,
     event_count: u64,
-    /// Replicas that got an arrival at the present time.
+    /// Replicas that may begin something new at the present time.
     touched: Vec<u32>,
 }
 
@@ -104,7 +110,7 @@ impl Fleet {
         }
         Self {
             requests,
-            record: Record::new(trace.len()),
+            record: Record { ended: trace.chain.as_ref().map(|_| Vec::new()), ..Record::new(trace.len()) },
             router: Router::new(&config),
             replicas,
             pipelines: (0..pipelined).map(|_| Pipeline::new(stages)).collect(),
@@ -112,7 +118,9 @@ impl Fleet {
             event_count: 0,
             touched: Vec::new(),
             longest_leap: u32::MAX,
-            next_arrival: 0,
+            arrivals: Arrivals::of(&trace),
+            next_cancellation: 0,
+            deadlines: VecDeque::new(),
             trace,
             config,
             cost,
@@ -131,23 +139,28 @@ impl Fleet {
         self.finish()
     }
 
-    /// Handles at most `events` events and says whether the end is reached.
-    pub fn advance(&mut self, events: usize) -> bool {
-        for _ in 0..events {
-            let arrival_us = self.trace.arrival_us.get(self.next_arrival).copied();
-            match (arrival_us, self.events.peek()) {
-                (Some(at), Some(event)) if event.time_us < at => self.end_of_work(),
-                (Some(at), _) => self.arrivals(at),
-                (None, Some(_)) => self.end_of_work(),
-                (None, None) => return true,
+    /// Handles what happens at, at most, `times` different times and says whether the end is reached.
+    pub fn advance(&mut self, times: usize) -> bool {
+        for _ in 0..times {
+            let given_us = self.next_given_us().unwrap_or(f64::INFINITY);
+            let end_us = self.events.peek().map_or(f64::INFINITY, |event| event.time_us);
+            let now_us = given_us.min(end_us);
+            if now_us == f64::INFINITY {
+                return true;
             }
+            if end_us < given_us {
+                self.ends(now_us);
+            } else {
+                self.deliver(now_us);
+            }
+            self.begin_touched(now_us);
         }
         false
     }
 
     /// Share of the requests that have arrived so far.
     pub fn progress(&self) -> f64 {
-        self.next_arrival as f64 / self.trace.len().max(1) as f64
+        self.arrivals.seen() as f64 / self.trace.len().max(1) as f64
     }
 
     /// KV blocks in use, of each replica.
@@ -161,35 +174,31 @@ impl Fleet {
             let (replica, mut world, _) = self.parts(i, f64::INFINITY);
             replica.close_run(&mut world);
         }
-        let requests = self.requests;
+        let mut served = self.requests.into_served();
+        if let Some(sent) = self.arrivals.sent() {
+            served = served.select(sent);
+            self.record.rename_evicted(sent);
+        }
         let preemptions = self.record.evictions.len() as u64;
+        let (trace, fates) = self.arrivals.into_sent(self.trace, self.record.fates);
         Report {
             timeline: Timeline {
-                iterations: self.record.sorted_iterations(),
-                chunks: self.record.chunks,
+                iterations: self.record.iterations,
                 evictions: self.record.evictions,
                 gaps: self.record.gaps,
                 ..Timeline::default()
             },
-            fates: self.record.fates,
+            fates,
             pool_tokens: self.config.blocks.saturating_mul(self.config.block_size),
             adapter_loads: 0,
             replicas: self.config.replicas,
-            served: Some(Box::new(Served {
-                scheduled_us: requests.scheduled_us,
-                first_token_us: requests.first_token_us,
-                prefill_us: requests.prefill_us,
-                stalled_us: requests.stalled_us,
-                replica: requests.replica,
-                preemptions: requests.evictions,
-                worked_us: requests.worked_us,
-            })),
+            served: Some(Box::new(served)),
             preemptions,
             pool_blocks: self.config.blocks,
             cost: Some(IterationModel(self.cost.into())),
             cached_tokens: self.record.cached_tokens,
             counters: None,
-            trace: self.trace,
+            trace,
         }
     }
 
@@ -200,37 +209,85 @@ impl Fleet {
             trace: &self.trace,
             requests: &mut self.requests,
             record: &mut self.record,
+            sent_us: self.arrivals.sent_us(),
             now_us,
         };
         (&mut self.replicas[replica], world, &*self.cost)
     }
 
-    /// Everything that arrives at `now_us` is refused or given to a replica; then those replicas may begin.
-    fn arrivals(&mut self, now_us: f64) {
-        while self.trace.arrival_us.get(self.next_arrival).is_some_and(|&t| t <= now_us) {
-            let id = self.next_arrival;
-            self.next_arrival += 1;
-            let (input, max) = (self.trace.input_tokens[id], self.trace.max_tokens[id]);
-            if let Some(reason) = gateway::refusal(&self.config, input, max) {
-                self.record.fates[id].outcome = Outcome::Refused(reason);
-                self.requests.place[id] = requests::Place::Gone;
-                continue;
+    /// When the next request arrives or goes away, whatever the replicas do.
+    fn next_given_us(&mut self) -> Option<f64> {
+        let arrival = self.arrivals.due_us(&self.trace);
+        let cancellation = self.trace.cancellations.get(self.next_cancellation).map(|c| c.0);
+        arrival.into_iter().chain(cancellation).chain(self.deadline_us()).reduce(f64::min)
+    }
+
+    /// Sees who arrives and who goes away up to `now_us`; either may let a held request go.
+    fn deliver(&mut self, now_us: f64) {
+        loop {
+            if let Some((id, _)) = self.arrivals.next_until(&self.trace, now_us) {
+                self.arrive(id, now_us);
+            } else if let Some(&(_, id)) =
+                self.trace.cancellations.get(self.next_cancellation).filter(|c| c.0 <= now_us)
+            {
+                self.next_cancellation += 1;
+                self.cancel(id, now_us);
+            } else if self.deadline_us().is_some_and(|at| at <= now_us) {
+                self.time_out(now_us);
+            } else {
+                break;
             }
-            let place = self.router.pick(&self.config, &self.replicas, &self.trace, id as u32, now_us);
-            let (replica, mut world, _) = self.parts(place, now_us);
-            let was_empty = replica.waiting.is_empty();
-            replica.enqueue(&mut world, id as u32);
-            if was_empty {
-                self.touched.push(place as u32);
-            }
+            self.tell_ends(now_us);
         }
+    }
+
+    /// Whoever waits for a request that has come to its end thinks, and sends.
+    fn tell_ends(&mut self, now_us: f64) {
+        let Some(ended) = &mut self.record.ended else { return };
+        for id in ended.drain(..) {
+            self.arrivals.ended(&self.trace, id, now_us);
+        }
+    }
+
+    /// A request comes in: it is refused, or given to a replica.
+    fn arrive(&mut self, id: u32, now_us: f64) {
+        let i = id as usize;
+        let (input, max) = (self.trace.input_tokens[i], self.trace.max_tokens[i]);
+        let refusal = gateway::refusal(&self.config, input, max).or_else(|| {
+            let is_full = || self.replicas.iter().map(|replica| replica.outstanding).sum::<u32>();
+            let bound = self.config.max_in_system;
+            (bound < u32::MAX && is_full() >= bound).then_some(Refusal::Concurrency)
+        });
+        if let Some(reason) = refusal {
+            self.record.fates[i].outcome = Outcome::Refused(reason);
+        }
+        // A client may go away before its request is there.
+        if self.record.fates[i].outcome != Outcome::Unfinished {
+            self.requests.place[i] = requests::Place::Gone;
+            return self.record.ends(id);
+        }
+        if self.config.patience_us < f64::INFINITY {
+            self.deadlines.push_back((now_us + self.config.patience_us, id));
+        }
+        let place = self.router.pick(&self.config, &self.replicas, &self.trace, id, now_us);
+        let (replica, mut world, _) = self.parts(place, now_us);
         // A line that was not empty stands still until something ends, whoever joins it.
+        let was_empty = replica.waiting.is_empty();
+        replica.enqueue(&mut world, id);
+        if was_empty {
+            self.touched.push(place as u32);
+        }
+    }
+
+    /// Whoever may begin something new does.
+    fn begin_touched(&mut self, now_us: f64) {
         while let Some(place) = self.touched.pop() {
+            self.touched.retain(|&other| other != place);
             self.begin(place as usize, now_us);
         }
     }
 
-    /// A replica whose line was empty has an arrival.
+    /// A replica has ended something, or its line has another head.
     fn begin(&mut self, place: usize, now_us: f64) {
         if !self.pipelines.is_empty() {
             return self.fill_pipeline(place, now_us);
@@ -238,11 +295,15 @@ impl Fleet {
         if self.replicas[place].in_flight == 0 {
             return self.form(place, now_us);
         }
-        let (replica, world, _) = self.parts(place, now_us);
-        if replica.leap <= 1 || !scheduler::heeds_arrivals(&world) {
-            return;
+        if scheduler::heeds_arrivals(&self.config) {
+            self.shorten(place, now_us);
         }
-        let Some(run) = &replica.run else { return };
+    }
+
+    /// What the replica does at once ends with the iteration under way.
+    fn shorten(&mut self, place: usize, now_us: f64) {
+        let replica = &mut self.replicas[place];
+        let Some(run) = replica.run.as_ref().filter(|_| replica.leap > 1) else { return };
         let last = run.done + replica.leap;
         let end = run.first_end_from(now_us, last);
         if end < last {
@@ -279,6 +340,7 @@ impl Fleet {
                 flight.decodes == 0 || flight.decode_kv_tokens == replica.lockstep.kv_tokens,
                 "what decodes is told by what is in memory"
             );
+            replica.chunks.clone_from(&flight.chunks);
             replica.run = Some(Run {
                 start_us: now_us,
                 law: LinearDecode::new(time.first_us, time.growth_us),
@@ -288,8 +350,7 @@ impl Fleet {
                 prompt_tokens: flight.prompt_tokens(),
                 decodes: flight.decodes,
                 kv_tokens: replica.kv_tokens(&flight),
-                first_chunk: world.record.keep_chunks(&flight.chunks),
-                rank_sum: u32::try_from(flight.rank_sum).unwrap_or(u32::MAX),
+                rank_sum: flight.rank_sum,
                 any_adapter: flight.any_adapter,
             });
         }
@@ -303,16 +364,21 @@ impl Fleet {
         self.expect(end_us, place);
     }
 
-    /// What a replica worked on ends.
-    fn end_of_work(&mut self) {
-        let Some(event) = self.events.pop() else { return };
-        let place = event.replica as usize;
-        if !self.pipelines.is_empty() {
-            return self.end_stage(event);
+    /// What replicas worked on until `now_us` ends; who is let go by that arrives before anybody begins anew.
+    fn ends(&mut self, now_us: f64) {
+        while self.events.peek().is_some_and(|event| event.time_us <= now_us) {
+            let Some(event) = self.events.pop() else { break };
+            let place = event.replica as usize;
+            if !self.pipelines.is_empty() {
+                self.end_stage(event);
+            } else if self.replicas[place].awaited == event.number {
+                self.end_iterations(place, now_us);
+                self.touched.push(event.replica);
+            }
         }
-        if self.replicas[place].awaited == event.number {
-            self.end_iterations(place, event.time_us);
-            self.form(place, event.time_us);
+        if self.record.ended.is_some() {
+            self.tell_ends(now_us);
+            self.deliver(now_us);
         }
     }
 
@@ -341,7 +407,7 @@ impl Fleet {
             while let Some(id) = replica.lockstep.pop_ended() {
                 // An entry may be left over from before an eviction.
                 let is_over = world.requests.place[id as usize] == requests::Place::Decoding
-                    && replica.tokens(world, id) >= world.requests.total[id as usize];
+                    && replica.tokens(world, id) >= world.total(id);
                 if is_over {
                     replica.finish_decoding(world, id);
                     finished += 1;
@@ -350,6 +416,9 @@ impl Fleet {
             let before = replica.holders;
             replica.end_prompts(world, &flight);
             finished += before - replica.holders;
+        }
+        if !replica.leaving.is_empty() {
+            replica.let_leaving_go(world, &flight);
         }
         if world.config.scheduler == SchedulerKind::Static {
             scheduler::static_batch::end_batch(replica, world, &mut flight, finished);

@@ -114,6 +114,24 @@ pub struct Served {
     pub worked_us: Vec<f64>,
 }
 
+impl Served {
+    /// The requests named by `order`, in that order.
+    pub(crate) fn select(&self, order: &[u32]) -> Self {
+        fn chosen<T: Copy>(column: &[T], order: &[u32]) -> Vec<T> {
+            order.iter().map(|&id| column[id as usize]).collect()
+        }
+        Self {
+            scheduled_us: chosen(&self.scheduled_us, order),
+            first_token_us: chosen(&self.first_token_us, order),
+            prefill_us: chosen(&self.prefill_us, order),
+            stalled_us: chosen(&self.stalled_us, order),
+            replica: chosen(&self.replica, order),
+            preemptions: chosen(&self.preemptions, order),
+            worked_us: if self.worked_us.is_empty() { Vec::new() } else { chosen(&self.worked_us, order) },
+        }
+    }
+}
+
 impl PartialEq for Served {
     /// Equal bits, so that what is missing equals what is missing.
     fn eq(&self, other: &Self) -> bool {

@@ -1,4 +1,9 @@
-//! What the GPU did, as two columns of records in order of time: prefills and runs of decode iterations.
+//! What the GPU did, as records in order of time: prefills and runs of decode iterations of S-LoRA's loop, iterations of a
+//! fleet.
+
+mod iterations;
+
+pub use iterations::Iterations;
 
 use servescope_cost::{Batch, Chunk};
 
@@ -83,16 +88,19 @@ pub struct IterationRun {
     pub prompt_tokens: u32,
     /// Requests that decode one token each in every iteration.
     pub decodes: u32,
+    /// Those of them whose last token came when the first iteration began; the gaps of the others are in
+    /// [`Timeline::gaps`].
+    pub fresh: u32,
     /// Tokens in KV memory before the first.
     pub kv_tokens: f64,
     /// KV blocks in use at the end.
     pub blocks: u32,
-    /// Where its prompts lie in [`Timeline::chunks`]; there are `prompts` of them.
-    pub first_chunk: u32,
     /// Sum over its requests of their adapters' ranks.
-    pub rank_sum: u32,
+    pub rank_sum: u64,
     /// Whether any request uses an adapter.
     pub any_adapter: bool,
+    /// Where [`Iterations::chunks`] finds what is read of its prompts.
+    pub chunks_at: usize,
 }
 
 /// A request is thrown out of the batch.
@@ -107,6 +115,17 @@ pub struct Eviction {
 }
 
 impl IterationRun {
+    /// What iteration `index` holds, as a cost model sees it; `chunks` are those of [`Iterations::chunks`].
+    pub fn batch<'a>(&self, chunks: &'a [Chunk], index: u32) -> Batch<'a> {
+        let read: f64 = chunks.iter().map(|chunk| f64::from(chunk.kv_tokens)).sum();
+        let decode_kv_tokens = match self.decodes {
+            0 => 0,
+            decodes => (self.kv_tokens - read) as u64 + u64::from(index) * u64::from(decodes),
+        };
+        let Self { decodes, rank_sum, any_adapter, .. } = *self;
+        Batch { chunks, decodes, decode_kv_tokens, rank_sum, any_adapter }
+    }
+
     /// Requests in each iteration.
     pub fn requests(&self) -> u32 {
         self.prompts + self.decodes
@@ -118,16 +137,12 @@ impl IterationRun {
     }
 }
 
-/// `count` gaps between tokens of `first_us`, `count` of `first_us + growth_us`, … over `iterations` iterations.
+/// Equal gaps between tokens.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct GapRun {
-    /// Length of the first, microseconds.
-    pub first_us: f64,
-    /// By how much each is longer than the one before.
-    pub growth_us: f64,
-    /// How many iterations.
-    pub iterations: u32,
-    /// How many requests.
+pub struct Gap {
+    /// Length, microseconds.
+    pub length_us: f64,
+    /// How many.
     pub count: u32,
 }
 
@@ -150,13 +165,11 @@ pub struct Timeline {
     /// Admission decisions in order of time.
     pub holds: Vec<Hold>,
     /// Iterations of a fleet's replicas in order of their start.
-    pub iterations: Vec<IterationRun>,
-    /// What the iterations of a fleet read of prompts.
-    pub chunks: Vec<Chunk>,
+    pub iterations: Iterations,
     /// Requests that a fleet threw out of a batch, in order of time.
     pub evictions: Vec<Eviction>,
-    /// Gaps between tokens that are not told by prefills and decode runs: those of a fleet.
-    pub gaps: Vec<GapRun>,
+    /// Gaps between tokens that are longer than an iteration of a fleet: their requests stood still, or were evicted.
+    pub gaps: Vec<Gap>,
 }
 
 /// One record of the timeline.
@@ -167,28 +180,10 @@ pub enum Span<'a> {
     /// A run of decode iterations.
     Decode(&'a DecodeSegment),
     /// Iterations of a fleet's replica.
-    Iterations(&'a IterationRun),
+    Iterations(IterationRun),
 }
 
 impl Timeline {
-    /// What iteration `index` of a run holds, as a cost model sees it.
-    pub fn batch(&self, run: &IterationRun, index: u32) -> Batch<'_> {
-        let first = run.first_chunk as usize;
-        let chunks = self.chunks.get(first..first + run.prompts as usize).unwrap_or(&[]);
-        let read: f64 = chunks.iter().map(|chunk| f64::from(chunk.kv_tokens)).sum();
-        let decode_kv_tokens = match run.decodes {
-            0 => 0,
-            decodes => (run.kv_tokens - read) as u64 + u64::from(index) * u64::from(decodes),
-        };
-        Batch {
-            chunks,
-            decodes: run.decodes,
-            decode_kv_tokens,
-            rank_sum: run.rank_sum.into(),
-            any_adapter: run.any_adapter,
-        }
-    }
-
     /// Prefills and decode runs in order of time.
     pub fn spans(&self) -> impl Iterator<Item = Span<'_>> {
         let mut prefills = self.prefills.iter().peekable();
@@ -199,8 +194,7 @@ impl Timeline {
             (_, Some(_)) => decodes.next().map(Span::Decode),
             (None, None) => None,
         });
-        // A run is S-LoRA's or a fleet's: one of the two is empty. Without other orders there are no fleets either.
-        let fleet: &[IterationRun] = if cfg!(feature = "orders") { &self.iterations } else { &[] };
-        one.chain(fleet.iter().map(Span::Iterations))
+        // A run is S-LoRA's or a fleet's: one of the two is empty.
+        one.chain(self.iterations.iter().map(Span::Iterations))
     }
 }

@@ -8,8 +8,9 @@ use servescope_engine::fleet::{Fleet, FleetConfig, RouterKind, SchedulerKind};
 use servescope_engine::metrics::fleet_summary;
 use servescope_engine::metrics::lanes::stage_works;
 use servescope_engine::metrics::operators::{RunParts, run_parts};
+use servescope_engine::metrics::token_gaps::TokenGaps;
 use servescope_engine::{Outcome, Report};
-use servescope_workload::trace::{Extra, PrefixBlocks, Request};
+use servescope_workload::trace::{Chain, Extra, NOBODY, PrefixBlocks, Request};
 use servescope_workload::{BASE_MODEL, Trace};
 
 /// A cost with steps in the KV tokens, growth between them, and a price for everything.
@@ -110,6 +111,8 @@ prop_compose! {
     fn any_trace()(
         rows in prop::collection::vec((prop_oneof![Just(0u32), 0u32..4_000], 1u32..90, 1u32..60, 0u32..4), 1..50),
         block_tokens in prop::sample::select(&[4u32, 8, 16][..]),
+        cancels in prop_oneof![Just(vec![]), prop::collection::vec((0u32..60_000, 0usize..50), 1..12)],
+        waits in prop::option::weighted(0.3, prop::collection::vec((0u32..70, 0u32..900), 50)),
     ) -> Trace {
         let mut trace = Trace::default();
         let mut now = 0.0;
@@ -131,6 +134,16 @@ prop_compose! {
             });
         }
         trace.extra = Some(Box::new(Extra { prefix, ..Extra::default() }));
+        trace.cancellations =
+            cancels.into_iter().map(|(at, id)| (f64::from(at), (id % trace.len()) as u32)).collect();
+        trace.sort_cancellations();
+        trace.chain = waits.map(|waits| {
+            let mut chain = Chain::default();
+            for (id, &(before, think)) in (0..).zip(&waits[..trace.len()]) {
+                chain.push(if before < id { before } else { NOBODY }, f64::from(think / 3 * 3));
+            }
+            Box::new(chain)
+        });
         trace
     }
 }
@@ -149,10 +162,13 @@ prop_compose! {
         decode_steps_between_prefills in 0u32..12,
         original in any::<bool>(),
         prefix_cache in any::<bool>(),
+        max_in_system in prop_oneof![3 => Just(u32::MAX), 1 => 1u32..20],
+        patience_us in prop_oneof![3 => Just(f64::INFINITY), 1 => (0u32..9_000).prop_map(f64::from)],
     ) -> FleetConfig {
         let config = FleetConfig {
             replicas, router, scheduler, block_size, watermark_blocks, max_requests, max_batch_tokens, chunk_tokens,
             decode_steps_between_prefills, original, prefix_cache,
+            max_in_system, patience_us,
             max_request_tokens: 160,
             max_slots: 6,
             seed: 7,
@@ -183,36 +199,71 @@ fn run(trace: &Arc<Trace>, config: FleetConfig, cost: Toy) -> (Report, Vec<u32>)
     (fleet.finish(), left)
 }
 
+/// Whether all arrive as the trace says and stay to the end.
+fn is_plain(trace: &Trace, config: &FleetConfig) -> bool {
+    let stay = trace.cancellations.is_empty() && config.patience_us == f64::INFINITY;
+    stay && trace.chain.is_none() && config.max_in_system == u32::MAX
+}
+
 fn check_requests(report: &Report) {
     for (id, fate) in report.fates.iter().enumerate() {
-        if fate.outcome != Outcome::Completed {
-            assert!(matches!(fate.outcome, Outcome::Refused(_)), "request {id} is {:?}", fate.outcome);
-            continue;
-        }
         let arrival = report.trace.arrival_us[id];
-        let (scheduled, first) = (report.scheduled_us(id).unwrap(), report.first_token_us(id).unwrap());
-        let finish = fate.finish_us.unwrap();
-        assert!(arrival <= scheduled && scheduled < first && first <= finish, "request {id}");
-        assert_eq!(report.trace.output_tokens[id] == 1, first == finish, "request {id}: one token");
+        let (scheduled, first) = (report.scheduled_us(id), report.first_token_us(id));
+        match fate.outcome {
+            Outcome::Completed => assert_eq!(fate.produced, report.trace.output_tokens[id], "request {id}"),
+            Outcome::Cancelled => assert_eq!(scheduled.is_some(), fate.finish_us.is_some(), "request {id}"),
+            Outcome::Refused(_) | Outcome::TimedOut => {
+                assert!(scheduled.is_none() && fate.finish_us.is_none(), "request {id}");
+            }
+            Outcome::Unfinished => panic!("request {id} is not done"),
+        }
+        assert_eq!(first.is_some(), fate.produced > 0, "request {id}: a token is a first token");
+        let (Some(scheduled), Some(finish)) = (scheduled, fate.finish_us) else { continue };
+        assert!(arrival <= scheduled && scheduled <= finish, "request {id}");
+        if let Some(first) = first {
+            assert!(scheduled < first && first <= finish, "request {id}");
+            let is_done = fate.outcome == Outcome::Completed;
+            assert!(!is_done || (fate.produced == 1) == (first == finish), "request {id}: one token");
+        }
         let split = report.split(id).unwrap();
         assert_eq!(split.total_us(), finish - arrival);
-        assert!(split.stalled_us >= 0.0 && split.prefill_us > 0.0);
+        assert!(split.stalled_us >= -1e-6 && split.prefill_us >= 0.0, "request {id}: {split:?}");
+    }
+}
+
+/// A held request is sent when the one before it has ended and its client has thought, or at its own time.
+fn check_waits(report: &Report, patience_us: f64) {
+    let Some(chain) = &report.trace.chain else { return };
+    assert!(report.trace.arrival_us.is_sorted(), "sent out of order");
+    let cancelled = |id: usize| report.trace.cancellations.iter().find(|c| c.1 as usize == id).map(|c| c.0);
+    for (id, (&before, &think_us)) in chain.after.iter().zip(&chain.think_us).enumerate() {
+        let Some(fate) = report.fates.get(before as usize) else { continue };
+        let arrival = report.trace.arrival_us[before as usize];
+        let end = match (fate.finish_us, fate.outcome) {
+            (Some(finish), _) => finish,
+            (None, Outcome::Cancelled) => cancelled(before as usize).unwrap().max(arrival),
+            (None, Outcome::TimedOut) => arrival + patience_us,
+            (None, _) => arrival,
+        };
+        assert!(report.trace.arrival_us[id] >= end + think_us, "request {id} is sent too early");
     }
 }
 
 fn check_tokens(report: &Report) {
-    let completed = |id: &usize| report.is_completed(*id);
     let all = 0..report.fates.len();
-    let produced: u64 =
-        all.clone().filter(completed).map(|id| u64::from(report.trace.output_tokens[id])).sum();
-    let firsts = all.clone().filter(completed).count() as u64;
-    let gaps: u64 = report.timeline.gaps.iter().map(|g| u64::from(g.iterations) * u64::from(g.count)).sum();
+    let produced: u64 = report.fates.iter().map(|fate| u64::from(fate.produced)).sum();
+    let firsts = all.clone().filter(|&id| report.first_token_us(id).is_some()).count() as u64;
+    let gaps = TokenGaps::of(&report.timeline).count();
     assert_eq!(produced, firsts + gaps, "a token for each first token and each gap");
     let read: u64 = report.timeline.iterations.iter().map(|run| u64::from(run.prompt_tokens)).sum();
-    let asked: u64 = all.filter(completed).map(|id| u64::from(report.trace.input_tokens[id])).sum();
-    assert!(read + report.cached_tokens >= asked);
+    let asked = |outcome| -> u64 {
+        let those = all.clone().filter(|&id| report.fates[id].outcome == outcome);
+        those.map(|id| u64::from(report.trace.input_tokens[id])).sum()
+    };
+    let completed = asked(Outcome::Completed);
+    assert!(read + report.cached_tokens >= completed);
     if report.preemptions == 0 {
-        assert_eq!(read + report.cached_tokens, asked, "prompt tokens");
+        assert!(read + report.cached_tokens <= completed + asked(Outcome::Cancelled), "prompt tokens");
     }
 }
 
@@ -252,6 +303,7 @@ proptest! {
         prop_assert!(left.iter().all(|&blocks| blocks == 0), "blocks stay in use: {left:?}");
         prop_assert!(report.timeline.iterations.iter().all(|run| run.blocks <= config.blocks));
         check_requests(&report);
+        check_waits(&report, config.patience_us);
         check_tokens(&report);
         if cost.stages == 1 {
             check_work(&report);
@@ -266,7 +318,7 @@ proptest! {
         let steps = Fleet::new(Arc::clone(&trace), config, Box::new(cost)).step_by_step().run();
         prop_assert_eq!(leaps.digest(), steps.digest());
         prop_assert!(leaps == steps, "equal outcomes, other timelines");
-        if config.prefix_cache && config.scheduler == SchedulerKind::VllmV1 && leaps.preemptions == 0 {
+        if config.prefix_cache && config.scheduler == SchedulerKind::VllmV1 && leaps.preemptions == 0 && is_plain(&trace, &config) {
             let without = run(&trace, FleetConfig { prefix_cache: false, ..config }, cost).0;
             let read = |report: &Report| report.timeline.iterations.iter().map(|r| u64::from(r.prompt_tokens)).sum::<u64>();
             prop_assert!(read(&leaps) <= read(&without));
@@ -282,7 +334,7 @@ proptest! {
         while !fleet.advance(1_000) {}
         let timeline = fleet.finish().timeline;
         let key = |batch: &Asked| format!("{batch:?}");
-        let mut told: Vec<Asked> = timeline.iterations.iter().map(|run| asked(&timeline.batch(run, 0))).collect();
+        let mut told: Vec<Asked> = timeline.iterations.iter().map(|run| asked(&run.batch(&timeline.iterations.chunks(&run), 0))).collect();
         let mut heard = heard.lock().unwrap().clone();
         told.sort_by_cached_key(key);
         heard.sort_by_cached_key(key);
@@ -309,13 +361,13 @@ proptest! {
             prop_assert!((host - 50.3 * many).abs() < 1e-6 * many);
             // One by one they are those of the batch as it is then.
             for i in 0..run.iterations {
-                let alone = cost.work(&report.timeline.batch(run, i)).unwrap();
+                let alone = cost.work(&run.batch(&report.timeline.iterations.chunks(&run), i)).unwrap();
                 let work = parts.work(i).unwrap();
                 prop_assert!((work.bytes - alone.bytes).abs() < 1e-6 && work.flops == alone.flops);
             }
             let bytes: f64 = (0..run.iterations).map(|i| parts.work(i).unwrap().bytes).sum();
             prop_assert!((bytes - parts.total_work().unwrap().bytes).abs() <= 1e-9 * bytes);
-            prop_assert_eq!(parts, RunParts::of(&report.timeline, &cost, run));
+            prop_assert_eq!(parts, RunParts::of(&report.timeline, &cost, &run));
         }
         let summary = fleet_summary(&report).unwrap();
         let all: f64 = summary.operators_s.values().sum();
@@ -357,7 +409,9 @@ proptest! {
     #[test]
     fn two_replicas_in_turn_are_two_fleets(trace in any_trace(), config in any_config(), cost in any_cost()) {
         let cost = if config.scheduler == SchedulerKind::LightLlm { Toy { stages: 1, ..cost } } else { cost };
+        let trace = Trace { cancellations: vec![], chain: None, ..trace };
         let config = FleetConfig { replicas: 2, router: RouterKind::RoundRobin, original: true, ..config };
+        let config = FleetConfig { max_in_system: u32::MAX, ..config };
         // Who is refused has no turn, so nobody may be: vLLM v1 refuses whatever memory is too small for.
         let is_v1 = config.scheduler == SchedulerKind::VllmV1;
         let config = FleetConfig { blocks: if is_v1 { 160 } else { config.blocks }, ..config };

@@ -60,6 +60,8 @@ const ROOMY: FleetConfig = FleetConfig {
     decode_steps_between_prefills: 0,
     original: false,
     prefix_cache: false,
+    max_in_system: u32::MAX,
+    patience_us: f64::INFINITY,
     seed: 1,
 };
 
@@ -86,6 +88,42 @@ fn one_at_a_time_waits_as_m_d_1() {
         let wait = waits.iter().sum::<f64>() / waits.len() as f64;
         assert!((wait - 0.75).abs() < 0.02, "{scheduler:?}: {wait} s instead of 0.75 s");
     }
+}
+
+/// An answer of geometric length that decodes for `mean` steps, and so a service time near an exponential one.
+fn geometric(mean: f64) -> impl Fn(&mut Stream) -> (u32, u32) {
+    move |draws| (1, 2 + (libm::log(draws.uniform()) / libm::log(1.0 - 1.0 / mean)) as u32)
+}
+
+/// M/M/1 whose customers wait at most 2 s (Barrer 1957): of those at rho = 0.8, (1 - rho) rho e / (1 - rho^2 e) leave, with
+/// e = exp(-(mu - lambda) tau).
+#[test]
+fn impatient_clients_leave_as_in_m_m_1_d() {
+    for (rate, law) in [(0.8, 0.1878), (1.2, 0.3118)] {
+        let mut shares = Vec::new();
+        for seed in 0..8 {
+            let config = FleetConfig { max_requests: 1, patience_us: 2e6, ..ROOMY };
+            let report =
+                Fleet::new(poisson(40_000, rate, seed, geometric(100.0)), config, Box::new(cost(10.0, 0.0)))
+                    .run();
+            let left = report.fates.iter().filter(|f| f.outcome == Outcome::TimedOut).count();
+            shares.push(left as f64 / report.fates.len() as f64);
+        }
+        let share = shares.iter().sum::<f64>() / shares.len() as f64;
+        assert!((share / law - 1.0).abs() < 0.02, "at {rate}/s {share} leave instead of {law}");
+    }
+}
+
+/// Erlang's loss formula: 10 places over two replicas, steps that do not depend on the batch, 8 erlang: 0.1217 are refused.
+/// A newcomer waits for the step under way, so steps are short.
+#[test]
+fn a_full_fleet_refuses_as_erlang_says() {
+    let config = FleetConfig { replicas: 2, max_in_system: 10, max_request_tokens: 100_000, ..ROOMY };
+    let report =
+        Fleet::new(poisson(200_000, 8.0, 1, geometric(1_000.0)), config, Box::new(cost(1.0, 0.0))).run();
+    let refused = report.fates.iter().filter(|f| matches!(f.outcome, Outcome::Refused(_))).count();
+    let share = refused as f64 / report.fates.len() as f64;
+    assert!((share / 0.1217 - 1.0).abs() < 0.02, "{share} are refused instead of 0.1217");
 }
 
 /// Decoding shared by all who are there, steps of a + b B: processor sharing with a speed by state, which is insensitive

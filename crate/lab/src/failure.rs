@@ -57,8 +57,6 @@ pub const CODES: &[&str] = &[
     "no_goal",
     "no_rate",
     "bad_axis",
-    "fleet_unheld",
-    "fleet_uncancelled",
     "empty_file",
     "no_rows",
     "no_times",

@@ -101,20 +101,6 @@ impl Engine {
     }
 }
 
-/// What a fleet cannot do with a trace; it is refused, not left out.
-#[cfg(feature = "engines")]
-fn fleet_lacks(scenario: &Scenario, trace: &Trace) -> Option<Failure> {
-    let path = Id::SchedulerKind.row().id;
-    let (code, what) = if trace.chain.is_some() {
-        ("fleet_unheld", "requests that wait for others' ends")
-    } else if trace.cancellations.is_empty() {
-        return None;
-    } else {
-        ("fleet_uncancelled", "clients that go away")
-    };
-    scenario.fleet().map(|_| Failure::new(code, path, format!("{path}: only S-LoRA's loop knows {what}")))
-}
-
 /// A run under way, for callers that want to show progress or change their mind.
 #[derive(Debug)]
 pub struct Running {
@@ -141,10 +127,6 @@ impl Running {
             let path = Id::CostKind.row().id;
             let message = format!("{path}: the roofline is not there yet");
             return Err(vec![Failure::new("unknown_option", path, message)]);
-        }
-        #[cfg(feature = "engines")]
-        if let Some(failure) = fleet_lacks(scenario, &trace) {
-            return Err(vec![failure]);
         }
         Ok(Self {
             engine: Engine::new(scenario, trace),

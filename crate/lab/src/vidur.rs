@@ -148,8 +148,8 @@ impl VidurRun {
                 chunk_tokens: flags.whole(&of("chunk_size"), 512, [1, MOST])?,
                 decode_steps_between_prefills: flags.whole(&of("max_waiting_iters"), 10, [0, MOST])?,
                 original: true,
-                prefix_cache: false,
                 seed: flags.whole("seed", 42, [0, u32::MAX])?.into(),
+                ..FleetConfig::default()
             },
             stages,
             max_tokens,

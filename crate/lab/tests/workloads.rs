@@ -20,16 +20,19 @@ fn run(settings: &[(&str, &str)]) -> Run {
 
 #[test]
 fn a_closed_loop_slows_down_with_its_server() {
-    let of = |users: &str| {
+    let of = |users: &str, scheduler: &str| {
         run(&[
+            ("scheduler.kind", scheduler),
             ("workload.loop", "closed"),
             ("workload.users.count", users),
             ("workload.think.mean_s", "8"),
             ("workload.duration_s", "3000"),
         ])
     };
-    for users in ["5", "40", "200"] {
-        let run = of(users);
+    for (users, scheduler) in
+        [("5", "slora"), ("40", "slora"), ("200", "slora"), ("5", "vllm"), ("40", "vllm_v1")]
+    {
+        let run = of(users, scheduler);
         let n: f64 = users.parse().unwrap();
         let summary = run.summary().run;
         assert_eq!(summary.requests.unfinished, 0);
@@ -59,7 +62,18 @@ fn a_loop_that_is_out_of_requests_says_so() {
 
 #[test]
 fn sessions_wait_for_their_answers() {
-    let base = [("workload.sessions.kind", "held"), ("workload.sessions.turns.mean", "6"), ("seed", "3")];
+    for scheduler in ["slora", "sarathi"] {
+        sessions_wait_under(scheduler);
+    }
+}
+
+fn sessions_wait_under(scheduler: &str) {
+    let base = [
+        ("workload.sessions.kind", "held"),
+        ("workload.sessions.turns.mean", "6"),
+        ("seed", "3"),
+        ("scheduler.kind", scheduler),
+    ];
     let run = run(&base);
     let report = &run.report;
     let extra = report.trace.extra.as_ref().unwrap();

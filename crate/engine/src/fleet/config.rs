@@ -70,6 +70,10 @@ pub struct FleetConfig {
     pub original: bool,
     /// Whether the starts of prompts are kept and shared, where the trace tells them (vLLM v1).
     pub prefix_cache: bool,
+    /// Most requests waiting and running together in the whole fleet; another one is refused.
+    pub max_in_system: u32,
+    /// How long a request waits for its first iteration before it is given up, microseconds; infinite = for ever.
+    pub patience_us: f64,
     /// Seed of routers that draw.
     pub seed: u64,
 }
@@ -109,6 +113,8 @@ impl Default for FleetConfig {
             decode_steps_between_prefills: 10,
             original: false,
             prefix_cache: false,
+            max_in_system: u32::MAX,
+            patience_us: f64::INFINITY,
             seed: 42,
         }
     }

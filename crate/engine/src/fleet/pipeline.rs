@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 
 use super::flight::Flight;
 use super::replica::{Replica, World};
-use super::requests::Place;
 use super::{Event, Fleet, SchedulerKind, scheduler};
 use crate::timeline::IterationRun;
 
@@ -30,6 +29,12 @@ impl Pipeline {
             unused: (0..stages).rev().collect(),
             stages: (0..stages).map(|_| Stage::default()).collect(),
         }
+    }
+
+    /// Whether a request is part of a batch in the stages.
+    pub(super) fn holds(&self, id: u32) -> bool {
+        let used = (0..).zip(&self.flights).filter(|(slot, _)| !self.unused.contains(slot));
+        used.into_iter().any(|(_, flight)| flight.prompts.contains(&id) || flight.members.contains(&id))
     }
 }
 
@@ -89,7 +94,7 @@ impl Fleet {
         let (replica, mut world, _) = self.parts(place, now_us);
         end_batch(replica, &mut world, &mut flight);
         self.pipelines[place].flights[slot as usize] = flight;
-        self.fill_pipeline(place, now_us);
+        self.touched.push(place as u32);
     }
 }
 
@@ -98,8 +103,7 @@ fn end_batch(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) 
     replica.in_flight -= 1;
     let now_us = world.now_us;
     let before = replica.holders;
-    let first_chunk = world.record.keep_chunks(&flight.chunks);
-    world.record.iterations.push(IterationRun {
+    let run = IterationRun {
         start_us: flight.formed_us,
         end_us: now_us,
         busy_us: flight.busy_us / f64::from(replica.stages),
@@ -110,19 +114,21 @@ fn end_batch(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) 
         prompts: flight.prompts.len() as u32,
         prompt_tokens: flight.prompt_tokens(),
         decodes: flight.decodes,
+        fresh: 0,
         kv_tokens: replica.kv_tokens(flight) as f64,
         blocks: replica.used,
-        first_chunk,
-        rank_sum: u32::try_from(flight.rank_sum).unwrap_or(u32::MAX),
+        rank_sum: flight.rank_sum,
         any_adapter: flight.any_adapter,
-    });
+        chunks_at: 0,
+    };
+    world.record.iterations.push(&run, &flight.chunks);
     for &id in &flight.members {
         let i = id as usize;
-        world.record.gap(now_us - world.requests.seen_us[i]);
+        world.record.gap(now_us - world.requests.seen_us[i], 1);
         world.requests.seen_us[i] = now_us;
         world.requests.done[i] += 1;
         world.requests.worked_us[i] += flight.busy_us;
-        if world.requests.done[i] >= world.requests.total[i] {
+        if world.requests.done[i] >= world.total(id) {
             let blocks = world.blocks_at_end(id);
             replica.finish(world, id, blocks);
         } else if world.config.scheduler != SchedulerKind::Static {
@@ -130,9 +136,11 @@ fn end_batch(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) 
         }
     }
     replica.end_prompts(world, flight);
+    if !replica.leaving.is_empty() {
+        replica.let_leaving_go(world, flight);
+    }
     if world.config.scheduler == SchedulerKind::Static {
         let finished = before - replica.holders;
         scheduler::static_batch::end_batch(replica, world, flight, finished);
     }
-    debug_assert!(flight.members.iter().all(|&id| world.requests.place[id as usize] != Place::Waiting));
 }

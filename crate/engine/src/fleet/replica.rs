@@ -26,12 +26,19 @@ pub(crate) struct World<'a> {
     pub(crate) trace: &'a Trace,
     pub(crate) requests: &'a mut Requests,
     pub(crate) record: &'a mut Record,
+    /// When requests came in, where that is not as the trace says.
+    pub(crate) sent_us: Option<&'a [f64]>,
     pub(crate) now_us: f64,
 }
 
 impl World<'_> {
     fn rank(&self, id: u32) -> Option<u32> {
         (self.trace.adapter[id as usize] != BASE_MODEL).then(|| self.trace.rank(id as usize))
+    }
+
+    /// Tokens of prompt and answer.
+    pub(crate) fn total(&self, id: u32) -> u32 {
+        self.trace.input_tokens[id as usize] + self.trace.output_tokens[id as usize]
     }
 
     /// Prompt tokens of a request that are not yet processed.
@@ -63,8 +70,8 @@ impl World<'_> {
         self.requests.stalled_us[i] += self.now_us - self.requests.seen_us[i];
     }
 
-    fn member(&self, id: u32, tokens: u32) -> Member {
-        Member { id, tokens, total: self.requests.total[id as usize], rank: self.rank(id) }
+    pub(super) fn member(&self, id: u32, tokens: u32) -> Member {
+        Member { id, tokens, total: self.total(id), rank: self.rank(id) }
     }
 
     /// Blocks that a request which is done gives back.
@@ -72,13 +79,13 @@ impl World<'_> {
         match self.config.scheduler {
             SchedulerKind::Static => 0,
             SchedulerKind::Orca => self.config.slot_blocks(),
-            _ => self.config.blocks_for(self.requests.total[id as usize] - 1),
+            _ => self.config.blocks_for(self.total(id) - 1),
         }
     }
 
     /// Puts ids in order of arrival; those that arrived together stay in the order they have.
     pub(crate) fn sort_by_arrival(&self, list: &mut [u32]) {
-        let arrival = &self.trace.arrival_us;
+        let arrival = self.sent_us.unwrap_or(&self.trace.arrival_us);
         if !list.is_sorted_by(|&a, &b| arrival[a as usize] <= arrival[b as usize]) {
             // Insertion: the lists are nearly in order, and the few that are not are short.
             for i in 1..list.len() {
@@ -102,8 +109,13 @@ pub(crate) struct Parked {
 pub(crate) struct Replica {
     pub(crate) index: u16,
     pub(crate) stages: u32,
-    /// First come first served; evicted requests are put in front.
+    /// First come first served; evicted requests are put in front. Those that went away stay in it until they are at its
+    /// head, which always waits.
     pub(crate) waiting: VecDeque<u32>,
+    /// How many of them wait.
+    pub(crate) line: u32,
+    /// Requests whose clients went away and that are part of what the replica works on.
+    pub(crate) leaving: Vec<u32>,
     /// Requests that decode and are in no flight, in the order of the policy. Of one stage: all that decode, and possibly
     /// some that are gone.
     pub(crate) running: Vec<u32>,
@@ -141,6 +153,8 @@ pub(crate) struct Replica {
     pub(crate) decoded_us: f64,
     /// The iterations since the batch last changed, the flight they share, how many are under way.
     pub(crate) run: Option<Run>,
+    /// What the run under way reads of prompts.
+    pub(crate) chunks: Vec<Chunk>,
     pub(crate) flight: Flight,
     pub(crate) leap: u32,
     /// Number of the event that ends what is under way; others are stale.
@@ -153,6 +167,8 @@ impl Replica {
             index,
             stages,
             waiting: VecDeque::new(),
+            line: 0,
+            leaving: Vec::new(),
             running: Vec::new(),
             skipped: Vec::new(),
             chunked: Vec::new(),
@@ -174,6 +190,7 @@ impl Replica {
             standing: Vec::new(),
             decoded_us: f64::NEG_INFINITY,
             run: None,
+            chunks: Vec::new(),
             flight: Flight::default(),
             leap: 0,
             awaited: 0,
@@ -224,15 +241,15 @@ impl Replica {
     pub(crate) fn enqueue(&mut self, world: &mut World<'_>, id: u32) {
         world.requests.replica[id as usize] = self.index;
         self.waiting.push_back(id);
+        self.line += 1;
         self.outstanding += 1;
         self.promised += u64::from(world.config.blocks_for(world.requests.prompt[id as usize]));
     }
 
     /// The head of the line gets `blocks` and its first chunk of `tokens`.
     pub(crate) fn admit(&mut self, world: &mut World<'_>, flight: &mut Flight, blocks: u32, tokens: u32) {
-        let Some(id) = self.waiting.pop_front() else { return };
+        let Some(id) = self.leave_line(world) else { return };
         let i = id as usize;
-        self.promised -= u64::from(world.config.blocks_for(world.requests.prompt[i]));
         self.used += blocks;
         self.holders += 1;
         let requests = &mut *world.requests;
@@ -353,9 +370,28 @@ impl Replica {
 
     /// A request that holds memory loses all of it and waits at the head of the line, to process its tokens anew.
     pub(crate) fn evict(&mut self, world: &mut World<'_>, id: u32) {
+        let i = id as usize;
+        let was_decoding = world.requests.place[i] == Place::Decoding;
+        let blocks = self.blocks_of(world, id);
+        let tokens = self.leave_batch(world, id, blocks);
+        // Vidur's restart takes what was read for the whole prompt; the rest of it is then generated.
+        if was_decoding || world.config.original {
+            world.requests.prompt[i] = tokens;
+        }
+        world.requests.done[i] = 0;
+        world.requests.place[i] = Place::Waiting;
+        world.requests.evictions[i] = world.requests.evictions[i].saturating_add(1);
+        world.record.evictions.push(Eviction { time_us: world.now_us, id, replica: self.index });
+        self.promised += u64::from(world.config.blocks_for(world.requests.prompt[i]));
+        self.waiting.push_front(id);
+        self.line += 1;
+    }
+
+    /// A request that holds memory and is not done leaves the batch and gives its blocks back. Returns its tokens so far.
+    pub(crate) fn leave_batch(&mut self, world: &mut World<'_>, id: u32, blocks: u32) -> u32 {
         self.close_run(world);
         let i = id as usize;
-        let blocks = self.blocks_of(world, id) - self.release_shared(world, id);
+        let blocks = blocks - self.release_shared(world, id);
         let tokens = self.tokens(world, id);
         if world.requests.place[i] == Place::Decoding {
             if self.is_single() {
@@ -368,19 +404,10 @@ impl Replica {
             } else {
                 world.requests.token_us[i] = world.requests.seen_us[i];
             }
-            world.requests.prompt[i] = tokens;
-        } else if world.config.original {
-            // Vidur's restart takes what was read for the whole prompt; the rest of it is then generated.
-            world.requests.prompt[i] = tokens;
         }
-        world.requests.done[i] = 0;
-        world.requests.place[i] = Place::Waiting;
-        world.requests.evictions[i] = world.requests.evictions[i].saturating_add(1);
-        world.record.evictions.push(Eviction { time_us: world.now_us, id, replica: self.index });
         self.used -= blocks;
         self.holders -= 1;
-        self.promised += u64::from(world.config.blocks_for(world.requests.prompt[i]));
-        self.waiting.push_front(id);
+        tokens
     }
 
     fn stands_no_more(&mut self, token_us: f64) {
@@ -395,14 +422,12 @@ impl Replica {
     /// The last token of a request in the lockstep is there.
     pub(crate) fn finish_decoding(&mut self, world: &mut World<'_>, id: u32) {
         let i = id as usize;
-        let tokens = world.requests.total[i];
+        let tokens = world.total(id);
         self.lockstep.leave(world.member(id, tokens));
         self.stands_no_more(world.now_us);
         world.requests.stalled_us[i] += self.stall_us;
         if world.config.scheduler == SchedulerKind::LightLlm {
-            let longest = world.trace.input_tokens[i] + world.trace.max_tokens[i];
-            let step = u64::from(self.lockstep.step);
-            self.estimate.remove(Entry::new(step - 1, tokens - 1, longest - tokens));
+            self.leave_estimate(world, id, tokens);
         }
         let blocks = world.blocks_at_end(id);
         self.finish(world, id, blocks);
@@ -416,7 +441,10 @@ impl Replica {
         let fate = &mut world.record.fates[i];
         fate.finish_us = Some(world.now_us);
         fate.produced = world.trace.output_tokens[i];
-        fate.outcome = Outcome::Completed;
+        if fate.outcome == Outcome::Unfinished {
+            fate.outcome = Outcome::Completed;
+        }
+        world.record.ends(id);
         self.used -= blocks;
         self.holders -= 1;
         self.outstanding -= 1;
@@ -447,13 +475,12 @@ impl Replica {
                 requests.first_token_us[i] = world.now_us;
             } else if !requests.token_us[i].is_nan() && !world.config.original {
                 // Vidur leaves the gap across an eviction out of its times between tokens.
-                world.record.gap(world.now_us - requests.token_us[i]);
+                world.record.gap(world.now_us - requests.token_us[i], 1);
             }
             let tokens = requests.done[i] + 1;
             requests.done[i] = tokens;
             self.learn_prefix(world, id);
-            let requests = &mut *world.requests;
-            if tokens >= requests.total[i] {
+            if tokens >= world.total(id) {
                 if world.config.scheduler == SchedulerKind::LightLlm {
                     self.leave_estimate_unread(world, id);
                 }
@@ -461,6 +488,7 @@ impl Replica {
                 self.finish(world, id, blocks);
                 continue;
             }
+            let requests = &mut *world.requests;
             requests.place[i] = Place::Decoding;
             if self.is_single() {
                 requests.done[i] = tokens.wrapping_sub(self.lockstep.step);
@@ -477,8 +505,20 @@ impl Replica {
         }
     }
 
+    /// LightLLM: a request that decodes and has come to `tokens` leaves the estimate.
+    pub(super) fn leave_estimate(&mut self, world: &World<'_>, id: u32, tokens: u32) {
+        let longest = world.trace.input_tokens[id as usize] + world.trace.max_tokens[id as usize];
+        let step = u64::from(self.lockstep.step);
+        // The same entry, told from the last step or the next: nothing may be left, and nothing decoded.
+        let entry = match longest.checked_sub(tokens + 1) {
+            Some(left) => Entry::new(step, tokens, left),
+            None => Entry::new(step - 1, tokens - 1, longest - tokens),
+        };
+        self.estimate.remove(entry);
+    }
+
     /// LightLLM: a request that is done with its prompt leaves the estimate as it came.
-    fn leave_estimate_unread(&mut self, world: &World<'_>, id: u32) {
+    pub(super) fn leave_estimate_unread(&mut self, world: &World<'_>, id: u32) {
         let (input, max) = (world.trace.input_tokens[id as usize], world.trace.max_tokens[id as usize]);
         let step = u64::from(self.lockstep.step);
         self.estimate.remove(Entry::new(step, input + 1, max.saturating_sub(2)));

@@ -2,6 +2,8 @@
 
 use servescope_workload::Trace;
 
+use crate::report::Served;
+
 /// Where a request is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Place {
@@ -24,8 +26,6 @@ pub(crate) struct Requests {
     pub(crate) prompt: Vec<u32>,
     /// Tokens processed. While a request decodes in the lockstep of its replica, less the replica's step (wrapping).
     pub(crate) done: Vec<u32>,
-    /// Prompt and answer.
-    pub(crate) total: Vec<u32>,
     pub(crate) evictions: Vec<u16>,
     /// Units of the start of its prompt that it shares; empty without a prefix cache.
     pub(crate) shared: Vec<u32>,
@@ -54,7 +54,6 @@ impl Requests {
             place: vec![Place::Waiting; n],
             prompt: trace.input_tokens.clone(),
             done: vec![0; n],
-            total: trace.input_tokens.iter().zip(&trace.output_tokens).map(|(i, o)| i + o).collect(),
             evictions: vec![0; n],
             shared: Vec::new(),
             replica: vec![0; n],
@@ -65,6 +64,19 @@ impl Requests {
             stalled_us: vec![0.0; n],
             prefill_us: vec![0.0; n],
             worked_us: Vec::new(),
+        }
+    }
+
+    /// What a report tells of them.
+    pub(crate) fn into_served(self) -> Served {
+        Served {
+            scheduled_us: self.scheduled_us,
+            first_token_us: self.first_token_us,
+            prefill_us: self.prefill_us,
+            stalled_us: self.stalled_us,
+            replica: self.replica,
+            preemptions: self.evictions,
+            worked_us: self.worked_us,
         }
     }
 }

@@ -40,7 +40,7 @@ impl Router {
             }
             RouterKind::Random => self.draw(id, count),
             RouterKind::LeastOutstanding => least(replicas, |r| u64::from(r.outstanding)),
-            RouterKind::ShortestLine => least(replicas, |r| r.waiting.len() as u64),
+            RouterKind::ShortestLine => least(replicas, |r| u64::from(r.line)),
             RouterKind::PowerOfTwo => {
                 let first = self.draw(id, count);
                 let second = (first + 1 + self.draw(id ^ 0x8000_0000, count - 1)) % count;

@@ -1,9 +1,9 @@
 //! Iterations of one batch on a replica of one stage, charged at once or one by one with equal bits.
 
-use servescope_cost::{DecodeRun, LinearDecode};
+use servescope_cost::{DecodeRun as _, LinearDecode};
 
 use super::replica::{Replica, World};
-use crate::timeline::{GapRun, IterationRun};
+use crate::timeline::IterationRun;
 
 /// The iterations since the batch last changed. The clock after k of them is start + elapsed(k), however they are charged.
 #[derive(Debug, Clone, Copy)]
@@ -19,8 +19,7 @@ pub(crate) struct Run {
     pub(crate) decodes: u32,
     /// Tokens in KV memory before the first iteration.
     pub(crate) kv_tokens: u64,
-    pub(crate) first_chunk: u32,
-    pub(crate) rank_sum: u32,
+    pub(crate) rank_sum: u64,
     pub(crate) any_adapter: bool,
 }
 
@@ -56,38 +55,36 @@ impl Replica {
             return;
         }
         let end_us = run.time_after(run.done);
-        let first_us = run.law.iteration_us(0);
-        let growth_us = run.law.iteration_us(1) - first_us;
-        world.record.iterations.push(IterationRun {
+        let mut fresh = 0;
+        if run.decodes > 0 {
+            let first_end_us = run.time_after(1);
+            for (count, token_us) in self.standing.drain(..) {
+                if token_us == run.start_us {
+                    fresh += count;
+                } else {
+                    world.record.gap(first_end_us - token_us, count);
+                }
+            }
+            self.standing.push((run.decodes, end_us));
+        }
+        let written = IterationRun {
             start_us: run.start_us,
             end_us,
             busy_us: end_us - run.start_us,
-            first_us,
-            growth_us,
+            first_us: run.law.first_us(),
+            growth_us: run.law.growth_us(),
             iterations: run.done,
             replica: self.index,
             prompts: run.prompts,
             prompt_tokens: run.prompt_tokens,
             decodes: run.decodes,
+            fresh,
             kv_tokens: run.kv_tokens as f64,
             blocks: self.used,
-            first_chunk: run.first_chunk,
             rank_sum: run.rank_sum,
             any_adapter: run.any_adapter,
-        });
-        if run.decodes > 0 {
-            let first_end_us = run.time_after(1);
-            for (count, token_us) in self.standing.drain(..) {
-                let gap = GapRun { first_us: first_end_us - token_us, growth_us: 0.0, iterations: 1, count };
-                world.record.gaps.push(gap);
-            }
-            world.record.gaps.push(GapRun {
-                first_us: first_us + growth_us,
-                growth_us,
-                iterations: run.done - 1,
-                count: run.decodes,
-            });
-            self.standing.push((run.decodes, end_us));
-        }
+            chunks_at: 0,
+        };
+        world.record.iterations.push(&written, &self.chunks);
     }
 }

@@ -7,7 +7,7 @@ pub(super) mod static_batch;
 mod vllm;
 mod vllm_v1;
 
-use super::config::SchedulerKind;
+use super::config::{FleetConfig, SchedulerKind};
 use super::flight::Flight;
 use super::replica::{Replica, World};
 
@@ -63,6 +63,6 @@ pub(crate) fn later_blocks(replica: &Replica, scheduler: SchedulerKind, iteratio
 }
 
 /// Whether an arrival at a busy replica with an empty line can change what follows the present iteration.
-pub(crate) fn heeds_arrivals(world: &World<'_>) -> bool {
-    world.config.scheduler != SchedulerKind::Static
+pub(crate) fn heeds_arrivals(config: &FleetConfig) -> bool {
+    config.scheduler != SchedulerKind::Static
 }

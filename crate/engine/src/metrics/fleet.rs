@@ -147,7 +147,7 @@ fn rows(report: &Report, sums: &[Sums]) -> Vec<ReplicaRow> {
 /// Execution, preempted, prefill and decode times of the completed requests, seconds.
 fn request_times(report: &Report) -> [Distribution; 4] {
     let mut columns: [Vec<f64>; 4] = std::array::from_fn(|_| Vec::with_capacity(report.fates.len()));
-    for id in 0..report.fates.len() {
+    for id in (0..report.fates.len()).filter(|&id| report.is_completed(id)) {
         let (Some(e2e), Some(worked)) = (report.e2e_us(id), report.worked_us(id)) else { continue };
         let (Some(scheduled), Some(first)) = (report.scheduled_us(id), report.first_token_us(id)) else {
             continue;

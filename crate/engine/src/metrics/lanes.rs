@@ -8,9 +8,9 @@ use crate::timeline::IterationRun;
 
 /// A stage works on equal iterations, without a pause between them.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct StageWork<'a> {
+pub struct StageWork {
     /// The iterations.
-    pub run: &'a IterationRun,
+    pub run: IterationRun,
     /// Which stage.
     pub stage: u32,
     /// Start, microseconds.
@@ -20,15 +20,16 @@ pub struct StageWork<'a> {
 }
 
 /// The work of every stage, in order of the iterations' start; within one stage in order of time.
-pub fn stage_works(report: &Report) -> impl Iterator<Item = StageWork<'_>> {
+pub fn stage_works(report: &Report) -> impl Iterator<Item = StageWork> + '_ {
     let model = report.cost.as_ref().map(|model| &*model.0);
     let stages = model.map_or(1, |model| model.stages().max(1));
     let mut free_us = vec![0.0f64; (report.replicas * stages) as usize];
     report.timeline.iterations.iter().flat_map(move |run| {
         let lanes = &mut free_us[(u32::from(run.replica) * stages) as usize..][..stages as usize];
-        let works: Vec<StageWork<'_>> = match model {
+        let works: Vec<StageWork> = match model {
             Some(model) if stages > 1 => {
-                let batch = report.timeline.batch(run, 0);
+                let chunks = report.timeline.iterations.chunks(&run);
+                let batch = run.batch(&chunks, 0);
                 let mut ready_us = run.start_us;
                 let pass = |(stage, free_us): (usize, &mut f64)| {
                     let start_us = ready_us.max(*free_us);

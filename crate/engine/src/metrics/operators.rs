@@ -3,7 +3,7 @@
 //! Nothing of this is kept while a fleet runs: the cost model is asked again about the first and the last of equal
 //! iterations. Between those two every part grows by the same amount an iteration, as their times do.
 
-use servescope_cost::{BatchCost, OperatorClass, Peak, StageParts, Work};
+use servescope_cost::{Batch, BatchCost, OperatorClass, Peak, StageParts, Work};
 
 use crate::report::Report;
 use crate::timeline::{IterationRun, Timeline};
@@ -29,9 +29,10 @@ impl RunParts {
     /// Asks `cost` about a run of `timeline`.
     pub fn of(timeline: &Timeline, cost: &dyn BatchCost, run: &IterationRun) -> Self {
         let last = run.iterations.saturating_sub(1);
-        let (first_us, first_work) = one(timeline, cost, run, 0);
+        let chunks = timeline.iterations.chunks(run);
+        let (first_us, first_work) = one(cost, &run.batch(&chunks, 0));
         let (last_us, last_work) =
-            if last > 0 { one(timeline, cost, run, last) } else { (first_us, first_work) };
+            if last > 0 { one(cost, &run.batch(&chunks, last)) } else { (first_us, first_work) };
         let (iterations, busy_us) = (run.iterations, run.busy_us);
         Self { first_us, last_us, first_work, last_work, iterations, busy_us }
     }
@@ -68,29 +69,23 @@ impl RunParts {
     }
 }
 
-fn one(
-    timeline: &Timeline,
-    cost: &dyn BatchCost,
-    run: &IterationRun,
-    index: u32,
-) -> (StageParts, Option<Work>) {
-    let batch = timeline.batch(run, index);
+fn one(cost: &dyn BatchCost, batch: &Batch<'_>) -> (StageParts, Option<Work>) {
     let stages = cost.stages().max(1);
-    let mut parts = cost.stage_parts(&batch, true);
+    let mut parts = cost.stage_parts(batch, true);
     if stages > 1 {
-        let inner = cost.stage_parts(&batch, false);
+        let inner = cost.stage_parts(batch, false);
         let others = f64::from(stages - 1);
         parts = std::array::from_fn(|i| (parts[i] + others * inner[i]) / f64::from(stages));
     }
-    (parts, cost.work(&batch))
+    (parts, cost.work(batch))
 }
 
 /// Every run of a fleet with its parts, in order of start; none of S-LoRA's loop.
-pub fn run_parts(report: &Report) -> impl Iterator<Item = (&IterationRun, RunParts)> {
+pub fn run_parts(report: &Report) -> impl Iterator<Item = (IterationRun, RunParts)> {
     let cost = report.cost.as_ref().map(|model| &*model.0);
     let runs = &report.timeline.iterations;
     cost.into_iter()
-        .flat_map(move |cost| runs.iter().map(move |run| (run, RunParts::of(&report.timeline, cost, run))))
+        .flat_map(move |cost| runs.iter().map(move |run| (run, RunParts::of(&report.timeline, cost, &run))))
 }
 
 /// What the stages of a replica could do at most together, where it is known; and how many stages there are.

@@ -1,26 +1,44 @@
 //! Times between tokens (TBT) of all requests, from the timeline alone: exact, without a list of all tokens.
 
+use servescope_cost::{DecodeRun, LinearDecode};
 use servescope_workload::statistics::sort_places;
 
 use super::distribution::{Distribution, QUANTILES, is_supported};
-use crate::timeline::{GapRun, Span, Timeline};
+use crate::timeline::{Span, Timeline};
+
+/// `count` gaps between tokens of `first_us`, `count` of `first_us + growth_us`, … over `iterations` iterations.
+#[derive(Debug, Clone, Copy)]
+struct GapRun {
+    first_us: f64,
+    growth_us: f64,
+    iterations: u32,
+    count: u32,
+}
 
 impl GapRun {
+    fn equal(length_us: f64, count: u32) -> Self {
+        Self { first_us: length_us, growth_us: 0.0, iterations: u32::from(count > 0), count }
+    }
+
     fn at(&self, iteration: u32) -> f64 {
         self.first_us + self.growth_us * f64::from(iteration)
+    }
+
+    fn last(&self) -> f64 {
+        self.at(self.iterations - 1)
     }
 }
 
 /// All gaps between tokens of a run.
 #[derive(Debug, Clone, Default)]
 pub struct TokenGaps {
-    runs: Vec<GapRun>,
     total: u64,
     sum_us: f64,
     max_us: f64,
     /// Gaps by the leading bits of their length, from bucket `lowest` on.
     histogram: Vec<u64>,
     lowest: u64,
+    distribution: Distribution,
 }
 
 /// Leading bits of a length that make its bucket: sign, exponent and ten bits of the fraction, so that a bucket is at most
@@ -31,80 +49,95 @@ fn bucket(length_us: f64) -> u64 {
     length_us.max(0.0).to_bits() >> BUCKET_SHIFT
 }
 
-impl TokenGaps {
-    /// The gaps of a timeline.
-    ///
-    /// A decode iteration is one gap for each request of the batch; the first after a prefill is longer, by the prefill
-    /// and its loading, for those who stood still meanwhile.
-    pub fn of(timeline: &Timeline) -> Self {
-        let mut gaps = Self { runs: Vec::with_capacity(timeline.decodes.len()), ..Self::default() };
-        // Requests who stood still since their last token, by how long.
-        let mut standing: Vec<(u32, f64)> = Vec::new();
-        for span in timeline.spans() {
-            match span {
-                Span::Prefill(p) => {
-                    let known: u32 = standing.iter().map(|s| s.0).sum();
-                    if p.stalled > known {
-                        standing.push((p.stalled - known, 0.0));
-                    }
-                    standing.iter_mut().for_each(|s| s.1 += p.end_us - p.start_us);
+/// Hands out the gaps of a timeline, none of them twice.
+///
+/// A decode iteration is one gap for each request of the batch; the first after a prefill is longer, by the prefill and
+/// its loading, for those who stood still meanwhile.
+fn each_run(timeline: &Timeline, take: &mut dyn FnMut(GapRun)) {
+    let mut take = |run: GapRun| {
+        if run.iterations > 0 {
+            take(run);
+        }
+    };
+    // Requests who stood still since their last token, by how long.
+    let mut standing: Vec<(u32, f64)> = Vec::new();
+    for span in timeline.spans() {
+        match span {
+            Span::Prefill(p) => {
+                let known: u32 = standing.iter().map(|s| s.0).sum();
+                if p.stalled > known {
+                    standing.push((p.stalled - known, 0.0));
                 }
-                Span::Decode(d) => {
-                    let mut fresh = d.requests;
-                    for (count, stood_us) in standing.drain(..) {
-                        fresh -= count;
-                        gaps.add(GapRun {
-                            first_us: d.first_us + stood_us,
-                            growth_us: 0.0,
-                            iterations: 1,
-                            count,
-                        });
-                    }
-                    gaps.add(GapRun {
-                        first_us: d.first_us,
-                        growth_us: 0.0,
-                        iterations: u32::from(fresh > 0),
-                        count: fresh,
-                    });
-                    gaps.add(GapRun {
-                        first_us: d.first_us + d.growth_us,
-                        growth_us: d.growth_us,
-                        iterations: d.iterations - 1,
-                        count: d.requests,
-                    });
+                standing.iter_mut().for_each(|s| s.1 += p.end_us - p.start_us);
+            }
+            Span::Decode(d) => {
+                let mut fresh = d.requests;
+                for (count, stood_us) in standing.drain(..) {
+                    fresh -= count;
+                    take(GapRun::equal(d.first_us + stood_us, count));
                 }
-                Span::Iterations(_) => {}
+                take(GapRun::equal(d.first_us, fresh));
+                take(GapRun {
+                    first_us: d.first_us + d.growth_us,
+                    growth_us: d.growth_us,
+                    iterations: d.iterations - 1,
+                    count: d.requests,
+                });
+            }
+            Span::Iterations(run) => {
+                let law = LinearDecode::new(run.first_us, run.growth_us);
+                take(GapRun::equal(run.start_us + law.elapsed_us(1) - run.start_us, run.fresh));
+                take(GapRun {
+                    first_us: law.iteration_us(1),
+                    growth_us: run.growth_us,
+                    iterations: if run.decodes > 0 { run.iterations - 1 } else { 0 },
+                    count: run.decodes,
+                });
             }
         }
-        timeline.gaps.iter().for_each(|&run| gaps.add(run));
-        gaps.fill_histogram();
+    }
+    timeline.gaps.iter().for_each(|gap| take(GapRun::equal(gap.length_us, gap.count)));
+}
+
+impl TokenGaps {
+    /// The gaps of a timeline, which is walked once to count them and once for the quantiles: they are not kept.
+    pub fn of(timeline: &Timeline) -> Self {
+        let mut gaps = Self::default();
+        each_run(timeline, &mut |run| gaps.add(run));
+        if gaps.total > 0 {
+            gaps.distribution = gaps.quantiles(timeline);
+        }
         gaps
     }
 
     fn add(&mut self, run: GapRun) {
-        if run.iterations == 0 {
-            return;
-        }
         let k = f64::from(run.iterations);
         self.total += u64::from(run.iterations) * u64::from(run.count);
         self.sum_us += f64::from(run.count) * (k * run.first_us + run.growth_us * (k * (k - 1.0) * 0.5));
-        self.max_us = self.max_us.max(run.at(run.iterations - 1));
-        self.runs.push(run);
+        self.max_us = self.max_us.max(run.last());
+        let (first, last) = (bucket(run.first_us), bucket(run.last()));
+        self.reach(first, last);
+        if first == last {
+            self.histogram[(first - self.lowest) as usize] +=
+                u64::from(run.iterations) * u64::from(run.count);
+        } else {
+            for i in 0..run.iterations {
+                self.histogram[(bucket(run.at(i)) - self.lowest) as usize] += u64::from(run.count);
+            }
+        }
     }
 
-    fn fill_histogram(&mut self) {
-        let Some(lowest) = self.runs.iter().map(|r| bucket(r.first_us)).min() else { return };
-        self.lowest = lowest;
-        self.histogram = vec![0; (bucket(self.max_us) - lowest + 1) as usize];
-        for run in &self.runs {
-            let (first, last) = (bucket(run.first_us), bucket(run.at(run.iterations - 1)));
-            if first == last {
-                self.histogram[(first - lowest) as usize] += u64::from(run.iterations) * u64::from(run.count);
-            } else {
-                for i in 0..run.iterations {
-                    self.histogram[(bucket(run.at(i)) - lowest) as usize] += u64::from(run.count);
-                }
-            }
+    /// Makes the histogram reach from bucket `first` to bucket `last` at least.
+    fn reach(&mut self, first: u64, last: u64) {
+        if self.histogram.is_empty() {
+            self.lowest = first;
+        } else if first < self.lowest {
+            self.histogram.splice(0..0, std::iter::repeat_n(0, (self.lowest - first) as usize));
+            self.lowest = first;
+        }
+        let length = (last - self.lowest + 1) as usize;
+        if length > self.histogram.len() {
+            self.histogram.resize(length, 0);
         }
     }
 
@@ -115,9 +148,10 @@ impl TokenGaps {
 
     /// Mean and quantiles in microseconds.
     pub fn distribution(&self) -> Distribution {
-        if self.total == 0 {
-            return Distribution::default();
-        }
+        self.distribution
+    }
+
+    fn quantiles(&self, timeline: &Timeline) -> Distribution {
         // The two neighbours that each quantile lies between, as ranks.
         let places = QUANTILES.map(|q| q * (self.total - 1) as f64);
         let mut ranks: Vec<u64> = Vec::new();
@@ -127,7 +161,7 @@ impl TokenGaps {
                 ranks.insert(place, rank);
             }
         }
-        let values = self.at_ranks(&ranks);
+        let values = self.at_ranks(timeline, &ranks);
         let value = |rank: u64| values[ranks.binary_search(&rank).expect("every rank was asked for")];
         let quantile = |i: usize| {
             let below = places[i] as u64;
@@ -144,15 +178,16 @@ impl TokenGaps {
         }
     }
 
-    /// The gap in microseconds that at least the share `q` of all gaps does not exceed; none without a gap.
-    pub fn quantile_us(&self, q: f64) -> Option<f64> {
+    /// The gap in microseconds that at least the share `q` of all gaps of `timeline`, which these are of, does not exceed;
+    /// none without a gap.
+    pub fn quantile_us(&self, timeline: &Timeline, q: f64) -> Option<f64> {
         let last = self.total.checked_sub(1)?;
         let rank = libm::ceil(q * self.total as f64 - 1e-9).max(1.0) as u64 - 1;
-        self.at_ranks(&[rank.min(last)]).first().copied()
+        self.at_ranks(timeline, &[rank.min(last)]).first().copied()
     }
 
     /// The gaps at these ranks (ascending): the histogram says in which bucket each lies, a second walk sorts those.
-    fn at_ranks(&self, ranks: &[u64]) -> Vec<f64> {
+    fn at_ranks(&self, timeline: &Timeline, ranks: &[u64]) -> Vec<f64> {
         let mut wanted: Vec<(u64, u64)> = Vec::new(); // bucket, gaps before it
         let mut before = 0;
         let mut next = ranks.iter().peekable();
@@ -167,18 +202,22 @@ impl TokenGaps {
             before += count;
         }
         let mut found: Vec<Vec<(f64, u64)>> = vec![Vec::new(); wanted.len()];
-        for run in &self.runs {
-            let (first, last) = (bucket(run.first_us), bucket(run.at(run.iterations - 1)));
+        let mut find = |place: usize, length_us: f64, count: u64| match found[place].last_mut() {
+            Some(last) if last.0 == length_us => last.1 += count,
+            _ => found[place].push((length_us, count)),
+        };
+        each_run(timeline, &mut |run| {
+            let (first, last) = (bucket(run.first_us), bucket(run.last()));
             for (place, &(b, _)) in wanted.iter().enumerate() {
                 if b < first || b > last {
                 } else if run.growth_us == 0.0 {
-                    found[place].push((run.first_us, u64::from(run.iterations) * u64::from(run.count)));
+                    find(place, run.first_us, u64::from(run.iterations) * u64::from(run.count));
                 } else {
                     let inside = (0..run.iterations).map(|i| run.at(i)).filter(|&x| bucket(x) == b);
-                    found[place].extend(inside.map(|x| (x, u64::from(run.count))));
+                    inside.for_each(|x| find(place, x, u64::from(run.count)));
                 }
             }
-        }
+        });
         for list in &mut found {
             let lengths: Vec<f64> = list.iter().map(|&(x, _)| x).collect();
             *list = sort_places(&lengths).into_iter().map(|i| list[i as usize]).collect();

@@ -81,7 +81,7 @@ impl Probe {
         let waited = |id: usize| report.scheduled_us(id).map(|at| at - arrival[id]);
         let quantile_s = [
             quantile(&|id| report.ttft_us(id)),
-            run.token_gaps().quantile_us(goal.quantile).map(|us| us / 1e6),
+            run.token_gaps().quantile_us(&report.timeline, goal.quantile).map(|us| us / 1e6),
             quantile(&|id| report.e2e_us(id)),
             quantile(&waited),
         ];

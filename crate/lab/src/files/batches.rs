@@ -88,7 +88,7 @@ fn write_fleet(report: &Report, to: &mut dyn fmt::Write) -> fmt::Result {
     let mut id = 0u64;
     for (run, parts) in run_parts(report) {
         for index in 0..run.iterations {
-            write_iteration(to, id, run, index)?;
+            write_iteration(to, id, &run, index)?;
             write_parts(to, &parts, index, f64::from(stages))?;
             id += 1;
         }

@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+#[cfg(feature = "engines")]
+use servescope_engine::Outcome;
 use servescope_engine::Report;
 use servescope_engine::timeline::Span;
 
@@ -101,7 +103,7 @@ impl Events<'_> {
 fn write_fleet(report: &Report, events: &mut Events<'_>) -> fmt::Result {
     let mut over_us = vec![0.0f64; report.replicas as usize];
     for StageWork { run, stage, start_us, end_us } in stage_works(report) {
-        events.slice([run.replica.into(), stage], super::kind(run), start_us, end_us - start_us)?;
+        events.slice([run.replica.into(), stage], super::kind(&run), start_us, end_us - start_us)?;
         events.end(format_args!(
             "\"requests\":{},\"prompts\":{},\"decodes\":{},\"prompt_tokens\":{},\"iterations\":{},\"kv_tokens\":{},\
              \"blocks\":{}",
@@ -137,10 +139,13 @@ fn write_fleet(report: &Report, events: &mut Events<'_>) -> fmt::Result {
 fn waiting(report: &Report) -> Vec<(f64, u16, i32)> {
     let mut changes: Vec<(f64, u16, i32)> = Vec::new();
     for (id, fate) in report.fates.iter().enumerate() {
-        if !matches!(fate.outcome, servescope_engine::Outcome::Refused(_)) {
+        // When one that was never scheduled left the line is not told; it is left out.
+        let left_us =
+            report.scheduled_us(id).or((fate.outcome == Outcome::Unfinished).then_some(f64::INFINITY));
+        if let Some(left_us) = left_us {
             let replica = report.replica(id);
             changes.push((report.trace.arrival_us[id], replica, 1));
-            changes.extend(report.scheduled_us(id).map(|time_us| (time_us, replica, -1)));
+            changes.extend((left_us < f64::INFINITY).then_some((left_us, replica, -1)));
         }
     }
     changes.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));

@@ -19,7 +19,7 @@ pub fn events_csv(report: &Report) -> String {
 }
 
 /// Writes the file. `scheduled` is the first time that a request joined an iteration; the replica is empty where none was
-/// chosen. When a client that gave up left is told where it is known.
+/// chosen. When a request left that had waited too long is not told.
 ///
 /// # Errors
 /// Those of `to`.
@@ -48,7 +48,15 @@ fn events(report: &Report) -> Vec<Event> {
             times.into_iter().filter_map(|(time_us, kind)| time_us.map(|time_us| (time_us, kind, id))),
         );
     }
+    // Clients that went away before anything was begun for them.
+    let waited = |id: u32| {
+        report.fates[id as usize].outcome == Outcome::Cancelled
+            && report.fates[id as usize].finish_us.is_none()
+    };
+    let left = report.trace.cancellations.iter().filter(|&&(_, id)| waited(id));
+    events.extend(left.map(|&(at_us, id)| (at_us.max(report.trace.arrival_us[id as usize]), 2, id)));
     events.extend(report.timeline.evictions.iter().map(|e| (e.time_us, 4, e.id)));
     events.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)).then(a.2.cmp(&b.2)));
+    events.dedup();
     events
 }

@@ -372,7 +372,6 @@ table! {
         .says("Prefetch adapters", "Copies adapters of waiting requests to the GPU while the batch decodes, twice between two prefills.");
 
     MaxInSystem = row("gateway.concurrency", "gc", "queue", whole(0.0, 1_000_000.0, 0.0)).unit("requests").linear(0.0, 200.0, 1.0)
-        .when(SLORA)
         .says("Most requests at once", "A request that finds so many waiting and running is refused (429); 0 refuses none.");
     QuotaTokens = row("gateway.quota.tokens_per_minute", "gq", "queue", number(0.0, 1e12, 0.0)).unit("tokens").linear(0.0, 100_000.0, 100.0)
         .when(SLORA)
@@ -380,7 +379,6 @@ table! {
     QuotaBurst = row("gateway.quota.burst_tokens", "gb", "queue", number(1.0, 1e12, 10_000.0)).unit("tokens").linear(100.0, 100_000.0, 100.0)
         .says("Burst", "How much of its token quota a client can save up.");
     QueueTimeout = row("gateway.queue_timeout_s", "gt", "queue", number(0.0, 10_000_000.0, 0.0)).unit("s").linear(0.0, 120.0, 1.0)
-        .when(SLORA)
         .says("Queue timeout", "A request that has waited so long leaves the line; 0 lets it wait for ever.");
 
     FleetGpu = row("fleet.gpu", "gpu", "fleet", Kind::Choice(&GPU_IDS))

@@ -40,13 +40,19 @@ impl Scenario {
             decode_steps_between_prefills: self.whole(Id::DecodeSteps),
             idle_poll_us: self.number(Id::IdlePoll) * 1e3,
             original_blocking: self.flag(Id::OriginalBlocking),
-            max_in_system: Some(self.whole(Id::MaxInSystem)).filter(|&n| n > 0).unwrap_or(u32::MAX),
-            patience_us: Some(self.number(Id::QueueTimeout) * 1e6)
-                .filter(|&t| t > 0.0)
-                .unwrap_or(f64::INFINITY),
+            max_in_system: self.max_in_system(),
+            patience_us: self.patience_us(),
             prefetch_adapters: self.is_active(Id::PrefetchAdapters) && self.flag(Id::PrefetchAdapters),
             lora_compute: true,
         }
+    }
+
+    fn max_in_system(&self) -> u32 {
+        Some(self.whole(Id::MaxInSystem)).filter(|&n| n > 0).unwrap_or(u32::MAX)
+    }
+
+    fn patience_us(&self) -> f64 {
+        Some(self.number(Id::QueueTimeout) * 1e6).filter(|&t| t > 0.0).unwrap_or(f64::INFINITY)
     }
 
     /// The fleet, unless the scheduler is S-LoRA's, which has a loop of its own.
@@ -89,6 +95,8 @@ impl Scenario {
             decode_steps_between_prefills: self.whole(Id::DecodeSteps),
             original: self.flag(Id::OriginalBlocking),
             prefix_cache: self.flag(Id::PrefixCache),
+            max_in_system: self.max_in_system(),
+            patience_us: self.patience_us(),
             seed: self.number(Id::Seed) as u64,
         })
     }

@@ -32,9 +32,8 @@ pub fn fronts(entries: &[Entry]) -> [View; 2] {
     // A thousand requests cost a number that is easy to read.
     let unit = if is_priced { "USD/1000" } else { "GPU s" };
     let scale = if is_priced { 1e3 } else { 1.0 };
-    let times: [(&'static str, fn(&Entry) -> Option<f64>, &'static str); 2] =
-        [("capacity_ttft", |e| e.ttft_s, "ttft"), ("capacity_tbt", |e| e.tbt_s, "tbt")];
-    times.map(|(name, time, role)| {
+    [("capacity_ttft", "ttft"), ("capacity_tbt", "tbt")].map(|(name, role)| {
+        let time = |e: &Entry| if role == "ttft" { e.ttft_s } else { e.tbt_s };
         let mut points: Vec<(f64, f64)> =
             entries.iter().zip(&costs).filter_map(|(e, cost)| Some(((*cost)? * scale, time(e)?))).collect();
         points.retain(|p| p.0 > 0.0 && p.1 > 0.0);

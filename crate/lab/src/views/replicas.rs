@@ -54,7 +54,7 @@ impl Sums {
         let stages = run.report.cost.as_ref().map_or(1, |model| model.0.stages().max(1));
         for (iterations, parts) in run_parts(&run.report) {
             if iterations.end_us > window.start_us && iterations.start_us < window.end_us {
-                sums.add(iterations, &parts, f64::from(stages));
+                sums.add(&iterations, &parts, f64::from(stages));
             }
         }
         sums

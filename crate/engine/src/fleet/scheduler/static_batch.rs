@@ -14,14 +14,20 @@ pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Fl
             replica.decode_lockstep(flight);
             return;
         }
-    } else if let Some(parked) = replica.parked.pop_front() {
-        flight.reserved = parked.reserved;
-        for id in parked.members {
-            if world.requests.place[id as usize] == Place::Decoding {
-                world.decode_member(flight, id);
+    } else {
+        while let Some(parked) = replica.parked.pop_front() {
+            flight.reserved = parked.reserved;
+            for id in parked.members {
+                if world.requests.place[id as usize] == Place::Decoding {
+                    world.decode_member(flight, id);
+                }
             }
+            if !flight.is_empty() {
+                return;
+            }
+            // All of its clients have gone.
+            replica.used -= if world.config.original { 0 } else { parked.reserved };
         }
-        return;
     }
     let config = world.config;
     while flight.size() < config.slots() && replica.free() >= config.slot_blocks() {

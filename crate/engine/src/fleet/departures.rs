@@ -1,0 +1,157 @@
+//! Clients that go away, and requests that wait longer than they may.
+//!
+//! Who waits leaves the line at once. Who is part of an iteration leaves when that ends, with the token that it makes;
+//! its memory is then free.
+
+use super::Fleet;
+use super::config::SchedulerKind;
+use super::flight::Flight;
+use super::replica::{Replica, World};
+use super::requests::Place;
+use crate::report::Outcome;
+
+impl Fleet {
+    /// When the next request will have waited too long.
+    pub(super) fn deadline_us(&mut self) -> Option<f64> {
+        while let Some(&(at_us, id)) = self.deadlines.front() {
+            let i = id as usize;
+            if self.requests.place[i] == Place::Waiting && self.requests.scheduled_us[i].is_nan() {
+                return Some(at_us);
+            }
+            self.deadlines.pop_front();
+        }
+        None
+    }
+
+    /// The request with the next deadline is given up.
+    pub(super) fn time_out(&mut self, now_us: f64) {
+        let Some((_, id)) = self.deadlines.pop_front() else { return };
+        self.record.fates[id as usize].outcome = Outcome::TimedOut;
+        self.leave_line(id, now_us);
+    }
+
+    /// A client goes away.
+    pub(super) fn cancel(&mut self, id: u32, now_us: f64) {
+        let i = id as usize;
+        let fate = &mut self.record.fates[i];
+        if fate.outcome != Outcome::Unfinished {
+            return;
+        }
+        fate.outcome = Outcome::Cancelled;
+        if !self.arrivals.has_sent(id) {
+            return;
+        }
+        if self.requests.place[i] == Place::Waiting {
+            return self.leave_line(id, now_us);
+        }
+        let place = usize::from(self.requests.replica[i]);
+        let in_flight = match self.pipelines.get(place) {
+            None => self.replicas[place].in_flight > 0,
+            Some(pipeline) => pipeline.holds(id),
+        };
+        if in_flight {
+            self.replicas[place].leaving.push(id);
+            self.shorten(place, now_us);
+        } else {
+            let (replica, mut world, _) = self.parts(place, now_us);
+            replica.let_go(&mut world, id);
+            self.touched.push(place as u32);
+        }
+    }
+
+    fn leave_line(&mut self, id: u32, now_us: f64) {
+        let place = usize::from(self.requests.replica[id as usize]);
+        let (replica, mut world, _) = self.parts(place, now_us);
+        // Behind its head a line is not looked at.
+        if replica.give_up(&mut world, id) {
+            self.touched.push(place as u32);
+        }
+    }
+}
+
+impl Replica {
+    /// Takes the head of the line out of it.
+    pub(crate) fn leave_line(&mut self, world: &World<'_>) -> Option<u32> {
+        let id = self.waiting.pop_front()?;
+        self.line -= 1;
+        self.promised -= u64::from(world.config.blocks_for(world.requests.prompt[id as usize]));
+        self.skip_gone(world);
+        Some(id)
+    }
+
+    fn skip_gone(&mut self, world: &World<'_>) {
+        while self.waiting.front().is_some_and(|&id| world.requests.place[id as usize] == Place::Gone) {
+            self.waiting.pop_front();
+        }
+    }
+
+    /// A waiting request goes away; says whether it was the head of the line.
+    fn give_up(&mut self, world: &mut World<'_>, id: u32) -> bool {
+        let i = id as usize;
+        let was_head = self.waiting.front() == Some(&id);
+        self.line -= 1;
+        self.outstanding -= 1;
+        self.promised -= u64::from(world.config.blocks_for(world.requests.prompt[i]));
+        if !world.requests.scheduled_us[i].is_nan() {
+            self.close_fate(world, id);
+        }
+        world.requests.place[i] = Place::Gone;
+        world.record.ends(id);
+        self.skip_gone(world);
+        was_head
+    }
+
+    /// What became of a request that was begun and goes away now.
+    fn close_fate(&self, world: &mut World<'_>, id: u32) {
+        let i = id as usize;
+        let is_decoding = world.requests.place[i] == Place::Decoding;
+        let tokens = if is_decoding { self.tokens(world, id) } else { world.requests.prompt[i] };
+        let fate = &mut world.record.fates[i];
+        fate.finish_us = Some(world.now_us);
+        fate.produced = tokens.saturating_sub(world.trace.input_tokens[i]);
+        // In the lockstep nobody stands still but for what the replica counts.
+        if !(is_decoding && self.is_single()) {
+            world.requests.stalled_us[i] += world.now_us - world.requests.seen_us[i];
+        }
+    }
+
+    /// A request that holds memory goes away.
+    pub(crate) fn let_go(&mut self, world: &mut World<'_>, id: u32) {
+        let i = id as usize;
+        let is_decoding = world.requests.place[i] == Place::Decoding;
+        self.close_fate(world, id);
+        if world.config.scheduler == SchedulerKind::LightLlm {
+            if is_decoding {
+                self.leave_estimate(world, id, self.tokens(world, id));
+            } else {
+                self.leave_estimate_unread(world, id);
+            }
+        }
+        let blocks = match world.config.scheduler {
+            SchedulerKind::Static | SchedulerKind::Orca => world.blocks_at_end(id),
+            _ => self.blocks_of(world, id),
+        };
+        self.leave_batch(world, id, blocks);
+        self.outstanding -= 1;
+        world.requests.place[i] = Place::Gone;
+        world.record.ends(id);
+        if !(is_decoding && self.is_single()) {
+            for list in [&mut self.skipped, &mut self.chunked, &mut self.running] {
+                list.retain(|&other| other != id);
+            }
+        }
+    }
+
+    /// Lets those go who were part of `flight`, which has ended, and whose clients have gone.
+    pub(crate) fn let_leaving_go(&mut self, world: &mut World<'_>, flight: &Flight) {
+        let mut leaving = std::mem::take(&mut self.leaving);
+        leaving.retain(|&id| {
+            let is_here = self.is_single() || flight.prompts.contains(&id) || flight.members.contains(&id);
+            if is_here && world.requests.place[id as usize] != Place::Gone {
+                self.let_go(world, id);
+            }
+            !is_here
+        });
+        self.leaving = leaving;
+    }
+}
