@@ -42,7 +42,7 @@ const LIGHT: [(&str, &str); 35] = [
     ("pointwise", "#8a6f55"),
     ("communication", "#7a5cc0"),
     ("host", "#5b6470"),
-    ("whole", "#79838f"),
+    ("whole", "#1b1f24"),
     ("mfu", "#a07c00"),
     ("bandwidth", "#b8609a"),
 ];
@@ -80,7 +80,7 @@ const DARK: [(&str, &str); 35] = [
     ("pointwise", "#b89a7d"),
     ("communication", "#a98ee8"),
     ("host", "#9aa3ad"),
-    ("whole", "#7f8994"),
+    ("whole", "#e8eaed"),
     ("mfu", "#e0cc3c"),
     ("bandwidth", "#d58bb5"),
 ];

@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { listens, PERFETTO, type Ear, type Viewer } from './perfetto.js';
+import { listens, type Ear, type Viewer } from './perfetto.js';
+
+const PERFETTO = 'https://ui.perfetto.dev';
 
 type Heard = Parameters<Parameters<Ear['addEventListener']>[1]>[0];
 

@@ -1,9 +1,9 @@
 // Hands the run's timeline to Perfetto in a window of its own: https://perfetto.dev/docs/visualization/deep-linking-to-perfetto-ui
 // The page itself sends nothing: the person opens the other site, and the trace goes from window to window.
 import type { App } from '../app.js';
-import { Refusal } from '../engine/client.js';
 
-export const PERFETTO = 'https://ui.perfetto.dev';
+/** The window is opened at this address by the menu. */
+const PERFETTO = 'https://ui.perfetto.dev';
 const ASK_EVERY_MS = 100;
 /** The site may be slow to load. */
 const PATIENCE_MS = 60_000;
@@ -41,23 +41,13 @@ export function listens(viewer: Viewer, ear: Ear, patience_ms = PATIENCE_MS): Pr
   });
 }
 
-export async function openInPerfetto(app: App): Promise<void> {
-  // At once, while the click lasts: a window that opens later is blocked.
-  const viewer = window.open(PERFETTO);
-  if (viewer === null) {
-    app.notices.error(() => app.text.t('notice.perfetto_blocked'));
+/** Gives the run's timeline to the site in `viewer`, once it listens. */
+export async function handOver(app: App, viewer: Viewer): Promise<void> {
+  const [text, answered] = await Promise.all([app.ask({ kind: 'export', what: 'trace.json' }), listens(viewer, window)]);
+  if (!answered) {
+    app.notices.error(() => app.text.t('notice.perfetto_silent'));
     return;
   }
-  try {
-    const [text, answered] = await Promise.all([app.ask({ kind: 'export', what: 'trace.json' }), listens(viewer, window)]);
-    if (!answered) {
-      app.notices.error(() => app.text.t('notice.perfetto_silent'));
-      return;
-    }
-    const { buffer } = new TextEncoder().encode(text);
-    viewer.postMessage({ perfetto: { buffer, title: 'Servescope', fileName: 'servescope-trace.json' } }, PERFETTO);
-  } catch (thrown) {
-    const failures = thrown instanceof Refusal ? thrown.failures : [];
-    app.notices.error(() => app.text.t('notice.export_failed', { message: app.text.failures(failures) }));
-  }
+  const { buffer } = new TextEncoder().encode(text);
+  viewer.postMessage({ perfetto: { buffer, title: 'Servescope', fileName: 'servescope-trace.json' } }, PERFETTO);
 }

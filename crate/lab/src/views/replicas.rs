@@ -11,7 +11,7 @@ use crate::run::Run;
 /// Most lanes that can be told apart.
 const MOST_LANES: u32 = 32;
 /// Most places over all lanes at which a bar may begin.
-const MOST_BARS: usize = 6_000;
+const MOST_BARS: usize = 12_000;
 
 /// The charts of a fleet; none of S-LoRA's loop.
 pub(super) fn all(run: &Run, window: &Window) -> Vec<View> {
@@ -221,4 +221,112 @@ fn preemptions(run: &Run, window: &Window) -> View {
     let series = vec![Series { role: "refused", mark: "step", x, y, ..Series::default() }];
     let y = upward("per_s", &series);
     view("preemptions", window, y, series)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Scenario;
+    use crate::views::{ViewOptions, all};
+    use servescope_cost::{Batch, BatchCost, LinearCost, Peak, StageTime};
+    use servescope_engine::Fleet;
+    use servescope_engine::metrics::fleet::ReplicaRow;
+    use servescope_engine::metrics::fleet_summary;
+
+    /// A linear law that also knows what it asks for.
+    #[derive(Debug)]
+    struct Known(LinearCost);
+
+    impl BatchCost for Known {
+        fn stages(&self) -> u32 {
+            1
+        }
+
+        fn stage_time(&self, batch: &Batch<'_>, is_last: bool) -> StageTime {
+            self.0.stage_time(batch, is_last)
+        }
+
+        fn stage_parts(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {
+            self.0.stage_parts(batch, is_last)
+        }
+
+        fn work(&self, batch: &Batch<'_>) -> Option<Work> {
+            let tokens = f64::from(batch.prompt_tokens() + batch.decodes);
+            Some(Work { flops: 2e9 * tokens, bytes: 1e8 + 100.0 * batch.decode_kv_tokens as f64 })
+        }
+
+        fn peak(&self) -> Option<Peak> {
+            Some(Peak { flops: 1e13, bytes: 1e11 })
+        }
+    }
+
+    fn known() -> Run {
+        let mut scenario = Scenario::default();
+        for (path, value) in [
+            ("scheduler.kind", "vllm"),
+            ("fleet.replicas", "2"),
+            ("workload.rate_rps", "6"),
+            ("workload.duration_s", "30"),
+            ("scheduler.max_total_tokens", "3000"),
+        ] {
+            scenario.set_text(path, value).unwrap();
+        }
+        let trace = crate::run::trace_of(&scenario, None).unwrap();
+        let fleet = Fleet::new(trace, scenario.fleet().unwrap(), Box::new(Known(scenario.cost())));
+        Run::of(fleet.run(), &scenario)
+    }
+
+    fn view<'a>(views: &'a [View], name: &str) -> &'a View {
+        views.iter().find(|view| view.name == name).unwrap()
+    }
+
+    #[test]
+    fn charts_hold_the_summary_s_means() {
+        let run = known();
+        let views = all(&run, &ViewOptions::default());
+        let fleet = fleet_summary(&run.report).unwrap();
+        let mean = |series: &Series| series.y.iter().sum::<f64>() / series.y.len() as f64;
+        let use_of = &view(&views, "utilisation").series;
+        for (series, of) in use_of.iter().zip([|row: &ReplicaRow| row.mfu, |row: &ReplicaRow| row.bandwidth])
+        {
+            let told = fleet.mean(of).unwrap();
+            assert!((mean(series) / told - 1.0).abs() < 1e-9, "{} of {told}", mean(series));
+            assert!(told > 0.0 && told < 1.0);
+        }
+        let summary = run.summary();
+        assert_eq!(summary.run.gpu.mfu, fleet.mean(|row| row.mfu));
+        assert_eq!(summary.run.gpu.bandwidth, fleet.mean(|row| row.bandwidth));
+        let thrown = &view(&views, "preemptions").series[0];
+        let width_s = thrown.x[1] - thrown.x[0];
+        let counted: f64 = thrown.y[1..].iter().sum::<f64>() * width_s;
+        assert!(run.report.preemptions > 0);
+        // The last column is drawn twice, as a step needs its end.
+        assert!(
+            (counted + (thrown.y[0] - thrown.y[thrown.y.len() - 1]) * width_s
+                - run.report.preemptions as f64)
+                .abs()
+                < 1e-6
+        );
+    }
+
+    #[test]
+    fn a_part_of_the_run_is_looked_at_alone() {
+        let run = known();
+        let whole = all(&run, &ViewOptions::default());
+        let part = all(&run, &ViewOptions { window_s: Some((5.0, 6.0)), ..ViewOptions::default() });
+        for name in ["lanes", "operators", "batch", "utilisation"] {
+            let (whole, part) = (view(&whole, name), view(&part, name));
+            assert_eq!((part.x.min, part.x.max), (5.0, 6.0));
+            let inside = part.series.iter().flat_map(|series| &series.x).all(|x| (5.0..=6.0).contains(x));
+            assert!(inside, "{name}");
+            assert_eq!(part.series.is_empty(), whole.series.is_empty());
+        }
+        let stack = &view(&part, "operators").series;
+        let parts: Vec<&str> = stack.iter().map(|series| series.role).collect();
+        assert!(parts.contains(&"decode") && parts.contains(&"whole"), "{parts:?}");
+        // A second of the run has a handful of iterations: the top of the stack is the time of one of them.
+        let times: Vec<f64> = run.report.timeline.iterations.iter().map(|run| run.first_us / 1e6).collect();
+        let longest = times.iter().copied().fold(0.0, f64::max);
+        assert!(stack[stack.len() - 1].y.iter().all(|&y| y <= longest * (1.0 + 1e-9)));
+    }
 }
