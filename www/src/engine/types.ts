@@ -8,7 +8,7 @@ export type {
 
 import type { Failure, Failures } from '../../pkg/servescope.js';
 
-export type ExportKind = 'requests.csv' | 'batches.csv' | 'trace.json' | 'summary.json';
+export type ExportKind = 'requests.csv' | 'batches.csv' | 'events.csv' | 'trace.json' | 'summary.json';
 
 /** What the wasm module throws on purpose; a trap or a bug is anything else. */
 export function isFailures(thrown: unknown): thrown is Failures {
