@@ -4,9 +4,10 @@
 use servescope_lab::measured::operators::{held_out, samples};
 use servescope_lab::measured::splitwise::{self, Way, What};
 use servescope_lab::published::policies::is_in_order;
+use servescope_lab::thresholds;
 use servescope_lab::validate::{
     Effort, closed_forms, closed_forms_table, operators_table, policies, policies_table, published,
-    published_table, splitwise_table,
+    published_table, splitwise_table, thresholds_table,
 };
 
 #[test]
@@ -26,6 +27,15 @@ fn closed_forms_hold() {
             check.law.value,
             check.little_gap
         );
+    }
+}
+
+#[test]
+fn saturated_servers_serve_what_is_known() {
+    let rows = thresholds::check(thresholds::thresholds());
+    println!("{}", thresholds_table(&rows));
+    for row in &rows {
+        assert!(row.is_met(), "{}: {} instead of {}", row.threshold.title, row.found, row.threshold.value);
     }
 }
 

@@ -1,10 +1,14 @@
 //! What every fleet keeps, whatever its policy: requests, tokens and blocks, order, work, and leaps equal to steps.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
-use servescope_cost::{Batch, BatchCost, StageTime};
-use servescope_engine::fleet::{Fleet, FleetConfig, RouterKind, SchedulerKind};
+use servescope_cost::{Batch, BatchCost, Chunk, OperatorClass, Peak, StageParts, StageTime, Work};
+use servescope_engine::explain::{Reason, explain};
+use servescope_engine::fleet::{Fleet, FleetConfig, Preemption, RouterKind, SchedulerKind};
+use servescope_engine::metrics::fleet_summary;
+use servescope_engine::metrics::lanes::stage_works;
+use servescope_engine::metrics::operators::{RunParts, run_parts};
 use servescope_engine::metrics::token_gaps::TokenGaps;
 use servescope_engine::{Outcome, Report};
 use servescope_workload::trace::{Chain, Extra, NOBODY, PrefixBlocks, Request};
@@ -36,6 +40,51 @@ impl BatchCost for Toy {
         } else {
             StageTime::once(first_us)
         }
+    }
+
+    fn stage_parts(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {
+        let mut parts = StageParts::default();
+        let mean = batch.decode_kv_tokens / u64::from(batch.decodes.max(1));
+        parts[OperatorClass::Host as usize] = 50.3;
+        parts[OperatorClass::PrefillAttention as usize] = 1.7 * f64::from(batch.prompt_tokens());
+        parts[OperatorClass::Linear as usize] = 3.1 * f64::from(batch.decodes);
+        parts[OperatorClass::DecodeAttention as usize] = 0.9 * (mean / self.hold) as f64;
+        parts[OperatorClass::Communication as usize] = if is_last { 0.0 } else { 2.5 };
+        parts
+    }
+
+    fn work(&self, batch: &Batch<'_>) -> Option<Work> {
+        let tokens = f64::from(batch.prompt_tokens() + batch.decodes);
+        Some(Work { flops: 5.0 * tokens, bytes: batch.decode_kv_tokens as f64 })
+    }
+
+    fn peak(&self) -> Option<Peak> {
+        Some(Peak { flops: 1e6, bytes: 2e9 })
+    }
+}
+
+/// What a cost model was asked about.
+type Asked = (Vec<Chunk>, u32, u64, u64, bool);
+
+/// Remembers of the last stage what it is asked.
+#[derive(Debug, Clone)]
+struct Listening(Toy, Arc<Mutex<Vec<Asked>>>);
+
+fn asked(batch: &Batch<'_>) -> Asked {
+    let Batch { chunks, decodes, decode_kv_tokens, rank_sum, any_adapter } = *batch;
+    (chunks.to_vec(), decodes, decode_kv_tokens, rank_sum, any_adapter)
+}
+
+impl BatchCost for Listening {
+    fn stages(&self) -> u32 {
+        self.0.stages
+    }
+
+    fn stage_time(&self, batch: &Batch<'_>, is_last: bool) -> StageTime {
+        if is_last {
+            self.1.lock().unwrap().push(asked(batch));
+        }
+        self.0.stage_time(batch, is_last)
     }
 }
 
@@ -115,12 +164,19 @@ prop_compose! {
         original in any::<bool>(),
         prefix_cache in any::<bool>(),
         max_in_system in prop_oneof![3 => Just(u32::MAX), 1 => 1u32..20],
+        reserve in prop::bool::weighted(0.25),
+        preemption in prop_oneof![
+            Just(Preemption::Recompute),
+            Just(Preemption::Regenerate),
+            (0u32..60, prop_oneof![Just(0.0), Just(7.0), 0.0..40.0f64])
+                .prop_map(|(host_blocks, us_per_block)| Preemption::Swap { host_blocks, us_per_block }),
+        ],
         patience_us in prop_oneof![3 => Just(f64::INFINITY), 1 => (0u32..9_000).prop_map(f64::from)],
     ) -> FleetConfig {
         let config = FleetConfig {
             replicas, router, scheduler, block_size, watermark_blocks, max_requests, max_batch_tokens, chunk_tokens,
             decode_steps_between_prefills, original, prefix_cache,
-            max_in_system, patience_us,
+            max_in_system, patience_us, reserve, preemption,
             max_request_tokens: 160,
             max_slots: 6,
             seed: 7,
@@ -139,7 +195,7 @@ fn any_cost() -> impl Strategy<Value = Toy> {
         .prop_map(|(stages, growth_us, hold)| Toy { stages, growth_us, hold })
 }
 
-/// Runs to the end and says how many blocks stay in use.
+/// Runs to the end and says how many blocks stay in use, of the replicas and then of their hosts.
 fn run(trace: &Arc<Trace>, config: FleetConfig, cost: Toy) -> (Report, Vec<u32>) {
     let mut fleet = Fleet::new(Arc::clone(trace), config, Box::new(cost));
     let mut events = 0u64;
@@ -147,7 +203,8 @@ fn run(trace: &Arc<Trace>, config: FleetConfig, cost: Toy) -> (Report, Vec<u32>)
         events += 1_000;
         assert!(events < 1_000_000, "the run does not end");
     }
-    let left = fleet.blocks_in_use();
+    let mut left = fleet.blocks_in_use();
+    left.extend(fleet.host_blocks_in_use());
     (fleet.finish(), left)
 }
 
@@ -219,6 +276,19 @@ fn check_tokens(report: &Report) {
     }
 }
 
+/// The reasons of a wait add up to it, and only those who were evicted were out of the batch.
+fn check_reasons(report: &Report) {
+    for id in 0..report.fates.len() {
+        let why = explain(report, id);
+        if report.scheduled_us(id).is_some() && report.fates[id].finish_us.is_some() {
+            let parts = why.memory_us + why.prompt_budget_us + why.running_cap_us + why.next_decision_us;
+            assert!((parts - why.split.queue_us).abs() < 1e-6, "request {id}: {why:?}");
+            assert!(why.evicted_us <= why.split.stalled_us + 1e-6, "request {id}: {why:?}");
+            assert!(why.evicted_us == 0.0 || report.preemptions(id) > 0);
+        }
+    }
+}
+
 /// Of one stage: iterations of a replica do not overlap, and while a request waits its replica works.
 fn check_work(report: &Report) {
     for replica in 0..report.replicas as u16 {
@@ -257,6 +327,7 @@ proptest! {
         check_requests(&report);
         check_waits(&report, config.patience_us);
         check_tokens(&report);
+        check_reasons(&report);
         if cost.stages == 1 {
             check_work(&report);
         }
@@ -274,6 +345,87 @@ proptest! {
             let without = run(&trace, FleetConfig { prefix_cache: false, ..config }, cost).0;
             let read = |report: &Report| report.timeline.iterations.iter().map(|r| u64::from(r.prompt_tokens)).sum::<u64>();
             prop_assert!(read(&leaps) <= read(&without));
+        }
+    }
+
+    #[test]
+    fn every_batch_is_told_after_the_run(trace in any_trace(), config in any_config(), cost in any_cost()) {
+        let cost = if config.scheduler == SchedulerKind::LightLlm { Toy { stages: 1, ..cost } } else { cost };
+        let heard = Arc::default();
+        let listening = Listening(cost, Arc::clone(&heard));
+        let mut fleet = Fleet::new(Arc::new(trace), config, Box::new(listening));
+        while !fleet.advance(1_000) {}
+        let timeline = fleet.finish().timeline;
+        let key = |batch: &Asked| format!("{batch:?}");
+        let mut told: Vec<Asked> = timeline.iterations.iter().map(|run| asked(&run.batch(&timeline.iterations.chunks(&run), 0))).collect();
+        let mut heard = heard.lock().unwrap().clone();
+        told.sort_by_cached_key(key);
+        heard.sort_by_cached_key(key);
+        prop_assert_eq!(told, heard);
+    }
+
+    #[test]
+    fn parts_add_up_to_the_time_worked(trace in any_trace(), config in any_config(), cost in any_cost()) {
+        let cost = if config.scheduler == SchedulerKind::LightLlm { Toy { stages: 1, ..cost } } else { cost };
+        // As in the original, iterations may go on after the last finish, for requests that never end.
+        let config = FleetConfig { original: false, ..config };
+        let cost = Toy { growth_us: 0.0, ..cost };
+        let (report, _) = run(&Arc::new(trace), config, cost);
+        let mut busy_us = vec![0.0; report.replicas as usize];
+        for (run, parts) in run_parts(&report) {
+            busy_us[run.replica as usize] += run.busy_us;
+            let total: f64 = parts.total_us().iter().sum();
+            prop_assert!((total - run.busy_us).abs() <= 1e-14 * run.busy_us);
+            // Nothing was left to the largest part but rounding.
+            let many = f64::from(run.iterations);
+            let raw: f64 = (0..run.iterations).map(|i| parts.parts_us(i).iter().sum::<f64>()).sum();
+            prop_assert!((raw - run.busy_us).abs() <= 1e-9 * run.busy_us, "{raw} of {}", run.busy_us);
+            let host = parts.total_us()[OperatorClass::Host as usize];
+            prop_assert!((host - 50.3 * many).abs() < 1e-6 * many);
+            // One by one they are those of the batch as it is then.
+            for i in 0..run.iterations {
+                let alone = cost.work(&run.batch(&report.timeline.iterations.chunks(&run), i)).unwrap();
+                let work = parts.work(i).unwrap();
+                prop_assert!((work.bytes - alone.bytes).abs() < 1e-6 && work.flops == alone.flops);
+            }
+            let bytes: f64 = (0..run.iterations).map(|i| parts.work(i).unwrap().bytes).sum();
+            prop_assert!((bytes - parts.total_work().unwrap().bytes).abs() <= 1e-9 * bytes);
+            prop_assert_eq!(parts, RunParts::of(&report.timeline, &cost, &run));
+        }
+        let summary = fleet_summary(&report).unwrap();
+        let all: f64 = summary.operators_s.values().sum();
+        prop_assert!((all - busy_us.iter().sum::<f64>() / 1e6).abs() <= 1e-9 * all);
+        let makespan = report.fates.iter().filter_map(|fate| fate.finish_us).fold(0.0, f64::max);
+        for (row, busy) in summary.per_replica.iter().zip(&busy_us) {
+            prop_assert_eq!(row.busy, (makespan > 0.0).then(|| busy / makespan));
+            prop_assert!(row.busy.is_none_or(|busy| (0.0..=1.0 + 1e-12).contains(&busy)));
+            prop_assert!(row.peak_kv.is_some_and(|peak| peak <= 1.0));
+        }
+        let rows = &summary.per_replica;
+        prop_assert_eq!(rows.iter().map(|row| row.preemptions).sum::<u64>(), report.preemptions);
+        let refused = report.fates.iter().filter(|fate| matches!(fate.outcome, Outcome::Refused(_))).count();
+        prop_assert_eq!(rows.iter().map(|row| row.requests as usize).sum::<usize>() + refused, report.fates.len());
+    }
+
+    #[test]
+    fn a_stage_works_on_one_thing_at_a_time(trace in any_trace(), config in any_config(), cost in any_cost()) {
+        let cost = if config.scheduler == SchedulerKind::LightLlm { Toy { stages: 1, ..cost } } else { cost };
+        let (report, _) = run(&Arc::new(trace), config, cost);
+        let mut over_us = vec![0.0; (report.replicas * cost.stages) as usize];
+        let mut busy_us = vec![0.0; report.replicas as usize];
+        for work in stage_works(&report) {
+            let lane = &mut over_us[(u32::from(work.run.replica) * cost.stages + work.stage) as usize];
+            prop_assert!(work.start_us >= *lane && work.end_us > work.start_us, "{work:?} overlaps");
+            *lane = work.end_us;
+            busy_us[work.run.replica as usize] += work.end_us - work.start_us;
+            if work.stage + 1 == cost.stages {
+                prop_assert_eq!(work.end_us, work.run.end_us, "a batch leaves the last stage when it was written down");
+            }
+        }
+        let mut told_us = vec![0.0; report.replicas as usize];
+        report.timeline.iterations.iter().for_each(|run| told_us[run.replica as usize] += run.busy_us);
+        for (lanes, told) in busy_us.iter().zip(&told_us) {
+            prop_assert!((lanes / f64::from(cost.stages) - told).abs() <= 1e-9 * told);
         }
     }
 
@@ -382,4 +534,61 @@ fn a_request_that_fills_the_memory_alone_is_served() {
     assert_eq!((ours.fates[0].outcome, left[0]), (Outcome::Completed, 0));
     let (theirs, _) = run(&trace, FleetConfig { original: true, ..config }, TOY);
     assert_eq!(theirs.fates[0].outcome, Outcome::Unfinished);
+}
+
+/// Everybody is there from the start and iterations take a time each, so copies make the run longer and change nothing else.
+#[test]
+fn a_swapped_request_is_not_read_again_and_its_copies_take_their_time() {
+    let rows: Vec<(f64, u32, u32)> = (0..12).map(|i| (0.0, 20 + i, 30 + 3 * i)).collect();
+    for scheduler in [SchedulerKind::Vllm, SchedulerKind::Sarathi, SchedulerKind::VllmV1] {
+        let of = |host_blocks, us_per_block| {
+            let preemption = Preemption::Swap { host_blocks, us_per_block };
+            let config = FleetConfig {
+                scheduler,
+                blocks: 12,
+                watermark_blocks: 0,
+                preemption,
+                ..FleetConfig::default()
+            };
+            let (report, left) = run(&fixed(&rows), config, Toy { hold: u64::MAX / 2, ..TOY });
+            assert_eq!(left, [0, 0]);
+            let read: u32 = report.timeline.iterations.iter().map(|run| run.prompt_tokens).sum();
+            let end_us = report.fates.iter().filter_map(|fate| fate.finish_us).fold(0.0, f64::max);
+            (report.preemptions, read, end_us)
+        };
+        let asked: u32 = rows.iter().map(|row| row.1).sum();
+        let (swaps, read, end_us) = of(1_000, 0.0);
+        assert!(swaps > 3 && read == asked, "{scheduler:?}: {swaps} swaps, {read} tokens of {asked}");
+        let (again, _, slower_us) = of(1_000, 10.0);
+        let copies = (slower_us - end_us) / 10.0;
+        assert_eq!(again, swaps);
+        assert!(copies >= 2.0 * swaps as f64 && (copies - copies.round()).abs() < 1e-6, "{copies} blocks");
+        let (_, read, _) = of(0, 0.0);
+        assert!(read > asked, "without room on the host they are read again");
+    }
+}
+
+#[test]
+fn a_fleet_says_why_a_request_waited() {
+    let reason = |config: FleetConfig, rows: &[(f64, u32, u32)], id: usize| {
+        explain(&run(&fixed(rows), FleetConfig { watermark_blocks: 0, ..config }, TOY).0, id).reason
+    };
+    for scheduler in [SchedulerKind::Vllm, SchedulerKind::Sarathi, SchedulerKind::VllmV1] {
+        let base = FleetConfig { scheduler, ..FleetConfig::default() };
+        // The first needs 10 blocks of 12 from the start, or 7; the second 7 more.
+        let rows = [(0.0, 100, 50), (1.0, 100, 5)];
+        assert_eq!(reason(FleetConfig { blocks: 12, reserve: true, ..base }, &rows, 1), Reason::Memory);
+        assert_eq!(reason(FleetConfig { max_requests: 1, ..base }, &rows, 1), Reason::RunningCap);
+        assert_eq!(reason(base, &rows, 0), Reason::Decode);
+        // With 14 blocks both begin; the first grows, the second makes room.
+        let rows = [(0.0, 100, 50), (1.0, 100, 30)];
+        assert_eq!(reason(FleetConfig { blocks: 14, ..base }, &rows, 1), Reason::Evicted);
+    }
+    // Each prompt fills the budget of an iteration.
+    let rows: Vec<(f64, u32, u32)> = (0..12).map(|_| (0.0, 90, 1)).collect();
+    let config = FleetConfig { max_batch_tokens: 100, ..FleetConfig::default() };
+    assert_eq!(reason(config, &rows, 11), Reason::PromptBudget);
+    // What is under way when it comes takes longer than its own prompt.
+    let rows = [(0.0, 4_000, 1), (1.0, 10, 1)];
+    assert_eq!(reason(FleetConfig::default(), &rows, 1), Reason::NextDecision);
 }

@@ -119,6 +119,8 @@ impl Simulator {
         match kind {
             "requests.csv" => Ok(files::requests_csv(&run.report)),
             "batches.csv" => Ok(files::batches_csv(&run.report)),
+            #[cfg(feature = "engine")]
+            "events.csv" => Ok(files::events_csv(&run.report)),
             "trace.json" => Ok(files::chrome_trace(&run.report)),
             "summary.json" => Ok(format!("{:#}\n", json!(run.summary()))),
             other => Err(thrown(vec![
@@ -178,6 +180,7 @@ fn explanation(run: &Run, id: usize) -> serde_json::Value {
             "prompt_budget_s": why.prompt_budget_us / 1e6,
             "running_cap_s": why.running_cap_us / 1e6,
             "next_decision_s": why.next_decision_us / 1e6,
+            "evicted_s": why.evicted_us / 1e6,
         },
     })
 }

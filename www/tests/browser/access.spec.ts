@@ -23,6 +23,14 @@ for (const colorScheme of ['light', 'dark'] as const) {
   });
 }
 
+test('axe finds nothing serious beside a fleet', async ({ page }) => {
+  await page.emulateMedia({ reducedMotion: 'reduce' });
+  await open(page, '#v=1&R=6&D=30&sched=vllm_v1&rep=3&pool=3000');
+  await expect(page.locator('[data-chart="lanes"]')).toBeVisible();
+  await page.getByText('Export', { exact: true }).click();
+  expect(await violations(page)).toEqual([]);
+});
+
 for (const colorScheme of ['light', 'dark'] as const) {
   test(`axe finds nothing serious in the workload tab, ${colorScheme}`, async ({ page }) => {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
@@ -40,10 +48,22 @@ for (const colorScheme of ['light', 'dark'] as const) {
   });
 }
 
+for (const colorScheme of ['light', 'dark'] as const) {
+  test(`axe finds nothing serious in the capacity tab, ${colorScheme}`, async ({ page }) => {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    await open(page, '#v=1&tab=capacity&cpg=scheduler.kind%3Dvllm%2Cvllm_v1');
+    await expect(page.locator('capacity-page')).toHaveAttribute('data-state', 'ready');
+    expect(await violations(page)).toEqual([]);
+  });
+}
+
 test('axe finds nothing serious on a phone, in Chinese', async ({ page }) => {
   await page.setViewportSize({ width: 390, height: 844 });
   await open(page, '#v=1&lang=zh&tab=workload');
   await expect(page.locator('[data-chart=traffic_rate] canvas')).toBeVisible();
+  expect(await violations(page)).toEqual([]);
+  await open(page, '#v=1&lang=zh&tab=capacity&cpg=scheduler.kind%3Dvllm%2Cvllm_v1');
+  await expect(page.locator('capacity-page')).toHaveAttribute('data-state', 'ready');
   expect(await violations(page)).toEqual([]);
   await open(page, '#v=1&lang=zh');
   expect(await violations(page)).toEqual([]);

@@ -29,6 +29,8 @@ pub(crate) struct Requests {
     pub(crate) evictions: Vec<u16>,
     /// Units of the start of its prompt that it shares; empty without a prefix cache.
     pub(crate) shared: Vec<u32>,
+    /// Tokens that the host keeps of it while it waits, 0 = none; empty without swapping.
+    pub(crate) swapped: Vec<u32>,
     pub(crate) replica: Vec<u16>,
     /// When its first iteration was formed; NaN before.
     pub(crate) scheduled_us: Vec<f64>,
@@ -42,6 +44,8 @@ pub(crate) struct Requests {
     pub(crate) stalled_us: Vec<f64>,
     /// Durations of the iterations that processed its prompt.
     pub(crate) prefill_us: Vec<f64>,
+    /// Of several stages: how long they worked on its iterations; empty for one stage, where that is their duration.
+    pub(crate) worked_us: Vec<f64>,
 }
 
 impl Requests {
@@ -54,6 +58,7 @@ impl Requests {
             done: vec![0; n],
             evictions: vec![0; n],
             shared: Vec::new(),
+            swapped: Vec::new(),
             replica: vec![0; n],
             scheduled_us: nan(),
             first_token_us: nan(),
@@ -61,6 +66,7 @@ impl Requests {
             token_us: nan(),
             stalled_us: vec![0.0; n],
             prefill_us: vec![0.0; n],
+            worked_us: Vec::new(),
         }
     }
 
@@ -73,6 +79,7 @@ impl Requests {
             stalled_us: self.stalled_us,
             replica: self.replica,
             preemptions: self.evictions,
+            worked_us: self.worked_us,
         }
     }
 }
