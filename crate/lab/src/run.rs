@@ -9,6 +9,8 @@ use servescope_cost::LinearCost;
 use servescope_engine::Fleet;
 use servescope_engine::metrics::summary::SummaryContext;
 use servescope_engine::metrics::token_gaps::TokenGaps;
+#[cfg(feature = "engines")]
+use servescope_engine::metrics::{FleetSummary, fleet_summary};
 use servescope_engine::metrics::{Summary, summarise};
 use servescope_engine::observer::Unobserved;
 use servescope_engine::{Refusal, Report, Simulation};
@@ -236,6 +238,9 @@ pub struct RunSummary {
     pub run: Summary,
     /// Where prompts are told in blocks: what a cache without limit would find.
     pub prefix: Option<PrefixSummary>,
+    /// Of a fleet: what else is to be said of it.
+    #[cfg(feature = "engines")]
+    pub fleet: Option<FleetSummary>,
     /// What a reader of the numbers should know.
     pub warnings: Vec<Failure>,
 }
@@ -277,6 +282,13 @@ impl Run {
         if self.generated {
             self.add_expected_shares(&mut run);
         }
+        #[cfg(feature = "engines")]
+        let fleet = fleet_summary(&self.report);
+        #[cfg(feature = "engines")]
+        if let Some(fleet) = &fleet {
+            run.gpu.mfu = fleet.mean(|row| row.mfu).or(run.gpu.mfu);
+            run.gpu.bandwidth = fleet.mean(|row| row.bandwidth);
+        }
         let mut warnings = warnings(&run);
         warnings.extend(self.overload());
         warnings.extend(self.ran_out());
@@ -285,7 +297,13 @@ impl Run {
         }
         let prefix = PrefixHits::of(&self.report.trace)
             .map(|hits| PrefixSummary { block_tokens: hits.block_tokens, hit_share: hits.share() });
-        RunSummary { run, prefix, warnings }
+        RunSummary {
+            run,
+            prefix,
+            #[cfg(feature = "engines")]
+            fleet,
+            warnings,
+        }
     }
 
     /// Whether a rate was asked for: requests were generated, and not by a closed loop.
