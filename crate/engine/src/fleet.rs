@@ -368,6 +368,7 @@ impl Fleet {
                 kv_tokens: replica.kv_tokens(&flight),
                 rank_sum: flight.rank_sum,
                 any_adapter: flight.any_adapter,
+                copying_us,
             });
         }
         let most = scheduler::leap(replica, &world, &flight).min(longest);
