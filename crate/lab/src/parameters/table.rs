@@ -588,13 +588,13 @@ table! {
     CapacityQuantile = row("capacity.quantile", "cpq", "capacity", number(0.5, 0.999, 0.99)).linear(0.5, 0.999, 0.001).scores()
         .says("Quantile", "The share of all requests, or of all token gaps, that must keep each bound.");
     CapacityTtft = row("capacity.ttft_s", "cpt", "capacity", number(0.0, 100_000.0, 0.0)).unit("s").linear(0.0, 20.0, 0.1).scores()
-        .says("TTFT bound of the search", "The quantile of the time to first token may be at most this; 0 sets no bound.");
+        .says("TTFT at most", "The quantile of the time to first token may be at most this; 0 sets no bound.");
     CapacityTbt = row("capacity.tbt_s", "cpb", "capacity", number(0.0, 100_000.0, 0.0)).unit("s").linear(0.0, 1.0, 0.01).scores()
-        .says("TBT bound of the search", "The quantile of the gaps between tokens may be at most this; 0 sets no bound.");
+        .says("TBT at most", "The quantile of the gaps between tokens may be at most this; 0 sets no bound.");
     CapacityE2e = row("capacity.e2e_s", "cpe", "capacity", number(0.0, 100_000.0, 0.0)).unit("s").linear(0.0, 120.0, 1.0).scores()
-        .says("E2E bound of the search", "The quantile of the end-to-end time may be at most this; 0 sets no bound.");
+        .says("E2E at most", "The quantile of the end-to-end time may be at most this; 0 sets no bound.");
     CapacityQueue = row("capacity.queue_s", "cpw", "capacity", number(0.0, 100_000.0, 5.0)).unit("s").linear(0.0, 20.0, 0.1).scores()
-        .says("Queueing bound of the search", "The quantile of the time in the waiting line may be at most this, as in Vidur's search; 0 sets no bound.");
+        .says("Queueing at most", "The quantile of the time in the waiting line may be at most this, as in Vidur's search; 0 sets no bound.");
     CapacityTolerance = row("capacity.tolerance", "cpl", "capacity", number(0.001, 1.0, 0.02)).log(0.001, 0.2, 0.001).scores()
         .says("Tolerance", "The search ends when the rate that fails is at most this share above the rate that passes.");
     UsdPerGpuHour = row("capacity.usd_per_gpu_hour", "cpp", "capacity", number(0.0, 100_000.0, 0.0)).unit("USD").linear(0.0, 10.0, 0.01).scores()
