@@ -80,7 +80,10 @@ impl Iterations {
     /// All of them in order of their start; of those that start together, the lower replica's first.
     pub fn iter(&self) -> Iter<'_> {
         let mut heads = BinaryHeap::new();
-        for (replica, log) in self.replicas.iter().enumerate().filter(|_| FLEETS) {
+        for (replica, log) in self.replicas.iter().enumerate() {
+            if !FLEETS {
+                break;
+            }
             let whole = log.bytes.len();
             let mut cursor = Cursor { whole, bytes: &log.bytes, replica: replica as u16, end_us: 0.0 };
             heads.extend(cursor.next().map(|run| Head { run, cursor }));
@@ -271,7 +274,7 @@ impl Iterator for Iter<'_> {
     type Item = IterationRun;
 
     fn next(&mut self) -> Option<IterationRun> {
-        let mut head = self.heads.peek_mut()?;
+        let mut head = self.heads.peek_mut().filter(|_| FLEETS)?;
         let run = head.run;
         match head.cursor.next() {
             Some(next) => head.run = next,
