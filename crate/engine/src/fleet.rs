@@ -10,6 +10,7 @@
 //! are met. On a replica of one stage, iterations in which nobody can join or leave are charged at once.
 //! [`Fleet::step_by_step`] charges them one by one, with equal bits.
 
+mod audit;
 mod config;
 mod departures;
 mod eviction;
@@ -368,6 +369,7 @@ impl Fleet {
                 kv_tokens: replica.kv_tokens(&flight),
                 rank_sum: flight.rank_sum,
                 any_adapter: flight.any_adapter,
+                copying_us,
             });
         }
         let most = scheduler::leap(replica, &world, &flight).min(longest);

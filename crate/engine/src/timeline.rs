@@ -99,6 +99,8 @@ pub struct IterationRun {
     pub rank_sum: u64,
     /// Whether any request uses an adapter.
     pub any_adapter: bool,
+    /// Copying from and to the host, before the first of them begins; a part of its time, microseconds.
+    pub copying_us: f64,
     /// Where [`Iterations::chunks`] finds what is read of its prompts.
     pub chunks_at: usize,
 }

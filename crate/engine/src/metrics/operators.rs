@@ -30,7 +30,9 @@ impl RunParts {
     pub fn of(timeline: &Timeline, cost: &dyn BatchCost, run: &IterationRun) -> Self {
         let last = run.iterations.saturating_sub(1);
         let chunks = timeline.iterations.chunks(run);
-        let (first_us, first_work) = one(cost, &run.batch(&chunks, 0));
+        let (mut first_us, first_work) = one(cost, &run.batch(&chunks, 0));
+        // Blocks go over the host's link before the first stage begins; such an iteration stands alone.
+        first_us[OperatorClass::Communication as usize] += run.copying_us / f64::from(cost.stages().max(1));
         let (last_us, last_work) =
             if last > 0 { one(cost, &run.batch(&chunks, last)) } else { (first_us, first_work) };
         let (iterations, busy_us) = (run.iterations, run.busy_us);
@@ -43,15 +45,11 @@ impl RunParts {
         std::array::from_fn(|i| self.first_us[i] + along * (self.last_us[i] - self.first_us[i]))
     }
 
-    /// Microseconds of all the iterations, the mean of the stages. They add up to the time that the stages worked: what is
-    /// beyond the model's time was spent on copying from and to the host, and what rounding leaves is the largest part's.
+    /// Microseconds of all the iterations, the mean of the stages. They add up to the time that the stages worked: what
+    /// rounding leaves is the largest part's.
     pub fn total_us(&self) -> StageParts {
         let many = 0.5 * f64::from(self.iterations);
         let mut parts: StageParts = std::array::from_fn(|i| many * (self.first_us[i] + self.last_us[i]));
-        let copying_us = self.busy_us - parts.iter().sum::<f64>();
-        if copying_us > 1e-6 * self.busy_us {
-            parts[OperatorClass::Communication as usize] += copying_us;
-        }
         let largest = (1..parts.len()).fold(0, |best, i| if parts[i] > parts[best] { i } else { best });
         parts[largest] += self.busy_us - parts.iter().sum::<f64>();
         parts
