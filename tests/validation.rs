@@ -2,8 +2,10 @@
 //! published rows.
 
 use servescope_lab::published::policies::is_in_order;
+use servescope_lab::thresholds;
 use servescope_lab::validate::{
     Effort, closed_forms, closed_forms_table, policies, policies_table, published, published_table,
+    thresholds_table,
 };
 
 #[test]
@@ -23,6 +25,15 @@ fn closed_forms_hold() {
             check.law.value,
             check.little_gap
         );
+    }
+}
+
+#[test]
+fn saturated_servers_serve_what_is_known() {
+    let rows = thresholds::check(thresholds::thresholds());
+    println!("{}", thresholds_table(&rows));
+    for row in &rows {
+        assert!(row.is_met(), "{}: {} instead of {}", row.threshold.title, row.found, row.threshold.value);
     }
 }
 

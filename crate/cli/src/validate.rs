@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use servescope_lab::published::policies;
 use servescope_lab::published::vtc::{self, Recording, VtcComparison};
+use servescope_lab::thresholds;
 use servescope_lab::validate::{
     Effort, closed_forms, closed_forms_table, policies as policy_rows, policies_table, published,
-    published_table, vtc_table,
+    published_table, thresholds_table, vtc_table,
 };
 
 use crate::output::{Failed, print};
@@ -34,6 +35,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     if !recorded.is_empty() {
         print(&format!("{}\n\n", vtc_table(&recorded)))?;
     }
+    let saturated = thresholds::check(thresholds::thresholds());
+    print(&format!("{}\n\n", thresholds_table(&saturated)))?;
     let effort = if arguments.quick { Effort::QUICK } else { Effort::WHOLE };
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let checks = closed_forms(effort, threads);
@@ -42,11 +45,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         + policies.iter().filter(|r| !r.is_within()).count()
         + usize::from(!policies::is_in_order(&policies))
         + recorded.iter().filter(|r| !r.is_within()).count()
+        + saturated.iter().filter(|row| !row.is_met()).count()
         + checks.iter().filter(|c| !c.is_met()).count();
     if off == 0 {
         Ok(())
     } else {
-        let all = rows.len() + policies.len() + 1 + recorded.len() + checks.len();
+        let all = rows.len() + policies.len() + 1 + recorded.len() + saturated.len() + checks.len();
         Err(Failed::Run(format!("{off} of {all} checks are off")))
     }
 }

@@ -21,6 +21,8 @@ pub enum Reason {
     NextDecision,
     /// It stood still while others were prefilled.
     Stalled,
+    /// It was evicted to make room for others.
+    Evicted,
     /// Adapters were loaded.
     AdapterLoad,
     /// Its own prompt.
@@ -40,6 +42,7 @@ impl Reason {
             Self::RunningCap => "why.running_cap",
             Self::NextDecision => "why.next_decision",
             Self::Stalled => "why.stalled",
+            Self::Evicted => "why.evicted",
             Self::AdapterLoad => "why.adapter_load",
             Self::Prefill => "why.prefill",
             Self::Decode => "why.decode",
@@ -62,6 +65,8 @@ pub struct Explanation {
     pub running_cap_us: f64,
     /// Time in the line until the next decision, with nothing else in the way.
     pub next_decision_us: f64,
+    /// Time from its last iteration before each eviction to the next one.
+    pub evicted_us: f64,
     /// Requests waiting in front of it when it arrived.
     pub ahead: u32,
     /// Requests in the batch when it arrived.
@@ -73,7 +78,7 @@ pub struct Explanation {
 /// Explains request `id`.
 pub fn explain(report: &Report, id: usize) -> Explanation {
     let arrival = report.trace.arrival_us[id];
-    let (running, kv_tokens) = batch_at(report, arrival);
+    let (running, kv_tokens) = batch_at(report, report.replica(id), arrival);
     let mut why = Explanation {
         reason: Reason::NotServed,
         split: report.split(id).unwrap_or_default(),
@@ -81,12 +86,13 @@ pub fn explain(report: &Report, id: usize) -> Explanation {
         prompt_budget_us: 0.0,
         running_cap_us: 0.0,
         next_decision_us: 0.0,
+        evicted_us: evicted_us(report, id),
         ahead: waiting_ahead(report, id),
         running,
         kv_tokens,
     };
     if let Some(scheduled) = report.scheduled_us(id) {
-        share_out_queue(report, arrival, scheduled, &mut why);
+        share_out_queue(report, id, arrival, scheduled, &mut why);
         why.reason = main_reason(&why);
     } else if report.fates[id].outcome == Outcome::Unfinished {
         why.reason = Reason::StuckForever;
@@ -94,27 +100,28 @@ pub fn explain(report: &Report, id: usize) -> Explanation {
     why
 }
 
-/// Splits the time in line by what the decisions before its own stopped at.
-fn share_out_queue(report: &Report, arrival: f64, scheduled: f64, why: &mut Explanation) {
-    let holds = &report.timeline.holds;
-    let last_before = holds.partition_point(|h| h.start_us <= arrival).saturating_sub(1);
+/// Splits the time in line by what held its head.
+fn share_out_queue(report: &Report, id: usize, arrival: f64, scheduled: f64, why: &mut Explanation) {
+    let replica = report.replica(id);
+    let mut holds = report.timeline.holds.iter().filter(|hold| hold.replica == replica).peekable();
+    // A fleet says when a line begins; S-LoRA's first decision says what there was before it.
+    let mut stop = holds.peek().filter(|_| report.served.is_none()).and_then(|first| first.stop);
     let mut from = arrival;
-    for (i, hold) in holds.iter().enumerate().skip(last_before) {
-        if hold.start_us >= scheduled {
-            break;
-        }
-        let until = holds.get(i + 1).map_or(scheduled, |next| next.start_us).clamp(arrival, scheduled);
+    let mut add = |stop: Option<Stop>, waited: f64| match stop {
+        Some(Stop::Memory) => why.memory_us += waited,
+        Some(Stop::PromptBudget) => why.prompt_budget_us += waited,
+        Some(Stop::RunningCap) => why.running_cap_us += waited,
+        None => why.next_decision_us += waited,
+    };
+    for hold in holds.take_while(|hold| hold.start_us < scheduled) {
         // A decision before the arrival stopped at somebody else; it says what the line stood for all the same.
-        let waited = (until - from).max(0.0);
-        match hold.stop {
-            Some(Stop::Memory) => why.memory_us += waited,
-            Some(Stop::PromptBudget) => why.prompt_budget_us += waited,
-            Some(Stop::RunningCap) => why.running_cap_us += waited,
-            None => why.next_decision_us += waited,
+        if hold.start_us > arrival {
+            add(stop, hold.start_us - from);
+            from = hold.start_us;
         }
-        from = until.max(from);
+        stop = hold.stop;
     }
-    why.next_decision_us += (scheduled - from).max(0.0);
+    add(stop, (scheduled - from).max(0.0));
 }
 
 fn main_reason(why: &Explanation) -> Reason {
@@ -123,10 +130,11 @@ fn main_reason(why: &Explanation) -> Reason {
         (Reason::PromptBudget, why.prompt_budget_us),
         (Reason::RunningCap, why.running_cap_us),
         (Reason::NextDecision, why.next_decision_us),
-        (Reason::Stalled, why.split.stalled_us),
+        (Reason::Stalled, why.split.stalled_us - why.evicted_us),
+        (Reason::Evicted, why.evicted_us),
         (Reason::AdapterLoad, why.split.load_us),
     ];
-    let (reason, most) = held_up.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).expect("there are six");
+    let (reason, most) = held_up.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).expect("there are seven");
     let own = why.split.prefill_us + why.split.decode_us;
     if most >= 0.1 * own {
         reason
@@ -142,15 +150,22 @@ fn waiting_ahead(report: &Report, id: usize) -> u32 {
     let arrival = report.trace.arrival_us[id];
     let ahead = (0..id).filter(|&other| match report.fates[other].outcome {
         Outcome::Refused(_) => false,
+        _ if report.replica(other) != report.replica(id) => false,
         _ => report.scheduled_us(other).is_none_or(|t| t > arrival),
     });
     ahead.count() as u32
 }
 
-/// Size and KV tokens of the batches at a time.
-fn batch_at(report: &Report, time_us: f64) -> (u32, f64) {
+/// Time that a request was out of the batch between its iterations.
+fn evicted_us(report: &Report, id: usize) -> f64 {
+    let its_own = report.timeline.evictions.iter().filter(|out| out.request as usize == id);
+    its_own.map(|out| out.end_us - out.start_us).sum()
+}
+
+/// Size and KV tokens of a replica's batch at a time.
+fn batch_at(report: &Report, replica: u16, time_us: f64) -> (u32, f64) {
     if report.served.is_some() {
-        return batches_at(report, time_us);
+        return batches_at(report, replica, time_us);
     }
     for span in report.timeline.spans() {
         match span {
@@ -174,9 +189,10 @@ fn batch_at(report: &Report, time_us: f64) -> (u32, f64) {
     (0, 0.0)
 }
 
-/// The same over all replicas of a fleet.
-fn batches_at(report: &Report, time_us: f64) -> (u32, f64) {
-    let under_way = |run: &IterationRun| run.start_us <= time_us && time_us < run.end_us;
+/// The same in a fleet, over the batches in the stages.
+fn batches_at(report: &Report, replica: u16, time_us: f64) -> (u32, f64) {
+    let under_way =
+        |run: &IterationRun| run.replica == replica && run.start_us <= time_us && time_us < run.end_us;
     report.timeline.iterations.iter().filter(under_way).fold((0, 0.0), |(requests, kv_tokens), run| {
         let done = (time_us - run.start_us) / (run.end_us - run.start_us) * f64::from(run.iterations);
         (requests + run.requests(), kv_tokens + run.kv_tokens + done.floor() * f64::from(run.decodes))

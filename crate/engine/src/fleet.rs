@@ -12,6 +12,7 @@
 
 mod config;
 mod departures;
+mod eviction;
 mod flight;
 mod gateway;
 mod lockstep;
@@ -31,7 +32,7 @@ use std::sync::Arc;
 use servescope_cost::{BatchCost, LinearDecode};
 use servescope_workload::Trace;
 
-pub use config::{FleetConfig, RouterKind, SchedulerKind};
+pub use config::{FleetConfig, Preemption, RouterKind, SchedulerKind};
 use pipeline::Pipeline;
 use record::Record;
 use replica::{Replica, World};
@@ -100,6 +101,9 @@ impl Fleet {
         let mut replicas: Vec<Replica> =
             (0..count).map(|i| Replica::new(i as u16, &config, stages)).collect();
         let mut requests = Requests::new(&trace);
+        if matches!(config.preemption, Preemption::Swap { .. }) {
+            requests.swapped = vec![0; trace.len()];
+        }
         if config.prefix_cache && config.scheduler == SchedulerKind::VllmV1 {
             replicas.iter_mut().for_each(|replica| replica.keep_prefixes(&trace, config.block_size));
             requests.shared = vec![0; trace.len()];
@@ -168,6 +172,11 @@ impl Fleet {
         self.replicas.iter().map(|replica| replica.used).collect()
     }
 
+    /// KV blocks that the host of each replica keeps.
+    pub fn host_blocks_in_use(&self) -> Vec<u32> {
+        self.replicas.iter().map(|replica| replica.host_used).collect()
+    }
+
     /// What happened up to now.
     pub fn finish(mut self) -> Report {
         for i in 0..self.replicas.len() {
@@ -177,15 +186,19 @@ impl Fleet {
         let mut served = self.requests.into_served();
         if let Some(sent) = self.arrivals.sent() {
             served = served.select(sent);
-            self.record.rename_evicted(sent);
+            let mut place = vec![0; self.trace.len()];
+            (0..).zip(sent).for_each(|(new, &old)| place[old as usize] = new);
+            self.record.returns.iter_mut().for_each(|back| back.request = place[back.request as usize]);
+            self.record.thrown_out.iter_mut().for_each(|out| out.id = place[out.id as usize]);
         }
-        let preemptions = self.record.evictions.len() as u64;
         let (trace, fates) = self.arrivals.into_sent(self.trace, self.record.fates);
         Report {
             timeline: Timeline {
                 iterations: self.record.iterations,
-                evictions: self.record.evictions,
+                thrown_out: self.record.thrown_out,
                 gaps: self.record.gaps,
+                holds: self.record.holds,
+                evictions: self.record.returns,
                 ..Timeline::default()
             },
             fates,
@@ -193,7 +206,7 @@ impl Fleet {
             adapter_loads: 0,
             replicas: self.config.replicas,
             served: Some(Box::new(served)),
-            preemptions,
+            preemptions: self.record.evictions,
             pool_blocks: self.config.blocks,
             cost: Some(IterationModel(self.cost.into())),
             cached_tokens: self.record.cached_tokens,
@@ -341,10 +354,15 @@ impl Fleet {
                 "what decodes is told by what is in memory"
             );
             replica.chunks.clone_from(&flight.chunks);
+            let copying_us = world.config.copying_us(flight.copied_blocks);
+            let is_slowed = copying_us > 0.0;
             replica.run = Some(Run {
                 start_us: now_us,
-                law: LinearDecode::new(time.first_us, time.growth_us),
-                holds: time.holds.max(1),
+                law: LinearDecode::new(
+                    time.first_us + copying_us,
+                    if is_slowed { 0.0 } else { time.growth_us },
+                ),
+                holds: if is_slowed { 1 } else { time.holds.max(1) },
                 done: 0,
                 prompts: flight.prompts.len() as u32,
                 prompt_tokens: flight.prompt_tokens(),
@@ -392,7 +410,7 @@ impl Fleet {
             run.done += leap;
         }
         if flight.decodes > 0 {
-            replica.used += scheduler::later_blocks(replica, world.config.scheduler, leap);
+            replica.used += scheduler::later_blocks(replica, world.config, leap);
             replica.lockstep.advance(leap);
             replica.decoded_us = now_us;
             if world.config.scheduler == SchedulerKind::LightLlm {

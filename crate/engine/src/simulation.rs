@@ -351,7 +351,7 @@ impl<C: IterationCost> Simulation<C> {
                     self.arrivals.ended(&self.trace, id, self.now_us);
                 }
             }
-            let hold = Hold { start_us: self.now_us, stop: verdict.stop };
+            let hold = Hold { start_us: self.now_us, replica: 0, stop: verdict.stop };
             // A decision known beforehand, or one that stops where the last one did, says nothing new.
             if somebody_waits
                 && !known

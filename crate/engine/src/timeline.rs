@@ -105,7 +105,7 @@ pub struct IterationRun {
 
 /// A request is thrown out of the batch.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Eviction {
+pub struct ThrownOut {
     /// When, microseconds.
     pub time_us: f64,
     /// Which request.
@@ -146,13 +146,26 @@ pub struct Gap {
     pub count: u32,
 }
 
-/// What kept the head of the waiting line from joining, from one admission decision to the next.
+/// What kept the head of a waiting line from joining, from one admission decision to the next that says something else.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hold {
     /// The decision, microseconds.
     pub start_us: f64,
+    /// Whose line.
+    pub replica: u16,
     /// Why it stopped; `None`: it picked everybody who waited, later arrivals wait for the next decision.
     pub stop: Option<Stop>,
+}
+
+/// An eviction from a batch of a fleet, until the request joined one again.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Eviction {
+    /// Who.
+    pub request: u32,
+    /// Its last iteration before, microseconds.
+    pub start_us: f64,
+    /// The start of its next one.
+    pub end_us: f64,
 }
 
 /// Everything that the GPU did, and why the waiting line stood.
@@ -164,10 +177,12 @@ pub struct Timeline {
     pub decodes: Vec<DecodeSegment>,
     /// Admission decisions in order of time.
     pub holds: Vec<Hold>,
+    /// Evictions of a fleet, by the time at which their requests joined again.
+    pub evictions: Vec<Eviction>,
     /// Iterations of a fleet's replicas in order of their start.
     pub iterations: Iterations,
     /// Requests that a fleet threw out of a batch, in order of time.
-    pub evictions: Vec<Eviction>,
+    pub thrown_out: Vec<ThrownOut>,
     /// Gaps between tokens that are longer than an iteration of a fleet: their requests stood still, or were evicted.
     pub gaps: Vec<Gap>,
 }

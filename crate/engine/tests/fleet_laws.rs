@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use servescope_cost::{AdapterCost, LinearCost};
-use servescope_engine::fleet::{Fleet, FleetConfig, RouterKind, SchedulerKind};
+use servescope_engine::fleet::{Fleet, FleetConfig, Preemption, RouterKind, SchedulerKind};
 use servescope_engine::{Outcome, Report};
 use servescope_workload::stream::Stream;
 use servescope_workload::trace::Request;
@@ -62,6 +62,8 @@ const ROOMY: FleetConfig = FleetConfig {
     prefix_cache: false,
     max_in_system: u32::MAX,
     patience_us: f64::INFINITY,
+    reserve: false,
+    preemption: Preemption::Recompute,
     seed: 1,
 };
 
@@ -140,38 +142,5 @@ fn decoding_together_is_processor_sharing() {
         let each = rate / f64::from(replicas);
         let law = m * (a + b) / (1.0 - each * m * b);
         assert!((e2e / law - 1.0).abs() < 0.02, "{rate}/s on {replicas}: {e2e} s instead of {law} s");
-    }
-}
-
-/// Memory for M = 4,000 tokens, prompts of s = 100, steps of 20 ms. Reserving the whole of answers of o = 100 allows
-/// M / (step o (s + o)) = 10 requests a second. Blocks on demand come near the bound of any policy (Nie et al., ICML 2026),
-/// M / (step E[s o + o (o + 1) / 2]): 13.29 for o = 100, 11.98 for o uniform on 1 to 199.
-#[test]
-fn memory_bounds_the_rate() {
-    let config = FleetConfig { blocks: 4_000, block_size: 1, max_request_tokens: 4_000, ..ROOMY };
-    let rate = |scheduler, varied: bool, max_slots| {
-        let config = FleetConfig {
-            scheduler,
-            max_request_tokens: if max_slots < 100 { 200 } else { 4_000 },
-            max_slots,
-            ..config
-        };
-        let trace = poisson(20_000, 40.0, 5, |draws| {
-            (100, if varied { 1 + (draws.uniform() * 199.0) as u32 } else { 100 })
-        });
-        let report = Fleet::new(trace, config, Box::new(cost(20.0, 0.0))).run();
-        assert!(report.fates.iter().all(|f| f.outcome == Outcome::Completed));
-        let last = report.fates.iter().filter_map(|f| f.finish_us).fold(0.0, f64::max);
-        (
-            report.fates.len() as f64 / last * 1e6,
-            f64::from(report.preemptions as u32) / report.fates.len() as f64,
-        )
-    };
-    let (reserved, evicted) = rate(SchedulerKind::Orca, false, 20);
-    assert!((reserved - 10.0).abs() < 0.2 && evicted == 0.0, "{reserved}/s with reservation");
-    for (varied, bound) in [(false, 13.29), (true, 11.98)] {
-        let (on_demand, evicted) = rate(SchedulerKind::VllmV1, varied, 100_000);
-        let share = on_demand / bound;
-        assert!((0.94..1.01).contains(&share), "{on_demand}/s on demand, {evicted} evictions a request");
     }
 }

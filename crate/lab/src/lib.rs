@@ -21,6 +21,7 @@ pub mod recipe;
 pub mod run;
 pub mod scenario;
 pub mod schema;
+pub mod thresholds;
 pub mod validate;
 pub mod vidur;
 pub mod views;

@@ -4,6 +4,7 @@ use crate::closed_forms::{self, Check, Law};
 use crate::published::policies::{self, POLICY_ROWS, PolicyComparison};
 use crate::published::vtc::{Measured, VtcComparison};
 use crate::published::{self, Comparison};
+use crate::thresholds::Met;
 
 /// How thoroughly closed forms are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,6 +83,25 @@ pub fn closed_forms_table(checks: &[Check]) -> String {
     lines.push(format!(
         "A18 Little's law on the running set, every run above: largest relative gap {little:.1e}"
     ));
+    lines.join("\n")
+}
+
+/// What saturated servers serve, as a table.
+pub fn thresholds_table(rows: &[Met]) -> String {
+    let mut lines =
+        vec![format!("{:<4}{:<44}{:>10}{:>12}{:>9}", "", "saturated", "figure", "measured", "error")];
+    for row in rows {
+        let threshold = &row.threshold;
+        lines.push(format!(
+            "{:<4}{:<44}{:>10.3}{:>12.3}{:>+8.1}%  {}",
+            threshold.id,
+            threshold.title,
+            threshold.value,
+            row.found,
+            100.0 * row.error(),
+            verdict(row.is_met())
+        ));
+    }
     lines.join("\n")
 }
 

@@ -143,7 +143,7 @@ export interface Capacity {
   probes: CapacityProbe[];
 }
 
-/** Scenarios as nested JSON. */
+/** Every configuration with all that it changes of the defaults. */
 export interface CapacityGrid { axes: string[]; configurations: { values: string[]; scenario: ScenarioPatch }[] }
 
 export interface CapacityEntry {

@@ -94,7 +94,9 @@ pub fn capacity_grid(scenario: &JsPatch) -> Result<JsGrid, JsFailure> {
         .configurations(&scenario)
         .into_iter()
         .map(|Configuration { values, scenario }| {
-            serde_json::json!({ "values": values, "scenario": scenario.to_json() })
+            let patch: serde_json::Map<String, serde_json::Value> =
+                scenario.changed().map(|(id, value)| (id.row().id.to_owned(), value.to_json())).collect();
+            serde_json::json!({ "values": values, "scenario": patch })
         })
         .collect();
     let axes: Vec<&str> = grid.axes.iter().map(|axis| axis.id.row().id).collect();

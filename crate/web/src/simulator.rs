@@ -180,6 +180,7 @@ fn explanation(run: &Run, id: usize) -> serde_json::Value {
             "prompt_budget_s": why.prompt_budget_us / 1e6,
             "running_cap_s": why.running_cap_us / 1e6,
             "next_decision_s": why.next_decision_us / 1e6,
+            "evicted_s": why.evicted_us / 1e6,
         },
     })
 }

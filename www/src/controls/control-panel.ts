@@ -10,6 +10,8 @@ import { inactiveReason } from './inactive.js';
 import './parameter-control.js';
 
 const HEROES = 'heroes';
+/** Its controls stand beside its answer, in a view of its own. */
+const ELSEWHERE = 'capacity';
 
 export class ControlPanel extends LightElement {
   static override properties = { ...LightElement.properties, open: { state: true } };
@@ -33,7 +35,7 @@ export class ControlPanel extends LightElement {
     const { t } = app.text;
     const open = this.open === true;
     this.classList.toggle('open', open);
-    const [heroes, ...others] = [HEROES, ...app.schema.groups.filter((group) => group !== HEROES)];
+    const [heroes, ...others] = [HEROES, ...app.schema.groups.filter((group) => group !== HEROES && group !== ELSEWHERE)];
     return html`
       <button class="sheet-handle" type="button" aria-expanded=${open} @click=${() => { this.open = !open; }}>
         ${open ? t('control.less') : t('control.more')}</button>

@@ -2,6 +2,7 @@
 // an older run at once. Questions about the finished run wait for the run in progress.
 import engineAddress from '../../pkg/engine_bg.wasm?url';
 import init, { Simulator } from '../../pkg/servescope.js';
+import { readMessages } from './pause.js';
 import { buffersOf, type FromWorker, type Query, type QueryResult, type ToWorker } from './protocol.js';
 import { failuresOf, isFailures, messageOf, type ScenarioPatch } from './types.js';
 
@@ -20,18 +21,6 @@ const waiting: { ticket: number; query: Query }[] = [];
 
 function post(message: FromWorker, transfer: Transferable[] = []): void {
   self.postMessage(message, { transfer });
-}
-
-const pause = new MessageChannel();
-let resume: () => void = () => undefined;
-pause.port1.onmessage = () => { resume(); };
-
-/** Lets the thread read its messages. A message of our own is behind them in line; a timer would wait 4 ms. */
-function readMessages(): Promise<void> {
-  return new Promise((done) => {
-    resume = done;
-    pause.port2.postMessage(null);
-  });
 }
 
 /** Simulates `scenario`; false when a newer wish or a cancel came between. */

@@ -1,6 +1,7 @@
 // The whole page: header, controls, results.
 import { html, nothing, type TemplateResult } from 'lit';
 import { until } from 'lit/directives/until.js';
+import type { App } from '../app.js';
 import { LightElement } from '../element.js';
 import type { MessageKey } from '../i18n/en.js';
 import type { Watchable } from '../state/topic.js';
@@ -28,7 +29,8 @@ const SECTIONS: readonly Section[] = [
 ];
 
 export class ServescopePage extends LightElement {
-  #studio: Promise<unknown> | undefined;
+  /** What is fetched when it is first looked at, and kept then: its sources, steps and answers stay. */
+  readonly #fetched = new Map<string, Promise<unknown>>();
 
   protected override watched(): Watchable[] {
     return [this.app.view, this.app.session];
@@ -52,11 +54,8 @@ export class ServescopePage extends LightElement {
   protected override render(): TemplateResult {
     const { app } = this;
     const { t } = app.text;
-    const workload = app.view.value.tab === 'workload';
-    // Fetched when it is first looked at, and kept then: its sources and steps stay.
-    if (workload && this.#studio === undefined) {
-      this.#studio = import('../studio/studio-page.js').then(({ studioPage }) => studioPage(app));
-    }
+    const { tab } = app.view.value;
+    if (tab !== 'service' && !this.#fetched.has(tab)) this.#fetched.set(tab, fetched(app, tab));
     return html`
       <a class="skip" href="#results" @click=${skipToResults}>${t('page.skip')}</a>
       <header class="top"><page-header .app=${app}></page-header></header>
@@ -65,8 +64,9 @@ export class ServescopePage extends LightElement {
         <main id="results" tabindex="-1" aria-label=${t('page.results')}>
           <station-line .app=${app}></station-line>
           <status-area .app=${app}></status-area>
-          <div class="tab" ?hidden=${!workload}>${this.#studio === undefined ? nothing : until(this.#studio, t('tab.loading'))}</div>
-          <div class="tab" ?hidden=${workload}>
+          ${(['workload', 'capacity'] as const).map((name) => html`
+            <div class="tab" ?hidden=${tab !== name}>${this.#fetched.has(name) ? until(this.#fetched.get(name), t('tab.loading')) : nothing}</div>`)}
+          <div class="tab" ?hidden=${tab !== 'service'}>
             <headline-numbers .app=${app}></headline-numbers>
             ${SECTIONS.map((section) => (section.fleet === true && !this.#isFleet ? nothing : this.#section(section)))}
             <section class="who-section" id="who" aria-labelledby="who-title">
@@ -88,6 +88,12 @@ export class ServescopePage extends LightElement {
         ${id === 'feel' ? html`<request-card .app=${app}></request-card>` : ''}
       </section>`;
   }
+}
+
+function fetched(app: App, tab: 'workload' | 'capacity'): Promise<unknown> {
+  return tab === 'workload'
+    ? import('../studio/studio-page.js').then(({ studioPage }) => studioPage(app))
+    : import('../capacity/capacity-page.js').then(({ capacityPage }) => capacityPage(app));
 }
 
 /** The address holds the scenario, so the link must not change it. */

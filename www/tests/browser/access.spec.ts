@@ -48,10 +48,22 @@ for (const colorScheme of ['light', 'dark'] as const) {
   });
 }
 
+for (const colorScheme of ['light', 'dark'] as const) {
+  test(`axe finds nothing serious in the capacity tab, ${colorScheme}`, async ({ page }) => {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    await open(page, '#v=1&tab=capacity&cpg=scheduler.kind%3Dvllm%2Cvllm_v1');
+    await expect(page.locator('capacity-page')).toHaveAttribute('data-state', 'ready');
+    expect(await violations(page)).toEqual([]);
+  });
+}
+
 test('axe finds nothing serious on a phone, in Chinese', async ({ page }) => {
   await page.setViewportSize({ width: 390, height: 844 });
   await open(page, '#v=1&lang=zh&tab=workload');
   await expect(page.locator('[data-chart=traffic_rate] canvas')).toBeVisible();
+  expect(await violations(page)).toEqual([]);
+  await open(page, '#v=1&lang=zh&tab=capacity&cpg=scheduler.kind%3Dvllm%2Cvllm_v1');
+  await expect(page.locator('capacity-page')).toHaveAttribute('data-state', 'ready');
   expect(await violations(page)).toEqual([]);
   await open(page, '#v=1&lang=zh');
   expect(await violations(page)).toEqual([]);

@@ -38,6 +38,24 @@ pub enum SchedulerKind {
     VllmV1,
 }
 
+/// What becomes of a request that is evicted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Preemption {
+    /// Its prompt and the answer so far are processed anew, as one prompt (vLLM).
+    Recompute,
+    /// Its prompt is processed anew, and the answer so far again token by token: one an iteration. Only schedulers that
+    /// read prompts in chunks do so.
+    Regenerate,
+    /// What it has is copied to the host and back (vLLM). Half-read prompts, and those for which the host has no room, are
+    /// processed anew.
+    Swap {
+        /// KV blocks that the host of a replica has room for.
+        host_blocks: u32,
+        /// How long the link takes for a block, microseconds.
+        us_per_block: f64,
+    },
+}
+
 /// The settings of a fleet of equal replicas.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FleetConfig {
@@ -74,6 +92,11 @@ pub struct FleetConfig {
     pub max_in_system: u32,
     /// How long a request waits for its first iteration before it is given up, microseconds; infinite = for ever.
     pub patience_us: f64,
+    /// Whether a request is let in only with memory for its prompt and longest answer, so that nobody is ever evicted
+    /// (vLLM, Sarathi-Serve, vLLM v1; static and Orca batches always do so, for the longest request).
+    pub reserve: bool,
+    /// What becomes of a request that is evicted.
+    pub preemption: Preemption,
     /// Seed of routers that draw.
     pub seed: u64,
 }
@@ -82,6 +105,23 @@ impl FleetConfig {
     /// Blocks that `tokens` take.
     pub fn blocks_for(&self, tokens: u32) -> u32 {
         tokens.div_ceil(self.block_size)
+    }
+
+    /// Whether requests take blocks as they grow.
+    pub fn grows(&self) -> bool {
+        match self.scheduler {
+            SchedulerKind::Static | SchedulerKind::Orca => false,
+            SchedulerKind::LightLlm => true,
+            SchedulerKind::Vllm | SchedulerKind::Sarathi | SchedulerKind::VllmV1 => !self.reserve,
+        }
+    }
+
+    /// How long the link to the host takes for `blocks`, microseconds.
+    pub(super) fn copying_us(&self, blocks: u64) -> f64 {
+        match self.preemption {
+            Preemption::Swap { us_per_block, .. } => blocks as f64 * us_per_block,
+            _ => 0.0,
+        }
     }
 
     /// Blocks that static and Orca batches reserve for a request.
@@ -115,6 +155,8 @@ impl Default for FleetConfig {
             prefix_cache: false,
             max_in_system: u32::MAX,
             patience_us: f64::INFINITY,
+            reserve: false,
+            preemption: Preemption::Recompute,
             seed: 42,
         }
     }

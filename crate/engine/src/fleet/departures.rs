@@ -95,6 +95,7 @@ impl Replica {
         if !world.requests.scheduled_us[i].is_nan() {
             self.close_fate(world, id);
         }
+        self.forget_swapped(world, id);
         world.requests.place[i] = Place::Gone;
         world.record.ends(id);
         self.skip_gone(world);
@@ -105,7 +106,8 @@ impl Replica {
     fn close_fate(&self, world: &mut World<'_>, id: u32) {
         let i = id as usize;
         let is_decoding = world.requests.place[i] == Place::Decoding;
-        let tokens = if is_decoding { self.tokens(world, id) } else { world.requests.prompt[i] };
+        let kept = world.swapped(id).max(world.requests.prompt[i]);
+        let tokens = if is_decoding { self.tokens(world, id) } else { kept };
         let fate = &mut world.record.fates[i];
         fate.finish_us = Some(world.now_us);
         fate.produced = tokens.saturating_sub(world.trace.input_tokens[i]);

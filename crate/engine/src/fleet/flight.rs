@@ -14,8 +14,10 @@ pub(crate) struct Flight {
     pub(crate) decode_kv_tokens: u64,
     pub(crate) rank_sum: u64,
     pub(crate) any_adapter: bool,
-    /// Whether somebody was evicted when it was formed.
-    pub(crate) any_evicted: bool,
+    /// Whether somebody was evicted, or came back from the host, when it was formed.
+    pub(crate) changes_again: bool,
+    /// Blocks copied from or to the host before it begins.
+    pub(crate) copied_blocks: u64,
     /// Blocks reserved for a static batch.
     pub(crate) reserved: u32,
     pub(crate) formed_us: f64,
@@ -32,7 +34,8 @@ impl Flight {
         self.decode_kv_tokens = 0;
         self.rank_sum = 0;
         self.any_adapter = false;
-        self.any_evicted = false;
+        self.changes_again = false;
+        self.copied_blocks = 0;
         self.reserved = 0;
         self.busy_us = 0.0;
     }

@@ -71,7 +71,9 @@ impl Fleet {
         let Some(slot) = this.queue.pop_front() else { return };
         this.serves = Some(slot);
         let flight = &mut pipeline.flights[slot as usize];
-        let took_us = self.cost.stage_time(&flight.batch(), is_last).first_us;
+        let copied_blocks = if stage == 0 { flight.copied_blocks } else { 0 };
+        let took_us =
+            self.cost.stage_time(&flight.batch(), is_last).first_us + self.config.copying_us(copied_blocks);
         flight.busy_us += took_us;
         self.event_count += 1;
         let (replica, stage) = (place as u32, stage as u32);

@@ -1,7 +1,7 @@
 //! What a fleet writes down while it runs.
 
 use crate::report::Fate;
-use crate::timeline::{Eviction, Gap, Iterations};
+use crate::timeline::{Eviction, Gap, Hold, Iterations, ThrownOut};
 
 /// Fates, iterations and gaps between tokens.
 #[derive(Debug, Default)]
@@ -9,7 +9,10 @@ pub(crate) struct Record {
     pub(crate) fates: Vec<Fate>,
     pub(crate) iterations: Iterations,
     pub(crate) gaps: Vec<Gap>,
-    pub(crate) evictions: Vec<Eviction>,
+    pub(crate) holds: Vec<Hold>,
+    pub(crate) returns: Vec<Eviction>,
+    pub(crate) evictions: u64,
+    pub(crate) thrown_out: Vec<ThrownOut>,
     pub(crate) cached_tokens: u64,
     /// Requests that came to their end and were not told of yet, where others wait for that.
     pub(crate) ended: Option<Vec<u32>>,
@@ -35,12 +38,5 @@ impl Record {
             }
             _ => self.gaps.push(Gap { length_us, count }),
         }
-    }
-
-    /// Requests are told by their place in `order`.
-    pub(crate) fn rename_evicted(&mut self, order: &[u32]) {
-        let mut places = vec![0u32; self.fates.len()];
-        (0u32..).zip(order).for_each(|(place, &id)| places[id as usize] = place);
-        self.evictions.iter_mut().for_each(|eviction| eviction.id = places[eviction.id as usize]);
     }
 }

@@ -17,8 +17,9 @@ use super::requests::{Place, Requests};
 use super::run::Run;
 use super::scheduler;
 use crate::report::Outcome;
+use crate::scheduler::Stop;
 use crate::scheduler::memory::{Entry, MemoryEstimate};
-use crate::timeline::Eviction;
+use crate::timeline::Hold;
 
 /// What a replica works on beside its own state.
 pub(crate) struct World<'a> {
@@ -74,11 +75,23 @@ impl World<'_> {
         Member { id, tokens, total: self.total(id), rank: self.rank(id) }
     }
 
+    /// Blocks with which a request is let in whose prompt takes `prompt_blocks`.
+    pub(crate) fn blocks_to_enter(&self, id: u32, prompt_blocks: u32) -> u32 {
+        if self.config.grows() { prompt_blocks } else { self.blocks_reserved(id) }
+    }
+
+    /// Blocks for the prompt and the longest answer; the last token is never written to the cache.
+    fn blocks_reserved(&self, id: u32) -> u32 {
+        let i = id as usize;
+        self.config.blocks_for(self.trace.input_tokens[i] + self.trace.max_tokens[i] - 1)
+    }
+
     /// Blocks that a request which is done gives back.
     pub(crate) fn blocks_at_end(&self, id: u32) -> u32 {
         match self.config.scheduler {
             SchedulerKind::Static => 0,
             SchedulerKind::Orca => self.config.slot_blocks(),
+            _ if !self.config.grows() => self.blocks_reserved(id),
             _ => self.config.blocks_for(self.total(id) - 1),
         }
     }
@@ -114,6 +127,8 @@ pub(crate) struct Replica {
     pub(crate) waiting: VecDeque<u32>,
     /// How many of them wait.
     pub(crate) line: u32,
+    /// What held the head of the line at the last look, as written down.
+    pub(crate) stop: Option<Stop>,
     /// Requests whose clients went away and that are part of what the replica works on.
     pub(crate) leaving: Vec<u32>,
     /// Requests that decode and are in no flight, in the order of the policy. Of one stage: all that decode, and possibly
@@ -130,6 +145,8 @@ pub(crate) struct Replica {
     /// KV blocks in use.
     pub(crate) used: u32,
     blocks: u32,
+    /// KV blocks that the host keeps.
+    pub(crate) host_used: u32,
     /// Requests that hold memory.
     pub(crate) holders: u32,
     /// Requests that wait or hold memory.
@@ -168,6 +185,7 @@ impl Replica {
             stages,
             waiting: VecDeque::new(),
             line: 0,
+            stop: None,
             leaving: Vec::new(),
             running: Vec::new(),
             skipped: Vec::new(),
@@ -177,6 +195,7 @@ impl Replica {
             lockstep: Lockstep::new(config.block_size),
             used: 0,
             blocks: config.blocks,
+            host_used: 0,
             holders: 0,
             outstanding: 0,
             promised: 0,
@@ -208,11 +227,11 @@ impl Replica {
     }
 
     /// KV blocks in use at a time within the iterations under way.
-    pub(crate) fn used_at(&self, scheduler: SchedulerKind, now_us: f64) -> u32 {
+    pub(crate) fn used_at(&self, config: &FleetConfig, now_us: f64) -> u32 {
         match &self.run {
             Some(run) if self.in_flight > 0 && self.leap > 1 => {
                 let begun = run.first_end_from(now_us, run.done + self.leap) - run.done;
-                self.used + scheduler::later_blocks(self, scheduler, begun)
+                self.used + scheduler::later_blocks(self, config, begun)
             }
             _ => self.used,
         }
@@ -237,8 +256,41 @@ impl Replica {
         u64::from(self.free()) >= need || (!config.original && self.holders == 0 && self.free() >= blocks)
     }
 
+    /// Why the head of the line does not join the iteration; `None`: it does.
+    pub(crate) fn stop_of(
+        &self,
+        world: &World<'_>,
+        flight: &Flight,
+        has_budget: bool,
+        has_room: bool,
+    ) -> Option<Stop> {
+        // Memory comes last: while one batch runs nothing else changes, and the answer stays the same.
+        if self.holders >= world.config.max_requests || flight.size() >= self.batch_cap(world.config) {
+            Some(Stop::RunningCap)
+        } else if self.awaits_host(world) {
+            Some(Stop::Memory)
+        } else if !has_budget {
+            Some(Stop::PromptBudget)
+        } else if !has_room {
+            Some(Stop::Memory)
+        } else {
+            None
+        }
+    }
+
+    /// From now on the line stands for `stop`, or for no more than the next look at it.
+    pub(crate) fn holds_for(&mut self, world: &mut World<'_>, stop: Option<Stop>) {
+        if stop != self.stop {
+            self.stop = stop;
+            world.record.holds.push(Hold { start_us: world.now_us, replica: self.index, stop });
+        }
+    }
+
     /// A request joins the waiting line.
     pub(crate) fn enqueue(&mut self, world: &mut World<'_>, id: u32) {
+        if self.waiting.is_empty() {
+            self.holds_for(world, None);
+        }
         world.requests.replica[id as usize] = self.index;
         self.waiting.push_back(id);
         self.line += 1;
@@ -257,6 +309,8 @@ impl Replica {
         if requests.scheduled_us[i].is_nan() {
             requests.scheduled_us[i] = world.now_us;
             requests.seen_us[i] = world.now_us;
+        } else {
+            world.comes_back(id);
         }
         world.add_chunk(flight, id, tokens);
     }
@@ -279,8 +333,9 @@ impl Replica {
         flight: &mut Flight,
         by_arrival: bool,
     ) -> bool {
-        if self.is_single() && self.free() > self.lockstep.new_blocks(0) {
-            self.used += self.lockstep.new_blocks(0);
+        let new_blocks = if world.config.grows() { self.lockstep.new_blocks(0) } else { 0 };
+        if self.is_single() && (self.free() > new_blocks || !world.config.grows()) {
+            self.used += new_blocks;
             self.decode_lockstep(flight);
             return true;
         }
@@ -299,16 +354,17 @@ impl Replica {
             }
             // Vidur's paged policies ask for a free block whether they take it or not.
             let takes = self.blocks_to_take(world, id);
-            let asks = if world.config.scheduler == SchedulerKind::VllmV1 { takes } else { 1 };
+            let is_asking = world.config.grows() && world.config.scheduler != SchedulerKind::VllmV1;
+            let asks = if is_asking { 1 } else { takes };
             while self.free() < asks && next < end {
                 end -= 1;
-                self.evict(world, list[end]);
+                self.evict(world, flight, list[end]);
             }
             if self.free() < asks {
                 if self.may_stay(world) {
                     self.skipped.push(id);
                 } else {
-                    self.evict(world, id);
+                    self.evict(world, flight, id);
                 }
                 continue;
             }
@@ -354,37 +410,20 @@ impl Replica {
     }
 
     fn blocks_to_take(&self, world: &World<'_>, id: u32) -> u32 {
-        u32::from((self.tokens(world, id) - 1).is_multiple_of(world.config.block_size))
+        let is_full = (self.tokens(world, id) - 1).is_multiple_of(world.config.block_size);
+        u32::from(is_full && world.config.grows())
     }
 
     /// Blocks that a request holds which grows block by block.
     pub(crate) fn blocks_of(&self, world: &World<'_>, id: u32) -> u32 {
         match world.requests.place[id as usize] {
+            _ if !world.config.grows() => world.blocks_at_end(id),
             Place::Prefilling if world.config.scheduler == SchedulerKind::VllmV1 => {
                 world.config.blocks_for(world.requests.done[id as usize])
             }
             Place::Prefilling => world.config.blocks_for(world.requests.prompt[id as usize]),
             _ => world.config.blocks_for(self.tokens(world, id) - 1),
         }
-    }
-
-    /// A request that holds memory loses all of it and waits at the head of the line, to process its tokens anew.
-    pub(crate) fn evict(&mut self, world: &mut World<'_>, id: u32) {
-        let i = id as usize;
-        let was_decoding = world.requests.place[i] == Place::Decoding;
-        let blocks = self.blocks_of(world, id);
-        let tokens = self.leave_batch(world, id, blocks);
-        // Vidur's restart takes what was read for the whole prompt; the rest of it is then generated.
-        if was_decoding || world.config.original {
-            world.requests.prompt[i] = tokens;
-        }
-        world.requests.done[i] = 0;
-        world.requests.place[i] = Place::Waiting;
-        world.requests.evictions[i] = world.requests.evictions[i].saturating_add(1);
-        world.record.evictions.push(Eviction { time_us: world.now_us, id, replica: self.index });
-        self.promised += u64::from(world.config.blocks_for(world.requests.prompt[i]));
-        self.waiting.push_front(id);
-        self.line += 1;
     }
 
     /// A request that holds memory and is not done leaves the batch and gives its blocks back. Returns its tokens so far.
@@ -410,7 +449,7 @@ impl Replica {
         tokens
     }
 
-    fn stands_no_more(&mut self, token_us: f64) {
+    pub(super) fn stands_no_more(&mut self, token_us: f64) {
         if let Some(place) = self.standing.iter().position(|s| s.1 == token_us) {
             self.standing[place].0 -= 1;
             if self.standing[place].0 == 0 {

@@ -29,6 +29,8 @@ pub(crate) struct Requests {
     pub(crate) evictions: Vec<u16>,
     /// Units of the start of its prompt that it shares; empty without a prefix cache.
     pub(crate) shared: Vec<u32>,
+    /// Tokens that the host keeps of it while it waits, 0 = none; empty without swapping.
+    pub(crate) swapped: Vec<u32>,
     pub(crate) replica: Vec<u16>,
     /// When its first iteration was formed; NaN before.
     pub(crate) scheduled_us: Vec<f64>,
@@ -56,6 +58,7 @@ impl Requests {
             done: vec![0; n],
             evictions: vec![0; n],
             shared: Vec::new(),
+            swapped: Vec::new(),
             replica: vec![0; n],
             scheduled_us: nan(),
             first_token_us: nan(),

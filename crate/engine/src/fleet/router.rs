@@ -47,9 +47,7 @@ impl Router {
                 let busy = |i: usize| (replicas[i].outstanding, i);
                 if busy(second) < busy(first) { second } else { first }
             }
-            RouterKind::LeastKv => {
-                least(replicas, |r| u64::from(r.used_at(config.scheduler, now_us)) + r.promised)
-            }
+            RouterKind::LeastKv => least(replicas, |r| u64::from(r.used_at(config, now_us)) + r.promised),
             RouterKind::AdapterAffinity => {
                 let adapter = trace.adapter[id as usize];
                 let key = if adapter == BASE_MODEL { u64::MAX } else { u64::from(adapter) };

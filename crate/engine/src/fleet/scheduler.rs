@@ -10,22 +10,34 @@ mod vllm_v1;
 use super::config::{FleetConfig, SchedulerKind};
 use super::flight::Flight;
 use super::replica::{Replica, World};
+use crate::scheduler::Stop;
 
 /// Fills `flight` as [`form`] does. Where nothing was formed because the only request that held memory was evicted, it is
 /// let in again at once; Vidur stops there.
 pub(crate) fn form_or_retry(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
-    let evicted_before = world.record.evictions.len();
-    form(replica, world, flight);
-    let is_stranded =
-        flight.is_empty() && world.record.evictions.len() > evicted_before && replica.holders == 0;
+    let evicted_before = world.record.evictions;
+    let mut look = form(replica, world, flight);
+    let is_stranded = flight.is_empty() && world.record.evictions > evicted_before && replica.holders == 0;
     if is_stranded && !world.config.original {
-        form(replica, world, flight);
+        look = form(replica, world, flight);
     }
-    flight.any_evicted = world.record.evictions.len() > evicted_before;
+    if let (Look::At(stop), false) = (look, replica.waiting.is_empty()) {
+        replica.holds_for(world, stop);
+    }
+    flight.changes_again |= world.record.evictions > evicted_before;
+}
+
+/// What forming an iteration found at the line.
+#[derive(Debug, Clone, Copy)]
+enum Look {
+    /// Nobody looked at it.
+    Away,
+    /// What its head stays for; `None`: nobody stays, or those who do were not looked at for lack of anything but time.
+    At(Option<Stop>),
 }
 
 /// Fills `flight`, which is empty, with the next iteration; it stays empty where there is none.
-fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
+fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look {
     match world.config.scheduler {
         SchedulerKind::Static => static_batch::form(replica, world, flight),
         SchedulerKind::Orca => orca::form(replica, world, flight),
@@ -39,15 +51,15 @@ fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
 /// For how many iterations in a row the formed one is right, if nobody arrives: until somebody is done, memory runs
 /// short, or the policy looks again.
 pub(crate) fn leap(replica: &Replica, world: &World<'_>, flight: &Flight) -> u32 {
-    // Who was evicted may be let in again by the next iteration; who finds no room for a known prefix may find room
+    // Who was evicted may be let in again by the next iteration, newcomers behind those who came back; who finds no room for a known prefix may find room
     // without it once it is forgotten.
-    let may_join = flight.any_evicted || (replica.prefix.is_some() && !replica.waiting.is_empty());
+    let may_join = flight.changes_again || (replica.prefix.is_some() && !replica.waiting.is_empty());
     if !flight.chunks.is_empty() || may_join {
         return 1;
     }
     let most = replica.lockstep.until_end();
     match world.config.scheduler {
-        SchedulerKind::Static | SchedulerKind::Orca => most,
+        _ if !world.config.grows() => most,
         SchedulerKind::LightLlm => most.min(lightllm::until_next_attempt(replica, world)),
         // The blocks of its first iteration are taken.
         _ => replica.lockstep.iterations_within(replica.free(), most),
@@ -55,11 +67,8 @@ pub(crate) fn leap(replica: &Replica, world: &World<'_>, flight: &Flight) -> u32
 }
 
 /// Blocks that the iterations of a leap after its first take.
-pub(crate) fn later_blocks(replica: &Replica, scheduler: SchedulerKind, iterations: u32) -> u32 {
-    match scheduler {
-        SchedulerKind::Static | SchedulerKind::Orca => 0,
-        _ => replica.lockstep.new_blocks_over(1, iterations - 1),
-    }
+pub(crate) fn later_blocks(replica: &Replica, config: &FleetConfig, iterations: u32) -> u32 {
+    if config.grows() { replica.lockstep.new_blocks_over(1, iterations - 1) } else { 0 }
 }
 
 /// Whether an arrival at a busy replica with an empty line can change what follows the present iteration.

@@ -120,6 +120,9 @@ const LENGTH_CURVES: &[&str] = &[
 /// Schedulers that run a fleet of replicas.
 const FLEETS: &[&str] = &["static", "orca", "vllm", "sarathi", "lightllm", "vllm_v1"];
 /// Costs that know the hardware and the model.
+/// Schedulers that hand memory out block by block, and evict.
+const PAGED: &[&str] = &["vllm", "sarathi", "vllm_v1"];
+const SWAPS: &[Condition] = &[is(Id::Preemption, &["swap"])];
 const HARDWARE: &[Condition] = &[is(Id::CostKind, &["roofline"])];
 const SLORA: &[Condition] = &[is(Id::SchedulerKind, &["slora"])];
 const ORDERS: &[&str] = &[
@@ -421,9 +424,24 @@ table! {
     BlockSize = row("scheduler.block_size", "blk", "memory", whole(1.0, 4096.0, 16.0)).unit("tokens").log(1.0, 256.0, 1.0)
         .when(&[is(Id::SchedulerKind, &["static", "orca", "vllm", "sarathi", "vllm_v1"])])
         .says("KV block", "KV memory is handed out in blocks of this many tokens; LightLLM hands it out token by token.");
+    Allocation = row("scheduler.allocation", "alc", "memory", Kind::Choice(&["watermark", "on_demand", "reserve"]))
+        .when(&[is(Id::SchedulerKind, PAGED)])
+        .says("Allocation", "How KV blocks are handed out: as requests grow, with or without a share left free when one is let in; or all that the longest answer may need at once, so that nobody is evicted.");
     Watermark = row("scheduler.watermark", "wmk", "memory", number(0.0, 1.0, 0.01)).linear(0.0, 0.2, 0.005)
-        .when(&[is(Id::SchedulerKind, &["vllm", "sarathi", "vllm_v1"])])
+        .when(&[is(Id::Allocation, &["watermark"])])
         .says("Watermark", "The share of KV blocks that letting a request in leaves free, for the answers of those who run.");
+    Preemption = row("scheduler.preemption", "evi", "memory", Kind::Choice(&["recompute", "swap", "regenerate"]))
+        .when(&[is(Id::Allocation, &["watermark", "on_demand"])])
+        .says("Preemption", "What becomes of a request that finds no block: prompt and answer so far are read anew, or copied to the host and back, or the answer is generated again token by token (where prompts are read in chunks).");
+    SwapRate = row("fleet.swap_gb_per_s", "swr", "memory", number(0.001, 100_000.0, 31.5)).unit("GB/s").log(1.0, 1000.0, 0.5)
+        .when(SWAPS)
+        .says("Link to the host", "How fast each GPU copies KV blocks to its host and back; PCIe 4.0 with 16 lanes carries 31.5 GB/s.");
+    SwapSpace = row("fleet.swap_space_gib", "sws", "memory", number(0.0, 1_000_000.0, 4.0)).unit("GiB").linear(0.0, 64.0, 0.5)
+        .when(SWAPS)
+        .says("Swap space", "Host memory for evicted requests, for each GPU (vLLM: 4 GiB); who finds no room there is processed anew.");
+    KvBytesPerToken = row("fleet.kv_bytes_per_token", "kvb", "memory", whole(1.0, 100_000_000.0, 524_288.0)).unit("bytes").log(10_000.0, 2_000_000.0, 1.0)
+        .when(SWAPS)
+        .says("KV bytes a token", "Keys and values of one token on one GPU; a 7B Llama has 2 x 32 layers x 4096 numbers of 2 bytes.");
     PrefixCache = row("scheduler.prefix_cache", "pfx", "memory", Kind::Flag(false))
         .when(&[is(Id::SchedulerKind, &["vllm_v1"])])
         .says("Prefix cache", "Keeps the KV blocks of prompts and shares them with prompts that begin alike, where the traffic tells which do.");
@@ -570,13 +588,13 @@ table! {
     CapacityQuantile = row("capacity.quantile", "cpq", "capacity", number(0.5, 0.999, 0.99)).linear(0.5, 0.999, 0.001).scores()
         .says("Quantile", "The share of all requests, or of all token gaps, that must keep each bound.");
     CapacityTtft = row("capacity.ttft_s", "cpt", "capacity", number(0.0, 100_000.0, 0.0)).unit("s").linear(0.0, 20.0, 0.1).scores()
-        .says("TTFT bound of the search", "The quantile of the time to first token may be at most this; 0 sets no bound.");
+        .says("TTFT at most", "The quantile of the time to first token may be at most this; 0 sets no bound.");
     CapacityTbt = row("capacity.tbt_s", "cpb", "capacity", number(0.0, 100_000.0, 0.0)).unit("s").linear(0.0, 1.0, 0.01).scores()
-        .says("TBT bound of the search", "The quantile of the gaps between tokens may be at most this; 0 sets no bound.");
+        .says("TBT at most", "The quantile of the gaps between tokens may be at most this; 0 sets no bound.");
     CapacityE2e = row("capacity.e2e_s", "cpe", "capacity", number(0.0, 100_000.0, 0.0)).unit("s").linear(0.0, 120.0, 1.0).scores()
-        .says("E2E bound of the search", "The quantile of the end-to-end time may be at most this; 0 sets no bound.");
+        .says("E2E at most", "The quantile of the end-to-end time may be at most this; 0 sets no bound.");
     CapacityQueue = row("capacity.queue_s", "cpw", "capacity", number(0.0, 100_000.0, 5.0)).unit("s").linear(0.0, 20.0, 0.1).scores()
-        .says("Queueing bound of the search", "The quantile of the time in the waiting line may be at most this, as in Vidur's search; 0 sets no bound.");
+        .says("Queueing at most", "The quantile of the time in the waiting line may be at most this, as in Vidur's search; 0 sets no bound.");
     CapacityTolerance = row("capacity.tolerance", "cpl", "capacity", number(0.001, 1.0, 0.02)).log(0.001, 0.2, 0.001).scores()
         .says("Tolerance", "The search ends when the rate that fails is at most this share above the rate that passes.");
     UsdPerGpuHour = row("capacity.usd_per_gpu_hour", "cpp", "capacity", number(0.0, 100_000.0, 0.0)).unit("USD").linear(0.0, 10.0, 0.01).scores()

@@ -2,11 +2,14 @@
 
 use servescope_cost::{AdapterCost, LinearCost};
 use servescope_engine::SchedulerConfig;
-use servescope_engine::fleet::{FleetConfig, RouterKind, SchedulerKind};
+use servescope_engine::fleet::{FleetConfig, Preemption, RouterKind, SchedulerKind};
 use servescope_engine::metrics::Slo;
 
 use super::Scenario;
 use crate::parameters::Id;
+
+/// Bytes.
+const GIB: f64 = (1u64 << 30) as f64;
 
 impl Scenario {
     /// The linear law.
@@ -86,7 +89,11 @@ impl Scenario {
             scheduler,
             blocks,
             block_size,
-            watermark_blocks: (self.number(Id::Watermark) * f64::from(blocks)) as u32,
+            watermark_blocks: if self.is_active(Id::Watermark) {
+                (self.number(Id::Watermark) * f64::from(blocks)) as u32
+            } else {
+                0
+            },
             max_requests: self.whole(Id::MaxRunning),
             max_slots: blocks / max_request_tokens.div_ceil(block_size).max(1),
             max_request_tokens,
@@ -97,8 +104,28 @@ impl Scenario {
             prefix_cache: self.flag(Id::PrefixCache),
             max_in_system: self.max_in_system(),
             patience_us: self.patience_us(),
+            reserve: self.is_active(Id::Allocation) && self.choice(Id::Allocation) == "reserve",
+            preemption: self.preemption(block_size),
             seed: self.number(Id::Seed) as u64,
         })
+    }
+
+    /// What becomes of an evicted request whose memory comes in blocks of `block_size`.
+    fn preemption(&self, block_size: u32) -> Preemption {
+        if !self.is_active(Id::Preemption) {
+            return Preemption::Recompute;
+        }
+        match self.choice(Id::Preemption) {
+            "regenerate" => Preemption::Regenerate,
+            "swap" => {
+                let block_bytes = self.number(Id::KvBytesPerToken) * f64::from(block_size);
+                Preemption::Swap {
+                    host_blocks: (self.number(Id::SwapSpace) * GIB / block_bytes) as u32,
+                    us_per_block: block_bytes / (self.number(Id::SwapRate) * 1e3),
+                }
+            }
+            _ => Preemption::Recompute,
+        }
     }
 
     /// The bounds by which runs are judged.

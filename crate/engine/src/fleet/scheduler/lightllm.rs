@@ -2,13 +2,15 @@
 //! iterations prompts are let in, as long as the batch will fit at its worst moment; the length of an answer counts as
 //! its bound.
 
-use super::{Flight, Replica, World};
+use super::{Flight, Look, Replica, World};
+use crate::scheduler::Stop;
 use crate::scheduler::memory::Entry;
 
-pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
+pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look {
     let is_idle = replica.lockstep.count == 0;
+    let mut look = Look::Away;
     if is_idle || replica.decode_steps >= world.config.decode_steps_between_prefills {
-        admit(replica, world, flight);
+        look = Look::At(admit(replica, world, flight));
         if !is_idle || !flight.is_empty() {
             replica.decode_steps = 0;
         }
@@ -17,9 +19,11 @@ pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Fl
         replica.used += replica.lockstep.new_blocks(0);
         replica.decode_lockstep(flight);
     }
+    look
 }
 
-fn admit(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
+/// Lets prompts in, in order of the line; says what the head stays for.
+fn admit(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Option<Stop> {
     let config = world.config;
     let mut batch_tokens = 0u64;
     while let Some(&id) = replica.waiting.front() {
@@ -31,16 +35,16 @@ fn admit(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
             world.trace.max_tokens[i].saturating_sub(2),
         );
         batch_tokens += u64::from(prompt);
-        if batch_tokens > u64::from(config.max_batch_tokens)
-            || replica.holders >= config.max_requests
-            || flight.size() >= replica.batch_cap(config)
-            || !replica.estimate.fits(entry, i64::from(config.blocks))
-        {
-            break;
+        let has_budget = batch_tokens <= u64::from(config.max_batch_tokens);
+        let fits = replica.estimate.fits(entry, i64::from(config.blocks));
+        let stop = replica.stop_of(world, flight, has_budget, fits);
+        if stop.is_some() {
+            return stop;
         }
         replica.estimate.insert(entry);
         replica.admit(world, flight, config.blocks_for(prompt), prompt);
     }
+    None
 }
 
 /// Iterations until prompts may next be let in, the present one counted. Attempts at an empty line change the counter

@@ -1,9 +1,10 @@
 //! Orca (Yu et al., OSDI 2022) as in Vidur: iteration-level scheduling, whole prompts beside decoding. Each request
 //! reserves memory for the longest one, so nobody is ever evicted.
 
-use super::{Flight, Replica, World};
+use super::static_batch::admit_to_slots;
+use super::{Flight, Look, Replica, World};
 
-pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
+pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look {
     let config = world.config;
     if replica.is_single() {
         replica.decode_lockstep(flight);
@@ -15,8 +16,5 @@ pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Fl
         }
         replica.running = running;
     }
-    while flight.size() < config.slots() && replica.free() >= config.slot_blocks() {
-        let Some(&id) = replica.waiting.front() else { break };
-        replica.admit(world, flight, config.slot_blocks(), world.prompt_left(id));
-    }
+    Look::At(admit_to_slots(replica, world, flight))
 }

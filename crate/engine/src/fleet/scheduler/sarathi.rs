@@ -1,10 +1,11 @@
 //! Sarathi-Serve (Agrawal et al., OSDI 2024) as in Vidur: all that decode, then prompts in chunks, up to a number of
 //! tokens an iteration. Memory for the whole prompt is taken with its first chunk.
 
-use super::{Flight, Replica, World};
+use super::{Flight, Look, Replica, World};
 
-pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
+pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look {
     let config = world.config;
+    let evicted_before = world.record.evictions;
     replica.aside.clear();
     if replica.decode_paged(world, flight, false) {
         let Replica { aside, skipped, chunked, .. } = replica;
@@ -15,7 +16,7 @@ pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Fl
     let mut left = config.chunk_tokens.saturating_sub(flight.decodes);
     let mut aside = std::mem::take(&mut replica.aside);
     for &id in &aside {
-        let tokens = world.prompt_left(id).min(left);
+        let tokens = world.next_chunk(id).min(left);
         if tokens == 0 {
             replica.skipped.push(id);
         } else {
@@ -33,17 +34,18 @@ pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Fl
         world.sort_by_arrival(skipped);
         std::mem::swap(running, skipped);
     }
+    if world.record.evictions == evicted_before {
+        left -= replica.take_back(world, flight, left);
+    }
     while let Some(&id) = replica.waiting.front() {
-        let blocks = config.blocks_for(world.requests.prompt[id as usize]);
-        let tokens = world.requests.prompt[id as usize].min(left);
-        if replica.holders >= config.max_requests
-            || flight.size() >= replica.batch_cap(config)
-            || !replica.has_room(world, blocks)
-            || tokens == 0
-        {
-            break;
+        let blocks = world.blocks_to_enter(id, config.blocks_for(world.requests.prompt[id as usize]));
+        let tokens = world.next_chunk(id).min(left);
+        let stop = replica.stop_of(world, flight, tokens > 0, replica.has_room(world, blocks));
+        if stop.is_some() {
+            return Look::At(stop);
         }
         left -= tokens;
         replica.admit(world, flight, blocks, tokens);
     }
+    Look::At(None)
 }

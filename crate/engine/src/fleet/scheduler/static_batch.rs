@@ -4,15 +4,16 @@
 //! Vidur frees, at the end of a batch, the memory of those members only that are done at that moment, so memory leaks
 //! where answers differ in length. With [`FleetConfig::original`](crate::fleet::FleetConfig::original) it leaks here too.
 
-use super::{Flight, Replica, World};
+use super::{Flight, Look, Replica, World};
 use crate::fleet::replica::Parked;
 use crate::fleet::requests::Place;
+use crate::scheduler::Stop;
 
-pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
+pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look {
     if replica.is_single() {
         if replica.lockstep.count > 0 {
             replica.decode_lockstep(flight);
-            return;
+            return Look::Away;
         }
     } else {
         while let Some(parked) = replica.parked.pop_front() {
@@ -23,18 +24,34 @@ pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Fl
                 }
             }
             if !flight.is_empty() {
-                return;
+                return Look::Away;
             }
             // All of its clients have gone.
             replica.used -= if world.config.original { 0 } else { parked.reserved };
         }
     }
+    let stop = admit_to_slots(replica, world, flight);
+    flight.reserved = flight.size() * world.config.slot_blocks();
+    Look::At(stop)
+}
+
+/// Lets requests in, in order of the line, each with memory for the longest one. Says what the head stays for.
+pub(super) fn admit_to_slots(
+    replica: &mut Replica,
+    world: &mut World<'_>,
+    flight: &mut Flight,
+) -> Option<Stop> {
     let config = world.config;
-    while flight.size() < config.slots() && replica.free() >= config.slot_blocks() {
-        let Some(&id) = replica.waiting.front() else { break };
+    while let Some(&id) = replica.waiting.front() {
+        if flight.size() >= config.slots() {
+            return Some(Stop::RunningCap);
+        }
+        if replica.free() < config.slot_blocks() {
+            return Some(Stop::Memory);
+        }
         replica.admit(world, flight, config.slot_blocks(), world.prompt_left(id));
     }
-    flight.reserved = flight.size() * config.slot_blocks();
+    None
 }
 
 /// After an iteration in which `done` of its members were the last of the batch, or after which it goes on.

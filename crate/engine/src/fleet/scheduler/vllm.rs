@@ -1,34 +1,42 @@
 //! vLLM's first scheduler (Kwon et al., SOSP 2023) as in Vidur: prompts first and alone, whole; then decoding, where the
 //! latest arrival gives way when blocks run out, and is processed anew.
 
-use super::{Flight, Replica, World};
+use super::{Flight, Look, Replica, World};
+use crate::scheduler::Stop;
 
-pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
-    admit(replica, world, flight);
+pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look {
+    let stop = admit(replica, world, flight);
     if flight.is_empty() {
+        let evicted_before = world.record.evictions;
         replica.decode_paged(world, flight, true);
+        if world.record.evictions > evicted_before {
+            return Look::At(Some(Stop::Memory));
+        }
+        if replica.take_back(world, flight, u32::MAX) > 0 && !replica.awaits_host(world) {
+            return Look::At(None);
+        }
     }
+    Look::At(stop)
 }
 
 /// Lets whole prompts in, in order of the line: memory above the watermark, and a budget of tokens as if every prompt
-/// were as long as the longest.
-fn admit(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
+/// were as long as the longest. Says what the head stays for.
+fn admit(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Option<Stop> {
     let config = world.config;
     let mut longest = 0;
     while let Some(&id) = replica.waiting.front() {
         let prompt = world.requests.prompt[id as usize];
-        let blocks = config.blocks_for(prompt);
+        let blocks = world.blocks_to_enter(id, config.blocks_for(prompt));
         longest = longest.max(prompt);
         let padded = u64::from(flight.size() + 1) * u64::from(longest);
         // What an evicted request has to process anew may be more than the budget; Vidur then waits for ever.
         let goes_alone = !config.original && flight.is_empty() && world.requests.evictions[id as usize] > 0;
-        if !replica.has_room(world, blocks)
-            || (padded > u64::from(config.max_batch_tokens) && !goes_alone)
-            || replica.holders >= config.max_requests
-            || flight.size() >= replica.batch_cap(config)
-        {
-            break;
+        let has_budget = padded <= u64::from(config.max_batch_tokens) || goes_alone;
+        let stop = replica.stop_of(world, flight, has_budget, replica.has_room(world, blocks));
+        if stop.is_some() {
+            return stop;
         }
         replica.admit(world, flight, blocks, prompt);
     }
+    None
 }

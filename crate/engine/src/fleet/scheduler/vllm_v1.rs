@@ -3,13 +3,17 @@
 //! evicts the last admitted, itself at the end. Then, if nobody was evicted, the line: chunks of prompts, memory taken
 //! chunk by chunk.
 
-use super::{Flight, Replica, World};
+use super::{Flight, Look, Replica, World};
+use crate::fleet::config::Preemption;
+use crate::scheduler::Stop;
 
-pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
+pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look {
     let config = world.config;
-    let evicted_before = world.record.evictions.len();
+    let evicted_before = world.record.evictions;
     replica.aside.clear();
-    if replica.decode_paged(world, flight, !replica.is_single()) {
+    // Of one stage the list is in order but for answers that are generated again beside newer ones.
+    let by_arrival = !replica.is_single() || config.preemption == Preemption::Regenerate;
+    if replica.decode_paged(world, flight, by_arrival) {
         let Replica { aside, chunked, .. } = replica;
         aside.append(chunked);
     }
@@ -19,11 +23,11 @@ pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Fl
     while next < aside.len() {
         let id = aside[next];
         next += 1;
-        let tokens = world.prompt_left(id).min(left);
+        let tokens = world.next_chunk(id).min(left);
         let blocks = chunk_blocks(world, id, tokens);
         while blocks > replica.free() && next < aside.len() && !replica.may_stay(world) {
             if let Some(last) = aside.pop() {
-                replica.evict(world, last);
+                replica.evict(world, flight, last);
             }
         }
         if tokens > 0 && blocks <= replica.free() {
@@ -34,34 +38,37 @@ pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Fl
             // In a pipeline it may have come before those who decode, and would lose its turn to them again and again.
             replica.chunked.push(id);
         } else {
-            replica.evict(world, id);
+            replica.evict(world, flight, id);
         }
     }
     aside.clear();
     replica.aside = aside;
-    if world.record.evictions.len() > evicted_before {
-        return;
+    if world.record.evictions > evicted_before {
+        return Look::At(Some(Stop::Memory));
     }
+    left -= replica.take_back(world, flight, left);
     while let Some(&id) = replica.waiting.front() {
         let (units, idle_blocks) = replica.known_prefix(world, id);
         let known = units * replica.prefix.as_ref().map_or(0, |cache| cache.unit_tokens);
-        let tokens = (world.prompt_left(id) - known).min(left);
-        let blocks = config.blocks_for(known + tokens) - known / config.block_size + idle_blocks;
-        if replica.holders >= config.max_requests
-            || flight.size() >= replica.batch_cap(config)
-            || tokens == 0
-            || !replica.has_room(world, blocks)
-        {
-            break;
+        let tokens = world.chunk_after(id, known).min(left);
+        let own = world.blocks_to_enter(id, config.blocks_for(known + tokens)) - known / config.block_size;
+        let blocks = own + idle_blocks;
+        let stop = replica.stop_of(world, flight, tokens > 0, replica.has_room(world, blocks));
+        if stop.is_some() {
+            return Look::At(stop);
         }
         left -= tokens;
         replica.use_prefix(world, id, units);
         replica.admit(world, flight, blocks, tokens);
     }
+    Look::At(None)
 }
 
 /// Blocks that the next `tokens` of a prompt take.
 fn chunk_blocks(world: &World<'_>, id: u32, tokens: u32) -> u32 {
+    if !world.config.grows() {
+        return 0;
+    }
     let done = world.requests.done[id as usize];
     world.config.blocks_for(done + tokens) - world.config.blocks_for(done)
 }

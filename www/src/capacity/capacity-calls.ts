@@ -1,0 +1,24 @@
+// What the page and a worker of the capacity search say to each other.
+import type { Capacity, CapacityEntry, CapacityGrid, CapacityStanding, ChartData, Failure, ScenarioPatch, TraceColumns } from '../engine/types.js';
+
+export interface Found { capacity: Capacity; charts: ChartData[] }
+
+export interface Standings { standings: CapacityStanding[]; charts: ChartData[] }
+
+/** The requests of a file. */
+export interface Played { name: string; columns: TraceColumns }
+
+export type ToSearcher =
+  /** The requests to play; null goes back to generated ones. */
+  | { kind: 'trace'; trace: Played | null }
+  | { kind: 'grid'; ticket: number; scenario: ScenarioPatch }
+  | { kind: 'search'; ticket: number; scenario: ScenarioPatch }
+  | { kind: 'standings'; ticket: number; entries: CapacityEntry[] }
+  /** Lets go of the search under way. */
+  | { kind: 'stop' };
+
+export type FromSearcher =
+  | { kind: 'progress'; ticket: number; fraction: number }
+  | { kind: 'reply'; ticket: number; value: CapacityGrid | Found | Standings }
+  | { kind: 'refused'; ticket: number; failures: Failure[] }
+  | { kind: 'stopped'; ticket: number };

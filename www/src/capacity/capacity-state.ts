@@ -1,0 +1,184 @@
+// What the page knows of the capacity search: the newest scenario's answer, as far as it has come.
+import type { App } from '../app.js';
+import type { ChartFeed } from '../draw/chart-feed.js';
+import { Refusal } from '../engine/client.js';
+import type { Capacity, CapacityEntry, CapacityStanding, ChartData, Failure, ScenarioPatch } from '../engine/types.js';
+import { chartMap } from '../state/session.js';
+import { Topic } from '../state/topic.js';
+import type { Played } from './capacity-calls.js';
+import { CapacityPool, Stopped } from './capacity-pool.js';
+import { isWord, wordsOf } from './words.js';
+
+/** A drag moves on before a search is worth its while. */
+const SETTLE_MS = 120;
+/** How often a grid under way is ranked anew. */
+const RANK_EVERY_MS = 250;
+
+export interface Row {
+  place: number;
+  values: readonly string[];
+  scenario: ScenarioPatch;
+  capacity: Capacity | null;
+  charts: readonly ChartData[];
+  failures: readonly Failure[];
+  standing: CapacityStanding | null;
+}
+
+export interface Answer {
+  state: 'running' | 'ready' | 'failed' | 'stopped';
+  axes: readonly string[];
+  /** In the order of the ranking, as far as it is known. */
+  rows: readonly Row[];
+  done: number;
+  /** 0..1 of all configurations together. */
+  progress: number;
+  failures: readonly Failure[];
+}
+
+const NOTHING: Answer = { state: 'running', axes: [], rows: [], done: 0, progress: 0, failures: [] };
+
+export class CapacityState {
+  readonly answer = new Topic<Answer>(NOTHING);
+  /** The configuration whose curve is shown: the best one where none was chosen. */
+  readonly chosen = new Topic<number | null>(null);
+  readonly charts = new Topic<ReadonlyMap<string, ChartData>>(new Map());
+  readonly feed: ChartFeed;
+  readonly #pool = new CapacityPool();
+  #settling: ReturnType<typeof setTimeout> | undefined;
+  #ranking: ReturnType<typeof setTimeout> | undefined;
+  #stale = true;
+  #turn = 0;
+  #fronts: readonly ChartData[] = [];
+
+  constructor(readonly app: App) {
+    this.feed = {
+      topic: this.charts,
+      zooms: false,
+      chart: (name) => this.charts.value.get(name),
+      ghost: () => null,
+      title: (name) => this.#word(`chart.${name}`),
+      about: (name) => this.#word(`chart.${name}.about`),
+      role: (chart, role) => {
+        const own = `role.${chart}.${role}`;
+        return isWord(own) ? this.#word(own) : app.text.named('role.', role);
+      },
+    };
+    app.store.values.subscribe(() => { this.#changed(); });
+    app.traceFile.info.subscribe(() => { this.#changed(); });
+    app.view.subscribe(() => { this.#goOn(); });
+    this.chosen.subscribe(() => { this.#draw(); });
+    this.#changed();
+  }
+
+  #word(key: string): string {
+    return isWord(key) ? wordsOf(this.app)(key) : key;
+  }
+
+  #changed(): void {
+    this.#stale = true;
+    this.#goOn();
+  }
+
+  #goOn(): void {
+    if (!this.#stale || this.app.view.value.tab !== 'capacity') return;
+    clearTimeout(this.#settling);
+    this.#settling = setTimeout(() => { void this.search(); }, SETTLE_MS);
+  }
+
+  /** Stops where it is; what was found stays. */
+  stop(): void {
+    this.#turn += 1;
+    this.#pool.stop();
+    clearTimeout(this.#ranking);
+    this.#ranking = undefined;
+    this.answer.update({ state: 'stopped' });
+  }
+
+  async search(): Promise<void> {
+    this.#stale = false;
+    this.#turn += 1;
+    const turn = this.#turn;
+    this.#pool.stop();
+    try {
+      const { axes, configurations } = await this.#pool.grid(this.app.store.values.value);
+      const trace = await this.#trace();
+      if (turn !== this.#turn) return;
+      const rows = configurations.map(({ values, scenario }, place): Row => ({
+        place, values, scenario, capacity: null, charts: [], failures: [], standing: null,
+      }));
+      this.chosen.set(null);
+      this.answer.set({ ...NOTHING, axes, rows });
+      await this.#searchAll(turn, rows, trace);
+    } catch (thrown) {
+      if (thrown instanceof Stopped) return;
+      if (!(thrown instanceof Refusal)) throw thrown;
+      if (turn === this.#turn) this.answer.set({ ...NOTHING, state: 'failed', failures: thrown.failures });
+    }
+  }
+
+  async #trace(): Promise<Played | null> {
+    const info = this.app.traceFile.info.value;
+    if (info === null) return null;
+    const studio = await this.app.traceFile.studio();
+    return { name: info.name, columns: await studio.call('columns', null) };
+  }
+
+  async #searchAll(turn: number, rows: Row[], trace: Played | null): Promise<void> {
+    const shares = rows.map(() => 0);
+    let done = 0;
+    const told = (): void => {
+      this.answer.update({ done, progress: shares.reduce((sum, share) => sum + share, 0) / rows.length });
+    };
+    const over = await this.#pool.search(rows.map(({ scenario }) => scenario), trace, {
+      progress: (place, fraction) => {
+        shares[place] = fraction;
+        told();
+      },
+      found: (place, result) => {
+        const row = rows[place];
+        if (row === undefined) return;
+        if ('capacity' in result) Object.assign(row, result);
+        else row.failures = result;
+        shares[place] = 1;
+        done += 1;
+        told();
+        this.#ranking ??= setTimeout(() => { void this.#rank(turn, rows); }, RANK_EVERY_MS);
+      },
+    });
+    if (!over) return;
+    clearTimeout(this.#ranking);
+    await this.#rank(turn, rows);
+    if (turn === this.#turn) this.answer.update({ state: 'ready' });
+  }
+
+  /** Puts what was found so far in order. */
+  async #rank(turn: number, rows: readonly Row[]): Promise<void> {
+    this.#ranking = undefined;
+    const { standings, charts } = await this.#pool.standings(rows.map(entryOf));
+    if (turn !== this.#turn) return;
+    const ranked = standings.flatMap((standing) => {
+      const row = rows[standing.place];
+      return row === undefined ? [] : [{ ...row, standing }];
+    });
+    this.#fronts = charts;
+    this.answer.update({ rows: ranked });
+    this.#draw();
+  }
+
+  /** The row whose curve is shown. */
+  get shown(): Row | undefined {
+    const { rows } = this.answer.value;
+    return rows.find(({ place }) => place === this.chosen.value) ?? rows[0];
+  }
+
+  #draw(): void {
+    this.charts.set(chartMap([...(this.shown?.charts ?? []), ...this.#fronts]));
+    this.app.scheduler.invalidateAll();
+  }
+}
+
+function entryOf({ capacity }: Row): CapacityEntry {
+  const [ttft_s = null, tbt_s = null] = capacity?.measures?.quantile_s ?? [];
+  const { gpus = 0, usd_per_gpu_hour = null } = capacity?.price ?? {};
+  return { rate_rps: capacity?.rate_rps ?? null, gpus, usd_per_gpu_hour, ttft_s, tbt_s };
+}

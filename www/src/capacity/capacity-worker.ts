@@ -1,0 +1,66 @@
+// One thread of the capacity search: a configuration at a time, in slices, so that it can be stopped between two.
+import init, { capacity_grid, capacity_standings, CapacitySearch } from '../../pkg/engine.js';
+import address from '../../pkg/engine_bg.wasm?url';
+import { readMessages } from '../engine/pause.js';
+import { buffersOf } from '../engine/protocol.js';
+import { failuresOf } from '../engine/types.js';
+import type { FromSearcher, ToSearcher } from './capacity-calls.js';
+
+const PROGRESS_EVERY_MS = 100;
+
+const ready = init({ module_or_path: new URL(address, import.meta.url) });
+let searcher: CapacitySearch | null = null;
+/** The search that is wanted; an older one ends at its next slice. */
+let wanted = 0;
+
+function post(message: FromSearcher, transfer: Transferable[] = []): void {
+  self.postMessage(message, { transfer });
+}
+
+async function search(ticket: number, scenario: Extract<ToSearcher, { kind: 'search' }>['scenario']): Promise<void> {
+  searcher ??= new CapacitySearch();
+  searcher.begin(scenario);
+  let told = performance.now();
+  for (;;) {
+    const fraction = searcher.advance();
+    if (fraction >= 1) break;
+    await readMessages();
+    if (wanted !== ticket) {
+      post({ kind: 'stopped', ticket });
+      return;
+    }
+    if (performance.now() - told > PROGRESS_EVERY_MS) {
+      told = performance.now();
+      post({ kind: 'progress', ticket, fraction });
+    }
+  }
+  const value = searcher.finish();
+  post({ kind: 'reply', ticket, value }, buffersOf(value.charts));
+}
+
+async function answer(message: ToSearcher): Promise<void> {
+  await ready;
+  switch (message.kind) {
+    case 'trace':
+      searcher?.free();
+      searcher = new CapacitySearch();
+      if (message.trace !== null) searcher.load_columns(message.trace.name, message.trace.columns);
+      return;
+    case 'grid': post({ kind: 'reply', ticket: message.ticket, value: capacity_grid(message.scenario) }); return;
+    case 'standings': {
+      const value = capacity_standings(message.entries);
+      post({ kind: 'reply', ticket: message.ticket, value }, buffersOf(value.charts));
+      return;
+    }
+    case 'search': await search(message.ticket, message.scenario); return;
+    case 'stop': return;
+  }
+}
+
+self.onmessage = ({ data }: MessageEvent<ToSearcher>) => {
+  if (data.kind === 'search') wanted = data.ticket;
+  else if (data.kind === 'stop') wanted = 0;
+  answer(data).catch((thrown: unknown) => {
+    post({ kind: 'refused', ticket: 'ticket' in data ? data.ticket : 0, failures: failuresOf(thrown) });
+  });
+};

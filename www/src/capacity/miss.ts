@@ -1,0 +1,23 @@
+// Why a rate is too high, in words.
+import type { App } from '../app.js';
+import type { CapacityMiss } from '../engine/types.js';
+import { isWord, wordsOf } from './words.js';
+
+export function missWords(app: App, miss: CapacityMiss): string {
+  const say = wordsOf(app);
+  const { format } = app.text;
+  switch (miss.kind) {
+    case 'bound': {
+      const key = `metric.${miss.metric}`;
+      const params = { share: quantileWords(app), what: isWord(key) ? say(key) : miss.metric, limit: format.seconds(miss.limit_s) };
+      return miss.value_s === null ? say('miss.never', params) : say('miss.bound', { ...params, value: format.seconds(miss.value_s) });
+    }
+    case 'unserved': return say('miss.unserved', { requests: format.whole(miss.requests), offered: format.whole(miss.offered) });
+    case 'growing': return say('miss.growing', { growth: format.share(miss.growth) });
+  }
+}
+
+/** The quantile of the goal, as P99. */
+export function quantileWords(app: App): string {
+  return `P${app.text.format.short(100 * Number(app.store.resolved.values['capacity.quantile']))}`;
+}

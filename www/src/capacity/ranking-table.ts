@@ -1,0 +1,139 @@
+// Every configuration of the grid with what it can take, what that costs, and why it takes no more.
+import { html, nothing, type TemplateResult } from 'lit';
+import { repeat } from 'lit/directives/repeat.js';
+import { downloadText } from '../draw/export-chart.js';
+import { LightElement } from '../element.js';
+import { command } from '../engine/module.js';
+import type { NumberKind } from '../i18n/format.js';
+import type { Watchable } from '../state/topic.js';
+import type { CapacityState, Row } from './capacity-state.js';
+import { missWords, quantileWords } from './miss.js';
+import { wordsOf, type WordKey } from './words.js';
+
+interface Column { key: WordKey; name: string; kind: NumberKind; of: (row: Row) => number | null }
+
+const COLUMNS: readonly Column[] = [
+  { key: 'column.rate', name: 'rate_rps', kind: 'number', of: ({ capacity }) => capacity?.rate_rps ?? null },
+  { key: 'column.gpus', name: 'gpus', kind: 'count', of: ({ capacity }) => capacity?.price.gpus ?? null },
+  { key: 'column.usd', name: 'usd_per_hour', kind: 'number', of: ({ capacity }) => perHour(capacity) },
+  { key: 'column.per_usd', name: 'requests_per_usd', kind: 'count', of: ({ standing }) => standing?.requests_per_usd ?? null },
+  { key: 'column.ttft', name: 'ttft_s', kind: 'seconds', of: ({ capacity }) => capacity?.measures?.quantile_s[0] ?? null },
+  { key: 'column.tbt', name: 'tbt_s', kind: 'seconds', of: ({ capacity }) => capacity?.measures?.quantile_s[1] ?? null },
+];
+
+function perHour(capacity: Row['capacity']): number | null {
+  const usd = capacity?.price.usd_per_gpu_hour ?? null;
+  return usd === null || capacity === null ? null : usd * capacity.price.gpus;
+}
+
+export class RankingTable extends LightElement {
+  static override properties = { ...LightElement.properties, search: { attribute: false }, sortKey: { state: true }, ascending: { state: true } };
+  declare search: CapacityState;
+  declare sortKey: string | undefined;
+  declare ascending: boolean;
+
+  protected override watched(): Watchable[] {
+    return [this.search.answer, this.search.chosen];
+  }
+
+  protected override render(): TemplateResult {
+    const { app, search } = this;
+    const say = wordsOf(app);
+    const { axes, rows } = search.answer.value;
+    const quantile = quantileWords(app);
+    const label = (id: string): string => {
+      const parameter = app.schema.parameters.find((other) => other.id === id);
+      return parameter === undefined ? id : app.text.label(parameter);
+    };
+    return html`
+      <div class="who-scroll" tabindex="0" role="region" aria-labelledby="ranking-caption">
+        <table class="who ranking">
+          <caption id="ranking-caption">${say('grid.caption', { all: rows.length })}</caption>
+          <thead><tr>
+            ${axes.map((id) => html`<th scope="col">${label(id)}</th>`)}
+            ${COLUMNS.map(({ key, name }) => this.#heading(say(key, { quantile }), name))}
+            <th scope="col">${say('column.front')}</th><th scope="col">${say('column.reason')}</th><td></td>
+          </tr></thead>
+          <tbody>${repeat(this.#sorted(), ({ place }) => place, (row) => this.#row(row))}</tbody>
+        </table>
+      </div>
+      <div class="choices">
+        <button type="button" @click=${() => { downloadText('capacity.csv', this.#csv(), 'text/csv'); }}>${say('grid.csv')}</button>
+      </div>
+      <p class="about">${say('grid.command')}: <code>${this.#command()}</code></p>`;
+  }
+
+  #heading(title: string, name: string): TemplateResult {
+    const active = this.sortKey === name;
+    return html`<th scope="col" aria-sort=${active ? (this.ascending ? 'ascending' : 'descending') : 'none'}>
+      <button type="button" class="quiet sort" title=${this.app.text.t('who.sort', { column: title })} @click=${() => {
+        this.ascending = active && !this.ascending;
+        this.sortKey = name;
+      }}>${title}<i aria-hidden="true">${active ? (this.ascending ? '↑' : '↓') : ''}</i></button></th>`;
+  }
+
+  /** As ranked, unless a column was asked for; rows without its number come last. */
+  #sorted(): readonly Row[] {
+    const { rows } = this.search.answer.value;
+    const column = COLUMNS.find(({ name }) => name === this.sortKey);
+    if (column === undefined) return rows;
+    const sign = this.ascending ? 1 : -1;
+    return [...rows].sort((one, other) => {
+      const [a, b] = [column.of(one), column.of(other)];
+      if (a === null || b === null) return Number(a === null) - Number(b === null);
+      return sign * (a - b);
+    });
+  }
+
+  #row(row: Row): TemplateResult {
+    const { app, search } = this;
+    const say = wordsOf(app);
+    const { standing } = row;
+    const fronts = [standing?.is_on_ttft_front === true ? say('front.ttft') : '', standing?.is_on_tbt_front === true ? say('front.tbt') : ''];
+    const picked = search.shown?.place === row.place;
+    return html`
+      <tr aria-selected=${picked} data-configuration=${row.place}>
+        ${row.values.map((value, i) => html`<td>${i === 0
+          ? html`<button type="button" class="quiet" title=${say('grid.show')} @click=${() => { search.chosen.set(row.place); }}>${this.#value(value)}</button>`
+          : this.#value(value)}</td>`)}
+        ${COLUMNS.map(({ kind, of }) => html`<td>${app.text.format.of(kind, of(row))}</td>`)}
+        <td>${fronts.filter((front) => front !== '').join(' ')}</td>
+        <td class="reason">${this.#reason(row)}</td>
+        <td>${row.capacity === null ? nothing : html`<button type="button" class="quiet" title=${say('grid.use_these')} @click=${() => { this.#use(row); }}>${say('grid.use')}</button>`}</td>
+      </tr>`;
+  }
+
+  #value(value: string): string {
+    return value === '' ? '–' : this.app.text.option(value);
+  }
+
+  #reason({ capacity, failures }: Row): string {
+    const { app } = this;
+    if (failures.length > 0) return app.text.failures(failures);
+    return capacity === null || capacity.miss === null ? '' : missWords(app, capacity.miss);
+  }
+
+  /** Takes the configuration over; the grid stays. */
+  #use({ scenario }: Row): void {
+    this.app.editor.replace(scenario, 'preset');
+  }
+
+  #command(): string {
+    const { app } = this;
+    return command(app.store.values.value, app.traceFile.info.value?.name ?? '').replace('servescope simulate', 'servescope capacity');
+  }
+
+  #csv(): string {
+    const { axes } = this.search.answer.value;
+    const head = [...axes, ...COLUMNS.map(({ name }) => name), 'reason'];
+    const lines = this.#sorted().map((row) => [...row.values, ...COLUMNS.map(({ of }) => of(row) ?? ''), this.#reason(row)].map(cell).join(','));
+    return `${[head.join(','), ...lines].join('\n')}\n`;
+  }
+}
+
+function cell(value: string | number): string {
+  const text = String(value);
+  return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+customElements.define('ranking-table', RankingTable);

@@ -1,0 +1,89 @@
+// The capacity tab: the terminal's numbers, a grid that is ranked, sorted and taken over, what stands in the way, and stopping.
+import { execFileSync } from 'node:child_process';
+import type { Page } from '@playwright/test';
+import { control, dropFile, expect, numberBox, open, test } from './page.js';
+import { PROGRAM, terminal } from './terminal.js';
+
+const GOAL = '&cpt=6&cpp=2';
+const GRID = 'fleet.replicas=1,2|scheduler.kind=vllm_v1,orca';
+const SETTINGS = ['--set', 'capacity.ttft_s=6', '--set', 'capacity.usd_per_gpu_hour=2'];
+
+interface Ranked { place: number; values: string[]; capacity: { rate_rps: number | null } | null }
+
+function ranking(...options: string[]): Ranked[] {
+  const text = execFileSync(PROGRAM, ['capacity', ...SETTINGS, ...options, '--json'], { encoding: 'utf8' });
+  return (JSON.parse(text) as { ranking: Ranked[] }).ranking;
+}
+
+async function searched(page: Page, state = 'ready'): Promise<void> {
+  await expect(page.locator('capacity-page')).toHaveAttribute('data-state', state, { timeout: 20_000 });
+}
+
+async function rate(page: Page): Promise<number> {
+  return Number(await page.locator('[data-metric="capacity.rate_rps"]').getAttribute('data-value'));
+}
+
+test('one configuration has the terminal’s capacity, and follows a slider', async ({ page }) => {
+  test.skip(terminal() === null, 'target/release/servescope is not built');
+  await open(page, `#v=1&tab=capacity${GOAL}`);
+  await searched(page);
+  expect(await rate(page)).toBe(ranking()[0]?.capacity?.rate_rps);
+  await expect(page.locator('.capacity-answer')).toContainText('req/s keep every bound');
+  await expect(page.locator('[data-chart=capacity_curve] canvas')).toBeVisible();
+  await numberBox(page, 'capacity.ttft_s').fill('0.5');
+  await numberBox(page, 'capacity.ttft_s').press('Enter');
+  const strict = ranking('--set', 'capacity.ttft_s=0.5')[0]?.capacity?.rate_rps;
+  await expect.poll(() => rate(page)).toBe(strict);
+});
+
+test('a grid is ranked as in the terminal, sorts, and is taken over', async ({ page }) => {
+  test.skip(terminal() === null, 'target/release/servescope is not built');
+  await open(page, `#v=1&tab=capacity${GOAL}&cpg=${encodeURIComponent(GRID)}`);
+  await searched(page);
+  const rows = page.locator('table.ranking tbody tr');
+  const wanted = ranking('--set', `capacity.grid=${GRID}`);
+  await expect(rows).toHaveCount(wanted.length);
+  const places = await rows.evaluateAll((all) => all.map((row) => Number((row as HTMLElement).dataset['configuration'])));
+  expect(places).toEqual(wanted.map(({ place }) => place));
+  expect(await rate(page)).toBe(wanted[0]?.capacity?.rate_rps);
+  await page.getByRole('button', { name: 'TBT P99' }).click();
+  await page.getByRole('button', { name: 'TBT P99' }).click();
+  await expect(rows.first()).toContainText('Orca');
+  await rows.first().getByRole('button', { name: 'Use' }).click();
+  await page.locator('[data-tab=service]').click();
+  await expect(control(page, 'scheduler.kind').locator('select')).toHaveValue('orca');
+});
+
+test('axes are added, changed and removed; a wrong one is told', async ({ page }) => {
+  await open(page, '#v=1&tab=capacity&sched=vllm_v1');
+  await searched(page);
+  await page.locator('.add-axis').selectOption('fleet.replicas');
+  await expect(page.locator('table.ranking tbody tr')).toHaveCount(3);
+  await page.locator('[data-axis="fleet.replicas"] input').fill('1,0');
+  await page.locator('[data-axis="fleet.replicas"] input').press('Enter');
+  await searched(page, 'failed');
+  await expect(page.locator('capacity-page .notice.error')).toContainText('must lie between 1 and');
+  await page.locator('[data-axis="fleet.replicas"] button').click();
+  await searched(page);
+  await expect(page.locator('table.ranking')).toHaveCount(0);
+});
+
+test('what has no rate is told, and a long search stops', async ({ page }) => {
+  await open(page, '#v=1&tab=capacity&loop=closed');
+  await expect(page.locator('capacity-page')).toContainText('A closed loop has no rate');
+  await open(page, '#v=1&tab=capacity&sched=vllm_v1&D=20000&R=5&cpl=0.001');
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await searched(page, 'stopped');
+  await expect(page.getByRole('button', { name: 'Search again' })).toBeVisible();
+});
+
+test('a file is played faster', async ({ page }) => {
+  await open(page, '#v=1&tab=capacity');
+  await searched(page);
+  const generated = await rate(page);
+  const rows = Array.from({ length: 300 }, (_, id) => `${String(id)},300,100`);
+  await dropFile(page, 'mine.csv', Buffer.from(`arrival_s,input_tokens,output_tokens\n${rows.join('\n')}\n`));
+  await expect(page.locator('.trace-in-use')).toContainText('300 requests');
+  await expect.poll(() => rate(page), { timeout: 10_000 }).not.toBe(generated);
+  await searched(page);
+});
