@@ -36,8 +36,8 @@ fn check_requests(case: &Case, report: &Report, pipelined: bool) -> usize {
         if !pipelined {
             let split = report.split(id).expect("a finished request has a split");
             close(split.stalled_us / 1e6, stalled[place], || what("preempted time"));
-            close((split.prefill_us + split.decode_us) / 1e6, execution[place], || what("execution time"));
         }
+        close(seconds(report.worked_us(id)), execution[place], || what("execution time"));
     }
     let finished = report.fates.iter().filter(|f| f.finish_us.is_some()).count();
     assert_eq!(finished, rows.len(), "{}: completed requests", case.name());

@@ -2,13 +2,14 @@
 //!
 //! A colour means one thing in every chart. Blue: work that arrives (requests, input tokens, their prefill, the
 //! first token). Green: work that is served (output tokens, their decoding, the time between them). Orange: waiting.
-//! Vermilion: turned away or thrown back. Purple: KV cache. Sky: adapters. Ink: totals, laws and limits.
+//! Vermilion: turned away or thrown back. Purple: KV cache and the reading of memory. Sky: adapters, and prompts beside decoding. Yellow:
+//! products. Ink: totals, laws and limits.
 
 use plotters::style::RGBColor;
 
 use crate::Role;
 
-const LIGHT: [(&str, &str); 27] = [
+const LIGHT: [(&str, &str); 35] = [
     ("ink", "#1b1f24"),
     ("muted", "#5b6470"),
     ("grid", "#e8eaed"),
@@ -36,9 +37,17 @@ const LIGHT: [(&str, &str); 27] = [
     ("stalled", "#d55e00"),
     ("twin", "#1b1f24"),
     ("plain_twin", "#5b6470"),
+    ("mixed", "#2a9bc8"),
+    ("linear", "#a07c00"),
+    ("pointwise", "#8a6f55"),
+    ("communication", "#7a5cc0"),
+    ("host", "#5b6470"),
+    ("whole", "#1b1f24"),
+    ("mfu", "#a07c00"),
+    ("bandwidth", "#b8609a"),
 ];
 
-const DARK: [(&str, &str); 27] = [
+const DARK: [(&str, &str); 35] = [
     ("ink", "#e8eaed"),
     ("muted", "#9aa3ad"),
     ("grid", "#262b31"),
@@ -66,6 +75,14 @@ const DARK: [(&str, &str); 27] = [
     ("stalled", "#e8702a"),
     ("twin", "#e8eaed"),
     ("plain_twin", "#9aa3ad"),
+    ("mixed", "#7ccbf5"),
+    ("linear", "#e0cc3c"),
+    ("pointwise", "#b89a7d"),
+    ("communication", "#a98ee8"),
+    ("host", "#9aa3ad"),
+    ("whole", "#e8eaed"),
+    ("mfu", "#e0cc3c"),
+    ("bandwidth", "#d58bb5"),
 ];
 
 /// The colours of a theme as `(name, "#rrggbb")`: `ink`, `muted`, `grid`, `paper`, then every [`Role`] in the order of

@@ -29,6 +29,14 @@ pub enum Role {
     Stalled,
     Twin,
     PlainTwin,
+    Mixed,
+    Linear,
+    Pointwise,
+    Communication,
+    Host,
+    Whole,
+    Mfu,
+    Bandwidth,
 }
 
 /// A small shape: each point of a scatter, and sparse signs along a line.
@@ -50,7 +58,7 @@ pub enum Marker {
 
 impl Role {
     /// Every role, in the order of the palette.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 31] = [
         Self::Arrivals,
         Self::Waiting,
         Self::Running,
@@ -74,6 +82,14 @@ impl Role {
         Self::Stalled,
         Self::Twin,
         Self::PlainTwin,
+        Self::Mixed,
+        Self::Linear,
+        Self::Pointwise,
+        Self::Communication,
+        Self::Host,
+        Self::Whole,
+        Self::Mfu,
+        Self::Bandwidth,
     ];
 
     /// The role of this name.
@@ -113,6 +129,14 @@ impl Role {
             Self::Stalled => "stalled",
             Self::Twin => "twin",
             Self::PlainTwin => "plain_twin",
+            Self::Mixed => "mixed",
+            Self::Linear => "linear",
+            Self::Pointwise => "pointwise",
+            Self::Communication => "communication",
+            Self::Host => "host",
+            Self::Whole => "whole",
+            Self::Mfu => "mfu",
+            Self::Bandwidth => "bandwidth",
         }
     }
 
@@ -137,8 +161,8 @@ impl Role {
             Self::Running | Self::Served | Self::Decode | Self::Output => Marker::Circle,
             Self::Waiting | Self::Queue => Marker::Triangle,
             Self::Refused | Self::Stalled => Marker::Cross,
-            Self::Kv | Self::Prefill => Marker::Square,
-            Self::Adapters | Self::Load => Marker::Diamond,
+            Self::Kv | Self::Prefill | Self::Mfu => Marker::Square,
+            Self::Adapters | Self::Load | Self::Bandwidth => Marker::Diamond,
             _ => Marker::Plain,
         }
     }
@@ -168,6 +192,8 @@ mod tests {
             &["ttft", "refused", "slo"],
             &["input", "output"],
             &["arrivals", "twin", "plain_twin"],
+            &["input", "running"],
+            &["mfu", "bandwidth"],
         ] {
             let signs: Vec<_> = chart
                 .iter()

@@ -142,8 +142,9 @@ fn filled<B: DrawingBackend>(
     for index in 0..series.x.len().min(series.y.len()) {
         let Some(mut next) = bar(plot, series, index).filter(|next| next.height() > 0) else { continue };
         if next.width() >= wide {
-            next.right -= hairline;
-            // So are the parts of a stack.
+            // Stacks and lanes have their own gaps.
+            next.right -= if series.y0.is_empty() { hairline } else { 0 };
+            // The parts of a stack are set apart too.
             if next.height() > 2 * hairline && series.y0.get(index).is_some_and(|&y0| y0 > 0.0) {
                 next.bottom -= hairline;
             }

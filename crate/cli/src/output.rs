@@ -1,6 +1,8 @@
 //! Files, standard output, and failures with their exit codes.
 
-use std::io::{ErrorKind, Write as _};
+use std::fmt;
+use std::fs::File;
+use std::io::{BufWriter, ErrorKind, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -70,6 +72,36 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failed> {
 /// Writes a file.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failed> {
     std::fs::write(path, text).map_err(|error| Failed::input(format!("{}: {error}", path.display())))
+}
+
+/// Writes a file as it is made.
+pub(crate) fn stream(
+    path: &Path,
+    make: impl FnOnce(&mut dyn fmt::Write) -> fmt::Result,
+) -> Result<(), Failed> {
+    let failed = |error: std::io::Error| Failed::input(format!("{}: {error}", path.display()));
+    let mut sink = Sink { file: BufWriter::new(File::create(path).map_err(failed)?), error: None };
+    let made = make(&mut sink);
+    match (sink.error, made) {
+        (Some(error), _) => Err(failed(error)),
+        (None, Err(_)) => Err(Failed::Run(format!("{}: could not be written", path.display()))),
+        (None, Ok(())) => sink.file.flush().map_err(failed),
+    }
+}
+
+/// Text on its way to a file; `fmt` has no room for the reason of a failure.
+struct Sink {
+    file: BufWriter<File>,
+    error: Option<std::io::Error>,
+}
+
+impl fmt::Write for Sink {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.file.write_all(text.as_bytes()).map_err(|error| {
+            self.error = Some(error);
+            fmt::Error
+        })
+    }
 }
 
 /// Writes to a file, or to standard output where none is named.

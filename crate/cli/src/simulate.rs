@@ -8,7 +8,7 @@ use servescope_charts::{Axis, AxisKind, Chart, DrawError, Mark, Role, ScaleKind,
 use servescope_lab::views::{self, View, ViewOptions};
 use servescope_lab::{Run, files};
 
-use crate::output::{Failed, print, write};
+use crate::output::{Failed, print, stream, write};
 use crate::read_args::ReadArguments;
 use crate::scenario_args::ScenarioArguments;
 use crate::step_args::StepArguments;
@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
     /// Prints the summary as JSON.
     #[arg(long)]
     json: bool,
-    /// Folder for summary.json, requests.csv, batches.csv and trace.json (opens in Perfetto).
+    /// Folder for summary.json, requests.csv, batches.csv, events.csv and trace.json (opens in Perfetto).
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Folder for the page's charts as SVG.
@@ -67,8 +67,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         create(folder)?;
         write(&folder.join("summary.json"), &json)?;
         write(&folder.join("requests.csv"), &files::requests_csv(&run.report))?;
-        write(&folder.join("batches.csv"), &files::batches_csv(&run.report))?;
-        write(&folder.join("trace.json"), &files::chrome_trace(&run.report))?;
+        stream(&folder.join("batches.csv"), |to| files::write_batches_csv(&run.report, to))?;
+        stream(&folder.join("events.csv"), |to| files::write_events_csv(&run.report, to))?;
+        stream(&folder.join("trace.json"), |to| files::write_chrome_trace(&run.report, to))?;
     }
     if let Some(folder) = &arguments.charts {
         create(folder)?;

@@ -4,13 +4,12 @@ use std::fmt::Write as _;
 
 use servescope_lab::RunSummary;
 use servescope_lab::engine::metrics::Distribution;
+use servescope_lab::engine::metrics::fleet::ReplicaRow;
 
 /// The table.
 pub(crate) fn table(summary: &RunSummary) -> String {
     let run = &summary.run;
     let mut text = String::new();
-    let number = |x: Option<f64>| x.map_or_else(|| "-".to_owned(), short);
-    let percent = |x: Option<f64>| x.map_or_else(|| "-".to_owned(), |x| format!("{:.1} %", 100.0 * x));
     let counts = &run.requests;
     let mut line = |name: &str, value: String| {
         let _ = writeln!(text, "{name:<22}{value}");
@@ -37,7 +36,21 @@ pub(crate) fn table(summary: &RunSummary) -> String {
             number(run.slo.goodput_rps)
         ),
     );
-    line("GPU", format!("busy {}, MFU {}", percent(run.gpu.busy), percent(run.gpu.mfu)));
+    line(
+        "GPU",
+        format!(
+            "busy {}, MFU {}, memory bandwidth {}",
+            percent(run.gpu.busy),
+            percent(run.gpu.mfu),
+            percent(run.gpu.bandwidth)
+        ),
+    );
+    if let Some(fleet) = &summary.fleet {
+        let all: f64 = fleet.operators_s.values().sum();
+        let part = |(class, s): (&&str, &f64)| format!("{class} {}", percent(Some(s / all)));
+        line("GPU time went to", fleet.operators_s.iter().map(part).collect::<Vec<_>>().join(", "));
+        line("preemptions", run.preemptions.to_string());
+    }
     line("KV", format!("mean {}, peak {}", percent(run.kv.mean_usage), percent(run.kv.peak_usage)));
     line(
         "iterations",
@@ -86,10 +99,46 @@ pub(crate) fn table(summary: &RunSummary) -> String {
     row("per output token", &run.tpot_s);
     row("end to end", &run.e2e_s);
     row("in queue", &run.queue_s);
+    if let Some(fleet) = &summary.fleet {
+        row("worked on", &fleet.execution_s);
+        row("stood still", &fleet.preempted_s);
+        replicas(&mut text, &fleet.per_replica);
+    }
     for warning in &summary.warnings {
         let _ = writeln!(text, "\nnote: {}", warning.message);
     }
     text
+}
+
+/// What each replica did.
+fn replicas(text: &mut String, rows: &[ReplicaRow]) {
+    let _ = writeln!(
+        text,
+        "\n{:<10}{:>10}{:>12}{:>9}{:>12}{:>14}{:>10}{:>13}",
+        "replica", "requests", "iterations", "busy", "mean batch", "tokens/iter.", "peak KV", "preemptions"
+    );
+    for row in rows {
+        let _ = writeln!(
+            text,
+            "{:<10}{:>10}{:>12}{:>9}{:>12}{:>14}{:>10}{:>13}",
+            row.id,
+            row.requests,
+            row.iterations,
+            percent(row.busy),
+            number(row.mean_size),
+            number(row.tokens_per_iteration),
+            percent(row.peak_kv),
+            row.preemptions
+        );
+    }
+}
+
+fn number(x: Option<f64>) -> String {
+    x.map_or_else(|| "-".to_owned(), short)
+}
+
+fn percent(x: Option<f64>) -> String {
+    x.map_or_else(|| "-".to_owned(), |x| format!("{:.1} %", 100.0 * x))
 }
 
 /// Four significant digits.

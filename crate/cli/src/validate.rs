@@ -7,8 +7,8 @@ use servescope_lab::published::policies;
 use servescope_lab::published::vtc::{self, Recording, VtcComparison};
 use servescope_lab::thresholds;
 use servescope_lab::validate::{
-    Effort, closed_forms, closed_forms_table, policies as policy_rows, policies_table, published,
-    published_table, thresholds_table, vtc_table,
+    Effort, closed_forms, closed_forms_table, operators_table, policies as policy_rows, policies_table,
+    published, published_table, splitwise_table, thresholds_table, vtc_table,
 };
 
 use crate::output::{Failed, print};
@@ -24,6 +24,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
+    print(&format!("{}\n\n{}\n\n", operators_table(), splitwise_table()))?;
     let rows = published();
     print(&format!("{}\n\n", published_table(&rows)))?;
     let policies = policy_rows();

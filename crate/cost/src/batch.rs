@@ -133,7 +133,7 @@ pub struct Peak {
 }
 
 /// A model of iteration times for a replica.
-pub trait BatchCost: std::fmt::Debug {
+pub trait BatchCost: std::fmt::Debug + Send + Sync {
     /// Pipeline stages into which the model is split; at least 1.
     fn stages(&self) -> u32;
 
@@ -194,12 +194,73 @@ impl BatchCost for LinearCost {
             StageTime::once(prefill_us + decode_us)
         }
     }
+
+    /// The law tells what is read of KV memory, the host and adapters apart; all else is one.
+    fn stage_parts(&self, batch: &Batch<'_>, _is_last: bool) -> StageParts {
+        let mut parts = StageParts::default();
+        let mut add = |class: OperatorClass, us: f64| parts[class as usize] += us;
+        if !batch.chunks.is_empty() {
+            let plain_us =
+                self.prefill_base_us + self.prefill_per_token_us * f64::from(batch.prompt_tokens());
+            add(OperatorClass::Whole, plain_us);
+            if batch.any_adapter {
+                add(OperatorClass::Adapters, plain_us * self.adapters.prefill_factor - plain_us);
+            }
+        }
+        if batch.chunks.is_empty() || batch.decodes > 0 {
+            let active_us = if batch.any_adapter { self.adapters.decode_active_us } else { 0.0 };
+            add(OperatorClass::Host, self.overhead_us);
+            add(
+                OperatorClass::Whole,
+                self.decode_base_us + self.decode_per_request_us * f64::from(batch.decodes),
+            );
+            add(OperatorClass::DecodeAttention, self.decode_per_kv_token_us * batch.decode_kv_tokens as f64);
+            let ranks_us = self.adapters.decode_per_rank_us * batch.rank_sum as f64;
+            add(OperatorClass::Adapters, ranks_us + active_us);
+        }
+        parts
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::linear::AdapterCost;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_parts_of_the_linear_law_add_up(
+            us in prop::array::uniform6(0.0..1e4f64), adapters in prop::array::uniform3(0.0..1e3f64),
+            chunks in prop::collection::vec((0u32..9_000, 1u32..9_000), 0..4),
+            decodes in 0u32..300, decode_kv_tokens in 0u64..10_000_000, rank_sum in 0u64..20_000, any_adapter: bool,
+        ) {
+            let [prefill_base_us, prefill_per_token_us, decode_base_us, per_request, per_kv, overhead_us] = us;
+            let cost = LinearCost {
+                prefill_base_us,
+                prefill_per_token_us,
+                decode_base_us,
+                decode_per_request_us: per_request,
+                decode_per_kv_token_us: per_kv * 1e-4,
+                overhead_us,
+                adapters: AdapterCost {
+                    prefill_factor: 1.0 + adapters[0] / 1e3,
+                    decode_active_us: adapters[1],
+                    decode_per_rank_us: adapters[2],
+                    ..AdapterCost::FREE
+                },
+            };
+            let chunks: Vec<Chunk> = chunks.into_iter().map(|(kv_tokens, tokens)| Chunk { kv_tokens, tokens }).collect();
+            let rank_sum = if any_adapter { rank_sum } else { 0 };
+            let batch = Batch { chunks: &chunks, decodes, decode_kv_tokens, rank_sum, any_adapter };
+            let (time_us, parts) = (cost.stage_time(&batch, true).first_us, cost.stage_parts(&batch, true));
+            prop_assert!((parts.iter().sum::<f64>() - time_us).abs() <= 8.0 * f64::EPSILON * time_us);
+            prop_assert!(parts.iter().all(|&part| part >= 0.0));
+            if !any_adapter {
+                prop_assert_eq!(parts[OperatorClass::Adapters as usize], 0.0);
+            }
+        }
+    }
 
     #[test]
     fn the_linear_law_adds_prompts_to_decoding() {

@@ -43,7 +43,7 @@ use run::Run;
 
 use crate::arrivals::Arrivals;
 use crate::gateway::Refusal;
-use crate::report::{Outcome, Report};
+use crate::report::{IterationModel, Outcome, Report};
 use crate::timeline::Timeline;
 
 /// A simulation of a fleet under way.
@@ -110,6 +110,9 @@ impl Fleet {
             requests.shared = vec![0; trace.len()];
         }
         let pipelined = if stages > 1 { count } else { 0 };
+        if stages > 1 {
+            requests.worked_us = vec![0.0; trace.len()];
+        }
         Self {
             requests,
             record: Record { ended: trace.chain.as_ref().map(|_| Vec::new()), ..Record::new(trace.len()) },
@@ -184,17 +187,17 @@ impl Fleet {
         let mut served = self.requests.into_served();
         if let Some(sent) = self.arrivals.sent() {
             served = served.select(sent);
-            let mut place = vec![0; self.trace.len()];
-            (0..).zip(sent).for_each(|(new, &old)| place[old as usize] = new);
-            self.record.returns.iter_mut().for_each(|back| back.request = place[back.request as usize]);
+            self.record.rename(sent);
         }
+        let preemptions = self.record.evictions.len() as u64;
         let (trace, fates) = self.arrivals.into_sent(self.trace, self.record.fates);
         Report {
             timeline: Timeline {
                 iterations: self.record.iterations,
+                evictions: self.record.evictions,
                 gaps: self.record.gaps,
                 holds: self.record.holds,
-                evictions: self.record.returns,
+                absences: self.record.absences,
                 ..Timeline::default()
             },
             fates,
@@ -202,7 +205,9 @@ impl Fleet {
             adapter_loads: 0,
             replicas: self.config.replicas,
             served: Some(Box::new(served)),
-            preemptions: self.record.evictions,
+            preemptions,
+            pool_blocks: self.config.blocks,
+            cost: Some(IterationModel(self.cost.into())),
             cached_tokens: self.record.cached_tokens,
             counters: None,
             trace,
@@ -343,6 +348,11 @@ impl Fleet {
         if !goes_on {
             replica.close_run(&mut world);
             let time = cost.stage_time(&flight.batch(), true);
+            debug_assert!(
+                flight.decodes == 0 || flight.decode_kv_tokens == replica.lockstep.kv_tokens,
+                "what decodes is told by what is in memory"
+            );
+            replica.chunks.clone_from(&flight.chunks);
             let copying_us = world.config.copying_us(flight.copied_blocks);
             let is_slowed = copying_us > 0.0;
             replica.run = Some(Run {
@@ -357,6 +367,9 @@ impl Fleet {
                 prompt_tokens: flight.prompt_tokens(),
                 decodes: flight.decodes,
                 kv_tokens: replica.kv_tokens(&flight),
+                rank_sum: flight.rank_sum,
+                any_adapter: flight.any_adapter,
+                copying_us,
             });
         }
         let most = scheduler::leap(replica, &world, &flight).min(longest);

@@ -3,11 +3,15 @@
 pub mod columns;
 pub mod distribution;
 pub mod fairness;
+pub mod fleet;
 pub mod groups;
+pub mod lanes;
+pub mod operators;
 pub mod slora;
 pub mod summary;
 pub mod token_gaps;
 
 pub use distribution::Distribution;
+pub use fleet::{FleetSummary, fleet_summary};
 pub use groups::GroupRow;
 pub use summary::{Slo, Summary, summarise};

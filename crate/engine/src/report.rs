@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use servescope_cost::BatchCost;
 use servescope_workload::{BASE_MODEL, Trace};
 
 use crate::gateway::Refusal;
@@ -109,6 +110,8 @@ pub struct Served {
     pub replica: Vec<u16>,
     /// How often it was thrown out of the batch.
     pub preemptions: Vec<u16>,
+    /// Where replicas have several stages: how long they worked on its iterations. Empty otherwise.
+    pub worked_us: Vec<f64>,
 }
 
 impl Served {
@@ -124,6 +127,7 @@ impl Served {
             stalled_us: chosen(&self.stalled_us, order),
             replica: chosen(&self.replica, order),
             preemptions: chosen(&self.preemptions, order),
+            worked_us: if self.worked_us.is_empty() { Vec::new() } else { chosen(&self.worked_us, order) },
         }
     }
 }
@@ -138,8 +142,20 @@ impl PartialEq for Served {
             && same(&self.first_token_us, &other.first_token_us)
             && same(&self.prefill_us, &other.prefill_us)
             && same(&self.stalled_us, &other.stalled_us)
+            && same(&self.worked_us, &other.worked_us)
             && self.replica == other.replica
             && self.preemptions == other.preemptions
+    }
+}
+
+/// The model that said how long a fleet's iterations take: what they were made of is asked of it after the run.
+#[derive(Debug, Clone)]
+pub struct IterationModel(pub Arc<dyn BatchCost>);
+
+impl PartialEq for IterationModel {
+    /// Reports are equal when the same happened.
+    fn eq(&self, _other: &Self) -> bool {
+        true
     }
 }
 
@@ -154,6 +170,8 @@ pub struct Report {
     pub timeline: Timeline,
     /// Size of the pool of each replica, tokens.
     pub pool_tokens: u32,
+    /// KV blocks of each replica of a fleet.
+    pub pool_blocks: u32,
     /// Times an adapter was loaded.
     pub adapter_loads: u64,
     /// How many replicas.
@@ -166,6 +184,8 @@ pub struct Report {
     pub cached_tokens: u64,
     /// What every client was charged, where the order of service keeps accounts.
     pub counters: Option<Counters>,
+    /// What a fleet's iterations cost.
+    pub cost: Option<IterationModel>,
 }
 
 /// The counters of an order of service at the end of a run.
@@ -178,9 +198,14 @@ pub struct Counters {
 }
 
 impl Report {
+    /// What a fleet knows; the module without fleets does not even look.
+    fn served(&self) -> Option<&Served> {
+        if cfg!(feature = "orders") { self.served.as_deref() } else { None }
+    }
+
     /// When the prefill of request `id` began, microseconds.
     pub fn scheduled_us(&self, id: usize) -> Option<f64> {
-        if let Some(served) = &self.served {
+        if let Some(served) = self.served() {
             return Some(served.scheduled_us[id]).filter(|t| !t.is_nan());
         }
         self.fates[id].prefill.map(|p| self.timeline.prefills[p as usize].start_us)
@@ -188,7 +213,7 @@ impl Report {
 
     /// When its first token was there, microseconds.
     pub fn first_token_us(&self, id: usize) -> Option<f64> {
-        if let Some(served) = &self.served {
+        if let Some(served) = self.served() {
             return Some(served.first_token_us[id]).filter(|t| !t.is_nan());
         }
         self.fates[id].prefill.map(|p| self.timeline.prefills[p as usize].end_us)
@@ -196,12 +221,19 @@ impl Report {
 
     /// The replica that request `id` was given to.
     pub fn replica(&self, id: usize) -> u16 {
-        self.served.as_ref().map_or(0, |served| served.replica[id])
+        self.served().map_or(0, |served| served.replica[id])
     }
 
     /// How often request `id` was thrown out of a batch.
     pub fn preemptions(&self, id: usize) -> u16 {
-        self.served.as_ref().map_or(0, |served| served.preemptions[id])
+        self.served().map_or(0, |served| served.preemptions[id])
+    }
+
+    /// How long the iterations of a fleet's finished request were worked on, microseconds; Vidur's execution time.
+    pub fn worked_us(&self, id: usize) -> Option<f64> {
+        let split = self.split(id)?;
+        let worked = self.served()?.worked_us.get(id).copied();
+        Some(worked.unwrap_or(split.prefill_us + split.decode_us))
     }
 
     /// Time to first token, microseconds.
@@ -222,7 +254,7 @@ impl Report {
     /// Where the time of a finished request went.
     pub fn split(&self, id: usize) -> Option<Split> {
         let fate = &self.fates[id];
-        if let Some(served) = &self.served {
+        if let Some(served) = self.served() {
             return self.split_served(served, id);
         }
         let (finish, prefill) = (fate.finish_us?, self.timeline.prefills[fate.prefill? as usize]);

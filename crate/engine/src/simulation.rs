@@ -165,6 +165,8 @@ impl<C: IterationCost> Simulation<C> {
             served: None,
             preemptions: 0,
             cached_tokens: 0,
+            pool_blocks: 0,
+            cost: None,
         }
     }
 

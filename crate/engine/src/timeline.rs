@@ -5,6 +5,8 @@ mod iterations;
 
 pub use iterations::Iterations;
 
+use servescope_cost::{Batch, Chunk};
+
 use crate::scheduler::Stop;
 
 /// One prefill and the adapter loading before it.
@@ -93,9 +95,39 @@ pub struct IterationRun {
     pub kv_tokens: f64,
     /// KV blocks in use at the end.
     pub blocks: u32,
+    /// Sum over its requests of their adapters' ranks.
+    pub rank_sum: u64,
+    /// Whether any request uses an adapter.
+    pub any_adapter: bool,
+    /// Copying from and to the host, before the first of them begins; a part of its time, microseconds.
+    pub copying_us: f64,
+    /// Where [`Iterations::chunks`] finds what is read of its prompts.
+    pub chunks_at: usize,
+}
+
+/// A request is thrown out of the batch.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Eviction {
+    /// When, microseconds.
+    pub time_us: f64,
+    /// Which request.
+    pub id: u32,
+    /// Of which replica.
+    pub replica: u16,
 }
 
 impl IterationRun {
+    /// What iteration `index` holds, as a cost model sees it; `chunks` are those of [`Iterations::chunks`].
+    pub fn batch<'a>(&self, chunks: &'a [Chunk], index: u32) -> Batch<'a> {
+        let read: f64 = chunks.iter().map(|chunk| f64::from(chunk.kv_tokens)).sum();
+        let decode_kv_tokens = match self.decodes {
+            0 => 0,
+            decodes => (self.kv_tokens - read) as u64 + u64::from(index) * u64::from(decodes),
+        };
+        let Self { decodes, rank_sum, any_adapter, .. } = *self;
+        Batch { chunks, decodes, decode_kv_tokens, rank_sum, any_adapter }
+    }
+
     /// Requests in each iteration.
     pub fn requests(&self) -> u32 {
         self.prompts + self.decodes
@@ -127,9 +159,9 @@ pub struct Hold {
     pub stop: Option<Stop>,
 }
 
-/// An eviction from a batch of a fleet, until the request joined one again.
+/// The time between a request's eviction from a batch of a fleet and its next iteration.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Eviction {
+pub struct Absence {
     /// Who.
     pub request: u32,
     /// Its last iteration before, microseconds.
@@ -147,10 +179,12 @@ pub struct Timeline {
     pub decodes: Vec<DecodeSegment>,
     /// Admission decisions in order of time.
     pub holds: Vec<Hold>,
-    /// Evictions of a fleet, by the time at which their requests joined again.
-    pub evictions: Vec<Eviction>,
+    /// How long evicted requests of a fleet were away, by the time at which they joined again.
+    pub absences: Vec<Absence>,
     /// Iterations of a fleet's replicas in order of their start.
     pub iterations: Iterations,
+    /// Requests that a fleet threw out of a batch, in order of time.
+    pub evictions: Vec<Eviction>,
     /// Gaps between tokens that are longer than an iteration of a fleet: their requests stood still, or were evicted.
     pub gaps: Vec<Gap>,
 }

@@ -1,11 +1,14 @@
 //! What every fleet keeps, whatever its policy: requests, tokens and blocks, order, work, and leaps equal to steps.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
-use servescope_cost::{Batch, BatchCost, StageTime};
+use servescope_cost::{Batch, BatchCost, Chunk, OperatorClass, Peak, StageParts, StageTime, Work};
 use servescope_engine::explain::{Reason, explain};
 use servescope_engine::fleet::{Fleet, FleetConfig, Preemption, RouterKind, SchedulerKind};
+use servescope_engine::metrics::fleet_summary;
+use servescope_engine::metrics::lanes::stage_works;
+use servescope_engine::metrics::operators::{RunParts, run_parts};
 use servescope_engine::metrics::token_gaps::TokenGaps;
 use servescope_engine::{Outcome, Report};
 use servescope_workload::trace::{Chain, Extra, NOBODY, PrefixBlocks, Request};
@@ -37,6 +40,51 @@ impl BatchCost for Toy {
         } else {
             StageTime::once(first_us)
         }
+    }
+
+    fn stage_parts(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {
+        let mut parts = StageParts::default();
+        let mean = batch.decode_kv_tokens / u64::from(batch.decodes.max(1));
+        parts[OperatorClass::Host as usize] = 50.3;
+        parts[OperatorClass::PrefillAttention as usize] = 1.7 * f64::from(batch.prompt_tokens());
+        parts[OperatorClass::Linear as usize] = 3.1 * f64::from(batch.decodes);
+        parts[OperatorClass::DecodeAttention as usize] = 0.9 * (mean / self.hold) as f64;
+        parts[OperatorClass::Communication as usize] = if is_last { 0.0 } else { 2.5 };
+        parts
+    }
+
+    fn work(&self, batch: &Batch<'_>) -> Option<Work> {
+        let tokens = f64::from(batch.prompt_tokens() + batch.decodes);
+        Some(Work { flops: 5.0 * tokens, bytes: batch.decode_kv_tokens as f64 })
+    }
+
+    fn peak(&self) -> Option<Peak> {
+        Some(Peak { flops: 1e6, bytes: 2e9 })
+    }
+}
+
+/// What a cost model was asked about.
+type Asked = (Vec<Chunk>, u32, u64, u64, bool);
+
+/// Remembers of the last stage what it is asked.
+#[derive(Debug, Clone)]
+struct Listening(Toy, Arc<Mutex<Vec<Asked>>>);
+
+fn asked(batch: &Batch<'_>) -> Asked {
+    let Batch { chunks, decodes, decode_kv_tokens, rank_sum, any_adapter } = *batch;
+    (chunks.to_vec(), decodes, decode_kv_tokens, rank_sum, any_adapter)
+}
+
+impl BatchCost for Listening {
+    fn stages(&self) -> u32 {
+        self.0.stages
+    }
+
+    fn stage_time(&self, batch: &Batch<'_>, is_last: bool) -> StageTime {
+        if is_last {
+            self.1.lock().unwrap().push(asked(batch));
+        }
+        self.0.stage_time(batch, is_last)
     }
 }
 
@@ -312,6 +360,87 @@ proptest! {
             let without = run(&trace, FleetConfig { prefix_cache: false, ..config }, cost).0;
             let read = |report: &Report| report.timeline.iterations.iter().map(|r| u64::from(r.prompt_tokens)).sum::<u64>();
             prop_assert!(read(&leaps) <= read(&without));
+        }
+    }
+
+    #[test]
+    fn every_batch_is_told_after_the_run(trace in any_trace(), config in any_config(), cost in any_cost()) {
+        let cost = if config.scheduler == SchedulerKind::LightLlm { Toy { stages: 1, ..cost } } else { cost };
+        let heard = Arc::default();
+        let listening = Listening(cost, Arc::clone(&heard));
+        let mut fleet = Fleet::new(Arc::new(trace), config, Box::new(listening));
+        while !fleet.advance(1_000) {}
+        let timeline = fleet.finish().timeline;
+        let key = |batch: &Asked| format!("{batch:?}");
+        let mut told: Vec<Asked> = timeline.iterations.iter().map(|run| asked(&run.batch(&timeline.iterations.chunks(&run), 0))).collect();
+        let mut heard = heard.lock().unwrap().clone();
+        told.sort_by_cached_key(key);
+        heard.sort_by_cached_key(key);
+        prop_assert_eq!(told, heard);
+    }
+
+    #[test]
+    fn parts_add_up_to_the_time_worked(trace in any_trace(), config in any_config(), cost in any_cost()) {
+        let cost = if config.scheduler == SchedulerKind::LightLlm { Toy { stages: 1, ..cost } } else { cost };
+        // As in the original, iterations may go on after the last finish, for requests that never end.
+        let config = FleetConfig { original: false, ..config };
+        let cost = Toy { growth_us: 0.0, ..cost };
+        let (report, _) = run(&Arc::new(trace), config, cost);
+        let mut busy_us = vec![0.0; report.replicas as usize];
+        for (run, parts) in run_parts(&report) {
+            busy_us[run.replica as usize] += run.busy_us;
+            let total: f64 = parts.total_us().iter().sum();
+            prop_assert!((total - run.busy_us).abs() <= 1e-14 * run.busy_us);
+            // Nothing was left to the largest part but rounding.
+            let many = f64::from(run.iterations);
+            let raw: f64 = (0..run.iterations).map(|i| parts.parts_us(i).iter().sum::<f64>()).sum();
+            prop_assert!((raw - run.busy_us).abs() <= 1e-9 * run.busy_us, "{raw} of {}", run.busy_us);
+            let host = parts.total_us()[OperatorClass::Host as usize];
+            prop_assert!((host - 50.3 * many).abs() < 1e-6 * many);
+            // One by one they are those of the batch as it is then.
+            for i in 0..run.iterations {
+                let alone = cost.work(&run.batch(&report.timeline.iterations.chunks(&run), i)).unwrap();
+                let work = parts.work(i).unwrap();
+                prop_assert!((work.bytes - alone.bytes).abs() < 1e-6 && work.flops == alone.flops);
+            }
+            let bytes: f64 = (0..run.iterations).map(|i| parts.work(i).unwrap().bytes).sum();
+            prop_assert!((bytes - parts.total_work().unwrap().bytes).abs() <= 1e-9 * bytes);
+            prop_assert_eq!(parts, RunParts::of(&report.timeline, &cost, &run));
+        }
+        let summary = fleet_summary(&report).unwrap();
+        let all: f64 = summary.operators_s.values().sum();
+        prop_assert!((all - busy_us.iter().sum::<f64>() / 1e6).abs() <= 1e-9 * all);
+        let makespan = report.fates.iter().filter_map(|fate| fate.finish_us).fold(0.0, f64::max);
+        for (row, busy) in summary.per_replica.iter().zip(&busy_us) {
+            prop_assert_eq!(row.busy, (makespan > 0.0).then(|| busy / makespan));
+            prop_assert!(row.busy.is_none_or(|busy| (0.0..=1.0 + 1e-12).contains(&busy)));
+            prop_assert!(row.peak_kv.is_some_and(|peak| peak <= 1.0));
+        }
+        let rows = &summary.per_replica;
+        prop_assert_eq!(rows.iter().map(|row| row.preemptions).sum::<u64>(), report.preemptions);
+        let refused = report.fates.iter().filter(|fate| matches!(fate.outcome, Outcome::Refused(_))).count();
+        prop_assert_eq!(rows.iter().map(|row| row.requests as usize).sum::<usize>() + refused, report.fates.len());
+    }
+
+    #[test]
+    fn a_stage_works_on_one_thing_at_a_time(trace in any_trace(), config in any_config(), cost in any_cost()) {
+        let cost = if config.scheduler == SchedulerKind::LightLlm { Toy { stages: 1, ..cost } } else { cost };
+        let (report, _) = run(&Arc::new(trace), config, cost);
+        let mut over_us = vec![0.0; (report.replicas * cost.stages) as usize];
+        let mut busy_us = vec![0.0; report.replicas as usize];
+        for work in stage_works(&report) {
+            let lane = &mut over_us[(u32::from(work.run.replica) * cost.stages + work.stage) as usize];
+            prop_assert!(work.start_us >= *lane && work.end_us > work.start_us, "{work:?} overlaps");
+            *lane = work.end_us;
+            busy_us[work.run.replica as usize] += work.end_us - work.start_us;
+            if work.stage + 1 == cost.stages {
+                prop_assert_eq!(work.end_us, work.run.end_us, "a batch leaves the last stage when it was written down");
+            }
+        }
+        let mut told_us = vec![0.0; report.replicas as usize];
+        report.timeline.iterations.iter().for_each(|run| told_us[run.replica as usize] += run.busy_us);
+        for (lanes, told) in busy_us.iter().zip(&told_us) {
+            prop_assert!((lanes / f64::from(cost.stages) - told).abs() <= 1e-9 * told);
         }
     }
 

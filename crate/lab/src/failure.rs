@@ -57,6 +57,8 @@ pub const CODES: &[&str] = &[
     "no_goal",
     "no_rate",
     "bad_axis",
+    "does_not_fit",
+    "vidur_dense_only",
     "empty_file",
     "no_rows",
     "no_times",

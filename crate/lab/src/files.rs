@@ -1,100 +1,23 @@
-//! The files of `--out`: requests, batches, and a Chrome trace.
+//! The files of `--out`: requests, batches, events, and a Chrome trace.
 
-use std::fmt::Write as _;
+mod batches;
+mod chrome_trace;
+#[cfg(feature = "engines")]
+mod events;
+mod requests;
 
-use servescope_engine::Report;
-use servescope_engine::timeline::{IterationRun, Span};
-use servescope_workload::BASE_MODEL;
+pub use batches::{batches_csv, write_batches_csv};
+pub use chrome_trace::{chrome_trace, write_chrome_trace};
+#[cfg(feature = "engines")]
+pub use events::{events_csv, write_events_csv};
+pub use requests::requests_csv;
 
-/// `requests.csv`: one row a request, times in seconds, empty where there is none.
-pub fn requests_csv(report: &Report) -> String {
-    let mut text = String::with_capacity(report.fates.len() * 96);
-    text.push_str(
-        "id,arrival_s,user,adapter,input_tokens,output_tokens,max_tokens,replica,outcome,scheduled_s,first_token_s,\
-         finish_s,preemptions,queue_s,adapter_load_s,prefill_s,stalled_s,decode_s\n",
-    );
-    for (id, fate) in report.fates.iter().enumerate() {
-        let r = report.trace.request(id);
-        let adapter = if r.adapter == BASE_MODEL { -1 } else { i64::from(r.adapter) };
-        let _ = write!(
-            text,
-            "{id},{},{},{adapter},{},{},{},{},{}",
-            r.arrival_us / 1e6,
-            r.user,
-            r.input_tokens,
-            r.output_tokens,
-            r.max_tokens,
-            report.replica(id),
-            fate.outcome.name()
-        );
-        for time in [report.scheduled_us(id), report.first_token_us(id), fate.finish_us] {
-            text.push(',');
-            if let Some(us) = time {
-                let _ = write!(text, "{}", us / 1e6);
-            }
-        }
-        let _ = write!(text, ",{}", report.preemptions(id));
-        match report.split(id) {
-            Some(split) => split.parts().iter().for_each(|us| {
-                let _ = write!(text, ",{}", us / 1e6);
-            }),
-            None => text.push_str(",,,,,"),
-        }
-        text.push('\n');
-    }
-    text
-}
-
-/// `batches.csv`: one row an iteration. A run of decode iterations is written out one by one.
-pub fn batches_csv(report: &Report) -> String {
-    let mut text = String::from(
-        "id,replica,kind,start_s,duration_s,adapter_load_s,requests,prefill_tokens,decode_tokens,kv_tokens,\
-         adapters_resident\n",
-    );
-    let mut id = 0u64;
-    for span in report.timeline.spans() {
-        match span {
-            Span::Prefill(p) => {
-                let _ = writeln!(
-                    text,
-                    "{id},0,prefill,{},{},{},{},{},0,{},{}",
-                    (p.end_us - p.prefill_us) / 1e6,
-                    p.prefill_us / 1e6,
-                    p.load_us / 1e6,
-                    p.requests,
-                    p.tokens,
-                    p.kv_tokens,
-                    p.resident
-                );
-                id += 1;
-            }
-            Span::Decode(d) => {
-                let mut start = d.start_us;
-                for i in 0..d.iterations {
-                    let k = f64::from(i);
-                    let duration = d.first_us + k * d.growth_us;
-                    let kv = f64::from(d.kv_tokens) + k * f64::from(d.requests);
-                    let _ = writeln!(
-                        text,
-                        "{id},0,decode,{},{},0,{},0,{},{kv},{}",
-                        start / 1e6,
-                        duration / 1e6,
-                        d.requests,
-                        d.requests,
-                        d.resident
-                    );
-                    id += 1;
-                    start = d.start_us + (k + 1.0) * d.first_us + d.growth_us * (k * (k + 1.0) * 0.5);
-                }
-            }
-            Span::Iterations(run) => write_iterations(&mut text, &mut id, &run),
-        }
-    }
-    text
-}
+#[cfg(feature = "engines")]
+use servescope_engine::timeline::IterationRun;
 
 /// What an iteration of a fleet's replica does.
-fn kind(run: &IterationRun) -> &'static str {
+#[cfg(feature = "engines")]
+pub(crate) fn kind(run: &IterationRun) -> &'static str {
     match (run.prompts, run.decodes) {
         (_, 0) => "prefill",
         (0, _) => "decode",
@@ -102,72 +25,154 @@ fn kind(run: &IterationRun) -> &'static str {
     }
 }
 
-/// The iterations of a fleet's replica, one a row.
-fn write_iterations(text: &mut String, id: &mut u64, run: &IterationRun) {
-    for i in 0..run.iterations {
-        let k = f64::from(i);
-        let start = run.start_us + k * run.first_us + run.growth_us * (k * (k - 1.0) * 0.5);
-        let _ = writeln!(
-            text,
-            "{id},{},{},{},{},0,{},{},{},{},0",
-            run.replica,
-            kind(run),
-            start / 1e6,
-            (run.first_us + k * run.growth_us) / 1e6,
-            run.requests(),
-            run.prompt_tokens,
-            run.decodes,
-            run.kv_tokens + k * f64::from(run.decodes)
-        );
-        *id += 1;
-    }
-}
+#[cfg(all(test, feature = "engines"))]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
 
-/// `trace.json` in Chrome's trace event format: a lane for each replica's GPU. Runs of decode iterations are one slice each.
-pub fn chrome_trace(report: &Report) -> String {
-    let mut events = Vec::new();
-    for replica in 0..report.replicas {
-        events.push(format!(
-            r#"{{"ph":"M","pid":{replica},"tid":0,"name":"process_name","args":{{"name":"replica {replica}"}}}}"#
-        ));
-        events.push(format!(
-            r#"{{"ph":"M","pid":{replica},"tid":0,"name":"thread_name","args":{{"name":"GPU"}}}}"#
-        ));
+    use proptest::prelude::*;
+    use serde_json::Value;
+    use servescope_engine::Report;
+
+    use super::*;
+    use crate::{Run, Scenario};
+
+    fn report(settings: &[(&str, &str)]) -> Report {
+        let mut scenario = Scenario::default();
+        for (path, value) in settings.iter().chain(&[("workload.duration_s", "20")]) {
+            scenario.set_text(path, value).unwrap();
+        }
+        Run::simulate(&scenario, None).unwrap().report
     }
-    let mut slice = |replica: u16, name: &str, start: f64, duration: f64, args: &str| {
-        events.push(format!(
-            r#"{{"ph":"X","pid":{replica},"tid":0,"name":"{name}","ts":{start},"dur":{duration},"args":{{{args}}}}}"#
-        ));
-    };
-    for span in report.timeline.spans() {
-        match span {
-            Span::Prefill(p) => {
-                if p.load_us > 0.0 {
-                    slice(0, "adapter load", p.start_us, p.load_us, &format!(r#""resident":{}"#, p.resident));
-                }
-                let args =
-                    format!(r#""requests":{},"tokens":{},"stalled":{}"#, p.requests, p.tokens, p.stalled);
-                slice(0, "prefill", p.end_us - p.prefill_us, p.prefill_us, &args);
+
+    /// What the trace event format asks of an event; a slice of its lane must begin after the one before.
+    fn check_event(event: &Value, over_us: &mut BTreeMap<(u64, u64), f64>) {
+        let lane = (event["pid"].as_u64().unwrap(), event["tid"].as_u64().unwrap());
+        assert!(event["name"].is_string() && event["args"].is_object());
+        match event["ph"].as_str().unwrap() {
+            "X" => {
+                let (start, duration) = (event["ts"].as_f64().unwrap(), event["dur"].as_f64().unwrap());
+                let over = over_us.entry(lane).or_insert(0.0);
+                // An end is a start and a duration, which rounds once.
+                assert!(duration >= 0.0 && start >= *over * (1.0 - 1e-15), "{event} overlaps");
+                *over = start + duration;
             }
-            Span::Decode(d) => {
-                let args = format!(
-                    r#""requests":{},"iterations":{},"kv_tokens":{}"#,
-                    d.requests, d.iterations, d.kv_tokens
-                );
-                slice(0, "decode", d.start_us, d.end_us - d.start_us, &args);
+            "C" => {
+                assert!(event["ts"].as_f64().is_some_and(|ts| ts >= 0.0));
+                let values = event["args"].as_object().unwrap();
+                assert!(values.values().all(|value| value.as_f64().is_some_and(|value| value >= 0.0)));
             }
-            Span::Iterations(run) => {
-                let args = format!(
-                    r#""requests":{},"iterations":{},"prompt_tokens":{},"kv_tokens":{},"blocks":{}"#,
-                    run.requests(),
-                    run.iterations,
-                    run.prompt_tokens,
-                    run.kv_tokens,
-                    run.blocks
-                );
-                slice(run.replica, kind(&run), run.start_us, run.end_us - run.start_us, &args);
+            "M" => {
+                assert!(["process_name", "thread_name"].contains(&event["name"].as_str().unwrap()));
+                assert!(event["args"]["name"].is_string());
+            }
+            other => panic!("an event of kind {other}"),
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(24) })]
+
+        #[test]
+        fn files_of_any_run_are_sound(
+            scheduler in prop::sample::select(&["slora", "static", "orca", "vllm", "sarathi", "lightllm", "vllm_v1"][..]),
+            replicas in 1u32..5, rate in 0.5..12f64, pool in prop::sample::select(&["3000", "9000"][..]), seed in 0u32..99,
+        ) {
+            let (replicas, rate, seed) = (replicas.to_string(), rate.to_string(), seed.to_string());
+            let report = report(&[
+                ("scheduler.kind", scheduler), ("fleet.replicas", &replicas), ("workload.rate_rps", &rate),
+                ("scheduler.max_total_tokens", pool), ("seed", &seed),
+            ]);
+            let trace: Value = serde_json::from_str(&chrome_trace(&report)).unwrap();
+            let mut over_us = BTreeMap::new();
+            trace["traceEvents"].as_array().unwrap().iter().for_each(|event| check_event(event, &mut over_us));
+            let at_work: BTreeSet<u64> = over_us.keys().map(|lane| lane.0).collect();
+            prop_assert!(at_work.iter().all(|&pid| pid < u64::from(report.replicas)));
+            check_batches(&report);
+            check_events(&report);
+        }
+    }
+
+    /// Parts of a row add up to its duration; rows of a replica do not overlap.
+    fn check_batches(report: &Report) {
+        let text = batches_csv(report);
+        let mut rows = text.lines().map(|row| row.split(',').collect::<Vec<_>>());
+        let heading = rows.next().unwrap();
+        let place = |name: &str| heading.iter().position(|&column| column == name);
+        let parts: Vec<usize> = (0..heading.len()).filter(|&i| heading[i].ends_with("_ms")).collect();
+        let mut count = 0;
+        for row in rows {
+            assert_eq!(row.len(), heading.len());
+            let number = |column: usize| row[column].parse::<f64>().unwrap();
+            let duration_ms = number(place("duration_s").unwrap()) * 1e3;
+            if !parts.is_empty() {
+                let sum: f64 = parts.iter().map(|&column| number(column)).sum();
+                assert!((sum - duration_ms).abs() <= 1e-9 * duration_ms, "{row:?}");
+            }
+            count += 1;
+        }
+        let iterations: u32 = report.timeline.iterations.iter().map(|run| run.iterations).sum();
+        let slora: u32 = report.timeline.decodes.iter().map(|run| run.iterations).sum();
+        assert_eq!(count, iterations as usize + slora as usize + report.timeline.prefills.len());
+        assert_eq!(parts.is_empty(), report.cost.is_none());
+    }
+
+    /// Events come in order of time, and of a request in the order of its life.
+    fn check_events(report: &Report) {
+        let text = events_csv(report);
+        let mut before = 0.0;
+        let mut of_request: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
+        for row in text.lines().skip(1) {
+            let cells: Vec<&str> = row.split(',').collect();
+            let time: f64 = cells[0].parse().unwrap();
+            assert!(time >= before, "{row} comes too late");
+            before = time;
+            let id: usize = cells[2].parse().unwrap();
+            assert_eq!(
+                cells[3].is_empty(),
+                cells[1] == "refused"
+                    || matches!(report.fates[id].outcome, servescope_engine::Outcome::Refused(_))
+            );
+            of_request.entry(id).or_default().push(cells[1]);
+        }
+        assert_eq!(of_request.len(), report.fates.len());
+        for (id, events) in of_request {
+            let preempted = events.iter().filter(|&&event| event == "preempted").count();
+            assert_eq!(preempted, usize::from(report.preemptions(id)));
+            let rest: Vec<&str> = events.into_iter().filter(|&event| event != "preempted").collect();
+            if report.is_completed(id) {
+                assert_eq!(rest, ["arrived", "scheduled", "first_token", "finished"], "request {id}");
+            } else {
+                assert_eq!(rest[0], "arrived");
             }
         }
     }
-    format!("{{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n{}\n]}}\n", events.join(",\n"))
+
+    #[test]
+    fn a_fleet_has_views_of_its_own_and_no_lane_overlaps() {
+        let mut scenario = Scenario::default();
+        for (path, value) in
+            [("scheduler.kind", "vllm_v1"), ("fleet.replicas", "40"), ("workload.rate_rps", "20")]
+        {
+            scenario.set_text(path, value).unwrap();
+        }
+        scenario.set_text("workload.duration_s", "20").unwrap();
+        let run = Run::simulate(&scenario, None).unwrap();
+        let views = crate::views::all(&run, &crate::views::ViewOptions::default());
+        let view = |name: &str| views.iter().find(|view| view.name == name).unwrap();
+        let mut bars: Vec<(i64, f64, f64)> = Vec::new();
+        for series in &view("lanes").series {
+            assert!(series.x.is_sorted());
+            bars.extend(
+                (0..series.x.len()).map(|i| (series.y0[i].round() as i64, series.x[i], series.x2[i])),
+            );
+        }
+        bars.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        assert!(bars.windows(2).all(|w| w[0].0 != w[1].0 || w[0].2 <= w[1].1));
+        assert_eq!(bars.last().map(|bar| bar.0), Some(31), "no more lanes than can be told apart");
+        // The mean time of an iteration over the run is that of the summary.
+        let top = view("operators").series.last().unwrap();
+        assert!(top.y.iter().all(|y| y.is_finite() && *y >= 0.0));
+        assert_eq!(view("utilisation").empty, "empty.no_peak");
+        assert_eq!(view("preemptions").empty, "empty.no_preemptions");
+    }
 }

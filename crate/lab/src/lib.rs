@@ -15,6 +15,7 @@ pub mod files;
 pub mod fit;
 pub mod inspect;
 pub mod link;
+pub mod measured;
 pub mod parameters;
 pub mod published;
 pub mod recipe;

@@ -9,6 +9,8 @@ use servescope_cost::LinearCost;
 use servescope_engine::Fleet;
 use servescope_engine::metrics::summary::SummaryContext;
 use servescope_engine::metrics::token_gaps::TokenGaps;
+#[cfg(feature = "engines")]
+use servescope_engine::metrics::{FleetSummary, fleet_summary};
 use servescope_engine::metrics::{Summary, summarise};
 use servescope_engine::observer::Unobserved;
 use servescope_engine::{Refusal, Report, Simulation};
@@ -19,7 +21,7 @@ use servescope_workload::{BASE_MODEL, Trace, generate, scale};
 
 use crate::failure::Failure;
 use crate::parameters::Id;
-use crate::scenario::Scenario;
+use crate::scenario::{CostKind, Scenario};
 
 /// Rows of the tables by user and by adapter that a page can show.
 pub const TABLE_ROWS: usize = 100;
@@ -88,14 +90,17 @@ enum Engine {
 }
 
 impl Engine {
-    fn new(scenario: &Scenario, trace: Arc<Trace>) -> Self {
+    fn new(scenario: &Scenario, trace: Arc<Trace>) -> Result<Self, Failure> {
         #[cfg(feature = "engines")]
-        if let Some(config) = scenario.fleet() {
-            return Self::Fleet(Box::new(Fleet::new(trace, config, Box::new(scenario.cost()))));
+        if scenario.fleet().is_some() {
+            let ranks = trace.adapter_rank.iter().map(|&rank| u64::from(rank)).sum();
+            if let Some(config) = scenario.fleet_with(scenario.pool_tokens(ranks)?) {
+                return Ok(Self::Fleet(Box::new(Fleet::new(trace, config, scenario.fleet_cost()))));
+            }
         }
         let queueing = scenario.queueing(&trace);
         let simulation = Simulation::new(trace, scenario.scheduler(), scenario.cost()).queued(queueing);
-        Self::Slora(Box::new(simulation))
+        Ok(Self::Slora(Box::new(simulation)))
     }
 }
 
@@ -120,14 +125,8 @@ impl Running {
             return Err(vec![Failure::new("needs_engine", Id::SchedulerKind.row().id, message)]);
         }
         let trace = trace_of(scenario, loaded)?;
-        #[cfg(feature = "engines")]
-        if scenario.cost_kind() == crate::scenario::CostKind::Roofline {
-            let path = Id::CostKind.row().id;
-            let message = format!("{path}: the roofline is not there yet");
-            return Err(vec![Failure::new("unknown_option", path, message)]);
-        }
         Ok(Self {
-            engine: Engine::new(scenario, trace),
+            engine: Engine::new(scenario, trace).map_err(|failure| vec![failure])?,
             scenario: scenario.clone(),
             generated: loaded.is_none(),
         })
@@ -239,6 +238,9 @@ pub struct RunSummary {
     pub run: Summary,
     /// Where prompts are told in blocks: what a cache without limit would find.
     pub prefix: Option<PrefixSummary>,
+    /// Of a fleet: what else is to be said of it.
+    #[cfg(feature = "engines")]
+    pub fleet: Option<FleetSummary>,
     /// What a reader of the numbers should know.
     pub warnings: Vec<Failure>,
 }
@@ -270,12 +272,22 @@ impl Run {
         let context = SummaryContext {
             slo: self.scenario.slo(),
             rate_rps: self.has_rate().then(|| self.scenario.number(Id::Rate)),
-            flops: calibration.peak_flops.map(|peak| (calibration.parameters, peak)),
+            flops: calibration
+                .peak_flops
+                .filter(|_| self.scenario.cost_kind() == CostKind::Linear)
+                .map(|peak| (calibration.parameters, peak)),
             table_rows,
         };
         let mut run = summarise(&self.report, self.token_gaps(), &context);
         if self.generated {
             self.add_expected_shares(&mut run);
+        }
+        #[cfg(feature = "engines")]
+        let fleet = fleet_summary(&self.report);
+        #[cfg(feature = "engines")]
+        if let Some(fleet) = &fleet {
+            run.gpu.mfu = fleet.mean(|row| row.mfu).or(run.gpu.mfu);
+            run.gpu.bandwidth = fleet.mean(|row| row.bandwidth);
         }
         let mut warnings = warnings(&run);
         warnings.extend(self.overload());
@@ -285,7 +297,13 @@ impl Run {
         }
         let prefix = PrefixHits::of(&self.report.trace)
             .map(|hits| PrefixSummary { block_tokens: hits.block_tokens, hit_share: hits.share() });
-        RunSummary { run, prefix, warnings }
+        RunSummary {
+            run,
+            prefix,
+            #[cfg(feature = "engines")]
+            fleet,
+            warnings,
+        }
     }
 
     /// Whether a rate was asked for: requests were generated, and not by a closed loop.

@@ -4,8 +4,12 @@
 
 mod arrives;
 pub mod capacity;
+#[cfg(feature = "engines")]
+pub mod deployment;
 mod feel;
 mod happens;
+#[cfg(feature = "engines")]
+mod replicas;
 mod traffic;
 
 use serde::Serialize;
@@ -87,7 +91,8 @@ impl Default for ViewOptions {
 pub fn all(run: &Run, options: &ViewOptions) -> Vec<View> {
     let window = Window::of(run, options);
     let gpu = gpu_columns(&run.report, window.start_us, window.end_us, window.columns);
-    vec![
+    #[cfg_attr(not(feature = "engines"), expect(unused_mut, reason = "fleets add theirs"))]
+    let mut views = vec![
         arrives::gaps(run),
         arrives::shares(run),
         arrives::lengths(run),
@@ -98,7 +103,10 @@ pub fn all(run: &Run, options: &ViewOptions) -> Vec<View> {
         feel::latency_cdf(run),
         feel::ttft_by_arrival(run, &window),
         feel::time_split(run, options.split_by_length),
-    ]
+    ];
+    #[cfg(feature = "engines")]
+    views.extend(replicas::all(run, &window));
+    views
 }
 
 /// The part of a run that the time charts show, in microseconds, with their number of columns.

@@ -57,6 +57,22 @@ export interface Failure {
   params: Record<string, string | number>;
 }
 
+/** A replica's hardware and model: what lies in each GPU's memory, and how far its times can be trusted. */
+export interface DeploymentView {
+  gpu: string;
+  model: string;
+  gpus: number;
+  memory_gb: number;
+  /** From the bottom; they overflow the memory by `missing_gb`. */
+  parts: { name: "weights" | "activations" | "adapters" | "kv" | "margin"; gb: number }[];
+  missing_gb: number;
+  kv_tokens: number;
+  usd_per_hour: number | null;
+  price_source: string;
+  /** `measured_on` is "" for the data sheet's peaks; `best` and `worst` are median errors of a layer by model. */
+  cost: { measured_on: string; own: boolean; best: number; worst: number };
+}
+
 /** Thrown by every fallible call. */
 export interface Failures { failures: Failure[] }
 
@@ -94,7 +110,7 @@ export interface Summary {
   slo: { ttft_s: number; tbt_s: number; attainment: number | null; satisfaction: number | null; goodput_rps: number | null };
   batch: { iterations: number; mean_size: number | null; mean_time_s: number | null };
   kv: { mean_usage: number | null; peak_usage: number | null };
-  gpu: { busy: number | null; mfu: number | null };
+  gpu: { busy: number | null; mfu: number | null; bandwidth: number | null };
   preemptions: number;
   adapters: { loads: number; mean_resident: number | null; asked_for: number };
   /** Different users who sent requests. */
@@ -104,7 +120,23 @@ export interface Summary {
   per_adapter: GroupRow[];
   /** Where prompts are told in blocks: the share of prompt tokens that a cache without limit would find. */
   prefix: { block_tokens: number; hit_share: number } | null;
+  /** Of a fleet; the simulator that the page starts with has none. */
+  fleet?: FleetSummary | null;
   warnings: Failure[];
+}
+
+export interface FleetSummary {
+  /** GPU seconds of all replicas by class of operator. */
+  operators_s: Record<string, number>;
+  per_replica: ReplicaRow[];
+  execution_s: Distribution; preempted_s: Distribution; prefill_per_token_s: Distribution; decode_per_token_s: Distribution;
+}
+
+/** One replica of a fleet over the makespan. */
+export interface ReplicaRow {
+  id: number; requests: number; completed: number; iterations: number; busy: number | null;
+  mean_size: number | null; tokens_per_iteration: number | null; peak_kv: number | null; preemptions: number;
+  mfu: number | null; bandwidth: number | null;
 }
 
 /** Why a rate does not meet the goal of a capacity search. */

@@ -119,6 +119,8 @@ impl Simulator {
         match kind {
             "requests.csv" => Ok(files::requests_csv(&run.report)),
             "batches.csv" => Ok(files::batches_csv(&run.report)),
+            #[cfg(feature = "engine")]
+            "events.csv" => Ok(files::events_csv(&run.report)),
             "trace.json" => Ok(files::chrome_trace(&run.report)),
             "summary.json" => Ok(format!("{:#}\n", json!(run.summary()))),
             other => Err(thrown(vec![

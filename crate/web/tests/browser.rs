@@ -102,6 +102,13 @@ fn objects_have_the_declared_keys() {
         js_sys::Reflect::get(&chart, &"series".into()).expect("series").unchecked_into();
     assert_eq!(names(&series.get(0)), declared("Series"));
     assert_eq!(charts.length(), 10);
+    let fleet = json!({"scheduler.kind": "vllm", "fleet.replicas": 2});
+    let (summary, charts) = simulate(&mut simulator, &fleet);
+    assert_eq!(keys(&summary["fleet"]), declared("FleetSummary"));
+    assert_eq!(keys(&summary["fleet"]["per_replica"][0]), declared("ReplicaRow"));
+    assert_eq!(charts.length(), 15);
+    let events = simulator.export("events.csv").ok().expect("a file");
+    assert!(events.starts_with("time_s,event,request,replica\n"));
 }
 
 fn open(studio: &mut Studio, name: &str, text: &str) -> Result<Value, Value> {

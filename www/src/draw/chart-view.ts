@@ -158,7 +158,7 @@ export class ChartView extends LightElement implements Drawable {
     const { chart } = this;
     const { window, splitBy, selected, station } = this.app.view.value;
     const roles = chart?.series.map((series) => `${series.role}/${series.mark}`).join();
-    return [roles, chart?.empty, chart?.y.unit, this.ghost !== null, window, splitBy, selected?.id, station].join('|');
+    return [this.source.title(this.name), roles, chart?.empty, chart?.y.unit, this.ghost !== null, window, splitBy, selected?.id, station].join('|');
   }
 }
 

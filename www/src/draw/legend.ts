@@ -7,7 +7,7 @@ import type { Text } from '../i18n/text.js';
 const DASHES: Readonly<Record<string, string>> = { pool: '8 4', expected: '5 3', tbt: '8 3', e2e: '2 3', slo: '4 4', twin: '6 2', plain_twin: '1 3' };
 const MARKERS: Readonly<Record<string, string>> = {
   running: 'circle', served: 'circle', decode: 'circle', output: 'circle', waiting: 'triangle', queue: 'triangle',
-  refused: 'cross', stalled: 'cross', kv: 'square', prefill: 'square', adapters: 'diamond', load: 'diamond',
+  refused: 'cross', stalled: 'cross', kv: 'square', prefill: 'square', mfu: 'square', adapters: 'diamond', load: 'diamond', bandwidth: 'diamond',
 };
 const SHAPES: Readonly<Record<string, string>> = {
   circle: 'M7 4a3 3 0 1 0 6 0a3 3 0 1 0-6 0', triangle: 'M7 1l6 3l-6 3z', cross: 'M7.5 1.5l5 5m0-5l-5 5',

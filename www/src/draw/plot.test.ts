@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Axis, ChartData, PlotFrame, Series } from '../engine/types.js';
-import { insideX, lastAtOrBefore, nearestPoint, pixelToX, reading, readings, timeAverage, xToPixel, yToPixel } from './plot.js';
+import { barsAt, insideX, lastAtOrBefore, nearestPoint, pixelToX, reading, readings, timeAverage, xToPixel, yToPixel } from './plot.js';
 
 const frame: PlotFrame = { left: 50, top: 10, right: 450, bottom: 110, x_min: 0, x_max: 100, y_min: 0, y_max: 10 };
 const linear: Axis = { unit: 's', scale: 'linear', kind: 'time', min: 0, max: 100 };
@@ -13,6 +13,18 @@ function series(part: Partial<Record<'x' | 'y' | 'y0' | 'x2' | 'id', number[]>> 
 function chart(...parts: Series[]): ChartData {
   return { name: 'rates', x: linear, y: { ...linear, kind: 'value' }, series: parts, empty: '', categories: [] };
 }
+
+describe('lanes', () => {
+  const lanes = series({ mark: 'bars', x: [0, 10, 10, 40], x2: [20, 15, 60, 50], y: [0.4, 1.4, 2.4, 0.4], y0: [-0.4, 0.6, 1.6, -0.4] });
+
+  it('are counted where they stand', () => {
+    expect([0, 12, 15, 19, 45, 59, 60].map((x) => barsAt(lanes, x))).toEqual([1, 3, 2, 2, 2, 1, 0]);
+  });
+
+  it('are read as how many do the same', () => {
+    expect(readings({ ...chart(lanes), name: 'lanes' }, 12)).toEqual([{ role: 'served', value: 3 }]);
+  });
+});
 
 describe('pixels and values', () => {
   it('agree at the corners and in the middle', () => {

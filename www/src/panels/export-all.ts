@@ -1,5 +1,5 @@
 // Everything that can be taken out of the page as a file.
-import { html, type TemplateResult } from 'lit';
+import { html, nothing, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
 import { download, downloadSvg, downloadText } from '../draw/export-chart.js';
 import { Refusal } from '../engine/client.js';
@@ -15,6 +15,8 @@ const FROM_RUN: readonly { label: MessageKey; what: ExportKind; type: string }[]
   { label: 'export.chrome', what: 'trace.json', type: 'application/json' },
 ];
 
+/** The site that `perfetto.ts` talks to. */
+const PERFETTO = 'https://ui.perfetto.dev';
 const CHART_WIDTH = 720;
 const CHART_HEIGHT = 260;
 
@@ -25,29 +27,43 @@ export function exportItems(app: App): TemplateResult {
       downloadText('servescope-scenario.json', scenarioJson(app.store.values.value), 'application/json');
     })}
     ${FROM_RUN.map(({ label, what, type }) => menuItem(t(label), () => { void exportRun(app, what, type); }))}
+    ${app.store.resolved.values['scheduler.kind'] === 'slora' ? nothing : menuItem(t('export.events'), () => { void exportRun(app, 'events.csv', 'text/csv'); })}
+    ${menuItem(html`${t('export.perfetto')}<small>${t('export.perfetto.about')}</small>`, () => { void openInPerfetto(app); })}
     ${menuItem(t('export.charts'), () => { void exportCharts(app); })}
     ${menuItem(t('export.workload'), () => { void exportWorkload(app); })}`;
 }
 
 async function exportRun(app: App, what: ExportKind, type: string): Promise<void> {
+  await attempt(app, async () => { downloadText(`servescope-${what}`, await app.ask({ kind: 'export', what }), type); });
+}
+
+/** What fails is told. */
+async function attempt(app: App, work: () => Promise<void>): Promise<void> {
   try {
-    downloadText(`servescope-${what}`, await app.ask({ kind: 'export', what }), type);
+    await work();
   } catch (thrown) {
     const failures = thrown instanceof Refusal ? thrown.failures : [];
     app.notices.error(() => app.text.t('notice.export_failed', { message: app.text.failures(failures) }));
   }
 }
 
+/** Opens the window at once, while the click lasts: one that opens later is blocked. */
+async function openInPerfetto(app: App): Promise<void> {
+  const viewer = window.open(PERFETTO);
+  if (viewer === null) {
+    app.notices.error(() => app.text.t('notice.perfetto_blocked'));
+    return;
+  }
+  await attempt(app, async () => { await (await import('./perfetto.js')).handOver(app, viewer); });
+}
+
 /** The requests as they were simulated; the workload tab writes them in every other format. */
 async function exportWorkload(app: App): Promise<void> {
-  try {
+  await attempt(app, async () => {
     const studio = await app.traceFile.studio();
     await studio.call('look', { scenario: app.store.values.value });
     download('servescope-workload.csv', new Blob([(await studio.call('export', { format: 'servescope' })).bytes], { type: 'text/csv' }));
-  } catch (thrown) {
-    const failures = thrown instanceof Refusal ? thrown.failures : [];
-    app.notices.error(() => app.text.t('notice.export_failed', { message: app.text.failures(failures) }));
-  }
+  });
 }
 
 async function exportCharts(app: App): Promise<void> {

@@ -17,11 +17,14 @@ import './station-line.js';
 import './status-area.js';
 import './who-table.js';
 
-interface Section { id: string; title: MessageKey; about?: MessageKey; charts: readonly string[] }
+interface Section { id: string; title: MessageKey; about?: MessageKey; charts: readonly string[];
+  /** Whether only fleets have it. */
+  fleet?: true }
 
 const SECTIONS: readonly Section[] = [
   { id: 'arrives', title: 'section.arrives', charts: ['gaps', 'shares', 'lengths'] },
   { id: 'happens', title: 'section.happens', about: 'section.happens.about', charts: ['rates', 'running_waiting', 'memory', 'tokens'] },
+  { id: 'replicas', title: 'section.replicas', about: 'section.replicas.about', charts: ['lanes', 'operators', 'batch', 'utilisation', 'preemptions'], fleet: true },
   { id: 'feel', title: 'section.feel', charts: ['latency_cdf', 'ttft_by_arrival', 'time_split'] },
 ];
 
@@ -30,11 +33,15 @@ export class ServescopePage extends LightElement {
   readonly #fetched = new Map<string, Promise<unknown>>();
 
   protected override watched(): Watchable[] {
-    return [this.app.view];
+    return [this.app.view, this.app.session];
   }
 
   protected override look(): string {
-    return this.app.view.value.tab;
+    return `${this.app.view.value.tab} ${String(this.#isFleet)}`;
+  }
+
+  get #isFleet(): boolean {
+    return this.app.session.value.answer?.charts.has('lanes') === true;
   }
 
   override connectedCallback(): void {
@@ -61,7 +68,7 @@ export class ServescopePage extends LightElement {
             <div class="tab" ?hidden=${tab !== name}>${this.#fetched.has(name) ? until(this.#fetched.get(name), t('tab.loading')) : nothing}</div>`)}
           <div class="tab" ?hidden=${tab !== 'service'}>
             <headline-numbers .app=${app}></headline-numbers>
-            ${SECTIONS.map((section) => this.#section(section))}
+            ${SECTIONS.map((section) => (section.fleet === true && !this.#isFleet ? nothing : this.#section(section)))}
             <section class="who-section" id="who" aria-labelledby="who-title">
               <h2 id="who-title">${t('section.who')}</h2>
               <who-table .app=${app}></who-table>

@@ -23,6 +23,14 @@ for (const colorScheme of ['light', 'dark'] as const) {
   });
 }
 
+test('axe finds nothing serious beside a fleet', async ({ page }) => {
+  await page.emulateMedia({ reducedMotion: 'reduce' });
+  await open(page, '#v=1&R=6&D=30&sched=vllm_v1&rep=3&pool=3000');
+  await expect(page.locator('[data-chart="lanes"]')).toBeVisible();
+  await page.getByText('Export', { exact: true }).click();
+  expect(await violations(page)).toEqual([]);
+});
+
 for (const colorScheme of ['light', 'dark'] as const) {
   test(`axe finds nothing serious in the workload tab, ${colorScheme}`, async ({ page }) => {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });

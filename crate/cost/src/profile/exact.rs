@@ -7,7 +7,7 @@
 //! last plateau goes on.
 
 use super::table::{Csv, ProfileError};
-use crate::batch::{Batch, BatchCost, StageTime};
+use crate::batch::{Batch, BatchCost, OperatorClass, StageParts, StageTime};
 
 /// What the tables do not say.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -61,6 +61,8 @@ pub struct ExactTables {
     settings: LayerSettings,
     /// Sum of a layer's token operators and all-reduces, microseconds, by tokens / 8 - 1.
     token_us: Vec<f64>,
+    /// Of that sum, what is neither a matrix product nor an all-reduce, and the all-reduces, by tokens / 8 - 1.
+    beside_us: Vec<[f64; 2]>,
     /// Sending on to the next stage, microseconds, by tokens / 8 - 1.
     send_us: Vec<f64>,
     /// Attention of decoding requests, microseconds: row by number of requests - 1, column by KV step.
@@ -72,7 +74,7 @@ pub struct ExactTables {
     prefill_ends: Vec<usize>,
 }
 
-/// Token operators of one layer, each once.
+/// Token operators of one layer, each once; those of [`POINTWISE`] are no matrix products.
 const TOKEN_OPERATORS: [&str; 10] = [
     "attn_pre_proj",
     "attn_rope",
@@ -85,6 +87,8 @@ const TOKEN_OPERATORS: [&str; 10] = [
     "post_attention_layernorm",
     "add",
 ];
+const POINTWISE: [&str; 6] =
+    ["attn_rope", "attn_kv_cache_save", "input_layernorm", "mlp_act", "post_attention_layernorm", "add"];
 
 impl ExactTables {
     /// Reads `token_ops.csv`, `attn_decode.csv` and `attn_prefill_runs.csv`, all in milliseconds.
@@ -98,10 +102,10 @@ impl ExactTables {
         attn_prefill: &str,
     ) -> Result<Self, ProfileError> {
         settings.check()?;
-        let (token_us, send_us) = read_token_operators(&settings, token_ops)?;
+        let TokenTables { token_us, beside_us, send_us } = read_token_operators(&settings, token_ops)?;
         let (decode_us, kv_steps) = read_decode(&settings, attn_decode)?;
         let (prefill, prefill_ends) = read_prefill(&settings, attn_prefill)?;
-        Ok(Self { settings, token_us, send_us, decode_us, kv_steps, prefill, prefill_ends })
+        Ok(Self { settings, token_us, beside_us, send_us, decode_us, kv_steps, prefill, prefill_ends })
     }
 
     /// The settings that the tables were read with.
@@ -189,15 +193,44 @@ impl BatchCost for ExactTables {
         let first_us = layers * layer_us + send_us + self.settings.cpu_ms * 1e3;
         StageTime { first_us, growth_us: 0.0, holds }
     }
+
+    fn stage_parts(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {
+        let tokens = batch.prompt_tokens() + batch.decodes;
+        let layers = f64::from(self.settings.layers / self.settings.stages);
+        let [pointwise_us, reduces_us] = self.beside_us[self.token_place(tokens)];
+        let send_us = if is_last { 0.0 } else { self.send_us(tokens) };
+        let mut parts = StageParts::default();
+        let mut put = |class: OperatorClass, us: f64| parts[class as usize] = us;
+        put(OperatorClass::Linear, layers * (self.token_us(tokens) - pointwise_us - reduces_us).max(0.0));
+        put(OperatorClass::Pointwise, layers * pointwise_us);
+        put(OperatorClass::Communication, layers * reduces_us + send_us);
+        put(OperatorClass::Host, self.settings.cpu_ms * 1e3);
+        if !batch.chunks.is_empty() {
+            put(OperatorClass::PrefillAttention, layers * self.prefill_attention_us(batch));
+        }
+        if batch.decodes > 0 {
+            let mean = batch.decode_kv_tokens / u64::from(batch.decodes);
+            put(OperatorClass::DecodeAttention, layers * self.decode_attention_us(batch.decodes, mean));
+        }
+        parts
+    }
 }
 
-fn read_token_operators(settings: &LayerSettings, text: &str) -> Result<(Vec<f64>, Vec<f64>), ProfileError> {
+/// What `token_ops.csv` holds, by tokens / 8 - 1.
+#[derive(Default)]
+struct TokenTables {
+    token_us: Vec<f64>,
+    beside_us: Vec<[f64; 2]>,
+    send_us: Vec<f64>,
+}
+
+fn read_token_operators(settings: &LayerSettings, text: &str) -> Result<TokenTables, ProfileError> {
     let mut csv = Csv::new("token_ops.csv", text)?;
     let tokens = csv.column("num_tokens")?;
     let mut operators = Vec::new();
     for name in TOKEN_OPERATORS {
         match csv.find(name) {
-            Some(column) => operators.push(column),
+            Some(column) => operators.push((column, POINTWISE.contains(&name))),
             // Profiles before Llama 3 lack the first, models with one norm a layer the second.
             None if name == "attn_kv_cache_save" || name == "post_attention_layernorm" => {}
             None => return Err(ProfileError::NoColumn { file: "token_ops.csv", column: name }),
@@ -206,22 +239,26 @@ fn read_token_operators(settings: &LayerSettings, text: &str) -> Result<(Vec<f64
     let reduce = (settings.tensor_parallel > 1).then(|| csv.column("all_reduce")).transpose()?;
     let send = (settings.stages > 1).then(|| csv.column("send_recv")).transpose()?;
     let skew_ms = settings.skew_ms * libm::pow(f64::from(settings.tensor_parallel), 1.25);
-    let (mut token_us, mut send_us) = (Vec::new(), Vec::new());
+    let mut tables = TokenTables::default();
     while csv.next_row() {
-        if csv.count(tokens)? as usize != (token_us.len() + 1) * TOKEN_STEP as usize {
+        if csv.count(tokens)? as usize != (tables.token_us.len() + 1) * TOKEN_STEP as usize {
             return Err(csv.not_a_grid("num_tokens 8, 16, 24, …"));
         }
-        let mut sum = 0.0;
-        for &column in &operators {
-            sum += csv.time_ms(column)?;
+        let (mut sum, mut pointwise, mut reduces) = (0.0, 0.0, 0.0);
+        for &(column, is_pointwise) in &operators {
+            let time_ms = csv.time_ms(column)?;
+            sum += time_ms;
+            pointwise += if is_pointwise { time_ms } else { 0.0 };
         }
         if let Some(column) = reduce {
-            sum += 2.0 * (csv.time_ms(column)? + settings.launch_ms + skew_ms);
+            reduces = 2.0 * (csv.time_ms(column)? + settings.launch_ms + skew_ms);
+            sum += reduces;
         }
-        token_us.push(sum * 1e3);
-        send_us.push(send.map_or(Ok(0.0), |column| csv.time_ms(column))? * 1e3);
+        tables.token_us.push(sum * 1e3);
+        tables.beside_us.push([pointwise * 1e3, reduces * 1e3]);
+        tables.send_us.push(send.map_or(Ok(0.0), |column| csv.time_ms(column))? * 1e3);
     }
-    if token_us.is_empty() { Err(csv.empty()) } else { Ok((token_us, send_us)) }
+    if tables.token_us.is_empty() { Err(csv.empty()) } else { Ok(tables) }
 }
 
 fn read_decode(settings: &LayerSettings, text: &str) -> Result<(Vec<f64>, usize), ProfileError> {
@@ -363,6 +400,28 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn parts_add_up_to_the_stage(
+            chunks in prop::collection::vec((0u32..300, 1u32..40), 0..4),
+            decodes in 0u32..5, kv in 1u64..200, is_last: bool,
+        ) {
+            let chunks: Vec<Chunk> = chunks.into_iter().map(|(kv_tokens, tokens)| Chunk { kv_tokens, tokens }).collect();
+            let batch = Batch { chunks: &chunks, decodes, decode_kv_tokens: kv * u64::from(decodes), ..Batch::default() };
+            prop_assume!(batch.requests() > 0);
+            let (time_us, parts) = (tables().stage_time(&batch, is_last).first_us, tables().stage_parts(&batch, is_last));
+            prop_assert!((parts.iter().sum::<f64>() - time_us).abs() <= 4.0 * f64::EPSILON * time_us, "{parts:?}");
+            prop_assert!(parts.iter().all(|&us| us >= 0.0));
+            // Four products, four others and two all-reduces of 0.5 or 1 ms in each of two layers.
+            let two_rows = batch.prompt_tokens() + decodes > 8;
+            prop_assert_eq!(parts[OperatorClass::Pointwise as usize], 2.0 * 4e3);
+            let [products, reduces] = if two_rows { [10e3, 4e3] } else { [8e3, 2e3] };
+            let send = if is_last { 0.0 } else if two_rows { 4e3 } else { 3e3 };
+            prop_assert!((parts[OperatorClass::Linear as usize] - products).abs() < 1e-6);
+            prop_assert!((parts[OperatorClass::Communication as usize] - reduces - send).abs() < 1e-6);
+            prop_assert_eq!(parts[OperatorClass::PrefillAttention as usize] > 0.0, !chunks.is_empty());
+            prop_assert_eq!(parts[OperatorClass::DecodeAttention as usize] > 0.0, decodes > 0);
+        }
+
         #[test]
         fn no_bytes_make_the_reader_panic(
             which in 0..3usize, at in 0..400usize, put in "[0-9,.\\n\\-eE a-z]{0,6}", cut in 0..6usize,

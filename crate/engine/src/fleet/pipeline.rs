@@ -109,7 +109,7 @@ fn end_batch(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) 
     replica.in_flight -= 1;
     let now_us = world.now_us;
     let before = replica.holders;
-    world.record.iterations.push(&IterationRun {
+    let run = IterationRun {
         start_us: flight.formed_us,
         end_us: now_us,
         busy_us: flight.busy_us / f64::from(replica.stages),
@@ -123,12 +123,18 @@ fn end_batch(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) 
         fresh: 0,
         kv_tokens: replica.kv_tokens(flight) as f64,
         blocks: replica.used,
-    });
+        rank_sum: flight.rank_sum,
+        any_adapter: flight.any_adapter,
+        copying_us: world.config.copying_us(flight.copied_blocks),
+        chunks_at: 0,
+    };
+    world.record.iterations.push(&run, &flight.chunks);
     for &id in &flight.members {
         let i = id as usize;
         world.record.gap(now_us - world.requests.seen_us[i], 1);
         world.requests.seen_us[i] = now_us;
         world.requests.done[i] += 1;
+        world.requests.worked_us[i] += flight.busy_us;
         if world.requests.done[i] >= world.total(id) {
             let blocks = world.blocks_at_end(id);
             replica.finish(world, id, blocks);

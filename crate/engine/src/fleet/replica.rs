@@ -171,6 +171,8 @@ pub(crate) struct Replica {
     pub(crate) decoded_us: f64,
     /// The iterations since the batch last changed, the flight they share, how many are under way.
     pub(crate) run: Option<Run>,
+    /// What the run under way reads of prompts.
+    pub(crate) chunks: Vec<Chunk>,
     pub(crate) flight: Flight,
     pub(crate) leap: u32,
     /// Number of the event that ends what is under way; others are stale.
@@ -208,6 +210,7 @@ impl Replica {
             standing: Vec::new(),
             decoded_us: f64::NEG_INFINITY,
             run: None,
+            chunks: Vec::new(),
             flight: Flight::default(),
             leap: 0,
             awaited: 0,
@@ -497,6 +500,9 @@ impl Replica {
             let i = id as usize;
             let requests = &mut *world.requests;
             requests.prefill_us[i] += world.now_us - flight.formed_us;
+            if let Some(worked_us) = requests.worked_us.get_mut(i) {
+                *worked_us += flight.busy_us;
+            }
             requests.seen_us[i] = world.now_us;
             requests.done[i] += chunk.tokens;
             if requests.done[i] < requests.prompt[i] {

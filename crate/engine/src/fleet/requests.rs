@@ -44,6 +44,8 @@ pub(crate) struct Requests {
     pub(crate) stalled_us: Vec<f64>,
     /// Durations of the iterations that processed its prompt.
     pub(crate) prefill_us: Vec<f64>,
+    /// Of several stages: how long they worked on its iterations; empty for one stage, where that is their duration.
+    pub(crate) worked_us: Vec<f64>,
 }
 
 impl Requests {
@@ -64,6 +66,7 @@ impl Requests {
             token_us: nan(),
             stalled_us: vec![0.0; n],
             prefill_us: vec![0.0; n],
+            worked_us: Vec::new(),
         }
     }
 
@@ -76,6 +79,7 @@ impl Requests {
             stalled_us: self.stalled_us,
             replica: self.replica,
             preemptions: self.evictions,
+            worked_us: self.worked_us,
         }
     }
 }

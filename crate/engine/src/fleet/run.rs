@@ -19,6 +19,10 @@ pub(crate) struct Run {
     pub(crate) decodes: u32,
     /// Tokens in KV memory before the first iteration.
     pub(crate) kv_tokens: u64,
+    pub(crate) rank_sum: u64,
+    pub(crate) any_adapter: bool,
+    /// Copying from and to the host, a part of the first iteration.
+    pub(crate) copying_us: f64,
 }
 
 impl Run {
@@ -65,7 +69,7 @@ impl Replica {
             }
             self.standing.push((run.decodes, end_us));
         }
-        world.record.iterations.push(&IterationRun {
+        let written = IterationRun {
             start_us: run.start_us,
             end_us,
             busy_us: end_us - run.start_us,
@@ -79,6 +83,11 @@ impl Replica {
             fresh,
             kv_tokens: run.kv_tokens as f64,
             blocks: self.used,
-        });
+            rank_sum: run.rank_sum,
+            any_adapter: run.any_adapter,
+            copying_us: run.copying_us,
+            chunks_at: 0,
+        };
+        world.record.iterations.push(&written, &self.chunks);
     }
 }

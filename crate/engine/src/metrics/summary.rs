@@ -96,8 +96,10 @@ pub struct KvUsage {
 pub struct GpuUse {
     /// Share of time in iterations (adapter loading is not counted).
     pub busy: Option<f64>,
-    /// Model FLOPs (2 x parameters a token) over the peak; missing where the cost model knows no peak.
+    /// FLOPs over the peak's, where the cost model knows them; of a calibration 2 x parameters a token.
     pub mfu: Option<f64>,
+    /// Bytes read and written over what the memory can do; missing where the cost model does not know it.
+    pub bandwidth: Option<f64>,
 }
 
 /// Adapter swapping.
@@ -251,7 +253,10 @@ pub fn summarise(report: &Report, gaps: &TokenGaps, context: &SummaryContext) ->
         },
         gpu: GpuUse {
             busy: mean_over_time(busy.busy_us),
-            mfu: context.flops.and_then(|(parameters, peak)| per_second(tokens * 2.0 * parameters / peak)),
+            mfu: context
+                .flops
+                .and_then(|(parameters, peak)| mean_over_time(tokens * 2.0 * parameters / peak * 1e6)),
+            bandwidth: None,
         },
         preemptions: report.preemptions,
         adapters: AdapterUse {

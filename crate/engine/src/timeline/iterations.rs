@@ -7,7 +7,7 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use servescope_cost::{DecodeRun, LinearDecode};
+use servescope_cost::{Chunk, DecodeRun, LinearDecode};
 
 use super::IterationRun;
 
@@ -26,6 +26,10 @@ const GROWTH: u8 = 8;
 const KV: u8 = 16;
 /// Not all who decode had a token when it began.
 const FRESH: u8 = 32;
+/// A request uses an adapter.
+const ADAPTERS: u8 = 64;
+/// Blocks were copied from or to the host.
+const COPIES: u8 = 128;
 
 /// Runs of iterations, replica by replica, each in the order in which they were written.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -45,14 +49,22 @@ fn end_by_law(run: &IterationRun) -> f64 {
 }
 
 impl Iterations {
-    /// Writes one down. Those of a replica come in the order of their start.
-    pub fn push(&mut self, run: &IterationRun) {
+    /// Writes one down, with what it reads of each of its prompts. Those of a replica come in the order of their start.
+    pub fn push(&mut self, run: &IterationRun, chunks: &[Chunk]) {
         let place = usize::from(run.replica);
         if self.replicas.len() <= place {
             self.replicas.resize_with(place + 1, Log::default);
         }
         self.runs += 1;
-        self.replicas[place].push(run);
+        self.replicas[place].push(run, chunks);
+    }
+
+    /// What a run of these reads of each of its prompts.
+    pub fn chunks(&self, run: &IterationRun) -> Vec<Chunk> {
+        let Some(log) = self.replicas.get(usize::from(run.replica)) else { return Vec::new() };
+        let mut cursor =
+            Cursor { whole: log.bytes.len(), bytes: &log.bytes[run.chunks_at..], replica: 0, end_us: 0.0 };
+        (0..run.prompts).map(|_| cursor.chunk()).collect()
     }
 
     /// How many runs.
@@ -72,7 +84,8 @@ impl Iterations {
             if !FLEETS {
                 break;
             }
-            let mut cursor = Cursor { bytes: &log.bytes, replica: replica as u16, end_us: 0.0 };
+            let whole = log.bytes.len();
+            let mut cursor = Cursor { whole, bytes: &log.bytes, replica: replica as u16, end_us: 0.0 };
             heads.extend(cursor.next().map(|run| Head { run, cursor }));
         }
         Iter { heads }
@@ -89,7 +102,7 @@ impl<'a> IntoIterator for &'a Iterations {
 }
 
 impl Log {
-    fn push(&mut self, run: &IterationRun) {
+    fn push(&mut self, run: &IterationRun, chunks: &[Chunk]) {
         let differs = |flag: u8, a: f64, b: f64| if a.to_bits() == b.to_bits() { 0 } else { flag };
         let kv_tokens = run.kv_tokens as u64;
         let flags = differs(START, run.start_us, self.end_us)
@@ -97,7 +110,9 @@ impl Log {
             | differs(BUSY, run.busy_us, run.end_us - run.start_us)
             | differs(GROWTH, run.growth_us, 0.0)
             | differs(KV, run.kv_tokens, kv_tokens as f64)
-            | if run.fresh == run.decodes { 0 } else { FRESH };
+            | differs(COPIES, run.copying_us, 0.0)
+            | if run.fresh == run.decodes { 0 } else { FRESH }
+            | if run.any_adapter || run.rank_sum > 0 { ADAPTERS } else { 0 };
         self.bytes.push(flags);
         self.number(run.first_us);
         for (flag, number) in
@@ -118,6 +133,17 @@ impl Log {
         if flags & FRESH != 0 {
             self.count(u64::from(run.fresh));
         }
+        if flags & ADAPTERS != 0 {
+            self.count(run.rank_sum);
+            self.bytes.push(u8::from(run.any_adapter));
+        }
+        if flags & COPIES != 0 {
+            self.number(run.copying_us);
+        }
+        for chunk in chunks {
+            self.count(u64::from(chunk.kv_tokens));
+            self.count(u64::from(chunk.tokens));
+        }
         self.end_us = run.end_us;
     }
 
@@ -137,7 +163,9 @@ impl Log {
 /// A place in the log of one replica.
 #[derive(Debug, Clone)]
 struct Cursor<'a> {
+    /// What is left of the log's bytes, and how many there are.
     bytes: &'a [u8],
+    whole: usize,
     replica: u16,
     end_us: f64,
 }
@@ -167,11 +195,24 @@ impl Cursor<'_> {
             fresh: if flags & FRESH == 0 { decodes } else { self.count() as u32 },
             kv_tokens,
             blocks,
+            rank_sum: if flags & ADAPTERS == 0 { 0 } else { self.count() },
+            any_adapter: flags & ADAPTERS != 0 && self.count() == 1,
+            copying_us: if flags & COPIES == 0 { 0.0 } else { self.number() },
+            chunks_at: 0,
         };
+        run.chunks_at = self.whole - self.bytes.len();
+        for _ in 0..prompts {
+            self.chunk();
+        }
         run.end_us = end_us.unwrap_or_else(|| end_by_law(&run));
         run.busy_us = busy_us.unwrap_or(run.end_us - run.start_us);
         self.end_us = run.end_us;
         Some(run)
+    }
+
+    fn chunk(&mut self) -> Chunk {
+        let [kv_tokens, tokens] = [(); 2].map(|()| self.count() as u32);
+        Chunk { kv_tokens, tokens }
     }
 
     fn number(&mut self) -> f64 {
@@ -256,18 +297,23 @@ mod tests {
             odd in (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()),
             counts in prop::array::uniform6(prop_oneof![0u32..200, any::<u32>()]),
             kv_tokens in prop_oneof![0u64..100_000, 0u64..1 << 53],
+            adapters in prop::option::of((prop_oneof![0u64..99, any::<u64>()], any::<bool>())),
+            chunks in prop::collection::vec((prop_oneof![0u32..200, any::<u32>()], any::<u32>()), 0..5),
             replica in 0u16..4,
-        ) -> (bool, IterationRun) {
+        ) -> (bool, IterationRun, Vec<Chunk>) {
             let (start_us, follows, first_us, growth_us) = times;
-            let [iterations, prompts, prompt_tokens, decodes, fresh, blocks] = counts;
+            let [iterations, _, prompt_tokens, decodes, fresh, blocks] = counts;
+            let prompts = chunks.len() as u32;
             let mut run = IterationRun {
                 start_us, end_us: 0.0, busy_us: 0.0, first_us, growth_us, iterations, replica, prompts, prompt_tokens,
                 decodes, fresh: if odd.0 { fresh } else { decodes }, blocks,
                 kv_tokens: kv_tokens as f64 + if odd.1 { 0.3 } else { 0.0 },
+                rank_sum: adapters.map_or(0, |a| a.0), any_adapter: adapters.is_some_and(|a| a.1),
+                copying_us: if odd.0 { 0.5 * first_us } else { 0.0 }, chunks_at: 0,
             };
             run.end_us = if odd.2 { start_us + first_us } else { end_by_law(&run) };
             run.busy_us = if odd.3 { 0.5 * first_us } else { run.end_us - run.start_us };
-            (follows, run)
+            (follows, run, chunks.into_iter().map(|(kv_tokens, tokens)| Chunk { kv_tokens, tokens }).collect())
         }
     }
 
@@ -277,7 +323,7 @@ mod tests {
             let mut log = Iterations::default();
             let mut ends = [0.0; 4];
             let mut expected = Vec::new();
-            for (follows, mut run) in rows {
+            for (follows, mut run, chunks) in rows {
                 let end = &mut ends[usize::from(run.replica)];
                 let shift = if follows { *end } else { run.start_us.max(*end) } - run.start_us;
                 for time in [&mut run.start_us, &mut run.end_us] {
@@ -285,13 +331,14 @@ mod tests {
                 }
                 *end = run.end_us.max(run.start_us);
                 run.end_us = *end;
-                log.push(&run);
-                expected.push(run);
+                log.push(&run, &chunks);
+                expected.push((run, chunks));
             }
             prop_assert_eq!(log.len(), expected.len());
             // A stable sort: of one replica, the order in which they were written.
-            expected.sort_by(|a, b| a.start_us.total_cmp(&b.start_us).then(a.replica.cmp(&b.replica)));
-            prop_assert_eq!(log.iter().collect::<Vec<IterationRun>>(), expected);
+            expected.sort_by(|a, b| a.0.start_us.total_cmp(&b.0.start_us).then(a.0.replica.cmp(&b.0.replica)));
+            let read = |run: IterationRun| (IterationRun { chunks_at: 0, ..run }, log.chunks(&run));
+            prop_assert_eq!(log.iter().map(read).collect::<Vec<_>>(), expected);
         }
     }
 }

@@ -557,6 +557,15 @@ table! {
     Corrections = row("cost.corrections", "cfit", "cost", Kind::Choice(&["fitted", "none"]))
         .when(HARDWARE)
         .says("Corrections", "Efficiencies and fixed times fitted on measured operators, or none: the data sheet's peaks.");
+    HostBase = row("cost.host.base_ms", "hb", "cost", number(0.0, 10_000.0, 0.126)).unit("ms").linear(0.0, 10.0, 0.01)
+        .when(HARDWARE)
+        .says("Host, constant", "Scheduling and preparing an iteration, in each pipeline stage; the defaults are BLIS's fit to vLLM on an H100.");
+    HostPerRequest = row("cost.host.per_request_ms", "hr", "cost", number(0.0, 100.0, 0.0044)).unit("ms").linear(0.0, 0.1, 0.0001)
+        .when(HARDWARE)
+        .says("Host, each request", "Added for each request of the iteration; vLLM of early 2024 took about 0.05 ms.");
+    HostLaunch = row("cost.host.launch_per_layer_ms", "hl", "cost", number(0.0, 100.0, 0.0)).unit("ms").linear(0.0, 1.0, 0.01)
+        .when(HARDWARE)
+        .says("Launch, each layer", "An iteration takes at least this for each layer, while the host launches its kernels; 0 where CUDA graphs are replayed, about 0.5 without them in 2023.");
     PrefillBase = row("cost.linear.prefill_base_ms", "pb", "cost", number(0.0, 100_000.0, 5.0)).unit("ms").linear(0.0, 100.0, 0.1)
         .says("Prefill, constant", "Time of a prefill iteration without any token.");
     PrefillPerToken = row("cost.linear.prefill_per_token_ms", "pt", "cost", number(0.0, 1000.0, 0.22)).unit("ms").linear(0.0, 1.0, 0.001)

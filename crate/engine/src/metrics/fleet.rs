@@ -1,0 +1,163 @@
+//! What a summary says of a fleet beside the rest: time by class of operator, each replica, and Vidur's times of a
+//! request (Agrawal et al., MLSys 2024) that are not among the others.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use servescope_cost::{StageParts, Work};
+
+use super::distribution::Distribution;
+use super::operators::{peak, run_parts, used};
+use crate::report::Report;
+
+/// One replica over the makespan.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ReplicaRow {
+    /// Index.
+    pub id: u32,
+    /// Requests that the router gave it.
+    pub requests: u32,
+    /// Of these, served to the end.
+    pub completed: u32,
+    /// Iterations.
+    pub iterations: u64,
+    /// Share of time in iterations; of several stages their mean.
+    pub busy: Option<f64>,
+    /// Mean number of requests in an iteration.
+    pub mean_size: Option<f64>,
+    /// Mean number of tokens in one: of prompts, and one for each request that decodes.
+    pub tokens_per_iteration: Option<f64>,
+    /// Most KV blocks in use at the end of an iteration, over all.
+    pub peak_kv: Option<f64>,
+    /// Requests thrown out of a batch, each time counted.
+    pub preemptions: u64,
+    /// FLOPs over those of the peak; missing where the cost model knows either not.
+    pub mfu: Option<f64>,
+    /// Bytes over those of the memory's peak; likewise.
+    pub bandwidth: Option<f64>,
+}
+
+/// What a summary says of a fleet. Times of requests are over completed ones.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FleetSummary {
+    /// GPU seconds of all replicas by class of operator; of several stages their mean. Classes without time are left out.
+    pub operators_s: BTreeMap<&'static str, f64>,
+    /// Every replica.
+    pub per_replica: Vec<ReplicaRow>,
+    /// How long the iterations of a request were worked on.
+    pub execution_s: Distribution,
+    /// How long it stood still, waited between stages, or waited again, from its first iteration on.
+    pub preempted_s: Distribution,
+    /// From its first iteration to its first token, over the tokens of its prompt.
+    pub prefill_per_token_s: Distribution,
+    /// From its first token to its last, over its tokens.
+    pub decode_per_token_s: Distribution,
+}
+
+impl FleetSummary {
+    /// The mean over the replicas, where it is known of all; what stood idle counts as 0.
+    pub fn mean(&self, of: impl Fn(&ReplicaRow) -> Option<f64>) -> Option<f64> {
+        let sum: Option<f64> = self.per_replica.iter().map(of).sum();
+        sum.map(|sum| sum / self.per_replica.len() as f64)
+    }
+}
+
+/// Sums over the runs of one replica.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sums {
+    iterations: u64,
+    busy_us: f64,
+    sizes: f64,
+    tokens: f64,
+    blocks: u32,
+    work: Option<Work>,
+}
+
+/// What the summary says of a fleet; nothing of S-LoRA's loop.
+pub fn fleet_summary(report: &Report) -> Option<FleetSummary> {
+    report.cost.as_ref()?;
+    let mut totals_us = StageParts::default();
+    let mut sums = vec![Sums::default(); report.replicas as usize];
+    for (run, parts) in run_parts(report) {
+        let sum = &mut sums[run.replica as usize];
+        let many = f64::from(run.iterations);
+        sum.iterations += u64::from(run.iterations);
+        sum.busy_us += run.busy_us;
+        sum.sizes += many * f64::from(run.requests());
+        sum.tokens += f64::from(run.prompt_tokens) + many * f64::from(run.decodes);
+        sum.blocks = sum.blocks.max(run.blocks);
+        if let Some(work) = parts.total_work() {
+            let all = sum.work.get_or_insert_default();
+            all.flops += work.flops;
+            all.bytes += work.bytes;
+        }
+        totals_us.iter_mut().zip(parts.total_us()).for_each(|(total, us)| *total += us);
+    }
+    let [execution_s, preempted_s, prefill_per_token_s, decode_per_token_s] = request_times(report);
+    Some(FleetSummary {
+        operators_s: used(&totals_us).map(|(class, us)| (class.name(), us / 1e6)).collect(),
+        per_replica: rows(report, &sums),
+        execution_s,
+        preempted_s,
+        prefill_per_token_s,
+        decode_per_token_s,
+    })
+}
+
+fn rows(report: &Report, sums: &[Sums]) -> Vec<ReplicaRow> {
+    let makespan_us = report.fates.iter().filter_map(|fate| fate.finish_us).fold(0.0, f64::max);
+    let over = |part: f64, whole: f64| (whole > 0.0).then(|| part / whole);
+    let mut rows: Vec<ReplicaRow> = sums
+        .iter()
+        .enumerate()
+        .map(|(id, sum)| {
+            let iterations = sum.iterations as f64;
+            let share = |of: fn(Work) -> f64, most: fn(servescope_cost::Peak) -> f64| {
+                let (peak, stages) = peak(report)?;
+                // What never ran did nothing; that the model does not know its work is told by those that ran.
+                let work = if sum.iterations == 0 { Work::default() } else { sum.work? };
+                over(of(work), most(peak) * f64::from(stages) * makespan_us / 1e6)
+            };
+            ReplicaRow {
+                id: id as u32,
+                requests: 0,
+                completed: 0,
+                iterations: sum.iterations,
+                busy: over(sum.busy_us, makespan_us),
+                mean_size: over(sum.sizes, iterations),
+                tokens_per_iteration: over(sum.tokens, iterations),
+                peak_kv: over(sum.blocks.into(), report.pool_blocks.into()),
+                preemptions: 0,
+                mfu: share(|work| work.flops, |peak| peak.flops),
+                bandwidth: share(|work| work.bytes, |peak| peak.bytes),
+            }
+        })
+        .collect();
+    for (id, fate) in report.fates.iter().enumerate() {
+        if !matches!(fate.outcome, crate::Outcome::Refused(_)) {
+            let row = &mut rows[report.replica(id) as usize];
+            row.requests += 1;
+            row.completed += u32::from(report.is_completed(id));
+        }
+    }
+    report.timeline.evictions.iter().for_each(|e| rows[e.replica as usize].preemptions += 1);
+    rows
+}
+
+/// Execution, preempted, prefill and decode times of the completed requests, seconds.
+fn request_times(report: &Report) -> [Distribution; 4] {
+    let mut columns: [Vec<f64>; 4] = std::array::from_fn(|_| Vec::with_capacity(report.fates.len()));
+    for id in (0..report.fates.len()).filter(|&id| report.is_completed(id)) {
+        let (Some(e2e), Some(worked)) = (report.e2e_us(id), report.worked_us(id)) else { continue };
+        let (Some(scheduled), Some(first)) = (report.scheduled_us(id), report.first_token_us(id)) else {
+            continue;
+        };
+        let arrival = report.trace.arrival_us[id];
+        let tokens = [report.trace.input_tokens[id], report.trace.output_tokens[id]].map(f64::from);
+        let preempted = (e2e - (scheduled - arrival) - worked).max(0.0);
+        let decode = arrival + e2e - first;
+        let times = [worked, preempted, (first - scheduled) / tokens[0], decode / tokens[1]];
+        columns.iter_mut().zip(times).for_each(|(column, time)| column.push(time));
+    }
+    columns.map(|mut column| Distribution::of(&mut column).scaled(1e-6))
+}

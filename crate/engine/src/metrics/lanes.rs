@@ -1,0 +1,48 @@
+//! When each pipeline stage of each replica worked on which iterations.
+//!
+//! A fleet writes down when a batch entered its pipeline and when it left. A stage serves batches first come first served
+//! and takes for each what the cost model says, so the times between follow.
+
+use crate::report::Report;
+use crate::timeline::IterationRun;
+
+/// A stage works on equal iterations, without a pause between them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StageWork {
+    /// The iterations.
+    pub run: IterationRun,
+    /// Which stage.
+    pub stage: u32,
+    /// Start, microseconds.
+    pub start_us: f64,
+    /// End.
+    pub end_us: f64,
+}
+
+/// The work of every stage, in order of the iterations' start; within one stage in order of time.
+pub fn stage_works(report: &Report) -> impl Iterator<Item = StageWork> + '_ {
+    let model = report.cost.as_ref().map(|model| &*model.0);
+    let stages = model.map_or(1, |model| model.stages().max(1));
+    let mut free_us = vec![0.0f64; (report.replicas * stages) as usize];
+    report.timeline.iterations.iter().flat_map(move |run| {
+        let lanes = &mut free_us[(u32::from(run.replica) * stages) as usize..][..stages as usize];
+        let works: Vec<StageWork> = match model {
+            Some(model) if stages > 1 => {
+                let chunks = report.timeline.iterations.chunks(&run);
+                let batch = run.batch(&chunks, 0);
+                let mut ready_us = run.start_us;
+                let pass = |(stage, free_us): (usize, &mut f64)| {
+                    let start_us = ready_us.max(*free_us);
+                    let is_last = stage as u32 + 1 == stages;
+                    let copying_us = if stage == 0 { run.copying_us } else { 0.0 };
+                    let end_us = start_us + (model.stage_time(&batch, is_last).first_us + copying_us);
+                    (ready_us, *free_us) = (end_us, end_us);
+                    StageWork { run, stage: stage as u32, start_us, end_us }
+                };
+                lanes.iter_mut().enumerate().map(pass).collect()
+            }
+            _ => vec![StageWork { run, stage: 0, start_us: run.start_us, end_us: run.end_us }],
+        };
+        works
+    })
+}

@@ -1,0 +1,332 @@
+//! What the replicas of a fleet do, over time: their lanes, iterations by operator, batches, use of the GPU, preemptions.
+
+use servescope_cost::{OperatorClass, StageParts, Work};
+use servescope_engine::metrics::columns::Columns;
+use servescope_engine::metrics::operators::{RunParts, peak, run_parts};
+use servescope_engine::timeline::IterationRun;
+
+use super::{Axis, Series, View, Window, empty, upward};
+use crate::run::Run;
+
+/// Most lanes that can be told apart.
+const MOST_LANES: u32 = 32;
+/// Most places over all lanes at which a bar may begin.
+const MOST_BARS: usize = 12_000;
+
+/// The charts of a fleet; none of S-LoRA's loop.
+pub(super) fn all(run: &Run, window: &Window) -> Vec<View> {
+    if run.report.cost.is_none() {
+        return Vec::new();
+    }
+    let sums = Sums::over(run, window);
+    vec![
+        lanes(run, window),
+        operators(&sums, window),
+        batch(&sums, window),
+        utilisation(run, &sums, window),
+        preemptions(run, window),
+    ]
+}
+
+/// What iterations were, summed over all replicas, each column holding its mean rate a microsecond.
+struct Sums {
+    /// Time of all stages by class.
+    parts: [Columns; OperatorClass::ALL.len()],
+    iterations: Columns,
+    requests: Columns,
+    tokens: Columns,
+    flops: Columns,
+    bytes: Columns,
+}
+
+impl Sums {
+    fn over(run: &Run, window: &Window) -> Self {
+        // Single iterations would hide the trend: a column is two pixels wide.
+        let blank = Columns::new(window.start_us, window.end_us, window.columns / 2);
+        let mut sums = Self {
+            parts: std::array::from_fn(|_| blank.clone()),
+            iterations: blank.clone(),
+            requests: blank.clone(),
+            tokens: blank.clone(),
+            flops: blank.clone(),
+            bytes: blank,
+        };
+        let stages = run.report.cost.as_ref().map_or(1, |model| model.0.stages().max(1));
+        for (iterations, parts) in run_parts(&run.report) {
+            if iterations.end_us > window.start_us && iterations.start_us < window.end_us {
+                sums.add(&iterations, &parts, f64::from(stages));
+            }
+        }
+        sums
+    }
+
+    fn add(&mut self, run: &IterationRun, parts: &RunParts, stages: f64) {
+        let (start, end) = (run.start_us, run.end_us);
+        let duration = end - start;
+        if duration <= 0.0 {
+            return;
+        }
+        let many = f64::from(run.iterations);
+        let us: StageParts = parts.total_us();
+        for (columns, us) in self.parts.iter_mut().zip(us).filter(|(_, us)| *us > 0.0) {
+            columns.add(start, end, us * stages / duration);
+        }
+        self.iterations.add(start, end, many / duration);
+        self.requests.add(start, end, many * f64::from(run.requests()) / duration);
+        let tokens = f64::from(run.prompt_tokens) + many * f64::from(run.decodes);
+        self.tokens.add(start, end, tokens / duration);
+        if let Some(Work { flops, bytes }) = parts.total_work() {
+            self.flops.add(start, end, flops / duration);
+            self.bytes.add(start, end, bytes / duration);
+        }
+    }
+
+    fn seconds(&self) -> Vec<f64> {
+        self.iterations.starts_us().iter().map(|us| us / 1e6).collect()
+    }
+}
+
+fn view(name: &'static str, window: &Window, y: Axis, series: Vec<Series>) -> View {
+    View { name, x: window.axis(), y, series, empty: "", categories: Vec::new() }
+}
+
+/// What the replicas do: a row each. A column shows what its row did for most of it.
+fn lanes(run: &Run, window: &Window) -> View {
+    let shown = run.report.replicas.min(MOST_LANES) as usize;
+    let columns = window.columns.min(MOST_BARS / shown.max(1));
+    let blank = Columns::new(window.start_us, window.end_us, columns);
+    // Prompts alone, decoding alone, both.
+    let mut time: Vec<[Columns; 3]> = vec![std::array::from_fn(|_| blank.clone()); shown];
+    for run in &run.report.timeline.iterations {
+        if let Some(kinds) = time.get_mut(usize::from(run.replica)) {
+            let kind = if run.decodes == 0 { 0 } else { 1 + usize::from(run.prompts > 0) };
+            kinds[kind].add(run.start_us, run.end_us, 1.0);
+        }
+    }
+    let edge_s = |column: usize| (window.start_us + column as f64 * blank.width_us()) / 1e6;
+    let mut bars: Vec<(usize, f64, f64, usize)> = Vec::new();
+    for (lane, kinds) in time.iter().enumerate() {
+        let values = [0, 1, 2].map(|kind| kinds[kind].values());
+        let most_of = |column: usize| {
+            let busy: f64 = values.iter().map(|v| v[column]).sum();
+            let best =
+                (1..3).fold(0, |best, k| if values[k][column] > values[best][column] { k } else { best });
+            // Micro-batches of several stages overlap; a single lane is busy at most all the time.
+            (busy >= 0.5).then_some(best)
+        };
+        let mut from = 0;
+        for column in 1..=columns {
+            if column == columns || most_of(column) != most_of(from) {
+                if let Some(kind) = most_of(from) {
+                    bars.push((kind, edge_s(from), edge_s(column), lane));
+                }
+                from = column;
+            }
+        }
+    }
+    bars.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let series = |kind: usize, role| {
+        let own = || bars.iter().filter(move |bar| bar.0 == kind);
+        Series {
+            role,
+            mark: "bars",
+            x: own().map(|bar| bar.1).collect(),
+            x2: own().map(|bar| bar.2).collect(),
+            y: own().map(|bar| bar.3 as f64 + 0.4).collect(),
+            y0: own().map(|bar| bar.3 as f64 - 0.4).collect(),
+            ..Series::default()
+        }
+    };
+    let series = vec![series(0, "prefill"), series(1, "decode"), series(2, "mixed")];
+    let y = Axis { unit: "replica", scale: "linear", kind: "index", min: -0.5, max: shown as f64 - 0.5 };
+    view("lanes", window, y, series)
+}
+
+/// Mean time of an iteration, stacked by class of operator; several stages together.
+fn operators(sums: &Sums, window: &Window) -> View {
+    let iterations = sums.iterations.values();
+    let x = sums.seconds();
+    let mut base = vec![0.0; x.len()];
+    let mut series = Vec::new();
+    for (class, columns) in OperatorClass::ALL.into_iter().zip(&sums.parts) {
+        let us = columns.values();
+        if us.iter().all(|&us| us <= 0.0) {
+            continue;
+        }
+        let each_s = us.iter().zip(&iterations).map(|(us, n)| if *n > 0.0 { us / n / 1e6 } else { 0.0 });
+        let y: Vec<f64> = base.iter().zip(each_s).map(|(below, own)| below + own).collect();
+        let y0 = std::mem::replace(&mut base, y.clone());
+        series.push(Series { role: role_of(class), mark: "area", x: x.clone(), y, y0, ..Series::default() });
+    }
+    if series.is_empty() {
+        return empty("operators", "empty.no_iterations", window.axis());
+    }
+    let y = upward("s", &series);
+    view("operators", window, y, series)
+}
+
+fn role_of(class: OperatorClass) -> &'static str {
+    match class {
+        OperatorClass::PrefillAttention => "prefill",
+        OperatorClass::DecodeAttention => "decode",
+        other => other.name(),
+    }
+}
+
+/// Requests and tokens in an iteration: means over each column, on a scale of ratios, for one prompt is a thousand tokens.
+fn batch(sums: &Sums, window: &Window) -> View {
+    let iterations = sums.iterations.values();
+    let x = sums.seconds();
+    let line = |role, columns: &Columns| {
+        let mean = |(sum, n): (f64, &f64)| if *n > 0.0 { sum / n } else { f64::NAN };
+        let y = columns.values().into_iter().zip(&iterations).map(mean).collect();
+        Series { role, mark: "step", x: x.clone(), y, ..Series::default() }
+    };
+    let series = vec![line("input", &sums.tokens), line("running", &sums.requests)];
+    let top = upward("", &series).max;
+    let y = Axis { unit: "per_iteration", scale: "log", kind: "value", min: 1.0, max: top.max(10.0) };
+    view("batch", window, y, series)
+}
+
+/// FLOPs and bytes over what the GPUs could do at most.
+fn utilisation(run: &Run, sums: &Sums, window: &Window) -> View {
+    let any_work = run_parts(&run.report).next().is_some_and(|(_, parts)| parts.total_work().is_some());
+    let Some((peak, stages)) = peak(&run.report).filter(|_| any_work) else {
+        return empty("utilisation", "empty.no_peak", window.axis());
+    };
+    let all = f64::from(stages) * f64::from(run.report.replicas) / 1e6;
+    let x = sums.seconds();
+    let line = |role, columns: &Columns, most: f64| {
+        let y = columns.values().into_iter().map(|rate| rate / (most * all)).collect();
+        Series { role, mark: "step", x: x.clone(), y, ..Series::default() }
+    };
+    let series = vec![line("mfu", &sums.flops, peak.flops), line("bandwidth", &sums.bytes, peak.bytes)];
+    let y = upward("share", &series);
+    view("utilisation", window, y, series)
+}
+
+/// Requests thrown out of batches, a second.
+fn preemptions(run: &Run, window: &Window) -> View {
+    let evictions = &run.report.timeline.evictions;
+    if evictions.is_empty() {
+        return empty("preemptions", "empty.no_preemptions", window.axis());
+    }
+    let mut counts = Columns::new(window.start_us, window.end_us, window.columns.min(120));
+    evictions.iter().for_each(|eviction| counts.add_event(eviction.time_us, 1.0));
+    let each_s = counts.width_us() / 1e6;
+    let mut x: Vec<f64> = counts.starts_us().iter().map(|us| us / 1e6).collect();
+    x.push(window.end_us / 1e6);
+    let mut y: Vec<f64> = counts.values().iter().map(|n| n / each_s).collect();
+    y.push(y[y.len() - 1]);
+    let series = vec![Series { role: "refused", mark: "step", x, y, ..Series::default() }];
+    let y = upward("per_s", &series);
+    view("preemptions", window, y, series)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Scenario;
+    use crate::views::{ViewOptions, all};
+    use servescope_cost::{Batch, BatchCost, LinearCost, Peak, StageTime};
+    use servescope_engine::Fleet;
+    use servescope_engine::metrics::fleet::ReplicaRow;
+    use servescope_engine::metrics::fleet_summary;
+
+    /// A linear law that also knows what it asks for.
+    #[derive(Debug)]
+    struct Known(LinearCost);
+
+    impl BatchCost for Known {
+        fn stages(&self) -> u32 {
+            1
+        }
+
+        fn stage_time(&self, batch: &Batch<'_>, is_last: bool) -> StageTime {
+            self.0.stage_time(batch, is_last)
+        }
+
+        fn stage_parts(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {
+            self.0.stage_parts(batch, is_last)
+        }
+
+        fn work(&self, batch: &Batch<'_>) -> Option<Work> {
+            let tokens = f64::from(batch.prompt_tokens() + batch.decodes);
+            Some(Work { flops: 2e9 * tokens, bytes: 1e8 + 100.0 * batch.decode_kv_tokens as f64 })
+        }
+
+        fn peak(&self) -> Option<Peak> {
+            Some(Peak { flops: 1e13, bytes: 1e11 })
+        }
+    }
+
+    fn known() -> Run {
+        let mut scenario = Scenario::default();
+        for (path, value) in [
+            ("scheduler.kind", "vllm"),
+            ("fleet.replicas", "2"),
+            ("workload.rate_rps", "6"),
+            ("workload.duration_s", "30"),
+            ("scheduler.max_total_tokens", "3000"),
+        ] {
+            scenario.set_text(path, value).unwrap();
+        }
+        let trace = crate::run::trace_of(&scenario, None).unwrap();
+        let fleet = Fleet::new(trace, scenario.fleet().unwrap(), Box::new(Known(scenario.cost())));
+        Run::of(fleet.run(), &scenario)
+    }
+
+    fn view<'a>(views: &'a [View], name: &str) -> &'a View {
+        views.iter().find(|view| view.name == name).unwrap()
+    }
+
+    #[test]
+    fn charts_hold_the_summary_s_means() {
+        let run = known();
+        let views = all(&run, &ViewOptions::default());
+        let fleet = fleet_summary(&run.report).unwrap();
+        let mean = |series: &Series| series.y.iter().sum::<f64>() / series.y.len() as f64;
+        let use_of = &view(&views, "utilisation").series;
+        for (series, of) in use_of.iter().zip([|row: &ReplicaRow| row.mfu, |row: &ReplicaRow| row.bandwidth])
+        {
+            let told = fleet.mean(of).unwrap();
+            assert!((mean(series) / told - 1.0).abs() < 1e-9, "{} of {told}", mean(series));
+            assert!(told > 0.0 && told < 1.0);
+        }
+        let summary = run.summary();
+        assert_eq!(summary.run.gpu.mfu, fleet.mean(|row| row.mfu));
+        assert_eq!(summary.run.gpu.bandwidth, fleet.mean(|row| row.bandwidth));
+        let thrown = &view(&views, "preemptions").series[0];
+        let width_s = thrown.x[1] - thrown.x[0];
+        let counted: f64 = thrown.y[1..].iter().sum::<f64>() * width_s;
+        assert!(run.report.preemptions > 0);
+        // The last column is drawn twice, as a step needs its end.
+        assert!(
+            (counted + (thrown.y[0] - thrown.y[thrown.y.len() - 1]) * width_s
+                - run.report.preemptions as f64)
+                .abs()
+                < 1e-6
+        );
+    }
+
+    #[test]
+    fn a_part_of_the_run_is_looked_at_alone() {
+        let run = known();
+        let whole = all(&run, &ViewOptions::default());
+        let part = all(&run, &ViewOptions { window_s: Some((5.0, 6.0)), ..ViewOptions::default() });
+        for name in ["lanes", "operators", "batch", "utilisation"] {
+            let (whole, part) = (view(&whole, name), view(&part, name));
+            assert_eq!((part.x.min, part.x.max), (5.0, 6.0));
+            let inside = part.series.iter().flat_map(|series| &series.x).all(|x| (5.0..=6.0).contains(x));
+            assert!(inside, "{name}");
+            assert_eq!(part.series.is_empty(), whole.series.is_empty());
+        }
+        let stack = &view(&part, "operators").series;
+        let parts: Vec<&str> = stack.iter().map(|series| series.role).collect();
+        assert!(parts.contains(&"decode") && parts.contains(&"whole"), "{parts:?}");
+        // A second of the run has a handful of iterations: the top of the stack is the time of one of them.
+        let times: Vec<f64> = run.report.timeline.iterations.iter().map(|run| run.first_us / 1e6).collect();
+        let longest = times.iter().copied().fold(0.0, f64::max);
+        assert!(stack[stack.len() - 1].y.iter().all(|&y| y <= longest * (1.0 + 1e-9)));
+    }
+}

@@ -1,0 +1,96 @@
+// What fleets show beside the rest: their charts, their files, and the way to Perfetto.
+import { readFile } from 'node:fs/promises';
+import type { Download, Page } from '@playwright/test';
+import { expect, metric, open, test } from './page.js';
+
+const CHARTS = ['lanes', 'operators', 'batch', 'preemptions'];
+const SINGLE = '#v=1&R=6&D=30';
+/** Three replicas with little memory, so that requests are thrown out. */
+const FLEET = `${SINGLE}&sched=vllm_v1&rep=3&pool=3000`;
+
+async function textOf(download: Download): Promise<string> {
+  return readFile(await download.path(), 'utf8');
+}
+
+async function exported(page: Page, item: string): Promise<string> {
+  const downloaded = page.waitForEvent('download');
+  await page.getByText('Export', { exact: true }).click();
+  await page.getByRole('button', { name: item, exact: true }).click();
+  return textOf(await downloaded);
+}
+
+test('a fleet has its charts, a single server has not', async ({ page }) => {
+  await open(page, SINGLE);
+  await expect(page.locator('[data-chart="lanes"]')).toHaveCount(0);
+  await open(page, FLEET);
+  for (const name of CHARTS) {
+    const chart = page.locator(`[data-chart="${name}"]`);
+    await chart.locator('.plot').scrollIntoViewIfNeeded();
+    await expect(chart.locator('.empty'), name).toBeHidden();
+    await expect.poll(() => chart.locator('canvas').evaluate((canvas: HTMLCanvasElement) => {
+      const pixels = canvas.getContext('2d')?.getImageData(0, 0, canvas.width, canvas.height).data ?? new Uint8ClampedArray();
+      return new Set(new Uint32Array(pixels.buffer)).size > 4;
+    }), name).toBe(true);
+    await expect(chart.locator('h3')).not.toContainText('chart.');
+    for (const entry of await chart.locator('.legend li').allTextContents()) expect(entry).not.toMatch(/[a-z]_[a-z]|\./);
+  }
+  await expect(page.locator('[data-chart="utilisation"] .empty')).toContainText('only times');
+  expect(await metric(page, 'gpu.busy')).toBeGreaterThan(0);
+});
+
+test('the cursor counts the replicas that do each thing', async ({ page }) => {
+  await open(page, FLEET);
+  const plot = page.locator('[data-chart="lanes"] .plot');
+  await plot.scrollIntoViewIfNeeded();
+  await plot.hover();
+  const values = await page.locator('[data-chart="lanes"] .read-out dd').allTextContents();
+  expect(values).toHaveLength(3);
+  const counts = values.map(Number);
+  expect(counts.every((count) => Number.isInteger(count) && count >= 0)).toBe(true);
+  expect(counts.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(3);
+});
+
+test('files of a fleet: the parts of an iteration, events, a trace', async ({ page }) => {
+  await open(page, FLEET);
+  const [heading = '', ...batches] = (await exported(page, 'Batches (CSV)')).trimEnd().split('\n');
+  const columns = heading.split(',');
+  const ms = columns.flatMap((name, index) => (name.endsWith('_ms') ? [index] : []));
+  expect(ms).toHaveLength(8);
+  for (const row of batches) {
+    const cells = row.split(',');
+    const sum = ms.reduce((total, index) => total + Number(cells[index]), 0);
+    expect(sum / 1e3).toBeCloseTo(Number(cells[columns.indexOf('duration_s')]), 9);
+  }
+  const events = (await exported(page, 'Events (CSV)')).trimEnd().split('\n').slice(1).map((row) => row.split(','));
+  const times = events.map(([time]) => Number(time));
+  expect(times.every((time, index) => index === 0 || time >= (times[index - 1] ?? 0))).toBe(true);
+  expect(new Set(events.map(([, event]) => event))).toEqual(new Set(['arrived', 'scheduled', 'first_token', 'preempted', 'finished']));
+  const trace = JSON.parse(await exported(page, 'Timeline (Chrome trace)')) as { traceEvents: { ph: string; pid: number }[] };
+  expect(new Set(trace.traceEvents.map(({ ph }) => ph))).toEqual(new Set(['M', 'X', 'C']));
+  expect(new Set(trace.traceEvents.map(({ pid }) => pid))).toEqual(new Set([0, 1, 2]));
+});
+
+test('a click hands the trace to Perfetto’s window, and nothing before it', async ({ page, context }) => {
+  const elsewhere: string[] = [];
+  context.on('request', (request) => { if (request.url().startsWith('https:')) elsewhere.push(request.url()); });
+  // A stand-in for the site: it answers late, as a page that loads, and shows what it was given.
+  await context.route('https://ui.perfetto.dev/**', (route) => route.fulfill({
+    contentType: 'text/html',
+    body: `<title>stand-in</title><script>
+      setTimeout(() => addEventListener('message', ({ data, source, origin }) => {
+        if (data === 'PING') source.postMessage('PONG', origin);
+        else document.title = JSON.stringify({ origin, events: JSON.parse(new TextDecoder().decode(data.perfetto.buffer)).traceEvents.length, file: data.perfetto.fileName });
+      }), 400);</script>`,
+  }));
+  await open(page, FLEET);
+  expect(elsewhere).toEqual([]);
+  await page.getByText('Export', { exact: true }).click();
+  const item = page.getByRole('button', { name: /Perfetto/ });
+  await expect(item).toContainText('another site');
+  const [viewer] = await Promise.all([context.waitForEvent('page'), item.click()]);
+  await expect.poll(() => viewer.title()).toContain('events');
+  const given = JSON.parse(await viewer.title()) as { origin: string; events: number; file: string };
+  expect(given.origin).toBe(new URL(page.url()).origin);
+  expect(given.events).toBeGreaterThan(10);
+  expect(given.file).toBe('servescope-trace.json');
+});
