@@ -152,6 +152,31 @@ fn a_grid_is_ranked_by_what_a_dollar_buys() {
     }
 }
 
+#[test]
+fn gpus_of_a_deployment_have_listed_prices() {
+    let mut deployed = scenario(&[
+        ("scheduler.kind", "vllm_v1"),
+        ("cost.kind", "roofline"),
+        ("fleet.gpu", "h100_sxm"),
+        ("fleet.model", "llama-3.1-70b"),
+        ("fleet.tensor_parallel", "4"),
+        ("fleet.replicas", "2"),
+        ("workload.adapters.count", "0"),
+        ("workload.duration_s", "60"),
+    ]);
+    let found = search(&deployed, None).unwrap();
+    assert_eq!(found.price.gpus, 8);
+    let listed = found.price.usd_per_gpu_hour.expect("there is a price");
+    assert!((0.5..20.0).contains(&listed), "{listed}");
+    deployed.set_text("capacity.usd_per_gpu_hour", "1.5").unwrap();
+    assert_eq!(search(&deployed, None).unwrap().price.usd_per_hour(), Some(12.0));
+    // What does not fit is an answer with the number that is missing.
+    deployed.set_text("fleet.tensor_parallel", "1").unwrap();
+    let failures = search(&deployed, None).unwrap_err();
+    assert_eq!(failures[0].code, "does_not_fit");
+    assert!(failures[0].message.contains("GB are missing"), "{}", failures[0].message);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 

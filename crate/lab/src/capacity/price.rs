@@ -3,6 +3,8 @@
 use serde::Serialize;
 
 use crate::parameters::Id;
+#[cfg(feature = "engines")]
+use crate::scenario::CostKind;
 use crate::scenario::Scenario;
 
 /// GPUs and their price.
@@ -15,16 +17,33 @@ pub struct Price {
 }
 
 impl Price {
-    /// The price of a scenario's GPUs: what was set.
+    /// The price of a scenario's GPUs: what was set, or what stands for the GPU of its deployment. The linear law names no
+    /// deployment; it has one GPU a replica.
     pub fn of(scenario: &Scenario) -> Self {
         let replicas =
             if scenario.is_active(Id::Replicas) { scenario.number(Id::Replicas) as u32 } else { 1 };
-        let set = scenario.number(Id::UsdPerGpuHour);
-        Self { gpus: replicas, usd_per_gpu_hour: (set > 0.0).then_some(set) }
+        let set = Some(scenario.number(Id::UsdPerGpuHour)).filter(|&usd| usd > 0.0);
+        let (each, listed) = deployed(scenario);
+        Self { gpus: replicas * each, usd_per_gpu_hour: set.or(listed) }
     }
 
     /// USD for all of them and an hour.
     pub fn usd_per_hour(&self) -> Option<f64> {
         self.usd_per_gpu_hour.map(|usd| usd * f64::from(self.gpus))
     }
+}
+
+/// GPUs of a replica, and the listed price of one.
+#[cfg(feature = "engines")]
+fn deployed(scenario: &Scenario) -> (u32, Option<f64>) {
+    if scenario.cost_kind() == CostKind::Linear {
+        return (1, None);
+    }
+    let deployment = scenario.deployment();
+    (deployment.gpus(), deployment.gpu.price().map(|price| price.usd_per_hour))
+}
+
+#[cfg(not(feature = "engines"))]
+fn deployed(_scenario: &Scenario) -> (u32, Option<f64>) {
+    (1, None)
 }
