@@ -19,10 +19,10 @@ use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};
 
 /// Operator times of the size of a 7B model's on an A100.
-fn tables() -> ExactTables {
+fn tables(stages: u32) -> ExactTables {
     let settings = LayerSettings {
         layers: 32,
-        stages: 1,
+        stages,
         tensor_parallel: 1,
         launch_ms: 0.0,
         skew_ms: 0.0,
@@ -31,12 +31,11 @@ fn tables() -> ExactTables {
         kv_granularity: 64,
         cpu_ms: 0.0,
     };
-    let operators =
-        "attn_pre_proj,attn_rope,attn_post_proj,input_layernorm,mlp_up_proj,mlp_act,mlp_down_proj,add";
+    let operators = "attn_pre_proj,attn_rope,attn_post_proj,input_layernorm,mlp_up_proj,mlp_act,mlp_down_proj,add,send_recv";
     let mut tokens = format!("num_tokens,{operators}\n");
     for step in 1..=512 {
         let each = (0.28 + 0.0019 * f64::from(8 * step)) / 8.0;
-        let _ = writeln!(tokens, "{}{}", 8 * step, format!(",{each}").repeat(8));
+        let _ = writeln!(tokens, "{}{},0.01", 8 * step, format!(",{each}").repeat(8));
     }
     let mut decode = "batch_size,kv_cache_size,attn_decode_ms\n".to_owned();
     for batch in 1..=128 {
@@ -98,19 +97,35 @@ fn main() {
     let of = |scheduler, replicas| FleetConfig { scheduler, replicas, ..base };
     let (short, wide) = ([64.0, 1536.0], [16.0, 384.0]);
     let runs = [
-        ("vllm, 512/128, 1 replica", of(SchedulerKind::Vllm, 1), trace(1_000, 13.0, [512.0; 2], [128.0; 2])),
-        ("sarathi 512, uniform, 1 replica", of(SchedulerKind::Sarathi, 1), trace(10_000, 7.0, short, wide)),
-        ("vllm, uniform, 4 replicas", of(SchedulerKind::Vllm, 4), trace(10_000, 29.0, short, wide)),
         (
+            1,
+            "vllm, 512/128, 1 replica",
+            of(SchedulerKind::Vllm, 1),
+            trace(1_000, 13.0, [512.0; 2], [128.0; 2]),
+        ),
+        (
+            1,
+            "sarathi 512, uniform, 1 replica",
+            of(SchedulerKind::Sarathi, 1),
+            trace(10_000, 7.0, short, wide),
+        ),
+        (1, "vllm, uniform, 4 replicas", of(SchedulerKind::Vllm, 4), trace(10_000, 29.0, short, wide)),
+        (
+            2,
+            "vllm v1 2048, uniform, 1 replica of 2 stages",
+            FleetConfig { max_batch_tokens: 2_048, ..of(SchedulerKind::VllmV1, 1) },
+            trace(10_000, 9.0, short, wide),
+        ),
+        (
+            1,
             "vllm v1 2048, uniform, 4 replicas",
             FleetConfig { max_batch_tokens: 2_048, ..of(SchedulerKind::VllmV1, 4) },
             trace(1_000_000, 25.0, short, wide),
         ),
     ];
-    let cost = tables();
-    for (name, config, trace) in runs {
+    for (stages, name, config, trace) in runs {
         let requests = trace.len();
-        let cost = Box::new(cost.clone());
+        let cost = Box::new(tables(stages));
         let begun = Instant::now();
         let (report, bytes) = peak_growth(|| Fleet::new(trace, config, cost).run());
         let took_s = begun.elapsed().as_secs_f64();

@@ -73,7 +73,7 @@ pub enum OperatorClass {
     DecodeAttention,
     /// Norms, activations, rotary embedding, residual sums, embedding look-up.
     Pointwise,
-    /// All-reduces, sending on to the next stage, copying blocks from and to the host.
+    /// All-reduces and sending on to the next stage.
     Communication,
     /// Adapters: what they add to the products.
     Adapters,

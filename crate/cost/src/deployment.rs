@@ -1,7 +1,7 @@
 //! A deployment: which model runs on how many of which GPUs, and in what formats.
 
 use crate::gpus::Gpu;
-use crate::models::Model;
+use crate::models::{Attention, Model};
 
 /// How weights are stored, and at which peak their products run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,6 +103,17 @@ impl Deployment {
     /// Layers of the stage that has most.
     pub fn most_layers(&self) -> u32 {
         self.model.layers.div_ceil(self.pipeline_parallel.max(1))
+    }
+
+    /// Values that the GPU with most heads keeps for a token in a layer.
+    pub fn kv_values_per_layer(&self) -> f64 {
+        match self.model.attention {
+            Attention::Grouped { kv_heads, head_dim, .. } => {
+                2.0 * f64::from(kv_heads.div_ceil(self.tensor_parallel.max(1))) * f64::from(head_dim)
+            }
+            // The compressed vector serves all heads: every GPU has it.
+            Attention::Latent { kv_rank, rope_dim, .. } => f64::from(kv_rank + rope_dim),
+        }
     }
 
     /// US dollars for a replica and an hour at the price that stands for its GPU.

@@ -10,6 +10,7 @@ pub mod linear;
 pub mod memory_plan;
 pub mod models;
 pub mod profile;
+pub mod roofline;
 
 pub use batch::{Batch, BatchCost, Chunk, OperatorClass, Peak, StageParts, StageTime, Work};
 pub use calibration::{CALIBRATIONS, Calibration};
@@ -17,6 +18,7 @@ pub use deployment::{Deployment, KvFormat, WeightFormat};
 pub use gpus::Gpu;
 pub use linear::{AdapterCost, LinearCost, LinearDecode};
 pub use models::Model;
+pub use roofline::{Corrections, HostTime, Roofline};
 
 /// What goes into one prefill iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

@@ -1,6 +1,9 @@
 //! What fits: weights and KV cache against the memory of the GPUs.
 
 pub mod vidur;
+mod whole;
+
+pub use whole::{Ask, MemoryPlan};
 
 /// The dimensions of a dense transformer that memory depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,6 +4,8 @@ mod table;
 
 pub use table::MODELS;
 
+use crate::memory_plan::ModelShape;
+
 /// One model.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Model {
@@ -146,6 +148,21 @@ impl Model {
     /// The model whose id this is.
     pub fn named(id: &str) -> Option<&'static Self> {
         MODELS.iter().find(|model| model.id == id)
+    }
+
+    /// The dimensions that Vidur's planner counts; `None` for what it does not know: experts, latent attention.
+    pub fn dense_shape(&self) -> Option<ModelShape> {
+        match (self.experts, self.attention) {
+            (None, Attention::Grouped { heads, kv_heads, .. }) => Some(ModelShape {
+                layers: self.layers,
+                hidden: self.hidden,
+                query_heads: heads,
+                kv_heads,
+                mlp_hidden: self.mlp_hidden,
+                gated_mlp: self.gated_mlp,
+            }),
+            _ => None,
+        }
     }
 
     /// Layers with experts.

@@ -158,7 +158,7 @@ fn waiting_ahead(report: &Report, id: usize) -> u32 {
 
 /// Time that a request was out of the batch between its iterations.
 fn evicted_us(report: &Report, id: usize) -> f64 {
-    let its_own = report.timeline.evictions.iter().filter(|out| out.request as usize == id);
+    let its_own = report.timeline.absences.iter().filter(|out| out.request as usize == id);
     its_own.map(|out| out.end_us - out.start_us).sum()
 }
 

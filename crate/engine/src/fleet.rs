@@ -10,6 +10,7 @@
 //! are met. On a replica of one stage, iterations in which nobody can join or leave are charged at once.
 //! [`Fleet::step_by_step`] charges them one by one, with equal bits.
 
+mod audit;
 mod config;
 mod departures;
 mod eviction;
@@ -186,19 +187,17 @@ impl Fleet {
         let mut served = self.requests.into_served();
         if let Some(sent) = self.arrivals.sent() {
             served = served.select(sent);
-            let mut place = vec![0; self.trace.len()];
-            (0..).zip(sent).for_each(|(new, &old)| place[old as usize] = new);
-            self.record.returns.iter_mut().for_each(|back| back.request = place[back.request as usize]);
-            self.record.thrown_out.iter_mut().for_each(|out| out.id = place[out.id as usize]);
+            self.record.rename(sent);
         }
+        let preemptions = self.record.evictions.len() as u64;
         let (trace, fates) = self.arrivals.into_sent(self.trace, self.record.fates);
         Report {
             timeline: Timeline {
                 iterations: self.record.iterations,
-                thrown_out: self.record.thrown_out,
+                evictions: self.record.evictions,
                 gaps: self.record.gaps,
                 holds: self.record.holds,
-                evictions: self.record.returns,
+                absences: self.record.absences,
                 ..Timeline::default()
             },
             fates,
@@ -206,7 +205,7 @@ impl Fleet {
             adapter_loads: 0,
             replicas: self.config.replicas,
             served: Some(Box::new(served)),
-            preemptions: self.record.evictions,
+            preemptions,
             pool_blocks: self.config.blocks,
             cost: Some(IterationModel(self.cost.into())),
             cached_tokens: self.record.cached_tokens,
@@ -370,6 +369,7 @@ impl Fleet {
                 kv_tokens: replica.kv_tokens(&flight),
                 rank_sum: flight.rank_sum,
                 any_adapter: flight.any_adapter,
+                copying_us,
             });
         }
         let most = scheduler::leap(replica, &world, &flight).min(longest);

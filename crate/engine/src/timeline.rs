@@ -99,13 +99,15 @@ pub struct IterationRun {
     pub rank_sum: u64,
     /// Whether any request uses an adapter.
     pub any_adapter: bool,
+    /// Copying from and to the host, before the first of them begins; a part of its time, microseconds.
+    pub copying_us: f64,
     /// Where [`Iterations::chunks`] finds what is read of its prompts.
     pub chunks_at: usize,
 }
 
 /// A request is thrown out of the batch.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ThrownOut {
+pub struct Eviction {
     /// When, microseconds.
     pub time_us: f64,
     /// Which request.
@@ -157,9 +159,9 @@ pub struct Hold {
     pub stop: Option<Stop>,
 }
 
-/// An eviction from a batch of a fleet, until the request joined one again.
+/// The time between a request's eviction from a batch of a fleet and its next iteration.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Eviction {
+pub struct Absence {
     /// Who.
     pub request: u32,
     /// Its last iteration before, microseconds.
@@ -177,12 +179,12 @@ pub struct Timeline {
     pub decodes: Vec<DecodeSegment>,
     /// Admission decisions in order of time.
     pub holds: Vec<Hold>,
-    /// Evictions of a fleet, by the time at which their requests joined again.
-    pub evictions: Vec<Eviction>,
+    /// How long evicted requests of a fleet were away, by the time at which they joined again.
+    pub absences: Vec<Absence>,
     /// Iterations of a fleet's replicas in order of their start.
     pub iterations: Iterations,
     /// Requests that a fleet threw out of a batch, in order of time.
-    pub thrown_out: Vec<ThrownOut>,
+    pub evictions: Vec<Eviction>,
     /// Gaps between tokens that are longer than an iteration of a fleet: their requests stood still, or were evicted.
     pub gaps: Vec<Gap>,
 }

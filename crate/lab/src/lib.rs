@@ -15,7 +15,10 @@ pub mod files;
 pub mod fit;
 pub mod inspect;
 pub mod link;
+pub mod measured;
 pub mod parameters;
+#[cfg(feature = "engines")]
+pub mod profiles;
 pub mod published;
 pub mod recipe;
 pub mod run;

@@ -21,7 +21,7 @@ use servescope_workload::{BASE_MODEL, Trace, generate, scale};
 
 use crate::failure::Failure;
 use crate::parameters::Id;
-use crate::scenario::Scenario;
+use crate::scenario::{CostKind, Scenario};
 
 /// Rows of the tables by user and by adapter that a page can show.
 pub const TABLE_ROWS: usize = 100;
@@ -90,14 +90,17 @@ enum Engine {
 }
 
 impl Engine {
-    fn new(scenario: &Scenario, trace: Arc<Trace>) -> Self {
+    fn new(scenario: &Scenario, trace: Arc<Trace>) -> Result<Self, Failure> {
         #[cfg(feature = "engines")]
-        if let Some(config) = scenario.fleet() {
-            return Self::Fleet(Box::new(Fleet::new(trace, config, Box::new(scenario.cost()))));
+        if scenario.fleet().is_some() {
+            let ranks = trace.adapter_rank.iter().map(|&rank| u64::from(rank)).sum();
+            if let Some(config) = scenario.fleet_with(scenario.pool_tokens(ranks)?) {
+                return Ok(Self::Fleet(Box::new(Fleet::new(trace, config, scenario.fleet_cost()?))));
+            }
         }
         let queueing = scenario.queueing(&trace);
         let simulation = Simulation::new(trace, scenario.scheduler(), scenario.cost()).queued(queueing);
-        Self::Slora(Box::new(simulation))
+        Ok(Self::Slora(Box::new(simulation)))
     }
 }
 
@@ -122,14 +125,8 @@ impl Running {
             return Err(vec![Failure::new("needs_engine", Id::SchedulerKind.row().id, message)]);
         }
         let trace = trace_of(scenario, loaded)?;
-        #[cfg(feature = "engines")]
-        if scenario.cost_kind() == crate::scenario::CostKind::Roofline {
-            let path = Id::CostKind.row().id;
-            let message = format!("{path}: the roofline is not there yet");
-            return Err(vec![Failure::new("unknown_option", path, message)]);
-        }
         Ok(Self {
-            engine: Engine::new(scenario, trace),
+            engine: Engine::new(scenario, trace).map_err(|failure| vec![failure])?,
             scenario: scenario.clone(),
             generated: loaded.is_none(),
         })
@@ -275,7 +272,10 @@ impl Run {
         let context = SummaryContext {
             slo: self.scenario.slo(),
             rate_rps: self.has_rate().then(|| self.scenario.number(Id::Rate)),
-            flops: calibration.peak_flops.map(|peak| (calibration.parameters, peak)),
+            flops: calibration
+                .peak_flops
+                .filter(|_| self.scenario.cost_kind() == CostKind::Linear)
+                .map(|peak| (calibration.parameters, peak)),
             table_rows,
         };
         let mut run = summarise(&self.report, self.token_gaps(), &context);

@@ -1,6 +1,8 @@
 //! Everything that the simulator is held against, as tables.
 
-use crate::closed_forms::{self, Check, Law};
+use crate::closed_forms::{self, Check, Law as ClosedForm};
+use crate::measured::operators::{self, Errors, Law, MEASURED};
+use crate::measured::splitwise::{self, Way, What};
 use crate::published::policies::{self, POLICY_ROWS, PolicyComparison};
 use crate::published::vtc::{Measured, VtcComparison};
 use crate::published::{self, Comparison};
@@ -23,7 +25,7 @@ impl Effort {
     /// Some seconds.
     pub const QUICK: Self = Self { requests: 40_000, least_seeds: 16, seeds_divisor: 8 };
 
-    fn seeds(self, law: &Law) -> u32 {
+    fn seeds(self, law: &ClosedForm) -> u32 {
         (law.seeds / self.seeds_divisor).max(self.least_seeds)
     }
 }
@@ -205,6 +207,79 @@ pub fn vtc_table(comparisons: &[VtcComparison]) -> String {
             100.0 * c.tokens_error(),
             verdict(c.is_within())
         ));
+    }
+    lines.join("\n")
+}
+
+/// The roofline against measured operators as a table: what its corrections were fitted on, models that they were not fitted
+/// on, and other GPUs.
+pub fn operators_table() -> String {
+    let samples = operators::samples();
+    let mut lines = vec![
+        "Roofline against measured operators (Vidur's profiles): error, median and P95 in %".to_owned(),
+        format!("{:<24}{:>20}{:>20}{:>20}", "fitted on all", "a100_80_sxm", "h100_sxm", "a40"),
+    ];
+    let both = |e: &Errors| {
+        if e.count == 0 {
+            "not measured".to_owned()
+        } else {
+            format!("{:.1} {:>5.1} ({})", 100.0 * e.median, 100.0 * e.p95, e.count)
+        }
+    };
+    for (law, name) in Law::ALL {
+        let cells = MEASURED.map(|gpu| both(&operators::fitted_errors(&samples, gpu, law)));
+        lines.push(format!("{name:<24}{:>20}{:>20}{:>20}", cells[0], cells[1], cells[2]));
+    }
+    lines.push(format!("{:<38}{:>18}{:>18}{:>18}", "held out", "products", "pointwise", "whole layer"));
+    let row = |name: String, [products, pointwise, layer]: [&Errors; 3]| {
+        let short = |e: &Errors| format!("{:.1} {:>5.1}", 100.0 * e.median, 100.0 * e.p95);
+        format!("{name:<38}{:>18}{:>18}{:>18}", short(products), short(pointwise), short(layer))
+    };
+    for h in operators::held_out(&samples) {
+        let name = format!("{} {}, {} pairs", h.gpu, h.model, h.fits);
+        lines.push(row(name, [&h.products, &h.pointwise, &h.layer]));
+    }
+    for (gpu, [products, pointwise, layer]) in operators::across_gpus(&samples) {
+        lines.push(row(format!("{gpu} by what an A100 reaches"), [&products, &pointwise, &layer]));
+    }
+    lines.join("\n")
+}
+
+/// The roofline against Splitwise's medians as a table.
+pub fn splitwise_table() -> String {
+    let points = splitwise::points();
+    let launch = |gpu| splitwise::launch_per_layer_us(&points, gpu);
+    let mut lines = vec![
+        "Roofline against Splitwise's medians: median error, median size and largest size in %".to_owned(),
+        format!(
+            "launching a layer, from Llama-2-70B TP 8 batch 1: A100 {:.0} us, H100 {:.0} us",
+            launch("a100_80_sxm"),
+            launch("h100_sxm")
+        ),
+    ];
+    let mut settings: Vec<_> = points.iter().map(|p| p.deployment).collect();
+    settings.dedup();
+    for (what, name) in What::ALL {
+        let ways = Way::ALL.map(|(_, way)| format!("{way:>20}")).concat();
+        lines.push(format!("{name:<32}{:>6}{ways}", "points"));
+        let line = |title: String, wanted: &dyn Fn(&splitwise::Point) -> bool| {
+            let offs = Way::ALL.map(|(way, _)| splitwise::off(&points, what, way, wanted));
+            let cell = |off: &splitwise::Off| {
+                let percent = [off.signed, off.size, off.most].map(|x| 100.0 * x);
+                if off.count == 0 {
+                    "-".to_owned()
+                } else {
+                    format!("{:+.0} {:>4.0} {:>4.0}", percent[0], percent[1], percent[2])
+                }
+            };
+            let cells = offs.map(|off| format!("{:>20}", cell(&off))).concat();
+            format!("{title:<32}{:>6}{cells}", offs[0].count)
+        };
+        for setting in &settings {
+            let title = format!("{} {} TP {}", setting.gpu.id, setting.model.id, setting.tensor_parallel);
+            lines.push(line(title, &|p| p.deployment == *setting));
+        }
+        lines.push(line("all".to_owned(), &|_| true));
     }
     lines.join("\n")
 }

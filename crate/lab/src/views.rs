@@ -4,6 +4,8 @@
 
 mod arrives;
 pub mod capacity;
+#[cfg(feature = "engines")]
+pub mod deployment;
 mod feel;
 mod happens;
 #[cfg(feature = "engines")]

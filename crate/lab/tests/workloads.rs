@@ -1,6 +1,6 @@
 //! Closed loops, sessions, clients and shared beginnings, from their settings to the numbers of a run.
 
-use servescope_lab::{Run, Scenario, link};
+use servescope_lab::{LoadedTrace, Run, Scenario, link};
 
 fn scenario(settings: &[(&str, &str)]) -> Scenario {
     let mut scenario = Scenario::default();
@@ -147,4 +147,31 @@ fn what_cannot_be_is_refused_at_its_parameter() {
     assert!(problem(&blocks).starts_with("workload.prefix.block_tokens: 1 is not between 68 and"));
     // Without effect they are no problem.
     assert!(scenario(&[("workload.clients.adapters", "3,200")]).problems().is_empty());
+}
+
+#[test]
+fn clients_may_leave_every_scheduler() {
+    let of = |scheduler: &str, more: &[(&str, &str)]| {
+        let settings = [
+            &[("scheduler.kind", scheduler), ("workload.rate_rps", "4"), ("workload.adapters.count", "0")],
+            more,
+        ]
+        .concat();
+        let scenario = scenario(&settings);
+        let mut trace = servescope_lab::run::trace_of(&scenario, None).unwrap().as_ref().clone();
+        // Every third client waits for 2 s.
+        trace.cancellations =
+            (0..trace.len()).step_by(3).map(|id| (trace.arrival_us[id] + 2e6, id as u32)).collect();
+        trace.sort_cancellations();
+        let loaded = LoadedTrace::from_trace("leaving", trace);
+        Run::simulate(&scenario, Some(&loaded)).unwrap().summary().run.requests
+    };
+    for scheduler in ["slora", "static", "orca", "vllm", "sarathi", "lightllm", "vllm_v1"] {
+        let counts = of(scheduler, &[]);
+        assert!(counts.cancelled > 0 && counts.unfinished == 0, "{scheduler}: {counts:?}");
+        let counts = of(scheduler, &[("gateway.queue_timeout_s", "5"), ("gateway.concurrency", "60")]);
+        assert!(counts.timed_out > 0 && counts.unfinished == 0, "{scheduler}: {counts:?}");
+        let counts = of(scheduler, &[("gateway.concurrency", "20")]);
+        assert!(counts.rejected["concurrency"] > 0, "{scheduler}: {counts:?}");
+    }
 }

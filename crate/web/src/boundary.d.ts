@@ -57,6 +57,22 @@ export interface Failure {
   params: Record<string, string | number>;
 }
 
+/** A replica's hardware and model: what lies in each GPU's memory, and how far its times can be trusted. */
+export interface DeploymentView {
+  gpu: string;
+  model: string;
+  gpus: number;
+  memory_gb: number;
+  /** From the bottom; they overflow the memory by `missing_gb`. */
+  parts: { name: "weights" | "activations" | "adapters" | "kv" | "margin"; gb: number }[];
+  missing_gb: number;
+  kv_tokens: number;
+  usd_per_hour: number | null;
+  price_source: string;
+  /** `measured_on` is "" for the data sheet's peaks; `best` and `worst` are median errors of a layer by model. */
+  cost: { measured_on: string; own: boolean; best: number; worst: number };
+}
+
 /** Thrown by every fallible call. */
 export interface Failures { failures: Failure[] }
 

@@ -12,6 +12,8 @@ mod capacity;
 #[cfg(feature = "page")]
 mod chart;
 mod convert;
+#[cfg(feature = "engine")]
+mod deployment;
 #[cfg(feature = "studio")]
 mod hand_over;
 #[cfg(feature = "page")]

@@ -70,6 +70,9 @@ extern "C" {
     /// Charts.
     #[wasm_bindgen(typescript_type = "ChartData[]")]
     pub type JsCharts;
+    /// Hardware, memory and the origin of times.
+    #[wasm_bindgen(typescript_type = "DeploymentView")]
+    pub type JsDeployment;
     /// Why a request waited.
     #[wasm_bindgen(typescript_type = "Explanation")]
     pub type JsExplanation;

@@ -61,11 +61,21 @@ export class ControlPanel extends LightElement {
       <details class="group ${this.#marked(group)}" id="group-${group}" .open=${this.#isOpen(group) || wrong} @toggle=${(event: Event) => { this.#toggled(group, event); }}>
         <summary><h2>${app.text.named('group.', group)}</h2><i class="dot" ?hidden=${!changed}></i></summary>
         ${this.#controls(active)}
+        ${group === 'fleet' && active.some(({ id }) => id === 'fleet.gpu') ? this.#deployment() : nothing}
         <details class="idle" ?hidden=${idle.length === 0}>
           <summary>${app.text.t('control.idle', { count: idle.length })}</summary>
           ${this.#controls(idle)}
         </details>
       </details>`;
+  }
+
+  /** Not before its script is there: an element that is defined later would be connected without its app. */
+  #deployment(): TemplateResult | typeof nothing {
+    if (customElements.get('deployment-panel') === undefined) {
+      void import('../fleet/deployment-panel.js').then(() => { this.requestUpdate(); });
+      return nothing;
+    }
+    return html`<deployment-panel .app=${this.app}></deployment-panel>`;
   }
 
   #controls(parameters: readonly Parameter[]): unknown {

@@ -1,5 +1,5 @@
 // The messages between the page and its worker. The page asks; the worker answers with the same revision or ticket.
-import type { ChartData, ExportKind, Explanation, Failure, RunOptions, ScenarioPatch, Summary, TraceColumns } from './types.js';
+import type { ChartData, DeploymentView, ExportKind, Explanation, Failure, RunOptions, ScenarioPatch, Summary, TraceColumns } from './types.js';
 
 /** Questions that get exactly one reply, whatever runs meanwhile. */
 export type Query =
@@ -7,7 +7,8 @@ export type Query =
   | { kind: 'request'; id: number }
   | { kind: 'export'; what: ExportKind }
   | { kind: 'load-trace'; name: string; columns: TraceColumns }
-  | { kind: 'clear-trace' };
+  | { kind: 'clear-trace' }
+  | { kind: 'deployment'; scenario: ScenarioPatch };
 
 export interface QueryResult {
   charts: ChartData[];
@@ -15,6 +16,8 @@ export interface QueryResult {
   export: string;
   'load-trace': null;
   'clear-trace': null;
+  /** Null while the worker has the first module only, which knows no deployments. */
+  deployment: DeploymentView | null;
 }
 
 export type ToWorker =

@@ -1,6 +1,7 @@
 // The simulation's thread. A run goes in slices; between two slices messages are read, so that a newer scenario ends
 // an older run at once. Questions about the finished run wait for the run in progress.
 import engineAddress from '../../pkg/engine_bg.wasm?url';
+import type { Simulator as WholeSimulator } from '../../pkg/engine.js';
 import init, { Simulator } from '../../pkg/servescope.js';
 import { readMessages } from './pause.js';
 import { buffersOf, type FromWorker, type Query, type QueryResult, type ToWorker } from './protocol.js';
@@ -107,6 +108,7 @@ function ask(query: Query, sim: Simulator): QueryResult[Query['kind']] {
       sim.clear_trace();
       held = null;
       return null;
+    case 'deployment': return 'deployment' in sim ? (sim as WholeSimulator).deployment(query.scenario) : null;
   }
 }
 

@@ -10,7 +10,7 @@ const BELONGINGS: Record<Station, Belongings> = {
   gateway: { groups: ['queue'], charts: ['rates', 'ttft_by_arrival'] },
   waiting: { groups: ['queue', 'slo'], charts: ['running_waiting', 'ttft_by_arrival', 'time_split'] },
   batch: { groups: ['queue', 'adapters'], charts: ['running_waiting', 'tokens', 'batch', 'preemptions'] },
-  gpu: { groups: ['memory', 'cost'], charts: ['memory', 'tokens', 'lanes', 'operators', 'utilisation'] },
+  gpu: { groups: ['fleet', 'memory', 'cost'], charts: ['memory', 'tokens', 'lanes', 'operators', 'utilisation'] },
 };
 
 export function belongings(station: string): Belongings | null {

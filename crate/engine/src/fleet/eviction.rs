@@ -8,13 +8,13 @@ use super::config::Preemption;
 use super::flight::Flight;
 use super::replica::{Replica, World};
 use super::requests::Place;
-use crate::timeline::{Eviction, ThrownOut};
+use crate::timeline::{Absence, Eviction};
 
 impl World<'_> {
     /// A request that was evicted joins a batch again.
     pub(crate) fn comes_back(&mut self, id: u32) {
         let (start_us, end_us) = (self.requests.seen_us[id as usize], self.now_us);
-        self.record.returns.push(Eviction { request: id, start_us, end_us });
+        self.record.absences.push(Absence { request: id, start_us, end_us });
     }
 
     /// Tokens of a prompt that an iteration may read after the first `done`: all that are left, of an answer that is
@@ -64,8 +64,7 @@ impl Replica {
         world.requests.done[i] = 0;
         world.requests.place[i] = Place::Waiting;
         world.requests.evictions[i] = world.requests.evictions[i].saturating_add(1);
-        world.record.evictions += 1;
-        world.record.thrown_out.push(ThrownOut { time_us: world.now_us, id, replica: self.index });
+        world.record.evictions.push(Eviction { time_us: world.now_us, id, replica: self.index });
         self.promised += u64::from(world.config.blocks_for(world.requests.prompt[i]));
         self.waiting.push_front(id);
         self.line += 1;

@@ -31,10 +31,14 @@ impl Pipeline {
         }
     }
 
+    /// The batches in the stages.
+    pub(super) fn under_way(&self) -> impl Iterator<Item = &Flight> {
+        (0..).zip(&self.flights).filter(|(slot, _)| !self.unused.contains(slot)).map(|(_, flight)| flight)
+    }
+
     /// Whether a request is part of a batch in the stages.
     pub(super) fn holds(&self, id: u32) -> bool {
-        let used = (0..).zip(&self.flights).filter(|(slot, _)| !self.unused.contains(slot));
-        used.into_iter().any(|(_, flight)| flight.prompts.contains(&id) || flight.members.contains(&id))
+        self.under_way().any(|flight| flight.prompts.contains(&id) || flight.members.contains(&id))
     }
 }
 
@@ -121,6 +125,7 @@ fn end_batch(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) 
         blocks: replica.used,
         rank_sum: flight.rank_sum,
         any_adapter: flight.any_adapter,
+        copying_us: world.config.copying_us(flight.copied_blocks),
         chunks_at: 0,
     };
     world.record.iterations.push(&run, &flight.chunks);

@@ -49,6 +49,11 @@ impl PrefixCache {
         })
     }
 
+    /// Units that somebody uses.
+    pub(crate) fn units_in_use(&self) -> u32 {
+        (self.units.len() - self.idle.len()) as u32
+    }
+
     /// The keys of a prompt's whole units. An id stands for its block and all before it, so the last one is enough.
     fn keys<'a>(
         &self,

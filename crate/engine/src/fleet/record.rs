@@ -1,7 +1,7 @@
 //! What a fleet writes down while it runs.
 
 use crate::report::Fate;
-use crate::timeline::{Eviction, Gap, Hold, Iterations, ThrownOut};
+use crate::timeline::{Absence, Eviction, Gap, Hold, Iterations};
 
 /// Fates, iterations and gaps between tokens.
 #[derive(Debug, Default)]
@@ -10,9 +10,8 @@ pub(crate) struct Record {
     pub(crate) iterations: Iterations,
     pub(crate) gaps: Vec<Gap>,
     pub(crate) holds: Vec<Hold>,
-    pub(crate) returns: Vec<Eviction>,
-    pub(crate) evictions: u64,
-    pub(crate) thrown_out: Vec<ThrownOut>,
+    pub(crate) absences: Vec<Absence>,
+    pub(crate) evictions: Vec<Eviction>,
     pub(crate) cached_tokens: u64,
     /// Requests that came to their end and were not told of yet, where others wait for that.
     pub(crate) ended: Option<Vec<u32>>,
@@ -38,5 +37,13 @@ impl Record {
             }
             _ => self.gaps.push(Gap { length_us, count }),
         }
+    }
+
+    /// Requests are told by their place in `order`.
+    pub(crate) fn rename(&mut self, order: &[u32]) {
+        let mut places = vec![0u32; self.fates.len()];
+        (0u32..).zip(order).for_each(|(place, &id)| places[id as usize] = place);
+        self.evictions.iter_mut().for_each(|eviction| eviction.id = places[eviction.id as usize]);
+        self.absences.iter_mut().for_each(|absence| absence.request = places[absence.request as usize]);
     }
 }

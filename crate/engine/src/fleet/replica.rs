@@ -83,7 +83,8 @@ impl World<'_> {
     /// Blocks for the prompt and the longest answer; the last token is never written to the cache.
     fn blocks_reserved(&self, id: u32) -> u32 {
         let i = id as usize;
-        self.config.blocks_for(self.trace.input_tokens[i] + self.trace.max_tokens[i] - 1)
+        let longest = self.trace.input_tokens[i].saturating_add(self.trace.max_tokens[i]);
+        self.config.blocks_for(longest - 1)
     }
 
     /// Blocks that a request which is done gives back.

@@ -21,6 +21,8 @@ pub(crate) struct Run {
     pub(crate) kv_tokens: u64,
     pub(crate) rank_sum: u64,
     pub(crate) any_adapter: bool,
+    /// Copying from and to the host, a part of the first iteration.
+    pub(crate) copying_us: f64,
 }
 
 impl Run {
@@ -83,6 +85,7 @@ impl Replica {
             blocks: self.used,
             rank_sum: run.rank_sum,
             any_adapter: run.any_adapter,
+            copying_us: run.copying_us,
             chunks_at: 0,
         };
         world.record.iterations.push(&written, &self.chunks);

@@ -15,16 +15,17 @@ use crate::scheduler::Stop;
 /// Fills `flight` as [`form`] does. Where nothing was formed because the only request that held memory was evicted, it is
 /// let in again at once; Vidur stops there.
 pub(crate) fn form_or_retry(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
-    let evicted_before = world.record.evictions;
+    let evicted_before = world.record.evictions.len();
     let mut look = form(replica, world, flight);
-    let is_stranded = flight.is_empty() && world.record.evictions > evicted_before && replica.holders == 0;
+    let is_stranded =
+        flight.is_empty() && world.record.evictions.len() > evicted_before && replica.holders == 0;
     if is_stranded && !world.config.original {
         look = form(replica, world, flight);
     }
     if let (Look::At(stop), false) = (look, replica.waiting.is_empty()) {
         replica.holds_for(world, stop);
     }
-    flight.changes_again |= world.record.evictions > evicted_before;
+    flight.changes_again |= world.record.evictions.len() > evicted_before;
 }
 
 /// What forming an iteration found at the line.

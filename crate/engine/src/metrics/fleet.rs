@@ -140,7 +140,7 @@ fn rows(report: &Report, sums: &[Sums]) -> Vec<ReplicaRow> {
             row.completed += u32::from(report.is_completed(id));
         }
     }
-    report.timeline.thrown_out.iter().for_each(|e| rows[e.replica as usize].preemptions += 1);
+    report.timeline.evictions.iter().for_each(|e| rows[e.replica as usize].preemptions += 1);
     rows
 }
 

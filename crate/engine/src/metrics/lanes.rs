@@ -30,16 +30,12 @@ pub fn stage_works(report: &Report) -> impl Iterator<Item = StageWork> + '_ {
             Some(model) if stages > 1 => {
                 let chunks = report.timeline.iterations.chunks(&run);
                 let batch = run.batch(&chunks, 0);
-                let took_us: Vec<f64> =
-                    (1..=stages).map(|stage| model.stage_time(&batch, stage == stages).first_us).collect();
-                // What is copied from and to the host is copied before the first stage.
-                let copying_us = run.busy_us * f64::from(stages) - took_us.iter().sum::<f64>();
-                let copying_us = if copying_us > 1e-9 * run.busy_us { copying_us } else { 0.0 };
                 let mut ready_us = run.start_us;
                 let pass = |(stage, free_us): (usize, &mut f64)| {
                     let start_us = ready_us.max(*free_us);
-                    let before_us = if stage == 0 { copying_us } else { 0.0 };
-                    let end_us = start_us + (took_us[stage] + before_us);
+                    let is_last = stage as u32 + 1 == stages;
+                    let copying_us = if stage == 0 { run.copying_us } else { 0.0 };
+                    let end_us = start_us + (model.stage_time(&batch, is_last).first_us + copying_us);
                     (ready_us, *free_us) = (end_us, end_us);
                     StageWork { run, stage: stage as u32, start_us, end_us }
                 };

@@ -30,16 +30,11 @@ impl RunParts {
     pub fn of(timeline: &Timeline, cost: &dyn BatchCost, run: &IterationRun) -> Self {
         let last = run.iterations.saturating_sub(1);
         let chunks = timeline.iterations.chunks(run);
-        let (first_us, first_work) = one(cost, &run.batch(&chunks, 0));
+        let (mut first_us, first_work) = one(cost, &run.batch(&chunks, 0));
+        // Blocks go over the host's link before the first stage begins; such an iteration stands alone.
+        first_us[OperatorClass::Communication as usize] += run.copying_us / f64::from(cost.stages().max(1));
         let (last_us, last_work) =
             if last > 0 { one(cost, &run.batch(&chunks, last)) } else { (first_us, first_work) };
-        let (mut first_us, mut last_us) = (first_us, last_us);
-        // An iteration before which blocks are copied from or to the host stands alone and is longer than its law.
-        let copying_us = run.busy_us - first_us.iter().sum::<f64>();
-        if last == 0 && copying_us > 1e-9 * run.busy_us {
-            first_us[OperatorClass::Communication as usize] += copying_us;
-            last_us = first_us;
-        }
         let (iterations, busy_us) = (run.iterations, run.busy_us);
         Self { first_us, last_us, first_work, last_work, iterations, busy_us }
     }

@@ -28,6 +28,8 @@ const KV: u8 = 16;
 const FRESH: u8 = 32;
 /// A request uses an adapter.
 const ADAPTERS: u8 = 64;
+/// Blocks were copied from or to the host.
+const COPIES: u8 = 128;
 
 /// Runs of iterations, replica by replica, each in the order in which they were written.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -78,7 +80,10 @@ impl Iterations {
     /// All of them in order of their start; of those that start together, the lower replica's first.
     pub fn iter(&self) -> Iter<'_> {
         let mut heads = BinaryHeap::new();
-        for (replica, log) in self.replicas.iter().enumerate().filter(|_| FLEETS) {
+        for (replica, log) in self.replicas.iter().enumerate() {
+            if !FLEETS {
+                break;
+            }
             let whole = log.bytes.len();
             let mut cursor = Cursor { whole, bytes: &log.bytes, replica: replica as u16, end_us: 0.0 };
             heads.extend(cursor.next().map(|run| Head { run, cursor }));
@@ -105,6 +110,7 @@ impl Log {
             | differs(BUSY, run.busy_us, run.end_us - run.start_us)
             | differs(GROWTH, run.growth_us, 0.0)
             | differs(KV, run.kv_tokens, kv_tokens as f64)
+            | differs(COPIES, run.copying_us, 0.0)
             | if run.fresh == run.decodes { 0 } else { FRESH }
             | if run.any_adapter || run.rank_sum > 0 { ADAPTERS } else { 0 };
         self.bytes.push(flags);
@@ -130,6 +136,9 @@ impl Log {
         if flags & ADAPTERS != 0 {
             self.count(run.rank_sum);
             self.bytes.push(u8::from(run.any_adapter));
+        }
+        if flags & COPIES != 0 {
+            self.number(run.copying_us);
         }
         for chunk in chunks {
             self.count(u64::from(chunk.kv_tokens));
@@ -188,6 +197,7 @@ impl Cursor<'_> {
             blocks,
             rank_sum: if flags & ADAPTERS == 0 { 0 } else { self.count() },
             any_adapter: flags & ADAPTERS != 0 && self.count() == 1,
+            copying_us: if flags & COPIES == 0 { 0.0 } else { self.number() },
             chunks_at: 0,
         };
         run.chunks_at = self.whole - self.bytes.len();
@@ -264,7 +274,7 @@ impl Iterator for Iter<'_> {
     type Item = IterationRun;
 
     fn next(&mut self) -> Option<IterationRun> {
-        let mut head = self.heads.peek_mut()?;
+        let mut head = self.heads.peek_mut().filter(|_| FLEETS)?;
         let run = head.run;
         match head.cursor.next() {
             Some(next) => head.run = next,
@@ -298,7 +308,8 @@ mod tests {
                 start_us, end_us: 0.0, busy_us: 0.0, first_us, growth_us, iterations, replica, prompts, prompt_tokens,
                 decodes, fresh: if odd.0 { fresh } else { decodes }, blocks,
                 kv_tokens: kv_tokens as f64 + if odd.1 { 0.3 } else { 0.0 },
-                rank_sum: adapters.map_or(0, |a| a.0), any_adapter: adapters.is_some_and(|a| a.1), chunks_at: 0,
+                rank_sum: adapters.map_or(0, |a| a.0), any_adapter: adapters.is_some_and(|a| a.1),
+                copying_us: if odd.0 { 0.5 * first_us } else { 0.0 }, chunks_at: 0,
             };
             run.end_us = if odd.2 { start_us + first_us } else { end_by_law(&run) };
             run.busy_us = if odd.3 { 0.5 * first_us } else { run.end_us - run.start_us };

@@ -55,7 +55,7 @@ fn events(report: &Report) -> Vec<Event> {
     };
     let left = report.trace.cancellations.iter().filter(|&&(_, id)| waited(id));
     events.extend(left.map(|&(at_us, id)| (at_us.max(report.trace.arrival_us[id as usize]), 2, id)));
-    events.extend(report.timeline.thrown_out.iter().map(|e| (e.time_us, 4, e.id)));
+    events.extend(report.timeline.evictions.iter().map(|e| (e.time_us, 4, e.id)));
     events.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)).then(a.2.cmp(&b.2)));
     events.dedup();
     events

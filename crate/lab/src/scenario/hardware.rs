@@ -1,13 +1,17 @@
 //! The scenario's hardware and model: which cost is asked, of which deployment.
 
 #[cfg(feature = "engines")]
-use servescope_cost::deployment::{Deployment, KvFormat, WeightFormat};
-#[cfg(feature = "engines")]
-use servescope_cost::gpus::{GPUS, Gpu};
-#[cfg(feature = "engines")]
-use servescope_cost::models::{MODELS, Model};
+use servescope_cost::{
+    BatchCost, Corrections, HostTime, Roofline,
+    deployment::{Deployment, KvFormat, WeightFormat},
+    gpus::{GPUS, Gpu},
+    memory_plan::{Ask, MemoryPlan, vidur},
+    models::{MODELS, Model},
+};
 
 use super::Scenario;
+#[cfg(feature = "engines")]
+use crate::failure::Failure;
 use crate::parameters::Id;
 
 /// How iteration times are computed.
@@ -15,6 +19,8 @@ use crate::parameters::Id;
 pub enum CostKind {
     /// The linear law.
     Linear,
+    /// Operators that were timed.
+    Profile,
     /// What GPU and model must do.
     Roofline,
 }
@@ -22,10 +28,10 @@ pub enum CostKind {
 impl Scenario {
     /// How iteration times are computed; S-LoRA's loop has the linear law.
     pub fn cost_kind(&self) -> CostKind {
-        if self.is_active(Id::CostKind) && self.choice(Id::CostKind) == "roofline" {
-            CostKind::Roofline
-        } else {
-            CostKind::Linear
+        match self.choice(Id::CostKind) {
+            "roofline" if self.is_active(Id::CostKind) => CostKind::Roofline,
+            "profile" if self.is_active(Id::CostKind) => CostKind::Profile,
+            _ => CostKind::Linear,
         }
     }
 
@@ -34,16 +40,126 @@ impl Scenario {
         self.is_active(Id::KvPool) && self.choice(Id::KvPool) == "planned"
     }
 
-    /// A replica's hardware and model.
+    /// A replica's hardware and model. What was timed had 16 bits.
     #[cfg(feature = "engines")]
     pub fn deployment(&self) -> Deployment {
+        let is_timed = self.cost_kind() == CostKind::Profile;
+        let format = |id: Id| if is_timed { "bf16" } else { self.choice(id) };
         Deployment {
             gpu: Gpu::named(self.choice(Id::FleetGpu)).unwrap_or(&GPUS[0]),
             model: Model::named(self.choice(Id::FleetModel)).unwrap_or(&MODELS[0]),
             tensor_parallel: self.whole(Id::TensorParallel),
             pipeline_parallel: self.whole(Id::PipelineParallel),
-            weights: WeightFormat::named(self.choice(Id::Weights)),
-            kv: KvFormat::named(self.choice(Id::KvFormat)),
+            weights: WeightFormat::named(format(Id::Weights)),
+            kv: KvFormat::named(format(Id::KvFormat)),
         }
+    }
+
+    /// What the iterations of a fleet's replica take.
+    ///
+    /// # Errors
+    /// [`Failure`] where operators are asked for that were not timed.
+    #[cfg(feature = "engines")]
+    pub fn fleet_cost(&self) -> Result<Box<dyn BatchCost>, Failure> {
+        Ok(match self.cost_kind() {
+            CostKind::Linear => Box::new(self.cost()),
+            CostKind::Profile => Box::new(self.timed()?),
+            CostKind::Roofline => Box::new(self.roofline()),
+        })
+    }
+
+    /// The roofline of its deployment.
+    #[cfg(feature = "engines")]
+    pub fn roofline(&self) -> Roofline {
+        let deployment = self.deployment();
+        let corrections = if self.choice(Id::Corrections) == "none" {
+            &Corrections::NONE
+        } else {
+            Corrections::of(deployment.gpu.id)
+        };
+        let us = |id: Id| self.number(id) * 1e3;
+        let host = HostTime {
+            base_us: us(Id::HostBase),
+            per_request_us: us(Id::HostPerRequest),
+            launch_per_layer_us: us(Id::HostLaunch),
+        };
+        Roofline::new(deployment, corrections, host)
+    }
+
+    /// Sum of the ranks of the adapters that a scenario's own traffic asks for.
+    #[cfg(feature = "engines")]
+    pub fn adapter_ranks(&self) -> u64 {
+        let (ranks, count) = (self.list(Id::Ranks), self.number(Id::Adapters) as usize);
+        ranks.iter().cycle().take(if ranks.is_empty() { 0 } else { count }).map(|&rank| rank as u64).sum()
+    }
+
+    /// What lies in a GPU's memory. A fleet never loads an adapter: all of them stay.
+    #[cfg(feature = "engines")]
+    pub fn memory_plan(&self, adapter_ranks: u64) -> MemoryPlan {
+        let iteration =
+            if self.choice(Id::SchedulerKind) == "sarathi" { Id::ChunkTokens } else { Id::BatchMaxTokens };
+        let ask = Ask {
+            batch_tokens: self.whole(iteration),
+            requests: self.whole(Id::MaxRunning),
+            adapter_ranks,
+            margin: self.number(Id::MemoryMargin),
+        };
+        MemoryPlan::of(&self.deployment(), &ask)
+    }
+
+    /// KV tokens of a replica: what the plan leaves, or the pool as given.
+    ///
+    /// # Errors
+    /// [`Failure`] with the bytes that are missing where the model does not fit, and for a model that Vidur's formula does not
+    /// know.
+    #[cfg(feature = "engines")]
+    pub fn pool_tokens(&self, adapter_ranks: u64) -> Result<u32, Failure> {
+        if !self.plans_memory() {
+            return Ok(self.whole(Id::MaxTotalTokens));
+        }
+        if self.choice(Id::MemoryPlan) == "vidur" {
+            return self.vidur_pool_tokens();
+        }
+        let plan = self.memory_plan(adapter_ranks);
+        if plan.fits() { Ok(plan.kv_tokens()) } else { Err(self.does_not_fit(plan.missing_bytes)) }
+    }
+
+    #[cfg(feature = "engines")]
+    fn does_not_fit(&self, missing_bytes: f64) -> Failure {
+        let (deployment, path) = (self.deployment(), Id::FleetModel.row().id);
+        let missing_gb = (missing_bytes / 1e8).ceil() / 10.0;
+        let (model, gpu) = (deployment.model.name, deployment.gpu.name);
+        let message = format!("{path}: {model} does not fit: {missing_gb} GB are missing on each {gpu}");
+        Failure::new("does_not_fit", path, message)
+            .number("missing_gb", missing_gb)
+            .text("model", model)
+            .text("gpu", gpu)
+    }
+
+    #[cfg(feature = "engines")]
+    fn vidur_pool_tokens(&self) -> Result<u32, Failure> {
+        let deployment = self.deployment();
+        let Some(shape) = deployment.model.dense_shape() else {
+            let (path, model) = (Id::MemoryPlan.row().id, deployment.model.name);
+            let message =
+                format!("{path}: Vidur's formula knows no experts and no latent attention, as {model} has");
+            return Err(Failure::new("vidur_dense_only", path, message).text("model", model));
+        };
+        let gpu = deployment.gpu;
+        let named = vidur::DEVICES.iter().find(|(name, _)| *name == gpu.id);
+        let device = vidur::Device {
+            memory_gib: named.map_or(gpu.memory_gb.value, |(_, gib)| *gib),
+            margin: self.number(Id::MemoryMargin),
+            tensor_parallel: deployment.tensor_parallel,
+            stages: deployment.pipeline_parallel,
+        };
+        let longest = self.whole(Id::MaxRequestTokens);
+        let plan = vidur::plan(&shape, &device, longest);
+        if plan.slots == 0 {
+            let needed = plan.parameter_bytes + plan.request_bytes;
+            return Err(self.does_not_fit(needed - plan.available_bytes));
+        }
+        let block = self.fleet().map_or(1, |fleet| fleet.block_size);
+        Ok(plan.blocks(longest, block, deployment.pipeline_parallel).saturating_mul(block))
     }
 }

@@ -58,8 +58,13 @@ impl Scenario {
         Some(self.number(Id::QueueTimeout) * 1e6).filter(|&t| t > 0.0).unwrap_or(f64::INFINITY)
     }
 
-    /// The fleet, unless the scheduler is S-LoRA's, which has a loop of its own.
+    /// The fleet with the memory pool as given, unless the scheduler is S-LoRA's, which has a loop of its own.
     pub fn fleet(&self) -> Option<FleetConfig> {
+        self.fleet_with(self.whole(Id::MaxTotalTokens))
+    }
+
+    /// The fleet whose replicas have a memory pool of so many tokens.
+    pub fn fleet_with(&self, pool_tokens: u32) -> Option<FleetConfig> {
         let scheduler = match self.choice(Id::SchedulerKind) {
             "static" => SchedulerKind::Static,
             "orca" => SchedulerKind::Orca,
@@ -81,7 +86,7 @@ impl Scenario {
         };
         // LightLLM counts memory token by token.
         let block_size = if scheduler == SchedulerKind::LightLlm { 1 } else { self.whole(Id::BlockSize) };
-        let blocks = self.whole(Id::MaxTotalTokens) / block_size;
+        let blocks = pool_tokens / block_size;
         let max_request_tokens = self.whole(Id::MaxRequestTokens);
         Some(FleetConfig {
             replicas: self.whole(Id::Replicas),

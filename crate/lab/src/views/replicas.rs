@@ -207,7 +207,7 @@ fn utilisation(run: &Run, sums: &Sums, window: &Window) -> View {
 
 /// Requests thrown out of batches, a second.
 fn preemptions(run: &Run, window: &Window) -> View {
-    let evictions = &run.report.timeline.thrown_out;
+    let evictions = &run.report.timeline.evictions;
     if evictions.is_empty() {
         return empty("preemptions", "empty.no_preemptions", window.axis());
     }

@@ -5,7 +5,7 @@ use super::{Flight, Look, Replica, World};
 
 pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look {
     let config = world.config;
-    let evicted_before = world.record.evictions;
+    let evicted_before = world.record.evictions.len();
     replica.aside.clear();
     if replica.decode_paged(world, flight, false) {
         let Replica { aside, skipped, chunked, .. } = replica;
@@ -34,7 +34,7 @@ pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Fl
         world.sort_by_arrival(skipped);
         std::mem::swap(running, skipped);
     }
-    if world.record.evictions == evicted_before {
+    if world.record.evictions.len() == evicted_before {
         left -= replica.take_back(world, flight, left);
     }
     while let Some(&id) = replica.waiting.front() {

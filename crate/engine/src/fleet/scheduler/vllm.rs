@@ -7,9 +7,9 @@ use crate::scheduler::Stop;
 pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look {
     let stop = admit(replica, world, flight);
     if flight.is_empty() {
-        let evicted_before = world.record.evictions;
+        let evicted_before = world.record.evictions.len();
         replica.decode_paged(world, flight, true);
-        if world.record.evictions > evicted_before {
+        if world.record.evictions.len() > evicted_before {
             return Look::At(Some(Stop::Memory));
         }
         if replica.take_back(world, flight, u32::MAX) > 0 && !replica.awaits_host(world) {

@@ -9,7 +9,7 @@ use crate::scheduler::Stop;
 
 pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look {
     let config = world.config;
-    let evicted_before = world.record.evictions;
+    let evicted_before = world.record.evictions.len();
     replica.aside.clear();
     // Of one stage the list is in order but for answers that are generated again beside newer ones.
     let by_arrival = !replica.is_single() || config.preemption == Preemption::Regenerate;
@@ -43,7 +43,7 @@ pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Fl
     }
     aside.clear();
     replica.aside = aside;
-    if world.record.evictions > evicted_before {
+    if world.record.evictions.len() > evicted_before {
         return Look::At(Some(Stop::Memory));
     }
     left -= replica.take_back(world, flight, left);

@@ -1,0 +1,190 @@
+//! The plan of one replica: what lies on the GPU that has most to hold, and how many KV tokens that leaves room for.
+//!
+//! Counted are all weights (matrices in their format; embedding, head, norms and biases at 16 bits), activations of the
+//! largest iteration, adapters that stay, and a margin for what is not counted: context, collectives, fragments.
+
+use crate::deployment::Deployment;
+use crate::models::Attention;
+
+/// What is asked of the memory beside the model.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ask {
+    /// Tokens of the largest iteration.
+    pub batch_tokens: u32,
+    /// Requests that run together at most: each has a row of logits.
+    pub requests: u32,
+    /// Sum of the ranks of the adapters that stay on the GPU.
+    pub adapter_ranks: u64,
+    /// Share of the memory that is left alone.
+    pub margin: f64,
+}
+
+/// Bytes on the GPU that has most to hold.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MemoryPlan {
+    /// Memory of the GPU.
+    pub memory_bytes: f64,
+    /// Weights.
+    pub weight_bytes: f64,
+    /// Activations.
+    pub activation_bytes: f64,
+    /// Adapters.
+    pub adapter_bytes: f64,
+    /// What is left alone.
+    pub margin_bytes: f64,
+    /// KV cache: what is left.
+    pub kv_bytes: f64,
+    /// Bytes of a KV token on this GPU, within every window.
+    pub kv_token_bytes: f64,
+    /// Bytes that are missing for the weights, the activations, the adapters and one token; 0 where they fit.
+    pub missing_bytes: f64,
+}
+
+impl MemoryPlan {
+    /// Plans a replica of `deployment`.
+    pub fn of(deployment: &Deployment, ask: &Ask) -> Self {
+        let model = deployment.model;
+        let tensor = f64::from(deployment.tensor_parallel.max(1));
+        let layers = f64::from(deployment.most_layers());
+        let memory_bytes = deployment.gpu.memory_bytes;
+        let weight_bytes = weight_bytes(deployment);
+        let activation_bytes = activation_bytes(deployment, ask);
+        let adapter_bytes = 2.0 * model.adapter_parameters_per_rank() * ask.adapter_ranks as f64 * layers
+            / f64::from(model.layers)
+            / tensor;
+        let margin_bytes = memory_bytes * ask.margin;
+        let kv_token_bytes = deployment.kv_values_per_layer() * deployment.kv.bytes() * layers;
+        let left = memory_bytes - weight_bytes - activation_bytes - adapter_bytes - margin_bytes;
+        Self {
+            memory_bytes,
+            weight_bytes,
+            activation_bytes,
+            adapter_bytes,
+            margin_bytes,
+            kv_bytes: left.max(0.0),
+            kv_token_bytes,
+            missing_bytes: (kv_token_bytes - left).max(0.0),
+        }
+    }
+
+    /// Whether it fits.
+    pub fn fits(&self) -> bool {
+        self.missing_bytes == 0.0
+    }
+
+    /// KV tokens that fit on a replica; each stage keeps its layers of every token.
+    pub fn kv_tokens(&self) -> u32 {
+        (self.kv_bytes / self.kv_token_bytes) as u32
+    }
+}
+
+/// Layers' matrices in their format, the rest at 16 bits. With several stages, the one that has most layers is taken to have
+/// either the embedding or the head beside them.
+fn weight_bytes(deployment: &Deployment) -> f64 {
+    let model = deployment.model;
+    let tensor = f64::from(deployment.tensor_parallel.max(1));
+    let share = f64::from(deployment.most_layers()) / f64::from(model.layers);
+    let tables = if model.tied_embeddings || deployment.pipeline_parallel > 1 { 1.0 } else { 2.0 };
+    let vocabulary = tables * model.vocabulary_parameters();
+    let all_tables = if model.tied_embeddings { 1.0 } else { 2.0 } * model.vocabulary_parameters();
+    let biases = model
+        .experts
+        .map_or(0.0, |e| f64::from(model.expert_layers()) * f64::from(e.count) * f64::from(e.biases));
+    let extras = f64::from(model.layers) * f64::from(model.layer_extras) + f64::from(model.extras) + biases;
+    let matrices = model.parameters() - all_tables - extras;
+    let layers = matrices * deployment.weights.bytes() * share / tensor;
+    layers + 2.0 * vocabulary / tensor + 2.0 * extras * share
+}
+
+/// Activations of the largest iteration: the residual stream and what is widest beside it, and a row of 32-bit logits for
+/// each request.
+fn activation_bytes(deployment: &Deployment, ask: &Ask) -> f64 {
+    let model = deployment.model;
+    let tensor = f64::from(deployment.tensor_parallel.max(1));
+    let hidden = f64::from(model.hidden);
+    let inner = model.mlp_matrices();
+    let routed = model.experts.map_or(0.0, |e| f64::from(e.per_token + e.shared) * f64::from(e.hidden));
+    let mlp = inner * f64::from(model.mlp_hidden).max(routed) / tensor;
+    let attention = match model.attention {
+        Attention::Grouped { heads, kv_heads, head_dim, .. } => {
+            f64::from(2 * heads + 2 * kv_heads) * f64::from(head_dim)
+        }
+        Attention::Latent { heads, rope_dim, nope_dim, value_dim, .. } => {
+            f64::from(heads) * f64::from(2 * (nope_dim + rope_dim) + 2 * value_dim)
+        }
+    } / tensor;
+    let token = 2.0 * (3.0 * hidden + mlp.max(attention));
+    let logits = 4.0 * f64::from(model.vocabulary) * f64::from(ask.requests.min(ask.batch_tokens));
+    f64::from(ask.batch_tokens) * token + logits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::deployment::{KvFormat, WeightFormat};
+    use crate::gpus::{GPU_IDS, Gpu};
+    use crate::models::{MODEL_IDS, Model};
+    use proptest::prelude::*;
+
+    const ASK: Ask = Ask { batch_tokens: 2048, requests: 256, adapter_ranks: 0, margin: 0.1 };
+
+    fn deployment(gpu: &str, model: &str, tensor_parallel: u32, pipeline_parallel: u32) -> Deployment {
+        Deployment {
+            gpu: Gpu::named(gpu).unwrap(),
+            model: Model::named(model).unwrap(),
+            tensor_parallel,
+            pipeline_parallel,
+            weights: WeightFormat::Bf16,
+            kv: KvFormat::Bf16,
+        }
+    }
+
+    #[test]
+    fn weights_of_one_gpu_are_all_parameters() {
+        for id in MODEL_IDS {
+            let deployment = deployment("mi355x", id, 1, 1);
+            let plan = MemoryPlan::of(&deployment, &ASK);
+            let all = 2.0 * deployment.model.parameters();
+            assert!((plan.weight_bytes / all - 1.0).abs() < 1e-12, "{id}: {} of {all}", plan.weight_bytes);
+            assert_eq!(plan.kv_token_bytes, 2.0 * deployment.model.kv_values_per_token(), "{id}");
+        }
+    }
+
+    /// The pool of DistServe's measured capacity table for OPT-13B on one A100-80GB: 66,144 tokens.
+    #[test]
+    fn pools_are_near_measured_ones() {
+        let plan = MemoryPlan::of(&deployment("a100_80_sxm", "opt-13b", 1, 1), &ASK);
+        assert!((60_000..70_000).contains(&plan.kv_tokens()), "{}", plan.kv_tokens());
+    }
+
+    #[test]
+    fn what_does_not_fit_says_how_much_is_missing() {
+        let plan = MemoryPlan::of(&deployment("a100_80_sxm", "llama-2-70b", 1, 1), &ASK);
+        assert!(!plan.fits() && plan.kv_tokens() == 0);
+        let missing = plan.missing_bytes / 1e9;
+        assert!((60.0..64.0).contains(&missing), "{missing}");
+        assert!(MemoryPlan::of(&deployment("a100_80_sxm", "llama-2-70b", 4, 1), &ASK).fits());
+    }
+
+    proptest! {
+        #[test]
+        fn more_gpus_never_hold_less_kv(
+            gpu in 0..GPU_IDS.len(), model in 0..MODEL_IDS.len(), tensor in 1..9u32, stages in 1..9u32,
+            format in 0..4usize, fp8: bool,
+        ) {
+            let weights = WeightFormat::named(crate::deployment::WEIGHT_FORMATS[format]);
+            let kv = if fp8 { KvFormat::Fp8 } else { KvFormat::Bf16 };
+            let with = |tensor, stages| {
+                let base = deployment(GPU_IDS[gpu], MODEL_IDS[model], tensor, stages);
+                MemoryPlan::of(&Deployment { weights, kv, ..base }, &ASK)
+            };
+            let one = with(tensor, stages);
+            prop_assert!(with(2 * tensor, stages).kv_tokens() >= one.kv_tokens());
+            prop_assert!(with(tensor, stages + 1).kv_tokens() >= one.kv_tokens());
+            let parts =
+                one.weight_bytes + one.activation_bytes + one.adapter_bytes + one.margin_bytes + one.kv_bytes;
+            prop_assert!(!one.fits() || (parts / one.memory_bytes - 1.0).abs() < 1e-9);
+            prop_assert_eq!(one.fits(), one.kv_tokens() >= 1);
+        }
+    }
+}

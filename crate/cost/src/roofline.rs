@@ -1,0 +1,255 @@
+//! Iteration times from what GPU and model must do: every operator takes its operations at the GPU's peak, its bytes at the
+//! memory's bandwidth, or both, corrected by efficiencies fitted on measured operators.
+//!
+//! A roofline in the sense of Williams, Waterman and Patterson (CACM 2009), operator by operator as LLM-Viewer and GenZ have
+//! it. Counted are projections, attention of prompts (causal) and of decoding requests, MLP or experts (the matrices that the
+//! iteration's tokens touch), norms and other pointwise operators, all-reduces, sending on, embedding, head and sampling,
+//! adapters, and the host.
+
+mod corrections;
+mod walk;
+
+pub use corrections::{Corrections, Efficiency, product_work};
+
+use crate::batch::{Batch, BatchCost, OperatorClass, Peak, StageParts, StageTime, Work};
+use crate::deployment::{Deployment, WeightFormat};
+use walk::Shard;
+
+/// Iterations for which a time without bounds is taken to hold at once.
+const LONG: f64 = (u32::MAX / 4) as f64;
+
+/// Time of the host, in each stage.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct HostTime {
+    /// Added to each iteration, microseconds.
+    pub base_us: f64,
+    /// For each request in it.
+    pub per_request_us: f64,
+    /// Launching the kernels of a layer: an iteration takes at least this for each. 0 where graphs are replayed.
+    pub launch_per_layer_us: f64,
+}
+
+impl HostTime {
+    /// No time at all.
+    pub const NONE: Self = Self { base_us: 0.0, per_request_us: 0.0, launch_per_layer_us: 0.0 };
+}
+
+/// The roofline of one deployment.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Roofline {
+    deployment: Deployment,
+    corrections: Corrections,
+    host: HostTime,
+    shard: Shard,
+    /// Peak of the layers' products, FLOP/s.
+    product_flops_s: f64,
+    /// Peak at 16 bits.
+    wide_flops_s: f64,
+    memory_bytes_s: f64,
+    link_bytes_s: f64,
+}
+
+impl Roofline {
+    /// The roofline of a deployment.
+    pub fn new(deployment: Deployment, corrections: &Corrections, host: HostTime) -> Self {
+        let gpu = deployment.gpu;
+        let wide_flops_s = gpu.bf16_tflops.value * 1e12;
+        let fp8 = gpu.fp8_tflops.filter(|_| deployment.weights == WeightFormat::Fp8);
+        Self {
+            deployment,
+            corrections: *corrections,
+            host,
+            shard: Shard::of(&deployment),
+            product_flops_s: fp8.map_or(wide_flops_s, |fact| fact.value * 1e12),
+            wide_flops_s,
+            memory_bytes_s: gpu.bandwidth_gb_s.value * 1e9,
+            link_bytes_s: gpu.link_gb_s.value * 1e9,
+        }
+    }
+}
+
+impl BatchCost for Roofline {
+    fn stages(&self) -> u32 {
+        self.deployment.pipeline_parallel
+    }
+
+    fn stage_time(&self, batch: &Batch<'_>, is_last: bool) -> StageTime {
+        let parts = self.walk(batch, is_last).parts;
+        let first_us: f64 = parts.iter().sum();
+        if !batch.chunks.is_empty() || batch.decodes == 0 {
+            return StageTime::once(first_us);
+        }
+        let (growth_us, holds) = self.growth(batch, is_last);
+        let host = &self.host;
+        let serial = host.base_us + host.per_request_us * f64::from(batch.decodes);
+        let on_gpu = first_us - parts[OperatorClass::Host as usize];
+        let slack = first_us - serial - on_gpu;
+        // While the host has not launched what the GPU could run, growing changes nothing.
+        let (growth_us, holds) = if slack > 0.0 {
+            (0.0, if growth_us > 0.0 { holds.min((slack / growth_us).floor() + 1.0) } else { holds })
+        } else {
+            (growth_us, holds)
+        };
+        StageTime { first_us, growth_us, holds: holds.clamp(1.0, LONG) as u32 }
+    }
+
+    fn stage_parts(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {
+        self.walk(batch, is_last).parts
+    }
+
+    fn work(&self, batch: &Batch<'_>) -> Option<Work> {
+        let mut work = self.walk(batch, true).work;
+        let others = f64::from(self.deployment.pipeline_parallel - 1);
+        if others > 0.0 {
+            let other = self.walk(batch, false).work;
+            work.flops += others * other.flops;
+            work.bytes += others * other.bytes;
+        }
+        Some(work)
+    }
+
+    fn peak(&self) -> Option<Peak> {
+        Some(Peak { flops: self.product_flops_s, bytes: self.memory_bytes_s })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batch::Chunk;
+    use crate::deployment::{KvFormat, WEIGHT_FORMATS};
+    use crate::gpus::{GPU_IDS, GPUS, Gpu};
+    use crate::models::{MODELS, Model};
+    use proptest::prelude::*;
+
+    fn deployment(gpu: &str, model: &str, tensor_parallel: u32) -> Deployment {
+        Deployment {
+            gpu: Gpu::named(gpu).unwrap(),
+            model: Model::named(model).unwrap(),
+            tensor_parallel,
+            pipeline_parallel: 1,
+            weights: WeightFormat::Bf16,
+            kv: KvFormat::Bf16,
+        }
+    }
+
+    fn datasheet(gpu: &str, model: &str) -> Roofline {
+        Roofline::new(deployment(gpu, model, 1), &Corrections::NONE, HostTime::NONE)
+    }
+
+    /// A token that reads all weights takes their bytes over the bandwidth: 16.06 GB less the embedding, of which it reads
+    /// one row.
+    #[test]
+    fn one_request_decodes_at_the_speed_of_memory() {
+        let batch = Batch { decodes: 1, decode_kv_tokens: 1, ..Batch::default() };
+        for (gpu, bandwidth) in [("h100_sxm", 3.35e12), ("a100_80_sxm", 2.039e12), ("l4", 0.3e12)] {
+            let us = datasheet(gpu, "llama-3.1-8b").stage_time(&batch, true).first_us;
+            let floor = (16.0605e9 - 1.0507e9) / bandwidth * 1e6;
+            assert!(us > floor && us < 1.01 * floor, "{gpu}: {us} against {floor}");
+        }
+    }
+
+    #[test]
+    fn a_long_prompt_takes_its_operations() {
+        let chunks = [Chunk { kv_tokens: 0, tokens: 4096 }];
+        let batch = Batch { chunks: &chunks, ..Batch::default() };
+        let cost = datasheet("a100_80_sxm", "llama-2-7b");
+        let us = cost.stage_time(&batch, true).first_us;
+        // 2 x 6.48e9 parameters of layers x 4096 tokens, and half a square of attention in 32 layers.
+        let flops = 2.0 * 6.476e9 * 4096.0 + 32.0 * 4.0 * 4096.0 * 4096.0 * 2048.0;
+        let work = cost.work(&batch).unwrap();
+        assert!((work.flops / flops - 1.0).abs() < 0.01, "{}", work.flops / flops);
+        assert!(us > flops / 312e12 * 1e6 && us < 1.2 * flops / 312e12 * 1e6, "{us}");
+    }
+
+    #[test]
+    fn few_tokens_of_a_mixture_read_few_experts() {
+        let cost = datasheet("h100_sxm", "mixtral-8x7b");
+        let bytes = |decodes| cost.work(&Batch { decodes, ..Batch::default() }).unwrap().bytes;
+        assert!((bytes(1) / (2.0 * 12.75e9) - 1.0).abs() < 0.01, "{}", bytes(1));
+        assert!((bytes(256) / (2.0 * 46.57e9) - 1.0).abs() < 0.05, "{}", bytes(256));
+    }
+
+    fn costs() -> impl Strategy<Value = Roofline> {
+        let formats = (0..4usize, any::<bool>(), any::<bool>());
+        let host = (0.0..500f64, 0.0..20f64, prop_oneof![Just(0.0), 0.0..800f64]);
+        (0..GPUS.len(), 0..MODELS.len(), 0..5u32, 1..9u32, formats, host).prop_map(
+            |(gpu, model, tensor, pipeline_parallel, (weights, kv, fitted), host)| {
+                let gpu = GPU_IDS[gpu];
+                let deployment = Deployment {
+                    pipeline_parallel,
+                    weights: WeightFormat::named(WEIGHT_FORMATS[weights]),
+                    kv: if kv { KvFormat::Fp8 } else { KvFormat::Bf16 },
+                    ..deployment(gpu, MODELS[model].id, 1 << tensor)
+                };
+                let corrections = if fitted { Corrections::of(gpu) } else { &Corrections::NONE };
+                let (base_us, per_request_us, launch_per_layer_us) = host;
+                Roofline::new(
+                    deployment,
+                    corrections,
+                    HostTime { base_us, per_request_us, launch_per_layer_us },
+                )
+            },
+        )
+    }
+
+    fn chunks() -> impl Strategy<Value = Vec<Chunk>> {
+        let chunk = (0..20_000u32, 1..5_000u32).prop_map(|(kv_tokens, tokens)| Chunk { kv_tokens, tokens });
+        prop::collection::vec(chunk, 0..4)
+    }
+
+    proptest! {
+        #[test]
+        fn leaps_are_exact(cost in costs(), decodes in 1..300u32, mean in 0..4_000u32, more in 0..300u32, last: bool) {
+            let kv = u64::from(decodes) * u64::from(mean) + u64::from(more);
+            let batch = Batch { decodes, decode_kv_tokens: kv, ..Batch::default() };
+            let time = cost.stage_time(&batch, last);
+            prop_assert!(time.holds >= 1 && time.growth_us >= 0.0);
+            for j in [0, 1, 2, 7, 100, 5_000, time.holds - 1] {
+                if j < time.holds.min(1_000_000) {
+                    let kv = kv + u64::from(j) * u64::from(decodes);
+                    let single = cost.stage_time(&Batch { decode_kv_tokens: kv, ..batch }, last).first_us;
+                    let leapt = time.first_us + f64::from(j) * time.growth_us;
+                    prop_assert!((single - leapt).abs() <= 1e-9 * single, "iteration {j}: {single} and {leapt}");
+                }
+            }
+        }
+
+        #[test]
+        fn parts_add_up_and_are_times(
+            cost in costs(), chunks in chunks(), decodes in 0..300u32, mean in 0..9_000u64, ranks in 0..500u64, last: bool,
+        ) {
+            let batch = Batch {
+                chunks: &chunks,
+                decodes,
+                decode_kv_tokens: mean * u64::from(decodes),
+                rank_sum: ranks,
+                any_adapter: ranks > 0,
+            };
+            let parts = cost.stage_parts(&batch, last);
+            prop_assert!(parts.iter().all(|us| us.is_finite() && *us >= 0.0));
+            prop_assert_eq!(parts.iter().sum::<f64>(), cost.stage_time(&batch, last).first_us);
+            let work = cost.work(&batch).unwrap();
+            prop_assert!(work.flops.is_finite() && work.bytes.is_finite() && work.flops >= 0.0);
+        }
+
+        #[test]
+        fn more_tokens_never_take_less_time(
+            cost in costs(), mut chunks in chunks(), decodes in 0..300u32, mean in 0..9_000u64, which in 0..5, last: bool,
+        ) {
+            let fewer = chunks.clone();
+            let mut batch =
+                Batch { decodes, decode_kv_tokens: mean * u64::from(decodes), ..Batch::default() };
+            let less = cost.stage_time(&Batch { chunks: &fewer, ..batch }, last).first_us;
+            match (which, chunks.first_mut()) {
+                (0, Some(chunk)) => chunk.tokens += 1,
+                (1, Some(chunk)) => chunk.kv_tokens += 100,
+                (2, _) => chunks.push(Chunk { kv_tokens: 0, tokens: 1 }),
+                (3, _) => batch.decodes += 1,
+                _ => batch.decode_kv_tokens += 1,
+            }
+            let more = cost.stage_time(&Batch { chunks: &chunks, ..batch }, last).first_us;
+            prop_assert!(more >= less * (1.0 - 1e-12), "{less} to {more}");
+        }
+    }
+}

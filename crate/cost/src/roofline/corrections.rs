@@ -1,0 +1,161 @@
+//! How far operators stay below the peaks: efficiencies and fixed times, fitted on measured operators.
+//!
+//! Products and norms were measured on three GPUs (Vidur's profiles of 6 to 8 models at TP 1 to 8, MIT), attention on an A100
+//! only, collectives on DGX A100 and DGX H100. Other GPUs borrow the shares of the measured one that is nearest in kind:
+//! [`Corrections::measured_on`] says which.
+
+/// What becomes of an operator's time at the peaks of its GPU.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Efficiency {
+    /// Added once, microseconds.
+    pub fixed_us: f64,
+    /// Share of the peak of products that is reached.
+    pub compute: f64,
+    /// Share of the memory bandwidth that is reached.
+    pub memory: f64,
+}
+
+impl Efficiency {
+    const fn new(fixed_us: f64, compute: f64, memory: f64) -> Self {
+        Self { fixed_us, compute, memory }
+    }
+
+    const IDEAL: Self = Self::new(0.0, 1.0, 1.0);
+
+    /// Microseconds of an operator of so many operations and bytes at peaks in operations and bytes per second. Where
+    /// compute and memory traffic hide each other fully the longer one counts.
+    pub fn us(&self, overlaps: bool, (flops, bytes): (f64, f64), (flops_s, bytes_s): (f64, f64)) -> f64 {
+        let compute = flops / (self.compute * flops_s) * 1e6;
+        let memory = bytes / (self.memory * bytes_s) * 1e6;
+        let both = if overlaps { compute.max(memory) } else { (compute * compute + memory * memory).sqrt() };
+        self.fixed_us + both
+    }
+}
+
+/// Operations and bytes of a product of `tokens` rows of 16 bits with a matrix of so many inputs and outputs.
+pub fn product_work(tokens: f64, (inputs, outputs): (f64, f64), weight_bytes: f64) -> (f64, f64) {
+    (2.0 * tokens * inputs * outputs, inputs * outputs * weight_bytes + 2.0 * tokens * (inputs + outputs))
+}
+
+/// Efficiencies of one GPU.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Corrections {
+    /// Where products, norms and collectives were measured; "" for the peaks themselves.
+    pub measured_on: &'static str,
+    /// Whether compute and memory traffic hide each other fully, so that the longer one counts; measured products take the
+    /// root of the sum of both squares.
+    pub overlaps: bool,
+    /// Matrix products.
+    pub linear: Efficiency,
+    /// Norms.
+    pub norm: Efficiency,
+    /// Rotary embedding, and writing keys and values.
+    pub rotary: Efficiency,
+    /// Activation of the MLP.
+    pub activation: Efficiency,
+    /// Sums with the residual.
+    pub add: Efficiency,
+    /// Embedding look-up.
+    pub embedding: Efficiency,
+    /// Attention of prompts.
+    pub prefill: Efficiency,
+    /// Share of the square of a chunk that is computed: a half is what causality asks for.
+    pub prefill_square: f64,
+    /// KV tokens by which a prompt's attention counts as longer.
+    pub prefill_bias: f64,
+    /// Attention of requests that decode.
+    pub decode: Efficiency,
+    /// Added to it for each request and head of keys, microseconds.
+    pub decode_head_us: f64,
+    /// All-reduce: fixed time, and as `memory` the share of the link's bandwidth that is reached.
+    pub all_reduce: Efficiency,
+    /// Sending on to the next stage, likewise.
+    pub send: Efficiency,
+}
+
+impl Corrections {
+    /// The data sheet's peaks.
+    pub const NONE: Self = Self {
+        measured_on: "",
+        overlaps: true,
+        linear: Efficiency::IDEAL,
+        norm: Efficiency::IDEAL,
+        rotary: Efficiency::IDEAL,
+        activation: Efficiency::IDEAL,
+        add: Efficiency::IDEAL,
+        embedding: Efficiency::IDEAL,
+        prefill: Efficiency::IDEAL,
+        prefill_square: 0.5,
+        prefill_bias: 0.0,
+        decode: Efficiency::IDEAL,
+        decode_head_us: 0.0,
+        all_reduce: Efficiency::IDEAL,
+        send: Efficiency::IDEAL,
+    };
+
+    /// The corrections of a GPU: its own, or those of the measured one that is nearest in kind.
+    pub fn of(gpu: &str) -> &'static Self {
+        match gpu {
+            "a100_40_sxm" | "a100_80_sxm" | "a100_80_pcie" => &A100,
+            "a10" | "a10g" | "a40" | "l4" | "l40s" | "rtx4090" => &A40,
+            _ => &H100,
+        }
+    }
+
+    /// Whether they were measured on this GPU itself, attention apart.
+    pub fn is_measured_on(gpu: &str) -> bool {
+        matches!(gpu, "a100_80_sxm" | "a40" | "h100_sxm")
+    }
+}
+
+/// Attention as measured on an A100: the kernel of these profiles computes the whole square of a chunk. Efficiencies above 1
+/// are real: what a small operator reads is still in the cache.
+const ATTENTION: Corrections = Corrections {
+    overlaps: false,
+    prefill: Efficiency::new(11.45, 0.3954, 0.8425),
+    prefill_square: 1.0,
+    prefill_bias: 499.7,
+    decode: Efficiency::new(14.71, 0.3954, 0.8425),
+    decode_head_us: 0.0201,
+    ..Corrections::NONE
+};
+
+const A100: Corrections = Corrections {
+    measured_on: "a100_80_sxm",
+    linear: Efficiency::new(5.958, 0.722, 0.8319),
+    norm: Efficiency::new(4.962, 1.0, 0.452),
+    rotary: Efficiency::new(3.601, 1.0, 0.5),
+    activation: Efficiency::new(4.965, 1.0, 0.5471),
+    add: Efficiency::new(1.896, 1.0, 1.069),
+    embedding: Efficiency::new(2.864, 1.0, 0.1588),
+    all_reduce: Efficiency::new(38.9, 1.0, 0.5076),
+    send: Efficiency::new(13.73, 1.0, 0.927),
+    ..ATTENTION
+};
+
+static H100: Corrections = Corrections {
+    measured_on: "h100_sxm",
+    linear: Efficiency::new(5.623, 0.7395, 0.9426),
+    norm: Efficiency::new(4.022, 1.0, 0.5365),
+    rotary: Efficiency::new(2.701, 1.0, 0.567),
+    activation: Efficiency::new(3.175, 1.0, 0.6865),
+    add: Efficiency::new(1.29, 1.0, 1.094),
+    embedding: Efficiency::new(2.073, 1.0, 0.1795),
+    all_reduce: Efficiency::new(26.94, 1.0, 0.7442),
+    send: Efficiency::new(7.28, 1.0, 0.7961),
+    ..ATTENTION
+};
+
+static A40: Corrections = Corrections {
+    measured_on: "a40",
+    linear: Efficiency::new(3.38, 0.7571, 0.7902),
+    norm: Efficiency::new(3.941, 1.0, 0.692),
+    rotary: Efficiency::new(2.639, 1.0, 0.913),
+    activation: Efficiency::new(3.268, 1.0, 0.8922),
+    add: Efficiency::new(0.9178, 1.0, 1.016),
+    embedding: Efficiency::new(1.912, 1.0, 0.5057),
+    // No collective was measured on a node of A40s alone.
+    all_reduce: A100.all_reduce,
+    send: A100.send,
+    ..ATTENTION
+};

@@ -1,0 +1,318 @@
+//! One iteration of one stage, operator by operator.
+
+use super::Roofline;
+use super::corrections::{Efficiency, product_work};
+use crate::batch::{Batch, OperatorClass, StageParts, Work};
+use crate::deployment::Deployment;
+use crate::models::Attention;
+
+/// Bytes of an activation.
+const ACTIVATION: f64 = 2.0;
+/// Passes over the logits of a request that sample its token: largest, sum of exponentials, draw; 32 bits.
+const SAMPLING_BYTES: f64 = 3.0 * 4.0;
+/// Kernels that adapters add to a layer: shrinking and widening, for queries, keys, values and output.
+const ADAPTER_KERNELS: f64 = 8.0;
+
+/// What an iteration costs so far.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    pub(super) parts: StageParts,
+    pub(super) work: Work,
+}
+
+/// What one GPU holds of a layer's attention.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Shard {
+    /// Inputs and outputs of the projections before attention.
+    before: [(f64, f64); 4],
+    /// And of the one behind it.
+    after: (f64, f64),
+    /// Values that are rotated for each token.
+    rotated: f64,
+    /// Heads of keys.
+    key_heads: f64,
+    /// Values that are kept and read for each KV token.
+    pub(super) kv_values: f64,
+    /// Operations of a query with a KV token, while prompts are read and while one token is decoded.
+    prefill_flops: f64,
+    decode_flops: f64,
+}
+
+impl Shard {
+    /// The part of the GPU that has most, of `tensor` GPUs.
+    pub(super) fn of(deployment: &Deployment) -> Self {
+        let (model, tensor) = (deployment.model, deployment.tensor_parallel);
+        let kv_values = deployment.kv_values_per_layer();
+        let h = f64::from(model.hidden);
+        let of_heads = |heads: u32| f64::from(heads.div_ceil(tensor.max(1)));
+        match model.attention {
+            Attention::Grouped { heads, kv_heads, head_dim, .. } => {
+                let (dim, queries, keys) = (f64::from(head_dim), of_heads(heads), of_heads(kv_heads));
+                let flops = 4.0 * queries * dim;
+                Self {
+                    before: [(h, (queries + 2.0 * keys) * dim), (0.0, 0.0), (0.0, 0.0), (0.0, 0.0)],
+                    after: (queries * dim, h),
+                    rotated: (queries + keys) * dim,
+                    key_heads: keys,
+                    kv_values,
+                    prefill_flops: flops,
+                    decode_flops: flops,
+                }
+            }
+            // Keys and values of all heads come from one vector, which every GPU keeps. Decoding works on it as it is.
+            Attention::Latent { heads, query_rank, kv_rank, rope_dim, nope_dim, value_dim } => {
+                let [q, c, r, k, v] = [query_rank, kv_rank, rope_dim, nope_dim, value_dim].map(f64::from);
+                let n = of_heads(heads);
+                Self {
+                    before: [(h, q), (q, n * (k + r)), (h, c + r), (c, n * (k + v))],
+                    after: (n * v, h),
+                    rotated: (n + 1.0) * r,
+                    key_heads: 1.0,
+                    kv_values,
+                    prefill_flops: 2.0 * n * (k + r + v),
+                    decode_flops: 2.0 * n * (2.0 * c + r),
+                }
+            }
+        }
+    }
+}
+
+/// KV tokens that prompts and decoding requests read in a layer.
+#[derive(Debug, Clone, Copy, Default)]
+struct Reads {
+    /// Query and KV tokens that meet, over all chunks.
+    prefill_pairs: f64,
+    /// KV tokens that are read for prompts.
+    prefill_tokens: f64,
+    decode_tokens: f64,
+}
+
+impl Roofline {
+    /// Microseconds of an operator.
+    fn us(&self, efficiency: &Efficiency, peak_flops: f64, flops: f64, bytes: f64) -> f64 {
+        efficiency.us(self.corrections.overlaps, (flops, bytes), (peak_flops, self.memory_bytes_s))
+    }
+
+    fn add(
+        &self,
+        tally: &mut Tally,
+        class: OperatorClass,
+        times: f64,
+        efficiency: &Efficiency,
+        work: (f64, f64),
+    ) {
+        let peak = if class == OperatorClass::Linear { self.product_flops_s } else { self.wide_flops_s };
+        let (flops, bytes) = work;
+        tally.parts[class as usize] += times * self.us(efficiency, peak, flops, bytes);
+        tally.work.flops += times * flops;
+        tally.work.bytes += times * bytes;
+    }
+
+    /// `times` products of `tokens` rows with a matrix of the layers' format.
+    fn product(&self, tally: &mut Tally, times: f64, tokens: f64, (inputs, outputs): (f64, f64)) {
+        if inputs * outputs > 0.0 {
+            let work = product_work(tokens, (inputs, outputs), self.deployment.weights.bytes());
+            self.add(tally, OperatorClass::Linear, times, &self.corrections.linear, work);
+        }
+    }
+
+    fn pointwise(&self, tally: &mut Tally, times: f64, efficiency: &Efficiency, bytes: f64) {
+        self.add(tally, OperatorClass::Pointwise, times, efficiency, (0.0, bytes));
+    }
+
+    /// Sums over the GPUs that share a layer: twice (n - 1) / n of the bytes go over each one's link.
+    fn all_reduce(&self, tally: &mut Tally, times: f64, bytes: f64) {
+        let n = f64::from(self.deployment.tensor_parallel);
+        if n > 1.0 {
+            let c = &self.corrections;
+            let us = c.all_reduce.fixed_us
+                + 2.0 * (n - 1.0) / n * bytes / (c.all_reduce.memory * self.link_bytes_s) * 1e6;
+            tally.parts[OperatorClass::Communication as usize] += times * us;
+        }
+    }
+
+    /// The whole stage.
+    pub(super) fn walk(&self, batch: &Batch<'_>, is_last: bool) -> Tally {
+        let mut tally = Tally::default();
+        let model = self.deployment.model;
+        let layers = self.deployment.stage_layers(is_last);
+        let tokens = f64::from(batch.prompt_tokens()) + f64::from(batch.decodes);
+        if tokens == 0.0 {
+            return tally;
+        }
+        self.attention(&mut tally, batch, layers, tokens);
+        self.mlp(&mut tally, layers, tokens);
+        self.adapters(&mut tally, batch, layers, tokens);
+        let row = ACTIVATION * f64::from(model.hidden);
+        if is_last {
+            self.ends(&mut tally, batch, tokens);
+        } else {
+            let send = &self.corrections.send;
+            tally.parts[OperatorClass::Communication as usize] +=
+                send.fixed_us + tokens * row / (send.memory * self.link_bytes_s) * 1e6;
+        }
+        let on_gpu: f64 = tally.parts.iter().sum();
+        let launches = layers * self.host.launch_per_layer_us;
+        tally.parts[OperatorClass::Host as usize] += (launches - on_gpu).max(0.0)
+            + self.host.base_us
+            + self.host.per_request_us * f64::from(batch.requests());
+        tally
+    }
+
+    fn reads(batch: &Batch<'_>, square: f64, bias: f64, window: f64) -> Reads {
+        let mut reads = Reads { decode_tokens: Self::windowed(batch, window), ..Reads::default() };
+        for chunk in batch.chunks {
+            let (kv, tokens) = (f64::from(chunk.kv_tokens), f64::from(chunk.tokens));
+            reads.prefill_pairs += tokens * ((kv + square * tokens).min(window) + bias);
+            reads.prefill_tokens += (kv + tokens).min(window + tokens);
+        }
+        reads
+    }
+
+    /// KV tokens that decoding requests read where each looks back no further than `window`.
+    fn windowed(batch: &Batch<'_>, window: f64) -> f64 {
+        (batch.decode_kv_tokens as f64).min(f64::from(batch.decodes) * window)
+    }
+
+    fn attention(&self, tally: &mut Tally, batch: &Batch<'_>, layers: f64, tokens: f64) {
+        let (c, shard) = (&self.corrections, &self.shard);
+        let h = f64::from(self.deployment.model.hidden);
+        let kv_bytes = self.deployment.kv.bytes();
+        self.pointwise(tally, layers, &c.norm, 2.0 * ACTIVATION * tokens * h);
+        for matrix in shard.before {
+            self.product(tally, layers, tokens, matrix);
+        }
+        let rotated = 2.0 * ACTIVATION * tokens * shard.rotated;
+        let written = tokens * shard.kv_values * (ACTIVATION + kv_bytes);
+        self.pointwise(tally, layers, &c.rotary, rotated + written);
+        for (share, window) in self.spans() {
+            let times = layers * share;
+            if times == 0.0 {
+                continue;
+            }
+            let reads = Self::reads(batch, c.prefill_square, c.prefill_bias, window);
+            if !batch.chunks.is_empty() {
+                let queries = 2.0 * ACTIVATION * f64::from(batch.prompt_tokens()) * shard.after.0;
+                let work = (
+                    reads.prefill_pairs * shard.prefill_flops,
+                    reads.prefill_tokens * shard.kv_values * kv_bytes + queries,
+                );
+                self.add(tally, OperatorClass::PrefillAttention, times, &c.prefill, work);
+            }
+            if batch.decodes > 0 {
+                let heads_us = c.decode_head_us * f64::from(batch.decodes) * shard.key_heads;
+                tally.parts[OperatorClass::DecodeAttention as usize] += times * heads_us;
+                let work = (
+                    reads.decode_tokens * shard.decode_flops,
+                    reads.decode_tokens * shard.kv_values * kv_bytes,
+                );
+                self.add(tally, OperatorClass::DecodeAttention, times, &c.decode, work);
+            }
+        }
+        self.product(tally, layers, tokens, shard.after);
+        self.all_reduce(tally, layers, ACTIVATION * tokens * h);
+        self.pointwise(tally, layers, &c.add, 3.0 * ACTIVATION * tokens * h);
+    }
+
+    fn mlp(&self, tally: &mut Tally, layers: f64, tokens: f64) {
+        let (c, model) = (&self.corrections, self.deployment.model);
+        let h = f64::from(model.hidden);
+        let tensor = f64::from(self.deployment.tensor_parallel);
+        let inner = if model.gated_mlp { 2.0 } else { 1.0 };
+        self.pointwise(tally, layers, &c.norm, 2.0 * ACTIVATION * tokens * h);
+        let with_experts = layers * f64::from(model.expert_layers()) / f64::from(model.layers);
+        let dense = layers - with_experts;
+        if dense > 0.0 {
+            let width = f64::from(model.mlp_hidden) / tensor;
+            self.product(tally, dense, tokens, (h, inner * width));
+            self.pointwise(tally, dense, &c.activation, (inner + 1.0) * ACTIVATION * tokens * width);
+            self.product(tally, dense, tokens, (width, h));
+        }
+        if let Some(experts) = model.experts {
+            let width = f64::from(experts.hidden) / tensor;
+            self.product(tally, with_experts, tokens, (h, f64::from(experts.count)));
+            // Every token goes through so many experts, but only the matrices of those that any token picks are read.
+            let rows = tokens * f64::from(experts.per_token + experts.shared);
+            let read = experts.touched(tokens) + f64::from(experts.shared);
+            for (inputs, outputs) in [(h, inner * width), (width, h)] {
+                let bytes = read * inputs * outputs * self.deployment.weights.bytes()
+                    + ACTIVATION * rows * (inputs + outputs);
+                let work = (2.0 * rows * inputs * outputs, bytes);
+                self.add(tally, OperatorClass::Linear, with_experts, &c.linear, work);
+            }
+            self.pointwise(tally, with_experts, &c.activation, (inner + 1.0) * ACTIVATION * rows * width);
+        }
+        self.all_reduce(tally, layers, ACTIVATION * tokens * h);
+        self.pointwise(tally, layers, &c.add, 3.0 * ACTIVATION * tokens * h);
+    }
+
+    /// Adapters: every request reads the matrices of its own.
+    fn adapters(&self, tally: &mut Tally, batch: &Batch<'_>, layers: f64, tokens: f64) {
+        if !batch.any_adapter {
+            return;
+        }
+        let (c, model) = (&self.corrections, self.deployment.model);
+        let per_rank = model.adapter_parameters_per_rank() / f64::from(model.layers) * layers
+            / f64::from(self.deployment.tensor_parallel);
+        let ranks = batch.rank_sum as f64;
+        let mean_rank = ranks / f64::from(batch.requests().max(1));
+        let launched = Efficiency { fixed_us: layers * ADAPTER_KERNELS * c.add.fixed_us, ..c.linear };
+        let work = (2.0 * tokens * mean_rank * per_rank, ACTIVATION * ranks * per_rank);
+        self.add(tally, OperatorClass::Adapters, 1.0, &launched, work);
+    }
+
+    /// Embedding, last norm, head and sampling.
+    fn ends(&self, tally: &mut Tally, batch: &Batch<'_>, tokens: f64) {
+        let (c, model) = (&self.corrections, self.deployment.model);
+        let row = ACTIVATION * f64::from(model.hidden);
+        self.pointwise(tally, 1.0, &c.embedding, 2.0 * tokens * row);
+        self.all_reduce(tally, 1.0, tokens * row);
+        let asked = f64::from(batch.requests());
+        self.pointwise(tally, 1.0, &c.norm, 2.0 * asked * row);
+        let inputs = f64::from(model.hidden);
+        let outputs = f64::from(model.vocabulary) / f64::from(self.deployment.tensor_parallel);
+        // The head stays at 16 bits.
+        let work = product_work(asked, (inputs, outputs), ACTIVATION);
+        tally.parts[OperatorClass::Linear as usize] += self.us(&c.linear, self.wide_flops_s, work.0, work.1);
+        tally.work.flops += work.0;
+        tally.work.bytes += work.1;
+        let logits = asked * f64::from(model.vocabulary);
+        self.pointwise(tally, 1.0, &c.add, SAMPLING_BYTES * logits);
+        if self.deployment.tensor_parallel > 1 {
+            let us = c.send.fixed_us + ACTIVATION * logits / (c.send.memory * self.link_bytes_s) * 1e6;
+            tally.parts[OperatorClass::Communication as usize] += us;
+        }
+    }
+
+    /// Shares of the layers and how far they look back.
+    pub(super) fn spans(&self) -> [(f64, f64); 2] {
+        let model = self.deployment.model;
+        model.attention.window().map_or([(1.0, f64::INFINITY), (0.0, 0.0)], |window| {
+            let share = f64::from(window.layers) / f64::from(model.layers);
+            [(1.0 - share, f64::INFINITY), (share, f64::from(window.tokens))]
+        })
+    }
+
+    /// By how much the GPU's part of a decode iteration grows from one to the next, and for how many that holds.
+    pub(super) fn growth(&self, batch: &Batch<'_>, is_last: bool) -> (f64, f64) {
+        let (c, shard) = (&self.corrections, &self.shard);
+        let decodes = f64::from(batch.decodes);
+        let token = self.us(
+            &Efficiency { fixed_us: 0.0, ..c.decode },
+            self.wide_flops_s,
+            shard.decode_flops,
+            shard.kv_values * self.deployment.kv.bytes(),
+        );
+        let mut us = 0.0;
+        let mut holds = f64::INFINITY;
+        for (share, window) in self.spans() {
+            let room = (decodes * window - batch.decode_kv_tokens as f64) / decodes;
+            if share > 0.0 && room > 0.0 {
+                us += share * decodes * token;
+                // A window that is full part of the way through an iteration ends the line there.
+                holds = holds.min(room.floor() + 1.0);
+            }
+        }
+        (us * self.deployment.stage_layers(is_last), holds)
+    }
+}

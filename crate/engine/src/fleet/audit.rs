@@ -1,0 +1,72 @@
+//! The books of the KV memory, kept a second time: block by block from the state of every request, for tests.
+
+use super::config::SchedulerKind;
+use super::requests::Place;
+use super::{Fleet, Replica};
+
+impl Fleet {
+    /// KV blocks in use of each replica, counted request by request, which is slow. `None` for static batches, whose
+    /// memory belongs to the batch.
+    pub fn audited_blocks(&mut self) -> Option<Vec<u32>> {
+        if self.config.scheduler == SchedulerKind::Static {
+            return None;
+        }
+        Some((0..self.replicas.len()).map(|place| self.audit(place)).collect())
+    }
+
+    fn audit(&mut self, place: usize) -> u32 {
+        let flights: Vec<(u32, Option<u32>)> = self.in_flight(place);
+        let (replica, world, _) = self.parts(place, 0.0);
+        let config = world.config;
+        let unit_blocks = replica.prefix.as_ref().map_or(0, |cache| cache.unit_blocks);
+        let shared = replica.prefix.as_ref().map_or(0, |cache| cache.units_in_use() * unit_blocks);
+        let mut blocks = shared;
+        for id in 0..world.trace.len() as u32 {
+            let i = id as usize;
+            let place = world.requests.place[i];
+            if world.requests.replica[i] != replica.index
+                || !matches!(place, Place::Prefilling | Place::Decoding)
+            {
+                continue;
+            }
+            let held = if config.scheduler == SchedulerKind::Orca || !config.grows() {
+                world.blocks_at_end(id)
+            } else {
+                // The blocks of an iteration are taken when it is formed.
+                let coming = flights.iter().find(|(other, _)| *other == id).map(|(_, chunk)| *chunk);
+                match (place, coming) {
+                    (Place::Decoding, _) if replica.is_single() && decodes(replica) => {
+                        config.blocks_for(replica.tokens(&world, id))
+                    }
+                    (Place::Decoding, Some(_)) => config.blocks_for(replica.tokens(&world, id)),
+                    (Place::Prefilling, Some(Some(chunk))) if config.scheduler == SchedulerKind::VllmV1 => {
+                        config.blocks_for(world.requests.done[i] + chunk)
+                    }
+                    _ => replica.blocks_of(&world, id),
+                }
+            };
+            let units = world.requests.shared.get(i).copied().unwrap_or(0);
+            blocks += held - units * unit_blocks;
+        }
+        blocks
+    }
+
+    /// Requests in the iterations under way, prompts with the tokens that are read of them.
+    fn in_flight(&self, place: usize) -> Vec<(u32, Option<u32>)> {
+        let replica = &self.replicas[place];
+        let single = (replica.in_flight > 0 && replica.is_single()).then_some(&replica.flight);
+        let piped = self.pipelines.get(place).map(super::pipeline::Pipeline::under_way).into_iter().flatten();
+        let mut all = Vec::new();
+        for flight in single.into_iter().chain(piped) {
+            all.extend(
+                flight.prompts.iter().zip(&flight.chunks).map(|(&id, chunk)| (id, Some(chunk.tokens))),
+            );
+            all.extend(flight.members.iter().map(|&id| (id, None)));
+        }
+        all
+    }
+}
+
+fn decodes(replica: &Replica) -> bool {
+    replica.in_flight > 0 && replica.flight.decodes > 0
+}

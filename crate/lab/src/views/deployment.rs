@@ -1,0 +1,132 @@
+//! A replica's hardware and model as a page shows them: what lies in a GPU's memory, and how far its times can be trusted.
+
+use serde::Serialize;
+use servescope_cost::Corrections;
+use servescope_cost::gpus::{Gpu, source};
+
+use crate::measured::operators::HELD_OUT;
+use crate::parameters::Id;
+use crate::scenario::Scenario;
+
+/// One part of the memory.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Part {
+    /// `weights`, `activations`, `adapters`, `kv` or `margin`.
+    pub name: &'static str,
+    /// Gigabytes (1e9).
+    pub gb: f64,
+}
+
+/// Where the times come from.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct CostOrigin {
+    /// The GPU on which the operators were measured; "" for the data sheet's peaks.
+    pub measured_on: &'static str,
+    /// Whether that is the GPU itself.
+    pub own: bool,
+    /// Median errors of a layer of models that the corrections were not fitted on: that of the best and of the worst model.
+    pub best: f64,
+    /// See `best`.
+    pub worst: f64,
+}
+
+/// What a page shows.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DeploymentView {
+    /// GPU.
+    pub gpu: &'static str,
+    /// Model.
+    pub model: &'static str,
+    /// GPUs of a replica.
+    pub gpus: u32,
+    /// Memory of one, gigabytes.
+    pub memory_gb: f64,
+    /// What lies in it, from the bottom.
+    pub parts: Vec<Part>,
+    /// Gigabytes that are missing on each GPU; 0 where it fits.
+    pub missing_gb: f64,
+    /// KV tokens of a replica; 0 where it does not fit.
+    pub kv_tokens: u32,
+    /// US dollars for a replica and an hour; `None` without a known price.
+    pub usd_per_hour: Option<f64>,
+    /// Whose price that is.
+    pub price_source: &'static str,
+    /// Where the times come from.
+    pub cost: CostOrigin,
+}
+
+/// The deployment of a scenario with a cost that knows one.
+pub fn deployment(scenario: &Scenario) -> DeploymentView {
+    let deployment = scenario.deployment();
+    let ranks = scenario.adapter_ranks();
+    let plan = scenario.memory_plan(ranks);
+    let gb = |bytes: f64| bytes / 1e9;
+    let parts = [
+        ("weights", plan.weight_bytes),
+        ("activations", plan.activation_bytes),
+        ("adapters", plan.adapter_bytes),
+        ("kv", plan.kv_bytes),
+        ("margin", plan.margin_bytes),
+    ];
+    let price = deployment.gpu.price();
+    let pool = scenario.pool_tokens(ranks);
+    DeploymentView {
+        gpu: deployment.gpu.name,
+        model: deployment.model.name,
+        gpus: deployment.gpus(),
+        memory_gb: gb(plan.memory_bytes),
+        parts: parts.map(|(name, bytes)| Part { name, gb: gb(bytes) }).to_vec(),
+        missing_gb: gb(plan.missing_bytes),
+        kv_tokens: pool.unwrap_or(0),
+        usd_per_hour: deployment.usd_per_hour(),
+        price_source: price.and_then(|price| source(price.source)).map_or("", short),
+        cost: origin(scenario, deployment.gpu),
+    }
+}
+
+/// A source without its version.
+fn short(source: &str) -> &str {
+    source.split(" @").next().unwrap_or(source)
+}
+
+fn origin(scenario: &Scenario, gpu: &Gpu) -> CostOrigin {
+    if scenario.choice(Id::Corrections) == "none" {
+        return CostOrigin { measured_on: "", own: false, best: 0.0, worst: 0.0 };
+    }
+    let measured_on = Corrections::of(gpu.id).measured_on;
+    let name = Gpu::named(measured_on).map_or("", |gpu| gpu.name);
+    let known = HELD_OUT.iter().find(|(id, _, _)| *id == measured_on);
+    let (best, worst) = known.map_or((0.0, 0.0), |(_, best, worst)| (*best, *worst));
+    CostOrigin { measured_on: name, own: measured_on == gpu.id, best, worst }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_fill_the_memory_where_it_fits_and_overflow_it_where_not() {
+        let mut scenario = Scenario::default();
+        for (path, value) in [
+            ("scheduler.kind", "vllm_v1"),
+            ("cost.kind", "roofline"),
+            ("fleet.gpu", "a100_80_sxm"),
+            ("workload.adapters.count", "0"),
+        ] {
+            scenario.set_text(path, value).unwrap();
+        }
+        let view = deployment(&scenario);
+        let all: f64 = view.parts.iter().map(|part| part.gb).sum();
+        assert!((all - view.memory_gb).abs() < 1e-6 && view.missing_gb == 0.0);
+        assert!((110_000..130_000).contains(&view.kv_tokens), "{}", view.kv_tokens);
+        scenario.set_text("fleet.model", "llama-2-70b").unwrap();
+        let view = deployment(&scenario);
+        let all: f64 = view.parts.iter().map(|part| part.gb).sum();
+        assert!(view.kv_tokens == 0 && (all - view.memory_gb - view.missing_gb).abs() < 1e-3);
+        let failures = crate::Run::simulate(&scenario, None).unwrap_err();
+        assert_eq!(failures[0].code, "does_not_fit");
+        assert!(failures[0].message.contains("GB are missing"), "{}", failures[0].message);
+        scenario.set_text("fleet.kv_pool", "given").unwrap();
+        assert!(crate::Run::simulate(&scenario, None).is_ok());
+    }
+}

@@ -1,0 +1,19 @@
+//! What a replica's GPUs hold, for the panel of the fleet.
+
+use servescope_lab::views::deployment::deployment;
+use wasm_bindgen::prelude::*;
+
+use crate::convert::{object, scenario_of};
+use crate::simulator::Simulator;
+use crate::types::{JsDeployment, JsFailure, JsPatch};
+
+#[wasm_bindgen]
+impl Simulator {
+    /// Hardware, memory and the origin of times of a scenario.
+    ///
+    /// # Errors
+    /// The scenario's failures.
+    pub fn deployment(&self, scenario: &JsPatch) -> Result<JsDeployment, JsFailure> {
+        Ok(object(&deployment(&scenario_of(scenario)?)).unchecked_into())
+    }
+}

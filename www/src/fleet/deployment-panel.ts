@@ -1,0 +1,101 @@
+// What lies in each GPU's memory, and where the times of the deployment come from. The later module computes both.
+import { html, nothing, svg, type TemplateResult } from 'lit';
+import { LightElement } from '../element.js';
+import { Refusal } from '../engine/client.js';
+import type { DeploymentView } from '../engine/types.js';
+import type { Watchable } from '../state/topic.js';
+import './deployment-panel.css';
+import { chinese, english, type Word } from './words.js';
+
+type Part = DeploymentView['parts'][number];
+
+const WIDTH = 400;
+/** Smaller parts could not be seen. */
+const LEAST_GB = 0.05;
+
+export class DeploymentPanel extends LightElement {
+  static override properties = { ...LightElement.properties, view: { state: true } };
+  declare view: DeploymentView | null;
+  /** The settings that the view is of. */
+  #asked = '';
+
+  constructor() {
+    super();
+    this.view = null;
+  }
+
+  /** Asked when a run has ended, well or not: by then the worker has the module that answers. */
+  protected override watched(): Watchable[] {
+    return [this.app.session];
+  }
+
+  protected override look(): string {
+    return this.app.session.value.state;
+  }
+
+  protected override updated(): void {
+    if (this.app.session.value.state !== 'running') void this.#ask();
+  }
+
+  async #ask(): Promise<void> {
+    const scenario = this.app.store.values.value;
+    const asked = JSON.stringify(scenario);
+    if (asked === this.#asked) return;
+    this.#asked = asked;
+    try {
+      const view = await this.app.ask({ kind: 'deployment', scenario });
+      if (asked !== this.#asked) return;
+      this.view = view;
+      if (view === null) this.#asked = '';
+    } catch (thrown) {
+      if (!(thrown instanceof Refusal)) throw thrown;
+    }
+  }
+
+  #word(word: Word, params: Record<string, string | number> = {}): string {
+    const table = this.app.settings.value.language === 'zh' ? chinese : english;
+    return table[word].replace(/\{(\w+)\}/g, (_, name: string) => String(params[name] ?? ''));
+  }
+
+  protected override render(): TemplateResult | typeof nothing {
+    const { view } = this;
+    if (view === null) return nothing;
+    const { format } = this.app.text;
+    const gb = (value: number): string => format.short(value);
+    const short = view.missing_gb > 0;
+    const shown = view.parts.filter((part) => part.gb >= LEAST_GB);
+    const label = (part: Part): string => this.#word('memory.part', { name: this.#word(`memory.${part.name}`), gb: gb(part.gb) });
+    const sentence = short
+      ? this.#word('memory.short', { model: view.model, gpu: view.gpu, missing: gb(view.missing_gb) })
+      : this.#word('memory.sum', { gpus: view.gpus, gpu: view.gpu, memory: gb(view.memory_gb), tokens: format.whole(view.kv_tokens) });
+    const percent = (share: number): string => format.short(100 * share);
+    const { cost } = view;
+    const origin = cost.measured_on === '' ? 'cost.peaks' : cost.own ? 'cost.own' : 'cost.borrowed';
+    return html`
+      <figure class="memory" data-fits=${String(!short)}>
+        <figcaption>${this.#word('memory.title')}</figcaption>
+        ${this.#bar(view, shown, shown.map(label).join(', '))}
+        <ul class="legend">${shown.map((part) => html`<li><svg class="swatch" data-part=${part.name} viewBox="0 0 20 8" aria-hidden="true"><rect class="face" width="20" height="8"/></svg>${label(part)}</li>`)}</ul>
+        <p class=${short ? 'short' : ''} role="status">${sentence}</p>
+        ${view.usd_per_hour === null ? nothing : html`<p>${this.#word('price', { usd: format.short(view.usd_per_hour), source: view.price_source })}</p>`}
+        <p class="origin">${this.#word(origin, { gpu: cost.measured_on, best: percent(cost.best), worst: percent(cost.worst) })}</p>
+      </figure>`;
+  }
+
+  /** The parts side by side; the line is where the memory ends, and what lies beyond it is missing. */
+  #bar(view: DeploymentView, parts: readonly Part[], label: string): TemplateResult {
+    const all = Math.max(view.memory_gb, parts.reduce((sum, { gb }) => sum + gb, 0));
+    let from = 0;
+    const rects = parts.map((part) => {
+      const width = (part.gb / all) * WIDTH;
+      const rect = svg`<rect class="face" data-part=${part.name} x=${from.toFixed(2)} y="0" width=${Math.max(width - 1, width / 2).toFixed(2)} height="18"/>`;
+      from += width;
+      return rect;
+    });
+    const end = ((view.memory_gb / all) * WIDTH).toFixed(2);
+    return html`<svg class="memory-bar" role="img" aria-label=${label} viewBox="0 0 ${WIDTH} 24" preserveAspectRatio="none">
+      ${rects}<line class="end" x1=${end} x2=${end} y1="0" y2="24"/></svg>`;
+  }
+}
+
+customElements.define('deployment-panel', DeploymentPanel);
