@@ -4,9 +4,6 @@ import type { ChartData } from '../engine/types.js';
 import type { MessageKey } from '../i18n/en.js';
 import type { Watchable } from '../state/topic.js';
 
-/** Lanes that the module draws at most. */
-const MOST_LANES = 32;
-
 export interface ChartFeed {
   /** Heard whenever charts change. */
   readonly topic: Watchable;
@@ -18,6 +15,8 @@ export interface ChartFeed {
   title(name: string): string;
   about(name: string): string;
   role(chart: string, role: string): string;
+  /** Why a chart is empty, where the page's own words do not say. */
+  empty?(key: string): string;
 }
 
 export function serviceFeed(app: App): ChartFeed {
@@ -25,18 +24,9 @@ export function serviceFeed(app: App): ChartFeed {
     topic: app.session,
     zooms: true,
     chart: (name) => app.session.value.answer?.charts.get(name),
-    // Former lanes would only hide those of now.
-    ghost: (name) => (name === 'lanes' ? null : app.session.value.former?.charts.get(name) ?? null),
-    title: (name) => {
-      const replicas = app.session.value.answer?.summary.fleet?.per_replica.length ?? 0;
-      if (name === 'lanes' && replicas > MOST_LANES) return app.text.t('chart.lanes.some', { shown: MOST_LANES, all: replicas });
-      return app.text.t(`chart.${name}` as MessageKey);
-    },
+    ghost: (name) => app.session.value.former?.charts.get(name) ?? null,
+    title: (name) => app.text.t(`chart.${name}` as MessageKey),
     about: (name) => app.text.t(`chart.${name}.about` as MessageKey),
-    // A chart may have its own word for what has one colour everywhere.
-    role: (chart, role) => {
-      const own = app.text.named('role.', `${chart}.${role}`);
-      return own === `${chart}.${role}` ? app.text.named('role.', role) : own;
-    },
+    role: (_chart, role) => app.text.named('role.', role),
   };
 }

@@ -114,7 +114,7 @@ export class ChartView extends LightElement implements Drawable {
     this.classList.toggle('marked', station !== null && stationOfChart(station, name));
     const title = source.title(name);
     const zoomed = source.zooms && chart?.x.kind === 'time' && app.view.value.window !== null;
-    const empty = chart === undefined || chart.empty === '' ? null : text.named('', chart.empty);
+    const empty = chart === undefined || chart.empty === '' ? null : (source.empty?.(chart.empty) ?? text.named('', chart.empty));
     return html`
       <figure>
         <figcaption>

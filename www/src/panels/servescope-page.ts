@@ -17,14 +17,11 @@ import './station-line.js';
 import './status-area.js';
 import './who-table.js';
 
-interface Section { id: string; title: MessageKey; about?: MessageKey; charts: readonly string[];
-  /** Whether only fleets have it. */
-  fleet?: true }
+interface Section { id: string; title: MessageKey; about?: MessageKey; charts: readonly string[] }
 
 const SECTIONS: readonly Section[] = [
   { id: 'arrives', title: 'section.arrives', charts: ['gaps', 'shares', 'lengths'] },
   { id: 'happens', title: 'section.happens', about: 'section.happens.about', charts: ['rates', 'running_waiting', 'memory', 'tokens'] },
-  { id: 'replicas', title: 'section.replicas', about: 'section.replicas.about', charts: ['lanes', 'operators', 'batch', 'utilisation', 'preemptions'], fleet: true },
   { id: 'feel', title: 'section.feel', charts: ['latency_cdf', 'ttft_by_arrival', 'time_split'] },
 ];
 
@@ -55,7 +52,9 @@ export class ServescopePage extends LightElement {
     const { app } = this;
     const { t } = app.text;
     const { tab } = app.view.value;
-    if (tab !== 'service' && !this.#fetched.has(tab)) this.#fetched.set(tab, fetched(app, tab));
+    for (const wanted of [tab, this.#isFleet ? 'replicas' : 'service'] as const) {
+      if (wanted !== 'service' && !this.#fetched.has(wanted)) this.#fetched.set(wanted, fetched(app, wanted));
+    }
     return html`
       <a class="skip" href="#results" @click=${skipToResults}>${t('page.skip')}</a>
       <header class="top"><page-header .app=${app}></page-header></header>
@@ -68,7 +67,7 @@ export class ServescopePage extends LightElement {
             <div class="tab" ?hidden=${tab !== name}>${this.#fetched.has(name) ? until(this.#fetched.get(name), t('tab.loading')) : nothing}</div>`)}
           <div class="tab" ?hidden=${tab !== 'service'}>
             <headline-numbers .app=${app}></headline-numbers>
-            ${SECTIONS.map((section) => (section.fleet === true && !this.#isFleet ? nothing : this.#section(section)))}
+            ${SECTIONS.map((section) => html`${this.#section(section)}${section.id === 'happens' && this.#isFleet ? until(this.#fetched.get('replicas'), nothing) : nothing}`)}
             <section class="who-section" id="who" aria-labelledby="who-title">
               <h2 id="who-title">${t('section.who')}</h2>
               <who-table .app=${app}></who-table>
@@ -90,10 +89,12 @@ export class ServescopePage extends LightElement {
   }
 }
 
-function fetched(app: App, tab: 'workload' | 'capacity'): Promise<unknown> {
-  return tab === 'workload'
-    ? import('../studio/studio-page.js').then(({ studioPage }) => studioPage(app))
-    : import('../capacity/capacity-page.js').then(({ capacityPage }) => capacityPage(app));
+function fetched(app: App, what: 'workload' | 'capacity' | 'replicas'): Promise<unknown> {
+  switch (what) {
+    case 'workload': return import('../studio/studio-page.js').then(({ studioPage }) => studioPage(app));
+    case 'capacity': return import('../capacity/capacity-page.js').then(({ capacityPage }) => capacityPage(app));
+    case 'replicas': return import('../replicas/replicas-section.js').then(({ replicasSection }) => replicasSection(app));
+  }
 }
 
 /** The address holds the scenario, so the link must not change it. */

@@ -1,0 +1,59 @@
+// What the replicas of a fleet do. It is fetched with the first answer of a fleet.
+import { html, type TemplateResult } from 'lit';
+import type { App } from '../app.js';
+import { serviceFeed, type ChartFeed } from '../draw/chart-feed.js';
+import { LightElement } from '../element.js';
+import type { Watchable } from '../state/topic.js';
+import { isWord, wordsOf, type Word } from './words.js';
+
+const CHARTS = ['lanes', 'operators', 'batch', 'utilisation', 'preemptions'] as const;
+/** Lanes that the module draws at most. */
+const MOST_LANES = 32;
+
+export function replicasSection(app: App): ReplicasSection {
+  const section = new ReplicasSection();
+  section.app = app;
+  return section;
+}
+
+export class ReplicasSection extends LightElement {
+  #feed: ChartFeed | undefined;
+
+  protected override watched(): Watchable[] {
+    return [];
+  }
+
+  protected override render(): TemplateResult {
+    const { app } = this;
+    const say = wordsOf(app);
+    const feed = (this.#feed ??= feedOf(app));
+    return html`
+      <section class="charts replicas" aria-labelledby="section-replicas">
+        <h2 id="section-replicas">${say('section.replicas')} <small>${say('section.replicas.about')}</small></h2>
+        <div class="chart-grid">${CHARTS.map((name) => html`<chart-view .app=${app} .name=${name} .feed=${feed}></chart-view>`)}</div>
+      </section>`;
+  }
+}
+
+function feedOf(app: App): ChartFeed {
+  const service = serviceFeed(app);
+  const say = (key: string): string => (isWord(key) ? wordsOf(app)(key) : app.text.named('', key));
+  return {
+    ...service,
+    // Former lanes would only hide those of now.
+    ghost: (name) => (name === 'lanes' ? null : service.ghost(name)),
+    title: (name) => {
+      const all = app.session.value.answer?.summary.fleet?.per_replica.length ?? 0;
+      return name === 'lanes' && all > MOST_LANES ? wordsOf(app)('chart.lanes.some', { shown: MOST_LANES, all }) : say(`chart.${name}`);
+    },
+    about: (name) => say(`chart.${name}.about`),
+    // A chart may have its own word for what has one colour everywhere.
+    role: (chart, role) => {
+      const own: Word | string = `role.${chart}.${role}`;
+      return say(isWord(own) ? own : `role.${role}`);
+    },
+    empty: say,
+  };
+}
+
+customElements.define('replicas-section', ReplicasSection);
