@@ -38,6 +38,15 @@ impl Scenario {
         self.is_active(Id::KvPool) && self.choice(Id::KvPool) == "planned"
     }
 
+    /// Bytes of a token's keys and values on one GPU: the model's, where one is known.
+    pub fn kv_token_bytes(&self) -> f64 {
+        #[cfg(feature = "engines")]
+        if self.cost_kind() == CostKind::Roofline {
+            return self.memory_plan(0).kv_token_bytes;
+        }
+        self.number(Id::KvBytesPerToken)
+    }
+
     /// A replica's hardware and model.
     #[cfg(feature = "engines")]
     pub fn deployment(&self) -> Deployment {
