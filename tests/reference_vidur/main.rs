@@ -15,13 +15,16 @@ use std::sync::Arc;
 use serde_json::Value;
 use servescope_cost::profile::ExactTables;
 use servescope_engine::{Fleet, FleetConfig, Report};
-use servescope_lab::vidur::VidurRun;
+use servescope_lab::vidur::{VidurRun, operator_tables};
 use servescope_workload::Trace;
 
 struct Setup {
     run: VidurRun,
     cost: ExactTables,
     trace: Arc<Trace>,
+    /// The operator tables as they stand.
+    meta: Value,
+    texts: [String; 3],
 }
 
 /// A folder with one run of Vidur.
@@ -55,7 +58,11 @@ impl Case {
         let run = self.run();
         let (trace, _) = sheet::trace(&self.folder.join("trace.csv"));
         let trace = run.replayed(&trace);
-        Some(Setup { cost: sheet::tables(tables, run.stages), run, trace })
+        let (meta, texts) = sheet::table_texts(tables);
+        let [token_ops, decode, prefill] = &texts;
+        let cost = operator_tables(&meta, run.stages, [token_ops, decode, prefill])
+            .unwrap_or_else(|e| panic!("{}: {e}", tables.display()));
+        Some(Setup { run, cost, trace, meta, texts })
     }
 }
 

@@ -4,7 +4,6 @@ use std::io::Read as _;
 use std::path::Path;
 
 use serde_json::Value;
-use servescope_cost::profile::ExactTables;
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};
 
@@ -75,14 +74,12 @@ pub(crate) fn trace(path: &Path) -> (Trace, Vec<usize>) {
     (trace, order)
 }
 
-/// The operator tables of a folder.
-pub(crate) fn tables(folder: &Path, stages: u32) -> ExactTables {
+/// `meta.json` and the texts of the operator tables of a folder.
+pub(crate) fn table_texts(folder: &Path) -> (Value, [String; 3]) {
     let meta: Value = serde_json::from_str(&text(&folder.join("meta.json"))).expect("meta.json");
     let files = ["token_ops.csv", "attn_decode.csv", "attn_prefill_runs.csv"].map(|name| {
         let plain = folder.join(name);
         text(&if plain.is_file() { plain } else { folder.join(format!("{name}.gz")) })
     });
-    let [token_ops, decode, prefill] = &files;
-    let read = servescope_lab::vidur::operator_tables(&meta, stages, [token_ops, decode, prefill]);
-    read.unwrap_or_else(|e| panic!("{}: {e}", folder.display()))
+    (meta, files)
 }

@@ -13,6 +13,7 @@ mod generate;
 mod inspect;
 mod merge;
 mod output;
+mod profile;
 mod read_args;
 mod scenario_args;
 mod servegen;
@@ -62,6 +63,8 @@ enum Verb {
     Merge(merge::Arguments),
     /// Fits a trace, makes its twin, and tells how close the twin is.
     Fit(fit::Arguments),
+    /// Makes compact operator tables from profiling data in Vidur's form.
+    Profile(profile::Arguments),
     /// Finds the highest rate that meets a goal, for a scenario or for every configuration of a grid.
     ///
     /// The goal is set by the parameters capacity.*: bounds on a quantile of TTFT, TBT, E2E time or queueing delay, and no
@@ -87,6 +90,7 @@ fn main() -> ExitCode {
         Verb::Concat(arguments) => concat::run(&arguments),
         Verb::Merge(arguments) => merge::run(&arguments),
         Verb::Fit(arguments) => fit::run(&arguments),
+        Verb::Profile(arguments) => profile::run(&arguments),
         Verb::Capacity(arguments) => capacity::run(&arguments),
         Verb::Schema => print(&format!("{:#}\n", servescope_lab::schema::json_schema())),
         Verb::Validate(arguments) => validate::run(&arguments),

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use servescope_lab::profiles::{self, HELD_OUT, OnDisk, summed_table};
 use servescope_lab::published::policies;
 use servescope_lab::published::vtc::{self, Recording, VtcComparison};
 use servescope_lab::thresholds;
@@ -21,6 +22,10 @@ pub(crate) struct Arguments {
     /// A folder with VTC's recorded runs (vtc__SCHEDULER__WORKLOAD.csv), which are not part of this program.
     #[arg(long, value_name = "FOLDER")]
     recordings: Option<PathBuf>,
+    /// A folder in the form of Vidur's data/profiling, which is not part of this program: profiles are fitted to half of its
+    /// points and predict the others. Without it, what was measured on the data of the shipped profiles is shown.
+    #[arg(long, value_name = "FOLDER")]
+    profiling: Option<PathBuf>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
@@ -36,6 +41,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     if !recorded.is_empty() {
         print(&format!("{}\n\n", vtc_table(&recorded)))?;
     }
+    print(&format!("{}\n\n", held_out(arguments.profiling.as_deref())?))?;
     let saturated = thresholds::check(thresholds::thresholds());
     print(&format!("{}\n\n", thresholds_table(&saturated)))?;
     let effort = if arguments.quick { Effort::QUICK } else { Effort::WHOLE };
@@ -54,6 +60,20 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         let all = rows.len() + policies.len() + 1 + recorded.len() + saturated.len() + checks.len();
         Err(Failed::Run(format!("{off} of {all} checks are off")))
     }
+}
+
+/// Profiles fitted to half of the profiled points against the others.
+fn held_out(folder: Option<&Path>) -> Result<String, Failed> {
+    let title = "Profiles fitted to every other profiled point, against the others";
+    let Some(folder) = folder else {
+        return Ok(format!("{title} (recorded; --profiling FOLDER measures anew)\n{}", HELD_OUT.trim_end()));
+    };
+    let errors = profiles::held_out(&OnDisk(folder)).map_err(Failed::input)?;
+    if errors.is_empty() {
+        let path = folder.display();
+        return Err(Failed::input(format!("{path}: there is no compute/GPU/ORG/MODEL/mlp.csv")));
+    }
+    Ok(format!("{title}\n{}", summed_table(&errors)))
 }
 
 /// Simulates the recordings of a folder whose order of service is known; says which are left out.

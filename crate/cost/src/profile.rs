@@ -1,12 +1,121 @@
-//! Iteration times from profiles of single operators: a layer's GEMMs, norms and attention, the collectives, the host.
+//! Iteration times from profiles: an operator's time by tokens, bytes, batch size, KV length, chunk.
 //!
-//! One stage takes (layers of the stage) x (sum of its operators) + sending on + host overhead. Which operators there
-//! are, and by what each is looked up, follows Vidur (Agrawal et al., MLSys 2024).
+//! [`RawTables`] hold the medians that Vidur's profiler took; [`Profile`] is the compact form that is fitted to them,
+//! shipped, written and read as a text; [`CompactTables`] are what an engine asks: one degree of a profile with its
+//! pipeline stages. [`ExactTables`] look up Vidur's own predictions with Vidur's roundings, to compare with its runs.
 
-pub mod compact;
-pub mod exact;
-pub mod table;
+mod attention;
+mod compact;
+mod deployed;
+mod exact;
+mod fit;
+mod grid;
+mod least_squares;
+mod line;
+mod operator;
+mod raw;
+mod table;
+#[cfg(test)]
+mod tests;
+mod text;
 
-pub use compact::{CompactTables, TableError};
+pub use attention::{AttentionLaw, DecodeLaw, Heads, MeasuredAttention, PrefillLaw, Speed};
+pub use compact::CompactTables;
+pub use deployed::DeployedProfile;
 pub use exact::{ExactTables, LayerSettings};
+pub use fit::OperatorError;
+pub use grid::Grid;
+pub use line::{Knots, Line};
+pub use operator::{By, OPERATORS, Operator, Origin};
+pub use raw::{RawAttention, RawDegree, RawLine, RawTables};
 pub use table::ProfileError;
+
+use crate::memory_plan::ModelShape;
+
+/// One operator of a profile.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OperatorLine {
+    /// Which.
+    pub operator: &'static Operator,
+    /// Where its times come from.
+    pub origin: Origin,
+    /// Its times.
+    pub knots: Knots,
+}
+
+/// Attention of one degree.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Attention {
+    /// Where its times come from.
+    pub origin: Origin,
+    /// Decoding, where there is no table.
+    pub decode_law: DecodeLaw,
+    /// Prompts; what a table's ratios refer to.
+    pub prefill_law: PrefillLaw,
+    /// Decoding by requests and KV tokens of each: tenths of a microsecond.
+    pub decode: Option<Grid>,
+    /// Prompts by chunk and KV tokens: thousandths of the law.
+    pub prefill: Option<Grid>,
+}
+
+/// Relative errors against the raw medians: median and 95th percentile, in ten-thousandths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FitErrors {
+    /// Of the token operators of a layer together, over the profiled numbers of tokens.
+    pub layer: [u32; 2],
+    /// Of attention, over the profiled points; where it is modelled, what the law is off by where it was measured.
+    pub attention: [u32; 2],
+}
+
+/// One degree of tensor parallelism.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Degree {
+    /// GPUs that share each layer.
+    pub degree: u32,
+    /// How far it is from what was measured.
+    pub errors: FitErrors,
+    /// Operators.
+    pub lines: Vec<OperatorLine>,
+    /// Attention.
+    pub attention: Attention,
+}
+
+/// The operator times of one model on one GPU, in a few kilobytes for all degrees.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Profile {
+    /// The GPU's name.
+    pub gpu: String,
+    /// The model's name.
+    pub model: String,
+    /// Its dimensions.
+    pub shape: ModelShape,
+    /// GPUs in a node.
+    pub node_gpus: u32,
+    /// Operators that do not depend on the degree: sending on.
+    pub lines: Vec<OperatorLine>,
+    /// By degree, ascending.
+    pub degrees: Vec<Degree>,
+}
+
+impl Profile {
+    /// Settings as Vidur has them, without host overhead.
+    pub fn settings(&self, degree: u32, stages: u32) -> LayerSettings {
+        let penalty = if self.shape.query_heads > self.shape.kv_heads { 0.1 } else { 0.0 };
+        LayerSettings {
+            layers: self.shape.layers,
+            stages,
+            tensor_parallel: degree,
+            launch_ms: 0.02,
+            skew_ms: 0.0,
+            prefill_penalty: penalty,
+            decode_penalty: penalty,
+            kv_granularity: 64,
+            cpu_ms: 0.0,
+        }
+    }
+
+    /// The degree, where the profile has it.
+    pub fn degree(&self, degree: u32) -> Option<&Degree> {
+        self.degrees.iter().find(|d| d.degree == degree)
+    }
+}

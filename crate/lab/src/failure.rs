@@ -59,6 +59,8 @@ pub const CODES: &[&str] = &[
     "bad_axis",
     "does_not_fit",
     "vidur_dense_only",
+    "no_profile",
+    "no_host_profile",
     "empty_file",
     "no_rows",
     "no_times",

@@ -17,6 +17,8 @@ pub mod inspect;
 pub mod link;
 pub mod measured;
 pub mod parameters;
+#[cfg(feature = "engines")]
+pub mod profiles;
 pub mod published;
 pub mod recipe;
 pub mod run;

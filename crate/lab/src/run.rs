@@ -95,7 +95,7 @@ impl Engine {
         if scenario.fleet().is_some() {
             let ranks = trace.adapter_rank.iter().map(|&rank| u64::from(rank)).sum();
             if let Some(config) = scenario.fleet_with(scenario.pool_tokens(ranks)?) {
-                return Ok(Self::Fleet(Box::new(Fleet::new(trace, config, scenario.fleet_cost()))));
+                return Ok(Self::Fleet(Box::new(Fleet::new(trace, config, scenario.fleet_cost()?))));
             }
         }
         let queueing = scenario.queueing(&trace);

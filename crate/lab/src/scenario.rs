@@ -7,6 +7,8 @@ mod problems;
 mod queueing;
 mod sampling;
 mod service;
+#[cfg(feature = "engines")]
+mod timed;
 mod workload;
 
 pub use hardware::CostKind;
@@ -14,6 +16,8 @@ pub use sampling::sampling_problems;
 use serde_json::{Map, Value as Json};
 use servescope_cost::Calibration;
 use servescope_engine::SchedulerConfig;
+#[cfg(feature = "engines")]
+pub use timed::{CostSource, SourcePart};
 
 use crate::failure::Failure;
 use crate::parameters::{Id, TABLE, Value};

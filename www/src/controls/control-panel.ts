@@ -69,8 +69,12 @@ export class ControlPanel extends LightElement {
       </details>`;
   }
 
-  #deployment(): TemplateResult {
-    void import('../fleet/deployment-panel.js');
+  /** Not before its script is there: an element that is defined later would be connected without its app. */
+  #deployment(): TemplateResult | typeof nothing {
+    if (customElements.get('deployment-panel') === undefined) {
+      void import('../fleet/deployment-panel.js').then(() => { this.requestUpdate(); });
+      return nothing;
+    }
     return html`<deployment-panel .app=${this.app}></deployment-panel>`;
   }
 

@@ -88,7 +88,7 @@ export class DeploymentPanel extends LightElement {
     let from = 0;
     const rects = parts.map((part) => {
       const width = (part.gb / all) * WIDTH;
-      const rect = svg`<rect class="face" data-part=${part.name} x=${from.toFixed(2)} y="0" width=${Math.max(0, width - 1).toFixed(2)} height="18"/>`;
+      const rect = svg`<rect class="face" data-part=${part.name} x=${from.toFixed(2)} y="0" width=${Math.max(width - 1, width / 2).toFixed(2)} height="18"/>`;
       from += width;
       return rect;
     });

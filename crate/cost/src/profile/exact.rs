@@ -33,10 +33,10 @@ pub struct LayerSettings {
 }
 
 impl LayerSettings {
-    fn check(&self) -> Result<(), ProfileError> {
+    pub(super) fn check(&self) -> Result<(), ProfileError> {
         let bad = |name, expected| Err(ProfileError::BadSetting { name, expected });
-        if self.stages == 0 || self.layers == 0 || !self.layers.is_multiple_of(self.stages) {
-            return bad("num_pipeline_stages", "a divisor of the number of layers");
+        if self.stages == 0 || self.layers == 0 {
+            return bad("num_pipeline_stages", "a number of at least 1");
         }
         if self.tensor_parallel == 0 {
             return bad("tensor_parallel_size", "a number of at least 1");
@@ -102,6 +102,10 @@ impl ExactTables {
         attn_prefill: &str,
     ) -> Result<Self, ProfileError> {
         settings.check()?;
+        if !settings.layers.is_multiple_of(settings.stages) {
+            let (name, expected) = ("num_pipeline_stages", "a divisor of the number of layers");
+            return Err(ProfileError::BadSetting { name, expected });
+        }
         let TokenTables { token_us, beside_us, send_us } = read_token_operators(&settings, token_ops)?;
         let (decode_us, kv_steps) = read_decode(&settings, attn_decode)?;
         let (prefill, prefill_ends) = read_prefill(&settings, attn_prefill)?;

@@ -97,6 +97,11 @@ impl<'a> Csv<'a> {
         self.find(name).ok_or(ProfileError::NoColumn { file: self.file, column: name })
     }
 
+    /// What stands in a cell.
+    pub(super) fn text(&self, column: Column) -> &'a str {
+        self.cells.get(column.place).map_or("", |c| c.trim())
+    }
+
     /// Moves to the next row that is not blank.
     pub(super) fn next_row(&mut self) -> bool {
         for (i, line) in self.lines.by_ref() {
@@ -110,7 +115,7 @@ impl<'a> Csv<'a> {
         false
     }
 
-    fn bad(&self, column: Column, expected: &'static str) -> ProfileError {
+    pub(super) fn bad(&self, column: Column, expected: &'static str) -> ProfileError {
         let value = self.cells.get(column.place).map_or_else(String::new, |c| c.chars().take(40).collect());
         ProfileError::BadCell { file: self.file, row: self.row, column: column.name, value, expected }
     }
@@ -131,6 +136,18 @@ impl<'a> Csv<'a> {
             Ok(x) if (0.0..2_147_483_648.0).contains(&x) && x.fract() == 0.0 => Ok(x as u32),
             _ => Err(self.bad(column, "a whole number below 2^31")),
         }
+    }
+
+    /// A whole number within bounds.
+    pub(super) fn count_in(
+        &self,
+        column: Column,
+        min: u32,
+        max: u32,
+        expected: &'static str,
+    ) -> Result<u32, ProfileError> {
+        let found = self.count(column).map_err(|_| self.bad(column, expected))?;
+        if (min..=max).contains(&found) { Ok(found) } else { Err(self.bad(column, expected)) }
     }
 
     pub(super) fn not_a_grid(&self, expected: &'static str) -> ProfileError {

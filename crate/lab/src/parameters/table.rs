@@ -120,10 +120,11 @@ const LENGTH_CURVES: &[&str] = &[
 /// Schedulers that run a fleet of replicas.
 const FLEETS: &[&str] = &["static", "orca", "vllm", "sarathi", "lightllm", "vllm_v1"];
 /// Costs that know the hardware and the model.
+const HARDWARE: &[Condition] = &[is(Id::CostKind, &["profile", "roofline"])];
+const ROOFLINE: &[Condition] = &[is(Id::CostKind, &["roofline"])];
 /// Schedulers that hand memory out block by block, and evict.
 const PAGED: &[&str] = &["vllm", "sarathi", "vllm_v1"];
 const SWAPS: &[Condition] = &[is(Id::Preemption, &["swap"])];
-const HARDWARE: &[Condition] = &[is(Id::CostKind, &["roofline"])];
 const SLORA: &[Condition] = &[is(Id::SchedulerKind, &["slora"])];
 const ORDERS: &[&str] = &[
     "fcfs",
@@ -397,10 +398,10 @@ table! {
         .when(HARDWARE)
         .says("Pipeline stages", "Into how many stages the layers are cut; each has its own GPUs and hands on to the next.");
     Weights = row("fleet.weights", "wt", "fleet", Kind::Choice(&WEIGHT_FORMATS))
-        .when(HARDWARE)
+        .when(ROOFLINE)
         .says("Weights", "Format of the layers' matrices. Products run at FP8 where weights are FP8 and the GPU has it, else at 16 bits.");
     KvFormat = row("fleet.kv_format", "kvf", "fleet", Kind::Choice(&KV_FORMATS))
-        .when(HARDWARE)
+        .when(ROOFLINE)
         .says("KV format", "Format of cached keys and values.");
     KvPool = row("fleet.kv_pool", "kvp", "fleet", Kind::Choice(&["planned", "given"]))
         .when(HARDWARE)
@@ -551,20 +552,23 @@ table! {
 
     Calibration = row("cost.calibration", "cal", "cost", Kind::Choice(&["a10g-llama-7b", "a100-80-opt-13b", "unit"]))
         .says("Calibration", "A named set of coefficients with its origin; it sets the defaults of all others here and of the memory pool.");
-    CostKind = row("cost.kind", "cost", "cost", Kind::Choice(&["linear", "roofline"]))
+    CostKind = row("cost.kind", "cost", "cost", Kind::Choice(&["linear", "profile", "roofline"]))
         .when(&[is(Id::SchedulerKind, FLEETS)])
-        .says("Cost model", "How the time of an iteration is computed: by the linear law, or from what GPU and model must do. S-LoRA's loop keeps the linear law.");
+        .says("Cost model", "How the time of an iteration is computed: by the linear law, from operators that Vidur timed, or from what GPU and model must do. S-LoRA's loop keeps the linear law.");
     Corrections = row("cost.corrections", "cfit", "cost", Kind::Choice(&["fitted", "none"]))
-        .when(HARDWARE)
+        .when(ROOFLINE)
         .says("Corrections", "Efficiencies and fixed times fitted on measured operators, or none: the data sheet's peaks.");
+    HostOverhead = row("cost.host_overhead", "ho", "cost", Kind::Choice(&["none", "measured"]))
+        .when(&[is(Id::CostKind, &["profile"])])
+        .says("Host", "Scheduling, sampling, preparing and handing out an iteration, as measured by its requests in vLLM of early 2024; or nothing, as Vidur has it.");
     HostBase = row("cost.host.base_ms", "hb", "cost", number(0.0, 10_000.0, 0.126)).unit("ms").linear(0.0, 10.0, 0.01)
-        .when(HARDWARE)
+        .when(ROOFLINE)
         .says("Host, constant", "Scheduling and preparing an iteration, in each pipeline stage; the defaults are BLIS's fit to vLLM on an H100.");
     HostPerRequest = row("cost.host.per_request_ms", "hr", "cost", number(0.0, 100.0, 0.0044)).unit("ms").linear(0.0, 0.1, 0.0001)
-        .when(HARDWARE)
+        .when(ROOFLINE)
         .says("Host, each request", "Added for each request of the iteration; vLLM of early 2024 took about 0.05 ms.");
     HostLaunch = row("cost.host.launch_per_layer_ms", "hl", "cost", number(0.0, 100.0, 0.0)).unit("ms").linear(0.0, 1.0, 0.01)
-        .when(HARDWARE)
+        .when(ROOFLINE)
         .says("Launch, each layer", "An iteration takes at least this for each layer, while the host launches its kernels; 0 where CUDA graphs are replayed, about 0.5 without them in 2023.");
     PrefillBase = row("cost.linear.prefill_base_ms", "pb", "cost", number(0.0, 100_000.0, 5.0)).unit("ms").linear(0.0, 100.0, 0.1)
         .says("Prefill, constant", "Time of a prefill iteration without any token.");

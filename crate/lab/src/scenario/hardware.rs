@@ -19,6 +19,8 @@ use crate::parameters::Id;
 pub enum CostKind {
     /// The linear law.
     Linear,
+    /// Operators that were timed.
+    Profile,
     /// What GPU and model must do.
     Roofline,
 }
@@ -26,10 +28,10 @@ pub enum CostKind {
 impl Scenario {
     /// How iteration times are computed; S-LoRA's loop has the linear law.
     pub fn cost_kind(&self) -> CostKind {
-        if self.is_active(Id::CostKind) && self.choice(Id::CostKind) == "roofline" {
-            CostKind::Roofline
-        } else {
-            CostKind::Linear
+        match self.choice(Id::CostKind) {
+            "roofline" if self.is_active(Id::CostKind) => CostKind::Roofline,
+            "profile" if self.is_active(Id::CostKind) => CostKind::Profile,
+            _ => CostKind::Linear,
         }
     }
 
@@ -41,32 +43,38 @@ impl Scenario {
     /// Bytes of a token's keys and values on one GPU: the model's, where one is known.
     pub fn kv_token_bytes(&self) -> f64 {
         #[cfg(feature = "engines")]
-        if self.cost_kind() == CostKind::Roofline {
+        if self.cost_kind() != CostKind::Linear {
             return self.memory_plan(0).kv_token_bytes;
         }
         self.number(Id::KvBytesPerToken)
     }
 
-    /// A replica's hardware and model.
+    /// A replica's hardware and model. What was timed had 16 bits.
     #[cfg(feature = "engines")]
     pub fn deployment(&self) -> Deployment {
+        let is_timed = self.cost_kind() == CostKind::Profile;
+        let format = |id: Id| if is_timed { "bf16" } else { self.choice(id) };
         Deployment {
             gpu: Gpu::named(self.choice(Id::FleetGpu)).unwrap_or(&GPUS[0]),
             model: Model::named(self.choice(Id::FleetModel)).unwrap_or(&MODELS[0]),
             tensor_parallel: self.whole(Id::TensorParallel),
             pipeline_parallel: self.whole(Id::PipelineParallel),
-            weights: WeightFormat::named(self.choice(Id::Weights)),
-            kv: KvFormat::named(self.choice(Id::KvFormat)),
+            weights: WeightFormat::named(format(Id::Weights)),
+            kv: KvFormat::named(format(Id::KvFormat)),
         }
     }
 
     /// What the iterations of a fleet's replica take.
+    ///
+    /// # Errors
+    /// [`Failure`] where operators are asked for that were not timed.
     #[cfg(feature = "engines")]
-    pub fn fleet_cost(&self) -> Box<dyn BatchCost> {
-        match self.cost_kind() {
+    pub fn fleet_cost(&self) -> Result<Box<dyn BatchCost>, Failure> {
+        Ok(match self.cost_kind() {
             CostKind::Linear => Box::new(self.cost()),
+            CostKind::Profile => Box::new(self.timed()?),
             CostKind::Roofline => Box::new(self.roofline()),
-        }
+        })
     }
 
     /// The roofline of its deployment.

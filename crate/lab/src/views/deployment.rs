@@ -79,9 +79,14 @@ pub fn deployment(scenario: &Scenario) -> DeploymentView {
         missing_gb: gb(plan.missing_bytes),
         kv_tokens: pool.unwrap_or(0),
         usd_per_hour: deployment.usd_per_hour(),
-        price_source: price.and_then(|price| source(price.source)).unwrap_or(""),
+        price_source: price.and_then(|price| source(price.source)).map_or("", short),
         cost: origin(scenario, deployment.gpu),
     }
+}
+
+/// A source without its version.
+fn short(source: &str) -> &str {
+    source.split(" @").next().unwrap_or(source)
 }
 
 fn origin(scenario: &Scenario, gpu: &Gpu) -> CostOrigin {

@@ -1,0 +1,152 @@
+//! `servescope profile`: compact operator tables from profiling data in Vidur's form.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use servescope_lab::cost::profile::{AttentionLaw, Origin, Profile, RawTables};
+use servescope_lab::profiles::{self, OnDisk};
+
+use crate::output::{Failed, note, print, read, write};
+
+#[derive(Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Fits a profile of one model on one GPU and prints its error against the raw medians by operator.
+    Fit(Box<FitArguments>),
+    /// Fits a profile for every GPU and model of a folder in the form of Vidur's data/profiling: how static/profiles is made.
+    Build(BuildArguments),
+}
+
+#[derive(Args)]
+struct FitArguments {
+    /// Token operators by tokens and degree: mlp.csv.
+    #[arg(long, value_name = "FILE")]
+    mlp: PathBuf,
+    /// Attention, for the degrees that leave as many heads on each GPU; without it, attention is modelled.
+    #[arg(long, value_name = "FILE")]
+    attention: Vec<PathBuf>,
+    /// Where the attention's times come from: measured, reconstructed, synthetic, modelled.
+    #[arg(long, value_name = "ORIGIN", default_value = "measured")]
+    attention_origin: String,
+    /// All-reduces by bytes; without it they are modelled from --send-recv.
+    #[arg(long, value_name = "FILE")]
+    all_reduce: Option<PathBuf>,
+    /// Messages between pipeline stages by bytes.
+    #[arg(long, value_name = "FILE")]
+    send_recv: Option<PathBuf>,
+    /// Host overheads by batch size.
+    #[arg(long, value_name = "FILE")]
+    cpu: Option<PathBuf>,
+    /// The model's name; the rows of --cpu are found by it.
+    #[arg(long, value_name = "NAME")]
+    model: String,
+    /// The GPU's name.
+    #[arg(long, value_name = "NAME")]
+    gpu: String,
+    /// The model's layers, where Vidur does not know the model.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    layers: Option<u32>,
+    /// Only these degrees of tensor parallelism; all that were profiled by default.
+    #[arg(long, value_name = "N")]
+    tp: Vec<u32>,
+    /// The profile.
+    #[arg(short, long, value_name = "OUT")]
+    output: PathBuf,
+}
+
+#[derive(Args)]
+struct BuildArguments {
+    /// The folder.
+    raw: PathBuf,
+    /// Where the profiles go.
+    #[arg(short, long, value_name = "FOLDER")]
+    output: PathBuf,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
+    match &arguments.verb {
+        Verb::Fit(arguments) => fit(arguments),
+        Verb::Build(arguments) => build(arguments),
+    }
+}
+
+fn text(path: &Path) -> Result<String, Failed> {
+    String::from_utf8(read(path)?).map_err(|_| Failed::input(format!("{}: not UTF-8", path.display())))
+}
+
+fn fit(arguments: &FitArguments) -> Result<(), Failed> {
+    let (gpu, model) = (&arguments.gpu, &arguments.model);
+    let at = |path: &Path| {
+        let path = path.display().to_string();
+        move |error: servescope_lab::cost::profile::ProfileError| Failed::input(format!("{path}: {error}"))
+    };
+    let origin = Origin::named(&arguments.attention_origin).ok_or_else(|| {
+        let known = Origin::ALL.map(Origin::name).join(", ");
+        Failed::input(format!("--attention-origin: {:?} is none of {known}", arguments.attention_origin))
+    })?;
+    let layers = arguments.layers.or_else(|| profiles::layers_of(model)).ok_or_else(|| {
+        Failed::input(format!("--layers N is missing: the number of layers of {model} is not known"))
+    })?;
+    let mut raw = RawTables::read(gpu, model, layers, &text(&arguments.mlp)?).map_err(at(&arguments.mlp))?;
+    if !arguments.tp.is_empty() {
+        raw.keep_degrees(&arguments.tp).map_err(at(&arguments.mlp))?;
+    }
+    for path in &arguments.attention {
+        if raw.add_attention(&text(path)?, origin).map_err(at(path))? == 0 {
+            note(&format!("{}: no degree leaves as many heads on each GPU: not used", path.display()));
+        }
+    }
+    if let Some(path) = &arguments.all_reduce {
+        raw.add_all_reduce(&text(path)?).map_err(at(path))?;
+    }
+    if let Some(path) = &arguments.send_recv {
+        raw.add_send_recv(&text(path)?).map_err(at(path))?;
+    }
+    if let Some(path) = &arguments.cpu
+        && raw.add_host(&text(path)?).map_err(at(path))? == 0
+    {
+        note(&format!("{}: no row of {model}: no host overhead", path.display()));
+    }
+    let (profile, errors) = Profile::fit(&raw).map_err(at(&arguments.mlp))?;
+    let text = profile.to_text();
+    write(&arguments.output, &text)?;
+    let head = format!("{model} on {gpu}: {} bytes in {}", text.len(), arguments.output.display());
+    print(&format!("{head}\n{}\n", profiles::errors_table(&errors)))
+}
+
+fn build(arguments: &BuildArguments) -> Result<(), Failed> {
+    let folder = OnDisk(&arguments.raw);
+    let fitted = profiles::build(&folder).map_err(Failed::input)?;
+    if fitted.is_empty() {
+        let path = arguments.raw.display();
+        return Err(Failed::input(format!("{path}: there is no compute/GPU/ORG/MODEL/mlp.csv")));
+    }
+    let out = &arguments.output;
+    std::fs::create_dir_all(out).map_err(|e| Failed::input(format!("{}: {e}", out.display())))?;
+    let mut bytes = 0;
+    for one in &fitted {
+        let text = one.profile.to_text();
+        bytes += text.len();
+        write(&out.join(format!("{}.txt", one.name)), &text)?;
+        print(&format!("{}: {} bytes\n{}\n\n", one.name, text.len(), profiles::errors_table(&one.errors)))?;
+    }
+    let a100 = fitted.iter().filter(|f| f.raw.gpu == "a100");
+    let mut sets = Vec::new();
+    for attention in a100.flat_map(|f| &f.raw.degrees).filter_map(|d| d.attention.as_ref()) {
+        // Several models have the same heads on each GPU.
+        if !sets.contains(&attention) {
+            sets.push(attention);
+        }
+    }
+    let sets: Vec<_> = sets.into_iter().map(servescope_lab::cost::profile::RawAttention::measured).collect();
+    print(&format!(
+        "{} profiles, {bytes} bytes\nattention law: {:?}\n",
+        fitted.len(),
+        AttentionLaw::fit(&sets)
+    ))
+}

@@ -1,0 +1,48 @@
+//! A profile's times for a deployment, with what the roofline knows beyond them.
+
+use super::compact::CompactTables;
+use crate::batch::{Batch, BatchCost, OperatorClass, Peak, StageParts, StageTime, Work};
+use crate::roofline::Roofline;
+
+/// Measured times; operations, bytes and peaks of the deployment, and the products of adapters, which no profile has.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DeployedProfile {
+    /// Times.
+    pub tables: CompactTables,
+    /// Everything else.
+    pub roofline: Roofline,
+}
+
+impl DeployedProfile {
+    fn adapters_us(&self, batch: &Batch<'_>, is_last: bool) -> f64 {
+        if batch.rank_sum == 0 && !batch.any_adapter {
+            return 0.0;
+        }
+        self.roofline.stage_parts(batch, is_last)[OperatorClass::Adapters as usize]
+    }
+}
+
+impl BatchCost for DeployedProfile {
+    fn stages(&self) -> u32 {
+        self.tables.stages()
+    }
+
+    fn stage_time(&self, batch: &Batch<'_>, is_last: bool) -> StageTime {
+        let time = self.tables.stage_time(batch, is_last);
+        StageTime { first_us: time.first_us + self.adapters_us(batch, is_last), ..time }
+    }
+
+    fn stage_parts(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {
+        let mut parts = self.tables.stage_parts(batch, is_last);
+        parts[OperatorClass::Adapters as usize] = self.adapters_us(batch, is_last);
+        parts
+    }
+
+    fn work(&self, batch: &Batch<'_>) -> Option<Work> {
+        self.roofline.work(batch)
+    }
+
+    fn peak(&self) -> Option<Peak> {
+        self.roofline.peak()
+    }
+}

@@ -1,0 +1,181 @@
+//! A function by knots, straight between them.
+//!
+//! Times are tenths of a microsecond, so that a table is written and read with equal bits. Beyond the last knot a line
+//! goes on by its mean slope over the upper half of its range, and at least by a tenth of what it would be in proportion:
+//! a longer iteration than was profiled costs more, never the same and never less. Before the first knot it is level.
+
+/// Tenths in a microsecond.
+pub(super) const TENTHS: f64 = 10.0;
+
+/// Largest time in tenths of a microsecond: a thousand seconds.
+pub(super) const MOST_TENTHS: f64 = 1e10;
+
+/// Knots of a function of one quantity: ascending places and times in tenths of a microsecond.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Knots {
+    /// Places.
+    pub at: Vec<u32>,
+    /// Times, tenths of a microsecond.
+    pub tenths: Vec<u64>,
+}
+
+pub(super) fn tenths(us: f64) -> u64 {
+    (us * TENTHS).round().clamp(0.0, MOST_TENTHS) as u64
+}
+
+/// How finely knots are set.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fineness {
+    /// Most knots.
+    pub most: usize,
+    /// The relative error that is let pass.
+    pub relative: f64,
+}
+
+impl Knots {
+    /// Sets knots at the points where the error is largest against what is let pass, until none is left: GEMM times are
+    /// stairs, whose edges matter. `let_pass_us` may let more pass than `fineness` (a small operator of a long layer).
+    pub(super) fn through(
+        points: &[(u32, f64)],
+        fineness: Fineness,
+        let_pass_us: impl Fn(u32) -> f64,
+    ) -> Self {
+        let pass: Vec<f64> = points
+            .iter()
+            .map(|p| (fineness.relative * p.1).max(let_pass_us(p.0)).max(1.0 / TENTHS))
+            .collect();
+        let mut chosen = if points.len() > 1 { vec![0, points.len() - 1] } else { vec![0; points.len()] };
+        while chosen.len() < fineness.most {
+            let mut worst = (1.0, None);
+            for ends in chosen.windows(2) {
+                let (from, to) = (points[ends[0]], points[ends[1]]);
+                for i in ends[0] + 1..ends[1] {
+                    let share = f64::from(points[i].0 - from.0) / f64::from(to.0 - from.0);
+                    let off = (from.1 + share * (to.1 - from.1) - points[i].1).abs() / pass[i];
+                    if off > worst.0 {
+                        worst = (off, Some(i));
+                    }
+                }
+            }
+            let Some(i) = worst.1 else { break };
+            chosen.insert(chosen.partition_point(|&c| c < i), i);
+        }
+        Self {
+            at: chosen.iter().map(|&i| points[i].0).collect(),
+            tenths: chosen.iter().map(|&i| tenths(points[i].1)).collect(),
+        }
+    }
+
+    /// The line through the knots, with places multiplied by `scale`.
+    pub fn line(&self, scale: f64) -> Line {
+        let at = self.at.iter().map(|&x| f64::from(x) * scale).collect();
+        Line::extended(at, self.tenths.iter().map(|&t| t as f64 / TENTHS).collect())
+    }
+}
+
+/// A function of one quantity, straight between its knots.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Line {
+    at: Vec<f64>,
+    us: Vec<f64>,
+}
+
+/// The interval of `knots` for `x` and the place in it, above 1 beyond the last. There are at least two knots.
+pub(super) fn place(knots: &[f64], x: f64) -> (usize, f64) {
+    let i = knots.partition_point(|&knot| knot <= x).clamp(1, knots.len() - 1) - 1;
+    (i, ((x - knots[i]) / (knots[i + 1] - knots[i])).max(0.0))
+}
+
+/// What a function is worth at twice its last knot, given its value at half of it.
+pub(super) fn doubled(half: f64, last: f64) -> f64 {
+    last + (2.0 * (last - half)).max(0.1 * last)
+}
+
+impl Line {
+    /// 0 everywhere.
+    pub fn zero() -> Self {
+        Self { at: vec![0.0, 1.0], us: vec![0.0, 0.0] }
+    }
+
+    /// Through ascending places, with a knot at twice the last one.
+    fn extended(at: Vec<f64>, us: Vec<f64>) -> Self {
+        let (Some(&end), Some(&last)) = (at.last(), us.last()) else { return Self::zero() };
+        let mut line = Self { at, us };
+        let half = if line.at.len() > 1 { line.at(0.5 * end) } else { last };
+        let far = if end > 0.0 { 2.0 * end } else { 1.0 };
+        line.at.push(far);
+        line.us.push(doubled(half, last));
+        line
+    }
+
+    /// The function there.
+    pub fn at(&self, x: f64) -> f64 {
+        let (i, share) = place(&self.at, x);
+        self.us[i] + share * (self.us[i + 1] - self.us[i])
+    }
+
+    /// The same and `us` more.
+    pub(super) fn raised(mut self, us: f64) -> Self {
+        self.us.iter_mut().for_each(|u| *u += us);
+        self
+    }
+
+    /// The sum of lines, which has the knots of all.
+    pub(super) fn sum<'a>(lines: impl Iterator<Item = &'a Self> + Clone) -> Self {
+        let mut at: Vec<f64> = lines.clone().flat_map(|l| l.at.iter().copied()).collect();
+        at.sort_by(f64::total_cmp);
+        at.dedup();
+        if at.is_empty() {
+            return Self::zero();
+        }
+        let us = at.iter().map(|&x| lines.clone().map(|l| l.at(x)).sum()).collect();
+        Self { at, us }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const FINE: Fineness = Fineness { most: 100, relative: 0.01 };
+
+    #[test]
+    fn knots_lie_at_the_edges_of_a_stair() {
+        let stair: Vec<(u32, f64)> =
+            (1..=64).map(|i| (8 * i, if i <= 32 { 100.0 } else { 150.0 + f64::from(i) })).collect();
+        let knots = Knots::through(&stair, FINE, |_| 0.0);
+        assert_eq!(knots.at, [8, 256, 264, 512]);
+        let line = knots.line(1.0);
+        assert_eq!((line.at(1.0), line.at(256.0), line.at(264.0)), (100.0, 100.0, 183.0));
+        // 214 at 512 and 100 at 256: the mean slope of the upper half goes on.
+        assert!((line.at(1024.0) - (214.0 + 228.0)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_level_line_still_rises_beyond_its_end() {
+        let line = Knots { at: vec![1, 100], tenths: vec![40, 40] }.line(1.0);
+        assert!((line.at(200.0) - 4.4).abs() < 1e-12);
+    }
+
+    proptest! {
+        #[test]
+        fn lines_are_within_what_is_let_pass_positive_and_monotone_where_the_points_are(
+            mut us in prop::collection::vec(0.1..1e4f64, 2..60), is_sorted in any::<bool>(),
+        ) {
+            if is_sorted {
+                us.sort_by(f64::total_cmp);
+            }
+            let points: Vec<(u32, f64)> = us.iter().enumerate().map(|(i, &u)| (3 * i as u32 + 1, u)).collect();
+            let line = Knots::through(&points, FINE, |_| 0.0).line(1.0);
+            for &(x, u) in &points {
+                prop_assert!((line.at(f64::from(x)) - u).abs() <= (0.01 * u).max(0.1) + 0.051);
+            }
+            let end = f64::from(points[points.len() - 1].0);
+            let values: Vec<f64> = (0..400).map(|i| line.at(f64::from(i) * end / 100.0)).collect();
+            prop_assert!(values.iter().all(|v| *v >= 0.0));
+            let from = if is_sorted { 0 } else { 100 };
+            prop_assert!(values[from..].windows(2).all(|w| w[1] >= w[0] - 1e-9));
+        }
+    }
+}

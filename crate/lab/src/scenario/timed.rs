@@ -1,0 +1,182 @@
+//! The scenario's profile: which shipped table of timed operators its deployment has, and where its times come from.
+
+use serde::Serialize;
+use servescope_cost::Roofline;
+use servescope_cost::profile::{By, Degree, DeployedProfile, Origin, Profile, ProfileError};
+use servescope_cost::roofline::{Corrections, HostTime};
+
+use super::{CostKind, Scenario};
+use crate::failure::Failure;
+use crate::parameters::Id;
+use crate::profiles::{shipped_profile, shipped_profiles};
+
+/// Where a part of iteration times comes from, and how far it is from what was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct SourcePart {
+    /// `operators` or `attention`.
+    pub name: &'static str,
+    /// `measured`, `reconstructed`, `synthetic` or `modelled`.
+    pub origin: &'static str,
+    /// Median of the relative errors.
+    pub median_error: f64,
+    /// Their 95th percentile.
+    pub p95_error: f64,
+}
+
+/// Where iteration times come from.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CostSource {
+    /// What was timed: GPU, model, degree.
+    pub name: String,
+    /// Its parts.
+    pub parts: [SourcePart; 2],
+}
+
+impl Scenario {
+    /// The profile of the deployment, and its degree.
+    fn profile(&self) -> Result<(&'static Profile, &'static Degree), Failure> {
+        let deployment = self.deployment();
+        let (gpu, model) = (deployment.gpu.id, deployment.model.id);
+        let profile = shipped_profile(gpu, model);
+        let found = profile.and_then(|p| Some((p, p.degree(deployment.tensor_parallel)?)));
+        found.ok_or_else(|| {
+            let degrees = |p: &Profile| {
+                let list: Vec<String> = p.degrees.iter().map(|d| d.degree.to_string()).collect();
+                format!("fleet.tensor_parallel {}", list.join(", "))
+            };
+            let models = |gpu: &str| {
+                let of_gpu: Vec<&str> =
+                    shipped_profiles().filter(|known| known.0 == gpu).map(|known| known.1).collect();
+                (!of_gpu.is_empty()).then(|| format!("{gpu}: {}", of_gpu.join(", ")))
+            };
+            let everything = || {
+                let mut gpus: Vec<&str> = shipped_profiles().map(|known| known.0).collect();
+                gpus.dedup();
+                gpus.into_iter().filter_map(models).collect::<Vec<_>>().join("; ")
+            };
+            let known = profile.map(degrees).or_else(|| models(gpu)).unwrap_or_else(everything);
+            let (path, degree) = (Id::CostKind.row().id, deployment.tensor_parallel);
+            let message = format!(
+                "{path}: no operators were timed for {model} on {gpu} with {degree} GPUs a layer; there is {known}"
+            );
+            Failure::new("no_profile", path, message)
+                .text("model", model)
+                .text("gpu", gpu)
+                .text("degree", &degree.to_string())
+                .text("known", &known)
+        })
+    }
+
+    /// The timed operators of its deployment.
+    ///
+    /// # Errors
+    /// [`Failure`] with what there is, where these were not timed.
+    pub fn timed(&self) -> Result<DeployedProfile, Failure> {
+        let (profile, degree) = self.profile()?;
+        let deployment = self.deployment();
+        let unknown = |error: ProfileError| {
+            let path = Id::CostKind.row().id;
+            Failure::new("unknown_option", path, format!("{path}: {error}"))
+        };
+        let settings = profile.settings(degree.degree, deployment.pipeline_parallel);
+        let mut tables = profile.tables(settings).map_err(unknown)?;
+        if self.choice(Id::HostOverhead) == "measured" {
+            let host = profile.host(degree.degree).ok_or_else(|| {
+                let (path, gpu, model) = (Id::HostOverhead.row().id, deployment.gpu.id, deployment.model.id);
+                let message = format!("{path}: no host overhead was measured for {model} on {gpu}");
+                Failure::new("no_host_profile", path, message).text("model", model).text("gpu", gpu)
+            })?;
+            tables = tables.with_host(host);
+        }
+        let corrections = Corrections::of(deployment.gpu.id);
+        let roofline = Roofline::new(deployment, corrections, HostTime::NONE);
+        Ok(DeployedProfile { tables, roofline })
+    }
+
+    /// Where iteration times come from, for timed operators.
+    pub fn cost_source(&self) -> Option<CostSource> {
+        if self.cost_kind() != CostKind::Profile {
+            return None;
+        }
+        let (profile, degree) = self.profile().ok()?;
+        let part = |name: &'static str, origin: Origin, [median, p95]: [u32; 2]| SourcePart {
+            name,
+            origin: origin.name(),
+            median_error: f64::from(median) / 1e4,
+            p95_error: f64::from(p95) / 1e4,
+        };
+        // The least certain of a layer's operators speaks for all.
+        let layer = degree.lines.iter().filter(|l| l.operator.by != By::Requests).map(|l| l.origin);
+        let operators = layer.max().unwrap_or(Origin::Modelled);
+        Some(CostSource {
+            name: format!("Vidur: {} on {}, TP {}", profile.model, profile.gpu, degree.degree),
+            parts: [
+                part("operators", operators, degree.errors.layer),
+                part("attention", degree.attention.origin, degree.errors.attention),
+            ],
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Run;
+
+    fn scenario(settings: &[(&str, &str)]) -> Scenario {
+        let mut scenario = Scenario::default();
+        let common = [("scheduler.kind", "vllm_v1"), ("cost.kind", "profile"), ("workload.duration_s", "20")];
+        for (path, value) in common.iter().chain(settings) {
+            scenario.set_text(path, value).unwrap();
+        }
+        scenario
+    }
+
+    #[test]
+    fn a_deployment_that_was_timed_runs_and_says_where_its_times_come_from() {
+        let llama = scenario(&[("fleet.model", "llama-2-7b")]);
+        let run = Run::simulate(&llama, None).unwrap();
+        assert!(run.summary().run.requests.completed > 0);
+        let source = llama.cost_source().unwrap();
+        assert_eq!(source.name, "Vidur: meta-llama/Llama-2-7b-hf on a100, TP 1");
+        let [operators, attention] = source.parts;
+        assert_eq!((operators.origin, attention.origin), ("measured", "reconstructed"));
+        assert!(operators.p95_error < 0.03 && attention.p95_error < 0.08);
+        assert_eq!(Scenario::default().cost_source(), None);
+    }
+
+    #[test]
+    fn measured_host_overhead_makes_iterations_longer() {
+        let e2e = |host: &str| {
+            let settings = [("fleet.model", "llama-2-7b"), ("cost.host_overhead", host)];
+            Run::simulate(&scenario(&settings), None).unwrap().summary().run.e2e_s.mean.unwrap()
+        };
+        assert!(e2e("measured") > 1.05 * e2e("none"));
+    }
+
+    #[test]
+    fn what_was_not_timed_is_refused_with_what_there_is() {
+        let refused = |settings: &[(&str, &str)]| {
+            let failures = Run::simulate(&scenario(settings), None).unwrap_err();
+            (failures[0].code, failures[0].message.clone())
+        };
+        let (code, message) = refused(&[("fleet.model", "llama-2-7b"), ("fleet.tensor_parallel", "3")]);
+        assert_eq!(code, "no_profile");
+        assert!(message.ends_with("there is fleet.tensor_parallel 1, 2, 4, 8"), "{message}");
+        let (_, message) = refused(&[
+            ("fleet.model", "deepseek-v3"),
+            ("fleet.gpu", "h100_sxm"),
+            ("fleet.tensor_parallel", "8"),
+            ("fleet.kv_pool", "given"),
+        ]);
+        assert!(message.contains("h100_sxm: codellama-34b, llama-2-70b"), "{message}");
+        let (_, message) = refused(&[("fleet.gpu", "a10"), ("fleet.model", "phi-2")]);
+        assert!(message.contains("a100_80_sxm: ") && message.contains("; a40: "), "{message}");
+        let (code, _) = refused(&[
+            ("fleet.model", "llama-2-7b"),
+            ("fleet.gpu", "h100_sxm"),
+            ("cost.host_overhead", "measured"),
+        ]);
+        assert_eq!(code, "no_host_profile");
+    }
+}

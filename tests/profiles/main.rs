@@ -1,0 +1,207 @@
+//! Compact profiles against the raw medians that Vidur's profiler took.
+//!
+//! The folder is `SERVESCOPE_PROFILING` (default: `../shared/vidur-profiling`), in the form of Vidur's data/profiling.
+//! `static/profiles` is made from it by `servescope profile build FOLDER -o static/profiles`.
+
+use std::path::{Path, PathBuf};
+
+use servescope_cost::profile::{AttentionLaw, Origin, Profile, RawAttention, Speed};
+use servescope_lab::profiles::{self, Fitted, Folder as _, OnDisk};
+
+fn folder() -> Option<PathBuf> {
+    servescope_tests::folder("SERVESCOPE_PROFILING", "vidur-profiling")
+}
+
+fn fitted() -> Vec<Fitted> {
+    let Some(folder) = folder() else { return Vec::new() };
+    profiles::build(&OnDisk(&folder)).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn shipped() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../static/profiles")
+}
+
+#[test]
+fn shipped_profiles_are_those_of_the_raw_folder() {
+    let all = fitted();
+    for one in &all {
+        let path = shipped().join(format!("{}.txt", one.name));
+        let ours = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        assert!(one.profile.to_text() == ours, "{} is not what the raw folder gives", path.display());
+    }
+    servescope_tests::told(&shipped(), all.len());
+}
+
+#[test]
+fn shipped_profiles_are_read_as_they_were_written() {
+    let files = servescope_tests::files(&shipped(), |name| Path::new(name).extension().is_some());
+    assert!(files.len() >= 20, "{} profiles", files.len());
+    for path in files {
+        let text = std::fs::read_to_string(&path).expect("readable");
+        let profile = Profile::read(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        assert!(profile.to_text() == text, "{}", path.display());
+        assert!(text.len() < 40_000, "{}: {} bytes", path.display(), text.len());
+        let name = profiles::file_name(&profile.gpu, &profile.model);
+        assert_eq!(path.file_stem().and_then(|s| s.to_str()), Some(&name[..]));
+        for degree in &profile.degrees {
+            profile.tables(profile.settings(degree.degree, 1)).unwrap_or_else(|e| panic!("{name}: {e}"));
+        }
+    }
+}
+
+/// Median and 95th percentile that an operator may be off by. Times of small operators are some steps of the profiler's
+/// timer (a microsecond), and those of small all-reduces scatter by a factor of several.
+fn bound(operator: &str) -> (f64, f64) {
+    match operator {
+        "attn_pre_proj" | "attn_post_proj" | "mlp_up_proj" | "mlp_down_proj" => (0.012, 0.05),
+        "attn_decode" | "attn_prefill" => (0.02, 0.08),
+        "all_reduce" | "send_recv" | "send_recv_across" => (0.05, 0.5),
+        _ => (0.05, 0.15),
+    }
+}
+
+#[test]
+fn profiles_are_near_the_raw_medians() {
+    let all = fitted();
+    for one in &all {
+        for error in one.errors.iter().filter(|e| e.points > 0) {
+            let (median, p95) = bound(error.name);
+            assert!(error.median <= median && error.p95 <= p95, "{}: {error:?}", one.name);
+        }
+    }
+    let errors = profiles::summed(all.into_iter().flat_map(|one| one.errors));
+    println!("{}", profiles::summed_table(&errors));
+}
+
+#[test]
+fn half_of_the_points_predicts_the_other_half() {
+    let Some(folder) = folder() else { return };
+    let errors = profiles::held_out(&OnDisk(&folder)).unwrap_or_else(|e| panic!("{e}"));
+    let table = profiles::summed_table(&errors);
+    println!("{table}");
+    for error in &errors {
+        let (median, p95) = held_out_bound(error.name);
+        assert!(error.median[0] <= median && error.p95[0] <= p95, "{error:?}");
+    }
+    // The committed results are of the whole folder.
+    if fitted().len()
+        == servescope_tests::files(&shipped(), |name| Path::new(name).extension().is_some()).len()
+    {
+        assert!(
+            table == profiles::HELD_OUT.trim_end(),
+            "crate/lab/src/profiles/held-out.txt is not what was measured"
+        );
+    }
+    let all = profiles::raw_tables(&OnDisk(&folder)).unwrap_or_else(|e| panic!("{e}"));
+    assert!(all.is_empty() || !errors.is_empty(), "nothing was predicted");
+}
+
+/// Likewise for points that a fit has not seen: between two of them may lie the edge of a stair.
+fn held_out_bound(operator: &str) -> (f64, f64) {
+    match operator {
+        "attn_pre_proj" | "attn_post_proj" | "mlp_up_proj" | "mlp_down_proj" => (0.02, 0.1),
+        "attn_decode" | "attn_prefill" => (0.035, 0.18),
+        "all_reduce" | "send_recv" | "send_recv_across" => (0.05, 0.5),
+        _ => (0.06, 0.15),
+    }
+}
+
+/// Every attention that was taken on the law's GPU, once for each number of heads.
+fn attention_of(all: &[Fitted]) -> Vec<&RawAttention> {
+    let a100 = all.iter().filter(|f| f.raw.gpu == "a100");
+    let mut sets: Vec<&RawAttention> = Vec::new();
+    for attention in a100.flat_map(|f| &f.raw.degrees).filter_map(|d| d.attention.as_ref()) {
+        if !sets.contains(&attention) {
+            sets.push(attention);
+        }
+    }
+    sets
+}
+
+#[test]
+fn the_attention_law_is_that_of_the_measured_attention() {
+    let all = fitted();
+    let sets = attention_of(&all);
+    if !sets.iter().any(|a| a.origin == Origin::Measured) {
+        println!("no measured attention: skipped");
+        return;
+    }
+    let law = AttentionLaw::fit(&sets.iter().map(|a| a.measured()).collect::<Vec<_>>());
+    let pairs = law.decode.iter().zip(AttentionLaw::A100.decode);
+    for (ours, theirs) in pairs.chain(law.prefill.iter().zip(AttentionLaw::A100.prefill)) {
+        assert!((ours / theirs - 1.0).abs() < 1e-3, "{law:?}");
+    }
+    // Heads that the law has not seen.
+    for (seen, unseen) in sets.iter().zip(sets.iter().skip(1)).flat_map(|(&a, &b)| [(a, b), (b, a)]) {
+        let law = AttentionLaw::fit(&[seen.measured()]);
+        for error in law_errors(&law, unseen) {
+            let from = seen.heads;
+            println!(
+                "law of {from:?}, {} of {:?}: median {:.1} %, P95 {:.1} %",
+                error.0,
+                unseen.heads,
+                100.0 * error.1,
+                100.0 * error.2
+            );
+        }
+    }
+    for set in sets {
+        for (name, median, p95) in law_errors(&AttentionLaw::A100, set) {
+            println!(
+                "law, {name} of {:?}: median {:.1} %, P95 {:.1} %",
+                set.heads,
+                100.0 * median,
+                100.0 * p95
+            );
+            assert!(median < 0.15 && p95 < 0.6, "{name} of {:?}: {median}, {p95}", set.heads);
+        }
+    }
+}
+
+fn law_errors(law: &AttentionLaw, set: &RawAttention) -> [(&'static str, f64, f64); 2] {
+    let decode = law.decode_law(&set.heads, Speed::SAME);
+    let prefill = law.prefill_law(&set.heads, Speed::SAME);
+    let spread = |mut errors: Vec<f64>| {
+        errors.sort_by(f64::total_cmp);
+        (errors[errors.len() / 2], errors[errors.len() * 95 / 100])
+    };
+    let decode = spread(
+        set.decode.iter().map(|&(n, kv, us)| (decode.at(n.into(), kv.into()) / us - 1.0).abs()).collect(),
+    );
+    let prefill = spread(
+        set.prefill
+            .iter()
+            .map(|&(kv, chunk, us)| (prefill.at(kv.into(), chunk.into()) / us - 1.0).abs())
+            .collect(),
+    );
+    [("decode", decode.0, decode.1), ("prefill", prefill.0, prefill.1)]
+}
+
+#[test]
+fn the_samples_of_an_attention_are_met() {
+    let Some(folder) = folder() else { return };
+    let disk = OnDisk(&folder);
+    let Some(path) = disk.files().into_iter().find(|f| f.ends_with("attention_tp1_measured_samples.csv"))
+    else {
+        println!("no measured samples: skipped");
+        return;
+    };
+    let text = disk.read(&path).expect("readable");
+    let all = fitted();
+    let profile = &all.iter().find(|f| f.name == "a100_Llama-2-7b-hf").expect("fitted").profile;
+    let mut settings = profile.settings(1, 1);
+    settings.layers = 1;
+    let tables = profile.tables(settings).expect("a degree of 1");
+    let mut errors = Vec::new();
+    for line in text.lines().skip(1) {
+        let cells: Vec<&str> = line.split(',').collect();
+        let number = |i: usize| cells[i].parse::<f64>().expect("a number");
+        let (batch, chunk, kv) = (number(1) as u32, number(2) as u32, number(3) as u32);
+        let us = tables.attention_us(batch, chunk, kv);
+        errors.push((us / (number(4) * 1e3) - 1.0).abs());
+    }
+    errors.sort_by(f64::total_cmp);
+    let (median, p95) = (errors[errors.len() / 2], errors[errors.len() * 95 / 100]);
+    println!("{} measured samples: median {:.2} %, P95 {:.2} %", errors.len(), 100.0 * median, 100.0 * p95);
+    assert!(median < 0.02 && p95 < 0.08, "{median}, {p95}");
+}
