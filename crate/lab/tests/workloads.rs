@@ -1,5 +1,6 @@
 //! Closed loops, sessions, clients and shared beginnings, from their settings to the numbers of a run.
 
+use servescope_lab::engine::fleet::Preemption;
 use servescope_lab::{LoadedTrace, Run, Scenario, link};
 
 fn scenario(settings: &[(&str, &str)]) -> Scenario {
@@ -174,4 +175,23 @@ fn clients_may_leave_every_scheduler() {
         let counts = of(scheduler, &[("gateway.concurrency", "20")]);
         assert!(counts.rejected["concurrency"] > 0, "{scheduler}: {counts:?}");
     }
+}
+
+#[test]
+fn swapping_knows_the_bytes_of_a_token() {
+    let of = |more: &[(&str, &str)]| {
+        let base = [("scheduler.kind", "vllm_v1"), ("scheduler.preemption", "swap")];
+        match scenario(&[&base, more].concat()).fleet().unwrap().preemption {
+            Preemption::Swap { host_blocks, us_per_block } => (host_blocks, us_per_block),
+            other => panic!("{other:?}"),
+        }
+    };
+    // 512 KiB a token, 16 tokens a block: 8 MiB.
+    let (host_blocks, us_per_block) = of(&[]);
+    assert_eq!(host_blocks, 512);
+    assert!((us_per_block - 8.0 * 1_048_576.0 / 31.5e3).abs() < 1e-9);
+    // Two GPUs hold half of a token each, over a link each.
+    let roofline = [("cost.kind", "roofline"), ("fleet.tensor_parallel", "1")];
+    let (one, two) = (of(&roofline), of(&[roofline[0], ("fleet.tensor_parallel", "2")]));
+    assert!((one.1 / two.1 - 2.0).abs() < 1e-9 && two.0 / one.0 == 2);
 }

@@ -441,7 +441,7 @@ table! {
         .when(SWAPS)
         .says("Swap space", "Host memory for evicted requests, for each GPU (vLLM: 4 GiB); who finds no room there is processed anew.");
     KvBytesPerToken = row("fleet.kv_bytes_per_token", "kvb", "memory", whole(1.0, 100_000_000.0, 524_288.0)).unit("bytes").log(10_000.0, 2_000_000.0, 1.0)
-        .when(SWAPS)
+        .when(&[is(Id::Preemption, &["swap"]), is(Id::CostKind, &["linear"])])
         .says("KV bytes a token", "Keys and values of one token on one GPU; a 7B Llama has 2 x 32 layers x 4096 numbers of 2 bytes.");
     PrefixCache = row("scheduler.prefix_cache", "pfx", "memory", Kind::Flag(false))
         .when(&[is(Id::SchedulerKind, &["vllm_v1"])])

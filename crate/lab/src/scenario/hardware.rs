@@ -40,6 +40,15 @@ impl Scenario {
         self.is_active(Id::KvPool) && self.choice(Id::KvPool) == "planned"
     }
 
+    /// Bytes of a token's keys and values on one GPU: the model's, where one is known.
+    pub fn kv_token_bytes(&self) -> f64 {
+        #[cfg(feature = "engines")]
+        if self.cost_kind() != CostKind::Linear {
+            return self.memory_plan(0).kv_token_bytes;
+        }
+        self.number(Id::KvBytesPerToken)
+    }
+
     /// A replica's hardware and model. What was timed had 16 bits.
     #[cfg(feature = "engines")]
     pub fn deployment(&self) -> Deployment {

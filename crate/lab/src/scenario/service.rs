@@ -123,7 +123,7 @@ impl Scenario {
         match self.choice(Id::Preemption) {
             "regenerate" => Preemption::Regenerate,
             "swap" => {
-                let block_bytes = self.number(Id::KvBytesPerToken) * f64::from(block_size);
+                let block_bytes = self.kv_token_bytes() * f64::from(block_size);
                 Preemption::Swap {
                     host_blocks: (self.number(Id::SwapSpace) * GIB / block_bytes) as u32,
                     us_per_block: block_bytes / (self.number(Id::SwapRate) * 1e3),
