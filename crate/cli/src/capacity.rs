@@ -13,6 +13,7 @@ use servescope_lab::capacity::{Capacity, Configuration, Found, Grid, METRICS, Ra
 use servescope_lab::parameters::Id;
 
 use crate::output::{Failed, print, write};
+use crate::profile_args::ProfileArguments;
 use crate::read_args::ReadArguments;
 use crate::scenario_args::ScenarioArguments;
 
@@ -25,6 +26,8 @@ pub(crate) struct Arguments {
     trace: Option<PathBuf>,
     #[command(flatten)]
     read: ReadArguments,
+    #[command(flatten)]
+    profile: ProfileArguments,
     /// A parameter and the values to try, beside those of capacity.grid; may be given many times. Within a list of numbers
     /// stand semicolons.
     #[arg(long = "grid", value_name = "PATH=VALUE,VALUE...")]
@@ -41,7 +44,8 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
-    let scenario = arguments.scenario.scenario()?;
+    let mut scenario = arguments.scenario.scenario()?;
+    arguments.profile.give(&mut scenario)?;
     let mut grid = Grid::of(&scenario)?;
     if !arguments.axes.is_empty() {
         grid.axes.extend(Grid::parse(arguments.axes.iter().map(String::as_str))?.axes);

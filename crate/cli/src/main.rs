@@ -14,6 +14,7 @@ mod inspect;
 mod merge;
 mod output;
 mod profile;
+mod profile_args;
 mod read_args;
 mod scenario_args;
 mod servegen;

@@ -69,6 +69,11 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failed> {
     std::fs::read(path).map_err(|error| Failed::input(format!("{}: {error}", path.display())))
 }
 
+/// Reads a text.
+pub(crate) fn text(path: &Path) -> Result<String, Failed> {
+    String::from_utf8(read(path)?).map_err(|_| Failed::input(format!("{}: not UTF-8", path.display())))
+}
+
 /// Writes a file.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failed> {
     std::fs::write(path, text).map_err(|error| Failed::input(format!("{}: {error}", path.display())))

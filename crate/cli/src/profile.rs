@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use servescope_lab::cost::profile::{AttentionLaw, Origin, Profile, RawTables};
 use servescope_lab::profiles::{self, OnDisk};
 
-use crate::output::{Failed, note, print, read, write};
+use crate::output::{Failed, note, print, text, write};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -73,10 +73,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         Verb::Fit(arguments) => fit(arguments),
         Verb::Build(arguments) => build(arguments),
     }
-}
-
-fn text(path: &Path) -> Result<String, Failed> {
-    String::from_utf8(read(path)?).map_err(|_| Failed::input(format!("{}: not UTF-8", path.display())))
 }
 
 fn fit(arguments: &FitArguments) -> Result<(), Failed> {

@@ -9,6 +9,7 @@ use servescope_lab::views::{self, View, ViewOptions};
 use servescope_lab::{Run, files};
 
 use crate::output::{Failed, print, stream, write};
+use crate::profile_args::ProfileArguments;
 use crate::read_args::ReadArguments;
 use crate::scenario_args::ScenarioArguments;
 use crate::step_args::StepArguments;
@@ -26,8 +27,10 @@ pub(crate) struct Arguments {
     read: ReadArguments,
     #[command(flatten)]
     steps: StepArguments,
+    #[command(flatten)]
+    profile: ProfileArguments,
     /// Vidur's flags to simulate, as `config.json`; of the scenario only the bounds of the SLO are used then.
-    #[arg(long, value_name = "CONFIG")]
+    #[arg(long, value_name = "CONFIG", conflicts_with = "profile")]
     vidur: Option<PathBuf>,
     /// Folder with the operator tables of a run of Vidur.
     #[arg(long, value_name = "DIR", requires = "vidur")]
@@ -44,7 +47,8 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
-    let (scenario, steps) = arguments.scenario.with_steps(&arguments.steps)?;
+    let (mut scenario, steps) = arguments.scenario.with_steps(&arguments.steps)?;
+    arguments.profile.give(&mut scenario)?;
     let (run, loaded) = if let Some(config) = &arguments.vidur {
         if !steps.is_empty() {
             return Err(Failed::input("--step changes a scenario's requests, not those of --vidur"));

@@ -73,7 +73,7 @@ pub struct Deployment {
     /// GPU.
     pub gpu: &'static Gpu,
     /// Model.
-    pub model: &'static Model,
+    pub model: Model,
     /// GPUs that share each layer.
     pub tensor_parallel: u32,
     /// Stages into which the layers are cut.
@@ -134,7 +134,7 @@ mod tests {
             for stages in 1..=64 {
                 let deployment = Deployment {
                     gpu: &GPUS[0],
-                    model,
+                    model: *model,
                     tensor_parallel: 2,
                     pipeline_parallel: stages,
                     weights: WeightFormat::Bf16,

@@ -165,6 +165,30 @@ impl Model {
         }
     }
 
+    /// A dense model with these dimensions. What they do not tell is as in Llama: norms without biases, a head beside the
+    /// embedding; its words are those of `like`, as it is itself where it has these dimensions.
+    pub fn of_shape(shape: &ModelShape, like: &Self) -> Self {
+        if like.dense_shape() == Some(*shape) {
+            return *like;
+        }
+        let (heads, kv_heads, head_dim) = (shape.query_heads, shape.kv_heads, shape.head_dim());
+        Self {
+            id: "",
+            name: "",
+            layers: shape.layers,
+            hidden: shape.hidden,
+            attention: Attention::Grouped { heads, kv_heads, head_dim, window: None },
+            mlp_hidden: shape.mlp_hidden,
+            gated_mlp: shape.gated_mlp,
+            experts: None,
+            tied_embeddings: false,
+            layer_extras: 2 * shape.hidden,
+            extras: shape.hidden,
+            sources: "",
+            ..*like
+        }
+    }
+
     /// Layers with experts.
     pub fn expert_layers(&self) -> u32 {
         self.experts.map_or(0, |experts| self.layers - experts.dense_layers)

@@ -125,7 +125,7 @@ mod tests {
     fn deployment(gpu: &str, model: &str, tensor_parallel: u32) -> Deployment {
         Deployment {
             gpu: Gpu::named(gpu).unwrap(),
-            model: Model::named(model).unwrap(),
+            model: *Model::named(model).unwrap(),
             tensor_parallel,
             pipeline_parallel: 1,
             weights: WeightFormat::Bf16,

@@ -5,6 +5,7 @@
 //! whichever models have as many heads on each GPU; `legacy/GPU/cpu_overheads.csv`;
 //! `reconstructed/GPU/ORG/MODEL/attention*.csv`.
 
+mod loaded;
 mod shipped;
 
 use std::collections::BTreeMap;
@@ -13,6 +14,7 @@ use std::path::Path;
 use servescope_cost::memory_plan::vidur::MODELS;
 use servescope_cost::profile::{OperatorError, Origin, Profile, RawTables};
 
+pub use loaded::{LoadedProfile, Measured, NamedText};
 pub use shipped::{shipped_profile, shipped_profiles};
 
 /// A folder of files, by paths with `/` below it.

@@ -21,6 +21,8 @@ pub use timed::{CostSource, SourcePart};
 
 use crate::failure::Failure;
 use crate::parameters::{Id, TABLE, Value};
+#[cfg(feature = "engines")]
+use crate::profiles::LoadedProfile;
 
 /// Most requests of one run.
 pub const MAX_REQUESTS: f64 = 5_000_000.0;
@@ -30,11 +32,18 @@ pub const MAX_REQUESTS: f64 = 5_000_000.0;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scenario {
     values: [Option<Value>; TABLE.len()],
+    /// What stands for the shipped profiles.
+    #[cfg(feature = "engines")]
+    profile: Option<std::sync::Arc<LoadedProfile>>,
 }
 
 impl Default for Scenario {
     fn default() -> Self {
-        Self { values: [const { None }; TABLE.len()] }
+        Self {
+            values: [const { None }; TABLE.len()],
+            #[cfg(feature = "engines")]
+            profile: None,
+        }
     }
 }
 

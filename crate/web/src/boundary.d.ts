@@ -61,6 +61,7 @@ export interface Failure {
 export interface DeploymentView {
   gpu: string;
   model: string;
+  layers: number;
   gpus: number;
   memory_gb: number;
   /** From the bottom; they overflow the memory by `missing_gb`. */
@@ -72,7 +73,7 @@ export interface DeploymentView {
   /** `measured_on` is "" for the data sheet's peaks; `best` and `worst` are median errors of a layer by model. */
   cost: { measured_on: string; own: boolean; best: number; worst: number };
   /** For timed operators: operators and attention, each with its relative errors. */
-  timed: { name: string; parts: { name: string; origin: TimedOrigin; median_error: number; p95_error: number }[] } | null;
+  timed: { name: string; file: string | null; parts: { name: string; origin: TimedOrigin; median_error: number; p95_error: number }[] } | null;
 }
 
 export type TimedOrigin = "measured" | "reconstructed" | "synthetic" | "modelled";

@@ -6,6 +6,7 @@
 use libfuzzer_sys::fuzz_target;
 use servescope_lab::cost::profile::{Origin, Profile, RawTables};
 use servescope_lab::cost::{Batch, BatchCost, Chunk};
+use servescope_lab::profiles::{LoadedProfile, Measured, NamedText};
 
 fn check(profile: &Profile) {
     assert_eq!(Profile::read(&profile.to_text()).as_ref(), Ok(profile));
@@ -21,6 +22,10 @@ fn check(profile: &Profile) {
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let all: Vec<NamedText<'_>> = text.split("---\n").map(|text| NamedText { name: "file", text }).collect();
+    if let Ok((loaded, _)) = LoadedProfile::of_files(&all, &Measured { gpu: "gpu", model: "a/b", layers: 2 }) {
+        check(&loaded.profile);
+    }
     let mut parts = text.split("---\n");
     let mut next = || parts.next().unwrap_or_default();
     if let Ok(mut raw) = RawTables::read("gpu", "a/b", 2, next()) {

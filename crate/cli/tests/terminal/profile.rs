@@ -55,3 +55,65 @@ fn bad_profiling_data_is_refused_with_its_place() {
     let told = refused(&["profile", "build", "/nowhere", "-o", "/nowhere"]);
     assert!(told.contains("there is no compute/GPU/ORG/MODEL/mlp.csv"), "{told}");
 }
+
+/// Settings of a short run with timed operators.
+const TIMED: [&str; 10] = [
+    "--set",
+    "scheduler.kind=vllm_v1",
+    "--set",
+    "cost.kind=profile",
+    "--set",
+    "fleet.model=llama-2-7b",
+    "--set",
+    "workload.duration_s=20",
+    "--set",
+    "workload.adapters.count=0",
+];
+
+fn shipped() -> String {
+    format!("{}/../../static/profiles/a100_Llama-2-7b-hf.txt", env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn a_profile_of_ones_own_stands_for_the_shipped_one() {
+    let own = shipped();
+    let run = |more: &[&str]| -> serde_json::Value {
+        let (out, note) = good(&[&["simulate"], &TIMED[..], &["--json"], more].concat());
+        assert!(note.is_empty(), "{note}");
+        serde_json::from_str(&out).unwrap()
+    };
+    let shipped = run(&[]);
+    assert_eq!(run(&["--profile", &own])["digest"], shipped["digest"]);
+    let folder = folder("profile-own");
+    let slower = std::fs::read_to_string(&own).unwrap().replacen("layers 32", "layers 64", 1);
+    let slower = file(&folder, "slower.txt", &slower);
+    let twice = run(&["--profile", &slower]);
+    let mean = |json: &serde_json::Value| json["tbt_s"]["mean"].as_f64().unwrap();
+    assert!(mean(&twice) > 1.5 * mean(&shipped), "{} {}", mean(&twice), mean(&shipped));
+
+    let capacity = |more: &[&str]| {
+        let goal = ["--set", "capacity.ttft_s=2", "--set", "capacity.tolerance=0.2", "--json"];
+        let (out, _) = good(&[&["capacity"], &TIMED[..], &goal, more].concat());
+        let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+        json["ranking"][0]["capacity"]["rate_rps"].as_f64().unwrap()
+    };
+    assert!(capacity(&["--profile", &slower]) < 0.8 * capacity(&[]));
+    assert_eq!(capacity(&["--profile", &own]).to_bits(), capacity(&[]).to_bits());
+}
+
+#[test]
+fn a_profile_that_cannot_be_used_is_told() {
+    let folder = folder("profile-own-bad");
+    let own = shipped();
+    let text = std::fs::read_to_string(&own).unwrap();
+    let bad = file(&folder, "bad.txt", &text.replacen("hidden 4096", "hidden fish", 1));
+    let told = refused(&[&["simulate"], &TIMED[..], &["--profile", &bad]].concat());
+    assert!(told.contains("bad.txt: row 4, column hidden") && told.contains("fish"), "{told}");
+    let degree = ["--set", "fleet.tensor_parallel=3", "--profile", &own];
+    let told = refused(&[&["simulate"], &TIMED[..], &degree].concat());
+    assert!(told.contains("there is fleet.tensor_parallel 1, 2, 4, 8"), "{told}");
+    let told = refused(&[&["capacity"], &TIMED[..], &["--profile", "/nowhere.txt"]].concat());
+    assert!(told.contains("/nowhere.txt"), "{told}");
+    let (_, note) = good(&["simulate", "--profile", &own, "--json"]);
+    assert!(note.contains("only where cost.kind is profile"), "{note}");
+}

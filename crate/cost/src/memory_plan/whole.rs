@@ -43,7 +43,7 @@ pub struct MemoryPlan {
 impl MemoryPlan {
     /// Plans a replica of `deployment`.
     pub fn of(deployment: &Deployment, ask: &Ask) -> Self {
-        let model = deployment.model;
+        let model = &deployment.model;
         let tensor = f64::from(deployment.tensor_parallel.max(1));
         let layers = f64::from(deployment.most_layers());
         let memory_bytes = deployment.gpu.memory_bytes;
@@ -81,7 +81,7 @@ impl MemoryPlan {
 /// Layers' matrices in their format, the rest at 16 bits. With several stages, the one that has most layers is taken to have
 /// either the embedding or the head beside them.
 fn weight_bytes(deployment: &Deployment) -> f64 {
-    let model = deployment.model;
+    let model = &deployment.model;
     let tensor = f64::from(deployment.tensor_parallel.max(1));
     let share = f64::from(deployment.most_layers()) / f64::from(model.layers);
     let tables = if model.tied_embeddings || deployment.pipeline_parallel > 1 { 1.0 } else { 2.0 };
@@ -99,7 +99,7 @@ fn weight_bytes(deployment: &Deployment) -> f64 {
 /// Activations of the largest iteration: the residual stream and what is widest beside it, and a row of 32-bit logits for
 /// each request.
 fn activation_bytes(deployment: &Deployment, ask: &Ask) -> f64 {
-    let model = deployment.model;
+    let model = &deployment.model;
     let tensor = f64::from(deployment.tensor_parallel.max(1));
     let hidden = f64::from(model.hidden);
     let inner = model.mlp_matrices();
@@ -131,7 +131,7 @@ mod tests {
     fn deployment(gpu: &str, model: &str, tensor_parallel: u32, pipeline_parallel: u32) -> Deployment {
         Deployment {
             gpu: Gpu::named(gpu).unwrap(),
-            model: Model::named(model).unwrap(),
+            model: *Model::named(model).unwrap(),
             tensor_parallel,
             pipeline_parallel,
             weights: WeightFormat::Bf16,

@@ -41,7 +41,7 @@ pub(super) struct Shard {
 impl Shard {
     /// The part of the GPU that has most, of `tensor` GPUs.
     pub(super) fn of(deployment: &Deployment) -> Self {
-        let (model, tensor) = (deployment.model, deployment.tensor_parallel);
+        let (model, tensor) = (&deployment.model, deployment.tensor_parallel);
         let kv_values = deployment.kv_values_per_layer();
         let h = f64::from(model.hidden);
         let of_heads = |heads: u32| f64::from(heads.div_ceil(tensor.max(1)));
@@ -134,7 +134,7 @@ impl Roofline {
     /// The whole stage.
     pub(super) fn walk(&self, batch: &Batch<'_>, is_last: bool) -> Tally {
         let mut tally = Tally::default();
-        let model = self.deployment.model;
+        let model = &self.deployment.model;
         let layers = self.deployment.stage_layers(is_last);
         let tokens = f64::from(batch.prompt_tokens()) + f64::from(batch.decodes);
         if tokens == 0.0 {
@@ -215,7 +215,7 @@ impl Roofline {
     }
 
     fn mlp(&self, tally: &mut Tally, layers: f64, tokens: f64) {
-        let (c, model) = (&self.corrections, self.deployment.model);
+        let (c, model) = (&self.corrections, &self.deployment.model);
         let h = f64::from(model.hidden);
         let tensor = f64::from(self.deployment.tensor_parallel);
         let inner = if model.gated_mlp { 2.0 } else { 1.0 };
@@ -251,7 +251,7 @@ impl Roofline {
         if !batch.any_adapter {
             return;
         }
-        let (c, model) = (&self.corrections, self.deployment.model);
+        let (c, model) = (&self.corrections, &self.deployment.model);
         let per_rank = model.adapter_parameters_per_rank() / f64::from(model.layers) * layers
             / f64::from(self.deployment.tensor_parallel);
         let ranks = batch.rank_sum as f64;
@@ -263,7 +263,7 @@ impl Roofline {
 
     /// Embedding, last norm, head and sampling.
     fn ends(&self, tally: &mut Tally, batch: &Batch<'_>, tokens: f64) {
-        let (c, model) = (&self.corrections, self.deployment.model);
+        let (c, model) = (&self.corrections, &self.deployment.model);
         let row = ACTIVATION * f64::from(model.hidden);
         self.pointwise(tally, 1.0, &c.embedding, 2.0 * tokens * row);
         self.all_reduce(tally, 1.0, tokens * row);
@@ -286,7 +286,7 @@ impl Roofline {
 
     /// Shares of the layers and how far they look back.
     pub(super) fn spans(&self) -> [(f64, f64); 2] {
-        let model = self.deployment.model;
+        let model = &self.deployment.model;
         model.attention.window().map_or([(1.0, f64::INFINITY), (0.0, 0.0)], |window| {
             let share = f64::from(window.layers) / f64::from(model.layers);
             [(1.0 - share, f64::INFINITY), (share, f64::from(window.tokens))]

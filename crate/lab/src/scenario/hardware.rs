@@ -56,12 +56,26 @@ impl Scenario {
         let format = |id: Id| if is_timed { "bf16" } else { self.choice(id) };
         Deployment {
             gpu: Gpu::named(self.choice(Id::FleetGpu)).unwrap_or(&GPUS[0]),
-            model: Model::named(self.choice(Id::FleetModel)).unwrap_or(&MODELS[0]),
+            model: self.model(),
             tensor_parallel: self.whole(Id::TensorParallel),
             pipeline_parallel: self.whole(Id::PipelineParallel),
             weights: WeightFormat::named(format(Id::Weights)),
             kv: KvFormat::named(format(Id::KvFormat)),
         }
+    }
+
+    /// The model: where a loaded profile is asked for times, one of its dimensions.
+    #[cfg(feature = "engines")]
+    fn model(&self) -> Model {
+        let chosen = Model::named(self.choice(Id::FleetModel)).unwrap_or(&MODELS[0]);
+        self.own_profile().map_or(*chosen, |own| Model::of_shape(&own.profile.shape, chosen))
+    }
+
+    /// Its name: the profile's own, where the dimensions are.
+    #[cfg(feature = "engines")]
+    pub fn model_name(&self) -> &str {
+        let name = self.deployment().model.name;
+        self.own_profile().filter(|_| name.is_empty()).map_or(name, |own| &own.profile.model)
     }
 
     /// What the iterations of a fleet's replica take.
@@ -137,7 +151,7 @@ impl Scenario {
     fn does_not_fit(&self, missing_bytes: f64) -> Failure {
         let (deployment, path) = (self.deployment(), Id::FleetModel.row().id);
         let missing_gb = (missing_bytes / 1e8).ceil() / 10.0;
-        let (model, gpu) = (deployment.model.name, deployment.gpu.name);
+        let (model, gpu) = (self.model_name(), deployment.gpu.name);
         let message = format!("{path}: {model} does not fit: {missing_gb} GB are missing on each {gpu}");
         Failure::new("does_not_fit", path, message)
             .number("missing_gb", missing_gb)
@@ -149,7 +163,7 @@ impl Scenario {
     fn vidur_pool_tokens(&self) -> Result<u32, Failure> {
         let deployment = self.deployment();
         let Some(shape) = deployment.model.dense_shape() else {
-            let (path, model) = (Id::MemoryPlan.row().id, deployment.model.name);
+            let (path, model) = (Id::MemoryPlan.row().id, self.model_name());
             let message =
                 format!("{path}: Vidur's formula knows no experts and no latent attention, as {model} has");
             return Err(Failure::new("vidur_dense_only", path, message).text("model", model));

@@ -1,4 +1,7 @@
-//! The scenario's profile: which shipped table of timed operators its deployment has, and where its times come from.
+//! The scenario's profile: which table of timed operators its deployment has, shipped or loaded, and where its times come
+//! from.
+
+use std::sync::Arc;
 
 use serde::Serialize;
 use servescope_cost::Roofline;
@@ -8,7 +11,7 @@ use servescope_cost::roofline::{Corrections, HostTime};
 use super::{CostKind, Scenario};
 use crate::failure::Failure;
 use crate::parameters::Id;
-use crate::profiles::{shipped_profile, shipped_profiles};
+use crate::profiles::{LoadedProfile, shipped_profile, shipped_profiles};
 
 /// Where a part of iteration times comes from, and how far it is from what was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -28,16 +31,29 @@ pub struct SourcePart {
 pub struct CostSource {
     /// What was timed: GPU, model, degree.
     pub name: String,
+    /// The file, for a profile that was loaded.
+    pub file: Option<String>,
     /// Its parts.
     pub parts: [SourcePart; 2],
 }
 
 impl Scenario {
+    /// Takes a profile that stands for the shipped ones wherever timed operators are asked for; none goes back to those.
+    pub fn set_profile(&mut self, profile: Option<Arc<LoadedProfile>>) {
+        self.profile = profile;
+    }
+
+    /// The loaded profile, where it is in use.
+    pub(super) fn own_profile(&self) -> Option<&LoadedProfile> {
+        self.profile.as_deref().filter(|_| self.cost_kind() == CostKind::Profile)
+    }
+
     /// The profile of the deployment, and its degree.
-    fn profile(&self) -> Result<(&'static Profile, &'static Degree), Failure> {
+    fn profile(&self) -> Result<(&Profile, &Degree), Failure> {
         let deployment = self.deployment();
-        let (gpu, model) = (deployment.gpu.id, deployment.model.id);
-        let profile = shipped_profile(gpu, model);
+        let own = self.own_profile().map(|own| &own.profile);
+        let (gpu, model) = own.map_or((deployment.gpu.id, deployment.model.id), |own| (&own.gpu, &own.model));
+        let profile = own.or_else(|| shipped_profile(gpu, model));
         let found = profile.and_then(|p| Some((p, p.degree(deployment.tensor_parallel)?)));
         found.ok_or_else(|| {
             let degrees = |p: &Profile| {
@@ -82,7 +98,10 @@ impl Scenario {
         let mut tables = profile.tables(settings).map_err(unknown)?;
         if self.choice(Id::HostOverhead) == "measured" {
             let host = profile.host(degree.degree).ok_or_else(|| {
-                let (path, gpu, model) = (Id::HostOverhead.row().id, deployment.gpu.id, deployment.model.id);
+                let own =
+                    self.own_profile().map(|own| (own.profile.gpu.as_str(), own.profile.model.as_str()));
+                let (gpu, model) = own.unwrap_or((deployment.gpu.id, deployment.model.id));
+                let path = Id::HostOverhead.row().id;
                 let message = format!("{path}: no host overhead was measured for {model} on {gpu}");
                 Failure::new("no_host_profile", path, message).text("model", model).text("gpu", gpu)
             })?;
@@ -108,8 +127,11 @@ impl Scenario {
         // The least certain of a layer's operators speaks for all.
         let layer = degree.lines.iter().filter(|l| l.operator.by != By::Requests).map(|l| l.origin);
         let operators = layer.max().unwrap_or(Origin::Modelled);
+        let file = self.own_profile().map(|own| own.name.clone());
+        let whose = if file.is_some() { "" } else { "Vidur: " };
         Some(CostSource {
-            name: format!("Vidur: {} on {}, TP {}", profile.model, profile.gpu, degree.degree),
+            name: format!("{whose}{} on {}, TP {}", profile.model, profile.gpu, degree.degree),
+            file,
             parts: [
                 part("operators", operators, degree.errors.layer),
                 part("attention", degree.attention.origin, degree.errors.attention),

@@ -36,7 +36,9 @@ pub struct DeploymentView {
     /// GPU.
     pub gpu: &'static str,
     /// Model.
-    pub model: &'static str,
+    pub model: String,
+    /// Its layers.
+    pub layers: u32,
     /// GPUs of a replica.
     pub gpus: u32,
     /// Memory of one, gigabytes.
@@ -74,7 +76,8 @@ pub fn deployment(scenario: &Scenario) -> DeploymentView {
     let pool = scenario.pool_tokens(ranks);
     DeploymentView {
         gpu: deployment.gpu.name,
-        model: deployment.model.name,
+        model: scenario.model_name().to_owned(),
+        layers: deployment.model.layers,
         gpus: deployment.gpus(),
         memory_gb: gb(plan.memory_bytes),
         parts: parts.map(|(name, bytes)| Part { name, gb: gb(bytes) }).to_vec(),
