@@ -76,6 +76,20 @@ export interface DeploymentView {
   timed: { name: string; file: string | null; parts: { name: string; origin: TimedOrigin; median_error: number; p95_error: number }[] } | null;
 }
 
+/** Files of measurements, or one fitted profile, and what they do not say. */
+export interface ProfileFiles { files: { name: string; text: string }[]; gpu: string; model: string; layers: number }
+
+/** A profile of somebody's own; degree 0: of all degrees. Without points there was nothing to compare with. */
+export interface FittedProfile {
+  name: string;
+  gpu: string;
+  model: string;
+  text: string;
+  degrees: number[];
+  errors: { degree: number; name: string; origin: TimedOrigin; points: number; median: number; p95: number }[];
+  notes: Failure[];
+}
+
 export type TimedOrigin = "measured" | "reconstructed" | "synthetic" | "modelled";
 
 /** Thrown by every fallible call. */

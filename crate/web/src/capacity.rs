@@ -6,6 +6,7 @@ use servescope_lab::{Failure, LoadedTrace};
 use wasm_bindgen::prelude::*;
 
 use crate::convert::{charts, object, scenario_of, thrown};
+use crate::own_profile::OwnProfile;
 use crate::take_over;
 use crate::types::{
     JsCapacity, JsCharts, JsEntries, JsFailure, JsGrid, JsPatch, JsStandings, JsTraceColumns,
@@ -19,6 +20,7 @@ const SLICE_STEPS: usize = 20_000;
 #[derive(Debug, Default)]
 pub struct CapacitySearch {
     trace: Option<LoadedTrace>,
+    profile: OwnProfile,
     search: Option<Search>,
     goal: Option<Goal>,
     found: Option<Capacity>,
@@ -42,13 +44,21 @@ impl CapacitySearch {
         Ok(())
     }
 
+    /// Takes the text of a fitted profile in place of the shipped ones; "" goes back to those.
+    ///
+    /// # Errors
+    /// What is wrong with the text.
+    pub fn load_profile(&mut self, name: &str, text: &str) -> Result<(), JsFailure> {
+        self.profile.load(name, text)
+    }
+
     /// Stands ready to search the capacity of a scenario.
     ///
     /// # Errors
     /// What is wrong with the scenario, or with its goal.
     pub fn begin(&mut self, scenario: &JsPatch) -> Result<(), JsFailure> {
         self.search = None;
-        let scenario = scenario_of(scenario)?;
+        let scenario = self.profile.give(scenario_of(scenario)?);
         self.goal = Goal::of(&scenario).ok();
         self.search = Some(Search::new(&scenario, self.trace.clone()).map_err(thrown)?);
         Ok(())

@@ -3,7 +3,7 @@
 use servescope_lab::views::deployment::deployment;
 use wasm_bindgen::prelude::*;
 
-use crate::convert::{object, scenario_of};
+use crate::convert::object;
 use crate::simulator::Simulator;
 use crate::types::{JsDeployment, JsFailure, JsPatch};
 
@@ -14,6 +14,6 @@ impl Simulator {
     /// # Errors
     /// The scenario's failures.
     pub fn deployment(&self, scenario: &JsPatch) -> Result<JsDeployment, JsFailure> {
-        Ok(object(&deployment(&scenario_of(scenario)?)).unchecked_into())
+        Ok(object(&deployment(&self.scenario(scenario)?)).unchecked_into())
     }
 }

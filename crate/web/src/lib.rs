@@ -16,6 +16,8 @@ mod convert;
 mod deployment;
 #[cfg(feature = "studio")]
 mod hand_over;
+#[cfg(feature = "engine")]
+mod own_profile;
 #[cfg(feature = "page")]
 mod page;
 #[cfg(any(feature = "page", feature = "studio"))]

@@ -5,7 +5,7 @@ use serde_json::json;
 use servescope_lab::engine::explain::explain;
 use servescope_lab::views::{self, ViewOptions};
 use servescope_lab::workload::{BASE_MODEL, Trace};
-use servescope_lab::{Failure, LoadedTrace, Run, Running, files};
+use servescope_lab::{Failure, LoadedTrace, Run, Running, Scenario, files};
 use wasm_bindgen::prelude::*;
 
 use crate::convert::{charts, object, scenario_of, thrown};
@@ -29,6 +29,8 @@ struct Options {
 #[derive(Debug, Default)]
 pub struct Simulator {
     trace: Option<LoadedTrace>,
+    #[cfg(feature = "engine")]
+    pub(crate) profile: crate::own_profile::OwnProfile,
     running: Option<Running>,
     run: Option<Run>,
 }
@@ -62,7 +64,7 @@ impl Simulator {
     /// What is wrong with the scenario.
     pub fn begin(&mut self, scenario: &JsPatch) -> Result<(), JsFailure> {
         self.running = None;
-        let scenario = scenario_of(scenario)?;
+        let scenario = self.scenario(scenario)?;
         self.running = Some(Running::begin(&scenario, self.trace.as_ref()).map_err(thrown)?);
         Ok(())
     }
@@ -128,6 +130,14 @@ impl Simulator {
                     .text("value", other),
             ])),
         }
+    }
+
+    /// The scenario of a patch, with the loaded profile.
+    pub(crate) fn scenario(&self, patch: &JsPatch) -> Result<Scenario, JsFailure> {
+        #[cfg(feature = "engine")]
+        return Ok(self.profile.give(scenario_of(patch)?));
+        #[cfg(not(feature = "engine"))]
+        scenario_of(patch)
     }
 
     fn finished(&self) -> Result<&Run, JsFailure> {

@@ -73,6 +73,12 @@ extern "C" {
     /// Hardware, memory and the origin of times.
     #[wasm_bindgen(typescript_type = "DeploymentView")]
     pub type JsDeployment;
+    /// Files of measurements, and what they do not say.
+    #[wasm_bindgen(typescript_type = "ProfileFiles")]
+    pub type JsProfileFiles;
+    /// A profile of somebody's own.
+    #[wasm_bindgen(typescript_type = "FittedProfile")]
+    pub type JsFittedProfile;
     /// Why a request waited.
     #[wasm_bindgen(typescript_type = "Explanation")]
     pub type JsExplanation;

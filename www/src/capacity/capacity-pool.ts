@@ -1,6 +1,7 @@
 // The threads of the capacity search: each takes the next configuration as soon as it is free.
 import { Refusal } from '../engine/client.js';
 import type { CapacityEntry, CapacityGrid, Failure, ScenarioPatch } from '../engine/types.js';
+import { ownProfile } from '../profile/profile-own.js';
 import type { Found, FromSearcher, Played, Standings, ToSearcher } from './capacity-calls.js';
 
 /** More threads than this find no more cores to run on in most machines. */
@@ -101,7 +102,7 @@ export class CapacityPool {
     const job = this.#job;
     let next = 0;
     const work = async (thread: Thread): Promise<void> => {
-      thread.tell({ kind: 'trace', trace });
+      thread.tell({ kind: 'trace', trace, profile: ownProfile.value });
       for (let place = next++; place < configurations.length && job === this.#job; place = next++) {
         const scenario = configurations[place] ?? {};
         const at = place;

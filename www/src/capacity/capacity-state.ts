@@ -3,6 +3,7 @@ import type { App } from '../app.js';
 import type { ChartFeed } from '../draw/chart-feed.js';
 import { Refusal } from '../engine/client.js';
 import type { Capacity, CapacityEntry, CapacityStanding, ChartData, Failure, ScenarioPatch } from '../engine/types.js';
+import { ownProfile } from '../profile/profile-own.js';
 import { chartMap } from '../state/session.js';
 import { Topic } from '../state/topic.js';
 import type { Played } from './capacity-calls.js';
@@ -65,6 +66,7 @@ export class CapacityState {
     };
     app.store.values.subscribe(() => { this.#changed(); });
     app.traceFile.info.subscribe(() => { this.#changed(); });
+    ownProfile.subscribe(() => { this.#changed(); });
     app.view.subscribe(() => { this.#goOn(); });
     this.chosen.subscribe(() => { this.#draw(); });
     this.#changed();

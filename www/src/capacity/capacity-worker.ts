@@ -45,6 +45,7 @@ async function answer(message: ToSearcher): Promise<void> {
       searcher?.free();
       searcher = new CapacitySearch();
       if (message.trace !== null) searcher.load_columns(message.trace.name, message.trace.columns);
+      if (message.profile !== null) searcher.load_profile(message.profile.name, message.profile.text);
       return;
     case 'grid': post({ kind: 'reply', ticket: message.ticket, value: capacity_grid(message.scenario) }); return;
     case 'standings': {

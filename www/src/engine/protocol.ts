@@ -1,5 +1,6 @@
 // The messages between the page and its worker. The page asks; the worker answers with the same revision or ticket.
-import type { ChartData, DeploymentView, ExportKind, Explanation, Failure, RunOptions, ScenarioPatch, Summary, TraceColumns } from './types.js';
+import type { Simulator } from '../../pkg/engine.js';
+import type { ChartData, ExportKind, Explanation, Failure, RunOptions, ScenarioPatch, Summary, TraceColumns } from './types.js';
 
 /** Questions that get exactly one reply, whatever runs meanwhile. */
 export type Query =
@@ -8,7 +9,10 @@ export type Query =
   | { kind: 'export'; what: ExportKind }
   | { kind: 'load-trace'; name: string; columns: TraceColumns }
   | { kind: 'clear-trace' }
-  | { kind: 'deployment'; scenario: ScenarioPatch };
+  /** A method that only the larger simulator has. */
+  | { kind: 'engine'; call: EngineCall; values: unknown[] };
+
+export type EngineCall = keyof Pick<Simulator, 'deployment' | 'fit_profile' | 'load_profile'>;
 
 export interface QueryResult {
   charts: ChartData[];
@@ -16,8 +20,8 @@ export interface QueryResult {
   export: string;
   'load-trace': null;
   'clear-trace': null;
-  /** Null while the worker has the first module only, which knows no deployments. */
-  deployment: DeploymentView | null;
+  /** What the method returns; null while the worker has the first module only. */
+  engine: unknown;
 }
 
 export type ToWorker =

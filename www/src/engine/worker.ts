@@ -1,11 +1,10 @@
 // The simulation's thread. A run goes in slices; between two slices messages are read, so that a newer scenario ends
 // an older run at once. Questions about the finished run wait for the run in progress.
 import engineAddress from '../../pkg/engine_bg.wasm?url';
-import type { Simulator as WholeSimulator } from '../../pkg/engine.js';
 import init, { Simulator } from '../../pkg/servescope.js';
 import { readMessages } from './pause.js';
-import { buffersOf, type FromWorker, type Query, type QueryResult, type ToWorker } from './protocol.js';
-import { failuresOf, isFailures, messageOf, type ScenarioPatch } from './types.js';
+import { buffersOf, type EngineCall, type FromWorker, type Query, type QueryResult, type ToWorker } from './protocol.js';
+import { failuresOf, isFailures, messageOf, type ChartData, type ScenarioPatch } from './types.js';
 
 type Run = Extract<ToWorker, { kind: 'run' }>;
 
@@ -108,14 +107,14 @@ function ask(query: Query, sim: Simulator): QueryResult[Query['kind']] {
       sim.clear_trace();
       held = null;
       return null;
-    case 'deployment': return 'deployment' in sim ? (sim as WholeSimulator).deployment(query.scenario) : null;
+    case 'engine': return (sim as unknown as Partial<Record<EngineCall, (...values: unknown[]) => unknown>>)[query.call]?.(...query.values) ?? null;
   }
 }
 
 function answer(ticket: number, query: Query, sim: Simulator): void {
   try {
     const value = ask(query, sim);
-    post({ kind: 'reply', ticket, value }, Array.isArray(value) ? buffersOf(value) : []);
+    post({ kind: 'reply', ticket, value }, query.kind === 'charts' ? buffersOf(value as ChartData[]) : []);
   } catch (thrown) {
     if (isFailures(thrown)) post({ kind: 'refused', ticket, failures: thrown.failures });
     else post({ kind: 'died', message: messageOf(thrown) });

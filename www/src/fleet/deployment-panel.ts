@@ -3,6 +3,7 @@ import { html, nothing, svg, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
 import { Refusal } from '../engine/client.js';
 import type { DeploymentView } from '../engine/types.js';
+import { ownProfile } from '../profile/profile-own.js';
 import type { Watchable } from '../state/topic.js';
 import './deployment-panel.css';
 import { chinese, english, type Word } from './words.js';
@@ -39,11 +40,11 @@ export class DeploymentPanel extends LightElement {
 
   async #ask(): Promise<void> {
     const scenario = this.app.store.values.value;
-    const asked = JSON.stringify(scenario);
+    const asked = JSON.stringify([scenario, ownProfile.value?.text ?? '']);
     if (asked === this.#asked) return;
     this.#asked = asked;
     try {
-      const view = await this.app.ask({ kind: 'deployment', scenario });
+      const view = await this.app.ask({ kind: 'engine', call: 'deployment', values: [scenario] }) as DeploymentView | null;
       if (asked !== this.#asked) return;
       this.view = view;
       if (view === null) this.#asked = '';
@@ -76,7 +77,17 @@ export class DeploymentPanel extends LightElement {
         <p class=${short ? 'short' : ''} role="status">${sentence}</p>
         ${view.usd_per_hour === null ? nothing : html`<p>${this.#word('price', { usd: format.short(view.usd_per_hour), source: view.price_source })}</p>`}
         <p class="origin">${this.#origin(view)}</p>
-      </figure>`;
+      </figure>
+      ${this.app.store.resolved.values['cost.kind'] === 'profile' ? this.#profile(view) : nothing}`;
+  }
+
+  /** Not before its script is there: an element that is defined later would be connected without its app. */
+  #profile(view: DeploymentView): TemplateResult | typeof nothing {
+    if (customElements.get('profile-section') === undefined) {
+      void import('../profile/profile-section.js').then(() => { this.requestUpdate(); });
+      return nothing;
+    }
+    return html`<profile-section .app=${this.app} .view=${view}></profile-section>`;
   }
 
   #origin({ cost, timed }: DeploymentView): string {
@@ -87,7 +98,7 @@ export class DeploymentPanel extends LightElement {
         this.#word(name === 'attention' ? 'cost.attention' : 'cost.operators', {
           origin: this.#word(`origin.${origin}`), median: percent(median_error), p95: percent(p95_error),
         });
-      return this.#word('cost.timed', { name: timed.name, parts: timed.parts.map(part).join(this.#word('list')) });
+      return this.#word(timed.file === null ? 'cost.timed' : 'cost.loaded', { name: timed.name, file: timed.file ?? '', parts: timed.parts.map(part).join(this.#word('list')) });
     }
     const word = cost.measured_on === '' ? 'cost.peaks' : cost.own ? 'cost.own' : 'cost.borrowed';
     return this.#word(word, { gpu: cost.measured_on, best: percent(cost.best), worst: percent(cost.worst) });

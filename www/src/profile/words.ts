@@ -1,0 +1,66 @@
+// The own words of the section for profiles, in both languages; the compiler compares the tables.
+import type { App } from '../app.js';
+import type { Params } from '../i18n/text.js';
+
+export const english = {
+  'title': 'Use your own measurements',
+  'about': 'Files of Vidur’s profiler, chosen or dropped together: mlp.csv, and if there are any attention.csv, all_reduce.csv, send_recv.csv, cpu_overheads.csv; or a profile that was fitted before. They stay on this machine, and no link carries them.',
+  'model': 'Model',
+  'layers': 'Layers',
+  'gpu': 'GPU',
+  'choose': 'Choose files…',
+  'fitting': 'Fitting…',
+  'later': 'The simulator is not ready yet. Choose the files again in a moment.',
+  'in_use': 'In use: {name}, {model} on {gpu}, tensor parallelism {degrees}.',
+  'download': 'Download the profile',
+  'back': 'Back to the shipped table',
+  'table': 'Error of the fit against your medians',
+  'unknown': 'This profile was fitted before; its text does not tell the error of each operator.',
+  'degree': 'TP',
+  'operator': 'Operator',
+  'origin': 'Origin',
+  'median': 'Median',
+  'p95': 'P95',
+  'percent': '{share} %',
+  'none': '–',
+  'measured': 'measured',
+  'reconstructed': 'reconstructed',
+  'synthetic': 'synthetic',
+  'modelled': 'modelled',
+};
+
+export type Word = keyof typeof english;
+
+export const chinese: Record<Word, string> = {
+  'title': '使用自己的测量数据',
+  'about': '选择或一起拖入 Vidur 性能测量工具生成的文件：必需 mlp.csv，另可加 attention.csv、all_reduce.csv、send_recv.csv、cpu_overheads.csv；也可以是以前拟合好的耗时表。文件只留在本机，链接不会带上它们。',
+  'model': '模型',
+  'layers': '层数',
+  'gpu': 'GPU',
+  'choose': '选择文件…',
+  'fitting': '正在拟合…',
+  'later': '模拟器尚未就绪，请稍后重新选择文件。',
+  'in_use': '正在使用 {name}：{model}，{gpu}，张量并行度 {degrees}。',
+  'download': '下载耗时表',
+  'back': '改回内置耗时表',
+  'table': '拟合结果与实测中位数的误差',
+  'unknown': '这份耗时表是以前拟合好的，其中没有各算子的误差。',
+  'degree': 'TP',
+  'operator': '算子',
+  'origin': '来源',
+  'median': '中位数',
+  'p95': 'P95',
+  'percent': '{share}%',
+  'none': '–',
+  'measured': '实测',
+  'reconstructed': '重建',
+  'synthetic': '合成',
+  'modelled': '推算',
+};
+
+export type Say = (key: Word, params?: Params) => string;
+
+export function wordsOf({ text }: App): Say {
+  const table = text.language === 'zh' ? chinese : english;
+  return (key, params = {}) => text.fill(table[key], params);
+}
