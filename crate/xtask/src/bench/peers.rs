@@ -253,6 +253,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_scenarios_can_be_run() {
+        use servescope_lab::Scenario;
+        use servescope_lab::capacity::Grid;
+
+        let folder = crate::project::root().join("crate/xtask/peers");
+        let own = ["inference-lab", "vllm-v1-four-replicas", "capacity-grid"];
+        for name in own.into_iter().chain(VIDUR.iter().map(|of| of.scenario)) {
+            let text = std::fs::read_to_string(folder.join(name).with_extension("json")).unwrap();
+            let (scenario, failures) = Scenario::from_json(&serde_json::from_str(&text).unwrap());
+            assert!(failures.is_empty(), "{name}: {failures:?}");
+            assert!(scenario.problems().is_empty(), "{name}: {:?}", scenario.problems());
+            scenario.fleet_cost().unwrap();
+            let configurations = Grid::of(&scenario).unwrap().configurations(&scenario).len();
+            assert_eq!(configurations, if name == "capacity-grid" { 200 } else { 1 }, "{name}");
+        }
+    }
+
+    #[test]
     fn the_peer_tells_its_own_time() {
         assert_eq!(own_clock_s("SUMMARY\n  • Simulation Time: 4020.1s\n  • Real Time: 1.05s\n"), Ok(1.05));
         assert!(own_clock_s("SUMMARY").is_err());
