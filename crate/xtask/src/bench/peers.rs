@@ -151,7 +151,7 @@ impl Bench {
         let own_requests = number(&own, "/requests/completed")?;
         let parts = self.parts("inference-lab", ROUNDS)?;
         let own_loop_s = number(&parts, "/generate_s")? + number(&parts, "/simulate_s")?;
-        let (iterations, rate) = (number(&own, "/batch/iterations")?, |n: f64, seconds: f64| n / seconds);
+        let iterations = number(&own, "/batch/iterations")?;
         Ok(json!({
             "programs": [
                 {
@@ -159,7 +159,7 @@ impl Bench {
                     "requests": requests,
                     "process_s": peer_s,
                     "loop_s": peer_loop_s,
-                    "requests_per_s": rate(requests, peer_loop_s),
+                    "requests_per_s": requests / peer_loop_s,
                     "iterations_per_s": "not told",
                     "ttft_p50_ms": number(&peer, "/latency_metrics/ttft_ms/p50")?,
                     "ttft_p99_ms": number(&peer, "/latency_metrics/ttft_ms/p99")?,
@@ -170,16 +170,16 @@ impl Bench {
                     "requests": own_requests,
                     "process_s": own_s,
                     "loop_s": own_loop_s,
-                    "requests_per_s": rate(own_requests, own_loop_s),
-                    "iterations_per_s": rate(iterations, own_loop_s),
+                    "requests_per_s": own_requests / own_loop_s,
+                    "iterations_per_s": iterations / own_loop_s,
                     "ttft_p50_ms": number(&own, "/ttft_s/p50")? * 1e3,
                     "ttft_p99_ms": number(&own, "/ttft_s/p99")? * 1e3,
                     "output_tokens_per_s": number(&own, "/output_tokens_per_s")?,
                 },
             ],
             "times_as_fast": {
-                "loop": rate(own_requests, own_loop_s) / rate(requests, peer_loop_s),
-                "process": rate(own_requests, own_s) / rate(requests, peer_s),
+                "loop": (own_requests / own_loop_s) / (requests / peer_loop_s),
+                "process": (own_requests / own_s) / (requests / peer_s),
             },
         }))
     }
@@ -204,8 +204,8 @@ impl Bench {
             "requests": requests,
             "iterations": iterations,
             "of_vidur": of.iterations,
-            "loop_s": loop_s,
-            "total_s": total_s,
+            "loop_ms": loop_s * 1e3,
+            "total_ms": total_s * 1e3,
             "requests_per_s": requests_per_s,
             "of_vidur_requests_per_s": fastest(of.requests_per_s),
             "times": requests_per_s / fastest(of.requests_per_s),
