@@ -4,6 +4,7 @@
 //! for each run, and one called `operator-tables`.
 
 mod compact;
+mod knee;
 mod memory;
 mod runs;
 mod sheet;

@@ -1,6 +1,7 @@
 //! `servescope bench`: how fast generator and engine are, one JSON object a line. `cargo xtask bench` calls it.
 
 use std::hint::black_box;
+use std::num::NonZero;
 use std::time::Instant;
 
 use clap::Args;
@@ -10,9 +11,15 @@ use servescope_lab::workload::generate;
 use servescope_lab::{Run, Running, Scenario};
 
 use crate::output::{Failed, print};
+use crate::scenario_args::ScenarioArguments;
 
 #[derive(Args)]
 pub(crate) struct Arguments {
+    #[command(flatten)]
+    scenario: ScenarioArguments,
+    /// How often a scenario is run; the fastest of each part counts.
+    #[arg(long, value_name = "N", default_value = "3")]
+    rounds: NonZero<u32>,
     /// Prints JSON (the only form there is).
     #[arg(long)]
     json: bool,
@@ -30,6 +37,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     }
     if arguments.generator {
         return generator();
+    }
+    if arguments.scenario.is_given() {
+        return one(&arguments.scenario.scenario()?, arguments.rounds.get());
     }
     for requests in [1_000u32, 10_000, 100_000, 1_000_000] {
         let mut scenario = Scenario::default();
@@ -65,6 +75,52 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         print(&format!("{line}\n"))?;
     }
     Ok(())
+}
+
+/// One scenario: how long its parts took, what memory it needed, and what came of it.
+fn one(scenario: &Scenario, rounds: u32) -> Result<(), Failed> {
+    let mut best_s = [f64::INFINITY; 3];
+    let mut simulated_bytes = None;
+    let mut summary = None;
+    for round in 0..rounds {
+        let resident = process_bytes("VmRSS:");
+        let start = Instant::now();
+        let mut running = Running::begin(scenario, None)?;
+        let begun = start.elapsed().as_secs_f64();
+        while running.advance(usize::MAX) < 1.0 {}
+        let run = running.finish();
+        let simulated = start.elapsed().as_secs_f64();
+        if round == 0 {
+            // Later rounds find the memory that this one gave back.
+            simulated_bytes = process_bytes("VmHWM:").zip(resident).map(|(most, before)| most - before);
+        }
+        let counting = Instant::now();
+        summary = Some(black_box(run.summary()));
+        let parts = [begun, simulated - begun, counting.elapsed().as_secs_f64()];
+        best_s.iter_mut().zip(parts).for_each(|(best, part)| *best = best.min(part));
+    }
+    let Some(summary) = summary.map(|summary| summary.run) else { return Ok(()) };
+    let line = json!({
+        "requests": summary.requests.offered,
+        "completed": summary.requests.completed,
+        "iterations": summary.batch.iterations,
+        "generate_s": best_s[0],
+        "simulate_s": best_s[1],
+        "summarise_s": best_s[2],
+        "bytes_per_request": simulated_bytes.map(|bytes| bytes / summary.requests.offered as f64),
+        "ttft_p50_s": summary.ttft_s.p50,
+        "ttft_p99_s": summary.ttft_s.p99,
+        "output_tokens_per_s": summary.output_tokens_per_s,
+    });
+    print(&format!("{line}\n"))
+}
+
+/// A figure of this process's memory, where the system tells it as Linux does.
+fn process_bytes(name: &str) -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let kib: f64 =
+        status.lines().find_map(|line| line.strip_prefix(name))?.split_whitespace().next()?.parse().ok()?;
+    Some(kib * 1024.0)
 }
 
 /// The generator alone with every option on, law by law of the arrivals and lengths that cost most.

@@ -9,8 +9,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use clap::Args;
 use serde_json::json;
 use servescope_lab::LoadedTrace;
-use servescope_lab::capacity::{Capacity, Configuration, Found, Grid, METRICS, Ranked, Search, csv, rank};
-use servescope_lab::parameters::Id;
+use servescope_lab::capacity::{
+    Capacity, Configuration, Found, Goal, Grid, METRICS, Ranked, Search, csv, rank,
+};
 
 use crate::output::{Failed, print, write};
 use crate::profile_args::ProfileArguments;
@@ -70,10 +71,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         let axes: Vec<&str> = grid.axes.iter().map(|axis| axis.id.row().id).collect();
         return print(&format!("{:#}\n", json!({ "axes": axes, "ranking": ranking })));
     }
-    let quantile = scenario.number(Id::CapacityQuantile);
+    let quantiles = Goal::quantiles(&scenario);
     match (grid.axes.as_slice(), ranking.as_slice()) {
-        ([], [only]) => print(&only_text(only, quantile)),
-        _ => print(&ranking_text(&grid, &ranking, quantile)),
+        ([], [only]) => print(&only_text(only, quantiles)),
+        _ => print(&ranking_text(&grid, &ranking, quantiles)),
     }
 }
 
@@ -120,7 +121,7 @@ fn number(x: Option<f64>, digits: usize) -> String {
     x.map_or_else(|| "-".to_owned(), |x| format!("{x:.digits$}"))
 }
 
-fn only_text(only: &Ranked, quantile: f64) -> String {
+fn only_text(only: &Ranked, quantiles: [f64; METRICS.len()]) -> String {
     let Some(Capacity { rate_rps, missed_rps, measures, price, probes, .. }) = &only.capacity else {
         return format!("{}\n", only.reason());
     };
@@ -134,8 +135,8 @@ fn only_text(only: &Ranked, quantile: f64) -> String {
         }
     }];
     if let Some(m) = measures {
-        for (metric, value) in METRICS.iter().zip(m.quantile_s) {
-            lines.push(format!("{:<14}{} s", format!("{} {metric}", percent(quantile)), number(value, 4)));
+        for ((metric, quantile), value) in METRICS.iter().zip(&quantiles).zip(m.quantile_s) {
+            lines.push(format!("{:<14}{} s", format!("{} {metric}", percent(*quantile)), number(value, 4)));
         }
         lines.push(format!("output        {:.1} tokens/s", m.output_tokens_per_s));
         lines.push(format!("runs          {} of up to {} requests", probes.len(), m.requests));
@@ -153,11 +154,16 @@ fn only_text(only: &Ranked, quantile: f64) -> String {
     lines.join("\n") + "\n"
 }
 
-fn ranking_text(grid: &Grid, ranking: &[Ranked], quantile: f64) -> String {
+fn ranking_text(grid: &Grid, ranking: &[Ranked], quantiles: [f64; METRICS.len()]) -> String {
     let mut table: Vec<Vec<String>> = Vec::with_capacity(ranking.len() + 1);
     let mut header: Vec<String> = grid.axes.iter().map(|axis| axis.id.row().id.to_owned()).collect();
     header.extend(["requests/s", "GPUs", "requests/USD"].map(str::to_owned));
-    header.extend(METRICS[..2].iter().map(|metric| format!("{} {metric}", percent(quantile))));
+    header.extend(
+        METRICS[..2]
+            .iter()
+            .zip(&quantiles)
+            .map(|(metric, quantile)| format!("{} {metric}", percent(*quantile))),
+    );
     header.extend(["front", "limited by"].map(str::to_owned));
     table.push(header);
     for ranked in ranking {

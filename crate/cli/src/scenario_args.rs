@@ -33,6 +33,12 @@ pub(crate) struct ScenarioArguments {
 }
 
 impl ScenarioArguments {
+    /// Whether anything but the default is asked for.
+    pub(crate) fn is_given(&self) -> bool {
+        let named = [&self.file, &self.curve, &self.lengths_from].into_iter().any(Option::is_some);
+        named || self.link.is_some() || !self.settings.is_empty()
+    }
+
     /// The scenario, and the steps of its recipe before those of the command line.
     pub(crate) fn with_steps(&self, more: &StepArguments) -> Result<(Scenario, Steps), Failed> {
         let scenario = self.scenario()?;

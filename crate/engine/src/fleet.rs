@@ -9,6 +9,10 @@
 //! times arrivals come first, so that they are seen by the iteration formed then; with that order all of Vidur's runs
 //! are met. On a replica of one stage, iterations in which nobody can join or leave are charged at once.
 //! [`Fleet::step_by_step`] charges them one by one, with equal bits.
+//!
+//! Prompts and answers are served by the same replicas. Separate pools would take a second router where a prompt ends
+//! (`Replica::end_prompts`), and the time in which its KV memory moves; experts spread over GPUs are the cost model's
+//! matter alone (`servescope_cost::deployment`).
 
 mod audit;
 mod config;

@@ -2,7 +2,7 @@
 //! replay, with its defaults for what is not given.
 //!
 //! Flags are read from the object `flags` of a `config.json`, or from its top level, by their command-line names without
-//! dashes in front (`replica_config_device`).
+//! dashes in front (`replica_config_device`); or from the nested `config.json` that Vidur leaves in a run's folder.
 
 use std::sync::Arc;
 
@@ -88,6 +88,36 @@ const ROUTERS: [(&str, RouterKind); 3] = [
     ("random", RouterKind::Random),
 ];
 
+/// The flags that a run's own `config.json` stands for: its objects are those of the flags' names, and each choice among
+/// kinds has the object's `name`.
+fn flattened(json: &Json) -> Map<String, Json> {
+    let cluster = &json["cluster_config"];
+    let mut flags = Map::new();
+    let mut take = |prefix: &str, from: &Json| {
+        let plain = from.as_object().into_iter().flatten().filter(|(_, value)| !value.is_object());
+        flags.extend(plain.map(|(key, value)| (format!("{prefix}{key}"), value.clone())));
+    };
+    let kind = |object: &Json| {
+        let name = object["name"].as_str().unwrap_or_default();
+        name.rsplit('.').next().unwrap_or_default().to_lowercase()
+    };
+    let scheduler = kind(&cluster["replica_scheduler_config"]);
+    take("cluster_config_", cluster);
+    take("replica_config_", &cluster["replica_config"]);
+    take(&format!("{scheduler}_scheduler_config_"), &cluster["replica_scheduler_config"]);
+    take("trace_request_generator_config_", &json["request_generator_config"]);
+    take("", json);
+    let router = kind(&cluster["global_scheduler_config"]);
+    for (flag, kind) in
+        [("replica_scheduler_config_type", scheduler), ("global_scheduler_config_type", router)]
+    {
+        if !kind.is_empty() {
+            flags.insert(flag.to_owned(), kind.into());
+        }
+    }
+    flags
+}
+
 impl VidurRun {
     /// Reads a `config.json`.
     ///
@@ -97,7 +127,8 @@ impl VidurRun {
         let object = json.get("flags").unwrap_or(json).as_object().ok_or_else(|| {
             Failure::new("bad_json", "flags", "flags: an object of Vidur's flags expected".to_owned())
         })?;
-        let flags = Flags(object);
+        let flattened = object.contains_key("cluster_config").then(|| flattened(json));
+        let flags = Flags(flattened.as_ref().unwrap_or(object));
         let scheduler = flags.option("replica_scheduler_config_type", "sarathi", &SCHEDULERS)?;
         let prefix = SCHEDULERS.iter().find(|s| s.1 == scheduler).map_or("", |s| s.0);
         let of = |name: &str| format!("{prefix}_scheduler_config_{name}");
@@ -212,6 +243,39 @@ mod tests {
         let run = VidurRun::read(&json!({})).unwrap();
         assert_eq!((run.fleet.scheduler, run.fleet.blocks), (SchedulerKind::Sarathi, 7_424));
         assert_eq!((run.fleet.watermark_blocks, run.fleet.max_slots, run.stages), (74, 29, 1));
+    }
+
+    #[test]
+    fn a_runs_own_config_means_its_flags() {
+        let flat = json!({
+            "replica_config_model_name": "codellama/CodeLlama-34b-Instruct-hf",
+            "replica_config_tensor_parallel_size": 2,
+            "cluster_config_num_replicas": 3,
+            "global_scheduler_config_type": "lor",
+            "replica_scheduler_config_type": "vllm",
+            "vllm_scheduler_config_max_tokens_in_batch": 2048,
+            "trace_request_generator_config_trace_file": "a.csv",
+            "seed": 7,
+        });
+        let nested = json!({
+            "seed": 7,
+            "cluster_config": {
+                "num_replicas": 3,
+                "replica_config": {
+                    "model_name": "codellama/CodeLlama-34b-Instruct-hf",
+                    "tensor_parallel_size": 2,
+                    "model_config": {"num_layers": 48},
+                },
+                "global_scheduler_config": {"name": "lor"},
+                "replica_scheduler_config":
+                    {"name": "ReplicaSchedulerType.VLLM", "max_tokens_in_batch": 2048, "num_blocks": null},
+            },
+            "request_generator_config": {"name": "trace_replay", "trace_file": "a.csv", "max_tokens": 4096},
+        });
+        assert_eq!(VidurRun::read(&nested), VidurRun::read(&flat));
+        assert_ne!(VidurRun::read(&nested), VidurRun::read(&json!({})));
+        let bad = json!({"cluster_config": {"replica_scheduler_config": {"name": "best"}}});
+        assert!(message(&bad).contains("sarathi, vllm, orca"));
     }
 
     #[test]

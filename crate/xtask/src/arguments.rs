@@ -12,7 +12,8 @@ usage: cargo xtask VERB
   fuzz [--seconds N]     search every fuzz target for new failures, 60 s each
   build                  leave the whole page in dist/, for any static host
   dev [--port N]         serve, rebuild and reload on every change
-  bench [--out FILE]     measure the engine, the page and its sizes
+  bench [--peers] [--out FILE]
+                         measure the engine, the page and its sizes; or the engine beside other simulators
   package                only the wasm package and the generated sources
   generate               only the generated sources
   setup                  only install what is missing, the browser too
@@ -35,7 +36,7 @@ pub(crate) enum Verb {
     Dev { port: Option<u16> },
     Test(Choice),
     Fuzz { seconds: u32 },
-    Bench { out: Option<String> },
+    Bench { peers: bool, out: Option<String> },
 }
 
 /// Which steps of the check to run.
@@ -64,10 +65,14 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Verb, String> {
     let mut options = Options::default();
     let mut rest = rest.iter();
     while let Some(option) = rest.next() {
+        if (verb.as_str(), option.as_str()) == ("bench", "--peers") {
+            options.peers = true;
+            continue;
+        }
         let value = rest.next().ok_or_else(|| format!("{option} has no value, or is not known"))?;
         options.take(verb, option, value)?;
     }
-    let Options { port, choice, seconds, out } = options;
+    let Options { port, choice, seconds, peers, out } = options;
     match verb.as_str() {
         "setup" => Ok(Verb::Setup),
         "generate" => Ok(Verb::Generate),
@@ -77,7 +82,7 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Verb, String> {
         "dev" => Ok(Verb::Dev { port }),
         "test" => Ok(Verb::Test(choice)),
         "fuzz" => Ok(Verb::Fuzz { seconds: seconds.unwrap_or(60) }),
-        "bench" => Ok(Verb::Bench { out }),
+        "bench" => Ok(Verb::Bench { peers, out }),
         _ => Err(format!("{verb} is not a verb")),
     }
 }
@@ -87,6 +92,7 @@ struct Options {
     port: Option<u16>,
     choice: Choice,
     seconds: Option<u32>,
+    peers: bool,
     out: Option<String>,
 }
 
@@ -133,7 +139,11 @@ mod tests {
         assert_eq!(read("serve --port 9000"), Ok(Verb::Serve { port: Some(9000) }));
         assert_eq!(
             read("bench --out numbers.json"),
-            Ok(Verb::Bench { out: Some("numbers.json".to_owned()) })
+            Ok(Verb::Bench { peers: false, out: Some("numbers.json".to_owned()) })
+        );
+        assert_eq!(
+            read("bench --peers --out numbers.json"),
+            Ok(Verb::Bench { peers: true, out: Some("numbers.json".to_owned()) })
         );
         assert_eq!(read("fuzz --seconds 5"), Ok(Verb::Fuzz { seconds: 5 }));
         assert_eq!(read("test --help"), Ok(Verb::Help));
@@ -147,6 +157,7 @@ mod tests {
             "serve --port",
             "serve --port 99999",
             "build --port 1",
+            "build --peers",
             "fuzz --seconds 0",
             "test --only fly",
         ] {

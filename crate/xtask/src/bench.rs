@@ -1,5 +1,7 @@
 //! Measurements: engine and generator natively, engine, studio and page in a browser, and the page's sizes.
 
+pub(crate) mod peers;
+
 use std::fmt::Write as _;
 use std::process::Command;
 
@@ -23,11 +25,16 @@ pub(crate) fn run(project: &Project, out: Option<&str>) -> Outcome {
             "later_js_gzip": sizes.later_js_gzip,
         },
     });
+    tell(&document, out)
+}
+
+/// Prints the document, and writes it where asked.
+fn tell(document: &Value, out: Option<&str>) -> Outcome {
     let text = format!("{document:#}\n");
     if let Some(file) = out {
         std::fs::write(file, &text).map_err(|error| format!("{file}: {error}"))?;
     }
-    print!("{text}\n{}", tables(&document));
+    print!("{text}\n{}", tables(document));
     Ok(())
 }
 

@@ -67,7 +67,8 @@ fn run(verb: Verb) -> Outcome<bool> {
         Verb::Dev { port } => dev::run(&project, port)?,
         Verb::Test(choice) => return Ok(check::run(&project, &choice)),
         Verb::Fuzz { seconds } => fuzz::search(&project, seconds)?,
-        Verb::Bench { out } => bench::run(&project, out.as_deref())?,
+        Verb::Bench { peers: false, out } => bench::run(&project, out.as_deref())?,
+        Verb::Bench { peers: true, out } => bench::peers::run(&project, out.as_deref())?,
     }
     Ok(true)
 }

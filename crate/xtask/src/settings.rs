@@ -29,6 +29,7 @@ pub(crate) struct Tools {
     pub(crate) wasm_bindgen: String,
     pub(crate) binaryen: String,
     pub(crate) cargo_fuzz: String,
+    pub(crate) inference_lab: String,
 }
 
 /// What is built, and to where.

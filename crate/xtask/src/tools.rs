@@ -1,4 +1,4 @@
-//! wasm-pack, wasm-bindgen and cargo-fuzz at the pinned versions, kept in the user's cache folder under their version,
+//! wasm-pack, wasm-bindgen, cargo-fuzz and the peer of the bench at the pinned versions, kept in the user's cache folder under their version,
 //! so that a second checkout on the machine does not build them again.
 
 use std::env;
@@ -40,6 +40,13 @@ pub(crate) fn cargo_fuzz(root: &Path, versions: &Tools) -> Outcome<PathBuf> {
         version: &versions.cargo_fuzz,
     };
     install_one(root, &cache()?, &tool)
+}
+
+/// Installs the peer simulator if it is missing, and gives its program.
+pub(crate) fn inference_lab(root: &Path, versions: &Tools) -> Outcome<PathBuf> {
+    let name = "inference-lab";
+    let tool = Tool { name, package: name, program: name, version: &versions.inference_lab };
+    Ok(install_one(root, &cache()?, &tool)?.join(name))
 }
 
 fn cache() -> Outcome<PathBuf> {

@@ -57,7 +57,7 @@ export class CapacityState {
       zooms: false,
       chart: (name) => this.charts.value.get(name),
       ghost: () => null,
-      title: (name) => this.#word(`chart.${name}`),
+      title: (name) => this.#word(this.charts.value.get(name)?.x.unit === 'GPU s' ? `chart.${name}.gpu` : `chart.${name}`),
       about: (name) => this.#word(`chart.${name}.about`),
       role: (chart, role) => {
         const own = `role.${chart}.${role}`;

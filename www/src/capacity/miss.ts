@@ -9,7 +9,7 @@ export function missWords(app: App, miss: CapacityMiss): string {
   switch (miss.kind) {
     case 'bound': {
       const key = `metric.${miss.metric}`;
-      const params = { share: quantileWords(app), what: isWord(key) ? say(key) : miss.metric, limit: format.seconds(miss.limit_s) };
+      const params = { share: quantileWords(app, miss.metric === 'queue_s'), what: isWord(key) ? say(key) : miss.metric, limit: format.seconds(miss.limit_s) };
       return miss.value_s === null ? say('miss.never', params) : say('miss.bound', { ...params, value: format.seconds(miss.value_s) });
     }
     case 'unserved': return say('miss.unserved', { requests: format.whole(miss.requests), offered: format.whole(miss.offered) });
@@ -18,6 +18,7 @@ export function missWords(app: App, miss: CapacityMiss): string {
 }
 
 /** The quantile of the goal, as P99. */
-export function quantileWords(app: App): string {
-  return `P${app.text.format.short(100 * Number(app.store.resolved.values['capacity.quantile']))}`;
+export function quantileWords(app: App, ofQueueing = false): string {
+  const id = ofQueueing ? 'capacity.queue_quantile' : 'capacity.quantile';
+  return `P${app.text.format.short(100 * Number(app.store.resolved.values[id]))}`;
 }

@@ -49,9 +49,11 @@ export const chinese: Words = {
 
   'chart.capacity_curve': '速率对各项受限时间的影响',
   'chart.capacity_curve.about': '搜索中的每次运行：各项受限时间的分位数随速率的变化，以及其上限。',
-  'chart.capacity_ttft': '单个请求的成本与 TTFT',
+  'chart.capacity_ttft': 'TTFT 与每 1000 个请求的费用（美元）',
+  'chart.capacity_ttft.gpu': 'TTFT 与每个请求占用的 GPU 秒数',
   'chart.capacity_ttft.about': '每种配置在其容量处的表现。折线连接两方面都不被其他配置超过的那些。',
-  'chart.capacity_tbt': '单个请求的成本与 TBT',
+  'chart.capacity_tbt': 'TBT 与每 1000 个请求的费用（美元）',
+  'chart.capacity_tbt.gpu': 'TBT 与每个请求占用的 GPU 秒数',
   'chart.capacity_tbt.about': '每种配置在其容量处的表现。折线连接两方面都不被其他配置超过的那些。',
   'role.capacity_curve.slo': '上限',
   'role.capacity_ttft.expected': '前沿',

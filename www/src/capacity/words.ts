@@ -51,9 +51,11 @@ export const english = {
 
   'chart.capacity_curve': 'What the rate does to the bounded times',
   'chart.capacity_curve.about': 'Every run of the search: the quantile of each bounded time over the rate, with its bound.',
-  'chart.capacity_ttft': 'Cost of a request against TTFT',
+  'chart.capacity_ttft': 'TTFT over the USD that 1,000 requests cost',
+  'chart.capacity_ttft.gpu': 'TTFT over the GPU seconds of a request',
   'chart.capacity_ttft.about': 'Each configuration at its capacity. The line joins those that no other beats in both.',
-  'chart.capacity_tbt': 'Cost of a request against TBT',
+  'chart.capacity_tbt': 'TBT over the USD that 1,000 requests cost',
+  'chart.capacity_tbt.gpu': 'TBT over the GPU seconds of a request',
   'chart.capacity_tbt.about': 'Each configuration at its capacity. The line joins those that no other beats in both.',
   'role.capacity_curve.slo': 'bound',
   'role.capacity_ttft.expected': 'front',

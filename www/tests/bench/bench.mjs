@@ -4,8 +4,8 @@ import { chromium } from '@playwright/test';
 import { serve } from './serve.mjs';
 
 const SIZES = [{ requests: 1_000, repeats: 9 }, { requests: 10_000, repeats: 9 }, { requests: 100_000, repeats: 3 }, { requests: 1_000_000, repeats: 1 }];
-/** At the default rate of 2 requests a second. */
-const DURATIONS = [300, 1_000, 5_000];
+/** What is dragged: S-LoRA's loop at the default rate of 2 requests a second, and a fleet with timed operators. */
+const SERVICES = ['D=300', 'D=1000', 'D=5000', 'D=1000&sched=vllm_v1&cost=profile&n=0', 'D=1000&sched=vllm_v1&cost=roofline&n=0&rep=4'];
 const MOVES = 60;
 const LOADS = 5;
 const MEASURE = 'servescope:slider-to-drawn';
@@ -55,7 +55,7 @@ for (let load = 0; load < LOADS; load += 1) {
   ready.push(await withPage('', (page) => page.evaluate(() => performance.getEntriesByName('servescope:ready')[0]?.startTime ?? NaN)));
 }
 const slider_ms = [];
-for (const duration of DURATIONS) slider_ms.push(await withPage(`#v=1&D=${duration}`, measureSlider));
+for (const service of SERVICES) slider_ms.push({ service, ...await withPage(`#v=1&${service}`, measureSlider) });
 const engine = [];
 for (const size of SIZES) {
   engine.push(await withPage('', (page) => page.evaluate(async (options) => (await import('/bench/engine.mjs')).measureEngine(options), size)));

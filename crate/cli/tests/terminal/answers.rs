@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::{folder, servescope, stderr, stdout, summary, text};
+use crate::{folder, json, refused, servescope, stderr, stdout, summary, text};
 
 #[test]
 fn a_file_a_link_and_settings_give_the_same_digest() {
@@ -287,4 +287,18 @@ fn vidurs_flags_make_a_run() {
     let output = flags("best");
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("global_scheduler_config_type"), "{}", stderr(&output));
+}
+
+#[test]
+fn the_bench_measures_the_scenario_that_it_is_given() {
+    let told = json(&["bench", "--json", "--rounds", "1", "--set", "workload.duration_s=60"]);
+    let run = summary(&["--set", "workload.duration_s=60"]);
+    assert_eq!(told["requests"], 120);
+    assert_eq!(told["iterations"], run["batch"]["iterations"]);
+    assert_eq!(told["ttft_p50_s"], run["ttft_s"]["p50"]);
+    for part in ["generate_s", "simulate_s", "summarise_s"] {
+        assert!(told[part].as_f64().unwrap() > 0.0, "{told}");
+    }
+    refused(&["bench", "--json", "--set", "workload.rate_rps=-1"]);
+    refused(&["bench", "--json", "--rounds", "0"]);
 }

@@ -7,11 +7,11 @@ use crate::scenario::Scenario;
 /// The times that a goal can bound, in the order of [`Goal::limits_s`].
 pub const METRICS: [&str; 4] = ["ttft_s", "tbt_s", "e2e_s", "queue_s"];
 
-/// Bounds on one quantile of some times.
+/// Bounds on quantiles of some times.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Goal {
-    /// The quantile, above 0 and below 1.
-    pub quantile: f64,
+    /// The quantile of each of [`METRICS`], above 0 and below 1.
+    pub quantiles: [f64; METRICS.len()],
     /// The bounds in seconds, in the order of [`METRICS`]; infinite where there is none.
     pub limits_s: [f64; METRICS.len()],
     /// The search ends when the lowest rate that fails is at most this share above the highest that passes.
@@ -32,9 +32,20 @@ impl Goal {
             return Err(Failure::new("no_goal", path, message));
         }
         Ok(Self {
-            quantile: scenario.number(Id::CapacityQuantile),
+            quantiles: Self::quantiles(scenario),
             limits_s,
             tolerance: scenario.number(Id::CapacityTolerance),
         })
+    }
+
+    /// The quantile of each of [`METRICS`] that a scenario asks about.
+    pub fn quantiles(scenario: &Scenario) -> [f64; METRICS.len()] {
+        let all = scenario.number(Id::CapacityQuantile);
+        [all, all, all, scenario.number(Id::CapacityQueueQuantile)]
+    }
+
+    /// The share of what is offered that must be served at least.
+    pub fn served(&self) -> f64 {
+        self.quantiles[0]
     }
 }

@@ -73,17 +73,18 @@ impl Probe {
             Outcome::Completed => us.unwrap_or(f64::INFINITY),
             _ => f64::INFINITY,
         };
-        let quantile = |time_us: &dyn Fn(usize) -> Option<f64>| {
+        let quantile = |q: f64, time_us: &dyn Fn(usize) -> Option<f64>| {
             let mut values: Vec<f64> = counted().map(|id| late(time_us(id), id)).collect();
-            (!values.is_empty()).then(|| upper_quantile(&mut values, goal.quantile) / 1e6)
+            (!values.is_empty()).then(|| upper_quantile(&mut values, q) / 1e6)
         };
         let arrival = &report.trace.arrival_us;
         let waited = |id: usize| report.scheduled_us(id).map(|at| at - arrival[id]);
+        let [ttft, tbt, e2e, queue] = goal.quantiles;
         let quantile_s = [
-            quantile(&|id| report.ttft_us(id)),
-            run.token_gaps().quantile_us(&report.timeline, goal.quantile).map(|us| us / 1e6),
-            quantile(&|id| report.e2e_us(id)),
-            quantile(&waited),
+            quantile(ttft, &|id| report.ttft_us(id)),
+            run.token_gaps().quantile_us(&report.timeline, tbt).map(|us| us / 1e6),
+            quantile(e2e, &|id| report.e2e_us(id)),
+            quantile(queue, &waited),
         ];
         let unserved = counted().filter(|&id| report.fates[id].outcome != Outcome::Completed).count() as u64;
         let offered = counted().count() as u64;
@@ -100,7 +101,7 @@ impl Probe {
             growth,
             growth_noise,
         };
-        let is_unserved = unserved as f64 > (1.0 - goal.quantile) * offered as f64;
+        let is_unserved = unserved as f64 > (1.0 - goal.served()) * offered as f64;
         let miss = if is_unserved {
             Some(Miss::Unserved { requests: unserved, offered })
         } else if let Some(place) =

@@ -608,6 +608,8 @@ table! {
         .says("E2E at most", "The quantile of the end-to-end time may be at most this; 0 sets no bound.");
     CapacityQueue = row("capacity.queue_s", "cpw", "capacity", number(0.0, 100_000.0, 5.0)).unit("s").linear(0.0, 20.0, 0.1).scores()
         .says("Queueing at most", "The quantile of the time in the waiting line may be at most this, as in Vidur's search; 0 sets no bound.");
+    CapacityQueueQuantile = row("capacity.queue_quantile", "cqq", "capacity", number(0.5, 0.999, 0.99)).linear(0.5, 0.999, 0.001).scores()
+        .says("Quantile of queueing", "The share of requests that must keep the bound on queueing; Sarathi-Serve's authors bound the median, 0.5.");
     CapacityTolerance = row("capacity.tolerance", "cpl", "capacity", number(0.001, 1.0, 0.02)).log(0.001, 0.2, 0.001).scores()
         .says("Tolerance", "The search ends when the rate that fails is at most this share above the rate that passes.");
     UsdPerGpuHour = row("capacity.usd_per_gpu_hour", "cpp", "capacity", number(0.0, 100_000.0, 0.0)).unit("USD").linear(0.0, 10.0, 0.01).scores()

@@ -1,0 +1,69 @@
+//! Where a run's knee lies: all requests at once are served at the rate that its load figure is a share of, and the same
+//! traffic grows a queue above that rate and none below it.
+
+use std::sync::Arc;
+
+use servescope_engine::fleet::RouterKind;
+use servescope_engine::{Fleet, Report};
+use servescope_lab::capacity::{Goal, Miss, Probe};
+use servescope_lab::{Run, Scenario};
+use servescope_workload::Trace;
+use servescope_workload::scale::stretch_time;
+
+use super::{Setup, cases};
+
+/// Growth in fewer requests is lost in the chance of their arrivals.
+const LEAST: usize = 200;
+
+/// The capacities are told to four decimals.
+const ROUNDED: f64 = 6e-5;
+
+fn run(setup: &Setup, trace: Trace) -> Report {
+    let mut config = setup.run.fleet;
+    config.router = RouterKind::RoundRobin;
+    Fleet::new(Arc::new(trace), config, Box::new(setup.cost.clone())).run()
+}
+
+fn grows(setup: &Setup, load: f64, times: f64) -> Option<f64> {
+    let mut trace = Trace::clone(&setup.trace);
+    stretch_time(&mut trace, load / times);
+    let mut scenario = Scenario::default();
+    scenario.set_text("capacity.queue_s", "100000").expect("a bound that nothing breaks");
+    let goal = Goal::of(&scenario).expect("a goal");
+    let probe = Probe::of(times, &Run::of(run(setup, trace), &scenario), &goal);
+    match probe.miss {
+        Some(Miss::Growing { growth }) => Some(growth),
+        _ => None,
+    }
+}
+
+#[test]
+fn the_knee_lies_where_the_load_says() {
+    let mut checked = 0;
+    for case in cases() {
+        let number = |name: &str| case.config[name].as_f64();
+        let (Some(load), Some(qps)) = (number("offered_load_of_capacity"), number("saturated_capacity_qps"))
+        else {
+            continue;
+        };
+        let Some(setup) = case.setup() else { continue };
+        checked += 1;
+        let mut at_once = Trace::clone(&setup.trace);
+        at_once.arrival_us.fill(0.0);
+        let report = run(&setup, at_once);
+        let end_s = report.fates.iter().filter_map(|fate| fate.finish_us).fold(0.0, f64::max) / 1e6;
+        let served = report.fates.len() as f64 / end_s;
+        let (above, below) = (grows(&setup, load, 2.0), grows(&setup, load, 0.8));
+        println!(
+            "{}: {served:.3} requests/s at once, {qps:.3} in the file; growth at twice that {above:?}, at 0.8 {below:?}",
+            case.name()
+        );
+        assert!((served - qps).abs() < ROUNDED, "{}: {served} against {qps}", case.name());
+        if setup.trace.len() < LEAST || case.config["arrival_process"] != "poisson" {
+            continue;
+        }
+        assert!(above.is_some(), "{}: no queue grows at twice the capacity", case.name());
+        assert_eq!(below, None, "{}: a queue grows at 0.8 of the capacity", case.name());
+    }
+    println!("checked {checked} cases");
+}
