@@ -4,7 +4,7 @@ import type { App } from '../app.js';
 import { serviceFeed, type ChartFeed } from '../draw/chart-feed.js';
 import { LightElement } from '../element.js';
 import type { Watchable } from '../state/topic.js';
-import { isWord, wordsOf, type Word } from './words.js';
+import { isWord, wordsOf } from './words.js';
 
 const CHARTS = ['lanes', 'operators', 'batch', 'utilisation', 'preemptions'] as const;
 /** Lanes that the module draws at most. */
@@ -49,7 +49,7 @@ function feedOf(app: App): ChartFeed {
     about: (name) => say(`chart.${name}.about`),
     // A chart may have its own word for what has one colour everywhere.
     role: (chart, role) => {
-      const own: Word | string = `role.${chart}.${role}`;
+      const own = `role.${chart}.${role}`;
       return say(isWord(own) ? own : `role.${role}`);
     },
     empty: say,
