@@ -41,7 +41,7 @@ pub use lost::{LOSSES, lost};
 pub use mapping::{Mapping, MappingError, ROLES, Role, columns, guess};
 pub use servegen::{Pattern, Window};
 pub use servegen_lengths::{Histogram, LengthWindow};
-pub use table::exact_microseconds;
+pub use table::{exact_microseconds, push_cell};
 pub use time::time_text;
 pub use vidur_lengths::Lengths;
 pub use warnings::{WARNINGS, Warning, noticed, warnings};

@@ -1,6 +1,5 @@
 // The capacity view's own words, in both languages; the compiler compares the tables.
-import type { App } from '../app.js';
-import type { Params } from '../i18n/text.js';
+import { ownWords } from '../i18n/own-words.js';
 import { chinese } from './words-zh.js';
 
 export const english = {
@@ -66,13 +65,5 @@ export const english = {
 
 export type WordKey = keyof typeof english;
 export type Words = Readonly<Record<WordKey, string>>;
-export type Say = (key: WordKey, params?: Params) => string;
 
-export function wordsOf(app: App): Say {
-  const table: Words = app.settings.value.language === 'zh' ? chinese : english;
-  return (key, params = {}) => app.text.fill(table[key], params);
-}
-
-export function isWord(key: string): key is WordKey {
-  return Object.hasOwn(english, key);
-}
+export const { wordsOf, isWord } = ownWords<WordKey>(english, chinese);

@@ -6,7 +6,7 @@ import type { DeploymentView } from '../engine/types.js';
 import { ownProfile } from '../profile/profile-own.js';
 import type { Watchable } from '../state/topic.js';
 import './deployment-panel.css';
-import { chinese, english, type Word } from './words.js';
+import { wordsOf, type Word } from './words.js';
 
 type Part = DeploymentView['parts'][number];
 
@@ -54,8 +54,7 @@ export class DeploymentPanel extends LightElement {
   }
 
   #word(word: Word, params: Record<string, string | number> = {}): string {
-    const table = this.app.settings.value.language === 'zh' ? chinese : english;
-    return table[word].replace(/\{(\w+)\}/g, (_, name: string) => String(params[name] ?? ''));
+    return wordsOf(this.app)(word, params);
   }
 
   protected override render(): TemplateResult | typeof nothing {

@@ -1,6 +1,7 @@
 // The deployment panel's own words, in both languages; the compiler compares the tables.
+import { ownWords } from '../i18n/own-words.js';
 
-export const english = {
+const english = {
   'memory.title': 'Memory of each GPU',
   'memory.sum': '{gpus} × {gpu}, {memory} GB each; room for {tokens} KV tokens.',
   'memory.short': '{model} does not fit: {missing} GB are missing on each {gpu}. Take more GPUs, a larger one, or smaller weights.',
@@ -27,7 +28,7 @@ export const english = {
 
 export type Word = keyof typeof english;
 
-export const chinese: Record<Word, string> = {
+const chinese: Record<Word, string> = {
   'memory.title': '每块 GPU 的显存',
   'memory.sum': '{gpus} × {gpu}，每块 {memory} GB；可容纳 {tokens} 个 KV token。',
   'memory.short': '{model} 放不下：每块 {gpu} 还差 {missing} GB。请增加 GPU、换更大的 GPU，或压缩权重。',
@@ -51,3 +52,5 @@ export const chinese: Record<Word, string> = {
   'origin.modelled': '为推算',
   'list': '；',
 };
+
+export const { wordsOf } = ownWords<Word>(english, chinese);

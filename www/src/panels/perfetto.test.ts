@@ -1,3 +1,4 @@
+// The hand-over waits for the viewer, and talks to nobody else.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { listens, type Ear, type Viewer } from './perfetto.js';
 

@@ -1,3 +1,4 @@
+// When a worker must be given the loaded profile again.
 import { expect, it } from 'vitest';
 import type { FittedProfile } from '../engine/types.js';
 import { isLost } from './profile-own.js';

@@ -1,8 +1,7 @@
 // The own words of the section for profiles, in both languages; the compiler compares the tables.
-import type { App } from '../app.js';
-import type { Params } from '../i18n/text.js';
+import { ownWords, type SayOf } from '../i18n/own-words.js';
 
-export const english = {
+const english = {
   'title': 'Use your own measurements',
   'about': 'Files of Vidur’s profiler, chosen or dropped together: mlp.csv, and if there are any attention.csv, all_reduce.csv, send_recv.csv, cpu_overheads.csv; or a profile that was fitted before. They stay on this machine, and no link carries them.',
   'model': 'Model',
@@ -31,7 +30,7 @@ export const english = {
 
 export type Word = keyof typeof english;
 
-export const chinese: Record<Word, string> = {
+const chinese: Record<Word, string> = {
   'title': '使用自己的测量数据',
   'about': '选择或一起拖入 Vidur 性能测量工具生成的文件：必需 mlp.csv，另可加 attention.csv、all_reduce.csv、send_recv.csv、cpu_overheads.csv；也可以是以前拟合好的耗时表。文件只留在本机，链接不会带上它们。',
   'model': '模型',
@@ -58,9 +57,6 @@ export const chinese: Record<Word, string> = {
   'modelled': '推算',
 };
 
-export type Say = (key: Word, params?: Params) => string;
+export type Say = SayOf<Word>;
 
-export function wordsOf({ text }: App): Say {
-  const table = text.language === 'zh' ? chinese : english;
-  return (key, params = {}) => text.fill(table[key], params);
-}
+export const { wordsOf } = ownWords<Word>(english, chinese);

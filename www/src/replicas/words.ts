@@ -1,6 +1,5 @@
 // The words of the fleet's section, in both languages; the compiler compares the tables.
-import type { App } from '../app.js';
-import type { Params } from '../i18n/text.js';
+import { ownWords } from '../i18n/own-words.js';
 
 const english = {
   'section.replicas': 'What the replicas do',
@@ -68,11 +67,4 @@ const chinese: Readonly<Record<Word, string>> = {
   'role.preemptions.refused': '被抢占',
 };
 
-export function isWord(key: string): key is Word {
-  return Object.hasOwn(english, key);
-}
-
-export function wordsOf({ text }: App): (key: Word, params?: Params) => string {
-  const table = text.language === 'zh' ? chinese : english;
-  return (key, params = {}) => text.fill(table[key], params);
-}
+export const { wordsOf, isWord } = ownWords<Word>(english, chinese);

@@ -3,6 +3,7 @@
 import type { App } from '../app.js';
 import type { Fact, Failure, FitRow, StepField, StepKind } from '../engine/types.js';
 import type { FactCode, Loss, RefusalCode, StepFieldName, StepName } from '../generated/parameters.js';
+import { ownWords, type SayOf } from '../i18n/own-words.js';
 import type { Params } from '../i18n/text.js';
 import { chinese, chineseNames } from './words-zh.js';
 
@@ -130,16 +131,9 @@ export interface Named {
   notices: Readonly<Record<string, string>>;
 }
 
-export type Say = (key: WordKey, params?: Params) => string;
+export type Say = SayOf<WordKey>;
 
-export function wordsOf(app: App): Say {
-  const table: Words = isChinese(app) ? chinese : english;
-  return (key, params = {}) => app.text.fill(table[key], params);
-}
-
-export function isWord(key: string): key is WordKey {
-  return Object.hasOwn(english, key);
-}
+export const { wordsOf, isWord } = ownWords<WordKey>(english, chinese);
 
 function isChinese(app: App): boolean {
   return app.settings.value.language === 'zh';

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
+use servescope_workload::formats::push_cell;
 use servescope_workload::statistics::sort_places;
 
 use super::goal::METRICS;
@@ -185,30 +186,29 @@ pub fn csv(grid: &Grid, ranking: &[Ranked]) -> String {
         METRICS.join(",")
     );
     let number = |x: Option<f64>| x.map_or_else(String::new, |x| x.to_string());
-    let cell = |text: &str| {
-        if text.contains([',', '"', '\n']) {
-            format!("\"{}\"", text.replace('"', "\"\""))
-        } else {
-            text.to_owned()
-        }
-    };
     for ranked in ranking {
         let capacity = ranked.capacity.as_ref();
         let measures = capacity.and_then(|c| c.measures);
-        let mut cells: Vec<String> = ranked.values.iter().map(|value| cell(value)).collect();
-        cells.push(number(capacity.and_then(|c| c.rate_rps)));
-        cells.push(number(capacity.and_then(|c| c.missed_rps)));
-        cells.push(capacity.map_or_else(String::new, |c| c.price.gpus.to_string()));
-        cells.push(number(capacity.and_then(|c| c.price.usd_per_hour())));
-        cells.push(number(ranked.standing.requests_per_usd));
+        for value in &ranked.values {
+            push_cell(&mut text, Some(value));
+            text.push(',');
+        }
+        let mut cells = vec![
+            number(capacity.and_then(|c| c.rate_rps)),
+            number(capacity.and_then(|c| c.missed_rps)),
+            capacity.map_or_else(String::new, |c| c.price.gpus.to_string()),
+            number(capacity.and_then(|c| c.price.usd_per_hour())),
+            number(ranked.standing.requests_per_usd),
+        ];
         let times = measures.map_or([None; METRICS.len()], |m| m.quantile_s);
         cells.extend(times.map(number));
         cells.push(number(measures.map(|m| m.output_tokens_per_s)));
         cells.extend(
             [ranked.standing.is_on_ttft_front, ranked.standing.is_on_tbt_front].map(|is| is.to_string()),
         );
-        cells.push(cell(&ranked.reason()));
-        let _ = writeln!(text, "{}", cells.join(","));
+        let _ = write!(text, "{},", cells.join(","));
+        push_cell(&mut text, Some(&ranked.reason()));
+        text.push('\n');
     }
     text
 }

@@ -275,7 +275,7 @@ pub(super) fn shifted_text(value: f64, places: usize) -> String {
 }
 
 /// Appends a cell: a name with quotes where it needs them, or nothing. What a reader would trim or refuse is not written.
-pub(super) fn push_cell(text: &mut String, name: Option<&str>) {
+pub fn push_cell(text: &mut String, name: Option<&str>) {
     let name = name.unwrap_or_default().replace(|c: char| c < ' ', " ");
     let name = name.trim();
     if name.contains([',', '"']) {
