@@ -361,12 +361,7 @@ fn router_runs() {
         for case in &cases {
             let id = &case["id"];
             let known = read(case);
-            let queueing = Queueing {
-                order: order(case),
-                client: Client::Adapter,
-                quota: None,
-                predictions: drawn(case),
-            };
+            let queueing = Queueing { order: order(case), client: Client::Adapter, predictions: drawn(case) };
             let (ours, report) = simulate(case, &queueing, &known);
             check_requests(case, &report);
             let mut ours = ours.iter().peekable();

@@ -29,6 +29,7 @@ mod requests;
 mod router;
 mod run;
 mod scheduler;
+mod sight;
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
@@ -44,9 +45,11 @@ use replica::{Replica, World};
 use requests::Requests;
 use router::Router;
 use run::Run;
+use sight::Engines;
 
-use crate::arrivals::Arrivals;
-use crate::gateway::Refusal;
+use crate::gateway::intake::Intake;
+use crate::gateway::proxy::Given;
+use crate::gateway::{GatewayConfig, Refusal};
 use crate::report::{IterationModel, Outcome, Report};
 use crate::timeline::Timeline;
 
@@ -57,7 +60,7 @@ pub struct Fleet {
     config: FleetConfig,
     cost: Box<dyn BatchCost>,
     longest_leap: u32,
-    arrivals: Arrivals,
+    intake: Intake,
     next_cancellation: usize,
     /// When waiting requests will have waited too long, in order of time, and entries of some that wait no more.
     deadlines: VecDeque<(f64, u32)>,
@@ -127,13 +130,21 @@ impl Fleet {
             event_count: 0,
             touched: Vec::new(),
             longest_leap: u32::MAX,
-            arrivals: Arrivals::of(&trace),
+            intake: Intake::direct(&trace),
             next_cancellation: 0,
             deadlines: VecDeque::new(),
             trace,
             config,
             cost,
         }
+    }
+
+    /// Puts a proxy before the router.
+    pub fn behind(mut self, gateway: GatewayConfig) -> Self {
+        self.intake.set_proxy(gateway, &self.trace);
+        self.record.ended.get_or_insert_default();
+        self.record.first_tokens = Some(Vec::new());
+        self
     }
 
     /// Charges every iteration by itself and forms each anew. The outcome is the same to the last bit.
@@ -169,7 +180,7 @@ impl Fleet {
 
     /// Share of the requests that have arrived so far.
     pub fn progress(&self) -> f64 {
-        self.arrivals.seen() as f64 / self.trace.len().max(1) as f64
+        self.intake.seen() as f64 / self.trace.len().max(1) as f64
     }
 
     /// KV blocks in use, of each replica.
@@ -189,12 +200,12 @@ impl Fleet {
             replica.close_run(&mut world);
         }
         let mut served = self.requests.into_served();
-        if let Some(sent) = self.arrivals.sent() {
+        if let Some(sent) = self.intake.sent() {
             served = served.select(sent);
             self.record.rename(sent);
         }
         let preemptions = self.record.evictions.len() as u64;
-        let (trace, fates) = self.arrivals.into_sent(self.trace, self.record.fates);
+        let (trace, fates, gateway) = self.intake.finish(self.trace, self.record.fates);
         Report {
             timeline: Timeline {
                 iterations: self.record.iterations,
@@ -213,6 +224,7 @@ impl Fleet {
             pool_blocks: self.config.blocks,
             cost: Some(IterationModel(self.cost.into())),
             cached_tokens: self.record.cached_tokens,
+            gateway,
             counters: None,
             trace,
         }
@@ -225,7 +237,7 @@ impl Fleet {
             trace: &self.trace,
             requests: &mut self.requests,
             record: &mut self.record,
-            sent_us: self.arrivals.sent_us(),
+            sent_us: self.intake.sent_us(),
             now_us,
         };
         (&mut self.replicas[replica], world, &*self.cost)
@@ -233,7 +245,7 @@ impl Fleet {
 
     /// When the next request arrives or goes away, whatever the replicas do.
     fn next_given_us(&mut self) -> Option<f64> {
-        let arrival = self.arrivals.due_us(&self.trace);
+        let arrival = self.intake.due_us(&self.trace);
         let cancellation = self.trace.cancellations.get(self.next_cancellation).map(|c| c.0);
         arrival.into_iter().chain(cancellation).chain(self.deadline_us()).reduce(f64::min)
     }
@@ -241,8 +253,18 @@ impl Fleet {
     /// Sees who arrives and who goes away up to `now_us`; either may let a held request go.
     fn deliver(&mut self, now_us: f64) {
         loop {
-            if let Some((id, _)) = self.arrivals.next_until(&self.trace, now_us) {
-                self.arrive(id, now_us);
+            let engines = Engines {
+                config: &self.config,
+                trace: &self.trace,
+                requests: &self.requests,
+                replicas: &self.replicas,
+            };
+            if let Some((given, _)) = self.intake.next_until(&self.trace, now_us, &engines) {
+                match given {
+                    Given::Forward(id) => self.arrive(id, now_us),
+                    Given::Refused(id, reason) => self.end_outside(id, Outcome::Refused(reason)),
+                    Given::TimedOut(id) => self.end_outside(id, Outcome::TimedOut),
+                }
             } else if let Some(&(_, id)) =
                 self.trace.cancellations.get(self.next_cancellation).filter(|c| c.0 <= now_us)
             {
@@ -260,9 +282,20 @@ impl Fleet {
     /// Whoever waits for a request that has come to its end thinks, and sends.
     fn tell_ends(&mut self, now_us: f64) {
         let Some(ended) = &mut self.record.ended else { return };
-        for id in ended.drain(..) {
-            self.arrivals.ended(&self.trace, id, now_us);
+        for id in self.record.first_tokens.iter_mut().flat_map(|ids| ids.drain(..)) {
+            self.intake.first_token(id, now_us);
         }
+        for id in ended.drain(..) {
+            let fate = &self.record.fates[id as usize];
+            let completed = fate.outcome == Outcome::Completed;
+            self.intake.ended(&self.trace, id, now_us, fate.produced, completed);
+        }
+    }
+
+    /// A request has come to its end before it came in.
+    fn end_outside(&mut self, id: u32, outcome: Outcome) {
+        self.record.fates[id as usize].outcome = outcome;
+        self.requests.place[id as usize] = requests::Place::Gone;
     }
 
     /// A request comes in: it is refused, or given to a replica.

@@ -1,6 +1,25 @@
-//! What is refused before it waits.
+//! What stands before the engine: the bounds of its server, and the proxy of a multi-tenant service.
+//!
+//! ```text
+//! clients ──> intake ──> proxy (quotas, queue, KV feasibility) ──> the engine's own bounds ──> waiting line
+//! ```
 
-pub mod bucket;
+mod accounts;
+pub mod config;
+pub mod estimate;
+pub(crate) mod intake;
+pub mod load;
+pub mod log;
+pub mod prediction;
+pub(crate) mod proxy;
+pub mod queue;
+mod quotas;
+pub mod reservations;
+pub mod retries;
+pub mod window;
+
+pub use config::GatewayConfig;
+pub use log::GatewayLog;
 
 use crate::adapters::TOKENS_PER_RANK;
 use crate::config::SchedulerConfig;
@@ -27,11 +46,17 @@ pub enum Refusal {
     Concurrency,
     /// It waited so long that its first token would have come after the bound anyway.
     EarlyAbort,
+    /// The gateway's queue is full.
+    QueueFull,
+    /// Its first token is not expected in time.
+    LateFirstToken,
+    /// The service is overloaded and sheds load.
+    Overload,
 }
 
 impl Refusal {
     /// Every reason.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 12] = [
         Self::InputTooLong,
         Self::RequestTooLong,
         Self::PoolTooSmall,
@@ -41,6 +66,9 @@ impl Refusal {
         Self::TokenQuota,
         Self::Concurrency,
         Self::EarlyAbort,
+        Self::QueueFull,
+        Self::LateFirstToken,
+        Self::Overload,
     ];
 
     /// The name in tables and files.
@@ -55,6 +83,9 @@ impl Refusal {
             Self::TokenQuota => "token_quota",
             Self::Concurrency => "concurrency",
             Self::EarlyAbort => "early_abort",
+            Self::QueueFull => "queue_full",
+            Self::LateFirstToken => "late_first_token",
+            Self::Overload => "overload",
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use servescope_cost::BatchCost;
 use servescope_workload::{BASE_MODEL, Trace};
 
-use crate::gateway::Refusal;
+use crate::gateway::{GatewayLog, Refusal};
 use crate::scheduler::Client;
 use crate::timeline::Timeline;
 
@@ -186,6 +186,8 @@ pub struct Report {
     pub counters: Option<Counters>,
     /// What a fleet's iterations cost.
     pub cost: Option<IterationModel>,
+    /// What the proxy wrote down, if there was one.
+    pub gateway: Option<Box<GatewayLog>>,
 }
 
 /// The counters of an order of service at the end of a run.

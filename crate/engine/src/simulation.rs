@@ -11,6 +11,7 @@
 //! are charged at once. [`Simulation::step_by_step`] charges them one by one, with equal bits.
 
 mod decoding;
+mod sight;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -20,11 +21,13 @@ use servescope_cost::{DecodeRun, DecodeShape, IterationCost, PrefillShape};
 use servescope_workload::{BASE_MODEL, Trace};
 
 use decoding::DecodingRun;
+use sight::{Engine, LastAction};
 
 use crate::adapters::AdapterPool;
-use crate::arrivals::Arrivals;
 use crate::config::SchedulerConfig;
-use crate::gateway::{self, Refusal};
+use crate::gateway::intake::Intake;
+use crate::gateway::proxy::Given;
+use crate::gateway::{self, GatewayConfig, Refusal};
 use crate::observer::{Event, Observer, Unobserved};
 use crate::report::{Counters, Fate, Outcome, Report};
 use crate::scheduler::memory::{Entry, MemoryEstimate};
@@ -41,7 +44,7 @@ pub struct Simulation<C: IterationCost> {
     now_us: f64,
     done: bool,
 
-    arrivals: Arrivals,
+    intake: Intake,
     next_cancellation: usize,
     /// When waiting requests will have waited too long, in order of time, and entries of some that wait no more.
     deadlines: VecDeque<(f64, u32)>,
@@ -56,6 +59,8 @@ pub struct Simulation<C: IterationCost> {
     wait_tokens: u32,
     running: Running,
     run: Option<DecodingRun<C::Decode>>,
+    /// What was done last, for whoever looks at the engine at a time within it.
+    last: LastAction<C::Decode>,
     memory: MemoryEstimate,
     adapters: AdapterPool,
     /// Total time that running requests stood still for others, so far.
@@ -78,6 +83,20 @@ struct Running {
     ends: BinaryHeap<Reverse<(u64, u32, u32)>>,
 }
 
+/// The engine as the proxy sees it, while the proxy itself is borrowed.
+macro_rules! engine {
+    ($self:ident, $trace:expr) => {
+        Engine {
+            last: &$self.last,
+            step: $self.step,
+            used_tokens: $self.used_tokens(),
+            fates: &$self.fates,
+            prefills: &$self.timeline.prefills,
+            trace: $trace,
+        }
+    };
+}
+
 impl<C: IterationCost> Simulation<C> {
     /// A simulation of `trace` that has not begun.
     pub fn new(trace: Arc<Trace>, config: SchedulerConfig, cost: C) -> Self {
@@ -89,7 +108,7 @@ impl<C: IterationCost> Simulation<C> {
             longest_leap: u32::MAX / 4,
             now_us: 0.0,
             done: false,
-            arrivals: Arrivals::of(&trace),
+            intake: Intake::direct(&trace),
             next_cancellation: 0,
             deadlines: VecDeque::new(),
             waiting: 0,
@@ -99,6 +118,7 @@ impl<C: IterationCost> Simulation<C> {
             wait_tokens: 0,
             running: Running::default(),
             run: None,
+            last: LastAction::default(),
             memory: MemoryEstimate::default(),
             adapters,
             stall_us: 0.0,
@@ -112,6 +132,12 @@ impl<C: IterationCost> Simulation<C> {
     /// Keeps the waiting line in another way than first come, first served.
     pub fn queued(mut self, queueing: Queueing) -> Self {
         self.line = Line::new(queueing, &self.config, &self.trace);
+        self
+    }
+
+    /// Puts a proxy before the engine.
+    pub fn behind(mut self, gateway: GatewayConfig) -> Self {
+        self.intake.set_proxy(gateway, &self.trace);
         self
     }
 
@@ -141,7 +167,7 @@ impl<C: IterationCost> Simulation<C> {
 
     /// Share of the requests that have arrived so far.
     pub fn progress(&self) -> f64 {
-        if self.done { 1.0 } else { self.arrivals.seen() as f64 / self.trace.len().max(1) as f64 }
+        if self.done { 1.0 } else { self.intake.seen() as f64 / self.trace.len().max(1) as f64 }
     }
 
     /// The waiting line.
@@ -153,8 +179,9 @@ impl<C: IterationCost> Simulation<C> {
     /// with the times at which they were; the others were never offered.
     pub fn finish(mut self) -> Report {
         let counters = self.line.counters().map(|(client, values)| Counters { client, values });
-        let (trace, fates) = self.arrivals.into_sent(self.trace, self.fates);
+        let (trace, fates, gateway) = self.intake.finish(self.trace, self.fates);
         Report {
+            gateway,
             counters,
             trace,
             fates,
@@ -196,9 +223,7 @@ impl<C: IterationCost> Simulation<C> {
     fn deliver(&mut self, observer: &mut impl Observer) {
         let trace = Arc::clone(&self.trace);
         if self.next_cancellation == trace.cancellations.len() && self.config.patience_us == f64::INFINITY {
-            while let Some((id, at_us)) = self.arrivals.next_until(&trace, self.now_us) {
-                self.arrive(&trace, id, at_us, observer);
-            }
+            while self.take_next(&trace, self.now_us, observer) {}
             return;
         }
         loop {
@@ -208,9 +233,10 @@ impl<C: IterationCost> Simulation<C> {
             let deadline = self.deadline_us().filter(|&at| at <= now);
             let cancelled_us = cancellation.map_or(now, |c| c.0);
             let before = deadline.map_or(cancelled_us, |at| at.min(cancelled_us));
-            if let Some((id, at_us)) = self.arrivals.next_until(&trace, before) {
-                self.arrive(&trace, id, at_us, observer);
-            } else if let Some((at_us, id)) = cancellation.filter(|c| c.0 <= before) {
+            if self.take_next(&trace, before, observer) {
+                continue;
+            }
+            if let Some((at_us, id)) = cancellation.filter(|c| c.0 <= before) {
                 self.next_cancellation += 1;
                 self.cancel(id, at_us, observer);
             } else if let Some(at_us) = deadline {
@@ -219,6 +245,25 @@ impl<C: IterationCost> Simulation<C> {
                 break;
             }
         }
+    }
+
+    /// Takes the next that comes in up to `until_us`, and says whether there was one.
+    #[inline]
+    fn take_next(&mut self, trace: &Trace, until_us: f64, observer: &mut impl Observer) -> bool {
+        let engine = engine!(self, trace);
+        let Some((given, at_us)) = self.intake.next_until(trace, until_us, &engine) else { return false };
+        match given {
+            Given::Forward(id) => self.arrive(trace, id, at_us, observer),
+            Given::Refused(id, reason) => {
+                self.fates[id as usize].outcome = Outcome::Refused(reason);
+                observer.see(|| Event::Refused(id));
+            }
+            Given::TimedOut(id) => {
+                self.fates[id as usize].outcome = Outcome::TimedOut;
+                observer.see(|| Event::TimedOut(id));
+            }
+        }
+        true
     }
 
     /// A request comes in: it is refused, or joins the line.
@@ -234,7 +279,7 @@ impl<C: IterationCost> Simulation<C> {
             self.wait(id, at_us, observer);
         }
         if gone || matches!(self.fates[i].outcome, Outcome::Refused(_)) {
-            self.arrivals.ended(trace, id, at_us);
+            self.intake.ended(trace, id, at_us, 0, false);
         }
     }
 
@@ -244,8 +289,7 @@ impl<C: IterationCost> Simulation<C> {
         let admitted = if self.waiting + self.running.count >= self.config.max_in_system {
             Err(Refusal::Concurrency)
         } else {
-            let charged = self.line.charge(id, at_us, &self.trace);
-            charged.and_then(|()| self.line.arrive(id, at_us, &self.trace))
+            self.line.arrive(id, at_us, &self.trace)
         };
         if let Err(reason) = admitted {
             self.fates[id as usize].outcome = Outcome::Refused(reason);
@@ -282,7 +326,7 @@ impl<C: IterationCost> Simulation<C> {
         self.fates[id as usize].outcome = Outcome::TimedOut;
         self.waiting -= 1;
         self.retry_step = 0;
-        self.arrivals.ended(&self.trace, id, at_us);
+        self.intake.ended(&self.trace, id, at_us, 0, false);
     }
 
     /// A client goes away: its request leaves the line when the queue is next scanned, or the batch after one more token.
@@ -300,9 +344,9 @@ impl<C: IterationCost> Simulation<C> {
                 self.running.ends.push(Reverse((last_step, fate.joined, id)));
             }
         } else {
-            self.waiting -= u32::from(self.arrivals.has_sent(id));
+            let is_outside = self.intake.gave_up(&self.trace, id, at_us);
+            self.waiting -= u32::from(!is_outside);
             self.retry_step = 0;
-            self.arrivals.gave_up(&self.trace, id, at_us);
         }
     }
 
@@ -348,7 +392,7 @@ impl<C: IterationCost> Simulation<C> {
                 if *outcome == Outcome::Unfinished {
                     *outcome = Outcome::Refused(Refusal::EarlyAbort);
                     self.waiting -= 1;
-                    self.arrivals.ended(&self.trace, id, self.now_us);
+                    self.intake.ended(&self.trace, id, self.now_us, 0, false);
                 }
             }
             let hold = Hold { start_us: self.now_us, replica: 0, stop: verdict.stop };
@@ -369,12 +413,16 @@ impl<C: IterationCost> Simulation<C> {
 
     /// Nothing runs and nobody can join: sleeps until something is due, or ends.
     fn sleep(&mut self) {
-        let arrival = self.arrivals.due_us(&self.trace);
         let cancellation = self.trace.cancellations.get(self.next_cancellation).map(|c| c.0);
+        let given_up = self.line.due_us().into_iter().chain(self.deadline_us());
+        let otherwise = cancellation.into_iter().chain(given_up).reduce(f64::min);
+        let trace = Arc::clone(&self.trace);
+        let until_us = otherwise.unwrap_or(f64::INFINITY);
+        let engine = engine!(self, &trace);
+        let arrival = self.intake.given_while_still_us(&trace, until_us, &engine);
         // Behind a head that can never join nobody joins either: only a cancellation can change that, or time itself.
         let arrival = arrival.filter(|_| !self.is_blocked() || self.line.heeds_arrivals());
-        let given_up = self.line.due_us().into_iter().chain(self.deadline_us());
-        let due = arrival.into_iter().chain(cancellation).chain(given_up).reduce(f64::min);
+        let due = arrival.into_iter().chain(otherwise).reduce(f64::min);
         let Some(due) = due else {
             self.now_us = f64::INFINITY;
             self.deliver(&mut Unobserved);
@@ -434,6 +482,7 @@ impl<C: IterationCost> Simulation<C> {
             resident: self.adapters.resident_count(),
         });
         observer.see(|| Event::Prefill { at_us: start_us, duration_us: end_us - start_us });
+        self.last = LastAction::standing(self.step, self.used_tokens(), end_us);
         self.now_us = end_us;
         self.wait_tokens = 0;
         self.retry_step = 0;
@@ -451,6 +500,12 @@ impl<C: IterationCost> Simulation<C> {
         }
     }
 
+    /// Tokens in memory.
+    #[inline]
+    fn used_tokens(&self) -> u64 {
+        self.running.kv_tokens + u64::from(self.adapters.resident_tokens())
+    }
+
     /// A prefilled request, with its first token, joins the batch or is done.
     fn join(&mut self, id: u32, observer: &mut impl Observer) {
         let i = id as usize;
@@ -465,9 +520,11 @@ impl<C: IterationCost> Simulation<C> {
         fate.first_step = self.step;
         fate.last_step = self.step + u64::from(output - 1);
         self.running.joined += 1;
+        self.intake.first_token(id, self.now_us);
         if output == 1 {
             fate.complete(self.now_us, self.stall_us, 1);
-            self.arrivals.ended(&self.trace, id, self.now_us);
+            let completed = fate.outcome == Outcome::Completed;
+            self.intake.ended(&self.trace, id, self.now_us, 1, completed);
             self.adapters.release(adapter);
             observer.see(|| Event::Finished(id));
             return;
@@ -494,6 +551,7 @@ impl<C: IterationCost> Simulation<C> {
         let after = run.iterations + iterations;
         let start_us = self.now_us;
         self.now_us = run.time_after(after);
+        self.last = LastAction::decoding(self.step, self.used_tokens(), self.now_us, run);
         self.run = Some(DecodingRun { iterations: after, ..run });
         if self.line.follows_batch() {
             self.line.decoded(self.step, iterations, &self.trace, &self.fates);
@@ -551,7 +609,8 @@ impl<C: IterationCost> Simulation<C> {
         let rest = self.config.decode_steps_between_prefills - self.wait_tokens;
         let iterations_until = |at: f64| run.first_at_or_after(at, run.iterations) - run.iterations;
         // Whether an arrival is let in may depend on who is there when it is seen.
-        let heeds_arrivals = self.line.heeds_arrivals() || self.config.max_in_system != u32::MAX;
+        let heeds_arrivals =
+            self.line.heeds_arrivals() || self.config.max_in_system != u32::MAX || self.intake.has_proxy();
         if self.line.wants_decision() {
             // A decision is due when the rule allows one and the head of the queue may fit.
             let until_retry = self.retry_step.saturating_sub(self.step).min(u64::from(leap)) as u32;
@@ -560,7 +619,7 @@ impl<C: IterationCost> Simulation<C> {
                 leap = leap.min(iterations_until(due).max(rest).max(1));
             }
         }
-        let arrival = self.arrivals.due_us(&self.trace).filter(|_| heeds_arrivals || self.line.is_empty());
+        let arrival = self.intake.due_us(&self.trace).filter(|_| heeds_arrivals || self.line.is_empty());
         if let Some(arrival) = arrival {
             let rest = if heeds_arrivals { 0 } else { rest };
             leap = leap.min(iterations_until(arrival).max(rest).max(1));
@@ -633,7 +692,8 @@ impl<C: IterationCost> Simulation<C> {
             if self.line.follows_batch() {
                 self.line.left(id, &self.trace);
             }
-            self.arrivals.ended(&self.trace, id, self.now_us);
+            let completed = self.fates[i].outcome == Outcome::Completed;
+            self.intake.ended(&self.trace, id, self.now_us, produced, completed);
             observer.see(|| Event::Finished(id));
         }
         self.running.count != before

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use given::{Memory, any_config, any_cost, any_trace};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
-use servescope_engine::gateway::bucket::Quota;
 use servescope_engine::observer::Unobserved;
 use servescope_engine::scheduler::accounts::Charging;
 use servescope_engine::scheduler::round_robin::RoundRobin;
@@ -63,12 +62,10 @@ prop_compose! {
     fn any_queueing(weighted: bool)(
         order in any_order(weighted),
         by_adapter in any::<bool>(),
-        quota in prop::option::weighted(0.2, (1.0..1_000.0f64, 1.0..3_000.0f64)),
         predictions in prop_oneof![Just(None), prop::collection::vec(0.0..200.0f64, 80).prop_map(Some)],
     ) -> Queueing {
         let client = if by_adapter { Client::Adapter } else { Client::User };
-        let quota = quota.map(|(tokens_per_s, burst_tokens)| Quota { tokens_per_s, burst_tokens });
-        Queueing { order, client, quota, predictions }
+        Queueing { order, client, predictions }
     }
 }
 

@@ -54,6 +54,8 @@ pub const CODES: &[&str] = &[
     "bad_columns",
     "bad_gzip",
     "needs_engine",
+    "unknown_check",
+    "blocking_behind_proxy",
     "no_goal",
     "no_rate",
     "bad_axis",

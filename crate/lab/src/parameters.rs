@@ -17,6 +17,7 @@ pub const GROUPS: &[&str] = &[
     "lengths",
     "fleet",
     "queue",
+    "gateway",
     "memory",
     "adapters",
     "users",

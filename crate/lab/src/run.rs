@@ -95,11 +95,23 @@ impl Engine {
         if scenario.fleet().is_some() {
             let ranks = trace.adapter_rank.iter().map(|&rank| u64::from(rank)).sum();
             if let Some(config) = scenario.fleet_with(scenario.pool_tokens(ranks)?) {
-                return Ok(Self::Fleet(Box::new(Fleet::new(trace, config, scenario.fleet_cost()?))));
+                let tokens = f64::from(config.blocks * config.block_size) * f64::from(config.replicas);
+                let cost = scenario.fleet_cost()?;
+                let fleet = match scenario.gateway(tokens) {
+                    None => Fleet::new(trace, config, cost),
+                    Some(gateway) => Fleet::new(trace, scenario.fleet_behind(config), cost).behind(gateway),
+                };
+                return Ok(Self::Fleet(Box::new(fleet)));
             }
         }
         let queueing = scenario.queueing(&trace);
-        let simulation = Simulation::new(trace, scenario.scheduler(), scenario.cost()).queued(queueing);
+        let config = scenario.scheduler();
+        #[cfg(feature = "engines")]
+        if let Some(gateway) = scenario.gateway(f64::from(config.max_total_tokens)) {
+            let simulation = Simulation::new(trace, scenario.server_behind(config), scenario.cost());
+            return Ok(Self::Slora(Box::new(simulation.queued(queueing).behind(gateway))));
+        }
+        let simulation = Simulation::new(trace, config, scenario.cost()).queued(queueing);
         Ok(Self::Slora(Box::new(simulation)))
     }
 }
@@ -118,8 +130,9 @@ impl Running {
     /// # Errors
     /// Every [`Failure`] of the scenario, or that it makes no request.
     pub fn begin(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Self, Vec<Failure>> {
-        let is_first =
-            scenario.choice(Id::SchedulerKind) == "slora" && scenario.choice(Id::SchedulerOrder) == "fcfs";
+        let is_first = scenario.choice(Id::SchedulerKind) == "slora"
+            && scenario.choice(Id::SchedulerOrder) == "fcfs"
+            && scenario.choice(Id::GatewayKind) == "direct";
         if !cfg!(feature = "engines") && !is_first {
             let message = "this scheduler is in the larger engine".to_owned();
             return Err(vec![Failure::new("needs_engine", Id::SchedulerKind.row().id, message)]);
@@ -163,7 +176,9 @@ impl Running {
 /// Every [`Failure`] of the scenario, or that there is no request.
 pub fn trace_of(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Arc<Trace>, Vec<Failure>> {
     let problems = scenario.problems();
-    let relevant = problems.into_iter().filter(|p| loaded.is_none() || p.path.starts_with("scheduler"));
+    let relevant = problems
+        .into_iter()
+        .filter(|p| loaded.is_none() || p.path.starts_with("scheduler") || p.path.starts_with("gateway"));
     let problems: Vec<Failure> = relevant.collect();
     if !problems.is_empty() {
         return Err(problems);

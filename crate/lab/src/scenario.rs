@@ -1,6 +1,8 @@
 //! A scenario: values for some parameters; the others have their defaults.
 
 mod curve;
+#[cfg(feature = "engines")]
+mod gateway;
 mod hardware;
 mod lengths;
 mod problems;
@@ -163,9 +165,6 @@ impl Scenario {
         if matches!(id, Id::ThinkKind | Id::ThinkMean) {
             return self.choice(Id::Loop) == "closed" || self.choice(Id::SessionKind) != "none";
         }
-        if id == Id::QuotaBurst && self.number(Id::QuotaTokens) == 0.0 {
-            return false;
-        }
         if id == Id::MaxTotalTokens {
             return !self.plans_memory();
         }
@@ -201,6 +200,14 @@ impl Scenario {
 
     fn flag(&self, id: Id) -> bool {
         self.get(id) == Value::Flag(true)
+    }
+
+    #[cfg(feature = "engines")]
+    fn text(&self, id: Id) -> String {
+        match self.get(id) {
+            Value::Text(text) => text,
+            _ => String::new(),
+        }
     }
 
     fn list(&self, id: Id) -> Vec<f64> {

@@ -38,7 +38,8 @@ impl Fleet {
             return;
         }
         fate.outcome = Outcome::Cancelled;
-        if !self.arrivals.has_sent(id) {
+        if self.intake.is_outside(id) {
+            self.intake.gave_up(&self.trace, id, now_us);
             return;
         }
         if self.requests.place[i] == Place::Waiting {

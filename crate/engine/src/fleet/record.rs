@@ -13,8 +13,10 @@ pub(crate) struct Record {
     pub(crate) absences: Vec<Absence>,
     pub(crate) evictions: Vec<Eviction>,
     pub(crate) cached_tokens: u64,
-    /// Requests that came to their end and were not told of yet, where others wait for that.
+    /// Requests that came to their end and were not told of yet, where somebody waits for that.
     pub(crate) ended: Option<Vec<u32>>,
+    /// Requests that have their first token and were not told of yet, where somebody waits for that.
+    pub(crate) first_tokens: Option<Vec<u32>>,
 }
 
 impl Record {
@@ -26,6 +28,13 @@ impl Record {
     pub(crate) fn ends(&mut self, id: u32) {
         if let Some(ended) = &mut self.ended {
             ended.push(id);
+        }
+    }
+
+    /// A request has its first token.
+    pub(crate) fn has_first_token(&mut self, id: u32) {
+        if let Some(first_tokens) = &mut self.first_tokens {
+            first_tokens.push(id);
         }
     }
 

@@ -513,6 +513,7 @@ impl Replica {
             // The end of the prompt gives a token.
             if requests.first_token_us[i].is_nan() {
                 requests.first_token_us[i] = world.now_us;
+                world.record.has_first_token(id);
             } else if !requests.token_us[i].is_nan() && !world.config.original {
                 // Vidur leaves the gap across an eviction out of its times between tokens.
                 world.record.gap(world.now_us - requests.token_us[i], 1);

@@ -17,7 +17,6 @@ use super::vtc::FairLine;
 use super::{fcfs, keyed, lifo, pets, priority, shortest};
 use crate::config::SchedulerConfig;
 use crate::gateway::Refusal;
-use crate::gateway::bucket::{Bucket, Quota};
 use crate::observer::Observer;
 use crate::report::{Fate, Outcome};
 
@@ -35,8 +34,6 @@ pub struct Line {
     follows_batch: bool,
     client: Client,
     clients: usize,
-    /// What is left of each client's quota.
-    buckets: Option<(Quota, Vec<Bucket>)>,
 }
 
 #[derive(Debug, Clone)]
@@ -64,13 +61,11 @@ enum Key {
 impl Line {
     /// An empty line for a trace under a server's limits.
     pub fn new(queueing: Queueing, config: &SchedulerConfig, trace: &Trace) -> Self {
-        let Queueing { order, client, quota, predictions } = queueing;
+        let Queueing { order, client, predictions } = queueing;
         let given = predictions.unwrap_or_default();
         let order = if ORDERS { order } else { Order::Fcfs };
         let keyed = |key| Kind::Keyed(Heap::new(), key, Vec::new());
-        let is_counted = quota.is_some() || !matches!(order, Order::Fcfs);
-        let clients = if is_counted { client.count(trace) } else { 0 };
-        let buckets = quota.map(|quota| (quota, vec![Bucket::full(&quota); clients]));
+        let clients = if matches!(order, Order::Fcfs) { 0 } else { client.count(trace) };
         let kind = match order {
             Order::Fcfs => Kind::Fcfs(VecDeque::new()),
             Order::Rpm { limit } => Kind::Rpm(VecDeque::new(), Limiter::new(limit, clients)),
@@ -90,21 +85,7 @@ impl Line {
         let heeds_arrivals = !matches!(kind, Kind::Fcfs(_) | Kind::Rpm(..));
         let follows_batch =
             matches!(kind, Kind::Cluster(_) | Kind::Peft(_) | Kind::Fair(_) | Kind::RoundRobin(_));
-        Self { kind, heeds_arrivals, follows_batch, client, clients, buckets }
-    }
-
-    /// Takes what a request may need from its client's quota, if it is there.
-    ///
-    /// # Errors
-    /// That it is not.
-    #[inline]
-    pub fn charge(&mut self, id: u32, at_us: f64, trace: &Trace) -> Result<(), Refusal> {
-        let Some((quota, buckets)) = &mut self.buckets else { return Ok(()) };
-        let i = id as usize;
-        let tokens = f64::from(trace.input_tokens[i]) + f64::from(trace.max_tokens[i]);
-        let client = self.client.of(trace, id, self.clients);
-        let takes = buckets[client as usize].take(quota, tokens, at_us);
-        if takes { Ok(()) } else { Err(Refusal::TokenQuota) }
+        Self { kind, heeds_arrivals, follows_batch, client, clients }
     }
 
     /// A request arrives and waits.

@@ -4,7 +4,6 @@ use servescope_workload::{BASE_MODEL, Trace};
 
 use super::round_robin::RoundRobin;
 use super::vtc::Fair;
-use crate::gateway::bucket::Quota;
 
 /// Who counts as one client where service is shared out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -86,8 +85,6 @@ pub struct Queueing {
     pub order: Order,
     /// Who counts as one client.
     pub client: Client,
-    /// What each client may ask for.
-    pub quota: Option<Quota>,
     /// Predicted output tokens of each request, for the orders that use them; absent: what the server is told, max_tokens.
     pub predictions: Option<Vec<f64>>,
 }

@@ -125,6 +125,12 @@ const ROOFLINE: &[Condition] = &[is(Id::CostKind, &["roofline"])];
 /// Schedulers that hand memory out block by block, and evict.
 const PAGED: &[&str] = &["vllm", "sarathi", "vllm_v1"];
 const SWAPS: &[Condition] = &[is(Id::Preemption, &["swap"])];
+const PROXY: &[Condition] = &[is(Id::GatewayKind, &["proxy"])];
+const LENDING: &[Condition] = &[is(Id::GatewayKind, &["proxy"]), is(Id::Lending, &["true"])];
+const RETRIES: &[Condition] =
+    &[is(Id::GatewayKind, &["proxy"]), is(Id::RetryKind, &["at_once", "backoff", "honour"])];
+const HISTORY: &[Condition] =
+    &[is(Id::GatewayKind, &["proxy"]), is(Id::PredictKind, &["p90", "p95", "average"])];
 const SLORA: &[Condition] = &[is(Id::SchedulerKind, &["slora"])];
 const ORDERS: &[&str] = &[
     "fcfs",
@@ -375,15 +381,144 @@ table! {
         .when(&[is(Id::SchedulerOrder, &["fcfs", "lifo", "shortest", "priority", "rpm", "early_abort", "cluster", "pets"])])
         .says("Prefetch adapters", "Copies adapters of waiting requests to the GPU while the batch decodes, twice between two prefills.");
 
-    MaxInSystem = row("gateway.concurrency", "gc", "queue", whole(0.0, 1_000_000.0, 0.0)).unit("requests").linear(0.0, 200.0, 1.0)
-        .says("Most requests at once", "A request that finds so many waiting and running is refused (429); 0 refuses none.");
-    QuotaTokens = row("gateway.quota.tokens_per_minute", "gq", "queue", number(0.0, 1e12, 0.0)).unit("tokens").linear(0.0, 100_000.0, 100.0)
-        .when(SLORA)
-        .says("Token quota", "Prompt and max_tokens that a client may ask for in a minute (TPM), from a token bucket; a request over it is refused; 0 sets no quota.");
-    QuotaBurst = row("gateway.quota.burst_tokens", "gb", "queue", number(1.0, 1e12, 10_000.0)).unit("tokens").linear(100.0, 100_000.0, 100.0)
-        .says("Burst", "How much of its token quota a client can save up.");
-    QueueTimeout = row("gateway.queue_timeout_s", "gt", "queue", number(0.0, 10_000_000.0, 0.0)).unit("s").linear(0.0, 120.0, 1.0)
-        .says("Queue timeout", "A request that has waited so long leaves the line; 0 lets it wait for ever.");
+    GatewayKind = row("gateway.kind", "gk", "gateway", Kind::Choice(&["direct", "proxy"]))
+        .says("In front of the engine", "Direct: requests join the engine's waiting line at once. Proxy: an admission proxy checks them, lets them wait, and refuses (429).");
+    GatewayChecks = row("gateway.checks", "gch", "gateway", Kind::Text { most: 80 })
+        .when(PROXY)
+        .says("Chain of checks", "Names with | between them, in the order in which they are made: rpm, tpm, concurrency, queue, kv, ttft; or none. Empty is rpm|tpm|concurrency|queue|kv.");
+    GatewayClient = row("gateway.client", "gcl", "gateway", Kind::Choice(&["user", "adapter"]))
+        .when(PROXY)
+        .says("Clients are", "Who has a quota and a share of service: a user, or an adapter.");
+    GatewayRpm = row("gateway.rpm", "grp", "gateway", number(0.0, 1e9, 0.0)).unit("requests").linear(0.0, 240.0, 1.0)
+        .when(PROXY)
+        .says("Requests a minute", "Quota of each client (RPM); 0 sets none.");
+    GatewayTpmInput = row("gateway.tpm.input", "gti", "gateway", number(0.0, 1e12, 0.0)).unit("tokens").linear(0.0, 100_000.0, 100.0)
+        .when(PROXY)
+        .says("Input tokens a minute", "Quota of each client on prompt tokens; 0 sets none.");
+    GatewayTpmOutput = row("gateway.tpm.output", "gto", "gateway", number(0.0, 1e12, 0.0)).unit("tokens").linear(0.0, 100_000.0, 100.0)
+        .when(PROXY)
+        .says("Output tokens a minute", "Quota of each client on answer tokens; 0 sets none.");
+    GatewayTpmTotal = row("gateway.tpm.total", "gtt", "gateway", number(0.0, 1e12, 0.0)).unit("tokens").linear(0.0, 100_000.0, 100.0)
+        .when(PROXY)
+        .says("Tokens a minute", "Quota of each client on prompt and answer tokens together (TPM); 0 sets none.");
+    GatewayCharge = row("gateway.tpm.charge", "gtc", "gateway", Kind::Choice(&["ahead", "after"]))
+        .when(PROXY)
+        .says("Tokens are charged", "Ahead: as predicted when a request is let through, corrected when it ends. After: when it ends, so that what is under way overshoots the quota.");
+    GatewayWindow = row("gateway.window", "gw", "gateway", Kind::Choice(&["sliding", "fixed", "sub_10s", "sub_1s", "bucket", "gcra"]))
+        .when(PROXY)
+        .says("A minute is", "The last 60 s; full minutes; parts of 10 s or 1 s each with its part of the quota; a token bucket; or GCRA, which decides like the bucket.");
+    GatewayBurst = row("gateway.burst_s", "gb", "gateway", number(0.01, 3600.0, 60.0)).unit("s").log(1.0, 300.0, 1.0)
+        .when(&[is(Id::GatewayKind, &["proxy"]), is(Id::GatewayWindow, &["bucket", "gcra"])])
+        .says("Burst", "A client can save up its quota of so many seconds.");
+    OverQuota = row("gateway.over_quota", "goq", "gateway", Kind::Choice(&["wait", "refuse"]))
+        .when(PROXY)
+        .says("Over its quota", "A request over its client's quota or concurrency waits at the gateway, or is refused at once.");
+    Lending = row("gateway.lending.on", "gl", "gateway", Kind::Flag(false))
+        .when(PROXY)
+        .says("Lend idle quota", "Dynamic TPM: what idle clients leave of their token quotas is lent out while the service is not saturated.");
+    LendingThreshold = row("gateway.lending.threshold", "glt", "gateway", number(0.0, 100.0, 0.8)).linear(0.0, 1.5, 0.05)
+        .when(LENDING)
+        .says("Lend below", "Pressure from which nothing more is lent; 1 is overload.");
+    LendingFloor = row("gateway.lending.floor", "glf", "gateway", number(0.0, 1.0, 0.25)).linear(0.0, 1.0, 0.01)
+        .when(LENDING)
+        .says("Floor", "Share of its quota that nobody can borrow from a client.");
+    MaxInSystem = row("gateway.concurrency", "gc", "gateway", whole(0.0, 1_000_000.0, 0.0)).unit("requests").linear(0.0, 200.0, 1.0)
+        .says("Most requests at once", "Direct: a request that finds so many waiting and running is refused (429). Proxy: so many are at the engine at most. 0 sets no bound.");
+    ClientConcurrency = row("gateway.client_concurrency", "gcc", "gateway", whole(0.0, 1_000_000.0, 0.0)).unit("requests").linear(0.0, 50.0, 1.0)
+        .when(PROXY)
+        .says("Of one client", "Most requests of one client at the engine; 0 sets no bound.");
+    QueueRequests = row("gateway.queue.requests", "gqr", "gateway", whole(0.0, 1_000_000_000.0, 0.0)).unit("requests").linear(0.0, 500.0, 1.0)
+        .when(PROXY)
+        .says("Queue holds", "Requests that wait at the gateway; one more is refused. 0 sets no bound.");
+    QueueTokens = row("gateway.queue.tokens", "gqt", "gateway", number(0.0, 1e12, 0.0)).unit("tokens").linear(0.0, 200_000.0, 1000.0)
+        .when(PROXY)
+        .says("Queue holds tokens", "Predicted tokens that wait at the gateway; a request beyond is refused. 0 sets no bound.");
+    KvHeadroom = row("gateway.kv.headroom", "gkh", "gateway", number(0.0, 0.9, 0.05)).linear(0.0, 0.5, 0.01)
+        .when(PROXY)
+        .says("KV headroom", "Share of KV memory that the feasibility check leaves free: a request goes on if free - headroom - reserved holds what is predicted of it.");
+    KvLag = row("gateway.kv.lag_s", "gkl", "gateway", number(0.0, 3600.0, 0.1)).unit("s").linear(0.0, 10.0, 0.1)
+        .when(PROXY)
+        .says("Age of usage", "How old the engine's KV usage may be when the proxy decides.");
+    KvLeak = row("gateway.kv.leak", "gkx", "gateway", Kind::Flag(false))
+        .when(PROXY)
+        .says("Leak reservations", "A fault to look at: what is left of a reservation when its request ends is never given back.");
+    QueueTimeout = row("gateway.queue_timeout_s", "gt", "gateway", number(0.0, 10_000_000.0, 0.0)).unit("s").linear(0.0, 120.0, 1.0)
+        .says("Queue timeout", "A request that has waited so long leaves the line (429); 0 lets it wait for ever.");
+    TimeoutKind = row("gateway.timeout.kind", "gtk", "gateway", Kind::Choice(&["fixed", "estimated"]))
+        .when(PROXY)
+        .says("Timeout is", "Fixed, or so many times the time to first token that is estimated when a request comes, with the queue timeout (or 10 minutes) as its bound.");
+    TimeoutTimes = row("gateway.timeout.times", "gtx", "gateway", number(0.01, 1000.0, 2.0)).linear(0.5, 10.0, 0.1)
+        .when(&[is(Id::GatewayKind, &["proxy"]), is(Id::TimeoutKind, &["estimated"])])
+        .says("Times the estimate", "A request waits so many times its estimated time to first token.");
+    Sweep = row("gateway.sweep_ms", "gs", "gateway", number(1.0, 60_000.0, 50.0)).unit("ms").linear(1.0, 1000.0, 1.0)
+        .when(PROXY)
+        .says("Deadline sweep", "How often the gateway looks at deadlines and at quotas that have come back.");
+    TtftBound = row("gateway.ttft.bound_s", "gtb", "gateway", number(0.0, 1e6, 0.0)).unit("s").linear(0.0, 60.0, 0.5)
+        .when(PROXY)
+        .says("Latest first token", "The check ttft refuses a request whose estimate is above; 0 takes the bound by which runs are judged.");
+    EstimateOver = row("gateway.ttft.average_s", "gta", "gateway", number(0.1, 3600.0, 30.0)).unit("s").log(1.0, 300.0, 1.0)
+        .when(PROXY)
+        .says("Estimate averages over", "The estimate of the first token divides the prompts that wait by the speed of prefills over about this time.");
+    RetryKind = row("gateway.retry.kind", "grk", "gateway", Kind::Choice(&["never", "at_once", "backoff", "honour"]))
+        .when(PROXY)
+        .says("Refused clients", "Give up; ask again at once; back off exponentially; or wait as long as Retry-After says.");
+    RetryAttempts = row("gateway.retry.attempts", "gra", "gateway", whole(1.0, 100.0, 5.0)).linear(1.0, 20.0, 1.0)
+        .when(RETRIES)
+        .says("Attempts", "Most attempts of a request, the first included.");
+    RoundTrip = row("gateway.retry.round_trip_s", "grt", "gateway", number(0.001, 3600.0, 0.05)).unit("s").log(0.001, 10.0, 0.001)
+        .when(RETRIES)
+        .says("Round trip", "From a refusal to the next attempt of a client that waits for nothing.");
+    RetryBase = row("gateway.retry.base_s", "grb", "gateway", number(0.001, 3600.0, 0.5)).unit("s").log(0.01, 60.0, 0.01)
+        .when(&[is(Id::GatewayKind, &["proxy"]), is(Id::RetryKind, &["backoff"])])
+        .says("First wait", "Backoff waits this long after the first refusal, then twice as long each time.");
+    RetryCap = row("gateway.retry.cap_s", "grc", "gateway", number(0.001, 36_000.0, 60.0)).unit("s").log(0.1, 600.0, 0.1)
+        .when(&[is(Id::GatewayKind, &["proxy"]), is(Id::RetryKind, &["backoff"])])
+        .says("Longest wait", "Backoff waits no longer.");
+    RetryJitter = row("gateway.retry.jitter", "grj", "gateway", number(0.0, 1.0, 1.0)).linear(0.0, 1.0, 0.01)
+        .when(&[is(Id::GatewayKind, &["proxy"]), is(Id::RetryKind, &["backoff", "honour"])])
+        .says("Jitter", "Random part of a wait: backoff is shortened, Retry-After lengthened by up to this share.");
+    PredictKind = row("gateway.predict.kind", "gp", "gateway", Kind::Choice(&["max_tokens", "oracle", "noisy", "p90", "p95", "average"]))
+        .when(PROXY)
+        .says("Output is predicted by", "max_tokens; the true length; that with noise and bias; P90 or P95 of the client's history; or its mean.");
+    PredictBias = row("gateway.predict.bias", "gpb", "gateway", number(0.01, 100.0, 1.0)).log(0.2, 5.0, 0.01)
+        .when(&[is(Id::GatewayKind, &["proxy"]), is(Id::PredictKind, &["noisy"])])
+        .says("Bias", "Factor on the true length: above 1 predicts too much, below too little.");
+    PredictNoise = row("gateway.predict.noise", "gpn", "gateway", number(0.0, 3.0, 0.3)).linear(0.0, 1.5, 0.01)
+        .when(&[is(Id::GatewayKind, &["proxy"]), is(Id::PredictKind, &["noisy"])])
+        .says("Noise", "Standard deviation of the logarithm of a lognormal factor on the true length.");
+    PredictHalfLife = row("gateway.predict.half_life", "gph", "gateway", number(1.0, 1e6, 100.0)).unit("requests").log(1.0, 1000.0, 1.0)
+        .when(HISTORY)
+        .says("History halves after", "After so many more answers of its client an answer counts half.");
+    PredictCold = row("gateway.predict.cold_start", "gpc", "gateway", whole(1.0, 10_000.0, 5.0)).unit("requests").linear(1.0, 50.0, 1.0)
+        .when(HISTORY)
+        .says("Cold start", "Before a client has so many answers, max_tokens is taken.");
+    LoadKv = row("gateway.load.kv", "glk", "gateway", number(0.0, 1.0, 0.95)).linear(0.0, 1.0, 0.01)
+        .when(PROXY)
+        .says("Overload: KV use", "Share of KV memory in use that counts as overload; 0 leaves it out.");
+    LoadWait = row("gateway.load.wait_s", "glw", "gateway", number(0.0, 1e6, 5.0)).unit("s").linear(0.0, 60.0, 0.5)
+        .when(PROXY)
+        .says("Overload: wait", "Wait of the oldest request at the gateway that counts as overload; 0 leaves it out.");
+    LoadStep = row("gateway.load.step_ms", "gls", "gateway", number(0.0, 1e6, 0.0)).unit("ms").linear(0.0, 500.0, 1.0)
+        .when(PROXY)
+        .says("Overload: step", "Time between tokens that counts as overload; 0 leaves it out.");
+    LoadNear = row("gateway.load.near", "gln", "gateway", number(0.01, 1.0, 0.8)).linear(0.1, 1.0, 0.01)
+        .when(PROXY)
+        .says("Nearly overloaded from", "Pressure at which the service counts as nearly overloaded; 1 is overload.");
+    LoadHysteresis = row("gateway.load.hysteresis", "glh", "gateway", number(0.0, 0.95, 0.1)).linear(0.0, 0.5, 0.01)
+        .when(PROXY)
+        .says("Hysteresis", "A state is left at a pressure lower by this share than it is entered at; 0 lets it flap.");
+    LoadAverage = row("gateway.load.average_s", "gla", "gateway", number(0.0, 3600.0, 2.0)).unit("s").linear(0.0, 30.0, 0.5)
+        .when(PROXY)
+        .says("Pressure averages over", "Time constant of the average of the pressure.");
+    LoadDwell = row("gateway.load.dwell_s", "gld", "gateway", number(0.0, 3600.0, 2.0)).unit("s").linear(0.0, 60.0, 0.5)
+        .when(PROXY)
+        .says("State is kept", "At least this long.");
+    LoadPolicy = row("gateway.load.policy", "glp", "gateway", Kind::Choice(&["admit_all", "fair_share", "shed"]))
+        .when(PROXY)
+        .says("When overloaded", "Admit all; let clients wait who had more than an equal share lately; or shed: refuse whoever comes.");
+    GatewayOrder = row("gateway.order", "gor", "gateway", Kind::Choice(&["fcfs", "lifo", "shortest", "priority", "vtc", "lcf", "drr"]))
+        .when(PROXY)
+        .says("Order at the gateway", "Who is let through first. Prices, weights, lift, quantum and classes are those of the waiting line's orders.");
 
     FleetGpu = row("fleet.gpu", "gpu", "fleet", Kind::Choice(&GPU_IDS))
         .when(HARDWARE)

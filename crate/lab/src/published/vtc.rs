@@ -152,7 +152,6 @@ impl Recording {
         let queueing = Queueing {
             order,
             client: Client::Adapter,
-            quota: None,
             predictions: Some(prediction::around(&trace.max_tokens, range, 0)),
         };
         let config = SchedulerConfig {

@@ -34,6 +34,8 @@ impl Scenario {
         }
         problems.extend(self.client_adapters());
         problems.extend(self.prefix_blocks());
+        #[cfg(feature = "engines")]
+        problems.extend(self.gateway_problems());
         let (batch, request) = (self.number(Id::BatchMaxTokens), self.number(Id::MaxRequestTokens));
         if self.fleet().is_none() && self.flag(Id::OriginalBlocking) && batch < request {
             let path = "scheduler.batch_max_tokens";

@@ -1,6 +1,5 @@
 //! The scenario's waiting line: the order of service with its settings.
 
-use servescope_engine::gateway::bucket::Quota;
 use servescope_engine::scheduler::accounts::Charging;
 use servescope_engine::scheduler::round_robin::RoundRobin;
 use servescope_engine::scheduler::vtc::{Fair, Lift, Prediction, TokenCost};
@@ -14,7 +13,7 @@ impl Scenario {
     /// How the waiting line is kept when `trace` is served.
     pub fn queueing(&self, trace: &Trace) -> Queueing {
         // Without the others nobody asks for one, and their settings need not be read.
-        let order = if cfg!(feature = "engines") { self.order() } else { Order::Fcfs };
+        let order = if cfg!(feature = "engines") { self.order(Id::SchedulerOrder) } else { Order::Fcfs };
         let predicts = match &order {
             Order::Shortest => true,
             Order::Fair(fair) => fair.prediction == Prediction::Given,
@@ -31,14 +30,12 @@ impl Scenario {
             "adapter" => Client::Adapter,
             _ => Client::User,
         };
-        let per_minute = self.number(Id::QuotaTokens);
-        let quota = (per_minute > 0.0)
-            .then(|| Quota { tokens_per_s: per_minute / 60.0, burst_tokens: self.number(Id::QuotaBurst) });
-        Queueing { order, client, quota, predictions }
+        Queueing { order, client, predictions }
     }
 
-    fn order(&self) -> Order {
-        match self.choice(Id::SchedulerOrder) {
+    /// The order of service that the parameter `of` names.
+    pub(super) fn order(&self, of: Id) -> Order {
+        match self.choice(of) {
             "lifo" => Order::Lifo,
             "shortest" => Order::Shortest,
             "priority" => Order::Priority {

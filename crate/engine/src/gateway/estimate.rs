@@ -1,0 +1,103 @@
+//! How long the first token of a request will take that comes now: the prompt tokens before it over the speed at which
+//! prompts have been processed lately, and one step.
+//!
+//! The speed is what prompts came to their first token during the time in which any waited for that, both forgotten
+//! exponentially. Before the first one nothing is estimated.
+
+/// Part of a new step time in the mean.
+const STEP_WEIGHT: f64 = 1.0 / 16.0;
+
+/// The estimator.
+#[derive(Debug)]
+pub struct Estimator {
+    over_us: f64,
+    /// Prompt tokens that wait, here or at the engine.
+    backlog: u64,
+    at_us: f64,
+    tokens: f64,
+    busy_us: f64,
+    step_us: f64,
+}
+
+impl Estimator {
+    /// An estimator that averages over `over_us`.
+    pub fn new(over_us: f64) -> Self {
+        Self { over_us, backlog: 0, at_us: 0.0, tokens: 0.0, busy_us: 0.0, step_us: 0.0 }
+    }
+
+    /// Lets time pass; while somebody waits, it counts.
+    fn pass(&mut self, now_us: f64) {
+        let passed = now_us - self.at_us;
+        if self.backlog > 0 && passed > 0.0 {
+            let kept = libm::exp(-passed / self.over_us);
+            self.tokens *= kept;
+            self.busy_us = self.busy_us * kept + passed;
+        }
+        self.at_us = now_us;
+    }
+
+    /// A prompt begins to wait.
+    pub fn arrives(&mut self, input_tokens: u32, now_us: f64) {
+        self.pass(now_us);
+        self.backlog += u64::from(input_tokens);
+    }
+
+    /// A prompt that waits goes away.
+    pub fn goes(&mut self, input_tokens: u32, now_us: f64) {
+        self.pass(now_us);
+        self.backlog -= u64::from(input_tokens);
+    }
+
+    /// A prompt has its first token.
+    pub fn first_token(&mut self, input_tokens: u32, now_us: f64) {
+        self.goes(input_tokens, now_us);
+        self.tokens += f64::from(input_tokens);
+    }
+
+    /// A request ended whose tokens came so far apart.
+    pub fn step(&mut self, gap_us: f64) {
+        let weight = if self.step_us == 0.0 { 1.0 } else { STEP_WEIGHT };
+        self.step_us += (gap_us - self.step_us) * weight;
+    }
+
+    /// Mean time between two tokens lately, microseconds; 0 = none was seen.
+    pub fn step_us(&self) -> f64 {
+        self.step_us
+    }
+
+    /// Prompt tokens processed a microsecond, while any waited.
+    fn speed(&self) -> Option<f64> {
+        (self.tokens > 0.0 && self.busy_us > 0.0).then(|| self.tokens / self.busy_us)
+    }
+
+    /// Estimated time to first token of a prompt that comes behind everybody, microseconds.
+    pub fn ttft_us(&self, input_tokens: u32) -> Option<f64> {
+        let ahead = (self.backlog + u64::from(input_tokens)) as f64;
+        self.speed().map(|speed| ahead / speed + self.step_us)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_speed_is_learnt_while_prompts_wait() {
+        let mut estimator = Estimator::new(30e6);
+        assert_eq!(estimator.ttft_us(100), None);
+        let mut now = 0.0;
+        for _ in 0..1_000 {
+            // A prompt of 100 tokens takes 50 ms; then nobody comes for a second.
+            estimator.arrives(100, now);
+            estimator.first_token(100, now + 50e3);
+            now += 1e6;
+        }
+        estimator.step(20e3);
+        let expected = 200.0 / 2e-3 + 20e3;
+        let told = estimator.ttft_us(200).expect("something was seen");
+        assert!((told / expected - 1.0).abs() < 2e-3, "{told} us, expected {expected}");
+        estimator.arrives(1_000, now);
+        let behind = estimator.ttft_us(200).expect("something was seen");
+        assert!((behind - told - 1_000.0 / 2e-3).abs() < 2e3, "the prompt ahead adds its time");
+    }
+}

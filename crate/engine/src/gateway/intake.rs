@@ -1,0 +1,188 @@
+//! What comes in at the engine: straight from the clients, or through the proxy.
+
+use std::sync::Arc;
+
+use servescope_workload::Trace;
+
+use super::config::GatewayConfig;
+use super::log::GatewayLog;
+use super::proxy::{Given, News, Proxy, Sight};
+use crate::arrivals::Arrivals;
+use crate::report::Fate;
+
+/// Whether the proxy is built in. Where it is not, constant early returns keep its code out of the module.
+const PROXY: bool = cfg!(feature = "orders");
+
+/// The clients of a trace and, if there is one, the proxy before the engine.
+#[derive(Debug)]
+pub(crate) struct Intake {
+    arrivals: Arrivals,
+    proxy: Option<Box<Proxy>>,
+}
+
+impl Intake {
+    pub(crate) fn direct(trace: &Trace) -> Self {
+        Self { arrivals: Arrivals::of(trace), proxy: None }
+    }
+
+    /// Puts the proxy in between; nothing must have come in yet.
+    pub(crate) fn set_proxy(&mut self, config: GatewayConfig, trace: &Trace) {
+        self.proxy = Some(Box::new(Proxy::new(config, trace)));
+    }
+
+    #[inline]
+    fn proxy(&mut self) -> Option<&mut Proxy> {
+        if PROXY { self.proxy.as_deref_mut() } else { None }
+    }
+
+    /// Whether there is a proxy.
+    #[inline]
+    pub(crate) fn has_proxy(&self) -> bool {
+        PROXY && self.proxy.is_some()
+    }
+
+    /// How many requests have come in from their clients.
+    pub(crate) fn seen(&self) -> usize {
+        self.arrivals.seen()
+    }
+
+    /// When each request came in at the engine, where that is not as the trace says.
+    pub(crate) fn sent_us(&self) -> Option<&[f64]> {
+        match self.proxy.as_deref().filter(|_| PROXY) {
+            Some(proxy) => Some(proxy.forwarded_us()),
+            None => self.arrivals.sent_us(),
+        }
+    }
+
+    /// The requests that clients sent, in that order, where some are held.
+    pub(crate) fn sent(&self) -> Option<&[u32]> {
+        self.arrivals.sent()
+    }
+
+    /// When something may come in next, as far as is known.
+    #[inline]
+    pub(crate) fn due_us(&mut self, trace: &Trace) -> Option<f64> {
+        let arrival = self.arrivals.due_us(trace);
+        match self.proxy() {
+            None => arrival,
+            Some(proxy) => arrival.into_iter().chain(proxy.due_us()).reduce(f64::min),
+        }
+    }
+
+    /// The next that comes in, or ends before it does, up to `until_us`, with its time.
+    #[inline]
+    pub(crate) fn next_until(
+        &mut self,
+        trace: &Trace,
+        until_us: f64,
+        sight: &dyn Sight,
+    ) -> Option<(Given, f64)> {
+        if self.has_proxy() {
+            return self.next_through(trace, until_us, sight);
+        }
+        self.arrivals.next_until(trace, until_us).map(|(id, at_us)| (Given::Forward(id), at_us))
+    }
+
+    /// The same through the proxy.
+    fn next_through(&mut self, trace: &Trace, until_us: f64, sight: &dyn Sight) -> Option<(Given, f64)> {
+        while self.proxy.as_deref()?.decided_us().is_none() {
+            let due_us = self.due_us(trace).filter(|&at| at <= until_us)?;
+            self.happen(trace, due_us, sight);
+        }
+        let (given, at_us) = self.proxy.as_deref_mut()?.take()?;
+        if let Given::Refused(id, _) | Given::TimedOut(id) = given {
+            self.arrivals.ended(trace, id, at_us);
+        }
+        Some((given, at_us))
+    }
+
+    /// When an engine that stands still until `until_us` is given something next.
+    pub(crate) fn given_while_still_us(
+        &mut self,
+        trace: &Trace,
+        until_us: f64,
+        sight: &dyn Sight,
+    ) -> Option<f64> {
+        if !self.has_proxy() {
+            return self.arrivals.due_us(trace);
+        }
+        loop {
+            if let Some(at_us) = self.proxy.as_deref()?.decided_us() {
+                return Some(at_us);
+            }
+            let to_requests_us = self.proxy.as_deref_mut()?.due_to_requests_us();
+            to_requests_us.or(self.arrivals.due_us(trace))?;
+            let due_us = self.due_us(trace).filter(|&at| at <= until_us)?;
+            self.happen(trace, due_us, sight);
+        }
+    }
+
+    /// Lets happen at the proxy what is due at `at_us`, the time of [`Self::due_us`].
+    fn happen(&mut self, trace: &Trace, at_us: f64, sight: &dyn Sight) {
+        let Some(proxy) = self.proxy.as_deref_mut() else { return };
+        if proxy.due_us().is_some_and(|own| own <= at_us) {
+            proxy.happen(trace, at_us, sight);
+        } else if let Some((id, at_us)) = self.arrivals.next_until(trace, at_us) {
+            if proxy.is_gone(id) {
+                self.arrivals.ended(trace, id, at_us);
+            } else {
+                proxy.ask(trace, id, at_us, sight);
+            }
+        }
+    }
+
+    /// A request at the engine has its first token.
+    #[inline]
+    pub(crate) fn first_token(&mut self, id: u32, at_us: f64) {
+        if let Some(proxy) = self.proxy() {
+            proxy.tell(id, News::FirstToken, at_us);
+        }
+    }
+
+    /// A request at the engine has come to its end, whichever way: whoever waits for it thinks, and sends.
+    #[inline]
+    pub(crate) fn ended(&mut self, trace: &Trace, id: u32, at_us: f64, produced: u32, completed: bool) {
+        if let Some(proxy) = self.proxy() {
+            proxy.tell(id, News::Ended { produced, completed }, at_us);
+        }
+        self.arrivals.ended(trace, id, at_us);
+    }
+
+    /// The client of a request goes away that the engine has not begun. One that is not sent yet ends when it is. Says
+    /// whether the engine does not know it.
+    pub(crate) fn gave_up(&mut self, trace: &Trace, id: u32, at_us: f64) -> bool {
+        self.arrivals.gave_up(trace, id, at_us);
+        let Some(proxy) = self.proxy() else { return !self.arrivals.has_sent(id) };
+        let ends_here = proxy.cancel(trace, id, at_us);
+        if !ends_here {
+            proxy.tell(id, News::Ended { produced: 0, completed: false }, at_us);
+        }
+        ends_here
+    }
+
+    /// Whether a request is with its client or the proxy, so that the engine does not know it.
+    pub(crate) fn is_outside(&self, id: u32) -> bool {
+        match self.proxy.as_deref().filter(|_| PROXY) {
+            Some(proxy) => !proxy.is_at_engine(id),
+            None => !self.arrivals.has_sent(id),
+        }
+    }
+
+    /// The requests that were sent, in that order and with those times, their fates, and what the proxy wrote down. An open
+    /// trace is as it was.
+    pub(crate) fn finish(
+        self,
+        trace: Arc<Trace>,
+        fates: Vec<Fate>,
+    ) -> (Arc<Trace>, Vec<Fate>, Option<Box<GatewayLog>>) {
+        let log = self.proxy.filter(|_| PROXY).map(|proxy| {
+            let log = proxy.into_log();
+            Box::new(match self.arrivals.sent() {
+                Some(sent) => log.select(sent),
+                None => log,
+            })
+        });
+        let (trace, fates) = self.arrivals.into_sent(trace, fates);
+        (trace, fates, log)
+    }
+}

@@ -1,0 +1,206 @@
+//! What the proxy writes down: of each request, and of the service over time.
+
+use super::load::LoadState;
+use super::{Refusal, config::Check};
+use crate::scheduler::order::Client;
+
+/// Most samples over time: when they are there, every other one is dropped and the rest come half as often.
+const MOST_SAMPLES: usize = 2_048;
+
+/// The service as the proxy saw it.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Sample {
+    /// When, microseconds.
+    pub at_us: f64,
+    /// Tokens in KV memory at the last look.
+    pub used_tokens: f64,
+    /// Tokens reserved beyond them.
+    pub reserved_tokens: f64,
+    /// Those of them that belong to no request any more.
+    pub leaked_tokens: f64,
+    /// Requests that wait at the gateway.
+    pub waiting: u32,
+    /// Requests at the engine.
+    pub at_engine: u32,
+    /// Averaged pressure; 1 is overload.
+    pub pressure: f64,
+    /// Attempts so far, and those of them that were answered with a refusal or a timeout.
+    pub attempts: u64,
+    /// Of those.
+    pub refusals: u64,
+    /// Estimated time to first token of a prompt that comes now, microseconds; NaN = nothing is known yet.
+    pub estimate_us: f64,
+}
+
+/// Samples, of which the number is bounded.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Samples {
+    kept: Vec<Sample>,
+    every: u32,
+    skipped: u32,
+}
+
+impl Default for Samples {
+    fn default() -> Self {
+        Self { kept: Vec::new(), every: 1, skipped: 0 }
+    }
+}
+
+impl Samples {
+    /// The samples in order of time.
+    pub fn kept(&self) -> &[Sample] {
+        &self.kept
+    }
+
+    pub(super) fn add(&mut self, sample: Sample) {
+        self.skipped += 1;
+        if self.skipped < self.every {
+            return;
+        }
+        self.skipped = 0;
+        self.kept.push(sample);
+        if self.kept.len() >= MOST_SAMPLES {
+            let mut place = 0;
+            self.kept.retain(|_| {
+                place += 1;
+                place % 2 == 0
+            });
+            self.every *= 2;
+        }
+    }
+}
+
+/// What held a request at the gateway when it was last looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Held {
+    /// Nothing: it passed when it came, or was never looked at.
+    #[default]
+    Nothing,
+    /// Others before it in the order of service.
+    Behind,
+    /// A check.
+    By(Check),
+    /// Overload: its client has had more than its share.
+    FairShare,
+}
+
+impl Held {
+    /// The name in tables and files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Nothing => "",
+            Self::Behind => "behind",
+            Self::By(check) => check.name(),
+            Self::FairShare => "fair_share",
+        }
+    }
+}
+
+/// What the proxy knows of one request.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Passage {
+    /// When its last attempt came in, microseconds; NaN = it never did.
+    pub asked_us: f64,
+    /// Time to first token that was estimated when its last attempt came in; NaN = nothing was known.
+    pub estimate_us: f32,
+    /// Predicted output.
+    pub predicted_tokens: u32,
+    /// Attempts so far.
+    pub attempts: u8,
+    /// What held it.
+    pub held: Held,
+}
+
+impl Default for Passage {
+    fn default() -> Self {
+        Self {
+            asked_us: f64::NAN,
+            estimate_us: f32::NAN,
+            predicted_tokens: 0,
+            attempts: 0,
+            held: Held::Nothing,
+        }
+    }
+}
+
+/// What the proxy wrote down.
+#[derive(Debug, Clone)]
+pub struct GatewayLog {
+    /// Of each request.
+    pub passages: Vec<Passage>,
+    /// When each request was let through; NaN = it never was.
+    pub forwarded_us: Vec<f64>,
+    /// Attempts that were refused, by reason, in the order of [`Refusal::ALL`].
+    pub refusals: [u64; Refusal::ALL.len()],
+    /// Attempts that waited too long.
+    pub timeouts: u64,
+    /// When the load state changed, and to what.
+    pub states: Vec<(f64, LoadState)>,
+    /// The service over time.
+    pub samples: Samples,
+    /// Who counts as one client.
+    pub client: Client,
+    /// Clients and their counters in the queue's order of service, where it keeps any.
+    pub counters: Vec<(u32, f64)>,
+    /// KV memory of the whole service, tokens.
+    pub pool_tokens: f64,
+    /// Tokens still reserved at the end, and those of them that leaked.
+    pub reserved_tokens: u64,
+    /// Of those.
+    pub leaked_tokens: u64,
+}
+
+impl GatewayLog {
+    /// An empty log of so many requests.
+    pub(super) fn new(requests: usize, client: Client, pool_tokens: f64) -> Self {
+        Self {
+            passages: vec![Passage::default(); requests],
+            forwarded_us: vec![f64::NAN; requests],
+            refusals: [0; Refusal::ALL.len()],
+            timeouts: 0,
+            states: Vec::new(),
+            samples: Samples::default(),
+            client,
+            counters: Vec::new(),
+            pool_tokens,
+            reserved_tokens: 0,
+            leaked_tokens: 0,
+        }
+    }
+
+    /// The requests named by `order`, in that order.
+    pub(super) fn select(self, order: &[u32]) -> Self {
+        Self {
+            passages: order.iter().map(|&id| self.passages[id as usize]).collect(),
+            forwarded_us: order.iter().map(|&id| self.forwarded_us[id as usize]).collect(),
+            ..self
+        }
+    }
+
+    /// Attempts of all requests together.
+    pub fn attempts(&self) -> u64 {
+        self.passages.iter().map(|passage| u64::from(passage.attempts)).sum()
+    }
+}
+
+impl PartialEq for GatewayLog {
+    /// Equal bits, so that what is missing equals what is missing.
+    fn eq(&self, other: &Self) -> bool {
+        let bits = |p: &Passage| {
+            (p.asked_us.to_bits(), p.estimate_us.to_bits(), p.predicted_tokens, p.attempts, p.held.name())
+        };
+        let samples = |log: &Self| {
+            let bits = |s: &Sample| Sample { estimate_us: 0.0, ..*s };
+            log.samples.kept().iter().map(bits).collect::<Vec<_>>()
+        };
+        let forwarded = |log: &Self| log.forwarded_us.iter().map(|t| t.to_bits()).collect::<Vec<_>>();
+        self.passages.iter().map(bits).eq(other.passages.iter().map(bits))
+            && forwarded(self) == forwarded(other)
+            && self.refusals == other.refusals
+            && self.timeouts == other.timeouts
+            && self.states == other.states
+            && samples(self) == samples(other)
+            && self.counters == other.counters
+            && (self.reserved_tokens, self.leaked_tokens) == (other.reserved_tokens, other.leaked_tokens)
+    }
+}

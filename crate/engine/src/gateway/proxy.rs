@@ -1,0 +1,662 @@
+//! The proxy: what becomes of a request between its client and the engine.
+//!
+//! ```text
+//! client ──> chain of checks ──> waiting queue ──> dispatcher ──> engine
+//!    ^            │ 429               │ 429 at the deadline
+//!    └─ Retry-After ───────┘
+//! ```
+//!
+//! The ten points of an admission proxy in front of vLLM: quotas of requests and tokens, concurrency, caps of the queue, KV
+//! feasibility, an estimate of the first token, a queue with deadlines that a sweep looks at, lending of idle quota, load
+//! states, refusals with Retry-After, and clients that come back. The dispatcher is woken by arrivals, by ends of requests
+//! and by the sweep. Everything is handled in order of time; what the engine tells of is kept until its time is due, because
+//! a loop that charges many iterations at once knows the end of one before an arrival within it.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use servescope_workload::Trace;
+use servescope_workload::stream::Stream;
+
+use super::Refusal;
+use super::accounts::Accounts;
+use super::config::{Check, GatewayConfig, Timeout};
+use super::estimate::Estimator;
+use super::load::{Load, LoadPolicy, LoadState, Signals};
+use super::log::{GatewayLog, Held, Sample};
+use super::prediction::Lengths;
+use super::queue::Queue;
+use super::quotas::{Paid, QuotaBook};
+use super::reservations::Reservations;
+use super::retries;
+
+/// How often the load is looked at, microseconds.
+const LOAD_EVERY_US: f64 = 250_000.0;
+
+/// Pressure below which a quiet service need not be looked at.
+const CALM: f64 = 1e-3;
+
+/// The next time that can be told from `at_us`: who has to wait waits at least so long.
+fn after(at_us: f64) -> f64 {
+    (at_us + 1.0).max(at_us.next_up())
+}
+
+/// What the proxy can see of the engine.
+pub(crate) trait Sight {
+    /// Tokens in KV memory, adapters included, at a time that is not over for the engine.
+    fn used_tokens(&self, at_us: f64) -> f64;
+
+    /// Tokens of a request in KV memory at that time.
+    fn held_tokens(&self, id: u32, at_us: f64) -> u32;
+}
+
+/// What the proxy does with a request, for the loop behind it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Given {
+    /// It comes in at the engine.
+    Forward(u32),
+    /// Its last attempt was refused.
+    Refused(u32, Refusal),
+    /// Its last attempt waited too long.
+    TimedOut(u32),
+}
+
+/// What the engine tells of a request.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum News {
+    /// Its first token is there.
+    FirstToken,
+    /// It has ended with so many tokens, of its own accord or not.
+    Ended {
+        /// Tokens produced.
+        produced: u32,
+        /// Whether all were.
+        completed: bool,
+    },
+}
+
+/// Where a request is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// With its client.
+    Away,
+    Queued,
+    AtEngine,
+    Gone,
+}
+
+/// What is remembered of a request at the engine.
+#[derive(Debug, Clone, Copy)]
+struct Note {
+    client: u32,
+    /// What its output was predicted to be, and what of it is charged to its client's counter.
+    predicted_output: u32,
+    charged_output: u32,
+    first_token_us: f64,
+    paid: Paid,
+}
+
+/// The engine as it was last seen.
+#[derive(Debug, Clone, Copy)]
+struct View {
+    at_us: f64,
+    used_tokens: f64,
+    /// Whether a request has ended since, so that another look may find more room.
+    is_stale: bool,
+}
+
+/// The proxy.
+#[derive(Debug)]
+pub(crate) struct Proxy {
+    config: GatewayConfig,
+    clients: usize,
+    place: Vec<Place>,
+    book: QuotaBook,
+    accounts: Accounts,
+    reservations: Reservations<Note>,
+    lengths: Lengths,
+    estimator: Estimator,
+    load: Load,
+    queue: Queue,
+    waiting: u32,
+    waiting_tokens: u64,
+    /// (when the attempt came in, request) in order of time, and some that wait no more.
+    oldest: VecDeque<(f64, u32)>,
+    /// (deadline as bits, request, attempt), and some that wait no more.
+    deadlines: BinaryHeap<Reverse<(u64, u32, u8)>>,
+    /// (when it comes again as bits, request).
+    retries: BinaryHeap<Reverse<(u64, u32)>>,
+    retry_draws: Stream,
+    news: VecDeque<(f64, u32, News)>,
+    /// What waiting requests have paid; empty where they pay when they are let through.
+    paid_early: Vec<Paid>,
+    view: View,
+    /// When the dispatcher should look again although nothing happens.
+    wake_us: f64,
+    next_sample_us: f64,
+    attempts: u64,
+    refused: u64,
+    given: VecDeque<(Given, f64)>,
+    log: GatewayLog,
+}
+
+impl Proxy {
+    pub(crate) fn new(config: GatewayConfig, trace: &Trace) -> Self {
+        let clients = config.client.count(trace);
+        let n = trace.len();
+        let book = QuotaBook::new(config.quotas, clients);
+        Self {
+            clients,
+            place: vec![Place::Away; n],
+            paid_early: if book.pays_on_arrival() { vec![Paid::default(); n] } else { Vec::new() },
+            book,
+            accounts: Accounts::new(clients),
+            reservations: Reservations::new(n, config.kv.leaks),
+            lengths: Lengths::new(config.lengths, clients, config.seed),
+            estimator: Estimator::new(config.estimate_over_us),
+            load: Load::new(config.load),
+            queue: Queue::new(&config.order, clients, config.pool_tokens),
+            waiting: 0,
+            waiting_tokens: 0,
+            oldest: VecDeque::new(),
+            deadlines: BinaryHeap::new(),
+            retries: BinaryHeap::new(),
+            retry_draws: Stream::named(config.seed, "gateway.retries"),
+            news: VecDeque::new(),
+            view: View { at_us: f64::NEG_INFINITY, used_tokens: 0.0, is_stale: false },
+            wake_us: f64::INFINITY,
+            next_sample_us: f64::INFINITY,
+            attempts: 0,
+            refused: 0,
+            given: VecDeque::new(),
+            log: GatewayLog::new(n, config.client, config.pool_tokens),
+            config,
+        }
+    }
+
+    /// What was written down.
+    pub(crate) fn into_log(self) -> GatewayLog {
+        GatewayLog {
+            counters: self.queue.counters(),
+            reserved_tokens: self.reservations.reserved(),
+            leaked_tokens: self.reservations.leaked(),
+            ..self.log
+        }
+    }
+
+    /// When each request was let through.
+    pub(crate) fn forwarded_us(&self) -> &[f64] {
+        &self.log.forwarded_us
+    }
+
+    /// Whether a request is at the engine.
+    pub(crate) fn is_at_engine(&self, id: u32) -> bool {
+        self.place[id as usize] == Place::AtEngine
+    }
+
+    /// The engine tells of a request, in order of time.
+    pub(crate) fn tell(&mut self, id: u32, news: News, at_us: f64) {
+        self.news.push_back((at_us, id, news));
+    }
+
+    /// When something happens next without an arrival from outside.
+    pub(crate) fn due_us(&mut self) -> Option<f64> {
+        let sample = Some(self.next_sample_us).filter(|&at| at < f64::INFINITY);
+        self.due_to_requests_us().into_iter().chain(sample).reduce(f64::min)
+    }
+
+    /// The same, looks at the load left out: they alone let nobody through.
+    pub(crate) fn due_to_requests_us(&mut self) -> Option<f64> {
+        self.drop_old_deadlines();
+        let deadline = self.deadlines.peek().map(|d| self.tick(f64::from_bits(d.0.0)));
+        let unpark = self.queue.next_unpark_us().map(|at| self.tick(at));
+        let retry = self.retries.peek().map(|r| f64::from_bits(r.0.0));
+        let news = self.news.front().map(|news| news.0);
+        let wake = Some(self.wake_us).filter(|&at| at < f64::INFINITY);
+        wake.into_iter().chain(deadline).chain(unpark).chain(retry).chain(news).reduce(f64::min)
+    }
+
+    fn drop_old_deadlines(&mut self) {
+        while let Some(&Reverse((_, id, attempt))) = self.deadlines.peek() {
+            if self.waits(id) && self.log.passages[id as usize].attempts == attempt {
+                return;
+            }
+            self.deadlines.pop();
+        }
+    }
+
+    fn waits(&self, id: u32) -> bool {
+        self.place[id as usize] == Place::Queued
+    }
+
+    /// The first sweep at or after a time.
+    fn tick(&self, at_us: f64) -> f64 {
+        let sweep = self.config.sweep_us;
+        let tick = (at_us / sweep).ceil() * sweep;
+        if tick >= at_us { tick } else { tick + sweep }
+    }
+
+    /// When the next was decided that was not taken yet.
+    pub(crate) fn decided_us(&self) -> Option<f64> {
+        self.given.front().map(|given| given.1)
+    }
+
+    /// What was decided and not taken yet.
+    pub(crate) fn take(&mut self) -> Option<(Given, f64)> {
+        self.given.pop_front()
+    }
+
+    /// Lets everything happen that is due at `at_us`, the time of [`Self::due_us`].
+    pub(crate) fn happen(&mut self, trace: &Trace, at_us: f64, sight: &dyn Sight) {
+        let mut dispatches = false;
+        while let Some((_, id, news)) = self.news.front().copied().filter(|news| news.0 <= at_us) {
+            self.news.pop_front();
+            dispatches |= self.hear(trace, id, news, at_us);
+        }
+        if dispatches {
+            self.dispatch(trace, at_us, sight);
+        }
+        while let Some(&Reverse((bits, id))) = self.retries.peek().filter(|r| f64::from_bits(r.0.0) <= at_us)
+        {
+            debug_assert!(f64::from_bits(bits) >= 0.0, "bits of times are in the order of the times");
+            self.retries.pop();
+            self.ask(trace, id, at_us, sight);
+        }
+        if self.next_sample_us <= at_us {
+            self.sample(trace, at_us, sight);
+        }
+        self.sweep(trace, at_us, sight);
+    }
+
+    /// The deadline sweep, and whoever may try again with it.
+    fn sweep(&mut self, trace: &Trace, at_us: f64, sight: &dyn Sight) {
+        self.drop_old_deadlines();
+        while let Some(&Reverse((bits, id, _))) = self.deadlines.peek() {
+            if self.tick(f64::from_bits(bits)) > at_us {
+                break;
+            }
+            self.deadlines.pop();
+            self.leave_queue(trace, id, at_us);
+            self.answer(trace, id, None, at_us, None);
+            self.drop_old_deadlines();
+        }
+        let unparks = self.queue.next_unpark_us().is_some_and(|at| self.tick(at) <= at_us);
+        if unparks || self.wake_us <= at_us {
+            self.queue.unpark_until(at_us);
+            self.dispatch(trace, at_us, sight);
+        }
+    }
+
+    /// The engine told something; says whether the dispatcher should look.
+    fn hear(&mut self, trace: &Trace, id: u32, news: News, at_us: f64) -> bool {
+        let i = id as usize;
+        match news {
+            News::FirstToken => {
+                let Some(note) = self.reservations.note_mut(id) else { return false };
+                if note.first_token_us.is_nan() {
+                    note.first_token_us = at_us;
+                    self.estimator.first_token(trace.input_tokens[i], at_us);
+                }
+                false
+            }
+            News::Ended { produced, completed } => {
+                let Some((_, note)) = self.reservations.release(id) else { return false };
+                self.place[i] = Place::Gone;
+                self.view.is_stale = true;
+                if note.first_token_us.is_nan() {
+                    self.estimator.goes(trace.input_tokens[i], at_us);
+                } else if produced > 1 {
+                    self.estimator.step((at_us - note.first_token_us) / f64::from(produced - 1));
+                }
+                if completed {
+                    self.lengths.learn(note.client, produced);
+                }
+                let output = f64::from(produced) - f64::from(note.charged_output);
+                self.queue.charge(note.client, 0.0, output);
+                let spent = [f64::from(trace.input_tokens[i]), f64::from(produced)];
+                self.book.settle(note.client, &note.paid, spent, at_us);
+                self.accounts.leaves_engine(note.client);
+                self.queue.unpark(note.client);
+                true
+            }
+        }
+    }
+
+    /// An attempt comes in.
+    pub(crate) fn ask(&mut self, trace: &Trace, id: u32, at_us: f64, sight: &dyn Sight) {
+        let i = id as usize;
+        if self.place[i] == Place::Gone {
+            return;
+        }
+        let client = self.config.client.of(trace, id, self.clients);
+        let input = trace.input_tokens[i];
+        let predicted = self.lengths.predict(trace, id, client);
+        let estimate = self.estimator.ttft_us(input);
+        let passage = &mut self.log.passages[i];
+        passage.attempts = passage.attempts.saturating_add(1);
+        passage.asked_us = at_us;
+        passage.predicted_tokens = predicted;
+        passage.estimate_us = estimate.map_or(f32::NAN, |us| us as f32);
+        passage.held = Held::Nothing;
+        self.attempts += 1;
+        self.next_sample_us = self.next_sample_us.min(next_look(at_us));
+        let mut paid = Paid::default();
+        if let Err((reason, wait_us)) = self.pass(client, [input, predicted], estimate, &mut paid, at_us) {
+            return self.answer(trace, id, Some(reason), at_us, wait_us);
+        }
+        if let Some(early) = self.paid_early.get_mut(i) {
+            *early = paid;
+        }
+        self.place[i] = Place::Queued;
+        self.waiting += 1;
+        self.waiting_tokens += u64::from(input) + u64::from(predicted);
+        self.accounts.waits(client);
+        self.estimator.arrives(input, at_us);
+        self.oldest.push_back((at_us, id));
+        let timeout_us = match self.config.timeout {
+            Timeout::Fixed(us) => us,
+            Timeout::Estimated { times, most_us } => estimate.map_or(most_us, |us| (times * us).min(most_us)),
+        };
+        if timeout_us < f64::INFINITY {
+            let attempt = self.log.passages[i].attempts;
+            self.deadlines.push(Reverse(((at_us + timeout_us).to_bits(), id, attempt)));
+        }
+        self.queue.push(id, client, predicted, at_us);
+        self.dispatch(trace, at_us, sight);
+        if self.waits(id) && self.log.passages[i].held == Held::Nothing {
+            self.log.passages[i].held = Held::Behind;
+        }
+    }
+
+    /// The checks that are made when a request comes in, in the order of the chain. What the earlier ones charged stays
+    /// charged when a later one refuses.
+    fn pass(
+        &mut self,
+        client: u32,
+        [input, predicted]: [u32; 2],
+        estimate_us: Option<f64>,
+        paid: &mut Paid,
+        at_us: f64,
+    ) -> Result<(), (Refusal, Option<f64>)> {
+        if self.load.state() == LoadState::Over && self.config.load.policy == LoadPolicy::Shed {
+            return Err((Refusal::Overload, None));
+        }
+        let cost = [f64::from(input), f64::from(predicted)];
+        for k in 0..self.config.checks.len() {
+            match self.config.checks[k] {
+                Check::Rpm => self.book.on_arrival_rpm(client, at_us)?,
+                Check::Tpm => {
+                    self.book.on_arrival_tpm(client, cost, self.pressure(), paid, at_us)?;
+                }
+                Check::Concurrency if self.config.quotas.refuses => {
+                    if self.stops_concurrency() || self.client_is_busy(client) {
+                        return Err((Refusal::Concurrency, None));
+                    }
+                }
+                Check::Queue => {
+                    let tokens = self.waiting_tokens as f64 + cost[0] + cost[1];
+                    let is_full = self.waiting >= self.config.queue_requests
+                        || (self.waiting > 0 && tokens > self.config.queue_tokens);
+                    if is_full {
+                        return Err((Refusal::QueueFull, None));
+                    }
+                }
+                Check::Ttft if estimate_us.is_some_and(|us| us > self.config.ttft_bound_us) => {
+                    return Err((Refusal::LateFirstToken, None));
+                }
+                Check::Concurrency | Check::Kv | Check::Ttft => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// How near the engine is to overload; one that nobody uses is not, however long somebody waits here.
+    fn pressure(&self) -> f64 {
+        if self.reservations.open().is_empty() { 0.0 } else { self.load.pressure() }
+    }
+
+    fn stops_concurrency(&self) -> bool {
+        self.reservations.open().len() as u64 >= u64::from(self.config.concurrency)
+    }
+
+    fn client_is_busy(&self, client: u32) -> bool {
+        self.accounts.at_engine(client) >= self.config.client_concurrency
+    }
+
+    /// Lets requests through, until the first in the order of service has to wait.
+    fn dispatch(&mut self, trace: &Trace, at_us: f64, sight: &dyn Sight) {
+        self.wake_us = f64::INFINITY;
+        while let Some((client, id)) = self.queue.head() {
+            if !self.waits(id) {
+                self.queue.pop(client, 0, 0);
+                continue;
+            }
+            match self.verdict(trace, client, id, at_us, sight) {
+                Verdict::Goes => self.forward(trace, client, id, at_us),
+                Verdict::Parks(held, until_us) => {
+                    self.log.passages[id as usize].held = held;
+                    self.queue.park(client, until_us.max(after(at_us)));
+                }
+                Verdict::Stops(held) => {
+                    self.log.passages[id as usize].held = held;
+                    return;
+                }
+                Verdict::Never(reason) => {
+                    self.leave_queue(trace, id, at_us);
+                    self.answer(trace, id, Some(reason), at_us, None);
+                }
+            }
+        }
+    }
+
+    fn verdict(&mut self, trace: &Trace, client: u32, id: u32, at_us: f64, sight: &dyn Sight) -> Verdict {
+        let i = id as usize;
+        let predicted = self.log.passages[i].predicted_tokens;
+        let input = trace.input_tokens[i];
+        if self.load.state() == LoadState::Over
+            && self.config.load.policy == LoadPolicy::FairShare
+            && !self.reservations.open().is_empty()
+            && self.accounts.is_over_share(client, at_us)
+        {
+            return Verdict::Parks(Held::FairShare, self.next_sample_us);
+        }
+        for k in 0..self.config.checks.len() {
+            let check = self.config.checks[k];
+            let held = Held::By(check);
+            match check {
+                Check::Rpm => match self.book.on_dispatch_rpm(client, at_us) {
+                    Ok(()) => {}
+                    Err(Some(until_us)) => return Verdict::Parks(held, until_us),
+                    Err(None) => return Verdict::Never(Refusal::RateLimit),
+                },
+                Check::Tpm => {
+                    let cost = [f64::from(input), f64::from(predicted)];
+                    match self.book.on_dispatch_tpm(client, cost, self.pressure(), at_us) {
+                        Ok(()) => {}
+                        Err(Some(until_us)) => return Verdict::Parks(held, until_us),
+                        Err(None) => return Verdict::Never(Refusal::TokenQuota),
+                    }
+                }
+                Check::Concurrency if self.client_is_busy(client) => {
+                    return Verdict::Parks(held, f64::INFINITY);
+                }
+                Check::Concurrency if self.stops_concurrency() => return Verdict::Stops(held),
+                Check::Kv if !self.fits(input.saturating_add(predicted), at_us, sight) => {
+                    return Verdict::Stops(held);
+                }
+                _ => {}
+            }
+        }
+        Verdict::Goes
+    }
+
+    /// Whether free - headroom - reserved >= predicted. An engine that nobody uses takes any request, unless reservations
+    /// that nobody has stand in the way.
+    fn fits(&mut self, predicted_tokens: u32, at_us: f64, sight: &dyn Sight) -> bool {
+        if self.reservations.open().is_empty() && self.reservations.leaked() == 0 {
+            return true;
+        }
+        if at_us - self.view.at_us >= self.config.kv.lag_us {
+            self.look(at_us, sight);
+        }
+        let free = self.config.pool_tokens - self.view.used_tokens;
+        let room = free - self.config.kv.headroom_tokens - self.reservations.reserved() as f64;
+        let fits = room >= f64::from(predicted_tokens);
+        if !fits && self.view.is_stale {
+            // The old look hides what has become free.
+            let fresh_us = self.view.at_us + self.config.kv.lag_us;
+            self.wake_us = self.tick(fresh_us.max(after(at_us)));
+        }
+        fits
+    }
+
+    /// Looks at the engine's usage: reservations shrink by what appeared, and counters grow by it.
+    fn look(&mut self, at_us: f64, sight: &dyn Sight) {
+        self.view = View { at_us, used_tokens: sight.used_tokens(at_us), is_stale: false };
+        let queue = &mut self.queue;
+        self.reservations.look(|entry, note| {
+            let held = sight.held_tokens(entry.id, at_us);
+            let input = entry.predicted.saturating_sub(note.predicted_output);
+            let output = held.saturating_sub(input);
+            if output > note.charged_output {
+                queue.charge(note.client, 0.0, f64::from(output - note.charged_output));
+                note.charged_output = output;
+            }
+            held
+        });
+    }
+
+    fn forward(&mut self, trace: &Trace, client: u32, id: u32, at_us: f64) {
+        let i = id as usize;
+        let (input, predicted) = (trace.input_tokens[i], self.log.passages[i].predicted_tokens);
+        let charged_output = if self.queue.charges_ahead() { predicted } else { 0 };
+        self.queue.pop(client, input, charged_output);
+        self.waiting -= 1;
+        self.waiting_tokens -= u64::from(input) + u64::from(predicted);
+        self.place[i] = Place::AtEngine;
+        self.log.forwarded_us[i] = at_us;
+        let cost = [f64::from(input), f64::from(predicted)];
+        let paid = self.book.pay(client, cost, at_us);
+        let paid = self.paid_early.get(i).copied().unwrap_or(paid);
+        self.accounts.enters_engine(client, cost[0] + cost[1], at_us);
+        let note =
+            Note { client, predicted_output: predicted, charged_output, first_token_us: f64::NAN, paid };
+        self.reservations.admit(id, input.saturating_add(predicted), note);
+        self.given.push_back((Given::Forward(id), at_us));
+    }
+
+    /// A waiting request leaves; the queue forgets it when it comes up.
+    fn leave_queue(&mut self, trace: &Trace, id: u32, at_us: f64) {
+        let i = id as usize;
+        let (input, predicted) = (trace.input_tokens[i], self.log.passages[i].predicted_tokens);
+        self.place[i] = Place::Away;
+        self.waiting -= 1;
+        self.waiting_tokens -= u64::from(input) + u64::from(predicted);
+        self.estimator.goes(input, at_us);
+        let client = self.config.client.of(trace, id, self.clients);
+        self.accounts.stops_waiting(client);
+        if let Some(paid) = self.paid_early.get(i) {
+            self.book.settle(client, paid, [0.0, 0.0], at_us);
+        }
+    }
+
+    /// Whether a request will not come any more.
+    pub(crate) fn is_gone(&self, id: u32) -> bool {
+        self.place[id as usize] == Place::Gone
+    }
+
+    /// Refuses an attempt, or for `None` tells that it waited too long. `wait_us`: until its quota lets it in.
+    fn answer(&mut self, trace: &Trace, id: u32, reason: Option<Refusal>, at_us: f64, wait_us: Option<f64>) {
+        match reason {
+            Some(reason) => self.log.refusals[reason as usize] += 1,
+            None => self.log.timeouts += 1,
+        }
+        self.refused += 1;
+        // Nothing better is known than how long a newcomer would wait now.
+        let wait_us = wait_us.or(self.estimator.ttft_us(trace.input_tokens[id as usize])).unwrap_or(0.0);
+        let attempts = u32::from(self.log.passages[id as usize].attempts);
+        let header_us = retries::header_us(wait_us);
+        let again = retries::wait_us(&self.config.retries, attempts, header_us, &self.retry_draws, id);
+        if let Some(after_us) = again {
+            self.place[id as usize] = Place::Away;
+            self.retries.push(Reverse(((at_us + after_us).to_bits(), id)));
+            return;
+        }
+        self.place[id as usize] = Place::Gone;
+        let given = reason.map_or(Given::TimedOut(id), |reason| Given::Refused(id, reason));
+        self.given.push_back((given, at_us));
+    }
+
+    /// A client goes away; says whether its request was with the proxy or its client, so that it ends here.
+    pub(crate) fn cancel(&mut self, trace: &Trace, id: u32, at_us: f64) -> bool {
+        match self.place[id as usize] {
+            Place::AtEngine | Place::Gone => return false,
+            Place::Queued => self.leave_queue(trace, id, at_us),
+            Place::Away => {}
+        }
+        self.place[id as usize] = Place::Gone;
+        true
+    }
+
+    fn sample(&mut self, trace: &Trace, at_us: f64, sight: &dyn Sight) {
+        self.look(at_us, sight);
+        while let Some(&(asked_us, id)) = self.oldest.front() {
+            if self.waits(id) && self.log.passages[id as usize].asked_us == asked_us {
+                break;
+            }
+            self.oldest.pop_front();
+        }
+        let at_engine = self.reservations.open().len() as u32;
+        let signals = Signals {
+            kv_share: self.view.used_tokens / self.config.pool_tokens,
+            wait_us: self.oldest.front().map_or(0.0, |oldest| at_us - oldest.0),
+            step_us: if at_engine > 0 { self.estimator.step_us() } else { 0.0 },
+        };
+        let changes = self.load.sample(signals, at_us);
+        if changes {
+            self.log.states.push((at_us, self.load.state()));
+        }
+        self.log.samples.add(Sample {
+            at_us,
+            used_tokens: self.view.used_tokens,
+            reserved_tokens: self.reservations.reserved() as f64,
+            leaked_tokens: self.reservations.leaked() as f64,
+            waiting: self.waiting,
+            at_engine,
+            pressure: self.load.pressure(),
+            attempts: self.attempts,
+            refusals: self.refused,
+            estimate_us: self.estimator.ttft_us(0).unwrap_or(f64::NAN),
+        });
+        self.next_sample_us = at_us + LOAD_EVERY_US;
+        if changes {
+            self.queue.unpark_all();
+            self.dispatch(trace, at_us, sight);
+        }
+        if self.reservations.open().is_empty() {
+            // Only a request that comes or waits can change anything, or time itself until the pressure is gone.
+            let is_calm = self.load.state() == LoadState::Under && self.load.pressure() < CALM;
+            let due_us = self.due_to_requests_us().unwrap_or(f64::INFINITY);
+            if is_calm || self.waiting > 0 {
+                self.next_sample_us = next_look(due_us).max(self.next_sample_us);
+            }
+        }
+    }
+}
+
+/// The first look at the load after a time.
+fn next_look(at_us: f64) -> f64 {
+    (at_us / LOAD_EVERY_US).floor() * LOAD_EVERY_US + LOAD_EVERY_US
+}
+
+/// What becomes of the head of the queue.
+#[derive(Debug, Clone, Copy)]
+enum Verdict {
+    Goes,
+    /// Its client has to wait, others may pass.
+    Parks(Held, f64),
+    /// Everybody has to wait.
+    Stops(Held),
+    /// It would wait for ever.
+    Never(Refusal),
+}

@@ -1,0 +1,170 @@
+//! What the proxy counts of KV memory: the engine's usage as it was last seen, and what was let through and is not in that
+//! usage yet.
+//!
+//! A request is let through when `free - headroom - reserved >= predicted`. Its reservation is what is predicted of it,
+//! prompt and answer, less the tokens of it that the engine holds: it shrinks as tokens appear and is gone when the request
+//! has ended, whichever way. The usage is looked at when the proxy decides and its last look is too old.
+
+/// No place.
+const NOWHERE: u32 = u32::MAX;
+
+/// What is reserved for a request at the engine.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Reservation {
+    /// Which request.
+    pub id: u32,
+    /// Predicted tokens, prompt and answer.
+    pub predicted: u32,
+    /// How many of them were not in the usage at the last look.
+    pub left: u32,
+}
+
+/// The reservations of the requests at the engine, each with a note.
+#[derive(Debug)]
+pub struct Reservations<T> {
+    open: Vec<Reservation>,
+    notes: Vec<T>,
+    /// Place of each request in `open`.
+    place: Vec<u32>,
+    reserved: u64,
+    leaks: bool,
+    leaked: u64,
+}
+
+impl<T> Reservations<T> {
+    /// No reservation, for so many requests. `leaks`: what is left at a request's end is not given back.
+    pub fn new(requests: usize, leaks: bool) -> Self {
+        Self {
+            open: Vec::new(),
+            notes: Vec::new(),
+            place: vec![NOWHERE; requests],
+            reserved: 0,
+            leaks,
+            leaked: 0,
+        }
+    }
+
+    /// The requests at the engine, in no order that means anything.
+    pub fn open(&self) -> &[Reservation] {
+        &self.open
+    }
+
+    /// Tokens reserved, with those that leaked.
+    pub fn reserved(&self) -> u64 {
+        self.reserved + self.leaked
+    }
+
+    /// Tokens reserved for requests that have ended.
+    pub fn leaked(&self) -> u64 {
+        self.leaked
+    }
+
+    /// The note of a request at the engine.
+    pub fn note_mut(&mut self, id: u32) -> Option<&mut T> {
+        self.notes.get_mut(self.place[id as usize] as usize)
+    }
+
+    /// A request is let through.
+    pub fn admit(&mut self, id: u32, predicted: u32, note: T) {
+        debug_assert!(self.place[id as usize] == NOWHERE, "a request is at the engine once");
+        self.place[id as usize] = self.open.len() as u32;
+        self.open.push(Reservation { id, predicted, left: predicted });
+        self.notes.push(note);
+        self.reserved += u64::from(predicted);
+    }
+
+    /// The usage is looked at: `held` tells how many tokens of a request the engine holds. An evicted request holds fewer
+    /// than before, and its reservation grows again.
+    pub fn look(&mut self, mut held: impl FnMut(&Reservation, &mut T) -> u32) {
+        self.reserved = 0;
+        for (entry, note) in self.open.iter_mut().zip(&mut self.notes) {
+            entry.left = entry.predicted.saturating_sub(held(entry, note));
+            self.reserved += u64::from(entry.left);
+        }
+    }
+
+    /// A request has ended. One that never was let through changes nothing.
+    pub fn release(&mut self, id: u32) -> Option<(Reservation, T)> {
+        let place = std::mem::replace(&mut self.place[id as usize], NOWHERE);
+        if place == NOWHERE {
+            return None;
+        }
+        let entry = self.open.swap_remove(place as usize);
+        let note = self.notes.swap_remove(place as usize);
+        if let Some(moved) = self.open.get(place as usize) {
+            self.place[moved.id as usize] = place;
+        }
+        self.reserved -= u64::from(entry.left);
+        if self.leaks {
+            self.leaked += u64::from(entry.left);
+        }
+        Some((entry, note))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use servescope_workload::stream::Stream;
+
+    fn recounted(reservations: &Reservations<()>) -> u64 {
+        reservations.open().iter().map(|entry| u64::from(entry.left)).sum()
+    }
+
+    #[test]
+    fn a_million_admissions_looks_and_ends_of_every_kind_leave_nothing() {
+        const REQUESTS: usize = 2_000;
+        let mut draws = Stream::named(7, "reservations");
+        let mut reservations = Reservations::new(REQUESTS, false);
+        let mut held = vec![0u32; REQUESTS];
+        let mut is_there = [false; REQUESTS];
+        for step in 0..1_000_000u32 {
+            let id = (draws.bits() % REQUESTS as u64) as usize;
+            match draws.bits() % 16 {
+                // Admission of one that is not there, a retry included.
+                0..=7 if !is_there[id] => {
+                    reservations.admit(id as u32, (draws.bits() % 4_000) as u32, ());
+                    (is_there[id], held[id]) = (true, 0);
+                }
+                // Tokens appear, or an eviction takes them away.
+                0..=10 => held[id] = (draws.bits() % 5_000) as u32,
+                // Completion, cancellation, timeout; also of one that is not there.
+                11..=14 => {
+                    assert_eq!(reservations.release(id as u32).is_some(), is_there[id]);
+                    is_there[id] = false;
+                }
+                _ if step % 64 == 0 => reservations.look(|entry, ()| held[entry.id as usize]),
+                _ => {}
+            }
+            if step % 1_000 == 0 {
+                assert_eq!(reservations.reserved(), recounted(&reservations));
+                assert_eq!(reservations.open().len(), is_there.iter().filter(|&&there| there).count());
+            }
+        }
+        for id in 0..REQUESTS {
+            reservations.release(id as u32);
+        }
+        assert_eq!((reservations.reserved(), reservations.open().len()), (0, 0));
+    }
+
+    proptest! {
+        #[test]
+        fn a_look_leaves_what_is_not_seen(
+            requests in prop::collection::vec((0u32..5_000, 0u32..6_000), 1..50),
+            leaks in any::<bool>(),
+        ) {
+            let mut reservations = Reservations::new(requests.len(), leaks);
+            for (id, &(predicted, _)) in requests.iter().enumerate() {
+                reservations.admit(id as u32, predicted, ());
+            }
+            reservations.look(|entry, ()| requests[entry.id as usize].1);
+            let left: u64 = requests.iter().map(|&(p, h)| u64::from(p.saturating_sub(h))).sum();
+            prop_assert_eq!(reservations.reserved(), left);
+            (0..requests.len() as u32).for_each(|id| {
+                reservations.release(id);
+            });
+            prop_assert_eq!(reservations.reserved(), if leaks { left } else { 0 });
+        }
+    }
+}

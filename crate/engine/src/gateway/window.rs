@@ -1,0 +1,387 @@
+//! A quota of so much a minute, counted in one of the ways that are in use.
+//!
+//! - A sliding window: what was taken in the last 60 s.
+//! - Fixed windows: each full minute begins anew, so that twice the quota may pass around its start.
+//! - Sub-windows of 1 or 10 s (as Azure OpenAI checks requests a minute): each is good for its part of the quota, and is
+//!   open while something of that is left; what goes beyond is taken from the following ones.
+//! - A token bucket (RFC 2697's committed rate): the quota comes back evenly, and so much of it is saved up.
+//! - GCRA (ITU-T I.371), the same seen as a theoretical arrival time; decides like the bucket.
+
+use std::collections::VecDeque;
+
+const MINUTE_US: f64 = 60e6;
+
+/// How a minute is counted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Window {
+    /// The last 60 s.
+    Sliding,
+    /// Full minutes.
+    Fixed,
+    /// Parts of a minute, microseconds each.
+    Sub(f64),
+    /// A bucket that saves up the quota of so many microseconds.
+    Bucket(f64),
+    /// The generic cell rate algorithm with that tolerance, microseconds.
+    Gcra(f64),
+}
+
+/// A quota.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Quota {
+    /// How much a minute.
+    pub per_minute: f64,
+    /// How a minute is counted.
+    pub window: Window,
+}
+
+impl Quota {
+    /// The most that can be taken at one moment.
+    pub fn capacity(&self) -> f64 {
+        match self.window {
+            Window::Sliding | Window::Fixed => self.per_minute,
+            Window::Sub(length_us) => self.per_minute * length_us / MINUTE_US,
+            Window::Bucket(burst_us) | Window::Gcra(burst_us) => self.per_minute * burst_us / MINUTE_US,
+        }
+    }
+
+    /// Whether a request of this cost is let in at some time.
+    pub fn ever_allows(&self, cost: f64) -> bool {
+        matches!(self.window, Window::Sub(_)) || cost <= self.capacity()
+    }
+}
+
+/// A charge, as far as it is needed to correct it.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Ticket {
+    at_us: f64,
+    number: u64,
+}
+
+/// What one client has used.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Meter(State);
+
+#[derive(Debug, Clone, PartialEq)]
+enum State {
+    /// (when, how much) of the last minute; the number of the first; their sum.
+    Sliding(VecDeque<(f64, f64)>, u64, f64),
+    /// Number of the window, and what was used in it.
+    Stepped(f64, f64),
+    /// What is left, and at which time.
+    Bucket(f64, f64),
+    /// When the next conforming unit was expected.
+    Gcra(f64),
+}
+
+impl Meter {
+    /// Nothing used yet.
+    pub fn new(quota: &Quota) -> Self {
+        Self(match quota.window {
+            Window::Sliding => State::Sliding(VecDeque::new(), 0, 0.0),
+            Window::Fixed | Window::Sub(_) => State::Stepped(0.0, 0.0),
+            Window::Bucket(_) => State::Bucket(quota.capacity(), 0.0),
+            Window::Gcra(_) => State::Gcra(0.0),
+        })
+    }
+
+    /// Brings the state to `now_us`. Times never decrease.
+    fn pass(&mut self, quota: &Quota, now_us: f64) {
+        match &mut self.0 {
+            State::Sliding(taken, first, sum) => {
+                while let Some(&(at_us, amount)) = taken.front().filter(|t| t.0 + MINUTE_US <= now_us) {
+                    taken.pop_front();
+                    *first += 1;
+                    *sum = if taken.is_empty() { 0.0 } else { *sum - amount };
+                    debug_assert!(at_us <= now_us, "charges are in order of time");
+                }
+            }
+            State::Stepped(window, used) => {
+                let (length_us, back) = match quota.window {
+                    Window::Sub(length_us) => (length_us, quota.capacity()),
+                    _ => (MINUTE_US, f64::INFINITY),
+                };
+                let current = (now_us / length_us).floor();
+                if current > *window {
+                    *used = (*used - back * (current - *window)).max(0.0);
+                    *window = current;
+                }
+            }
+            State::Bucket(level, at_us) => {
+                let back = (now_us - *at_us) * quota.per_minute / MINUTE_US;
+                *level = (*level + back).min(quota.capacity());
+                *at_us = now_us;
+            }
+            State::Gcra(expected_us) => *expected_us = expected_us.max(now_us),
+        }
+    }
+
+    /// What of [`Quota::capacity`] is used at `now_us`.
+    pub fn used(&mut self, quota: &Quota, now_us: f64) -> f64 {
+        self.pass(quota, now_us);
+        match &self.0 {
+            State::Sliding(_, _, sum) => *sum,
+            State::Stepped(_, used) => *used,
+            State::Bucket(level, _) => quota.capacity() - level,
+            State::Gcra(expected_us) => (expected_us - now_us) * quota.per_minute / MINUTE_US,
+        }
+    }
+
+    /// Whether `cost` may be taken at `now_us`.
+    pub fn allows(&mut self, quota: &Quota, cost: f64, now_us: f64) -> bool {
+        self.allows_beside(quota, cost, 0.0, now_us)
+    }
+
+    /// Whether `cost` may be taken at `now_us` and `kept` is still left then.
+    pub fn allows_beside(&mut self, quota: &Quota, cost: f64, kept: f64, now_us: f64) -> bool {
+        let used = self.used(quota, now_us);
+        match (&self.0, quota.window) {
+            (_, Window::Sub(_)) => used + kept < quota.capacity(),
+            (State::Bucket(level, _), _) => cost + kept <= *level,
+            (State::Gcra(expected_us), Window::Gcra(burst_us)) => {
+                expected_us - now_us + (cost + kept) * MINUTE_US / quota.per_minute <= burst_us
+            }
+            _ => used + cost + kept <= quota.per_minute,
+        }
+    }
+
+    /// From when on `cost` may be taken if nobody takes anything before, never before `now_us`; `None`: at no time.
+    pub fn when(&mut self, quota: &Quota, cost: f64, now_us: f64) -> Option<f64> {
+        if self.allows(quota, cost, now_us) {
+            return Some(now_us);
+        }
+        if !quota.ever_allows(cost) {
+            return None;
+        }
+        let at_us = match (&self.0, quota.window) {
+            (State::Sliding(taken, _, sum), _) => {
+                let mut left = *sum;
+                let freeing = taken.iter().find(|&&(_, amount)| {
+                    left -= amount;
+                    left + cost <= quota.per_minute
+                });
+                freeing.map_or(now_us, |&(at_us, _)| at_us + MINUTE_US)
+            }
+            (State::Stepped(window, used), Window::Sub(length_us)) => {
+                (window + (used / quota.capacity()).floor().max(1.0)) * length_us
+            }
+            (State::Stepped(window, _), _) => (window + 1.0) * MINUTE_US,
+            (State::Bucket(level, _), _) => now_us + (cost - level) * MINUTE_US / quota.per_minute,
+            (State::Gcra(expected_us), Window::Gcra(burst_us)) => {
+                expected_us + cost * MINUTE_US / quota.per_minute - burst_us
+            }
+            (State::Gcra(_), _) => now_us,
+        };
+        Some(at_us.max(now_us))
+    }
+
+    /// Takes `cost`, allowed or not.
+    pub fn charge(&mut self, quota: &Quota, cost: f64, now_us: f64) -> Ticket {
+        self.pass(quota, now_us);
+        let mut number = 0;
+        match &mut self.0 {
+            State::Sliding(taken, first, sum) => {
+                number = *first + taken.len() as u64;
+                taken.push_back((now_us, cost));
+                *sum += cost;
+            }
+            State::Stepped(_, used) => *used += cost,
+            State::Bucket(level, _) => *level -= cost,
+            State::Gcra(expected_us) => *expected_us += cost * MINUTE_US / quota.per_minute,
+        }
+        Ticket { at_us: now_us, number }
+    }
+
+    /// The charge of `ticket` was off by `difference`: what was too little is taken now, what was too much is given back as
+    /// far as it still counts.
+    pub fn settle(&mut self, quota: &Quota, ticket: Ticket, difference: f64, now_us: f64) {
+        if difference > 0.0 {
+            self.charge(quota, difference, now_us);
+            return;
+        }
+        self.pass(quota, now_us);
+        match &mut self.0 {
+            State::Sliding(taken, first, sum) => {
+                let place = ticket.number.checked_sub(*first).and_then(|i| taken.get_mut(i as usize));
+                if let Some((_, amount)) = place {
+                    *amount += difference;
+                    *sum += difference;
+                }
+            }
+            State::Stepped(window, used) => match quota.window {
+                Window::Sub(_) => *used = (*used + difference).max(0.0),
+                _ if (ticket.at_us / MINUTE_US).floor() == *window => *used += difference,
+                _ => {}
+            },
+            State::Bucket(level, _) => *level = (*level - difference).min(quota.capacity()),
+            State::Gcra(expected_us) => {
+                *expected_us = (*expected_us + difference * MINUTE_US / quota.per_minute).max(now_us);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn windows() -> impl Strategy<Value = Window> {
+        prop_oneof![
+            Just(Window::Sliding),
+            Just(Window::Fixed),
+            Just(Window::Sub(1e6)),
+            Just(Window::Sub(10e6)),
+            (0.1..120e6f64).prop_map(Window::Bucket),
+            (0.1..120e6f64).prop_map(Window::Gcra),
+        ]
+    }
+
+    /// The most that a window may let in during `span_us`, where the largest request costs `most`.
+    fn bound(quota: &Quota, span_us: f64, most: f64) -> f64 {
+        let per_us = quota.per_minute / MINUTE_US;
+        match quota.window {
+            Window::Sliding => ((span_us / MINUTE_US).floor() + 1.0) * quota.per_minute,
+            Window::Fixed => ((span_us / MINUTE_US).floor() + 2.0) * quota.per_minute,
+            Window::Sub(length_us) => per_us * (span_us + 2.0 * length_us) + most,
+            Window::Bucket(burst_us) | Window::Gcra(burst_us) => per_us * (span_us + burst_us),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_span_lets_in_more_than_the_law(
+            requests in prop::collection::vec((0.0..20e6f64, 1.0..400.0f64), 1..120),
+            per_minute in 1.0..5_000.0f64,
+            window in windows(),
+        ) {
+            let quota = Quota { per_minute, window };
+            let mut meter = Meter::new(&quota);
+            let (mut let_in, mut now) = (Vec::new(), 0.0);
+            for (gap, cost) in requests {
+                now += gap;
+                let cost = cost.floor();
+                if meter.allows(&quota, cost, now) {
+                    meter.charge(&quota, cost, now);
+                    let_in.push((now, cost));
+                }
+            }
+            for (i, &(from, _)) in let_in.iter().enumerate() {
+                let mut sum = 0.0;
+                for &(to, cost) in &let_in[i..] {
+                    sum += cost;
+                    let law = bound(&quota, to - from, 400.0);
+                    prop_assert!(sum <= law * (1.0 + 1e-9), "{sum} from {from} to {to}, at most {law}");
+                }
+            }
+        }
+
+        #[test]
+        fn when_is_the_first_time_that_allows(
+            taken in prop::collection::vec((0.0..30e6f64, 1.0..300.0f64), 0..20),
+            cost in 1.0..300.0f64,
+            per_minute in 1.0..2_000.0f64,
+            window in windows(),
+        ) {
+            let quota = Quota { per_minute, window };
+            let mut meter = Meter::new(&quota);
+            let mut now = 0.0;
+            for (gap, amount) in taken {
+                now += gap;
+                meter.charge(&quota, amount.floor(), now);
+            }
+            let cost = cost.floor();
+            let allows = |at: f64| meter.clone().allows(&quota, cost, at);
+            match meter.clone().when(&quota, cost, now) {
+                None => prop_assert!(!quota.ever_allows(cost) && !allows(now + 1e12)),
+                Some(at) => {
+                    prop_assert!(at >= now);
+                    prop_assert!(allows(at + 1.0), "a microsecond after {at}");
+                    prop_assert!(at == now || !allows(at - 1.0_f64.max(at * 1e-9)), "before {at}");
+                }
+            }
+        }
+
+        #[test]
+        fn the_bucket_and_gcra_decide_alike(
+            requests in prop::collection::vec((0u32..30_000_000, 1u32..400, 0u32..100), 1..100),
+            burst_s in 1u32..100,
+        ) {
+            // Numbers on a grid on which both are exact, so that no decision hangs on rounding.
+            let per_minute = 60_000.0;
+            let bucket = Quota { per_minute, window: Window::Bucket(f64::from(burst_s) * 1e6) };
+            let gcra = Quota { per_minute, window: Window::Gcra(f64::from(burst_s) * 1e6) };
+            let (mut one, mut other) = (Meter::new(&bucket), Meter::new(&gcra));
+            let mut now = 0.0;
+            for (gap, cost, back) in requests {
+                now += f64::from(gap / 1_000) * 1_000.0;
+                let cost = f64::from(cost) * 100.0;
+                let allowed = one.allows(&bucket, cost, now);
+                prop_assert_eq!(allowed, other.allows(&gcra, cost, now));
+                if allowed {
+                    let ticket = one.charge(&bucket, cost, now);
+                    other.charge(&gcra, cost, now);
+                    let back = -f64::from(back).min(cost);
+                    one.settle(&bucket, ticket, back, now);
+                    other.settle(&gcra, ticket, back, now);
+                }
+            }
+        }
+
+        #[test]
+        fn what_is_given_back_was_never_taken(
+            requests in prop::collection::vec((0u32..30_000_000, 1u32..400), 1..60),
+            window in prop_oneof![Just(Window::Sliding), Just(Window::Fixed)],
+        ) {
+            let quota = Quota { per_minute: 1_000.0, window };
+            let (mut meter, mut plain) = (Meter::new(&quota), Meter::new(&quota));
+            let mut now = 0.0;
+            for (gap, cost) in requests {
+                now += f64::from(gap);
+                let cost = f64::from(cost);
+                let ticket = meter.charge(&quota, cost + 7.0, now);
+                meter.settle(&quota, ticket, -7.0, now);
+                plain.charge(&quota, cost, now);
+                prop_assert_eq!(meter.used(&quota, now), plain.used(&quota, now));
+            }
+        }
+    }
+
+    #[test]
+    fn in_the_long_run_the_rate_is_let_in() {
+        // Requests of 50 tokens; 80 tokens a second come back.
+        for window in
+            [Window::Sliding, Window::Fixed, Window::Sub(10e6), Window::Bucket(6e6), Window::Gcra(6e6)]
+        {
+            let quota = Quota { per_minute: 4_800.0, window };
+            for rate_rps in [1.0, 2.0, 8.0] {
+                let mut meter = Meter::new(&quota);
+                let mut take = |i: &u32| {
+                    let now = f64::from(*i) * 1e6 / rate_rps;
+                    let allowed = meter.allows(&quota, 50.0, now);
+                    if allowed {
+                        meter.charge(&quota, 50.0, now);
+                    }
+                    allowed
+                };
+                let share = (0..100_000u32).filter(|i| take(i)).count() as f64 / 1e5;
+                let law = (80.0 / (rate_rps * 50.0)).min(1.0);
+                assert!((share - law).abs() < 3e-3, "{window:?}, {rate_rps} req/s: {share}, expected {law}");
+            }
+        }
+    }
+
+    #[test]
+    fn sixty_a_minute_in_sub_windows_are_one_a_second() {
+        let quota = Quota { per_minute: 60.0, window: Window::Sub(1e6) };
+        let mut meter = Meter::new(&quota);
+        assert!(meter.allows(&quota, 1.0, 0.0));
+        meter.charge(&quota, 1.0, 0.0);
+        assert!(
+            !meter.allows(&quota, 1.0, 0.9e6),
+            "the quota of the minute is not used up, that of the second is"
+        );
+        assert_eq!(meter.when(&quota, 1.0, 0.9e6), Some(1e6));
+        assert!(meter.allows(&quota, 1.0, 1e6));
+    }
+}

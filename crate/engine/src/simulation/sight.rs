@@ -1,0 +1,86 @@
+//! How the proxy sees the engine at a time within what the loop did last. The loop may have charged many iterations at
+//! once; what was so in the middle follows from their common law.
+
+use servescope_cost::{DecodeRun, DecodeShape};
+use servescope_workload::Trace;
+
+use super::decoding::DecodingRun;
+use crate::gateway::proxy::Sight;
+use crate::report::Fate;
+use crate::timeline::Prefill;
+
+/// What the loop did last, and what was so when it began.
+#[derive(Debug)]
+pub(super) struct LastAction<D> {
+    end_us: f64,
+    step: u64,
+    used_tokens: u64,
+    /// Iterations, if it was some; they follow those that the run had by then.
+    run: Option<DecodingRun<D>>,
+}
+
+impl<D> Default for LastAction<D> {
+    fn default() -> Self {
+        Self { end_us: 0.0, step: 0, used_tokens: 0, run: None }
+    }
+}
+
+impl<D> LastAction<D> {
+    /// The batch stood still until `end_us`.
+    pub(super) fn standing(step: u64, used_tokens: u64, end_us: f64) -> Self {
+        Self { end_us, step, used_tokens, run: None }
+    }
+
+    /// Iterations were charged behind those of `run`, until `end_us`.
+    pub(super) fn decoding(step: u64, used_tokens: u64, end_us: f64, run: DecodingRun<D>) -> Self {
+        Self { end_us, step, used_tokens, run: Some(run) }
+    }
+}
+
+impl<D: DecodeRun> LastAction<D> {
+    /// Iterations of it that are over at a time before its end.
+    fn over_at(&self, at_us: f64) -> u32 {
+        let Some(run) = &self.run else { return 0 };
+        let begun = run.first_at_or_after(at_us, run.iterations);
+        let over = if run.time_after(begun) <= at_us { begun } else { begun - 1 };
+        over.max(run.iterations) - run.iterations
+    }
+
+    fn requests(&self) -> u32 {
+        self.run.as_ref().map_or(0, |DecodingRun { shape: DecodeShape { requests, .. }, .. }| *requests)
+    }
+}
+
+/// The engine now, and what it did last.
+pub(super) struct Engine<'a, D> {
+    pub(super) last: &'a LastAction<D>,
+    pub(super) step: u64,
+    pub(super) used_tokens: u64,
+    pub(super) fates: &'a [Fate],
+    pub(super) prefills: &'a [Prefill],
+    pub(super) trace: &'a Trace,
+}
+
+impl<D: DecodeRun> Sight for Engine<'_, D> {
+    fn used_tokens(&self, at_us: f64) -> f64 {
+        if at_us >= self.last.end_us {
+            return self.used_tokens as f64;
+        }
+        (self.last.used_tokens + u64::from(self.last.over_at(at_us)) * u64::from(self.last.requests())) as f64
+    }
+
+    fn held_tokens(&self, id: u32, at_us: f64) -> u32 {
+        let fate = &self.fates[id as usize];
+        let Some(prefill) = fate.prefill else { return 0 };
+        if self.prefills[prefill as usize].end_us > at_us {
+            return 0;
+        }
+        let step = if at_us >= self.last.end_us {
+            self.step
+        } else {
+            self.last.step + u64::from(self.last.over_at(at_us))
+        };
+        let produced = 1 + step.min(fate.last_step).saturating_sub(fate.first_step);
+        self.trace.input_tokens[id as usize] + produced as u32
+    }
+}

@@ -1,0 +1,375 @@
+//! What the proxy keeps, whatever its checks, its clients and the engine behind it.
+
+#[allow(dead_code, reason = "the observer of memory is for other tests")]
+mod given;
+
+use std::sync::Arc;
+
+use given::{any_config, any_cost, any_trace};
+use proptest::prelude::*;
+use servescope_cost::LinearCost;
+use servescope_engine::fleet::{FleetConfig, Preemption, RouterKind, SchedulerKind};
+use servescope_engine::gateway::config::{
+    Charge, Check, KvRule, Lending, Quotas, RetryKind, RetryRule, Timeout,
+};
+use servescope_engine::gateway::load::{LoadPolicy, LoadRule};
+use servescope_engine::gateway::prediction::{LengthRule, LengthSource};
+use servescope_engine::gateway::window::Window;
+use servescope_engine::gateway::{GatewayConfig, GatewayLog};
+use servescope_engine::scheduler::round_robin::RoundRobin;
+use servescope_engine::scheduler::vtc::{Fair, Lift, Prediction};
+use servescope_engine::scheduler::{Client, Order};
+use servescope_engine::{Fleet, Outcome, Report, SchedulerConfig, Simulation};
+use servescope_workload::Trace;
+
+const NO_LOAD: LoadRule = LoadRule {
+    kv_share: f64::INFINITY,
+    wait_us: f64::INFINITY,
+    step_us: f64::INFINITY,
+    near: 0.8,
+    hysteresis: 0.1,
+    average_us: 1e6,
+    dwell_us: 0.0,
+    policy: LoadPolicy::AdmitAll,
+};
+
+/// A proxy that lets everything through at once.
+fn transparent() -> GatewayConfig {
+    GatewayConfig {
+        checks: Vec::new(),
+        client: Client::User,
+        quotas: Quotas {
+            rpm: f64::INFINITY,
+            tpm: [f64::INFINITY; 3],
+            window: Window::Sliding,
+            charge: Charge::Ahead,
+            refuses: false,
+            lending: None,
+        },
+        concurrency: u32::MAX,
+        client_concurrency: u32::MAX,
+        queue_requests: u32::MAX,
+        queue_tokens: f64::INFINITY,
+        kv: KvRule { headroom_tokens: 0.0, lag_us: 0.0, leaks: false },
+        ttft_bound_us: f64::INFINITY,
+        estimate_over_us: 30e6,
+        timeout: Timeout::Fixed(f64::INFINITY),
+        sweep_us: 50e3,
+        retries: RetryRule {
+            kind: RetryKind::Never,
+            most: 5,
+            round_trip_us: 50e3,
+            base_us: 5e5,
+            cap_us: 6e7,
+            jitter: 1.0,
+        },
+        lengths: LengthRule {
+            source: LengthSource::Oracle,
+            bias: 1.0,
+            noise: 0.0,
+            quantile: 0.9,
+            half_life: 100.0,
+            cold_start: 5,
+        },
+        load: NO_LOAD,
+        order: Order::Fcfs,
+        pool_tokens: 1_000.0,
+        seed: 1,
+    }
+}
+
+/// A number, or in half the cases no bound.
+fn or_none(range: std::ops::Range<f64>) -> impl Strategy<Value = f64> {
+    prop_oneof![Just(f64::INFINITY), range]
+}
+
+prop_compose! {
+    fn any_quotas()(
+        rpm in or_none(1.0..40.0),
+        tpm in prop::array::uniform3(or_none(20.0..9_000.0)),
+        window in prop_oneof![
+            Just(Window::Sliding), Just(Window::Fixed), Just(Window::Sub(1e6)), Just(Window::Sub(1e7)),
+            (1e6..1e8f64).prop_map(Window::Bucket), (1e6..1e8f64).prop_map(Window::Gcra),
+        ],
+        after in any::<bool>(),
+        refuses in any::<bool>(),
+        lending in prop::option::weighted(0.3, (0.0..1.5f64, 0.0..1.0f64)),
+    ) -> Quotas {
+        let charge = if after { Charge::After } else { Charge::Ahead };
+        let lending = lending.map(|(threshold, floor)| Lending { threshold, floor });
+        Quotas { rpm, tpm, window, charge, refuses, lending }
+    }
+}
+
+prop_compose! {
+    fn any_retries()(
+        kind in prop_oneof![
+            Just(RetryKind::Never), Just(RetryKind::AtOnce), Just(RetryKind::Backoff), Just(RetryKind::Honour),
+        ],
+        most in 1u32..6,
+        round_trip_us in 1e3..1e5f64,
+        base_us in 1e4..1e6f64,
+        jitter in 0.0..1.0f64,
+    ) -> RetryRule {
+        RetryRule { kind, most, round_trip_us, base_us, cap_us: 4.0 * base_us, jitter }
+    }
+}
+
+prop_compose! {
+    fn any_lengths()(
+        source in prop_oneof![
+            Just(LengthSource::Oracle), Just(LengthSource::Noisy), Just(LengthSource::MaxTokens),
+            Just(LengthSource::History), Just(LengthSource::Average),
+        ],
+        bias in 0.3..3.0f64,
+        noise in 0.0..1.0f64,
+        cold_start in 0u32..6,
+    ) -> LengthRule {
+        LengthRule { source, bias, noise, quantile: 0.9, half_life: 5.0, cold_start }
+    }
+}
+
+prop_compose! {
+    fn any_load()(
+        kv_share in or_none(0.05..1.0),
+        wait_us in or_none(1e5..1e7),
+        step_us in or_none(1e3..1e5),
+        near in 0.3..1.0f64,
+        hysteresis in 0.0..0.5f64,
+        average_us in prop_oneof![Just(0.0), 1e5..3e6f64],
+        dwell_us in prop_oneof![Just(0.0), 1e5..3e6f64],
+        policy in prop_oneof![
+            Just(LoadPolicy::AdmitAll), Just(LoadPolicy::FairShare), Just(LoadPolicy::Shed),
+        ],
+    ) -> LoadRule {
+        LoadRule { kv_share, wait_us, step_us, near, hysteresis, average_us, dwell_us, policy }
+    }
+}
+
+fn any_order() -> impl Strategy<Value = Order> {
+    let lift = prop_oneof![Just(Lift::Waiting), Just(Lift::Paper), Just(Lift::Never), Just(Lift::Max)];
+    let prediction = prop_oneof![Just(Prediction::None), Just(Prediction::Given)];
+    prop_oneof![
+        Just(Order::Fcfs),
+        Just(Order::Lifo),
+        Just(Order::Shortest),
+        (0.0..1e7f64).prop_map(|ageing_us| Order::Priority { classes: Vec::new(), ageing_us }),
+        (lift, prediction).prop_map(|(lift, prediction)| Order::Fair(Fair {
+            lift,
+            prediction,
+            ..Fair::default()
+        })),
+        (1.0..500.0f64).prop_map(|quantum| {
+            Order::RoundRobin(RoundRobin { quantum: Some(quantum), ..RoundRobin::default() })
+        }),
+    ]
+}
+
+prop_compose! {
+    fn any_gateway()(
+        checks in prop::sample::subsequence(Check::ALL.to_vec(), 0..=6).prop_shuffle(),
+        quotas in any_quotas(),
+        concurrency in prop_oneof![Just(u32::MAX), 1u32..12],
+        client_concurrency in prop_oneof![Just(u32::MAX), 1u32..6],
+        queue in (prop_oneof![Just(u32::MAX), 1u32..12], or_none(100.0..3_000.0)),
+        kv in (0.0..200.0f64, prop_oneof![Just(0.0), 1e4..2e6f64], prop::bool::weighted(0.2)),
+        ttft_bound_us in 1e4..5e6f64,
+        timeout in prop_oneof![
+            Just(Timeout::Fixed(f64::INFINITY)), (1e4..1e7f64).prop_map(Timeout::Fixed),
+            (0.5..4.0f64).prop_map(|times| Timeout::Estimated { times, most_us: 6e7 }),
+        ],
+        sweep_us in prop_oneof![Just(5e4), 1e3..1e6f64],
+        retries in any_retries(),
+        lengths in any_lengths(),
+        load in any_load(),
+        order in any_order(),
+        by_adapter in any::<bool>(),
+        pool_tokens in 300.0..3_000.0f64,
+    ) -> GatewayConfig {
+        GatewayConfig {
+            checks, quotas, concurrency, client_concurrency, queue_requests: queue.0, queue_tokens: queue.1,
+            kv: KvRule { headroom_tokens: kv.0, lag_us: kv.1, leaks: kv.2 },
+            ttft_bound_us, timeout, sweep_us, retries, lengths, load, order, pool_tokens,
+            client: if by_adapter { Client::Adapter } else { Client::User },
+            ..transparent()
+        }
+    }
+}
+
+/// The engine's own bounds stay open: it is the proxy that holds requests back.
+fn server(config: SchedulerConfig) -> SchedulerConfig {
+    SchedulerConfig {
+        max_in_system: u32::MAX,
+        patience_us: f64::INFINITY,
+        original_blocking: false,
+        ..config
+    }
+}
+
+prop_compose! {
+    fn any_fleet()(
+        replicas in 1u32..4,
+        scheduler in prop_oneof![
+            Just(SchedulerKind::Vllm), Just(SchedulerKind::VllmV1), Just(SchedulerKind::Sarathi),
+            Just(SchedulerKind::Orca),
+        ],
+        router in prop_oneof![Just(RouterKind::RoundRobin), Just(RouterKind::LeastOutstanding)],
+        blocks in 40u32..200,
+        max_requests in 1u32..20,
+    ) -> FleetConfig {
+        FleetConfig {
+            replicas, scheduler, router, blocks, max_requests, block_size: 16, watermark_blocks: 1,
+            max_slots: 8, max_request_tokens: 600, max_batch_tokens: 1_000, chunk_tokens: 100,
+            decode_steps_between_prefills: 10, original: false, prefix_cache: false, max_in_system: u32::MAX,
+            patience_us: f64::INFINITY, reserve: false, preemption: Preemption::Recompute, seed: 3,
+        }
+    }
+}
+
+fn through(trace: &Arc<Trace>, config: SchedulerConfig, cost: LinearCost, gateway: GatewayConfig) -> Report {
+    Simulation::new(Arc::clone(trace), config, cost).behind(gateway).run()
+}
+
+fn fleet(trace: &Arc<Trace>, config: FleetConfig, cost: LinearCost) -> Fleet {
+    Fleet::new(Arc::clone(trace), config, Box::new(cost))
+}
+
+fn log(report: &Report) -> &GatewayLog {
+    report.gateway.as_deref().expect("there was a proxy")
+}
+
+/// Most of the intervals that hold at a time, where ends come before starts.
+fn most_at_once(intervals: impl Iterator<Item = (f64, f64)>) -> u32 {
+    let mut changes: Vec<(f64, i32)> = intervals.flat_map(|(from, to)| [(from, 1), (to, -1)]).collect();
+    changes.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let (mut now, mut most) = (0, 0);
+    for (_, change) in changes {
+        now += change;
+        most = most.max(now);
+    }
+    most as u32
+}
+
+/// What holds of every run behind a proxy.
+fn check_run(report: &Report, config: &GatewayConfig) {
+    let (trace, log) = (&report.trace, log(report));
+    let answered: u64 = log.refusals.iter().sum::<u64>() + log.timeouts;
+    let mut ends_refused = 0;
+    for (id, (fate, passage)) in report.fates.iter().zip(&log.passages).enumerate() {
+        let forwarded = log.forwarded_us[id];
+        assert!(u32::from(passage.attempts) <= config.retries.most.max(1), "request {id} asks too often");
+        if !forwarded.is_nan() {
+            assert!(passage.asked_us >= trace.arrival_us[id] && forwarded >= passage.asked_us);
+            assert!((1..=trace.max_tokens[id]).contains(&passage.predicted_tokens));
+        }
+        match fate.outcome {
+            Outcome::Completed => assert!(report.scheduled_us(id).is_some_and(|at| at >= forwarded)),
+            Outcome::TimedOut => assert!(forwarded.is_nan(), "request {id} timed out behind the proxy"),
+            Outcome::Refused(_) if forwarded.is_nan() => ends_refused += 1,
+            Outcome::Refused(_) | Outcome::Cancelled => {}
+            Outcome::Unfinished => {
+                let may_stick = config.kv.leaks || forwarded.is_nan();
+                assert!(may_stick, "request {id} is stuck at the engine");
+            }
+        }
+    }
+    assert!(ends_refused <= answered);
+    assert!(log.leaked_tokens <= log.reserved_tokens && (config.kv.leaks || log.leaked_tokens == 0));
+    let stuck = report.fates.iter().zip(&log.forwarded_us);
+    if stuck.filter(|(fate, at)| fate.outcome == Outcome::Unfinished && !at.is_nan()).count() == 0 {
+        assert_eq!(log.reserved_tokens, log.leaked_tokens, "reservations of requests that have ended");
+    }
+    if config.checks.contains(&Check::Concurrency) {
+        let client = |id: usize| config.client.of(trace, id as u32, config.client.count(trace));
+        let at_engine = |of: Option<u32>| {
+            let spans = (0..trace.len()).filter(|&id| of.is_none_or(|c| client(id) == c)).filter_map(|id| {
+                Some((log.forwarded_us[id], report.fates[id].finish_us?)).filter(|span| !span.0.is_nan())
+            });
+            most_at_once(spans)
+        };
+        assert!(at_engine(None) <= config.concurrency);
+        (0..config.client.count(trace) as u32)
+            .for_each(|c| assert!(at_engine(Some(c)) <= config.client_concurrency));
+    }
+    check_rates(report, config);
+}
+
+/// No client is let through more often than its quota says; charges of requests that never went on count, if at all,
+/// against it.
+fn check_rates(report: &Report, config: &GatewayConfig) {
+    let (trace, log) = (&report.trace, log(report));
+    if !config.checks.contains(&Check::Rpm) || config.quotas.rpm == f64::INFINITY || config.quotas.refuses {
+        return;
+    }
+    let clients = config.client.count(trace);
+    for client in 0..clients as u32 {
+        let mut times: Vec<f64> = (0..trace.len())
+            .filter(|&id| config.client.of(trace, id as u32, clients) == client)
+            .map(|id| log.forwarded_us[id])
+            .filter(|at| !at.is_nan())
+            .collect();
+        times.sort_by(f64::total_cmp);
+        for (i, &from) in times.iter().enumerate() {
+            let span_us = 59.9e6;
+            let count = times[i..].iter().filter(|&&at| at - from <= span_us).count() as f64;
+            let rpm = config.quotas.rpm;
+            let bound = match config.quotas.window {
+                Window::Sliding => rpm,
+                Window::Fixed => 2.0 * rpm,
+                Window::Sub(length_us) => rpm * (1.0 + 2.0 * length_us / 60e6) + 1.0,
+                Window::Bucket(burst_us) | Window::Gcra(burst_us) => rpm * (1.0 + burst_us / 60e6),
+            };
+            assert!(count <= bound + 1e-6, "client {client}: {count} in a minute, at most {bound}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_proxy_without_checks_changes_nothing(
+        trace in any_trace(), config in any_config(), cost in any_cost(), replicas in any_fleet(),
+    ) {
+        // A client that goes away before its request comes in wakes an idle engine without a proxy and is judged by its bounds,
+        // not one behind it.
+        let mut trace = trace;
+        let Trace { cancellations, arrival_us, chain, .. } = &mut trace;
+        cancellations.retain(|&(at_us, id)| chain.is_none() && arrival_us[id as usize] <= at_us);
+        let (trace, config) = (Arc::new(trace), server(config));
+        let plain = Simulation::new(Arc::clone(&trace), config, cost).run();
+        let proxied = through(&trace, config, cost, transparent());
+        prop_assert_eq!(plain.digest(), proxied.digest());
+        prop_assert_eq!(&plain.fates, &proxied.fates);
+        let plain = fleet(&trace, replicas, cost).run();
+        let proxied = fleet(&trace, replicas, cost).behind(transparent()).run();
+        prop_assert_eq!(plain.digest(), proxied.digest());
+        prop_assert_eq!(&plain.fates, &proxied.fates);
+    }
+
+    #[test]
+    fn promises_are_kept_and_leaps_equal_steps(
+        trace in any_trace(), config in any_config(), cost in any_cost(), gateway in any_gateway(),
+    ) {
+        let (trace, config) = (Arc::new(trace), server(config));
+        let leaping = through(&trace, config, cost, gateway.clone());
+        check_run(&leaping, &gateway);
+        let stepping = Simulation::new(trace, config, cost).behind(gateway).step_by_step().run();
+        prop_assert_eq!(&leaping.fates, &stepping.fates);
+        prop_assert_eq!(&leaping.gateway, &stepping.gateway);
+        prop_assert_eq!(leaping.digest(), stepping.digest());
+    }
+
+    #[test]
+    fn the_same_before_a_fleet(
+        trace in any_trace(), config in any_fleet(), cost in any_cost(), gateway in any_gateway(),
+    ) {
+        let trace = Arc::new(trace);
+        let leaping = fleet(&trace, config, cost).behind(gateway.clone()).run();
+        check_run(&leaping, &gateway);
+        let stepping = fleet(&trace, config, cost).behind(gateway).step_by_step().run();
+        prop_assert_eq!(&leaping.fates, &stepping.fates);
+        prop_assert_eq!(&leaping.gateway, &stepping.gateway);
+        prop_assert_eq!(leaping.digest(), stepping.digest());
+    }
+}

@@ -1,0 +1,210 @@
+//! The scenario's proxy in front of the engine.
+
+use servescope_engine::SchedulerConfig;
+use servescope_engine::fleet::FleetConfig;
+use servescope_engine::gateway::GatewayConfig;
+use servescope_engine::gateway::config::{
+    Charge, Check, KvRule, Lending, Quotas, RetryKind, RetryRule, Timeout,
+};
+use servescope_engine::gateway::load::{LoadPolicy, LoadRule};
+use servescope_engine::gateway::prediction::{LengthRule, LengthSource};
+use servescope_engine::gateway::window::Window;
+use servescope_engine::scheduler::Client;
+
+use super::Scenario;
+use crate::failure::Failure;
+use crate::parameters::{Id, texts};
+
+/// The chain of an empty text.
+const USUAL: [Check; 5] = [Check::Rpm, Check::Tpm, Check::Concurrency, Check::Queue, Check::Kv];
+
+/// An estimated timeout without another bound, microseconds.
+const LONGEST_WAIT_US: f64 = 600e6;
+
+/// The text of a chain without checks.
+const NO_CHECKS: &str = "none";
+
+impl Scenario {
+    /// Whether requests go through the proxy.
+    pub fn has_proxy(&self) -> bool {
+        self.choice(Id::GatewayKind) == "proxy"
+    }
+
+    /// A number that 0 stands for the absence of, times a factor.
+    fn bound(&self, id: Id, factor: f64) -> f64 {
+        Some(self.number(id) * factor).filter(|&bound| bound > 0.0).unwrap_or(f64::INFINITY)
+    }
+
+    /// A count that 0 stands for the absence of.
+    fn count_bound(&self, id: Id) -> u32 {
+        Some(self.whole(id)).filter(|&bound| bound > 0).unwrap_or(u32::MAX)
+    }
+
+    /// The checks that are on, in their order; names that no check has are left out.
+    fn checks(&self) -> Vec<Check> {
+        match self.text(Id::GatewayChecks).as_str() {
+            "" => USUAL.to_vec(),
+            chain => texts::split(chain).iter().filter_map(|name| Check::from_name(name)).collect(),
+        }
+    }
+
+    /// What does not fit in the settings of the proxy.
+    pub(super) fn gateway_problems(&self) -> Vec<Failure> {
+        if !self.has_proxy() {
+            return Vec::new();
+        }
+        let mut problems = Vec::new();
+        let chain = texts::split(&self.text(Id::GatewayChecks));
+        let path = Id::GatewayChecks.row().id;
+        for (place, name) in chain.iter().enumerate() {
+            let is_known = Check::from_name(name).is_some() || (name == NO_CHECKS && chain.len() == 1);
+            if !is_known || chain[..place].contains(name) {
+                let names: Vec<&str> = Check::ALL.iter().map(|check| check.name()).collect();
+                let message =
+                    format!("{path}: {name} is not one of {}, or stands there twice", names.join(", "));
+                problems.push(
+                    Failure::new("unknown_check", path, message)
+                        .text("name", name)
+                        .text("names", &names.join(", ")),
+                );
+            }
+        }
+        if self.flag(Id::OriginalBlocking) {
+            let path = Id::OriginalBlocking.row().id;
+            let message = format!("{path}: behind a proxy nothing blocks the engine for ever; switch it off");
+            problems.push(Failure::new("blocking_behind_proxy", path, message));
+        }
+        problems
+    }
+
+    /// The proxy before an engine with so many tokens of KV memory; `None` where requests go to the engine at once.
+    pub fn gateway(&self, pool_tokens: f64) -> Option<GatewayConfig> {
+        self.has_proxy().then(|| GatewayConfig {
+            checks: self.checks(),
+            client: match self.choice(Id::GatewayClient) {
+                "adapter" => Client::Adapter,
+                _ => Client::User,
+            },
+            quotas: self.quotas(),
+            concurrency: self.count_bound(Id::MaxInSystem),
+            client_concurrency: self.count_bound(Id::ClientConcurrency),
+            queue_requests: self.count_bound(Id::QueueRequests),
+            queue_tokens: self.bound(Id::QueueTokens, 1.0),
+            kv: KvRule {
+                headroom_tokens: self.number(Id::KvHeadroom) * pool_tokens,
+                lag_us: self.number(Id::KvLag) * 1e6,
+                leaks: self.flag(Id::KvLeak),
+            },
+            ttft_bound_us: match self.number(Id::TtftBound) {
+                0.0 => self.number(Id::SloTtft) * 1e6,
+                bound_s => bound_s * 1e6,
+            },
+            estimate_over_us: self.number(Id::EstimateOver) * 1e6,
+            timeout: match self.choice(Id::TimeoutKind) {
+                "estimated" => Timeout::Estimated {
+                    times: self.number(Id::TimeoutTimes),
+                    most_us: match self.number(Id::QueueTimeout) {
+                        0.0 => LONGEST_WAIT_US,
+                        most_s => most_s * 1e6,
+                    },
+                },
+                _ => Timeout::Fixed(self.bound(Id::QueueTimeout, 1e6)),
+            },
+            sweep_us: self.number(Id::Sweep) * 1e3,
+            retries: self.retries(),
+            lengths: self.predicted_lengths(),
+            load: self.load(),
+            order: self.order(Id::GatewayOrder),
+            pool_tokens,
+            seed: self.number(Id::Seed) as u64,
+        })
+    }
+
+    fn quotas(&self) -> Quotas {
+        let burst_us = self.number(Id::GatewayBurst) * 1e6;
+        let quota = |id: Id| self.bound(id, 1.0);
+        Quotas {
+            rpm: quota(Id::GatewayRpm),
+            tpm: [Id::GatewayTpmInput, Id::GatewayTpmOutput, Id::GatewayTpmTotal].map(quota),
+            window: match self.choice(Id::GatewayWindow) {
+                "fixed" => Window::Fixed,
+                "sub_10s" => Window::Sub(10e6),
+                "sub_1s" => Window::Sub(1e6),
+                "bucket" => Window::Bucket(burst_us),
+                "gcra" => Window::Gcra(burst_us),
+                _ => Window::Sliding,
+            },
+            charge: match self.choice(Id::GatewayCharge) {
+                "after" => Charge::After,
+                _ => Charge::Ahead,
+            },
+            refuses: self.choice(Id::OverQuota) == "refuse",
+            lending: self.flag(Id::Lending).then(|| Lending {
+                threshold: self.number(Id::LendingThreshold),
+                floor: self.number(Id::LendingFloor),
+            }),
+        }
+    }
+
+    fn retries(&self) -> RetryRule {
+        RetryRule {
+            kind: match self.choice(Id::RetryKind) {
+                "at_once" => RetryKind::AtOnce,
+                "backoff" => RetryKind::Backoff,
+                "honour" => RetryKind::Honour,
+                _ => RetryKind::Never,
+            },
+            most: self.whole(Id::RetryAttempts),
+            round_trip_us: self.number(Id::RoundTrip) * 1e6,
+            base_us: self.number(Id::RetryBase) * 1e6,
+            cap_us: self.number(Id::RetryCap) * 1e6,
+            jitter: self.number(Id::RetryJitter),
+        }
+    }
+
+    fn predicted_lengths(&self) -> LengthRule {
+        let (source, quantile) = match self.choice(Id::PredictKind) {
+            "oracle" => (LengthSource::Oracle, 0.0),
+            "noisy" => (LengthSource::Noisy, 0.0),
+            "p90" => (LengthSource::History, 0.9),
+            "p95" => (LengthSource::History, 0.95),
+            "average" => (LengthSource::Average, 0.0),
+            _ => (LengthSource::MaxTokens, 0.0),
+        };
+        LengthRule {
+            source,
+            bias: self.number(Id::PredictBias),
+            noise: self.number(Id::PredictNoise),
+            quantile,
+            half_life: self.number(Id::PredictHalfLife),
+            cold_start: self.whole(Id::PredictCold),
+        }
+    }
+
+    fn load(&self) -> LoadRule {
+        LoadRule {
+            kv_share: self.bound(Id::LoadKv, 1.0),
+            wait_us: self.bound(Id::LoadWait, 1e6),
+            step_us: self.bound(Id::LoadStep, 1e3),
+            near: self.number(Id::LoadNear),
+            hysteresis: self.number(Id::LoadHysteresis),
+            average_us: self.number(Id::LoadAverage) * 1e6,
+            dwell_us: self.number(Id::LoadDwell) * 1e6,
+            policy: match self.choice(Id::LoadPolicy) {
+                "fair_share" => LoadPolicy::FairShare,
+                "shed" => LoadPolicy::Shed,
+                _ => LoadPolicy::AdmitAll,
+            },
+        }
+    }
+
+    /// The same server behind a proxy: who waits too long, or finds too many there, is the proxy's matter.
+    pub fn server_behind(&self, config: SchedulerConfig) -> SchedulerConfig {
+        SchedulerConfig { max_in_system: u32::MAX, patience_us: f64::INFINITY, ..config }
+    }
+
+    /// The same fleet behind a proxy.
+    pub fn fleet_behind(&self, config: FleetConfig) -> FleetConfig {
+        FleetConfig { max_in_system: u32::MAX, patience_us: f64::INFINITY, ..config }
+    }
+}
