@@ -96,6 +96,7 @@ export const en = {
   'group.heroes': 'Traffic',
   'group.lengths': 'Lengths',
   'group.fleet': 'Fleet',
+  'group.gateway': 'Gateway',
   'group.queue': 'Queue and batch',
   'group.memory': 'Memory',
   'group.adapters': 'Adapters',

@@ -44,6 +44,10 @@ export const optionsEn: Readonly<Record<string, string>> = {
   recompute: 'read anew', swap: 'copy to the host', regenerate: 'generate again',
   least_kv: 'least KV memory', adapter_affinity: 'by adapter', prefix_affinity: 'by prefix', 'a10g-llama-7b': 'A10G, Llama-7B',
   'a100-80-opt-13b': 'A100 80 GB, OPT-13B', unit: 'unit (20 ms a step)',
+  ahead: 'ahead, by estimate', after: 'after they were used', proxy: 'through a proxy', sliding: 'the last 60 s', sub_10s: 'parts of 10 s', sub_1s: 'parts of 1 s',
+  bucket: 'a token bucket', gcra: 'GCRA', wait: 'wait', refuse: 'are refused', at_once: 'ask again at once', never: 'give up',
+  backoff: 'back off exponentially', honour: 'honour Retry-After', oracle: 'the true length', noisy: 'the true length, with noise', p90: 'P90 of the history',
+  p95: 'P95 of the history', average: 'mean of the history', fair_share: 'a fair share only', shed: 'shed: refuse all',
   whole: 'everything', vidur: 'as Vidur', planned: 'what is left', fitted: 'fitted on measurements',
 };
 
@@ -52,4 +56,5 @@ export const outcomesEn: Readonly<Record<string, string>> = {
   input_too_long: 'prompt too long', request_too_long: 'request too long', pool_too_small: 'larger than the memory pool',
   never_fits: 'would never fit beside its adapter', prompt_over_batch: 'prompt longer than one prefill may be',
   rate_limit: 'over its requests per minute', token_quota: 'over its token quota', concurrency: 'too many requests at once', early_abort: 'given up: its first token would have come too late',
+  queue_full: 'the gateway’s queue was full', late_first_token: 'first token expected too late', overload: 'service overloaded',
 };
