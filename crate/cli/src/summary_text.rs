@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 use servescope_lab::RunSummary;
-use servescope_lab::engine::metrics::Distribution;
 use servescope_lab::engine::metrics::fleet::ReplicaRow;
+use servescope_lab::engine::metrics::summary::SplitMeans;
+use servescope_lab::engine::metrics::{Distribution, GatewaySummary};
 
 /// The table.
 pub(crate) fn table(summary: &RunSummary) -> String {
@@ -18,8 +19,13 @@ pub(crate) fn table(summary: &RunSummary) -> String {
     line(
         "requests",
         format!(
-            "{} offered, {} completed, {} refused, {} cancelled, {} unfinished",
-            counts.offered, counts.completed, counts.rejected_total, counts.cancelled, counts.unfinished
+            "{} offered, {} completed, {} refused, {} timed out, {} cancelled, {} unfinished",
+            counts.offered,
+            counts.completed,
+            counts.rejected_total,
+            counts.timed_out,
+            counts.cancelled,
+            counts.unfinished
         ),
     );
     line("makespan", format!("{} s", short(run.makespan_s)));
@@ -51,6 +57,9 @@ pub(crate) fn table(summary: &RunSummary) -> String {
         line("GPU time went to", fleet.operators_s.iter().map(part).collect::<Vec<_>>().join(", "));
         line("preemptions", run.preemptions.to_string());
     }
+    for (name, value) in summary.gateway.iter().flat_map(gateway_lines) {
+        line(name, value);
+    }
     line("KV", format!("mean {}, peak {}", percent(run.kv.mean_usage), percent(run.kv.peak_usage)));
     line(
         "iterations",
@@ -69,18 +78,7 @@ pub(crate) fn table(summary: &RunSummary) -> String {
         let (share, block) = (percent(Some(prefix.hit_share)), prefix.block_tokens);
         line("prefix", format!("{share} of prompt tokens in a cache without limit, blocks of {block}"));
     }
-    let split = run.split_s;
-    line(
-        "mean time went to",
-        format!(
-            "queue {}, adapter load {}, prefill {}, stalled {}, decode {} s",
-            number(split.queue),
-            number(split.adapter_load),
-            number(split.prefill),
-            number(split.stalled),
-            number(split.decode)
-        ),
-    );
+    line("mean time went to", parts(&run.split_s));
     let _ = writeln!(
         text,
         "\n{:<22}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}",
@@ -108,6 +106,38 @@ pub(crate) fn table(summary: &RunSummary) -> String {
         let _ = writeln!(text, "\nnote: {}", warning.message);
     }
     text
+}
+
+/// Where the time of a request went.
+fn parts(split: &SplitMeans) -> String {
+    format!(
+        "queue {}, adapter load {}, prefill {}, stalled {}, decode {} s",
+        number(split.queue),
+        number(split.adapter_load),
+        number(split.prefill),
+        number(split.stalled),
+        number(split.decode)
+    )
+}
+
+/// What is told of a proxy.
+fn gateway_lines(gateway: &GatewaySummary) -> [(&'static str, String); 3] {
+    let refusals = gateway.refusals.iter().filter(|(_, count)| **count > 0);
+    let refusals: Vec<String> = refusals.map(|(reason, count)| format!("{count} {reason}")).collect();
+    let refused = if refusals.is_empty() { "none".to_owned() } else { refusals.join(", ") };
+    let share = |(state, share): (&&str, &f64)| format!("{state} {}", percent(Some(*share)));
+    let first = &gateway.first_attempt;
+    [
+        (
+            "gateway",
+            format!("{} attempts, {} timed out, refused: {refused}", gateway.attempts, gateway.timeouts),
+        ),
+        (
+            "first attempts",
+            format!("{} completed, goodput {} req/s", first.completed, number(first.goodput_rps)),
+        ),
+        ("load", gateway.state_share.iter().map(share).collect::<Vec<_>>().join(", ")),
+    ]
 }
 
 /// What each replica did.

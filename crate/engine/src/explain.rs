@@ -1,5 +1,7 @@
 //! Why did this request wait? Its time, taken apart, and what stood in its way.
 
+use crate::gateway::config::Check;
+use crate::gateway::log::Held;
 use crate::report::{Outcome, Report, Split};
 use crate::scheduler::Stop;
 use crate::timeline::{IterationRun, Span};
@@ -23,6 +25,14 @@ pub enum Reason {
     Stalled,
     /// It was evicted to make room for others.
     Evicted,
+    /// A quota of its client at the gateway, or its client's concurrency.
+    GatewayQuota,
+    /// The gateway foresaw no room in KV memory, or the engine had as many requests as it may.
+    GatewayRoom,
+    /// Others were before it in the gateway's order of service, or its client had had more than its share.
+    GatewayOrder,
+    /// It was refused, and came again later.
+    GatewayRetry,
     /// Adapters were loaded.
     AdapterLoad,
     /// Its own prompt.
@@ -43,6 +53,10 @@ impl Reason {
             Self::NextDecision => "why.next_decision",
             Self::Stalled => "why.stalled",
             Self::Evicted => "why.evicted",
+            Self::GatewayQuota => "why.gateway_quota",
+            Self::GatewayRoom => "why.gateway_room",
+            Self::GatewayOrder => "why.gateway_order",
+            Self::GatewayRetry => "why.gateway_retry",
             Self::AdapterLoad => "why.adapter_load",
             Self::Prefill => "why.prefill",
             Self::Decode => "why.decode",
@@ -65,6 +79,12 @@ pub struct Explanation {
     pub running_cap_us: f64,
     /// Time in the line until the next decision, with nothing else in the way.
     pub next_decision_us: f64,
+    /// Time at the gateway in its last attempt, and what held it there last; before that, with its client.
+    pub gateway_us: f64,
+    /// Of those.
+    pub held: Held,
+    /// Time from its first attempt to its last one.
+    pub retrying_us: f64,
     /// Time from its last iteration before each eviction to the next one.
     pub evicted_us: f64,
     /// Requests waiting in front of it when it arrived.
@@ -86,18 +106,33 @@ pub fn explain(report: &Report, id: usize) -> Explanation {
         prompt_budget_us: 0.0,
         running_cap_us: 0.0,
         next_decision_us: 0.0,
+        gateway_us: 0.0,
+        held: Held::Nothing,
+        retrying_us: 0.0,
         evicted_us: evicted_us(report, id),
         ahead: waiting_ahead(report, id),
         running,
         kv_tokens,
     };
+    let came_in = pass_gateway(report, id, &mut why).unwrap_or(arrival);
     if let Some(scheduled) = report.scheduled_us(id) {
-        share_out_queue(report, id, arrival, scheduled, &mut why);
+        share_out_queue(report, id, came_in, scheduled, &mut why);
         why.reason = main_reason(&why);
     } else if report.fates[id].outcome == Outcome::Unfinished {
         why.reason = Reason::StuckForever;
     }
     why
+}
+
+/// The time before the engine knew of a request, and when that was.
+fn pass_gateway(report: &Report, id: usize, why: &mut Explanation) -> Option<f64> {
+    let log = report.gateway.as_deref().filter(|_| cfg!(feature = "orders"))?;
+    let (passage, forwarded_us) = (&log.passages[id], log.forwarded_us[id]);
+    let came_in = Some(forwarded_us).filter(|at| !at.is_nan())?;
+    why.gateway_us = forwarded_us - passage.asked_us;
+    why.retrying_us = passage.asked_us - report.trace.arrival_us[id];
+    why.held = passage.held;
+    Some(came_in)
 }
 
 /// Splits the time in line by what held its head.
@@ -133,8 +168,10 @@ fn main_reason(why: &Explanation) -> Reason {
         (Reason::Stalled, why.split.stalled_us - why.evicted_us),
         (Reason::Evicted, why.evicted_us),
         (Reason::AdapterLoad, why.split.load_us),
+        (Reason::GatewayRetry, why.retrying_us),
+        (at_gateway(why.held), why.gateway_us),
     ];
-    let (reason, most) = held_up.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).expect("there are seven");
+    let (reason, most) = held_up.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).expect("there are nine");
     let own = why.split.prefill_us + why.split.decode_us;
     if most >= 0.1 * own {
         reason
@@ -142,6 +179,15 @@ fn main_reason(why: &Explanation) -> Reason {
         Reason::Prefill
     } else {
         Reason::Decode
+    }
+}
+
+/// What a wait at the gateway was for.
+fn at_gateway(held: Held) -> Reason {
+    match held {
+        Held::By(Check::Rpm | Check::Tpm) => Reason::GatewayQuota,
+        Held::By(_) => Reason::GatewayRoom,
+        Held::Nothing | Held::Behind | Held::FairShare => Reason::GatewayOrder,
     }
 }
 

@@ -171,7 +171,7 @@ impl Fleet {
             if end_us < given_us {
                 self.ends(now_us);
             } else {
-                self.deliver(now_us);
+                self.deliver(now_us, false);
             }
             self.begin_touched(now_us);
         }
@@ -251,13 +251,14 @@ impl Fleet {
     }
 
     /// Sees who arrives and who goes away up to `now_us`; either may let a held request go.
-    fn deliver(&mut self, now_us: f64) {
+    fn deliver(&mut self, now_us: f64, ends_are_over: bool) {
         loop {
             let engines = Engines {
                 config: &self.config,
                 trace: &self.trace,
                 requests: &self.requests,
                 replicas: &self.replicas,
+                ends_are_over,
             };
             if let Some((given, _)) = self.intake.next_until(&self.trace, now_us, &engines) {
                 match given {
@@ -433,7 +434,7 @@ impl Fleet {
         }
         if self.record.ended.is_some() {
             self.tell_ends(now_us);
-            self.deliver(now_us);
+            self.deliver(now_us, true);
         }
     }
 

@@ -4,6 +4,7 @@ pub mod columns;
 pub mod distribution;
 pub mod fairness;
 pub mod fleet;
+pub mod gateway;
 pub mod groups;
 pub mod lanes;
 pub mod operators;
@@ -13,5 +14,6 @@ pub mod token_gaps;
 
 pub use distribution::Distribution;
 pub use fleet::{FleetSummary, fleet_summary};
+pub use gateway::{GatewaySummary, gateway_summary};
 pub use groups::GroupRow;
 pub use summary::{Slo, Summary, summarise};

@@ -619,7 +619,8 @@ impl<C: IterationCost> Simulation<C> {
                 leap = leap.min(iterations_until(due).max(rest).max(1));
             }
         }
-        let arrival = self.intake.due_us(&self.trace).filter(|_| heeds_arrivals || self.line.is_empty());
+        let arrival =
+            self.intake.due_to_engine_us(&self.trace).filter(|_| heeds_arrivals || self.line.is_empty());
         if let Some(arrival) = arrival {
             let rest = if heeds_arrivals { 0 } else { rest };
             leap = leap.min(iterations_until(arrival).max(rest).max(1));

@@ -10,7 +10,7 @@ use servescope_engine::Fleet;
 use servescope_engine::metrics::summary::SummaryContext;
 use servescope_engine::metrics::token_gaps::TokenGaps;
 #[cfg(feature = "engines")]
-use servescope_engine::metrics::{FleetSummary, fleet_summary};
+use servescope_engine::metrics::{FleetSummary, GatewaySummary, fleet_summary, gateway_summary};
 use servescope_engine::metrics::{Summary, summarise};
 use servescope_engine::observer::Unobserved;
 use servescope_engine::{Refusal, Report, Simulation};
@@ -256,6 +256,9 @@ pub struct RunSummary {
     /// Of a fleet: what else is to be said of it.
     #[cfg(feature = "engines")]
     pub fleet: Option<FleetSummary>,
+    /// What the proxy did, if there was one.
+    #[cfg(feature = "engines")]
+    pub gateway: Option<GatewaySummary>,
     /// What a reader of the numbers should know.
     pub warnings: Vec<Failure>,
 }
@@ -304,7 +307,7 @@ impl Run {
             run.gpu.mfu = fleet.mean(|row| row.mfu).or(run.gpu.mfu);
             run.gpu.bandwidth = fleet.mean(|row| row.bandwidth);
         }
-        let mut warnings = warnings(&run);
+        let mut warnings = warnings(&run, self.report.gateway.is_some());
         warnings.extend(self.overload());
         warnings.extend(self.ran_out());
         if self.generated {
@@ -317,6 +320,8 @@ impl Run {
             prefix,
             #[cfg(feature = "engines")]
             fleet,
+            #[cfg(feature = "engines")]
+            gateway: gateway_summary(&self.report, self.scenario.slo()),
             warnings,
         }
     }
@@ -394,7 +399,7 @@ impl Run {
 }
 
 /// What a reader of the numbers should know.
-fn warnings(summary: &Summary) -> Vec<Failure> {
+fn warnings(summary: &Summary, has_proxy: bool) -> Vec<Failure> {
     let mut warnings = Vec::new();
     let counts = &summary.requests;
     if counts.rejected_total > 0 {
@@ -418,7 +423,13 @@ fn warnings(summary: &Summary) -> Vec<Failure> {
                 .text("reasons", &reasons.join(", ")),
         );
     }
-    if counts.unfinished > 0 {
+    if counts.unfinished > 0 && has_proxy {
+        let message = format!("{} requests wait at the gateway for room that never comes", counts.unfinished);
+        warnings.push(
+            Failure::new("stuck_at_gateway", Id::GatewayKind.row().id, message)
+                .number("requests", counts.unfinished as f64),
+        );
+    } else if counts.unfinished > 0 {
         let message = format!(
             "{} requests wait for ever behind one that can never be admitted, as in the original",
             counts.unfinished

@@ -7,6 +7,8 @@ pub mod capacity;
 #[cfg(feature = "engines")]
 pub mod deployment;
 mod feel;
+#[cfg(feature = "engines")]
+mod gateway;
 mod happens;
 #[cfg(feature = "engines")]
 mod replicas;
@@ -105,7 +107,10 @@ pub fn all(run: &Run, options: &ViewOptions) -> Vec<View> {
         feel::time_split(run, options.split_by_length),
     ];
     #[cfg(feature = "engines")]
-    views.extend(replicas::all(run, &window));
+    {
+        views.extend(replicas::all(run, &window));
+        views.extend(gateway::all(run, &window));
+    }
     views
 }
 

@@ -141,7 +141,24 @@ export interface Summary {
   prefix: { block_tokens: number; hit_share: number } | null;
   /** Of a fleet; the simulator that the page starts with has none. */
   fleet?: FleetSummary | null;
+  /** Of a proxy before the engine; likewise. */
+  gateway?: GatewaySummary | null;
   warnings: Failure[];
+}
+
+/** What the proxy did. */
+export interface GatewaySummary {
+  attempts: number; refusals: Record<string, number>; timeouts: number; retried: number;
+  /** Requests that needed no second attempt. */
+  first_attempt: { completed: number; goodput_rps: number | null; attainment: number | null };
+  /** Requests that had to wait at the gateway, by what held them last. */
+  held: Record<string, number>;
+  wait_s: Distribution; estimate_error_s: Distribution; estimate_relative_error: number | null;
+  prediction: { ratio: Distribution; over_share: number | null; under_share: number | null };
+  /** (seconds, state) of each change; it begins with underload. */
+  states: [number, string][];
+  state_share: Record<string, number>;
+  mean_reserved: number | null; reserved_tokens: number; leaked_tokens: number;
 }
 
 export interface FleetSummary {

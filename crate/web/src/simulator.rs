@@ -191,6 +191,8 @@ fn explanation(run: &Run, id: usize) -> serde_json::Value {
             "running_cap_s": why.running_cap_us / 1e6,
             "next_decision_s": why.next_decision_us / 1e6,
             "evicted_s": why.evicted_us / 1e6,
+            "gateway_s": why.gateway_us / 1e6,
+            "retrying_s": why.retrying_us / 1e6,
         },
     })
 }

@@ -13,6 +13,8 @@ pub(super) struct Engines<'a> {
     pub(super) trace: &'a Trace,
     pub(super) requests: &'a Requests,
     pub(super) replicas: &'a [Replica],
+    /// Whether what ends now has ended: at equal times arrivals come before it.
+    pub(super) ends_are_over: bool,
 }
 
 impl Sight for Engines<'_> {
@@ -22,7 +24,12 @@ impl Sight for Engines<'_> {
         (blocks * u64::from(self.config.block_size)) as f64
     }
 
-    fn held_tokens(&self, id: u32, at_us: f64) -> u32 {
+    /// Every replica has steps of its own.
+    fn steps(&self, _at_us: f64) -> u64 {
+        0
+    }
+
+    fn held_tokens(&self, id: u32, at_us: f64, _steps: u64) -> u32 {
         let i = id as usize;
         let place = self.requests.place[i];
         if matches!(place, Place::Waiting | Place::Gone) {
@@ -33,7 +40,9 @@ impl Sight for Engines<'_> {
         let tokens = if place == Place::Decoding && replica.is_single() {
             let over = match &replica.run {
                 Some(run) if replica.in_flight > 0 && replica.flight.decodes > 0 => {
-                    run.first_end_from(at_us, run.done + replica.leap) - run.done - 1
+                    let next = run.first_end_from(at_us, run.done + replica.leap);
+                    let is_over = self.ends_are_over && run.time_after(next) <= at_us;
+                    next - run.done - u32::from(!is_over)
                 }
                 _ => 0,
             };

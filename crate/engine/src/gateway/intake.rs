@@ -69,6 +69,20 @@ impl Intake {
         }
     }
 
+    /// When something may come in next, for an engine that can be looked at in the past: while nobody waits at the proxy its
+    /// looks at the load let nobody through and need not stop the engine.
+    #[inline]
+    pub(crate) fn due_to_engine_us(&mut self, trace: &Trace) -> Option<f64> {
+        let arrival = self.arrivals.due_us(trace);
+        match self.proxy() {
+            None => arrival,
+            Some(proxy) => {
+                let own = if proxy.somebody_waits() { proxy.due_us() } else { proxy.due_to_requests_us() };
+                arrival.into_iter().chain(own).reduce(f64::min)
+            }
+        }
+    }
+
     /// The next that comes in, or ends before it does, up to `until_us`, with its time.
     #[inline]
     pub(crate) fn next_until(

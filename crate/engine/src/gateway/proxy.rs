@@ -30,8 +30,13 @@ use super::quotas::{Paid, QuotaBook};
 use super::reservations::Reservations;
 use super::retries;
 
-/// How often the load is looked at, microseconds.
-const LOAD_EVERY_US: f64 = 250_000.0;
+/// The load is looked at so many times within the time over which it is averaged, and as often as these bounds allow,
+/// microseconds.
+const LOOKS: f64 = 4.0;
+const LOAD_EVERY_US: [f64; 2] = [100e3, 1e6];
+
+/// Where nobody asks for it the usage is looked at so often, microseconds.
+const LOOK_EVERY_US: f64 = 2e6;
 
 /// Pressure below which a quiet service need not be looked at.
 const CALM: f64 = 1e-3;
@@ -46,8 +51,11 @@ pub(crate) trait Sight {
     /// Tokens in KV memory, adapters included, at a time that is not over for the engine.
     fn used_tokens(&self, at_us: f64) -> f64;
 
-    /// Tokens of a request in KV memory at that time.
-    fn held_tokens(&self, id: u32, at_us: f64) -> u32;
+    /// Steps of the engine that are over at that time, for [`Self::held_tokens`].
+    fn steps(&self, at_us: f64) -> u64;
+
+    /// Tokens of a request in KV memory at that time, with its [`Self::steps`].
+    fn held_tokens(&self, id: u32, at_us: f64, steps: u64) -> u32;
 }
 
 /// What the proxy does with a request, for the loop behind it.
@@ -134,6 +142,7 @@ pub(crate) struct Proxy {
     /// When the dispatcher should look again although nothing happens.
     wake_us: f64,
     next_sample_us: f64,
+    load_every_us: f64,
     attempts: u64,
     refused: u64,
     given: VecDeque<(Given, f64)>,
@@ -166,6 +175,7 @@ impl Proxy {
             view: View { at_us: f64::NEG_INFINITY, used_tokens: 0.0, is_stale: false },
             wake_us: f64::INFINITY,
             next_sample_us: f64::INFINITY,
+            load_every_us: (config.load.average_us / LOOKS).clamp(LOAD_EVERY_US[0], LOAD_EVERY_US[1]),
             attempts: 0,
             refused: 0,
             given: VecDeque::new(),
@@ -239,6 +249,11 @@ impl Proxy {
     /// When the next was decided that was not taken yet.
     pub(crate) fn decided_us(&self) -> Option<f64> {
         self.given.front().map(|given| given.1)
+    }
+
+    /// Whether anybody waits here.
+    pub(crate) fn somebody_waits(&self) -> bool {
+        self.waiting > 0
     }
 
     /// What was decided and not taken yet.
@@ -339,7 +354,7 @@ impl Proxy {
         passage.estimate_us = estimate.map_or(f32::NAN, |us| us as f32);
         passage.held = Held::Nothing;
         self.attempts += 1;
-        self.next_sample_us = self.next_sample_us.min(next_look(at_us));
+        self.next_sample_us = self.next_sample_us.min(self.next_look(at_us));
         let mut paid = Paid::default();
         if let Err((reason, wait_us)) = self.pass(client, [input, predicted], estimate, &mut paid, at_us) {
             return self.answer(trace, id, Some(reason), at_us, wait_us);
@@ -513,9 +528,9 @@ impl Proxy {
     /// Looks at the engine's usage: reservations shrink by what appeared, and counters grow by it.
     fn look(&mut self, at_us: f64, sight: &dyn Sight) {
         self.view = View { at_us, used_tokens: sight.used_tokens(at_us), is_stale: false };
-        let queue = &mut self.queue;
+        let (queue, steps) = (&mut self.queue, sight.steps(at_us));
         self.reservations.look(|entry, note| {
-            let held = sight.held_tokens(entry.id, at_us);
+            let held = sight.held_tokens(entry.id, at_us, steps);
             let input = entry.predicted.saturating_sub(note.predicted_output);
             let output = held.saturating_sub(input);
             if output > note.charged_output {
@@ -598,8 +613,15 @@ impl Proxy {
         true
     }
 
+    /// The first look at the load after a time.
+    fn next_look(&self, at_us: f64) -> f64 {
+        ((at_us / self.load_every_us).floor() + 1.0) * self.load_every_us
+    }
+
     fn sample(&mut self, trace: &Trace, at_us: f64, sight: &dyn Sight) {
-        self.look(at_us, sight);
+        if at_us - self.view.at_us >= LOOK_EVERY_US {
+            self.look(at_us, sight);
+        }
         while let Some(&(asked_us, id)) = self.oldest.front() {
             if self.waits(id) && self.log.passages[id as usize].asked_us == asked_us {
                 break;
@@ -608,7 +630,7 @@ impl Proxy {
         }
         let at_engine = self.reservations.open().len() as u32;
         let signals = Signals {
-            kv_share: self.view.used_tokens / self.config.pool_tokens,
+            kv_share: sight.used_tokens(at_us) / self.config.pool_tokens,
             wait_us: self.oldest.front().map_or(0.0, |oldest| at_us - oldest.0),
             step_us: if at_engine > 0 { self.estimator.step_us() } else { 0.0 },
         };
@@ -628,7 +650,7 @@ impl Proxy {
             refusals: self.refused,
             estimate_us: self.estimator.ttft_us(0).unwrap_or(f64::NAN),
         });
-        self.next_sample_us = at_us + LOAD_EVERY_US;
+        self.next_sample_us = at_us + self.load_every_us;
         if changes {
             self.queue.unpark_all();
             self.dispatch(trace, at_us, sight);
@@ -638,15 +660,10 @@ impl Proxy {
             let is_calm = self.load.state() == LoadState::Under && self.load.pressure() < CALM;
             let due_us = self.due_to_requests_us().unwrap_or(f64::INFINITY);
             if is_calm || self.waiting > 0 {
-                self.next_sample_us = next_look(due_us).max(self.next_sample_us);
+                self.next_sample_us = self.next_look(due_us).max(self.next_sample_us);
             }
         }
     }
-}
-
-/// The first look at the load after a time.
-fn next_look(at_us: f64) -> f64 {
-    (at_us / LOAD_EVERY_US).floor() * LOAD_EVERY_US + LOAD_EVERY_US
 }
 
 /// What becomes of the head of the queue.

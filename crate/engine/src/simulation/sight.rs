@@ -69,18 +69,21 @@ impl<D: DecodeRun> Sight for Engine<'_, D> {
         (self.last.used_tokens + u64::from(self.last.over_at(at_us)) * u64::from(self.last.requests())) as f64
     }
 
-    fn held_tokens(&self, id: u32, at_us: f64) -> u32 {
+    fn steps(&self, at_us: f64) -> u64 {
+        if at_us >= self.last.end_us {
+            self.step
+        } else {
+            self.last.step + u64::from(self.last.over_at(at_us))
+        }
+    }
+
+    fn held_tokens(&self, id: u32, at_us: f64, steps: u64) -> u32 {
         let fate = &self.fates[id as usize];
         let Some(prefill) = fate.prefill else { return 0 };
         if self.prefills[prefill as usize].end_us > at_us {
             return 0;
         }
-        let step = if at_us >= self.last.end_us {
-            self.step
-        } else {
-            self.last.step + u64::from(self.last.over_at(at_us))
-        };
-        let produced = 1 + step.min(fate.last_step).saturating_sub(fate.first_step);
+        let produced = 1 + steps.min(fate.last_step).saturating_sub(fate.first_step);
         self.trace.input_tokens[id as usize] + produced as u32
     }
 }
