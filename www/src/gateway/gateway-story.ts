@@ -3,8 +3,8 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
 import { LightElement } from '../element.js';
-import { resolve, scenarioFromJson } from '../engine/module.js';
-import type { Failure, GroupRow, Summary } from '../engine/types.js';
+import { resolve } from '../engine/module.js';
+import type { Failure, GroupRow, ParameterValue, ScenarioPatch, Summary } from '../engine/types.js';
 import type { NumberKind } from '../i18n/format.js';
 import { presetOf, type Preset, type Story } from '../state/presets.js';
 import { sameValues, withoutDefaults, type Values } from '../state/store.js';
@@ -156,6 +156,12 @@ export class GatewayStory extends LightElement {
   }
 }
 
+/** By dotted path; values that are defaults stay, since the other side differs by them. */
+function flat(nested: unknown, path = ''): ScenarioPatch {
+  if (typeof nested !== 'object' || nested === null || Array.isArray(nested)) return { [path]: nested as ParameterValue };
+  return Object.assign({}, ...Object.entries(nested).map(([name, value]) => flat(value, path === '' ? name : `${path}.${name}`))) as ScenarioPatch;
+}
+
 const known = new WeakMap<App, Sides[]>();
 
 function sidesOf(app: App): Sides[] {
@@ -164,7 +170,7 @@ function sidesOf(app: App): Sides[] {
   const all = app.presets.flatMap((preset): Sides[] => {
     const { story } = preset;
     if (story === undefined) return [];
-    const without: Values = scenarioFromJson(JSON.stringify(story.without));
+    const without = flat(story.without);
     const { values } = resolve(preset.values);
     return [{ preset, story, own: { without, with: Object.fromEntries(Object.keys(without).map((id) => [id, values[id] ?? 0])) } }];
   });

@@ -7,6 +7,8 @@ import type { Summary } from '../engine/types.js';
 import type { Watchable } from '../state/topic.js';
 import { isWord, wordsOf } from './gateway-words.js';
 
+/** The chart whose clock it shares. */
+const LIKE = 'gateway_waiting';
 const HEIGHT = 22;
 /** Rows of the list of changes at most. */
 const MOST_ROWS = 200;
@@ -55,9 +57,11 @@ export class LoadRibbon extends LightElement implements Drawable {
   /** When the charts of this frame are drawn, so that it stands as they do. */
   draw(): void {
     queueMicrotask(() => {
-      const charts = [...document.querySelectorAll<ChartView>('chart-view')].filter(({ name, frame, chart }) => name.startsWith('gateway_') && frame !== null && chart?.x.kind === 'time');
-      const frame = charts[0]?.frame ?? null;
-      this.at = frame === null ? null : { left: frame.left, right: frame.right, from: frame.x_min, to: frame.x_max };
+      const axis = this.app.session.value.answer?.charts.get(LIKE)?.x;
+      const like = [...document.querySelectorAll<ChartView>('chart-view')].find(({ frame, chart, clientWidth }) => frame !== null && chart?.x.kind === 'time' && clientWidth === this.clientWidth);
+      const frame = like?.frame ?? null;
+      if (axis === undefined || frame === null) return;
+      this.at = { left: frame.left, right: frame.right, from: axis.min, to: axis.max };
     });
   }
 
@@ -85,14 +89,13 @@ export class LoadRibbon extends LightElement implements Drawable {
           <div class="caption-line"><h3>${say('ribbon.title')}</h3> <small>${say('ribbon.about')}</small></div>
           <ul class="legend">${STATES.map((state, index) => html`<li><svg class="swatch" viewBox="0 0 20 8" aria-hidden="true">${face(state, 0, 20, 8)}</svg>${shares[index]}</li>`)}</ul>
         </figcaption>
-        ${at === null ? html`<svg class="ribbon-strip" height=${HEIGHT} role="img" aria-label=${label}></svg>` : html`
-          <svg class="ribbon-strip" height=${HEIGHT} role="img" aria-label=${label}>
-            <defs>
-              <pattern id="load-near" width="6" height="6" patternUnits="userSpaceOnUse"><rect class="ground" width="6" height="6"/><path d="M-1.5 1.5l3-3M0 6l6-6M4.5 7.5l3-3"/></pattern>
-              <pattern id="load-overload" width="4" height="4" patternUnits="userSpaceOnUse"><rect class="ground" width="4" height="4"/><path d="M0 2h4"/></pattern>
-            </defs>
-            ${spans.map((span) => this.#span(span, at))}
-          </svg>`}
+        <svg class="ribbon-strip" height=${HEIGHT} role="img" aria-label=${label}>
+          <defs>
+            <pattern id="load-near" width="6" height="6" patternUnits="userSpaceOnUse"><rect class="ground" width="6" height="6"/><path d="M-1.5 1.5l3-3M0 6l6-6M4.5 7.5l3-3"/></pattern>
+            <pattern id="load-overload" width="4" height="4" patternUnits="userSpaceOnUse"><rect class="ground" width="4" height="4"/><path d="M0 2h4"/></pattern>
+          </defs>
+          ${at === null ? nothing : spans.map((span) => this.#span(span, at))}
+        </svg>
         ${this.#list(spans)}
       </figure>`;
   }

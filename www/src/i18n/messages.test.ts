@@ -2,11 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { en, type MessageKey } from './en.js';
 import { PARAMETER_IDS } from '../generated/parameters.js';
 import failures from './failures-en.json';
+import names from './names-en.json';
 import { english } from './tables.js';
 import { Text } from './text.js';
 import zh from './zh.json';
 
-const tables = { ...english, failures };
+const tables = { ...english, ...names, failures };
 
 const placeholders = (template: string): string[] => [...template.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '').sort();
 

@@ -5,7 +5,9 @@ import type { FailureCode, ParameterId } from '../generated/parameters.js';
 import { en, type Messages } from './en.js';
 import type failuresEn from './failures-en.json';
 import failuresAddress from './failures-en.json?url';
-import { marksEn, optionsEn, outcomesEn, reasonsEn } from './keys.js';
+import { marksEn, outcomesEn } from './keys.js';
+import type namesEn from './names-en.json';
+import namesAddress from './names-en.json?url';
 
 export interface Tables {
   messages: Messages;
@@ -14,24 +16,25 @@ export interface Tables {
   /** What is wrong, in words a newcomer understands; the module's own English names paths and files. */
   failures: Readonly<Partial<Record<FailureCode, string>>>;
   marks: Readonly<Record<keyof typeof marksEn, string>>;
-  reasons: Readonly<Record<keyof typeof reasonsEn, string>>;
-  /** Choices and outcomes whose own names say too little. */
+  reasons: Readonly<Partial<Record<keyof (typeof namesEn)['reasons'], string>>>;
+  /** Choices and outcomes whose own names say too little; the English name of another choice is shown as it is. */
   options: Readonly<Record<string, string>>;
   outcomes: Readonly<Record<string, string>>;
 }
 
 /** English as far as it is needed before anything else is read. */
 export const english: Tables = {
-  messages: en, parameters: {}, failures: {}, marks: marksEn, reasons: reasonsEn, options: optionsEn, outcomes: outcomesEn,
+  messages: en, parameters: {}, failures: {}, marks: marksEn, outcomes: outcomesEn, reasons: {}, options: {},
 };
 
 type Checked<T extends Record<FailureCode, string>> = T;
 
 export async function loadEnglish(): Promise<Tables> {
-  const [parameters, failures] = await Promise.all([
+  const [parameters, failures, names] = await Promise.all([
     fetchTable<Tables['parameters']>(address), fetchTable<Checked<typeof failuresEn>>(failuresAddress),
+    fetchTable<Pick<Tables, 'reasons' | 'options'>>(namesAddress),
   ]);
-  return { ...english, parameters, failures };
+  return { ...english, ...names, parameters, failures };
 }
 
 export async function fetchTable<T>(file: string): Promise<T> {

@@ -6,7 +6,7 @@ import { control, digest, expect, link, open, settled, test } from './page.js';
 const CHECKS = ['rpm', 'tpm', 'concurrency', 'queue', 'kv', 'ttft'];
 const STORIES = ['greedy_user', 'on_off_user', 'newcomer', 'retry_storm', 'small_quota', 'kv_memory'];
 /** A busy service where each check has something to stop. */
-const BUSY = '#v=1&R=5&n=0&D=60&gk=proxy&grp=30&gtt=9000&gc=12&gqr=30&pool=6000&gtb=4&gt=20';
+const BUSY = '#v=1&R=5&n=0&D=60&u=3&gk=proxy&grp=40&gtt=16000&gc=12&gqr=20&pool=6000&gtb=9&gt=20&goq=refuse';
 
 async function choose(page: Page, title: string): Promise<void> {
   await page.locator('.menu.presets > summary').click();
