@@ -13,6 +13,7 @@
 mod decoding;
 mod sight;
 
+use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
@@ -93,6 +94,7 @@ macro_rules! engine {
             fates: &$self.fates,
             prefills: &$self.timeline.prefills,
             trace: $trace,
+            asked: Cell::new((f64::NAN, 0)),
         }
     };
 }

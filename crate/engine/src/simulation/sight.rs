@@ -1,6 +1,8 @@
 //! How the proxy sees the engine at a time within what the loop did last. The loop may have charged many iterations at
 //! once; what was so in the middle follows from their common law.
 
+use std::cell::Cell;
+
 use servescope_cost::{DecodeRun, DecodeShape};
 use servescope_workload::Trace;
 
@@ -59,6 +61,20 @@ pub(super) struct Engine<'a, D> {
     pub(super) fates: &'a [Fate],
     pub(super) prefills: &'a [Prefill],
     pub(super) trace: &'a Trace,
+    /// The last time that was asked for, and iterations of the last action that were over then.
+    pub(super) asked: Cell<(f64, u32)>,
+}
+
+impl<D: DecodeRun> Engine<'_, D> {
+    fn over_at(&self, at_us: f64) -> u32 {
+        let (asked_us, over) = self.asked.get();
+        if asked_us == at_us {
+            return over;
+        }
+        let over = self.last.over_at(at_us);
+        self.asked.set((at_us, over));
+        over
+    }
 }
 
 impl<D: DecodeRun> Sight for Engine<'_, D> {
@@ -66,15 +82,11 @@ impl<D: DecodeRun> Sight for Engine<'_, D> {
         if at_us >= self.last.end_us {
             return self.used_tokens as f64;
         }
-        (self.last.used_tokens + u64::from(self.last.over_at(at_us)) * u64::from(self.last.requests())) as f64
+        (self.last.used_tokens + u64::from(self.over_at(at_us)) * u64::from(self.last.requests())) as f64
     }
 
     fn steps(&self, at_us: f64) -> u64 {
-        if at_us >= self.last.end_us {
-            self.step
-        } else {
-            self.last.step + u64::from(self.last.over_at(at_us))
-        }
+        if at_us >= self.last.end_us { self.step } else { self.last.step + u64::from(self.over_at(at_us)) }
     }
 
     fn held_tokens(&self, id: u32, at_us: f64, steps: u64) -> u32 {
