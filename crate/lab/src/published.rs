@@ -6,6 +6,8 @@
 //! overhead settled with all of them in sight (see [`servescope_cost::calibration`]): agreement is not prediction.
 //! [`one_run`] has the prediction: a calibration on one run a GPU, and rows of a second one.
 
+#[cfg(feature = "engines")]
+pub mod figures;
 pub mod numpy;
 #[cfg(feature = "engines")]
 pub mod one_run;
@@ -87,6 +89,7 @@ macro_rules! rows {
     };
 }
 
+#[cfg(feature = "engines")]
 pub(crate) use rows;
 
 rows! {
@@ -180,9 +183,18 @@ pub fn trace_of(row: &Row) -> Trace {
     trace
 }
 
-/// Whether the default calibration was tuned on a row: with adapters, those of the sweep over n at 1, 20 and 200.
+impl Row {
+    /// Whether it has the same setting as another one: settings were recorded in several sweeps.
+    pub fn is_set_like(&self, other: &Self) -> bool {
+        let setting = |row: &Self| (row.suite, row.adapters, row.alpha, row.rate_rps, row.cv);
+        setting(self) == setting(other)
+    }
+}
+
+/// Whether the default calibration was tuned on a row's setting: with adapters, those of the sweep over n at 1, 20 and 200.
 pub fn is_tuned(row: &Row) -> bool {
-    row.sweep == "n" && row.suite != "S4" && [1, 20, 200].contains(&row.adapters)
+    let tuned = ROWS.iter().filter(|other| other.sweep == "n" && [1, 20, 200].contains(&other.adapters));
+    tuned.into_iter().any(|other| row.is_set_like(other))
 }
 
 /// The settings of a row's server, and a workload like the row's: the same laws, drawn by this simulator's generator.

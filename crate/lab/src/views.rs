@@ -9,6 +9,8 @@ pub mod deployment;
 mod feel;
 mod happens;
 #[cfg(feature = "engines")]
+pub mod published;
+#[cfg(feature = "engines")]
 mod replicas;
 mod traffic;
 

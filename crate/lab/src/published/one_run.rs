@@ -166,9 +166,9 @@ impl Predicted {
             && self.attainment_error().abs() <= ATTAINMENT_BOUND
     }
 
-    /// Whether it is the row that settled the calibration.
+    /// Whether it has the setting that settled the calibration.
     pub fn is_settling(&self) -> bool {
-        self.policy == Policy::Fcfs && self.row == *OneRun::of(self.row.suite).settling()
+        self.policy == Policy::Fcfs && self.row.is_set_like(OneRun::of(self.row.suite).settling())
     }
 }
 
