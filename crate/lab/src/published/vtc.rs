@@ -8,6 +8,7 @@
 
 mod alike;
 mod measured;
+mod pairs;
 
 use std::sync::Arc;
 
@@ -332,20 +333,10 @@ impl VtcComparison {
         (self.ours.rejected as f64 - self.recorded.rejected as f64) / recorded
     }
 
-    /// Pairs of clients whose recorded mean times to first token lie apart, and how many come in this order here.
+    /// How many pairs of clients come in the recorded order of their mean times to first token, of those whose recorded means
+    /// lie apart.
     pub fn ordered_pairs(&self) -> (usize, usize) {
-        let (theirs, ours) = (&self.recorded.first_token_s, &self.ours.first_token_s);
-        let clients = theirs.len();
-        let mut counts = (0, 0);
-        for (a, b) in (0..clients).flat_map(|a| (0..clients).map(move |b| (a, b))) {
-            if let (Some(x), Some(y)) = (theirs[a], theirs[b])
-                && x < y * (1.0 - TIE)
-            {
-                counts.0 += usize::from(ours[a] < ours[b]);
-                counts.1 += 1;
-            }
-        }
-        counts
+        pairs::in_order(&self.recorded.first_token_s, &self.ours.first_token_s, TIE)
     }
 
     /// Whether clients come in the recorded order of their mean times to first token.
@@ -421,6 +412,7 @@ mod tests {
         #[test]
         fn any_text_is_read_or_refused(name in "vtc__[A-Z_]{0,12}.csv", text in "[0-9a-z,.\\n -]{0,200}") {
             if let Ok(recording) = Recording::read(&name, &text) {
+                let _ = recording.alike();
                 prop_assert_eq!(recording.requests.len(), text.lines().skip(1).count());
                 prop_assert!(!recording.measured(&[]).tokens_per_s.is_nan() || recording.requests.is_empty());
             }

@@ -16,14 +16,18 @@ pub fn figure(figure: &Figure) -> View {
     // Lines of three policies under two calibrations could not be told apart.
     let drawn = figure.curves.iter().filter(|curve| !(is_split && has_default && curve.is_one_run));
     for curve in drawn {
-        let role = if curve.is_one_run && has_default { ONE_RUN } else { role(figure, curve.policy) };
+        let role = match policy_roles(curve.policy).filter(|_| is_split) {
+            Some((line, _)) => line,
+            None if curve.is_one_run && has_default => ONE_RUN,
+            None => role(figure.measure),
+        };
         let Curve { x, y, .. } = curve.clone();
         series.push(Series { role, mark: "line", x, y, ..Series::default() });
     }
     let mut policies: Vec<&str> = figure.points.iter().map(|point| point.policy).collect();
     policies.dedup();
     for policy in policies {
-        let role = if is_split { role(figure, policy) } else { RECORDED };
+        let role = policy_roles(policy).filter(|_| is_split).map_or(RECORDED, |(_, points)| points);
         let places = figure.points.iter().enumerate().filter(|(_, point)| point.policy == policy);
         let mut points = Series { role, mark: "points", ..Series::default() };
         for (place, point) in places {
@@ -55,13 +59,21 @@ fn height(measure: Measure) -> &'static str {
     }
 }
 
-fn role(figure: &Figure, policy: &str) -> &'static str {
-    match (figure.measure, policy) {
-        (Measure::Rejected, _) => "refused",
-        (Measure::FirstToken, _) => "ttft",
-        (Measure::Attainment, "lifo") => "kv",
-        (Measure::Attainment, "fcfs") if figure.sweep == "policies" => "waiting",
+fn role(measure: Measure) -> &'static str {
+    match measure {
+        Measure::Rejected => "refused",
+        Measure::FirstToken => "ttft",
         _ => "served",
+    }
+}
+
+/// Roles of a policy's line and of its recorded points: of one colour, and only the points with a marker.
+fn policy_roles(policy: &str) -> Option<(&'static str, &'static str)> {
+    match policy {
+        "fcfs" => Some(("linear", "mfu")),
+        "lifo" => Some(("mixed", "adapters")),
+        "early_abort" => Some(("tbt", "served")),
+        _ => None,
     }
 }
 

@@ -4,19 +4,19 @@ use servescope_engine::scheduler::Order;
 use servescope_engine::scheduler::vtc::{Lift, Prediction, TokenCost};
 
 use super::{RANK, Recorded, Recording, Server};
-use crate::published::{TOKENIZER_EXTRA, set};
+use crate::published::TOKENIZER_EXTRA;
 use crate::scenario::Scenario;
 
 impl Recording {
     /// A scenario like the recording: the same server and order of service, and a workload of the same rate, burstiness,
-    /// shares of clients and lengths, without pauses and trends. `None` where each client has a length of its own.
+    /// shares of clients and lengths, without pauses and trends. `None` where each client has a length of its own, or where a scenario cannot say it.
     pub fn alike(&self) -> Option<Scenario> {
         let (order, server) = (self.order()?, self.server()?);
         let mut scenario = Scenario::default();
         let texts =
             server_texts(server).into_iter().chain(order_texts(&order)?).chain(self.workload_texts()?);
         for (path, text) in texts {
-            set(&mut scenario, path, &text);
+            scenario.set_text(path, &text).ok()?;
         }
         Some(scenario)
     }

@@ -42,8 +42,13 @@ impl Measured {
         let whole = Ticks { warm_up_s: 0.0, ..Ticks::paper(duration) };
         let given = Fairness::measure(&weighed(served, weights), clients, &whole);
         let table = Fairness::measure(served, clients, &Ticks::paper(duration));
-        let waits = |client: usize, at: f64| {
-            served.iter().any(|r| r.client == client && r.arrival_s <= at && r.first_token_s > at)
+        let all_wait = |&at: &f64| {
+            let mut waits = vec![false; clients];
+            served
+                .iter()
+                .filter(|r| r.arrival_s <= at && r.first_token_s > at)
+                .for_each(|r| waits[r.client] = true);
+            waits.into_iter().all(|waits| waits)
         };
         Self {
             tokens_per_s: tokens_per_s(served, end),
@@ -51,7 +56,7 @@ impl Measured {
             rejected: recording.requests.len() - served.len(),
             first_token_s: means.into_iter().map(|(sum, n)| (n > 0).then(|| sum / f64::from(n))).collect(),
             service_gap: given.accumulated_gap.iter().copied().fold(0.0, f64::max),
-            always_waiting: given.ticks_s.iter().all(|&at| (0..clients).all(|client| waits(client, at))),
+            always_waiting: given.ticks_s.iter().all(all_wait),
             gaps: given.accumulated_gap,
             ticks_s: given.ticks_s,
             table_gap: (table.max_gap(), table.mean_gap()),
