@@ -5,7 +5,7 @@ import { chinese } from './words-zh.js';
 export const english = {
   'title': 'Checked against recorded runs',
   'intro': 'Points are what the authors of S-LoRA and VTC measured on real GPUs. Lines are what this simulator answers to the same requests; those of S-LoRA are computed now, in this browser, also between the points. Click a point, or “Open” in a table, to take its setting to the Service tab and drag on from there: with the same laws, but requests drawn anew.',
-  'intro.calibrations': 'The solid line has the calibration that the Service tab begins with. It was tuned on six of these settings and its overhead chosen with all in sight, so much of its agreement is not prediction. The dotted line is: a profile of the GPU and two numbers, one from a single recorded run without adapters and one from a single row of this page; everything else it predicts.',
+  'intro.calibrations': 'The solid line has the calibration that the Service tab begins with. It was tuned on six of these settings and its overhead chosen with all in sight, so much of its agreement is not prediction. The dotted line is: a profile of the GPU and two numbers, one from a single recorded run without adapters and one from a single row of this page; everything else it predicts. The A100 has only this one, as a solid line.',
   'suite': 'Suite',
   'suite.S1': 'S1: A10G, Llama-7B, adapters of rank 8',
   'suite.S2': 'S2: A10G, Llama-7B, adapters of rank 64, 32, 16 and 8',

@@ -345,8 +345,9 @@ impl VtcComparison {
         self.recorded.first_token_s.len() > FEW_CLIENTS || right == all
     }
 
-    /// Whether the service gap keeps its bound, where there is one. The artifact's charging, which makes a whole batch pay
-    /// whenever one of it ends, can break it: what the recorded run broke is not asked of this one.
+    /// Whether the service gap keeps its bound, where there is one. The bound is one of counters; as the artifact measures
+    /// it, with a response's whole service spread evenly over its life, a run can lie above: what the recorded run broke is
+    /// not asked of this one.
     pub fn is_bounded(&self) -> bool {
         let holds = |bound: f64| self.ours.service_gap <= bound || self.recorded.service_gap > bound;
         self.gap_bound.is_none_or(holds)
