@@ -25,6 +25,7 @@ pub mod run;
 pub mod scenario;
 pub mod schema;
 pub mod thresholds;
+#[cfg(feature = "engines")]
 pub mod validate;
 pub mod vidur;
 pub mod views;

@@ -204,6 +204,21 @@ export interface CapacityEntry {
 
 export interface CapacityStanding { place: number; requests_per_usd: number | null; is_on_ttft_front: boolean; is_on_tbt_front: boolean }
 
+/** One of the authors' points: recorded, with the default calibration, and with the one settled on one run a GPU. */
+export interface PublishedPoint {
+  policy: string; x: number; theirs: number; ours: number | null; one_run: number; is_tuned: boolean; is_settling: boolean;
+  /** The scenario, as the part of an address behind "#". */
+  link: string;
+}
+
+/** Errors at the points, without those that settled the calibration; `within` of them keep the bound. */
+export interface PublishedErrors { max: number; mean: number; points: number; bound: number | null; within: number }
+
+export interface PublishedFigure {
+  sweep: string; measure: "throughput" | "e2e" | "first_token" | "attainment" | "rejected";
+  points: PublishedPoint[]; ours: PublishedErrors | null; one_run: PublishedErrors | null;
+}
+
 /** What was read of a file. */
 export interface SourceInfo {
   name: string; format: string; requests: number; span_s: number; rate_rps: number | null;

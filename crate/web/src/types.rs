@@ -58,6 +58,9 @@ extern "C" {
     /// What a capacity search found, and its chart.
     #[wasm_bindgen(typescript_type = "{ capacity: Capacity; charts: ChartData[] }")]
     pub type JsCapacity;
+    /// Published points beside simulated curves.
+    #[wasm_bindgen(typescript_type = "{ figures: PublishedFigure[]; charts: ChartData[] }")]
+    pub type JsFigures;
     /// The configurations of a grid.
     #[wasm_bindgen(typescript_type = "CapacityGrid")]
     pub type JsGrid;

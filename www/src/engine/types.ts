@@ -1,7 +1,8 @@
 // The types of the wasm boundary, under one name for the whole page. They are written beside the Rust structs and
 // travel with the package, so nothing here can drift from them.
 export type {
-  Axis, Capacity, CapacityEntry, CapacityGrid, CapacityMiss, CapacityStanding, ChartData, DeploymentView, Distribution, Explanation, Fact, Failure, Failures, FitReply, FitRow, FittedProfile, GroupRow, Parameter, ParameterValue, Peeked, PlotFrame, ProfileFiles, Resolved,
+  Axis, Capacity, CapacityEntry, CapacityGrid, CapacityMiss, CapacityStanding, ChartData, DeploymentView, Distribution, Explanation, Fact, Failure, Failures, FitReply, FitRow, FittedProfile, GroupRow, Parameter, ParameterValue, Peeked, PlotFrame, ProfileFiles, PublishedErrors,
+  PublishedFigure, PublishedPoint, Resolved,
   RunOptions, ScenarioPatch, Schema, Series, Shaped, SliderRange, SourceInfo, StepField, StepKind, StepKinds, StepNote,
   Summary, TraceColumns, TraceShape,
 } from '../../pkg/servescope.js';

@@ -264,6 +264,7 @@ export const en = {
   'tab.service': 'Service',
   'tab.workload': 'Workload',
   'tab.capacity': 'Capacity',
+  'tab.published': 'Checked',
   'tab.loading': 'Loading…',
 
   'trace.drop': 'Drop a trace file (CSV, JSONL, gzip) or a scenario (JSON)',

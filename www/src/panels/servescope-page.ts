@@ -63,7 +63,7 @@ export class ServescopePage extends LightElement {
         <main id="results" tabindex="-1" aria-label=${t('page.results')}>
           <station-line .app=${app}></station-line>
           <status-area .app=${app}></status-area>
-          ${(['workload', 'capacity'] as const).map((name) => html`
+          ${(['workload', 'capacity', 'published'] as const).map((name) => html`
             <div class="tab" ?hidden=${tab !== name}>${this.#fetched.has(name) ? until(this.#fetched.get(name), t('tab.loading')) : nothing}</div>`)}
           <div class="tab" ?hidden=${tab !== 'service'}>
             <headline-numbers .app=${app}></headline-numbers>
@@ -89,10 +89,11 @@ export class ServescopePage extends LightElement {
   }
 }
 
-function fetched(app: App, what: 'workload' | 'capacity' | 'replicas'): Promise<unknown> {
+function fetched(app: App, what: 'workload' | 'capacity' | 'published' | 'replicas'): Promise<unknown> {
   switch (what) {
     case 'workload': return import('../studio/studio-page.js').then(({ studioPage }) => studioPage(app));
     case 'capacity': return import('../capacity/capacity-page.js').then(({ capacityPage }) => capacityPage(app));
+    case 'published': return import('../published/published-page.js').then(({ publishedPage }) => publishedPage(app));
     case 'replicas': return import('../replicas/replicas-section.js').then(({ replicasSection }) => replicasSection(app));
   }
 }
