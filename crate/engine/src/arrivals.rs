@@ -162,6 +162,14 @@ impl Arrivals {
         }
     }
 
+    /// Where requests are held, those named by `ids` are told by their place among those that were sent.
+    pub(crate) fn rename<'a>(&self, ids: impl Iterator<Item = &'a mut u32>) {
+        let Some(held) = &self.held else { return };
+        let mut places = vec![0u32; held.sent_us.len()];
+        (0u32..).zip(&held.sent).for_each(|(place, &id)| places[id as usize] = place);
+        ids.for_each(|id| *id = places[*id as usize]);
+    }
+
     /// The requests that were sent, in that order and with those times, and their fates. An open trace is as it was.
     pub(crate) fn into_sent(self, trace: Arc<Trace>, fates: Vec<Fate>) -> (Arc<Trace>, Vec<Fate>) {
         let Some(held) = self.held else { return (trace, fates) };

@@ -201,6 +201,7 @@ impl Fleet {
                 evictions: self.record.evictions,
                 gaps: self.record.gaps,
                 holds: self.record.holds,
+                departures: self.record.departures,
                 absences: self.record.absences,
                 ..Timeline::default()
             },

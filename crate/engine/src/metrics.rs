@@ -6,6 +6,8 @@ pub mod fairness;
 pub mod fleet;
 pub mod groups;
 pub mod lanes;
+#[cfg(feature = "orders")]
+pub mod monitor;
 pub mod operators;
 pub mod slora;
 pub mod summary;

@@ -28,8 +28,9 @@ use crate::gateway::{self, Refusal};
 use crate::observer::{Event, Observer, Unobserved};
 use crate::report::{Counters, Fate, Outcome, Report};
 use crate::scheduler::memory::{Entry, MemoryEstimate};
+use crate::scheduler::sampler::Sampler;
 use crate::scheduler::{Admission, Latency, Line, Queueing};
-use crate::timeline::{DecodeSegment, Hold, Prefill, Timeline};
+use crate::timeline::{DecodeSegment, Departure, Hold, Prefill, Timeline};
 
 /// A simulation under way.
 #[derive(Debug)]
@@ -48,6 +49,7 @@ pub struct Simulation<C: IterationCost> {
     /// Requests that wait and were not given up.
     waiting: u32,
     line: Line,
+    counters: Sampler,
     /// No decision before this decode step picks anybody or changes anything, unless somebody leaves or arrives.
     retry_step: u64,
 
@@ -83,6 +85,7 @@ impl<C: IterationCost> Simulation<C> {
     pub fn new(trace: Arc<Trace>, config: SchedulerConfig, cost: C) -> Self {
         let adapters = AdapterPool::new(trace.adapter_count(), &trace.adapter_rank);
         let fates = vec![Fate::default(); trace.len()];
+        let line = Line::new(Queueing::default(), &config, &trace);
         Self {
             config,
             cost,
@@ -93,7 +96,8 @@ impl<C: IterationCost> Simulation<C> {
             next_cancellation: 0,
             deadlines: VecDeque::new(),
             waiting: 0,
-            line: Line::new(Queueing::default(), &config, &trace),
+            counters: Sampler::of(&line, line.clients()),
+            line,
             retry_step: 0,
             step: 0,
             wait_tokens: 0,
@@ -112,6 +116,7 @@ impl<C: IterationCost> Simulation<C> {
     /// Keeps the waiting line in another way than first come, first served.
     pub fn queued(mut self, queueing: Queueing) -> Self {
         self.line = Line::new(queueing, &self.config, &self.trace);
+        self.counters = Sampler::of(&self.line, self.line.clients());
         self
     }
 
@@ -152,7 +157,9 @@ impl<C: IterationCost> Simulation<C> {
     /// What happened up to now. Where requests are held, those that were sent are told in the order in which they were,
     /// with the times at which they were; the others were never offered.
     pub fn finish(mut self) -> Report {
-        let counters = self.line.counters().map(|(client, values)| Counters { client, values });
+        let samples = self.counters.into_samples();
+        let counters = self.line.counters().map(|(client, values)| Counters { client, values, samples });
+        self.arrivals.rename(self.timeline.departures.iter_mut().map(|departure| &mut departure.id));
         let (trace, fates) = self.arrivals.into_sent(self.trace, self.fates);
         Report {
             counters,
@@ -172,6 +179,9 @@ impl<C: IterationCost> Simulation<C> {
 
     fn router_step(&mut self, observer: &mut impl Observer) {
         self.deliver(observer);
+        if self.now_us >= self.counters.next_us() {
+            self.counters.take(&mut self.line, self.now_us);
+        }
         let idle = self.running.count == 0;
         let may_decide = idle || self.wait_tokens >= self.config.decode_steps_between_prefills;
         if may_decide && self.decide(observer) {
@@ -280,6 +290,7 @@ impl<C: IterationCost> Simulation<C> {
         let Some((_, id)) = self.deadlines.pop_front() else { return };
         observer.see(|| Event::TimedOut(id));
         self.fates[id as usize].outcome = Outcome::TimedOut;
+        self.timeline.departures.push(Departure { time_us: at_us, id });
         self.waiting -= 1;
         self.retry_step = 0;
         self.arrivals.ended(&self.trace, id, at_us);
@@ -347,6 +358,7 @@ impl<C: IterationCost> Simulation<C> {
                 let outcome = &mut self.fates[id as usize].outcome;
                 if *outcome == Outcome::Unfinished {
                     *outcome = Outcome::Refused(Refusal::EarlyAbort);
+                    self.timeline.departures.push(Departure { time_us: self.now_us, id });
                     self.waiting -= 1;
                     self.arrivals.ended(&self.trace, id, self.now_us);
                 }
@@ -567,6 +579,11 @@ impl<C: IterationCost> Simulation<C> {
         }
         if let Some(deadline) = self.deadline_us() {
             leap = leap.min(iterations_until(deadline).max(1));
+        }
+        // Leaps and single steps sample at the same times.
+        let sample_us = self.counters.next_us();
+        if sample_us < f64::INFINITY {
+            leap = leap.min(iterations_until(sample_us).max(1));
         }
         if let Some(point) = self.next_prefetch() {
             leap = leap.min((point - self.wait_tokens).max(1));
