@@ -9,6 +9,8 @@ pub mod deployment;
 mod feel;
 mod happens;
 #[cfg(feature = "engines")]
+pub mod monitor;
+#[cfg(feature = "engines")]
 mod replicas;
 mod traffic;
 
