@@ -30,7 +30,7 @@ use crate::report::{Counters, Fate, Outcome, Report};
 use crate::scheduler::memory::{Entry, MemoryEstimate};
 use crate::scheduler::sampler::Sampler;
 use crate::scheduler::{Admission, Latency, Line, Queueing};
-use crate::timeline::{DecodeSegment, Departure, Hold, Prefill, Timeline};
+use crate::timeline::{DecodeSegment, Hold, Prefill, Timeline};
 
 /// A simulation under way.
 #[derive(Debug)]
@@ -159,7 +159,9 @@ impl<C: IterationCost> Simulation<C> {
     pub fn finish(mut self) -> Report {
         let samples = self.counters.into_samples();
         let counters = self.line.counters().map(|(client, values)| Counters { client, values, samples });
-        self.arrivals.rename(self.timeline.departures.iter_mut().map(|departure| &mut departure.id));
+        if cfg!(feature = "orders") {
+            self.arrivals.rename(&mut self.timeline.departures);
+        }
         let (trace, fates) = self.arrivals.into_sent(self.trace, self.fates);
         Report {
             counters,
@@ -290,7 +292,7 @@ impl<C: IterationCost> Simulation<C> {
         let Some((_, id)) = self.deadlines.pop_front() else { return };
         observer.see(|| Event::TimedOut(id));
         self.fates[id as usize].outcome = Outcome::TimedOut;
-        self.timeline.departures.push(Departure { time_us: at_us, id });
+        self.timeline.departs(at_us, id);
         self.waiting -= 1;
         self.retry_step = 0;
         self.arrivals.ended(&self.trace, id, at_us);
@@ -358,7 +360,7 @@ impl<C: IterationCost> Simulation<C> {
                 let outcome = &mut self.fates[id as usize].outcome;
                 if *outcome == Outcome::Unfinished {
                     *outcome = Outcome::Refused(Refusal::EarlyAbort);
-                    self.timeline.departures.push(Departure { time_us: self.now_us, id });
+                    self.timeline.departs(self.now_us, id);
                     self.waiting -= 1;
                     self.arrivals.ended(&self.trace, id, self.now_us);
                 }

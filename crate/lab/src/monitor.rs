@@ -3,6 +3,7 @@
 use servescope_engine::Refusal;
 use servescope_engine::metrics::monitor::{ClientTotals, Monitor, MonitorOptions};
 use servescope_engine::scheduler::Client;
+use servescope_workload::statistics::sort_places;
 
 use crate::run::Run;
 
@@ -137,23 +138,19 @@ pub struct Sorting {
 }
 
 /// Places of the clients of a monitor in the order that is asked for; equal ones stay as they are.
-pub fn sorted(monitor: &Monitor, sorting: &Sorting) -> Vec<usize> {
+pub fn sorted(monitor: &Monitor, sorting: &Sorting) -> Vec<u32> {
     let whole = Whole::of(monitor);
     let heading = Heading::all(|_| true).into_iter().find(|heading| heading.name() == sorting.by);
-    let key = |place: &usize| {
-        let client = &monitor.clients[*place];
-        match &heading {
+    let sign = if sorting.descending { -1.0 } else { 1.0 };
+    let key = |client: &ClientTotals| {
+        let number = match &heading {
             Some(heading) => heading.of(client, &whole),
             None => Some(client.id as f64),
-        }
+        };
+        // Adding 0 makes one of the two noughts, which would not be equal otherwise.
+        number.map_or(f64::INFINITY, |number| sign * number + 0.0)
     };
-    let mut places: Vec<usize> = (0..monitor.clients.len()).collect();
-    places.sort_by(|a, b| match (key(a), key(b)) {
-        (Some(a), Some(b)) if sorting.descending => b.total_cmp(&a),
-        (Some(a), Some(b)) => a.total_cmp(&b),
-        (a, b) => a.is_none().cmp(&b.is_none()),
-    });
-    places
+    sort_places(&monitor.clients.iter().map(key).collect::<Vec<f64>>())
 }
 
 /// The client of a name: `user` or `adapter`.

@@ -77,8 +77,8 @@ impl Simulator {
         let headings = Heading::all(any_refused);
         let sorting = Sorting { by: options.sort, descending: options.descending };
         let rows = sorted(&monitor, &sorting).into_iter().take(options.rows.max(0.0) as usize);
-        let row = |place: usize| {
-            let client = &monitor.clients[place];
+        let row = |place: u32| {
+            let client = &monitor.clients[place as usize];
             let values = headings.iter().map(|heading| heading.of(client, &whole)).collect();
             Row { id: client.id, values }
         };

@@ -5,6 +5,8 @@
 //! service from its own demand; the gap of a tick is the sum of all shortfalls. Demand and gap skip a warm-up at the start:
 //! their windows lie that much later. Refused requests count nowhere.
 
+use servescope_workload::statistics::sort;
+
 use crate::scheduler::vtc::profiled_cost;
 
 /// What fairness needs to know of one served request. Seconds.
@@ -134,7 +136,7 @@ pub fn largest_gap(served: impl Iterator<Item = Served>, clients: usize, ticks: 
     let all: Vec<[f64; 2]> =
         (ticks.all().iter()).map(|x| [x - half + ticks.warm_up_s, x + half + ticks.warm_up_s]).collect();
     let mut ends: Vec<f64> = all.iter().flatten().copied().collect();
-    ends.sort_by(f64::total_cmp);
+    sort(&mut ends);
     let columns = ends.len() + 1;
     // By client: what lies before an end and after the one before it.
     let (mut given, mut before, mut up_to) =

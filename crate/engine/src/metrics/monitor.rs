@@ -9,12 +9,12 @@ mod kv;
 mod tails;
 
 use servescope_workload::Trace;
+use servescope_workload::statistics::sort_places;
 
 pub use cells::{Cell, Cells, Grid};
 pub use tails::{Tail, Tails};
 
 use super::fairness::{Served, Ticks, largest_gap};
-use super::groups::busiest_first;
 use crate::gateway::Refusal;
 use crate::report::{Outcome, Report};
 use crate::scheduler::Client;
@@ -202,7 +202,7 @@ impl Monitor {
             all[client].kv_token_s = integral / 1e6;
         }
         let samples = Samples::of(report);
-        let tails = samples.tails(count, |id, _| [client_of[id] as usize; 2]);
+        let tails = samples.of_clients(&client_of, count);
         for (totals, tails) in all.iter_mut().zip(tails) {
             totals.tails = tails;
         }
@@ -258,12 +258,11 @@ fn totals(
     all
 }
 
-/// Clients with a request, by service, then by requests, then by index.
+/// Clients with a request, by service, then by index.
 fn best_served_first(all: &[ClientTotals]) -> Vec<u32> {
-    let offered: Vec<u32> = all.iter().map(|totals| totals.offered).collect();
-    let mut order: Vec<u32> = busiest_first(&offered).into_iter().map(|client| client as u32).collect();
-    // A stable sort: those of equal service stay as they are.
-    order.sort_by(|&a, &b| all[b as usize].service().total_cmp(&all[a as usize].service()));
+    let key = |totals: &ClientTotals| if totals.offered > 0 { -totals.service() } else { f64::INFINITY };
+    let mut order = sort_places(&all.iter().map(key).collect::<Vec<f64>>());
+    order.truncate(all.iter().filter(|totals| totals.offered > 0).count());
     order
 }
 

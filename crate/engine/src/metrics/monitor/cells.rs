@@ -249,10 +249,9 @@ impl Cells {
 
     /// Percentiles of every cell.
     pub(super) fn set_tails(&mut self, samples: &Samples, client_of: &[u32]) {
-        let tails = samples.tails(self.cells.len(), |id, times| {
-            [times.first_token_us, times.finish_us]
-                .map(|time_us| self.place(client_of[id], self.grid.cell_at(time_us)))
-        });
+        let place =
+            |id: u32, time_us: f64| self.place(client_of[id as usize], self.grid.cell_at(time_us)) as u32;
+        let tails = samples.of_groups(self.cells.len(), &place);
         for (cell, tails) in self.cells.iter_mut().zip(tails) {
             cell.tails = tails;
         }

@@ -105,9 +105,9 @@ pub(super) fn held(
     for (replica, stays) in stays.iter().enumerate().filter(|(_, stays)| !stays.is_empty()) {
         if report.served.is_some() {
             let runs = report.timeline.iterations.of_replica(replica as u16);
-            sweep.pass(report, client_of, stays, runs.map(|run| stretch(&Span::Iterations(run))));
+            sweep.pass(report, client_of, stays, &mut runs.map(|run| stretch(&Span::Iterations(run))));
         } else {
-            sweep.pass(report, client_of, stays, report.timeline.spans().map(|span| stretch(&span)));
+            sweep.pass(report, client_of, stays, &mut report.timeline.spans().map(|span| stretch(&span)));
         }
     }
     Held { token_us: sweep.totals, interpolated }
@@ -151,7 +151,7 @@ impl Sweep<'_> {
         report: &Report,
         client_of: &[u32],
         stays: &[Stay],
-        stretches: impl Iterator<Item = Stretch>,
+        stretches: &mut dyn Iterator<Item = Stretch>,
     ) {
         let ends: Vec<f64> = stays.iter().map(|stay| stay.to_us).collect();
         let starts: Vec<f64> = stays.iter().map(|stay| stay.from_us).collect();

@@ -38,69 +38,76 @@ pub struct Tails {
     pub e2e_s: Tail,
 }
 
-/// A completed request's times, microseconds.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Times {
-    pub(super) first_token_us: f64,
-    pub(super) finish_us: f64,
-    ttft: f64,
-    tpot: Option<f64>,
-    e2e: f64,
+/// The completed requests of a run and their times, microseconds.
+#[derive(Default)]
+pub(super) struct Samples {
+    ids: Vec<u32>,
+    first_us: Vec<f64>,
+    finish_us: Vec<f64>,
+    ttft: Vec<f64>,
+    /// NaN for a single token.
+    tpot: Vec<f64>,
+    e2e: Vec<f64>,
 }
-
-/// The times of request `id`, if it is completed.
-fn times(report: &Report, id: usize) -> Option<Times> {
-    if !report.is_completed(id) {
-        return None;
-    }
-    let fate = &report.fates[id];
-    let (ttft, e2e) = (report.ttft_us(id)?, report.e2e_us(id)?);
-    let after_first = f64::from(fate.produced.max(1) - 1);
-    Some(Times {
-        first_token_us: report.first_token_us(id)?,
-        finish_us: fate.finish_us?,
-        ttft,
-        tpot: (after_first > 0.0).then(|| (e2e - ttft) / after_first),
-        e2e,
-    })
-}
-
-/// The completed requests of a run.
-pub(super) struct Samples(Vec<(u32, Times)>);
 
 impl Samples {
     pub(super) fn of(report: &Report) -> Self {
-        Self((0..report.fates.len()).filter_map(|id| Some((id as u32, times(report, id)?))).collect())
+        let mut samples = Self::default();
+        for (id, fate) in report.fates.iter().enumerate().filter(|(id, _)| report.is_completed(*id)) {
+            let (Some(first_us), Some(finish_us)) = (report.first_token_us(id), fate.finish_us) else {
+                continue;
+            };
+            let arrival_us = report.trace.arrival_us[id];
+            let (ttft, e2e) = (first_us - arrival_us, finish_us - arrival_us);
+            samples.ids.push(id as u32);
+            samples.first_us.push(first_us);
+            samples.finish_us.push(finish_us);
+            samples.ttft.push(ttft);
+            samples.tpot.push(match fate.produced {
+                0 | 1 => f64::NAN,
+                produced => (e2e - ttft) / f64::from(produced - 1),
+            });
+            samples.e2e.push(e2e);
+        }
+        samples
     }
 
-    /// The percentiles of groups: `groups_of` tells that of a request's first token and that of its end.
-    pub(super) fn tails(&self, groups: usize, groups_of: impl Fn(usize, &Times) -> [usize; 2]) -> Vec<Tails> {
-        let ttft = self.grouped(groups, |id, times| (groups_of(id, times)[0], Some(times.ttft)));
-        let tpot = self.grouped(groups, |id, times| (groups_of(id, times)[1], times.tpot));
-        let e2e = self.grouped(groups, |id, times| (groups_of(id, times)[1], Some(times.e2e)));
+    /// Percentiles by client.
+    pub(super) fn of_clients(&self, client_of: &[u32], count: usize) -> Vec<Tails> {
+        let groups: Vec<u32> = self.ids.iter().map(|&id| client_of[id as usize]).collect();
+        self.tails(count, &groups, &groups)
+    }
+
+    /// Percentiles by group: that of a request at the time of its first token, and that at the time of its end.
+    pub(super) fn of_groups(&self, count: usize, group: &dyn Fn(u32, f64) -> u32) -> Vec<Tails> {
+        let at = |times: &[f64]| -> Vec<u32> {
+            self.ids.iter().zip(times).map(|(&id, &time_us)| group(id, time_us)).collect()
+        };
+        self.tails(count, &at(&self.first_us), &at(&self.finish_us))
+    }
+
+    fn tails(&self, count: usize, first: &[u32], end: &[u32]) -> Vec<Tails> {
+        let ttft = grouped(count, first, &self.ttft);
+        let tpot = grouped(count, end, &self.tpot);
+        let e2e = grouped(count, end, &self.e2e);
         let pairs = ttft.into_iter().zip(tpot).zip(e2e);
         pairs.map(|((ttft_s, tpot_s), e2e_s)| Tails { ttft_s, tpot_s, e2e_s }).collect()
     }
+}
 
-    /// Percentiles of the values of each group (counting sort).
-    fn grouped(&self, groups: usize, of: impl Fn(usize, &Times) -> (usize, Option<f64>)) -> Vec<Tail> {
-        let samples = || {
-            self.0.iter().filter_map(|(id, times)| {
-                let (group, value) = of(*id as usize, times);
-                Some((group, value?))
-            })
-        };
-        let mut starts = vec![0usize; groups + 1];
-        samples().for_each(|(group, _)| starts[group + 1] += 1);
-        for group in 0..groups {
-            starts[group + 1] += starts[group];
-        }
-        let mut values = vec![0.0; starts[groups]];
-        let mut next = starts.clone();
-        for (group, value) in samples() {
-            values[next[group]] = value;
-            next[group] += 1;
-        }
-        starts.windows(2).map(|range| Tail::of(&mut values[range[0]..range[1]])).collect()
+/// Percentiles of the values of each group (counting sort); NaN is none.
+fn grouped(count: usize, groups: &[u32], values: &[f64]) -> Vec<Tail> {
+    let samples = || groups.iter().zip(values).filter(|(_, value)| !value.is_nan());
+    let mut starts = vec![0usize; count + 1];
+    samples().for_each(|(&group, _)| starts[group as usize + 1] += 1);
+    for group in 0..count {
+        starts[group + 1] += starts[group];
     }
+    let mut sorted = vec![0.0; starts[count]];
+    let mut next = starts.clone();
+    for (&group, &value) in samples() {
+        sorted[next[group as usize]] = value;
+        next[group as usize] += 1;
+    }
+    starts.windows(2).map(|range| Tail::of(&mut sorted[range[0]..range[1]])).collect()
 }
