@@ -67,7 +67,7 @@ export class MonitorSection extends LightElement {
   #numbers(say: Say, view: MonitorView): TemplateResult {
     const { format } = this.app.text;
     const computed = view.computed_tokens;
-    const wasted = computed > 0 ? ` (${format.share(view.wasted_tokens / computed)})` : '';
+    const wasted = view.wasted_tokens > 0 ? ` (${format.share(view.wasted_tokens / computed)})` : '';
     const number = (word: 'jain' | 'gap' | 'wasted', metric: string, value: number | null, shown: string): TemplateResult => html`
       <div class="metric" data-metric="monitor.${metric}" data-value=${value ?? ''}>
         <dt title=${say(`${word}.about`)}>${say(word)}</dt><dd><b>${shown}</b><small>${say(`${word}.about`)}</small></dd></div>`;
