@@ -96,7 +96,7 @@ impl<C: IterationCost> Simulation<C> {
             next_cancellation: 0,
             deadlines: VecDeque::new(),
             waiting: 0,
-            counters: Sampler::of(&line, line.clients()),
+            counters: Sampler::of(&line),
             line,
             retry_step: 0,
             step: 0,
@@ -116,7 +116,7 @@ impl<C: IterationCost> Simulation<C> {
     /// Keeps the waiting line in another way than first come, first served.
     pub fn queued(mut self, queueing: Queueing) -> Self {
         self.line = Line::new(queueing, &self.config, &self.trace);
-        self.counters = Sampler::of(&self.line, self.line.clients());
+        self.counters = Sampler::of(&self.line);
         self
     }
 
@@ -157,9 +157,10 @@ impl<C: IterationCost> Simulation<C> {
     /// What happened up to now. Where requests are held, those that were sent are told in the order in which they were,
     /// with the times at which they were; the others were never offered.
     pub fn finish(mut self) -> Report {
-        let samples = self.counters.into_samples();
-        let counters = self.line.counters().map(|(client, values)| Counters { client, values, samples });
+        let mut counters = None;
         if cfg!(feature = "orders") {
+            let samples = self.counters.into_samples();
+            counters = self.line.counters().map(|(client, values)| Counters { client, values, samples });
             self.arrivals.rename(&mut self.timeline.departures);
         }
         let (trace, fates) = self.arrivals.into_sent(self.trace, self.fates);
@@ -181,7 +182,7 @@ impl<C: IterationCost> Simulation<C> {
 
     fn router_step(&mut self, observer: &mut impl Observer) {
         self.deliver(observer);
-        if self.now_us >= self.counters.next_us() {
+        if self.counters.next_us().is_some_and(|at| at <= self.now_us) {
             self.counters.take(&mut self.line, self.now_us);
         }
         let idle = self.running.count == 0;
@@ -583,8 +584,7 @@ impl<C: IterationCost> Simulation<C> {
             leap = leap.min(iterations_until(deadline).max(1));
         }
         // Leaps and single steps sample at the same times.
-        let sample_us = self.counters.next_us();
-        if sample_us < f64::INFINITY {
+        if let Some(sample_us) = self.counters.next_us() {
             leap = leap.min(iterations_until(sample_us).max(1));
         }
         if let Some(point) = self.next_prefetch() {

@@ -44,8 +44,12 @@ export class MonitorData {
         const { window } = app.view.value;
         const view = await app.ask({ kind: 'engine', call: 'monitor', values: [{ ...this.sorting.value, window }] }) as MonitorView | null;
         // The worker has the first module: it takes the larger one for the next run, whose answer is heard of.
-        if (view === null) app.run();
-        else this.view.set(view);
+        if (view === null) {
+          app.run();
+        } else {
+          this.view.set(view);
+          app.scheduler.invalidateAll();
+        }
       }
     } catch (thrown) {
       // A run that is gone is followed by another.
@@ -53,6 +57,5 @@ export class MonitorData {
     } finally {
       this.#asking = false;
     }
-    app.scheduler.invalidateAll();
   }
 }

@@ -70,7 +70,7 @@ export class MonitorSection extends LightElement {
     const wasted = view.wasted_tokens > 0 ? ` (${format.share(view.wasted_tokens / computed)})` : '';
     const number = (word: 'jain' | 'gap' | 'wasted', metric: string, value: number | null, shown: string): TemplateResult => html`
       <div class="metric" data-metric="monitor.${metric}" data-value=${value ?? ''}>
-        <dt title=${say(`${word}.about`)}>${say(word)}</dt><dd><b>${shown}</b><small>${say(`${word}.about`)}</small></dd></div>`;
+        <dt>${say(word)}</dt><dd><b>${shown}</b><small>${say(`${word}.about`)}</small></dd></div>`;
     return html`<dl class="monitor-numbers">
       ${number('jain', 'jain', view.jain, format.of('number', view.jain))}
       ${number('gap', 'largest_gap_per_s', view.largest_gap_per_s, format.of('number', view.largest_gap_per_s))}

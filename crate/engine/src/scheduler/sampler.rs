@@ -6,11 +6,15 @@
 use super::line::Line;
 
 /// Spacing of the first grid, microseconds.
+#[cfg(feature = "orders")]
 const FIRST_SPACING_US: f64 = 250_000.0;
 /// Most samples, and most counters in all of them together.
+#[cfg(feature = "orders")]
 const MOST_SAMPLES: usize = 256;
+#[cfg(feature = "orders")]
 const MOST_COUNTERS: usize = 1 << 20;
 /// Samples that are kept however many clients there are.
+#[cfg(feature = "orders")]
 const FEWEST_SAMPLES: usize = 8;
 
 /// The counters at one time.
@@ -22,49 +26,79 @@ pub struct CounterSample {
     pub values: Vec<f64>,
 }
 
-/// Takes the samples.
-#[derive(Debug, Clone)]
+/// Takes the samples. Nothing where no order of service keeps counters.
+#[derive(Debug, Clone, Default)]
 pub struct Sampler {
+    #[cfg(feature = "orders")]
+    grid: Option<Grid>,
+}
+
+/// The samples so far and their grid.
+#[cfg(feature = "orders")]
+#[derive(Debug, Clone)]
+struct Grid {
     next_us: f64,
     spacing_us: f64,
     most: usize,
     samples: Vec<CounterSample>,
 }
 
+#[cfg(feature = "orders")]
 impl Sampler {
-    /// Samples of an order of service among `clients`; none where it keeps no counters.
-    pub fn of(line: &Line, clients: usize) -> Self {
-        let most = (MOST_COUNTERS / clients.max(1)).clamp(FEWEST_SAMPLES, MOST_SAMPLES) / 2 * 2;
-        let next_us = if line.keeps_counters() { FIRST_SPACING_US } else { f64::INFINITY };
-        Self { next_us, spacing_us: FIRST_SPACING_US, most, samples: Vec::new() }
+    /// Samples of an order of service.
+    pub fn of(line: &Line) -> Self {
+        let most = (MOST_COUNTERS / line.clients().max(1)).clamp(FEWEST_SAMPLES, MOST_SAMPLES) / 2 * 2;
+        let (next_us, spacing_us) = (FIRST_SPACING_US, FIRST_SPACING_US);
+        let grid = Grid { next_us, spacing_us, most, samples: Vec::new() };
+        Self { grid: line.keeps_counters().then_some(grid) }
     }
 
-    /// When the next sample is due, microseconds.
+    /// When the next sample is due, microseconds; `None`: never.
     #[inline]
-    pub fn next_us(&self) -> f64 {
-        if cfg!(feature = "orders") { self.next_us } else { f64::INFINITY }
+    pub fn next_us(&self) -> Option<f64> {
+        self.grid.as_ref().map(|grid| grid.next_us)
     }
 
     /// The sample that is due.
     pub fn take(&mut self, line: &mut Line, now_us: f64) {
-        let Some((_, counters)) = line.counters() else { return };
-        if self.samples.len() == self.most {
+        let (Some(grid), Some((_, counters))) = (&mut self.grid, line.counters()) else { return };
+        if grid.samples.len() == grid.most {
             let mut place = 0;
-            self.samples.retain(|_| {
+            grid.samples.retain(|_| {
                 place += 1;
                 place % 2 == 1
             });
-            self.spacing_us *= 2.0;
+            grid.spacing_us *= 2.0;
         }
-        self.samples.push(CounterSample {
-            time_us: now_us,
-            values: counters.into_iter().map(|(_, value)| value).collect(),
-        });
-        self.next_us = ((now_us / self.spacing_us).floor() + 1.0) * self.spacing_us;
+        let values = counters.into_iter().map(|(_, value)| value).collect();
+        grid.samples.push(CounterSample { time_us: now_us, values });
+        grid.next_us = ((now_us / grid.spacing_us).floor() + 1.0) * grid.spacing_us;
     }
 
     /// The samples, in order of time.
     pub fn into_samples(self) -> Vec<CounterSample> {
-        self.samples
+        self.grid.map_or_else(Vec::new, |grid| grid.samples)
+    }
+}
+
+#[cfg(not(feature = "orders"))]
+impl Sampler {
+    /// Nothing to sample.
+    pub fn of(_line: &Line) -> Self {
+        Self {}
+    }
+
+    /// Never.
+    #[inline]
+    pub fn next_us(&self) -> Option<f64> {
+        None
+    }
+
+    /// Nothing is due.
+    pub fn take(&mut self, _line: &mut Line, _now_us: f64) {}
+
+    /// None.
+    pub fn into_samples(self) -> Vec<CounterSample> {
+        Vec::new()
     }
 }

@@ -140,6 +140,25 @@ mod tests {
     }
 
     #[test]
+    fn kv_memory_of_whole_prompts_is_the_summarys() {
+        for kind in ["slora", "orca", "vllm", "lightllm", "vllm_v1"] {
+            let settings = [
+                ("workload.users.count", "30"),
+                ("workload.duration_s", "60"),
+                ("scheduler.kind", kind),
+                ("scheduler.batch_max_tokens", "100000"),
+                ("scheduler.max_total_tokens", "100000"),
+            ];
+            let run = run(&settings);
+            assert_eq!(run.report.preemptions, 0, "{kind}");
+            let (views, monitor) = monitor(&run, Client::Adapter, &ViewOptions::default());
+            assert_eq!(monitor.kv_interpolated, 0);
+            let kv = run.summary().run.kv.mean_usage.unwrap() * f64::from(run.report.pool_tokens);
+            assert!((mean_top(&views[2]) / kv - 1.0).abs() < 1e-9, "{kind}: {} of {kv}", mean_top(&views[2]));
+        }
+    }
+
+    #[test]
     fn counters_are_drawn_for_those_who_have_them() {
         let run =
             run(&[("workload.users.count", "3"), ("scheduler.order", "vtc"), ("workload.duration_s", "60")]);
