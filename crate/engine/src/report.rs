@@ -7,6 +7,7 @@ use servescope_workload::{BASE_MODEL, Trace};
 
 use crate::gateway::{GatewayLog, Refusal};
 use crate::scheduler::Client;
+use crate::scheduler::sampler::CounterSample;
 use crate::timeline::Timeline;
 
 /// How a request ended.
@@ -190,13 +191,15 @@ pub struct Report {
     pub gateway: Option<Box<GatewayLog>>,
 }
 
-/// The counters of an order of service at the end of a run.
+/// The counters of an order of service over a run and at its end.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Counters {
     /// Who counts as one client.
     pub client: Client,
     /// (client, counter) in the order of the clients' first requests; the base model is the client behind the last adapter.
     pub values: Vec<(u32, f64)>,
+    /// Counters over the run, each sample in the order of `values`; clients that come later are not in earlier ones.
+    pub samples: Vec<CounterSample>,
 }
 
 impl Report {

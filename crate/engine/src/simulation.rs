@@ -32,6 +32,7 @@ use crate::gateway::{self, GatewayConfig, Refusal};
 use crate::observer::{Event, Observer, Unobserved};
 use crate::report::{Counters, Fate, Outcome, Report};
 use crate::scheduler::memory::{Entry, MemoryEstimate};
+use crate::scheduler::sampler::Sampler;
 use crate::scheduler::{Admission, Latency, Line, Queueing};
 use crate::timeline::{DecodeSegment, Hold, Prefill, Timeline};
 
@@ -52,6 +53,7 @@ pub struct Simulation<C: IterationCost> {
     /// Requests that wait and were not given up.
     waiting: u32,
     line: Line,
+    counters: Sampler,
     /// No decision before this decode step picks anybody or changes anything, unless somebody leaves or arrives.
     retry_step: u64,
 
@@ -104,6 +106,7 @@ impl<C: IterationCost> Simulation<C> {
     pub fn new(trace: Arc<Trace>, config: SchedulerConfig, cost: C) -> Self {
         let adapters = AdapterPool::new(trace.adapter_count(), &trace.adapter_rank);
         let fates = vec![Fate::default(); trace.len()];
+        let line = Line::new(Queueing::default(), &config, &trace);
         Self {
             config,
             cost,
@@ -114,7 +117,8 @@ impl<C: IterationCost> Simulation<C> {
             next_cancellation: 0,
             deadlines: VecDeque::new(),
             waiting: 0,
-            line: Line::new(Queueing::default(), &config, &trace),
+            counters: Sampler::of(&line),
+            line,
             retry_step: 0,
             step: 0,
             wait_tokens: 0,
@@ -134,6 +138,7 @@ impl<C: IterationCost> Simulation<C> {
     /// Keeps the waiting line in another way than first come, first served.
     pub fn queued(mut self, queueing: Queueing) -> Self {
         self.line = Line::new(queueing, &self.config, &self.trace);
+        self.counters = Sampler::of(&self.line);
         self
     }
 
@@ -180,7 +185,12 @@ impl<C: IterationCost> Simulation<C> {
     /// What happened up to now. Where requests are held, those that were sent are told in the order in which they were,
     /// with the times at which they were; the others were never offered.
     pub fn finish(mut self) -> Report {
-        let counters = self.line.counters().map(|(client, values)| Counters { client, values });
+        let mut counters = None;
+        if cfg!(feature = "orders") {
+            let samples = self.counters.into_samples();
+            counters = self.line.counters().map(|(client, values)| Counters { client, values, samples });
+            self.intake.rename(&mut self.timeline.departures);
+        }
         let (trace, fates, gateway) = self.intake.finish(self.trace, self.fates);
         Report {
             gateway,
@@ -201,6 +211,9 @@ impl<C: IterationCost> Simulation<C> {
 
     fn router_step(&mut self, observer: &mut impl Observer) {
         self.deliver(observer);
+        if self.counters.next_us().is_some_and(|at| at <= self.now_us) {
+            self.counters.take(&mut self.line, self.now_us);
+        }
         let idle = self.running.count == 0;
         let may_decide = idle || self.wait_tokens >= self.config.decode_steps_between_prefills;
         if may_decide && self.decide(observer) {
@@ -258,10 +271,12 @@ impl<C: IterationCost> Simulation<C> {
             Given::Forward(id) => self.arrive(trace, id, at_us, observer),
             Given::Refused(id, reason) => {
                 self.fates[id as usize].outcome = Outcome::Refused(reason);
+                self.timeline.departs(at_us, id);
                 observer.see(|| Event::Refused(id));
             }
             Given::TimedOut(id) => {
                 self.fates[id as usize].outcome = Outcome::TimedOut;
+                self.timeline.departs(at_us, id);
                 observer.see(|| Event::TimedOut(id));
             }
         }
@@ -326,6 +341,7 @@ impl<C: IterationCost> Simulation<C> {
         let Some((_, id)) = self.deadlines.pop_front() else { return };
         observer.see(|| Event::TimedOut(id));
         self.fates[id as usize].outcome = Outcome::TimedOut;
+        self.timeline.departs(at_us, id);
         self.waiting -= 1;
         self.retry_step = 0;
         self.intake.ended(&self.trace, id, at_us, 0, false);
@@ -393,6 +409,7 @@ impl<C: IterationCost> Simulation<C> {
                 let outcome = &mut self.fates[id as usize].outcome;
                 if *outcome == Outcome::Unfinished {
                     *outcome = Outcome::Refused(Refusal::EarlyAbort);
+                    self.timeline.departs(self.now_us, id);
                     self.waiting -= 1;
                     self.intake.ended(&self.trace, id, self.now_us, 0, false);
                 }
@@ -629,6 +646,10 @@ impl<C: IterationCost> Simulation<C> {
         }
         if let Some(deadline) = self.deadline_us() {
             leap = leap.min(iterations_until(deadline).max(1));
+        }
+        // Leaps and single steps sample at the same times.
+        if let Some(sample_us) = self.counters.next_us() {
+            leap = leap.min(iterations_until(sample_us).max(1));
         }
         if let Some(point) = self.next_prefetch() {
             leap = leap.min((point - self.wait_tokens).max(1));

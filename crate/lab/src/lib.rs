@@ -16,6 +16,8 @@ pub mod fit;
 pub mod inspect;
 pub mod link;
 pub mod measured;
+#[cfg(feature = "engines")]
+pub mod monitor;
 pub mod parameters;
 #[cfg(feature = "engines")]
 pub mod profiles;

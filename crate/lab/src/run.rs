@@ -7,6 +7,8 @@ use serde::Serialize;
 use servescope_cost::LinearCost;
 #[cfg(feature = "engines")]
 use servescope_engine::Fleet;
+#[cfg(feature = "engines")]
+use servescope_engine::metrics::monitor::Monitor;
 use servescope_engine::metrics::summary::SummaryContext;
 use servescope_engine::metrics::token_gaps::TokenGaps;
 #[cfg(feature = "engines")]
@@ -166,6 +168,8 @@ impl Running {
             scenario: self.scenario,
             generated: self.generated,
             gaps: OnceCell::new(),
+            #[cfg(feature = "engines")]
+            monitors: Default::default(),
         }
     }
 }
@@ -234,6 +238,9 @@ pub struct Run {
     pub generated: bool,
     /// Every gap between tokens: summary and charts both ask for it.
     gaps: OnceCell<TokenGaps>,
+    /// What users and adapters used, once somebody asks.
+    #[cfg(feature = "engines")]
+    pub(crate) monitors: [OnceCell<Monitor>; 2],
 }
 
 /// What a cache without limit would find of the prompts, in the order of arrival.
@@ -276,7 +283,14 @@ impl Run {
 
     /// The run that a report tells of, judged by the bounds of `scenario`.
     pub fn of(report: Report, scenario: &Scenario) -> Self {
-        Self { report, scenario: scenario.clone(), generated: false, gaps: OnceCell::new() }
+        Self {
+            report,
+            scenario: scenario.clone(),
+            generated: false,
+            gaps: OnceCell::new(),
+            #[cfg(feature = "engines")]
+            monitors: Default::default(),
+        }
     }
 
     /// The summary with the busiest [`TABLE_ROWS`] users and adapters.

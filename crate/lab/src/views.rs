@@ -11,6 +11,8 @@ mod feel;
 mod gateway;
 mod happens;
 #[cfg(feature = "engines")]
+pub mod monitor;
+#[cfg(feature = "engines")]
 pub mod published;
 #[cfg(feature = "engines")]
 mod replicas;

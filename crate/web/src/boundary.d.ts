@@ -175,6 +175,31 @@ export interface ReplicaRow {
   mfu: number | null; bandwidth: number | null;
 }
 
+/** How to look at the monitor: `sort` is the name of a column, or "id"; `window` the part of the run that the charts show. */
+export interface MonitorOptions {
+  client: "user" | "adapter"; sort: string; descending: boolean; rows: number; window: [number, number] | null;
+}
+
+/** What each client used. Values stand in the order of the columns; `refused_…` are those of reasons that occurred. */
+export interface MonitorView {
+  client: "user" | "adapter";
+  /** How many clients there are; `rows` has the first of them as they are sorted. */
+  clients: number;
+  columns: { name: string; kind: "count" | "number" | "seconds" | "share" }[];
+  /** -1 is the base model. */
+  rows: { id: number; values: (number | null)[] }[];
+  /** Who has which colour in the charts; all others are the last series. */
+  charted: { role: string; id: number }[];
+  jain: number | null;
+  largest_gap_per_s: number | null;
+  wasted_tokens: number;
+  /** Prompt and answer tokens of everybody. */
+  computed_tokens: number;
+  /** Requests whose KV memory over time is interpolated. */
+  kv_interpolated: number;
+  charts: ChartData[];
+}
+
 /** Why a rate does not meet the goal of a capacity search. */
 export type CapacityMiss =
   | { kind: "bound"; metric: string; value_s: number | null; limit_s: number }

@@ -17,6 +17,8 @@ mod deployment;
 #[cfg(feature = "studio")]
 mod hand_over;
 #[cfg(feature = "engine")]
+mod monitor;
+#[cfg(feature = "engine")]
 mod own_profile;
 #[cfg(feature = "page")]
 mod page;

@@ -122,6 +122,10 @@ impl Simulator {
             "requests.csv" => Ok(files::requests_csv(&run.report)),
             "batches.csv" => Ok(files::batches_csv(&run.report)),
             #[cfg(feature = "engine")]
+            "clients.csv" => Ok(files::clients_csv(run)),
+            #[cfg(feature = "engine")]
+            "clients_over_time.csv" => Ok(files::clients_over_time_csv(run)),
+            #[cfg(feature = "engine")]
             "events.csv" => Ok(files::events_csv(&run.report)),
             "trace.json" => Ok(files::chrome_trace(&run.report)),
             "summary.json" => Ok(format!("{:#}\n", json!(run.summary()))),
@@ -140,7 +144,7 @@ impl Simulator {
         scenario_of(patch)
     }
 
-    fn finished(&self) -> Result<&Run, JsFailure> {
+    pub(crate) fn finished(&self) -> Result<&Run, JsFailure> {
         self.run
             .as_ref()
             .ok_or_else(|| thrown(vec![Failure::new("no_trace", "", "nothing has run yet".to_owned())]))

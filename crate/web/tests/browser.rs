@@ -116,6 +116,15 @@ fn objects_have_the_declared_keys() {
     assert_eq!(charts.length(), 15);
     let events = simulator.export("events.csv").ok().expect("a file");
     assert!(events.starts_with("time_s,event,request,replica\n"));
+    let options = |client: &str| {
+        let options =
+            json!({"client": client, "sort": "service", "descending": true, "rows": 3, "window": null});
+        js(&options)
+    };
+    let monitor = simulator.monitor(&options("adapter")).ok().expect("a run");
+    assert_eq!(names(&monitor), declared("MonitorView"));
+    assert!(simulator.monitor(&options("nobody")).is_err());
+    assert!(simulator.export("clients.csv").ok().expect("a file").starts_with("client,id,offered,"));
 }
 
 fn open(studio: &mut Studio, name: &str, text: &str) -> Result<Value, Value> {

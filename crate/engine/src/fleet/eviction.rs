@@ -51,10 +51,12 @@ impl Replica {
             Preemption::Swap { host_blocks, .. } if was_decoding => host_blocks,
             _ => 0,
         };
+        let mut lost_tokens = if was_decoding { tokens - 1 } else { tokens };
         if host_blocks > 0 && blocks <= host_blocks.saturating_sub(self.host_used) {
             self.host_used += blocks;
             flight.copied_blocks += u64::from(blocks);
             world.requests.swapped[i] = tokens;
+            lost_tokens = 0;
         } else {
             // Vidur's restart takes what was read for the whole prompt; the rest of it is then generated.
             if was_decoding || world.config.original {
@@ -64,7 +66,8 @@ impl Replica {
         world.requests.done[i] = 0;
         world.requests.place[i] = Place::Waiting;
         world.requests.evictions[i] = world.requests.evictions[i].saturating_add(1);
-        world.record.evictions.push(Eviction { time_us: world.now_us, id, replica: self.index });
+        let (time_us, replica) = (world.now_us, self.index);
+        world.record.evictions.push(Eviction { time_us, id, replica, lost_tokens });
         self.promised += u64::from(world.config.blocks_for(world.requests.prompt[i]));
         self.waiting.push_front(id);
         self.line += 1;

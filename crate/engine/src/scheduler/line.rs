@@ -240,6 +240,11 @@ impl Line {
         }
     }
 
+    /// How many clients it tells apart.
+    pub fn clients(&self) -> usize {
+        self.clients
+    }
+
     /// Requests that the last decision gave up.
     #[inline]
     pub fn rejected(&self) -> &[u32] {
@@ -392,6 +397,11 @@ impl Line {
             _ => return None,
         };
         Some((self.client, counters))
+    }
+
+    /// Whether the order of service keeps a counter for each client.
+    pub fn keeps_counters(&self) -> bool {
+        ORDERS && matches!(self.kind, Kind::Fair(_) | Kind::RoundRobin(_))
     }
 
     /// What each client is expected to produce, where that is learnt.

@@ -67,6 +67,13 @@ impl Iterations {
         (0..run.prompts).map(|_| cursor.chunk()).collect()
     }
 
+    /// Those of one replica, in the order of their start.
+    pub fn of_replica(&self, replica: u16) -> impl Iterator<Item = IterationRun> + '_ {
+        let bytes = self.replicas.get(usize::from(replica)).map_or(&[][..], |log| &log.bytes);
+        let mut cursor = Cursor { whole: bytes.len(), bytes, replica, end_us: 0.0 };
+        std::iter::from_fn(move || if FLEETS { cursor.next() } else { None })
+    }
+
     /// How many runs.
     pub fn len(&self) -> usize {
         self.runs
@@ -327,7 +334,8 @@ mod tests {
                 let end = &mut ends[usize::from(run.replica)];
                 let shift = if follows { *end } else { run.start_us.max(*end) } - run.start_us;
                 for time in [&mut run.start_us, &mut run.end_us] {
-                    *time += shift;
+                    // A sum that rounds may fall short of the end.
+                    *time = (*time + shift).max(*end);
                 }
                 *end = run.end_us.max(run.start_us);
                 run.end_us = *end;
