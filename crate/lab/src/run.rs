@@ -10,7 +10,9 @@ use servescope_engine::Fleet;
 use servescope_engine::metrics::summary::SummaryContext;
 use servescope_engine::metrics::token_gaps::TokenGaps;
 #[cfg(feature = "engines")]
-use servescope_engine::metrics::{FleetSummary, fleet_summary};
+use servescope_engine::metrics::usage::{UsageColumns, UsageWindow, usage_columns, usage_with_columns};
+#[cfg(feature = "engines")]
+use servescope_engine::metrics::{FleetSummary, Usage, fleet_summary, usage};
 use servescope_engine::metrics::{Summary, summarise};
 use servescope_engine::observer::Unobserved;
 use servescope_engine::{Refusal, Report, Simulation};
@@ -153,6 +155,8 @@ impl Running {
             scenario: self.scenario,
             generated: self.generated,
             gaps: OnceCell::new(),
+            #[cfg(feature = "engines")]
+            usage: OnceCell::new(),
         }
     }
 }
@@ -219,6 +223,9 @@ pub struct Run {
     pub generated: bool,
     /// Every gap between tokens: summary and charts both ask for it.
     gaps: OnceCell<TokenGaps>,
+    /// Sums over a fleet's iterations: likewise.
+    #[cfg(feature = "engines")]
+    usage: OnceCell<Option<Usage>>,
 }
 
 /// What a cache without limit would find of the prompts, in the order of arrival.
@@ -258,7 +265,14 @@ impl Run {
 
     /// The run that a report tells of, judged by the bounds of `scenario`.
     pub fn of(report: Report, scenario: &Scenario) -> Self {
-        Self { report, scenario: scenario.clone(), generated: false, gaps: OnceCell::new() }
+        Self {
+            report,
+            scenario: scenario.clone(),
+            generated: false,
+            gaps: OnceCell::new(),
+            #[cfg(feature = "engines")]
+            usage: OnceCell::new(),
+        }
     }
 
     /// The summary with the busiest [`TABLE_ROWS`] users and adapters.
@@ -283,7 +297,7 @@ impl Run {
             self.add_expected_shares(&mut run);
         }
         #[cfg(feature = "engines")]
-        let fleet = fleet_summary(&self.report);
+        let fleet = self.usage().map(|usage| fleet_summary(&self.report, usage));
         #[cfg(feature = "engines")]
         if let Some(fleet) = &fleet {
             run.gpu.mfu = fleet.mean(|row| row.mfu).or(run.gpu.mfu);
@@ -370,6 +384,24 @@ impl Run {
     /// Every gap between tokens.
     pub fn token_gaps(&self) -> &TokenGaps {
         self.gaps.get_or_init(|| TokenGaps::of(&self.report.timeline))
+    }
+
+    /// Sums over the iterations of a fleet; none of S-LoRA's loop.
+    #[cfg(feature = "engines")]
+    pub fn usage(&self) -> Option<&Usage> {
+        self.usage.get_or_init(|| usage(&self.report)).as_ref()
+    }
+
+    /// The iterations of a fleet over a window. Where the sums are wanted too, who asks for these first gets them for
+    /// little more.
+    #[cfg(feature = "engines")]
+    pub(crate) fn usage_columns(&self, window: &UsageWindow) -> Option<UsageColumns> {
+        if self.usage.get().is_some() {
+            return usage_columns(&self.report, window);
+        }
+        let (usage, columns) = usage_with_columns(&self.report, window)?;
+        let _ = self.usage.set(Some(usage));
+        Some(columns)
     }
 
     /// Whether any request uses an adapter.

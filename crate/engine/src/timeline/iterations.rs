@@ -79,16 +79,19 @@ impl Iterations {
 
     /// All of them in order of their start; of those that start together, the lower replica's first.
     pub fn iter(&self) -> Iter<'_> {
-        let mut heads = BinaryHeap::new();
+        let mut iter = Iter { heads: Vec::new(), order: BinaryHeap::new() };
         for (replica, log) in self.replicas.iter().enumerate() {
             if !FLEETS {
                 break;
             }
             let whole = log.bytes.len();
             let mut cursor = Cursor { whole, bytes: &log.bytes, replica: replica as u16, end_us: 0.0 };
-            heads.extend(cursor.next().map(|run| Head { run, cursor }));
+            if let Some(run) = cursor.next() {
+                iter.order.push(Turn { start_us: run.start_us, head: iter.heads.len() });
+                iter.heads.push(Head { run, cursor });
+            }
         }
-        Iter { heads }
+        iter
     }
 }
 
@@ -221,15 +224,23 @@ impl Cursor<'_> {
         f64::from_le_bytes(*number)
     }
 
+    #[inline]
     fn count(&mut self) -> u64 {
-        let mut count = 0;
-        for place in 0.. {
-            let (&byte, rest) = self.bytes.split_first().expect("the log is whole");
+        let (&byte, rest) = self.bytes.split_first().expect("the log is whole");
+        self.bytes = rest;
+        if byte < 0x80 { u64::from(byte) } else { self.large_count(byte) }
+    }
+
+    /// A count of several groups, whose first is `byte`.
+    fn large_count(&mut self, mut byte: u8) -> u64 {
+        let mut count = u64::from(byte & 0x7f);
+        let mut place = 7;
+        while byte >= 0x80 {
+            let (&next, rest) = self.bytes.split_first().expect("the log is whole");
             self.bytes = rest;
-            count |= u64::from(byte & 0x7f) << (7 * place);
-            if byte < 0x80 {
-                break;
-            }
+            byte = next;
+            count |= u64::from(byte & 0x7f) << place;
+            place += 7;
         }
         count
     }
@@ -242,44 +253,57 @@ struct Head<'a> {
     cursor: Cursor<'a>,
 }
 
-impl Ord for Head<'_> {
+/// When the next run of a replica starts.
+#[derive(Debug, Clone, Copy)]
+struct Turn {
+    start_us: f64,
+    /// Its place among the heads, which are in order of the replicas.
+    head: usize,
+}
+
+impl Ord for Turn {
     /// The earliest is the greatest.
     fn cmp(&self, other: &Self) -> Ordering {
-        let later = other.run.start_us.total_cmp(&self.run.start_us);
-        later.then(other.run.replica.cmp(&self.run.replica))
+        other.start_us.total_cmp(&self.start_us).then(other.head.cmp(&self.head))
     }
 }
 
-impl PartialOrd for Head<'_> {
+impl PartialOrd for Turn {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Head<'_> {
+impl PartialEq for Turn {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Head<'_> {}
+impl Eq for Turn {}
 
 /// Runs of all replicas in order of their start.
 #[derive(Debug, Clone)]
 pub struct Iter<'a> {
-    heads: BinaryHeap<Head<'a>>,
+    heads: Vec<Head<'a>>,
+    /// Whose turn it is: of a heap that is told apart from the runs little is moved.
+    order: BinaryHeap<Turn>,
 }
 
 impl Iterator for Iter<'_> {
     type Item = IterationRun;
 
     fn next(&mut self) -> Option<IterationRun> {
-        let mut head = self.heads.peek_mut().filter(|_| FLEETS)?;
+        let mut turn = self.order.peek_mut().filter(|_| FLEETS)?;
+        let head = &mut self.heads[turn.head];
         let run = head.run;
         match head.cursor.next() {
-            Some(next) => head.run = next,
+            Some(next) => {
+                turn.start_us = next.start_us;
+                head.run = next;
+            }
             None => {
-                std::collections::binary_heap::PeekMut::pop(head);
+                std::collections::binary_heap::PeekMut::pop(turn);
             }
         }
         Some(run)
