@@ -8,6 +8,8 @@ use servescope_cost::LinearCost;
 #[cfg(feature = "engines")]
 use servescope_engine::Fleet;
 use servescope_engine::metrics::summary::SummaryContext;
+#[cfg(feature = "engines")]
+use servescope_engine::metrics::summary::summarise_spans;
 use servescope_engine::metrics::token_gaps::TokenGaps;
 #[cfg(feature = "engines")]
 use servescope_engine::metrics::usage::{UsageColumns, UsageWindow, usage_columns, usage_with_columns};
@@ -292,12 +294,18 @@ impl Run {
                 .map(|peak| (calibration.parameters, peak)),
             table_rows,
         };
-        let mut run = summarise(&self.report, self.token_gaps(), &context);
+        #[cfg(feature = "engines")]
+        let usage = self.usage();
+        #[cfg(feature = "engines")]
+        let run = usage.map(|u| summarise_spans(&self.report, self.token_gaps(), &u.spans, &context));
+        #[cfg(not(feature = "engines"))]
+        let run = None;
+        let mut run = run.unwrap_or_else(|| summarise(&self.report, self.token_gaps(), &context));
         if self.generated {
             self.add_expected_shares(&mut run);
         }
         #[cfg(feature = "engines")]
-        let fleet = self.usage().map(|usage| fleet_summary(&self.report, usage));
+        let fleet = usage.map(|usage| fleet_summary(&self.report, usage));
         #[cfg(feature = "engines")]
         if let Some(fleet) = &fleet {
             run.gpu.mfu = fleet.mean(|row| row.mfu).or(run.gpu.mfu);

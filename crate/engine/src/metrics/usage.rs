@@ -5,6 +5,7 @@ use servescope_cost::{BatchCost, OperatorClass, StageParts, Work};
 
 use super::columns::{Columns, GpuColumns};
 use super::operators::RunParts;
+use super::summary::SpanSums;
 use crate::report::Report;
 use crate::timeline::{IterationRun, Span};
 
@@ -15,6 +16,8 @@ pub struct Usage {
     pub totals_us: StageParts,
     /// Each replica.
     pub replicas: Vec<ReplicaUsage>,
+    /// What the summary of every run tells.
+    pub spans: SpanSums,
 }
 
 /// Sums over the iterations of one replica.
@@ -77,7 +80,7 @@ pub struct UsageWindow {
 pub fn usage(report: &Report) -> Option<Usage> {
     let model = report.cost.as_ref()?;
     let mut usage = Usage::new(report);
-    each(report, &*model.0, |_| true, &mut |run, parts| usage.add(run, parts));
+    each(report, &*model.0, |_| true, &mut |run, totals| usage.add(run, totals));
     Some(usage)
 }
 
@@ -85,7 +88,7 @@ pub fn usage(report: &Report) -> Option<Usage> {
 pub fn usage_columns(report: &Report, window: &UsageWindow) -> Option<UsageColumns> {
     let model = report.cost.as_ref()?;
     let mut columns = UsageColumns::new(report, window);
-    each(report, &*model.0, |run| window.meets(run), &mut |run, parts| columns.add(run, parts));
+    each(report, &*model.0, |run| window.meets(run), &mut |run, totals| columns.add(run, totals));
     Some(columns)
 }
 
@@ -93,50 +96,57 @@ pub fn usage_columns(report: &Report, window: &UsageWindow) -> Option<UsageColum
 pub fn usage_with_columns(report: &Report, window: &UsageWindow) -> Option<(Usage, UsageColumns)> {
     let model = report.cost.as_ref()?;
     let (mut usage, mut columns) = (Usage::new(report), UsageColumns::new(report, window));
-    each(report, &*model.0, |_| true, &mut |run, parts| {
-        usage.add(run, parts);
+    each(report, &*model.0, |_| true, &mut |run, totals| {
+        usage.add(run, totals);
         if window.meets(run) {
-            columns.add(run, parts);
+            columns.add(run, totals);
         }
     });
     Some((usage, columns))
 }
 
-/// Hands out the runs that are wanted, in order of their start, each with what it was made of.
+/// What all iterations of a run are together.
+struct Totals {
+    us: StageParts,
+    work: Option<Work>,
+    tokens: f64,
+}
+
+/// Hands out the runs that are wanted, in order of their start, each with its totals.
 fn each(
     report: &Report,
     cost: &dyn BatchCost,
     is_wanted: impl Fn(&IterationRun) -> bool,
-    take: &mut dyn FnMut(&IterationRun, &RunParts),
+    take: &mut dyn FnMut(&IterationRun, &Totals),
 ) {
     for run in report.timeline.iterations.iter().filter(is_wanted) {
-        take(&run, &RunParts::of(&report.timeline, cost, &run));
+        let parts = RunParts::of(&report.timeline, cost, &run);
+        let decoded = f64::from(run.iterations) * f64::from(run.decodes);
+        let tokens = f64::from(run.prompt_tokens) + decoded;
+        take(&run, &Totals { us: parts.total_us(), work: parts.total_work(), tokens });
     }
-}
-
-fn tokens(run: &IterationRun) -> f64 {
-    f64::from(run.prompt_tokens) + f64::from(run.iterations) * f64::from(run.decodes)
 }
 
 impl Usage {
     fn new(report: &Report) -> Self {
         let replicas = vec![ReplicaUsage::default(); report.replicas as usize];
-        Self { totals_us: StageParts::default(), replicas }
+        Self { totals_us: StageParts::default(), replicas, spans: SpanSums::default() }
     }
 
-    fn add(&mut self, run: &IterationRun, parts: &RunParts) {
+    fn add(&mut self, run: &IterationRun, totals: &Totals) {
+        self.spans.add(&Span::Iterations(*run));
         let sum = &mut self.replicas[usize::from(run.replica)];
         sum.iterations += u64::from(run.iterations);
         sum.busy_us += run.busy_us;
         sum.sizes += f64::from(run.iterations) * f64::from(run.requests());
-        sum.tokens += tokens(run);
+        sum.tokens += totals.tokens;
         sum.blocks = sum.blocks.max(run.blocks);
-        if let Some(work) = parts.total_work() {
+        if let Some(work) = totals.work {
             let all = sum.work.get_or_insert_default();
             all.flops += work.flops;
             all.bytes += work.bytes;
         }
-        self.totals_us.iter_mut().zip(parts.total_us()).for_each(|(total, us)| *total += us);
+        self.totals_us.iter_mut().zip(totals.us).for_each(|(total, us)| *total += us);
     }
 
     /// Whether the cost model told what any iteration asks of a GPU.
@@ -169,7 +179,7 @@ impl UsageColumns {
         }
     }
 
-    fn add(&mut self, run: &IterationRun, parts: &RunParts) {
+    fn add(&mut self, run: &IterationRun, totals: &Totals) {
         let (start, end) = (run.start_us, run.end_us);
         self.gpu.add(&Span::Iterations(*run));
         if let Some(kinds) = self.lanes.get_mut(usize::from(run.replica)) {
@@ -179,15 +189,14 @@ impl UsageColumns {
         let Some(reach) = self.iterations.reach(start, end) else { return };
         let each_us = 1.0 / (end - start);
         let add = |columns: &mut Columns, sum: f64| columns.add_over(&reach, sum * each_us);
-        let us: StageParts = parts.total_us();
-        for (columns, us) in self.parts.iter_mut().zip(us).filter(|(_, us)| *us > 0.0) {
+        for (columns, us) in self.parts.iter_mut().zip(totals.us).filter(|(_, us)| *us > 0.0) {
             add(columns, us * self.stages);
         }
         let many = f64::from(run.iterations);
         add(&mut self.iterations, many);
         add(&mut self.requests, many * f64::from(run.requests()));
-        add(&mut self.tokens, tokens(run));
-        if let Some(Work { flops, bytes }) = parts.total_work() {
+        add(&mut self.tokens, totals.tokens);
+        if let Some(Work { flops, bytes }) = totals.work {
             add(&mut self.flops, flops);
             add(&mut self.bytes, bytes);
         }
