@@ -26,7 +26,7 @@ use crate::arrivals::Arrivals;
 use crate::config::SchedulerConfig;
 use crate::gateway::{self, Refusal};
 use crate::observer::{Event, Observer, Unobserved};
-use crate::report::{Counters, Fate, Outcome, Report};
+use crate::report::{Counters, Fate, Outcome, Report, Stay};
 use crate::scheduler::memory::{Entry, MemoryEstimate};
 use crate::scheduler::{Admission, Latency, Line, Queueing};
 use crate::timeline::{DecodeSegment, Hold, Prefill, Timeline};
@@ -63,6 +63,7 @@ pub struct Simulation<C: IterationCost> {
     picked: Vec<u32>,
 
     fates: Vec<Fate>,
+    stays: Vec<Stay>,
     timeline: Timeline,
 }
 
@@ -83,6 +84,7 @@ impl<C: IterationCost> Simulation<C> {
     pub fn new(trace: Arc<Trace>, config: SchedulerConfig, cost: C) -> Self {
         let adapters = AdapterPool::new(trace.adapter_count(), &trace.adapter_rank);
         let fates = vec![Fate::default(); trace.len()];
+        let stays = vec![Stay::default(); trace.len()];
         Self {
             config,
             cost,
@@ -104,6 +106,7 @@ impl<C: IterationCost> Simulation<C> {
             stall_us: 0.0,
             picked: Vec::new(),
             fates,
+            stays,
             timeline: Timeline::default(),
             trace,
         }
@@ -153,11 +156,16 @@ impl<C: IterationCost> Simulation<C> {
     /// with the times at which they were; the others were never offered.
     pub fn finish(mut self) -> Report {
         let counters = self.line.counters().map(|(client, values)| Counters { client, values });
+        let stays = match self.arrivals.sent() {
+            Some(sent) => sent.iter().map(|&id| self.stays[id as usize]).collect(),
+            None => self.stays,
+        };
         let (trace, fates) = self.arrivals.into_sent(self.trace, self.fates);
         Report {
             counters,
             trace,
             fates,
+            stays,
             timeline: self.timeline,
             pool_tokens: self.config.max_total_tokens,
             adapter_loads: self.adapters.loads,
@@ -266,8 +274,8 @@ impl<C: IterationCost> Simulation<C> {
     #[inline]
     fn deadline_us(&mut self) -> Option<f64> {
         while let Some(&(at_us, id)) = self.deadlines.front() {
-            let fate = &self.fates[id as usize];
-            if fate.prefill.is_none() && fate.outcome == Outcome::Unfinished {
+            let i = id as usize;
+            if self.stays[i].prefill.is_none() && self.fates[i].outcome == Outcome::Unfinished {
                 return Some(at_us);
             }
             self.deadlines.pop_front();
@@ -293,11 +301,12 @@ impl<C: IterationCost> Simulation<C> {
             return;
         }
         fate.outcome = Outcome::Cancelled;
-        if fate.prefill.is_some() {
+        let stay = &mut self.stays[id as usize];
+        if stay.prefill.is_some() {
             let last_step = self.step + 1;
-            if last_step < fate.last_step {
-                fate.last_step = last_step;
-                self.running.ends.push(Reverse((last_step, fate.joined, id)));
+            if last_step < stay.last_step {
+                stay.last_step = last_step;
+                self.running.ends.push(Reverse((last_step, stay.joined, id)));
             }
         } else {
             self.waiting -= u32::from(self.arrivals.has_sent(id));
@@ -334,7 +343,7 @@ impl<C: IterationCost> Simulation<C> {
                 self.step,
                 self.now_us,
                 &self.trace,
-                &self.fates,
+                (&self.fates, &self.stays),
                 &mut self.memory,
                 &mut self.adapters,
                 &mut self.picked,
@@ -458,15 +467,18 @@ impl<C: IterationCost> Simulation<C> {
             (self.trace.input_tokens[i], self.trace.output_tokens[i], self.trace.max_tokens[i]);
         let adapter = self.trace.adapter[i];
         self.memory.remove(Entry::new(self.step, input + 1, max - 1));
-        let fate = &mut self.fates[i];
-        fate.prefill = Some(self.timeline.prefills.len() as u32 - 1);
-        fate.stall_us = self.stall_us;
-        fate.joined = self.running.joined;
-        fate.first_step = self.step;
-        fate.last_step = self.step + u64::from(output - 1);
+        let stay = &mut self.stays[i];
+        *stay = Stay {
+            prefill: Some(self.timeline.prefills.len() as u32 - 1),
+            stall_us: self.stall_us,
+            joined: self.running.joined,
+            first_step: self.step,
+            last_step: self.step + u64::from(output - 1),
+        };
         self.running.joined += 1;
         if output == 1 {
-            fate.complete(self.now_us, self.stall_us, 1);
+            stay.stall_us = 0.0;
+            self.fates[i].complete(self.now_us, 1);
             self.arrivals.ended(&self.trace, id, self.now_us);
             self.adapters.release(adapter);
             observer.see(|| Event::Finished(id));
@@ -481,7 +493,7 @@ impl<C: IterationCost> Simulation<C> {
         running.kv_tokens += u64::from(input) + 1;
         running.rank_sum += u64::from(self.adapters.rank(adapter));
         running.with_adapter += u32::from(adapter != BASE_MODEL);
-        running.ends.push(Reverse((fate.last_step, fate.joined, id)));
+        running.ends.push(Reverse((stay.last_step, stay.joined, id)));
     }
 
     /// Decodes until something can change, and lets go whoever is done.
@@ -496,7 +508,7 @@ impl<C: IterationCost> Simulation<C> {
         self.now_us = run.time_after(after);
         self.run = Some(DecodingRun { iterations: after, ..run });
         if self.line.follows_batch() {
-            self.line.decoded(self.step, iterations, &self.trace, &self.fates);
+            self.line.decoded(self.step, iterations, &self.trace, (&self.fates, &self.stays));
         }
         self.step += u64::from(iterations);
         self.running.kv_tokens += u64::from(iterations) * u64::from(self.running.count);
@@ -613,18 +625,19 @@ impl<C: IterationCost> Simulation<C> {
             }
             self.running.ends.pop();
             let i = id as usize;
-            if self.fates[i].last_step != last_step || self.fates[i].finish_us.is_some() {
+            if self.stays[i].last_step != last_step || self.fates[i].finish_us.is_some() {
                 continue;
             }
             if self.running.count == before && self.line.follows_batch() {
-                self.line.finishing(self.step, &self.trace, &self.fates);
+                self.line.finishing(self.step, &self.trace, &self.stays);
             }
-            let fate = &mut self.fates[i];
-            let produced = 1 + (last_step - fate.first_step) as u32;
-            fate.complete(self.now_us, self.stall_us, produced);
+            let stay = &mut self.stays[i];
+            stay.stall_us = self.stall_us - stay.stall_us;
+            let produced = 1 + (last_step - stay.first_step) as u32;
+            self.fates[i].complete(self.now_us, produced);
             let (input, max, adapter) =
                 (self.trace.input_tokens[i], self.trace.max_tokens[i], self.trace.adapter[i]);
-            self.memory.remove(Entry::new(fate.first_step, input + 1, max - 2));
+            self.memory.remove(Entry::new(stay.first_step, input + 1, max - 2));
             self.running.count -= 1;
             self.running.kv_tokens -= u64::from(input) + u64::from(produced);
             self.running.rank_sum -= u64::from(self.adapters.rank(adapter));
