@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use super::flight::Flight;
 use super::replica::{Replica, World};
 use super::{Event, Fleet, SchedulerKind, scheduler};
-use crate::timeline::IterationRun;
+use crate::timeline::{IterationRun, in_steps};
 
 /// The stages of one replica and the batches in them.
 #[derive(Debug)]
@@ -113,7 +113,7 @@ fn end_batch(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) 
     let run = IterationRun {
         start_us: flight.formed_us,
         end_us: now_us,
-        busy_us: flight.busy_us / f64::from(replica.stages),
+        busy_us: in_steps(flight.busy_us / f64::from(replica.stages), now_us),
         first_us: now_us - flight.formed_us,
         growth_us: 0.0,
         iterations: 1,
