@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use servescope_lab::profiles::{self, HELD_OUT, OnDisk, summed_table};
+use servescope_lab::profiles::{self, HELD_OUT, OnDisk, UNSEEN_HEADS, summed_table, unseen_heads_table};
 use servescope_lab::published::vtc::{self, Recording, VtcComparison};
 use servescope_lab::published::{policies, shipped};
 use servescope_lab::thresholds;
@@ -75,15 +75,20 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
 /// Profiles fitted to half of the profiled points against the others.
 fn held_out(folder: Option<&Path>) -> Result<String, Failed> {
     let title = "Profiles fitted to every other profiled point, against the others";
+    let law = "The law of attention for heads that it was not fitted on";
     let Some(folder) = folder else {
-        return Ok(format!("{title} (recorded; --profiling FOLDER measures anew)\n{}", HELD_OUT.trim_end()));
+        let (points, heads) = (HELD_OUT.trim_end(), unseen_heads_table(&UNSEEN_HEADS));
+        let recorded = "(recorded; --profiling FOLDER measures anew)";
+        return Ok(format!("{title} {recorded}\n{points}\n\n{law} {recorded}\n{heads}"));
     };
     let errors = profiles::held_out(&OnDisk(folder)).map_err(Failed::input)?;
     if errors.is_empty() {
         let path = folder.display();
         return Err(Failed::input(format!("{path}: there is no compute/GPU/ORG/MODEL/mlp.csv")));
     }
-    Ok(format!("{title}\n{}", summed_table(&errors)))
+    let heads = profiles::unseen_heads(&OnDisk(folder)).map_err(Failed::input)?;
+    let heads = heads.map_or_else(|| "too few were timed".to_owned(), |heads| unseen_heads_table(&heads));
+    Ok(format!("{title}\n{}\n\n{law}\n{heads}", summed_table(&errors)))
 }
 
 /// Simulates the recordings of a folder whose order of service is known; says which are left out.

@@ -217,6 +217,7 @@ impl Fleet {
                 ..Timeline::default()
             },
             fates,
+            stays: Vec::new(),
             pool_tokens: self.config.blocks.saturating_mul(self.config.block_size),
             adapter_loads: 0,
             replicas: self.config.replicas,

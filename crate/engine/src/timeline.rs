@@ -4,6 +4,7 @@
 mod iterations;
 
 pub use iterations::Iterations;
+pub(crate) use iterations::in_steps;
 
 use servescope_cost::{Batch, Chunk};
 

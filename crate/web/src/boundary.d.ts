@@ -73,7 +73,15 @@ export interface DeploymentView {
   /** `measured_on` is "" for the data sheet's peaks; `best` and `worst` are median errors of a layer by model. */
   cost: { measured_on: string; own: boolean; best: number; worst: number };
   /** For timed operators: operators and attention, each with its relative errors. */
-  timed: { name: string; file: string | null; parts: { name: string; origin: TimedOrigin; median_error: number; p95_error: number }[] } | null;
+  timed: TimedSource | null;
+}
+
+export interface TimedSource {
+  name: string;
+  file: string | null;
+  parts: { name: string; origin: TimedOrigin; median_error: number; p95_error: number }[];
+  /** Where nothing was timed: of `points` median and 95th percentile, of `heads` the medians of the best and the worst predicted. */
+  held_out: { name: "products" | "decode" | "prompts"; unseen: "points" | "heads"; from: number; to: number }[];
 }
 
 /** Files of measurements, or one fitted profile, and what they do not say. */

@@ -85,8 +85,10 @@ impl Simulator {
         }
         let run = self.finished()?;
         let reply = js_sys::Object::new();
+        // The charts first: in passing they make the sums of which the summary tells.
+        let charts = charts(&views::all(run, &options));
         let _ = js_sys::Reflect::set(&reply, &"summary".into(), &object(&run.summary()));
-        let _ = js_sys::Reflect::set(&reply, &"charts".into(), &charts(&views::all(run, &options)));
+        let _ = js_sys::Reflect::set(&reply, &"charts".into(), &charts);
         Ok(JsValue::from(reply).unchecked_into())
     }
 

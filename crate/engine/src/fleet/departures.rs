@@ -99,6 +99,7 @@ impl Replica {
             self.close_fate(world, id);
         }
         self.forget_swapped(world, id);
+        world.requests.token_us.remove(&id);
         world.requests.place[i] = Place::Gone;
         world.record.ends(id);
         self.skip_gone(world);
@@ -138,6 +139,7 @@ impl Replica {
         };
         self.leave_batch(world, id, blocks);
         self.outstanding -= 1;
+        world.requests.token_us.remove(&id);
         world.requests.place[i] = Place::Gone;
         world.record.ends(id);
         if !(is_decoding && self.is_single()) {

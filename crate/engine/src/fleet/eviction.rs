@@ -120,6 +120,7 @@ impl Replica {
         world.comes_back(id);
         if !self.is_single() {
             world.requests.done[i] = tokens;
+            world.requests.token_us.remove(&id);
             return world.decode_member(flight, id);
         }
         self.close_run(world);
@@ -127,7 +128,8 @@ impl Replica {
         let requests = &mut *world.requests;
         requests.done[i] = tokens.wrapping_sub(self.lockstep.step);
         requests.stalled_us[i] += world.now_us - requests.seen_us[i] - self.stall_us;
-        self.standing.push((1, requests.token_us[i]));
+        let token_us = requests.token_us.remove(&id).unwrap_or(requests.seen_us[i]);
+        self.standing.push((1, token_us));
         self.lockstep.join(member);
         self.running.push(id);
         flight.decodes += 1;

@@ -8,7 +8,7 @@ use servescope_workload::Trace;
 
 use super::decoding::DecodingRun;
 use crate::gateway::proxy::Sight;
-use crate::report::Fate;
+use crate::report::Stay;
 use crate::timeline::Prefill;
 
 /// What the loop did last, and what was so when it began.
@@ -58,7 +58,7 @@ pub(super) struct Engine<'a, D> {
     pub(super) last: &'a LastAction<D>,
     pub(super) step: u64,
     pub(super) used_tokens: u64,
-    pub(super) fates: &'a [Fate],
+    pub(super) stays: &'a [Stay],
     pub(super) prefills: &'a [Prefill],
     pub(super) trace: &'a Trace,
     /// The last time that was asked for, and iterations of the last action that were over then.
@@ -90,12 +90,12 @@ impl<D: DecodeRun> Sight for Engine<'_, D> {
     }
 
     fn held_tokens(&self, id: u32, at_us: f64, steps: u64) -> u32 {
-        let fate = &self.fates[id as usize];
-        let Some(prefill) = fate.prefill else { return 0 };
+        let stay = &self.stays[id as usize];
+        let Some(prefill) = stay.prefill else { return 0 };
         if self.prefills[prefill as usize].end_us > at_us {
             return 0;
         }
-        let produced = 1 + steps.min(fate.last_step).saturating_sub(fate.first_step);
+        let produced = 1 + steps.min(stay.last_step).saturating_sub(stay.first_step);
         self.trace.input_tokens[id as usize] + produced as u32
     }
 }
