@@ -49,7 +49,7 @@ export class App {
     presets: readonly Preset[],
     spawn: () => WorkerPort,
   ) {
-    this.presets = presets.map(({ id, values }) => ({ id, values: withoutDefaults(values, resolve(values)) }));
+    this.presets = presets.map((preset) => ({ ...preset, values: withoutDefaults(preset.values, resolve(preset.values)) }));
     this.#client = new Client(spawn, {
       answer: (answer, last) => { this.#answer(answer, last); },
       progress: (fraction) => { this.session.update({ progress: fraction }); },

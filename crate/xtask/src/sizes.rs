@@ -19,7 +19,7 @@ for (const file of files) console.log(compress(readFileSync(file)).length);
 ";
 
 /// What the names of the files begin with that the page fetches later.
-const LATER: [&str; 10] = [
+const LATER: [&str; 11] = [
     "engine",
     "studio",
     "capacity",
@@ -27,6 +27,7 @@ const LATER: [&str; 10] = [
     "published",
     "replicas",
     "monitor",
+    "gateway",
     "profile",
     "perfetto",
     "help",

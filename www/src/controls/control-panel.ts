@@ -6,6 +6,7 @@ import { LightElement } from '../element.js';
 import type { Parameter } from '../engine/types.js';
 import { stationOfGroup } from '../panels/station-map.js';
 import type { Watchable } from '../state/topic.js';
+import { onlyAtGateway } from './borrowed.js';
 import { inactiveReason } from './inactive.js';
 import './parameter-control.js';
 
@@ -60,13 +61,23 @@ export class ControlPanel extends LightElement {
     return html`
       <details class="group ${this.#marked(group)}" id="group-${group}" .open=${this.#isOpen(group) || wrong} @toggle=${(event: Event) => { this.#toggled(group, event); }}>
         <summary><h2>${app.text.named('group.', group)}</h2><i class="dot" ?hidden=${!changed}></i></summary>
-        ${this.#controls(active)}
-        ${group === 'fleet' && active.some(({ id }) => id === 'fleet.gpu') ? this.#deployment() : nothing}
-        <details class="idle" ?hidden=${idle.length === 0}>
-          <summary>${app.text.t('control.idle', { count: idle.length })}</summary>
-          ${this.#controls(idle)}
-        </details>
+        ${group === 'gateway' && app.store.resolved.values['gateway.kind'] === 'proxy' ? this.#gateway(parameters) : html`
+          ${this.#controls(active)}
+          ${group === 'fleet' && active.some(({ id }) => id === 'fleet.gpu') ? this.#deployment() : nothing}
+          <details class="idle" ?hidden=${idle.length === 0}>
+            <summary>${app.text.t('control.idle', { count: idle.length })}</summary>
+            ${this.#controls(idle)}
+          </details>`}
       </details>`;
+  }
+
+  #gateway(parameters: readonly Parameter[]): unknown {
+    const kind = this.#controls(parameters.filter(({ id }) => id === 'gateway.kind'));
+    if (customElements.get('gateway-panel') === undefined) {
+      void import('../gateway/gateway-panel.js').then(() => { this.requestUpdate(); });
+      return kind;
+    }
+    return html`${kind}<gateway-panel .app=${this.app}></gateway-panel>`;
   }
 
   /** Not before its script is there: an element that is defined later would be connected without its app. */
@@ -84,7 +95,7 @@ export class ControlPanel extends LightElement {
   }
 
   #inGroup(group: string | undefined): Parameter[] {
-    return this.app.schema.parameters.filter((parameter) => parameter.group === group);
+    return this.app.schema.parameters.filter((parameter) => parameter.group === group && !onlyAtGateway(this.app, parameter));
   }
 
   readonly #opened = new Set<string>();

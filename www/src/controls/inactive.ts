@@ -1,6 +1,7 @@
 // Why a parameter has no effect now, in words; null when it has.
 import type { App } from '../app.js';
 import type { Parameter } from '../engine/types.js';
+import { onlyAtGateway } from './borrowed.js';
 
 /** What a trace file brings with it: arrivals, adapters, users and lengths, but not how answers are drawn. */
 function decidedByFile(id: string): boolean {
@@ -16,7 +17,7 @@ export function inactiveReason(app: App, parameter: Parameter): string | null {
   const fromFile = app.traceFile.info.value !== null;
   if (fromFile && decidedByFile(parameter.id)) return text.t('control.file_decides');
   if (!fromFile && isTraceParameter(parameter.id)) return text.t('control.file_needed');
-  if (!app.store.resolved.inactive.includes(parameter.id)) return null;
+  if (!app.store.resolved.inactive.includes(parameter.id) || onlyAtGateway(app, parameter)) return null;
   const { values } = app.store.resolved;
   const unmet = parameter.applies.filter(({ parameter: id, in: allowed }) => !allowed.some((value) => String(value) === String(values[id])));
   if (unmet.length === 0) return text.t('control.no_effect');

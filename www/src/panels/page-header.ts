@@ -50,13 +50,17 @@ export class PageHeader extends LightElement {
     const exact = presetOf(app.presets, values);
     if (exact !== undefined) this.#from = exact.id;
     const from = this.#from;
-    const name = from === null ? text.t('menu.custom') : text.named('preset.', from);
+    const words = ({ id, story }: Preset): { title: string; about: string } => story?.words[text.language] ?? {
+      title: text.named('preset.', id), about: text.named('preset.', `${id}.about`),
+    };
+    const origin = app.presets.find(({ id }) => id === from);
+    const name = origin === undefined ? text.t('menu.custom') : words(origin).title;
     const modified = exact === undefined && from !== null;
-    const item = ({ id, values: chosen }: Preset): TemplateResult => html`
-      <button type="button" class="preset" aria-pressed=${exact?.id === id} @click=${() => {
-        this.#from = id;
-        app.editor.replace(chosen, 'preset');
-      }}><b>${text.named('preset.', id)}</b> <small>${text.named('preset.', `${id}.about`)}</small></button>`;
+    const item = (preset: Preset): TemplateResult => html`
+      <button type="button" class="preset" aria-pressed=${exact?.id === preset.id} @click=${() => {
+        this.#from = preset.id;
+        app.editor.replace(preset.values, 'preset');
+      }}><b>${words(preset).title}</b> <small>${words(preset).about}</small></button>`;
     return menu({
       className: 'presets', name: `${text.t('menu.presets')}: ${name}`,
       label: html`${name}${modified ? html` <small>(${text.t('menu.modified')})</small>` : nothing}`,

@@ -34,11 +34,15 @@ export class ServescopePage extends LightElement {
   }
 
   protected override look(): string {
-    return `${this.app.view.value.tab} ${String(this.#isFleet)}`;
+    return `${this.app.view.value.tab} ${String(this.#isFleet)} ${String(this.#hasGateway)}`;
   }
 
   get #isFleet(): boolean {
     return this.app.session.value.answer?.charts.has('lanes') === true;
+  }
+
+  get #hasGateway(): boolean {
+    return this.app.session.value.answer?.charts.has('gateway_kv') === true;
   }
 
   override connectedCallback(): void {
@@ -55,6 +59,10 @@ export class ServescopePage extends LightElement {
     for (const wanted of [tab, this.#isFleet ? 'replicas' : 'service'] as const) {
       if (wanted !== 'service' && !this.#fetched.has(wanted)) this.#fetched.set(wanted, fetched(app, wanted));
     }
+    if (this.#hasGateway && !this.#fetched.has('gateway')) {
+      const views = import('../gateway/gateway-section.js').then(({ gatewayViews }) => gatewayViews(app));
+      this.#fetched.set('story', views.then(({ story }) => story)).set('gateway', views.then(({ section }) => section));
+    }
     return html`
       <a class="skip" href="#results" @click=${skipToResults}>${t('page.skip')}</a>
       <header class="top"><page-header .app=${app}></page-header></header>
@@ -66,8 +74,9 @@ export class ServescopePage extends LightElement {
           ${(['workload', 'capacity', 'published'] as const).map((name) => html`
             <div class="tab" ?hidden=${tab !== name}>${this.#fetched.has(name) ? until(this.#fetched.get(name), t('tab.loading')) : nothing}</div>`)}
           <div class="tab" ?hidden=${tab !== 'service'}>
+            ${until(this.#fetched.get('story'), nothing)}
             <headline-numbers .app=${app}></headline-numbers>
-            ${SECTIONS.map((section) => html`${this.#section(section)}${section.id === 'happens' && this.#isFleet ? until(this.#fetched.get('replicas'), nothing) : nothing}`)}
+            ${SECTIONS.map((section) => html`${this.#section(section)}${section.id === 'happens' && this.#isFleet ? until(this.#fetched.get('replicas'), nothing) : nothing}${section.id === 'happens' && this.#hasGateway ? until(this.#fetched.get('gateway'), nothing) : nothing}`)}
             <section class="who-section" id="who" aria-labelledby="who-title">
               <h2 id="who-title">${t('section.who')}</h2>
               <who-table .app=${app}></who-table>

@@ -1,23 +1,32 @@
-// Ready-made scenarios: files under presets/, each an id and a scenario in the nested form of a scenario file.
+// Ready-made scenarios: files under presets/, each an id and a scenario in the nested form of a scenario file. Some are
+// stories: they bring their words, and the few parameters by which the same run without a policy differs.
 import type { ScenarioPatch } from '../engine/types.js';
+import type { Language } from './settings.js';
 import { sameValues, type Values } from './store.js';
 
-export interface Preset { id: string; values: Values }
+export interface Story {
+  without: unknown;
+  words: Record<Language, Record<'title' | 'about' | 'with' | 'without' | 'text', string>>;
+  /** Users whose numbers are compared. */
+  clients: readonly ({ user: number } & Record<Language, string>)[];
+}
 
-export interface PresetFile { id: string; scenario: unknown }
+export interface Preset { id: string; values: Values; story?: Story | undefined }
+
+export interface PresetFile { id: string; scenario: unknown; story?: Story | undefined }
 
 export async function fetchPresets(): Promise<PresetFile[]> {
   const ids: unknown = await fetchJson('presets/index.json');
   if (!Array.isArray(ids)) throw new Error('presets/index.json is not a list');
   return Promise.all(ids.map(async (id: unknown) => {
-    const file = await fetchJson(`presets/${String(id)}.json`);
-    const scenario: unknown = typeof file === 'object' && file !== null && 'scenario' in file ? file.scenario : {};
-    return { id: String(id), scenario };
+    const file = await fetchJson(`presets/${String(id)}.json`) as { scenario?: unknown } | Story | null;
+    const scenario = file !== null && 'scenario' in file ? file.scenario : {};
+    return { id: String(id), scenario, story: file !== null && 'without' in file ? file : undefined };
   }));
 }
 
 export function presetsOf(files: readonly PresetFile[], fromJson: (text: string) => ScenarioPatch): Preset[] {
-  return files.map(({ id, scenario }) => ({ id, values: fromJson(JSON.stringify(scenario)) }));
+  return files.map(({ id, scenario, story }) => ({ id, values: fromJson(JSON.stringify(scenario)), story }));
 }
 
 async function fetchJson(path: string): Promise<unknown> {

@@ -1,0 +1,96 @@
+// What the proxy did: the ribbon of its load states, its numbers and its charts. It is fetched with the first answer of a
+// run behind a proxy, and brings the stories along.
+import { html, nothing, type TemplateResult } from 'lit';
+import type { App } from '../app.js';
+import { serviceFeed, type ChartFeed } from '../draw/chart-feed.js';
+import { LightElement } from '../element.js';
+import type { Distribution, Summary } from '../engine/types.js';
+import type { Watchable } from '../state/topic.js';
+import { GatewayStory } from './gateway-story.js';
+import { isWord, wordsOf, type Word } from './gateway-words.js';
+import './gateway.css';
+import './load-ribbon.js';
+
+const CHARTS = ['gateway_waiting', 'gateway_kv', 'gateway_refusals', 'gateway_estimate', 'gateway_pressure'] as const;
+
+export interface GatewayViews { story: GatewayStory; section: GatewaySection }
+
+export function gatewayViews(app: App): GatewayViews {
+  const story = new GatewayStory();
+  story.app = app;
+  const section = new GatewaySection();
+  section.app = app;
+  return { story, section };
+}
+
+export class GatewaySection extends LightElement {
+  #feed: ChartFeed | undefined;
+
+  protected override watched(): Watchable[] {
+    return [this.app.session];
+  }
+
+  protected override look(): string {
+    return JSON.stringify(this.#gateway ?? null);
+  }
+
+  get #gateway(): Summary['gateway'] {
+    return this.app.session.value.answer?.summary.gateway;
+  }
+
+  protected override render(): TemplateResult | typeof nothing {
+    const { app } = this;
+    const gateway = this.#gateway;
+    const say = wordsOf(app);
+    const feed = (this.#feed ??= feedOf(app));
+    return html`
+      <section class="charts gateway" aria-labelledby="section-gateway">
+        <h2 id="section-gateway">${say('section.gateway')} <small>${say('section.gateway.about')}</small></h2>
+        <load-ribbon .app=${app}></load-ribbon>
+        ${gateway === undefined || gateway === null ? nothing : this.#facts(gateway)}
+        <div class="chart-grid">${CHARTS.map((name) => html`<chart-view .app=${app} .name=${name} .feed=${feed}></chart-view>`)}</div>
+      </section>`;
+  }
+
+  #facts(gateway: NonNullable<Summary['gateway']>): TemplateResult {
+    const { text } = this.app;
+    const { format } = text;
+    const say = wordsOf(this.app);
+    const refusals = Object.entries(gateway.refusals).filter(([, count]) => count > 0);
+    const refused = refusals.reduce((sum, [, count]) => sum + count, 0);
+    const spread = (of: Distribution, kind: 'seconds' | 'number'): string => say('fact.spread', { p50: format.of(kind, of.p50), p99: format.of(kind, of.p99) });
+    const { first_attempt: first, prediction } = gateway;
+    const facts: [Word, string][] = [
+      ['fact.attempts', format.whole(gateway.attempts)],
+      ['fact.refused', refused === 0 ? '0' : `${format.whole(refused)} (${refusals.map(([reason, count]) => `${text.outcome(reason)} ${format.whole(count)}`).join(', ')})`],
+      ['fact.timeouts', format.whole(gateway.timeouts)],
+      ['fact.retried', format.whole(gateway.retried)],
+      ['fact.first', `${format.withUnit(format.of('number', first.goodput_rps), text.unit('req/s'))}; ${say('fact.served', { count: format.whole(first.completed) })}`],
+      ['fact.wait', format.of('seconds', gateway.wait_s.mean)],
+      ['fact.estimate', `${format.of('share', gateway.estimate_relative_error)}; ${spread(gateway.estimate_error_s, 'seconds')}`],
+      ['fact.prediction', say('fact.ratio', {
+        spread: spread(prediction.ratio, 'number'), over: format.of('share', prediction.over_share), under: format.of('share', prediction.under_share),
+      })],
+      ['fact.reserved', format.withUnit(format.whole(gateway.reserved_tokens), text.unit('tokens'))],
+      ['fact.leaked', format.withUnit(format.whole(gateway.leaked_tokens), text.unit('tokens'))],
+    ];
+    return html`<dl class="gateway-facts" aria-label=${say('facts.label')}>${facts.map(([name, value]) => html`<div data-fact=${name.slice('fact.'.length)}><dt>${say(name)}</dt><dd>${value}</dd></div>`)}</dl>`;
+  }
+}
+
+function feedOf(app: App): ChartFeed {
+  const say = (key: string): string => (isWord(key) ? wordsOf(app)(key) : app.text.named('', key));
+  return {
+    ...serviceFeed(app),
+    title: (name) => say(`chart.${name}`),
+    about: (name) => say(`chart.${name}.about`),
+    // A chart may have its own word for what has one colour everywhere.
+    role: (chart, role) => {
+      const own = `role.${chart}.${role}`;
+      return say(isWord(own) ? own : `role.${role}`);
+    },
+    empty: (key) => say(`empty.${key}`),
+  };
+}
+
+customElements.define('gateway-section', GatewaySection);

@@ -1,0 +1,187 @@
+// A story's text, and its numbers with and without the policy side by side. One column is the run that the page shows, the
+// other is computed beside it by a thread of its own; both follow every control that the story itself does not set.
+import { html, nothing, type TemplateResult } from 'lit';
+import type { App } from '../app.js';
+import { LightElement } from '../element.js';
+import { resolve, scenarioFromJson } from '../engine/module.js';
+import type { Failure, GroupRow, Summary } from '../engine/types.js';
+import type { NumberKind } from '../i18n/format.js';
+import { presetOf, type Preset, type Story } from '../state/presets.js';
+import { sameValues, withoutDefaults, type Values } from '../state/store.js';
+import type { Watchable } from '../state/topic.js';
+import type { FromStory, ToStory } from './gateway-story-worker.js';
+import { wordsOf } from './gateway-words.js';
+import './gateway.css';
+
+type Side = 'without' | 'with';
+const SIDES: readonly Side[] = ['without', 'with'];
+
+interface Row { name: string; kind: NumberKind; id: string; of: (summary: Summary) => number | null }
+
+/** What the story is about: of each of its parameters the value of either side. */
+interface Sides { preset: Preset; story: Story; own: Record<Side, Values> }
+
+export class GatewayStory extends LightElement {
+  static override properties = { ...LightElement.properties, other: { state: true } };
+  /** The run that the page does not show. */
+  declare other: { asked: Values; summary: Summary | null; failures: readonly Failure[] } | null;
+  #sides: Sides | null = null;
+  #worker: Worker | null = null;
+  #ticket = 0;
+  #asked: Values | null = null;
+
+  constructor() {
+    super();
+    this.other = null;
+  }
+
+  protected override watched(): Watchable[] {
+    return [this.app.store.values, this.app.session, this.app.traceFile.info];
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#worker?.terminate();
+    this.#worker = null;
+    this.#asked = null;
+  }
+
+  /** The scenario of a side, as the controls are now. */
+  #scenario({ own }: Sides, side: Side): Values {
+    const values = { ...this.app.store.values.value, ...own[side] };
+    return withoutDefaults(values, resolve(values));
+  }
+
+  /** Which side the page shows; null when a control of the story itself was changed. */
+  #shown(sides: Sides): Side | null {
+    return SIDES.find((side) => sameValues(this.#scenario(sides, side), this.app.store.values.value)) ?? null;
+  }
+
+  /** A story goes on while its run is changed, until another preset is chosen. */
+  protected override willUpdate(): void {
+    super.willUpdate();
+    const { app } = this;
+    const values = app.store.values.value;
+    const exact = sidesOf(app).find((sides) => SIDES.some((side) => sameValues(withSide(sides, side), values)));
+    if (exact !== undefined) this.#sides = exact;
+    else if (presetOf(app.presets, values) !== undefined || Object.keys(values).length === 0 || app.traceFile.info.value !== null) this.#sides = null;
+  }
+
+  protected override updated(): void {
+    if (this.#sides === null) return;
+    const shown = this.#shown(this.#sides);
+    if (shown !== null) this.#ask(this.#scenario(this.#sides, shown === 'with' ? 'without' : 'with'));
+  }
+
+  #ask(scenario: Values): void {
+    if (this.#asked !== null && sameValues(this.#asked, scenario)) return;
+    this.#asked = scenario;
+    this.#ticket += 1;
+    this.#worker ??= this.#spawn();
+    this.#worker.postMessage({ ticket: this.#ticket, scenario } satisfies ToStory);
+  }
+
+  #spawn(): Worker {
+    const worker = new Worker(new URL('./gateway-story-worker.ts', import.meta.url), { type: 'module' });
+    const take = (summary: Summary | null, failures: readonly Failure[]): void => { this.other = { asked: this.#asked ?? {}, summary, failures }; };
+    worker.onmessage = ({ data }: MessageEvent<FromStory>) => {
+      if (data.ticket !== this.#ticket) return;
+      if ('summary' in data) take(data.summary, []);
+      else take(null, data.failures);
+    };
+    worker.onerror = ({ message }) => {
+      worker.terminate();
+      this.#worker = null;
+      take(null, [{ code: 'internal', path: '', message, params: {} }]);
+    };
+    return worker;
+  }
+
+  protected override render(): TemplateResult | typeof nothing {
+    const sides = this.#sides;
+    if (sides === null) return nothing;
+    const { app } = this;
+    const say = wordsOf(app);
+    const { story } = sides;
+    const words = story.words[app.text.language];
+    const shown = this.#shown(sides);
+    const { answer, state } = app.session.value;
+    const current = answer === null || answer.preview || state !== 'ready' ? null : answer.summary;
+    const other = shown === null || this.other === null ? null : this.other;
+    const fits = other !== null && sameValues(other.asked, this.#scenario(sides, shown === 'with' ? 'without' : 'with'));
+    const summaries: Record<Side, Summary | null> = {
+      without: shown === 'without' ? current : fits ? other.summary : null,
+      with: shown === 'with' ? current : fits ? other.summary : null,
+    };
+    return html`
+      <section class="story" aria-labelledby="story-title" data-story=${sides.preset.id}>
+        <h2 id="story-title">${words.title}</h2>
+        <p class="story-text">${words.text}</p>
+        <table class="story-table">
+          <caption class="visually-hidden">${say('story.label', { name: words.title })}</caption>
+          <thead><tr><th scope="col">${say('story.number')}</th>${SIDES.map((side) => html`<th scope="col" data-side=${side}>${words[side]}
+            <button type="button" class="quiet" aria-pressed=${shown === side} aria-label=${`${say('story.show')}: ${words[side]}`}
+              @click=${() => { app.editor.replace(this.#scenario(sides, side), `story ${side}`); }}>${say(shown === side ? 'story.shown' : 'story.show')}</button></th>`)}</tr></thead>
+          <tbody>${this.#rows(story).map((row) => html`<tr data-row=${row.id}><th scope="row">${row.name}</th>${SIDES.map((side) => html`<td data-side=${side}>${this.#cell(summaries[side], row)}</td>`)}</tr>`)}</tbody>
+        </table>
+        ${fits && other.failures.length > 0 ? html`<p class="control-error" role="alert">${app.text.failures(other.failures)}</p>` : nothing}
+      </section>`;
+  }
+
+  #cell(summary: Summary | null, { kind, of }: Row): string {
+    return summary === null ? wordsOf(this.app)('story.waiting') : this.app.text.format.of(kind, of(summary));
+  }
+
+  #rows({ clients }: Story): Row[] {
+    const say = wordsOf(this.app);
+    const { language } = this.app.text;
+    const ofClient = clients.flatMap(({ user, ...names }): Row[] => {
+      const client = names[language];
+      const row = (summary: Summary): GroupRow | undefined => summary.per_user.find(({ id }) => id === user);
+      return [
+        { id: `ttft_mean.${String(user)}`, name: say('story.client_mean', { client }), kind: 'seconds', of: (summary) => row(summary)?.ttft_mean_s ?? null },
+        { id: `ttft_p99.${String(user)}`, name: say('story.client_p99', { client }), kind: 'seconds', of: (summary) => row(summary)?.ttft_p99_s ?? null },
+      ];
+    });
+    return [
+      { id: 'served', name: say('story.served'), kind: 'count', of: ({ requests }) => requests.completed },
+      { id: 'refused', name: say('story.refused'), kind: 'count', of: ({ requests }) => requests.rejected_total + requests.timed_out },
+      { id: 'attempts', name: say('story.attempts'), kind: 'count', of: ({ gateway }) => gateway?.attempts ?? null },
+      { id: 'ttft_p50', name: say('story.ttft_p50'), kind: 'seconds', of: ({ ttft_s }) => ttft_s.p50 },
+      { id: 'ttft_p99', name: say('story.ttft_p99'), kind: 'seconds', of: ({ ttft_s }) => ttft_s.p99 },
+      ...ofClient,
+      { id: 'attainment', name: say('story.attainment'), kind: 'share', of: ({ slo }) => slo.attainment },
+      { id: 'jain', name: say('story.jain'), kind: 'number', of: ({ per_user }) => jain(per_user.map(({ attainment }) => attainment ?? 0)) },
+    ];
+  }
+}
+
+const known = new WeakMap<App, Sides[]>();
+
+function sidesOf(app: App): Sides[] {
+  const before = known.get(app);
+  if (before !== undefined) return before;
+  const all = app.presets.flatMap((preset): Sides[] => {
+    const { story } = preset;
+    if (story === undefined) return [];
+    const without: Values = scenarioFromJson(JSON.stringify(story.without));
+    const { values } = resolve(preset.values);
+    return [{ preset, story, own: { without, with: Object.fromEntries(Object.keys(without).map((id) => [id, values[id] ?? 0])) } }];
+  });
+  known.set(app, all);
+  return all;
+}
+
+function withSide({ preset, own }: Sides, side: Side): Values {
+  const values = { ...preset.values, ...own[side] };
+  return withoutDefaults(values, resolve(values));
+}
+
+/** Jain's index: 1 when all have the same, 1/n when one has all. Jain, Chiu, Hawe 1984. */
+function jain(shares: readonly number[]): number | null {
+  const sum = shares.reduce((total, share) => total + share, 0);
+  const squares = shares.reduce((total, share) => total + share * share, 0);
+  return squares > 0 ? (sum * sum) / (shares.length * squares) : null;
+}
+
+customElements.define('gateway-story', GatewayStory);

@@ -1,0 +1,169 @@
+// The gateway's panel, its section and its stories.
+import { AxeBuilder } from '@axe-core/playwright';
+import type { Page } from '@playwright/test';
+import { control, digest, expect, link, open, settled, test } from './page.js';
+
+const CHECKS = ['rpm', 'tpm', 'concurrency', 'queue', 'kv', 'ttft'];
+const STORIES = ['greedy_user', 'on_off_user', 'newcomer', 'retry_storm', 'small_quota', 'kv_memory'];
+/** A busy service where each check has something to stop. */
+const BUSY = '#v=1&R=5&n=0&D=60&gk=proxy&grp=30&gtt=9000&gc=12&gqr=30&pool=6000&gtb=4&gt=20';
+
+async function choose(page: Page, title: string): Promise<void> {
+  await page.locator('.menu.presets > summary').click();
+  await page.locator('button.preset').filter({ has: page.getByText(title, { exact: true }) }).click();
+  await settled(page);
+}
+
+async function openGateway(page: Page): Promise<void> {
+  await page.locator('.station[data-station="gateway"]').click();
+  await expect(page.locator('gateway-panel .chain')).toBeVisible();
+}
+
+const chain = (page: Page): Promise<(string | null)[]> =>
+  page.locator('.check[data-on="true"]').evaluateAll((cards) => cards.map((card) => card.getAttribute('data-check')));
+
+/** The link's text of the chain; empty for the usual one. */
+async function written(page: Page): Promise<string> {
+  return new URLSearchParams((await link(page)).slice(1)).get('gch') ?? '';
+}
+
+test('without a proxy there is no chain and no section', async ({ page }) => {
+  await open(page, '#v=1&D=60');
+  await page.locator('.station[data-station="gateway"]').click();
+  await expect(control(page, 'gateway.kind')).toBeVisible();
+  await expect(page.locator('gateway-panel')).toHaveCount(0);
+  await expect(page.locator('load-ribbon')).toHaveCount(0);
+  await control(page, 'gateway.kind').locator('select').selectOption('proxy');
+  await expect(page.locator('gateway-panel .check')).toHaveCount(6);
+});
+
+test('each check switched off and on again changes the address and the digest, and back', async ({ page }) => {
+  await open(page, `${BUSY}&gch=ttft|rpm|tpm|concurrency|queue|kv`);
+  await openGateway(page);
+  const before = await digest(page);
+  for (const check of CHECKS) {
+    const card = page.locator(`.check[data-check="${check}"]`);
+    await card.getByRole('switch').click();
+    await expect(card).toHaveAttribute('data-on', 'false');
+    expect((await written(page)).split('|'), check).not.toContain(check);
+    await expect.poll(() => digest(page), check).not.toBe(before);
+    await card.getByRole('switch').click();
+    await expect.poll(() => digest(page), check).toBe(before);
+    expect(await written(page)).toBe('ttft|rpm|tpm|concurrency|queue|kv');
+  }
+});
+
+test('each check can be moved with the keyboard, which changes the address', async ({ page }) => {
+  await open(page, BUSY);
+  await openGateway(page);
+  expect(await written(page)).toBe('');
+  for (const check of ['rpm', 'tpm', 'concurrency', 'queue']) {
+    const [, at] = [await chain(page), (await chain(page)).indexOf(check)];
+    const later = page.locator(`.check[data-check="${check}"] .later`);
+    await later.focus();
+    await page.keyboard.press('Enter');
+    expect((await chain(page)).indexOf(check), check).toBe(at + 1);
+    expect(await written(page)).toBe((await chain(page)).join('|'));
+    await expect(page.locator('.chain-spoken')).not.toBeEmpty();
+    // The focus stays with the check.
+    expect(await page.evaluate(() => document.activeElement?.closest('.check')?.getAttribute('data-check'))).toBe(check);
+    await page.locator(`.check[data-check="${check}"] .earlier`).click();
+    expect(await written(page)).toBe('');
+  }
+});
+
+test('the order of checks matters: a full queue before or behind the first token that comes too late', async ({ page }) => {
+  await open(page, `${BUSY}&gch=ttft|queue`);
+  await openGateway(page);
+  const before = await digest(page);
+  await page.locator('.check[data-check="ttft"] .later').click();
+  await expect.poll(() => written(page)).toBe('queue|ttft');
+  await settled(page);
+  await expect(page.locator('.check[data-check="queue"] .check-count [data-refused]')).toBeVisible();
+  expect(await digest(page)).toMatch(/^[0-9a-f]{16}$/);
+  await page.locator('.check[data-check="queue"]').getByRole('switch').click();
+  await page.locator('.check[data-check="ttft"]').getByRole('switch').click();
+  expect(await written(page)).toBe('none');
+  await expect.poll(() => digest(page)).not.toBe(before);
+});
+
+test('the counts of the checks are those of the summary, and the ribbon is drawn on the clock of the charts', async ({ page }) => {
+  await open(page, BUSY);
+  await openGateway(page);
+  const refused = await page.locator('.check [data-refused]').evaluateAll((marks) => marks.reduce((sum, mark) => sum + Number(mark.getAttribute('data-refused')), 0));
+  expect(refused).toBeGreaterThan(0);
+  const strip = page.locator('.ribbon-strip');
+  await strip.scrollIntoViewIfNeeded();
+  await expect(strip.locator('g[data-state]').first()).toBeAttached();
+  const states = await strip.locator('g[data-state]').evaluateAll((spans) => [...new Set(spans.map((span) => span.getAttribute('data-state')))]);
+  expect(states.length).toBeGreaterThan(1);
+  const edges = async (): Promise<[number, number]> => strip.evaluate((svg) => {
+    const rects = [...svg.querySelectorAll('g[data-state] rect')].map((rect) => rect.getBoundingClientRect());
+    const { left } = svg.getBoundingClientRect();
+    return [Math.min(...rects.map((rect) => rect.left)) - left, Math.max(...rects.map((rect) => rect.right)) - left];
+  });
+  const frame = async (): Promise<{ left: number; right: number }> => page.locator('chart-view[data-chart="gateway_waiting"]').evaluate((chart) => {
+    const { left, right } = (chart as unknown as { frame: { left: number; right: number } }).frame;
+    return { left, right };
+  });
+  const [from, to] = await edges();
+  const { left, right } = await frame();
+  expect(Math.abs(from - left)).toBeLessThan(2);
+  expect(Math.abs(to - right)).toBeLessThan(2);
+  await page.locator('.ribbon-list > summary').click();
+  await expect(page.locator('.ribbon-list tbody tr')).not.toHaveCount(0);
+  for (const name of ['gateway_kv', 'gateway_waiting', 'gateway_refusals', 'gateway_estimate', 'gateway_pressure']) {
+    await expect(page.locator(`[data-chart="${name}"] h3`)).not.toContainText('gateway_');
+    for (const entry of await page.locator(`[data-chart="${name}"] .legend li`).allTextContents()) expect(entry, name).not.toMatch(/[a-z]_[a-z]|\./);
+  }
+});
+
+test('settings of the waiting line’s orders stand at the gateway when its order needs them, and once only', async ({ page }) => {
+  await open(page, `${BUSY}&gor=vtc`);
+  await openGateway(page);
+  await page.locator('[data-group="order"] > summary').click();
+  await expect(control(page, 'scheduler.fair.weights')).toHaveCount(1);
+  await expect(page.locator('gateway-panel [data-parameter="scheduler.fair.weights"] input')).toBeEnabled();
+  await expect(page.locator('gateway-panel [data-parameter="scheduler.priority.classes"]')).toHaveCount(0);
+  await open(page, `${BUSY}&gor=priority`);
+  await openGateway(page);
+  await expect(page.locator('gateway-panel [data-parameter="scheduler.priority.classes"]')).toHaveCount(1);
+  await expect(page.locator('gateway-panel [data-parameter="scheduler.fair.weights"]')).toHaveCount(0);
+});
+
+for (const story of STORIES) {
+  test(`the story ${story} shows both runs, and switches between them`, async ({ page, request }) => {
+    await open(page);
+    const preset = await (await request.get(`presets/${story}.json`)).json() as { words: { en: { title: string } } };
+    await choose(page, preset.words.en.title);
+    const table = page.locator(`[data-story="${story}"]`);
+    await expect(table).toBeVisible();
+    const cells = (side: string): Promise<string[]> => table.locator(`td[data-side="${side}"]`).allTextContents();
+    for (const side of ['with', 'without']) {
+      await expect.poll(async () => (await cells(side)).filter((cell) => cell.includes('computing')).length, { timeout: 20_000 }).toBe(0);
+    }
+    const [together, without] = [await cells('with'), await cells('without')];
+    expect(together).not.toEqual(without);
+    // A run computed beside the page is the run that the page shows when it is switched to.
+    const before = await digest(page);
+    await table.locator('th[data-side="without"] button').click();
+    await expect.poll(() => digest(page)).not.toBe(before);
+    await expect.poll(() => cells('without')).toEqual(without);
+    await expect.poll(() => cells('with'), { timeout: 20_000 }).toEqual(together);
+    await expect(table.locator('th[data-side="without"] button')).toHaveAttribute('aria-pressed', 'true');
+  });
+}
+
+for (const language of ['en', 'zh']) {
+  test(`panel, section and story have no accessibility violations (${language})`, async ({ page }) => {
+    await open(page, `#v=1&lang=${language}`);
+    await page.locator('.menu.presets > summary').click();
+    await page.locator('button.preset').nth(-3).click();
+    await settled(page);
+    await openGateway(page);
+    await page.evaluate(() => { for (const details of document.querySelectorAll<HTMLDetailsElement>('gateway-panel details, .ribbon-list')) details.open = true; });
+    await expect(page.locator('.story')).toBeVisible();
+    const { violations } = await new AxeBuilder({ page }).withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']).analyze();
+    expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)).toEqual([]);
+  });
+}
