@@ -5,8 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
-use servescope_cost::profile::{AttentionLaw, Origin, Profile, RawAttention, Speed};
-use servescope_lab::profiles::{self, Fitted, Folder as _, OnDisk};
+use servescope_cost::profile::{AttentionLaw, Origin, Profile};
+use servescope_lab::profiles::{self, Fitted, Folder as _, OnDisk, UNSEEN_HEADS, law_attention, law_errors};
 
 fn folder() -> Option<PathBuf> {
     servescope_tests::folder("SERVESCOPE_PROFILING", "vidur-profiling")
@@ -84,9 +84,7 @@ fn half_of_the_points_predicts_the_other_half() {
         assert!(error.median[0] <= median && error.p95[0] <= p95, "{error:?}");
     }
     // The committed results are of the whole folder.
-    if fitted().len()
-        == servescope_tests::files(&shipped(), |name| Path::new(name).extension().is_some()).len()
-    {
+    if is_whole() {
         assert!(
             table == profiles::HELD_OUT.trim_end(),
             "crate/lab/src/profiles/held-out.txt is not what was measured"
@@ -94,6 +92,12 @@ fn half_of_the_points_predicts_the_other_half() {
     }
     let all = profiles::raw_tables(&OnDisk(&folder)).unwrap_or_else(|e| panic!("{e}"));
     assert!(all.is_empty() || !errors.is_empty(), "nothing was predicted");
+}
+
+/// Whether the folder has what every shipped profile is fitted to.
+fn is_whole() -> bool {
+    let shipped = servescope_tests::files(&shipped(), |name| Path::new(name).extension().is_some());
+    fitted().len() == shipped.len()
 }
 
 /// Likewise for points that a fit has not seen: between two of them may lie the edge of a stair.
@@ -106,22 +110,11 @@ fn held_out_bound(operator: &str) -> (f64, f64) {
     }
 }
 
-/// Every attention that was taken on the law's GPU, once for each number of heads.
-fn attention_of(all: &[Fitted]) -> Vec<&RawAttention> {
-    let a100 = all.iter().filter(|f| f.raw.gpu == "a100");
-    let mut sets: Vec<&RawAttention> = Vec::new();
-    for attention in a100.flat_map(|f| &f.raw.degrees).filter_map(|d| d.attention.as_ref()) {
-        if !sets.contains(&attention) {
-            sets.push(attention);
-        }
-    }
-    sets
-}
-
 #[test]
 fn the_attention_law_is_that_of_the_measured_attention() {
     let all = fitted();
-    let sets = attention_of(&all);
+    let raw: Vec<_> = all.into_iter().map(|one| one.raw).collect();
+    let sets = law_attention(&raw);
     if !sets.iter().any(|a| a.origin == Origin::Measured) {
         println!("no measured attention: skipped");
         return;
@@ -131,22 +124,10 @@ fn the_attention_law_is_that_of_the_measured_attention() {
     for (ours, theirs) in pairs.chain(law.prefill.iter().zip(AttentionLaw::A100.prefill)) {
         assert!((ours / theirs - 1.0).abs() < 1e-3, "{law:?}");
     }
-    // Heads that the law has not seen.
-    for (seen, unseen) in sets.iter().zip(sets.iter().skip(1)).flat_map(|(&a, &b)| [(a, b), (b, a)]) {
-        let law = AttentionLaw::fit(&[seen.measured()]);
-        for error in law_errors(&law, unseen) {
-            let from = seen.heads;
-            println!(
-                "law of {from:?}, {} of {:?}: median {:.1} %, P95 {:.1} %",
-                error.0,
-                unseen.heads,
-                100.0 * error.1,
-                100.0 * error.2
-            );
-        }
-    }
     for set in sets {
-        for (name, median, p95) in law_errors(&AttentionLaw::A100, set) {
+        for (name, [median, p95]) in
+            ["decode", "prompts"].into_iter().zip(law_errors(&AttentionLaw::A100, set))
+        {
             println!(
                 "law, {name} of {:?}: median {:.1} %, P95 {:.1} %",
                 set.heads,
@@ -158,23 +139,18 @@ fn the_attention_law_is_that_of_the_measured_attention() {
     }
 }
 
-fn law_errors(law: &AttentionLaw, set: &RawAttention) -> [(&'static str, f64, f64); 2] {
-    let decode = law.decode_law(&set.heads, Speed::SAME);
-    let prefill = law.prefill_law(&set.heads, Speed::SAME);
-    let spread = |mut errors: Vec<f64>| {
-        errors.sort_by(f64::total_cmp);
-        (errors[errors.len() / 2], errors[errors.len() * 95 / 100])
+#[test]
+fn the_recorded_errors_of_the_law_are_those_of_heads_held_out() {
+    let Some(folder) = folder() else { return };
+    let Some(found) = profiles::unseen_heads(&OnDisk(&folder)).unwrap_or_else(|e| panic!("{e}")) else {
+        println!("fewer than two numbers of heads: skipped");
+        return;
     };
-    let decode = spread(
-        set.decode.iter().map(|&(n, kv, us)| (decode.at(n.into(), kv.into()) / us - 1.0).abs()).collect(),
-    );
-    let prefill = spread(
-        set.prefill
-            .iter()
-            .map(|&(kv, chunk, us)| (prefill.at(kv.into(), chunk.into()) / us - 1.0).abs())
-            .collect(),
-    );
-    [("decode", decode.0, decode.1), ("prefill", prefill.0, prefill.1)]
+    println!("{}", profiles::unseen_heads_table(&found));
+    for (ours, recorded) in found.iter().zip(UNSEEN_HEADS).filter(|_| is_whole()) {
+        let is_near = |a: f64, b: f64| (a - b).abs() < 0.0005;
+        assert!(is_near(ours.best, recorded.best) && is_near(ours.worst, recorded.worst), "{ours:?}");
+    }
 }
 
 #[test]

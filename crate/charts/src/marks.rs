@@ -19,6 +19,8 @@ const FAINT: f64 = 0.42;
 /// Distance in CSS px between the markers along a line, and their size.
 const MARKER_GAP: f64 = 96.0;
 const MARKER_REACH: f64 = 3.0;
+/// So few plain points can each be as large as a marker.
+const FEW_POINTS: usize = 40;
 const POINT_REACH: f64 = 1.6;
 const FAINT_REACH: f64 = 1.2;
 /// Paper left free on either side of a law's line across bars.
@@ -135,7 +137,7 @@ fn points<B: DrawingBackend>(
     let (marker, colour) = (series.role.marker(), look.colour(series.role));
     let (marker, reach) = match marker {
         _ if look.faint => (marker, FAINT_REACH),
-        Marker::Plain => (marker, POINT_REACH),
+        Marker::Plain if series.x.len() > FEW_POINTS => (marker, POINT_REACH),
         _ => (marker, MARKER_REACH),
     };
     let mut last = None;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::json;
 use servescope_charts::{Axis, AxisKind, Chart, DrawError, Mark, Role, ScaleKind, Series, Style};
+use servescope_lab::engine::scheduler::Client;
 use servescope_lab::views::{self, View, ViewOptions};
 use servescope_lab::{Run, files};
 
@@ -38,7 +39,8 @@ pub(crate) struct Arguments {
     /// Prints the summary as JSON.
     #[arg(long)]
     json: bool,
-    /// Folder for summary.json, requests.csv, batches.csv, events.csv and trace.json (opens in Perfetto).
+    /// Folder for summary.json, requests.csv, batches.csv, events.csv, clients.csv, clients_over_time.csv and trace.json
+    /// (opens in Perfetto).
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Folder for the page's charts as SVG.
@@ -73,18 +75,22 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         write(&folder.join("requests.csv"), &files::requests_csv(&run.report))?;
         stream(&folder.join("batches.csv"), |to| files::write_batches_csv(&run.report, to))?;
         stream(&folder.join("events.csv"), |to| files::write_events_csv(&run.report, to))?;
+        stream(&folder.join("clients.csv"), |to| files::write_clients_csv(&run, to))?;
+        stream(&folder.join("clients_over_time.csv"), |to| files::write_clients_over_time_csv(&run, to))?;
         stream(&folder.join("trace.json"), |to| files::write_chrome_trace(&run.report, to))?;
     }
     if let Some(folder) = &arguments.charts {
         create(folder)?;
         let style = Style { dark: false, width: 720.0, height: 240.0, dpr: 1.0 };
-        for view in views::all(&run, &ViewOptions::default()) {
+        let options = ViewOptions::default();
+        let clients = views::monitor::monitor(&run, Client::User, &options).0;
+        for view in views::all(&run, &options).into_iter().chain(clients) {
             let path = folder.join(format!("{}.svg", view.name));
             let text = chart(view).and_then(|chart| servescope_charts::svg(&chart, None, &style));
             write(&path, &text.map_err(|error| Failed::Run(format!("{}: {error}", path.display())))?)?;
         }
     }
-    print(&if arguments.json { json } else { table(&summary) })
+    print(&if arguments.json { json } else { table(&summary, run.monitor(Client::User)) })
 }
 
 fn create(folder: &std::path::Path) -> Result<(), Failed> {

@@ -4,11 +4,12 @@ use std::fmt::Write as _;
 
 use servescope_lab::RunSummary;
 use servescope_lab::engine::metrics::fleet::ReplicaRow;
+use servescope_lab::engine::metrics::monitor::Monitor;
 use servescope_lab::engine::metrics::summary::SplitMeans;
 use servescope_lab::engine::metrics::{Distribution, GatewaySummary};
 
-/// The table.
-pub(crate) fn table(summary: &RunSummary) -> String {
+/// The table; `users` is what each of them used.
+pub(crate) fn table(summary: &RunSummary, users: &Monitor) -> String {
     let run = &summary.run;
     let mut text = String::new();
     let counts = &run.requests;
@@ -74,11 +75,30 @@ pub(crate) fn table(summary: &RunSummary) -> String {
         "adapters",
         format!("{} loads, {} resident", run.adapters.loads, number(run.adapters.mean_resident)),
     );
+    line(
+        "fairness",
+        format!(
+            "Jain {} of the service of {} users, largest gap {} tokens/s",
+            number(users.jain),
+            users.clients.len(),
+            number(users.largest_gap_per_s)
+        ),
+    );
     if let Some(prefix) = summary.prefix {
         let (share, block) = (percent(Some(prefix.hit_share)), prefix.block_tokens);
         line("prefix", format!("{share} of prompt tokens in a cache without limit, blocks of {block}"));
     }
     line("mean time went to", parts(&run.split_s));
+    times(&mut text, summary);
+    for warning in &summary.warnings {
+        let _ = writeln!(text, "\nnote: {}", warning.message);
+    }
+    text
+}
+
+/// Times of requests, and of a fleet what each replica did.
+fn times(text: &mut String, summary: &RunSummary) {
+    let run = &summary.run;
     let _ = writeln!(
         text,
         "\n{:<22}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}",
@@ -100,12 +120,8 @@ pub(crate) fn table(summary: &RunSummary) -> String {
     if let Some(fleet) = &summary.fleet {
         row("worked on", &fleet.execution_s);
         row("stood still", &fleet.preempted_s);
-        replicas(&mut text, &fleet.per_replica);
+        replicas(text, &fleet.per_replica);
     }
-    for warning in &summary.warnings {
-        let _ = writeln!(text, "\nnote: {}", warning.message);
-    }
-    text
 }
 
 /// Where the time of a request went.

@@ -147,6 +147,11 @@ pub trait BatchCost: std::fmt::Debug + Send + Sync {
         parts
     }
 
+    /// The same of an iteration and of a later one, in which those who decode have more KV tokens and nothing else differs.
+    fn stage_parts_of_two(&self, first: &Batch<'_>, later: &Batch<'_>, is_last: bool) -> [StageParts; 2] {
+        [first, later].map(|batch| self.stage_parts(batch, is_last))
+    }
+
     /// What an iteration asks of a GPU, where the model is known.
     fn work(&self, _batch: &Batch<'_>) -> Option<Work> {
         None

@@ -74,7 +74,7 @@ impl BatchCost for Roofline {
     }
 
     fn stage_time(&self, batch: &Batch<'_>, is_last: bool) -> StageTime {
-        let parts = self.walk(batch, is_last).parts;
+        let parts = self.times(batch, is_last);
         let first_us: f64 = parts.iter().sum();
         if !batch.chunks.is_empty() || batch.decodes == 0 {
             return StageTime::once(first_us);
@@ -94,14 +94,14 @@ impl BatchCost for Roofline {
     }
 
     fn stage_parts(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {
-        self.walk(batch, is_last).parts
+        self.times(batch, is_last)
     }
 
     fn work(&self, batch: &Batch<'_>) -> Option<Work> {
-        let mut work = self.walk(batch, true).work;
+        let mut work = self.stage_work(batch, true);
         let others = f64::from(self.deployment.pipeline_parallel - 1);
         if others > 0.0 {
-            let other = self.walk(batch, false).work;
+            let other = self.stage_work(batch, false);
             work.flops += others * other.flops;
             work.bytes += others * other.bytes;
         }

@@ -51,7 +51,7 @@ use crate::gateway::intake::Intake;
 use crate::gateway::proxy::Given;
 use crate::gateway::{GatewayConfig, Refusal};
 use crate::report::{IterationModel, Outcome, Report};
-use crate::timeline::Timeline;
+use crate::timeline::{Departure, Timeline};
 
 /// A simulation of a fleet under way.
 #[derive(Debug)]
@@ -212,10 +212,12 @@ impl Fleet {
                 evictions: self.record.evictions,
                 gaps: self.record.gaps,
                 holds: self.record.holds,
+                departures: self.record.departures,
                 absences: self.record.absences,
                 ..Timeline::default()
             },
             fates,
+            stays: Vec::new(),
             pool_tokens: self.config.blocks.saturating_mul(self.config.block_size),
             adapter_loads: 0,
             replicas: self.config.replicas,
@@ -263,8 +265,8 @@ impl Fleet {
             if let Some((given, _)) = self.intake.next_until(&self.trace, now_us, &engines) {
                 match given {
                     Given::Forward(id) => self.arrive(id, now_us),
-                    Given::Refused(id, reason) => self.end_outside(id, Outcome::Refused(reason)),
-                    Given::TimedOut(id) => self.end_outside(id, Outcome::TimedOut),
+                    Given::Refused(id, reason) => self.end_outside(id, Outcome::Refused(reason), now_us),
+                    Given::TimedOut(id) => self.end_outside(id, Outcome::TimedOut, now_us),
                 }
             } else if let Some(&(_, id)) =
                 self.trace.cancellations.get(self.next_cancellation).filter(|c| c.0 <= now_us)
@@ -294,7 +296,8 @@ impl Fleet {
     }
 
     /// A request has come to its end before it came in.
-    fn end_outside(&mut self, id: u32, outcome: Outcome) {
+    fn end_outside(&mut self, id: u32, outcome: Outcome, now_us: f64) {
+        self.record.departures.push(Departure { time_us: now_us, id });
         self.record.fates[id as usize].outcome = outcome;
         self.requests.place[id as usize] = requests::Place::Gone;
     }

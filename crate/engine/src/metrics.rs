@@ -7,13 +7,17 @@ pub mod fleet;
 pub mod gateway;
 pub mod groups;
 pub mod lanes;
+#[cfg(feature = "orders")]
+pub mod monitor;
 pub mod operators;
 pub mod slora;
 pub mod summary;
 pub mod token_gaps;
+pub mod usage;
 
 pub use distribution::Distribution;
 pub use fleet::{FleetSummary, fleet_summary};
 pub use gateway::{GatewaySummary, gateway_summary};
 pub use groups::GroupRow;
 pub use summary::{Slo, Summary, summarise};
+pub use usage::{Usage, usage};

@@ -7,6 +7,7 @@ use servescope_workload::{BASE_MODEL, Trace};
 
 use crate::gateway::{GatewayLog, Refusal};
 use crate::scheduler::Client;
+use crate::scheduler::sampler::CounterSample;
 use crate::timeline::Timeline;
 
 /// How a request ended.
@@ -43,12 +44,17 @@ impl Outcome {
 pub struct Fate {
     /// How it ended.
     pub outcome: Outcome,
-    /// The prefill it was part of: place in [`Timeline::prefills`].
-    pub prefill: Option<u32>,
     /// When it left the batch, microseconds.
     pub finish_us: Option<f64>,
     /// Tokens produced.
     pub produced: u32,
+}
+
+/// A request in the batch of S-LoRA's loop.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Stay {
+    /// The prefill it was part of: place in [`Timeline::prefills`].
+    pub prefill: Option<u32>,
     /// While it runs: the stall counter at joining. Afterwards: how long it stood still for others.
     pub(crate) stall_us: f64,
     pub(crate) joined: u32,
@@ -57,9 +63,8 @@ pub struct Fate {
 }
 
 impl Fate {
-    pub(crate) fn complete(&mut self, now_us: f64, stall_counter_us: f64, produced: u32) {
+    pub(crate) fn complete(&mut self, now_us: f64, produced: u32) {
         self.finish_us = Some(now_us);
-        self.stall_us = stall_counter_us - self.stall_us;
         self.produced = produced;
         if self.outcome == Outcome::Unfinished {
             self.outcome = Outcome::Completed;
@@ -166,6 +171,8 @@ pub struct Report {
     pub trace: Arc<Trace>,
     /// What became of each.
     pub fates: Vec<Fate>,
+    /// Each in the batch of S-LoRA's loop; empty for a fleet.
+    pub stays: Vec<Stay>,
     /// What the GPU did.
     pub timeline: Timeline,
     /// Size of the pool of each replica, tokens.
@@ -190,13 +197,15 @@ pub struct Report {
     pub gateway: Option<Box<GatewayLog>>,
 }
 
-/// The counters of an order of service at the end of a run.
+/// The counters of an order of service over a run and at its end.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Counters {
     /// Who counts as one client.
     pub client: Client,
     /// (client, counter) in the order of the clients' first requests; the base model is the client behind the last adapter.
     pub values: Vec<(u32, f64)>,
+    /// Counters over the run, each sample in the order of `values`; clients that come later are not in earlier ones.
+    pub samples: Vec<CounterSample>,
 }
 
 impl Report {
@@ -210,7 +219,7 @@ impl Report {
         if let Some(served) = self.served() {
             return Some(served.scheduled_us[id]).filter(|t| !t.is_nan());
         }
-        self.fates[id].prefill.map(|p| self.timeline.prefills[p as usize].start_us)
+        self.stays[id].prefill.map(|p| self.timeline.prefills[p as usize].start_us)
     }
 
     /// When its first token was there, microseconds.
@@ -218,7 +227,7 @@ impl Report {
         if let Some(served) = self.served() {
             return Some(served.first_token_us[id]).filter(|t| !t.is_nan());
         }
-        self.fates[id].prefill.map(|p| self.timeline.prefills[p as usize].end_us)
+        self.stays[id].prefill.map(|p| self.timeline.prefills[p as usize].end_us)
     }
 
     /// The replica that request `id` was given to.
@@ -259,14 +268,15 @@ impl Report {
         if let Some(served) = self.served() {
             return self.split_served(served, id);
         }
-        let (finish, prefill) = (fate.finish_us?, self.timeline.prefills[fate.prefill? as usize]);
+        let stay = &self.stays[id];
+        let (finish, prefill) = (fate.finish_us?, self.timeline.prefills[stay.prefill? as usize]);
         let arrival = self.trace.arrival_us[id];
         let mut parts = [
             prefill.start_us - arrival,
             prefill.load_us,
             prefill.prefill_us,
-            fate.stall_us,
-            (finish - prefill.end_us - fate.stall_us).max(0.0),
+            stay.stall_us,
+            (finish - prefill.end_us - stay.stall_us).max(0.0),
         ];
         settle(&mut parts, finish - arrival);
         let [queue_us, load_us, prefill_us, stalled_us, decode_us] = parts;

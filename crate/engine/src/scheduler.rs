@@ -21,6 +21,7 @@ pub mod prediction;
 pub mod priority;
 pub mod round_robin;
 pub mod rpm;
+pub mod sampler;
 pub mod shortest;
 pub mod vtc;
 

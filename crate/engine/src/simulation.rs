@@ -13,6 +13,7 @@
 mod decoding;
 mod sight;
 
+use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
@@ -29,8 +30,9 @@ use crate::gateway::intake::Intake;
 use crate::gateway::proxy::Given;
 use crate::gateway::{self, GatewayConfig, Refusal};
 use crate::observer::{Event, Observer, Unobserved};
-use crate::report::{Counters, Fate, Outcome, Report};
+use crate::report::{Counters, Fate, Outcome, Report, Stay};
 use crate::scheduler::memory::{Entry, MemoryEstimate};
+use crate::scheduler::sampler::Sampler;
 use crate::scheduler::{Admission, Latency, Line, Queueing};
 use crate::timeline::{DecodeSegment, Hold, Prefill, Timeline};
 
@@ -51,6 +53,7 @@ pub struct Simulation<C: IterationCost> {
     /// Requests that wait and were not given up.
     waiting: u32,
     line: Line,
+    counters: Sampler,
     /// No decision before this decode step picks anybody or changes anything, unless somebody leaves or arrives.
     retry_step: u64,
 
@@ -68,6 +71,7 @@ pub struct Simulation<C: IterationCost> {
     picked: Vec<u32>,
 
     fates: Vec<Fate>,
+    stays: Vec<Stay>,
     timeline: Timeline,
 }
 
@@ -90,9 +94,10 @@ macro_rules! engine {
             last: &$self.last,
             step: $self.step,
             used_tokens: $self.used_tokens(),
-            fates: &$self.fates,
+            stays: &$self.stays,
             prefills: &$self.timeline.prefills,
             trace: $trace,
+            asked: Cell::new((f64::NAN, 0)),
         }
     };
 }
@@ -102,6 +107,8 @@ impl<C: IterationCost> Simulation<C> {
     pub fn new(trace: Arc<Trace>, config: SchedulerConfig, cost: C) -> Self {
         let adapters = AdapterPool::new(trace.adapter_count(), &trace.adapter_rank);
         let fates = vec![Fate::default(); trace.len()];
+        let line = Line::new(Queueing::default(), &config, &trace);
+        let stays = vec![Stay::default(); trace.len()];
         Self {
             config,
             cost,
@@ -112,7 +119,8 @@ impl<C: IterationCost> Simulation<C> {
             next_cancellation: 0,
             deadlines: VecDeque::new(),
             waiting: 0,
-            line: Line::new(Queueing::default(), &config, &trace),
+            counters: Sampler::of(&line),
+            line,
             retry_step: 0,
             step: 0,
             wait_tokens: 0,
@@ -124,6 +132,7 @@ impl<C: IterationCost> Simulation<C> {
             stall_us: 0.0,
             picked: Vec::new(),
             fates,
+            stays,
             timeline: Timeline::default(),
             trace,
         }
@@ -132,6 +141,7 @@ impl<C: IterationCost> Simulation<C> {
     /// Keeps the waiting line in another way than first come, first served.
     pub fn queued(mut self, queueing: Queueing) -> Self {
         self.line = Line::new(queueing, &self.config, &self.trace);
+        self.counters = Sampler::of(&self.line);
         self
     }
 
@@ -178,13 +188,23 @@ impl<C: IterationCost> Simulation<C> {
     /// What happened up to now. Where requests are held, those that were sent are told in the order in which they were,
     /// with the times at which they were; the others were never offered.
     pub fn finish(mut self) -> Report {
-        let counters = self.line.counters().map(|(client, values)| Counters { client, values });
+        let mut counters = None;
+        if cfg!(feature = "orders") {
+            let samples = self.counters.into_samples();
+            counters = self.line.counters().map(|(client, values)| Counters { client, values, samples });
+            self.intake.rename(&mut self.timeline.departures);
+        }
+        let stays = match self.intake.sent() {
+            Some(sent) => sent.iter().map(|&id| self.stays[id as usize]).collect(),
+            None => self.stays,
+        };
         let (trace, fates, gateway) = self.intake.finish(self.trace, self.fates);
         Report {
             gateway,
             counters,
             trace,
             fates,
+            stays,
             timeline: self.timeline,
             pool_tokens: self.config.max_total_tokens,
             adapter_loads: self.adapters.loads,
@@ -199,6 +219,9 @@ impl<C: IterationCost> Simulation<C> {
 
     fn router_step(&mut self, observer: &mut impl Observer) {
         self.deliver(observer);
+        if self.counters.next_us().is_some_and(|at| at <= self.now_us) {
+            self.counters.take(&mut self.line, self.now_us);
+        }
         let idle = self.running.count == 0;
         let may_decide = idle || self.wait_tokens >= self.config.decode_steps_between_prefills;
         if may_decide && self.decide(observer) {
@@ -256,10 +279,12 @@ impl<C: IterationCost> Simulation<C> {
             Given::Forward(id) => self.arrive(trace, id, at_us, observer),
             Given::Refused(id, reason) => {
                 self.fates[id as usize].outcome = Outcome::Refused(reason);
+                self.timeline.departs(at_us, id);
                 observer.see(|| Event::Refused(id));
             }
             Given::TimedOut(id) => {
                 self.fates[id as usize].outcome = Outcome::TimedOut;
+                self.timeline.departs(at_us, id);
                 observer.see(|| Event::TimedOut(id));
             }
         }
@@ -310,8 +335,8 @@ impl<C: IterationCost> Simulation<C> {
     #[inline]
     fn deadline_us(&mut self) -> Option<f64> {
         while let Some(&(at_us, id)) = self.deadlines.front() {
-            let fate = &self.fates[id as usize];
-            if fate.prefill.is_none() && fate.outcome == Outcome::Unfinished {
+            let i = id as usize;
+            if self.stays[i].prefill.is_none() && self.fates[i].outcome == Outcome::Unfinished {
                 return Some(at_us);
             }
             self.deadlines.pop_front();
@@ -324,6 +349,7 @@ impl<C: IterationCost> Simulation<C> {
         let Some((_, id)) = self.deadlines.pop_front() else { return };
         observer.see(|| Event::TimedOut(id));
         self.fates[id as usize].outcome = Outcome::TimedOut;
+        self.timeline.departs(at_us, id);
         self.waiting -= 1;
         self.retry_step = 0;
         self.intake.ended(&self.trace, id, at_us, 0, false);
@@ -337,11 +363,12 @@ impl<C: IterationCost> Simulation<C> {
             return;
         }
         fate.outcome = Outcome::Cancelled;
-        if fate.prefill.is_some() {
+        let stay = &mut self.stays[id as usize];
+        if stay.prefill.is_some() {
             let last_step = self.step + 1;
-            if last_step < fate.last_step {
-                fate.last_step = last_step;
-                self.running.ends.push(Reverse((last_step, fate.joined, id)));
+            if last_step < stay.last_step {
+                stay.last_step = last_step;
+                self.running.ends.push(Reverse((last_step, stay.joined, id)));
             }
         } else {
             let is_outside = self.intake.gave_up(&self.trace, id, at_us);
@@ -378,7 +405,7 @@ impl<C: IterationCost> Simulation<C> {
                 self.step,
                 self.now_us,
                 &self.trace,
-                &self.fates,
+                (&self.fates, &self.stays),
                 &mut self.memory,
                 &mut self.adapters,
                 &mut self.picked,
@@ -391,6 +418,7 @@ impl<C: IterationCost> Simulation<C> {
                 let outcome = &mut self.fates[id as usize].outcome;
                 if *outcome == Outcome::Unfinished {
                     *outcome = Outcome::Refused(Refusal::EarlyAbort);
+                    self.timeline.departs(self.now_us, id);
                     self.waiting -= 1;
                     self.intake.ended(&self.trace, id, self.now_us, 0, false);
                 }
@@ -513,16 +541,20 @@ impl<C: IterationCost> Simulation<C> {
             (self.trace.input_tokens[i], self.trace.output_tokens[i], self.trace.max_tokens[i]);
         let adapter = self.trace.adapter[i];
         self.memory.remove(Entry::new(self.step, input + 1, max - 1));
-        let fate = &mut self.fates[i];
-        fate.prefill = Some(self.timeline.prefills.len() as u32 - 1);
-        fate.stall_us = self.stall_us;
-        fate.joined = self.running.joined;
-        fate.first_step = self.step;
-        fate.last_step = self.step + u64::from(output - 1);
+        let stay = &mut self.stays[i];
+        *stay = Stay {
+            prefill: Some(self.timeline.prefills.len() as u32 - 1),
+            stall_us: self.stall_us,
+            joined: self.running.joined,
+            first_step: self.step,
+            last_step: self.step + u64::from(output - 1),
+        };
         self.running.joined += 1;
         self.intake.first_token(id, self.now_us);
         if output == 1 {
-            fate.complete(self.now_us, self.stall_us, 1);
+            stay.stall_us = 0.0;
+            let fate = &mut self.fates[i];
+            fate.complete(self.now_us, 1);
             let completed = fate.outcome == Outcome::Completed;
             self.intake.ended(&self.trace, id, self.now_us, 1, completed);
             self.adapters.release(adapter);
@@ -538,7 +570,7 @@ impl<C: IterationCost> Simulation<C> {
         running.kv_tokens += u64::from(input) + 1;
         running.rank_sum += u64::from(self.adapters.rank(adapter));
         running.with_adapter += u32::from(adapter != BASE_MODEL);
-        running.ends.push(Reverse((fate.last_step, fate.joined, id)));
+        running.ends.push(Reverse((stay.last_step, stay.joined, id)));
     }
 
     /// Decodes until something can change, and lets go whoever is done.
@@ -554,7 +586,7 @@ impl<C: IterationCost> Simulation<C> {
         self.last = LastAction::decoding(self.step, self.used_tokens(), self.now_us, run);
         self.run = Some(DecodingRun { iterations: after, ..run });
         if self.line.follows_batch() {
-            self.line.decoded(self.step, iterations, &self.trace, &self.fates);
+            self.line.decoded(self.step, iterations, &self.trace, (&self.fates, &self.stays));
         }
         self.step += u64::from(iterations);
         self.running.kv_tokens += u64::from(iterations) * u64::from(self.running.count);
@@ -628,6 +660,10 @@ impl<C: IterationCost> Simulation<C> {
         if let Some(deadline) = self.deadline_us() {
             leap = leap.min(iterations_until(deadline).max(1));
         }
+        // Leaps and single steps sample at the same times.
+        if let Some(sample_us) = self.counters.next_us() {
+            leap = leap.min(iterations_until(sample_us).max(1));
+        }
         if let Some(point) = self.next_prefetch() {
             leap = leap.min((point - self.wait_tokens).max(1));
         }
@@ -673,18 +709,19 @@ impl<C: IterationCost> Simulation<C> {
             }
             self.running.ends.pop();
             let i = id as usize;
-            if self.fates[i].last_step != last_step || self.fates[i].finish_us.is_some() {
+            if self.stays[i].last_step != last_step || self.fates[i].finish_us.is_some() {
                 continue;
             }
             if self.running.count == before && self.line.follows_batch() {
-                self.line.finishing(self.step, &self.trace, &self.fates);
+                self.line.finishing(self.step, &self.trace, &self.stays);
             }
-            let fate = &mut self.fates[i];
-            let produced = 1 + (last_step - fate.first_step) as u32;
-            fate.complete(self.now_us, self.stall_us, produced);
+            let stay = &mut self.stays[i];
+            stay.stall_us = self.stall_us - stay.stall_us;
+            let produced = 1 + (last_step - stay.first_step) as u32;
+            self.fates[i].complete(self.now_us, produced);
             let (input, max, adapter) =
                 (self.trace.input_tokens[i], self.trace.max_tokens[i], self.trace.adapter[i]);
-            self.memory.remove(Entry::new(fate.first_step, input + 1, max - 2));
+            self.memory.remove(Entry::new(stay.first_step, input + 1, max - 2));
             self.running.count -= 1;
             self.running.kv_tokens -= u64::from(input) + u64::from(produced);
             self.running.rank_sum -= u64::from(self.adapters.rank(adapter));

@@ -4,6 +4,7 @@
 mod iterations;
 
 pub use iterations::Iterations;
+pub(crate) use iterations::in_steps;
 
 use servescope_cost::{Batch, Chunk};
 
@@ -114,6 +115,8 @@ pub struct Eviction {
     pub id: u32,
     /// Of which replica.
     pub replica: u16,
+    /// Tokens that it had in memory and that are processed again; none where the host keeps them.
+    pub lost_tokens: u32,
 }
 
 impl IterationRun {
@@ -137,6 +140,16 @@ impl IterationRun {
     pub fn kv_tokens_at_end(&self) -> f64 {
         self.kv_tokens + f64::from(self.prompt_tokens) + f64::from(self.iterations) * f64::from(self.decodes)
     }
+}
+
+/// A request that waited is given up: it waited longer than it may, or the order of service refuses it after all. When a
+/// client went away is in the trace.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Departure {
+    /// When, microseconds.
+    pub time_us: f64,
+    /// Which request.
+    pub id: u32,
 }
 
 /// Equal gaps between tokens.
@@ -179,6 +192,8 @@ pub struct Timeline {
     pub decodes: Vec<DecodeSegment>,
     /// Admission decisions in order of time.
     pub holds: Vec<Hold>,
+    /// Requests that were given up while they waited, in order of time.
+    pub departures: Vec<Departure>,
     /// How long evicted requests of a fleet were away, by the time at which they joined again.
     pub absences: Vec<Absence>,
     /// Iterations of a fleet's replicas in order of their start.
@@ -201,6 +216,13 @@ pub enum Span<'a> {
 }
 
 impl Timeline {
+    /// A request that waited is given up. What the page starts with has no use for it.
+    pub(crate) fn departs(&mut self, time_us: f64, id: u32) {
+        if cfg!(feature = "orders") {
+            self.departures.push(Departure { time_us, id });
+        }
+    }
+
     /// Prefills and decode runs in order of time.
     pub fn spans(&self) -> impl Iterator<Item = Span<'_>> {
         let mut prefills = self.prefills.iter().peekable();

@@ -6,10 +6,10 @@ use proptest::prelude::*;
 use servescope_cost::{Batch, BatchCost, Chunk, OperatorClass, Peak, StageParts, StageTime, Work};
 use servescope_engine::explain::{Reason, explain};
 use servescope_engine::fleet::{Fleet, FleetConfig, Preemption, RouterKind, SchedulerKind};
-use servescope_engine::metrics::fleet_summary;
 use servescope_engine::metrics::lanes::stage_works;
 use servescope_engine::metrics::operators::{RunParts, run_parts};
 use servescope_engine::metrics::token_gaps::TokenGaps;
+use servescope_engine::metrics::{fleet_summary, usage};
 use servescope_engine::{Outcome, Report};
 use servescope_workload::trace::{Chain, Extra, NOBODY, PrefixBlocks, Request};
 use servescope_workload::{BASE_MODEL, Trace};
@@ -407,7 +407,7 @@ proptest! {
             prop_assert!((bytes - parts.total_work().unwrap().bytes).abs() <= 1e-9 * bytes);
             prop_assert_eq!(parts, RunParts::of(&report.timeline, &cost, &run));
         }
-        let summary = fleet_summary(&report).unwrap();
+        let summary = fleet_summary(&report, &usage(&report).unwrap());
         let all: f64 = summary.operators_s.values().sum();
         prop_assert!((all - busy_us.iter().sum::<f64>() / 1e6).abs() <= 1e-9 * all);
         let makespan = report.fates.iter().filter_map(|fate| fate.finish_us).fold(0.0, f64::max);

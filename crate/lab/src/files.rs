@@ -1,13 +1,19 @@
-//! The files of `--out`: requests, batches, events, and a Chrome trace.
+//! The files of `--out`: requests, batches, events, clients, and a Chrome trace.
 
 mod batches;
 mod chrome_trace;
+#[cfg(feature = "engines")]
+mod clients;
 #[cfg(feature = "engines")]
 mod events;
 mod requests;
 
 pub use batches::{batches_csv, write_batches_csv};
 pub use chrome_trace::{chrome_trace, write_chrome_trace};
+#[cfg(feature = "engines")]
+pub(crate) use clients::counters;
+#[cfg(feature = "engines")]
+pub use clients::{clients_csv, clients_over_time_csv, write_clients_csv, write_clients_over_time_csv};
 #[cfg(feature = "engines")]
 pub use events::{events_csv, write_events_csv};
 pub use requests::requests_csv;

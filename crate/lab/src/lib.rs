@@ -16,6 +16,8 @@ pub mod fit;
 pub mod inspect;
 pub mod link;
 pub mod measured;
+#[cfg(feature = "engines")]
+pub mod monitor;
 pub mod parameters;
 #[cfg(feature = "engines")]
 pub mod profiles;
@@ -25,6 +27,7 @@ pub mod run;
 pub mod scenario;
 pub mod schema;
 pub mod thresholds;
+#[cfg(feature = "engines")]
 pub mod validate;
 pub mod vidur;
 pub mod views;

@@ -5,6 +5,7 @@
 //! whichever models have as many heads on each GPU; `legacy/GPU/cpu_overheads.csv`;
 //! `reconstructed/GPU/ORG/MODEL/attention*.csv`.
 
+mod held_out;
 mod loaded;
 mod shipped;
 
@@ -14,6 +15,10 @@ use std::path::Path;
 use servescope_cost::memory_plan::vidur::MODELS;
 use servescope_cost::profile::{OperatorError, Origin, Profile, RawTables};
 
+pub use held_out::{
+    HELD_OUT, HeldOutError, UNSEEN_HEADS, UnseenHeads, held_out, held_out_of, law_attention, law_errors,
+    unseen_heads, unseen_heads_table,
+};
 pub use loaded::{LoadedProfile, Measured, NamedText};
 pub use shipped::{shipped_profile, shipped_profiles};
 
@@ -132,9 +137,6 @@ pub fn build(folder: &dyn Folder) -> Result<Vec<Fitted>, String> {
     Ok(all)
 }
 
-/// What [`held_out`] gave on the data that the shipped profiles are fitted to, as a table.
-pub const HELD_OUT: &str = include_str!("profiles/held-out.txt");
-
 /// Errors of one operator over many profiles.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summed {
@@ -174,21 +176,6 @@ pub fn summed(errors: impl Iterator<Item = OperatorError>) -> Vec<Summed> {
         }
     };
     by_operator.into_iter().map(of).collect()
-}
-
-/// Fits every profile below a folder to half of its points and predicts the other half.
-///
-/// # Errors
-/// A message that names the file, row and column.
-pub fn held_out(folder: &dyn Folder) -> Result<Vec<Summed>, String> {
-    let mut errors = Vec::new();
-    for raw in raw_tables(folder)? {
-        let (kept, rest) = raw.halves();
-        let name = file_name(&raw.gpu, &raw.model);
-        let (profile, _) = Profile::fit(&kept).map_err(|error| format!("{name}: {error}"))?;
-        errors.extend(profile.errors(&rest));
-    }
-    Ok(summed(errors.into_iter()))
 }
 
 /// Errors by operator over many profiles, as a table: of each figure the median over the tables and the worst.

@@ -4,9 +4,17 @@
 //! lengths uniform on [8, 512). The workloads are the authors' own: their generator with its default seed 42, drawn again
 //! by [`numpy`]. The default calibration was tuned on seven of these rows, and its
 //! overhead settled with all of them in sight (see [`servescope_cost::calibration`]): agreement is not prediction.
+//! [`one_run`] has the prediction: a calibration on one run a GPU, and rows of a second one.
 
+#[cfg(feature = "engines")]
+pub mod figures;
 pub mod numpy;
+#[cfg(feature = "engines")]
+pub mod one_run;
 pub mod policies;
+#[cfg(feature = "engines")]
+pub mod shipped;
+#[cfg(feature = "engines")]
 pub mod vtc;
 
 use std::sync::Arc;
@@ -18,11 +26,12 @@ use servescope_engine::metrics::{Summary, summarise};
 use servescope_workload::Trace;
 
 use crate::scenario::Scenario;
+use policies::Policy;
 
 /// One published row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Row {
-    /// "S1" (rank 8) or "S2" (ranks 64, 32, 16, 8).
+    /// "S1" (rank 8) or "S2" (ranks 64, 32, 16, 8) with Llama-7B, "S4" (ranks 64, 32, 16) with Llama-13B.
     pub suite: &'static str,
     /// The quantity that its sweep changes.
     pub sweep: &'static str,
@@ -46,7 +55,11 @@ pub struct Row {
 
 /// Ranks dealt out in a suite.
 pub fn ranks(suite: &str) -> &'static [u32] {
-    if suite == "S1" { &[8] } else { &[64, 32, 16, 8] }
+    match suite {
+        "S1" => &[8],
+        "S2" => &[64, 32, 16, 8],
+        _ => &[64, 32, 16],
+    }
 }
 
 /// Bound on the relative error of throughput.
@@ -58,10 +71,10 @@ pub fn attainment_bound(row: &Row) -> f64 {
 }
 
 macro_rules! rows {
-    ($($suite:literal $sweep:literal $n:literal $alpha:literal $rate:literal $cv:literal:
+    ($(#[$doc:meta])* $name:ident: $($suite:literal $sweep:literal $n:literal $alpha:literal $rate:literal $cv:literal:
        $throughput:literal $e2e:literal $first:literal $attainment:literal;)*) => {
-        /// Every published row of the suites S1 and S2 under first come, first served.
-        pub static ROWS: &[Row] = &[$(Row {
+        $(#[$doc])*
+        pub static $name: &[Row] = &[$($crate::published::Row {
             suite: $suite,
             sweep: $sweep,
             adapters: $n,
@@ -76,7 +89,12 @@ macro_rules! rows {
     };
 }
 
+#[cfg(feature = "engines")]
+pub(crate) use rows;
+
 rows! {
+    /// Every published row of the suites S1 and S2 under first come, first served.
+    ROWS:
     // suite sweep n alpha R cv: throughput, latency, first token, attainment
     "S1" "n" 1 1.0 2.0 1.0: 1.8314 18.051 3.361 0.7150;
     "S1" "n" 20 1.0 2.0 1.0: 1.8118 18.993 4.326 0.6117;
@@ -146,6 +164,9 @@ impl Comparison {
 /// Tokens that Llama's tokenizer adds to the benchmark's prompts, whose recorded lengths count words: an estimate.
 pub const TOKENIZER_EXTRA: u32 = 2;
 
+/// Lengths of prompts and answers: low, and high which is excluded.
+const LENGTHS: (u32, u32) = (8, 512);
+
 /// The authors' workload of a row, with prompts as long as the server saw them.
 pub fn trace_of(row: &Row) -> Trace {
     let workload = numpy::Workload {
@@ -154,7 +175,7 @@ pub fn trace_of(row: &Row) -> Trace {
         rate_rps: row.rate_rps,
         cv: row.cv,
         duration_s: 300.0,
-        lengths: (8, 512),
+        lengths: LENGTHS,
     };
     let mut trace = workload.draw(42);
     trace.input_tokens.iter_mut().for_each(|tokens| *tokens += TOKENIZER_EXTRA);
@@ -162,11 +183,58 @@ pub fn trace_of(row: &Row) -> Trace {
     trace
 }
 
-/// Simulates a row with the default scenario's server and calibration.
-pub fn compare(row: &Row) -> Comparison {
-    let scenario = Scenario::default();
-    let report = Simulation::new(Arc::new(trace_of(row)), scenario.scheduler(), scenario.cost()).run();
+impl Row {
+    /// Whether it has the same setting as another one: settings were recorded in several sweeps.
+    pub fn is_set_like(&self, other: &Self) -> bool {
+        let setting = |row: &Self| (row.suite, row.adapters, row.alpha, row.rate_rps, row.cv);
+        setting(self) == setting(other)
+    }
+}
+
+/// Whether the default calibration was tuned on a row's setting: with adapters, those of the sweep over n at 1, 20 and 200.
+pub fn is_tuned(row: &Row) -> bool {
+    let tuned = ROWS.iter().filter(|other| other.sweep == "n" && [1, 20, 200].contains(&other.adapters));
+    tuned.into_iter().any(|other| row.is_set_like(other))
+}
+
+/// The settings of a row's server, and a workload like the row's: the same laws, drawn by this simulator's generator.
+pub fn scenario_of(row: &Row, policy: Policy) -> Scenario {
+    let mut scenario = Scenario::default();
+    let (low, high) = LENGTHS;
+    // What a generator that leaves its upper bound out draws, and the tokenizer's addition.
+    let (shortest, longest) = (low + TOKENIZER_EXTRA, high - 1 + TOKENIZER_EXTRA);
+    let ranks: Vec<String> = ranks(row.suite).iter().map(ToString::to_string).collect();
+    for (path, text) in [
+        ("workload.rate_rps", row.rate_rps.to_string()),
+        ("workload.arrivals.cv", row.cv.to_string()),
+        ("workload.adapters.alpha", row.alpha.to_string()),
+        ("workload.adapters.count", row.adapters.to_string()),
+        ("workload.adapters.ranks", ranks.join(",")),
+        ("workload.input_tokens.low", shortest.to_string()),
+        ("workload.input_tokens.high", longest.to_string()),
+        ("scheduler.order", policy.choice().to_owned()),
+    ] {
+        set(&mut scenario, path, &text);
+    }
+    scenario
+}
+
+/// Sets what is known to be a parameter and within its bounds.
+pub(crate) fn set(scenario: &mut Scenario, path: &str, text: &str) {
+    scenario.set_text(path, text).unwrap_or_else(|failure| panic!("{path} = {text}: {failure:?}"));
+}
+
+/// Simulates the authors' workload of a row with the server of a scenario.
+pub fn simulate(row: &Row, scenario: &Scenario) -> Summary {
+    let trace = Arc::new(trace_of(row));
+    let queueing = scenario.queueing(&trace);
+    let report = Simulation::new(trace, scenario.scheduler(), scenario.cost()).queued(queueing).run();
     let context =
         SummaryContext { slo: scenario.slo(), rate_rps: Some(row.rate_rps), flops: None, table_rows: 0 };
-    Comparison { row: *row, ours: summarise(&report, &TokenGaps::of(&report.timeline), &context) }
+    summarise(&report, &TokenGaps::of(&report.timeline), &context)
+}
+
+/// Simulates a row with the default calibration.
+pub fn compare(row: &Row) -> Comparison {
+    Comparison { row: *row, ours: simulate(row, &scenario_of(row, Policy::Fcfs)) }
 }

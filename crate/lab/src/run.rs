@@ -7,10 +7,18 @@ use serde::Serialize;
 use servescope_cost::LinearCost;
 #[cfg(feature = "engines")]
 use servescope_engine::Fleet;
+#[cfg(feature = "engines")]
+use servescope_engine::metrics::monitor::Monitor;
 use servescope_engine::metrics::summary::SummaryContext;
+#[cfg(feature = "engines")]
+use servescope_engine::metrics::summary::summarise_spans;
 use servescope_engine::metrics::token_gaps::TokenGaps;
 #[cfg(feature = "engines")]
-use servescope_engine::metrics::{FleetSummary, GatewaySummary, fleet_summary, gateway_summary};
+use servescope_engine::metrics::usage::{UsageColumns, UsageWindow, usage_columns, usage_with_columns};
+#[cfg(feature = "engines")]
+use servescope_engine::metrics::{
+    FleetSummary, GatewaySummary, Usage, fleet_summary, gateway_summary, usage,
+};
 use servescope_engine::metrics::{Summary, summarise};
 use servescope_engine::observer::Unobserved;
 use servescope_engine::{Refusal, Report, Simulation};
@@ -166,6 +174,10 @@ impl Running {
             scenario: self.scenario,
             generated: self.generated,
             gaps: OnceCell::new(),
+            #[cfg(feature = "engines")]
+            monitors: Default::default(),
+            #[cfg(feature = "engines")]
+            usage: OnceCell::new(),
         }
     }
 }
@@ -234,6 +246,12 @@ pub struct Run {
     pub generated: bool,
     /// Every gap between tokens: summary and charts both ask for it.
     gaps: OnceCell<TokenGaps>,
+    /// What users and adapters used, once somebody asks.
+    #[cfg(feature = "engines")]
+    pub(crate) monitors: [OnceCell<Monitor>; 2],
+    /// Sums over a fleet's iterations: likewise.
+    #[cfg(feature = "engines")]
+    usage: OnceCell<Option<Usage>>,
 }
 
 /// What a cache without limit would find of the prompts, in the order of arrival.
@@ -276,7 +294,16 @@ impl Run {
 
     /// The run that a report tells of, judged by the bounds of `scenario`.
     pub fn of(report: Report, scenario: &Scenario) -> Self {
-        Self { report, scenario: scenario.clone(), generated: false, gaps: OnceCell::new() }
+        Self {
+            report,
+            scenario: scenario.clone(),
+            generated: false,
+            gaps: OnceCell::new(),
+            #[cfg(feature = "engines")]
+            monitors: Default::default(),
+            #[cfg(feature = "engines")]
+            usage: OnceCell::new(),
+        }
     }
 
     /// The summary with the busiest [`TABLE_ROWS`] users and adapters.
@@ -296,12 +323,18 @@ impl Run {
                 .map(|peak| (calibration.parameters, peak)),
             table_rows,
         };
-        let mut run = summarise(&self.report, self.token_gaps(), &context);
+        #[cfg(feature = "engines")]
+        let usage = self.usage();
+        #[cfg(feature = "engines")]
+        let run = usage.map(|u| summarise_spans(&self.report, self.token_gaps(), &u.spans, &context));
+        #[cfg(not(feature = "engines"))]
+        let run = None;
+        let mut run = run.unwrap_or_else(|| summarise(&self.report, self.token_gaps(), &context));
         if self.generated {
             self.add_expected_shares(&mut run);
         }
         #[cfg(feature = "engines")]
-        let fleet = fleet_summary(&self.report);
+        let fleet = usage.map(|usage| fleet_summary(&self.report, usage));
         #[cfg(feature = "engines")]
         if let Some(fleet) = &fleet {
             run.gpu.mfu = fleet.mean(|row| row.mfu).or(run.gpu.mfu);
@@ -390,6 +423,24 @@ impl Run {
     /// Every gap between tokens.
     pub fn token_gaps(&self) -> &TokenGaps {
         self.gaps.get_or_init(|| TokenGaps::of(&self.report.timeline))
+    }
+
+    /// Sums over the iterations of a fleet; none of S-LoRA's loop.
+    #[cfg(feature = "engines")]
+    pub fn usage(&self) -> Option<&Usage> {
+        self.usage.get_or_init(|| usage(&self.report)).as_ref()
+    }
+
+    /// The iterations of a fleet over a window. Where the sums are wanted too, who asks for these first gets them for
+    /// little more.
+    #[cfg(feature = "engines")]
+    pub(crate) fn usage_columns(&self, window: &UsageWindow) -> Option<UsageColumns> {
+        if self.usage.get().is_some() {
+            return usage_columns(&self.report, window);
+        }
+        let (usage, columns) = usage_with_columns(&self.report, window)?;
+        let _ = self.usage.set(Some(usage));
+        Some(columns)
     }
 
     /// Whether any request uses an adapter.

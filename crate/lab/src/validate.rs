@@ -3,6 +3,7 @@
 use crate::closed_forms::{self, Check, Law as ClosedForm};
 use crate::measured::operators::{self, Errors, Law, MEASURED};
 use crate::measured::splitwise::{self, Way, What};
+use crate::published::one_run::{self, A100_POLICY_ROWS, A100_ROWS, ONE_RUN, Predicted};
 use crate::published::policies::{self, POLICY_ROWS, PolicyComparison};
 use crate::published::vtc::{Measured, VtcComparison};
 use crate::published::{self, Comparison};
@@ -171,44 +172,118 @@ pub fn policies_table(comparisons: &[PolicyComparison]) -> String {
     lines.join("\n")
 }
 
+/// Every row of S-LoRA's, predicted by the calibration on one run a GPU.
+pub fn predictions() -> Vec<Predicted> {
+    let rows = published::ROWS.iter().chain(A100_ROWS).map(one_run::predict);
+    rows.chain(POLICY_ROWS.iter().chain(A100_POLICY_ROWS).map(one_run::predict_policy)).collect()
+}
+
+/// The predictions as a table. The rows that settled the calibration stand among them, and are not counted.
+pub fn predictions_table(predictions: &[Predicted]) -> String {
+    let mut lines = vec!["Calibrated on one run a GPU, the rest predicted: simulated / recorded".to_owned()];
+    for one in &ONE_RUN {
+        let (suite, sweep, n, rate, cv) = one.row;
+        lines.push(format!(
+            "{}: {:.1} ms of overhead from {}; {:.2} ms of loading a rank from {suite} {sweep} n={n} R={rate} cv={cv}",
+            one.title, one.overhead_ms, one.recording, one.load_per_rank_ms
+        ));
+    }
+    let columns = ["throughput", "attainment"];
+    lines.push(format!(
+        "{:<9}{:<13}{:>4}{:>6}{:>5}{:>4}{:>13}{:>8}{:>14}{:>8}",
+        "sweep", "policy", "n", "alpha", "R", "cv", columns[0], "error", columns[1], "error"
+    ));
+    for p in predictions {
+        let row = &p.row;
+        let (throughput, error) = p.throughput_error().map_or_else(Default::default, |error| {
+            let ours = p.ours.throughput_rps.unwrap_or(f64::NAN);
+            (format!("{ours:.3}/{:.3}", row.throughput_rps), format!("{:+.1}%", 100.0 * error))
+        });
+        let verdict = if p.is_settling() { "settles it" } else { verdict(p.is_within()) };
+        lines.push(format!(
+            "{:<3}{:<6}{:<13}{:>4}{:>6}{:>5}{:>4}{throughput:>13}{error:>8}{:>8.3}/{:.3}{:>+8.3}  {verdict}",
+            row.suite,
+            row.sweep,
+            p.policy.name(),
+            row.adapters,
+            row.alpha,
+            row.rate_rps,
+            row.cv,
+            p.ours.slo.attainment.unwrap_or(f64::NAN),
+            row.attainment,
+            p.attainment_error(),
+        ));
+    }
+    let counted = || predictions.iter().filter(|p| !p.is_settling());
+    let within = counted().filter(|p| p.is_within()).count();
+    lines.push(format!(
+        "{within} of {} predictions within {:.0} % of throughput and {:.2} of attainment; early abort >= LIFO > FCFS at every cv: {}",
+        counted().count(),
+        100.0 * one_run::THROUGHPUT_BOUND,
+        one_run::ATTAINMENT_BOUND,
+        verdict(one_run::is_in_order(predictions))
+    ));
+    lines.join("\n")
+}
+
 /// Recorded runs of VTC's artifact as a table.
 pub fn vtc_table(comparisons: &[VtcComparison]) -> String {
     let mut lines = vec![
-        "VTC's recorded runs (A10G, Llama-7B, pool 10,000): simulated / recorded".to_owned(),
+        "VTC's recorded runs (A10G, Llama-7B, pool 10,000; sec6.4: A100-80, Llama-13B): simulated / recorded"
+            .to_owned(),
         format!(
-            "{:<20}{:<24}{:>11}{:>8}{:>12}{:>16}{:>18}{:>16}  {}",
+            "{:<24}{:<24}{:>11}{:>8}{:>12}{:>16}{:>8}{:>9}{:>16}{:>16}{:>9}  {}",
             "scheduler",
             "workload",
             "tokens/s",
             "error",
             "rejected",
             "service gap",
+            "bound",
+            "of FCFS",
             "table max",
             "table mean",
+            "ordered",
             "first token of the first four clients, s"
         ),
     ];
-    for c in comparisons {
-        let (ours, theirs) = (&c.ours, &c.recorded);
-        let mean = |m: &Measured| {
-            let few = m.first_token_s.iter().take(4).flatten();
-            few.map(|t| format!("{t:.0}")).collect::<Vec<_>>().join(" ")
-        };
-        let tokens = format!("{:.0}/{:.0}", ours.tokens_per_s, theirs.tokens_per_s);
-        let rejected = format!("{}/{}", ours.rejected, theirs.rejected);
-        let gap = format!("{:.0}/{:.0}", ours.service_gap, theirs.service_gap);
-        let largest = format!("{:.1}/{:.1}", ours.table_gap.0, theirs.table_gap.0);
-        let usual = format!("{:.1}/{:.1}", ours.table_gap.1, theirs.table_gap.1);
-        let first = format!("{}/{}", mean(ours), mean(theirs));
-        lines.push(format!(
-            "{:<20}{:<24}{tokens:>11}{:>+7.1}%{rejected:>12}{gap:>16}{largest:>18}{usual:>16}  {first:<34}{}",
-            c.scheduler,
-            c.workload,
-            100.0 * c.tokens_error(),
-            verdict(c.is_within())
-        ));
-    }
+    lines.extend(comparisons.iter().map(vtc_line));
+    let predicted = || comparisons.iter().filter(|c| !c.is_settling && !c.is_beyond_the_law());
+    let within = predicted().filter(|c| c.is_within()).count();
+    lines.push(format!("{within} of {} predictions within all bounds", predicted().count()));
     lines.join("\n")
+}
+
+fn vtc_line(c: &VtcComparison) -> String {
+    let (ours, theirs) = (&c.ours, &c.recorded);
+    let mean = |m: &Measured| {
+        let few = m.first_token_s.iter().take(4).flatten();
+        few.map(|t| format!("{t:.0}")).collect::<Vec<_>>().join(" ")
+    };
+    let pair = |a: f64, b: f64, digits: usize| format!("{a:.digits$}/{b:.digits$}");
+    let tokens = pair(ours.tokens_per_s, theirs.tokens_per_s, 0);
+    let rejected = format!("{}/{}", ours.rejected, theirs.rejected);
+    let gap = pair(ours.service_gap, theirs.service_gap, 0);
+    let bound = c.gap_bound.map_or_else(|| "-".to_owned(), |bound| format!("{bound:.0}"));
+    let share = 100.0 * ours.service_gap / c.fcfs_gap;
+    let (largest, usual) =
+        (pair(ours.table_gap.0, theirs.table_gap.0, 1), pair(ours.table_gap.1, theirs.table_gap.1, 1));
+    let (right, all) = c.ordered_pairs();
+    let first = format!("{}/{}", mean(ours), mean(theirs));
+    let note = match c.server.law_batch {
+        Some(most) if c.is_beyond_the_law() => {
+            format!("not predicted: batches of {}, the profile knows {most}", c.largest_batch)
+        }
+        _ if c.is_settling => "settles the overhead".to_owned(),
+        _ => verdict(c.is_within()).to_owned(),
+    };
+    format!(
+        "{:<24}{:<24}{tokens:>11}{:>+7.1}%{rejected:>12}{gap:>16}{bound:>8}{share:>8.1}%{largest:>16}{usual:>16}{:>9}  {first:<34}{note}",
+        c.scheduler,
+        c.workload,
+        100.0 * c.tokens_error(),
+        format!("{right}/{all}"),
+    )
 }
 
 /// The roofline against measured operators as a table: what its corrections were fitted on, models that they were not fitted

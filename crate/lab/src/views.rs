@@ -11,6 +11,10 @@ mod feel;
 mod gateway;
 mod happens;
 #[cfg(feature = "engines")]
+pub mod monitor;
+#[cfg(feature = "engines")]
+pub mod published;
+#[cfg(feature = "engines")]
 mod replicas;
 mod traffic;
 
@@ -92,7 +96,13 @@ impl Default for ViewOptions {
 /// Every chart of a run, in the order of the page.
 pub fn all(run: &Run, options: &ViewOptions) -> Vec<View> {
     let window = Window::of(run, options);
-    let gpu = gpu_columns(&run.report, window.start_us, window.end_us, window.columns);
+    #[cfg(feature = "engines")]
+    let fleet = replicas::columns(run, &window);
+    #[cfg(feature = "engines")]
+    let gpu = fleet.as_ref().map(|columns| columns.gpu.clone());
+    #[cfg(not(feature = "engines"))]
+    let gpu = None;
+    let gpu = gpu.unwrap_or_else(|| gpu_columns(&run.report, window.start_us, window.end_us, window.columns));
     #[cfg_attr(not(feature = "engines"), expect(unused_mut, reason = "fleets add theirs"))]
     let mut views = vec![
         arrives::gaps(run),
@@ -108,7 +118,7 @@ pub fn all(run: &Run, options: &ViewOptions) -> Vec<View> {
     ];
     #[cfg(feature = "engines")]
     {
-        views.extend(replicas::all(run, &window));
+        views.extend(fleet.iter().flat_map(|columns| replicas::all(run, columns, &window)));
         views.extend(gateway::all(run, &window));
     }
     views

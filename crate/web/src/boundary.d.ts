@@ -73,7 +73,15 @@ export interface DeploymentView {
   /** `measured_on` is "" for the data sheet's peaks; `best` and `worst` are median errors of a layer by model. */
   cost: { measured_on: string; own: boolean; best: number; worst: number };
   /** For timed operators: operators and attention, each with its relative errors. */
-  timed: { name: string; file: string | null; parts: { name: string; origin: TimedOrigin; median_error: number; p95_error: number }[] } | null;
+  timed: TimedSource | null;
+}
+
+export interface TimedSource {
+  name: string;
+  file: string | null;
+  parts: { name: string; origin: TimedOrigin; median_error: number; p95_error: number }[];
+  /** Where nothing was timed: of `points` median and 95th percentile, of `heads` the medians of the best and the worst predicted. */
+  held_out: { name: "products" | "decode" | "prompts"; unseen: "points" | "heads"; from: number; to: number }[];
 }
 
 /** Files of measurements, or one fitted profile, and what they do not say. */
@@ -175,6 +183,31 @@ export interface ReplicaRow {
   mfu: number | null; bandwidth: number | null;
 }
 
+/** How to look at the monitor: `sort` is the name of a column, or "id"; `window` the part of the run that the charts show. */
+export interface MonitorOptions {
+  client: "user" | "adapter"; sort: string; descending: boolean; rows: number; window: [number, number] | null;
+}
+
+/** What each client used. Values stand in the order of the columns; `refused_…` are those of reasons that occurred. */
+export interface MonitorView {
+  client: "user" | "adapter";
+  /** How many clients there are; `rows` has the first of them as they are sorted. */
+  clients: number;
+  columns: { name: string; kind: "count" | "number" | "seconds" | "share" }[];
+  /** -1 is the base model. */
+  rows: { id: number; values: (number | null)[] }[];
+  /** Who has which colour in the charts; all others are the last series. */
+  charted: { role: string; id: number }[];
+  jain: number | null;
+  largest_gap_per_s: number | null;
+  wasted_tokens: number;
+  /** Prompt and answer tokens of everybody. */
+  computed_tokens: number;
+  /** Requests whose KV memory over time is interpolated. */
+  kv_interpolated: number;
+  charts: ChartData[];
+}
+
 /** Why a rate does not meet the goal of a capacity search. */
 export type CapacityMiss =
   | { kind: "bound"; metric: string; value_s: number | null; limit_s: number }
@@ -203,6 +236,21 @@ export interface CapacityEntry {
 }
 
 export interface CapacityStanding { place: number; requests_per_usd: number | null; is_on_ttft_front: boolean; is_on_tbt_front: boolean }
+
+/** One of the authors' points: recorded, with the default calibration, and with the one settled on one run a GPU. */
+export interface PublishedPoint {
+  policy: string; x: number; theirs: number; ours: number | null; one_run: number; is_tuned: boolean; is_settling: boolean;
+  /** The scenario, as the part of an address behind "#". */
+  link: string;
+}
+
+/** Errors at the points, without those that settled the calibration; `within` of them keep the bound. */
+export interface PublishedErrors { max: number; mean: number; points: number; bound: number | null; within: number }
+
+export interface PublishedFigure {
+  sweep: string; measure: "throughput" | "e2e" | "first_token" | "attainment" | "rejected";
+  points: PublishedPoint[]; ours: PublishedErrors | null; one_run: PublishedErrors | null;
+}
 
 /** What was read of a file. */
 export interface SourceInfo {

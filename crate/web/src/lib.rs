@@ -17,9 +17,13 @@ mod deployment;
 #[cfg(feature = "studio")]
 mod hand_over;
 #[cfg(feature = "engine")]
+mod monitor;
+#[cfg(feature = "engine")]
 mod own_profile;
 #[cfg(feature = "page")]
 mod page;
+#[cfg(feature = "engine")]
+mod published;
 #[cfg(any(feature = "page", feature = "studio"))]
 mod read_chart;
 #[cfg(feature = "simulator")]
@@ -38,6 +42,8 @@ pub use capacity::{CapacitySearch, capacity_grid, capacity_standings};
 pub use chart::ChartSurface;
 #[cfg(feature = "page")]
 pub use page::*;
+#[cfg(feature = "engine")]
+pub use published::published_figures;
 #[cfg(feature = "simulator")]
 pub use simulator::Simulator;
 #[cfg(feature = "studio")]

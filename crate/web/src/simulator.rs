@@ -85,8 +85,10 @@ impl Simulator {
         }
         let run = self.finished()?;
         let reply = js_sys::Object::new();
+        // The charts first: in passing they make the sums of which the summary tells.
+        let charts = charts(&views::all(run, &options));
         let _ = js_sys::Reflect::set(&reply, &"summary".into(), &object(&run.summary()));
-        let _ = js_sys::Reflect::set(&reply, &"charts".into(), &charts(&views::all(run, &options)));
+        let _ = js_sys::Reflect::set(&reply, &"charts".into(), &charts);
         Ok(JsValue::from(reply).unchecked_into())
     }
 
@@ -122,6 +124,10 @@ impl Simulator {
             "requests.csv" => Ok(files::requests_csv(&run.report)),
             "batches.csv" => Ok(files::batches_csv(&run.report)),
             #[cfg(feature = "engine")]
+            "clients.csv" => Ok(files::clients_csv(run)),
+            #[cfg(feature = "engine")]
+            "clients_over_time.csv" => Ok(files::clients_over_time_csv(run)),
+            #[cfg(feature = "engine")]
             "events.csv" => Ok(files::events_csv(&run.report)),
             "trace.json" => Ok(files::chrome_trace(&run.report)),
             "summary.json" => Ok(format!("{:#}\n", json!(run.summary()))),
@@ -140,7 +146,7 @@ impl Simulator {
         scenario_of(patch)
     }
 
-    fn finished(&self) -> Result<&Run, JsFailure> {
+    pub(crate) fn finished(&self) -> Result<&Run, JsFailure> {
         self.run
             .as_ref()
             .ok_or_else(|| thrown(vec![Failure::new("no_trace", "", "nothing has run yet".to_owned())]))

@@ -58,6 +58,9 @@ extern "C" {
     /// What a capacity search found, and its chart.
     #[wasm_bindgen(typescript_type = "{ capacity: Capacity; charts: ChartData[] }")]
     pub type JsCapacity;
+    /// Published points beside simulated curves.
+    #[wasm_bindgen(typescript_type = "{ figures: PublishedFigure[]; charts: ChartData[] }")]
+    pub type JsFigures;
     /// The configurations of a grid.
     #[wasm_bindgen(typescript_type = "CapacityGrid")]
     pub type JsGrid;
@@ -73,6 +76,12 @@ extern "C" {
     /// Hardware, memory and the origin of times.
     #[wasm_bindgen(typescript_type = "DeploymentView")]
     pub type JsDeployment;
+    /// How to look at the monitor.
+    #[wasm_bindgen(typescript_type = "MonitorOptions")]
+    pub type JsMonitorOptions;
+    /// What each client used.
+    #[wasm_bindgen(typescript_type = "MonitorView")]
+    pub type JsMonitor;
     /// Files of measurements, and what they do not say.
     #[wasm_bindgen(typescript_type = "ProfileFiles")]
     pub type JsProfileFiles;

@@ -3,7 +3,8 @@
 
 use serde_json::{Value, json};
 use servescope_web::{
-    ChartSurface, Simulator, Studio, command, encode_link, page_schema, parse_link, resolve, step_kinds,
+    ChartSurface, Simulator, Studio, command, encode_link, page_schema, parse_link, published_figures,
+    resolve, step_kinds,
 };
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
@@ -102,6 +103,12 @@ fn objects_have_the_declared_keys() {
         js_sys::Reflect::get(&chart, &"series".into()).expect("series").unchecked_into();
     assert_eq!(names(&series.get(0)), declared("Series"));
     assert_eq!(charts.length(), 10);
+    let reply = published_figures("S1", "n");
+    let figures = js_sys::Reflect::get(&reply, &"figures".into()).expect("figures");
+    let figure = &json_of(figures)[0];
+    assert_eq!(keys(figure), declared("PublishedFigure"));
+    assert_eq!(keys(&figure["points"][0]), declared("PublishedPoint"));
+    assert_eq!(keys(&figure["ours"]), declared("PublishedErrors"));
     let fleet = json!({"scheduler.kind": "vllm", "fleet.replicas": 2});
     let (summary, charts) = simulate(&mut simulator, &fleet);
     assert_eq!(keys(&summary["fleet"]), declared("FleetSummary"));
@@ -109,6 +116,15 @@ fn objects_have_the_declared_keys() {
     assert_eq!(charts.length(), 15);
     let events = simulator.export("events.csv").ok().expect("a file");
     assert!(events.starts_with("time_s,event,request,replica\n"));
+    let options = |client: &str| {
+        let options =
+            json!({"client": client, "sort": "service", "descending": true, "rows": 3, "window": null});
+        js(&options)
+    };
+    let monitor = simulator.monitor(&options("adapter")).ok().expect("a run");
+    assert_eq!(names(&monitor), declared("MonitorView"));
+    assert!(simulator.monitor(&options("nobody")).is_err());
+    assert!(simulator.export("clients.csv").ok().expect("a file").starts_with("client,id,offered,"));
 }
 
 fn open(studio: &mut Studio, name: &str, text: &str) -> Result<Value, Value> {

@@ -15,6 +15,8 @@ export interface ChartFeed {
   title(name: string): string;
   about(name: string): string;
   role(chart: string, role: string): string;
+  /** What a click on a point does; of the service's charts, it shows the request. */
+  pick?(chart: string, id: number): void;
   /** Why a chart is empty, where the page's own words do not say. */
   empty?(key: string): string;
 }

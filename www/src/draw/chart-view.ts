@@ -157,7 +157,7 @@ export class ChartView extends LightElement implements Drawable {
   protected override look(): string {
     const { chart } = this;
     const { window, splitBy, selected, station } = this.app.view.value;
-    const roles = chart?.series.map((series) => `${series.role}/${series.mark}`).join();
+    const roles = chart?.series.map((series) => `${this.source.role(this.name, series.role)}/${series.mark}`).join();
     return [this.source.title(this.name), roles, chart?.empty, chart?.y.unit, this.ghost !== null, window, splitBy, selected?.id, station].join('|');
   }
 }

@@ -81,10 +81,12 @@ export class PlotInput {
   }
 
   #pick(x: number, y: number | null): void {
-    const { chart, frame, app } = this.view;
+    const { chart, frame, app, source, name } = this.view;
     if (chart === undefined || frame === null) return;
     const point = nearestPoint(chart, frame, x, y, y === null ? Infinity : REACH_PX);
-    if (point !== null) void app.select(point.id);
+    if (point === null) return;
+    if (source.pick === undefined) void app.select(point.id);
+    else source.pick(name, point.id);
   }
 
   #key(event: KeyboardEvent): void {

@@ -1,14 +1,15 @@
 // The types of the wasm boundary, under one name for the whole page. They are written beside the Rust structs and
 // travel with the package, so nothing here can drift from them.
 export type {
-  Axis, Capacity, CapacityEntry, CapacityGrid, CapacityMiss, CapacityStanding, ChartData, DeploymentView, Distribution, Explanation, Fact, Failure, Failures, FitReply, FitRow, FittedProfile, GroupRow, Parameter, ParameterValue, Peeked, PlotFrame, ProfileFiles, Resolved,
+  Axis, Capacity, CapacityEntry, CapacityGrid, CapacityMiss, CapacityStanding, ChartData, DeploymentView, Distribution, Explanation, Fact, Failure, Failures, FitReply, FitRow, FittedProfile, GroupRow, MonitorOptions, MonitorView, Parameter, ParameterValue, Peeked, PlotFrame, ProfileFiles, PublishedErrors,
+  PublishedFigure, PublishedPoint, Resolved,
   RunOptions, ScenarioPatch, Schema, Series, Shaped, SliderRange, SourceInfo, StepField, StepKind, StepKinds, StepNote,
   Summary, TraceColumns, TraceShape,
 } from '../../pkg/servescope.js';
 
 import type { Failure, Failures } from '../../pkg/servescope.js';
 
-export type ExportKind = 'requests.csv' | 'batches.csv' | 'events.csv' | 'trace.json' | 'summary.json';
+export type ExportKind = 'requests.csv' | 'batches.csv' | 'events.csv' | 'clients.csv' | 'clients_over_time.csv' | 'trace.json' | 'summary.json';
 
 /** What the wasm module throws on purpose; a trap or a bug is anything else. */
 export function isFailures(thrown: unknown): thrown is Failures {

@@ -13,6 +13,8 @@ const PROGRESS_EVERY_MS = 100;
 let simulator: Simulator | null = null;
 /** Whether the simulator is the one with every scheduler. */
 let whole = false;
+/** Whether the next run is to have it in any case: somebody has asked for what only it knows. */
+let enlarge = false;
 /** What a larger simulator must be given again. */
 let held: Extract<Query, { kind: 'load-trace' }> | null = null;
 let wanted: Run | null = null;
@@ -72,6 +74,7 @@ async function serve(first: Simulator): Promise<void> {
     if (wanted === null) break;
     const run: Run = wanted;
     try {
+      if (enlarge && !whole) sim = await larger();
       if (run.preview !== null) {
         const shown = await simulate(run, run.preview, true, sim);
         if (shown) await readMessages();
@@ -107,7 +110,9 @@ function ask(query: Query, sim: Simulator): QueryResult[Query['kind']] {
       sim.clear_trace();
       held = null;
       return null;
-    case 'engine': return (sim as unknown as Partial<Record<EngineCall, (...values: unknown[]) => unknown>>)[query.call]?.(...query.values) ?? null;
+    case 'engine':
+      enlarge ||= query.call === 'monitor';
+      return (sim as unknown as Partial<Record<EngineCall, (...values: unknown[]) => unknown>>)[query.call]?.(...query.values) ?? null;
   }
 }
 

@@ -75,7 +75,7 @@ export class DeploymentPanel extends LightElement {
         <ul class="legend">${shown.map((part) => html`<li><svg class="swatch" data-part=${part.name} viewBox="0 0 20 8" aria-hidden="true"><rect class="face" width="20" height="8"/></svg>${label(part)}</li>`)}</ul>
         <p class=${short ? 'short' : ''} role="status">${sentence}</p>
         ${view.usd_per_hour === null ? nothing : html`<p>${this.#word('price', { usd: format.short(view.usd_per_hour), source: view.price_source })}</p>`}
-        <p class="origin">${this.#origin(view)}</p>
+        <p class="origin">${this.#origin(view)} ${this.#heldOut(view)}</p>
       </figure>
       ${this.app.store.resolved.values['cost.kind'] === 'profile' ? this.#profile(view) : nothing}`;
   }
@@ -101,6 +101,15 @@ export class DeploymentPanel extends LightElement {
     }
     const word = cost.measured_on === '' ? 'cost.peaks' : cost.own ? 'cost.own' : 'cost.borrowed';
     return this.#word(word, { gpu: cost.measured_on, best: percent(cost.best), worst: percent(cost.worst) });
+  }
+
+  /** How far timed operators are off where nothing was timed. */
+  #heldOut({ timed }: DeploymentView): string {
+    if (timed === null || timed.held_out.length === 0) return '';
+    const { format } = this.app.text;
+    const percent = (share: number): string => format.short(100 * share);
+    const parts = timed.held_out.map(({ name, unseen, from, to }) => this.#word(`held.${name}.${unseen}` as Word, { from: percent(from), to: percent(to) }));
+    return this.#word('held.all', { parts: parts.join(this.#word('list')) });
   }
 
   /** The parts side by side; the line is where the memory ends, and what lies beyond it is missing. */

@@ -161,6 +161,7 @@ export const en = {
   'section.happens.about': 'one clock, one cursor; drag over a chart to zoom all of them',
   'section.feel': 'What people feel',
   'section.who': 'Who',
+  'section.monitor': 'Who uses what, over time',
 
   'chart.gaps': 'Gaps between arrivals',
   'chart.gaps.about': 'How long it is from one arrival to the next. The line is the law that the generator draws from; its spread over its mean is cv.',
@@ -264,6 +265,7 @@ export const en = {
   'tab.service': 'Service',
   'tab.workload': 'Workload',
   'tab.capacity': 'Capacity',
+  'tab.published': 'Checked',
   'tab.loading': 'Loading…',
 
   'trace.drop': 'Drop a trace file (CSV, JSONL, gzip) or a scenario (JSON)',

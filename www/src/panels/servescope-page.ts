@@ -71,7 +71,7 @@ export class ServescopePage extends LightElement {
         <main id="results" tabindex="-1" aria-label=${t('page.results')}>
           <station-line .app=${app}></station-line>
           <status-area .app=${app}></status-area>
-          ${(['workload', 'capacity'] as const).map((name) => html`
+          ${(['workload', 'capacity', 'published'] as const).map((name) => html`
             <div class="tab" ?hidden=${tab !== name}>${this.#fetched.has(name) ? until(this.#fetched.get(name), t('tab.loading')) : nothing}</div>`)}
           <div class="tab" ?hidden=${tab !== 'service'}>
             ${until(this.#fetched.get('story'), nothing)}
@@ -80,11 +80,21 @@ export class ServescopePage extends LightElement {
             <section class="who-section" id="who" aria-labelledby="who-title">
               <h2 id="who-title">${t('section.who')}</h2>
               <who-table .app=${app}></who-table>
+              <details class="monitor" @toggle=${(event: Event) => { this.#open(event); }}>
+                <summary><h3>${t('section.monitor')}</h3></summary>
+                ${this.#fetched.has('monitor') ? until(this.#fetched.get('monitor'), t('tab.loading')) : nothing}
+              </details>
             </section>
           </div>
         </main>
       </div>
       <p class="drop-hint" aria-hidden="true">${t('trace.drop')}</p>`;
+  }
+
+  #open({ target }: Event): void {
+    if (!(target as HTMLDetailsElement).open || this.#fetched.has('monitor')) return;
+    this.#fetched.set('monitor', fetched(this.app, 'monitor'));
+    this.requestUpdate();
   }
 
   #section({ id, title, about, charts }: Section): TemplateResult {
@@ -98,10 +108,12 @@ export class ServescopePage extends LightElement {
   }
 }
 
-function fetched(app: App, what: 'workload' | 'capacity' | 'replicas'): Promise<unknown> {
+function fetched(app: App, what: 'workload' | 'capacity' | 'published' | 'replicas' | 'monitor'): Promise<unknown> {
   switch (what) {
     case 'workload': return import('../studio/studio-page.js').then(({ studioPage }) => studioPage(app));
     case 'capacity': return import('../capacity/capacity-page.js').then(({ capacityPage }) => capacityPage(app));
+    case 'published': return import('../published/published-page.js').then(({ publishedPage }) => publishedPage(app));
+    case 'monitor': return import('../monitor/monitor-section.js').then(({ monitorSection }) => monitorSection(app));
     case 'replicas': return import('../replicas/replicas-section.js').then(({ replicasSection }) => replicasSection(app));
   }
 }

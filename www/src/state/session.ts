@@ -15,7 +15,7 @@ export interface Session {
   progress: number | null;
 }
 
-export const TABS = ['service', 'workload', 'capacity'] as const;
+export const TABS = ['service', 'workload', 'capacity', 'published'] as const;
 export type Tab = (typeof TABS)[number];
 
 export interface View {

@@ -44,6 +44,7 @@ async function choose(page: Page, ...files: ReturnType<typeof file>[]): Promise<
 test('own measurements are fitted, run as in the terminal, and given back', async ({ page }, info) => {
   await openSection(page);
   const shipped = await digest(page);
+  await expect(page.locator('figure.memory .origin')).toContainText(/Held out of the fit: products are off by [\d.]+ % \(median\) and [\d.]+ % \(P95\); decoding by/);
   const section = page.locator('details.own-profile');
   await choose(page, file('net.csv', ALL_REDUCE), file('mine.csv', mlp([1, 2])));
   await expect(section.locator('[role=status]')).toContainText('tensor parallelism 1, 2');
@@ -53,6 +54,7 @@ test('own measurements are fitted, run as in the terminal, and given back', asyn
   await expect(section.locator('tr[data-operator=attn_decode][data-degree="1"]')).toContainText('modelled');
   await expect.poll(() => digest(page)).not.toBe(shipped);
   await expect(page.locator('figure.memory .origin')).toContainText('your own measurements');
+  await expect(page.locator('figure.memory .origin')).not.toContainText('Held out');
   const own = await digest(page);
   await section.scrollIntoViewIfNeeded();
   await page.screenshot({ path: info.outputPath('own-1440.png') });

@@ -3,6 +3,7 @@
 mod answers;
 mod bodies;
 mod capacity;
+mod clients;
 mod profile;
 mod traces;
 mod who;

@@ -240,4 +240,12 @@ impl BatchCost for CompactTables {
         parts[OperatorClass::Host as usize] = self.host_us(batch);
         parts
     }
+
+    fn stage_parts_of_two(&self, first: &Batch<'_>, later: &Batch<'_>, is_last: bool) -> [StageParts; 2] {
+        let parts = self.stage_parts(first, is_last);
+        let mut later_parts = parts;
+        later_parts[OperatorClass::DecodeAttention as usize] =
+            self.stage_layers(is_last) * self.decode_us(later).0;
+        [parts, later_parts]
+    }
 }

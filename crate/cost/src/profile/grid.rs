@@ -1,6 +1,6 @@
 //! A function of two quantities by knots, straight between them in both directions.
 
-use super::line::{TENTHS, doubled, place};
+use super::line::{Places, TENTHS, doubled};
 
 /// Knots of a function of two quantities. What a cell's unit is, its user says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -128,7 +128,7 @@ impl Grid {
     }
 
     fn values(&self, unit: f64) -> Plane {
-        let places = |at: &[u32]| at.iter().map(|&x| f64::from(x)).collect::<Vec<f64>>();
+        let places = |at: &[u32]| Places::new(at.iter().map(|&x| f64::from(x)).collect());
         let cells = self.cells.iter().map(|&c| c as f64 / unit).collect();
         Plane { rows: places(&self.rows), columns: places(&self.columns), us: cells }
     }
@@ -161,8 +161,8 @@ impl Grid {
 /// A surface, straight between knots in both directions. It has at least two rows and columns.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Plane {
-    rows: Vec<f64>,
-    columns: Vec<f64>,
+    rows: Places,
+    columns: Places,
     /// Row by row.
     us: Vec<f64>,
 }
@@ -175,7 +175,7 @@ impl Plane {
         if first > 0.0 {
             columns.push(0.0);
         }
-        columns.extend(&self.columns);
+        columns.extend(&*self.columns);
         columns.push(2.0 * last);
         let mut us = Vec::with_capacity(self.rows.len() * columns.len());
         for (i, &row) in self.rows.iter().enumerate() {
@@ -186,7 +186,7 @@ impl Plane {
             us.extend(cells);
             us.push(doubled(self.at(row, 0.5 * last).0, cells[cells.len() - 1]));
         }
-        Self { rows: self.rows, columns, us }
+        Self { rows: self.rows, columns: Places::new(columns), us }
     }
 
     /// Rows as columns.
@@ -199,8 +199,8 @@ impl Plane {
 
     /// The value, its slope along the columns, and the next knot there. Beyond its ends the surface goes on.
     pub(super) fn at(&self, row: f64, column: f64) -> (f64, f64, f64) {
-        let (i, down) = place(&self.rows, row);
-        let (j, along) = place(&self.columns, column);
+        let (i, down) = self.rows.at(row);
+        let (j, along) = self.columns.at(column);
         let corner = |i: usize, j: usize| self.us[i * self.columns.len() + j];
         let left = corner(i, j) + down * (corner(i + 1, j) - corner(i, j));
         let right = corner(i, j + 1) + down * (corner(i + 1, j + 1) - corner(i, j + 1));

@@ -76,14 +76,55 @@ impl Knots {
 /// A function of one quantity, straight between its knots.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line {
-    at: Vec<f64>,
+    at: Places,
     us: Vec<f64>,
 }
 
-/// The interval of `knots` for `x` and the place in it, above 1 beyond the last. There are at least two knots.
-pub(super) fn place(knots: &[f64], x: f64) -> (usize, f64) {
-    let i = knots.partition_point(|&knot| knot <= x).clamp(1, knots.len() - 1) - 1;
-    (i, ((x - knots[i]) / (knots[i + 1] - knots[i])).max(0.0))
+/// Ascending knots, at least two, of which the interval around a number is found at once: an index tells where the
+/// numbers with certain leading bits begin.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Places {
+    knots: Vec<f64>,
+    /// The interval of the smallest number of each bucket; of the first bucket, and of all below it, the first one.
+    index: Vec<u32>,
+    lowest: u64,
+}
+
+/// Leading bits of a number that make its bucket: sign, exponent and four bits of the fraction.
+const BUCKET_SHIFT: u32 = 48;
+
+impl Places {
+    pub(super) fn new(knots: Vec<f64>) -> Self {
+        let bucket = |x: f64| x.to_bits() >> BUCKET_SHIFT;
+        let positive = |x: &&f64| **x > 0.0;
+        let ends = knots.iter().find(positive).zip(knots.iter().rev().find(positive));
+        let (lowest, highest) = ends.map_or((0, 0), |(&first, &last)| (bucket(first), bucket(last)));
+        let mut places = Self { knots, index: vec![0], lowest };
+        for bucket in lowest + 1..=highest {
+            let (i, _) = places.at(f64::from_bits(bucket << BUCKET_SHIFT));
+            places.index.push(i as u32);
+        }
+        places
+    }
+
+    /// The interval for `x` and the place in it, above 1 beyond the last.
+    pub(super) fn at(&self, x: f64) -> (usize, f64) {
+        let bucket = (x.max(0.0).to_bits() >> BUCKET_SHIFT).saturating_sub(self.lowest) as usize;
+        let mut i = self.index[bucket.min(self.index.len() - 1)] as usize;
+        while i + 2 < self.knots.len() && self.knots[i + 1] <= x {
+            i += 1;
+        }
+        let (from, to) = (self.knots[i], self.knots[i + 1]);
+        (i, ((x - from) / (to - from)).max(0.0))
+    }
+}
+
+impl std::ops::Deref for Places {
+    type Target = [f64];
+
+    fn deref(&self) -> &[f64] {
+        &self.knots
+    }
 }
 
 /// What a function is worth at twice its last knot, given its value at half of it.
@@ -94,23 +135,25 @@ pub(super) fn doubled(half: f64, last: f64) -> f64 {
 impl Line {
     /// 0 everywhere.
     pub fn zero() -> Self {
-        Self { at: vec![0.0, 1.0], us: vec![0.0, 0.0] }
+        Self { at: Places::new(vec![0.0, 1.0]), us: vec![0.0, 0.0] }
     }
 
     /// Through ascending places, with a knot at twice the last one.
-    fn extended(at: Vec<f64>, us: Vec<f64>) -> Self {
+    fn extended(mut at: Vec<f64>, mut us: Vec<f64>) -> Self {
         let (Some(&end), Some(&last)) = (at.last(), us.last()) else { return Self::zero() };
-        let mut line = Self { at, us };
-        let half = if line.at.len() > 1 { line.at(0.5 * end) } else { last };
-        let far = if end > 0.0 { 2.0 * end } else { 1.0 };
-        line.at.push(far);
-        line.us.push(doubled(half, last));
-        line
+        let half = if at.len() > 1 {
+            Self { at: Places::new(at.clone()), us: us.clone() }.at(0.5 * end)
+        } else {
+            last
+        };
+        at.push(if end > 0.0 { 2.0 * end } else { 1.0 });
+        us.push(doubled(half, last));
+        Self { at: Places::new(at), us }
     }
 
     /// The function there.
     pub fn at(&self, x: f64) -> f64 {
-        let (i, share) = place(&self.at, x);
+        let (i, share) = self.at.at(x);
         self.us[i] + share * (self.us[i + 1] - self.us[i])
     }
 
@@ -129,7 +172,7 @@ impl Line {
             return Self::zero();
         }
         let us = at.iter().map(|&x| lines.clone().map(|l| l.at(x)).sum()).collect();
-        Self { at, us }
+        Self { at: Places::new(at), us }
     }
 }
 
@@ -159,6 +202,21 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn the_index_finds_what_a_search_finds(
+            mut knots in prop::collection::vec(prop_oneof![Just(0.0), 0.0..5e4f64, (0u32..5_000).prop_map(f64::from)], 2..60),
+            xs in prop::collection::vec(prop_oneof![-1.0..1e5f64, (0u32..9_000).prop_map(f64::from)], 1..60),
+        ) {
+            knots.sort_by(f64::total_cmp);
+            knots.dedup();
+            prop_assume!(knots.len() > 1);
+            let places = Places::new(knots.clone());
+            for x in xs.into_iter().chain(knots.iter().copied()).chain([0.0, -0.0, f64::INFINITY, f64::NAN]) {
+                let i = knots.partition_point(|&knot| knot <= x).clamp(1, knots.len() - 1) - 1;
+                prop_assert_eq!(places.at(x).0, i, "{}", x);
+            }
+        }
+
         #[test]
         fn lines_are_within_what_is_let_pass_positive_and_monotone_where_the_points_are(
             mut us in prop::collection::vec(0.1..1e4f64, 2..60), is_sorted in any::<bool>(),

@@ -15,9 +15,11 @@ const ADAPTER_KERNELS: f64 = 8.0;
 
 /// What an iteration costs so far.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
-    pub(super) parts: StageParts,
-    pub(super) work: Work,
+struct Tally {
+    /// Whether times are asked for, not only the work.
+    is_timed: bool,
+    parts: StageParts,
+    work: Work,
 }
 
 /// What one GPU holds of a layer's attention.
@@ -103,7 +105,9 @@ impl Roofline {
     ) {
         let peak = if class == OperatorClass::Linear { self.product_flops_s } else { self.wide_flops_s };
         let (flops, bytes) = work;
-        tally.parts[class as usize] += times * self.us(efficiency, peak, flops, bytes);
+        if tally.is_timed {
+            tally.parts[class as usize] += times * self.us(efficiency, peak, flops, bytes);
+        }
         tally.work.flops += times * flops;
         tally.work.bytes += times * bytes;
     }
@@ -123,7 +127,7 @@ impl Roofline {
     /// Sums over the GPUs that share a layer: twice (n - 1) / n of the bytes go over each one's link.
     fn all_reduce(&self, tally: &mut Tally, times: f64, bytes: f64) {
         let n = f64::from(self.deployment.tensor_parallel);
-        if n > 1.0 {
+        if n > 1.0 && tally.is_timed {
             let c = &self.corrections;
             let us = c.all_reduce.fixed_us
                 + 2.0 * (n - 1.0) / n * bytes / (c.all_reduce.memory * self.link_bytes_s) * 1e6;
@@ -131,9 +135,18 @@ impl Roofline {
         }
     }
 
-    /// The whole stage.
-    pub(super) fn walk(&self, batch: &Batch<'_>, is_last: bool) -> Tally {
-        let mut tally = Tally::default();
+    /// The whole stage by classes of operator.
+    pub(super) fn times(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {
+        self.walk(batch, is_last, true).parts
+    }
+
+    /// What the whole stage does.
+    pub(super) fn stage_work(&self, batch: &Batch<'_>, is_last: bool) -> Work {
+        self.walk(batch, is_last, false).work
+    }
+
+    fn walk(&self, batch: &Batch<'_>, is_last: bool, is_timed: bool) -> Tally {
+        let mut tally = Tally { is_timed, ..Tally::default() };
         let model = &self.deployment.model;
         let layers = self.deployment.stage_layers(is_last);
         let tokens = f64::from(batch.prompt_tokens()) + f64::from(batch.decodes);
@@ -273,7 +286,10 @@ impl Roofline {
         let outputs = f64::from(model.vocabulary) / f64::from(self.deployment.tensor_parallel);
         // The head stays at 16 bits.
         let work = product_work(asked, (inputs, outputs), ACTIVATION);
-        tally.parts[OperatorClass::Linear as usize] += self.us(&c.linear, self.wide_flops_s, work.0, work.1);
+        if tally.is_timed {
+            let us = self.us(&c.linear, self.wide_flops_s, work.0, work.1);
+            tally.parts[OperatorClass::Linear as usize] += us;
+        }
         tally.work.flops += work.0;
         tally.work.bytes += work.1;
         let logits = asked * f64::from(model.vocabulary);

@@ -9,6 +9,7 @@ use super::flight::Flight;
 use super::replica::{Replica, World};
 use super::requests::Place;
 use crate::report::Outcome;
+use crate::timeline::Departure;
 
 impl Fleet {
     /// When the next request will have waited too long.
@@ -27,6 +28,7 @@ impl Fleet {
     pub(super) fn time_out(&mut self, now_us: f64) {
         let Some((_, id)) = self.deadlines.pop_front() else { return };
         self.record.fates[id as usize].outcome = Outcome::TimedOut;
+        self.record.departures.push(Departure { time_us: now_us, id });
         self.leave_line(id, now_us);
     }
 
@@ -97,6 +99,7 @@ impl Replica {
             self.close_fate(world, id);
         }
         self.forget_swapped(world, id);
+        world.requests.token_us.remove(&id);
         world.requests.place[i] = Place::Gone;
         world.record.ends(id);
         self.skip_gone(world);
@@ -136,6 +139,7 @@ impl Replica {
         };
         self.leave_batch(world, id, blocks);
         self.outstanding -= 1;
+        world.requests.token_us.remove(&id);
         world.requests.place[i] = Place::Gone;
         world.record.ends(id);
         if !(is_decoding && self.is_single()) {

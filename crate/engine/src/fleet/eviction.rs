@@ -51,10 +51,12 @@ impl Replica {
             Preemption::Swap { host_blocks, .. } if was_decoding => host_blocks,
             _ => 0,
         };
+        let mut lost_tokens = if was_decoding { tokens - 1 } else { tokens };
         if host_blocks > 0 && blocks <= host_blocks.saturating_sub(self.host_used) {
             self.host_used += blocks;
             flight.copied_blocks += u64::from(blocks);
             world.requests.swapped[i] = tokens;
+            lost_tokens = 0;
         } else {
             // Vidur's restart takes what was read for the whole prompt; the rest of it is then generated.
             if was_decoding || world.config.original {
@@ -64,7 +66,8 @@ impl Replica {
         world.requests.done[i] = 0;
         world.requests.place[i] = Place::Waiting;
         world.requests.evictions[i] = world.requests.evictions[i].saturating_add(1);
-        world.record.evictions.push(Eviction { time_us: world.now_us, id, replica: self.index });
+        let (time_us, replica) = (world.now_us, self.index);
+        world.record.evictions.push(Eviction { time_us, id, replica, lost_tokens });
         self.promised += u64::from(world.config.blocks_for(world.requests.prompt[i]));
         self.waiting.push_front(id);
         self.line += 1;
@@ -117,6 +120,7 @@ impl Replica {
         world.comes_back(id);
         if !self.is_single() {
             world.requests.done[i] = tokens;
+            world.requests.token_us.remove(&id);
             return world.decode_member(flight, id);
         }
         self.close_run(world);
@@ -124,7 +128,8 @@ impl Replica {
         let requests = &mut *world.requests;
         requests.done[i] = tokens.wrapping_sub(self.lockstep.step);
         requests.stalled_us[i] += world.now_us - requests.seen_us[i] - self.stall_us;
-        self.standing.push((1, requests.token_us[i]));
+        let token_us = requests.token_us.remove(&id).unwrap_or(requests.seen_us[i]);
+        self.standing.push((1, token_us));
         self.lockstep.join(member);
         self.running.push(id);
         flight.decodes += 1;

@@ -75,29 +75,42 @@ impl Lockstep {
         self.phases[phase] -= 1;
     }
 
-    /// Blocks that the iteration `ahead` steps on takes.
-    pub(crate) fn new_blocks(&self, ahead: u32) -> u32 {
+    /// The phase of those who take a block in the iteration `ahead` steps on; the one before it is the next iteration's.
+    fn taking(&self, ahead: u32) -> usize {
         let size = self.phases.len() as u32;
         let past = (self.step % size + ahead % size) % size;
-        self.phases[((size - past) % size) as usize]
+        ((size - past) % size) as usize
+    }
+
+    /// Blocks that the iteration `ahead` steps on takes.
+    pub(crate) fn new_blocks(&self, ahead: u32) -> u32 {
+        self.phases[self.taking(ahead)]
     }
 
     /// Blocks that `iterations` take from `ahead` steps on.
     pub(crate) fn new_blocks_over(&self, ahead: u32, iterations: u32) -> u32 {
-        let size = self.phases.len() as u32;
-        let rest: u32 = (0..iterations % size).map(|i| self.new_blocks(ahead + i)).sum();
-        (iterations / size) * self.count + rest
+        let size = self.phases.len();
+        // In a round of as many as a block has tokens every request takes one.
+        let (rounds, rest) = (iterations / size as u32, iterations as usize % size);
+        let end = self.taking(ahead) + 1;
+        let (before, behind) = (rest.min(end), rest.saturating_sub(end));
+        let sum = |phases: &[u32]| phases.iter().sum::<u32>();
+        rounds * self.count + sum(&self.phases[end - before..end]) + sum(&self.phases[size - behind..])
     }
 
     /// How many iterations, at most `most` and the first one counted without a test, leave a block free after each.
     pub(crate) fn iterations_within(&self, free: u32, most: u32) -> u32 {
-        let mut left = free;
-        for ahead in 1..most {
-            let new = self.new_blocks(ahead);
+        let size = self.phases.len() as u32;
+        let rounds = (most.saturating_sub(1) / size).min(free.saturating_sub(1) / self.count.max(1));
+        let mut left = free - rounds * self.count;
+        let mut taking = self.taking(1);
+        for ahead in 1 + rounds * size..most {
+            let new = self.phases[taking];
             if new >= left {
                 return ahead;
             }
             left -= new;
+            taking = taking.checked_sub(1).unwrap_or(self.phases.len() - 1);
         }
         most
     }

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use super::flight::Flight;
 use super::replica::{Replica, World};
 use super::{Event, Fleet, SchedulerKind, scheduler};
-use crate::timeline::IterationRun;
+use crate::timeline::{IterationRun, in_steps};
 
 /// The stages of one replica and the batches in them.
 #[derive(Debug)]
@@ -109,10 +109,11 @@ fn end_batch(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) 
     replica.in_flight -= 1;
     let now_us = world.now_us;
     let before = replica.holders;
+    let is_fresh = |id: u32, world: &World<'_>| world.requests.seen_us[id as usize] == flight.formed_us;
     let run = IterationRun {
         start_us: flight.formed_us,
         end_us: now_us,
-        busy_us: flight.busy_us / f64::from(replica.stages),
+        busy_us: in_steps(flight.busy_us / f64::from(replica.stages), now_us),
         first_us: now_us - flight.formed_us,
         growth_us: 0.0,
         iterations: 1,
@@ -120,7 +121,7 @@ fn end_batch(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) 
         prompts: flight.prompts.len() as u32,
         prompt_tokens: flight.prompt_tokens(),
         decodes: flight.decodes,
-        fresh: 0,
+        fresh: flight.members.iter().filter(|&&id| is_fresh(id, world)).count() as u32,
         kv_tokens: replica.kv_tokens(flight) as f64,
         blocks: replica.used,
         rank_sum: flight.rank_sum,
@@ -131,7 +132,9 @@ fn end_batch(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) 
     world.record.iterations.push(&run, &flight.chunks);
     for &id in &flight.members {
         let i = id as usize;
-        world.record.gap(now_us - world.requests.seen_us[i], 1);
+        if !is_fresh(id, world) {
+            world.record.gap(now_us - world.requests.seen_us[i], 1);
+        }
         world.requests.seen_us[i] = now_us;
         world.requests.done[i] += 1;
         world.requests.worked_us[i] += flight.busy_us;

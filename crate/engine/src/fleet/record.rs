@@ -1,7 +1,7 @@
 //! What a fleet writes down while it runs.
 
 use crate::report::Fate;
-use crate::timeline::{Absence, Eviction, Gap, Hold, Iterations};
+use crate::timeline::{Absence, Departure, Eviction, Gap, Hold, Iterations};
 
 /// Fates, iterations and gaps between tokens.
 #[derive(Debug, Default)]
@@ -10,6 +10,7 @@ pub(crate) struct Record {
     pub(crate) iterations: Iterations,
     pub(crate) gaps: Vec<Gap>,
     pub(crate) holds: Vec<Hold>,
+    pub(crate) departures: Vec<Departure>,
     pub(crate) absences: Vec<Absence>,
     pub(crate) evictions: Vec<Eviction>,
     pub(crate) cached_tokens: u64,
@@ -52,6 +53,7 @@ impl Record {
     pub(crate) fn rename(&mut self, order: &[u32]) {
         let mut places = vec![0u32; self.fates.len()];
         (0u32..).zip(order).for_each(|(place, &id)| places[id as usize] = place);
+        self.departures.iter_mut().for_each(|departure| departure.id = places[departure.id as usize]);
         self.evictions.iter_mut().for_each(|eviction| eviction.id = places[eviction.id as usize]);
         self.absences.iter_mut().for_each(|absence| absence.request = places[absence.request as usize]);
     }

@@ -438,11 +438,11 @@ impl Replica {
                 self.lockstep.leave(world.member(id, tokens));
                 let token_us = self.decoded_us.max(world.requests.seen_us[i]);
                 self.stands_no_more(token_us);
-                world.requests.token_us[i] = token_us;
+                world.requests.token_us.insert(id, token_us);
                 world.requests.stalled_us[i] += self.stall_us;
                 world.requests.seen_us[i] = world.now_us;
             } else {
-                world.requests.token_us[i] = world.requests.seen_us[i];
+                world.requests.token_us.insert(id, world.requests.seen_us[i]);
             }
         }
         self.used -= blocks;
@@ -514,9 +514,11 @@ impl Replica {
             if requests.first_token_us[i].is_nan() {
                 requests.first_token_us[i] = world.now_us;
                 world.record.has_first_token(id);
-            } else if !requests.token_us[i].is_nan() && !world.config.original {
+            } else if let Some(token_us) = requests.token_us.remove(&id)
+                && !world.config.original
+            {
                 // Vidur leaves the gap across an eviction out of its times between tokens.
-                world.record.gap(world.now_us - requests.token_us[i], 1);
+                world.record.gap(world.now_us - token_us, 1);
             }
             let tokens = requests.done[i] + 1;
             requests.done[i] = tokens;

@@ -1,5 +1,7 @@
 //! The state of every request, one entry a request in every column.
 
+use std::collections::BTreeMap;
+
 use servescope_workload::Trace;
 
 use crate::report::Served;
@@ -38,8 +40,8 @@ pub(crate) struct Requests {
     pub(crate) first_token_us: Vec<f64>,
     /// End of its last iteration outside the lockstep, or its eviction.
     pub(crate) seen_us: Vec<f64>,
-    /// When its last token before an eviction was there; NaN where there is none to follow.
-    pub(crate) token_us: Vec<f64>,
+    /// When the last token before an eviction was there, of those whose next one is not: few at a time.
+    pub(crate) token_us: BTreeMap<u32, f64>,
     /// How long it stood still between iterations; in the lockstep, less the replica's counter.
     pub(crate) stalled_us: Vec<f64>,
     /// Durations of the iterations that processed its prompt.
@@ -63,7 +65,7 @@ impl Requests {
             scheduled_us: nan(),
             first_token_us: nan(),
             seen_us: nan(),
-            token_us: nan(),
+            token_us: BTreeMap::new(),
             stalled_us: vec![0.0; n],
             prefill_us: vec![0.0; n],
             worked_us: Vec::new(),

@@ -9,6 +9,7 @@ use super::log::GatewayLog;
 use super::proxy::{Given, News, Proxy, Sight};
 use crate::arrivals::Arrivals;
 use crate::report::Fate;
+use crate::timeline::Departure;
 
 /// Whether the proxy is built in. Where it is not, constant early returns keep its code out of the module.
 const PROXY: bool = cfg!(feature = "orders");
@@ -180,6 +181,11 @@ impl Intake {
             Some(proxy) => !proxy.is_at_engine(id),
             None => !self.arrivals.has_sent(id),
         }
+    }
+
+    /// Where requests are held, departures are told of places among those that were sent.
+    pub(crate) fn rename(&self, departures: &mut [Departure]) {
+        self.arrivals.rename(departures);
     }
 
     /// The requests that were sent, in that order and with those times, their fates, and what the proxy wrote down. An open

@@ -32,7 +32,7 @@ use super::retries;
 
 /// The load is looked at so many times within the time over which it is averaged, and as often as these bounds allow,
 /// microseconds.
-const LOOKS: f64 = 4.0;
+const LOOKS: f64 = 2.0;
 const LOAD_EVERY_US: [f64; 2] = [100e3, 1e6];
 
 /// Where nobody asks for it the usage is looked at so often, microseconds.
@@ -529,8 +529,12 @@ impl Proxy {
     fn look(&mut self, at_us: f64, sight: &dyn Sight) {
         self.view = View { at_us, used_tokens: sight.used_tokens(at_us), is_stale: false };
         let (queue, steps) = (&mut self.queue, sight.steps(at_us));
+        let counts = queue.keeps_counters();
         self.reservations.look(|entry, note| {
             let held = sight.held_tokens(entry.id, at_us, steps);
+            if !counts {
+                return held;
+            }
             let input = entry.predicted.saturating_sub(note.predicted_output);
             let output = held.saturating_sub(input);
             if output > note.charged_output {

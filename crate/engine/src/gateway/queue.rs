@@ -50,6 +50,8 @@ struct Line {
     waiting: BinaryHeap<Reverse<Keyed>>,
     standing: Standing,
     counter: f64,
+    /// What an input token and an output token add to the counter.
+    prices: [f64; 2],
     /// Place among clients in the order of their first requests.
     seen: u32,
 }
@@ -65,8 +67,6 @@ enum Kind {
 #[derive(Debug)]
 pub struct Queue {
     kind: Kind,
-    weights: Vec<f64>,
-    prices: [f64; 2],
     lines: Vec<Line>,
     ready: BinaryHeap<Reverse<Keyed>>,
     parked: BinaryHeap<Reverse<(u64, u32)>>,
@@ -95,13 +95,16 @@ impl Queue {
             }
             keyed => (Kind::Keyed(keyed.clone()), Vec::new(), [1.0, 2.0]),
         };
-        let line =
-            Line { waiting: BinaryHeap::new(), standing: Standing::Absent, counter: 0.0, seen: u32::MAX };
+        let line = |client: usize| Line {
+            waiting: BinaryHeap::new(),
+            standing: Standing::Absent,
+            counter: 0.0,
+            prices: prices.map(|price| price / weight(&weights, client)),
+            seen: u32::MAX,
+        };
         Self {
             kind,
-            weights,
-            prices,
-            lines: vec![line; clients],
+            lines: (0..clients).map(line).collect(),
             ready: BinaryHeap::new(),
             parked: BinaryHeap::new(),
             turns: VecDeque::new(),
@@ -119,11 +122,19 @@ impl Queue {
         matches!(&self.kind, Kind::Least(fair) if fair.prediction != Prediction::None)
     }
 
+    /// Whether service is counted.
+    pub fn keeps_counters(&self) -> bool {
+        !matches!(self.kind, Kind::Keyed(_))
+    }
+
     /// Every client that has asked, with its counter (a deficit counter for round robin), in the order of their first
     /// requests; nothing where the order keeps none.
     pub fn counters(&self) -> Vec<(u32, f64)> {
-        let keeps = !matches!(self.kind, Kind::Keyed(_));
-        self.seen.iter().filter(|_| keeps).map(|&c| (c, self.lines[c as usize].counter)).collect()
+        self.seen
+            .iter()
+            .filter(|_| self.keeps_counters())
+            .map(|&c| (c, self.lines[c as usize].counter))
+            .collect()
     }
 
     /// A request joins the queue.
@@ -278,9 +289,8 @@ impl Queue {
 
     /// A client was served, or for negative numbers was charged too much.
     pub fn charge(&mut self, client: u32, input: f64, output: f64) {
-        let cost =
-            (input * self.prices[0] + output * self.prices[1]) / weight(&self.weights, client as usize);
         let line = &mut self.lines[client as usize];
+        let cost = input * line.prices[0] + output * line.prices[1];
         match self.kind {
             Kind::Keyed(_) => {}
             Kind::Turns { .. } => line.counter -= cost,

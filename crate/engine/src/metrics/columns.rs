@@ -14,6 +14,17 @@ pub struct Columns {
     whole: Vec<f64>,
 }
 
+/// A stretch of time among [`Columns`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Reach {
+    /// Ends, in widths of a column.
+    from: f64,
+    to: f64,
+    /// The columns that they lie in.
+    first: usize,
+    last: usize,
+}
+
 impl Columns {
     /// `count` columns over `start_us..end_us`.
     pub fn new(start_us: f64, end_us: f64, count: usize) -> Self {
@@ -41,13 +52,16 @@ impl Columns {
         ((time_us - self.start_us) / self.width_us).clamp(0.0, self.len() as f64)
     }
 
-    /// Adds a quantity of constant `height` from `from_us` to `to_us`.
-    pub fn add(&mut self, from_us: f64, to_us: f64, height: f64) {
+    /// Where a stretch of time lies in these columns, and in all others of the same window and number; `None` outside.
+    pub fn reach(&self, from_us: f64, to_us: f64) -> Option<Reach> {
         let (from, to) = (self.place(from_us), self.place(to_us));
-        if to <= from {
-            return;
-        }
         let (first, last) = (from as usize, (to as usize).min(self.len() - 1));
+        (to > from).then_some(Reach { from, to, first, last })
+    }
+
+    /// Adds a quantity of constant `height` over a stretch.
+    pub fn add_over(&mut self, reach: &Reach, height: f64) {
+        let Reach { from, to, first, last } = *reach;
         if first == last {
             self.partial[first] += height * (to - from);
         } else {
@@ -55,6 +69,13 @@ impl Columns {
             self.partial[last] += height * (to - last as f64);
             self.whole[first + 1] += height;
             self.whole[last] -= height;
+        }
+    }
+
+    /// Adds a quantity of constant `height` from `from_us` to `to_us`.
+    pub fn add(&mut self, from_us: f64, to_us: f64, height: f64) {
+        if let Some(reach) = self.reach(from_us, to_us) {
+            self.add_over(&reach, height);
         }
     }
 
@@ -119,45 +140,58 @@ pub struct GpuColumns {
 
 /// The GPU's columns over a window.
 pub fn gpu_columns(report: &Report, start_us: f64, end_us: f64, count: usize) -> GpuColumns {
-    let blank = Columns::new(start_us, end_us, count);
-    let mut gpu = GpuColumns {
-        kv_tokens: blank.clone(),
-        adapter_tokens: blank.clone(),
-        prefill_tokens: blank.clone(),
-        decode_tokens: blank,
-    };
-    for span in report.timeline.spans() {
+    let mut gpu = GpuColumns::new(start_us, end_us, count);
+    report.timeline.spans().for_each(|span| gpu.add(&span));
+    gpu
+}
+
+impl GpuColumns {
+    /// Nothing yet.
+    pub fn new(start_us: f64, end_us: f64, count: usize) -> Self {
+        let blank = Columns::new(start_us, end_us, count);
+        Self {
+            kv_tokens: blank.clone(),
+            adapter_tokens: blank.clone(),
+            prefill_tokens: blank.clone(),
+            decode_tokens: blank,
+        }
+    }
+
+    /// Adds what a record of the timeline tells.
+    pub fn add(&mut self, span: &Span<'_>) {
         match span {
             Span::Prefill(p) => {
                 let kv = f64::from(p.kv_tokens);
-                gpu.kv_tokens.add_slope(p.start_us, p.end_us, kv, kv + f64::from(p.tokens));
-                gpu.adapter_tokens.add(p.start_us, p.end_us, f64::from(p.adapter_tokens));
+                self.kv_tokens.add_slope(p.start_us, p.end_us, kv, kv + f64::from(p.tokens));
+                self.adapter_tokens.add(p.start_us, p.end_us, f64::from(p.adapter_tokens));
                 let begin = p.end_us - p.prefill_us;
                 if p.prefill_us > 0.0 {
-                    gpu.prefill_tokens.add(begin, p.end_us, f64::from(p.tokens) / p.prefill_us);
+                    self.prefill_tokens.add(begin, p.end_us, f64::from(p.tokens) / p.prefill_us);
                 }
             }
             Span::Decode(d) => {
                 let duration = d.end_us - d.start_us;
-                gpu.kv_tokens.add_slope(d.start_us, d.end_us, f64::from(d.kv_tokens), d.kv_tokens_at_end());
-                gpu.adapter_tokens.add(d.start_us, d.end_us, f64::from(d.adapter_tokens));
+                self.kv_tokens.add_slope(d.start_us, d.end_us, f64::from(d.kv_tokens), d.kv_tokens_at_end());
+                self.adapter_tokens.add(d.start_us, d.end_us, f64::from(d.adapter_tokens));
                 if duration > 0.0 {
                     let tokens = f64::from(d.iterations) * f64::from(d.requests);
-                    gpu.decode_tokens.add(d.start_us, d.end_us, tokens / duration);
+                    self.decode_tokens.add(d.start_us, d.end_us, tokens / duration);
                 }
             }
             Span::Iterations(run) => {
                 let duration = run.end_us - run.start_us;
-                gpu.kv_tokens.add_slope(run.start_us, run.end_us, run.kv_tokens, run.kv_tokens_at_end());
+                self.kv_tokens.add_slope(run.start_us, run.end_us, run.kv_tokens, run.kv_tokens_at_end());
                 if duration > 0.0 {
                     let decoded = f64::from(run.iterations) * f64::from(run.decodes);
-                    gpu.prefill_tokens.add(run.start_us, run.end_us, f64::from(run.prompt_tokens) / duration);
-                    gpu.decode_tokens.add(run.start_us, run.end_us, decoded / duration);
+                    if run.prompts > 0 {
+                        let prefilled = f64::from(run.prompt_tokens);
+                        self.prefill_tokens.add(run.start_us, run.end_us, prefilled / duration);
+                    }
+                    self.decode_tokens.add(run.start_us, run.end_us, decoded / duration);
                 }
             }
         }
     }
-    gpu
 }
 
 #[cfg(test)]

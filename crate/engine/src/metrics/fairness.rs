@@ -5,6 +5,8 @@
 //! service from its own demand; the gap of a tick is the sum of all shortfalls. Demand and gap skip a warm-up at the start:
 //! their windows lie that much later. Refused requests count nowhere.
 
+use servescope_workload::statistics::sort;
+
 use crate::scheduler::vtc::profiled_cost;
 
 /// What fairness needs to know of one served request. Seconds.
@@ -23,6 +25,9 @@ pub struct Served {
     /// When its last token was there.
     pub finish_s: f64,
 }
+
+/// Answers that take no longer are left out of service.
+const SHORTEST_S: f64 = 1e-5;
 
 /// Where the benchmark looks.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -124,6 +129,58 @@ impl Fairness {
     }
 }
 
+/// The largest gap of [`Fairness`], for many requests: what each client got and asked for up to the ends of all windows is
+/// added up once. Missing where nothing was served.
+pub fn largest_gap(served: impl Iterator<Item = Served>, clients: usize, ticks: &Ticks) -> Option<f64> {
+    let half = ticks.window_s / 2.0;
+    let all: Vec<[f64; 2]> =
+        (ticks.all().iter()).map(|x| [x - half + ticks.warm_up_s, x + half + ticks.warm_up_s]).collect();
+    let mut ends: Vec<f64> = all.iter().flatten().copied().collect();
+    sort(&mut ends);
+    let columns = ends.len() + 1;
+    // By client: what lies before an end and after the one before it.
+    let (mut given, mut before, mut up_to) =
+        (vec![0.0; clients * columns], vec![0.0; clients * columns], vec![0.0; clients * columns]);
+    let mut any = false;
+    for r in served {
+        any = true;
+        let cost = r.input_tokens + 2.0 * r.output_tokens;
+        let row = r.client * columns;
+        // A window's own ends count as inside.
+        before[row + ends.partition_point(|&end| end <= r.arrival_s)] += cost;
+        up_to[row + ends.partition_point(|&end| end < r.arrival_s)] += cost;
+        let lasted = r.finish_s - r.first_token_s;
+        if lasted < SHORTEST_S {
+            continue;
+        }
+        let mut from_s = r.first_token_s;
+        let first = ends.partition_point(|&end| end <= from_s);
+        for (column, until_s) in ends.iter().copied().chain([f64::INFINITY]).enumerate().skip(first) {
+            let to_s = until_s.min(r.finish_s);
+            given[row + column] += cost * (to_s - from_s) / lasted;
+            from_s = to_s;
+            if until_s >= r.finish_s {
+                break;
+            }
+        }
+    }
+    let column = |end: f64| ends.partition_point(|&other| other < end);
+    // Of the columns from..=to.
+    let sum = |sums: &[f64], client: usize, from: usize, to: usize| -> f64 {
+        sums[client * columns + from..=client * columns + to].iter().sum()
+    };
+    let gap = |&[from_s, to_s]: &[f64; 2]| {
+        let (from, to) = (column(from_s), column(to_s));
+        let rate = |x: f64| x / ticks.window_s;
+        let service: Vec<f64> = (0..clients).map(|client| rate(sum(&given, client, from + 1, to))).collect();
+        let demand: Vec<f64> = (0..clients)
+            .map(|client| rate(sum(&up_to, client, 0, to) - sum(&before, client, 0, from)))
+            .collect();
+        shortfalls(&service, &demand)
+    };
+    all.iter().map(gap).filter(|_| any).reduce(f64::max)
+}
+
 /// Prompt and output tokens of everything served, a second of `total_s`.
 pub fn tokens_per_s(served: &[Served], total_s: f64) -> f64 {
     served.iter().map(|r| r.input_tokens + r.output_tokens).sum::<f64>() / total_s
@@ -137,7 +194,6 @@ fn given(
     to_s: f64,
     cost: &dyn Fn(&Served) -> f64,
 ) -> Vec<f64> {
-    const SHORTEST_S: f64 = 1e-5;
     let mut sums = vec![0.0; clients];
     for r in served {
         let lasted = r.finish_s - r.first_token_s;

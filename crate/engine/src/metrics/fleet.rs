@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use servescope_cost::{StageParts, Work};
+use servescope_cost::Work;
 
 use super::distribution::Distribution;
-use super::operators::{peak, run_parts, used};
+use super::operators::{peak, used};
+use super::usage::{ReplicaUsage, Usage};
 use crate::report::Report;
 
 /// One replica over the makespan.
@@ -62,49 +63,20 @@ impl FleetSummary {
     }
 }
 
-/// Sums over the runs of one replica.
-#[derive(Debug, Clone, Copy, Default)]
-struct Sums {
-    iterations: u64,
-    busy_us: f64,
-    sizes: f64,
-    tokens: f64,
-    blocks: u32,
-    work: Option<Work>,
-}
-
-/// What the summary says of a fleet; nothing of S-LoRA's loop.
-pub fn fleet_summary(report: &Report) -> Option<FleetSummary> {
-    report.cost.as_ref()?;
-    let mut totals_us = StageParts::default();
-    let mut sums = vec![Sums::default(); report.replicas as usize];
-    for (run, parts) in run_parts(report) {
-        let sum = &mut sums[run.replica as usize];
-        let many = f64::from(run.iterations);
-        sum.iterations += u64::from(run.iterations);
-        sum.busy_us += run.busy_us;
-        sum.sizes += many * f64::from(run.requests());
-        sum.tokens += f64::from(run.prompt_tokens) + many * f64::from(run.decodes);
-        sum.blocks = sum.blocks.max(run.blocks);
-        if let Some(work) = parts.total_work() {
-            let all = sum.work.get_or_insert_default();
-            all.flops += work.flops;
-            all.bytes += work.bytes;
-        }
-        totals_us.iter_mut().zip(parts.total_us()).for_each(|(total, us)| *total += us);
-    }
+/// What the summary says of a fleet whose iterations sum up to `usage`.
+pub fn fleet_summary(report: &Report, usage: &Usage) -> FleetSummary {
     let [execution_s, preempted_s, prefill_per_token_s, decode_per_token_s] = request_times(report);
-    Some(FleetSummary {
-        operators_s: used(&totals_us).map(|(class, us)| (class.name(), us / 1e6)).collect(),
-        per_replica: rows(report, &sums),
+    FleetSummary {
+        operators_s: used(&usage.totals_us).map(|(class, us)| (class.name(), us / 1e6)).collect(),
+        per_replica: rows(report, &usage.replicas),
         execution_s,
         preempted_s,
         prefill_per_token_s,
         decode_per_token_s,
-    })
+    }
 }
 
-fn rows(report: &Report, sums: &[Sums]) -> Vec<ReplicaRow> {
+fn rows(report: &Report, sums: &[ReplicaUsage]) -> Vec<ReplicaRow> {
     let makespan_us = report.fates.iter().filter_map(|fate| fate.finish_us).fold(0.0, f64::max);
     let over = |part: f64, whole: f64| (whole > 0.0).then(|| part / whole);
     let mut rows: Vec<ReplicaRow> = sums

@@ -3,7 +3,7 @@
 //! Nothing of this is kept while a fleet runs: the cost model is asked again about the first and the last of equal
 //! iterations. Between those two every part grows by the same amount an iteration, as their times do.
 
-use servescope_cost::{Batch, BatchCost, OperatorClass, Peak, StageParts, Work};
+use servescope_cost::{BatchCost, OperatorClass, Peak, StageParts, Work};
 
 use crate::report::Report;
 use crate::timeline::{IterationRun, Timeline};
@@ -30,11 +30,19 @@ impl RunParts {
     pub fn of(timeline: &Timeline, cost: &dyn BatchCost, run: &IterationRun) -> Self {
         let last = run.iterations.saturating_sub(1);
         let chunks = timeline.iterations.chunks(run);
-        let (mut first_us, first_work) = one(cost, &run.batch(&chunks, 0));
-        // Blocks go over the host's link before the first stage begins; such an iteration stands alone.
-        first_us[OperatorClass::Communication as usize] += run.copying_us / f64::from(cost.stages().max(1));
-        let (last_us, last_work) =
-            if last > 0 { one(cost, &run.batch(&chunks, last)) } else { (first_us, first_work) };
+        let (first, later) = (run.batch(&chunks, 0), run.batch(&chunks, last));
+        let [mut first_us, mut last_us] = mean_parts(cost, |is_last| match last {
+            0 => [cost.stage_parts(&first, is_last); 2],
+            _ => cost.stage_parts_of_two(&first, &later, is_last),
+        });
+        if run.copying_us > 0.0 {
+            // Blocks go over the host's link before the first stage begins; such an iteration stands alone.
+            first_us[OperatorClass::Communication as usize] +=
+                run.copying_us / f64::from(cost.stages().max(1));
+            last_us = first_us;
+        }
+        let first_work = cost.work(&first);
+        let last_work = if last > 0 { cost.work(&later) } else { first_work };
         let (iterations, busy_us) = (run.iterations, run.busy_us);
         Self { first_us, last_us, first_work, last_work, iterations, busy_us }
     }
@@ -71,15 +79,16 @@ impl RunParts {
     }
 }
 
-fn one(cost: &dyn BatchCost, batch: &Batch<'_>) -> (StageParts, Option<Work>) {
-    let stages = cost.stages().max(1);
-    let mut parts = cost.stage_parts(batch, true);
+/// Microseconds of two iterations, the mean of the stages, where `stage` tells those of the last stage and of any other.
+fn mean_parts(cost: &dyn BatchCost, stage: impl Fn(bool) -> [StageParts; 2]) -> [StageParts; 2] {
+    let (mut means, stages) = (stage(true), cost.stages().max(1));
     if stages > 1 {
-        let inner = cost.stage_parts(batch, false);
         let others = f64::from(stages - 1);
-        parts = std::array::from_fn(|i| (parts[i] + others * inner[i]) / f64::from(stages));
+        for (parts, inner) in means.iter_mut().zip(stage(false)) {
+            *parts = std::array::from_fn(|i| (parts[i] + others * inner[i]) / f64::from(stages));
+        }
     }
-    (parts, cost.work(batch))
+    means
 }
 
 /// Every run of a fleet with its parts, in order of start; none of S-LoRA's loop.

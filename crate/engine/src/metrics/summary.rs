@@ -11,7 +11,7 @@ use super::slora::{satisfaction, strip_throughput};
 use super::token_gaps::TokenGaps;
 use crate::gateway::Refusal;
 use crate::report::{Outcome, Report};
-use crate::timeline::Span;
+use crate::timeline::{Span, Timeline};
 
 /// Bounds by which a run is judged.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -196,6 +196,16 @@ struct Samples {
 
 /// Summarises a report. `gaps` are those of its timeline.
 pub fn summarise(report: &Report, gaps: &TokenGaps, context: &SummaryContext) -> Summary {
+    summarise_spans(report, gaps, &SpanSums::over(&report.timeline), context)
+}
+
+/// The same, given the sums over the timeline.
+pub fn summarise_spans(
+    report: &Report,
+    gaps: &TokenGaps,
+    busy: &SpanSums,
+    context: &SummaryContext,
+) -> Summary {
     let mut counts = count(report);
     counts.rejected_total = counts.rejected.values().sum();
     let mut samples = sample(report, context.slo);
@@ -214,7 +224,6 @@ pub fn summarise(report: &Report, gaps: &TokenGaps, context: &SummaryContext) ->
         decode: part(4),
     };
     let tokens = (samples.input_tokens + samples.output_tokens) as f64;
-    let busy = busy(report);
     let replica_us = samples.makespan_us * f64::from(report.replicas);
     let mean_over_time = |integral: f64| (replica_us > 0.0).then(|| integral / replica_us);
     let pool = f64::from(report.pool_tokens);
@@ -329,9 +338,9 @@ fn sample(report: &Report, slo: Slo) -> Samples {
     s
 }
 
-/// Sums over the timeline.
-#[derive(Default)]
-struct Busy {
+/// Sums over a timeline.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SpanSums {
     iterations: u64,
     sizes: f64,
     busy_us: f64,
@@ -340,37 +349,42 @@ struct Busy {
     resident_integral: f64,
 }
 
-fn busy(report: &Report) -> Busy {
-    let mut sums = Busy::default();
-    for span in report.timeline.spans() {
+impl SpanSums {
+    fn over(timeline: &Timeline) -> Self {
+        let mut sums = Self::default();
+        timeline.spans().for_each(|span| sums.add(&span));
+        sums
+    }
+
+    /// Adds a record of the timeline.
+    pub(super) fn add(&mut self, span: &Span<'_>) {
         match span {
             Span::Prefill(p) => {
                 let (kv, after) = (f64::from(p.kv_tokens), f64::from(p.kv_tokens) + f64::from(p.tokens));
-                sums.iterations += 1;
-                sums.sizes += f64::from(p.requests);
-                sums.busy_us += p.prefill_us;
-                sums.kv_integral += (p.end_us - p.start_us) * 0.5 * (kv + after);
-                sums.kv_peak = sums.kv_peak.max(after);
-                sums.resident_integral += (p.end_us - p.start_us) * f64::from(p.resident);
+                self.iterations += 1;
+                self.sizes += f64::from(p.requests);
+                self.busy_us += p.prefill_us;
+                self.kv_integral += (p.end_us - p.start_us) * 0.5 * (kv + after);
+                self.kv_peak = self.kv_peak.max(after);
+                self.resident_integral += (p.end_us - p.start_us) * f64::from(p.resident);
             }
             Span::Decode(d) => {
                 let duration = d.end_us - d.start_us;
-                sums.iterations += u64::from(d.iterations);
-                sums.sizes += f64::from(d.iterations) * f64::from(d.requests);
-                sums.busy_us += duration;
-                sums.kv_integral += duration * 0.5 * (f64::from(d.kv_tokens) + d.kv_tokens_at_end());
-                sums.kv_peak = sums.kv_peak.max(d.kv_tokens_at_end());
-                sums.resident_integral += duration * f64::from(d.resident);
+                self.iterations += u64::from(d.iterations);
+                self.sizes += f64::from(d.iterations) * f64::from(d.requests);
+                self.busy_us += duration;
+                self.kv_integral += duration * 0.5 * (f64::from(d.kv_tokens) + d.kv_tokens_at_end());
+                self.kv_peak = self.kv_peak.max(d.kv_tokens_at_end());
+                self.resident_integral += duration * f64::from(d.resident);
             }
             Span::Iterations(run) => {
                 let duration = run.end_us - run.start_us;
-                sums.iterations += u64::from(run.iterations);
-                sums.sizes += f64::from(run.iterations) * f64::from(run.requests());
-                sums.busy_us += run.busy_us;
-                sums.kv_integral += duration * 0.5 * (run.kv_tokens + run.kv_tokens_at_end());
-                sums.kv_peak = sums.kv_peak.max(run.kv_tokens_at_end());
+                self.iterations += u64::from(run.iterations);
+                self.sizes += f64::from(run.iterations) * f64::from(run.requests());
+                self.busy_us += run.busy_us;
+                self.kv_integral += duration * 0.5 * (run.kv_tokens + run.kv_tokens_at_end());
+                self.kv_peak = self.kv_peak.max(run.kv_tokens_at_end());
             }
         }
     }
-    sums
 }

@@ -6,7 +6,7 @@ use super::memory::{Entry, MemoryEstimate};
 use crate::adapters::AdapterPool;
 use crate::config::SchedulerConfig;
 use crate::observer::{Event, Observer};
-use crate::report::{Fate, Outcome};
+use crate::report::{Fate, Outcome, Stay};
 
 /// Why a decision stopped at a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +41,8 @@ pub struct Admission<'a, O: Observer> {
     pub trace: &'a Trace,
     /// What has become of them.
     pub fates: &'a [Fate],
+    /// Their places in the batch.
+    pub stays: &'a [Stay],
     /// The batch in the coordinates of the memory test.
     pub memory: &'a mut MemoryEstimate,
     /// Which adapters the batch uses.
@@ -75,7 +77,7 @@ impl<'a, O: Observer> Admission<'a, O> {
         step: u64,
         now_us: f64,
         trace: &'a Trace,
-        fates: &'a [Fate],
+        (fates, stays): (&'a [Fate], &'a [Stay]),
         memory: &'a mut MemoryEstimate,
         adapters: &'a mut AdapterPool,
         picked: &'a mut Vec<u32>,
@@ -84,7 +86,20 @@ impl<'a, O: Observer> Admission<'a, O> {
     ) -> Self {
         picked.clear();
         let verdict = Verdict::default();
-        Self { config, step, now_us, trace, fates, memory, adapters, picked, latency, observer, verdict }
+        Self {
+            config,
+            step,
+            now_us,
+            trace,
+            fates,
+            stays,
+            memory,
+            adapters,
+            picked,
+            latency,
+            observer,
+            verdict,
+        }
     }
 
     /// What the decision came to.

@@ -18,7 +18,7 @@ use super::{fcfs, keyed, lifo, pets, priority, shortest};
 use crate::config::SchedulerConfig;
 use crate::gateway::Refusal;
 use crate::observer::Observer;
-use crate::report::{Fate, Outcome};
+use crate::report::{Fate, Outcome, Stay};
 
 /// Whether orders beyond first come, first served are built in. Where they are not, the early returns on this constant
 /// keep their code out of the module.
@@ -240,6 +240,11 @@ impl Line {
         }
     }
 
+    /// How many clients it tells apart.
+    pub fn clients(&self) -> usize {
+        self.clients
+    }
+
     /// Requests that the last decision gave up.
     #[inline]
     pub fn rejected(&self) -> &[u32] {
@@ -340,24 +345,24 @@ impl Line {
     }
 
     /// So many decode iterations passed, the first at step `step`.
-    pub fn decoded(&mut self, step: u64, iterations: u32, trace: &Trace, fates: &[Fate]) {
+    pub fn decoded(&mut self, step: u64, iterations: u32, trace: &Trace, batch: (&[Fate], &[Stay])) {
         if !ORDERS {
             return;
         }
         match &mut self.kind {
-            Kind::Fair(line) => line.decoded(step, iterations, trace, fates),
+            Kind::Fair(line) => line.decoded(step, iterations, trace, batch),
             Kind::RoundRobin(line) => line.accounts().decoded(iterations),
             _ => {}
         }
     }
 
     /// Some requests of the batch end with step `step`; each of them then leaves.
-    pub fn finishing(&mut self, step: u64, trace: &Trace, fates: &[Fate]) {
+    pub fn finishing(&mut self, step: u64, trace: &Trace, stays: &[Stay]) {
         if !ORDERS {
             return;
         }
         match &mut self.kind {
-            Kind::Fair(line) => line.finishing(step, trace, fates),
+            Kind::Fair(line) => line.finishing(step, trace, stays),
             Kind::RoundRobin(line) => line.accounts().finishing(),
             _ => {}
         }
@@ -392,6 +397,11 @@ impl Line {
             _ => return None,
         };
         Some((self.client, counters))
+    }
+
+    /// Whether the order of service keeps a counter for each client.
+    pub fn keeps_counters(&self) -> bool {
+        ORDERS && matches!(self.kind, Kind::Fair(_) | Kind::RoundRobin(_))
     }
 
     /// What each client is expected to produce, where that is learnt.

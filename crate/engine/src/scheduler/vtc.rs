@@ -17,7 +17,7 @@ use super::keyed::Keyed;
 use super::order::{Client, dealt};
 use super::prediction::updated_mean;
 use crate::observer::Observer;
-use crate::report::{Fate, Outcome};
+use crate::report::{Fate, Outcome, Stay};
 use servescope_workload::Trace;
 
 /// What happens to the counter of a client that had nothing waiting.
@@ -322,7 +322,7 @@ impl FairLine {
     fn raise_all(&mut self, admission: &Admission<'_, impl Observer>) {
         let floor = if let Some(newest) = self.batch.last() {
             let i = newest.id as usize;
-            let produced = 1 + admission.step - admission.fates[i].first_step;
+            let produced = 1 + admission.step - admission.stays[i].first_step;
             let tokens = f64::from(admission.trace.input_tokens[i]);
             Some(self.accounts.value(newest.client) - tokens - produced as f64)
         } else {
@@ -385,18 +385,18 @@ impl FairLine {
     }
 
     /// So many decode iterations began at step `step`.
-    pub fn decoded(&mut self, step: u64, iterations: u32, trace: &Trace, fates: &[Fate]) {
+    pub fn decoded(&mut self, step: u64, iterations: u32, trace: &Trace, (fates, stays): (&[Fate], &[Stay])) {
         if !self.is_itemised() {
             return self.accounts.decoded(iterations);
         }
         for step in step..step + u64::from(iterations) {
             for i in 0..self.batch.len() {
                 let item = self.batch[i];
-                let fate = &fates[item.id as usize];
-                let produced = (1 + step - fate.first_step) as f64;
+                let i = item.id as usize;
+                let produced = (1 + step - stays[i].first_step) as f64;
                 // The original takes a request whose client went away for a finished one at once.
                 self.charge_token(item, trace, produced);
-                if fate.outcome == Outcome::Cancelled && self.rule.charging == Charging::Artifact {
+                if fates[i].outcome == Outcome::Cancelled && self.rule.charging == Charging::Artifact {
                     self.settle(item, trace, produced);
                 }
             }
@@ -404,15 +404,15 @@ impl FairLine {
     }
 
     /// Some requests of the batch end with step `step`.
-    pub fn finishing(&mut self, step: u64, trace: &Trace, fates: &[Fate]) {
+    pub fn finishing(&mut self, step: u64, trace: &Trace, stays: &[Stay]) {
         if !self.is_itemised() {
             return self.accounts.finishing();
         }
         for i in 0..self.batch.len() {
             let item = self.batch[i];
-            let fate = &fates[item.id as usize];
-            let produced = (1 + step - fate.first_step) as f64;
-            self.charge_at_end(item, trace, produced, fate.last_step <= step, true);
+            let stay = &stays[item.id as usize];
+            let produced = (1 + step - stay.first_step) as f64;
+            self.charge_at_end(item, trace, produced, stay.last_step <= step, true);
         }
     }
 

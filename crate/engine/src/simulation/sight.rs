@@ -1,12 +1,14 @@
 //! How the proxy sees the engine at a time within what the loop did last. The loop may have charged many iterations at
 //! once; what was so in the middle follows from their common law.
 
+use std::cell::Cell;
+
 use servescope_cost::{DecodeRun, DecodeShape};
 use servescope_workload::Trace;
 
 use super::decoding::DecodingRun;
 use crate::gateway::proxy::Sight;
-use crate::report::Fate;
+use crate::report::Stay;
 use crate::timeline::Prefill;
 
 /// What the loop did last, and what was so when it began.
@@ -56,9 +58,23 @@ pub(super) struct Engine<'a, D> {
     pub(super) last: &'a LastAction<D>,
     pub(super) step: u64,
     pub(super) used_tokens: u64,
-    pub(super) fates: &'a [Fate],
+    pub(super) stays: &'a [Stay],
     pub(super) prefills: &'a [Prefill],
     pub(super) trace: &'a Trace,
+    /// The last time that was asked for, and iterations of the last action that were over then.
+    pub(super) asked: Cell<(f64, u32)>,
+}
+
+impl<D: DecodeRun> Engine<'_, D> {
+    fn over_at(&self, at_us: f64) -> u32 {
+        let (asked_us, over) = self.asked.get();
+        if asked_us == at_us {
+            return over;
+        }
+        let over = self.last.over_at(at_us);
+        self.asked.set((at_us, over));
+        over
+    }
 }
 
 impl<D: DecodeRun> Sight for Engine<'_, D> {
@@ -66,24 +82,20 @@ impl<D: DecodeRun> Sight for Engine<'_, D> {
         if at_us >= self.last.end_us {
             return self.used_tokens as f64;
         }
-        (self.last.used_tokens + u64::from(self.last.over_at(at_us)) * u64::from(self.last.requests())) as f64
+        (self.last.used_tokens + u64::from(self.over_at(at_us)) * u64::from(self.last.requests())) as f64
     }
 
     fn steps(&self, at_us: f64) -> u64 {
-        if at_us >= self.last.end_us {
-            self.step
-        } else {
-            self.last.step + u64::from(self.last.over_at(at_us))
-        }
+        if at_us >= self.last.end_us { self.step } else { self.last.step + u64::from(self.over_at(at_us)) }
     }
 
     fn held_tokens(&self, id: u32, at_us: f64, steps: u64) -> u32 {
-        let fate = &self.fates[id as usize];
-        let Some(prefill) = fate.prefill else { return 0 };
+        let stay = &self.stays[id as usize];
+        let Some(prefill) = stay.prefill else { return 0 };
         if self.prefills[prefill as usize].end_us > at_us {
             return 0;
         }
-        let produced = 1 + steps.min(fate.last_step).saturating_sub(fate.first_step);
+        let produced = 1 + steps.min(stay.last_step).saturating_sub(stay.first_step);
         self.trace.input_tokens[id as usize] + produced as u32
     }
 }

@@ -1,8 +1,10 @@
 //! The iterations of a fleet, a few bytes a run: where a run begins, how long it takes and what it works on mostly follow
-//! from the run before it on the same replica and from its own law, and the rest are small numbers.
+//! from the runs before it on the same replica and from its own law, and the rest are small numbers.
 //!
-//! A run is a byte of flags, the duration of its first iteration, the numbers that the flags announce, and counts in
-//! groups of seven bits (LEB128).
+//! A run is a byte of flags, or two, the numbers that they announce, and counts in groups of seven bits (LEB128). A
+//! run begins where one of the last few ended: on one stage the last, in a pipeline mostly the one that many runs ago that
+//! there are stages. A single iteration is its end alone, in steps of the clock, of which there are so many in it that five
+//! bytes tell them.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -14,22 +16,31 @@ use super::IterationRun;
 /// Fleets are in the larger module of the page; the one it starts with need not read their record.
 const FLEETS: bool = cfg!(feature = "orders");
 
-/// It does not begin when the one before it ends.
-const START: u8 = 1;
+/// It does not begin when the same of the runs before it ends as for the last one.
+const START: u16 = 1;
 /// It does not end when its law says.
-const END: u8 = 2;
-/// Its stages did not work all the time.
-const BUSY: u8 = 4;
+const END: u16 = 2;
+/// Its stages did not work all the time, but so many whole steps of the clock.
+const BUSY: u16 = 4;
 /// Its iterations grow.
-const GROWTH: u8 = 8;
-/// Its KV tokens are no count.
-const KV: u8 = 16;
+const GROWTH: u16 = 8;
+/// It is one iteration, which takes from its start to its end.
+const SINGLE: u16 = 16;
 /// Not all who decode had a token when it began.
-const FRESH: u8 = 32;
+const FRESH: u16 = 32;
 /// A request uses an adapter.
-const ADAPTERS: u8 = 64;
+const ADAPTERS: u16 = 64;
+/// There is a second byte of flags.
+const MORE: u16 = 128;
+/// Its KV tokens are no count.
+const KV: u16 = 256;
 /// Blocks were copied from or to the host.
-const COPIES: u8 = 128;
+const COPIES: u16 = 512;
+/// Its stages did not work all the time, nor in whole steps.
+const ODD: u16 = 1024;
+
+/// Of so many runs the ends are known.
+const KNOWN: usize = 8;
 
 /// Runs of iterations, replica by replica, each in the order in which they were written.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -41,7 +52,62 @@ pub struct Iterations {
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Log {
     bytes: Vec<u8>,
-    end_us: f64,
+    before: Before,
+}
+
+/// What is known of the runs before one.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Before {
+    /// Ends of the last ones and KV tokens after them, in a ring; the last one's place.
+    ends: [(f64, u64); KNOWN],
+    last: usize,
+    /// At whose end the last one began.
+    back: u8,
+    blocks: u32,
+}
+
+impl Before {
+    fn passes(&mut self, run: &IterationRun) {
+        self.last = (self.last + 1) % KNOWN;
+        self.ends[self.last] = (run.end_us, run.kv_tokens_at_end() as u64);
+        self.blocks = run.blocks;
+    }
+
+    /// The run so many ago.
+    fn ago(&self, back: usize) -> (f64, u64) {
+        self.ends[(self.last + KNOWN - back % KNOWN) % KNOWN]
+    }
+
+    fn place(&self) -> (f64, u64) {
+        self.ago(self.back.into())
+    }
+}
+
+/// Signed numbers near 0 as small ones.
+fn zigzag(difference: i64) -> u64 {
+    ((difference << 1) ^ (difference >> 63)) as u64
+}
+
+fn unzigzag(number: u64) -> i64 {
+    (number >> 1) as i64 ^ -((number & 1) as i64)
+}
+
+/// The step of the clock at a time.
+fn step_us(time_us: f64) -> f64 {
+    time_us.next_up() - time_us
+}
+
+/// A time in whole steps of the clock at `end_us`: so it takes few bytes.
+pub(crate) fn in_steps(time_us: f64, end_us: f64) -> f64 {
+    (time_us / step_us(end_us)).round() * step_us(end_us)
+}
+
+/// How many steps of the clock at `end_us` a time is, where it is so many exactly.
+fn steps_of(time_us: f64, end_us: f64) -> Option<u64> {
+    let steps = time_us / step_us(end_us);
+    let is_told = (0.0..9e15).contains(&steps)
+        && ((steps as u64) as f64 * step_us(end_us)).to_bits() == time_us.to_bits();
+    is_told.then_some(steps as u64)
 }
 
 fn end_by_law(run: &IterationRun) -> f64 {
@@ -62,9 +128,20 @@ impl Iterations {
     /// What a run of these reads of each of its prompts.
     pub fn chunks(&self, run: &IterationRun) -> Vec<Chunk> {
         let Some(log) = self.replicas.get(usize::from(run.replica)) else { return Vec::new() };
-        let mut cursor =
-            Cursor { whole: log.bytes.len(), bytes: &log.bytes[run.chunks_at..], replica: 0, end_us: 0.0 };
+        let mut cursor = Cursor {
+            whole: log.bytes.len(),
+            bytes: &log.bytes[run.chunks_at..],
+            replica: 0,
+            before: Before::default(),
+        };
         (0..run.prompts).map(|_| cursor.chunk()).collect()
+    }
+
+    /// Those of one replica, in the order of their start.
+    pub fn of_replica(&self, replica: u16) -> impl Iterator<Item = IterationRun> + '_ {
+        let bytes = self.replicas.get(usize::from(replica)).map_or(&[][..], |log| &log.bytes);
+        let mut cursor = Cursor { whole: bytes.len(), bytes, replica, before: Before::default() };
+        std::iter::from_fn(move || if FLEETS { cursor.next() } else { None })
     }
 
     /// How many runs.
@@ -79,16 +156,20 @@ impl Iterations {
 
     /// All of them in order of their start; of those that start together, the lower replica's first.
     pub fn iter(&self) -> Iter<'_> {
-        let mut heads = BinaryHeap::new();
+        let mut iter = Iter { heads: Vec::new(), order: BinaryHeap::new() };
         for (replica, log) in self.replicas.iter().enumerate() {
             if !FLEETS {
                 break;
             }
             let whole = log.bytes.len();
-            let mut cursor = Cursor { whole, bytes: &log.bytes, replica: replica as u16, end_us: 0.0 };
-            heads.extend(cursor.next().map(|run| Head { run, cursor }));
+            let mut cursor =
+                Cursor { whole, bytes: &log.bytes, replica: replica as u16, before: Before::default() };
+            if let Some(run) = cursor.next() {
+                iter.order.push(Turn { start_us: run.start_us, head: iter.heads.len() });
+                iter.heads.push(Head { run, cursor });
+            }
         }
-        Iter { heads }
+        iter
     }
 }
 
@@ -101,35 +182,101 @@ impl<'a> IntoIterator for &'a Iterations {
     }
 }
 
+fn differs(flag: u16, a: f64, b: f64) -> u16 {
+    if a.to_bits() == b.to_bits() { 0 } else { flag }
+}
+
+fn is_single(run: &IterationRun) -> bool {
+    let is_equal = |a, b| differs(1, a, b) == 0;
+    run.iterations == 1
+        && is_equal(run.first_us, run.end_us - run.start_us)
+        && is_equal(run.growth_us, 0.0)
+        && run.end_us.to_bits() >= run.start_us.to_bits()
+}
+
 impl Log {
     fn push(&mut self, run: &IterationRun, chunks: &[Chunk]) {
-        let differs = |flag: u8, a: f64, b: f64| if a.to_bits() == b.to_bits() { 0 } else { flag };
-        let kv_tokens = run.kv_tokens as u64;
-        let flags = differs(START, run.start_us, self.end_us)
-            | differs(END, run.end_us, end_by_law(run))
-            | differs(BUSY, run.busy_us, run.end_us - run.start_us)
+        let flags = self.flags(run);
+        self.bytes.push(flags as u8);
+        if flags & MORE != 0 {
+            self.bytes.push((flags >> 8) as u8);
+        }
+        self.times(flags, run);
+        self.counts(flags, run);
+        for chunk in chunks {
+            self.count(u64::from(chunk.kv_tokens));
+            self.count(u64::from(chunk.tokens));
+        }
+        self.before.passes(run);
+    }
+
+    /// What is to be said of a run; where it does not begin as is foreseen, `before` is told.
+    fn flags(&mut self, run: &IterationRun) -> u16 {
+        let start = differs(START, run.start_us, self.before.place().0);
+        if start > 0 {
+            let begins = |back: &usize| differs(1, run.start_us, self.before.ago(*back).0) == 0;
+            self.before.back = (0..KNOWN).find(begins).unwrap_or(KNOWN) as u8;
+        }
+        let is_busy = differs(1, run.busy_us, run.end_us - run.start_us) == 0;
+        let flags = start
+            | if is_single(run) { SINGLE } else { differs(END, run.end_us, end_by_law(run)) }
+            | if is_busy {
+                0
+            } else if steps_of(run.busy_us, run.end_us).is_some() {
+                BUSY
+            } else {
+                ODD
+            }
             | differs(GROWTH, run.growth_us, 0.0)
-            | differs(KV, run.kv_tokens, kv_tokens as f64)
+            | differs(KV, run.kv_tokens, run.kv_tokens as u64 as f64)
             | differs(COPIES, run.copying_us, 0.0)
             | if run.fresh == run.decodes { 0 } else { FRESH }
             | if run.any_adapter || run.rank_sum > 0 { ADAPTERS } else { 0 };
-        self.bytes.push(flags);
-        self.number(run.first_us);
-        for (flag, number) in
-            [(START, run.start_us), (GROWTH, run.growth_us), (END, run.end_us), (BUSY, run.busy_us)]
-        {
+        flags | if flags > 0xff { MORE } else { 0 }
+    }
+
+    fn times(&mut self, flags: u16, run: &IterationRun) {
+        if flags & START != 0 {
+            self.bytes.push(self.before.back);
+            if usize::from(self.before.back) == KNOWN {
+                self.number(run.start_us);
+            }
+        }
+        if flags & SINGLE != 0 {
+            self.count(run.end_us.to_bits() - run.start_us.to_bits());
+        } else {
+            self.number(run.first_us);
+        }
+        for (flag, number) in [(GROWTH, run.growth_us), (END, run.end_us)] {
             if flags & flag != 0 {
                 self.number(number);
             }
         }
+        if flags & BUSY != 0 {
+            self.count(steps_of(run.busy_us, run.end_us).unwrap_or(0));
+        }
+        for (flag, number) in [(ODD, run.busy_us), (COPIES, run.copying_us)] {
+            if flags & flag != 0 {
+                self.number(number);
+            }
+        }
+    }
+
+    fn counts(&mut self, flags: u16, run: &IterationRun) {
         if flags & KV == 0 {
-            self.count(kv_tokens);
+            self.count(zigzag((run.kv_tokens as u64).wrapping_sub(self.before.place().1) as i64));
         } else {
             self.number(run.kv_tokens);
         }
-        for count in [run.iterations, run.prompts, run.prompt_tokens, run.decodes, run.blocks] {
-            self.count(u64::from(count));
+        if flags & SINGLE == 0 {
+            self.count(run.iterations.into());
         }
+        self.count(run.prompts.into());
+        if run.prompts > 0 {
+            self.count(run.prompt_tokens.into());
+        }
+        self.count(run.decodes.into());
+        self.count(zigzag(i64::from(run.blocks) - i64::from(self.before.blocks)));
         if flags & FRESH != 0 {
             self.count(u64::from(run.fresh));
         }
@@ -137,14 +284,6 @@ impl Log {
             self.count(run.rank_sum);
             self.bytes.push(u8::from(run.any_adapter));
         }
-        if flags & COPIES != 0 {
-            self.number(run.copying_us);
-        }
-        for chunk in chunks {
-            self.count(u64::from(chunk.kv_tokens));
-            self.count(u64::from(chunk.tokens));
-        }
-        self.end_us = run.end_us;
     }
 
     fn number(&mut self, number: f64) {
@@ -160,6 +299,27 @@ impl Log {
     }
 }
 
+/// A run of which nothing is read yet.
+const BLANK: IterationRun = IterationRun {
+    start_us: 0.0,
+    end_us: 0.0,
+    busy_us: 0.0,
+    first_us: 0.0,
+    growth_us: 0.0,
+    iterations: 0,
+    replica: 0,
+    prompts: 0,
+    prompt_tokens: 0,
+    decodes: 0,
+    fresh: 0,
+    kv_tokens: 0.0,
+    blocks: 0,
+    rank_sum: 0,
+    any_adapter: false,
+    copying_us: 0.0,
+    chunks_at: 0,
+};
+
 /// A place in the log of one replica.
 #[derive(Debug, Clone)]
 struct Cursor<'a> {
@@ -167,47 +327,89 @@ struct Cursor<'a> {
     bytes: &'a [u8],
     whole: usize,
     replica: u16,
-    end_us: f64,
+    before: Before,
 }
 
 impl Cursor<'_> {
     fn next(&mut self) -> Option<IterationRun> {
-        let (&flags, rest) = self.bytes.split_first()?;
-        self.bytes = rest;
-        let first_us = self.number();
-        let start_us = if flags & START == 0 { self.end_us } else { self.number() };
-        let growth_us = if flags & GROWTH == 0 { 0.0 } else { self.number() };
-        let end_us = (flags & END != 0).then(|| self.number());
-        let busy_us = (flags & BUSY != 0).then(|| self.number());
-        let kv_tokens = if flags & KV == 0 { self.count() as f64 } else { self.number() };
-        let [iterations, prompts, prompt_tokens, decodes, blocks] = [(); 5].map(|()| self.count() as u32);
-        let mut run = IterationRun {
-            start_us,
-            end_us: 0.0,
-            busy_us: 0.0,
-            first_us,
-            growth_us,
-            iterations,
-            replica: self.replica,
-            prompts,
-            prompt_tokens,
-            decodes,
-            fresh: if flags & FRESH == 0 { decodes } else { self.count() as u32 },
-            kv_tokens,
-            blocks,
-            rank_sum: if flags & ADAPTERS == 0 { 0 } else { self.count() },
-            any_adapter: flags & ADAPTERS != 0 && self.count() == 1,
-            copying_us: if flags & COPIES == 0 { 0.0 } else { self.number() },
-            chunks_at: 0,
-        };
+        let mut flags = u16::from(self.byte()?);
+        if flags & MORE != 0 {
+            flags |= u16::from(self.byte()?) << 8;
+        }
+        let mut run = BLANK;
+        run.replica = self.replica;
+        self.times(flags, &mut run)?;
+        self.counts(flags, &mut run);
         run.chunks_at = self.whole - self.bytes.len();
-        for _ in 0..prompts {
+        for _ in 0..run.prompts {
             self.chunk();
         }
-        run.end_us = end_us.unwrap_or_else(|| end_by_law(&run));
-        run.busy_us = busy_us.unwrap_or(run.end_us - run.start_us);
-        self.end_us = run.end_us;
+        if flags & (SINGLE | END) == 0 {
+            run.end_us = end_by_law(&run);
+        }
+        if flags & BUSY != 0 {
+            run.busy_us *= step_us(run.end_us);
+        } else if flags & ODD == 0 {
+            run.busy_us = run.end_us - run.start_us;
+        }
+        self.before.passes(&run);
         Some(run)
+    }
+
+    /// As [`Log::times`] writes them.
+    fn times(&mut self, flags: u16, run: &mut IterationRun) -> Option<()> {
+        if flags & START != 0 {
+            self.before.back = self.byte()?;
+        }
+        let is_known = flags & START == 0 || usize::from(self.before.back) < KNOWN;
+        run.start_us = if is_known { self.before.place().0 } else { self.number() };
+        if flags & SINGLE != 0 {
+            run.end_us = f64::from_bits(run.start_us.to_bits() + self.count());
+            run.first_us = run.end_us - run.start_us;
+        } else {
+            run.first_us = self.number();
+        }
+        if flags & GROWTH != 0 {
+            run.growth_us = self.number();
+        }
+        if flags & END != 0 {
+            run.end_us = self.number();
+        }
+        if flags & BUSY != 0 {
+            run.busy_us = self.count() as f64;
+        }
+        if flags & ODD != 0 {
+            run.busy_us = self.number();
+        }
+        if flags & COPIES != 0 {
+            run.copying_us = self.number();
+        }
+        Some(())
+    }
+
+    /// As [`Log::counts`] writes them.
+    fn counts(&mut self, flags: u16, run: &mut IterationRun) {
+        run.kv_tokens = if flags & KV == 0 {
+            self.before.place().1.wrapping_add(unzigzag(self.count()) as u64) as f64
+        } else {
+            self.number()
+        };
+        run.iterations = if flags & SINGLE != 0 { 1 } else { self.count() as u32 };
+        run.prompts = self.count() as u32;
+        run.prompt_tokens = if run.prompts > 0 { self.count() as u32 } else { 0 };
+        run.decodes = self.count() as u32;
+        run.blocks = (i64::from(self.before.blocks) + unzigzag(self.count())) as u32;
+        run.fresh = if flags & FRESH == 0 { run.decodes } else { self.count() as u32 };
+        if flags & ADAPTERS != 0 {
+            run.rank_sum = self.count();
+            run.any_adapter = self.count() == 1;
+        }
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        let (&byte, rest) = self.bytes.split_first()?;
+        self.bytes = rest;
+        Some(byte)
     }
 
     fn chunk(&mut self) -> Chunk {
@@ -221,15 +423,23 @@ impl Cursor<'_> {
         f64::from_le_bytes(*number)
     }
 
+    #[inline]
     fn count(&mut self) -> u64 {
-        let mut count = 0;
-        for place in 0.. {
-            let (&byte, rest) = self.bytes.split_first().expect("the log is whole");
+        let (&byte, rest) = self.bytes.split_first().expect("the log is whole");
+        self.bytes = rest;
+        if byte < 0x80 { u64::from(byte) } else { self.large_count(byte) }
+    }
+
+    /// A count of several groups, whose first is `byte`.
+    fn large_count(&mut self, mut byte: u8) -> u64 {
+        let mut count = u64::from(byte & 0x7f);
+        let mut place = 7;
+        while byte >= 0x80 {
+            let (&next, rest) = self.bytes.split_first().expect("the log is whole");
             self.bytes = rest;
-            count |= u64::from(byte & 0x7f) << (7 * place);
-            if byte < 0x80 {
-                break;
-            }
+            byte = next;
+            count |= u64::from(byte & 0x7f) << place;
+            place += 7;
         }
         count
     }
@@ -242,44 +452,57 @@ struct Head<'a> {
     cursor: Cursor<'a>,
 }
 
-impl Ord for Head<'_> {
+/// When the next run of a replica starts.
+#[derive(Debug, Clone, Copy)]
+struct Turn {
+    start_us: f64,
+    /// Its place among the heads, which are in order of the replicas.
+    head: usize,
+}
+
+impl Ord for Turn {
     /// The earliest is the greatest.
     fn cmp(&self, other: &Self) -> Ordering {
-        let later = other.run.start_us.total_cmp(&self.run.start_us);
-        later.then(other.run.replica.cmp(&self.run.replica))
+        other.start_us.total_cmp(&self.start_us).then(other.head.cmp(&self.head))
     }
 }
 
-impl PartialOrd for Head<'_> {
+impl PartialOrd for Turn {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Head<'_> {
+impl PartialEq for Turn {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Head<'_> {}
+impl Eq for Turn {}
 
 /// Runs of all replicas in order of their start.
 #[derive(Debug, Clone)]
 pub struct Iter<'a> {
-    heads: BinaryHeap<Head<'a>>,
+    heads: Vec<Head<'a>>,
+    /// Whose turn it is: of a heap that is told apart from the runs little is moved.
+    order: BinaryHeap<Turn>,
 }
 
 impl Iterator for Iter<'_> {
     type Item = IterationRun;
 
     fn next(&mut self) -> Option<IterationRun> {
-        let mut head = self.heads.peek_mut().filter(|_| FLEETS)?;
+        let mut turn = self.order.peek_mut().filter(|_| FLEETS)?;
+        let head = &mut self.heads[turn.head];
         let run = head.run;
         match head.cursor.next() {
-            Some(next) => head.run = next,
+            Some(next) => {
+                turn.start_us = next.start_us;
+                head.run = next;
+            }
             None => {
-                std::collections::binary_heap::PeekMut::pop(head);
+                std::collections::binary_heap::PeekMut::pop(turn);
             }
         }
         Some(run)
@@ -293,17 +516,18 @@ mod tests {
 
     prop_compose! {
         fn any_run()(
-            times in (0.0..1e12f64, any::<bool>(), 0.0..1e9f64, prop_oneof![Just(0.0), -1.0..1e3f64]),
+            times in (0.0..1e12f64, prop::option::of(0usize..10), 0.0..1e9f64, prop_oneof![Just(0.0), -1.0..1e3f64]),
             odd in (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()),
-            counts in prop::array::uniform6(prop_oneof![0u32..200, any::<u32>()]),
+            counts in prop::array::uniform6(prop_oneof![Just(1), 0u32..200, any::<u32>()]),
             kv_tokens in prop_oneof![0u64..100_000, 0u64..1 << 53],
             adapters in prop::option::of((prop_oneof![0u64..99, any::<u64>()], any::<bool>())),
             chunks in prop::collection::vec((prop_oneof![0u32..200, any::<u32>()], any::<u32>()), 0..5),
             replica in 0u16..4,
-        ) -> (bool, IterationRun, Vec<Chunk>) {
+        ) -> (Option<usize>, IterationRun, Vec<Chunk>) {
             let (start_us, follows, first_us, growth_us) = times;
             let [iterations, _, prompt_tokens, decodes, fresh, blocks] = counts;
             let prompts = chunks.len() as u32;
+            let prompt_tokens = if prompts > 0 { prompt_tokens } else { 0 };
             let mut run = IterationRun {
                 start_us, end_us: 0.0, busy_us: 0.0, first_us, growth_us, iterations, replica, prompts, prompt_tokens,
                 decodes, fresh: if odd.0 { fresh } else { decodes }, blocks,
@@ -313,6 +537,12 @@ mod tests {
             };
             run.end_us = if odd.2 { start_us + first_us } else { end_by_law(&run) };
             run.busy_us = if odd.3 { 0.5 * first_us } else { run.end_us - run.start_us };
+            if odd.3 && odd.2 {
+                run.busy_us = in_steps(run.busy_us, run.end_us);
+            }
+            if odd.2 && odd.1 {
+                run.first_us = run.end_us - run.start_us;
+            }
             (follows, run, chunks.into_iter().map(|(kv_tokens, tokens)| Chunk { kv_tokens, tokens }).collect())
         }
     }
@@ -321,16 +551,18 @@ mod tests {
         #[test]
         fn what_is_written_is_read(rows in prop::collection::vec(any_run(), 0..40)) {
             let mut log = Iterations::default();
-            let mut ends = [0.0; 4];
+            let mut ends: [Vec<f64>; 4] = std::array::from_fn(|_| vec![0.0]);
+            let mut starts = [0.0f64; 4];
             let mut expected = Vec::new();
             for (follows, mut run, chunks) in rows {
-                let end = &mut ends[usize::from(run.replica)];
-                let shift = if follows { *end } else { run.start_us.max(*end) } - run.start_us;
-                for time in [&mut run.start_us, &mut run.end_us] {
-                    *time += shift;
-                }
-                *end = run.end_us.max(run.start_us);
-                run.end_us = *end;
+                // It begins where one of the runs before it ended, or later than all of them did begin.
+                let (ends, start) = (&mut ends[usize::from(run.replica)], &mut starts[usize::from(run.replica)]);
+                let followed = follows.and_then(|back| ends.iter().rev().nth(back)).filter(|end| **end >= *start);
+                let takes_us = run.end_us - run.start_us;
+                run.start_us = followed.copied().unwrap_or(run.start_us.max(*start));
+                run.end_us = (run.start_us + takes_us).max(run.start_us);
+                *start = run.start_us;
+                ends.push(run.end_us);
                 log.push(&run, &chunks);
                 expected.push((run, chunks));
             }

@@ -4,16 +4,9 @@
 //! alpha 1, R = 2, D = 300 s. None of them was used to tune the calibration. What exactly the authors ran as LIFO is not in
 //! their repository; here it is plain last come, first served.
 
-use std::sync::Arc;
+use servescope_engine::metrics::Summary;
 
-use servescope_engine::Simulation;
-use servescope_engine::metrics::summary::SummaryContext;
-use servescope_engine::metrics::token_gaps::TokenGaps;
-use servescope_engine::metrics::{Summary, summarise};
-use servescope_engine::scheduler::{Order, Queueing};
-
-use super::{ROWS, Row, trace_of};
-use crate::scenario::Scenario;
+use super::{ROWS, Row, scenario_of, simulate};
 
 /// A policy of the comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,11 +29,12 @@ impl Policy {
         }
     }
 
-    fn order(self) -> Order {
+    /// The value of `scheduler.order`.
+    pub fn choice(self) -> &'static str {
         match self {
-            Self::Fcfs => Order::Fcfs,
-            Self::Lifo => Order::Lifo,
-            Self::EarlyAbort => Order::EarlyAbort { bound_us: 6e6 },
+            Self::Fcfs => "fcfs",
+            Self::Lifo => "lifo",
+            Self::EarlyAbort => "early_abort",
         }
     }
 }
@@ -60,12 +54,12 @@ pub struct PolicyRow {
     pub rejected: u32,
 }
 
-macro_rules! rows {
-    ($($suite:literal $policy:ident $cv:literal: $attainment:literal $rejected:literal;)*) => {
-        /// The recorded runs under LIFO and early abort.
-        pub static POLICY_ROWS: &[PolicyRow] = &[$(PolicyRow {
+macro_rules! policy_rows {
+    ($(#[$doc:meta])* $name:ident: $($suite:literal $policy:ident $cv:literal: $attainment:literal $rejected:literal;)*) => {
+        $(#[$doc])*
+        pub static $name: &[PolicyRow] = &[$($crate::published::policies::PolicyRow {
             suite: $suite,
-            policy: Policy::$policy,
+            policy: $crate::published::policies::Policy::$policy,
             cv: $cv,
             attainment: $attainment,
             rejected: $rejected,
@@ -73,7 +67,12 @@ macro_rules! rows {
     };
 }
 
-rows! {
+#[cfg(feature = "engines")]
+pub(crate) use policy_rows;
+
+policy_rows! {
+    /// The recorded runs of the suites S1 and S2 under LIFO and early abort.
+    POLICY_ROWS:
     "S1" EarlyAbort 1.0: 0.9417 35;
     "S1" EarlyAbort 2.0: 0.8983 61;
     "S1" EarlyAbort 4.0: 0.8150 111;
@@ -115,16 +114,18 @@ impl PolicyComparison {
     }
 }
 
-/// Simulates a recorded run with the default scenario's server and calibration.
+impl PolicyRow {
+    /// The setting, as the row of first come, first served at the same cv has it.
+    pub fn setting(&self) -> Row {
+        let (adapters, rate_rps) = if self.suite == "S4" { (400, 6.0) } else { (200, 2.0) };
+        Row { suite: self.suite, sweep: "cv", cv: self.cv, alpha: 1.0, rate_rps, adapters, ..ROWS[0] }
+    }
+}
+
+/// Simulates a recorded run with the default calibration.
 pub fn compare(row: &PolicyRow) -> PolicyComparison {
-    let scenario = Scenario::default();
-    let trace =
-        trace_of(&Row { suite: row.suite, cv: row.cv, alpha: 1.0, rate_rps: 2.0, adapters: 200, ..ROWS[0] });
-    let queueing = Queueing { order: row.policy.order(), ..Queueing::default() };
-    let report =
-        Simulation::new(Arc::new(trace), scenario.scheduler(), scenario.cost()).queued(queueing).run();
-    let context = SummaryContext { slo: scenario.slo(), rate_rps: Some(2.0), flops: None, table_rows: 0 };
-    PolicyComparison { row: *row, ours: summarise(&report, &TokenGaps::of(&report.timeline), &context) }
+    let setting = row.setting();
+    PolicyComparison { row: *row, ours: simulate(&setting, &scenario_of(&setting, row.policy)) }
 }
 
 /// The recorded and our attainment of first come, first served in the sweep over cv: (suite, cv, recorded, ours).
@@ -140,11 +141,17 @@ pub fn fcfs() -> Vec<(&'static str, f64, f64, f64)> {
 /// Whether at every cv of a suite early abort attains at least as much as LIFO and LIFO more than first come, first served,
 /// as was recorded.
 pub fn is_in_order(comparisons: &[PolicyComparison]) -> bool {
+    let first: Vec<_> = fcfs().into_iter().map(|(suite, cv, _, ours)| (suite, cv, ours)).collect();
+    is_above(&first, comparisons)
+}
+
+/// The same against (suite, cv, attainment) under first come, first served.
+pub(super) fn is_above(fcfs: &[(&'static str, f64, f64)], comparisons: &[PolicyComparison]) -> bool {
     let ours = |suite: &str, policy: Policy, cv: f64| {
         let same = |c: &&PolicyComparison| c.row.suite == suite && c.row.policy == policy && c.row.cv == cv;
         comparisons.iter().find(same).and_then(|c| c.ours.slo.attainment)
     };
-    fcfs().into_iter().all(|(suite, cv, _, fcfs)| {
+    fcfs.iter().all(|&(suite, cv, fcfs)| {
         let (abort, lifo) = (ours(suite, Policy::EarlyAbort, cv), ours(suite, Policy::Lifo, cv));
         abort >= lifo && lifo.or(abort).is_none_or(|better| better > fcfs)
     })

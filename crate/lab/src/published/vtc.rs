@@ -1,14 +1,19 @@
 //! VTC's recorded runs (Sheng et al., OSDI 2024; VTC-artifact, Apache-2.0) and the same arrivals in this simulator.
 //!
-//! A recording is a table of requests: when each was sent, by whom, its lengths, and what was measured. The server was an
-//! A10G with Llama-7B, a pool of 10,000 tokens, adapters not computed but counted in admission (rank 8 each), the
-//! artifact's charging. Iteration times are those of the `a10g-llama-7b` calibration without its overhead, in whose place
-//! stands one constant, [`OVERHEAD_US`], settled on a single recording: FCFS under overload. All others are predictions.
+//! A recording is a table of requests: when each was sent, by whom, its lengths, and what was measured. The servers were an
+//! A10G with Llama-7B and a pool of 10,000 tokens and, in the recordings of the paper's section 6.4, an A100-80 with
+//! Llama-13B and the pool that their names say; adapters not computed but counted in admission (rank 8 each), the
+//! artifact's charging. Iteration times are those of the GPU's calibration without its overhead, in whose place stands one
+//! constant a GPU, settled on a single recording ([`ONE_RUN`]). All others are predictions.
+
+mod alike;
+mod measured;
+mod pairs;
 
 use std::sync::Arc;
 
-use servescope_cost::{CALIBRATIONS, LinearCost};
-use servescope_engine::metrics::fairness::{Fairness, Served, Ticks, tokens_per_s};
+use servescope_cost::{Calibration, LinearCost};
+use servescope_engine::metrics::fairness::Served;
 use servescope_engine::scheduler::accounts::Charging;
 use servescope_engine::scheduler::vtc::{Fair, Lift, Prediction, TokenCost};
 use servescope_engine::scheduler::{Client, Order, Queueing, prediction};
@@ -17,12 +22,10 @@ use servescope_workload::Trace;
 use servescope_workload::trace::Request;
 
 use super::TOKENIZER_EXTRA;
+use super::one_run::{ONE_RUN, OneRun, bisect};
+use crate::scenario::Scenario;
 
-/// Added to each decode iteration, microseconds.
-pub const OVERHEAD_US: f64 = 4_300.0;
-
-/// The pool of the recorded server, tokens.
-const POOL_TOKENS: u32 = 10_000;
+pub use measured::Measured;
 
 /// Rank of every client's adapter.
 const RANK: u32 = 8;
@@ -42,6 +45,51 @@ pub struct Recorded {
     pub first_token_s: Option<f64>,
     /// From sending to last token.
     pub latency_s: f64,
+}
+
+impl Recorded {
+    fn served(&self, first_token_s: f64, finish_s: f64) -> Served {
+        Served {
+            client: self.client as usize,
+            input_tokens: f64::from(self.input_tokens),
+            output_tokens: f64::from(self.output_tokens),
+            arrival_s: self.sent_s,
+            first_token_s,
+            finish_s,
+        }
+    }
+}
+
+/// What recordings were made on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Server {
+    /// Its place in [`ONE_RUN`].
+    gpu: usize,
+    /// Its pool, tokens.
+    pub pool_tokens: u32,
+    /// The largest batch that its profile knows.
+    pub law_batch: Option<u32>,
+}
+
+impl Server {
+    /// What was settled for its GPU.
+    pub fn one_run(self) -> &'static OneRun {
+        &ONE_RUN[self.gpu]
+    }
+
+    fn calibration(self) -> &'static Calibration {
+        Calibration::named(self.one_run().calibration).expect("a GPU's profile is a calibration")
+    }
+
+    /// Overhead of a decode iteration, microseconds.
+    pub fn overhead_us(self) -> f64 {
+        self.one_run().overhead_ms * 1e3
+    }
+}
+
+/// The clients' weights of an order of service; clients beyond them weigh 1.
+fn weights(order: &Order) -> &[f64] {
+    if let Order::Fair(fair) = order { &fair.weights } else { &[] }
 }
 
 /// A recorded run.
@@ -101,17 +149,31 @@ impl Recording {
         Ok(Self { scheduler: scheduler.to_owned(), workload: workload.to_owned(), requests })
     }
 
-    /// Whether it is of VTC itself on clients that all ask for more than their share.
-    pub fn is_vtc_under_overload(&self) -> bool {
-        self.scheduler == "VTC" && self.workload.starts_with("overload")
+    /// The server that it was recorded on; `None` if the name's pool is none.
+    pub fn server(&self) -> Option<Server> {
+        match self.on_a100() {
+            None => Some(Server { gpu: 0, pool_tokens: 10_000, law_batch: None }),
+            Some((pool, _)) => {
+                let pool_tokens = pool.parse().ok().filter(|pool| (16..=100_000_000).contains(pool))?;
+                // DistServe's coefficients are those below 95 sequences.
+                Some(Server { gpu: 1, pool_tokens, law_batch: Some(95) })
+            }
+        }
+    }
+
+    /// Pool and scheduler in the names of section 6.4, as in `sec6.4__35000__VTC-256`: the lengths come last.
+    fn on_a100(&self) -> Option<(&str, &str)> {
+        let (pool, scheduler) = self.scheduler.strip_prefix("sec6.4__")?.split_once("__")?;
+        Some((pool, scheduler.rsplit_once('-').map_or(scheduler, |(name, _)| name)))
     }
 
     /// The order of service that the scheduler's name stands for; `None` for one that is not known, or whose settings were
     /// not recorded.
     pub fn order(&self) -> Option<Order> {
         let fair = Fair { charging: Charging::Artifact, ..Fair::default() };
-        let cost = if self.scheduler.ends_with("_profile") { TokenCost::Profile } else { TokenCost::Linear };
-        let order = match self.scheduler.strip_suffix("_profile").unwrap_or(&self.scheduler) {
+        let name = self.on_a100().map_or(self.scheduler.as_str(), |(_, name)| name);
+        let cost = if name.ends_with("_profile") { TokenCost::Profile } else { TokenCost::Linear };
+        let order = match name.strip_suffix("_profile").unwrap_or(name) {
             "FCFS" => Order::Fcfs,
             "VTC" => Order::Fair(Fair { cost, ..fair }),
             // Not recorded; the paper's weights, and in proportion to the clients' rates.
@@ -124,29 +186,33 @@ impl Recording {
         Some(order)
     }
 
+    /// How long requests were sent: the experiments last whole minutes, and a client's last request may come a little late.
+    fn duration_s(&self) -> f64 {
+        let last = self.requests.last().map_or(0.0, |r| r.sent_s);
+        60.0 * libm::round(last / 60.0).max(1.0)
+    }
+
+    /// The name of its file.
+    pub fn file_name(&self) -> String {
+        format!("vtc__{}__{}.csv", self.scheduler, self.workload)
+    }
+
     /// How many clients sent requests.
     pub fn clients(&self) -> usize {
         self.requests.iter().map(|r| r.client as usize + 1).max().unwrap_or(0)
     }
 
-    /// What was measured.
-    pub fn measured(&self) -> Measured {
+    /// What was measured. Service counts in proportion to the clients' weights.
+    pub fn measured(&self, weights: &[f64]) -> Measured {
         let served = self.requests.iter().filter_map(|r| {
             let first = r.first_token_s?;
-            Some(Served {
-                client: r.client as usize,
-                input_tokens: f64::from(r.input_tokens),
-                output_tokens: f64::from(r.output_tokens),
-                arrival_s: r.sent_s,
-                first_token_s: r.sent_s + first,
-                finish_s: r.sent_s + r.latency_s,
-            })
+            Some(r.served(r.sent_s + first, r.sent_s + r.latency_s))
         });
-        Measured::of(self, &served.collect::<Vec<_>>())
+        Measured::of(self, &served.collect::<Vec<_>>(), weights)
     }
 
     /// Simulates the same arrivals under an order of service, with this overhead on each decode iteration.
-    pub fn simulated(&self, order: Order, overhead_us: f64) -> Measured {
+    fn simulated(&self, server: Server, order: Order, weights: &[f64], overhead_us: f64) -> Simulated {
         let trace = Arc::new(self.trace());
         let range = if self.scheduler.starts_with("VTC_pred_50") { 0.5 } else { 0.0 };
         let queueing = Queueing {
@@ -155,24 +221,30 @@ impl Recording {
             predictions: Some(prediction::around(&trace.max_tokens, range, 0)),
         };
         let config = SchedulerConfig {
-            max_total_tokens: POOL_TOKENS,
-            batch_max_tokens: SchedulerConfig::default_batch_max_tokens(POOL_TOKENS, 3_072),
+            max_total_tokens: server.pool_tokens,
+            batch_max_tokens: SchedulerConfig::default_batch_max_tokens(server.pool_tokens, 3_072),
             lora_compute: false,
             ..SchedulerConfig::default()
         };
-        let cost = LinearCost { overhead_us, ..CALIBRATIONS[0].cost };
+        let cost = LinearCost { overhead_us, ..server.calibration().cost };
         let report = Simulation::new(trace, config, cost).queued(queueing).run();
         let served = self.requests.iter().enumerate().filter_map(|(id, r)| {
-            Some(Served {
-                client: r.client as usize,
-                input_tokens: f64::from(r.input_tokens),
-                output_tokens: f64::from(r.output_tokens),
-                arrival_s: r.sent_s,
-                first_token_s: report.first_token_us(id)? / 1e6,
-                finish_s: report.fates[id].finish_us? / 1e6,
-            })
+            Some(r.served(report.first_token_us(id)? / 1e6, report.fates[id].finish_us? / 1e6))
         });
-        Measured::of(self, &served.collect::<Vec<_>>())
+        Simulated {
+            measured: Measured::of(self, &served.collect::<Vec<_>>(), weights),
+            largest_batch: report.timeline.decodes.iter().map(|d| d.requests).max().unwrap_or(0),
+            digest: report.digest(),
+        }
+    }
+
+    /// The overhead at which a recording's tokens a second are as recorded, milliseconds, by bisection.
+    pub fn settle_overhead(&self) -> Option<f64> {
+        let (server, order) = (self.server()?, self.order()?);
+        let weights = weights(&order);
+        let recorded = self.measured(weights).tokens_per_s;
+        let ours = |ms: f64| self.simulated(server, order.clone(), weights, ms * 1e3).measured.tokens_per_s;
+        Some(bisect((0.0, 50.0), |ms| ours(ms) > recorded))
     }
 
     fn trace(&self) -> Trace {
@@ -196,44 +268,15 @@ fn parts(name: &str) -> Option<(&str, &str)> {
     name.strip_suffix(".csv")?.strip_prefix("vtc__")?.rsplit_once("__")
 }
 
-/// What is compared of a run.
+/// This simulator's answer to a recording.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Measured {
-    /// Prompt and output tokens served, a second from the first request to the last token.
-    pub tokens_per_s: f64,
-    /// Requests that got no answer.
-    pub rejected: usize,
-    /// Mean time to first token of each client, seconds.
-    pub first_token_s: Vec<Option<f64>>,
-    /// Largest gap between the services that clients were given, up to any of 20 ticks of the time of sending.
-    pub service_gap: f64,
-    /// Largest and mean gap of the paper's table.
-    pub table_gap: (f64, f64),
-}
-
-impl Measured {
-    fn of(recording: &Recording, served: &[Served]) -> Self {
-        let clients = recording.clients();
-        let end = served.iter().map(|r| r.finish_s).fold(0.0, f64::max);
-        let mut means = vec![(0.0, 0u32); clients];
-        for r in served {
-            means[r.client].0 += r.first_token_s - r.arrival_s;
-            means[r.client].1 += 1;
-        }
-        let last = recording.requests.last().map_or(0.0, |r| r.sent_s);
-        // The durations of the experiments are whole minutes.
-        let duration = libm::ceil(last / 60.0) * 60.0;
-        let whole = Ticks { warm_up_s: 0.0, ..Ticks::paper(duration) };
-        let given = Fairness::measure(served, clients, &whole);
-        let table = Fairness::measure(served, clients, &Ticks::paper(duration));
-        Self {
-            tokens_per_s: tokens_per_s(served, end),
-            rejected: recording.requests.len() - served.len(),
-            first_token_s: means.into_iter().map(|(sum, n)| (n > 0).then(|| sum / f64::from(n))).collect(),
-            service_gap: given.accumulated_gap.iter().copied().fold(0.0, f64::max),
-            table_gap: (table.max_gap(), table.mean_gap()),
-        }
-    }
+pub struct Simulated {
+    /// What is compared.
+    pub measured: Measured,
+    /// Most requests that decoded together.
+    pub largest_batch: u32,
+    /// Fingerprint of the run.
+    pub digest: u64,
 }
 
 /// Bounds on relative errors of tokens a second and of rejected requests.
@@ -255,10 +298,26 @@ pub struct VtcComparison {
     pub scheduler: String,
     /// Its workload.
     pub workload: String,
+    /// How many requests it has.
+    pub requests: usize,
+    /// What it was recorded on.
+    pub server: Server,
+    /// Whether this is the recording that settled its GPU's overhead.
+    pub is_settling: bool,
     /// Recorded.
     pub recorded: Measured,
     /// Simulated.
     pub ours: Measured,
+    /// The largest service gap that VTC allows, where it promises one.
+    pub gap_bound: Option<f64>,
+    /// The largest service gap of the same arrivals under first come, first served.
+    pub fcfs_gap: f64,
+    /// Most requests that decoded together here.
+    pub largest_batch: u32,
+    /// Fingerprint of the simulated run.
+    pub digest: u64,
+    /// A scenario like the recording.
+    pub alike: Option<Scenario>,
 }
 
 impl VtcComparison {
@@ -273,16 +332,29 @@ impl VtcComparison {
         (self.ours.rejected as f64 - self.recorded.rejected as f64) / recorded
     }
 
+    /// How many pairs of clients come in the recorded order of their mean times to first token, of those whose recorded means
+    /// lie apart.
+    pub fn ordered_pairs(&self) -> (usize, usize) {
+        pairs::in_order(&self.recorded.first_token_s, &self.ours.first_token_s, TIE)
+    }
+
     /// Whether clients come in the recorded order of their mean times to first token.
     pub fn is_ordered(&self) -> bool {
-        let (theirs, ours) = (&self.recorded.first_token_s, &self.ours.first_token_s);
-        let clients = theirs.len();
-        let pairs = (0..clients).flat_map(|a| (0..clients).map(move |b| (a, b)));
-        clients > FEW_CLIENTS
-            || pairs.into_iter().all(|(a, b)| match (theirs[a], theirs[b]) {
-                (Some(x), Some(y)) if x < y * (1.0 - TIE) => ours[a] < ours[b],
-                _ => true,
-            })
+        let (right, all) = self.ordered_pairs();
+        self.recorded.first_token_s.len() > FEW_CLIENTS || right == all
+    }
+
+    /// Whether the service gap keeps its bound, where there is one. The bound is one of counters; as the artifact measures
+    /// it, with a response's whole service spread evenly over its life, a run can lie above: what the recorded run broke is
+    /// not asked of this one.
+    pub fn is_bounded(&self) -> bool {
+        let holds = |bound: f64| self.ours.service_gap <= bound || self.recorded.service_gap > bound;
+        self.gap_bound.is_none_or(holds)
+    }
+
+    /// Whether batches grew beyond what the server's profile was measured for: then nothing is predicted.
+    pub fn is_beyond_the_law(&self) -> bool {
+        self.server.law_batch.is_some_and(|most| self.largest_batch > most)
     }
 
     /// Whether all that is bounded is within its bound.
@@ -290,23 +362,44 @@ impl VtcComparison {
         self.tokens_error().abs() <= TOKENS_BOUND
             && self.rejected_error().abs() <= REJECTED_BOUND
             && self.is_ordered()
+            && self.is_bounded()
     }
 }
 
 /// The largest service gap that VTC allows between clients that always wait: 2 max(w_p L, w_q M), with the prices of prompt
-/// and output tokens, the longest prompt and the pool (the paper's theorem 4.4).
-pub fn gap_bound(recording: &Recording) -> f64 {
+/// and output tokens, the longest prompt and the pool (the paper's theorem 4.4); `None` under an order of service, or a
+/// price, for which it is not stated.
+fn gap_bound(recording: &Recording, server: Server, order: &Order) -> Option<f64> {
+    let Order::Fair(fair) = order else { return None };
+    let is_stated = fair.lift == Lift::Waiting && fair.cost == TokenCost::Linear;
     let longest = recording.requests.iter().map(|r| r.input_tokens).max().unwrap_or(0);
-    2.0 * f64::from(longest).max(2.0 * f64::from(POOL_TOKENS))
+    let (prompts, outputs) =
+        (fair.input_price * f64::from(longest), fair.output_price * f64::from(server.pool_tokens));
+    is_stated.then(|| 2.0 * prompts.max(outputs))
 }
 
-/// Simulates a recording; `None` if its order of service is not known.
+/// Simulates a recording; `None` if its order of service or its server is not known.
 pub fn compare(recording: &Recording) -> Option<VtcComparison> {
+    let (order, server) = (recording.order()?, recording.server()?);
+    let weights = weights(&order).to_vec();
+    let bound = gap_bound(recording, server, &order);
+    let recorded = recording.measured(&weights);
+    let simulated = |order| recording.simulated(server, order, &weights, server.overhead_us());
+    let fcfs = simulated(Order::Fcfs).measured;
+    let Simulated { measured: ours, largest_batch, digest } = simulated(order);
     Some(VtcComparison {
         scheduler: recording.scheduler.clone(),
         workload: recording.workload.clone(),
-        recorded: recording.measured(),
-        ours: recording.simulated(recording.order()?, OVERHEAD_US),
+        requests: recording.requests.len(),
+        server,
+        is_settling: recording.file_name() == server.one_run().recording,
+        gap_bound: bound.filter(|_| recorded.always_waiting && ours.always_waiting),
+        fcfs_gap: fcfs.service_gap,
+        recorded,
+        ours,
+        largest_batch,
+        digest,
+        alike: recording.alike(),
     })
 }
 
@@ -319,8 +412,9 @@ mod tests {
         #[test]
         fn any_text_is_read_or_refused(name in "vtc__[A-Z_]{0,12}.csv", text in "[0-9a-z,.\\n -]{0,200}") {
             if let Ok(recording) = Recording::read(&name, &text) {
+                let _ = recording.alike();
                 prop_assert_eq!(recording.requests.len(), text.lines().skip(1).count());
-                prop_assert!(!recording.measured().tokens_per_s.is_nan() || recording.requests.is_empty());
+                prop_assert!(!recording.measured(&[]).tokens_per_s.is_nan() || recording.requests.is_empty());
             }
         }
     }

@@ -11,7 +11,7 @@ use servescope_cost::roofline::{Corrections, HostTime};
 use super::{CostKind, Scenario};
 use crate::failure::Failure;
 use crate::parameters::Id;
-use crate::profiles::{LoadedProfile, shipped_profile, shipped_profiles};
+use crate::profiles::{HeldOutError, LoadedProfile, held_out_of, shipped_profile, shipped_profiles};
 
 /// Where a part of iteration times comes from, and how far it is from what was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -35,6 +35,8 @@ pub struct CostSource {
     pub file: Option<String>,
     /// Its parts.
     pub parts: [SourcePart; 2],
+    /// What is recorded of a shipped profile where nothing was timed; nothing of a loaded one.
+    pub held_out: Vec<HeldOutError>,
 }
 
 impl Scenario {
@@ -129,9 +131,11 @@ impl Scenario {
         let operators = layer.max().unwrap_or(Origin::Modelled);
         let file = self.own_profile().map(|own| own.name.clone());
         let whose = if file.is_some() { "" } else { "Vidur: " };
+        let held_out = if file.is_some() { Vec::new() } else { held_out_of(degree) };
         Some(CostSource {
             name: format!("{whose}{} on {}, TP {}", profile.model, profile.gpu, degree.degree),
             file,
+            held_out,
             parts: [
                 part("operators", operators, degree.errors.layer),
                 part("attention", degree.attention.origin, degree.errors.attention),
@@ -164,6 +168,13 @@ mod tests {
         let [operators, attention] = source.parts;
         assert_eq!((operators.origin, attention.origin), ("measured", "reconstructed"));
         assert!(operators.p95_error < 0.03 && attention.p95_error < 0.08);
+        let unseen =
+            |source: &CostSource| source.held_out.iter().map(|error| error.unseen).collect::<Vec<_>>();
+        assert_eq!(unseen(&source), ["points"; 3]);
+        // Its attention was timed on no GPU.
+        let borrowed =
+            scenario(&[("fleet.model", "llama-2-7b"), ("fleet.gpu", "a40")]).cost_source().unwrap();
+        assert_eq!(unseen(&borrowed), ["points", "heads", "heads"]);
         assert_eq!(Scenario::default().cost_source(), None);
     }
 

@@ -1,9 +1,10 @@
 //! What the replicas of a fleet do, over time: their lanes, iterations by operator, batches, use of the GPU, preemptions.
 
-use servescope_cost::{OperatorClass, StageParts, Work};
+use servescope_cost::OperatorClass;
+use servescope_engine::metrics::Usage;
 use servescope_engine::metrics::columns::Columns;
-use servescope_engine::metrics::operators::{RunParts, peak, run_parts};
-use servescope_engine::timeline::IterationRun;
+use servescope_engine::metrics::operators::peak;
+use servescope_engine::metrics::usage::{UsageColumns, UsageWindow};
 
 use super::{Axis, Series, View, Window, empty, upward};
 use crate::run::Run;
@@ -13,77 +14,33 @@ const MOST_LANES: u32 = 32;
 /// Most places over all lanes at which a bar may begin.
 const MOST_BARS: usize = 12_000;
 
-/// The charts of a fleet; none of S-LoRA's loop.
-pub(super) fn all(run: &Run, window: &Window) -> Vec<View> {
-    if run.report.cost.is_none() {
-        return Vec::new();
-    }
-    let sums = Sums::over(run, window);
+/// What a fleet did over the window, as columns; none of S-LoRA's loop.
+pub(super) fn columns(run: &Run, window: &Window) -> Option<UsageColumns> {
+    let lanes = run.report.replicas.min(MOST_LANES) as usize;
+    run.usage_columns(&UsageWindow {
+        start_us: window.start_us,
+        end_us: window.end_us,
+        // Single iterations would hide the trend: a column is two pixels wide.
+        columns: window.columns / 2,
+        gpu_columns: window.columns,
+        lanes,
+        lane_columns: window.columns.min(MOST_BARS / lanes.max(1)),
+    })
+}
+
+/// The charts of a fleet.
+pub(super) fn all(run: &Run, columns: &UsageColumns, window: &Window) -> Vec<View> {
     vec![
-        lanes(run, window),
-        operators(&sums, window),
-        batch(&sums, window),
-        utilisation(run, &sums, window),
+        lanes(&columns.lanes, window),
+        operators(columns, window),
+        batch(columns, window),
+        utilisation(run, columns, window),
         preemptions(run, window),
     ]
 }
 
-/// What iterations were, summed over all replicas, each column holding its mean rate a microsecond.
-struct Sums {
-    /// Time of all stages by class.
-    parts: [Columns; OperatorClass::ALL.len()],
-    iterations: Columns,
-    requests: Columns,
-    tokens: Columns,
-    flops: Columns,
-    bytes: Columns,
-}
-
-impl Sums {
-    fn over(run: &Run, window: &Window) -> Self {
-        // Single iterations would hide the trend: a column is two pixels wide.
-        let blank = Columns::new(window.start_us, window.end_us, window.columns / 2);
-        let mut sums = Self {
-            parts: std::array::from_fn(|_| blank.clone()),
-            iterations: blank.clone(),
-            requests: blank.clone(),
-            tokens: blank.clone(),
-            flops: blank.clone(),
-            bytes: blank,
-        };
-        let stages = run.report.cost.as_ref().map_or(1, |model| model.0.stages().max(1));
-        for (iterations, parts) in run_parts(&run.report) {
-            if iterations.end_us > window.start_us && iterations.start_us < window.end_us {
-                sums.add(&iterations, &parts, f64::from(stages));
-            }
-        }
-        sums
-    }
-
-    fn add(&mut self, run: &IterationRun, parts: &RunParts, stages: f64) {
-        let (start, end) = (run.start_us, run.end_us);
-        let duration = end - start;
-        if duration <= 0.0 {
-            return;
-        }
-        let many = f64::from(run.iterations);
-        let us: StageParts = parts.total_us();
-        for (columns, us) in self.parts.iter_mut().zip(us).filter(|(_, us)| *us > 0.0) {
-            columns.add(start, end, us * stages / duration);
-        }
-        self.iterations.add(start, end, many / duration);
-        self.requests.add(start, end, many * f64::from(run.requests()) / duration);
-        let tokens = f64::from(run.prompt_tokens) + many * f64::from(run.decodes);
-        self.tokens.add(start, end, tokens / duration);
-        if let Some(Work { flops, bytes }) = parts.total_work() {
-            self.flops.add(start, end, flops / duration);
-            self.bytes.add(start, end, bytes / duration);
-        }
-    }
-
-    fn seconds(&self) -> Vec<f64> {
-        self.iterations.starts_us().iter().map(|us| us / 1e6).collect()
-    }
+fn seconds(columns: &UsageColumns) -> Vec<f64> {
+    columns.iterations.starts_us().iter().map(|us| us / 1e6).collect()
 }
 
 fn view(name: &'static str, window: &Window, y: Axis, series: Vec<Series>) -> View {
@@ -91,19 +48,10 @@ fn view(name: &'static str, window: &Window, y: Axis, series: Vec<Series>) -> Vi
 }
 
 /// What the replicas do: a row each. A column shows what its row did for most of it.
-fn lanes(run: &Run, window: &Window) -> View {
-    let shown = run.report.replicas.min(MOST_LANES) as usize;
-    let columns = window.columns.min(MOST_BARS / shown.max(1));
-    let blank = Columns::new(window.start_us, window.end_us, columns);
-    // Prompts alone, decoding alone, both.
-    let mut time: Vec<[Columns; 3]> = vec![std::array::from_fn(|_| blank.clone()); shown];
-    for run in &run.report.timeline.iterations {
-        if let Some(kinds) = time.get_mut(usize::from(run.replica)) {
-            let kind = if run.decodes == 0 { 0 } else { 1 + usize::from(run.prompts > 0) };
-            kinds[kind].add(run.start_us, run.end_us, 1.0);
-        }
-    }
-    let edge_s = |column: usize| (window.start_us + column as f64 * blank.width_us()) / 1e6;
+fn lanes(time: &[[Columns; 3]], window: &Window) -> View {
+    let Some([first, ..]) = time.first() else { return empty("lanes", "empty.no_iterations", window.axis()) };
+    let (columns, width_us) = (first.len(), first.width_us());
+    let edge_s = |column: usize| (window.start_us + column as f64 * width_us) / 1e6;
     let mut bars: Vec<(usize, f64, f64, usize)> = Vec::new();
     for (lane, kinds) in time.iter().enumerate() {
         let values = [0, 1, 2].map(|kind| kinds[kind].values());
@@ -138,14 +86,14 @@ fn lanes(run: &Run, window: &Window) -> View {
         }
     };
     let series = vec![series(0, "prefill"), series(1, "decode"), series(2, "mixed")];
-    let y = Axis { unit: "replica", scale: "linear", kind: "index", min: -0.5, max: shown as f64 - 0.5 };
+    let y = Axis { unit: "replica", scale: "linear", kind: "index", min: -0.5, max: time.len() as f64 - 0.5 };
     view("lanes", window, y, series)
 }
 
 /// Mean time of an iteration, stacked by class of operator; several stages together.
-fn operators(sums: &Sums, window: &Window) -> View {
+fn operators(sums: &UsageColumns, window: &Window) -> View {
     let iterations = sums.iterations.values();
-    let x = sums.seconds();
+    let x = seconds(sums);
     let mut base = vec![0.0; x.len()];
     let mut series = Vec::new();
     for (class, columns) in OperatorClass::ALL.into_iter().zip(&sums.parts) {
@@ -174,9 +122,9 @@ fn role_of(class: OperatorClass) -> &'static str {
 }
 
 /// Requests and tokens in an iteration: means over each column, on a scale of ratios, for one prompt is a thousand tokens.
-fn batch(sums: &Sums, window: &Window) -> View {
+fn batch(sums: &UsageColumns, window: &Window) -> View {
     let iterations = sums.iterations.values();
-    let x = sums.seconds();
+    let x = seconds(sums);
     let line = |role, columns: &Columns| {
         let mean = |(sum, n): (f64, &f64)| if *n > 0.0 { sum / n } else { f64::NAN };
         let y = columns.values().into_iter().zip(&iterations).map(mean).collect();
@@ -189,13 +137,13 @@ fn batch(sums: &Sums, window: &Window) -> View {
 }
 
 /// FLOPs and bytes over what the GPUs could do at most.
-fn utilisation(run: &Run, sums: &Sums, window: &Window) -> View {
-    let any_work = run_parts(&run.report).next().is_some_and(|(_, parts)| parts.total_work().is_some());
-    let Some((peak, stages)) = peak(&run.report).filter(|_| any_work) else {
+fn utilisation(run: &Run, sums: &UsageColumns, window: &Window) -> View {
+    let is_known = run.usage().is_some_and(Usage::knows_work);
+    let Some((peak, stages)) = peak(&run.report).filter(|_| is_known) else {
         return empty("utilisation", "empty.no_peak", window.axis());
     };
     let all = f64::from(stages) * f64::from(run.report.replicas) / 1e6;
-    let x = sums.seconds();
+    let x = seconds(sums);
     let line = |role, columns: &Columns, most: f64| {
         let y = columns.values().into_iter().map(|rate| rate / (most * all)).collect();
         Series { role, mark: "step", x: x.clone(), y, ..Series::default() }
@@ -228,7 +176,7 @@ mod tests {
     use super::*;
     use crate::Scenario;
     use crate::views::{ViewOptions, all};
-    use servescope_cost::{Batch, BatchCost, LinearCost, Peak, StageTime};
+    use servescope_cost::{Batch, BatchCost, LinearCost, Peak, StageParts, StageTime, Work};
     use servescope_engine::Fleet;
     use servescope_engine::metrics::fleet::ReplicaRow;
     use servescope_engine::metrics::fleet_summary;
@@ -284,7 +232,7 @@ mod tests {
     fn charts_hold_the_summary_s_means() {
         let run = known();
         let views = all(&run, &ViewOptions::default());
-        let fleet = fleet_summary(&run.report).unwrap();
+        let fleet = fleet_summary(&run.report, run.usage().unwrap());
         let mean = |series: &Series| series.y.iter().sum::<f64>() / series.y.len() as f64;
         let use_of = &view(&views, "utilisation").series;
         for (series, of) in use_of.iter().zip([|row: &ReplicaRow| row.mfu, |row: &ReplicaRow| row.bandwidth])

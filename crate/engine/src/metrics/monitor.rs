@@ -1,0 +1,307 @@
+//! Who uses what: every client's part of a run, as totals and over time.
+//!
+//! A client is a user or an adapter. Its service is input + 2 output tokens, as in VTC (Sheng et al., OSDI 2024): a prompt
+//! counts when its first token is there, and so does that token; the others come evenly from there to the end. All is
+//! computed from the report, in time that grows with requests and with windows x clients looked at.
+
+mod cells;
+mod kv;
+mod tails;
+
+use servescope_workload::Trace;
+use servescope_workload::statistics::sort_places;
+
+pub use cells::{Cell, Cells, Grid};
+pub use tails::{Tail, Tails};
+
+use super::fairness::{Served, Ticks, largest_gap};
+use crate::gateway::Refusal;
+use crate::report::{Outcome, Report};
+use crate::scheduler::Client;
+use tails::Samples;
+
+/// Reasons for a refusal.
+pub const REASONS: usize = Refusal::ALL.len();
+/// Service of an output token in prompt tokens.
+pub const OUTPUT_PRICE: f64 = 2.0;
+/// Clients up to which the largest gap is looked for: every pair of window and client has a number.
+const MOST_IN_GAP: usize = 20_000;
+
+/// What to measure.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MonitorOptions {
+    /// Who counts as one client.
+    pub client: Client,
+    /// Part of the run that the windows cover, microseconds; `None`: all of it.
+    pub window_us: Option<(f64, f64)>,
+    /// Number of windows.
+    pub windows: usize,
+    /// Clients with windows of their own, the best served ones; all others share theirs.
+    pub most: usize,
+    /// Bound on the time to first token.
+    pub ttft_bound_s: f64,
+}
+
+/// One client's totals.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ClientTotals {
+    /// Index of the user or adapter; -1 is the base model.
+    pub id: i64,
+    /// Requests sent.
+    pub offered: u32,
+    /// Requests that joined a batch.
+    pub admitted: u32,
+    /// Requests served to the end.
+    pub completed: u32,
+    /// Requests refused, in the order of [`Refusal::ALL`].
+    pub refused: [u32; REASONS],
+    /// Requests that waited too long.
+    pub timed_out: u32,
+    /// Requests whose clients went away.
+    pub cancelled: u32,
+    /// Requests without an end.
+    pub unfinished: u32,
+    /// Prompt tokens of requests that got a first token.
+    pub input_tokens: u64,
+    /// Tokens produced.
+    pub output_tokens: u64,
+    /// Tokens computed for requests that came to nothing, and tokens computed again after an eviction.
+    pub wasted_tokens: u64,
+    /// Requests whose first token came below the bound.
+    pub attained: u32,
+    /// Integral of KV tokens held, token seconds.
+    pub kv_token_s: f64,
+    /// Integral of requests in the system, request seconds.
+    pub in_system_s: f64,
+    /// Times of completed requests.
+    pub tails: Tails,
+    /// Its counter at the end, where the order of service keeps one for it.
+    pub counter: Option<f64>,
+}
+
+impl ClientTotals {
+    /// Requests refused for any reason.
+    pub fn refused_total(&self) -> u32 {
+        self.refused.iter().sum()
+    }
+
+    /// Input + 2 output tokens.
+    pub fn service(&self) -> f64 {
+        self.input_tokens as f64 + OUTPUT_PRICE * self.output_tokens as f64
+    }
+
+    /// Share of its requests with a first token below the bound.
+    pub fn attainment(&self) -> Option<f64> {
+        (self.offered > 0).then(|| f64::from(self.attained) / f64::from(self.offered))
+    }
+}
+
+/// What every client used.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Monitor {
+    /// Who counts as one client.
+    pub client: Client,
+    /// Every client that sent a request, the best served first.
+    pub clients: Vec<ClientTotals>,
+    /// The first clients of `clients` over time, and behind them all others as one where there are any.
+    pub cells: Cells,
+    /// Jain's index of the clients' service: 1 where all got the same, 1/n where one of n got all.
+    pub jain: Option<f64>,
+    /// VTC's gap at its largest, tokens a second; missing where the run is shorter than its windows.
+    pub largest_gap_per_s: Option<f64>,
+    /// Requests whose KV memory over time is not told by the timeline and is interpolated.
+    pub kv_interpolated: u64,
+    /// End of the run, microseconds.
+    pub end_us: f64,
+}
+
+/// When every request left the system, microseconds: served, refused, given up, or its client gone; and the end of the run,
+/// to which those without an end stay.
+pub fn left_us(report: &Report) -> (Vec<f64>, f64) {
+    let arrival = &report.trace.arrival_us;
+    let mut left: Vec<f64> =
+        report.fates.iter().zip(arrival).map(|(fate, &arrival)| fate.finish_us.unwrap_or(arrival)).collect();
+    // Backwards, for the first of several counts.
+    for &(at_us, id) in report.trace.cancellations.iter().rev() {
+        let fate = &report.fates[id as usize];
+        if fate.finish_us.is_none() && fate.outcome == Outcome::Cancelled {
+            left[id as usize] = at_us.max(arrival[id as usize]);
+        }
+    }
+    for departure in &report.timeline.departures {
+        left[departure.id as usize] = departure.time_us.max(arrival[departure.id as usize]);
+    }
+    let end_us = left.iter().copied().fold(1.0, f64::max);
+    for (left, fate) in left.iter_mut().zip(&report.fates) {
+        if fate.outcome == Outcome::Unfinished {
+            *left = end_us;
+        }
+    }
+    (left, end_us)
+}
+
+/// The client of every request, and how many there may be.
+fn clients_of(trace: &Trace, client: Client) -> (Vec<u32>, usize) {
+    let count = client.count(trace);
+    ((0..trace.len() as u32).map(|id| client.of(trace, id, count)).collect(), count)
+}
+
+/// Tokens of each request that were computed for nothing.
+fn wasted_tokens(report: &Report) -> Vec<u64> {
+    let mut wasted = vec![0u64; report.fates.len()];
+    for (id, fate) in report.fates.iter().enumerate() {
+        if matches!(fate.outcome, Outcome::Cancelled | Outcome::TimedOut)
+            && report.first_token_us(id).is_some()
+        {
+            wasted[id] = u64::from(report.trace.input_tokens[id]) + u64::from(fate.produced);
+        }
+    }
+    for eviction in recomputed(report) {
+        wasted[eviction.1 as usize] += eviction.2;
+    }
+    wasted
+}
+
+/// What was computed again: (when it was lost, whose, tokens). What a request lost that never came back is not.
+fn recomputed(report: &Report) -> Vec<(f64, u32, u64)> {
+    let evictions = &report.timeline.evictions;
+    if evictions.is_empty() {
+        return Vec::new();
+    }
+    let mut returns = vec![0u32; report.fates.len()];
+    report.timeline.absences.iter().for_each(|absence| returns[absence.request as usize] += 1);
+    let mut came_back = |id: u32| {
+        let left = &mut returns[id as usize];
+        let back = *left > 0;
+        *left -= u32::from(back);
+        back
+    };
+    evictions
+        .iter()
+        .filter(|eviction| came_back(eviction.id))
+        .map(|eviction| (eviction.time_us, eviction.id, u64::from(eviction.lost_tokens)))
+        .collect()
+}
+
+impl Monitor {
+    /// Measures a run.
+    pub fn measure(report: &Report, options: &MonitorOptions) -> Self {
+        let (client_of, count) = clients_of(&report.trace, options.client);
+        let (left_us, end_us) = left_us(report);
+        let wasted = wasted_tokens(report);
+        let mut all = totals(report, &client_of, count, &wasted, options.ttft_bound_s);
+        for (id, &client) in client_of.iter().enumerate() {
+            all[client as usize].in_system_s += (left_us[id] - report.trace.arrival_us[id]) / 1e6;
+        }
+        let order = best_served_first(&all);
+        let grid = Grid::new(options.window_us, end_us, options.windows);
+        let mut cells = Cells::new(grid, &order, count, options.most);
+        cells.count(report, &client_of, &left_us, &wasted);
+        let held = kv::held(report, &client_of, count, &mut cells, end_us);
+        for (client, integral) in held.token_us.iter().enumerate() {
+            all[client].kv_token_s = integral / 1e6;
+        }
+        let samples = Samples::of(report);
+        let tails = samples.of_clients(&client_of, count);
+        for (totals, tails) in all.iter_mut().zip(tails) {
+            totals.tails = tails;
+        }
+        cells.set_tails(&samples, &client_of);
+        if let Some(counters) = report.counters.as_ref().filter(|c| c.client == options.client) {
+            counters.values.iter().for_each(|&(client, value)| all[client as usize].counter = Some(value));
+        }
+        if options.client == Client::Adapter {
+            all[count - 1].id = -1;
+        }
+        let largest_gap_per_s = gap(report, &client_of, count);
+        let clients: Vec<ClientTotals> =
+            order.iter().map(|&client| std::mem::take(&mut all[client as usize])).collect();
+        Self {
+            client: options.client,
+            jain: jain(clients.iter().map(ClientTotals::service)),
+            clients,
+            cells,
+            largest_gap_per_s,
+            kv_interpolated: held.interpolated,
+            end_us,
+        }
+    }
+}
+
+fn totals(
+    report: &Report,
+    client_of: &[u32],
+    count: usize,
+    wasted: &[u64],
+    ttft_bound_s: f64,
+) -> Vec<ClientTotals> {
+    let blank = |id: usize| ClientTotals { id: id as i64, ..ClientTotals::default() };
+    let mut all: Vec<ClientTotals> = (0..count).map(blank).collect();
+    for (id, fate) in report.fates.iter().enumerate() {
+        let totals = &mut all[client_of[id] as usize];
+        totals.offered += 1;
+        totals.admitted += u32::from(report.scheduled_us(id).is_some());
+        match fate.outcome {
+            Outcome::Completed => totals.completed += 1,
+            Outcome::Refused(reason) => totals.refused[reason as usize] += 1,
+            Outcome::TimedOut => totals.timed_out += 1,
+            Outcome::Cancelled => totals.cancelled += 1,
+            Outcome::Unfinished => totals.unfinished += 1,
+        }
+        if let Some(ttft_us) = report.ttft_us(id) {
+            totals.input_tokens += u64::from(report.trace.input_tokens[id]);
+            totals.attained += u32::from(ttft_us / 1e6 < ttft_bound_s);
+        }
+        totals.output_tokens += u64::from(fate.produced);
+        totals.wasted_tokens += wasted[id];
+    }
+    all
+}
+
+/// Clients with a request, by service, then by index.
+fn best_served_first(all: &[ClientTotals]) -> Vec<u32> {
+    let key = |totals: &ClientTotals| if totals.offered > 0 { -totals.service() } else { f64::INFINITY };
+    let mut order = sort_places(&all.iter().map(key).collect::<Vec<f64>>());
+    order.truncate(all.iter().filter(|totals| totals.offered > 0).count());
+    order
+}
+
+/// Jain, Chiu and Hawe's index of fairness (DEC TR-301, 1984): (sum x)^2 / (n sum x^2).
+pub fn jain(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (mut count, mut sum, mut squares) = (0u32, 0.0, 0.0);
+    for x in values {
+        count += 1;
+        sum += x;
+        squares += x * x;
+    }
+    (squares > 0.0).then(|| sum * sum / (f64::from(count) * squares))
+}
+
+/// The largest gap with the paper's windows over the time of the arrivals.
+fn gap(report: &Report, client_of: &[u32], count: usize) -> Option<f64> {
+    let duration_s = report.trace.arrival_us.last()? / 1e6;
+    let ticks = Ticks::paper(duration_s);
+    if count > MOST_IN_GAP || duration_s < ticks.warm_up_s + ticks.window_s {
+        return None;
+    }
+    let mut place = vec![u32::MAX; count];
+    let mut present = 0;
+    for &client in client_of {
+        if place[client as usize] == u32::MAX {
+            place[client as usize] = present;
+            present += 1;
+        }
+    }
+    let served = (0..report.fates.len()).filter_map(|id| {
+        let fate = &report.fates[id];
+        Some(Served {
+            client: place[client_of[id] as usize] as usize,
+            input_tokens: f64::from(report.trace.input_tokens[id]),
+            output_tokens: f64::from(fate.produced),
+            arrival_s: report.trace.arrival_us[id] / 1e6,
+            first_token_s: report.first_token_us(id)? / 1e6,
+            finish_s: fate.finish_us? / 1e6,
+        })
+    });
+    largest_gap(served, present as usize, &ticks)
+}

@@ -1,0 +1,204 @@
+//! What the iterations of a fleet were, in one pass: the cost model is asked about each of them once, for the sums of a
+//! summary and for the columns of charts.
+
+use servescope_cost::{BatchCost, OperatorClass, StageParts, Work};
+
+use super::columns::{Columns, GpuColumns};
+use super::operators::RunParts;
+use super::summary::SpanSums;
+use crate::report::Report;
+use crate::timeline::{IterationRun, Span};
+
+/// Sums over the iterations of a fleet.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Usage {
+    /// Microseconds of all replicas by class of operator; of several stages their mean.
+    pub totals_us: StageParts,
+    /// Each replica.
+    pub replicas: Vec<ReplicaUsage>,
+    /// What the summary of every run tells.
+    pub spans: SpanSums,
+}
+
+/// Sums over the iterations of one replica.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct ReplicaUsage {
+    /// How many.
+    pub iterations: u64,
+    /// Time in them; of several stages their mean.
+    pub busy_us: f64,
+    /// Requests in each.
+    pub sizes: f64,
+    /// Tokens in each: of prompts, and one for each request that decodes.
+    pub tokens: f64,
+    /// Most KV blocks in use at the end of one.
+    pub blocks: u32,
+    /// What they asked of the GPUs, where that is known.
+    pub work: Option<Work>,
+}
+
+/// What iterations were over time, summed over all replicas, each column holding its mean rate a microsecond.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UsageColumns {
+    /// Time of all stages by class of operator.
+    pub parts: [Columns; OperatorClass::ALL.len()],
+    /// Iterations.
+    pub iterations: Columns,
+    /// Requests in each.
+    pub requests: Columns,
+    /// Tokens in each.
+    pub tokens: Columns,
+    /// Operations.
+    pub flops: Columns,
+    /// Bytes of GPU memory.
+    pub bytes: Columns,
+    /// Of the first replicas: time on prompts alone, on decoding alone, on both.
+    pub lanes: Vec<[Columns; 3]>,
+    /// The GPUs and their memory.
+    pub gpu: GpuColumns,
+    stages: f64,
+}
+
+/// The window of [`UsageColumns`], microseconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct UsageWindow {
+    /// Start.
+    pub start_us: f64,
+    /// End.
+    pub end_us: f64,
+    /// Columns of rates.
+    pub columns: usize,
+    /// Columns of the GPUs.
+    pub gpu_columns: usize,
+    /// Replicas with a lane, the first ones.
+    pub lanes: usize,
+    /// Columns of a lane.
+    pub lane_columns: usize,
+}
+
+/// The sums over the iterations of a fleet; none of S-LoRA's loop.
+pub fn usage(report: &Report) -> Option<Usage> {
+    let model = report.cost.as_ref()?;
+    let mut usage = Usage::new(report);
+    each(report, &*model.0, |_| true, &mut |run, totals| usage.add(run, totals));
+    Some(usage)
+}
+
+/// The columns over a window; none of S-LoRA's loop.
+pub fn usage_columns(report: &Report, window: &UsageWindow) -> Option<UsageColumns> {
+    let model = report.cost.as_ref()?;
+    let mut columns = UsageColumns::new(report, window);
+    each(report, &*model.0, |run| window.meets(run), &mut |run, totals| columns.add(run, totals));
+    Some(columns)
+}
+
+/// Both.
+pub fn usage_with_columns(report: &Report, window: &UsageWindow) -> Option<(Usage, UsageColumns)> {
+    let model = report.cost.as_ref()?;
+    let (mut usage, mut columns) = (Usage::new(report), UsageColumns::new(report, window));
+    each(report, &*model.0, |_| true, &mut |run, totals| {
+        usage.add(run, totals);
+        if window.meets(run) {
+            columns.add(run, totals);
+        }
+    });
+    Some((usage, columns))
+}
+
+/// What all iterations of a run are together.
+struct Totals {
+    us: StageParts,
+    work: Option<Work>,
+    tokens: f64,
+}
+
+/// Hands out the runs that are wanted, in order of their start, each with its totals.
+fn each(
+    report: &Report,
+    cost: &dyn BatchCost,
+    is_wanted: impl Fn(&IterationRun) -> bool,
+    take: &mut dyn FnMut(&IterationRun, &Totals),
+) {
+    for run in report.timeline.iterations.iter().filter(is_wanted) {
+        let parts = RunParts::of(&report.timeline, cost, &run);
+        let decoded = f64::from(run.iterations) * f64::from(run.decodes);
+        let tokens = f64::from(run.prompt_tokens) + decoded;
+        take(&run, &Totals { us: parts.total_us(), work: parts.total_work(), tokens });
+    }
+}
+
+impl Usage {
+    fn new(report: &Report) -> Self {
+        let replicas = vec![ReplicaUsage::default(); report.replicas as usize];
+        Self { totals_us: StageParts::default(), replicas, spans: SpanSums::default() }
+    }
+
+    fn add(&mut self, run: &IterationRun, totals: &Totals) {
+        self.spans.add(&Span::Iterations(*run));
+        let sum = &mut self.replicas[usize::from(run.replica)];
+        sum.iterations += u64::from(run.iterations);
+        sum.busy_us += run.busy_us;
+        sum.sizes += f64::from(run.iterations) * f64::from(run.requests());
+        sum.tokens += totals.tokens;
+        sum.blocks = sum.blocks.max(run.blocks);
+        if let Some(work) = totals.work {
+            let all = sum.work.get_or_insert_default();
+            all.flops += work.flops;
+            all.bytes += work.bytes;
+        }
+        self.totals_us.iter_mut().zip(totals.us).for_each(|(total, us)| *total += us);
+    }
+
+    /// Whether the cost model told what any iteration asks of a GPU.
+    pub fn knows_work(&self) -> bool {
+        self.replicas.iter().any(|replica| replica.work.is_some())
+    }
+}
+
+impl UsageWindow {
+    fn meets(&self, run: &IterationRun) -> bool {
+        run.end_us > self.start_us && run.start_us < self.end_us
+    }
+}
+
+impl UsageColumns {
+    fn new(report: &Report, window: &UsageWindow) -> Self {
+        let blank = |count| Columns::new(window.start_us, window.end_us, count);
+        let rate = blank(window.columns);
+        let lane = blank(window.lane_columns);
+        Self {
+            parts: std::array::from_fn(|_| rate.clone()),
+            iterations: rate.clone(),
+            requests: rate.clone(),
+            tokens: rate.clone(),
+            flops: rate.clone(),
+            bytes: rate,
+            lanes: vec![std::array::from_fn(|_| lane.clone()); window.lanes],
+            gpu: GpuColumns::new(window.start_us, window.end_us, window.gpu_columns),
+            stages: report.cost.as_ref().map_or(1.0, |model| f64::from(model.0.stages().max(1))),
+        }
+    }
+
+    fn add(&mut self, run: &IterationRun, totals: &Totals) {
+        let (start, end) = (run.start_us, run.end_us);
+        self.gpu.add(&Span::Iterations(*run));
+        if let Some(kinds) = self.lanes.get_mut(usize::from(run.replica)) {
+            let kind = if run.decodes == 0 { 0 } else { 1 + usize::from(run.prompts > 0) };
+            kinds[kind].add(start, end, 1.0);
+        }
+        let Some(reach) = self.iterations.reach(start, end) else { return };
+        let each_us = 1.0 / (end - start);
+        let add = |columns: &mut Columns, sum: f64| columns.add_over(&reach, sum * each_us);
+        for (columns, us) in self.parts.iter_mut().zip(totals.us).filter(|(_, us)| *us > 0.0) {
+            add(columns, us * self.stages);
+        }
+        let many = f64::from(run.iterations);
+        add(&mut self.iterations, many);
+        add(&mut self.requests, many * f64::from(run.requests()));
+        add(&mut self.tokens, totals.tokens);
+        if let Some(Work { flops, bytes }) = totals.work {
+            add(&mut self.flops, flops);
+            add(&mut self.bytes, bytes);
+        }
+    }
+}

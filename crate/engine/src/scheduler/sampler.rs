@@ -1,0 +1,104 @@
+//! What clients' counters stand at while a run goes on, on a grid of simulated time.
+//!
+//! The grid begins fine; when all places are taken every second sample is dropped and the grid is twice as wide. So memory is
+//! bounded and a run of any length has between half and all of its samples.
+
+use super::line::Line;
+
+/// Spacing of the first grid, microseconds.
+#[cfg(feature = "orders")]
+const FIRST_SPACING_US: f64 = 250_000.0;
+/// Most samples, and most counters in all of them together.
+#[cfg(feature = "orders")]
+const MOST_SAMPLES: usize = 256;
+#[cfg(feature = "orders")]
+const MOST_COUNTERS: usize = 1 << 20;
+/// Samples that are kept however many clients there are.
+#[cfg(feature = "orders")]
+const FEWEST_SAMPLES: usize = 8;
+
+/// The counters at one time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CounterSample {
+    /// When, microseconds.
+    pub time_us: f64,
+    /// Counters of the clients seen so far, in the order of their first requests.
+    pub values: Vec<f64>,
+}
+
+/// Takes the samples. Nothing where no order of service keeps counters.
+#[derive(Debug, Clone, Default)]
+pub struct Sampler {
+    #[cfg(feature = "orders")]
+    grid: Option<Grid>,
+}
+
+/// The samples so far and their grid.
+#[cfg(feature = "orders")]
+#[derive(Debug, Clone)]
+struct Grid {
+    next_us: f64,
+    spacing_us: f64,
+    most: usize,
+    samples: Vec<CounterSample>,
+}
+
+#[cfg(feature = "orders")]
+impl Sampler {
+    /// Samples of an order of service.
+    pub fn of(line: &Line) -> Self {
+        let most = (MOST_COUNTERS / line.clients().max(1)).clamp(FEWEST_SAMPLES, MOST_SAMPLES) / 2 * 2;
+        let (next_us, spacing_us) = (FIRST_SPACING_US, FIRST_SPACING_US);
+        let grid = Grid { next_us, spacing_us, most, samples: Vec::new() };
+        Self { grid: line.keeps_counters().then_some(grid) }
+    }
+
+    /// When the next sample is due, microseconds; `None`: never.
+    #[inline]
+    pub fn next_us(&self) -> Option<f64> {
+        self.grid.as_ref().map(|grid| grid.next_us)
+    }
+
+    /// The sample that is due.
+    pub fn take(&mut self, line: &mut Line, now_us: f64) {
+        let (Some(grid), Some((_, counters))) = (&mut self.grid, line.counters()) else { return };
+        if grid.samples.len() == grid.most {
+            let mut place = 0;
+            grid.samples.retain(|_| {
+                place += 1;
+                place % 2 == 1
+            });
+            grid.spacing_us *= 2.0;
+        }
+        let values = counters.into_iter().map(|(_, value)| value).collect();
+        grid.samples.push(CounterSample { time_us: now_us, values });
+        grid.next_us = ((now_us / grid.spacing_us).floor() + 1.0) * grid.spacing_us;
+    }
+
+    /// The samples, in order of time.
+    pub fn into_samples(self) -> Vec<CounterSample> {
+        self.grid.map_or_else(Vec::new, |grid| grid.samples)
+    }
+}
+
+#[cfg(not(feature = "orders"))]
+impl Sampler {
+    /// Nothing to sample.
+    pub fn of(_line: &Line) -> Self {
+        Self {}
+    }
+
+    /// Never.
+    #[inline]
+    pub fn next_us(&self) -> Option<f64> {
+        None
+    }
+
+    /// Nothing is due.
+    pub fn take(&mut self, _line: &mut Line, _now_us: f64) {}
+
+    /// None.
+    pub fn into_samples(self) -> Vec<CounterSample> {
+        Vec::new()
+    }
+}

@@ -1,0 +1,182 @@
+//! Who uses what over time: service and KV memory by client, stacked, and the counters of the order of service.
+
+use std::borrow::Cow;
+
+use servescope_engine::metrics::monitor::{Cell, Monitor};
+use servescope_engine::scheduler::Client;
+
+use super::{Series, View, ViewOptions, Window, empty, upward};
+use crate::files::counters;
+use crate::monitor::{CHART_WINDOWS, CHARTED};
+use crate::run::Run;
+
+/// Colours of the charted clients, the best served first, and of all others. Each of them means something else elsewhere;
+/// the legend names the client.
+pub const ROLES: [&str; CHARTED + 1] =
+    ["input", "waiting", "output", "kv", "adapters", "communication", "linear", "slo"];
+
+/// The charts, and the monitor that their series are of: row for row, in the order of [`ROLES`].
+pub fn monitor<'a>(run: &'a Run, client: Client, options: &ViewOptions) -> ([View; 3], Cow<'a, Monitor>) {
+    let window = Window::of(run, options);
+    let monitor = if options.window_s.is_none() {
+        Cow::Borrowed(run.monitor(client))
+    } else {
+        let part = Some((window.start_us, window.end_us));
+        Cow::Owned(run.monitor_of(client, part, CHART_WINDOWS, CHARTED))
+    };
+    let views = [service(&monitor, &window), counted(run, &monitor, &window), kv(run, &monitor, &window)];
+    (views, monitor)
+}
+
+/// Role of a row: that of the others is always the last colour.
+fn role(monitor: &Monitor, row: usize) -> &'static str {
+    if monitor.cells.has_others() && row + 1 == monitor.cells.rows() { ROLES[CHARTED] } else { ROLES[row] }
+}
+
+/// One area a row, each on those before it.
+fn stacked(monitor: &Monitor, height: impl Fn(&Cell) -> f64) -> Vec<Series> {
+    let grid = &monitor.cells.grid;
+    let windows = grid.windows();
+    // Each window is flat: its two ends are points.
+    let edges = |w: usize| [grid.edge_us(w) / 1e6, grid.edge_us(w + 1) / 1e6];
+    let x: Vec<f64> = (0..windows).flat_map(edges).collect();
+    let mut base = vec![0.0; x.len()];
+    (0..monitor.cells.rows())
+        .map(|row| {
+            let own = monitor.cells.row(row).iter().flat_map(|cell| [height(cell); 2]);
+            let y: Vec<f64> = base.iter().zip(own).map(|(below, own)| below + own).collect();
+            let y0 = std::mem::replace(&mut base, y.clone());
+            Series { role: role(monitor, row), mark: "area", x: x.clone(), y, y0, ..Series::default() }
+        })
+        .collect()
+}
+
+fn view(name: &'static str, window: &Window, unit: &'static str, series: Vec<Series>) -> View {
+    View { name, x: window.axis(), y: upward(unit, &series), series, empty: "", categories: Vec::new() }
+}
+
+/// Input + 2 output tokens a second.
+fn service(monitor: &Monitor, window: &Window) -> View {
+    let width_s = monitor.cells.grid.width_us() / 1e6;
+    let series = stacked(monitor, |cell| cell.service() / width_s);
+    if series.iter().all(|series| series.y.iter().all(|&y| y <= 0.0)) {
+        return empty("client_service", "empty.no_service", window.axis());
+    }
+    view("client_service", window, "tokens/s", series)
+}
+
+/// KV tokens held, with the pool of all replicas.
+fn kv(run: &Run, monitor: &Monitor, window: &Window) -> View {
+    let width_us = monitor.cells.grid.width_us();
+    let mut series = stacked(monitor, |cell| cell.kv_token_us / width_us);
+    let pool = f64::from(run.report.pool_tokens) * f64::from(run.report.replicas);
+    series.push(Series { role: "pool", mark: "rule_y", x: vec![0.0], y: vec![pool], ..Series::default() });
+    view("client_kv", window, "tokens", series)
+}
+
+/// What the charted clients' counters stand at.
+fn counted(run: &Run, monitor: &Monitor, window: &Window) -> View {
+    let name = "client_counters";
+    let why = match &run.report.counters {
+        None => "empty.no_counters",
+        Some(kept) if kept.client != monitor.client => match kept.client {
+            Client::User => "empty.counters_by_user",
+            Client::Adapter => "empty.counters_by_adapter",
+        },
+        Some(_) => "",
+    };
+    if !why.is_empty() {
+        return empty(name, why, window.axis());
+    }
+    let rows = monitor.cells.rows() - usize::from(monitor.cells.has_others());
+    let series: Vec<Series> = (0..rows)
+        .map(|row| {
+            let inside = |time_us: &f64| (window.start_us..=window.end_us).contains(time_us);
+            let kept = counters(run, monitor, monitor.clients[row].id);
+            let (x, y) = kept.into_iter().filter(|(time, _)| inside(time)).map(|(t, v)| (t / 1e6, v)).unzip();
+            Series { role: role(monitor, row), mark: "line", x, y, ..Series::default() }
+        })
+        .collect();
+    let mut y = upward("tokens", &series);
+    // A deficit counter may be below nought.
+    let least = series.iter().flat_map(|s| s.y.iter().copied()).fold(0.0, f64::min);
+    y.min = least * 1.06;
+    View { y, ..view(name, window, "tokens", series) }
+}
+
+#[cfg(test)]
+mod tests {
+    use servescope_engine::metrics::monitor::ClientTotals;
+
+    use super::*;
+    use crate::Scenario;
+
+    fn run(settings: &[(&str, &str)]) -> Run {
+        let mut scenario = Scenario::default();
+        for (path, value) in settings {
+            scenario.set_text(path, value).unwrap();
+        }
+        Run::simulate(&scenario, None).unwrap()
+    }
+
+    /// The top of a stack, averaged over time.
+    fn mean_top(view: &View) -> f64 {
+        let top = view.series.iter().rfind(|series| series.mark == "area").unwrap();
+        top.y.iter().sum::<f64>() / top.y.len() as f64
+    }
+
+    #[test]
+    fn stacks_are_the_whole_run() {
+        let run = run(&[("workload.users.count", "30"), ("workload.duration_s", "60")]);
+        let (views, monitor) = monitor(&run, Client::User, &ViewOptions::default());
+        let seconds = monitor.end_us / 1e6;
+        let service: f64 = monitor.clients.iter().map(ClientTotals::service).sum();
+        assert!((mean_top(&views[0]) * seconds / service - 1.0).abs() < 1e-9);
+        let kv = run.summary().run.kv.mean_usage.unwrap() * f64::from(run.report.pool_tokens);
+        assert!((mean_top(&views[2]) / kv - 1.0).abs() < 1e-9, "{} of {kv}", mean_top(&views[2]));
+        assert_eq!(views[0].series.len(), CHARTED + 1);
+        assert_eq!(views[0].series.last().unwrap().role, ROLES[CHARTED]);
+        assert_eq!(views[1].empty, "empty.no_counters");
+    }
+
+    #[test]
+    fn kv_memory_of_whole_prompts_is_the_summarys() {
+        for kind in ["slora", "orca", "vllm", "lightllm", "vllm_v1"] {
+            let settings = [
+                ("workload.users.count", "30"),
+                ("workload.duration_s", "60"),
+                ("scheduler.kind", kind),
+                ("scheduler.batch_max_tokens", "100000"),
+                ("scheduler.max_total_tokens", "100000"),
+            ];
+            let run = run(&settings);
+            assert_eq!(run.report.preemptions, 0, "{kind}");
+            let (views, monitor) = monitor(&run, Client::Adapter, &ViewOptions::default());
+            assert_eq!(monitor.kv_interpolated, 0);
+            let kv = run.summary().run.kv.mean_usage.unwrap() * f64::from(run.report.pool_tokens);
+            assert!((mean_top(&views[2]) / kv - 1.0).abs() < 1e-9, "{kind}: {} of {kv}", mean_top(&views[2]));
+        }
+    }
+
+    #[test]
+    fn counters_are_drawn_for_those_who_have_them() {
+        let run =
+            run(&[("workload.users.count", "3"), ("scheduler.order", "vtc"), ("workload.duration_s", "60")]);
+        let (views, watched) = monitor(&run, Client::User, &ViewOptions::default());
+        assert_eq!(views[1].series.len(), 3);
+        for (series, client) in views[1].series.iter().zip(&watched.clients) {
+            assert!(series.x.len() > 50 && series.x.is_sorted() && series.y.is_sorted());
+            assert_eq!(series.y.last().copied(), client.counter);
+        }
+        let (views, watched) = monitor(&run, Client::Adapter, &ViewOptions::default());
+        assert_eq!(views[1].empty, "empty.counters_by_user");
+        assert!(watched.clients.iter().all(|client| client.counter.is_none()));
+        let part = ViewOptions { window_s: Some((10.0, 20.0)), ..ViewOptions::default() };
+        let (views, _) = monitor(&run, Client::User, &part);
+        for view in &views {
+            assert_eq!((view.x.min, view.x.max), (10.0, 20.0));
+            let inside = view.series.iter().filter(|s| s.mark != "rule_y").flat_map(|s| &s.x);
+            assert!(inside.into_iter().all(|x| (10.0 - 1e-9..=20.0 + 1e-9).contains(x)), "{}", view.name);
+        }
+    }
+}

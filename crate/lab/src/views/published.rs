@@ -1,0 +1,107 @@
+//! The authors' points drawn over this simulator's curves.
+
+use super::{Axis, Series, View, upward};
+use crate::published::figures::{Curve, Figure, Measure};
+
+/// Role of the authors' points.
+const RECORDED: &str = "expected";
+/// Role of the curve of the calibration on one run, where the other one is drawn too.
+const ONE_RUN: &str = "plain_twin";
+
+/// A figure as a chart; the ids of its points are their places in [`Figure::points`].
+pub fn figure(figure: &Figure) -> View {
+    let is_split = figure.sweep == "policies" && figure.measure == Measure::Attainment;
+    let has_default = figure.curves.iter().any(|curve| !curve.is_one_run);
+    let mut series: Vec<Series> = Vec::new();
+    // Lines of three policies under two calibrations could not be told apart.
+    let drawn = figure.curves.iter().filter(|curve| !(is_split && has_default && curve.is_one_run));
+    for curve in drawn {
+        let role = match policy_roles(curve.policy).filter(|_| is_split) {
+            Some((line, _)) => line,
+            None if curve.is_one_run && has_default => ONE_RUN,
+            None => role(figure.measure),
+        };
+        let Curve { x, y, .. } = curve.clone();
+        series.push(Series { role, mark: "line", x, y, ..Series::default() });
+    }
+    let mut policies: Vec<&str> = figure.points.iter().map(|point| point.policy).collect();
+    policies.dedup();
+    for policy in policies {
+        let role = policy_roles(policy).filter(|_| is_split).map_or(RECORDED, |(_, points)| points);
+        let places = figure.points.iter().enumerate().filter(|(_, point)| point.policy == policy);
+        let mut points = Series { role, mark: "points", ..Series::default() };
+        for (place, point) in places {
+            points.x.push(point.x);
+            points.y.push(point.theirs);
+            points.id.push(place as f64);
+        }
+        series.push(points);
+    }
+    let most = series.iter().flat_map(|s| s.x.iter().copied()).fold(0.0, f64::max);
+    let x = Axis { unit: unit(figure.sweep), scale: "linear", kind: "value", min: 0.0, max: most * 1.04 };
+    let y = upward(height(figure.measure), &series);
+    View { name: name(figure), x, y, series, empty: "", categories: Vec::new() }
+}
+
+fn unit(sweep: &str) -> &'static str {
+    match sweep {
+        "R" => "req/s",
+        _ => "",
+    }
+}
+
+fn height(measure: Measure) -> &'static str {
+    match measure {
+        Measure::Throughput => "req/s",
+        Measure::E2e | Measure::FirstToken => "s",
+        Measure::Attainment => "share",
+        Measure::Rejected => "requests",
+    }
+}
+
+fn role(measure: Measure) -> &'static str {
+    match measure {
+        Measure::Rejected => "refused",
+        Measure::FirstToken => "ttft",
+        _ => "served",
+    }
+}
+
+/// Roles of a policy's line and of its recorded points: of one colour, and only the points with a marker.
+fn policy_roles(policy: &str) -> Option<(&'static str, &'static str)> {
+    match policy {
+        "fcfs" => Some(("linear", "mfu")),
+        "lifo" => Some(("mixed", "adapters")),
+        "early_abort" => Some(("tbt", "served")),
+        _ => None,
+    }
+}
+
+fn name(figure: &Figure) -> &'static str {
+    let of = |names: [&'static str; 4]| match figure.measure {
+        Measure::Throughput => names[0],
+        Measure::E2e => names[1],
+        Measure::FirstToken => names[2],
+        Measure::Attainment | Measure::Rejected => names[3],
+    };
+    match figure.sweep {
+        "n" => of(["checked_n_throughput", "checked_n_e2e", "checked_n_first_token", "checked_n_attainment"]),
+        "R" => of([
+            "checked_rate_throughput",
+            "checked_rate_e2e",
+            "checked_rate_first_token",
+            "checked_rate_attainment",
+        ]),
+        "alpha" => of([
+            "checked_alpha_throughput",
+            "checked_alpha_e2e",
+            "checked_alpha_first_token",
+            "checked_alpha_attainment",
+        ]),
+        "policies" if figure.measure == Measure::Rejected => "checked_policies_rejected",
+        "policies" => "checked_policies_attainment",
+        _ => {
+            of(["checked_cv_throughput", "checked_cv_e2e", "checked_cv_first_token", "checked_cv_attainment"])
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! The authors' points and this simulator's curves, a sweep at a time.
+
+use servescope_lab::published::figures::{policies, sweep};
+use servescope_lab::views::published::figure;
+use wasm_bindgen::prelude::*;
+
+use crate::convert::{charts, object};
+use crate::types::JsFigures;
+
+/// The figures of a suite ("S1", "S2", "S4") and a sweep ("n", "R", "cv", "alpha"), or of its "policies", simulated now;
+/// none where nothing was recorded.
+#[wasm_bindgen]
+pub fn published_figures(suite: &str, of: &str) -> JsFigures {
+    let figures = if of == "policies" { policies(suite) } else { sweep(suite, of) };
+    let views: Vec<_> = figures.iter().map(figure).collect();
+    let reply = js_sys::Object::new();
+    let _ = js_sys::Reflect::set(&reply, &"figures".into(), &object(&figures));
+    let _ = js_sys::Reflect::set(&reply, &"charts".into(), &charts(&views));
+    JsValue::from(reply).unchecked_into()
+}

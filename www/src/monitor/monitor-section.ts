@@ -1,0 +1,121 @@
+// Who uses what: three charts over time and a table that sorts, by user or by adapter. It is fetched when it is first opened.
+import { html, nothing, type TemplateResult } from 'lit';
+import type { App } from '../app.js';
+import type { ChartFeed } from '../draw/chart-feed.js';
+import { downloadText } from '../draw/export-chart.js';
+import { LightElement } from '../element.js';
+import { Refusal } from '../engine/client.js';
+import type { ExportKind, MonitorView } from '../engine/types.js';
+import type { Watchable } from '../state/topic.js';
+import { MonitorData } from './monitor-data.js';
+import './monitor-section.css';
+import './monitor-table.js';
+import { isWord, wordsOf, type Say, type Word } from './words.js';
+
+const CHARTS = ['client_service', 'client_kv', 'client_counters'] as const;
+
+export function monitorSection(app: App): MonitorSection {
+  const section = new MonitorSection();
+  section.app = app;
+  section.data = new MonitorData(app);
+  return section;
+}
+
+export class MonitorSection extends LightElement {
+  declare data: MonitorData;
+  #feed: ChartFeed | undefined;
+  readonly #toggled = (): void => {
+    this.data.look(this.#details?.open === true);
+    this.app.scheduler.invalidateAll();
+  };
+
+  protected override watched(): Watchable[] {
+    return [this.data.view, this.data.sorting];
+  }
+
+  get #details(): HTMLDetailsElement | null {
+    return this.closest('details');
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.#details?.addEventListener('toggle', this.#toggled);
+    this.#toggled();
+  }
+
+  protected override render(): TemplateResult {
+    const { app, data } = this;
+    const say = wordsOf(app);
+    const view = data.view.value;
+    const { client } = data.sorting.value;
+    const feed = (this.#feed ??= feedOf(app, data));
+    this.dataset['state'] = view === null ? 'waiting' : 'ready';
+    if (view === null) return html`<p class="about">${say('loading')}</p>`;
+    const choose = (chosen: typeof client): void => { data.sorting.update({ client: chosen }); };
+    return html`
+      <div class="who-choice" role="group" aria-label=${say('choice')}>
+        <button type="button" class="quiet" aria-pressed=${client === 'user'} @click=${() => { choose('user'); }}>${say('users')}</button>
+        <button type="button" class="quiet" aria-pressed=${client === 'adapter'} @click=${() => { choose('adapter'); }}>${say('adapters')}</button>
+      </div>
+      ${this.#numbers(say, view)}
+      <div class="chart-grid">${CHARTS.map((name) => html`<chart-view .app=${app} .name=${name} .feed=${feed}></chart-view>`)}</div>
+      ${view.kv_interpolated === 0 ? nothing : html`<p class="about">${say('interpolated', { requests: view.kv_interpolated })}</p>`}
+      <monitor-table .app=${app} .data=${data}></monitor-table>
+      <div class="choices">${this.#file(say('csv'), 'clients.csv')}${this.#file(say('csv.time'), 'clients_over_time.csv')}</div>`;
+  }
+
+  #numbers(say: Say, view: MonitorView): TemplateResult {
+    const { format } = this.app.text;
+    const computed = view.computed_tokens;
+    const wasted = view.wasted_tokens > 0 ? ` (${format.share(view.wasted_tokens / computed)})` : '';
+    const number = (word: 'jain' | 'gap' | 'wasted', metric: string, value: number | null, shown: string): TemplateResult => html`
+      <div class="metric" data-metric="monitor.${metric}" data-value=${value ?? ''}>
+        <dt>${say(word)}</dt><dd><b>${shown}</b><small>${say(`${word}.about`)}</small></dd></div>`;
+    return html`<dl class="monitor-numbers">
+      ${number('jain', 'jain', view.jain, format.of('number', view.jain))}
+      ${number('gap', 'largest_gap_per_s', view.largest_gap_per_s, format.of('number', view.largest_gap_per_s))}
+      ${number('wasted', 'wasted_tokens', view.wasted_tokens, `${format.whole(view.wasted_tokens)}${wasted}`)}
+    </dl>`;
+  }
+
+  #file(label: string, what: ExportKind): TemplateResult {
+    return html`<button type="button" data-file=${what} @click=${() => { void this.#download(what); }}>${label}</button>`;
+  }
+
+  async #download(what: ExportKind): Promise<void> {
+    const { app } = this;
+    try {
+      downloadText(`servescope-${what}`, await app.ask({ kind: 'export', what }), 'text/csv');
+    } catch (thrown) {
+      if (!(thrown instanceof Refusal)) throw thrown;
+      app.notices.error(() => app.text.t('notice.export_failed', { message: app.text.failures(thrown.failures) }));
+    }
+  }
+}
+
+/** The client's name in legends. */
+function clientName(say: Say, client: MonitorView['client'], id: number): string {
+  return id < 0 ? say('client.base') : say(`client.${client}`, { id: String(id) });
+}
+
+function feedOf(app: App, data: MonitorData): ChartFeed {
+  const word = (key: string): string => (isWord(key) ? wordsOf(app)(key satisfies Word) : app.text.named('', key));
+  return {
+    topic: data.view,
+    zooms: true,
+    chart: (name) => data.view.value?.charts.find((chart) => chart.name === name),
+    // Former stacks would only hide those of now: who has which colour may differ.
+    ghost: () => null,
+    title: (name) => word(`chart.${name}`),
+    about: (name) => word(`chart.${name}.about`),
+    role: (_chart, role) => {
+      const view = data.view.value;
+      const charted = view?.charted.find((one) => one.role === role);
+      if (view !== null && charted !== undefined) return clientName(wordsOf(app), view.client, charted.id);
+      return role === 'pool' ? app.text.named('role.', role) : wordsOf(app)('others');
+    },
+    empty: word,
+  };
+}
+
+customElements.define('monitor-section', MonitorSection);

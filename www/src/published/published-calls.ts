@@ -1,0 +1,17 @@
+// What the page and the worker of the published results say to each other.
+import type { ChartData, Failure, PublishedFigure } from '../engine/types.js';
+
+export const SUITES = ['S1', 'S2', 'S4'] as const;
+export type Suite = (typeof SUITES)[number];
+
+/** What was swept, in the order of the page. */
+export const SWEEPS = ['n', 'R', 'cv', 'alpha', 'policies'] as const;
+export type Sweep = (typeof SWEEPS)[number];
+
+export interface Figures { figures: PublishedFigure[]; charts: ChartData[] }
+
+export interface ToPublished { ticket: number; suite: Suite; sweep: Sweep }
+
+export type FromPublished =
+  | { kind: 'figures'; ticket: number; suite: Suite; sweep: Sweep; value: Figures }
+  | { kind: 'failed'; ticket: number; failures: Failure[] };

@@ -1,0 +1,131 @@
+// The tab of published results: every chart draws, its numbers are the terminal's, a point leads to its scenario.
+import { execFileSync } from 'node:child_process';
+import { AxeBuilder } from '@axe-core/playwright';
+import type { Page } from '@playwright/test';
+import type { ChartView } from '../../src/draw/chart-view.js';
+import { xToPixel, yToPixel } from '../../src/draw/plot.js';
+import { control, expect, link, numberBox, open, settled, test } from './page.js';
+import { PROGRAM, terminal } from './terminal.js';
+
+const SWEPT = ['n', 'rate', 'cv', 'alpha'].flatMap((sweep) => ['throughput', 'e2e', 'first_token', 'attainment'].map((measure) => `checked_${sweep}_${measure}`));
+const CHARTS = [...SWEPT, 'checked_policies_attainment', 'checked_policies_rejected', 'checked_rpm_rejected', 'checked_rpm_throughput',
+  'checked_run_first_token', 'checked_run_tokens', 'checked_run_gap'];
+
+async function checked(page: Page, hash = ''): Promise<void> {
+  await open(page, `#v=1&tab=published${hash}`);
+  await ready(page);
+}
+
+async function ready(page: Page): Promise<void> {
+  await expect(page.locator('published-page')).toHaveAttribute('data-state', 'ready', { timeout: 20_000 });
+}
+
+/** Marks of a chart that something was drawn with: dark or coloured pixels of its canvas. */
+async function inked(page: Page, name: string): Promise<number> {
+  const canvas = page.locator(`[data-chart=${name}] canvas`);
+  await canvas.scrollIntoViewIfNeeded();
+  await page.waitForTimeout(60);
+  return canvas.evaluate((element: HTMLCanvasElement) => {
+    const pixels = element.getContext('2d')?.getImageData(0, 0, element.width, element.height).data ?? [];
+    let count = 0;
+    for (let at = 0; at < pixels.length; at += 4) if ((pixels[at + 3] ?? 0) > 0 && (pixels[at] ?? 255) < 120) count += 1;
+    return count;
+  });
+}
+
+async function violations(page: Page): Promise<string[]> {
+  const { violations: found } = await new AxeBuilder({ page }).withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']).analyze();
+  return found.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.target.join(' ')).slice(0, 5).join(' | ')}`);
+}
+
+test('every chart draws points and curves', async ({ page }) => {
+  await open(page);
+  await page.locator('[data-tab=published]').click();
+  await ready(page);
+  for (const name of CHARTS) expect(await inked(page, name), name).toBeGreaterThan(100);
+  await expect(page.locator('[data-chart=checked_n_throughput] h3')).toHaveText('Throughput by adapters');
+});
+
+test('numbers are the terminal’s', async ({ page }) => {
+  test.skip(terminal() === null, 'target/release/servescope is not built');
+  test.setTimeout(120_000);
+  const told = execFileSync(PROGRAM, ['validate', '--quick'], { encoding: 'utf8' });
+  await checked(page);
+  const cell = (measure: string): ReturnType<Page['locator']> => page.locator(`[data-point="n 20 fcfs"] td[data-measure=${measure}]`);
+  const [throughput = '', attainment = ''] = /^S2 n +20 .*?(\d\.\d{3}\/\d\.\d{3}).*(\d\.\d{3}\/\d\.\d{3}) /m.exec(told)?.slice(1) ?? [];
+  for (const [measure, pair] of [['throughput', throughput], ['attainment', attainment]] as const) {
+    const [ours, theirs] = pair.split('/');
+    expect(Number(await cell(measure).getAttribute('data-ours')).toFixed(3)).toBe(ours);
+    expect(Number(await cell(measure).getAttribute('data-theirs')).toFixed(3)).toBe(theirs);
+  }
+  const predicted = /^S2 n +FCFS +20 .*?(\d\.\d{3})\/\d\.\d{3}/m.exec(told)?.[1];
+  expect(Number(await cell('throughput').getAttribute('data-one-run')).toFixed(3)).toBe(predicted);
+  const lifo = /^S2 +LIFO +4 +(\d\.\d{3})/m.exec(told)?.[1];
+  const shown = page.locator('[data-point="policies 4 lifo"] td[data-measure=attainment]');
+  expect(Number(await shown.getAttribute('data-ours')).toFixed(3)).toBe(lifo);
+});
+
+test('a click on a point sets its scenario; the way back leads to the points', async ({ page }) => {
+  await checked(page);
+  await page.locator('[data-chart=checked_n_throughput]').scrollIntoViewIfNeeded();
+  const spot = await page.locator('[data-chart=checked_n_throughput]').evaluate((element) => {
+    const { chart, frame } = element as unknown as ChartView;
+    const points = chart?.series.find(({ mark }) => mark === 'points');
+    return { axes: chart === undefined ? null : { x: chart.x, y: chart.y }, frame, x: points?.x[1] ?? NaN, y: points?.y[1] ?? NaN };
+  });
+  if (spot.axes === null || spot.frame === null) throw new Error('not drawn');
+  const position = { x: xToPixel(spot.frame, spot.axes.x, spot.x), y: yToPixel(spot.frame, spot.axes.y, spot.y) };
+  await page.locator('[data-chart=checked_n_throughput] .plot').click({ position });
+  await expect(page.locator('[data-tab=service]')).toHaveAttribute('aria-current', 'page');
+  await settled(page);
+  await expect(numberBox(page, 'workload.adapters.count')).toHaveValue('20');
+  expect(await link(page)).toContain('ranks=64,32,16,8');
+  await page.goBack();
+  await expect(page.locator('[data-tab=published]')).toHaveAttribute('aria-current', 'page');
+});
+
+test('keys reach a point, and tables have links', async ({ page }) => {
+  await checked(page);
+  await page.locator('[data-chart=checked_cv_attainment] .plot').focus();
+  await page.keyboard.press('End');
+  await page.keyboard.press('Enter');
+  await settled(page);
+  await expect(numberBox(page, 'workload.arrivals.cv')).toHaveValue('8');
+  await page.locator('[data-tab=published]').click();
+  await page.locator('#published-policies ~ .published-table summary').click();
+  await page.locator('[data-point="policies 4 early_abort"] a').click();
+  await settled(page);
+  await expect(control(page, 'scheduler.order').locator('select')).toHaveValue('early_abort');
+});
+
+test('the A100’s suite has what was recorded of it', async ({ page }) => {
+  await checked(page);
+  await page.locator('#published-suite').selectOption('S4');
+  await expect(page.locator('#published-alpha')).toHaveCount(0);
+  await ready(page);
+  expect(await inked(page, 'checked_rate_throughput')).toBeGreaterThan(100);
+  await expect(page.locator('[data-chart=checked_rate_throughput] .legend')).toContainText('calibrated on one run');
+});
+
+test('a recorded run is chosen, and a scenario like it opens', async ({ page }) => {
+  await checked(page);
+  const row = page.locator('[data-run="VTC overload-multi"]');
+  await row.getByRole('button').click();
+  await expect(row).toHaveAttribute('aria-selected', 'true');
+  await expect(page.locator('.published-run')).toContainText('overload-multi');
+  expect(await inked(page, 'checked_run_first_token')).toBeGreaterThan(100);
+  await row.getByRole('link').click();
+  await settled(page);
+  await expect(control(page, 'scheduler.order').locator('select')).toHaveValue('vtc');
+  await expect(numberBox(page, 'workload.adapters.count')).toHaveValue('8');
+});
+
+for (const [colorScheme, language] of [['light', 'en'], ['dark', 'zh']] as const) {
+  test(`axe finds nothing serious among published results, ${colorScheme}, ${language}`, async ({ page }) => {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    await checked(page, `&lang=${language}`);
+    await page.locator('.published-table summary').first().click();
+    expect(await violations(page)).toEqual([]);
+  });
+}
