@@ -20,7 +20,7 @@ interface Span { from: number; to: number; state: string }
 interface Place { left: number; right: number; from: number; to: number }
 
 /** Spans of one state after the other, to the end of the run. */
-export function spansOf(states: readonly (readonly [number, string])[], end: number): Span[] {
+function spansOf(states: readonly (readonly [number, string])[], end: number): Span[] {
   return states.flatMap(([from, state], index) => {
     const to = states[index + 1]?.[0] ?? end;
     return to > from ? [{ from, to, state }] : [];
