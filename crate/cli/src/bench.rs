@@ -26,6 +26,9 @@ pub(crate) struct Arguments {
     /// Measures the generator alone, with every option on.
     #[arg(long)]
     generator: bool,
+    /// Measures 10^6 requests of 1,000 users with every check of the gateway on, against the same without a gateway.
+    #[arg(long)]
+    gateway: bool,
 }
 
 /// Load of about 0.8 of what the default server can serve.
@@ -37,6 +40,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     }
     if arguments.generator {
         return generator();
+    }
+    if arguments.gateway {
+        return gateway();
     }
     if arguments.scenario.is_given() {
         return one(&arguments.scenario.scenario()?, arguments.rounds.get());
@@ -124,6 +130,65 @@ fn process_bytes(name: &str) -> Option<f64> {
     let kib: f64 =
         status.lines().find_map(|line| line.strip_prefix(name))?.split_whitespace().next()?.parse().ok()?;
     Some(kib * 1024.0)
+}
+
+/// A proxy with every check on, against the same traffic without one, before S-LoRA's loop and before a fleet: whole runs
+/// from generation to summary, in turn.
+fn gateway() -> Result<(), Failed> {
+    const TRAFFIC: &[&str] = &[
+        "workload.rate_rps=1.3",
+        "workload.duration_s=769230",
+        "workload.adapters.count=0",
+        "workload.users.count=1000",
+        "workload.users.zipf_s=0.5",
+    ];
+    const GATEWAY: &[&str] = &[
+        "gateway.kind=proxy",
+        "gateway.checks=rpm|tpm|concurrency|queue|kv|ttft",
+        "gateway.rpm=600",
+        "gateway.tpm.input=400000",
+        "gateway.tpm.output=400000",
+        "gateway.tpm.total=500000",
+        "gateway.lending.on=true",
+        "gateway.concurrency=200",
+        "gateway.client_concurrency=100",
+        "gateway.queue.requests=500",
+        "gateway.queue.tokens=500000",
+        "gateway.queue_timeout_s=60",
+        "gateway.ttft.bound_s=60",
+        "gateway.retry.kind=backoff",
+        "gateway.load.policy=fair_share",
+        "gateway.order=vtc",
+        "gateway.predict.kind=p90",
+    ];
+    for scheduler in ["slora", "vllm_v1"] {
+        let mut scenarios = [Scenario::default(), Scenario::default()];
+        for (scenario, settings) in scenarios.iter_mut().zip([TRAFFIC.to_vec(), [TRAFFIC, GATEWAY].concat()])
+        {
+            for setting in settings {
+                let (path, value) = setting.split_once('=').unwrap_or((setting, ""));
+                scenario.set_text(path, value)?;
+            }
+            scenario.set_text("scheduler.kind", scheduler)?;
+        }
+        let mut best_s = [f64::INFINITY; 2];
+        for _ in 0..3 {
+            for (best, scenario) in best_s.iter_mut().zip(&scenarios) {
+                let start = Instant::now();
+                black_box(Run::simulate(scenario, None)?.summary());
+                *best = best.min(start.elapsed().as_secs_f64());
+            }
+        }
+        let line = json!({
+            "name": format!("every check of the gateway on, {scheduler}"),
+            "requests": 999_999,
+            "without_s": best_s[0],
+            "with_s": best_s[1],
+            "times": best_s[1] / best_s[0],
+        });
+        print(&format!("{line}\n"))?;
+    }
+    Ok(())
 }
 
 /// The generator alone with every option on, law by law of the arrivals and lengths that cost most.

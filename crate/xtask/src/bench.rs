@@ -17,6 +17,7 @@ pub(crate) fn run(project: &Project, out: Option<&str>) -> Outcome {
     let document = json!({
         "native": native(project, &[])?,
         "generator": native(project, &["--generator"])?,
+        "gateway": native(project, &["--gateway"])?,
         "browser": browser(project)?,
         "bytes": {
             "wasm_brotli": sizes.wasm_brotli,

@@ -7,9 +7,8 @@ const FORGET_US: f64 = 60e6;
 struct Account {
     waiting: u32,
     at_engine: u32,
-    /// Tokens let through, forgotten exponentially since `at_us`.
+    /// Tokens let through, the newer the heavier ([`Accounts::weight`]).
     used: f64,
-    at_us: f64,
 }
 
 /// The accounts of all clients.
@@ -19,17 +18,16 @@ pub(super) struct Accounts {
     /// Clients with a request here or at the engine.
     active: u32,
     used: f64,
-    at_us: f64,
+    /// When a token weighed 1.
+    since_us: f64,
 }
 
-/// What is left of `used` after the time from `then_us` to `now_us`.
-fn faded(used: f64, then_us: f64, now_us: f64) -> f64 {
-    used * libm::exp((then_us - now_us) / FORGET_US)
-}
+/// Weights grow up to e to this power before all are scaled down.
+const MOST: f64 = 200.0;
 
 impl Accounts {
     pub(super) fn new(clients: usize) -> Self {
-        Self { accounts: vec![Account::default(); clients], active: 0, used: 0.0, at_us: 0.0 }
+        Self { accounts: vec![Account::default(); clients], active: 0, used: 0.0, since_us: 0.0 }
     }
 
     /// Requests of a client at the engine.
@@ -58,11 +56,22 @@ impl Accounts {
     /// A waiting request is let through with so many tokens.
     pub(super) fn enters_engine(&mut self, client: u32, tokens: f64, now_us: f64) {
         self.change(client, -1, 1);
-        let account = &mut self.accounts[client as usize];
-        account.used = faded(account.used, account.at_us, now_us) + tokens;
-        account.at_us = now_us;
-        self.used = faded(self.used, self.at_us, now_us) + tokens;
-        self.at_us = now_us;
+        let weighed = tokens * self.weight(now_us);
+        self.accounts[client as usize].used += weighed;
+        self.used += weighed;
+    }
+
+    /// What a token weighs that is used now, so that those used before count less although nothing is done to them.
+    fn weight(&mut self, now_us: f64) -> f64 {
+        let age = (now_us - self.since_us) / FORGET_US;
+        if age <= MOST {
+            return libm::exp(age);
+        }
+        let kept = libm::exp(-age);
+        self.accounts.iter_mut().for_each(|account| account.used *= kept);
+        self.used *= kept;
+        self.since_us = now_us;
+        1.0
     }
 
     pub(super) fn leaves_engine(&mut self, client: u32) {
@@ -70,10 +79,8 @@ impl Accounts {
     }
 
     /// Whether a client was let through with more than an equal share of the active clients' tokens.
-    pub(super) fn is_over_share(&self, client: u32, now_us: f64) -> bool {
-        let account = &self.accounts[client as usize];
-        let own = faded(account.used, account.at_us, now_us);
-        let all = faded(self.used, self.at_us, now_us);
-        self.active > 1 && own * f64::from(self.active) > all
+    pub(super) fn is_over_share(&self, client: u32) -> bool {
+        let own = self.accounts[client as usize].used;
+        self.active > 1 && own * f64::from(self.active) > self.used
     }
 }

@@ -81,12 +81,21 @@ pub struct Load {
     since_us: f64,
     at_us: f64,
     pressure: f64,
+    /// The time between two looks, and the share of the new one in the average.
+    last: (f64, f64),
 }
 
 impl Load {
     /// Calm.
     pub fn new(rule: LoadRule) -> Self {
-        Self { rule, state: LoadState::Under, since_us: 0.0, at_us: 0.0, pressure: 0.0 }
+        Self {
+            rule,
+            state: LoadState::Under,
+            since_us: 0.0,
+            at_us: 0.0,
+            pressure: 0.0,
+            last: (f64::NAN, 0.0),
+        }
     }
 
     /// The present state.
@@ -106,8 +115,11 @@ impl Load {
         let raw = (kv_share / rule.kv_share).max(wait_us / rule.wait_us).max(step_us / rule.step_us);
         let passed = now_us - self.at_us;
         self.at_us = now_us;
-        let new = if rule.average_us > 0.0 { 1.0 - libm::exp(-passed / rule.average_us) } else { 1.0 };
-        self.pressure += (raw - self.pressure) * new;
+        if self.last.0 != passed {
+            let new = if rule.average_us > 0.0 { 1.0 - libm::exp(-passed / rule.average_us) } else { 1.0 };
+            self.last = (passed, new);
+        }
+        self.pressure += (raw - self.pressure) * self.last.1;
         // From time 0 on it may change at once: nothing was kept yet.
         if now_us - self.since_us < rule.dwell_us && self.since_us > 0.0 {
             return false;

@@ -71,13 +71,14 @@ impl History {
 
     /// The upper end of the bucket in which the quantile lies.
     fn quantile(&self, share: f64) -> f64 {
-        let wanted = share * self.total;
+        // From the top, where high quantiles are soon reached.
+        let beyond = (1.0 - share) * self.total;
         let mut sum = 0.0;
-        let place = self.buckets.iter().position(|&weight| {
+        let place = self.buckets.iter().rposition(|&weight| {
             sum += weight;
-            sum >= wanted
+            sum > beyond
         });
-        libm::exp2(place.unwrap_or(self.buckets.len().saturating_sub(1)) as f64 / PER_DOUBLING)
+        libm::exp2(place.unwrap_or(0) as f64 / PER_DOUBLING)
     }
 }
 

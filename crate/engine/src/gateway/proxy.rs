@@ -471,7 +471,7 @@ impl Proxy {
         if self.load.state() == LoadState::Over
             && self.config.load.policy == LoadPolicy::FairShare
             && !self.reservations.open().is_empty()
-            && self.accounts.is_over_share(client, at_us)
+            && self.accounts.is_over_share(client)
         {
             return Verdict::Parks(Held::FairShare, self.next_sample_us);
         }
@@ -529,7 +529,8 @@ impl Proxy {
     fn look(&mut self, at_us: f64, sight: &dyn Sight) {
         self.view = View { at_us, used_tokens: sight.used_tokens(at_us), is_stale: false };
         let (queue, steps) = (&mut self.queue, sight.steps(at_us));
-        let counts = queue.keeps_counters();
+        // Who comes next matters where several wait; what is not charged now is charged at a request's end.
+        let counts = self.waiting > 1 && queue.keeps_counters();
         self.reservations.look(|entry, note| {
             let held = sight.held_tokens(entry.id, at_us, steps);
             if !counts {
