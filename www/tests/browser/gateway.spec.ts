@@ -110,6 +110,13 @@ test('the counts of the checks are those of the summary, and the ribbon is drawn
   const { left, right } = await frame();
   expect(Math.abs(from - left)).toBeLessThan(2);
   expect(Math.abs(to - right)).toBeLessThan(2);
+  // Zoomed, it fills the same place, and no part of it lies beside the charts.
+  await open(page, `${BUSY}&zoom=20-40`);
+  await strip.scrollIntoViewIfNeeded();
+  await expect(strip.locator('g[data-state]').first()).toBeAttached();
+  const [zoomedFrom, zoomedTo] = await edges();
+  expect(Math.abs(zoomedFrom - left)).toBeLessThan(2);
+  expect(Math.abs(zoomedTo - right)).toBeLessThan(2);
   await page.locator('.ribbon-list > summary').click();
   await expect(page.locator('.ribbon-list tbody tr')).not.toHaveCount(0);
   for (const name of ['gateway_kv', 'gateway_waiting', 'gateway_refusals', 'gateway_estimate', 'gateway_pressure']) {
