@@ -72,6 +72,14 @@ test('each check can be moved with the keyboard, which changes the address', asy
   }
 });
 
+test('a check can be dragged to the place of another', async ({ page }) => {
+  await open(page, BUSY);
+  await openGateway(page);
+  await page.locator('.check[data-check="queue"] .check-head').dragTo(page.locator('.check[data-check="rpm"] .check-count'));
+  await expect.poll(() => chain(page)).toEqual(['queue', 'rpm', 'tpm', 'concurrency', 'kv']);
+  expect(await written(page)).toBe('queue|rpm|tpm|concurrency|kv');
+});
+
 test('the order of checks matters: a full queue before or behind the first token that comes too late', async ({ page }) => {
   await open(page, `${BUSY}&gch=ttft|queue`);
   await openGateway(page);
