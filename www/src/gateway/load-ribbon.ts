@@ -19,7 +19,7 @@ const STATES = ['underload', 'near', 'overload'] as const;
 interface Span { from: number; to: number; state: string }
 interface Place { left: number; right: number; from: number; to: number }
 
-/** Spans of one state after the other, to the end of the run. */
+/** Spans of one state after the other, to the end of the run. What changed at once lasted no time. */
 function spansOf(states: readonly (readonly [number, string])[], end: number): Span[] {
   return states.flatMap(([from, state], index) => {
     const to = states[index + 1]?.[0] ?? end;
@@ -80,7 +80,7 @@ export class LoadRibbon extends LightElement implements Drawable {
     const { app, at } = this;
     const say = wordsOf(app);
     const { format } = app.text;
-    const spans = spansOf(gateway.states, Math.max(app.session.value.answer?.summary.makespan_s ?? 0, at?.to ?? 0));
+    const spans = spansOf([[0, STATES[0]], ...gateway.states], Math.max(app.session.value.answer?.summary.makespan_s ?? 0, at?.to ?? 0));
     const shares = STATES.map((state) => say('ribbon.text', { name: this.#name(state), share: format.of('share', gateway.state_share[state] ?? 0) }));
     const label = `${say('ribbon.title')}: ${shares.join(app.text.language === 'zh' ? '，' : ', ')}`;
     return html`

@@ -72,6 +72,14 @@ test('each check can be moved with the keyboard, which changes the address', asy
   }
 });
 
+test('a check can be dragged to the place of another', async ({ page }) => {
+  await open(page, BUSY);
+  await openGateway(page);
+  await page.locator('.check[data-check="queue"] .check-head').dragTo(page.locator('.check[data-check="rpm"] .check-count'));
+  await expect.poll(() => chain(page)).toEqual(['queue', 'rpm', 'tpm', 'concurrency', 'kv']);
+  expect(await written(page)).toBe('queue|rpm|tpm|concurrency|kv');
+});
+
 test('the order of checks matters: a full queue before or behind the first token that comes too late', async ({ page }) => {
   await open(page, `${BUSY}&gch=ttft|queue`);
   await openGateway(page);
@@ -110,6 +118,13 @@ test('the counts of the checks are those of the summary, and the ribbon is drawn
   const { left, right } = await frame();
   expect(Math.abs(from - left)).toBeLessThan(2);
   expect(Math.abs(to - right)).toBeLessThan(2);
+  // Zoomed, it fills the same place, and no part of it lies beside the charts.
+  await open(page, `${BUSY}&zoom=20-40`);
+  await strip.scrollIntoViewIfNeeded();
+  await expect(strip.locator('g[data-state]').first()).toBeAttached();
+  const [zoomedFrom, zoomedTo] = await edges();
+  expect(Math.abs(zoomedFrom - left)).toBeLessThan(2);
+  expect(Math.abs(zoomedTo - right)).toBeLessThan(2);
   await page.locator('.ribbon-list > summary').click();
   await expect(page.locator('.ribbon-list tbody tr')).not.toHaveCount(0);
   for (const name of ['gateway_kv', 'gateway_waiting', 'gateway_refusals', 'gateway_estimate', 'gateway_pressure']) {
