@@ -26,7 +26,14 @@ fn clients_add_up_to_the_summary_and_windows_to_clients() {
     for (name, settings) in [
         (
             "clients_vtc",
-            &["scheduler.order=vtc", "workload.users.count=3", "gateway.quota.tokens_per_minute=4000"][..],
+            &[
+                "scheduler.order=vtc",
+                "workload.users.count=3",
+                "gateway.kind=proxy",
+                "gateway.tpm.total=4000",
+                "gateway.window=bucket",
+                "gateway.over_quota=refuse",
+            ][..],
         ),
         (
             "clients_fleet",
