@@ -74,7 +74,9 @@ impl ScenarioArguments {
             let bytes = read(path)?;
             let json: serde_json::Value = serde_json::from_slice(&bytes)
                 .map_err(|error| Failed::input(format!("{}: no JSON: {error}", path.display())))?;
-            let (read, failures) = Scenario::from_json(&json);
+            // A preset of the page has its scenario beside its words.
+            let own = json.get("scenario").filter(|inner| inner.is_object()).unwrap_or(&json);
+            let (read, failures) = Scenario::from_json(own);
             scenario = read;
             messages.extend(failures.into_iter().map(|f| format!("{}: {}", path.display(), f.message)));
         }

@@ -373,3 +373,29 @@ proptest! {
         prop_assert_eq!(leaping.digest(), stepping.digest());
     }
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
+
+    /// Clients are names only: with other names the same happens to each request.
+    #[test]
+    fn renamed_clients_have_the_same_fates(
+        trace in any_trace(), config in any_config(), cost in any_cost(), gateway in any_gateway(),
+        turn in 1usize..4,
+    ) {
+        let gateway = GatewayConfig { client: Client::User, ..gateway };
+        let config = server(config);
+        let mut renamed = trace.clone();
+        let mut names = trace.user.clone();
+        names.sort_unstable();
+        names.dedup();
+        // Each takes the name of another one of them, so that their number stays.
+        let other = |user: u32| names[(names.partition_point(|&name| name < user) + turn) % names.len()];
+        renamed.user.iter_mut().for_each(|user| *user = other(*user));
+        let plain = through(&Arc::new(trace), config, cost, gateway.clone());
+        let renamed = through(&Arc::new(renamed), config, cost, gateway);
+        prop_assert_eq!(&plain.fates, &renamed.fates);
+        prop_assert_eq!(&log(&plain).forwarded_us.iter().map(|t| t.to_bits()).collect::<Vec<_>>(),
+            &log(&renamed).forwarded_us.iter().map(|t| t.to_bits()).collect::<Vec<_>>());
+    }
+}

@@ -30,6 +30,20 @@ fn a_file_a_link_and_settings_give_the_same_digest() {
 }
 
 #[test]
+fn the_presets_of_the_page_run_in_the_terminal() {
+    let presets = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../static/presets");
+    let mut count = 0;
+    for entry in presets.read_dir().expect("a folder") {
+        let path = entry.expect("a file").path();
+        if path.file_name().is_some_and(|name| name != "index.json") {
+            assert!(summary(&[text(&path)])["requests"]["offered"].as_u64() > Some(0), "{}", path.display());
+            count += 1;
+        }
+    }
+    assert!(count > 9, "{count} presets");
+}
+
+#[test]
 fn a_generated_file_simulates_to_the_same_digest() {
     let path = folder("generated").join("trace.csv");
     let set = ["--set", "workload.arrivals.cv=5", "--set", "workload.max_tokens.kind=cap"];

@@ -69,6 +69,7 @@ pub struct Queue {
     kind: Kind,
     lines: Vec<Line>,
     ready: BinaryHeap<Reverse<Keyed>>,
+    /// (time as bits, place among clients in the order of their first requests), and some that are parked no more.
     parked: BinaryHeap<Reverse<(u64, u32)>>,
     turns: VecDeque<u32>,
     seen: Vec<u32>,
@@ -311,7 +312,8 @@ impl Queue {
             self.turns.pop_front();
         }
         if until_us < f64::INFINITY {
-            self.parked.push(Reverse((until_us.to_bits(), client)));
+            let seen = self.lines[client as usize].seen;
+            self.parked.push(Reverse((until_us.to_bits(), seen)));
         }
     }
 
@@ -324,13 +326,16 @@ impl Queue {
 
     /// Everybody may try again.
     pub fn unpark_all(&mut self) {
-        (0..self.lines.len() as u32).for_each(|client| self.unpark(client));
+        for place in 0..self.seen.len() {
+            self.unpark(self.seen[place]);
+        }
     }
 
     /// Clients may try again whose time has come.
     pub fn unpark_until(&mut self, now_us: f64) {
         while let Some(until_us) = self.next_unpark_us().filter(|&at| at <= now_us) {
-            let Some(Reverse((_, client))) = self.parked.pop() else { return };
+            let Some(Reverse((_, seen))) = self.parked.pop() else { return };
+            let client = self.seen[seen as usize];
             if self.lines[client as usize].standing == Standing::Parked(until_us) {
                 self.stand(client);
             }
@@ -339,8 +344,8 @@ impl Queue {
 
     /// When a client may try again next.
     pub fn next_unpark_us(&mut self) -> Option<f64> {
-        while let Some(&Reverse((bits, client))) = self.parked.peek() {
-            let until_us = f64::from_bits(bits);
+        while let Some(&Reverse((bits, seen))) = self.parked.peek() {
+            let (until_us, client) = (f64::from_bits(bits), self.seen[seen as usize]);
             if self.lines[client as usize].standing == Standing::Parked(until_us) {
                 return Some(until_us);
             }
