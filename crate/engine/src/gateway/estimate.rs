@@ -1,8 +1,9 @@
 //! How long the first token of a request will take that comes now: the prompt tokens before it over the speed at which
-//! prompts have been processed lately, and one step.
+//! those that wait have become fewer lately, and one step.
 //!
-//! The speed is what prompts came to their first token during the time in which any waited for that, both forgotten
-//! exponentially. Before the first one nothing is estimated.
+//! The speed is what prompts came to their first token, or stopped waiting for it, during the time in which any waited, both
+//! forgotten exponentially. Who gives up makes room for those behind: counting the served alone would foretell a queue that
+//! nobody waits through. Before the first token of all nothing is estimated.
 
 /// Part of a new step time in the mean.
 const STEP_WEIGHT: f64 = 1.0 / 16.0;
@@ -17,12 +18,13 @@ pub struct Estimator {
     tokens: f64,
     busy_us: f64,
     step_us: f64,
+    is_warm: bool,
 }
 
 impl Estimator {
     /// An estimator that averages over `over_us`.
     pub fn new(over_us: f64) -> Self {
-        Self { over_us, backlog: 0, at_us: 0.0, tokens: 0.0, busy_us: 0.0, step_us: 0.0 }
+        Self { over_us, backlog: 0, at_us: 0.0, tokens: 0.0, busy_us: 0.0, step_us: 0.0, is_warm: false }
     }
 
     /// Lets time pass; while somebody waits, it counts.
@@ -46,12 +48,13 @@ impl Estimator {
     pub fn goes(&mut self, input_tokens: u32, now_us: f64) {
         self.pass(now_us);
         self.backlog -= u64::from(input_tokens);
+        self.tokens += f64::from(input_tokens);
     }
 
     /// A prompt has its first token.
     pub fn first_token(&mut self, input_tokens: u32, now_us: f64) {
         self.goes(input_tokens, now_us);
-        self.tokens += f64::from(input_tokens);
+        self.is_warm = true;
     }
 
     /// A request ended whose tokens came so far apart.
@@ -65,9 +68,9 @@ impl Estimator {
         self.step_us
     }
 
-    /// Prompt tokens processed a microsecond, while any waited.
+    /// Prompt tokens fewer a microsecond, while any waited.
     fn speed(&self) -> Option<f64> {
-        (self.tokens > 0.0 && self.busy_us > 0.0).then(|| self.tokens / self.busy_us)
+        (self.is_warm && self.tokens > 0.0 && self.busy_us > 0.0).then(|| self.tokens / self.busy_us)
     }
 
     /// Estimated time to first token of a prompt that comes behind everybody, microseconds.

@@ -458,7 +458,7 @@ table! {
         .says("Latest first token", "The check ttft refuses a request whose estimate is above; 0 takes the bound by which runs are judged.");
     EstimateOver = row("gateway.ttft.average_s", "gta", "gateway", number(0.1, 3600.0, 30.0)).unit("s").log(1.0, 300.0, 1.0)
         .when(PROXY)
-        .says("Estimate averages over", "The estimate of the first token divides the prompts that wait by the speed of prefills over about this time.");
+        .says("Estimate averages over", "The estimate of the first token divides the prompts that wait by the speed at which they became fewer over about this time.");
     RetryKind = row("gateway.retry.kind", "grk", "gateway", Kind::Choice(&["never", "at_once", "backoff", "honour"]))
         .when(PROXY)
         .says("Refused clients", "Give up; ask again at once; back off exponentially; or wait as long as Retry-After says.");
