@@ -132,6 +132,16 @@ fn process_bytes(name: &str) -> Option<f64> {
     Some(kib * 1024.0)
 }
 
+/// The default scenario with these settings, each PATH=VALUE.
+fn with(settings: &[&str]) -> Result<Scenario, Failed> {
+    let mut scenario = Scenario::default();
+    for setting in settings {
+        let (path, value) = setting.split_once('=').unwrap_or((setting, ""));
+        scenario.set_text(path, value)?;
+    }
+    Ok(scenario)
+}
+
 /// A proxy with every check on, against the same traffic without one, before S-LoRA's loop and before a fleet: whole runs
 /// from generation to summary, in turn.
 fn gateway() -> Result<(), Failed> {
@@ -162,13 +172,8 @@ fn gateway() -> Result<(), Failed> {
         "gateway.predict.kind=p90",
     ];
     for scheduler in ["slora", "vllm_v1"] {
-        let mut scenarios = [Scenario::default(), Scenario::default()];
-        for (scenario, settings) in scenarios.iter_mut().zip([TRAFFIC.to_vec(), [TRAFFIC, GATEWAY].concat()])
-        {
-            for setting in settings {
-                let (path, value) = setting.split_once('=').unwrap_or((setting, ""));
-                scenario.set_text(path, value)?;
-            }
+        let mut scenarios = [with(TRAFFIC)?, with(&[TRAFFIC, GATEWAY].concat())?];
+        for scenario in &mut scenarios {
             scenario.set_text("scheduler.kind", scheduler)?;
         }
         let mut best_s = [f64::INFINITY; 2];
@@ -209,11 +214,7 @@ fn generator() -> Result<(), Failed> {
     for arrivals in ["gamma", "weibull", "modulated"] {
         for curve in ["diurnal", "points"] {
             for lengths in ["lognormal", "percentiles", "mixture", "histogram"] {
-                let mut scenario = Scenario::default();
-                for setting in COMMON {
-                    let (path, value) = setting.split_once('=').unwrap_or((setting, ""));
-                    scenario.set_text(path, value)?;
-                }
+                let mut scenario = with(COMMON)?;
                 scenario.set_text("workload.arrivals.kind", arrivals)?;
                 scenario.set_text("workload.curve.kind", curve)?;
                 scenario.set_text("workload.curve.points", "0,1,500,1.5,1000,0.5")?;

@@ -132,12 +132,12 @@ fn first_attempt(report: &Report, log: &GatewayLog, slo: Slo, end_us: f64) -> Fi
     let (mut completed, mut good, mut attained) = (0, 0u64, 0u64);
     for id in (0..report.fates.len()).filter(|&id| log.passages[id].attempts == 1) {
         let Some(ttft_us) = report.ttft_us(id) else { continue };
-        let is_early = ttft_us / 1e6 < slo.ttft_s;
-        attained += u64::from(is_early);
+        attained += u64::from(ttft_us / 1e6 < slo.ttft_s);
         let (Some(e2e_us), true) = (report.e2e_us(id), report.is_completed(id)) else { continue };
         completed += 1;
-        let gaps = f64::from(report.fates[id].produced) - 1.0;
-        good += u64::from(is_early && (gaps == 0.0 || (e2e_us - ttft_us) / gaps / 1e6 <= slo.tbt_s));
+        let produced = report.fates[id].produced;
+        let tpot_us = (produced > 1).then(|| (e2e_us - ttft_us) / (f64::from(produced) - 1.0));
+        good += u64::from(slo.is_met(ttft_us, tpot_us));
     }
     let offered = report.fates.len() as f64;
     FirstAttempt {

@@ -22,6 +22,14 @@ pub struct Slo {
     pub tbt_s: f64,
 }
 
+impl Slo {
+    /// Whether a finished request with these times, microseconds, is within both bounds; one of a single token has no time
+    /// between tokens.
+    pub(crate) fn is_met(&self, ttft_us: f64, tpot_us: Option<f64>) -> bool {
+        ttft_us / 1e6 < self.ttft_s && tpot_us.is_none_or(|tpot| tpot / 1e6 <= self.tbt_s)
+    }
+}
+
 /// Counts of requests by outcome; they add up to `offered`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct RequestCounts {
@@ -318,13 +326,9 @@ fn sample(report: &Report, slo: Slo) -> Samples {
         let Some(split) = report.split(id).filter(|_| report.is_completed(id)) else { continue };
         let e2e = split.total_us();
         let produced = f64::from(fate.produced);
-        let mut within = ttft_s < slo.ttft_s;
-        if fate.produced > 1 {
-            let tpot = (e2e - ttft) / (produced - 1.0);
-            within &= tpot / 1e6 <= slo.tbt_s;
-            s.tpot.push(tpot);
-        }
-        s.good += u64::from(within);
+        let tpot = (fate.produced > 1).then(|| (e2e - ttft) / (produced - 1.0));
+        s.tpot.extend(tpot);
+        s.good += u64::from(slo.is_met(ttft, tpot));
         s.ttft.push(ttft);
         s.e2e.push(e2e);
         s.normalized.push(e2e / produced);
