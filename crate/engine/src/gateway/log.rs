@@ -190,7 +190,7 @@ impl PartialEq for GatewayLog {
             (p.asked_us.to_bits(), p.estimate_us.to_bits(), p.predicted_tokens, p.attempts, p.held.name())
         };
         let samples = |log: &Self| {
-            let bits = |s: &Sample| Sample { estimate_us: 0.0, ..*s };
+            let bits = |s: &Sample| (Sample { estimate_us: 0.0, ..*s }, s.estimate_us.to_bits());
             log.samples.kept().iter().map(bits).collect::<Vec<_>>()
         };
         let forwarded = |log: &Self| log.forwarded_us.iter().map(|t| t.to_bits()).collect::<Vec<_>>();
