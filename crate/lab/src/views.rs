@@ -93,6 +93,20 @@ impl Default for ViewOptions {
     }
 }
 
+/// The charts that every run has, in the order of the page.
+const OF_ANY: [&str; 10] = [
+    "gaps",
+    "shares",
+    "lengths",
+    "rates",
+    "running_waiting",
+    "memory",
+    "tokens",
+    "latency_cdf",
+    "ttft_by_arrival",
+    "time_split",
+];
+
 /// Every chart of a run, in the order of the page.
 pub fn all(run: &Run, options: &ViewOptions) -> Vec<View> {
     wanted(run, options, &|_| true)
@@ -112,24 +126,23 @@ pub fn wanted(run: &Run, options: &ViewOptions, is_wanted: &dyn Fn(&str) -> bool
         any(&happens::OF_GPU)
             .then(|| gpu_columns(&run.report, window.start_us, window.end_us, window.columns))
     });
-    let mut views = Vec::new();
-    let mut add = |name: &str, make: &dyn Fn() -> View| {
-        if is_wanted(name) {
-            views.push(make());
-        }
+    let view = |name: &str| {
+        Some(match name {
+            "gaps" => arrives::gaps(run),
+            "shares" => arrives::shares(run),
+            "lengths" => arrives::lengths(run),
+            "rates" => happens::rates(run, &window),
+            "running_waiting" => happens::running_waiting(run, &window),
+            "memory" => happens::memory(run, gpu.as_ref()?, &window),
+            "tokens" => happens::tokens(gpu.as_ref()?, &window),
+            "latency_cdf" => feel::latency_cdf(run),
+            "ttft_by_arrival" => feel::ttft_by_arrival(run, &window),
+            _ => feel::time_split(run, options.split_by_length),
+        })
     };
-    add("gaps", &|| arrives::gaps(run));
-    add("shares", &|| arrives::shares(run));
-    add("lengths", &|| arrives::lengths(run));
-    add("rates", &|| happens::rates(run, &window));
-    add("running_waiting", &|| happens::running_waiting(run, &window));
-    if let Some(gpu) = &gpu {
-        add("memory", &|| happens::memory(run, gpu, &window));
-        add("tokens", &|| happens::tokens(gpu, &window));
-    }
-    add("latency_cdf", &|| feel::latency_cdf(run));
-    add("ttft_by_arrival", &|| feel::ttft_by_arrival(run, &window));
-    add("time_split", &|| feel::time_split(run, options.split_by_length));
+    #[cfg_attr(not(feature = "engines"), expect(unused_mut, reason = "fleets add theirs"))]
+    let mut views: Vec<View> =
+        OF_ANY.iter().filter(|name| is_wanted(name)).filter_map(|name| view(name)).collect();
     #[cfg(feature = "engines")]
     {
         views.extend(fleet.iter().flat_map(|columns| replicas::all(run, columns, &window)));

@@ -1,6 +1,6 @@
 //! The simulator of a worker: one trace at most, one run at a time.
 
-use serde::Deserialize;
+use js_sys::Array;
 use serde_json::json;
 use servescope_lab::engine::explain::explain;
 use servescope_lab::views::{self, ViewOptions};
@@ -16,27 +16,25 @@ use crate::types::{JsCharts, JsExplanation, JsFailure, JsPatch, JsRun, JsRunOpti
 const SLICE_STEPS: usize = 20_000;
 
 /// How to look at a run.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Options {
-    columns: f64,
-    window: Option<(f64, f64)>,
-    split_by: String,
-    in_sight: Option<Vec<String>>,
+struct Look {
+    views: ViewOptions,
+    /// Names of the charts in sight; none: all are.
+    in_sight: Option<Array>,
 }
 
-impl Options {
-    fn views(&self) -> ViewOptions {
-        ViewOptions {
-            columns: self.columns.max(1.0) as usize,
-            window_s: self.window,
-            split_by_length: self.split_by == "length",
-        }
+impl Look {
+    fn of(options: &JsRunOptions) -> Self {
+        let number = |value: JsValue| value.as_f64().unwrap_or(f64::NAN);
+        let views = ViewOptions {
+            columns: options.columns().max(1.0) as usize,
+            window_s: options.window().map(|ends| (number(ends.get(0)), number(ends.get(1)))),
+            split_by_length: options.split_by() == "length",
+        };
+        Self { views, in_sight: options.in_sight() }
     }
 
-    /// Whether a chart is looked at just now.
     fn sees(&self, name: &str) -> bool {
-        self.in_sight.as_ref().is_none_or(|names| names.iter().any(|seen| seen == name))
+        self.in_sight.as_ref().is_none_or(|names| names.includes(&name.into(), 0))
     }
 }
 
@@ -93,16 +91,16 @@ impl Simulator {
     /// Summary of the run that has reached its end, and those of its charts that are in sight.
     ///
     /// # Errors
-    /// When there is none, or the options are bad.
+    /// When there is none.
     pub fn finish(&mut self, options: &JsRunOptions) -> Result<JsRun, JsFailure> {
-        let options = read_options(options)?;
+        let look = Look::of(options);
         if let Some(running) = self.running.take() {
             self.run = Some(running.finish());
         }
         let run = self.finished()?;
         let reply = js_sys::Object::new();
         // The charts first: in passing they make the sums of which the summary tells.
-        let charts = charts(&views::wanted(run, &options.views(), &|name| options.sees(name)));
+        let charts = charts(&views::wanted(run, &look.views, &|name| look.sees(name)));
         let _ = js_sys::Reflect::set(&reply, &"summary".into(), &object(&run.summary()));
         let _ = js_sys::Reflect::set(&reply, &"charts".into(), &charts);
         Ok(JsValue::from(reply).unchecked_into())
@@ -111,11 +109,11 @@ impl Simulator {
     /// The charts of the finished run that are not in sight; all of them where nobody said which are.
     ///
     /// # Errors
-    /// When there is no run, or the options are bad.
+    /// When there is no run.
     pub fn charts(&self, options: &JsRunOptions) -> Result<JsCharts, JsFailure> {
-        let options = read_options(options)?;
-        let is_wanted = |name: &str| options.in_sight.is_none() || !options.sees(name);
-        let views = views::wanted(self.finished()?, &options.views(), &is_wanted);
+        let look = Look::of(options);
+        let is_wanted = |name: &str| look.in_sight.is_none() || !look.sees(name);
+        let views = views::wanted(self.finished()?, &look.views, &is_wanted);
         Ok(JsValue::from(charts(&views)).unchecked_into())
     }
 
@@ -169,11 +167,6 @@ impl Simulator {
             .as_ref()
             .ok_or_else(|| thrown(vec![Failure::new("no_trace", "", "nothing has run yet".to_owned())]))
     }
-}
-
-fn read_options(options: &JsRunOptions) -> Result<Options, JsFailure> {
-    serde_wasm_bindgen::from_value(options.into())
-        .map_err(|error| thrown(vec![Failure::new("bad_json", "options", error.to_string())]))
 }
 
 fn explanation(run: &Run, id: usize) -> serde_json::Value {

@@ -52,6 +52,14 @@ extern "C" {
     /// How to look at a run.
     #[wasm_bindgen(typescript_type = "RunOptions")]
     pub type JsRunOptions;
+    #[wasm_bindgen(method, getter)]
+    pub(crate) fn columns(this: &JsRunOptions) -> f64;
+    #[wasm_bindgen(method, getter)]
+    pub(crate) fn window(this: &JsRunOptions) -> Option<js_sys::Array>;
+    #[wasm_bindgen(method, getter)]
+    pub(crate) fn split_by(this: &JsRunOptions) -> String;
+    #[wasm_bindgen(method, getter)]
+    pub(crate) fn in_sight(this: &JsRunOptions) -> Option<js_sys::Array>;
     /// Summary and charts.
     #[wasm_bindgen(typescript_type = "{ summary: Summary; charts: ChartData[] }")]
     pub type JsRun;
