@@ -12,6 +12,9 @@
 //! and by the sweep. Everything is handled in order of time; what the engine tells of is kept until its time is due, because
 //! a loop that charges many iterations at once knows the end of one before an arrival within it.
 
+#[cfg(test)]
+mod conservation;
+
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -149,6 +152,8 @@ pub(crate) struct Proxy {
     given: VecDeque<(Given, f64)>,
     log: GatewayLog,
     record: Record,
+    #[cfg(test)]
+    seen: conservation::Seen,
 }
 
 impl Proxy {
@@ -168,6 +173,8 @@ impl Proxy {
             estimator: Estimator::new(config.estimate_over_us),
             load: Load::new(config.load),
             record: Record::new(&config, trace, &queue),
+            #[cfg(test)]
+            seen: vec![None; n],
             queue,
             waiting: 0,
             waiting_tokens: 0,
@@ -538,6 +545,8 @@ impl Proxy {
 
     /// Looks at the engine's usage: reservations shrink by what appeared, and counters grow by it.
     fn look(&mut self, at_us: f64, sight: &dyn Sight) {
+        #[cfg(test)]
+        self.note_what_is_seen(at_us, sight);
         self.view = View { at_us, used_tokens: sight.used_tokens(at_us), is_stale: false };
         let (queue, steps) = (&mut self.queue, sight.steps(at_us));
         // Who comes next matters where several wait; what is not charged now is charged at a request's end.
@@ -638,6 +647,8 @@ impl Proxy {
         if at_us - self.view.at_us >= LOOK_EVERY_US {
             self.look(at_us, sight);
         }
+        #[cfg(test)]
+        self.explain(trace);
         while let Some(&(asked_us, id)) = self.oldest.front() {
             if self.waits(id) && self.log.passages[id as usize].asked_us == asked_us {
                 break;
