@@ -14,8 +14,6 @@ pub(super) struct Record {
     /// When the next is to be kept, and the last time that was reached, microseconds.
     due_us: f64,
     now_us: f64,
-    /// Integral over time of all that is reserved, token microseconds.
-    total_token_us: f64,
     counters: Sampler,
     /// `None` where KV memory is not checked.
     reserved: Option<Box<Recorder>>,
@@ -30,7 +28,6 @@ impl Record {
         Self {
             due_us: 0.0,
             now_us: 0.0,
-            total_token_us: 0.0,
             counters: if keeps {
                 Sampler::of_clients(config.client.count(trace), lasts_us)
             } else {
@@ -51,7 +48,6 @@ impl Record {
         queue: &Queue,
     ) {
         debug_assert!(at_us >= self.now_us, "time goes on");
-        self.total_token_us += reservations.reserved() as f64 * (at_us - self.now_us);
         self.now_us = at_us;
         if at_us >= self.due_us {
             self.keep(trace, at_us, reservations, queue);
@@ -84,9 +80,7 @@ impl Record {
         trace: &Trace,
         reservations: &mut Reservations<T>,
     ) -> (Vec<CounterSample>, Option<Reserved>) {
-        let reserved = self
-            .reserved
-            .map(|recorder| recorder.finish(trace, self.now_us, self.total_token_us, reservations));
+        let reserved = self.reserved.map(|recorder| recorder.finish(trace, self.now_us, reservations));
         (self.counters.into_samples(), reserved)
     }
 }

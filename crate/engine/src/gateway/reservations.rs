@@ -55,6 +55,9 @@ pub struct Reservations<T> {
     leaked: u64,
     /// When the last cut was, microseconds.
     cut_us: f64,
+    /// Integral of all that is reserved up to the last change, token microseconds, and when that was.
+    total_token_us: f64,
+    changed_us: f64,
 }
 
 impl<T> Reservations<T> {
@@ -68,6 +71,8 @@ impl<T> Reservations<T> {
             leaks,
             leaked: 0,
             cut_us: 0.0,
+            total_token_us: 0.0,
+            changed_us: 0.0,
         }
     }
 
@@ -86,6 +91,16 @@ impl<T> Reservations<T> {
         self.leaked
     }
 
+    /// Integral of what was reserved up to a time, token microseconds.
+    pub fn total_token_us(&self, at_us: f64) -> f64 {
+        self.total_token_us + self.reserved() as i64 as f64 * (at_us - self.changed_us)
+    }
+
+    fn changes(&mut self, at_us: f64) {
+        self.total_token_us = self.total_token_us(at_us);
+        self.changed_us = at_us;
+    }
+
     /// The note of a request at the engine.
     pub fn note_mut(&mut self, id: u32) -> Option<&mut T> {
         self.notes.get_mut(self.place[id as usize] as usize)
@@ -95,6 +110,7 @@ impl<T> Reservations<T> {
     pub fn admit(&mut self, id: u32, predicted: u32, note: T, at_us: f64) {
         debug_assert!(self.place[id as usize] == NOWHERE, "a request is at the engine once");
         self.place[id as usize] = self.open.len() as u32;
+        self.changes(at_us);
         let moment = f64::from(predicted) * (at_us - self.cut_us);
         self.open.push(Reservation { id, predicted, left: predicted, moment });
         self.notes.push(note);
@@ -104,11 +120,12 @@ impl<T> Reservations<T> {
     /// The usage is looked at: `held` tells how many tokens of a request the engine holds. An evicted request holds fewer
     /// than before, and its reservation grows again.
     pub fn look(&mut self, at_us: f64, mut held: impl FnMut(&Reservation, &mut T) -> u32) {
+        self.changes(at_us);
         self.reserved = 0;
         let since_us = at_us - self.cut_us;
         for (entry, note) in self.open.iter_mut().zip(&mut self.notes) {
             let left = entry.predicted.saturating_sub(held(entry, note));
-            entry.moment += (f64::from(left) - f64::from(entry.left)) * since_us;
+            entry.moment += (i64::from(left) - i64::from(entry.left)) as f64 * since_us;
             entry.left = left;
             self.reserved += u64::from(left);
         }
@@ -135,6 +152,7 @@ impl<T> Reservations<T> {
         if let Some(moved) = self.open.get(place as usize) {
             self.place[moved.id as usize] = place;
         }
+        self.changes(at_us);
         self.reserved -= u64::from(entry.left);
         if self.leaks {
             self.leaked += u64::from(entry.left);

@@ -262,10 +262,9 @@ impl Recorder {
         mut self,
         trace: &Trace,
         until_us: f64,
-        total_token_us: f64,
         reservations: &mut Reservations<T>,
     ) -> Reserved {
-        self.told.total_token_us = total_token_us;
+        self.told.total_token_us = reservations.total_token_us(until_us);
         self.told.until_us = until_us;
         self.close(trace, until_us, reservations);
         for entry in reservations.open() {
@@ -350,7 +349,6 @@ mod tests {
             // Of each request what is reserved, and what leaked in its name before.
             let (mut held, mut leaked) = (vec![None; REQUESTS as usize], vec![0u64; REQUESTS as usize]);
             let (mut now_us, mut stills): (f64, Vec<Still>) = (0.0, Vec::new());
-            let mut total = 0.0;
             let still = |from: f64, to: f64, all: u64, held: &[Option<(u32, u32)>], leaked: &[u64], recorder: &Recorder| {
                 let mut own = vec![0u64; parties];
                 for id in 0..REQUESTS {
@@ -363,7 +361,6 @@ mod tests {
                 let then_us = now_us;
                 now_us += after_us;
                 stills.push(still(then_us, now_us, reservations.reserved(), &held, &leaked, &recorder));
-                total += reservations.reserved() as f64 * after_us;
                 recorder.reach(&trace, now_us, &mut reservations);
                 match step {
                     Step::Admit(id, predicted) if held[id as usize].is_none() => {
@@ -394,7 +391,6 @@ mod tests {
             let end_us = if goes_on_us < 0.0 && reservations.open().is_empty() {
                 // The run has ended before the last event, at which nothing happened.
                 recorder.reach(&trace, now_us - goes_on_us, &mut reservations);
-                total -= all as f64 * goes_on_us;
                 let end_us = now_us;
                 now_us -= goes_on_us;
                 stills.push(still(end_us, now_us, all, &held, &leaked, &recorder));
@@ -405,7 +401,7 @@ mod tests {
             if end_us > now_us {
                 stills.push(still(now_us, end_us, all, &held, &leaked, &recorder));
             }
-            let reserved = recorder.finish(&trace, now_us, total, &mut reservations);
+            let reserved = recorder.finish(&trace, now_us, &mut reservations);
             prop_assert!(reserved.ends.len() <= MOST_CELLS);
             let cells = reserved.ends.len();
             let told = stills.iter().map(|s| s.2 as f64 * overlap(s, 0.0, end_us)).sum::<f64>();
