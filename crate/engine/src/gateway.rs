@@ -14,7 +14,9 @@ pub mod prediction;
 pub(crate) mod proxy;
 pub mod queue;
 mod quotas;
+mod record;
 pub mod reservations;
+pub mod reserved;
 pub mod retries;
 pub mod window;
 

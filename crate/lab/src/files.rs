@@ -11,7 +11,7 @@ mod requests;
 pub use batches::{batches_csv, write_batches_csv};
 pub use chrome_trace::{chrome_trace, write_chrome_trace};
 #[cfg(feature = "engines")]
-pub(crate) use clients::counters;
+pub(crate) use clients::{Keeper, counters};
 #[cfg(feature = "engines")]
 pub use clients::{clients_csv, clients_over_time_csv, write_clients_csv, write_clients_over_time_csv};
 #[cfg(feature = "engines")]

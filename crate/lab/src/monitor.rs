@@ -53,7 +53,7 @@ macro_rules! column {
 }
 
 /// The columns, those of the reasons for a refusal apart, which stand behind [`REFUSED`].
-pub const COLUMNS: [Column; 25] = [
+pub const COLUMNS: [Column; 27] = [
     column!("offered", "count", |c, _| Some(c.offered.into())),
     column!("admitted", "count", |c, _| Some(c.admitted.into())),
     column!("completed", "count", |c, _| Some(c.completed.into())),
@@ -67,6 +67,7 @@ pub const COLUMNS: [Column; 25] = [
     column!("service_share", "share", |c, whole| (whole.service > 0.0).then(|| c.service() / whole.service)),
     column!("wasted_tokens", "count", |c, _| Some(c.wasted_tokens as f64)),
     column!("kv_tokens_mean", "number", |c, whole| Some(c.kv_token_s / whole.duration_s)),
+    column!("reserved_tokens_mean", "number", |c, whole| Some(c.reserved_token_s? / whole.duration_s)),
     column!("in_system_mean", "number", |c, whole| Some(c.in_system_s / whole.duration_s)),
     column!("ttft_p50_s", "seconds", |c, _| c.tails.ttft_s.p50),
     column!("ttft_p95_s", "seconds", |c, _| c.tails.ttft_s.p95),
@@ -79,6 +80,7 @@ pub const COLUMNS: [Column; 25] = [
     column!("e2e_p99_s", "seconds", |c, _| c.tails.e2e_s.p99),
     column!("attainment", "share", |c, _| c.attainment()),
     column!("counter", "number", |c, _| c.counter),
+    column!("gateway_counter", "number", |c, _| c.gateway_counter),
 ];
 
 /// Place of the column with all refusals.

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use servescope_lab::Failure;
 use servescope_lab::monitor::{Heading, Sorting, Whole, client_name, client_named, sorted};
+use servescope_lab::views::ViewOptions;
 use servescope_lab::views::monitor::{ROLES, monitor};
-use servescope_lab::views::{View, ViewOptions};
 use wasm_bindgen::prelude::*;
 
 use crate::convert::{charts, object, thrown};
@@ -71,7 +71,7 @@ impl Simulator {
         })?;
         let run = self.finished()?;
         let look = ViewOptions { window_s: options.window, ..ViewOptions::default() };
-        let (views, monitor): ([View; 3], _) = monitor(run, client, &look);
+        let (views, monitor) = monitor(run, client, &look);
         let whole = Whole::of(&monitor);
         let any_refused = |place: usize| monitor.clients.iter().any(|client| client.refused[place] > 0);
         let headings = Heading::all(any_refused);

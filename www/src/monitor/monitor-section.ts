@@ -1,5 +1,6 @@
-// Who uses what: three charts over time and a table that sorts, by user or by adapter. It is fetched when it is first opened.
+// Who uses what: charts over time and a table that sorts, by user or by adapter. It is fetched when it is first opened.
 import { html, nothing, type TemplateResult } from 'lit';
+import { repeat } from 'lit/directives/repeat.js';
 import type { App } from '../app.js';
 import type { ChartFeed } from '../draw/chart-feed.js';
 import { downloadText } from '../draw/export-chart.js';
@@ -11,8 +12,6 @@ import { MonitorData } from './monitor-data.js';
 import './monitor-section.css';
 import './monitor-table.js';
 import { isWord, wordsOf, type Say, type Word } from './words.js';
-
-const CHARTS = ['client_service', 'client_kv', 'client_counters'] as const;
 
 export function monitorSection(app: App): MonitorSection {
   const section = new MonitorSection();
@@ -58,7 +57,7 @@ export class MonitorSection extends LightElement {
         <button type="button" class="quiet" aria-pressed=${client === 'adapter'} @click=${() => { choose('adapter'); }}>${say('adapters')}</button>
       </div>
       ${this.#numbers(say, view)}
-      <div class="chart-grid">${CHARTS.map((name) => html`<chart-view .app=${app} .name=${name} .feed=${feed}></chart-view>`)}</div>
+      <div class="chart-grid">${repeat(view.charts, ({ name }) => name, ({ name }) => html`<chart-view .app=${app} .name=${name} .feed=${feed}></chart-view>`)}</div>
       ${view.kv_interpolated === 0 ? nothing : html`<p class="about">${say('interpolated', { requests: view.kv_interpolated })}</p>`}
       <monitor-table .app=${app} .data=${data}></monitor-table>
       <div class="choices">${this.#file(say('csv'), 'clients.csv')}${this.#file(say('csv.time'), 'clients_over_time.csv')}</div>`;

@@ -32,6 +32,10 @@ const english = {
   'chart.client_counters.about': 'What each client was charged so far, by which VTC and its relatives choose who is next; for deficit round robin, what a client may still use.',
   'chart.client_kv': 'KV memory by client',
   'chart.client_kv.about': 'KV tokens held by the requests of each client, stacked, against the pool of all replicas.',
+  'chart.client_reserved': 'KV reserved by client',
+  'chart.client_reserved.about': 'KV tokens that the gateway keeps free for the requests of each client that it let through, beyond what they hold, stacked. What leaks stays with its client.',
+  'chart.client_gateway_counters': 'Counters of the gateway’s queue',
+  'chart.client_gateway_counters.about': 'What the gateway’s order of service charged each client so far; for deficit round robin, what a client may still use.',
   'empty.no_service': 'Nothing was served.',
   'empty.no_counters': 'This order of service keeps no counters. VTC, least counter first and deficit round robin do.',
   'empty.counters_by_user': 'The counters are kept by user.',
@@ -49,6 +53,7 @@ const english = {
   'column.service_share': 'Share of service',
   'column.wasted_tokens': 'Wasted tokens',
   'column.kv_tokens_mean': 'KV tokens, mean',
+  'column.reserved_tokens_mean': 'KV reserved, mean',
   'column.in_system_mean': 'In the system, mean',
   'column.ttft_p50_s': 'TTFT p50',
   'column.ttft_p95_s': 'TTFT p95',
@@ -61,6 +66,7 @@ const english = {
   'column.e2e_p99_s': 'E2E p99',
   'column.attainment': 'Within SLO',
   'column.counter': 'Counter',
+  'column.gateway_counter': 'Gateway counter',
 } as const;
 
 export type Word = keyof typeof english;
@@ -97,6 +103,10 @@ const chinese: Readonly<Record<Word, string>> = {
   'chart.client_counters.about': '各方至今被记的账：VTC 及同类策略据此决定下一个服务谁；差额轮询则为各方尚可使用的额度。',
   'chart.client_kv': '各方占用的 KV 缓存',
   'chart.client_kv.about': '各方请求占用的 KV token，逐层堆叠，并与所有副本的总池对照。',
+  'chart.client_reserved': '为各方预留的 KV 缓存',
+  'chart.client_reserved.about': '网关为各方已放行的请求预留、尚未被其占用的 KV token，逐层堆叠；泄漏的部分仍记在原来那一方名下。',
+  'chart.client_gateway_counters': '网关队列的计数器',
+  'chart.client_gateway_counters.about': '网关的服务顺序至今给各方记的账；差额轮询则为各方尚可使用的额度。',
   'empty.no_service': '没有任何服务。',
   'empty.no_counters': '该服务顺序不设计数器；VTC、最少计数优先和差额轮询才有。',
   'empty.counters_by_user': '计数器是按用户设的。',
@@ -114,6 +124,7 @@ const chinese: Readonly<Record<Word, string>> = {
   'column.service_share': '服务占比',
   'column.wasted_tokens': '浪费的 token',
   'column.kv_tokens_mean': 'KV token（平均）',
+  'column.reserved_tokens_mean': '预留 KV（平均）',
   'column.in_system_mean': '在系统中（平均）',
   'column.ttft_p50_s': 'TTFT p50',
   'column.ttft_p95_s': 'TTFT p95',
@@ -126,6 +137,7 @@ const chinese: Readonly<Record<Word, string>> = {
   'column.e2e_p99_s': 'E2E p99',
   'column.attainment': '达标率',
   'column.counter': '计数器',
+  'column.gateway_counter': '网关计数器',
 };
 
 export const { wordsOf, isWord } = ownWords<Word>(english, chinese);

@@ -8,6 +8,7 @@ import { terminal } from './terminal.js';
 /** The first module is enough for this; the monitor fetches the other. */
 const PLAIN = '#v=1&R=4&D=120&u=30';
 const FAIR = '#v=1&R=6&D=120&u=30&order=vtc';
+const GATED = '#v=1&R=5&D=60&u=5&gk=proxy&gch=kv&gor=vtc';
 const FLEET = '#v=1&R=6&D=60&u=5&sched=vllm_v1&rep=2&pool=3000';
 
 async function openMonitor(page: Page, hash: string): Promise<Locator> {
@@ -78,6 +79,17 @@ test('every column sorts, over all clients, with the mouse and with the keyboard
   await drawn(page, 'client_counters');
   await section.locator('th[data-column="counter"] button').click();
   await expect.poll(async () => rising((await column(section, 'counter')).reverse())).toBe(true);
+});
+
+test('what a gateway reserves and counts for each client is drawn and sorts', async ({ page }) => {
+  const section = await openMonitor(page, GATED);
+  for (const name of ['client_reserved', 'client_gateway_counters']) await drawn(page, name);
+  await expect(page.locator('[data-chart="client_counters"]')).toHaveCount(0);
+  for (const name of ['reserved_tokens_mean', 'gateway_counter']) {
+    await section.locator(`th[data-column="${name}"] button`).click();
+    await expect.poll(async () => rising((await column(section, name)).reverse())).toBe(true);
+    expect((await column(section, name)).every((value) => value > 0)).toBe(true);
+  }
 });
 
 test('users or adapters', async ({ page }) => {

@@ -196,7 +196,7 @@ impl Intake {
         fates: Vec<Fate>,
     ) -> (Arc<Trace>, Vec<Fate>, Option<Box<GatewayLog>>) {
         let log = self.proxy.filter(|_| PROXY).map(|proxy| {
-            let log = proxy.into_log();
+            let log = proxy.into_log(&trace);
             Box::new(match self.arrivals.sent() {
                 Some(sent) => log.select(sent),
                 None => log,

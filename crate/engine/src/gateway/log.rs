@@ -1,8 +1,10 @@
 //! What the proxy writes down: of each request, and of the service over time.
 
 use super::load::LoadState;
+use super::reserved::Reserved;
 use super::{Refusal, config::Check};
 use crate::scheduler::order::Client;
+use crate::scheduler::sampler::CounterSample;
 
 /// Most samples over time: when they are there, every other one is dropped and the rest come half as often.
 const MOST_SAMPLES: usize = 2_048;
@@ -140,8 +142,14 @@ pub struct GatewayLog {
     pub samples: Samples,
     /// Who counts as one client.
     pub client: Client,
+    /// How many of them the proxy told apart.
+    pub clients: usize,
     /// Clients and their counters in the queue's order of service, where it keeps any.
     pub counters: Vec<(u32, f64)>,
+    /// The counters over the run, each sample in the order of `counters`; clients that come later are not in earlier ones.
+    pub counter_samples: Vec<CounterSample>,
+    /// What was reserved for each client over the run, where KV memory is checked.
+    pub reserved: Option<Reserved>,
     /// KV memory of the whole service, tokens.
     pub pool_tokens: f64,
     /// Tokens still reserved at the end, and those of them that leaked.
@@ -152,7 +160,7 @@ pub struct GatewayLog {
 
 impl GatewayLog {
     /// An empty log of so many requests.
-    pub(super) fn new(requests: usize, client: Client, pool_tokens: f64) -> Self {
+    pub(super) fn new(requests: usize, client: Client, clients: usize, pool_tokens: f64) -> Self {
         Self {
             passages: vec![Passage::default(); requests],
             forwarded_us: vec![f64::NAN; requests],
@@ -161,7 +169,10 @@ impl GatewayLog {
             states: Vec::new(),
             samples: Samples::default(),
             client,
+            clients,
             counters: Vec::new(),
+            counter_samples: Vec::new(),
+            reserved: None,
             pool_tokens,
             reserved_tokens: 0,
             leaked_tokens: 0,
@@ -201,6 +212,8 @@ impl PartialEq for GatewayLog {
             && self.states == other.states
             && samples(self) == samples(other)
             && self.counters == other.counters
+            && self.counter_samples == other.counter_samples
+            && self.reserved == other.reserved
             && (self.reserved_tokens, self.leaked_tokens) == (other.reserved_tokens, other.leaked_tokens)
     }
 }

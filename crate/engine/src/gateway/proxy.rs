@@ -12,6 +12,9 @@
 //! and by the sweep. Everything is handled in order of time; what the engine tells of is kept until its time is due, because
 //! a loop that charges many iterations at once knows the end of one before an arrival within it.
 
+#[cfg(test)]
+mod conservation;
+
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -27,6 +30,7 @@ use super::log::{GatewayLog, Held, Sample};
 use super::prediction::Lengths;
 use super::queue::Queue;
 use super::quotas::{Paid, QuotaBook};
+use super::record::Record;
 use super::reservations::Reservations;
 use super::retries;
 
@@ -147,6 +151,9 @@ pub(crate) struct Proxy {
     refused: u64,
     given: VecDeque<(Given, f64)>,
     log: GatewayLog,
+    record: Record,
+    #[cfg(test)]
+    seen: conservation::Seen,
 }
 
 impl Proxy {
@@ -154,6 +161,7 @@ impl Proxy {
         let clients = config.client.count(trace);
         let n = trace.len();
         let book = QuotaBook::new(config.quotas, clients);
+        let queue = Queue::new(&config.order, clients, config.pool_tokens);
         Self {
             clients,
             place: vec![Place::Away; n],
@@ -164,7 +172,10 @@ impl Proxy {
             lengths: Lengths::new(config.lengths, clients, config.seed),
             estimator: Estimator::new(config.estimate_over_us),
             load: Load::new(config.load),
-            queue: Queue::new(&config.order, clients, config.pool_tokens),
+            record: Record::new(&config, trace, &queue),
+            #[cfg(test)]
+            seen: vec![None; n],
+            queue,
             waiting: 0,
             waiting_tokens: 0,
             oldest: VecDeque::new(),
@@ -179,14 +190,17 @@ impl Proxy {
             attempts: 0,
             refused: 0,
             given: VecDeque::new(),
-            log: GatewayLog::new(n, config.client, config.pool_tokens),
+            log: GatewayLog::new(n, config.client, clients, config.pool_tokens),
             config,
         }
     }
 
     /// What was written down.
-    pub(crate) fn into_log(self) -> GatewayLog {
+    pub(crate) fn into_log(mut self, trace: &Trace) -> GatewayLog {
+        let (counter_samples, reserved) = self.record.finish(trace, &mut self.reservations);
         GatewayLog {
+            counter_samples,
+            reserved,
             counters: self.queue.counters(),
             reserved_tokens: self.reservations.reserved(),
             leaked_tokens: self.reservations.leaked(),
@@ -263,6 +277,7 @@ impl Proxy {
 
     /// Lets everything happen that is due at `at_us`, the time of [`Self::due_us`].
     pub(crate) fn happen(&mut self, trace: &Trace, at_us: f64, sight: &dyn Sight) {
+        self.record.reach(trace, at_us, &mut self.reservations, &self.queue);
         let mut dispatches = false;
         while let Some((_, id, news)) = self.news.front().copied().filter(|news| news.0 <= at_us) {
             self.news.pop_front();
@@ -315,7 +330,9 @@ impl Proxy {
                 false
             }
             News::Ended { produced, completed } => {
-                let Some((_, note)) = self.reservations.release(id) else { return false };
+                let Some(ended) = self.reservations.release(id, at_us) else { return false };
+                self.record.end(trace, id, &ended, at_us);
+                let note = ended.note;
                 self.place[i] = Place::Gone;
                 self.view.is_stale = true;
                 if note.first_token_us.is_nan() {
@@ -343,6 +360,7 @@ impl Proxy {
         if self.place[i] == Place::Gone {
             return;
         }
+        self.record.reach(trace, at_us, &mut self.reservations, &self.queue);
         let client = self.config.client.of(trace, id, self.clients);
         let input = trace.input_tokens[i];
         let predicted = self.lengths.predict(trace, id, client);
@@ -527,11 +545,13 @@ impl Proxy {
 
     /// Looks at the engine's usage: reservations shrink by what appeared, and counters grow by it.
     fn look(&mut self, at_us: f64, sight: &dyn Sight) {
+        #[cfg(test)]
+        self.note_what_is_seen(at_us, sight);
         self.view = View { at_us, used_tokens: sight.used_tokens(at_us), is_stale: false };
         let (queue, steps) = (&mut self.queue, sight.steps(at_us));
         // Who comes next matters where several wait; what is not charged now is charged at a request's end.
         let counts = self.waiting > 1 && queue.keeps_counters();
-        self.reservations.look(|entry, note| {
+        self.reservations.look(at_us, |entry, note| {
             let held = sight.held_tokens(entry.id, at_us, steps);
             if !counts {
                 return held;
@@ -561,7 +581,7 @@ impl Proxy {
         self.accounts.enters_engine(client, cost[0] + cost[1], at_us);
         let note =
             Note { client, predicted_output: predicted, charged_output, first_token_us: f64::NAN, paid };
-        self.reservations.admit(id, input.saturating_add(predicted), note);
+        self.reservations.admit(id, input.saturating_add(predicted), note, at_us);
         self.given.push_back((Given::Forward(id), at_us));
     }
 
@@ -627,6 +647,8 @@ impl Proxy {
         if at_us - self.view.at_us >= LOOK_EVERY_US {
             self.look(at_us, sight);
         }
+        #[cfg(test)]
+        self.explain(trace);
         while let Some(&(asked_us, id)) = self.oldest.front() {
             if self.waits(id) && self.log.passages[id as usize].asked_us == asked_us {
                 break;

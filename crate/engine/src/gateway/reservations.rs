@@ -4,6 +4,9 @@
 //! A request is let through when `free - headroom - reserved >= predicted`. Its reservation is what is predicted of it,
 //! prompt and answer, less the tokens of it that the engine holds: it shrinks as tokens appear and is gone when the request
 //! has ended, whichever way. The usage is looked at when the proxy decides and its last look is too old.
+//!
+//! What was reserved for a request over a time is kept without looking at it: with changes d at times t it is
+//! left x now - sum of d t, so each change costs one multiplication.
 
 /// No place.
 const NOWHERE: u32 = u32::MAX;
@@ -17,6 +20,27 @@ pub struct Reservation {
     pub predicted: u32,
     /// How many of them were not in the usage at the last look.
     pub left: u32,
+    /// Changes of `left`, each times when it came, since the last cut, token microseconds.
+    moment: f64,
+}
+
+impl Reservation {
+    /// Token microseconds since the last cut, so many microseconds ago.
+    fn token_us(&self, since_us: f64) -> f64 {
+        // Rounding may leave less than nothing of a reservation that was used up at once.
+        (f64::from(self.left) * since_us - self.moment).max(0.0)
+    }
+}
+
+/// What a request leaves behind that has ended.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ended<T> {
+    /// Its note.
+    pub note: T,
+    /// What was still reserved for it.
+    pub left: u32,
+    /// Token microseconds reserved since the last cut.
+    pub token_us: f64,
 }
 
 /// The reservations of the requests at the engine, each with a note.
@@ -29,6 +53,11 @@ pub struct Reservations<T> {
     reserved: u64,
     leaks: bool,
     leaked: u64,
+    /// When the last cut was, microseconds.
+    cut_us: f64,
+    /// Integral of all that is reserved up to the last change, token microseconds, and when that was.
+    total_token_us: f64,
+    changed_us: f64,
 }
 
 impl<T> Reservations<T> {
@@ -41,6 +70,9 @@ impl<T> Reservations<T> {
             reserved: 0,
             leaks,
             leaked: 0,
+            cut_us: 0.0,
+            total_token_us: 0.0,
+            changed_us: 0.0,
         }
     }
 
@@ -59,32 +91,58 @@ impl<T> Reservations<T> {
         self.leaked
     }
 
+    /// Integral of what was reserved up to a time, token microseconds.
+    pub fn total_token_us(&self, at_us: f64) -> f64 {
+        self.total_token_us + self.reserved() as i64 as f64 * (at_us - self.changed_us)
+    }
+
+    fn changes(&mut self, at_us: f64) {
+        self.total_token_us = self.total_token_us(at_us);
+        self.changed_us = at_us;
+    }
+
     /// The note of a request at the engine.
     pub fn note_mut(&mut self, id: u32) -> Option<&mut T> {
         self.notes.get_mut(self.place[id as usize] as usize)
     }
 
-    /// A request is let through.
-    pub fn admit(&mut self, id: u32, predicted: u32, note: T) {
+    /// A request is let through. Times of calls never go back.
+    pub fn admit(&mut self, id: u32, predicted: u32, note: T, at_us: f64) {
         debug_assert!(self.place[id as usize] == NOWHERE, "a request is at the engine once");
         self.place[id as usize] = self.open.len() as u32;
-        self.open.push(Reservation { id, predicted, left: predicted });
+        self.changes(at_us);
+        let moment = f64::from(predicted) * (at_us - self.cut_us);
+        self.open.push(Reservation { id, predicted, left: predicted, moment });
         self.notes.push(note);
         self.reserved += u64::from(predicted);
     }
 
     /// The usage is looked at: `held` tells how many tokens of a request the engine holds. An evicted request holds fewer
     /// than before, and its reservation grows again.
-    pub fn look(&mut self, mut held: impl FnMut(&Reservation, &mut T) -> u32) {
+    pub fn look(&mut self, at_us: f64, mut held: impl FnMut(&Reservation, &mut T) -> u32) {
+        self.changes(at_us);
         self.reserved = 0;
+        let since_us = at_us - self.cut_us;
         for (entry, note) in self.open.iter_mut().zip(&mut self.notes) {
-            entry.left = entry.predicted.saturating_sub(held(entry, note));
-            self.reserved += u64::from(entry.left);
+            let left = entry.predicted.saturating_sub(held(entry, note));
+            entry.moment += (i64::from(left) - i64::from(entry.left)) as f64 * since_us;
+            entry.left = left;
+            self.reserved += u64::from(left);
         }
     }
 
+    /// Hands out what was reserved for each request at the engine since the last cut, token microseconds, and begins anew.
+    pub fn cut(&mut self, at_us: f64, mut each: impl FnMut(&Reservation, f64)) {
+        let since_us = at_us - self.cut_us;
+        for entry in &mut self.open {
+            each(entry, entry.token_us(since_us));
+            entry.moment = 0.0;
+        }
+        self.cut_us = at_us;
+    }
+
     /// A request has ended. One that never was let through changes nothing.
-    pub fn release(&mut self, id: u32) -> Option<(Reservation, T)> {
+    pub fn release(&mut self, id: u32, at_us: f64) -> Option<Ended<T>> {
         let place = std::mem::replace(&mut self.place[id as usize], NOWHERE);
         if place == NOWHERE {
             return None;
@@ -94,11 +152,12 @@ impl<T> Reservations<T> {
         if let Some(moved) = self.open.get(place as usize) {
             self.place[moved.id as usize] = place;
         }
+        self.changes(at_us);
         self.reserved -= u64::from(entry.left);
         if self.leaks {
             self.leaked += u64::from(entry.left);
         }
-        Some((entry, note))
+        Some(Ended { note, left: entry.left, token_us: entry.token_us(at_us - self.cut_us) })
     }
 }
 
@@ -124,17 +183,19 @@ mod tests {
             match draws.bits() % 16 {
                 // Admission of one that is not there, a retry included.
                 0..=7 if !is_there[id] => {
-                    reservations.admit(id as u32, (draws.bits() % 4_000) as u32, ());
+                    reservations.admit(id as u32, (draws.bits() % 4_000) as u32, (), f64::from(step));
                     (is_there[id], held[id]) = (true, 0);
                 }
                 // Tokens appear, or an eviction takes them away.
                 0..=10 => held[id] = (draws.bits() % 5_000) as u32,
                 // Completion, cancellation, timeout; also of one that is not there.
                 11..=14 => {
-                    assert_eq!(reservations.release(id as u32).is_some(), is_there[id]);
+                    assert_eq!(reservations.release(id as u32, f64::from(step)).is_some(), is_there[id]);
                     is_there[id] = false;
                 }
-                _ if step % 64 == 0 => reservations.look(|entry, ()| held[entry.id as usize]),
+                _ if step % 64 == 0 => {
+                    reservations.look(f64::from(step), |entry, ()| held[entry.id as usize]);
+                }
                 _ => {}
             }
             if step % 1_000 == 0 {
@@ -143,7 +204,7 @@ mod tests {
             }
         }
         for id in 0..REQUESTS {
-            reservations.release(id as u32);
+            reservations.release(id as u32, 1e6);
         }
         assert_eq!((reservations.reserved(), reservations.open().len()), (0, 0));
     }
@@ -156,13 +217,13 @@ mod tests {
         ) {
             let mut reservations = Reservations::new(requests.len(), leaks);
             for (id, &(predicted, _)) in requests.iter().enumerate() {
-                reservations.admit(id as u32, predicted, ());
+                reservations.admit(id as u32, predicted, (), 0.0);
             }
-            reservations.look(|entry, ()| requests[entry.id as usize].1);
+            reservations.look(1.0, |entry, ()| requests[entry.id as usize].1);
             let left: u64 = requests.iter().map(|&(p, h)| u64::from(p.saturating_sub(h))).sum();
             prop_assert_eq!(reservations.reserved(), left);
             (0..requests.len() as u32).for_each(|id| {
-                reservations.release(id);
+                reservations.release(id, 2.0);
             });
             prop_assert_eq!(reservations.reserved(), if leaks { left } else { 0 });
         }

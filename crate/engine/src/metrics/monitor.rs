@@ -6,6 +6,7 @@
 
 mod cells;
 mod kv;
+mod reserved;
 mod tails;
 
 use servescope_workload::Trace;
@@ -71,12 +72,16 @@ pub struct ClientTotals {
     pub attained: u32,
     /// Integral of KV tokens held, token seconds.
     pub kv_token_s: f64,
+    /// Integral of KV tokens reserved at the gateway beyond those, token seconds, where it checks KV memory.
+    pub reserved_token_s: Option<f64>,
     /// Integral of requests in the system, request seconds.
     pub in_system_s: f64,
     /// Times of completed requests.
     pub tails: Tails,
     /// Its counter at the end, where the order of service keeps one for it.
     pub counter: Option<f64>,
+    /// That in the order of service of the gateway's queue.
+    pub gateway_counter: Option<f64>,
 }
 
 impl ClientTotals {
@@ -121,6 +126,13 @@ pub fn left_us(report: &Report) -> (Vec<f64>, f64) {
     let arrival = &report.trace.arrival_us;
     let mut left: Vec<f64> =
         report.fates.iter().zip(arrival).map(|(fate, &arrival)| fate.finish_us.unwrap_or(arrival)).collect();
+    if let Some(log) = report.gateway.as_deref() {
+        // What the engine itself refuses it refuses when it is let through.
+        let refused = |id: usize| matches!(report.fates[id].outcome, Outcome::Refused(_));
+        for (id, &forwarded) in log.forwarded_us.iter().enumerate().filter(|(id, _)| refused(*id)) {
+            left[id] = left[id].max(forwarded);
+        }
+    }
     // Backwards, for the first of several counts.
     for &(at_us, id) in report.trace.cancellations.iter().rev() {
         let fate = &report.fates[id as usize];
@@ -201,6 +213,11 @@ impl Monitor {
         for (client, integral) in held.token_us.iter().enumerate() {
             all[client].kv_token_s = integral / 1e6;
         }
+        if let Some(token_us) = reserved::reserved(report, options.client, count, &mut cells, end_us) {
+            for (totals, token_us) in all.iter_mut().zip(token_us) {
+                totals.reserved_token_s = Some(token_us / 1e6);
+            }
+        }
         let samples = Samples::of(report);
         let tails = samples.of_clients(&client_of, count);
         for (totals, tails) in all.iter_mut().zip(tails) {
@@ -209,6 +226,12 @@ impl Monitor {
         cells.set_tails(&samples, &client_of);
         if let Some(counters) = report.counters.as_ref().filter(|c| c.client == options.client) {
             counters.values.iter().for_each(|&(client, value)| all[client as usize].counter = Some(value));
+        }
+        if let Some(log) = report.gateway.as_deref().filter(|log| log.client == options.client) {
+            for &(client, value) in &log.counters {
+                let client = reserved::place(client, log.clients, count, options.client);
+                all[client].gateway_counter = Some(value);
+            }
         }
         if options.client == Client::Adapter {
             all[count - 1].id = -1;

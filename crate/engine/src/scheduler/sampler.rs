@@ -47,10 +47,17 @@ struct Grid {
 impl Sampler {
     /// Samples of an order of service.
     pub fn of(line: &Line) -> Self {
-        let most = (MOST_COUNTERS / line.clients().max(1)).clamp(FEWEST_SAMPLES, MOST_SAMPLES) / 2 * 2;
-        let (next_us, spacing_us) = (FIRST_SPACING_US, FIRST_SPACING_US);
-        let grid = Grid { next_us, spacing_us, most, samples: Vec::new() };
-        Self { grid: line.keeps_counters().then_some(grid) }
+        if line.keeps_counters() { Self::of_clients(line.clients(), 0.0) } else { Self::default() }
+    }
+
+    /// Samples of so many counters in a run that lasts at least so long, as far as is known, microseconds.
+    pub fn of_clients(clients: usize, lasts_us: f64) -> Self {
+        let most = (MOST_COUNTERS / clients.max(1)).clamp(FEWEST_SAMPLES, MOST_SAMPLES) / 2 * 2;
+        let mut spacing_us = FIRST_SPACING_US;
+        while spacing_us * most as f64 <= lasts_us {
+            spacing_us *= 2.0;
+        }
+        Self { grid: Some(Grid { next_us: spacing_us, spacing_us, most, samples: Vec::new() }) }
     }
 
     /// When the next sample is due, microseconds; `None`: never.
@@ -61,7 +68,13 @@ impl Sampler {
 
     /// The sample that is due.
     pub fn take(&mut self, line: &mut Line, now_us: f64) {
-        let (Some(grid), Some((_, counters))) = (&mut self.grid, line.counters()) else { return };
+        let Some((_, counters)) = line.counters() else { return };
+        self.add(counters, now_us);
+    }
+
+    /// The sample that is due: clients with their counters, in the order of their first requests.
+    pub fn add(&mut self, counters: Vec<(u32, f64)>, now_us: f64) {
+        let Some(grid) = &mut self.grid else { return };
         if grid.samples.len() == grid.most {
             let mut place = 0;
             grid.samples.retain(|_| {
@@ -88,6 +101,11 @@ impl Sampler {
         Self {}
     }
 
+    /// Nothing to sample.
+    pub fn of_clients(_clients: usize, _lasts_us: f64) -> Self {
+        Self {}
+    }
+
     /// Never.
     #[inline]
     pub fn next_us(&self) -> Option<f64> {
@@ -96,6 +114,9 @@ impl Sampler {
 
     /// Nothing is due.
     pub fn take(&mut self, _line: &mut Line, _now_us: f64) {}
+
+    /// Nothing is due.
+    pub fn add(&mut self, _counters: Vec<(u32, f64)>, _now_us: f64) {}
 
     /// None.
     pub fn into_samples(self) -> Vec<CounterSample> {

@@ -5,6 +5,7 @@ use std::fmt;
 use servescope_engine::Refusal;
 use servescope_engine::metrics::monitor::{Cell, Monitor};
 use servescope_engine::scheduler::Client;
+use servescope_engine::scheduler::sampler::CounterSample;
 
 use crate::monitor::{Heading, Whole, client_name};
 use crate::run::Run;
@@ -66,20 +67,29 @@ pub fn write_clients_over_time_csv(run: &Run, to: &mut dyn fmt::Write) -> fmt::R
         write!(to, ",refused_{}", reason.name())?;
     }
     to.write_str(
-        ",timed_out,input_tokens,output_tokens,service,wasted_tokens,kv_tokens_mean,in_system_mean,ttft_p50_s,ttft_p95_s,\
-         ttft_p99_s,tpot_p50_s,tpot_p95_s,tpot_p99_s,e2e_p50_s,e2e_p95_s,e2e_p99_s,counter\n",
+        ",timed_out,input_tokens,output_tokens,service,wasted_tokens,kv_tokens_mean,reserved_tokens_mean,in_system_mean,\
+         ttft_p50_s,ttft_p95_s,ttft_p99_s,tpot_p50_s,tpot_p95_s,tpot_p99_s,e2e_p50_s,e2e_p95_s,e2e_p99_s,counter,\
+         gateway_counter\n",
     )?;
     for kind in KINDS {
         let monitor = run.monitor_of(kind, None, WINDOWS, MOST);
         for row in 0..monitor.cells.rows() {
             let is_own = !(monitor.cells.has_others() && row + 1 == monitor.cells.rows());
             let id = if is_own { monitor.clients[row].id.to_string() } else { "others".to_owned() };
-            let counters = if is_own { counters(run, &monitor, monitor.clients[row].id) } else { Vec::new() };
+            let of = |keeper| {
+                if is_own { counters(run, &monitor, keeper, monitor.clients[row].id) } else { Vec::new() }
+            };
+            let kept = Keeper::ALL.map(of);
+            let is_reserved = monitor.clients[row].reserved_token_s.is_some();
             for (window, cell) in monitor.cells.row(row).iter().enumerate() {
                 write!(to, "{},{id}", client_name(kind))?;
                 let end_us = monitor.cells.grid.edge_us(window + 1);
-                let counter = counters.iter().rev().find(|(time_us, _)| *time_us <= end_us);
-                write_cell(to, &monitor, window, cell, counter.map(|c| c.1))?;
+                write_cell(to, &monitor, window, cell, is_reserved)?;
+                for counters in &kept {
+                    let last = counters.iter().rev().find(|(time_us, _)| *time_us <= end_us);
+                    number(to, last.map(|last| last.1))?;
+                }
+                to.write_char('\n')?;
             }
         }
     }
@@ -91,7 +101,7 @@ fn write_cell(
     monitor: &Monitor,
     window: usize,
     cell: &Cell,
-    counter: Option<f64>,
+    is_reserved: bool,
 ) -> fmt::Result {
     let grid = &monitor.cells.grid;
     write!(to, ",{},{}", grid.edge_us(window) / 1e6, grid.edge_us(window + 1) / 1e6)?;
@@ -99,21 +109,23 @@ fn write_cell(
     for count in cell.refused {
         write!(to, ",{count}")?;
     }
-    let (kv, present) = (cell.kv_token_us / grid.width_us(), cell.in_system_us / grid.width_us());
+    let mean = |integral: f64| integral / grid.width_us();
     write!(
         to,
-        ",{},{},{},{},{},{kv},{present}",
+        ",{},{},{},{},{},{}",
         cell.timed_out,
         cell.input_tokens,
         cell.output_tokens,
         cell.service(),
-        cell.wasted_tokens
+        cell.wasted_tokens,
+        mean(cell.kv_token_us)
     )?;
+    number(to, is_reserved.then(|| mean(cell.reserved_token_us)))?;
+    write!(to, ",{}", mean(cell.in_system_us))?;
     for tail in [cell.tails.ttft_s, cell.tails.tpot_s, cell.tails.e2e_s] {
         tail.all().into_iter().try_for_each(|time| number(to, time))?;
     }
-    number(to, counter)?;
-    to.write_char('\n')
+    Ok(())
 }
 
 fn number(to: &mut dyn fmt::Write, number: Option<f64>) -> fmt::Result {
@@ -123,14 +135,55 @@ fn number(to: &mut dyn fmt::Write, number: Option<f64>) -> fmt::Result {
     }
 }
 
+/// Who keeps counters of clients.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Keeper {
+    /// The engine's order of service.
+    Engine,
+    /// That of the gateway's queue.
+    Gateway,
+}
+
+/// The counters that one of them kept.
+pub(crate) struct Kept<'a> {
+    pub(crate) client: Client,
+    /// How many clients it told apart.
+    count: usize,
+    values: &'a [(u32, f64)],
+    samples: &'a [CounterSample],
+}
+
+impl Keeper {
+    const ALL: [Self; 2] = [Self::Engine, Self::Gateway];
+
+    /// What it kept in a run, if its order keeps counters.
+    pub(crate) fn of(self, run: &Run) -> Option<Kept<'_>> {
+        let report = &run.report;
+        match self {
+            Self::Engine => report.counters.as_ref().map(|kept| Kept {
+                client: kept.client,
+                count: kept.client.count(&report.trace),
+                values: &kept.values,
+                samples: &kept.samples,
+            }),
+            Self::Gateway => {
+                report.gateway.as_deref().filter(|log| !log.counters.is_empty()).map(|log| Kept {
+                    client: log.client,
+                    count: log.clients,
+                    values: &log.counters,
+                    samples: &log.counter_samples,
+                })
+            }
+        }
+    }
+}
+
 /// A client's counter at the sampled times from its first request on, microseconds; empty where none is kept.
-pub(crate) fn counters(run: &Run, monitor: &Monitor, id: i64) -> Vec<(f64, f64)> {
-    let Some(kept) = run.report.counters.as_ref().filter(|kept| kept.client == monitor.client) else {
-        return Vec::new();
-    };
-    let count = monitor.client.count(&run.report.trace);
-    let client = if id < 0 { count as u32 - 1 } else { id as u32 };
+pub(crate) fn counters(run: &Run, monitor: &Monitor, keeper: Keeper, id: i64) -> Vec<(f64, f64)> {
+    let Some(kept) = keeper.of(run).filter(|kept| kept.client == monitor.client) else { return Vec::new() };
+    let client = if id < 0 { kept.count as u32 - 1 } else { id as u32 };
     let Some(place) = kept.values.iter().position(|(other, _)| *other == client) else { return Vec::new() };
-    let sampled = kept.samples.iter().filter_map(|sample| Some((sample.time_us, *sample.values.get(place)?)));
+    let sampled = kept.samples.iter().filter(|sample| sample.time_us <= monitor.end_us);
+    let sampled = sampled.filter_map(|sample| Some((sample.time_us, *sample.values.get(place)?)));
     sampled.chain([(monitor.end_us, kept.values[place].1)]).collect()
 }

@@ -1,4 +1,5 @@
-//! Who uses what over time: service and KV memory by client, stacked, and the counters of the order of service.
+//! Who uses what over time: service, KV memory held and reserved by client, stacked, and the counters of the orders of
+//! service.
 
 use std::borrow::Cow;
 
@@ -6,7 +7,7 @@ use servescope_engine::metrics::monitor::{Cell, Monitor};
 use servescope_engine::scheduler::Client;
 
 use super::{Series, View, ViewOptions, Window, empty, upward};
-use crate::files::counters;
+use crate::files::{Keeper, counters};
 use crate::monitor::{CHART_WINDOWS, CHARTED};
 use crate::run::Run;
 
@@ -16,7 +17,7 @@ pub const ROLES: [&str; CHARTED + 1] =
     ["input", "waiting", "output", "kv", "adapters", "communication", "linear", "slo"];
 
 /// The charts, and the monitor that their series are of: row for row, in the order of [`ROLES`].
-pub fn monitor<'a>(run: &'a Run, client: Client, options: &ViewOptions) -> ([View; 3], Cow<'a, Monitor>) {
+pub fn monitor<'a>(run: &'a Run, client: Client, options: &ViewOptions) -> (Vec<View>, Cow<'a, Monitor>) {
     let window = Window::of(run, options);
     let monitor = if options.window_s.is_none() {
         Cow::Borrowed(run.monitor(client))
@@ -24,7 +25,18 @@ pub fn monitor<'a>(run: &'a Run, client: Client, options: &ViewOptions) -> ([Vie
         let part = Some((window.start_us, window.end_us));
         Cow::Owned(run.monitor_of(client, part, CHART_WINDOWS, CHARTED))
     };
-    let views = [service(&monitor, &window), counted(run, &monitor, &window), kv(run, &monitor, &window)];
+    let mut views = vec![service(&monitor, &window), kv(run, &monitor, &window)];
+    if monitor.clients.first().is_some_and(|client| client.reserved_token_s.is_some()) {
+        views.push(reserved(&monitor, &window));
+    }
+    // Where neither keeps counters the engine's chart says so.
+    let at_gateway = Keeper::Gateway.of(run).is_some();
+    if !at_gateway || Keeper::Engine.of(run).is_some() {
+        views.push(counted(run, &monitor, Keeper::Engine, &window));
+    }
+    if at_gateway {
+        views.push(counted(run, &monitor, Keeper::Gateway, &window));
+    }
     (views, monitor)
 }
 
@@ -74,10 +86,19 @@ fn kv(run: &Run, monitor: &Monitor, window: &Window) -> View {
     view("client_kv", window, "tokens", series)
 }
 
+/// KV tokens that the gateway has reserved beyond those.
+fn reserved(monitor: &Monitor, window: &Window) -> View {
+    let width_us = monitor.cells.grid.width_us();
+    view("client_reserved", window, "tokens", stacked(monitor, |cell| cell.reserved_token_us / width_us))
+}
+
 /// What the charted clients' counters stand at.
-fn counted(run: &Run, monitor: &Monitor, window: &Window) -> View {
-    let name = "client_counters";
-    let why = match &run.report.counters {
+fn counted(run: &Run, monitor: &Monitor, keeper: Keeper, window: &Window) -> View {
+    let name = match keeper {
+        Keeper::Engine => "client_counters",
+        Keeper::Gateway => "client_gateway_counters",
+    };
+    let why = match keeper.of(run) {
         None => "empty.no_counters",
         Some(kept) if kept.client != monitor.client => match kept.client {
             Client::User => "empty.counters_by_user",
@@ -92,7 +113,7 @@ fn counted(run: &Run, monitor: &Monitor, window: &Window) -> View {
     let series: Vec<Series> = (0..rows)
         .map(|row| {
             let inside = |time_us: &f64| (window.start_us..=window.end_us).contains(time_us);
-            let kept = counters(run, monitor, monitor.clients[row].id);
+            let kept = counters(run, monitor, keeper, monitor.clients[row].id);
             let (x, y) = kept.into_iter().filter(|(time, _)| inside(time)).map(|(t, v)| (t / 1e6, v)).unzip();
             Series { role: role(monitor, row), mark: "line", x, y, ..Series::default() }
         })
@@ -133,10 +154,10 @@ mod tests {
         let service: f64 = monitor.clients.iter().map(ClientTotals::service).sum();
         assert!((mean_top(&views[0]) * seconds / service - 1.0).abs() < 1e-9);
         let kv = run.summary().run.kv.mean_usage.unwrap() * f64::from(run.report.pool_tokens);
-        assert!((mean_top(&views[2]) / kv - 1.0).abs() < 1e-9, "{} of {kv}", mean_top(&views[2]));
+        assert!((mean_top(&views[1]) / kv - 1.0).abs() < 1e-9, "{} of {kv}", mean_top(&views[1]));
         assert_eq!(views[0].series.len(), CHARTED + 1);
         assert_eq!(views[0].series.last().unwrap().role, ROLES[CHARTED]);
-        assert_eq!(views[1].empty, "empty.no_counters");
+        assert_eq!(views[2].empty, "empty.no_counters");
     }
 
     #[test]
@@ -154,7 +175,60 @@ mod tests {
             let (views, monitor) = monitor(&run, Client::Adapter, &ViewOptions::default());
             assert_eq!(monitor.kv_interpolated, 0);
             let kv = run.summary().run.kv.mean_usage.unwrap() * f64::from(run.report.pool_tokens);
-            assert!((mean_top(&views[2]) / kv - 1.0).abs() < 1e-9, "{kind}: {} of {kv}", mean_top(&views[2]));
+            assert!((mean_top(&views[1]) / kv - 1.0).abs() < 1e-9, "{kind}: {} of {kv}", mean_top(&views[1]));
+        }
+    }
+
+    #[test]
+    fn what_the_gateway_keeps_is_drawn_too() {
+        let proxied = |more: &[(&'static str, &'static str)]| {
+            let settings = [
+                ("workload.users.count", "30"),
+                ("workload.duration_s", "60"),
+                ("gateway.kind", "proxy"),
+                ("gateway.checks", "kv"),
+            ];
+            run(&[&settings[..], more].concat())
+        };
+        let names = |views: &[View]| views.iter().map(|view| view.name).collect::<Vec<_>>();
+        let fair = proxied(&[("gateway.order", "vtc")]);
+        for client in [Client::User, Client::Adapter] {
+            let (views, monitor) = monitor(&fair, client, &ViewOptions::default());
+            let expected = ["client_service", "client_kv", "client_reserved", "client_gateway_counters"];
+            assert_eq!(names(&views), expected);
+            let seconds = monitor.end_us / 1e6;
+            let told = fair.report.gateway.as_ref().unwrap().reserved.as_ref().unwrap();
+            let total = told.total_token_us(monitor.end_us) / 1e6;
+            assert!(total > 0.0 && (mean_top(&views[2]) * seconds / total - 1.0).abs() < 1e-9);
+            let column = crate::monitor::COLUMNS.iter().find(|c| c.name == "reserved_tokens_mean").unwrap();
+            let whole = crate::monitor::Whole::of(&monitor);
+            let mean: f64 = monitor.clients.iter().map(|c| column.of(c, &whole).unwrap()).sum();
+            assert!((mean * seconds / total - 1.0).abs() < 1e-9, "{mean} of {total}");
+            if client == Client::Adapter {
+                assert_eq!(views[3].empty, "empty.counters_by_user");
+                continue;
+            }
+            for (series, client) in views[3].series.iter().zip(&monitor.clients) {
+                assert!(series.x.len() > 50 && series.x.is_sorted() && series.y.is_sorted());
+                assert_eq!(series.y.last().copied(), client.gateway_counter);
+            }
+        }
+        let both = proxied(&[("gateway.order", "drr"), ("scheduler.order", "vtc")]);
+        let (views, _) = monitor(&both, Client::User, &ViewOptions::default());
+        assert_eq!(names(&views)[3..], ["client_counters", "client_gateway_counters"]);
+        assert!(views[3].empty.is_empty() && views[4].empty.is_empty());
+        let csv = crate::files::clients_over_time_csv(&both);
+        let heading: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
+        let place = |name: &str| heading.iter().position(|column| *column == name).unwrap();
+        let last =
+            csv.lines().rfind(|line| line.starts_with("user,0,")).unwrap().split(',').collect::<Vec<_>>();
+        assert_eq!(last.len(), heading.len());
+        for name in ["reserved_tokens_mean", "counter", "gateway_counter"] {
+            assert!(
+                last[place(name)].parse::<f64>().is_ok_and(f64::is_finite),
+                "{name}: {}",
+                last[place(name)]
+            );
         }
     }
 
@@ -163,13 +237,13 @@ mod tests {
         let run =
             run(&[("workload.users.count", "3"), ("scheduler.order", "vtc"), ("workload.duration_s", "60")]);
         let (views, watched) = monitor(&run, Client::User, &ViewOptions::default());
-        assert_eq!(views[1].series.len(), 3);
-        for (series, client) in views[1].series.iter().zip(&watched.clients) {
+        assert_eq!(views[2].series.len(), 3);
+        for (series, client) in views[2].series.iter().zip(&watched.clients) {
             assert!(series.x.len() > 50 && series.x.is_sorted() && series.y.is_sorted());
             assert_eq!(series.y.last().copied(), client.counter);
         }
         let (views, watched) = monitor(&run, Client::Adapter, &ViewOptions::default());
-        assert_eq!(views[1].empty, "empty.counters_by_user");
+        assert_eq!(views[2].empty, "empty.counters_by_user");
         assert!(watched.clients.iter().all(|client| client.counter.is_none()));
         let part = ViewOptions { window_s: Some((10.0, 20.0)), ..ViewOptions::default() };
         let (views, _) = monitor(&run, Client::User, &part);

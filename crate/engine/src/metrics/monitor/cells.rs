@@ -85,6 +85,8 @@ pub struct Cell {
     pub in_system_us: f64,
     /// Integral of KV tokens held, token microseconds.
     pub kv_token_us: f64,
+    /// Integral of KV tokens reserved at the gateway beyond those, token microseconds.
+    pub reserved_token_us: f64,
     /// Times of completed requests: TTFT by the first token, the others by the end.
     pub tails: Tails,
 }
@@ -114,7 +116,7 @@ pub struct Cells {
 }
 
 /// Heights that last, by row: each cell's own part, and changes from one cell on.
-struct Spread {
+pub(super) struct Spread {
     partial: Vec<f64>,
     change: Vec<f64>,
 }
@@ -163,12 +165,12 @@ impl Cells {
         self.cells[place].kv_token_us += token_us;
     }
 
-    fn spread(&self) -> Spread {
+    pub(super) fn spread(&self) -> Spread {
         Spread { partial: vec![0.0; self.cells.len()], change: vec![0.0; self.cells.len() + 1] }
     }
 
     /// Adds a height from one time to another, as an integral over each cell.
-    fn add(&self, spread: &mut Spread, client: u32, from_us: f64, to_us: f64, height: f64) {
+    pub(super) fn add(&self, spread: &mut Spread, client: u32, from_us: f64, to_us: f64, height: f64) {
         if to_us <= from_us {
             return;
         }
@@ -244,6 +246,14 @@ impl Cells {
         for ((cell, present), answers) in self.cells.iter_mut().zip(present).zip(answers) {
             cell.in_system_us += present;
             cell.output_tokens += answers;
+        }
+    }
+
+    /// Adds what was spread to what was reserved.
+    pub(super) fn set_reserved(&mut self, spread: &Spread) {
+        let integrals = self.integrals(spread);
+        for (cell, token_us) in self.cells.iter_mut().zip(integrals) {
+            cell.reserved_token_us = token_us;
         }
     }
 

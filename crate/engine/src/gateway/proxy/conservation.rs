@@ -1,0 +1,170 @@
+//! Whole runs, about a million moves in all: at every sample what is reserved is what the requests at the engine explain, and
+//! when all is over it is nothing.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use servescope_cost::{AdapterCost, LinearCost};
+use servescope_workload::BASE_MODEL;
+use servescope_workload::trace::Request;
+
+use super::*;
+use crate::fleet::{Fleet, FleetConfig, Preemption, SchedulerKind};
+use crate::gateway::config::{Charge, KvRule, Quotas, RetryKind, RetryRule};
+use crate::gateway::load::LoadRule;
+use crate::gateway::prediction::{LengthRule, LengthSource};
+use crate::gateway::window::Window;
+use crate::scheduler::vtc::Fair;
+use crate::scheduler::{Client, Order};
+use crate::{Outcome, Report, SchedulerConfig, Simulation};
+
+const REQUESTS: u32 = 24_000;
+const POOL_TOKENS: u32 = 4_000;
+const RUNS: u64 = 8;
+
+/// Tokens that the engine held of each request at the last look; `None` = it was not there yet.
+pub(super) type Seen = Vec<Option<u32>>;
+
+thread_local! {
+    /// Samples that were explained, and requests at the engine in all of them.
+    static EXPLAINED: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
+}
+
+impl Proxy {
+    /// A look is taken: the engine is asked for everybody with a reservation.
+    pub(super) fn note_what_is_seen(&mut self, at_us: f64, sight: &dyn Sight) {
+        let steps = sight.steps(at_us);
+        for entry in self.reservations.open() {
+            self.seen[entry.id as usize] = Some(sight.held_tokens(entry.id, at_us, steps));
+        }
+    }
+
+    /// What is reserved is told by who is at the engine, what was predicted of it, and what was seen of it at the last look.
+    pub(super) fn explain(&self, trace: &Trace) {
+        let at_engine = |id: &usize| self.place[*id] == Place::AtEngine;
+        let (mut reserved, mut there) = (0, 0);
+        for id in (0..trace.len()).filter(at_engine) {
+            let predicted = trace.input_tokens[id] + self.log.passages[id].predicted_tokens;
+            reserved += u64::from(predicted.saturating_sub(self.seen[id].unwrap_or(0)));
+            there += 1;
+        }
+        assert_eq!(self.reservations.reserved() - self.reservations.leaked(), reserved);
+        assert_eq!(self.reservations.open().len() as u64, there);
+        let (samples, requests) = EXPLAINED.get();
+        EXPLAINED.set((samples + 1, requests + there));
+    }
+}
+
+/// Bursts beyond what the engine can do, a part of the clients impatient.
+fn trace(seed: u64) -> Trace {
+    let mut draws = Stream::named(seed, "conservation");
+    let mut trace = Trace::default();
+    let mut arrival_us = 0.0;
+    for id in 0..REQUESTS {
+        let is_burst = (id / 500) % 3 == 0;
+        arrival_us += if is_burst { 3e3 } else { 9e3 } * draws.uniform() * 2.0;
+        let output_tokens = 1 + (draws.bits() % 60) as u32;
+        trace.push(Request {
+            arrival_us,
+            user: (draws.bits() % 40) as u32,
+            adapter: BASE_MODEL,
+            input_tokens: 1 + (draws.bits() % 120) as u32,
+            output_tokens,
+            max_tokens: output_tokens + (draws.bits() % 40) as u32,
+        });
+        if draws.bits().is_multiple_of(6) {
+            trace.cancellations.push((arrival_us + 3e6 * draws.uniform(), id));
+        }
+    }
+    trace.cancellations.sort_by(|a, b| a.0.total_cmp(&b.0));
+    trace
+}
+
+fn gateway(seed: u64) -> GatewayConfig {
+    let kind = [RetryKind::Backoff, RetryKind::Honour, RetryKind::AtOnce][seed as usize % 3];
+    let source = [LengthSource::Noisy, LengthSource::MaxTokens, LengthSource::History][seed as usize % 3];
+    GatewayConfig {
+        checks: vec![Check::Concurrency, Check::Queue, Check::Kv],
+        client: Client::User,
+        quotas: Quotas {
+            rpm: f64::INFINITY,
+            tpm: [f64::INFINITY; 3],
+            window: Window::Sliding,
+            charge: Charge::Ahead,
+            refuses: false,
+            lending: None,
+        },
+        concurrency: 100,
+        client_concurrency: 20,
+        queue_requests: 150,
+        queue_tokens: f64::INFINITY,
+        kv: KvRule { headroom_tokens: 100.0, lag_us: [0.0, 1e5, 1e6][seed as usize % 3], leaks: false },
+        ttft_bound_us: f64::INFINITY,
+        estimate_over_us: 30e6,
+        timeout: Timeout::Fixed(5e5),
+        sweep_us: 50e3,
+        retries: RetryRule { kind, most: 4, round_trip_us: 5e4, base_us: 2e5, cap_us: 2e6, jitter: 1.0 },
+        lengths: LengthRule { source, bias: 1.0, noise: 0.5, quantile: 0.9, half_life: 50.0, cold_start: 5 },
+        load: LoadRule {
+            kv_share: f64::INFINITY,
+            wait_us: f64::INFINITY,
+            step_us: f64::INFINITY,
+            near: 0.8,
+            hysteresis: 0.1,
+            average_us: 0.0,
+            dwell_us: 0.0,
+            policy: LoadPolicy::AdmitAll,
+        },
+        order: if seed.is_multiple_of(2) { Order::Fcfs } else { Order::Fair(Fair::default()) },
+        pool_tokens: f64::from(POOL_TOKENS),
+        seed,
+    }
+}
+
+const COST: LinearCost = LinearCost {
+    prefill_base_us: 2e3,
+    prefill_per_token_us: 20.0,
+    decode_base_us: 5e3,
+    decode_per_request_us: 50.0,
+    decode_per_kv_token_us: 0.1,
+    overhead_us: 0.0,
+    adapters: AdapterCost::FREE,
+};
+
+/// Attempts, admissions, and ends of every kind.
+fn moves(report: &Report) -> u64 {
+    let log = report.gateway.as_deref().expect("there was a proxy");
+    assert!(report.fates.iter().all(|fate| fate.outcome != Outcome::Unfinished));
+    assert_eq!((log.reserved_tokens, log.leaked_tokens), (0, 0), "all have ended");
+    let admitted: Vec<usize> = (0..report.fates.len()).filter(|&id| !log.forwarded_us[id].is_nan()).collect();
+    let gone = admitted.iter().filter(|&&id| report.fates[id].outcome == Outcome::Cancelled).count() as u64;
+    let admitted = admitted.len() as u64;
+    // Every kind of move is there.
+    assert!(admitted > 5_000 && gone > 100 && log.timeouts > 1_000, "{admitted} {gone} {}", log.timeouts);
+    assert!(log.attempts() > u64::from(REQUESTS) + 1_000, "{} attempts", log.attempts());
+    log.attempts() + log.timeouts + 2 * admitted
+}
+
+#[test]
+fn nothing_is_lost_before_the_loop_of_slora_and_before_a_fleet() {
+    let config = SchedulerConfig { max_total_tokens: POOL_TOKENS, ..SchedulerConfig::default() };
+    let fleet = FleetConfig {
+        scheduler: SchedulerKind::Vllm,
+        replicas: 2,
+        blocks: POOL_TOKENS / 16 / 2,
+        block_size: 16,
+        max_requests: 60,
+        preemption: Preemption::Recompute,
+        ..FleetConfig::default()
+    };
+    let mut all = 0;
+    for seed in 0..RUNS {
+        let trace = Arc::new(trace(seed));
+        let looped = Simulation::new(Arc::clone(&trace), config, COST).behind(gateway(seed)).run();
+        let spread = Fleet::new(trace, fleet, Box::new(COST)).behind(gateway(seed)).run();
+        all += moves(&looped) + moves(&spread);
+    }
+    assert!(all >= 1_000_000, "{all} moves");
+    let (samples, requests) = EXPLAINED.get();
+    assert!(samples > 10_000 && requests > 10 * samples, "{requests} requests in {samples} samples");
+}

@@ -1,0 +1,86 @@
+//! What the proxy keeps over time: its queue's counters, and what is reserved for whom.
+
+use servescope_workload::Trace;
+
+use super::config::{Check, GatewayConfig};
+use super::queue::Queue;
+use super::reservations::{Ended, Reservations};
+use super::reserved::{Recorder, Reserved};
+use crate::scheduler::sampler::{CounterSample, Sampler};
+
+/// What is kept so far.
+#[derive(Debug)]
+pub(super) struct Record {
+    /// When the next is to be kept, and the last time that was reached, microseconds.
+    due_us: f64,
+    now_us: f64,
+    counters: Sampler,
+    /// `None` where KV memory is not checked.
+    reserved: Option<Box<Recorder>>,
+    leaks: bool,
+}
+
+impl Record {
+    pub(super) fn new(config: &GatewayConfig, trace: &Trace, queue: &Queue) -> Self {
+        let lasts_us = trace.arrival_us.last().copied().unwrap_or(0.0);
+        let keeps = queue.keeps_counters();
+        let checks = config.checks.contains(&Check::Kv);
+        Self {
+            due_us: 0.0,
+            now_us: 0.0,
+            counters: if keeps {
+                Sampler::of_clients(config.client.count(trace), lasts_us)
+            } else {
+                Sampler::default()
+            },
+            reserved: checks.then(|| Box::new(Recorder::new(trace, lasts_us))),
+            leaks: config.kv.leaks,
+        }
+    }
+
+    /// It is `at_us` now and nothing has happened at that time.
+    #[inline]
+    pub(super) fn reach<T>(
+        &mut self,
+        trace: &Trace,
+        at_us: f64,
+        reservations: &mut Reservations<T>,
+        queue: &Queue,
+    ) {
+        debug_assert!(at_us >= self.now_us, "time goes on");
+        self.now_us = at_us;
+        if at_us >= self.due_us {
+            self.keep(trace, at_us, reservations, queue);
+        }
+    }
+
+    #[cold]
+    fn keep<T>(&mut self, trace: &Trace, at_us: f64, reservations: &mut Reservations<T>, queue: &Queue) {
+        if self.counters.next_us().is_some_and(|due| due <= at_us) {
+            self.counters.add(queue.counters(), at_us);
+        }
+        self.due_us = self.counters.next_us().unwrap_or(f64::INFINITY);
+        if let Some(recorder) = &mut self.reserved {
+            self.due_us = self.due_us.min(recorder.reach(trace, at_us, reservations));
+        }
+    }
+
+    /// A request has ended.
+    pub(super) fn end<T>(&mut self, trace: &Trace, id: u32, ended: &Ended<T>, at_us: f64) {
+        if let Some(recorder) = &mut self.reserved {
+            recorder.add(trace, id, ended.token_us);
+            if self.leaks {
+                recorder.leak(trace, id, ended.left, at_us);
+            }
+        }
+    }
+
+    pub(super) fn finish<T>(
+        self,
+        trace: &Trace,
+        reservations: &mut Reservations<T>,
+    ) -> (Vec<CounterSample>, Option<Reserved>) {
+        let reserved = self.reserved.map(|recorder| recorder.finish(trace, self.now_us, reservations));
+        (self.counters.into_samples(), reserved)
+    }
+}
