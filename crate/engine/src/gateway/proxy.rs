@@ -25,10 +25,10 @@ use super::estimate::Estimator;
 use super::load::{Load, LoadPolicy, LoadState, Signals};
 use super::log::{GatewayLog, Held, Sample};
 use super::prediction::Lengths;
-use super::queue::Queue;
 use super::quotas::{Paid, QuotaBook};
 use super::reservations::Reservations;
 use super::retries;
+use crate::scheduler::client_queue::ClientQueue;
 
 /// The load is looked at so many times within the time over which it is averaged, and as often as these bounds allow,
 /// microseconds.
@@ -125,7 +125,7 @@ pub(crate) struct Proxy {
     lengths: Lengths,
     estimator: Estimator,
     load: Load,
-    queue: Queue,
+    queue: ClientQueue,
     waiting: u32,
     waiting_tokens: u64,
     /// (when the attempt came in, request) in order of time, and some that wait no more.
@@ -164,7 +164,7 @@ impl Proxy {
             lengths: Lengths::new(config.lengths, clients, config.seed),
             estimator: Estimator::new(config.estimate_over_us),
             load: Load::new(config.load),
-            queue: Queue::new(&config.order, clients, config.pool_tokens),
+            queue: ClientQueue::new(&config.order, clients, config.pool_tokens),
             waiting: 0,
             waiting_tokens: 0,
             oldest: VecDeque::new(),
@@ -185,7 +185,7 @@ impl Proxy {
     }
 
     /// What was written down.
-    pub(crate) fn into_log(self) -> GatewayLog {
+    pub(crate) fn into_log(mut self) -> GatewayLog {
         GatewayLog {
             counters: self.queue.counters(),
             reserved_tokens: self.reservations.reserved(),
@@ -326,8 +326,8 @@ impl Proxy {
                 if completed {
                     self.lengths.learn(note.client, produced);
                 }
-                let output = f64::from(produced) - f64::from(note.charged_output);
-                self.queue.charge(note.client, 0.0, output);
+                let [input, from, to] = [trace.input_tokens[i], note.charged_output, produced].map(f64::from);
+                self.queue.charge(note.client, self.queue.tariff().output(note.client, input, from, to));
                 let spent = [f64::from(trace.input_tokens[i]), f64::from(produced)];
                 self.book.settle(note.client, &note.paid, spent, at_us);
                 self.accounts.leaves_engine(note.client);
@@ -376,7 +376,7 @@ impl Proxy {
             let attempt = self.log.passages[i].attempts;
             self.deadlines.push(Reverse(((at_us + timeout_us).to_bits(), id, attempt)));
         }
-        self.queue.push(id, client, predicted, at_us);
+        self.queue.push(id, client, f64::from(predicted), at_us);
         self.dispatch(trace, at_us, sight);
         if self.waits(id) && self.log.passages[i].held == Held::Nothing {
             self.log.passages[i].held = Held::Behind;
@@ -443,7 +443,7 @@ impl Proxy {
         self.wake_us = f64::INFINITY;
         while let Some((client, id)) = self.queue.head() {
             if !self.waits(id) {
-                self.queue.pop(client, 0, 0);
+                self.queue.skip(client);
                 continue;
             }
             match self.verdict(trace, client, id, at_us, sight) {
@@ -539,7 +539,8 @@ impl Proxy {
             let input = entry.predicted.saturating_sub(note.predicted_output);
             let output = held.saturating_sub(input);
             if output > note.charged_output {
-                queue.charge(note.client, 0.0, f64::from(output - note.charged_output));
+                let [input, from, to] = [input, note.charged_output, output].map(f64::from);
+                queue.charge(note.client, queue.tariff().output(note.client, input, from, to));
                 note.charged_output = output;
             }
             held
@@ -549,8 +550,10 @@ impl Proxy {
     fn forward(&mut self, trace: &Trace, client: u32, id: u32, at_us: f64) {
         let i = id as usize;
         let (input, predicted) = (trace.input_tokens[i], self.log.passages[i].predicted_tokens);
-        let charged_output = if self.queue.charges_ahead() { predicted } else { 0 };
-        self.queue.pop(client, input, charged_output);
+        let charged_output = if self.config.order.charges_ahead() { predicted } else { 0 };
+        let [prompt, output] = [input, charged_output].map(f64::from);
+        self.queue.charge(client, self.queue.tariff().prompt(client, prompt, output));
+        self.queue.pop(client);
         self.waiting -= 1;
         self.waiting_tokens -= u64::from(input) + u64::from(predicted);
         self.place[i] = Place::AtEngine;
@@ -574,6 +577,7 @@ impl Proxy {
         self.waiting_tokens -= u64::from(input) + u64::from(predicted);
         self.estimator.goes(input, at_us);
         let client = self.config.client.of(trace, id, self.clients);
+        self.queue.forget(client);
         self.accounts.stops_waiting(client);
         if let Some(paid) = self.paid_early.get(i) {
             self.book.settle(client, paid, [0.0, 0.0], at_us);

@@ -3,8 +3,6 @@
 //! The grid begins fine; when all places are taken every second sample is dropped and the grid is twice as wide. So memory is
 //! bounded and a run of any length has between half and all of its samples.
 
-use super::line::Line;
-
 /// Spacing of the first grid, microseconds.
 #[cfg(feature = "orders")]
 const FIRST_SPACING_US: f64 = 250_000.0;
@@ -45,12 +43,12 @@ struct Grid {
 
 #[cfg(feature = "orders")]
 impl Sampler {
-    /// Samples of an order of service.
-    pub fn of(line: &Line) -> Self {
-        let most = (MOST_COUNTERS / line.clients().max(1)).clamp(FEWEST_SAMPLES, MOST_SAMPLES) / 2 * 2;
+    /// Samples of an order of service that keeps counters of so many clients.
+    pub fn of(clients: usize) -> Self {
+        let most = (MOST_COUNTERS / clients.max(1)).clamp(FEWEST_SAMPLES, MOST_SAMPLES) / 2 * 2;
         let (next_us, spacing_us) = (FIRST_SPACING_US, FIRST_SPACING_US);
         let grid = Grid { next_us, spacing_us, most, samples: Vec::new() };
-        Self { grid: line.keeps_counters().then_some(grid) }
+        Self { grid: Some(grid) }
     }
 
     /// When the next sample is due, microseconds; `None`: never.
@@ -59,9 +57,9 @@ impl Sampler {
         self.grid.as_ref().map(|grid| grid.next_us)
     }
 
-    /// The sample that is due.
-    pub fn take(&mut self, line: &mut Line, now_us: f64) {
-        let (Some(grid), Some((_, counters))) = (&mut self.grid, line.counters()) else { return };
+    /// The sample that is due: counters of the clients seen so far, in the order of their first requests.
+    pub fn take(&mut self, values: Vec<f64>, now_us: f64) {
+        let Some(grid) = &mut self.grid else { return };
         if grid.samples.len() == grid.most {
             let mut place = 0;
             grid.samples.retain(|_| {
@@ -70,7 +68,6 @@ impl Sampler {
             });
             grid.spacing_us *= 2.0;
         }
-        let values = counters.into_iter().map(|(_, value)| value).collect();
         grid.samples.push(CounterSample { time_us: now_us, values });
         grid.next_us = ((now_us / grid.spacing_us).floor() + 1.0) * grid.spacing_us;
     }
@@ -84,7 +81,7 @@ impl Sampler {
 #[cfg(not(feature = "orders"))]
 impl Sampler {
     /// Nothing to sample.
-    pub fn of(_line: &Line) -> Self {
+    pub fn of(_clients: usize) -> Self {
         Self {}
     }
 
@@ -95,7 +92,7 @@ impl Sampler {
     }
 
     /// Nothing is due.
-    pub fn take(&mut self, _line: &mut Line, _now_us: f64) {}
+    pub fn take(&mut self, _values: Vec<f64>, _now_us: f64) {}
 
     /// None.
     pub fn into_samples(self) -> Vec<CounterSample> {
