@@ -57,6 +57,8 @@ struct Line {
     standing: Standing,
     /// Place among clients in the order of their first requests.
     seen: u32,
+    /// Where counters are kept: key of the entry of the heap that stands for it, infinite if there is none; others are stale.
+    key: f64,
 }
 
 #[derive(Debug)]
@@ -101,7 +103,13 @@ impl ClientQueue {
         };
         let sign = if matches!(kind, Kind::Turns { .. }) { -1.0 } else { 1.0 };
         let charges = (0..clients as u32).map(|client| sign * tariff.token(client, 0.0, 1.0));
-        let line = Line { waiting: BinaryHeap::new(), stay: 0, standing: Standing::Absent, seen: u32::MAX };
+        let line = Line {
+            waiting: BinaryHeap::new(),
+            stay: 0,
+            standing: Standing::Absent,
+            seen: u32::MAX,
+            key: f64::INFINITY,
+        };
         Self {
             accounts: Accounts::new(charges, Charging::Slora),
             kind,
@@ -210,33 +218,49 @@ impl ClientQueue {
         line.standing = Standing::Ready;
         match self.kind {
             Kind::Keyed(_) => self.ready.push(Reverse(Keyed { id: client, ..head })),
-            Kind::Least(_) => {
-                let key = self.accounts.value(client);
-                self.ready.push(Reverse(Keyed { key, number: line.seen, id: client }));
-            }
+            Kind::Least(_) => self.line_up(client),
             Kind::Turns { .. } => self.turns.push_back(client),
+        }
+    }
+
+    /// Sees to it that a client that waits has an entry that is not ahead of its counter.
+    fn line_up(&mut self, client: u32) {
+        let key = self.accounts.value(client);
+        let line = &mut self.lines[client as usize];
+        if key < line.key {
+            line.key = key;
+            self.ready.push(Reverse(Keyed { key, number: line.seen, id: client }));
         }
     }
 
     /// Drops entries that stand for no client any more from the head of the heap.
     fn settle_ready(&mut self) {
         while let Some(&Reverse(top)) = self.ready.peek() {
-            let line = &self.lines[top.id as usize];
+            let line = &mut self.lines[top.id as usize];
             let is_ready = line.standing == Standing::Ready;
-            let key = match self.kind {
-                Kind::Least(_) => Some((self.accounts.value(top.id), line.seen)),
-                _ => line.waiting.peek().map(|head| (head.0.key, head.0.number)),
-            };
-            if is_ready && key == Some((top.key, top.number)) {
+            if let Kind::Least(_) = self.kind {
+                let counter = self.accounts.value(top.id);
+                if top.key == line.key && is_ready && counter > top.key {
+                    // Counters grow while their entries stand still.
+                    line.key = counter;
+                    if let Some(mut top) = self.ready.peek_mut() {
+                        top.0.key = counter;
+                    }
+                    continue;
+                }
+                if top.key == line.key && is_ready {
+                    return;
+                }
+                line.key = if top.key == line.key { f64::INFINITY } else { line.key };
+            } else if is_ready
+                && line
+                    .waiting
+                    .peek()
+                    .is_some_and(|head| (head.0.key, head.0.number) == (top.key, top.number))
+            {
                 return;
             }
             self.ready.pop();
-            // Counters grow while their entries stand still.
-            if let (true, Kind::Least(_), Some((counter, _))) = (is_ready, &self.kind, key)
-                && counter > top.key
-            {
-                self.ready.push(Reverse(Keyed { key: counter, ..top }));
-            }
         }
     }
 
@@ -322,10 +346,8 @@ impl ClientQueue {
             Kind::Turns { .. } => self.accounts.add(client, -amount),
             Kind::Least(_) => {
                 self.accounts.add(client, amount);
-                let line = &self.lines[client as usize];
-                if amount < 0.0 && line.standing == Standing::Ready {
-                    let key = self.accounts.value(client);
-                    self.ready.push(Reverse(Keyed { key, number: line.seen, id: client }));
+                if amount < 0.0 && self.lines[client as usize].standing == Standing::Ready {
+                    self.line_up(client);
                 }
             }
         }
