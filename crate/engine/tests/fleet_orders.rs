@@ -119,7 +119,12 @@ fn backlogged_until(report: &Report) -> f64 {
 #[test]
 fn backlogged_clients_get_what_their_weights_say() {
     let (trace, config) = (greedy(), v1());
-    for (order, ratio) in [(vtc(&[1.0, 1.0]), 1.0), (vtc(&[1.0, 2.0]), 2.0), (turns(&[1.0, 1.0]), 1.0)] {
+    for (order, ratio) in [
+        (vtc(&[1.0, 1.0]), 1.0),
+        (vtc(&[1.0, 2.0]), 2.0),
+        (turns(&[1.0, 1.0]), 1.0),
+        (turns(&[1.0, 2.0]), 2.0),
+    ] {
         let report = serve(&trace, config, order.clone());
         let until = backlogged_until(&report);
         assert!(until > 20e6, "{until}");

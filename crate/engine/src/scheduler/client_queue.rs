@@ -82,6 +82,8 @@ pub struct ClientQueue {
     /// (time as bits, place among clients in the order of their first requests), and some that are parked no more.
     parked: BinaryHeap<Reverse<(u64, u32)>>,
     turns: VecDeque<u32>,
+    /// Who was found at its turn, with a positive counter.
+    served: Option<u32>,
     seen: Vec<u32>,
     number: u32,
     /// Clients of which something waits.
@@ -118,6 +120,7 @@ impl ClientQueue {
             ready: BinaryHeap::new(),
             parked: BinaryHeap::new(),
             turns: VecDeque::new(),
+            served: None,
             seen: Vec::new(),
             number: 0,
             present: 0,
@@ -280,12 +283,15 @@ impl ClientQueue {
         let mut passed = 0;
         loop {
             let &client = self.turns.front()?;
-            if self.accounts.value(client) <= 0.0 {
+            // Who had to wait at its turn until the counter ran out has lost it, and gets its quantum at the next.
+            if self.accounts.value(client) <= 0.0 && self.served != Some(client) {
                 self.accounts.add(client, quantum);
             }
             if self.accounts.value(client) > 0.0 {
+                self.served = Some(client);
                 return Some(client);
             }
+            self.served = None;
             self.turns.rotate_left(1);
             passed += 1;
             if passed >= self.turns.len() {
@@ -318,12 +324,17 @@ impl ClientQueue {
         if matches!(self.kind, Kind::Turns { .. }) {
             let stays = !line.waiting.is_empty() && self.accounts.value(client) > 0.0;
             if !stays {
+                self.lose_turn(client);
                 self.turns.pop_front();
                 self.stand(client);
             }
             return;
         }
         self.stand(client);
+    }
+
+    fn lose_turn(&mut self, client: u32) {
+        self.served = self.served.filter(|&served| served != client);
     }
 
     /// A waiting request of `client` goes away. It comes up all the same, for [`Self::skip`], if others of its client wait.
@@ -333,6 +344,7 @@ impl ClientQueue {
         if line.stay == 0 && line.standing != Standing::Absent {
             line.waiting.clear();
             if matches!(self.kind, Kind::Turns { .. }) {
+                self.lose_turn(client);
                 self.turns.retain(|&other| other != client);
             }
             self.stand(client);
@@ -386,6 +398,7 @@ impl ClientQueue {
     pub fn park(&mut self, client: u32, until_us: f64) {
         self.lines[client as usize].standing = Standing::Parked(until_us);
         if matches!(self.kind, Kind::Turns { .. }) {
+            self.lose_turn(client);
             self.turns.pop_front();
         }
         if until_us < f64::INFINITY {
