@@ -87,10 +87,9 @@ export class App {
     this.traceFile.expect(keys.file);
     if (keys.pipe !== null) void this.traceFile.reshape(keys.pipe);
     this.#tellProblems(problems);
-    this.store.changes.subscribe(() => {
-      this.#address.schedule();
-      this.run();
-    });
+    // The first who hears of new values: the controls look at them while the worker computes.
+    this.store.values.subscribe(() => { this.run(); });
+    this.store.changes.subscribe(() => { this.#address.schedule(); });
   }
 
   get store(): Store {
@@ -124,9 +123,11 @@ export class App {
   }
 
   run(): void {
+    // First of all: what follows happens while the worker computes.
+    this.#client.run({ scenario: this.store.values.value, values: this.store.resolved.values, options: this.options });
+    this.stopwatch.asked();
     this.failures.set(NONE);
     this.session.update({ state: 'running' });
-    this.#client.run({ scenario: this.store.values.value, values: this.store.resolved.values, options: this.options });
   }
 
   cancel(): boolean {

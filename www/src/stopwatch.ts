@@ -1,5 +1,6 @@
-// Measures what a slider's move costs in script: handling the event, computing in the worker, taking the answer in,
-// drawing. Waiting for the next frame is the screen's time and not counted. Read by the bench as performance measures.
+// Measures what a slider's move costs: until the worker is asked, until its answer is here (the controls are drawn anew
+// meanwhile), taking the answer in, drawing. Waiting for the next frame is the screen's time and not counted. Read by the
+// bench as performance measures.
 import type { Answer } from './engine/protocol.js';
 
 const NAME = 'servescope:slider-to-drawn';
@@ -8,20 +9,26 @@ const READY = 'servescope:ready';
 const HOPS = 24;
 
 export class Stopwatch {
-  #input_ms = 0;
-  #moved = false;
+  /** When the slider was moved, and when the worker was asked. */
+  #moved_ms: number | null = null;
+  #asked_ms = 0;
+  #answered_ms = 0;
   #compute_ms = 0;
   #answer_ms: number | null = null;
 
   /** Call first thing in the handler of a slider's event. */
   moved(): void {
-    this.#moved = true;
+    this.#moved_ms = performance.now();
     this.#answer_ms = null;
-    void this.#timeTask((spent) => { this.#input_ms = spent; });
+  }
+
+  asked(): void {
+    this.#asked_ms = performance.now();
   }
 
   answered({ preview, compute_ms }: Answer): void {
-    if (preview || !this.#moved) return;
+    if (preview || this.#moved_ms === null) return;
+    this.#answered_ms = performance.now();
     this.#compute_ms = compute_ms;
     this.#answer_ms = 0;
     void this.#timeTask((spent) => { this.#answer_ms = spent; });
@@ -32,12 +39,18 @@ export class Stopwatch {
     if (performance.getEntriesByName(READY).length === 0) performance.mark(READY);
   }
 
-  drawn(script_ms: number, requests: number): void {
-    if (this.#answer_ms === null) return;
-    const parts = { input_ms: this.#input_ms, compute_ms: this.#compute_ms, answer_ms: this.#answer_ms, draw_ms: script_ms };
+  drawn(draw_ms: number, requests: number): void {
+    if (this.#answer_ms === null || this.#moved_ms === null) return;
+    const parts = {
+      ask_ms: this.#asked_ms - this.#moved_ms,
+      wait_ms: this.#answered_ms - this.#asked_ms,
+      answer_ms: this.#answer_ms,
+      draw_ms,
+    };
     const duration = Object.values(parts).reduce((sum, part) => sum + part, 0);
-    performance.measure(NAME, { start: performance.now() - duration, duration, detail: { requests, ...parts } });
-    this.#moved = false;
+    const detail = { requests, compute_ms: this.#compute_ms, ...parts };
+    performance.measure(NAME, { start: performance.now() - duration, duration, detail });
+    this.#moved_ms = null;
     this.#answer_ms = null;
   }
 

@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json, json};
 use servescope_cost::CALIBRATIONS;
 
 use crate::failure::Failure;
-use crate::parameters::{GROUPS, Id, Kind, Parameter, Scale, TABLE};
+use crate::parameters::{GROUPS, Id, Kind, Parameter, Scale, TABLE, Value};
 use crate::scenario::Scenario;
 
 /// The table as the page takes it.
@@ -114,28 +114,31 @@ fn property(row: &Parameter) -> Json {
     json
 }
 
-/// Every value, every default beside these settings, what has no effect, and what does not fit together.
+/// What a scenario means, as far as it differs from the table: a slider asks for it at every move.
 #[derive(Debug, Clone, Serialize)]
-pub struct Resolved {
-    /// Values by path.
-    pub values: Map<String, Json>,
-    /// Defaults by path.
-    pub defaults: Map<String, Json>,
-    /// Paths without effect.
-    pub inactive: Vec<&'static str>,
+pub struct Resolution {
+    /// Values that are set, by path.
+    pub changed: Map<String, Json>,
+    /// Defaults that other settings have moved away from the table's, by path.
+    pub moved: Map<String, Json>,
+    /// Places in the table of what has no effect.
+    pub inactive: Vec<u16>,
     /// What is wrong.
     pub problems: Vec<Failure>,
 }
 
 /// Resolves a scenario; `problems` are those found in reading it.
-pub fn resolve(scenario: &Scenario, mut problems: Vec<Failure>) -> Resolved {
-    let by_path =
-        |of: &dyn Fn(Id) -> Json| Id::ALL.iter().map(|&id| (id.row().id.to_owned(), of(id))).collect();
+pub fn resolve(scenario: &Scenario, mut problems: Vec<Failure>) -> Resolution {
+    let entry = |id: Id, value: Value| (id.row().id.to_owned(), value.to_json());
+    let moved = Id::ALL.iter().map(|&id| (id, scenario.default_of(id)));
     problems.extend(scenario.problems());
-    Resolved {
-        values: by_path(&|id| scenario.get(id).to_json()),
-        defaults: by_path(&|id| scenario.default_of(id).to_json()),
-        inactive: Id::ALL.iter().filter(|&&id| !scenario.is_active(id)).map(|&id| id.row().id).collect(),
+    Resolution {
+        changed: scenario.changed().map(|(id, value)| entry(id, value.clone())).collect(),
+        moved: moved
+            .filter(|(id, default)| *default != id.row().default_value())
+            .map(|(id, default)| entry(id, default))
+            .collect(),
+        inactive: Id::ALL.iter().filter(|&&id| !scenario.is_active(id)).map(|&id| id as u16).collect(),
         problems,
     }
 }

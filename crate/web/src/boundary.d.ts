@@ -25,7 +25,7 @@ export interface Parameter {
   /** Meaningful places on the slider: value and message key ("mark.poisson"). */
   marks: { value: number; message: string }[];
   options: string[];
-  /** In the default scenario; `Resolved.defaults` has the default beside other settings. */
+  /** In the default scenario; `Resolution.moved` has the default beside other settings. */
   default: ParameterValue;
   /** All must hold for the parameter to have an effect. */
   applies: { parameter: string; in: ParameterValue[] }[];
@@ -40,12 +40,14 @@ export interface Schema {
   calibrations: { id: string; gpu: string; model: string; source: string }[];
 }
 
-/** What a scenario means in full: every value, every default beside these settings, what does not apply and why. */
-export interface Resolved {
-  values: Record<string, ParameterValue>;
-  defaults: Record<string, ParameterValue>;
-  /** Ids whose `applies` does not hold. */
-  inactive: string[];
+/** What a scenario means, as far as it differs from the schema's parameters. */
+export interface Resolution {
+  /** Values that are set. */
+  changed: Record<string, ParameterValue>;
+  /** Defaults that other settings have moved away from the schema's. */
+  moved: Record<string, ParameterValue>;
+  /** Places among the schema's parameters of those whose `applies` does not hold. */
+  inactive: number[];
   problems: Failure[];
 }
 

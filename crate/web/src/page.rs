@@ -6,7 +6,7 @@ use servescope_lab::{Failure, Scenario};
 use wasm_bindgen::prelude::*;
 
 use crate::convert::{self, object, scenario_of, thrown};
-use crate::types::{JsFailure, JsLink, JsPalette, JsPatch, JsResolved, JsSchema};
+use crate::types::{JsFailure, JsLink, JsPalette, JsPatch, JsResolution, JsSchema};
 
 /// The parameter table.
 #[wasm_bindgen(js_name = schema)]
@@ -16,7 +16,7 @@ pub fn page_schema() -> JsSchema {
 
 /// What a scenario means in full. Bad values are among its problems; it never throws.
 #[wasm_bindgen]
-pub fn resolve(scenario: &JsPatch) -> JsResolved {
+pub fn resolve(scenario: &JsPatch) -> JsResolution {
     let (scenario, problems) = convert::read_scenario(scenario);
     object(&schema::resolve(&scenario, problems)).unchecked_into()
 }

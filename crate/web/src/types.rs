@@ -14,8 +14,8 @@ extern "C" {
     #[wasm_bindgen(typescript_type = "ScenarioPatch")]
     pub type JsPatch;
     /// A scenario in full.
-    #[wasm_bindgen(typescript_type = "Resolved")]
-    pub type JsResolved;
+    #[wasm_bindgen(typescript_type = "Resolution")]
+    pub type JsResolution;
     /// A parsed address.
     #[wasm_bindgen(typescript_type = "{ scenario: ScenarioPatch; problems: Failure[] }")]
     pub type JsLink;

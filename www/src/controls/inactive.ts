@@ -17,7 +17,7 @@ export function inactiveReason(app: App, parameter: Parameter): string | null {
   const fromFile = app.traceFile.info.value !== null;
   if (fromFile && decidedByFile(parameter.id)) return text.t('control.file_decides');
   if (!fromFile && isTraceParameter(parameter.id)) return text.t('control.file_needed');
-  if (!app.store.resolved.inactive.includes(parameter.id) || onlyAtGateway(app, parameter)) return null;
+  if (!app.store.resolved.inactive.has(parameter.id) || onlyAtGateway(app, parameter)) return null;
   const { values } = app.store.resolved;
   const unmet = parameter.applies.filter(({ parameter: id, in: allowed }) => !allowed.some((value) => String(value) === String(values[id])));
   if (unmet.length === 0) return text.t('control.no_effect');

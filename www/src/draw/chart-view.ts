@@ -12,7 +12,7 @@ import { legend } from './legend.js';
 import { Overlay } from './overlay.js';
 import { PlotInput } from './plot-input.js';
 import { yUnit } from './read-out.js';
-import type { Drawable } from './scheduler.js';
+import type { Drawable, Size } from './scheduler.js';
 import { tableView } from './table-view.js';
 
 export const REQUEST_CHART = 'ttft_by_arrival';
@@ -88,18 +88,17 @@ export class ChartView extends LightElement implements Drawable {
     this.#overlay?.update();
   }
 
-  draw(): void {
-    const { chart } = this;
-    const { clientWidth, clientHeight } = this.place;
-    if (chart === undefined || this.#surface === null || clientWidth === 0) return;
-    this.canvas.hidden = chart.empty !== '';
+  draw({ width, height }: Size): void {
+    const { canvas, chart } = this;
+    if (chart === undefined || this.#surface === null || width === 0) return;
+    if (canvas.hidden !== (chart.empty !== '')) canvas.hidden = chart.empty !== '';
     if (chart.empty !== '') {
       this.frame = null;
       this.#overlay?.update();
       return;
     }
     const { dark } = this.app.settings.value;
-    this.frame = this.#surface.draw(chart, this.ghost, dark, clientWidth, clientHeight, devicePixelRatio);
+    this.frame = this.#surface.draw(chart, this.ghost, dark, width, height, devicePixelRatio);
     this.#overlay?.update();
   }
 

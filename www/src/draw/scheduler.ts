@@ -3,11 +3,16 @@
 
 export interface Drawable {
   /** Where it stands on the page. */
-  readonly place: Element;
-  draw(): void;
+  readonly place: HTMLElement;
+  /** `size`: of the place, as of the last layout; asking the place itself would have the page laid out once more. */
+  draw(size: Size): void;
 }
 
-interface Entry { drawable: Drawable; visible: boolean; observed: boolean; dirty: boolean }
+/** CSS pixels, borders left out. */
+export interface Size { width: number; height: number }
+
+/** `size` and `visible` are known once the observers have reported. */
+interface Entry { drawable: Drawable; visible: boolean; observed: boolean; size: Size | null; dirty: boolean }
 
 /** Room outside the window in which a chart counts as seen: scrolling finds it drawn. */
 const MARGIN = '200px';
@@ -30,13 +35,19 @@ export class Scheduler {
       }
     }, { rootMargin: MARGIN });
     this.#sizes = new ResizeObserver((changes) => {
-      for (const { target } of changes) this.#soil(this.#entries.get(target));
+      for (const { target } of changes) {
+        const entry = this.#entries.get(target);
+        if (entry === undefined) continue;
+        const { clientWidth: width, clientHeight: height } = entry.drawable.place;
+        entry.size = { width, height };
+        this.#soil(entry);
+      }
     });
     this.#watchDensity();
   }
 
   add(drawable: Drawable): void {
-    this.#entries.set(drawable.place, { drawable, visible: false, observed: false, dirty: true });
+    this.#entries.set(drawable.place, { drawable, visible: false, observed: false, size: null, dirty: true });
     this.#sight.observe(drawable.place);
     this.#sizes.observe(drawable.place);
   }
@@ -70,12 +81,12 @@ export class Scheduler {
     this.#frame = 0;
     const entries = [...this.#entries.values()];
     // Before the first report of the observer nobody knows what is in sight; the report asks for the next frame.
-    if (entries.some((entry) => !entry.observed)) return;
+    if (entries.some((entry) => !entry.observed || entry.size === null)) return;
     const from = performance.now();
     for (const entry of entries) {
-      if (!entry.dirty || !entry.visible) continue;
+      if (!entry.dirty || !entry.visible || entry.size === null) continue;
       entry.dirty = false;
-      entry.drawable.draw();
+      entry.drawable.draw(entry.size);
     }
     this.drawn(performance.now() - from);
   }

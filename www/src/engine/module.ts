@@ -1,11 +1,25 @@
 // The one place of the page's thread that touches the generated package.
-import init from '../../pkg/servescope.js';
+import init, { resolve as resolution, schema as readSchema } from '../../pkg/servescope.js';
 import address from '../../pkg/servescope_bg.wasm?url';
+import { resolver, type Resolved } from './resolved.js';
+import type { ScenarioPatch, Schema } from './types.js';
 
 export {
   ChartSurface, command, encode_link as encodeLink, palette, parse_link as parseLink,
-  random_seed as randomSeed, resolve, scenario_from_json as scenarioFromJson, scenario_json as scenarioJson, schema,
+  random_seed as randomSeed, scenario_from_json as scenarioFromJson, scenario_json as scenarioJson,
 } from '../../pkg/servescope.js';
+
+let table: Schema | null = null;
+let resolving: ((patch: ScenarioPatch) => Resolved) | null = null;
+
+/** The parameter table. */
+export function schema(): Schema {
+  return (table ??= readSchema());
+}
+
+export function resolve(patch: ScenarioPatch): Resolved {
+  return (resolving ??= resolver(schema(), resolution))(patch);
+}
 
 /** Fetches and compiles once; the compiled module is shared with the worker. */
 export async function loadModule(): Promise<WebAssembly.Module> {

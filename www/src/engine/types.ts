@@ -2,7 +2,7 @@
 // travel with the package, so nothing here can drift from them.
 export type {
   Axis, Capacity, CapacityEntry, CapacityGrid, CapacityMiss, CapacityStanding, ChartData, DeploymentView, Distribution, Explanation, Fact, Failure, Failures, FitReply, FitRow, FittedProfile, GroupRow, MonitorOptions, MonitorView, Parameter, ParameterValue, Peeked, PlotFrame, ProfileFiles, PublishedErrors,
-  PublishedFigure, PublishedPoint, Resolved,
+  PublishedFigure, PublishedPoint, Resolution,
   RunOptions, ScenarioPatch, Schema, Series, Shaped, SliderRange, SourceInfo, StepField, StepKind, StepKinds, StepNote,
   Summary, TraceColumns, TraceShape,
 } from '../../pkg/servescope.js';

@@ -71,7 +71,7 @@ export class GatewayPanel extends LightElement {
 
   #isActive({ id, applies }: Parameter): boolean {
     const { inactive } = this.app.store.resolved;
-    return applies.length === 0 || !inactive.includes(id) || id.startsWith('scheduler.');
+    return applies.length === 0 || !inactive.has(id) || id.startsWith('scheduler.');
   }
 
   protected override render(): TemplateResult {

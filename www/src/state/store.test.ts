@@ -1,12 +1,12 @@
 import { describe, expect, it, vi } from 'vitest';
-import type { Resolved } from '../engine/types.js';
+import type { Resolved } from '../engine/resolved.js';
 import { sameValue, Store, type Values } from './store.js';
 
 /** `batch` has a default that follows `pool`. */
 function resolve(values: Values): Resolved {
   const pool = typeof values['pool'] === 'number' ? values['pool'] : 600;
   const defaults = { rate: 2, pool: 600, batch: pool / 6, ranks: [8] };
-  return { values: { ...defaults, ...values }, defaults, inactive: [], problems: [] };
+  return { values: { ...defaults, ...values }, defaults, inactive: new Set(), problems: [] };
 }
 
 describe('Store', () => {

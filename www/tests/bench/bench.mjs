@@ -46,7 +46,7 @@ async function measureSlider(page) {
   // The first moves warm the compiler up.
   const warm = found.slice(10);
   const of = (key) => ascending(warm.map((move) => move[key]));
-  const parts = Object.fromEntries(['input_ms', 'compute_ms', 'answer_ms', 'draw_ms'].map((key) => [key, quantile(of(key), 0.5)]));
+  const parts = Object.fromEntries(['ask_ms', 'wait_ms', 'compute_ms', 'answer_ms', 'draw_ms'].map((key) => [key, quantile(of(key), 0.5)]));
   return { requests: warm[0]?.requests ?? 0, p50: quantile(of('duration'), 0.5), p95: quantile(of('duration'), 0.95), moves: warm.length, ...parts };
 }
 
