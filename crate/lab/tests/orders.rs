@@ -98,6 +98,35 @@ fn settings_of_an_order_matter_in_a_fleet() {
 }
 
 #[test]
+fn the_gateway_charges_by_the_same_settings() {
+    let of = |order: &str, more: &[(&str, &str)]| {
+        let mut settings = vec![
+            ("gateway.kind", "proxy"),
+            ("gateway.checks", "kv"),
+            ("gateway.order", order),
+            ("gateway.queue_timeout_s", "0"),
+        ];
+        settings.extend(more);
+        overloaded("vllm_v1", "fcfs", &settings).report
+    };
+    for (order, path, value) in [
+        ("vtc", "scheduler.fair.cost", "profile"),
+        ("vtc", "scheduler.fair.charging", "artifact"),
+        ("lcf", "scheduler.fair.cost", "profile"),
+        ("drr", "scheduler.fair.charging", "artifact"),
+    ] {
+        let (plain, other) = (of(order, &[]), of(order, &[(path, value)]));
+        assert_ne!(plain.digest(), other.digest(), "{order}: {path}");
+    }
+    // Every token that is seen counts, the first one too.
+    let ideal = of("vtc", &[("scheduler.fair.charging", "ideal")]);
+    assert_eq!(ideal.digest(), of("vtc", &[]).digest());
+    // Both lines may have an order.
+    let both = of("vtc", &[("scheduler.order", "shortest")]);
+    assert!(both.counters.is_none() && both.fates.iter().all(|fate| fate.finish_us.is_some()));
+}
+
+#[test]
 fn an_order_that_needs_a_batcher_is_refused_by_name() {
     for kind in KINDS {
         for order in ["early_abort", "cluster", "peft", "pets"] {

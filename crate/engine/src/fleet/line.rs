@@ -261,10 +261,9 @@ impl Ranked {
     fn new(queueing: &Arc<Queueing>, trace: &Trace, pool_tokens: f64) -> Self {
         let clients = queueing.client.count(trace);
         let queue = ClientQueue::new(&queueing.order, clients, pool_tokens);
-        let (charging, prediction) = match &queueing.order {
-            Order::Fair(rule) => (rule.charging, rule.prediction),
-            Order::RoundRobin(rule) => (rule.charging, Prediction::None),
-            _ => (Charging::Slora, Prediction::None),
+        let prediction = match &queueing.order {
+            Order::Fair(rule) => rule.prediction,
+            _ => Prediction::None,
         };
         Self {
             is_itemised: queue.tariff().is_profiled() || prediction != Prediction::None,
@@ -272,7 +271,7 @@ impl Ranked {
             queueing: Arc::clone(queueing),
             queue,
             clients,
-            charging,
+            charging: queueing.order.charging(),
             prediction,
             items: BTreeMap::new(),
         }

@@ -28,6 +28,7 @@ use super::prediction::Lengths;
 use super::quotas::{Paid, QuotaBook};
 use super::reservations::Reservations;
 use super::retries;
+use crate::scheduler::accounts::Charging;
 use crate::scheduler::client_queue::ClientQueue;
 
 /// The load is looked at so many times within the time over which it is averaged, and as often as these bounds allow,
@@ -328,12 +329,29 @@ impl Proxy {
                 }
                 let [input, from, to] = [trace.input_tokens[i], note.charged_output, produced].map(f64::from);
                 self.queue.charge(note.client, self.queue.tariff().output(note.client, input, from, to));
+                if self.config.order.charging() == Charging::Artifact {
+                    self.charge_again(trace, note.client, input, produced);
+                }
                 let spent = [f64::from(trace.input_tokens[i]), f64::from(produced)];
                 self.book.settle(note.client, &note.paid, spent, at_us);
                 self.accounts.leaves_engine(note.client);
                 self.queue.unpark(note.client);
                 true
             }
+        }
+    }
+
+    /// VTC's artifact: when a request has ended, it and every other one that makes tokens is charged one more. Of one whose
+    /// output was not seen yet that is its first.
+    fn charge_again(&mut self, trace: &Trace, client: u32, input: f64, produced: u32) {
+        let queue = &mut self.queue;
+        if produced > 0 {
+            queue.charge(client, queue.tariff().token(client, input, f64::from(produced)));
+        }
+        for (entry, note) in self.reservations.noted().filter(|(_, note)| !note.first_token_us.is_nan()) {
+            let input = f64::from(trace.input_tokens[entry.id as usize]);
+            let nth = f64::from(note.charged_output.max(1));
+            queue.charge(note.client, queue.tariff().token(note.client, input, nth));
         }
     }
 

@@ -2,6 +2,7 @@
 
 use servescope_workload::{BASE_MODEL, Trace};
 
+use super::accounts::Charging;
 use super::round_robin::RoundRobin;
 use super::vtc::{Fair, Prediction};
 
@@ -87,6 +88,15 @@ impl Order {
     /// Whether output is charged as predicted when a request is picked.
     pub fn charges_ahead(&self) -> bool {
         matches!(self, Self::Fair(fair) if fair.prediction != Prediction::None)
+    }
+
+    /// When output is charged, where it is counted.
+    pub fn charging(&self) -> Charging {
+        match self {
+            Self::Fair(rule) => rule.charging,
+            Self::RoundRobin(rule) => rule.charging,
+            _ => Charging::default(),
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! What a client is charged for the tokens of a request: fixed prices, or a profiled cost, over the client's weight.
 
+use super::order::dealt;
 use super::round_robin::RoundRobin;
-use super::vtc::{Fair, TokenCost, profiled_cost, weight};
+use super::vtc::{Fair, TokenCost, profiled_cost};
 
 /// The rates of an order of service.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,9 +28,10 @@ impl From<&RoundRobin> for Tariff {
 }
 
 impl Tariff {
-    /// The weight of a client.
+    /// The weight of a client: its entry of the list, 1 beyond.
     pub fn weight(&self, client: u32) -> f64 {
-        weight(&self.weights, client as usize)
+        let client = client as usize;
+        if client < self.weights.len() { dealt(&self.weights, client, 1.0) } else { 1.0 }
     }
 
     /// Whether the charge of an output token depends on its request.
