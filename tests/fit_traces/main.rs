@@ -49,7 +49,7 @@ fn twins(source: &Trace, fitted: &fit::Fit, model: Model) -> Twins {
             ratios.push(apart.dispersion_ratio(window).unwrap_or(0.0));
         }
         // Two samples of one law are further apart once in a hundred thousand times.
-        let chance = 2.5 * libm::sqrt(2.0 / source.len() as f64);
+        let chance = 2.5 * f64::sqrt(2.0 / source.len() as f64);
         assert!(apart.input_distance.max(apart.output_distance) < chance, "{model:?}, seed {seed}: lengths");
     }
     twins.gaps.sort_by(f64::total_cmp);

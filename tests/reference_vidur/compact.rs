@@ -118,7 +118,7 @@ fn iteration_error(setup: &Setup, report: &Report, compact: &CompactTables) -> f
     for run in iterations {
         let chunks = iterations.chunks(&run);
         for k in 0..run.iterations {
-            let batch = run.batch(&chunks, k);
+            let batch = run.batch(&chunks, k.into());
             for is_last in [true, false].into_iter().take(setup.cost.stages().min(2) as usize) {
                 theirs += setup.cost.stage_time(&batch, is_last).first_us;
                 ours += compact.stage_time(&batch, is_last).first_us;

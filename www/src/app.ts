@@ -3,10 +3,11 @@
 import { Client, Refusal, type WorkerPort } from './engine/client.js';
 import { encodeLink, palette, parseLink, resolve, schema } from './engine/module.js';
 import type { Answer } from './engine/protocol.js';
-import { messageOf, type Failure, type Parameter, type RunOptions } from './engine/types.js';
+import { messageOf, type ChartData, type Failure, type Parameter, type RunOptions } from './engine/types.js';
 import { Scheduler } from './draw/scheduler.js';
 import type { Languages } from './i18n/languages.js';
 import type { Text } from './i18n/text.js';
+import { lineCharts } from './panels/station-map.js';
 import { Stopwatch } from './stopwatch.js';
 import { Address, type PageKeys } from './state/address.js';
 import { Editor } from './state/editor.js';
@@ -42,6 +43,8 @@ export class App {
   readonly #client: Client;
   readonly #address: Address;
   #undrawn: string | null = null;
+  /** The charts of the last answer that were in sight. */
+  #seen: readonly ChartData[] = [];
 
   constructor(
     readonly settings: Topic<Settings>,
@@ -52,6 +55,7 @@ export class App {
     this.presets = presets.map((preset) => ({ ...preset, values: withoutDefaults(preset.values, resolve(preset.values)) }));
     this.#client = new Client(spawn, {
       answer: (answer, last) => { this.#answer(answer, last); },
+      others: (charts) => { this.#others(charts); },
       progress: (fraction) => { this.session.update({ progress: fraction }); },
       failed: (failures) => {
         this.failures.set(failures);
@@ -124,7 +128,9 @@ export class App {
 
   run(): void {
     // First of all: what follows happens while the worker computes.
-    this.#client.run({ scenario: this.store.values.value, values: this.store.resolved.values, options: this.options });
+    const charts = this.scheduler.inSight()?.concat(lineCharts(this.cursor.value !== null)) ?? null;
+    const options = { ...this.options, in_sight: charts };
+    this.#client.run({ scenario: this.store.values.value, values: this.store.resolved.values, options });
     this.stopwatch.asked();
     this.failures.set(NONE);
     this.session.update({ state: 'running' });
@@ -143,7 +149,7 @@ export class App {
 
   get options(): RunOptions {
     const { window, splitBy } = this.view.value;
-    return { columns: COLUMNS, window, split_by: splitBy };
+    return { columns: COLUMNS, window, split_by: splitBy, in_sight: null };
   }
 
   async look(change: Partial<Pick<View, 'window' | 'splitBy'>>): Promise<void> {
@@ -198,12 +204,22 @@ export class App {
 
   #answer(answer: Answer, last: boolean): void {
     this.stopwatch.answered(answer);
-    this.session.update({ answer: shownOf(answer), ...(last ? { progress: null } : {}) });
-    this.#undrawn = answer.preview || !last ? null : answer.summary.digest;
+    this.#seen = answer.charts;
+    this.session.update({ answer: shownOf(answer, this.session.value.answer), ...(last ? { progress: null } : {}) });
+    this.#undrawn = answer.preview || !last || answer.more ? null : answer.summary.digest;
     if (this.view.value.selected !== null && !answer.preview) this.view.update({ selected: null });
     // The view was changed while this run was under way.
     if (last && !sameView(answer.options, this.options)) void this.look({});
     this.scheduler.invalidateAll();
+  }
+
+  /** Charts out of sight, which nobody waits for. */
+  #others(charts: readonly ChartData[]): void {
+    const { answer } = this.session.value;
+    if (answer === null) return;
+    this.session.update({ answer: { ...answer, charts: chartMap([...this.#seen, ...charts]) } });
+    this.#undrawn = answer.summary.digest;
+    this.scheduler.invalidateNamed(new Set(charts.map(({ name }) => name)));
   }
 
   /** A file instead of the generator, other steps, or the way back: the former zoom means nothing any more. */

@@ -55,7 +55,7 @@ fn over(base: &Series, top: Series) -> Series {
 
 fn noise(x: f64) -> f64 {
     let wave = libm::sin(x * 12.9898) * 43_758.545;
-    wave - libm::floor(wave)
+    wave - f64::floor(wave)
 }
 
 /// Name, present and former chart.
@@ -163,7 +163,7 @@ fn memory(scale: f64) -> Chart {
         scale * (9000.0 + 3000.0 * libm::sin(x / 700.0) + 700.0 * noise(x))
     });
     let adapters =
-        over(&kv, series(Role::Adapters, Mark::Area, &x, |x| 1500.0 + 500.0 * libm::floor(x / 2400.0)));
+        over(&kv, series(Role::Adapters, Mark::Area, &x, |x| 1500.0 + 500.0 * f64::floor(x / 2400.0)));
     Chart {
         x: linear(AxisKind::Time, 0.0, 7200.0),
         y: linear(AxisKind::Value, 0.0, 17_000.0),
@@ -175,7 +175,7 @@ fn memory(scale: f64) -> Chart {
 fn tokens(scale: f64) -> Chart {
     let x = columns(600, 60.0);
     let decode = series(Role::Decode, Mark::Area, &x, move |x| scale * (400.0 + 60.0 * libm::sin(x)));
-    let gap = |x: f64| if (25.0..28.0).contains(&x) { f64::NAN } else { 900.0 * noise(libm::floor(x * 3.0)) };
+    let gap = |x: f64| if (25.0..28.0).contains(&x) { f64::NAN } else { 900.0 * noise(f64::floor(x * 3.0)) };
     let prefill = over(&decode, series(Role::Prefill, Mark::Area, &x, gap));
     Chart {
         x: linear(AxisKind::Time, 0.0, 60.0),

@@ -176,7 +176,7 @@ fn names(plot: &Plot, categories: &[String], style: &Style) -> Vec<Tick> {
     let slot = f64::from(plot.rect.width()) / style.dpr / categories.len() as f64;
     let longest = categories.iter().map(|name| ems(name)).fold(0.0, f64::max);
     let needed = longest.min(FEWEST_EMS) * FONT + LABEL_GAP / 2.0;
-    let every = libm::ceil(needed / slot).max(1.0);
+    let every = f64::ceil(needed / slot).max(1.0);
     let room = (every * slot - LABEL_GAP / 2.0) / FONT;
     let width = (plot.x.max - plot.x.min) / categories.len() as f64;
     categories

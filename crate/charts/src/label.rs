@@ -27,7 +27,7 @@ pub(crate) fn label(value: f64, places: i32, clock: bool) -> String {
 }
 
 fn scientific(value: f64, places: i32) -> String {
-    let exponent = libm::floor(libm::log10(value.abs())) as i32;
+    let exponent = f64::floor(libm::log10(value.abs())) as i32;
     let decimals = (places + exponent).clamp(0, 17) as usize;
     let text = format!("{value:.decimals$e}");
     match text.split_once('e') {

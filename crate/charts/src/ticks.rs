@@ -51,7 +51,7 @@ impl Step {
     /// First and last multiple within the range.
     fn ends(self, min: f64, max: f64) -> (f64, f64) {
         let size = self.times(1.0);
-        (libm::ceil(min / size - SLACK), libm::floor(max / size + SLACK))
+        (f64::ceil(min / size - SLACK), f64::floor(max / size + SLACK))
     }
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn linear(min: f64, max: f64, most: usize, steps: Steps) -> Vec<Tick>
 
 /// Round steps in rising order, from well below `about` to well above.
 fn candidates(about: f64, steps: Steps) -> impl Iterator<Item = Step> {
-    let fine = libm::floor(libm::log10(about)) as i32 - 1;
+    let fine = f64::floor(libm::log10(about)) as i32 - 1;
     let decimal = move || {
         (fine..fine + 5).flat_map(|exponent| [1.0, 2.0, 5.0].map(|mantissa| Step { mantissa, exponent }))
     };
@@ -103,8 +103,8 @@ fn candidates(about: f64, steps: Steps) -> impl Iterator<Item = Step> {
 /// decade. A range without two of them is labelled like a linear one.
 pub(crate) fn log(min: f64, max: f64, most: usize) -> Vec<Tick> {
     let most = most.clamp(2, MOST);
-    let first = libm::floor(libm::log10(min)) as i32;
-    let last = libm::floor(libm::log10(max)) as i32;
+    let first = f64::floor(libm::log10(min)) as i32;
+    let last = f64::floor(libm::log10(max)) as i32;
     let mut ticks = Vec::new();
     for (every, mantissas) in
         [(1, &[1.0, 2.0, 5.0][..])].into_iter().chain((1..=last - first + 1).map(|every| (every, &[1.0][..])))

@@ -21,8 +21,8 @@ pub struct Batch<'a> {
     pub chunks: &'a [Chunk],
     /// Requests that decode one token each.
     pub decodes: u32,
-    /// Tokens processed before, summed over the requests that decode.
-    pub decode_kv_tokens: u64,
+    /// Tokens processed before, summed over the requests that decode: a count, or the mean of several iterations.
+    pub decode_kv_tokens: f64,
     /// Sum over all its requests of their adapters' ranks.
     pub rank_sum: u64,
     /// Whether any request uses an adapter.
@@ -147,11 +147,6 @@ pub trait BatchCost: std::fmt::Debug + Send + Sync {
         parts
     }
 
-    /// The same of an iteration and of a later one, in which those who decode have more KV tokens and nothing else differs.
-    fn stage_parts_of_two(&self, first: &Batch<'_>, later: &Batch<'_>, is_last: bool) -> [StageParts; 2] {
-        [first, later].map(|batch| self.stage_parts(batch, is_last))
-    }
-
     /// What an iteration asks of a GPU, where the model is known.
     fn work(&self, _batch: &Batch<'_>) -> Option<Work> {
         None
@@ -187,7 +182,7 @@ impl BatchCost for LinearCost {
         let mut decode_us = self.overhead_us
             + self.decode_base_us
             + self.decode_per_request_us * requests
-            + self.decode_per_kv_token_us * batch.decode_kv_tokens as f64
+            + self.decode_per_kv_token_us * batch.decode_kv_tokens
             + self.adapters.decode_per_rank_us * batch.rank_sum as f64;
         if batch.any_adapter {
             decode_us += self.adapters.decode_active_us;
@@ -219,7 +214,7 @@ impl BatchCost for LinearCost {
                 OperatorClass::Whole,
                 self.decode_base_us + self.decode_per_request_us * f64::from(batch.decodes),
             );
-            add(OperatorClass::DecodeAttention, self.decode_per_kv_token_us * batch.decode_kv_tokens as f64);
+            add(OperatorClass::DecodeAttention, self.decode_per_kv_token_us * batch.decode_kv_tokens);
             let ranks_us = self.adapters.decode_per_rank_us * batch.rank_sum as f64;
             add(OperatorClass::Adapters, ranks_us + active_us);
         }
@@ -257,7 +252,7 @@ mod tests {
             };
             let chunks: Vec<Chunk> = chunks.into_iter().map(|(kv_tokens, tokens)| Chunk { kv_tokens, tokens }).collect();
             let rank_sum = if any_adapter { rank_sum } else { 0 };
-            let batch = Batch { chunks: &chunks, decodes, decode_kv_tokens, rank_sum, any_adapter };
+            let batch = Batch { chunks: &chunks, decodes, decode_kv_tokens: decode_kv_tokens as f64, rank_sum, any_adapter };
             let (time_us, parts) = (cost.stage_time(&batch, true).first_us, cost.stage_parts(&batch, true));
             prop_assert!((parts.iter().sum::<f64>() - time_us).abs() <= 8.0 * f64::EPSILON * time_us);
             prop_assert!(parts.iter().all(|&part| part >= 0.0));
@@ -280,7 +275,7 @@ mod tests {
         };
         let chunks = [Chunk { kv_tokens: 0, tokens: 20 }];
         let prefill = Batch { chunks: &chunks, ..Batch::default() };
-        let decode = Batch { decodes: 2, decode_kv_tokens: 40, ..Batch::default() };
+        let decode = Batch { decodes: 2, decode_kv_tokens: 40.0, ..Batch::default() };
         let mixed = Batch { chunks: &chunks, ..decode };
         assert_eq!(cost.stage_time(&prefill, true), StageTime::once(1_200.0));
         assert_eq!(

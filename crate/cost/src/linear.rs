@@ -114,7 +114,7 @@ impl DecodeRun for LinearDecode {
         const MOST: f64 = u32::MAX as f64 / 2.0;
         // growth/2 k^2 + (first - growth/2) k = time, solved in the form that does not cancel.
         let linear = self.first_us - 0.5 * self.growth_us;
-        let root = libm::sqrt(linear * linear + 2.0 * self.growth_us * time_us);
+        let root = f64::sqrt(linear * linear + 2.0 * self.growth_us * time_us);
         let estimate = if linear + root > 0.0 { 2.0 * time_us / (linear + root) } else { MOST };
         let mut k = estimate.clamp(1.0, MOST) as u32;
         while k > 1 && self.elapsed_us(k - 1) >= time_us {

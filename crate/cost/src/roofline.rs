@@ -141,7 +141,7 @@ mod tests {
     /// one row.
     #[test]
     fn one_request_decodes_at_the_speed_of_memory() {
-        let batch = Batch { decodes: 1, decode_kv_tokens: 1, ..Batch::default() };
+        let batch = Batch { decodes: 1, decode_kv_tokens: 1.0, ..Batch::default() };
         for (gpu, bandwidth) in [("h100_sxm", 3.35e12), ("a100_80_sxm", 2.039e12), ("l4", 0.3e12)] {
             let us = datasheet(gpu, "llama-3.1-8b").stage_time(&batch, true).first_us;
             let floor = (16.0605e9 - 1.0507e9) / bandwidth * 1e6;
@@ -201,13 +201,13 @@ mod tests {
     proptest! {
         #[test]
         fn leaps_are_exact(cost in costs(), decodes in 1..300u32, mean in 0..4_000u32, more in 0..300u32, last: bool) {
-            let kv = u64::from(decodes) * u64::from(mean) + u64::from(more);
+            let kv = f64::from(decodes) * f64::from(mean) + f64::from(more);
             let batch = Batch { decodes, decode_kv_tokens: kv, ..Batch::default() };
             let time = cost.stage_time(&batch, last);
             prop_assert!(time.holds >= 1 && time.growth_us >= 0.0);
             for j in [0, 1, 2, 7, 100, 5_000, time.holds - 1] {
                 if j < time.holds.min(1_000_000) {
-                    let kv = kv + u64::from(j) * u64::from(decodes);
+                    let kv = kv + f64::from(j) * f64::from(decodes);
                     let single = cost.stage_time(&Batch { decode_kv_tokens: kv, ..batch }, last).first_us;
                     let leapt = time.first_us + f64::from(j) * time.growth_us;
                     prop_assert!((single - leapt).abs() <= 1e-9 * single, "iteration {j}: {single} and {leapt}");
@@ -217,12 +217,12 @@ mod tests {
 
         #[test]
         fn parts_add_up_and_are_times(
-            cost in costs(), chunks in chunks(), decodes in 0..300u32, mean in 0..9_000u64, ranks in 0..500u64, last: bool,
+            cost in costs(), chunks in chunks(), decodes in 0..300u32, mean in 0..9_000u32, ranks in 0..500u64, last: bool,
         ) {
             let batch = Batch {
                 chunks: &chunks,
                 decodes,
-                decode_kv_tokens: mean * u64::from(decodes),
+                decode_kv_tokens: f64::from(mean) * f64::from(decodes),
                 rank_sum: ranks,
                 any_adapter: ranks > 0,
             };
@@ -235,18 +235,18 @@ mod tests {
 
         #[test]
         fn more_tokens_never_take_less_time(
-            cost in costs(), mut chunks in chunks(), decodes in 0..300u32, mean in 0..9_000u64, which in 0..5, last: bool,
+            cost in costs(), mut chunks in chunks(), decodes in 0..300u32, mean in 0..9_000u32, which in 0..5, last: bool,
         ) {
             let fewer = chunks.clone();
             let mut batch =
-                Batch { decodes, decode_kv_tokens: mean * u64::from(decodes), ..Batch::default() };
+                Batch { decodes, decode_kv_tokens: f64::from(mean) * f64::from(decodes), ..Batch::default() };
             let less = cost.stage_time(&Batch { chunks: &fewer, ..batch }, last).first_us;
             match (which, chunks.first_mut()) {
                 (0, Some(chunk)) => chunk.tokens += 1,
                 (1, Some(chunk)) => chunk.kv_tokens += 100,
                 (2, _) => chunks.push(Chunk { kv_tokens: 0, tokens: 1 }),
                 (3, _) => batch.decodes += 1,
-                _ => batch.decode_kv_tokens += 1,
+                _ => batch.decode_kv_tokens += 1.0,
             }
             let more = cost.stage_time(&Batch { chunks: &chunks, ..batch }, last).first_us;
             prop_assert!(more >= less * (1.0 - 1e-12), "{less} to {more}");

@@ -120,12 +120,13 @@ pub struct Eviction {
 }
 
 impl IterationRun {
-    /// What iteration `index` holds, as a cost model sees it; `chunks` are those of [`Iterations::chunks`].
-    pub fn batch<'a>(&self, chunks: &'a [Chunk], index: u32) -> Batch<'a> {
+    /// What iteration `index` holds, as a cost model sees it; half-way between two it is the mean of both. `chunks` are
+    /// those of [`Iterations::chunks`].
+    pub fn batch<'a>(&self, chunks: &'a [Chunk], index: f64) -> Batch<'a> {
         let read: f64 = chunks.iter().map(|chunk| f64::from(chunk.kv_tokens)).sum();
         let decode_kv_tokens = match self.decodes {
-            0 => 0,
-            decodes => (self.kv_tokens - read) as u64 + u64::from(index) * u64::from(decodes),
+            0 => 0.0,
+            decodes => self.kv_tokens - read + index * f64::from(decodes),
         };
         let Self { decodes, rank_sum, any_adapter, .. } = *self;
         Batch { chunks, decodes, decode_kv_tokens, rank_sum, any_adapter }

@@ -7,7 +7,7 @@ use servescope_cost::{Batch, BatchCost, Chunk, OperatorClass, Peak, StageParts, 
 use servescope_engine::explain::{Reason, explain};
 use servescope_engine::fleet::{Fleet, FleetConfig, Preemption, RouterKind, SchedulerKind};
 use servescope_engine::metrics::lanes::stage_works;
-use servescope_engine::metrics::operators::{RunParts, run_parts};
+use servescope_engine::metrics::operators::{RunParts, RunTotals, run_parts};
 use servescope_engine::metrics::token_gaps::TokenGaps;
 use servescope_engine::metrics::{fleet_summary, usage};
 use servescope_engine::scheduler::accounts::Charging;
@@ -32,7 +32,7 @@ impl BatchCost for Toy {
     }
 
     fn stage_time(&self, batch: &Batch<'_>, is_last: bool) -> StageTime {
-        let mean = batch.decode_kv_tokens / u64::from(batch.decodes.max(1));
+        let mean = batch.decode_kv_tokens as u64 / u64::from(batch.decodes.max(1));
         let first_us = 50.3
             + 1.7 * f64::from(batch.prompt_tokens())
             + 3.1 * f64::from(batch.decodes)
@@ -48,7 +48,7 @@ impl BatchCost for Toy {
 
     fn stage_parts(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {
         let mut parts = StageParts::default();
-        let mean = batch.decode_kv_tokens / u64::from(batch.decodes.max(1));
+        let mean = batch.decode_kv_tokens as u64 / u64::from(batch.decodes.max(1));
         parts[OperatorClass::Host as usize] = 50.3;
         parts[OperatorClass::PrefillAttention as usize] = 1.7 * f64::from(batch.prompt_tokens());
         parts[OperatorClass::Linear as usize] = 3.1 * f64::from(batch.decodes);
@@ -59,7 +59,7 @@ impl BatchCost for Toy {
 
     fn work(&self, batch: &Batch<'_>) -> Option<Work> {
         let tokens = f64::from(batch.prompt_tokens() + batch.decodes);
-        Some(Work { flops: 5.0 * tokens, bytes: batch.decode_kv_tokens as f64 })
+        Some(Work { flops: 5.0 * tokens, bytes: batch.decode_kv_tokens })
     }
 
     fn peak(&self) -> Option<Peak> {
@@ -76,7 +76,7 @@ struct Listening(Toy, Arc<Mutex<Vec<Asked>>>);
 
 fn asked(batch: &Batch<'_>) -> Asked {
     let Batch { chunks, decodes, decode_kv_tokens, rank_sum, any_adapter } = *batch;
-    (chunks.to_vec(), decodes, decode_kv_tokens, rank_sum, any_adapter)
+    (chunks.to_vec(), decodes, decode_kv_tokens as u64, rank_sum, any_adapter)
 }
 
 impl BatchCost for Listening {
@@ -437,7 +437,7 @@ proptest! {
         while !fleet.advance(1_000) {}
         let timeline = fleet.finish().timeline;
         let key = |batch: &Asked| format!("{batch:?}");
-        let mut told: Vec<Asked> = timeline.iterations.iter().map(|run| asked(&run.batch(&timeline.iterations.chunks(&run), 0))).collect();
+        let mut told: Vec<Asked> = timeline.iterations.iter().map(|run| asked(&run.batch(&timeline.iterations.chunks(&run), 0.0))).collect();
         let mut heard = heard.lock().unwrap().clone();
         told.sort_by_cached_key(key);
         heard.sort_by_cached_key(key);
@@ -454,22 +454,23 @@ proptest! {
         let mut busy_us = vec![0.0; report.replicas as usize];
         for (run, parts) in run_parts(&report) {
             busy_us[run.replica as usize] += run.busy_us;
-            let total: f64 = parts.total_us().iter().sum();
+            let totals = RunTotals::of(&report.timeline, &cost, &run);
+            let total: f64 = totals.us.iter().sum();
             prop_assert!((total - run.busy_us).abs() <= 1e-14 * run.busy_us);
             // Nothing was left to the largest part but rounding.
             let many = f64::from(run.iterations);
             let raw: f64 = (0..run.iterations).map(|i| parts.parts_us(i).iter().sum::<f64>()).sum();
             prop_assert!((raw - run.busy_us).abs() <= 1e-9 * run.busy_us, "{raw} of {}", run.busy_us);
-            let host = parts.total_us()[OperatorClass::Host as usize];
+            let host = totals.us[OperatorClass::Host as usize];
             prop_assert!((host - 50.3 * many).abs() < 1e-6 * many);
             // One by one they are those of the batch as it is then.
             for i in 0..run.iterations {
-                let alone = cost.work(&run.batch(&report.timeline.iterations.chunks(&run), i)).unwrap();
+                let alone = cost.work(&run.batch(&report.timeline.iterations.chunks(&run), i.into())).unwrap();
                 let work = parts.work(i).unwrap();
                 prop_assert!((work.bytes - alone.bytes).abs() < 1e-6 && work.flops == alone.flops);
             }
             let bytes: f64 = (0..run.iterations).map(|i| parts.work(i).unwrap().bytes).sum();
-            prop_assert!((bytes - parts.total_work().unwrap().bytes).abs() <= 1e-9 * bytes);
+            prop_assert!((bytes - totals.work.unwrap().bytes).abs() <= 1e-9 * bytes);
             prop_assert_eq!(parts, RunParts::of(&report.timeline, &cost, &run));
         }
         let summary = fleet_summary(&report, &usage(&report).unwrap());

@@ -312,7 +312,7 @@ pub fn check(law: &Law, first_seed: u32, seeds: u32, requests: u32) -> Check {
     let mean = runs.iter().map(|r| r.0).sum::<f64>() / n;
     let variance = runs.iter().map(|r| (r.0 - mean) * (r.0 - mean)).sum::<f64>() / (n - 1.0).max(1.0);
     let little_gap = runs.iter().map(|r| r.1).fold(0.0, f64::max);
-    Check { law: law.clone(), mean, error: libm::sqrt(variance / n), little_gap }
+    Check { law: law.clone(), mean, error: f64::sqrt(variance / n), little_gap }
 }
 
 /// The measured mean of one run and its gap in Little's law.

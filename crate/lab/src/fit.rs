@@ -95,7 +95,7 @@ impl Setter {
             }
             (Some(gamma), _) => {
                 self.choice(Id::ArrivalKind, "gamma");
-                self.number(Id::Cv, libm::sqrt(1.0 / gamma.shape));
+                self.number(Id::Cv, f64::sqrt(1.0 / gamma.shape));
             }
             (None, _) => self.choice(Id::ArrivalKind, "poisson"),
         }

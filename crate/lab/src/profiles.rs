@@ -20,7 +20,7 @@ pub use held_out::{
     unseen_heads, unseen_heads_table,
 };
 pub use loaded::{LoadedProfile, Measured, NamedText};
-pub use shipped::{shipped_profile, shipped_profiles};
+pub use shipped::{shipped_profile, shipped_profiles, shipped_tables};
 
 /// A folder of files, by paths with `/` below it.
 pub trait Folder {

@@ -95,31 +95,48 @@ impl Default for ViewOptions {
 
 /// Every chart of a run, in the order of the page.
 pub fn all(run: &Run, options: &ViewOptions) -> Vec<View> {
+    wanted(run, options, &|_| true)
+}
+
+/// Those charts of a run whose names are wanted: what nobody looks at just now can wait for its turn.
+pub fn wanted(run: &Run, options: &ViewOptions, is_wanted: &dyn Fn(&str) -> bool) -> Vec<View> {
     let window = Window::of(run, options);
+    let any = |names: &[&str]| names.iter().any(|name| is_wanted(name));
     #[cfg(feature = "engines")]
-    let fleet = replicas::columns(run, &window);
+    let fleet = any(&replicas::NAMES).then(|| replicas::columns(run, &window)).flatten();
     #[cfg(feature = "engines")]
     let gpu = fleet.as_ref().map(|columns| columns.gpu.clone());
     #[cfg(not(feature = "engines"))]
     let gpu = None;
-    let gpu = gpu.unwrap_or_else(|| gpu_columns(&run.report, window.start_us, window.end_us, window.columns));
-    #[cfg_attr(not(feature = "engines"), expect(unused_mut, reason = "fleets add theirs"))]
-    let mut views = vec![
-        arrives::gaps(run),
-        arrives::shares(run),
-        arrives::lengths(run),
-        happens::rates(run, &window),
-        happens::running_waiting(run, &window),
-        happens::memory(run, &gpu, &window),
-        happens::tokens(&gpu, &window),
-        feel::latency_cdf(run),
-        feel::ttft_by_arrival(run, &window),
-        feel::time_split(run, options.split_by_length),
-    ];
+    let gpu = gpu.or_else(|| {
+        any(&happens::OF_GPU)
+            .then(|| gpu_columns(&run.report, window.start_us, window.end_us, window.columns))
+    });
+    let mut views = Vec::new();
+    let mut add = |name: &str, make: &dyn Fn() -> View| {
+        if is_wanted(name) {
+            views.push(make());
+        }
+    };
+    add("gaps", &|| arrives::gaps(run));
+    add("shares", &|| arrives::shares(run));
+    add("lengths", &|| arrives::lengths(run));
+    add("rates", &|| happens::rates(run, &window));
+    add("running_waiting", &|| happens::running_waiting(run, &window));
+    if let Some(gpu) = &gpu {
+        add("memory", &|| happens::memory(run, gpu, &window));
+        add("tokens", &|| happens::tokens(gpu, &window));
+    }
+    add("latency_cdf", &|| feel::latency_cdf(run));
+    add("ttft_by_arrival", &|| feel::ttft_by_arrival(run, &window));
+    add("time_split", &|| feel::time_split(run, options.split_by_length));
     #[cfg(feature = "engines")]
     {
         views.extend(fleet.iter().flat_map(|columns| replicas::all(run, columns, &window)));
-        views.extend(gateway::all(run, &window));
+        if any(&gateway::NAMES) {
+            views.extend(gateway::all(run, &window));
+        }
+        views.retain(|view| is_wanted(view.name));
     }
     views
 }

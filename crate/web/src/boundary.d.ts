@@ -390,4 +390,6 @@ export interface RunOptions {
   window: [number, number] | null;
   /** Split of `time_split`: "adapter" or "length". */
   split_by: string;
+  /** Names of the charts that are looked at just now: they come with the summary, the others when asked for. Null: all. */
+  in_sight: string[] | null;
 }

@@ -3,7 +3,7 @@
 use js_sys::{Array, Float64Array, Object, Reflect};
 use serde::Serialize;
 use serde_json::Value as Json;
-use servescope_lab::views::View;
+use servescope_lab::views::{Series, View};
 use servescope_lab::{Failure, Scenario};
 use wasm_bindgen::prelude::*;
 
@@ -42,12 +42,31 @@ fn set(target: &Object, key: &str, value: &JsValue) {
     let _ = Reflect::set(target, &key.into(), value);
 }
 
-/// Views as `ChartData`, every column an owned typed array.
+/// Views as `ChartData`, every column a part of one typed array: a hundred arrays of their own take longer to make and to
+/// hand over than what they hold.
 pub(crate) fn charts(views: &[View]) -> Array {
-    views.iter().map(|view| JsValue::from(chart(view))).collect()
+    let mut numbers = Vec::new();
+    for series in views.iter().flat_map(|view| &view.series) {
+        columns_of(series).iter().for_each(|(_, column)| numbers.extend_from_slice(column));
+    }
+    let all = Float64Array::from(numbers.as_slice());
+    let mut taken = 0;
+    let empty = all.subarray(0, 0);
+    let mut part = |length: usize| {
+        let from = taken;
+        taken += length as u32;
+        if length == 0 { empty.clone() } else { all.subarray(from, taken) }
+    };
+    views.iter().map(|view| JsValue::from(chart(view, &mut part))).collect()
 }
 
-fn chart(view: &View) -> Object {
+fn columns_of(series: &Series) -> [(&'static str, &Vec<f64>); 5] {
+    let Series { x, y, y0, x2, id, .. } = series;
+    [("x", x), ("y", y), ("y0", y0), ("x2", x2), ("id", id)]
+}
+
+/// `part` is called for each column in turn, with its length.
+fn chart(view: &View, part: &mut impl FnMut(usize) -> Float64Array) -> Object {
     let target = Object::new();
     set(&target, "name", &view.name.into());
     set(&target, "x", &object(&view.x));
@@ -61,14 +80,8 @@ fn chart(view: &View) -> Object {
             let target = Object::new();
             set(&target, "role", &series.role.into());
             set(&target, "mark", &series.mark.into());
-            for (key, column) in [
-                ("x", &series.x),
-                ("y", &series.y),
-                ("y0", &series.y0),
-                ("x2", &series.x2),
-                ("id", &series.id),
-            ] {
-                set(&target, key, &Float64Array::from(column.as_slice()));
+            for (key, column) in columns_of(series) {
+                set(&target, key, &part(column.len()));
             }
             JsValue::from(target)
         })

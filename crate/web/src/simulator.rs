@@ -22,6 +22,22 @@ struct Options {
     columns: f64,
     window: Option<(f64, f64)>,
     split_by: String,
+    in_sight: Option<Vec<String>>,
+}
+
+impl Options {
+    fn views(&self) -> ViewOptions {
+        ViewOptions {
+            columns: self.columns.max(1.0) as usize,
+            window_s: self.window,
+            split_by_length: self.split_by == "length",
+        }
+    }
+
+    /// Whether a chart is looked at just now.
+    fn sees(&self, name: &str) -> bool {
+        self.in_sight.as_ref().is_none_or(|names| names.iter().any(|seen| seen == name))
+    }
 }
 
 /// Simulates scenarios, of which it keeps the last.
@@ -74,7 +90,7 @@ impl Simulator {
         self.running.as_mut().map_or(1.0, |running| running.advance(SLICE_STEPS))
     }
 
-    /// Summary and charts of the run that has reached its end.
+    /// Summary of the run that has reached its end, and those of its charts that are in sight.
     ///
     /// # Errors
     /// When there is none, or the options are bad.
@@ -86,19 +102,21 @@ impl Simulator {
         let run = self.finished()?;
         let reply = js_sys::Object::new();
         // The charts first: in passing they make the sums of which the summary tells.
-        let charts = charts(&views::all(run, &options));
+        let charts = charts(&views::wanted(run, &options.views(), &|name| options.sees(name)));
         let _ = js_sys::Reflect::set(&reply, &"summary".into(), &object(&run.summary()));
         let _ = js_sys::Reflect::set(&reply, &"charts".into(), &charts);
         Ok(JsValue::from(reply).unchecked_into())
     }
 
-    /// The charts of the finished run, looked at in another way.
+    /// The charts of the finished run that are not in sight; all of them where nobody said which are.
     ///
     /// # Errors
-    /// When there is none, or the options are bad.
+    /// When there is no run, or the options are bad.
     pub fn charts(&self, options: &JsRunOptions) -> Result<JsCharts, JsFailure> {
         let options = read_options(options)?;
-        Ok(JsValue::from(charts(&views::all(self.finished()?, &options))).unchecked_into())
+        let is_wanted = |name: &str| options.in_sight.is_none() || !options.sees(name);
+        let views = views::wanted(self.finished()?, &options.views(), &is_wanted);
+        Ok(JsValue::from(charts(&views)).unchecked_into())
     }
 
     /// Why request `id` of the finished run waited.
@@ -153,14 +171,9 @@ impl Simulator {
     }
 }
 
-fn read_options(options: &JsRunOptions) -> Result<ViewOptions, JsFailure> {
-    let options: Options = serde_wasm_bindgen::from_value(options.into())
-        .map_err(|error| thrown(vec![Failure::new("bad_json", "options", error.to_string())]))?;
-    Ok(ViewOptions {
-        columns: options.columns.max(1.0) as usize,
-        window_s: options.window,
-        split_by_length: options.split_by == "length",
-    })
+fn read_options(options: &JsRunOptions) -> Result<Options, JsFailure> {
+    serde_wasm_bindgen::from_value(options.into())
+        .map_err(|error| thrown(vec![Failure::new("bad_json", "options", error.to_string())]))
 }
 
 fn explanation(run: &Run, id: usize) -> serde_json::Value {

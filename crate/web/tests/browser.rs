@@ -20,7 +20,7 @@ fn json_of(value: impl Into<JsValue>) -> Value {
 }
 
 fn options() -> Value {
-    json!({"columns": 300, "window": null, "split_by": "adapter"})
+    json!({"columns": 300, "window": null, "split_by": "adapter", "in_sight": null})
 }
 
 fn simulate(simulator: &mut Simulator, scenario: &Value) -> (Value, js_sys::Array) {

@@ -118,14 +118,14 @@ mod tests {
             (Arrivals::Gamma { cv: 2.0 }, 2.0),
             (Arrivals::Poisson, 1.0),
             // Shape 1/2: E[X^2] / E[X]^2 = Gamma(5) / Gamma(3)^2 = 6.
-            (Arrivals::Weibull { shape: 0.5 }, libm::sqrt(5.0)),
+            (Arrivals::Weibull { shape: 0.5 }, f64::sqrt(5.0)),
         ] {
             let times = law.times_us(4.0, 200_000, Stream::named(5, "arrivals"));
             let gaps: Vec<f64> = times.windows(2).map(|w| w[1] - w[0]).collect();
             let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
             let variance = gaps.iter().map(|g| (g - mean) * (g - mean)).sum::<f64>() / gaps.len() as f64;
             assert!((mean / 250_000.0 - 1.0).abs() < 0.02, "mean {mean}");
-            assert!((libm::sqrt(variance) / mean / cv - 1.0).abs() < 0.03, "cv of {law:?}");
+            assert!((f64::sqrt(variance) / mean / cv - 1.0).abs() < 0.03, "cv of {law:?}");
         }
         assert_eq!(
             Arrivals::Even.times_us(2.0, 3, Stream::named(1, "a")),

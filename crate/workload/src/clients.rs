@@ -129,7 +129,7 @@ mod tests {
                 let n = counts.len() as f64;
                 let got = counts.iter().sum::<f64>() / n;
                 let variance = counts.iter().map(|c| (c - got) * (c - got)).sum::<f64>() / n;
-                let error = libm::sqrt(variance / n);
+                let error = f64::sqrt(variance / n);
                 assert!((got - mean).abs() < 4.0 * error + 1e-9, "{law:?}: {got} +- {error}, asked {mean}");
             }
         }

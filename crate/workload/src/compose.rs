@@ -318,7 +318,7 @@ mod tests {
             let extra = trace.extra.as_ref().unwrap();
             // 3,750 sessions of 4 turns, whose number has a variance of 12.
             assert!(
-                (trace.len() as f64 - 15_000.0).abs() < 4.0 * libm::sqrt(3_750.0 * 12.0),
+                (trace.len() as f64 - 15_000.0).abs() < 4.0 * f64::sqrt(3_750.0 * 12.0),
                 "{}",
                 trace.len()
             );
@@ -362,12 +362,12 @@ mod tests {
         {
             let ids: Vec<usize> = (0..trace.len()).filter(|&id| trace.user[id] as usize == client).collect();
             let n = ids.len() as f64;
-            assert!((n - share * 1e5).abs() < 4.0 * cv * libm::sqrt(share * 1e5), "client {client}: {n}");
+            assert!((n - share * 1e5).abs() < 4.0 * cv * f64::sqrt(share * 1e5), "client {client}: {n}");
             let gaps: Vec<f64> =
                 ids.windows(2).map(|w| trace.arrival_us[w[1]] - trace.arrival_us[w[0]]).collect();
             let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
             let variance = gaps.iter().map(|g| (g - mean) * (g - mean)).sum::<f64>() / gaps.len() as f64;
-            assert!((libm::sqrt(variance) / mean / cv - 1.0).abs() < 0.08, "client {client}");
+            assert!((f64::sqrt(variance) / mean / cv - 1.0).abs() < 0.08, "client {client}");
             let input = ids.iter().map(|&id| f64::from(trace.input_tokens[id])).sum::<f64>() / n;
             assert!((input / (259.5 * scale) - 1.0).abs() < 0.03, "client {client}: {input}");
             let own = ids.iter().all(|&id| trace.adapter[id] == 5);
@@ -403,8 +403,8 @@ mod tests {
         spec.users.count = 50;
         let trace = generate(&spec);
         let early = trace.arrival_us.iter().filter(|&&t| t < 100e6).count() as f64;
-        assert!((early - 2_000.0).abs() < 4.0 * libm::sqrt(2_000.0), "{early}");
-        assert!((trace.len() as f64 - 20_000.0).abs() < 4.0 * libm::sqrt(20_000.0), "{}", trace.len());
+        assert!((early - 2_000.0).abs() < 4.0 * f64::sqrt(2_000.0), "{early}");
+        assert!((trace.len() as f64 - 20_000.0).abs() < 4.0 * f64::sqrt(20_000.0), "{}", trace.len());
         assert!(trace.arrival_us.last().is_some_and(|&t| t <= 200e6));
     }
 

@@ -195,7 +195,7 @@ impl Kind {
         match self {
             Self::Line { rate, slope } => {
                 // The root of slope x^2 / 2 + rate x = count without cancellation.
-                let under = rate + libm::sqrt((rate * rate + 2.0 * slope * count).max(0.0));
+                let under = rate + f64::sqrt((rate * rate + 2.0 * slope * count).max(0.0));
                 if under > 0.0 { 2.0 * count / under } else { f64::INFINITY }
             }
             Self::Wave { mean, amplitude, omega, phase } => {

@@ -249,7 +249,7 @@ impl Coupling {
     pub(crate) fn rising(correlation: f64) -> Self {
         // Pearson's correlation of the normals behind a rank correlation (Kruskal 1958).
         let r = 2.0 * libm::sin(std::f64::consts::FRAC_PI_6 * correlation.clamp(-1.0, 1.0));
-        Self { r, rest: libm::sqrt((1.0 - r * r).max(0.0)) }
+        Self { r, rest: f64::sqrt((1.0 - r * r).max(0.0)) }
     }
 
     /// The second number of a pair: `v`, drawn towards `u`.

@@ -137,7 +137,7 @@ mod tests {
             for (count, share) in counts.iter().zip(law.shares(6)) {
                 let expected = share * 60_000.0;
                 assert!(
-                    (count - expected).abs() <= 4.5 * libm::sqrt(expected),
+                    (count - expected).abs() <= 4.5 * f64::sqrt(expected),
                     "{law:?}: {count} of {expected}"
                 );
             }

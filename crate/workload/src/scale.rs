@@ -100,7 +100,7 @@ mod tests {
         for factor in [0.25, 1.0, 1.5, 3.0] {
             let scaled = scale_rate(&trace, factor, 1);
             let expected = trace.len() as f64 * factor;
-            assert!((scaled.len() as f64 - expected).abs() < 4.0 * libm::sqrt(expected), "{factor}");
+            assert!((scaled.len() as f64 - expected).abs() < 4.0 * f64::sqrt(expected), "{factor}");
             assert!(scaled.arrival_us.is_sorted());
             assert!(scaled.arrival_us.last() <= trace.arrival_us.last());
         }

@@ -111,7 +111,7 @@ impl Spread {
         Some(Self {
             count: n,
             mean,
-            cv: if mean == 0.0 { 0.0 } else { libm::sqrt(variance) / mean },
+            cv: if mean == 0.0 { 0.0 } else { f64::sqrt(variance) / mean },
             min: values[0],
             percentiles: PERCENTILES.map(|p| quantile(&values, p / 100.0)),
             max: values[n - 1],

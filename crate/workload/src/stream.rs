@@ -71,6 +71,6 @@ mod tests {
         let stream = Stream::named(1, "x");
         let u: Vec<f64> = (0..20_000).map(|i| stream.item(i).uniform() - 0.5).collect();
         let lag: f64 = u.windows(2).map(|w| w[0] * w[1]).sum::<f64>() / 20_000.0;
-        assert!(lag.abs() < 4.0 / 12.0 / libm::sqrt(20_000.0), "lag-1 covariance {lag}");
+        assert!(lag.abs() < 4.0 / 12.0 / f64::sqrt(20_000.0), "lag-1 covariance {lag}");
     }
 }

@@ -11,7 +11,7 @@ use servescope_lab::profiles::{LoadedProfile, Measured, NamedText};
 fn check(profile: &Profile) {
     assert_eq!(Profile::read(&profile.to_text()).as_ref(), Ok(profile));
     let chunks = [Chunk { kv_tokens: 70, tokens: 9 }, Chunk { kv_tokens: 0, tokens: 40_000 }];
-    let batch = Batch { chunks: &chunks, decodes: 300, decode_kv_tokens: 900_000, ..Batch::default() };
+    let batch = Batch { chunks: &chunks, decodes: 300, decode_kv_tokens: 900_000.0, ..Batch::default() };
     for degree in &profile.degrees {
         if let Ok(tables) = profile.tables(profile.settings(degree.degree, 1)) {
             let us = tables.stage_time(&batch, false).first_us;

@@ -14,7 +14,7 @@ fuzz_target!(|bytes: &[u8]| {
     let stages = VidurRun::read(&json).map_or(1, |run| run.stages);
     if let Ok(tables) = operator_tables(&json, stages, [next(), next(), next()]) {
         let chunks = [Chunk { kv_tokens: 70, tokens: 9 }, Chunk { kv_tokens: 0, tokens: 4_000 }];
-        let batch = Batch { chunks: &chunks, decodes: 3, decode_kv_tokens: 900, ..Batch::default() };
+        let batch = Batch { chunks: &chunks, decodes: 3, decode_kv_tokens: 900.0, ..Batch::default() };
         assert!(tables.stage_time(&batch, false).first_us.is_finite());
     }
 });

@@ -4,6 +4,8 @@
 export interface Drawable {
   /** Where it stands on the page. */
   readonly place: HTMLElement;
+  /** Of a chart, its name. */
+  readonly name?: string;
   /** `size`: of the place, as of the last layout; asking the place itself would have the page laid out once more. */
   draw(size: Size): void;
 }
@@ -65,6 +67,21 @@ export class Scheduler {
   invalidateAll(): void {
     for (const entry of this.#entries.values()) entry.dirty = true;
     this.#request();
+  }
+
+  /** These charts, and no others. */
+  invalidateNamed(names: ReadonlySet<string>): void {
+    for (const entry of this.#entries.values()) {
+      if (entry.drawable.name !== undefined && names.has(entry.drawable.name)) entry.dirty = true;
+    }
+    this.#request();
+  }
+
+  /** Names of the charts in sight; null before anybody knows. */
+  inSight(): string[] | null {
+    const entries = [...this.#entries.values()];
+    if (entries.length === 0 || entries.some((entry) => !entry.observed)) return null;
+    return entries.flatMap(({ drawable, visible }) => (visible ? (drawable.name ?? []) : []));
   }
 
   #soil(entry: Entry | undefined): void {

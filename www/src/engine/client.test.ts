@@ -19,11 +19,11 @@ class FakeWorker implements WorkerPort {
 const wish = (rate: number): Wish => ({
   scenario: { 'workload.rate_rps': rate },
   values: { 'workload.rate_rps': rate, 'workload.duration_s': 300 },
-  options: { columns: 600, window: null, split_by: 'adapter' },
+  options: { columns: 600, window: null, split_by: 'adapter', in_sight: null },
 });
 
 const answer = (revision: number, compute_ms = 1, preview = false): FromWorker => ({
-  kind: 'answer', revision, preview, compute_ms, charts: [], options: wish(0).options, summary: { requests: { offered: 600 } } as Summary,
+  kind: 'answer', revision, preview, compute_ms, charts: [], more: false, options: wish(0).options, summary: { requests: { offered: 600 } } as Summary,
 });
 
 const none = new Uint32Array();
@@ -45,7 +45,7 @@ const worker = (): FakeWorker => {
 beforeEach(() => {
   vi.useFakeTimers();
   workers = [];
-  listener = { answer: vi.fn(), progress: vi.fn(), failed: vi.fn(), cancelled: vi.fn(), restarted: vi.fn() };
+  listener = { answer: vi.fn(), others: vi.fn(), progress: vi.fn(), failed: vi.fn(), cancelled: vi.fn(), restarted: vi.fn() };
   client = new Client(() => {
     const made = new FakeWorker();
     workers.push(made);

@@ -2,7 +2,7 @@
 // and a worker that dies is started again with the last wish and the trace it held.
 import type { Answer, FromWorker, Query, QueryResult, ToWorker } from './protocol.js';
 import { previewOf, type Cost } from './preview.js';
-import type { Failure, RunOptions, ScenarioPatch, TraceColumns } from './types.js';
+import type { ChartData, Failure, RunOptions, ScenarioPatch, TraceColumns } from './types.js';
 
 export interface WorkerPort {
   postMessage(message: ToWorker): void;
@@ -21,6 +21,8 @@ export interface Wish {
 export interface Listener {
   /** `last` is false when a newer wish is on its way. */
   answer(answer: Answer, last: boolean): void;
+  /** The charts of the last answer that were out of sight. */
+  others(charts: ChartData[]): void;
   progress(fraction: number): void;
   failed(failures: Failure[]): void;
   cancelled(): void;
@@ -141,6 +143,10 @@ export class Client {
   #receiveRun(message: Extract<FromWorker, { revision: number }>): void {
     if (message.kind === 'progress') {
       this.listener.progress(message.fraction);
+      return;
+    }
+    if (message.kind === 'others') {
+      this.listener.others(message.charts);
       return;
     }
     if (message.kind === 'answer') {

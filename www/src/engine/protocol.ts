@@ -35,7 +35,10 @@ export interface Answer {
   /** A shorter run, shown until the whole one is there. */
   preview: boolean;
   summary: Summary;
+  /** Those in sight. */
   charts: ChartData[];
+  /** The other charts follow. */
+  more: boolean;
   /** How the charts look at the run. */
   options: RunOptions;
   /** Time the worker computed for this answer, pauses left out. */
@@ -45,6 +48,8 @@ export interface Answer {
 export type FromWorker =
   | { kind: 'progress'; revision: number; fraction: number }
   | ({ kind: 'answer' } & Answer)
+  /** Those charts of the last answer that were out of sight. */
+  | { kind: 'others'; revision: number; charts: ChartData[] }
   | { kind: 'failed'; revision: number; failures: Failure[] }
   | { kind: 'cancelled'; revision: number }
   | { kind: 'reply'; ticket: number; value: QueryResult[Query['kind']] }

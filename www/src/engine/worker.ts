@@ -48,8 +48,18 @@ async function simulate(run: Run, scenario: ScenarioPatch, preview: boolean, sim
   }
   const { summary, charts } = timed(() => sim.finish(run.options));
   const { revision, options } = run;
-  post({ kind: 'answer', revision, preview, summary, charts, options, compute_ms: compute }, buffersOf(charts));
+  const more = !preview && options.in_sight !== null;
+  post({ kind: 'answer', revision, preview, summary, charts, options, more, compute_ms: compute }, buffersOf(charts));
+  if (more) await tellOthers(run, sim);
   return true;
+}
+
+/** The charts out of sight, unless a newer wish makes others of them. */
+async function tellOthers(run: Run, sim: Simulator): Promise<void> {
+  await readMessages();
+  if (wanted !== run && wanted !== null) return;
+  const charts = sim.charts(run.options);
+  post({ kind: 'others', revision: run.revision, charts }, buffersOf(charts));
 }
 
 /** The simulator with every scheduler, in a module of its own: what most scenarios need is there from the start. */

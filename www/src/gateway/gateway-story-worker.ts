@@ -21,7 +21,7 @@ async function simulate({ ticket, scenario }: ToStory): Promise<void> {
     await readMessages();
     if (wanted !== ticket) return;
   }
-  const { summary } = simulator.finish({ columns: 2, window: null, split_by: 'adapter' });
+  const { summary } = simulator.finish({ columns: 2, window: null, split_by: 'adapter', in_sight: [] });
   self.postMessage({ ticket, summary } satisfies FromStory);
 }
 

@@ -13,6 +13,11 @@ const BELONGINGS: Record<Station, Belongings> = {
   gpu: { groups: ['fleet', 'memory', 'cost'], charts: ['memory', 'tokens', 'lanes', 'operators', 'utilisation'] },
 };
 
+/** The charts that the line of stations reads its numbers from: for the whole run, or for the cursor's moment. */
+export function lineCharts(atMoment: boolean): readonly string[] {
+  return atMoment ? ['rates', 'running_waiting', 'memory'] : ['running_waiting'];
+}
+
 export function belongings(station: string): Belongings | null {
   const known = STATIONS.find((name) => name === station);
   return known === undefined ? null : BELONGINGS[known];

@@ -40,8 +40,10 @@ export function tabOf(name: string | null): Tab {
   return TABS.find((tab) => tab === name) ?? 'service';
 }
 
-export function shownOf({ summary, charts, preview }: Answer): Shown {
-  return { summary, charts: chartMap(charts), preview };
+/** An answer; until the charts out of sight follow, they are `former`'s. */
+export function shownOf({ summary, charts, preview, options }: Answer, former: Shown | null): Shown {
+  const kept = options.in_sight === null ? [] : (former?.charts ?? []);
+  return { summary, charts: new Map([...kept, ...chartMap(charts)]), preview };
 }
 
 export function chartMap(charts: readonly ChartData[]): ReadonlyMap<string, ChartData> {

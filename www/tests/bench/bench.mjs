@@ -6,7 +6,7 @@ import { serve } from './serve.mjs';
 const SIZES = [{ requests: 1_000, repeats: 9 }, { requests: 10_000, repeats: 9 }, { requests: 100_000, repeats: 3 }, { requests: 1_000_000, repeats: 1 }];
 /** What is dragged: S-LoRA's loop at the default rate of 2 requests a second, and a fleet with timed operators. */
 const SERVICES = ['D=300', 'D=1000', 'D=5000', 'D=1000&sched=vllm_v1&cost=profile&n=0', 'D=1000&sched=vllm_v1&cost=roofline&n=0&rep=4'];
-const MOVES = 60;
+const MOVES = 200;
 const LOADS = 5;
 const MEASURE = 'servescope:slider-to-drawn';
 

@@ -22,7 +22,7 @@ export async function measureEngine({ requests, repeats }) {
     generated.push(made - start);
     simulated.push(done - made);
   }
-  const { summary } = simulator.finish({ columns: 600, window: null, split_by: 'adapter' });
+  const { summary } = simulator.finish({ columns: 600, window: null, split_by: 'adapter', in_sight: [] });
   simulator.free();
   const middle = (times) => times.sort((one, other) => one - other)[Math.floor(times.length / 2)];
   const per_second = (times) => (summary.requests.offered / Math.max(middle(times), 0.05)) * 1000;

@@ -182,7 +182,7 @@ impl CompactTables {
             return (0.0, 0.0, 1);
         }
         let penalty = if batch.decodes > 1 { 1.0 + self.settings.decode_penalty } else { 1.0 };
-        let mean = batch.decode_kv_tokens as f64 / f64::from(batch.decodes) + self.kv_bias;
+        let mean = batch.decode_kv_tokens / f64::from(batch.decodes) + self.kv_bias;
         let (us, slope, knot) = self.decode.at(f64::from(batch.decodes), mean);
         // A straight line holds up to its knot, beyond the last one for ever.
         let holds = if knot > mean { (knot - mean).ceil().min(LONG) as u32 } else { LONG as u32 };
@@ -205,7 +205,7 @@ fn together(chunks: &[Chunk]) -> (f64, f64) {
         sums.0 += f64::from(chunk.kv_tokens);
         sums.1 += f64::from(chunk.tokens) * f64::from(chunk.tokens);
     }
-    (sums.0, libm::sqrt(sums.1))
+    (sums.0, f64::sqrt(sums.1))
 }
 
 impl BatchCost for CompactTables {
@@ -239,13 +239,5 @@ impl BatchCost for CompactTables {
         parts[OperatorClass::Communication as usize] = layers * self.reduce.at(tokens) + send_us;
         parts[OperatorClass::Host as usize] = self.host_us(batch);
         parts
-    }
-
-    fn stage_parts_of_two(&self, first: &Batch<'_>, later: &Batch<'_>, is_last: bool) -> [StageParts; 2] {
-        let parts = self.stage_parts(first, is_last);
-        let mut later_parts = parts;
-        later_parts[OperatorClass::DecodeAttention as usize] =
-            self.stage_layers(is_last) * self.decode_us(later).0;
-        [parts, later_parts]
     }
 }

@@ -38,13 +38,6 @@ impl BatchCost for DeployedProfile {
         parts
     }
 
-    fn stage_parts_of_two(&self, first: &Batch<'_>, later: &Batch<'_>, is_last: bool) -> [StageParts; 2] {
-        let mut two = self.tables.stage_parts_of_two(first, later, is_last);
-        let adapters_us = self.adapters_us(first, is_last);
-        two.iter_mut().for_each(|parts| parts[OperatorClass::Adapters as usize] = adapters_us);
-        two
-    }
-
     fn work(&self, batch: &Batch<'_>) -> Option<Work> {
         self.roofline.work(batch)
     }

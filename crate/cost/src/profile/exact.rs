@@ -164,7 +164,7 @@ impl ExactTables {
             steps += self.kv_step(u64::from(chunk.kv_tokens));
             squares = squares.saturating_add(u64::from(chunk.tokens) * u64::from(chunk.tokens));
         }
-        let chunk = libm::sqrt(squares as f64).round_ties_even() as u32;
+        let chunk = f64::sqrt(squares as f64).round_ties_even() as u32;
         let penalty = if batch.chunks.len() > 1 { 1.0 + self.settings.prefill_penalty } else { 1.0 };
         let kv_tokens = steps * u64::from(self.settings.kv_granularity);
         self.prefill_table_us(kv_tokens, chunk) * penalty
@@ -184,7 +184,7 @@ impl BatchCost for ExactTables {
             layer_us += self.prefill_attention_us(batch);
         }
         if batch.decodes > 0 {
-            let mean = batch.decode_kv_tokens / u64::from(batch.decodes);
+            let mean = batch.decode_kv_tokens as u64 / u64::from(batch.decodes);
             layer_us += self.decode_attention_us(batch.decodes, mean);
             if batch.chunks.is_empty() {
                 // The mean grows by 1 an iteration, up to the end of its step.
@@ -213,7 +213,7 @@ impl BatchCost for ExactTables {
             put(OperatorClass::PrefillAttention, layers * self.prefill_attention_us(batch));
         }
         if batch.decodes > 0 {
-            let mean = batch.decode_kv_tokens / u64::from(batch.decodes);
+            let mean = batch.decode_kv_tokens as u64 / u64::from(batch.decodes);
             put(OperatorClass::DecodeAttention, layers * self.decode_attention_us(batch.decodes, mean));
         }
         parts
@@ -360,12 +360,12 @@ mod tests {
 
     #[test]
     fn operators_add_up_with_the_roundings() {
-        let decode = Batch { decodes: 2, decode_kv_tokens: 129, ..Batch::default() };
+        let decode = Batch { decodes: 2, decode_kv_tokens: 129.0, ..Batch::default() };
         // 2 layers x (8 token operators + 2 x (0.48 + 0.02) + 30 x 1.1) + 0.5; the mean 64.5 is cut to 64.
         assert_eq!(ms(&decode, true), 2.0 * (8.0 + 1.0 + 33.0) + 0.5);
         assert_eq!(ms(&decode, false), 2.0 * (8.0 + 1.0 + 33.0) + 0.5 + 3.0);
         assert_eq!(tables().stage_time(&decode, true).holds, 1);
-        let later = Batch { decode_kv_tokens: 131, ..decode };
+        let later = Batch { decode_kv_tokens: 131.0, ..decode };
         assert_eq!(ms(&later, true), 2.0 * (9.0 + 44.0) + 0.5);
         assert_eq!(tables().stage_time(&later, true).holds, 64);
         // sqrt(3^2 + 4^2) = 5; one chunk has read 1 token, which counts as 64.
@@ -377,7 +377,7 @@ mod tests {
 
     #[test]
     fn the_last_plateau_goes_on_where_vidur_ends_with_a_key_error() {
-        let batch = Batch { decodes: 99, decode_kv_tokens: 99 * 9_999, ..Batch::default() };
+        let batch = Batch { decodes: 99, decode_kv_tokens: 99.0 * 9_999.0, ..Batch::default() };
         assert_eq!(ms(&batch, true), 2.0 * (9.0 + 2.0 + 44.0) + 0.5);
         let chunks = [Chunk { kv_tokens: 5_000, tokens: 5_000 }];
         assert_eq!(ms(&Batch { chunks: &chunks, ..Batch::default() }, true), 2.0 * (11.0 + 300.0) + 0.5);
@@ -410,7 +410,7 @@ mod tests {
             decodes in 0u32..5, kv in 1u64..200, is_last: bool,
         ) {
             let chunks: Vec<Chunk> = chunks.into_iter().map(|(kv_tokens, tokens)| Chunk { kv_tokens, tokens }).collect();
-            let batch = Batch { chunks: &chunks, decodes, decode_kv_tokens: kv * u64::from(decodes), ..Batch::default() };
+            let batch = Batch { chunks: &chunks, decodes, decode_kv_tokens: (kv * u64::from(decodes)) as f64, ..Batch::default() };
             prop_assume!(batch.requests() > 0);
             let (time_us, parts) = (tables().stage_time(&batch, is_last).first_us, tables().stage_parts(&batch, is_last));
             prop_assert!((parts.iter().sum::<f64>() - time_us).abs() <= 4.0 * f64::EPSILON * time_us, "{parts:?}");
@@ -437,7 +437,7 @@ mod tests {
             text.replace_range(at..end, &put);
             if let Ok(tables) = ExactTables::read(SETTINGS, &texts[0], &texts[1], &texts[2]) {
                 let chunks = [Chunk { kv_tokens: 70, tokens: 7 }];
-                let batch = Batch { chunks: &chunks, decodes: 3, decode_kv_tokens: 400, ..Batch::default() };
+                let batch = Batch { chunks: &chunks, decodes: 3, decode_kv_tokens: 400.0, ..Batch::default() };
                 prop_assert!(tables.stage_time(&batch, false).first_us.is_finite());
             }
         }

@@ -109,13 +109,15 @@ impl Places {
 
     /// The interval for `x` and the place in it, above 1 beyond the last.
     pub(super) fn at(&self, x: f64) -> (usize, f64) {
-        let bucket = (x.max(0.0).to_bits() >> BUCKET_SHIFT).saturating_sub(self.lowest) as usize;
+        // Comparisons, for in wasm the larger of two numbers is a call.
+        let bucket =
+            (if x > 0.0 { x } else { 0.0 }.to_bits() >> BUCKET_SHIFT).saturating_sub(self.lowest) as usize;
         let mut i = self.index[bucket.min(self.index.len() - 1)] as usize;
         while i + 2 < self.knots.len() && self.knots[i + 1] <= x {
             i += 1;
         }
         let (from, to) = (self.knots[i], self.knots[i + 1]);
-        (i, ((x - from) / (to - from)).max(0.0))
+        (i, if x > from { (x - from) / (to - from) } else { 0.0 })
     }
 }
 

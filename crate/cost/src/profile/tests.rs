@@ -79,7 +79,7 @@ fn times_add_up_from_files_to_stages() {
     let origin = |degree: u32| profile.degree(degree).unwrap().attention.origin;
     assert_eq!((origin(1), origin(2)), (Origin::Measured, Origin::Modelled));
     let tables = profile.tables(profile.settings(1, 1)).unwrap();
-    let decode = Batch { decodes: 8, decode_kv_tokens: 8 * 640, ..Batch::default() };
+    let decode = Batch { decodes: 8, decode_kv_tokens: 8.0 * 640.0, ..Batch::default() };
     // Two layers: nine operators, attention with 10 % for more than one request.
     let us = |tokens: f64, attention: f64| 2.0 * (90.0 + 9.0 * tokens / 100.0 + attention);
     near(tables.stage_time(&decode, true).first_us, us(8.0, 1.1 * (10.0 + 8.0 * 0.64)));
@@ -152,7 +152,7 @@ fn check(profile: &Profile, requests: u32, kv: u32, chunk: u32) -> Result<(), Te
     for degree in &profile.degrees {
         let Ok(tables) = profile.tables(profile.settings(degree.degree, 1)) else { continue };
         let chunks = [Chunk { kv_tokens: kv, tokens: chunk }];
-        let decode_kv_tokens = u64::from(requests) * u64::from(kv);
+        let decode_kv_tokens = f64::from(requests) * f64::from(kv);
         let batch = Batch { decodes: requests, decode_kv_tokens, ..Batch::default() };
         let time = tables.stage_time(&batch, true);
         prop_assert!(time.first_us.is_finite() && time.first_us >= 0.0, "{:?}", time);
@@ -172,7 +172,7 @@ proptest! {
         let tables = profile.tables(profile.settings(degree, 1)).unwrap();
         let us = |requests: u32, kv: u32, chunk: u32| {
             let chunks = [Chunk { kv_tokens: kv, tokens: chunk }];
-            let decode_kv_tokens = u64::from(requests) * u64::from(kv);
+            let decode_kv_tokens = f64::from(requests) * f64::from(kv);
             let batch = Batch { decodes: requests, decode_kv_tokens, chunks: &chunks, ..Batch::default() };
             tables.stage_time(&batch, true).first_us
         };
@@ -188,7 +188,7 @@ proptest! {
         for degree in [1, 2] {
             let tables = profile.tables(profile.settings(degree, 1)).unwrap();
             let at = |kv: u32| {
-                let decode_kv_tokens = u64::from(requests) * u64::from(kv);
+                let decode_kv_tokens = f64::from(requests) * f64::from(kv);
                 tables.stage_time(&Batch { decodes: requests, decode_kv_tokens, ..Batch::default() }, true)
             };
             let found = at(kv);

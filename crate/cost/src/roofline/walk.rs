@@ -184,7 +184,7 @@ impl Roofline {
 
     /// KV tokens that decoding requests read where each looks back no further than `window`.
     fn windowed(batch: &Batch<'_>, window: f64) -> f64 {
-        (batch.decode_kv_tokens as f64).min(f64::from(batch.decodes) * window)
+        batch.decode_kv_tokens.min(f64::from(batch.decodes) * window)
     }
 
     fn attention(&self, tally: &mut Tally, batch: &Batch<'_>, layers: f64, tokens: f64) {
@@ -322,7 +322,7 @@ impl Roofline {
         let mut us = 0.0;
         let mut holds = f64::INFINITY;
         for (share, window) in self.spans() {
-            let room = (decodes * window - batch.decode_kv_tokens as f64) / decodes;
+            let room = (decodes * window - batch.decode_kv_tokens) / decodes;
             if share > 0.0 && room > 0.0 {
                 us += share * decodes * token;
                 // A window that is full part of the way through an iteration ends the line there.

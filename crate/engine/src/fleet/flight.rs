@@ -59,7 +59,7 @@ impl Flight {
         Batch {
             chunks: &self.chunks,
             decodes: self.decodes,
-            decode_kv_tokens: self.decode_kv_tokens,
+            decode_kv_tokens: self.decode_kv_tokens as f64,
             rank_sum: self.rank_sum,
             any_adapter: self.any_adapter,
         }

@@ -132,7 +132,7 @@ impl Lengths {
         }
         // Box and Muller's transform: two uniform numbers make a normal one.
         let mut draw = self.noise.item(id);
-        let radius = libm::sqrt(-2.0 * libm::log(draw.uniform()));
+        let radius = f64::sqrt(-2.0 * libm::log(draw.uniform()));
         let normal = radius * libm::cos(std::f64::consts::TAU * draw.uniform());
         libm::exp(self.rule.noise * normal)
     }

@@ -1,7 +1,7 @@
 //! What iterations of a fleet spent their time on, by class of operator, and what they asked of a GPU.
 //!
-//! Nothing of this is kept while a fleet runs: the cost model is asked again about the first and the last of equal
-//! iterations. Between those two every part grows by the same amount an iteration, as their times do.
+//! Nothing of this is kept while a fleet runs: the cost model is asked again, about the first and the last of equal
+//! iterations, or about their mean. From one to the next every part grows by the same amount, as their times do.
 
 use servescope_cost::{BatchCost, OperatorClass, Peak, StageParts, Work};
 
@@ -21,46 +21,51 @@ pub struct RunParts {
     pub last_work: Option<Work>,
     /// How many iterations.
     pub iterations: u32,
-    /// Time that the stages worked on all of them, over the number of stages.
-    busy_us: f64,
+}
+
+/// What all of these equal iterations are together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RunTotals {
+    /// Microseconds, the mean of the stages. They add up to the time that the stages worked: what rounding leaves is the
+    /// largest part's.
+    pub us: StageParts,
+    /// What they ask of a GPU, all stages together.
+    pub work: Option<Work>,
+}
+
+impl RunTotals {
+    /// Asks `cost` about a run of `timeline`.
+    pub fn of(timeline: &Timeline, cost: &dyn BatchCost, run: &IterationRun) -> Self {
+        let chunks = timeline.iterations.chunks(run);
+        let mean = run.batch(&chunks, 0.5 * f64::from(run.iterations.saturating_sub(1)));
+        let many = f64::from(run.iterations);
+        let [mut us] = mean_parts(cost, |is_last| [cost.stage_parts(&mean, is_last)]);
+        us.iter_mut().for_each(|part| *part *= many);
+        us[OperatorClass::Communication as usize] += copying_us(cost, run);
+        let largest = (1..us.len()).fold(0, |best, i| if us[i] > us[best] { i } else { best });
+        us[largest] += run.busy_us - us.iter().sum::<f64>();
+        let work = cost.work(&mean).map(|work| Work { flops: many * work.flops, bytes: many * work.bytes });
+        Self { us, work }
+    }
 }
 
 impl RunParts {
     /// Asks `cost` about a run of `timeline`.
     pub fn of(timeline: &Timeline, cost: &dyn BatchCost, run: &IterationRun) -> Self {
-        let last = run.iterations.saturating_sub(1);
         let chunks = timeline.iterations.chunks(run);
-        let (first, later) = (run.batch(&chunks, 0), run.batch(&chunks, last));
-        let [mut first_us, mut last_us] = mean_parts(cost, |is_last| match last {
-            0 => [cost.stage_parts(&first, is_last); 2],
-            _ => cost.stage_parts_of_two(&first, &later, is_last),
-        });
-        if run.copying_us > 0.0 {
-            // Blocks go over the host's link before the first stage begins; such an iteration stands alone.
-            first_us[OperatorClass::Communication as usize] +=
-                run.copying_us / f64::from(cost.stages().max(1));
-            last_us = first_us;
+        let ends = [0, run.iterations.saturating_sub(1)].map(|index| run.batch(&chunks, f64::from(index)));
+        let mut both_us = mean_parts(cost, |is_last| ends.map(|batch| cost.stage_parts(&batch, is_last)));
+        for us in &mut both_us {
+            us[OperatorClass::Communication as usize] += copying_us(cost, run);
         }
-        let first_work = cost.work(&first);
-        let last_work = if last > 0 { cost.work(&later) } else { first_work };
-        let (iterations, busy_us) = (run.iterations, run.busy_us);
-        Self { first_us, last_us, first_work, last_work, iterations, busy_us }
+        let ([first_us, last_us], [first_work, last_work]) = (both_us, ends.map(|batch| cost.work(&batch)));
+        Self { first_us, last_us, first_work, last_work, iterations: run.iterations }
     }
 
     /// Microseconds of iteration `index`, the mean of the stages.
     pub fn parts_us(&self, index: u32) -> StageParts {
         let along = f64::from(index) / f64::from(self.iterations.saturating_sub(1).max(1));
         std::array::from_fn(|i| self.first_us[i] + along * (self.last_us[i] - self.first_us[i]))
-    }
-
-    /// Microseconds of all the iterations, the mean of the stages. They add up to the time that the stages worked: what
-    /// rounding leaves is the largest part's.
-    pub fn total_us(&self) -> StageParts {
-        let many = 0.5 * f64::from(self.iterations);
-        let mut parts: StageParts = std::array::from_fn(|i| many * (self.first_us[i] + self.last_us[i]));
-        let largest = (1..parts.len()).fold(0, |best, i| if parts[i] > parts[best] { i } else { best });
-        parts[largest] += self.busy_us - parts.iter().sum::<f64>();
-        parts
     }
 
     /// What iteration `index` asks of a GPU, all stages together.
@@ -70,17 +75,18 @@ impl RunParts {
         let between = |a: f64, b: f64| a + along * (b - a);
         Some(Work { flops: between(first.flops, last.flops), bytes: between(first.bytes, last.bytes) })
     }
-
-    /// What all the iterations ask of a GPU, all stages together.
-    pub fn total_work(&self) -> Option<Work> {
-        let (first, last) = (self.first_work?, self.last_work?);
-        let many = 0.5 * f64::from(self.iterations);
-        Some(Work { flops: many * (first.flops + last.flops), bytes: many * (first.bytes + last.bytes) })
-    }
 }
 
-/// Microseconds of two iterations, the mean of the stages, where `stage` tells those of the last stage and of any other.
-fn mean_parts(cost: &dyn BatchCost, stage: impl Fn(bool) -> [StageParts; 2]) -> [StageParts; 2] {
+/// Blocks go over the host's link before the first stage begins; such an iteration stands alone.
+fn copying_us(cost: &dyn BatchCost, run: &IterationRun) -> f64 {
+    run.copying_us / f64::from(cost.stages().max(1))
+}
+
+/// Microseconds of some iterations, the mean of the stages, where `stage` tells those of the last stage and of any other.
+fn mean_parts<const N: usize>(
+    cost: &dyn BatchCost,
+    stage: impl Fn(bool) -> [StageParts; N],
+) -> [StageParts; N] {
     let (mut means, stages) = (stage(true), cost.stages().max(1));
     if stages > 1 {
         let others = f64::from(stages - 1);

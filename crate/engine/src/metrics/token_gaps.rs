@@ -46,7 +46,8 @@ pub struct TokenGaps {
 const BUCKET_SHIFT: u32 = 42;
 
 fn bucket(length_us: f64) -> u64 {
-    length_us.max(0.0).to_bits() >> BUCKET_SHIFT
+    // A comparison, for in wasm the larger of two numbers is a call.
+    (if length_us > 0.0 { length_us } else { 0.0 }).to_bits() >> BUCKET_SHIFT
 }
 
 /// Hands out the gaps of a timeline, none of them twice.
@@ -114,8 +115,11 @@ impl TokenGaps {
         let k = f64::from(run.iterations);
         self.total += u64::from(run.iterations) * u64::from(run.count);
         self.sum_us += f64::from(run.count) * (k * run.first_us + run.growth_us * (k * (k - 1.0) * 0.5));
-        self.max_us = self.max_us.max(run.last());
-        let (first, last) = (bucket(run.first_us), bucket(run.last()));
+        let last_us = run.last();
+        if last_us > self.max_us {
+            self.max_us = last_us;
+        }
+        let (first, last) = (bucket(run.first_us), bucket(last_us));
         self.reach(first, last);
         if first == last {
             self.histogram[(first - self.lowest) as usize] +=
@@ -182,7 +186,7 @@ impl TokenGaps {
     /// none without a gap.
     pub fn quantile_us(&self, timeline: &Timeline, q: f64) -> Option<f64> {
         let last = self.total.checked_sub(1)?;
-        let rank = libm::ceil(q * self.total as f64 - 1e-9).max(1.0) as u64 - 1;
+        let rank = f64::ceil(q * self.total as f64 - 1e-9).max(1.0) as u64 - 1;
         self.at_ranks(timeline, &[rank.min(last)]).first().copied()
     }
 
@@ -201,6 +205,12 @@ impl TokenGaps {
             }
             before += count;
         }
+        // For each bucket how many wanted ones lie below it: most runs meet none.
+        let mut below = Vec::with_capacity(self.histogram.len() + 1);
+        for bucket in self.lowest..=self.lowest + self.histogram.len() as u64 {
+            let known = below.last().copied().unwrap_or(0);
+            below.push(known + usize::from(wanted.get(known).is_some_and(|&(b, _)| b < bucket)));
+        }
         let mut found: Vec<Vec<(f64, u64)>> = vec![Vec::new(); wanted.len()];
         let mut find = |place: usize, length_us: f64, count: u64| match found[place].last_mut() {
             Some(last) if last.0 == length_us => last.1 += count,
@@ -208,9 +218,9 @@ impl TokenGaps {
         };
         each_run(timeline, &mut |run| {
             let (first, last) = (bucket(run.first_us), bucket(run.last()));
-            for (place, &(b, _)) in wanted.iter().enumerate() {
-                if b < first || b > last {
-                } else if run.growth_us == 0.0 {
+            let met = below[(first - self.lowest) as usize]..below[(last - self.lowest) as usize + 1];
+            for (place, &(b, _)) in met.clone().zip(&wanted[met]) {
+                if run.growth_us == 0.0 {
                     find(place, run.first_us, u64::from(run.iterations) * u64::from(run.count));
                 } else {
                     let inside = (0..run.iterations).map(|i| run.at(i)).filter(|&x| bucket(x) == b);

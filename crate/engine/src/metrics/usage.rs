@@ -4,7 +4,7 @@
 use servescope_cost::{BatchCost, OperatorClass, StageParts, Work};
 
 use super::columns::{Columns, GpuColumns};
-use super::operators::RunParts;
+use super::operators::RunTotals;
 use super::summary::SpanSums;
 use crate::report::Report;
 use crate::timeline::{IterationRun, Span};
@@ -120,10 +120,10 @@ fn each(
     take: &mut dyn FnMut(&IterationRun, &Totals),
 ) {
     for run in report.timeline.iterations.iter().filter(is_wanted) {
-        let parts = RunParts::of(&report.timeline, cost, &run);
+        let RunTotals { us, work } = RunTotals::of(&report.timeline, cost, &run);
         let decoded = f64::from(run.iterations) * f64::from(run.decodes);
         let tokens = f64::from(run.prompt_tokens) + decoded;
-        take(&run, &Totals { us: parts.total_us(), work: parts.total_work(), tokens });
+        take(&run, &Totals { us, work, tokens });
     }
 }
 

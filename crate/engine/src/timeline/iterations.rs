@@ -156,7 +156,7 @@ impl Iterations {
 
     /// All of them in order of their start; of those that start together, the lower replica's first.
     pub fn iter(&self) -> Iter<'_> {
-        let mut iter = Iter { heads: Vec::new(), order: BinaryHeap::new() };
+        let mut iter = Iter { only: None, heads: Vec::new(), order: BinaryHeap::new() };
         for (replica, log) in self.replicas.iter().enumerate() {
             if !FLEETS {
                 break;
@@ -164,7 +164,9 @@ impl Iterations {
             let whole = log.bytes.len();
             let mut cursor =
                 Cursor { whole, bytes: &log.bytes, replica: replica as u16, before: Before::default() };
-            if let Some(run) = cursor.next() {
+            if self.replicas.len() == 1 {
+                iter.only = Some(cursor);
+            } else if let Some(run) = cursor.next() {
                 iter.order.push(Turn { start_us: run.start_us, head: iter.heads.len() });
                 iter.heads.push(Head { run, cursor });
             }
@@ -484,6 +486,8 @@ impl Eq for Turn {}
 /// Runs of all replicas in order of their start.
 #[derive(Debug, Clone)]
 pub struct Iter<'a> {
+    /// The one replica of a fleet that has no other: nothing is to be put in order.
+    only: Option<Cursor<'a>>,
     heads: Vec<Head<'a>>,
     /// Whose turn it is: of a heap that is told apart from the runs little is moved.
     order: BinaryHeap<Turn>,
@@ -493,6 +497,9 @@ impl Iterator for Iter<'_> {
     type Item = IterationRun;
 
     fn next(&mut self) -> Option<IterationRun> {
+        if let Some(cursor) = self.only.as_mut().filter(|_| FLEETS) {
+            return cursor.next();
+        }
         let mut turn = self.order.peek_mut().filter(|_| FLEETS)?;
         let head = &mut self.heads[turn.head];
         let run = head.run;

@@ -120,7 +120,7 @@ impl Probe {
 
 /// The least value that at least the share `q` does not exceed: nothing is interpolated toward infinity.
 fn upper_quantile(values: &mut [f64], q: f64) -> f64 {
-    let place = (libm::ceil(q * values.len() as f64 - 1e-9) as usize).clamp(1, values.len()) - 1;
+    let place = (f64::ceil(q * values.len() as f64 - 1e-9) as usize).clamp(1, values.len()) - 1;
     *values.select_nth_unstable_by(place, f64::total_cmp).1
 }
 
@@ -148,7 +148,7 @@ fn growth(report: &Report) -> [f64; 2] {
     let arrival_s: Vec<f64> = arrival.iter().map(|us| us / 1e6).collect();
     let dispersion = Dispersion::of(&arrival_s, &[(last - first) / 20e6]).index[0];
     let dispersion = if dispersion.is_finite() { dispersion } else { 1.0 };
-    let noise = SURE * libm::sqrt(dispersion * come);
+    let noise = SURE * f64::sqrt(dispersion * come);
     [grown / come, noise / come]
 }
 

@@ -142,7 +142,7 @@ impl Search {
             (None, Some(missed)) => (missed > low).then(|| (0.5 * missed).max(low)),
             (Some(passed), Some(missed)) => {
                 let is_close = missed <= passed * (1.0 + self.goal.tolerance);
-                (!is_close && passed < missed).then(|| libm::sqrt(passed * missed))
+                (!is_close && passed < missed).then(|| f64::sqrt(passed * missed))
             }
             (None, None) => None,
         }

@@ -76,7 +76,7 @@ impl Point {
         let chunks = vec![Chunk { kv_tokens: 0, tokens: self.prompt_tokens }; self.batch as usize];
         let prompts = Batch { chunks: &chunks, ..Batch::default() };
         let kv = u64::from(self.batch) * u64::from(self.prompt_tokens + ANSWERED);
-        let decoding = Batch { decodes: self.batch, decode_kv_tokens: kv, ..Batch::default() };
+        let decoding = Batch { decodes: self.batch, decode_kv_tokens: kv as f64, ..Batch::default() };
         let ms = |batch: &Batch<'_>| cost.stage_time(batch, true).first_us / 1e3;
         (ms(&prompts), ms(&decoding))
     }

@@ -1,8 +1,8 @@
 //! The profiles in `static/profiles`, by the GPUs and models of the parameter table.
 
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
-use servescope_cost::profile::Profile;
+use servescope_cost::profile::{CompactTables, LayerSettings, Profile, ProfileError};
 
 /// One profile.
 struct Shipped {
@@ -81,6 +81,27 @@ pub fn shipped_profile(gpu: &str, model: &str) -> Option<&'static Profile> {
     let found = SHIPPED.iter().find(|s| s.gpu == gpu && s.models.contains(&model))?;
     let read = || Profile::read(found.text).expect("shipped profiles are read by a test");
     Some(found.read.get_or_init(read))
+}
+
+/// The tables of a shipped profile. The last ones are kept: a slider asks for the same at every move.
+///
+/// # Errors
+/// Those of [`Profile::tables`].
+pub fn shipped_tables(
+    profile: &'static Profile,
+    settings: LayerSettings,
+) -> Result<CompactTables, ProfileError> {
+    static LAST: Mutex<Option<(&Profile, LayerSettings, CompactTables)>> = Mutex::new(None);
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((of, by, tables)) = &*last
+        && std::ptr::eq(*of, profile)
+        && *by == settings
+    {
+        return Ok(tables.clone());
+    }
+    let tables = profile.tables(settings)?;
+    *last = Some((profile, settings, tables.clone()));
+    Ok(tables)
 }
 
 /// The GPUs and models that there are profiles of.

@@ -82,7 +82,7 @@ impl Legacy {
             let (x, y) = (2.0 * self.uniform() - 1.0, 2.0 * self.uniform() - 1.0);
             let r2 = x * x + y * y;
             if r2 < 1.0 && r2 != 0.0 {
-                let f = libm::sqrt(-2.0 * libm::log(r2) / r2);
+                let f = f64::sqrt(-2.0 * libm::log(r2) / r2);
                 self.spare_normal = Some(f * x);
                 return f * y;
             }
@@ -111,7 +111,7 @@ impl Legacy {
             }
         }
         let b = shape - 1.0 / 3.0;
-        let c = 1.0 / libm::sqrt(9.0 * b);
+        let c = 1.0 / f64::sqrt(9.0 * b);
         loop {
             let (x, v) = loop {
                 let x = self.normal();

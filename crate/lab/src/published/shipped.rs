@@ -70,7 +70,7 @@ fn short(value: f64) -> f64 {
         return 0.0;
     }
     // A negative power of ten is not exact: numbers are divided by a positive one.
-    let digits = DIGITS - 1.0 - libm::floor(libm::log10(value.abs()));
+    let digits = DIGITS - 1.0 - f64::floor(libm::log10(value.abs()));
     let power = libm::pow(10.0, digits.abs());
     if digits >= 0.0 { libm::round(value * power) / power } else { libm::round(value / power) * power }
 }

@@ -11,7 +11,9 @@ use servescope_cost::roofline::{Corrections, HostTime};
 use super::{CostKind, Scenario};
 use crate::failure::Failure;
 use crate::parameters::Id;
-use crate::profiles::{HeldOutError, LoadedProfile, held_out_of, shipped_profile, shipped_profiles};
+use crate::profiles::{
+    HeldOutError, LoadedProfile, held_out_of, shipped_profile, shipped_profiles, shipped_tables,
+};
 
 /// Where a part of iteration times comes from, and how far it is from what was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -97,7 +99,12 @@ impl Scenario {
             Failure::new("unknown_option", path, format!("{path}: {error}"))
         };
         let settings = profile.settings(degree.degree, deployment.pipeline_parallel);
-        let mut tables = profile.tables(settings).map_err(unknown)?;
+        let shipped = shipped_profile(deployment.gpu.id, deployment.model.id);
+        let mut tables = match shipped.filter(|shipped| std::ptr::eq(*shipped, profile)) {
+            Some(shipped) => shipped_tables(shipped, settings),
+            None => profile.tables(settings),
+        }
+        .map_err(unknown)?;
         if self.choice(Id::HostOverhead) == "measured" {
             let host = profile.host(degree.degree).ok_or_else(|| {
                 let own =

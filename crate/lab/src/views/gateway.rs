@@ -11,7 +11,11 @@ use crate::run::Run;
 /// Most points of the scatter of estimates.
 const MOST_POINTS: usize = 4_000;
 
-/// The charts of a proxy; none without one.
+/// The charts of a proxy.
+pub(super) const NAMES: [&str; 5] =
+    ["gateway_kv", "gateway_waiting", "gateway_refusals", "gateway_estimate", "gateway_pressure"];
+
+/// [`NAMES`]; none without a proxy.
 pub(super) fn all(run: &Run, window: &Window) -> Vec<View> {
     let Some(log) = run.report.gateway.as_deref() else { return Vec::new() };
     let shown = shown(log, window);

@@ -6,6 +6,9 @@ use servescope_engine::metrics::columns::{Columns, GpuColumns};
 use super::{Series, View, Window, upward};
 use crate::run::Run;
 
+/// The charts that need the GPU's columns.
+pub(super) const OF_GPU: [&str; 2] = ["memory", "tokens"];
+
 fn seconds(us: &[f64]) -> Vec<f64> {
     us.iter().map(|t| t / 1e6).collect()
 }

@@ -14,6 +14,9 @@ const MOST_LANES: u32 = 32;
 /// Most places over all lanes at which a bar may begin.
 const MOST_BARS: usize = 12_000;
 
+/// The charts of a fleet.
+pub(super) const NAMES: [&str; 5] = ["lanes", "operators", "batch", "utilisation", "preemptions"];
+
 /// What a fleet did over the window, as columns; none of S-LoRA's loop.
 pub(super) fn columns(run: &Run, window: &Window) -> Option<UsageColumns> {
     let lanes = run.report.replicas.min(MOST_LANES) as usize;
@@ -28,7 +31,7 @@ pub(super) fn columns(run: &Run, window: &Window) -> Option<UsageColumns> {
     })
 }
 
-/// The charts of a fleet.
+/// [`NAMES`].
 pub(super) fn all(run: &Run, columns: &UsageColumns, window: &Window) -> Vec<View> {
     vec![
         lanes(&columns.lanes, window),
@@ -175,7 +178,7 @@ fn preemptions(run: &Run, window: &Window) -> View {
 mod tests {
     use super::*;
     use crate::Scenario;
-    use crate::views::{ViewOptions, all};
+    use crate::views::{ViewOptions, all, wanted};
     use servescope_cost::{Batch, BatchCost, LinearCost, Peak, StageParts, StageTime, Work};
     use servescope_engine::Fleet;
     use servescope_engine::metrics::fleet::ReplicaRow;
@@ -200,7 +203,7 @@ mod tests {
 
         fn work(&self, batch: &Batch<'_>) -> Option<Work> {
             let tokens = f64::from(batch.prompt_tokens() + batch.decodes);
-            Some(Work { flops: 2e9 * tokens, bytes: 1e8 + 100.0 * batch.decode_kv_tokens as f64 })
+            Some(Work { flops: 2e9 * tokens, bytes: 1e8 + 100.0 * batch.decode_kv_tokens })
         }
 
         fn peak(&self) -> Option<Peak> {
@@ -255,6 +258,31 @@ mod tests {
                 .abs()
                 < 1e-6
         );
+    }
+
+    #[test]
+    fn a_chart_alone_is_the_one_among_all() {
+        let options = ViewOptions::default();
+        let (run, mut behind) = (known(), Scenario::default());
+        for (path, value) in
+            [("gateway.kind", "proxy"), ("scheduler.kind", "vllm_v1"), ("workload.duration_s", "20")]
+        {
+            behind.set_text(path, value).unwrap();
+        }
+        // What is nowhere is no number, and no number equals itself.
+        let told = |views: &[View]| format!("{views:?}");
+        let runs = [&behind, &Scenario::default()].map(|scenario| Run::simulate(scenario, None).unwrap());
+        for run in runs.iter().chain([&run]) {
+            let views = all(run, &options);
+            for view in &views {
+                let alone = wanted(run, &options, &|name| name == view.name);
+                assert_eq!(told(&alone), told(std::slice::from_ref(view)));
+            }
+            let (first, others): (Vec<View>, Vec<View>) =
+                views.into_iter().partition(|view| view.name.len() % 2 == 0);
+            assert_eq!(told(&wanted(run, &options, &|name| name.len() % 2 == 0)), told(&first));
+            assert_eq!(told(&wanted(run, &options, &|name| name.len() % 2 == 1)), told(&others));
+        }
     }
 
     #[test]

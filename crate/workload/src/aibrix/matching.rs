@@ -63,7 +63,7 @@ pub fn nearest(prompts: &[PromptLengths], target: Target) -> Option<usize> {
         _ => 0.0,
     };
     let distance = |prompt: &PromptLengths| {
-        libm::sqrt(
+        f64::sqrt(
             apart(target.input_tokens, Some(prompt.input_tokens))
                 + apart(target.output_tokens, prompt.output_tokens),
         )

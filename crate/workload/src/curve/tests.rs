@@ -143,10 +143,10 @@ fn counts_follow_the_integral() {
             let expected = curve.integral(from + 4.0) - curve.integral(from);
             let mean = sums[quarter] / runs;
             let variance = squares[quarter] / runs - mean * mean;
-            let error = libm::sqrt(expected / runs);
+            let error = f64::sqrt(expected / runs);
             assert!((mean - expected).abs() <= 4.0 * error, "{shape:?}: {mean}, expected {expected}");
             // The variance of a Poisson law's sample variance is (mean + 2 mean^2) / runs.
-            let error = libm::sqrt((expected + 2.0 * expected * expected) / runs);
+            let error = f64::sqrt((expected + 2.0 * expected * expected) / runs);
             assert!(
                 (variance - expected).abs() <= 4.5 * error,
                 "{shape:?}: variance {variance} of {expected}"
@@ -191,7 +191,7 @@ fn a_falling_sine_that_only_rises_waits_for_its_way_up() {
     let pattern = Pattern { amplitude: -2.0, mean: 6.0, noise: 0.0, cycles: 1.0, only_rise: true };
     let curve = curve(&Shape::Pattern { pattern, duration_s: 40.0 });
     assert_eq!((curve.rate_rps(0.0), curve.rate_rps(19.9), curve.rate_rps(35.0)), (6.0, 6.0, 8.0));
-    assert!((curve.rate_rps(25.0) - (6.0 + libm::sqrt(2.0))).abs() < 1e-12);
+    assert!((curve.rate_rps(25.0) - (6.0 + f64::sqrt(2.0))).abs() < 1e-12);
 }
 
 #[test]

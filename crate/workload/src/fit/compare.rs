@@ -129,7 +129,7 @@ pub fn compare(source: &Trace, twin: &Trace) -> Comparison {
 fn variation(gaps: &[f64]) -> f64 {
     let n = gaps.len() as f64;
     let mean = gaps.iter().sum::<f64>() / n;
-    libm::sqrt(gaps.iter().map(|g| (g - mean) * (g - mean)).sum::<f64>() / n) / mean
+    f64::sqrt(gaps.iter().map(|g| (g - mean) * (g - mean)).sum::<f64>() / n) / mean
 }
 
 fn table(source: Vec<f64>, twin: Vec<f64>) -> QuantileTable {

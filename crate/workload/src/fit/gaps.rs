@@ -46,7 +46,7 @@ impl GapFit {
         }
         let n = gaps.len() as f64;
         let mean = gaps.iter().sum::<f64>() / n;
-        let std = libm::sqrt(gaps.iter().map(|g| (g - mean) * (g - mean)).sum::<f64>() / n);
+        let std = f64::sqrt(gaps.iter().map(|g| (g - mean) * (g - mean)).sum::<f64>() / n);
         let zeros = gaps.iter().filter(|&&g| g <= 0.0).count() as f64 / n;
         // Likelihood over positive gaps says nothing of a trace whose gaps are mostly zero.
         let told: Vec<f64> = gaps.iter().copied().step_by(gaps.len().div_ceil(MOST_GAPS)).collect();

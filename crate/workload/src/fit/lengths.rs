@@ -119,7 +119,7 @@ impl LengthFit {
         let (Some(&min), Some(&max)) = (sorted.first(), sorted.last()) else { return Self::default() };
         let n = sorted.len() as f64;
         let mean = sorted.iter().sum::<f64>() / n;
-        let deviation = libm::sqrt(sorted.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n);
+        let deviation = f64::sqrt(sorted.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n);
         let quantiles = Quantiles::of(&sorted);
         let mut laws: Vec<LengthLaw> = candidates(&sorted, mean, deviation)
             .into_iter()
@@ -175,7 +175,7 @@ fn candidates(sorted: &[f64], mean: f64, deviation: f64) -> Vec<(&'static str, L
     let logs: Vec<f64> = sorted.iter().map(|x| libm::log(x.max(1.0))).collect();
     let n = logs.len() as f64;
     let mu = logs.iter().sum::<f64>() / n;
-    let sigma = libm::sqrt(logs.iter().map(|x| (x - mu) * (x - mu)).sum::<f64>() / n);
+    let sigma = f64::sqrt(logs.iter().map(|x| (x - mu) * (x - mu)).sum::<f64>() / n);
     let [first, middle, third] = [0.25, 0.5, 0.75].map(|q| crate::statistics::quantile(sorted, q));
     let quartile = law::normal_quantile(0.75);
     let half_width = (third - first) / (2.0 * quartile);

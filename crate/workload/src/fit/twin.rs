@@ -121,7 +121,7 @@ impl Fit {
             times.extend(arrivals.times_us(rate, gaps, stream.clone()).into_iter().map(|us| us / 1e6));
             times
         };
-        let gamma = |shape: f64| Arrivals::Gamma { cv: 1.0 / libm::sqrt(shape) };
+        let gamma = |shape: f64| Arrivals::Gamma { cv: 1.0 / f64::sqrt(shape) };
         let mut times = match model {
             Model::Poisson => renewal(Arrivals::Poisson),
             Model::Gamma => renewal(gamma(shape(self.gaps.gamma_moments))),

@@ -11,7 +11,7 @@ pub fn pearson(a: &[f64], b: &[f64]) -> Option<f64> {
     let mean = |column: &[f64]| column[..n].iter().sum::<f64>() / n as f64;
     let (mean_a, mean_b) = (mean(a), mean(b));
     let spread = |column: &[f64], mean: f64| {
-        libm::sqrt(column[..n].iter().map(|x| (x - mean) * (x - mean)).sum::<f64>())
+        f64::sqrt(column[..n].iter().map(|x| (x - mean) * (x - mean)).sum::<f64>())
     };
     let scale = spread(a, mean_a) * spread(b, mean_b);
     let joint: f64 = a.iter().zip(b).map(|(x, y)| (x - mean_a) * (y - mean_b)).sum();

@@ -48,5 +48,5 @@ pub(super) fn mean_and_std(values: &[f64]) -> (f64, f64) {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
     let variance = values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / n;
-    (mean, libm::sqrt(variance))
+    (mean, f64::sqrt(variance))
 }

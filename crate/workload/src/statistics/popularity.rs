@@ -77,7 +77,7 @@ fn zipf_exponent(counts: &[f64], total: f64) -> f64 {
     let weighted: f64 = counts.iter().zip(&logs).map(|(count, log)| count * log).sum();
     let loss =
         |s: f64| s * weighted + total * libm::log(logs.iter().map(|log| libm::exp(-s * log)).sum::<f64>());
-    let golden = (libm::sqrt(5.0) - 1.0) / 2.0;
+    let golden = (f64::sqrt(5.0) - 1.0) / 2.0;
     let (mut low, mut high) = (0.0, 5.0);
     for _ in 0..60 {
         let (a, b) = (high - golden * (high - low), low + golden * (high - low));

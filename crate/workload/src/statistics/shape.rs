@@ -24,7 +24,7 @@ pub fn gamma_shape(values: &[f64]) -> Option<f64> {
     if s <= 0.0 {
         return None;
     }
-    let mut shape = (3.0 - s + libm::sqrt((s - 3.0) * (s - 3.0) + 24.0 * s)) / (12.0 * s);
+    let mut shape = (3.0 - s + f64::sqrt((s - 3.0) * (s - 3.0) + 24.0 * s)) / (12.0 * s);
     for _ in 0..50 {
         let step = (libm::log(shape) - digamma(shape) - s) / (1.0 / shape - trigamma(shape));
         let next = if shape - step <= 0.0 { shape / 2.0 } else { shape - step };

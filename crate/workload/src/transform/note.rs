@@ -29,7 +29,7 @@ impl Shape {
             requests: times.len(),
             span_s: span_us / 1e6,
             rate_rps: (span_us > 0.0).then(|| gaps / (span_us / 1e6)),
-            gap_cv: (span_us > 0.0).then(|| libm::sqrt(variance) / mean),
+            gap_cv: (span_us > 0.0).then(|| f64::sqrt(variance) / mean),
         }
     }
 }

@@ -188,7 +188,7 @@ fn sessions_are_kept_whole() {
 fn two_steps_of_a_name_draw_apart_and_others_do_not_move_them() {
     let trace = full(4000);
     let (twice, _) = apply(&[step("thin"), step("thin")], trace.clone()).unwrap();
-    assert!((twice.len() as f64 - 1000.0).abs() < 5.0 * libm::sqrt(750.0), "{}", twice.len());
+    assert!((twice.len() as f64 - 1000.0).abs() < 5.0 * f64::sqrt(750.0), "{}", twice.len());
     let labelled = apply(&[step("thin"), step("label_users")], trace.clone()).unwrap().0;
     assert_eq!(labelled.arrival_us, one("thin", trace).0.arrival_us);
 }

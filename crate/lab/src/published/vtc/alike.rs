@@ -27,7 +27,7 @@ impl Recording {
         let gaps: Vec<f64> = self.requests.windows(2).map(|w| w[1].sent_s - w[0].sent_s).collect();
         let mean = (last - first) / gaps.len().max(1) as f64;
         let squares = gaps.iter().map(|gap| (gap - mean) * (gap - mean)).sum::<f64>();
-        let cv = libm::sqrt(squares / gaps.len().max(1) as f64) / mean;
+        let cv = f64::sqrt(squares / gaps.len().max(1) as f64) / mean;
         let mut shares = vec![0u32; self.clients()];
         self.requests.iter().for_each(|r| shares[r.client as usize] += 1);
         let duration = self.duration_s();
@@ -50,7 +50,7 @@ impl Recording {
 
 /// Three digits are what a recording's rate or cv is known to.
 fn tidy(value: f64) -> String {
-    let scale = libm::pow(10.0, 2.0 - libm::floor(libm::log10(value)));
+    let scale = libm::pow(10.0, 2.0 - f64::floor(libm::log10(value)));
     (libm::round(value * scale) / scale).to_string()
 }
 
