@@ -191,13 +191,14 @@ fn at_gateway(held: Held) -> Reason {
     }
 }
 
-/// Requests of the line that were in front of `id`: arrived earlier, not yet scheduled, not gone.
+/// Requests of the line that were in front of `id`: arrived earlier, were not yet scheduled, nor gone, and were not let in
+/// after it, whatever the order of service.
 fn waiting_ahead(report: &Report, id: usize) -> u32 {
-    let arrival = report.trace.arrival_us[id];
+    let (arrival, own) = (report.trace.arrival_us[id], report.scheduled_us(id).unwrap_or(f64::INFINITY));
     let ahead = (0..id).filter(|&other| match report.fates[other].outcome {
         Outcome::Refused(_) => false,
         _ if report.replica(other) != report.replica(id) => false,
-        _ => report.scheduled_us(other).is_none_or(|t| t > arrival),
+        _ => report.scheduled_us(other).is_none_or(|t| t > arrival && t <= own),
     });
     ahead.count() as u32
 }

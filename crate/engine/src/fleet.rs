@@ -16,10 +16,12 @@
 
 mod audit;
 mod config;
+mod counters;
 mod departures;
 mod eviction;
 mod flight;
 mod gateway;
+mod line;
 mod lockstep;
 mod pipeline;
 mod prefix_cache;
@@ -47,10 +49,14 @@ use router::Router;
 use run::Run;
 use sight::Engines;
 
+use counters::Counting;
+use line::Line;
+
 use crate::gateway::intake::Intake;
 use crate::gateway::proxy::Given;
 use crate::gateway::{GatewayConfig, Refusal};
 use crate::report::{IterationModel, Outcome, Report};
+use crate::scheduler::Queueing;
 use crate::timeline::{Departure, Timeline};
 
 /// A simulation of a fleet under way.
@@ -73,6 +79,10 @@ pub struct Fleet {
     event_count: u64,
     /// Replicas that may begin something new at the present time.
     touched: Vec<u32>,
+    queueing: Arc<Queueing>,
+    counting: Counting,
+    /// Whether what ends at the present time has ended.
+    ends_are_over: bool,
 }
 
 /// The end of what a replica, or one of its stages, works on.
@@ -129,6 +139,9 @@ impl Fleet {
             events: BinaryHeap::new(),
             event_count: 0,
             touched: Vec::new(),
+            queueing: Arc::default(),
+            counting: Counting::default(),
+            ends_are_over: false,
             longest_leap: u32::MAX,
             intake: Intake::direct(&trace),
             next_cancellation: 0,
@@ -137,6 +150,20 @@ impl Fleet {
             config,
             cost,
         }
+    }
+
+    /// Keeps every replica's waiting line in another way than first come, first served. Orders that need a batcher
+    /// ([`Order::needs_no_batcher`](crate::scheduler::Order::needs_no_batcher)) stay first come, first served.
+    pub fn queued(mut self, queueing: Queueing) -> Self {
+        self.queueing = Arc::new(queueing);
+        let pool_tokens = f64::from(self.config.blocks) * f64::from(self.config.block_size);
+        for replica in &mut self.replicas {
+            replica.waiting = Line::new(&self.queueing, &self.trace, pool_tokens);
+        }
+        if self.replicas[0].waiting.keeps_counters() {
+            self.counting = Counting::new(&self.queueing, &self.trace);
+        }
+        self
     }
 
     /// Puts a proxy before the router.
@@ -168,6 +195,7 @@ impl Fleet {
             if now_us == f64::INFINITY {
                 return true;
             }
+            self.sample_counters(now_us);
             if end_us < given_us {
                 self.ends(now_us);
             } else {
@@ -199,6 +227,7 @@ impl Fleet {
             let (replica, mut world, _) = self.parts(i, f64::INFINITY);
             replica.close_run(&mut world);
         }
+        let counters = self.final_counters();
         let mut served = self.requests.into_served();
         if let Some(sent) = self.intake.sent() {
             served = served.select(sent);
@@ -227,7 +256,7 @@ impl Fleet {
             cost: Some(IterationModel(self.cost.into())),
             cached_tokens: self.record.cached_tokens,
             gateway,
-            counters: None,
+            counters,
             trace,
         }
     }
@@ -241,6 +270,7 @@ impl Fleet {
             record: &mut self.record,
             sent_us: self.intake.sent_us(),
             now_us,
+            ends_are_over: self.ends_are_over,
         };
         (&mut self.replicas[replica], world, &*self.cost)
     }
@@ -254,6 +284,7 @@ impl Fleet {
 
     /// Sees who arrives and who goes away up to `now_us`; either may let a held request go.
     fn deliver(&mut self, now_us: f64, ends_are_over: bool) {
+        self.ends_are_over = ends_are_over;
         loop {
             let engines = Engines {
                 config: &self.config,
@@ -319,16 +350,20 @@ impl Fleet {
             self.requests.place[i] = requests::Place::Gone;
             return self.record.ends(id);
         }
+        let place = self.router.pick(&self.config, &self.replicas, &self.trace, id, now_us);
+        let queueing = Arc::clone(&self.queueing);
+        self.counting.see(&queueing, &self.trace, id);
+        let (replica, mut world, _) = self.parts(place, now_us);
+        if !replica.waiting.accepts(&queueing, world.trace, id, now_us) {
+            world.record.fates[i].outcome = Outcome::Refused(Refusal::RateLimit);
+            world.requests.place[i] = requests::Place::Gone;
+            return world.record.ends(id);
+        }
+        if replica.enqueue(&mut world, id) {
+            self.touched.push(place as u32);
+        }
         if self.config.patience_us < f64::INFINITY {
             self.deadlines.push_back((now_us + self.config.patience_us, id));
-        }
-        let place = self.router.pick(&self.config, &self.replicas, &self.trace, id, now_us);
-        let (replica, mut world, _) = self.parts(place, now_us);
-        // A line that was not empty stands still until something ends, whoever joins it.
-        let was_empty = replica.waiting.is_empty();
-        replica.enqueue(&mut world, id);
-        if was_empty {
-            self.touched.push(place as u32);
         }
     }
 
@@ -419,6 +454,7 @@ impl Fleet {
         let leap = most.min(run.holds - run.done);
         let end_us = run.time_after(run.done + leap);
         replica.leap = leap;
+        replica.charged = 0;
         replica.in_flight = 1;
         self.expect(end_us, place);
     }
@@ -451,6 +487,7 @@ impl Fleet {
             run.done += leap;
         }
         if flight.decodes > 0 {
+            replica.waiting.decoded(leap - replica.charged);
             replica.used += scheduler::later_blocks(replica, world.config, leap);
             replica.lockstep.advance(leap);
             replica.decoded_us = now_us;
@@ -475,6 +512,9 @@ impl Fleet {
             let before = replica.holders;
             replica.end_prompts(world, &flight);
             finished += before - replica.holders;
+        }
+        if finished > 0 {
+            replica.waiting.finishing();
         }
         if !replica.leaving.is_empty() {
             replica.let_leaving_go(world, &flight);

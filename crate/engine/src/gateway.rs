@@ -12,7 +12,6 @@ pub mod load;
 pub mod log;
 pub mod prediction;
 pub(crate) mod proxy;
-pub mod queue;
 mod quotas;
 mod record;
 pub mod reservations;

@@ -7,6 +7,7 @@
 
 pub mod accounts;
 pub mod admission;
+pub mod client_queue;
 pub mod cluster;
 pub mod early_abort;
 pub mod fcfs;
@@ -23,6 +24,7 @@ pub mod round_robin;
 pub mod rpm;
 pub mod sampler;
 pub mod shortest;
+pub mod tariff;
 pub mod vtc;
 
 pub use admission::{Admission, Latency, Stop};

@@ -119,7 +119,7 @@ impl<C: IterationCost> Simulation<C> {
             next_cancellation: 0,
             deadlines: VecDeque::new(),
             waiting: 0,
-            counters: Sampler::of(&line),
+            counters: Sampler::default(),
             line,
             retry_step: 0,
             step: 0,
@@ -141,7 +141,11 @@ impl<C: IterationCost> Simulation<C> {
     /// Keeps the waiting line in another way than first come, first served.
     pub fn queued(mut self, queueing: Queueing) -> Self {
         self.line = Line::new(queueing, &self.config, &self.trace);
-        self.counters = Sampler::of(&self.line);
+        self.counters = if self.line.keeps_counters() {
+            Sampler::of(self.line.clients(), 0.0)
+        } else {
+            Sampler::default()
+        };
         self
     }
 
@@ -219,8 +223,11 @@ impl<C: IterationCost> Simulation<C> {
 
     fn router_step(&mut self, observer: &mut impl Observer) {
         self.deliver(observer);
-        if self.counters.next_us().is_some_and(|at| at <= self.now_us) {
-            self.counters.take(&mut self.line, self.now_us);
+        if self.counters.next_us().is_some_and(|at| at <= self.now_us)
+            && let Some((_, counters)) = self.line.counters()
+        {
+            let values = counters.into_iter().map(|(_, value)| value).collect();
+            self.counters.take(values, self.now_us);
         }
         let idle = self.running.count == 0;
         let may_decide = idle || self.wait_tokens >= self.config.decode_steps_between_prefills;

@@ -10,6 +10,10 @@ use servescope_engine::metrics::lanes::stage_works;
 use servescope_engine::metrics::operators::{RunParts, RunTotals, run_parts};
 use servescope_engine::metrics::token_gaps::TokenGaps;
 use servescope_engine::metrics::{fleet_summary, usage};
+use servescope_engine::scheduler::accounts::Charging;
+use servescope_engine::scheduler::round_robin::RoundRobin;
+use servescope_engine::scheduler::vtc::{Fair, Lift, Prediction, TokenCost};
+use servescope_engine::scheduler::{Client, Order, Queueing};
 use servescope_engine::{Outcome, Report};
 use servescope_workload::trace::{Chain, Extra, NOBODY, PrefixBlocks, Request};
 use servescope_workload::{BASE_MODEL, Trace};
@@ -205,14 +209,69 @@ prop_compose! {
     }
 }
 
+/// Every order of service that a fleet keeps, and one that it cannot.
+fn any_order() -> impl Strategy<Value = Order> {
+    let weights = || prop::collection::vec(prop_oneof![Just(1.0), Just(3.0), 0.1..5.0f64], 1..4);
+    let charging = || prop_oneof![Just(Charging::Slora), Just(Charging::Ideal), Just(Charging::Artifact)];
+    let lift = prop_oneof![Just(Lift::Waiting), Just(Lift::Paper), Just(Lift::Never), Just(Lift::Max)];
+    let prediction = prop_oneof![
+        2 => Just(Prediction::None),
+        1 => Just(Prediction::History),
+        1 => Just(Prediction::Given)
+    ];
+    let cost = prop_oneof![2 => Just(TokenCost::Linear), 1 => Just(TokenCost::Profile)];
+    let fair =
+        (weights(), 0.0..2.0f64, prop_oneof![Just(2.0), 0.0..3.0f64], cost, charging(), lift, prediction)
+            .prop_map(|(weights, input_price, output_price, cost, charging, lift, prediction)| {
+                Order::Fair(Fair { weights, input_price, output_price, cost, charging, lift, prediction })
+            });
+    let turns = (weights(), charging(), prop_oneof![Just(None), (1.0..200.0f64).prop_map(Some)]).prop_map(
+        |(weights, charging, quantum)| {
+            Order::RoundRobin(RoundRobin { weights, charging, quantum, ..RoundRobin::default() })
+        },
+    );
+    prop_oneof![
+        2 => Just(Order::Fcfs),
+        1 => Just(Order::Lifo),
+        1 => Just(Order::Shortest),
+        1 => (prop::collection::vec(0.0..3.0f64, 1..4), prop_oneof![Just(0.0), 0.0..9e3f64])
+            .prop_map(|(classes, ageing_us)| Order::Priority { classes, ageing_us }),
+        1 => (1u32..9).prop_map(|limit| Order::Rpm { limit }),
+        1 => Just(Order::Peft),
+        4 => fair,
+        3 => turns,
+    ]
+}
+
+prop_compose! {
+    /// A trace of several users, and how a fleet's lines are kept for it.
+    fn sent_by_users()(
+        trace in any_trace(),
+        users in prop::collection::vec(0u32..5, 50),
+        order in any_order(),
+        client in prop_oneof![Just(Client::User), Just(Client::Adapter)],
+        predictions in prop::option::of(prop::collection::vec(0.0..80.0f64, 50)),
+    ) -> (Trace, Queueing) {
+        let mut trace = trace;
+        let count = trace.len();
+        trace.user.copy_from_slice(&users[..count]);
+        (trace, Queueing { order, client, predictions })
+    }
+}
+
 fn any_cost() -> impl Strategy<Value = Toy> {
     (prop_oneof![3 => Just(1u32), 1 => 2u32..4], prop_oneof![Just(0.0), Just(0.37)], 1u64..20)
         .prop_map(|(stages, growth_us, hold)| Toy { stages, growth_us, hold })
 }
 
-/// Runs to the end and says how many blocks stay in use, of the replicas and then of their hosts.
+/// Runs first come, first served to the end.
 fn run(trace: &Arc<Trace>, config: FleetConfig, cost: Toy) -> (Report, Vec<u32>) {
-    let mut fleet = Fleet::new(Arc::clone(trace), config, Box::new(cost));
+    run_queued(trace, config, cost, &Queueing::default())
+}
+
+/// Runs to the end and says how many blocks stay in use, of the replicas and then of their hosts.
+fn run_queued(trace: &Arc<Trace>, config: FleetConfig, cost: Toy, queueing: &Queueing) -> (Report, Vec<u32>) {
+    let mut fleet = Fleet::new(Arc::clone(trace), config, Box::new(cost)).queued(queueing.clone());
     let mut events = 0u64;
     while !fleet.advance(1_000) {
         events += 1_000;
@@ -305,14 +364,14 @@ fn check_reasons(report: &Report) {
 }
 
 /// Of one stage: iterations of a replica do not overlap, and while a request waits its replica works.
-fn check_work(report: &Report) {
+fn check_work(report: &Report, in_turn: bool) {
     for replica in 0..report.replicas as u16 {
         let runs: Vec<_> = report.timeline.iterations.iter().filter(|run| run.replica == replica).collect();
         assert!(runs.windows(2).all(|w| w[0].end_us <= w[1].start_us), "iterations overlap");
         let mut scheduled_before = 0.0;
         for id in (0..report.fates.len()).filter(|&id| report.replica(id) == replica) {
             let Some(scheduled) = report.scheduled_us(id) else { continue };
-            assert!(scheduled >= scheduled_before, "request {id} overtakes");
+            assert!(!in_turn || scheduled >= scheduled_before, "request {id} overtakes");
             scheduled_before = scheduled;
             let mut from = report.trace.arrival_us[id];
             for run in &runs {
@@ -332,11 +391,13 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1_000) })]
 
     #[test]
-    fn a_fleet_keeps_its_promises(trace in any_trace(), config in any_config(), cost in any_cost()) {
+    fn a_fleet_keeps_its_promises(
+        (trace, queueing) in sent_by_users(), config in any_config(), cost in any_cost(),
+    ) {
         let config = FleetConfig { original: false, ..config };
         let cost = if config.scheduler == SchedulerKind::LightLlm { Toy { stages: 1, ..cost } } else { cost };
         let trace = Arc::new(trace);
-        let (report, left) = run(&trace, config, cost);
+        let (report, left) = run_queued(&trace, config, cost, &queueing);
         prop_assert!(left.iter().all(|&blocks| blocks == 0), "blocks stay in use: {left:?}");
         prop_assert!(report.timeline.iterations.iter().all(|run| run.blocks <= config.blocks));
         check_requests(&report);
@@ -344,19 +405,23 @@ proptest! {
         check_tokens(&report);
         check_reasons(&report);
         if cost.stages == 1 {
-            check_work(&report);
+            check_work(&report, matches!(queueing.order, Order::Fcfs | Order::Rpm { .. }));
         }
     }
 
     #[test]
-    fn leaps_equal_steps(trace in any_trace(), config in any_config(), cost in any_cost()) {
+    fn leaps_equal_steps(
+        (trace, queueing) in sent_by_users(), config in any_config(), cost in any_cost(),
+    ) {
         let cost = if config.scheduler == SchedulerKind::LightLlm { Toy { stages: 1, ..cost } } else { cost };
         let trace = Arc::new(trace);
-        let (leaps, _) = run(&trace, config, cost);
-        let steps = Fleet::new(Arc::clone(&trace), config, Box::new(cost)).step_by_step().run();
+        let (leaps, _) = run_queued(&trace, config, cost, &queueing);
+        let steps =
+            Fleet::new(Arc::clone(&trace), config, Box::new(cost)).queued(queueing.clone()).step_by_step().run();
         prop_assert_eq!(leaps.digest(), steps.digest());
         prop_assert!(leaps == steps, "equal outcomes, other timelines");
-        if config.prefix_cache && config.scheduler == SchedulerKind::VllmV1 && leaps.preemptions == 0 && is_plain(&trace, &config) {
+        if config.prefix_cache && config.scheduler == SchedulerKind::VllmV1 && leaps.preemptions == 0
+            && is_plain(&trace, &config) && queueing.order == Order::Fcfs {
             let without = run(&trace, FleetConfig { prefix_cache: false, ..config }, cost).0;
             let read = |report: &Report| report.timeline.iterations.iter().map(|r| u64::from(r.prompt_tokens)).sum::<u64>();
             prop_assert!(read(&leaps) <= read(&without));
@@ -446,10 +511,12 @@ proptest! {
     }
 
     #[test]
-    fn blocks_are_kept_count_of(trace in any_trace(), config in any_config(), cost in any_cost()) {
+    fn blocks_are_kept_count_of(
+        (trace, queueing) in sent_by_users(), config in any_config(), cost in any_cost(),
+    ) {
         let config = FleetConfig { original: false, ..config };
         let cost = if config.scheduler == SchedulerKind::LightLlm { Toy { stages: 1, ..cost } } else { cost };
-        let mut fleet = Fleet::new(Arc::new(trace), config, Box::new(cost)).step_by_step();
+        let mut fleet = Fleet::new(Arc::new(trace), config, Box::new(cost)).queued(queueing).step_by_step();
         while !fleet.advance(1) {
             let used = fleet.blocks_in_use();
             prop_assert!(used.iter().all(|&blocks| blocks <= config.blocks));

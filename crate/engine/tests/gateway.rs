@@ -17,9 +17,10 @@ use servescope_engine::gateway::prediction::{LengthRule, LengthSource};
 use servescope_engine::gateway::window::Window;
 use servescope_engine::gateway::{GatewayConfig, GatewayLog};
 use servescope_engine::metrics::monitor::{Monitor, MonitorOptions};
+use servescope_engine::scheduler::accounts::Charging;
 use servescope_engine::scheduler::round_robin::RoundRobin;
-use servescope_engine::scheduler::vtc::{Fair, Lift, Prediction};
-use servescope_engine::scheduler::{Client, Order};
+use servescope_engine::scheduler::vtc::{Fair, Lift, Prediction, TokenCost};
+use servescope_engine::scheduler::{Client, Order, Queueing};
 use servescope_engine::{Fleet, Outcome, Report, SchedulerConfig, Simulation};
 use servescope_workload::Trace;
 
@@ -150,18 +151,18 @@ prop_compose! {
 fn any_order() -> impl Strategy<Value = Order> {
     let lift = prop_oneof![Just(Lift::Waiting), Just(Lift::Paper), Just(Lift::Never), Just(Lift::Max)];
     let prediction = prop_oneof![Just(Prediction::None), Just(Prediction::Given)];
+    let cost = prop_oneof![2 => Just(TokenCost::Linear), 1 => Just(TokenCost::Profile)];
+    let charging = || prop_oneof![2 => Just(Charging::Slora), 1 => Just(Charging::Artifact)];
     prop_oneof![
         Just(Order::Fcfs),
         Just(Order::Lifo),
         Just(Order::Shortest),
         (0.0..1e7f64).prop_map(|ageing_us| Order::Priority { classes: Vec::new(), ageing_us }),
-        (lift, prediction).prop_map(|(lift, prediction)| Order::Fair(Fair {
-            lift,
-            prediction,
-            ..Fair::default()
-        })),
-        (1.0..500.0f64).prop_map(|quantum| {
-            Order::RoundRobin(RoundRobin { quantum: Some(quantum), ..RoundRobin::default() })
+        (lift, prediction, cost, charging()).prop_map(|(lift, prediction, cost, charging)| Order::Fair(
+            Fair { lift, prediction, cost, charging, ..Fair::default() }
+        )),
+        (1.0..500.0f64, charging()).prop_map(|(quantum, charging)| {
+            Order::RoundRobin(RoundRobin { quantum: Some(quantum), charging, ..RoundRobin::default() })
         }),
     ]
 }
@@ -382,11 +383,16 @@ proptest! {
     #[test]
     fn the_same_before_a_fleet(
         trace in any_trace(), config in any_fleet(), cost in any_cost(), gateway in any_gateway(),
+        order in any_order(),
     ) {
         let trace = Arc::new(trace);
-        let leaping = fleet(&trace, config, cost).behind(gateway.clone()).run();
+        let fleet = || {
+            let queueing = Queueing { order: order.clone(), ..Queueing::default() };
+            fleet(&trace, config, cost).queued(queueing).behind(gateway.clone())
+        };
+        let leaping = fleet().run();
         check_run(&leaping, &gateway);
-        let stepping = fleet(&trace, config, cost).behind(gateway).step_by_step().run();
+        let stepping = fleet().step_by_step().run();
         prop_assert_eq!(&leaping.fates, &stepping.fates);
         prop_assert_eq!(&leaping.gateway, &stepping.gateway);
         prop_assert_eq!(leaping.digest(), stepping.digest());

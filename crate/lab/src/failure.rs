@@ -56,6 +56,7 @@ pub const CODES: &[&str] = &[
     "needs_engine",
     "unknown_check",
     "blocking_behind_proxy",
+    "order_needs_slora",
     "stuck_at_gateway",
     "no_goal",
     "no_rate",

@@ -21,6 +21,8 @@ use servescope_engine::metrics::{
 };
 use servescope_engine::metrics::{Summary, summarise};
 use servescope_engine::observer::Unobserved;
+#[cfg(feature = "engines")]
+use servescope_engine::scheduler::Order;
 use servescope_engine::{Refusal, Report, Simulation};
 use servescope_workload::formats::{self, BadRows, Format, FormatError, ReadTrace, Reading, Warning};
 use servescope_workload::sessions::hold_turns;
@@ -105,10 +107,12 @@ impl Engine {
             if let Some(config) = scenario.fleet_with(scenario.pool_tokens(ranks)?) {
                 let tokens = f64::from(config.blocks * config.block_size) * f64::from(config.replicas);
                 let cost = scenario.fleet_cost()?;
+                let queueing = scenario.queueing(&trace);
                 let fleet = match scenario.gateway(tokens) {
                     None => Fleet::new(trace, config, cost),
                     Some(gateway) => Fleet::new(trace, scenario.fleet_behind(config), cost).behind(gateway),
                 };
+                let fleet = if queueing.order == Order::Fcfs { fleet } else { fleet.queued(queueing) };
                 return Ok(Self::Fleet(Box::new(fleet)));
             }
         }

@@ -75,23 +75,17 @@ impl Fleet {
 impl Replica {
     /// Takes the head of the line out of it.
     pub(crate) fn leave_line(&mut self, world: &World<'_>) -> Option<u32> {
-        let id = self.waiting.pop_front()?;
+        let id = self.waiting.pop(world.trace, &world.requests.place)?;
         self.line -= 1;
         self.promised -= u64::from(world.config.blocks_for(world.requests.prompt[id as usize]));
-        self.skip_gone(world);
         Some(id)
-    }
-
-    fn skip_gone(&mut self, world: &World<'_>) {
-        while self.waiting.front().is_some_and(|&id| world.requests.place[id as usize] == Place::Gone) {
-            self.waiting.pop_front();
-        }
     }
 
     /// A waiting request goes away; says whether it was the head of the line.
     fn give_up(&mut self, world: &mut World<'_>, id: u32) -> bool {
         let i = id as usize;
-        let was_head = self.waiting.front() == Some(&id);
+        self.charge_ended(world);
+        let was_head = self.head(world) == Some(id);
         self.line -= 1;
         self.outstanding -= 1;
         self.promised -= u64::from(world.config.blocks_for(world.requests.prompt[i]));
@@ -102,12 +96,12 @@ impl Replica {
         world.requests.token_us.remove(&id);
         world.requests.place[i] = Place::Gone;
         world.record.ends(id);
-        self.skip_gone(world);
+        self.waiting.forget(world.trace, id, &world.requests.place);
         was_head
     }
 
     /// What became of a request that was begun and goes away now.
-    fn close_fate(&self, world: &mut World<'_>, id: u32) {
+    fn close_fate(&mut self, world: &mut World<'_>, id: u32) {
         let i = id as usize;
         let is_decoding = world.requests.place[i] == Place::Decoding;
         let kept = world.swapped(id).max(world.requests.prompt[i]);
@@ -119,6 +113,8 @@ impl Replica {
         if !(is_decoding && self.is_single()) {
             world.requests.stalled_us[i] += world.now_us - world.requests.seen_us[i];
         }
+        let produced = world.record.fates[i].produced;
+        self.waiting.ended(world.trace, id, produced, false);
     }
 
     /// A request that holds memory goes away.

@@ -69,7 +69,8 @@ impl Replica {
         let (time_us, replica) = (world.now_us, self.index);
         world.record.evictions.push(Eviction { time_us, id, replica, lost_tokens });
         self.promised += u64::from(world.config.blocks_for(world.requests.prompt[i]));
-        self.waiting.push_front(id);
+        let (arrival_us, is_on_host) = (world.arrival_us(id), world.swapped(id) > 0);
+        self.waiting.come_back(world.trace, id, arrival_us, is_on_host);
         self.line += 1;
     }
 
@@ -84,7 +85,7 @@ impl Replica {
 
     /// Whether the head of the line is to come back from the host.
     pub(crate) fn awaits_host(&self, world: &World<'_>) -> bool {
-        self.waiting.front().is_some_and(|&id| world.swapped(id) > 0)
+        self.waiting.first_ahead().is_some_and(|id| world.swapped(id) > 0)
     }
 
     /// Those at the head of the line who are on the host come back and decode in the iteration, `most` of them and as many
@@ -92,7 +93,7 @@ impl Replica {
     pub(crate) fn take_back(&mut self, world: &mut World<'_>, flight: &mut Flight, most: u32) -> u32 {
         let mut taken = 0;
         while taken < most && self.awaits_host(world) {
-            let Some(&id) = self.waiting.front() else { break };
+            let Some(id) = self.waiting.first_ahead() else { break };
             let tokens = world.swapped(id);
             let blocks = world.config.blocks_for(tokens);
             let is_full =
@@ -131,6 +132,7 @@ impl Replica {
         let token_us = requests.token_us.remove(&id).unwrap_or(requests.seen_us[i]);
         self.standing.push((1, token_us));
         self.lockstep.join(member);
+        self.waiting.decodes(world.trace, id, true);
         self.running.push(id);
         flight.decodes += 1;
         flight.decode_kv_tokens += u64::from(tokens);

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use super::flight::Flight;
 use super::replica::{Replica, World};
+use super::requests::Place;
 use super::{Event, Fleet, SchedulerKind, scheduler};
 use crate::timeline::{IterationRun, in_steps};
 
@@ -138,6 +139,7 @@ fn end_batch(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) 
         world.requests.seen_us[i] = now_us;
         world.requests.done[i] += 1;
         world.requests.worked_us[i] += flight.busy_us;
+        replica.waiting.made_token(world.trace, id, false);
         if world.requests.done[i] >= world.total(id) {
             let blocks = world.blocks_at_end(id);
             replica.finish(world, id, blocks);
@@ -146,6 +148,13 @@ fn end_batch(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) 
         }
     }
     replica.end_prompts(world, flight);
+    if replica.holders < before {
+        for &id in flight.members.iter().chain(&flight.prompts) {
+            if world.requests.place[id as usize] == Place::Decoding {
+                replica.waiting.finishing_beside(world.trace, id);
+            }
+        }
+    }
     if !replica.leaving.is_empty() {
         replica.let_leaving_go(world, flight);
     }

@@ -10,6 +10,7 @@ use servescope_workload::{BASE_MODEL, Trace};
 
 use super::config::{FleetConfig, SchedulerKind};
 use super::flight::Flight;
+use super::line::Line;
 use super::lockstep::{Lockstep, Member};
 use super::prefix_cache::PrefixCache;
 use super::record::Record;
@@ -30,6 +31,8 @@ pub(crate) struct World<'a> {
     /// When requests came in, where that is not as the trace says.
     pub(crate) sent_us: Option<&'a [f64]>,
     pub(crate) now_us: f64,
+    /// Whether what ends now has ended: at equal times arrivals come before it.
+    pub(crate) ends_are_over: bool,
 }
 
 impl World<'_> {
@@ -97,14 +100,19 @@ impl World<'_> {
         }
     }
 
-    /// Puts ids in order of arrival; those that arrived together stay in the order they have.
-    pub(crate) fn sort_by_arrival(&self, list: &mut [u32]) {
-        let arrival = self.sent_us.unwrap_or(&self.trace.arrival_us);
-        if !list.is_sorted_by(|&a, &b| arrival[a as usize] <= arrival[b as usize]) {
+    /// When a request came in.
+    pub(crate) fn arrival_us(&self, id: u32) -> f64 {
+        self.sent_us.unwrap_or(&self.trace.arrival_us)[id as usize]
+    }
+
+    /// Puts ids in order of arrival, under priority in the order of the line; equal ones stay in the order they have.
+    pub(crate) fn sort(&self, list: &mut [u32], line: &Line) {
+        let key = |id: u32| line.key(self.trace, id, self.arrival_us(id));
+        if !list.is_sorted_by(|&a, &b| key(a) <= key(b)) {
             // Insertion: the lists are nearly in order, and the few that are not are short.
             for i in 1..list.len() {
-                let at = arrival[list[i] as usize];
-                let place = list[..i].partition_point(|&other| arrival[other as usize] <= at);
+                let at = key(list[i]);
+                let place = list[..i].partition_point(|&other| key(other) <= at);
                 list[place..=i].rotate_right(1);
             }
         }
@@ -123,10 +131,8 @@ pub(crate) struct Parked {
 pub(crate) struct Replica {
     pub(crate) index: u16,
     pub(crate) stages: u32,
-    /// First come first served; evicted requests are put in front. Those that went away stay in it until they are at its
-    /// head, which always waits.
-    pub(crate) waiting: VecDeque<u32>,
-    /// How many of them wait.
+    pub(crate) waiting: Line,
+    /// How many wait.
     pub(crate) line: u32,
     /// What held the head of the line at the last look, as written down.
     pub(crate) stop: Option<Stop>,
@@ -175,6 +181,8 @@ pub(crate) struct Replica {
     pub(crate) chunks: Vec<Chunk>,
     pub(crate) flight: Flight,
     pub(crate) leap: u32,
+    /// Iterations under way whose tokens are charged.
+    pub(crate) charged: u32,
     /// Number of the event that ends what is under way; others are stale.
     pub(crate) awaited: u64,
 }
@@ -184,7 +192,7 @@ impl Replica {
         Self {
             index,
             stages,
-            waiting: VecDeque::new(),
+            waiting: Line::default(),
             line: 0,
             stop: None,
             leaving: Vec::new(),
@@ -213,6 +221,7 @@ impl Replica {
             chunks: Vec::new(),
             flight: Flight::default(),
             leap: 0,
+            charged: 0,
             awaited: 0,
         }
     }
@@ -287,16 +296,40 @@ impl Replica {
         }
     }
 
-    /// A request joins the waiting line.
-    pub(crate) fn enqueue(&mut self, world: &mut World<'_>, id: u32) {
-        if self.waiting.is_empty() {
-            self.holds_for(world, None);
-        }
+    /// The head of the line.
+    #[inline]
+    pub(crate) fn head(&mut self, world: &World<'_>) -> Option<u32> {
+        self.waiting.head(&world.requests.place)
+    }
+
+    /// A request joins the waiting line; says whether that can change what the replica does next. A line that stands still
+    /// behind its head does so until something ends, whoever joins it.
+    pub(crate) fn enqueue(&mut self, world: &mut World<'_>, id: u32) -> bool {
+        let was_empty = self.line == 0;
+        self.charge_ended(world);
+        let head = if self.waiting.is_ranked() { self.head(world) } else { None };
         world.requests.replica[id as usize] = self.index;
-        self.waiting.push_back(id);
+        let is_unsteady = self.waiting.push(world.trace, id, world.now_us);
         self.line += 1;
         self.outstanding += 1;
         self.promised += u64::from(world.config.blocks_for(world.requests.prompt[id as usize]));
+        let has_other_head = was_empty || (self.waiting.is_ranked() && self.head(world) != head);
+        if has_other_head {
+            self.holds_for(world, None);
+        }
+        has_other_head || is_unsteady
+    }
+
+    /// Charges the clients of those who decode for the iterations under way that are over.
+    pub(crate) fn charge_ended(&mut self, world: &World<'_>) {
+        let Some(run) = &self.run else { return };
+        if self.waiting.keeps_counters() && self.in_flight > 0 && self.flight.decodes > 0 {
+            let next = run.first_end_from(world.now_us, run.done + self.leap);
+            let is_over = world.ends_are_over && run.time_after(next) <= world.now_us;
+            let over = next - run.done - u32::from(!is_over);
+            self.waiting.decoded(over.saturating_sub(self.charged));
+            self.charged = self.charged.max(over);
+        }
     }
 
     /// The head of the line gets `blocks` and its first chunk of `tokens`.
@@ -341,8 +374,8 @@ impl Replica {
             return true;
         }
         let mut list = self.take_list(world);
-        if by_arrival {
-            world.sort_by_arrival(&mut list);
+        if by_arrival || self.waiting.ranks_holders() {
+            world.sort(&mut list, &self.waiting);
         }
         let cap = self.batch_cap(world.config);
         let (mut next, mut end, mut kept) = (0, list.len(), 0);
@@ -436,6 +469,7 @@ impl Replica {
         if world.requests.place[i] == Place::Decoding {
             if self.is_single() {
                 self.lockstep.leave(world.member(id, tokens));
+                self.waiting.decodes(world.trace, id, false);
                 let token_us = self.decoded_us.max(world.requests.seen_us[i]);
                 self.stands_no_more(token_us);
                 world.requests.token_us.insert(id, token_us);
@@ -464,6 +498,7 @@ impl Replica {
         let i = id as usize;
         let tokens = world.total(id);
         self.lockstep.leave(world.member(id, tokens));
+        self.waiting.decodes(world.trace, id, false);
         self.stands_no_more(world.now_us);
         world.requests.stalled_us[i] += self.stall_us;
         if world.config.scheduler == SchedulerKind::LightLlm {
@@ -485,6 +520,7 @@ impl Replica {
             fate.outcome = Outcome::Completed;
         }
         world.record.ends(id);
+        self.waiting.ended(world.trace, id, world.trace.output_tokens[i], true);
         self.used -= blocks;
         self.holders -= 1;
         self.outstanding -= 1;
@@ -511,6 +547,7 @@ impl Replica {
                 continue;
             }
             // The end of the prompt gives a token.
+            self.waiting.made_token(world.trace, id, requests.first_token_us[i].is_nan());
             if requests.first_token_us[i].is_nan() {
                 requests.first_token_us[i] = world.now_us;
                 world.record.has_first_token(id);
@@ -537,6 +574,7 @@ impl Replica {
                 requests.done[i] = tokens.wrapping_sub(self.lockstep.step);
                 requests.stalled_us[i] -= self.stall_us;
                 self.lockstep.join(world.member(id, tokens));
+                self.waiting.decodes(world.trace, id, true);
                 match self.standing.last_mut() {
                     Some(last) if last.1 == world.now_us => last.0 += 1,
                     _ => self.standing.push((1, world.now_us)),

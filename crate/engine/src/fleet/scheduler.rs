@@ -22,7 +22,7 @@ pub(crate) fn form_or_retry(replica: &mut Replica, world: &mut World<'_>, flight
     if is_stranded && !world.config.original {
         look = form(replica, world, flight);
     }
-    if let (Look::At(stop), false) = (look, replica.waiting.is_empty()) {
+    if let (Look::At(stop), true) = (look, replica.line > 0) {
         replica.holds_for(world, stop);
     }
     flight.changes_again |= world.record.evictions.len() > evicted_before;
@@ -51,20 +51,28 @@ fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Lo
 
 /// For how many iterations in a row the formed one is right, if nobody arrives: until somebody is done, memory runs
 /// short, or the policy looks again.
-pub(crate) fn leap(replica: &Replica, world: &World<'_>, flight: &Flight) -> u32 {
+pub(crate) fn leap(replica: &mut Replica, world: &World<'_>, flight: &Flight) -> u32 {
     // Who was evicted may be let in again by the next iteration, newcomers behind those who came back; who finds no room for a known prefix may find room
     // without it once it is forgotten.
-    let may_join = flight.changes_again || (replica.prefix.is_some() && !replica.waiting.is_empty());
+    let may_join = flight.changes_again || (replica.prefix.is_some() && replica.line > 0);
     if !flight.chunks.is_empty() || may_join {
         return 1;
     }
-    let most = replica.lockstep.until_end();
+    let most = replica.lockstep.until_end().min(steady(replica, world.config));
     match world.config.scheduler {
         _ if !world.config.grows() => most,
         SchedulerKind::LightLlm => most.min(lightllm::until_next_attempt(replica, world)),
         // The blocks of its first iteration are taken.
         _ => replica.lockstep.iterations_within(replica.free(), most),
     }
+}
+
+/// For how many iterations the head of the line stays the same, where that matters to who looks at it. A full batch lets
+/// nobody in, but round robin gives quanta when it is looked at.
+fn steady(replica: &mut Replica, config: &FleetConfig) -> u32 {
+    let looks = !matches!(config.scheduler, SchedulerKind::Static | SchedulerKind::LightLlm);
+    let is_full = replica.stop == Some(Stop::RunningCap) && !replica.waiting.takes_turns();
+    if looks && replica.line > 0 && !is_full { replica.waiting.steady() } else { u32::MAX }
 }
 
 /// Blocks that the iterations of a leap after its first take.

@@ -14,6 +14,7 @@
 
 #[cfg(test)]
 mod conservation;
+mod looks;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -25,25 +26,20 @@ use super::Refusal;
 use super::accounts::Accounts;
 use super::config::{Check, GatewayConfig, Timeout};
 use super::estimate::Estimator;
-use super::load::{Load, LoadPolicy, LoadState, Signals};
-use super::log::{GatewayLog, Held, Sample};
+use super::load::{Load, LoadPolicy, LoadState};
+use super::log::{GatewayLog, Held};
 use super::prediction::Lengths;
-use super::queue::Queue;
 use super::quotas::{Paid, QuotaBook};
 use super::record::Record;
 use super::reservations::Reservations;
 use super::retries;
+use crate::scheduler::accounts::Charging;
+use crate::scheduler::client_queue::ClientQueue;
 
 /// The load is looked at so many times within the time over which it is averaged, and as often as these bounds allow,
 /// microseconds.
 const LOOKS: f64 = 2.0;
 const LOAD_EVERY_US: [f64; 2] = [100e3, 1e6];
-
-/// Where nobody asks for it the usage is looked at so often, microseconds.
-const LOOK_EVERY_US: f64 = 2e6;
-
-/// Pressure below which a quiet service need not be looked at.
-const CALM: f64 = 1e-3;
 
 /// The next time that can be told from `at_us`: who has to wait waits at least so long.
 fn after(at_us: f64) -> f64 {
@@ -129,7 +125,7 @@ pub(crate) struct Proxy {
     lengths: Lengths,
     estimator: Estimator,
     load: Load,
-    queue: Queue,
+    queue: ClientQueue,
     waiting: u32,
     waiting_tokens: u64,
     /// (when the attempt came in, request) in order of time, and some that wait no more.
@@ -161,7 +157,7 @@ impl Proxy {
         let clients = config.client.count(trace);
         let n = trace.len();
         let book = QuotaBook::new(config.quotas, clients);
-        let queue = Queue::new(&config.order, clients, config.pool_tokens);
+        let queue = ClientQueue::new(&config.order, clients, config.pool_tokens);
         Self {
             clients,
             place: vec![Place::Away; n],
@@ -277,7 +273,7 @@ impl Proxy {
 
     /// Lets everything happen that is due at `at_us`, the time of [`Self::due_us`].
     pub(crate) fn happen(&mut self, trace: &Trace, at_us: f64, sight: &dyn Sight) {
-        self.record.reach(trace, at_us, &mut self.reservations, &self.queue);
+        self.record.reach(trace, at_us, &mut self.reservations, &mut self.queue);
         let mut dispatches = false;
         while let Some((_, id, news)) = self.news.front().copied().filter(|news| news.0 <= at_us) {
             self.news.pop_front();
@@ -343,8 +339,11 @@ impl Proxy {
                 if completed {
                     self.lengths.learn(note.client, produced);
                 }
-                let output = f64::from(produced) - f64::from(note.charged_output);
-                self.queue.charge(note.client, 0.0, output);
+                let [input, from, to] = [trace.input_tokens[i], note.charged_output, produced].map(f64::from);
+                self.queue.charge(note.client, self.queue.tariff().output(note.client, input, from, to));
+                if self.config.order.charging() == Charging::Artifact {
+                    self.charge_again(trace, note.client, input, produced);
+                }
                 let spent = [f64::from(trace.input_tokens[i]), f64::from(produced)];
                 self.book.settle(note.client, &note.paid, spent, at_us);
                 self.accounts.leaves_engine(note.client);
@@ -354,13 +353,27 @@ impl Proxy {
         }
     }
 
+    /// VTC's artifact: when a request has ended, it and every other one that makes tokens is charged one more. Of one whose
+    /// output was not seen yet that is its first.
+    fn charge_again(&mut self, trace: &Trace, client: u32, input: f64, produced: u32) {
+        let queue = &mut self.queue;
+        if produced > 0 {
+            queue.charge(client, queue.tariff().token(client, input, f64::from(produced)));
+        }
+        for (entry, note) in self.reservations.noted().filter(|(_, note)| !note.first_token_us.is_nan()) {
+            let input = f64::from(trace.input_tokens[entry.id as usize]);
+            let nth = f64::from(note.charged_output.max(1));
+            queue.charge(note.client, queue.tariff().token(note.client, input, nth));
+        }
+    }
+
     /// An attempt comes in.
     pub(crate) fn ask(&mut self, trace: &Trace, id: u32, at_us: f64, sight: &dyn Sight) {
         let i = id as usize;
         if self.place[i] == Place::Gone {
             return;
         }
-        self.record.reach(trace, at_us, &mut self.reservations, &self.queue);
+        self.record.reach(trace, at_us, &mut self.reservations, &mut self.queue);
         let client = self.config.client.of(trace, id, self.clients);
         let input = trace.input_tokens[i];
         let predicted = self.lengths.predict(trace, id, client);
@@ -394,7 +407,7 @@ impl Proxy {
             let attempt = self.log.passages[i].attempts;
             self.deadlines.push(Reverse(((at_us + timeout_us).to_bits(), id, attempt)));
         }
-        self.queue.push(id, client, predicted, at_us);
+        self.queue.push(id, client, f64::from(predicted), at_us);
         self.dispatch(trace, at_us, sight);
         if self.waits(id) && self.log.passages[i].held == Held::Nothing {
             self.log.passages[i].held = Held::Behind;
@@ -461,7 +474,7 @@ impl Proxy {
         self.wake_us = f64::INFINITY;
         while let Some((client, id)) = self.queue.head() {
             if !self.waits(id) {
-                self.queue.pop(client, 0, 0);
+                self.queue.skip(client);
                 continue;
             }
             match self.verdict(trace, client, id, at_us, sight) {
@@ -523,54 +536,13 @@ impl Proxy {
         Verdict::Goes
     }
 
-    /// Whether free - headroom - reserved >= predicted. An engine that nobody uses takes any request, unless reservations
-    /// that nobody has stand in the way.
-    fn fits(&mut self, predicted_tokens: u32, at_us: f64, sight: &dyn Sight) -> bool {
-        if self.reservations.open().is_empty() && self.reservations.leaked() == 0 {
-            return true;
-        }
-        if at_us - self.view.at_us >= self.config.kv.lag_us {
-            self.look(at_us, sight);
-        }
-        let free = self.config.pool_tokens - self.view.used_tokens;
-        let room = free - self.config.kv.headroom_tokens - self.reservations.reserved() as f64;
-        let fits = room >= f64::from(predicted_tokens);
-        if !fits && self.view.is_stale {
-            // The old look hides what has become free.
-            let fresh_us = self.view.at_us + self.config.kv.lag_us;
-            self.wake_us = self.tick(fresh_us.max(after(at_us)));
-        }
-        fits
-    }
-
-    /// Looks at the engine's usage: reservations shrink by what appeared, and counters grow by it.
-    fn look(&mut self, at_us: f64, sight: &dyn Sight) {
-        #[cfg(test)]
-        self.note_what_is_seen(at_us, sight);
-        self.view = View { at_us, used_tokens: sight.used_tokens(at_us), is_stale: false };
-        let (queue, steps) = (&mut self.queue, sight.steps(at_us));
-        // Who comes next matters where several wait; what is not charged now is charged at a request's end.
-        let counts = self.waiting > 1 && queue.keeps_counters();
-        self.reservations.look(at_us, |entry, note| {
-            let held = sight.held_tokens(entry.id, at_us, steps);
-            if !counts {
-                return held;
-            }
-            let input = entry.predicted.saturating_sub(note.predicted_output);
-            let output = held.saturating_sub(input);
-            if output > note.charged_output {
-                queue.charge(note.client, 0.0, f64::from(output - note.charged_output));
-                note.charged_output = output;
-            }
-            held
-        });
-    }
-
     fn forward(&mut self, trace: &Trace, client: u32, id: u32, at_us: f64) {
         let i = id as usize;
         let (input, predicted) = (trace.input_tokens[i], self.log.passages[i].predicted_tokens);
-        let charged_output = if self.queue.charges_ahead() { predicted } else { 0 };
-        self.queue.pop(client, input, charged_output);
+        let charged_output = if self.config.order.charges_ahead() { predicted } else { 0 };
+        let [prompt, output] = [input, charged_output].map(f64::from);
+        self.queue.charge(client, self.queue.tariff().prompt(client, prompt, output));
+        self.queue.pop(client);
         self.waiting -= 1;
         self.waiting_tokens -= u64::from(input) + u64::from(predicted);
         self.place[i] = Place::AtEngine;
@@ -594,6 +566,7 @@ impl Proxy {
         self.waiting_tokens -= u64::from(input) + u64::from(predicted);
         self.estimator.goes(input, at_us);
         let client = self.config.client.of(trace, id, self.clients);
+        self.queue.forget(client);
         self.accounts.stops_waiting(client);
         if let Some(paid) = self.paid_early.get(i) {
             self.book.settle(client, paid, [0.0, 0.0], at_us);
@@ -636,60 +609,6 @@ impl Proxy {
         }
         self.place[id as usize] = Place::Gone;
         true
-    }
-
-    /// The first look at the load after a time.
-    fn next_look(&self, at_us: f64) -> f64 {
-        ((at_us / self.load_every_us).floor() + 1.0) * self.load_every_us
-    }
-
-    fn sample(&mut self, trace: &Trace, at_us: f64, sight: &dyn Sight) {
-        if at_us - self.view.at_us >= LOOK_EVERY_US {
-            self.look(at_us, sight);
-        }
-        #[cfg(test)]
-        self.explain(trace);
-        while let Some(&(asked_us, id)) = self.oldest.front() {
-            if self.waits(id) && self.log.passages[id as usize].asked_us == asked_us {
-                break;
-            }
-            self.oldest.pop_front();
-        }
-        let at_engine = self.reservations.open().len() as u32;
-        let signals = Signals {
-            kv_share: sight.used_tokens(at_us) / self.config.pool_tokens,
-            wait_us: self.oldest.front().map_or(0.0, |oldest| at_us - oldest.0),
-            step_us: if at_engine > 0 { self.estimator.step_us() } else { 0.0 },
-        };
-        let changes = self.load.sample(signals, at_us);
-        if changes {
-            self.log.states.push((at_us, self.load.state()));
-        }
-        self.log.samples.add(Sample {
-            at_us,
-            used_tokens: self.view.used_tokens,
-            reserved_tokens: self.reservations.reserved() as f64,
-            leaked_tokens: self.reservations.leaked() as f64,
-            waiting: self.waiting,
-            at_engine,
-            pressure: self.load.pressure(),
-            attempts: self.attempts,
-            refusals: self.refused,
-            estimate_us: self.estimator.ttft_us(0).unwrap_or(f64::NAN),
-        });
-        self.next_sample_us = at_us + self.load_every_us;
-        if changes {
-            self.queue.unpark_all();
-            self.dispatch(trace, at_us, sight);
-        }
-        if self.reservations.open().is_empty() {
-            // Only a request that comes or waits can change anything, or time itself until the pressure is gone.
-            let is_calm = self.load.state() == LoadState::Under && self.load.pressure() < CALM;
-            let due_us = self.due_to_requests_us().unwrap_or(f64::INFINITY);
-            if is_calm || self.waiting > 0 {
-                self.next_sample_us = self.next_look(due_us).max(self.next_sample_us);
-            }
-        }
     }
 }
 

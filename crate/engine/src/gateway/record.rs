@@ -3,9 +3,9 @@
 use servescope_workload::Trace;
 
 use super::config::{Check, GatewayConfig};
-use super::queue::Queue;
 use super::reservations::{Ended, Reservations};
 use super::reserved::{Recorder, Reserved};
+use crate::scheduler::client_queue::ClientQueue;
 use crate::scheduler::sampler::{CounterSample, Sampler};
 
 /// What is kept so far.
@@ -21,7 +21,7 @@ pub(super) struct Record {
 }
 
 impl Record {
-    pub(super) fn new(config: &GatewayConfig, trace: &Trace, queue: &Queue) -> Self {
+    pub(super) fn new(config: &GatewayConfig, trace: &Trace, queue: &ClientQueue) -> Self {
         let lasts_us = trace.arrival_us.last().copied().unwrap_or(0.0);
         let keeps = queue.keeps_counters();
         let checks = config.checks.contains(&Check::Kv);
@@ -29,7 +29,7 @@ impl Record {
             due_us: 0.0,
             now_us: 0.0,
             counters: if keeps {
-                Sampler::of_clients(config.client.count(trace), lasts_us)
+                Sampler::of(config.client.count(trace), lasts_us)
             } else {
                 Sampler::default()
             },
@@ -45,7 +45,7 @@ impl Record {
         trace: &Trace,
         at_us: f64,
         reservations: &mut Reservations<T>,
-        queue: &Queue,
+        queue: &mut ClientQueue,
     ) {
         debug_assert!(at_us >= self.now_us, "time goes on");
         self.now_us = at_us;
@@ -55,9 +55,16 @@ impl Record {
     }
 
     #[cold]
-    fn keep<T>(&mut self, trace: &Trace, at_us: f64, reservations: &mut Reservations<T>, queue: &Queue) {
+    fn keep<T>(
+        &mut self,
+        trace: &Trace,
+        at_us: f64,
+        reservations: &mut Reservations<T>,
+        queue: &mut ClientQueue,
+    ) {
         if self.counters.next_us().is_some_and(|due| due <= at_us) {
-            self.counters.add(queue.counters(), at_us);
+            let values = queue.counters().into_iter().map(|(_, counter)| counter);
+            self.counters.take(values.collect(), at_us);
         }
         self.due_us = self.counters.next_us().unwrap_or(f64::INFINITY);
         if let Some(recorder) = &mut self.reserved {

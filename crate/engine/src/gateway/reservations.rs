@@ -81,6 +81,11 @@ impl<T> Reservations<T> {
         &self.open
     }
 
+    /// The same with their notes.
+    pub fn noted(&self) -> impl Iterator<Item = (&Reservation, &T)> {
+        self.open.iter().zip(&self.notes)
+    }
+
     /// Tokens reserved, with those that leaked.
     pub fn reserved(&self) -> u64 {
         self.reserved + self.leaked

@@ -2,8 +2,9 @@
 
 use servescope_workload::{BASE_MODEL, Trace};
 
+use super::accounts::Charging;
 use super::round_robin::RoundRobin;
-use super::vtc::Fair;
+use super::vtc::{Fair, Prediction};
 
 /// Who counts as one client where service is shared out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -76,6 +77,27 @@ pub enum Order {
     Fair(Fair),
     /// Deficit round robin: [`super::round_robin`].
     RoundRobin(RoundRobin),
+}
+
+impl Order {
+    /// Whether a line can keep it that knows nothing of batches: a fleet's, or the gateway's. The others are S-LoRA's alone.
+    pub fn needs_no_batcher(&self) -> bool {
+        !matches!(self, Self::Cluster { .. } | Self::Peft | Self::Pets | Self::EarlyAbort { .. })
+    }
+
+    /// Whether output is charged as predicted when a request is picked.
+    pub fn charges_ahead(&self) -> bool {
+        matches!(self, Self::Fair(fair) if fair.prediction != Prediction::None)
+    }
+
+    /// When output is charged, where it is counted.
+    pub fn charging(&self) -> Charging {
+        match self {
+            Self::Fair(rule) => rule.charging,
+            Self::RoundRobin(rule) => rule.charging,
+            _ => Charging::default(),
+        }
+    }
 }
 
 /// How the waiting line is kept.

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use super::accounts::{Accounts, Charging};
 use super::admission::Admission;
 use super::order::Client;
-use super::vtc::weight;
+use super::tariff::Tariff;
 use crate::observer::Observer;
 use servescope_workload::Trace;
 
@@ -59,7 +59,7 @@ struct Queue {
 /// The waiting line.
 #[derive(Debug, Clone)]
 pub struct RoundRobinLine {
-    rule: RoundRobin,
+    tariff: Tariff,
     quantum: f64,
     client: Client,
     accounts: Accounts,
@@ -75,7 +75,8 @@ impl RoundRobinLine {
     /// A line for a trace's clients under a pool of `pool_tokens`.
     pub fn new(rule: RoundRobin, client: Client, pool_tokens: u32, trace: &Trace) -> Self {
         let clients = client.count(trace);
-        let charges = (0..clients).map(|i| -(rule.output_price / weight(&rule.weights, i)));
+        let tariff = Tariff::from(&rule);
+        let charges = (0..clients as u32).map(|client| -tariff.token(client, 0.0, 1.0));
         Self {
             quantum: rule.quantum.unwrap_or(f64::from(pool_tokens) / 20.0).max(LEAST_QUANTUM),
             client,
@@ -85,7 +86,7 @@ impl RoundRobinLine {
             active: VecDeque::new(),
             refused: None,
             waiting: 0,
-            rule,
+            tariff,
         }
     }
 
@@ -186,8 +187,7 @@ impl RoundRobinLine {
                     return false;
                 }
                 let input = f64::from(admission.trace.input_tokens[id as usize]);
-                let weight = weight(&self.rule.weights, client as usize);
-                self.accounts.add(client, -(input * self.rule.input_price / weight));
+                self.accounts.add(client, -self.tariff.prompt(client, input, 0.0));
             }
             self.queues[client as usize].waiting.pop_front();
             self.waiting -= 1;

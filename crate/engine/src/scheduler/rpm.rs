@@ -19,6 +19,11 @@ impl Limiter {
         Self { limit: limit as usize, accepted_us: vec![VecDeque::new(); clients] }
     }
 
+    /// How many clients it tells apart.
+    pub fn clients(&self) -> usize {
+        self.accepted_us.len()
+    }
+
     /// Whether a request of `client` that arrives now is accepted. Times never decrease.
     pub fn accepts(&mut self, client: usize, now_us: f64) -> bool {
         let accepted = &mut self.accepted_us[client];

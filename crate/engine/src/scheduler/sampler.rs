@@ -3,8 +3,6 @@
 //! The grid begins fine; when all places are taken every second sample is dropped and the grid is twice as wide. So memory is
 //! bounded and a run of any length has between half and all of its samples.
 
-use super::line::Line;
-
 /// Spacing of the first grid, microseconds.
 #[cfg(feature = "orders")]
 const FIRST_SPACING_US: f64 = 250_000.0;
@@ -45,13 +43,8 @@ struct Grid {
 
 #[cfg(feature = "orders")]
 impl Sampler {
-    /// Samples of an order of service.
-    pub fn of(line: &Line) -> Self {
-        if line.keeps_counters() { Self::of_clients(line.clients(), 0.0) } else { Self::default() }
-    }
-
     /// Samples of so many counters in a run that lasts at least so long, as far as is known, microseconds.
-    pub fn of_clients(clients: usize, lasts_us: f64) -> Self {
+    pub fn of(clients: usize, lasts_us: f64) -> Self {
         let most = (MOST_COUNTERS / clients.max(1)).clamp(FEWEST_SAMPLES, MOST_SAMPLES) / 2 * 2;
         let mut spacing_us = FIRST_SPACING_US;
         while spacing_us * most as f64 <= lasts_us {
@@ -66,14 +59,8 @@ impl Sampler {
         self.grid.as_ref().map(|grid| grid.next_us)
     }
 
-    /// The sample that is due.
-    pub fn take(&mut self, line: &mut Line, now_us: f64) {
-        let Some((_, counters)) = line.counters() else { return };
-        self.add(counters, now_us);
-    }
-
-    /// The sample that is due: clients with their counters, in the order of their first requests.
-    pub fn add(&mut self, counters: Vec<(u32, f64)>, now_us: f64) {
+    /// The sample that is due: counters of the clients seen so far, in the order of their first requests.
+    pub fn take(&mut self, values: Vec<f64>, now_us: f64) {
         let Some(grid) = &mut self.grid else { return };
         if grid.samples.len() == grid.most {
             let mut place = 0;
@@ -83,7 +70,6 @@ impl Sampler {
             });
             grid.spacing_us *= 2.0;
         }
-        let values = counters.into_iter().map(|(_, value)| value).collect();
         grid.samples.push(CounterSample { time_us: now_us, values });
         grid.next_us = ((now_us / grid.spacing_us).floor() + 1.0) * grid.spacing_us;
     }
@@ -97,12 +83,7 @@ impl Sampler {
 #[cfg(not(feature = "orders"))]
 impl Sampler {
     /// Nothing to sample.
-    pub fn of(_line: &Line) -> Self {
-        Self {}
-    }
-
-    /// Nothing to sample.
-    pub fn of_clients(_clients: usize, _lasts_us: f64) -> Self {
+    pub fn of(_clients: usize, _lasts_us: f64) -> Self {
         Self {}
     }
 
@@ -113,10 +94,7 @@ impl Sampler {
     }
 
     /// Nothing is due.
-    pub fn take(&mut self, _line: &mut Line, _now_us: f64) {}
-
-    /// Nothing is due.
-    pub fn add(&mut self, _counters: Vec<(u32, f64)>, _now_us: f64) {}
+    pub fn take(&mut self, _values: Vec<f64>, _now_us: f64) {}
 
     /// None.
     pub fn into_samples(self) -> Vec<CounterSample> {

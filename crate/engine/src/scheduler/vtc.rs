@@ -14,8 +14,9 @@ use std::collections::{BinaryHeap, VecDeque};
 use super::accounts::{Accounts, Charging};
 use super::admission::Admission;
 use super::keyed::Keyed;
-use super::order::{Client, dealt};
+use super::order::Client;
 use super::prediction::updated_mean;
+use super::tariff::Tariff;
 use crate::observer::Observer;
 use crate::report::{Fate, Outcome, Stay};
 use servescope_workload::Trace;
@@ -91,18 +92,6 @@ impl Default for Fair {
     }
 }
 
-impl Fair {
-    /// The weight of a client.
-    pub fn weight(&self, client: usize) -> f64 {
-        weight(&self.weights, client)
-    }
-}
-
-/// The weight of a client: its entry of the list, 1 beyond.
-pub fn weight(weights: &[f64], client: usize) -> f64 {
-    if client < weights.len() { dealt(weights, client, 1.0) } else { 1.0 }
-}
-
 /// The time in milliseconds that `input` prompt tokens and `output` tokens of one request cost on an A10G with Llama-7B, as
 /// VTC's authors fitted it.
 pub fn profiled_cost(input: f64, output: f64) -> f64 {
@@ -138,6 +127,7 @@ struct Item {
 #[derive(Debug, Clone)]
 pub struct FairLine {
     rule: Fair,
+    tariff: Tariff,
     client: Client,
     given: Vec<f64>,
     accounts: Accounts,
@@ -158,7 +148,8 @@ impl FairLine {
     /// A line for a trace's clients.
     pub fn new(rule: Fair, client: Client, predictions: Vec<f64>, trace: &Trace) -> Self {
         let clients = client.count(trace);
-        let charges = (0..clients).map(|i| rule.output_price / rule.weight(i));
+        let tariff = Tariff::from(&rule);
+        let charges = (0..clients as u32).map(|client| tariff.token(client, 0.0, 1.0));
         let queue = Queue { waiting: VecDeque::new(), seen: UNSEEN, key: f64::INFINITY, predicted: 0.0 };
         Self {
             client,
@@ -172,12 +163,13 @@ impl FairLine {
             picked: Vec::new(),
             batch: Vec::new(),
             rule,
+            tariff,
         }
     }
 
     /// Whether the charge of a token depends on its request, so that requests are charged one by one.
     fn is_itemised(&self) -> bool {
-        self.rule.cost == TokenCost::Profile || self.rule.prediction != Prediction::None
+        self.tariff.is_profiled() || self.rule.prediction != Prediction::None
     }
 
     fn keeps_batch(&self) -> bool {
@@ -336,7 +328,6 @@ impl FairLine {
 
     fn charge_prompt(&mut self, client: u32, id: u32, trace: &Trace) {
         let input = f64::from(trace.input_tokens[id as usize]);
-        let weight = self.rule.weight(client as usize);
         let predicted = match self.rule.prediction {
             Prediction::None => 0.0,
             Prediction::History => self.queues[client as usize].predicted,
@@ -344,13 +335,7 @@ impl FairLine {
                 self.given.get(id as usize).copied().unwrap_or(f64::from(trace.max_tokens[id as usize]))
             }
         };
-        let amount = match (self.rule.cost, self.rule.prediction) {
-            (TokenCost::Linear, Prediction::None) => input * self.rule.input_price / weight,
-            (TokenCost::Linear, _) => {
-                input * self.rule.input_price / weight + predicted * self.rule.output_price / weight
-            }
-            (TokenCost::Profile, _) => profiled_cost(input, predicted) / weight,
-        };
+        let amount = self.tariff.prompt(client, input, predicted);
         self.accounts.add(client, amount);
         if self.keeps_batch() {
             self.picked.push(Item { id, client, predicted });
@@ -448,13 +433,7 @@ impl FairLine {
             return;
         }
         let input = f64::from(trace.input_tokens[item.id as usize]);
-        let weight = self.rule.weight(item.client as usize);
-        let amount = match self.rule.cost {
-            TokenCost::Linear => self.rule.output_price / weight,
-            TokenCost::Profile => {
-                (profiled_cost(input, produced) - profiled_cost(input, produced - 1.0)) / weight
-            }
-        };
+        let amount = self.tariff.token(item.client, input, produced);
         self.accounts.add(item.client, amount);
     }
 
@@ -465,13 +444,7 @@ impl FairLine {
         }
         if produced < item.predicted {
             let input = f64::from(trace.input_tokens[item.id as usize]);
-            let weight = self.rule.weight(item.client as usize);
-            let amount = match self.rule.cost {
-                TokenCost::Linear => -((item.predicted - produced) * self.rule.output_price / weight),
-                TokenCost::Profile => {
-                    (profiled_cost(input, produced) - profiled_cost(input, item.predicted)) / weight
-                }
-            };
+            let amount = self.tariff.output(item.client, input, item.predicted, produced);
             self.accounts.add(item.client, amount);
             // The counter fell: an entry of the heap must not be ahead of it.
             if !self.queues[item.client as usize].waiting.is_empty() {

@@ -327,10 +327,8 @@ table! {
     SchedulerKind = row("scheduler.kind", "sched", "queue", Kind::Choice(&["slora", "static", "orca", "vllm", "sarathi", "lightllm", "vllm_v1"]))
         .says("Scheduler", "How requests are admitted to the batch. All but S-LoRA run a fleet of replicas with KV blocks, where adapters cost compute time but neither memory nor loading.");
     SchedulerOrder = row("scheduler.order", "order", "queue", Kind::Choice(ORDERS))
-        .when(SLORA)
-        .says("Order of service", "Who is looked at first in the waiting line.");
+        .says("Order of service", "Who is looked at first in the waiting line, in a fleet in that of each replica. Early abort, running adapters first, one adapter at a time and least padding need S-LoRA's batches.");
     OrderClient = row("scheduler.client", "oc", "queue", Kind::Choice(&["user", "adapter"]))
-        .when(SLORA)
         .says("Clients are", "Whose requests and service is counted together: a user's, or an adapter's as in S-LoRA and VTC.");
     FairWeights = row("scheduler.fair.weights", "fw", "queue", Kind::List { min: 0.01, max: 1e6, whole: false, default: &[1.0] })
         .when(&[is(Id::SchedulerOrder, &["vtc", "lcf", "drr"])])
@@ -378,7 +376,7 @@ table! {
         .when(&[is(Id::SchedulerOrder, &["priority"])])
         .says("Ageing", "Waiting this long makes up for one class; 0 is first come, first served.");
     PrefetchAdapters = row("scheduler.prefetch_adapters", "pre", "queue", Kind::Flag(false))
-        .when(&[is(Id::SchedulerOrder, &["fcfs", "lifo", "shortest", "priority", "rpm", "early_abort", "cluster", "pets"])])
+        .when(&[is(Id::SchedulerKind, &["slora"]), is(Id::SchedulerOrder, &["fcfs", "lifo", "shortest", "priority", "rpm", "early_abort", "cluster", "pets"])])
         .says("Prefetch adapters", "Copies adapters of waiting requests to the GPU while the batch decodes, twice between two prefills.");
 
     GatewayKind = row("gateway.kind", "gk", "gateway", Kind::Choice(&["direct", "proxy"]))

@@ -36,6 +36,8 @@ impl Scenario {
         problems.extend(self.prefix_blocks());
         #[cfg(feature = "engines")]
         problems.extend(self.gateway_problems());
+        #[cfg(feature = "engines")]
+        problems.extend(self.order_problem());
         let (batch, request) = (self.number(Id::BatchMaxTokens), self.number(Id::MaxRequestTokens));
         if self.fleet().is_none() && self.flag(Id::OriginalBlocking) && batch < request {
             let path = "scheduler.batch_max_tokens";

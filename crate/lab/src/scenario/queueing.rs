@@ -7,7 +7,11 @@ use servescope_engine::scheduler::{Client, Order, Queueing, prediction};
 use servescope_workload::Trace;
 
 use super::Scenario;
+#[cfg(feature = "engines")]
+use crate::failure::Failure;
 use crate::parameters::Id;
+#[cfg(feature = "engines")]
+use crate::parameters::Kind;
 
 impl Scenario {
     /// How the waiting line is kept when `trace` is served.
@@ -33,9 +37,36 @@ impl Scenario {
         Queueing { order, client, predictions }
     }
 
+    /// The fleet's lines cannot keep the order of service, which needs S-LoRA's batches.
+    #[cfg(feature = "engines")]
+    pub(super) fn order_problem(&self) -> Option<Failure> {
+        let of = Id::SchedulerOrder;
+        if self.choice(Id::SchedulerKind) == "slora" || self.order(of).needs_no_batcher() {
+            return None;
+        }
+        let (path, order, kind) = (of.row().id, self.choice(of), self.choice(Id::SchedulerKind));
+        let Kind::Choice(all) = of.row().kind else { return None };
+        let kept: Vec<&str> =
+            all.iter().copied().filter(|name| self.order_named(name).needs_no_batcher()).collect();
+        let names = kept.join(", ");
+        let message = format!(
+            "{path}: {order} needs S-LoRA's batches; the lines of scheduler.kind {kind} keep {names}"
+        );
+        Some(
+            Failure::new("order_needs_slora", path, message)
+                .text("order", order)
+                .text("kind", kind)
+                .text("names", &names),
+        )
+    }
+
     /// The order of service that the parameter `of` names.
     pub(super) fn order(&self, of: Id) -> Order {
-        match self.choice(of) {
+        self.order_named(self.choice(of))
+    }
+
+    fn order_named(&self, name: &str) -> Order {
+        match name {
             "lifo" => Order::Lifo,
             "shortest" => Order::Shortest,
             "priority" => Order::Priority {

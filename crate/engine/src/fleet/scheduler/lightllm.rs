@@ -26,7 +26,7 @@ pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Fl
 fn admit(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Option<Stop> {
     let config = world.config;
     let mut batch_tokens = 0u64;
-    while let Some(&id) = replica.waiting.front() {
+    while let Some(id) = replica.head(world) {
         let i = id as usize;
         let prompt = world.requests.prompt[i];
         let entry = Entry::new(
@@ -50,7 +50,7 @@ fn admit(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> O
 /// Iterations until prompts may next be let in, the present one counted. Attempts at an empty line change the counter
 /// alone.
 pub(super) fn until_next_attempt(replica: &Replica, world: &World<'_>) -> u32 {
-    if replica.waiting.is_empty() {
+    if replica.line == 0 {
         return u32::MAX;
     }
     world.config.decode_steps_between_prefills.saturating_sub(replica.decode_steps).max(1)

@@ -27,17 +27,17 @@ pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Fl
     aside.clear();
     replica.aside = aside;
     if replica.is_single() {
-        world.sort_by_arrival(&mut replica.skipped);
+        world.sort(&mut replica.skipped, &replica.waiting);
     } else {
-        let Replica { running, skipped, .. } = replica;
+        let Replica { running, skipped, waiting, .. } = replica;
         skipped.append(running);
-        world.sort_by_arrival(skipped);
+        world.sort(skipped, waiting);
         std::mem::swap(running, skipped);
     }
     if world.record.evictions.len() == evicted_before {
         left -= replica.take_back(world, flight, left);
     }
-    while let Some(&id) = replica.waiting.front() {
+    while let Some(id) = replica.head(world) {
         let blocks = world.blocks_to_enter(id, config.blocks_for(world.requests.prompt[id as usize]));
         let tokens = world.next_chunk(id).min(left);
         let stop = replica.stop_of(world, flight, tokens > 0, replica.has_room(world, blocks));

@@ -42,7 +42,7 @@ pub(super) fn admit_to_slots(
     flight: &mut Flight,
 ) -> Option<Stop> {
     let config = world.config;
-    while let Some(&id) = replica.waiting.front() {
+    while let Some(id) = replica.head(world) {
         if flight.size() >= config.slots() {
             return Some(Stop::RunningCap);
         }

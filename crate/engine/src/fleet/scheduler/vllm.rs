@@ -24,7 +24,7 @@ pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Fl
 fn admit(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Option<Stop> {
     let config = world.config;
     let mut longest = 0;
-    while let Some(&id) = replica.waiting.front() {
+    while let Some(id) = replica.head(world) {
         let prompt = world.requests.prompt[id as usize];
         let blocks = world.blocks_to_enter(id, config.blocks_for(prompt));
         longest = longest.max(prompt);

@@ -47,7 +47,7 @@ pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Fl
         return Look::At(Some(Stop::Memory));
     }
     left -= replica.take_back(world, flight, left);
-    while let Some(&id) = replica.waiting.front() {
+    while let Some(id) = replica.head(world) {
         let (units, idle_blocks) = replica.known_prefix(world, id);
         let known = units * replica.prefix.as_ref().map_or(0, |cache| cache.unit_tokens);
         let tokens = world.chunk_after(id, known).min(left);

@@ -1,16 +1,20 @@
-//! The proxy's waiting queue: a line for each client, and who of the clients comes next.
+//! A waiting queue of many clients: a line for each of them, and who of them comes next. The gateway's proxy and the replicas
+//! of a fleet wait in it.
 //!
 //! Under first come, last come, shortest and priority a client stands for its first request's key. Under virtual token
-//! counters ([`crate::scheduler::vtc`]) and least counter it stands for its counter, under deficit round robin it has its
-//! turn ([`crate::scheduler::round_robin`]); inside a client these serve first come, first served. A client that may not send
-//! just now, for a quota of its own, is parked, and the others pass. Every change costs O(log clients + log requests).
+//! counters ([`super::vtc`]) and least counter it stands for its counter, under deficit round robin it has its turn
+//! ([`super::round_robin`]); inside a client these serve first come, first served. A client that may not send just now, for a
+//! quota of its own, is parked, and the others pass. Every change costs O(log clients + log requests),
+//! but for a return under [`Lift::Max`].
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
 
-use crate::scheduler::order::{Order, dealt};
-use crate::scheduler::vtc::{Fair, Lift, weight};
-use crate::scheduler::{lifo, priority, shortest};
+use super::accounts::{Accounts, Charging};
+use super::order::{Order, dealt};
+use super::tariff::Tariff;
+use super::vtc::{Fair, Lift};
+use super::{lifo, priority, shortest};
 
 /// A request, or a client, with its key: the smallest first, equal ones in the order of `number`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -48,79 +52,80 @@ enum Standing {
 #[derive(Debug, Clone)]
 struct Line {
     waiting: BinaryHeap<Reverse<Keyed>>,
+    /// How many of them have not gone away.
+    stay: u32,
     standing: Standing,
-    counter: f64,
-    /// What an input token and an output token add to the counter.
-    prices: [f64; 2],
     /// Place among clients in the order of their first requests.
     seen: u32,
+    /// Where counters are kept: key of the entry of the heap that stands for it, infinite if there is none; others are stale.
+    key: f64,
 }
 
 #[derive(Debug)]
 enum Kind {
     Keyed(Order),
-    Least(Box<Fair>),
-    Turns { quantum: f64 },
+    /// The least counter, with this lift.
+    Least(Lift),
+    Turns {
+        quantum: f64,
+    },
 }
 
 /// The queue.
 #[derive(Debug)]
-pub struct Queue {
+pub struct ClientQueue {
     kind: Kind,
     lines: Vec<Line>,
+    accounts: Accounts,
+    tariff: Tariff,
     ready: BinaryHeap<Reverse<Keyed>>,
     /// (time as bits, place among clients in the order of their first requests), and some that are parked no more.
     parked: BinaryHeap<Reverse<(u64, u32)>>,
     turns: VecDeque<u32>,
+    /// Who was found at its turn, with a positive counter.
+    served: Option<u32>,
     seen: Vec<u32>,
     number: u32,
     /// Clients of which something waits.
     present: u32,
-    /// Counter of the client that last stopped waiting, and the largest of all.
-    last_counter: f64,
-    largest_counter: f64,
+    /// The client that last stopped waiting.
+    last_departed: Option<u32>,
 }
 
-impl Queue {
+impl ClientQueue {
     /// An empty queue for so many clients. Orders that only a batcher can keep serve first come, first served here.
     pub fn new(order: &Order, clients: usize, pool_tokens: f64) -> Self {
-        let (kind, weights, prices) = match order {
-            Order::Fair(fair) => (
-                Kind::Least(Box::new(fair.clone())),
-                fair.weights.clone(),
-                [fair.input_price, fair.output_price],
-            ),
+        let (kind, tariff) = match order {
+            Order::Fair(fair) => (Kind::Least(fair.lift), Tariff::from(fair)),
             Order::RoundRobin(rule) => {
                 let quantum = rule.quantum.unwrap_or(pool_tokens / 20.0).max(1.0);
-                (Kind::Turns { quantum }, rule.weights.clone(), [rule.input_price, rule.output_price])
+                (Kind::Turns { quantum }, Tariff::from(rule))
             }
-            keyed => (Kind::Keyed(keyed.clone()), Vec::new(), [1.0, 2.0]),
+            keyed => (Kind::Keyed(keyed.clone()), Tariff::from(&Fair::default())),
         };
-        let line = |client: usize| Line {
+        let sign = if matches!(kind, Kind::Turns { .. }) { -1.0 } else { 1.0 };
+        let charges = (0..clients as u32).map(|client| sign * tariff.token(client, 0.0, 1.0));
+        let line = Line {
             waiting: BinaryHeap::new(),
+            stay: 0,
             standing: Standing::Absent,
-            counter: 0.0,
-            prices: prices.map(|price| price / weight(&weights, client)),
             seen: u32::MAX,
+            key: f64::INFINITY,
         };
         Self {
+            accounts: Accounts::new(charges, Charging::Slora),
             kind,
-            lines: (0..clients).map(line).collect(),
+            lines: vec![line; clients],
+            tariff,
             ready: BinaryHeap::new(),
             parked: BinaryHeap::new(),
             turns: VecDeque::new(),
+            served: None,
             seen: Vec::new(),
             number: 0,
             present: 0,
-            last_counter: 0.0,
-            largest_counter: 0.0,
+            last_departed: None,
         }
-    }
-
-    /// Whether output is charged as predicted when a request is let through.
-    pub fn charges_ahead(&self) -> bool {
-        use crate::scheduler::vtc::Prediction;
-        matches!(&self.kind, Kind::Least(fair) if fair.prediction != Prediction::None)
     }
 
     /// Whether service is counted.
@@ -128,23 +133,30 @@ impl Queue {
         !matches!(self.kind, Kind::Keyed(_))
     }
 
-    /// Every client that has asked, with its counter (a deficit counter for round robin), in the order of their first
-    /// requests; nothing where the order keeps none.
-    pub fn counters(&self) -> Vec<(u32, f64)> {
-        self.seen
-            .iter()
-            .filter(|_| self.keeps_counters())
-            .map(|&c| (c, self.lines[c as usize].counter))
-            .collect()
+    /// What tokens cost.
+    pub fn tariff(&self) -> &Tariff {
+        &self.tariff
     }
 
-    /// A request joins the queue.
-    pub fn push(&mut self, id: u32, client: u32, predicted_output: u32, at_us: f64) {
+    /// Whether nobody waits.
+    pub fn is_empty(&self) -> bool {
+        self.present == 0
+    }
+
+    /// Every client that has asked, with its counter (a deficit counter for round robin), in the order of their first
+    /// requests; nothing where the order keeps none.
+    pub fn counters(&mut self) -> Vec<(u32, f64)> {
+        let keeps = self.keeps_counters();
+        self.seen.iter().filter(|_| keeps).map(|&c| (c, self.accounts.value(c))).collect()
+    }
+
+    /// A request joins the queue; says whether its client was not waiting.
+    pub fn push(&mut self, id: u32, client: u32, predicted_output: f64, at_us: f64) -> bool {
         let number = self.number;
         self.number += 1;
         let key = match &self.kind {
             Kind::Keyed(Order::Lifo) => lifo::key(number),
-            Kind::Keyed(Order::Shortest) => shortest::key(f64::from(predicted_output)),
+            Kind::Keyed(Order::Shortest) => shortest::key(predicted_output),
             Kind::Keyed(Order::Priority { classes, ageing_us }) => {
                 priority::key(dealt(classes, client as usize, 0.0), *ageing_us, at_us)
             }
@@ -163,28 +175,33 @@ impl Queue {
         let entry = Keyed { key, number, id };
         let leads = line.waiting.peek().is_none_or(|head| entry < head.0);
         line.waiting.push(Reverse(entry));
+        line.stay += 1;
         if is_new {
             self.stand(client);
         } else if leads && line.standing == Standing::Ready && matches!(self.kind, Kind::Keyed(_)) {
             self.ready.push(Reverse(Keyed { id: client, ..entry }));
         }
+        is_new
     }
 
     /// A client of which nothing waited gets a counter that does not save up the time.
     fn lift(&mut self, client: u32) {
-        let Kind::Least(fair) = &self.kind else { return };
-        let lift = fair.lift;
+        let Kind::Least(lift) = self.kind else { return };
         let least = match lift {
             Lift::Never => None,
-            Lift::Max => Some(self.largest_counter),
+            Lift::Max => {
+                let accounts = &mut self.accounts;
+                self.seen.iter().map(|&other| accounts.value(other)).reduce(f64::max)
+            }
             Lift::Waiting | Lift::Paper => {
                 self.settle_ready();
                 self.ready.peek().map(|head| head.0.key)
             }
         };
-        let floor = least.or((lift == Lift::Paper && self.present == 0).then_some(self.last_counter));
-        let line = &mut self.lines[client as usize];
-        line.counter = floor.map_or(line.counter, |floor| line.counter.max(floor));
+        let last = self.last_departed.filter(|_| lift == Lift::Paper && self.present == 0);
+        if let Some(floor) = least.or(last.map(|last| self.accounts.value(last))) {
+            self.accounts.raise(client, floor);
+        }
     }
 
     /// A client's requests may be served.
@@ -193,40 +210,60 @@ impl Queue {
         let Some(&Reverse(head)) = line.waiting.peek() else {
             line.standing = Standing::Absent;
             self.present -= 1;
-            self.last_counter = line.counter;
+            self.last_departed = Some(client);
             if matches!(self.kind, Kind::Turns { .. }) {
                 // What is saved up is lost with the turn.
-                line.counter = line.counter.min(0.0);
+                let saved = self.accounts.value(client).max(0.0);
+                self.accounts.add(client, -saved);
             }
             return;
         };
         line.standing = Standing::Ready;
         match self.kind {
             Kind::Keyed(_) => self.ready.push(Reverse(Keyed { id: client, ..head })),
-            Kind::Least(_) => {
-                self.ready.push(Reverse(Keyed { key: line.counter, number: line.seen, id: client }));
-            }
+            Kind::Least(_) => self.line_up(client),
             Kind::Turns { .. } => self.turns.push_back(client),
+        }
+    }
+
+    /// Sees to it that a client that waits has an entry that is not ahead of its counter.
+    fn line_up(&mut self, client: u32) {
+        let key = self.accounts.value(client);
+        let line = &mut self.lines[client as usize];
+        if key < line.key {
+            line.key = key;
+            self.ready.push(Reverse(Keyed { key, number: line.seen, id: client }));
         }
     }
 
     /// Drops entries that stand for no client any more from the head of the heap.
     fn settle_ready(&mut self) {
         while let Some(&Reverse(top)) = self.ready.peek() {
-            let line = &self.lines[top.id as usize];
+            let line = &mut self.lines[top.id as usize];
             let is_ready = line.standing == Standing::Ready;
-            let key = match self.kind {
-                Kind::Least(_) => Some((line.counter, line.seen)),
-                _ => line.waiting.peek().map(|head| (head.0.key, head.0.number)),
-            };
-            if is_ready && key == Some((top.key, top.number)) {
+            if let Kind::Least(_) = self.kind {
+                let counter = self.accounts.value(top.id);
+                if top.key == line.key && is_ready && counter > top.key {
+                    // Counters grow while their entries stand still.
+                    line.key = counter;
+                    if let Some(mut top) = self.ready.peek_mut() {
+                        top.0.key = counter;
+                    }
+                    continue;
+                }
+                if top.key == line.key && is_ready {
+                    return;
+                }
+                line.key = if top.key == line.key { f64::INFINITY } else { line.key };
+            } else if is_ready
+                && line
+                    .waiting
+                    .peek()
+                    .is_some_and(|head| (head.0.key, head.0.number) == (top.key, top.number))
+            {
                 return;
             }
             self.ready.pop();
-            // Counters grow while their entries stand still.
-            if let (true, Kind::Least(_)) = (is_ready && line.counter > top.key, &self.kind) {
-                self.ready.push(Reverse(Keyed { key: line.counter, ..top }));
-            }
         }
     }
 
@@ -246,40 +283,48 @@ impl Queue {
         let mut passed = 0;
         loop {
             let &client = self.turns.front()?;
-            let line = &mut self.lines[client as usize];
-            if line.standing != Standing::Ready {
-                self.turns.pop_front();
-                continue;
+            // Who had to wait at its turn until the counter ran out has lost it, and gets its quantum at the next.
+            if self.accounts.value(client) <= 0.0 && self.served != Some(client) {
+                self.accounts.add(client, quantum);
             }
-            if line.counter > 0.0 {
+            if self.accounts.value(client) > 0.0 {
+                self.served = Some(client);
                 return Some(client);
             }
-            line.counter += quantum;
-            if line.counter > 0.0 {
-                return Some(client);
-            }
+            self.served = None;
             self.turns.rotate_left(1);
             passed += 1;
             if passed >= self.turns.len() {
                 // A whole round without service: all those that would follow pass at once.
-                let debt = |&c: &u32| -self.lines[c as usize].counter / quantum;
-                let rounds = self.turns.iter().map(debt).fold(f64::INFINITY, f64::min).floor().max(0.0);
+                let accounts = &mut self.accounts;
+                let debts = self.turns.iter().map(|&client| -accounts.value(client) / quantum);
+                let rounds = debts.fold(f64::INFINITY, f64::min).floor().max(0.0);
                 for &client in &self.turns {
-                    self.lines[client as usize].counter += rounds * quantum;
+                    self.accounts.add(client, rounds * quantum);
                 }
                 passed = 0;
             }
         }
     }
 
-    /// The head leaves, to be served or because it has gone; `cost` is charged to its client.
-    pub fn pop(&mut self, client: u32, input: u32, output: u32) {
-        self.charge(client, f64::from(input), f64::from(output));
+    /// The request at the head of `client`'s line leaves to be served; its client has been charged.
+    pub fn pop(&mut self, client: u32) {
+        let line = &mut self.lines[client as usize];
+        line.stay = line.stay.saturating_sub(1);
+        self.skip(client);
+    }
+
+    /// The request at the head of `client`'s line, which has gone away, is looked at no more.
+    pub fn skip(&mut self, client: u32) {
         let line = &mut self.lines[client as usize];
         line.waiting.pop();
+        if line.stay == 0 {
+            line.waiting.clear();
+        }
         if matches!(self.kind, Kind::Turns { .. }) {
-            let stays = !line.waiting.is_empty() && line.counter > 0.0;
+            let stays = !line.waiting.is_empty() && self.accounts.value(client) > 0.0;
             if !stays {
+                self.lose_turn(client);
                 self.turns.pop_front();
                 self.stand(client);
             }
@@ -288,27 +333,72 @@ impl Queue {
         self.stand(client);
     }
 
-    /// A client was served, or for negative numbers was charged too much.
-    pub fn charge(&mut self, client: u32, input: f64, output: f64) {
+    fn lose_turn(&mut self, client: u32) {
+        self.served = self.served.filter(|&served| served != client);
+    }
+
+    /// A waiting request of `client` goes away. It comes up all the same, for [`Self::skip`], if others of its client wait.
+    pub fn forget(&mut self, client: u32) {
         let line = &mut self.lines[client as usize];
-        let cost = input * line.prices[0] + output * line.prices[1];
+        line.stay = line.stay.saturating_sub(1);
+        if line.stay == 0 && line.standing != Standing::Absent {
+            line.waiting.clear();
+            if matches!(self.kind, Kind::Turns { .. }) {
+                self.lose_turn(client);
+                self.turns.retain(|&other| other != client);
+            }
+            self.stand(client);
+        }
+    }
+
+    /// Moves a client's counter by what it was served, or for negative amounts was charged too much.
+    pub fn charge(&mut self, client: u32, amount: f64) {
         match self.kind {
             Kind::Keyed(_) => {}
-            Kind::Turns { .. } => line.counter -= cost,
+            Kind::Turns { .. } => self.accounts.add(client, -amount),
             Kind::Least(_) => {
-                line.counter += cost;
-                self.largest_counter = self.largest_counter.max(line.counter);
-                if cost < 0.0 && line.standing == Standing::Ready {
-                    self.ready.push(Reverse(Keyed { key: line.counter, number: line.seen, id: client }));
+                self.accounts.add(client, amount);
+                if amount < 0.0 && self.lines[client as usize].standing == Standing::Ready {
+                    self.line_up(client);
                 }
             }
         }
+    }
+
+    /// The accounts, for requests whose every output token is charged alike.
+    pub fn accounts(&mut self) -> &mut Accounts {
+        &mut self.accounts
+    }
+
+    /// For how many further tokens of each of its requests the client at the head stays there, if no other client's counter
+    /// falls and nobody comes or leaves. A token of each of the requests costs it at most `rate`; a lower bound, at least 1.
+    pub fn steady(&mut self, rate: impl FnOnce(u32, &Accounts) -> f64) -> u32 {
+        let room = match self.kind {
+            Kind::Keyed(_) => return u32::MAX,
+            Kind::Turns { .. } => self.turns.front().map(|&client| (client, self.accounts.value(client))),
+            Kind::Least(_) => {
+                self.settle_ready();
+                let first = self.ready.pop();
+                self.settle_ready();
+                let next = self.ready.peek().map_or(f64::INFINITY, |next| next.0.key);
+                self.ready.extend(first);
+                first.map(|first| (first.0.id, next - first.0.key))
+            }
+        };
+        let Some((client, room)) = room else { return u32::MAX };
+        let rate = rate(client, &self.accounts);
+        if rate == 0.0 || room == f64::INFINITY {
+            return u32::MAX;
+        }
+        // Rounding is left a step.
+        (room / rate * (1.0 - 1e-9) - 1.0).max(1.0) as u32
     }
 
     /// The client of the head may not send before `until_us`.
     pub fn park(&mut self, client: u32, until_us: f64) {
         self.lines[client as usize].standing = Standing::Parked(until_us);
         if matches!(self.kind, Kind::Turns { .. }) {
+            self.lose_turn(client);
             self.turns.pop_front();
         }
         if until_us < f64::INFINITY {
@@ -357,8 +447,8 @@ impl Queue {
 
 #[cfg(test)]
 mod tests {
+    use super::super::round_robin::RoundRobin;
     use super::*;
-    use crate::scheduler::round_robin::RoundRobin;
     use proptest::prelude::*;
 
     fn orders() -> impl Strategy<Value = Order> {
@@ -378,31 +468,43 @@ mod tests {
     }
 
     proptest! {
-        /// Everybody who is not parked comes up once, whoever parks and whatever is charged in between.
+        /// Everybody who stays comes up once, whoever parks or leaves and whatever is charged in between.
         #[test]
         fn everybody_is_served_once(
             order in orders(),
-            moves in prop::collection::vec((0u8..6, 0u32..5, 1u32..300), 1..200),
+            moves in prop::collection::vec((0u8..7, 0u32..5, 1u32..300), 1..200),
         ) {
-            let mut queue = Queue::new(&order, 5, 1_000.0);
-            let (mut clients, mut served, mut now) = (Vec::new(), Vec::new(), 0.0);
+            let mut queue = ClientQueue::new(&order, 5, 1_000.0);
+            let (mut clients, mut served, mut gone, mut now) = (Vec::new(), Vec::new(), Vec::new(), 0.0);
             for (kind, client, size) in moves {
                 now += 1.0;
                 match kind {
                     0..=2 => {
-                        queue.push(clients.len() as u32, client, size, now);
+                        queue.push(clients.len() as u32, client, f64::from(size), now);
                         clients.push(client);
                     }
                     3 => if let Some((client, id)) = queue.head() {
                         prop_assert_eq!(clients[id as usize], client);
-                        queue.pop(client, size, 0);
-                        served.push(id);
+                        if gone.contains(&id) {
+                            queue.skip(client);
+                        } else {
+                            queue.charge(client, f64::from(size));
+                            queue.pop(client);
+                            served.push(id);
+                        }
                     },
+                    6 => {
+                        let is_there = |id: &u32| !served.contains(id) && !gone.contains(id);
+                        if let Some(id) = (0..clients.len() as u32).filter(is_there).nth(size as usize % 7) {
+                            queue.forget(clients[id as usize]);
+                            gone.push(id);
+                        }
+                    }
                     4 => if let Some((client, _)) = queue.head() {
                         queue.park(client, if size % 2 == 0 { now + f64::from(size) } else { f64::INFINITY });
                     },
                     _ => {
-                        queue.charge(client, 0.0, f64::from(size));
+                        queue.charge(client, 2.0 * f64::from(size));
                         queue.unpark(client);
                         queue.unpark_until(now);
                     }
@@ -410,9 +512,15 @@ mod tests {
             }
             queue.unpark_all();
             while let Some((client, id)) = queue.head() {
-                queue.pop(client, 1, 0);
-                served.push(id);
+                if gone.contains(&id) {
+                    queue.skip(client);
+                } else {
+                    queue.pop(client);
+                    served.push(id);
+                }
             }
+            prop_assert!(queue.is_empty());
+            served.append(&mut gone);
             served.sort_unstable();
             prop_assert!(served.iter().copied().eq(0..clients.len() as u32));
         }
@@ -420,15 +528,15 @@ mod tests {
         /// The keys of whoever comes next are in order, and ties in order of arrival.
         #[test]
         fn keyed_orders_are_sorted(sizes in prop::collection::vec((0u32..4, 1u32..20), 1..60)) {
-            let mut queue = Queue::new(&Order::Shortest, 4, 1_000.0);
+            let mut queue = ClientQueue::new(&Order::Shortest, 4, 1_000.0);
             for (id, &(client, size)) in sizes.iter().enumerate() {
-                queue.push(id as u32, client, size, id as f64);
+                queue.push(id as u32, client, f64::from(size), id as f64);
             }
             let mut expected: Vec<u32> = (0..sizes.len() as u32).collect();
             expected.sort_by_key(|&id| sizes[id as usize].1);
             let served: Vec<u32> = std::iter::from_fn(|| {
                 let (client, id) = queue.head()?;
-                queue.pop(client, 1, 0);
+                queue.pop(client);
                 Some(id)
             })
             .collect();
@@ -446,12 +554,15 @@ mod tests {
                 ..RoundRobin::default()
             }),
         ] {
-            let mut queue = Queue::new(&order, 2, 1_000.0);
-            (0..2_000).for_each(|id| queue.push(id, id % 2, 10, 0.0));
+            let mut queue = ClientQueue::new(&order, 2, 1_000.0);
+            for id in 0..2_000 {
+                queue.push(id, id % 2, 10.0, 0.0);
+            }
             let mut served = [0u32; 2];
             for _ in 0..900 {
                 let Some((client, _)) = queue.head() else { break };
-                queue.pop(client, 100, 0);
+                queue.charge(client, queue.tariff().prompt(client, 100.0, 0.0));
+                queue.pop(client);
                 served[client as usize] += 1;
             }
             assert!(served[0].abs_diff(300) <= 2, "{order:?}: {served:?}");
@@ -460,13 +571,16 @@ mod tests {
 
     #[test]
     fn a_newcomer_is_lifted_to_those_who_wait() {
-        let mut queue = Queue::new(&Order::Fair(Fair::default()), 2, 1_000.0);
-        (0..50).for_each(|id| queue.push(id, 0, 10, 0.0));
+        let mut queue = ClientQueue::new(&Order::Fair(Fair::default()), 2, 1_000.0);
+        for id in 0..50 {
+            queue.push(id, 0, 10.0, 0.0);
+        }
         for _ in 0..40 {
             queue.head();
-            queue.pop(0, 100, 0);
+            queue.charge(0, 100.0);
+            queue.pop(0);
         }
-        queue.push(50, 1, 10, 1.0);
+        queue.push(50, 1, 10.0, 1.0);
         assert_eq!(queue.counters(), [(0, 4_000.0), (1, 4_000.0)]);
     }
 }

@@ -1,0 +1,114 @@
+//! What the proxy sees of the engine, and when it looks: the room in KV memory for whoever is next, and the load.
+
+use servescope_workload::Trace;
+
+use super::{Proxy, Sight, View, after};
+use crate::gateway::load::{LoadState, Signals};
+use crate::gateway::log::Sample;
+
+/// Where nobody asks for it the usage is looked at so often, microseconds.
+const LOOK_EVERY_US: f64 = 2e6;
+
+/// Pressure below which a quiet service need not be looked at.
+const CALM: f64 = 1e-3;
+
+impl Proxy {
+    /// Whether free - headroom - reserved >= predicted. An engine that nobody uses takes any request, unless reservations
+    /// that nobody has stand in the way.
+    pub(super) fn fits(&mut self, predicted_tokens: u32, at_us: f64, sight: &dyn Sight) -> bool {
+        if self.reservations.open().is_empty() && self.reservations.leaked() == 0 {
+            return true;
+        }
+        if at_us - self.view.at_us >= self.config.kv.lag_us {
+            self.look(at_us, sight);
+        }
+        let free = self.config.pool_tokens - self.view.used_tokens;
+        let room = free - self.config.kv.headroom_tokens - self.reservations.reserved() as f64;
+        let fits = room >= f64::from(predicted_tokens);
+        if !fits && self.view.is_stale {
+            // The old look hides what has become free.
+            let fresh_us = self.view.at_us + self.config.kv.lag_us;
+            self.wake_us = self.tick(fresh_us.max(after(at_us)));
+        }
+        fits
+    }
+
+    /// Looks at the engine's usage: reservations shrink by what appeared, and counters grow by it.
+    fn look(&mut self, at_us: f64, sight: &dyn Sight) {
+        #[cfg(test)]
+        self.note_what_is_seen(at_us, sight);
+        self.view = View { at_us, used_tokens: sight.used_tokens(at_us), is_stale: false };
+        let (queue, steps) = (&mut self.queue, sight.steps(at_us));
+        // Who comes next matters where several wait; what is not charged now is charged at a request's end.
+        let counts = self.waiting > 1 && queue.keeps_counters();
+        self.reservations.look(at_us, |entry, note| {
+            let held = sight.held_tokens(entry.id, at_us, steps);
+            if !counts {
+                return held;
+            }
+            let input = entry.predicted.saturating_sub(note.predicted_output);
+            let output = held.saturating_sub(input);
+            if output > note.charged_output {
+                let [input, from, to] = [input, note.charged_output, output].map(f64::from);
+                queue.charge(note.client, queue.tariff().output(note.client, input, from, to));
+                note.charged_output = output;
+            }
+            held
+        });
+    }
+
+    /// The first look at the load after a time.
+    pub(super) fn next_look(&self, at_us: f64) -> f64 {
+        ((at_us / self.load_every_us).floor() + 1.0) * self.load_every_us
+    }
+
+    /// Looks at the load, and lets requests through where that changes it.
+    pub(super) fn sample(&mut self, trace: &Trace, at_us: f64, sight: &dyn Sight) {
+        if at_us - self.view.at_us >= LOOK_EVERY_US {
+            self.look(at_us, sight);
+        }
+        #[cfg(test)]
+        self.explain(trace);
+        while let Some(&(asked_us, id)) = self.oldest.front() {
+            if self.waits(id) && self.log.passages[id as usize].asked_us == asked_us {
+                break;
+            }
+            self.oldest.pop_front();
+        }
+        let at_engine = self.reservations.open().len() as u32;
+        let signals = Signals {
+            kv_share: sight.used_tokens(at_us) / self.config.pool_tokens,
+            wait_us: self.oldest.front().map_or(0.0, |oldest| at_us - oldest.0),
+            step_us: if at_engine > 0 { self.estimator.step_us() } else { 0.0 },
+        };
+        let changes = self.load.sample(signals, at_us);
+        if changes {
+            self.log.states.push((at_us, self.load.state()));
+        }
+        self.log.samples.add(Sample {
+            at_us,
+            used_tokens: self.view.used_tokens,
+            reserved_tokens: self.reservations.reserved() as f64,
+            leaked_tokens: self.reservations.leaked() as f64,
+            waiting: self.waiting,
+            at_engine,
+            pressure: self.load.pressure(),
+            attempts: self.attempts,
+            refusals: self.refused,
+            estimate_us: self.estimator.ttft_us(0).unwrap_or(f64::NAN),
+        });
+        self.next_sample_us = at_us + self.load_every_us;
+        if changes {
+            self.queue.unpark_all();
+            self.dispatch(trace, at_us, sight);
+        }
+        if self.reservations.open().is_empty() {
+            // Only a request that comes or waits can change anything, or time itself until the pressure is gone.
+            let is_calm = self.load.state() == LoadState::Under && self.load.pressure() < CALM;
+            let due_us = self.due_to_requests_us().unwrap_or(f64::INFINITY);
+            if is_calm || self.waiting > 0 {
+                self.next_sample_us = self.next_look(due_us).max(self.next_sample_us);
+            }
+        }
+    }
+}
