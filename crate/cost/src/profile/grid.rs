@@ -1,6 +1,6 @@
 //! A function of two quantities by knots, straight between them in both directions.
 
-use super::line::{Places, TENTHS, doubled};
+use super::line::{MOST_TENTHS, Places, TENTHS, doubled};
 
 /// Knots of a function of two quantities. What a cell's unit is, its user says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -121,7 +121,7 @@ impl Grid {
         }
         let mut cells = Vec::with_capacity(rows.len() * columns.len());
         for &i in &rows {
-            cells.extend(columns.iter().map(|&j| (matrix.at(i, j) * unit).round().clamp(0.0, 1e12) as u64));
+            cells.extend(columns.iter().map(|&j| (matrix.at(i, j) * unit).round().clamp(0.0, MOST_TENTHS) as u64));
         }
         let places = |chosen: &[usize], at: &[u32]| chosen.iter().map(|&i| at[i]).collect();
         Self { rows: places(&rows, &matrix.rows), columns: places(&columns, &matrix.columns), cells }

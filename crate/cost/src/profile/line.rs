@@ -7,7 +7,7 @@
 /// Tenths in a microsecond.
 pub(super) const TENTHS: f64 = 10.0;
 
-/// Largest time in tenths of a microsecond: a thousand seconds.
+/// Largest number of a table; of a time in tenths of a microsecond a thousand seconds.
 pub(super) const MOST_TENTHS: f64 = 1e10;
 
 /// Knots of a function of one quantity: ascending places and times in tenths of a microsecond.
