@@ -121,7 +121,9 @@ impl Grid {
         }
         let mut cells = Vec::with_capacity(rows.len() * columns.len());
         for &i in &rows {
-            cells.extend(columns.iter().map(|&j| (matrix.at(i, j) * unit).round().clamp(0.0, MOST_TENTHS) as u64));
+            cells.extend(
+                columns.iter().map(|&j| (matrix.at(i, j) * unit).round().clamp(0.0, MOST_TENTHS) as u64),
+            );
         }
         let places = |chosen: &[usize], at: &[u32]| chosen.iter().map(|&i| at[i]).collect();
         Self { rows: places(&rows, &matrix.rows), columns: places(&columns, &matrix.columns), cells }
