@@ -202,6 +202,8 @@ pub struct Report {
 pub struct Counters {
     /// Who counts as one client.
     pub client: Client,
+    /// How many clients were told apart: those of all requests, sent or not.
+    pub clients: usize,
     /// (client, counter) in the order of the clients' first requests; the base model is the client behind the last adapter.
     pub values: Vec<(u32, f64)>,
     /// Counters over the run, each sample in the order of `values`; clients that come later are not in earlier ones.

@@ -195,7 +195,9 @@ impl<C: IterationCost> Simulation<C> {
         let mut counters = None;
         if cfg!(feature = "orders") {
             let samples = self.counters.into_samples();
-            counters = self.line.counters().map(|(client, values)| Counters { client, values, samples });
+            let clients = self.line.clients();
+            let counted = self.line.counters();
+            counters = counted.map(|(client, values)| Counters { client, clients, values, samples });
             self.intake.rename(&mut self.timeline.departures);
         }
         let stays = match self.intake.sent() {

@@ -107,15 +107,6 @@ impl BatchCost for Slow {
     }
 }
 
-const SCHEDULERS: [SchedulerKind; 6] = [
-    SchedulerKind::Static,
-    SchedulerKind::Orca,
-    SchedulerKind::Vllm,
-    SchedulerKind::Sarathi,
-    SchedulerKind::LightLlm,
-    SchedulerKind::VllmV1,
-];
-
 const ROUTERS: [RouterKind; 8] = [
     RouterKind::RoundRobin,
     RouterKind::Random,
@@ -170,7 +161,7 @@ prop_compose! {
 
 prop_compose! {
     fn any_config()(
-        scheduler in prop::sample::select(&SCHEDULERS[..]),
+        scheduler in prop::sample::select(&SchedulerKind::ALL[..]),
         router in prop::sample::select(&ROUTERS[..]),
         replicas in 1u32..4,
         blocks in 10u32..80,

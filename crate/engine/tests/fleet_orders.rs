@@ -257,15 +257,7 @@ fn any_counting() -> impl Strategy<Value = Order> {
 }
 
 fn any_fleet() -> impl Strategy<Value = FleetConfig> {
-    let schedulers = [
-        SchedulerKind::Static,
-        SchedulerKind::Orca,
-        SchedulerKind::Vllm,
-        SchedulerKind::Sarathi,
-        SchedulerKind::LightLlm,
-        SchedulerKind::VllmV1,
-    ];
-    (prop::sample::select(schedulers.to_vec()), 1u32..3, 12u32..40).prop_map(
+    (prop::sample::select(SchedulerKind::ALL.to_vec()), 1u32..3, 12u32..40).prop_map(
         |(scheduler, replicas, blocks)| {
             let config = FleetConfig {
                 scheduler,

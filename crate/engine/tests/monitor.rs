@@ -16,7 +16,8 @@ use servescope_engine::scheduler::vtc::Fair;
 use servescope_engine::scheduler::{Client, Order, Queueing};
 use servescope_engine::timeline::Span;
 use servescope_engine::{Outcome, Refusal, Report, SchedulerConfig, Simulation};
-use servescope_workload::Trace;
+use servescope_workload::trace::{Chain, NOBODY, Request};
+use servescope_workload::{BASE_MODEL, Trace};
 
 const ALL: MonitorOptions =
     MonitorOptions { client: Client::User, window_us: None, windows: 9, most: 2, ttft_bound_s: 0.5 };
@@ -49,20 +50,11 @@ prop_compose! {
     }
 }
 
-const KINDS: [SchedulerKind; 6] = [
-    SchedulerKind::Static,
-    SchedulerKind::Orca,
-    SchedulerKind::Vllm,
-    SchedulerKind::Sarathi,
-    SchedulerKind::LightLlm,
-    SchedulerKind::VllmV1,
-];
-
 prop_compose! {
     fn any_fleet_run()(
         trace in any_trace(),
         cost in any_cost(),
-        scheduler in prop::sample::select(&KINDS[..]),
+        scheduler in prop::sample::select(&SchedulerKind::ALL[..]),
         replicas in 1u32..4,
         blocks in 400u32..1_200,
         max_requests in 1u32..12,
@@ -359,8 +351,6 @@ fn samples_thin_out_evenly() {
 /// Two users, one request each, at known times: every number by hand.
 #[test]
 fn two_requests_by_hand() {
-    use servescope_workload::BASE_MODEL;
-    use servescope_workload::trace::Request;
     let cost = LinearCost {
         prefill_base_us: 1e6,
         prefill_per_token_us: 0.0,
@@ -404,4 +394,27 @@ fn two_requests_by_hand() {
     let served: Vec<f64> = monitor.cells.row(0).iter().map(Cell::service).collect();
     // The prompt and its token count when they are there, the others come evenly.
     assert_eq!(served[..6], [0.0, 14.0, 2.0, 2.0, 0.0, 0.0]);
+}
+
+/// The last adapter's only request waits for itself and is never sent: the base model is then the client behind fewer adapters.
+#[test]
+fn counters_find_their_client_where_an_adapter_is_never_sent() {
+    let mut trace = Trace::default();
+    let mut chain = Chain { until_us: f64::INFINITY, ..Chain::default() };
+    for (adapter, before) in [(BASE_MODEL, NOBODY), (0, NOBODY), (3, 2)] {
+        let (user, input_tokens, output_tokens, max_tokens) = (0, 10, 5, 5);
+        trace.push(Request { arrival_us: 0.0, user, adapter, input_tokens, output_tokens, max_tokens });
+        chain.push(before, 0.0);
+    }
+    trace.chain = Some(Box::new(chain));
+    let trace = Arc::new(trace);
+    let queueing =
+        Queueing { order: Order::Fair(Fair::default()), client: Client::Adapter, ..Queueing::default() };
+    let cost = servescope_cost::CALIBRATIONS[0].cost;
+    let report = Simulation::new(trace, SchedulerConfig::default(), cost).queued(queueing).run();
+    let monitor = Monitor::measure(&report, &MonitorOptions { client: Client::Adapter, most: 4, ..ALL });
+    let counter = |id: i64| monitor.clients.iter().find(|client| client.id == id).unwrap().counter;
+    assert_eq!(report.trace.len(), 2);
+    assert_eq!(counter(-1), counter(0));
+    assert!(counter(-1).is_some_and(|counter| counter > 10.0));
 }

@@ -38,6 +38,12 @@ pub enum SchedulerKind {
     VllmV1,
 }
 
+impl SchedulerKind {
+    /// Every one.
+    pub const ALL: [Self; 6] =
+        [Self::Static, Self::Orca, Self::Vllm, Self::Sarathi, Self::LightLlm, Self::VllmV1];
+}
+
 /// What becomes of a request that is evicted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Preemption {

@@ -71,7 +71,8 @@ impl Fleet {
         }
         let sums = self.sums(f64::INFINITY);
         let counting = std::mem::take(&mut self.counting);
+        let (client, clients) = (self.queueing.client, counting.places.len());
         let values = counting.seen.into_iter().zip(sums).collect();
-        Some(Counters { client: self.queueing.client, values, samples: counting.sampler.into_samples() })
+        Some(Counters { client, clients, values, samples: counting.sampler.into_samples() })
     }
 }

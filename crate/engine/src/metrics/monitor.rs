@@ -225,7 +225,10 @@ impl Monitor {
         }
         cells.set_tails(&samples, &client_of);
         if let Some(counters) = report.counters.as_ref().filter(|c| c.client == options.client) {
-            counters.values.iter().for_each(|&(client, value)| all[client as usize].counter = Some(value));
+            for &(client, value) in &counters.values {
+                let client = reserved::place(client, counters.clients, count, options.client);
+                all[client].counter = Some(value);
+            }
         }
         if let Some(log) = report.gateway.as_deref().filter(|log| log.client == options.client) {
             for &(client, value) in &log.counters {

@@ -162,7 +162,7 @@ impl Keeper {
         match self {
             Self::Engine => report.counters.as_ref().map(|kept| Kept {
                 client: kept.client,
-                count: kept.client.count(&report.trace),
+                count: kept.clients,
                 values: &kept.values,
                 samples: &kept.samples,
             }),
