@@ -31,7 +31,7 @@ use super::log::{GatewayLog, Held};
 use super::prediction::Lengths;
 use super::quotas::{Paid, QuotaBook};
 use super::record::Record;
-use super::reservations::Reservations;
+use super::reservations::{Reservation, Reservations};
 use super::retries;
 use crate::scheduler::accounts::Charging;
 use crate::scheduler::client_queue::ClientQueue;
@@ -51,11 +51,8 @@ pub(crate) trait Sight {
     /// Tokens in KV memory, adapters included, at a time that is not over for the engine.
     fn used_tokens(&self, at_us: f64) -> f64;
 
-    /// Steps of the engine that are over at that time, for [`Self::held_tokens`].
-    fn steps(&self, at_us: f64) -> u64;
-
-    /// Tokens of a request in KV memory at that time, with its [`Self::steps`].
-    fn held_tokens(&self, id: u32, at_us: f64, steps: u64) -> u32;
+    /// Tokens of each of these requests in KV memory at that time, in their order, into an empty list.
+    fn held_tokens(&self, open: &[Reservation], at_us: f64, held: &mut Vec<u32>);
 }
 
 /// What the proxy does with a request, for the loop behind it.
@@ -139,6 +136,8 @@ pub(crate) struct Proxy {
     /// What waiting requests have paid; empty where they pay when they are let through.
     paid_early: Vec<Paid>,
     view: View,
+    /// Tokens of the requests at the engine, while they are looked at.
+    held: Vec<u32>,
     /// When the dispatcher should look again although nothing happens.
     wake_us: f64,
     next_sample_us: f64,
@@ -180,6 +179,7 @@ impl Proxy {
             retry_draws: Stream::named(config.seed, "gateway.retries"),
             news: VecDeque::new(),
             view: View { at_us: f64::NEG_INFINITY, used_tokens: 0.0, is_stale: false },
+            held: Vec::new(),
             wake_us: f64::INFINITY,
             next_sample_us: f64::INFINITY,
             load_every_us: (config.load.average_us / LOOKS).clamp(LOAD_EVERY_US[0], LOAD_EVERY_US[1]),

@@ -8,6 +8,7 @@ use servescope_workload::Trace;
 
 use super::decoding::DecodingRun;
 use crate::gateway::proxy::Sight;
+use crate::gateway::reservations::Reservation;
 use crate::report::Stay;
 use crate::timeline::Prefill;
 
@@ -85,17 +86,18 @@ impl<D: DecodeRun> Sight for Engine<'_, D> {
         (self.last.used_tokens + u64::from(self.over_at(at_us)) * u64::from(self.last.requests())) as f64
     }
 
-    fn steps(&self, at_us: f64) -> u64 {
-        if at_us >= self.last.end_us { self.step } else { self.last.step + u64::from(self.over_at(at_us)) }
-    }
-
-    fn held_tokens(&self, id: u32, at_us: f64, steps: u64) -> u32 {
-        let stay = &self.stays[id as usize];
-        let Some(prefill) = stay.prefill else { return 0 };
-        if self.prefills[prefill as usize].end_us > at_us {
-            return 0;
-        }
-        let produced = 1 + steps.min(stay.last_step).saturating_sub(stay.first_step);
-        self.trace.input_tokens[id as usize] + produced as u32
+    fn held_tokens(&self, open: &[Reservation], at_us: f64, held: &mut Vec<u32>) {
+        let is_over = at_us >= self.last.end_us;
+        let steps = if is_over { self.step } else { self.last.step + u64::from(self.over_at(at_us)) };
+        held.extend(open.iter().map(|entry| {
+            let stay = &self.stays[entry.id as usize];
+            let Some(prefill) = stay.prefill else { return 0 };
+            // Only the last action may end later than it is asked for.
+            if !is_over && self.prefills[prefill as usize].end_us > at_us {
+                return 0;
+            }
+            let produced = 1 + steps.min(stay.last_step).saturating_sub(stay.first_step);
+            self.trace.input_tokens[entry.id as usize] + produced as u32
+        }));
     }
 }
