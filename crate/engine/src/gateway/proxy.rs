@@ -141,6 +141,8 @@ pub(crate) struct Proxy {
     /// When the dispatcher should look again although nothing happens.
     wake_us: f64,
     next_sample_us: f64,
+    /// [`Self::due_to_requests_us`], NaN where something was done since it was found.
+    due_us: f64,
     load_every_us: f64,
     attempts: u64,
     refused: u64,
@@ -182,6 +184,7 @@ impl Proxy {
             held: Vec::new(),
             wake_us: f64::INFINITY,
             next_sample_us: f64::INFINITY,
+            due_us: f64::INFINITY,
             load_every_us: (config.load.average_us / LOOKS).clamp(LOAD_EVERY_US[0], LOAD_EVERY_US[1]),
             attempts: 0,
             refused: 0,
@@ -216,24 +219,43 @@ impl Proxy {
 
     /// The engine tells of a request, in order of time.
     pub(crate) fn tell(&mut self, id: u32, news: News, at_us: f64) {
+        if self.news.is_empty() && self.due_us > at_us {
+            self.due_us = at_us;
+        }
         self.news.push_back((at_us, id, news));
     }
 
-    /// When something happens next without an arrival from outside.
-    pub(crate) fn due_us(&mut self) -> Option<f64> {
-        let sample = Some(self.next_sample_us).filter(|&at| at < f64::INFINITY);
-        self.due_to_requests_us().into_iter().chain(sample).reduce(f64::min)
+    /// When something happens next without an arrival from outside; infinite: never.
+    #[inline]
+    pub(crate) fn due_us(&mut self) -> f64 {
+        self.due_to_requests_us().min(self.next_sample_us)
     }
 
     /// The same, looks at the load left out: they alone let nobody through.
-    pub(crate) fn due_to_requests_us(&mut self) -> Option<f64> {
+    #[inline]
+    pub(crate) fn due_to_requests_us(&mut self) -> f64 {
+        if self.due_us.is_nan() {
+            self.due_us = self.find_due_us();
+        }
+        self.due_us
+    }
+
+    fn find_due_us(&mut self) -> f64 {
+        let mut due_us = self.wake_us;
         self.drop_old_deadlines();
-        let deadline = self.deadlines.peek().map(|d| self.tick(f64::from_bits(d.0.0)));
-        let unpark = self.queue.next_unpark_us().map(|at| self.tick(at));
-        let retry = self.retries.peek().map(|r| f64::from_bits(r.0.0));
-        let news = self.news.front().map(|news| news.0);
-        let wake = Some(self.wake_us).filter(|&at| at < f64::INFINITY);
-        wake.into_iter().chain(deadline).chain(unpark).chain(retry).chain(news).reduce(f64::min)
+        if let Some(&Reverse((bits, ..))) = self.deadlines.peek() {
+            due_us = due_us.min(self.tick(f64::from_bits(bits)));
+        }
+        if let Some(at_us) = self.queue.next_unpark_us() {
+            due_us = due_us.min(self.tick(at_us));
+        }
+        if let Some(&Reverse((bits, _))) = self.retries.peek() {
+            due_us = due_us.min(f64::from_bits(bits));
+        }
+        if let Some(&(at_us, ..)) = self.news.front() {
+            due_us = due_us.min(at_us);
+        }
+        due_us
     }
 
     fn drop_old_deadlines(&mut self) {
@@ -273,6 +295,7 @@ impl Proxy {
 
     /// Lets everything happen that is due at `at_us`, the time of [`Self::due_us`].
     pub(crate) fn happen(&mut self, trace: &Trace, at_us: f64, sight: &dyn Sight) {
+        self.due_us = f64::NAN;
         self.record.reach(trace, at_us, &mut self.reservations, &mut self.queue);
         let mut dispatches = false;
         while let Some((_, id, news)) = self.news.front().copied().filter(|news| news.0 <= at_us) {
@@ -373,6 +396,7 @@ impl Proxy {
         if self.place[i] == Place::Gone {
             return;
         }
+        self.due_us = f64::NAN;
         self.record.reach(trace, at_us, &mut self.reservations, &mut self.queue);
         let client = self.config.client.of(trace, id, self.clients);
         let input = trace.input_tokens[i];
@@ -398,19 +422,28 @@ impl Proxy {
         self.waiting_tokens += u64::from(input) + u64::from(predicted);
         self.accounts.waits(client);
         self.estimator.arrives(input, at_us);
+        self.queue.push(id, client, f64::from(predicted), at_us);
+        self.dispatch(trace, at_us, sight);
+        if self.waits(id) {
+            self.has_to_wait(id, estimate, at_us);
+        }
+    }
+
+    /// A request was not let through when it came.
+    fn has_to_wait(&mut self, id: u32, estimate_us: Option<f64>, at_us: f64) {
+        let passage = &mut self.log.passages[id as usize];
+        if passage.held == Held::Nothing {
+            passage.held = Held::Behind;
+        }
         self.oldest.push_back((at_us, id));
         let timeout_us = match self.config.timeout {
             Timeout::Fixed(us) => us,
-            Timeout::Estimated { times, most_us } => estimate.map_or(most_us, |us| (times * us).min(most_us)),
+            Timeout::Estimated { times, most_us } => {
+                estimate_us.map_or(most_us, |us| (times * us).min(most_us))
+            }
         };
         if timeout_us < f64::INFINITY {
-            let attempt = self.log.passages[i].attempts;
-            self.deadlines.push(Reverse(((at_us + timeout_us).to_bits(), id, attempt)));
-        }
-        self.queue.push(id, client, f64::from(predicted), at_us);
-        self.dispatch(trace, at_us, sight);
-        if self.waits(id) && self.log.passages[i].held == Held::Nothing {
-            self.log.passages[i].held = Held::Behind;
+            self.deadlines.push(Reverse(((at_us + timeout_us).to_bits(), id, passage.attempts)));
         }
     }
 
@@ -472,6 +505,9 @@ impl Proxy {
     /// Lets requests through, until the first in the order of service has to wait.
     fn dispatch(&mut self, trace: &Trace, at_us: f64, sight: &dyn Sight) {
         self.wake_us = f64::INFINITY;
+        if self.waiting == 0 {
+            return;
+        }
         while let Some((client, id)) = self.queue.head() {
             if !self.waits(id) {
                 self.queue.skip(client);
@@ -608,6 +644,7 @@ impl Proxy {
             Place::Away => {}
         }
         self.place[id as usize] = Place::Gone;
+        self.due_us = f64::NAN;
         true
     }
 }

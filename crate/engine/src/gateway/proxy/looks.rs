@@ -105,7 +105,7 @@ impl Proxy {
         if self.reservations.open().is_empty() {
             // Only a request that comes or waits can change anything, or time itself until the pressure is gone.
             let is_calm = self.load.state() == LoadState::Under && self.load.pressure() < CALM;
-            let due_us = self.due_to_requests_us().unwrap_or(f64::INFINITY);
+            let due_us = self.find_due_us();
             if is_calm || self.waiting > 0 {
                 self.next_sample_us = self.next_look(due_us).max(self.next_sample_us);
             }
