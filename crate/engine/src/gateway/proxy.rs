@@ -367,8 +367,7 @@ impl Proxy {
                 if self.config.order.charging() == Charging::Artifact {
                     self.charge_again(trace, note.client, input, produced);
                 }
-                let spent = [f64::from(trace.input_tokens[i]), f64::from(produced)];
-                self.book.settle(note.client, &note.paid, spent, at_us);
+                self.book.settle(note.client, &note.paid, [trace.input_tokens[i], produced], at_us);
                 self.accounts.leaves_engine(note.client);
                 self.queue.unpark(note.client);
                 true
@@ -460,7 +459,7 @@ impl Proxy {
         if self.load.state() == LoadState::Over && self.config.load.policy == LoadPolicy::Shed {
             return Err((Refusal::Overload, None));
         }
-        let cost = [f64::from(input), f64::from(predicted)];
+        let cost = [input, predicted];
         for k in 0..self.config.checks.len() {
             match self.config.checks[k] {
                 Check::Rpm => self.book.on_arrival_rpm(client, at_us)?,
@@ -473,7 +472,7 @@ impl Proxy {
                     }
                 }
                 Check::Queue => {
-                    let tokens = self.waiting_tokens as f64 + cost[0] + cost[1];
+                    let tokens = self.waiting_tokens as f64 + f64::from(input) + f64::from(predicted);
                     let is_full = self.waiting >= self.config.queue_requests
                         || (self.waiting > 0 && tokens > self.config.queue_tokens);
                     if is_full {
@@ -552,8 +551,7 @@ impl Proxy {
                     Err(None) => return Verdict::Never(Refusal::RateLimit),
                 },
                 Check::Tpm => {
-                    let cost = [f64::from(input), f64::from(predicted)];
-                    match self.book.on_dispatch_tpm(client, cost, self.pressure(), at_us) {
+                    match self.book.on_dispatch_tpm(client, [input, predicted], self.pressure(), at_us) {
                         Ok(()) => {}
                         Err(Some(until_us)) => return Verdict::Parks(held, until_us),
                         Err(None) => return Verdict::Never(Refusal::TokenQuota),
@@ -583,10 +581,9 @@ impl Proxy {
         self.waiting_tokens -= u64::from(input) + u64::from(predicted);
         self.place[i] = Place::AtEngine;
         self.log.forwarded_us[i] = at_us;
-        let cost = [f64::from(input), f64::from(predicted)];
-        let paid = self.book.pay(client, cost, at_us);
+        let paid = self.book.pay(client, [input, predicted], at_us);
         let paid = self.paid_early.get(i).copied().unwrap_or(paid);
-        self.accounts.enters_engine(client, cost[0] + cost[1], at_us);
+        self.accounts.enters_engine(client, f64::from(input) + f64::from(predicted), at_us);
         let note =
             Note { client, predicted_output: predicted, charged_output, first_token_us: f64::NAN, paid };
         self.reservations.admit(id, input.saturating_add(predicted), note, at_us);
@@ -605,7 +602,7 @@ impl Proxy {
         self.queue.forget(client);
         self.accounts.stops_waiting(client);
         if let Some(paid) = self.paid_early.get(i) {
-            self.book.settle(client, paid, [0.0, 0.0], at_us);
+            self.book.settle(client, paid, [0, 0], at_us);
         }
     }
 
