@@ -152,6 +152,16 @@ pub trait BatchCost: std::fmt::Debug + Send + Sync {
         None
     }
 
+    /// The time of an iteration by class of operator, the mean of the stages, and what it asks of a GPU.
+    fn usage(&self, batch: &Batch<'_>) -> (StageParts, Option<Work>) {
+        let (mut parts, stages) = (self.stage_parts(batch, true), self.stages().max(1));
+        if stages > 1 {
+            let (others, inner) = (f64::from(stages - 1), self.stage_parts(batch, false));
+            parts = std::array::from_fn(|i| (parts[i] + others * inner[i]) / f64::from(stages));
+        }
+        (parts, self.work(batch))
+    }
+
     /// What a GPU can do, where it is known.
     fn peak(&self) -> Option<Peak> {
         None

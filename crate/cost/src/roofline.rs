@@ -97,6 +97,18 @@ impl BatchCost for Roofline {
         self.times(batch, is_last)
     }
 
+    fn usage(&self, batch: &Batch<'_>) -> (StageParts, Option<Work>) {
+        let (mut parts, mut work) = self.times_and_work(batch, true);
+        let stages = f64::from(self.deployment.pipeline_parallel);
+        if stages > 1.0 {
+            let (others, (inner, other)) = (stages - 1.0, self.times_and_work(batch, false));
+            parts = std::array::from_fn(|i| (parts[i] + others * inner[i]) / stages);
+            work.flops += others * other.flops;
+            work.bytes += others * other.bytes;
+        }
+        (parts, Some(work))
+    }
+
     fn work(&self, batch: &Batch<'_>) -> Option<Work> {
         let mut work = self.stage_work(batch, true);
         let others = f64::from(self.deployment.pipeline_parallel - 1);

@@ -464,7 +464,11 @@ proptest! {
             prop_assert!((bytes - totals.work.unwrap().bytes).abs() <= 1e-9 * bytes);
             prop_assert_eq!(parts, RunParts::of(&report.timeline, &cost, &run));
         }
-        let summary = fleet_summary(&report, &usage(&report).unwrap());
+        let (usage, gaps) = usage(&report).unwrap();
+        let by_themselves = TokenGaps::of(&report.timeline);
+        prop_assert_eq!(gaps.count(), by_themselves.count());
+        prop_assert_eq!(gaps.distribution(), by_themselves.distribution());
+        let summary = fleet_summary(&report, &usage);
         let all: f64 = summary.operators_s.values().sum();
         prop_assert!((all - busy_us.iter().sum::<f64>() / 1e6).abs() <= 1e-9 * all);
         let makespan = report.fates.iter().filter_map(|fate| fate.finish_us).fold(0.0, f64::max);

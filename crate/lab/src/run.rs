@@ -432,7 +432,7 @@ impl Run {
     /// Sums over the iterations of a fleet; none of S-LoRA's loop.
     #[cfg(feature = "engines")]
     pub fn usage(&self) -> Option<&Usage> {
-        self.usage.get_or_init(|| usage(&self.report)).as_ref()
+        self.usage.get_or_init(|| usage(&self.report).map(|(usage, gaps)| self.keep(usage, gaps))).as_ref()
     }
 
     /// The iterations of a fleet over a window. Where the sums are wanted too, who asks for these first gets them for
@@ -442,9 +442,16 @@ impl Run {
         if self.usage.get().is_some() {
             return usage_columns(&self.report, window);
         }
-        let (usage, columns) = usage_with_columns(&self.report, window)?;
-        let _ = self.usage.set(Some(usage));
+        let (usage, gaps, columns) = usage_with_columns(&self.report, window)?;
+        let _ = self.usage.set(Some(self.keep(usage, gaps)));
         Some(columns)
+    }
+
+    /// Keeps what came with the sums; where somebody asked for it before, it is there already.
+    #[cfg(feature = "engines")]
+    fn keep(&self, usage: Usage, gaps: TokenGaps) -> Usage {
+        let _ = self.gaps.set(gaps);
+        usage
     }
 
     /// Whether any request uses an adapter.

@@ -51,11 +51,10 @@ pub struct CompactTables {
     /// Tokens by which KV lengths count as longer, and to whose multiples an iteration's tokens are rounded up.
     kv_bias: f64,
     token_step: f64,
-    /// A layer's token operators by tokens: products, the rest, all-reduces, and all three.
-    products: Line,
-    pointwise: Line,
-    reduce: Line,
+    /// A layer's token operators by tokens, and at each of the line's knots what of them are products, the rest, and
+    /// all-reduces.
     tokens: Line,
+    tokens_by_class: Vec<[f64; 3]>,
     /// Sending on by tokens.
     send: Line,
     /// Host overhead of a stage by requests.
@@ -105,15 +104,14 @@ impl Profile {
                 expected: "a line in the profile, for a pipeline sends",
             })?;
         }
-        let (products, pointwise) = (line(OperatorClass::Linear), line(OperatorClass::Pointwise));
+        let classes = [line(OperatorClass::Linear), line(OperatorClass::Pointwise), reduce];
+        let tokens = Line::sum(classes.iter());
         Ok(CompactTables {
             settings,
             kv_bias: 0.0,
             token_step: 0.0,
-            tokens: Line::sum([&products, &pointwise, &reduce].into_iter()),
-            products,
-            pointwise,
-            reduce,
+            tokens_by_class: tokens.knots().iter().map(|&x| classes.each_ref().map(|l| l.at(x))).collect(),
+            tokens,
             send,
             host: None,
             decode: degree.attention.decode(),
@@ -232,11 +230,14 @@ impl BatchCost for CompactTables {
         let (tokens, layers) = (self.stage_tokens(batch), self.stage_layers(is_last));
         let mut parts = StageParts::default();
         let send_us = if is_last { 0.0 } else { self.send.at(tokens) };
-        parts[OperatorClass::Linear as usize] = layers * self.products.at(tokens);
-        parts[OperatorClass::Pointwise as usize] = layers * self.pointwise.at(tokens);
+        let (knot, share) = self.tokens.place(tokens);
+        let (from, to) = (self.tokens_by_class[knot], self.tokens_by_class[knot + 1]);
+        let [products, pointwise, reduce] = std::array::from_fn(|i| from[i] + share * (to[i] - from[i]));
+        parts[OperatorClass::Linear as usize] = layers * products;
+        parts[OperatorClass::Pointwise as usize] = layers * pointwise;
         parts[OperatorClass::PrefillAttention as usize] = layers * self.prefill_us(batch.chunks);
         parts[OperatorClass::DecodeAttention as usize] = layers * self.decode_us(batch).0;
-        parts[OperatorClass::Communication as usize] = layers * self.reduce.at(tokens) + send_us;
+        parts[OperatorClass::Communication as usize] = layers * reduce + send_us;
         parts[OperatorClass::Host as usize] = self.host_us(batch);
         parts
     }

@@ -153,9 +153,19 @@ impl Line {
         Self { at: Places::new(at), us }
     }
 
+    /// Where its knots are.
+    pub(super) fn knots(&self) -> &[f64] {
+        &self.at
+    }
+
+    /// The interval of knots for `x` and the place in it, above 1 beyond the last.
+    pub(super) fn place(&self, x: f64) -> (usize, f64) {
+        self.at.at(x)
+    }
+
     /// The function there.
     pub fn at(&self, x: f64) -> f64 {
-        let (i, share) = self.at.at(x);
+        let (i, share) = self.place(x);
         self.us[i] + share * (self.us[i + 1] - self.us[i])
     }
 

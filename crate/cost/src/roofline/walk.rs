@@ -145,6 +145,12 @@ impl Roofline {
         self.walk(batch, is_last, false).work
     }
 
+    /// Both.
+    pub(super) fn times_and_work(&self, batch: &Batch<'_>, is_last: bool) -> (StageParts, Work) {
+        let tally = self.walk(batch, is_last, true);
+        (tally.parts, tally.work)
+    }
+
     fn walk(&self, batch: &Batch<'_>, is_last: bool, is_timed: bool) -> Tally {
         let mut tally = Tally { is_timed, ..Tally::default() };
         let model = &self.deployment.model;

@@ -22,6 +22,8 @@ pub(crate) struct Lockstep {
     pub(crate) with_adapter: u32,
     /// Requests by (tokens - 1 - step) modulo the block size.
     phases: Vec<u32>,
+    /// The phase of those who take a block in the next iteration: -step modulo the block size.
+    now: usize,
     /// (step after which it is done, request); an entry whose step is not the request's end is stale.
     ends: BinaryHeap<Reverse<(u32, u32)>>,
 }
@@ -38,6 +40,12 @@ pub(crate) struct Member {
     pub(crate) rank: Option<u32>,
 }
 
+/// A number of iterations modulo the block size; most leaps are shorter than it, and a division takes long.
+fn within(iterations: u32, size: usize) -> usize {
+    let iterations = iterations as usize;
+    if iterations < size { iterations } else { iterations % size }
+}
+
 impl Lockstep {
     pub(crate) fn new(block_size: u32) -> Self {
         Self {
@@ -47,13 +55,15 @@ impl Lockstep {
             rank_sum: 0,
             with_adapter: 0,
             phases: vec![0; block_size as usize],
+            now: 0,
             ends: BinaryHeap::new(),
         }
     }
 
     fn phase(&self, tokens: u32) -> usize {
-        let size = self.phases.len() as u32;
-        ((tokens - 1) % size + size - self.step % size) as usize % self.phases.len()
+        let size = self.phases.len();
+        let phase = (tokens - 1) as usize % size + self.now;
+        if phase < size { phase } else { phase - size }
     }
 
     pub(crate) fn join(&mut self, member: Member) {
@@ -77,9 +87,9 @@ impl Lockstep {
 
     /// The phase of those who take a block in the iteration `ahead` steps on; the one before it is the next iteration's.
     fn taking(&self, ahead: u32) -> usize {
-        let size = self.phases.len() as u32;
-        let past = (self.step % size + ahead % size) % size;
-        ((size - past) % size) as usize
+        let size = self.phases.len();
+        let ahead = within(ahead, size);
+        self.now.checked_sub(ahead).unwrap_or(self.now + size - ahead)
     }
 
     /// Blocks that the iteration `ahead` steps on takes.
@@ -91,7 +101,8 @@ impl Lockstep {
     pub(crate) fn new_blocks_over(&self, ahead: u32, iterations: u32) -> u32 {
         let size = self.phases.len();
         // In a round of as many as a block has tokens every request takes one.
-        let (rounds, rest) = (iterations / size as u32, iterations as usize % size);
+        let rest = within(iterations, size);
+        let rounds = if rest == iterations as usize { 0 } else { iterations / size as u32 };
         let end = self.taking(ahead) + 1;
         let (before, behind) = (rest.min(end), rest.saturating_sub(end));
         let sum = |phases: &[u32]| phases.iter().sum::<u32>();
@@ -103,6 +114,10 @@ impl Lockstep {
         let size = self.phases.len() as u32;
         let rounds = (most.saturating_sub(1) / size).min(free.saturating_sub(1) / self.count.max(1));
         let mut left = free - rounds * self.count;
+        if left > self.count {
+            // What is left of `most` is less than a round, in which nobody takes two.
+            return most;
+        }
         let mut taking = self.taking(1);
         for ahead in 1 + rounds * size..most {
             let new = self.phases[taking];
@@ -118,6 +133,7 @@ impl Lockstep {
     /// Every request is `iterations` tokens further.
     pub(crate) fn advance(&mut self, iterations: u32) {
         self.step += iterations;
+        self.now = self.taking(iterations);
         self.kv_tokens += u64::from(iterations) * u64::from(self.count);
     }
 

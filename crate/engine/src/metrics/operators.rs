@@ -39,12 +39,12 @@ impl RunTotals {
         let chunks = timeline.iterations.chunks(run);
         let mean = run.batch(&chunks, 0.5 * f64::from(run.iterations.saturating_sub(1)));
         let many = f64::from(run.iterations);
-        let [mut us] = mean_parts(cost, |is_last| [cost.stage_parts(&mean, is_last)]);
+        let (mut us, work) = cost.usage(&mean);
         us.iter_mut().for_each(|part| *part *= many);
         us[OperatorClass::Communication as usize] += copying_us(cost, run);
         let largest = (1..us.len()).fold(0, |best, i| if us[i] > us[best] { i } else { best });
         us[largest] += run.busy_us - us.iter().sum::<f64>();
-        let work = cost.work(&mean).map(|work| Work { flops: many * work.flops, bytes: many * work.bytes });
+        let work = work.map(|work| Work { flops: many * work.flops, bytes: many * work.bytes });
         Self { us, work }
     }
 }
@@ -53,12 +53,12 @@ impl RunParts {
     /// Asks `cost` about a run of `timeline`.
     pub fn of(timeline: &Timeline, cost: &dyn BatchCost, run: &IterationRun) -> Self {
         let chunks = timeline.iterations.chunks(run);
-        let ends = [0, run.iterations.saturating_sub(1)].map(|index| run.batch(&chunks, f64::from(index)));
-        let mut both_us = mean_parts(cost, |is_last| ends.map(|batch| cost.stage_parts(&batch, is_last)));
-        for us in &mut both_us {
+        let ends = [0, run.iterations.saturating_sub(1)].map(|index| {
+            let (mut us, work) = cost.usage(&run.batch(&chunks, f64::from(index)));
             us[OperatorClass::Communication as usize] += copying_us(cost, run);
-        }
-        let ([first_us, last_us], [first_work, last_work]) = (both_us, ends.map(|batch| cost.work(&batch)));
+            (us, work)
+        });
+        let [(first_us, first_work), (last_us, last_work)] = ends;
         Self { first_us, last_us, first_work, last_work, iterations: run.iterations }
     }
 
@@ -80,21 +80,6 @@ impl RunParts {
 /// Blocks go over the host's link before the first stage begins; such an iteration stands alone.
 fn copying_us(cost: &dyn BatchCost, run: &IterationRun) -> f64 {
     run.copying_us / f64::from(cost.stages().max(1))
-}
-
-/// Microseconds of some iterations, the mean of the stages, where `stage` tells those of the last stage and of any other.
-fn mean_parts<const N: usize>(
-    cost: &dyn BatchCost,
-    stage: impl Fn(bool) -> [StageParts; N],
-) -> [StageParts; N] {
-    let (mut means, stages) = (stage(true), cost.stages().max(1));
-    if stages > 1 {
-        let others = f64::from(stages - 1);
-        for (parts, inner) in means.iter_mut().zip(stage(false)) {
-            *parts = std::array::from_fn(|i| (parts[i] + others * inner[i]) / f64::from(stages));
-        }
-    }
-    means
 }
 
 /// Every run of a fleet with its parts, in order of start; none of S-LoRA's loop.

@@ -4,7 +4,7 @@ use servescope_cost::{DecodeRun, LinearDecode};
 use servescope_workload::statistics::sort_places;
 
 use super::distribution::{Distribution, QUANTILES, is_supported};
-use crate::timeline::{Span, Timeline};
+use crate::timeline::{IterationRun, Span, Timeline};
 
 /// `count` gaps between tokens of `first_us`, `count` of `first_us + growth_us`, … over `iterations` iterations.
 #[derive(Debug, Clone, Copy)]
@@ -85,19 +85,22 @@ fn each_run(timeline: &Timeline, take: &mut dyn FnMut(GapRun)) {
                     count: d.requests,
                 });
             }
-            Span::Iterations(run) => {
-                let law = LinearDecode::new(run.first_us, run.growth_us);
-                take(GapRun::equal(run.start_us + law.elapsed_us(1) - run.start_us, run.fresh));
-                take(GapRun {
-                    first_us: law.iteration_us(1),
-                    growth_us: run.growth_us,
-                    iterations: if run.decodes > 0 { run.iterations - 1 } else { 0 },
-                    count: run.decodes,
-                });
-            }
+            Span::Iterations(run) => of_iterations(&run).into_iter().for_each(&mut take),
         }
     }
     timeline.gaps.iter().for_each(|gap| take(GapRun::equal(gap.length_us, gap.count)));
+}
+
+/// The gaps between the tokens of a fleet's iterations: those that the first of them ends, and the others.
+fn of_iterations(run: &IterationRun) -> [GapRun; 2] {
+    let law = LinearDecode::new(run.first_us, run.growth_us);
+    let others = GapRun {
+        first_us: law.iteration_us(1),
+        growth_us: run.growth_us,
+        iterations: if run.decodes > 0 { run.iterations - 1 } else { 0 },
+        count: run.decodes,
+    };
+    [GapRun::equal(run.start_us + law.elapsed_us(1) - run.start_us, run.fresh), others]
 }
 
 impl TokenGaps {
@@ -105,10 +108,26 @@ impl TokenGaps {
     pub fn of(timeline: &Timeline) -> Self {
         let mut gaps = Self::default();
         each_run(timeline, &mut |run| gaps.add(run));
-        if gaps.total > 0 {
-            gaps.distribution = gaps.quantiles(timeline);
+        gaps.with_quantiles(timeline)
+    }
+
+    /// Counts those of a fleet's iterations. When all are counted, [`Self::whole`] makes them the timeline's.
+    pub(super) fn add_iterations(&mut self, run: &IterationRun) {
+        of_iterations(run).into_iter().filter(|run| run.iterations > 0).for_each(|run| self.add(run));
+    }
+
+    /// The gaps of a fleet's timeline whose iterations are all counted.
+    pub(super) fn whole(mut self, timeline: &Timeline) -> Self {
+        let counted = timeline.gaps.iter().filter(|gap| gap.count > 0);
+        counted.for_each(|gap| self.add(GapRun::equal(gap.length_us, gap.count)));
+        self.with_quantiles(timeline)
+    }
+
+    fn with_quantiles(mut self, timeline: &Timeline) -> Self {
+        if self.total > 0 {
+            self.distribution = self.quantiles(timeline);
         }
-        gaps
+        self
     }
 
     fn add(&mut self, run: GapRun) {

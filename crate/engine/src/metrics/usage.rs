@@ -1,11 +1,12 @@
-//! What the iterations of a fleet were, in one pass: the cost model is asked about each of them once, for the sums of a
-//! summary and for the columns of charts.
+//! What the iterations of a fleet were, in one pass: they are read and the cost model is asked about each of them once, for
+//! the sums of a summary, the gaps between tokens, and the columns of charts.
 
 use servescope_cost::{BatchCost, OperatorClass, StageParts, Work};
 
 use super::columns::{Columns, GpuColumns};
 use super::operators::RunTotals;
 use super::summary::SpanSums;
+use super::token_gaps::TokenGaps;
 use crate::report::Report;
 use crate::timeline::{IterationRun, Span};
 
@@ -76,12 +77,15 @@ pub struct UsageWindow {
     pub lane_columns: usize,
 }
 
-/// The sums over the iterations of a fleet; none of S-LoRA's loop.
-pub fn usage(report: &Report) -> Option<Usage> {
+/// The sums over the iterations of a fleet, and the gaps between tokens, which come of the same pass; none of S-LoRA's loop.
+pub fn usage(report: &Report) -> Option<(Usage, TokenGaps)> {
     let model = report.cost.as_ref()?;
-    let mut usage = Usage::new(report);
-    each(report, &*model.0, |_| true, &mut |run, totals| usage.add(run, totals));
-    Some(usage)
+    let (mut usage, mut gaps) = (Usage::new(report), TokenGaps::default());
+    each(report, &*model.0, |_| true, &mut |run, totals| {
+        usage.add(run, totals);
+        gaps.add_iterations(run);
+    });
+    Some((usage, gaps.whole(&report.timeline)))
 }
 
 /// The columns over a window; none of S-LoRA's loop.
@@ -92,17 +96,19 @@ pub fn usage_columns(report: &Report, window: &UsageWindow) -> Option<UsageColum
     Some(columns)
 }
 
-/// Both.
-pub fn usage_with_columns(report: &Report, window: &UsageWindow) -> Option<(Usage, UsageColumns)> {
+/// All of it.
+pub fn usage_with_columns(report: &Report, window: &UsageWindow) -> Option<(Usage, TokenGaps, UsageColumns)> {
     let model = report.cost.as_ref()?;
-    let (mut usage, mut columns) = (Usage::new(report), UsageColumns::new(report, window));
+    let (mut usage, mut gaps) = (Usage::new(report), TokenGaps::default());
+    let mut columns = UsageColumns::new(report, window);
     each(report, &*model.0, |_| true, &mut |run, totals| {
         usage.add(run, totals);
+        gaps.add_iterations(run);
         if window.meets(run) {
             columns.add(run, totals);
         }
     });
-    Some((usage, columns))
+    Some((usage, gaps.whole(&report.timeline), columns))
 }
 
 /// What all iterations of a run are together.

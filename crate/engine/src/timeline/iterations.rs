@@ -128,19 +128,14 @@ impl Iterations {
     /// What a run of these reads of each of its prompts.
     pub fn chunks(&self, run: &IterationRun) -> Vec<Chunk> {
         let Some(log) = self.replicas.get(usize::from(run.replica)) else { return Vec::new() };
-        let mut cursor = Cursor {
-            whole: log.bytes.len(),
-            bytes: &log.bytes[run.chunks_at..],
-            replica: 0,
-            before: Before::default(),
-        };
-        (0..run.prompts).map(|_| cursor.chunk()).collect()
+        let mut reader = Reader { bytes: &log.bytes[run.chunks_at..] };
+        (0..run.prompts).map(|_| reader.chunk()).collect()
     }
 
     /// Those of one replica, in the order of their start.
     pub fn of_replica(&self, replica: u16) -> impl Iterator<Item = IterationRun> + '_ {
         let bytes = self.replicas.get(usize::from(replica)).map_or(&[][..], |log| &log.bytes);
-        let mut cursor = Cursor { whole: bytes.len(), bytes, replica, before: Before::default() };
+        let mut cursor = Cursor::new(bytes, replica);
         std::iter::from_fn(move || if FLEETS { cursor.next() } else { None })
     }
 
@@ -161,9 +156,7 @@ impl Iterations {
             if !FLEETS {
                 break;
             }
-            let whole = log.bytes.len();
-            let mut cursor =
-                Cursor { whole, bytes: &log.bytes, replica: replica as u16, before: Before::default() };
+            let mut cursor = Cursor::new(&log.bytes, replica as u16);
             if self.replicas.len() == 1 {
                 iter.only = Some(cursor);
             } else if let Some(run) = cursor.next() {
@@ -325,26 +318,30 @@ const BLANK: IterationRun = IterationRun {
 /// A place in the log of one replica.
 #[derive(Debug, Clone)]
 struct Cursor<'a> {
-    /// What is left of the log's bytes, and how many there are.
-    bytes: &'a [u8],
+    reader: Reader<'a>,
+    /// How many bytes the log has.
     whole: usize,
     replica: u16,
     before: Before,
 }
 
-impl Cursor<'_> {
+impl<'a> Cursor<'a> {
+    fn new(bytes: &'a [u8], replica: u16) -> Self {
+        Self { reader: Reader { bytes }, whole: bytes.len(), replica, before: Before::default() }
+    }
+
     fn next(&mut self) -> Option<IterationRun> {
-        let mut flags = u16::from(self.byte()?);
+        let mut flags = u16::from(self.reader.byte()?);
         if flags & MORE != 0 {
-            flags |= u16::from(self.byte()?) << 8;
+            flags |= u16::from(self.reader.byte()?) << 8;
         }
         let mut run = BLANK;
         run.replica = self.replica;
         self.times(flags, &mut run)?;
         self.counts(flags, &mut run);
-        run.chunks_at = self.whole - self.bytes.len();
+        run.chunks_at = self.whole - self.reader.bytes.len();
         for _ in 0..run.prompts {
-            self.chunk();
+            self.reader.chunk();
         }
         if flags & (SINGLE | END) == 0 {
             run.end_us = end_by_law(&run);
@@ -361,30 +358,30 @@ impl Cursor<'_> {
     /// As [`Log::times`] writes them.
     fn times(&mut self, flags: u16, run: &mut IterationRun) -> Option<()> {
         if flags & START != 0 {
-            self.before.back = self.byte()?;
+            self.before.back = self.reader.byte()?;
         }
         let is_known = flags & START == 0 || usize::from(self.before.back) < KNOWN;
-        run.start_us = if is_known { self.before.place().0 } else { self.number() };
+        run.start_us = if is_known { self.before.place().0 } else { self.reader.number() };
         if flags & SINGLE != 0 {
-            run.end_us = f64::from_bits(run.start_us.to_bits() + self.count());
+            run.end_us = f64::from_bits(run.start_us.to_bits() + self.reader.count());
             run.first_us = run.end_us - run.start_us;
         } else {
-            run.first_us = self.number();
+            run.first_us = self.reader.number();
         }
         if flags & GROWTH != 0 {
-            run.growth_us = self.number();
+            run.growth_us = self.reader.number();
         }
         if flags & END != 0 {
-            run.end_us = self.number();
+            run.end_us = self.reader.number();
         }
         if flags & BUSY != 0 {
-            run.busy_us = self.count() as f64;
+            run.busy_us = self.reader.count() as f64;
         }
         if flags & ODD != 0 {
-            run.busy_us = self.number();
+            run.busy_us = self.reader.number();
         }
         if flags & COPIES != 0 {
-            run.copying_us = self.number();
+            run.copying_us = self.reader.number();
         }
         Some(())
     }
@@ -392,22 +389,30 @@ impl Cursor<'_> {
     /// As [`Log::counts`] writes them.
     fn counts(&mut self, flags: u16, run: &mut IterationRun) {
         run.kv_tokens = if flags & KV == 0 {
-            self.before.place().1.wrapping_add(unzigzag(self.count()) as u64) as f64
+            self.before.place().1.wrapping_add(unzigzag(self.reader.count()) as u64) as f64
         } else {
-            self.number()
+            self.reader.number()
         };
-        run.iterations = if flags & SINGLE != 0 { 1 } else { self.count() as u32 };
-        run.prompts = self.count() as u32;
-        run.prompt_tokens = if run.prompts > 0 { self.count() as u32 } else { 0 };
-        run.decodes = self.count() as u32;
-        run.blocks = (i64::from(self.before.blocks) + unzigzag(self.count())) as u32;
-        run.fresh = if flags & FRESH == 0 { run.decodes } else { self.count() as u32 };
+        run.iterations = if flags & SINGLE != 0 { 1 } else { self.reader.count() as u32 };
+        run.prompts = self.reader.count() as u32;
+        run.prompt_tokens = if run.prompts > 0 { self.reader.count() as u32 } else { 0 };
+        run.decodes = self.reader.count() as u32;
+        run.blocks = (i64::from(self.before.blocks) + unzigzag(self.reader.count())) as u32;
+        run.fresh = if flags & FRESH == 0 { run.decodes } else { self.reader.count() as u32 };
         if flags & ADAPTERS != 0 {
-            run.rank_sum = self.count();
-            run.any_adapter = self.count() == 1;
+            run.rank_sum = self.reader.count();
+            run.any_adapter = self.reader.count() == 1;
         }
     }
+}
 
+/// What is left to read of a log.
+#[derive(Debug, Clone)]
+struct Reader<'a> {
+    bytes: &'a [u8],
+}
+
+impl Reader<'_> {
     fn byte(&mut self) -> Option<u8> {
         let (&byte, rest) = self.bytes.split_first()?;
         self.bytes = rest;
