@@ -120,8 +120,10 @@ impl Intake {
         until_us: f64,
         sight: &dyn Sight,
     ) -> Option<(Given, f64)> {
-        if self.has_proxy() {
-            return self.next_through(trace, until_us, sight);
+        if let Some(proxy) = self.proxy.as_deref_mut().filter(|_| PROXY) {
+            let is_due = proxy.decided_us().is_some()
+                || earlier(self.arrivals.due_us(trace), proxy.due_us()).is_some_and(|at| at <= until_us);
+            return if is_due { self.next_through(trace, until_us, sight) } else { None };
         }
         self.arrivals.next_until(trace, until_us).map(|(id, at_us)| (Given::Forward(id), at_us))
     }

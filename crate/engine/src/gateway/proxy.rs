@@ -504,10 +504,9 @@ impl Proxy {
     /// Lets requests through, until the first in the order of service has to wait.
     fn dispatch(&mut self, trace: &Trace, at_us: f64, sight: &dyn Sight) {
         self.wake_us = f64::INFINITY;
-        if self.waiting == 0 {
-            return;
-        }
-        while let Some((client, id)) = self.queue.head() {
+        while self.waiting > 0
+            && let Some((client, id)) = self.queue.head()
+        {
             if !self.waits(id) {
                 self.queue.skip(client);
                 continue;
