@@ -316,6 +316,9 @@ impl Fleet {
     /// Whoever waits for a request that has come to its end thinks, and sends.
     fn tell_ends(&mut self, now_us: f64) {
         let Some(ended) = &mut self.record.ended else { return };
+        if ended.is_empty() && self.record.first_tokens.as_ref().is_none_or(Vec::is_empty) {
+            return;
+        }
         for id in self.record.first_tokens.iter_mut().flat_map(|ids| ids.drain(..)) {
             self.intake.first_token(id, now_us);
         }

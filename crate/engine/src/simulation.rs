@@ -592,7 +592,7 @@ impl<C: IterationCost> Simulation<C> {
         let after = run.iterations + iterations;
         let start_us = self.now_us;
         self.now_us = run.time_after(after);
-        self.last = LastAction::decoding(self.step, self.used_tokens(), self.now_us, run);
+        self.last = LastAction::decoding(self.step, self.used_tokens(), self.now_us, run, iterations);
         self.run = Some(DecodingRun { iterations: after, ..run });
         if self.line.follows_batch() {
             self.line.decoded(self.step, iterations, &self.trace, (&self.fates, &self.stays));

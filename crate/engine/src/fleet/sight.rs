@@ -6,6 +6,7 @@ use super::config::FleetConfig;
 use super::replica::Replica;
 use super::requests::{Place, Requests};
 use crate::gateway::proxy::Sight;
+use crate::gateway::reservations::Reservation;
 
 /// The fleet at the present time.
 pub(super) struct Engines<'a> {
@@ -24,32 +25,42 @@ impl Sight for Engines<'_> {
         (blocks * u64::from(self.config.block_size)) as f64
     }
 
-    /// Every replica has steps of its own.
-    fn steps(&self, _at_us: f64) -> u64 {
-        0
-    }
-
-    fn held_tokens(&self, id: u32, at_us: f64, _steps: u64) -> u32 {
-        let i = id as usize;
-        let place = self.requests.place[i];
-        if matches!(place, Place::Waiting | Place::Gone) {
-            return 0;
-        }
-        let replica = &self.replicas[usize::from(self.requests.replica[i])];
-        let done = self.requests.done[i];
-        let tokens = if place == Place::Decoding && replica.is_single() {
-            let over = match &replica.run {
-                Some(run) if replica.in_flight > 0 && replica.flight.decodes > 0 => {
-                    let next = run.first_end_from(at_us, run.done + replica.leap);
-                    let is_over = self.ends_are_over && run.time_after(next) <= at_us;
-                    next - run.done - u32::from(!is_over)
+    fn held_tokens(&self, open: &[Reservation], at_us: f64, held: &mut Vec<u32>) {
+        // Iterations that are over, of the replicas that were asked for last.
+        let mut overs = [(u16::MAX, 0); 8];
+        held.extend(open.iter().map(|entry| {
+            let i = entry.id as usize;
+            let place = self.requests.place[i];
+            if matches!(place, Place::Waiting | Place::Gone) {
+                return 0;
+            }
+            let number = self.requests.replica[i];
+            let replica = &self.replicas[usize::from(number)];
+            let done = self.requests.done[i];
+            let tokens = if place == Place::Decoding && replica.is_single() {
+                let over = &mut overs[usize::from(number) % 8];
+                if over.0 != number {
+                    *over = (number, self.over_at(replica, at_us));
                 }
-                _ => 0,
+                done.wrapping_add(replica.lockstep.step).wrapping_add(over.1)
+            } else {
+                done
             };
-            done.wrapping_add(replica.lockstep.step).wrapping_add(over)
-        } else {
-            done
-        };
-        tokens.min(self.trace.input_tokens[i] + self.trace.output_tokens[i])
+            tokens.min(self.trace.input_tokens[i] + self.trace.output_tokens[i])
+        }));
+    }
+}
+
+impl Engines<'_> {
+    /// Iterations of what a replica works on that are over at a time.
+    fn over_at(&self, replica: &Replica, at_us: f64) -> u32 {
+        match &replica.run {
+            Some(run) if replica.in_flight > 0 && replica.flight.decodes > 0 => {
+                let next = run.first_end_from(at_us, run.done + replica.leap);
+                let is_over = self.ends_are_over && run.time_after(next) <= at_us;
+                next - run.done - u32::from(!is_over)
+            }
+            _ => 0,
+        }
     }
 }

@@ -14,6 +14,36 @@ use crate::timeline::Departure;
 /// Whether the proxy is built in. Where it is not, constant early returns keep its code out of the module.
 const PROXY: bool = cfg!(feature = "orders");
 
+/// The earlier of two times; the second is infinite where there is none.
+#[inline]
+fn earlier(one: Option<f64>, other_us: f64) -> Option<f64> {
+    let at_us = one.map_or(other_us, |at_us| at_us.min(other_us));
+    (at_us < f64::INFINITY).then_some(at_us)
+}
+
+/// Lets happen at the proxy what is due next, if it is due by `until_us`.
+#[inline]
+fn happens_until(
+    proxy: &mut Proxy,
+    arrivals: &mut Arrivals,
+    trace: &Trace,
+    until_us: f64,
+    sight: &dyn Sight,
+) -> Option<()> {
+    let own_us = proxy.due_us();
+    let due_us = earlier(arrivals.due_us(trace), own_us).filter(|&at| at <= until_us)?;
+    if own_us <= due_us {
+        proxy.happen(trace, due_us, sight);
+    } else if let Some((id, at_us)) = arrivals.next_until(trace, due_us) {
+        if proxy.is_gone(id) {
+            arrivals.ended(trace, id, at_us);
+        } else {
+            proxy.ask(trace, id, at_us, sight);
+        }
+    }
+    Some(())
+}
+
 /// The clients of a trace and, if there is one, the proxy before the engine.
 #[derive(Debug)]
 pub(crate) struct Intake {
@@ -66,7 +96,7 @@ impl Intake {
         let arrival = self.arrivals.due_us(trace);
         match self.proxy() {
             None => arrival,
-            Some(proxy) => arrival.into_iter().chain(proxy.due_us()).reduce(f64::min),
+            Some(proxy) => earlier(arrival, proxy.due_us()),
         }
     }
 
@@ -77,10 +107,8 @@ impl Intake {
         let arrival = self.arrivals.due_us(trace);
         match self.proxy() {
             None => arrival,
-            Some(proxy) => {
-                let own = if proxy.somebody_waits() { proxy.due_us() } else { proxy.due_to_requests_us() };
-                arrival.into_iter().chain(own).reduce(f64::min)
-            }
+            Some(proxy) if proxy.somebody_waits() => earlier(arrival, proxy.due_us()),
+            Some(proxy) => earlier(arrival, proxy.due_to_requests_us()),
         }
     }
 
@@ -92,21 +120,26 @@ impl Intake {
         until_us: f64,
         sight: &dyn Sight,
     ) -> Option<(Given, f64)> {
-        if self.has_proxy() {
-            return self.next_through(trace, until_us, sight);
+        if let Some(proxy) = self.proxy.as_deref_mut().filter(|_| PROXY) {
+            let is_due = proxy.decided_us().is_some()
+                || earlier(self.arrivals.due_us(trace), proxy.due_us()).is_some_and(|at| at <= until_us);
+            return if is_due { self.next_through(trace, until_us, sight) } else { None };
         }
         self.arrivals.next_until(trace, until_us).map(|(id, at_us)| (Given::Forward(id), at_us))
     }
 
     /// The same through the proxy.
     fn next_through(&mut self, trace: &Trace, until_us: f64, sight: &dyn Sight) -> Option<(Given, f64)> {
-        while self.proxy.as_deref()?.decided_us().is_none() {
-            let due_us = self.due_us(trace).filter(|&at| at <= until_us)?;
-            self.happen(trace, due_us, sight);
-        }
-        let (given, at_us) = self.proxy.as_deref_mut()?.take()?;
+        let Self { proxy, arrivals } = self;
+        let proxy = proxy.as_deref_mut()?;
+        let (given, at_us) = loop {
+            if let Some(given) = proxy.take() {
+                break given;
+            }
+            happens_until(proxy, arrivals, trace, until_us, sight)?;
+        };
         if let Given::Refused(id, _) | Given::TimedOut(id) = given {
-            self.arrivals.ended(trace, id, at_us);
+            arrivals.ended(trace, id, at_us);
         }
         Some((given, at_us))
     }
@@ -121,28 +154,14 @@ impl Intake {
         if !self.has_proxy() {
             return self.arrivals.due_us(trace);
         }
+        let Self { proxy, arrivals } = self;
+        let proxy = proxy.as_deref_mut()?;
         loop {
-            if let Some(at_us) = self.proxy.as_deref()?.decided_us() {
+            if let Some(at_us) = proxy.decided_us() {
                 return Some(at_us);
             }
-            let to_requests_us = self.proxy.as_deref_mut()?.due_to_requests_us();
-            to_requests_us.or(self.arrivals.due_us(trace))?;
-            let due_us = self.due_us(trace).filter(|&at| at <= until_us)?;
-            self.happen(trace, due_us, sight);
-        }
-    }
-
-    /// Lets happen at the proxy what is due at `at_us`, the time of [`Self::due_us`].
-    fn happen(&mut self, trace: &Trace, at_us: f64, sight: &dyn Sight) {
-        let Some(proxy) = self.proxy.as_deref_mut() else { return };
-        if proxy.due_us().is_some_and(|own| own <= at_us) {
-            proxy.happen(trace, at_us, sight);
-        } else if let Some((id, at_us)) = self.arrivals.next_until(trace, at_us) {
-            if proxy.is_gone(id) {
-                self.arrivals.ended(trace, id, at_us);
-            } else {
-                proxy.ask(trace, id, at_us, sight);
-            }
+            earlier(arrivals.due_us(trace), proxy.due_to_requests_us())?;
+            happens_until(proxy, arrivals, trace, until_us, sight)?;
         }
     }
 

@@ -38,6 +38,41 @@ pub struct LengthRule {
 /// Buckets of a history for each doubling of the length.
 const PER_DOUBLING: f64 = 8.0;
 
+/// The bucket of outputs of so many tokens.
+fn bucket(tokens: u32) -> usize {
+    (PER_DOUBLING * libm::log2(f64::from(tokens.max(1)))).ceil() as usize
+}
+
+/// The upper end of a bucket.
+fn bucket_end(bucket: usize) -> f64 {
+    libm::exp2(bucket as f64 / PER_DOUBLING)
+}
+
+/// The buckets of usual lengths, and their ends.
+#[derive(Debug, Default)]
+struct Buckets {
+    of: Vec<u8>,
+    ends: Vec<f64>,
+}
+
+impl Buckets {
+    /// Buckets for fewer tokens than this are looked up.
+    const USUAL: u32 = 1 << 12;
+
+    fn new() -> Self {
+        let of: Vec<u8> = (0..Self::USUAL).map(|tokens| bucket(tokens) as u8).collect();
+        Self { ends: (0..=bucket(Self::USUAL)).map(bucket_end).collect(), of }
+    }
+
+    fn of(&self, tokens: u32) -> usize {
+        self.of.get(tokens as usize).map_or_else(|| bucket(tokens), |&place| usize::from(place))
+    }
+
+    fn end(&self, place: usize) -> f64 {
+        self.ends.get(place).copied().unwrap_or_else(|| bucket_end(place))
+    }
+}
+
 /// One client's finished outputs, the newer the heavier.
 #[derive(Debug, Clone, Default)]
 struct History {
@@ -51,14 +86,13 @@ struct History {
 }
 
 impl History {
-    fn add(&mut self, tokens: u32, growth: f64) {
+    fn add(&mut self, tokens: u32, bucket: usize, growth: f64) {
         if self.next > 1e200 {
             let scale = 1.0 / self.next;
             self.buckets.iter_mut().for_each(|weight| *weight *= scale);
             (self.total, self.weighted_sum, self.next) = (self.total * scale, self.weighted_sum * scale, 1.0);
         }
         let weight = self.next.max(1.0);
-        let bucket = (PER_DOUBLING * libm::log2(f64::from(tokens.max(1)))).ceil() as usize;
         if self.buckets.len() <= bucket {
             self.buckets.resize(bucket + 1, 0.0);
         }
@@ -69,8 +103,8 @@ impl History {
         self.count += 1;
     }
 
-    /// The upper end of the bucket in which the quantile lies.
-    fn quantile(&self, share: f64) -> f64 {
+    /// The bucket in which the quantile lies.
+    fn quantile(&self, share: f64) -> usize {
         // From the top, where high quantiles are soon reached.
         let beyond = (1.0 - share) * self.total;
         let mut sum = 0.0;
@@ -78,7 +112,7 @@ impl History {
             sum += weight;
             sum > beyond
         });
-        libm::exp2(place.unwrap_or(0) as f64 / PER_DOUBLING)
+        place.unwrap_or(0)
     }
 }
 
@@ -89,6 +123,7 @@ pub struct Lengths {
     noise: Stream,
     growth: f64,
     histories: Vec<History>,
+    buckets: Buckets,
 }
 
 impl Lengths {
@@ -99,6 +134,7 @@ impl Lengths {
             noise: Stream::named(seed, "gateway.prediction"),
             growth: libm::exp2(1.0 / rule.half_life.max(0.5)),
             histories: if learns { vec![History::default(); clients] } else { Vec::new() },
+            buckets: if learns { Buckets::new() } else { Buckets::default() },
             rule,
         }
     }
@@ -116,7 +152,7 @@ impl Lengths {
                 if history.count < self.rule.cold_start.max(1) {
                     f64::from(most)
                 } else if self.rule.source == LengthSource::History {
-                    history.quantile(self.rule.quantile)
+                    self.buckets.end(history.quantile(self.rule.quantile))
                 } else {
                     history.weighted_sum / history.total
                 }
@@ -140,7 +176,7 @@ impl Lengths {
     /// A request of a client ended with so many tokens.
     pub fn learn(&mut self, client: u32, produced: u32) {
         if let Some(history) = self.histories.get_mut(client as usize).filter(|_| produced > 0) {
-            history.add(produced, self.growth);
+            history.add(produced, self.buckets.of(produced), self.growth);
         }
     }
 }

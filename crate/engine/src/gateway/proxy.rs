@@ -31,7 +31,7 @@ use super::log::{GatewayLog, Held};
 use super::prediction::Lengths;
 use super::quotas::{Paid, QuotaBook};
 use super::record::Record;
-use super::reservations::Reservations;
+use super::reservations::{Reservation, Reservations};
 use super::retries;
 use crate::scheduler::accounts::Charging;
 use crate::scheduler::client_queue::ClientQueue;
@@ -51,11 +51,8 @@ pub(crate) trait Sight {
     /// Tokens in KV memory, adapters included, at a time that is not over for the engine.
     fn used_tokens(&self, at_us: f64) -> f64;
 
-    /// Steps of the engine that are over at that time, for [`Self::held_tokens`].
-    fn steps(&self, at_us: f64) -> u64;
-
-    /// Tokens of a request in KV memory at that time, with its [`Self::steps`].
-    fn held_tokens(&self, id: u32, at_us: f64, steps: u64) -> u32;
+    /// Tokens of each of these requests in KV memory at that time, in their order, into an empty list.
+    fn held_tokens(&self, open: &[Reservation], at_us: f64, held: &mut Vec<u32>);
 }
 
 /// What the proxy does with a request, for the loop behind it.
@@ -139,9 +136,13 @@ pub(crate) struct Proxy {
     /// What waiting requests have paid; empty where they pay when they are let through.
     paid_early: Vec<Paid>,
     view: View,
+    /// Tokens of the requests at the engine, while they are looked at.
+    held: Vec<u32>,
     /// When the dispatcher should look again although nothing happens.
     wake_us: f64,
     next_sample_us: f64,
+    /// [`Self::due_to_requests_us`], NaN where something was done since it was found.
+    due_us: f64,
     load_every_us: f64,
     attempts: u64,
     refused: u64,
@@ -180,8 +181,10 @@ impl Proxy {
             retry_draws: Stream::named(config.seed, "gateway.retries"),
             news: VecDeque::new(),
             view: View { at_us: f64::NEG_INFINITY, used_tokens: 0.0, is_stale: false },
+            held: Vec::new(),
             wake_us: f64::INFINITY,
             next_sample_us: f64::INFINITY,
+            due_us: f64::INFINITY,
             load_every_us: (config.load.average_us / LOOKS).clamp(LOAD_EVERY_US[0], LOAD_EVERY_US[1]),
             attempts: 0,
             refused: 0,
@@ -216,24 +219,43 @@ impl Proxy {
 
     /// The engine tells of a request, in order of time.
     pub(crate) fn tell(&mut self, id: u32, news: News, at_us: f64) {
+        if self.news.is_empty() && self.due_us > at_us {
+            self.due_us = at_us;
+        }
         self.news.push_back((at_us, id, news));
     }
 
-    /// When something happens next without an arrival from outside.
-    pub(crate) fn due_us(&mut self) -> Option<f64> {
-        let sample = Some(self.next_sample_us).filter(|&at| at < f64::INFINITY);
-        self.due_to_requests_us().into_iter().chain(sample).reduce(f64::min)
+    /// When something happens next without an arrival from outside; infinite: never.
+    #[inline]
+    pub(crate) fn due_us(&mut self) -> f64 {
+        self.due_to_requests_us().min(self.next_sample_us)
     }
 
     /// The same, looks at the load left out: they alone let nobody through.
-    pub(crate) fn due_to_requests_us(&mut self) -> Option<f64> {
+    #[inline]
+    pub(crate) fn due_to_requests_us(&mut self) -> f64 {
+        if self.due_us.is_nan() {
+            self.due_us = self.find_due_us();
+        }
+        self.due_us
+    }
+
+    fn find_due_us(&mut self) -> f64 {
+        let mut due_us = self.wake_us;
         self.drop_old_deadlines();
-        let deadline = self.deadlines.peek().map(|d| self.tick(f64::from_bits(d.0.0)));
-        let unpark = self.queue.next_unpark_us().map(|at| self.tick(at));
-        let retry = self.retries.peek().map(|r| f64::from_bits(r.0.0));
-        let news = self.news.front().map(|news| news.0);
-        let wake = Some(self.wake_us).filter(|&at| at < f64::INFINITY);
-        wake.into_iter().chain(deadline).chain(unpark).chain(retry).chain(news).reduce(f64::min)
+        if let Some(&Reverse((bits, ..))) = self.deadlines.peek() {
+            due_us = due_us.min(self.tick(f64::from_bits(bits)));
+        }
+        if let Some(at_us) = self.queue.next_unpark_us() {
+            due_us = due_us.min(self.tick(at_us));
+        }
+        if let Some(&Reverse((bits, _))) = self.retries.peek() {
+            due_us = due_us.min(f64::from_bits(bits));
+        }
+        if let Some(&(at_us, ..)) = self.news.front() {
+            due_us = due_us.min(at_us);
+        }
+        due_us
     }
 
     fn drop_old_deadlines(&mut self) {
@@ -273,6 +295,7 @@ impl Proxy {
 
     /// Lets everything happen that is due at `at_us`, the time of [`Self::due_us`].
     pub(crate) fn happen(&mut self, trace: &Trace, at_us: f64, sight: &dyn Sight) {
+        self.due_us = f64::NAN;
         self.record.reach(trace, at_us, &mut self.reservations, &mut self.queue);
         let mut dispatches = false;
         while let Some((_, id, news)) = self.news.front().copied().filter(|news| news.0 <= at_us) {
@@ -344,8 +367,7 @@ impl Proxy {
                 if self.config.order.charging() == Charging::Artifact {
                     self.charge_again(trace, note.client, input, produced);
                 }
-                let spent = [f64::from(trace.input_tokens[i]), f64::from(produced)];
-                self.book.settle(note.client, &note.paid, spent, at_us);
+                self.book.settle(note.client, &note.paid, [trace.input_tokens[i], produced], at_us);
                 self.accounts.leaves_engine(note.client);
                 self.queue.unpark(note.client);
                 true
@@ -373,6 +395,7 @@ impl Proxy {
         if self.place[i] == Place::Gone {
             return;
         }
+        self.due_us = f64::NAN;
         self.record.reach(trace, at_us, &mut self.reservations, &mut self.queue);
         let client = self.config.client.of(trace, id, self.clients);
         let input = trace.input_tokens[i];
@@ -398,19 +421,28 @@ impl Proxy {
         self.waiting_tokens += u64::from(input) + u64::from(predicted);
         self.accounts.waits(client);
         self.estimator.arrives(input, at_us);
+        self.queue.push(id, client, f64::from(predicted), at_us);
+        self.dispatch(trace, at_us, sight);
+        if self.waits(id) {
+            self.has_to_wait(id, estimate, at_us);
+        }
+    }
+
+    /// A request was not let through when it came.
+    fn has_to_wait(&mut self, id: u32, estimate_us: Option<f64>, at_us: f64) {
+        let passage = &mut self.log.passages[id as usize];
+        if passage.held == Held::Nothing {
+            passage.held = Held::Behind;
+        }
         self.oldest.push_back((at_us, id));
         let timeout_us = match self.config.timeout {
             Timeout::Fixed(us) => us,
-            Timeout::Estimated { times, most_us } => estimate.map_or(most_us, |us| (times * us).min(most_us)),
+            Timeout::Estimated { times, most_us } => {
+                estimate_us.map_or(most_us, |us| (times * us).min(most_us))
+            }
         };
         if timeout_us < f64::INFINITY {
-            let attempt = self.log.passages[i].attempts;
-            self.deadlines.push(Reverse(((at_us + timeout_us).to_bits(), id, attempt)));
-        }
-        self.queue.push(id, client, f64::from(predicted), at_us);
-        self.dispatch(trace, at_us, sight);
-        if self.waits(id) && self.log.passages[i].held == Held::Nothing {
-            self.log.passages[i].held = Held::Behind;
+            self.deadlines.push(Reverse(((at_us + timeout_us).to_bits(), id, passage.attempts)));
         }
     }
 
@@ -427,7 +459,7 @@ impl Proxy {
         if self.load.state() == LoadState::Over && self.config.load.policy == LoadPolicy::Shed {
             return Err((Refusal::Overload, None));
         }
-        let cost = [f64::from(input), f64::from(predicted)];
+        let cost = [input, predicted];
         for k in 0..self.config.checks.len() {
             match self.config.checks[k] {
                 Check::Rpm => self.book.on_arrival_rpm(client, at_us)?,
@@ -440,7 +472,7 @@ impl Proxy {
                     }
                 }
                 Check::Queue => {
-                    let tokens = self.waiting_tokens as f64 + cost[0] + cost[1];
+                    let tokens = self.waiting_tokens as f64 + f64::from(input) + f64::from(predicted);
                     let is_full = self.waiting >= self.config.queue_requests
                         || (self.waiting > 0 && tokens > self.config.queue_tokens);
                     if is_full {
@@ -472,7 +504,9 @@ impl Proxy {
     /// Lets requests through, until the first in the order of service has to wait.
     fn dispatch(&mut self, trace: &Trace, at_us: f64, sight: &dyn Sight) {
         self.wake_us = f64::INFINITY;
-        while let Some((client, id)) = self.queue.head() {
+        while self.waiting > 0
+            && let Some((client, id)) = self.queue.head()
+        {
             if !self.waits(id) {
                 self.queue.skip(client);
                 continue;
@@ -516,8 +550,7 @@ impl Proxy {
                     Err(None) => return Verdict::Never(Refusal::RateLimit),
                 },
                 Check::Tpm => {
-                    let cost = [f64::from(input), f64::from(predicted)];
-                    match self.book.on_dispatch_tpm(client, cost, self.pressure(), at_us) {
+                    match self.book.on_dispatch_tpm(client, [input, predicted], self.pressure(), at_us) {
                         Ok(()) => {}
                         Err(Some(until_us)) => return Verdict::Parks(held, until_us),
                         Err(None) => return Verdict::Never(Refusal::TokenQuota),
@@ -547,10 +580,9 @@ impl Proxy {
         self.waiting_tokens -= u64::from(input) + u64::from(predicted);
         self.place[i] = Place::AtEngine;
         self.log.forwarded_us[i] = at_us;
-        let cost = [f64::from(input), f64::from(predicted)];
-        let paid = self.book.pay(client, cost, at_us);
+        let paid = self.book.pay(client, [input, predicted], at_us);
         let paid = self.paid_early.get(i).copied().unwrap_or(paid);
-        self.accounts.enters_engine(client, cost[0] + cost[1], at_us);
+        self.accounts.enters_engine(client, f64::from(input) + f64::from(predicted), at_us);
         let note =
             Note { client, predicted_output: predicted, charged_output, first_token_us: f64::NAN, paid };
         self.reservations.admit(id, input.saturating_add(predicted), note, at_us);
@@ -569,7 +601,7 @@ impl Proxy {
         self.queue.forget(client);
         self.accounts.stops_waiting(client);
         if let Some(paid) = self.paid_early.get(i) {
-            self.book.settle(client, paid, [0.0, 0.0], at_us);
+            self.book.settle(client, paid, [0, 0], at_us);
         }
     }
 
@@ -608,6 +640,7 @@ impl Proxy {
             Place::Away => {}
         }
         self.place[id as usize] = Place::Gone;
+        self.due_us = f64::NAN;
         true
     }
 }

@@ -122,14 +122,15 @@ impl<T> Reservations<T> {
         self.reserved += u64::from(predicted);
     }
 
-    /// The usage is looked at: `held` tells how many tokens of a request the engine holds. An evicted request holds fewer
-    /// than before, and its reservation grows again.
-    pub fn look(&mut self, at_us: f64, mut held: impl FnMut(&Reservation, &mut T) -> u32) {
+    /// The usage is looked at: `held` tells how many tokens the engine holds of each request of [`Self::open`], and `each` is
+    /// told of them. An evicted request holds fewer than before, and its reservation grows again.
+    pub fn look(&mut self, at_us: f64, held: &[u32], mut each: impl FnMut(&Reservation, &mut T, u32)) {
         self.changes(at_us);
         self.reserved = 0;
         let since_us = at_us - self.cut_us;
-        for (entry, note) in self.open.iter_mut().zip(&mut self.notes) {
-            let left = entry.predicted.saturating_sub(held(entry, note));
+        for ((entry, note), &held) in self.open.iter_mut().zip(&mut self.notes).zip(held) {
+            each(entry, note, held);
+            let left = entry.predicted.saturating_sub(held);
             entry.moment += (i64::from(left) - i64::from(entry.left)) as f64 * since_us;
             entry.left = left;
             self.reserved += u64::from(left);
@@ -199,7 +200,9 @@ mod tests {
                     is_there[id] = false;
                 }
                 _ if step % 64 == 0 => {
-                    reservations.look(f64::from(step), |entry, ()| held[entry.id as usize]);
+                    let seen: Vec<u32> =
+                        reservations.open().iter().map(|entry| held[entry.id as usize]).collect();
+                    reservations.look(f64::from(step), &seen, |_, (), _| {});
                 }
                 _ => {}
             }
@@ -224,7 +227,9 @@ mod tests {
             for (id, &(predicted, _)) in requests.iter().enumerate() {
                 reservations.admit(id as u32, predicted, (), 0.0);
             }
-            reservations.look(1.0, |entry, ()| requests[entry.id as usize].1);
+            // They were let through in the order of their numbers.
+            let held: Vec<u32> = requests.iter().map(|request| request.1).collect();
+            reservations.look(1.0, &held, |_, (), _| {});
             let left: u64 = requests.iter().map(|&(p, h)| u64::from(p.saturating_sub(h))).sum();
             prop_assert_eq!(reservations.reserved(), left);
             (0..requests.len() as u32).for_each(|id| {

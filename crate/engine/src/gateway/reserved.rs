@@ -369,7 +369,8 @@ mod tests {
                     }
                     Step::Admit(..) => {}
                     Step::Look(tokens) => {
-                        reservations.look(now_us, |entry, ()| tokens / (1 + entry.id % 3));
+                        let seen: Vec<u32> = reservations.open().iter().map(|e| tokens / (1 + e.id % 3)).collect();
+                        reservations.look(now_us, &seen, |_, (), _| {});
                         for (id, held) in (0..REQUESTS).zip(&mut held) {
                             *held = held.map(|(all, _): (u32, u32)| (all, all.saturating_sub(tokens / (1 + id % 3))));
                         }

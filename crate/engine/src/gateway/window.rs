@@ -1,15 +1,13 @@
 //! A quota of so much a minute, counted in one of the ways that are in use.
 //!
-//! - A sliding window: what was taken in the last 60 s.
+//! - A sliding window: what was taken in the last 60 s; of that [`super::ledger`] keeps account.
 //! - Fixed windows: each full minute begins anew, so that twice the quota may pass around its start.
 //! - Sub-windows of 1 or 10 s (as Azure OpenAI checks requests a minute): each is good for its part of the quota, and is
 //!   open while something of that is left; what goes beyond is taken from the following ones.
 //! - A token bucket (RFC 2697's committed rate): the quota comes back evenly, and so much of it is saved up.
 //! - GCRA (ITU-T I.371), the same seen as a theoretical arrival time; decides like the bucket.
 
-use std::collections::VecDeque;
-
-const MINUTE_US: f64 = 60e6;
+pub(super) const MINUTE_US: f64 = 60e6;
 
 /// How a minute is counted.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -51,21 +49,12 @@ impl Quota {
     }
 }
 
-/// A charge, as far as it is needed to correct it.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Ticket {
-    at_us: f64,
-    number: u64,
-}
-
-/// What one client has used.
+/// What one client has used, of any window but the sliding one.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Meter(State);
+pub(super) struct Meter(State);
 
 #[derive(Debug, Clone, PartialEq)]
 enum State {
-    /// (when, how much) of the last minute; the number of the first; their sum.
-    Sliding(VecDeque<(f64, f64)>, u64, f64),
     /// Number of the window, and what was used in it.
     Stepped(f64, f64),
     /// What is left, and at which time.
@@ -76,10 +65,9 @@ enum State {
 
 impl Meter {
     /// Nothing used yet.
-    pub fn new(quota: &Quota) -> Self {
+    pub(super) fn new(quota: &Quota) -> Self {
         Self(match quota.window {
-            Window::Sliding => State::Sliding(VecDeque::new(), 0, 0.0),
-            Window::Fixed | Window::Sub(_) => State::Stepped(0.0, 0.0),
+            Window::Sliding | Window::Fixed | Window::Sub(_) => State::Stepped(0.0, 0.0),
             Window::Bucket(_) => State::Bucket(quota.capacity(), 0.0),
             Window::Gcra(_) => State::Gcra(0.0),
         })
@@ -88,14 +76,6 @@ impl Meter {
     /// Brings the state to `now_us`. Times never decrease.
     fn pass(&mut self, quota: &Quota, now_us: f64) {
         match &mut self.0 {
-            State::Sliding(taken, first, sum) => {
-                while let Some(&(at_us, amount)) = taken.front().filter(|t| t.0 + MINUTE_US <= now_us) {
-                    taken.pop_front();
-                    *first += 1;
-                    *sum = if taken.is_empty() { 0.0 } else { *sum - amount };
-                    debug_assert!(at_us <= now_us, "charges are in order of time");
-                }
-            }
             State::Stepped(window, used) => {
                 let (length_us, back) = match quota.window {
                     Window::Sub(length_us) => (length_us, quota.capacity()),
@@ -117,10 +97,9 @@ impl Meter {
     }
 
     /// What of [`Quota::capacity`] is used at `now_us`.
-    pub fn used(&mut self, quota: &Quota, now_us: f64) -> f64 {
+    pub(super) fn used(&mut self, quota: &Quota, now_us: f64) -> f64 {
         self.pass(quota, now_us);
         match &self.0 {
-            State::Sliding(_, _, sum) => *sum,
             State::Stepped(_, used) => *used,
             State::Bucket(level, _) => quota.capacity() - level,
             State::Gcra(expected_us) => (expected_us - now_us) * quota.per_minute / MINUTE_US,
@@ -128,12 +107,12 @@ impl Meter {
     }
 
     /// Whether `cost` may be taken at `now_us`.
-    pub fn allows(&mut self, quota: &Quota, cost: f64, now_us: f64) -> bool {
+    pub(super) fn allows(&mut self, quota: &Quota, cost: f64, now_us: f64) -> bool {
         self.allows_beside(quota, cost, 0.0, now_us)
     }
 
     /// Whether `cost` may be taken at `now_us` and `kept` is still left then.
-    pub fn allows_beside(&mut self, quota: &Quota, cost: f64, kept: f64, now_us: f64) -> bool {
+    pub(super) fn allows_beside(&mut self, quota: &Quota, cost: f64, kept: f64, now_us: f64) -> bool {
         let used = self.used(quota, now_us);
         match (&self.0, quota.window) {
             (_, Window::Sub(_)) => used + kept < quota.capacity(),
@@ -146,7 +125,7 @@ impl Meter {
     }
 
     /// From when on `cost` may be taken if nobody takes anything before, never before `now_us`; `None`: at no time.
-    pub fn when(&mut self, quota: &Quota, cost: f64, now_us: f64) -> Option<f64> {
+    pub(super) fn when(&mut self, quota: &Quota, cost: f64, now_us: f64) -> Option<f64> {
         if self.allows(quota, cost, now_us) {
             return Some(now_us);
         }
@@ -154,14 +133,6 @@ impl Meter {
             return None;
         }
         let at_us = match (&self.0, quota.window) {
-            (State::Sliding(taken, _, sum), _) => {
-                let mut left = *sum;
-                let freeing = taken.iter().find(|&&(_, amount)| {
-                    left -= amount;
-                    left + cost <= quota.per_minute
-                });
-                freeing.map_or(now_us, |&(at_us, _)| at_us + MINUTE_US)
-            }
             (State::Stepped(window, used), Window::Sub(length_us)) => {
                 (window + (used / quota.capacity()).floor().max(1.0)) * length_us
             }
@@ -176,41 +147,27 @@ impl Meter {
     }
 
     /// Takes `cost`, allowed or not.
-    pub fn charge(&mut self, quota: &Quota, cost: f64, now_us: f64) -> Ticket {
+    pub(super) fn charge(&mut self, quota: &Quota, cost: f64, now_us: f64) {
         self.pass(quota, now_us);
-        let mut number = 0;
         match &mut self.0 {
-            State::Sliding(taken, first, sum) => {
-                number = *first + taken.len() as u64;
-                taken.push_back((now_us, cost));
-                *sum += cost;
-            }
             State::Stepped(_, used) => *used += cost,
             State::Bucket(level, _) => *level -= cost,
             State::Gcra(expected_us) => *expected_us += cost * MINUTE_US / quota.per_minute,
         }
-        Ticket { at_us: now_us, number }
     }
 
-    /// The charge of `ticket` was off by `difference`: what was too little is taken now, what was too much is given back as
+    /// The charge of `charged_us` was off by `difference`: what was too little is taken now, what was too much is given back as
     /// far as it still counts.
-    pub fn settle(&mut self, quota: &Quota, ticket: Ticket, difference: f64, now_us: f64) {
+    pub(super) fn settle(&mut self, quota: &Quota, charged_us: f64, difference: f64, now_us: f64) {
         if difference > 0.0 {
             self.charge(quota, difference, now_us);
             return;
         }
         self.pass(quota, now_us);
         match &mut self.0 {
-            State::Sliding(taken, first, sum) => {
-                let place = ticket.number.checked_sub(*first).and_then(|i| taken.get_mut(i as usize));
-                if let Some((_, amount)) = place {
-                    *amount += difference;
-                    *sum += difference;
-                }
-            }
             State::Stepped(window, used) => match quota.window {
                 Window::Sub(_) => *used = (*used + difference).max(0.0),
-                _ if (ticket.at_us / MINUTE_US).floor() == *window => *used += difference,
+                _ if (charged_us / MINUTE_US).floor() == *window => *used += difference,
                 _ => {}
             },
             State::Bucket(level, _) => *level = (*level - difference).min(quota.capacity()),
@@ -228,7 +185,6 @@ mod tests {
 
     fn windows() -> impl Strategy<Value = Window> {
         prop_oneof![
-            Just(Window::Sliding),
             Just(Window::Fixed),
             Just(Window::Sub(1e6)),
             Just(Window::Sub(10e6)),
@@ -241,8 +197,7 @@ mod tests {
     fn bound(quota: &Quota, span_us: f64, most: f64) -> f64 {
         let per_us = quota.per_minute / MINUTE_US;
         match quota.window {
-            Window::Sliding => ((span_us / MINUTE_US).floor() + 1.0) * quota.per_minute,
-            Window::Fixed => ((span_us / MINUTE_US).floor() + 2.0) * quota.per_minute,
+            Window::Sliding | Window::Fixed => ((span_us / MINUTE_US).floor() + 2.0) * quota.per_minute,
             Window::Sub(length_us) => per_us * (span_us + 2.0 * length_us) + most,
             Window::Bucket(burst_us) | Window::Gcra(burst_us) => per_us * (span_us + burst_us),
         }
@@ -319,11 +274,11 @@ mod tests {
                 let allowed = one.allows(&bucket, cost, now);
                 prop_assert_eq!(allowed, other.allows(&gcra, cost, now));
                 if allowed {
-                    let ticket = one.charge(&bucket, cost, now);
+                    one.charge(&bucket, cost, now);
                     other.charge(&gcra, cost, now);
                     let back = -f64::from(back).min(cost);
-                    one.settle(&bucket, ticket, back, now);
-                    other.settle(&gcra, ticket, back, now);
+                    one.settle(&bucket, now, back, now);
+                    other.settle(&gcra, now, back, now);
                 }
             }
         }
@@ -331,16 +286,15 @@ mod tests {
         #[test]
         fn what_is_given_back_was_never_taken(
             requests in prop::collection::vec((0u32..30_000_000, 1u32..400), 1..60),
-            window in prop_oneof![Just(Window::Sliding), Just(Window::Fixed)],
         ) {
-            let quota = Quota { per_minute: 1_000.0, window };
+            let quota = Quota { per_minute: 1_000.0, window: Window::Fixed };
             let (mut meter, mut plain) = (Meter::new(&quota), Meter::new(&quota));
             let mut now = 0.0;
             for (gap, cost) in requests {
                 now += f64::from(gap);
                 let cost = f64::from(cost);
-                let ticket = meter.charge(&quota, cost + 7.0, now);
-                meter.settle(&quota, ticket, -7.0, now);
+                meter.charge(&quota, cost + 7.0, now);
+                meter.settle(&quota, now, -7.0, now);
                 plain.charge(&quota, cost, now);
                 prop_assert_eq!(meter.used(&quota, now), plain.used(&quota, now));
             }
@@ -350,9 +304,7 @@ mod tests {
     #[test]
     fn in_the_long_run_the_rate_is_let_in() {
         // Requests of 50 tokens; 80 tokens a second come back.
-        for window in
-            [Window::Sliding, Window::Fixed, Window::Sub(10e6), Window::Bucket(6e6), Window::Gcra(6e6)]
-        {
+        for window in [Window::Fixed, Window::Sub(10e6), Window::Bucket(6e6), Window::Gcra(6e6)] {
             let quota = Quota { per_minute: 4_800.0, window };
             for rate_rps in [1.0, 2.0, 8.0] {
                 let mut meter = Meter::new(&quota);

@@ -3,11 +3,12 @@
 
 use std::cell::Cell;
 
-use servescope_cost::{DecodeRun, DecodeShape};
+use servescope_cost::DecodeRun;
 use servescope_workload::Trace;
 
 use super::decoding::DecodingRun;
 use crate::gateway::proxy::Sight;
+use crate::gateway::reservations::Reservation;
 use crate::report::Stay;
 use crate::timeline::Prefill;
 
@@ -17,8 +18,8 @@ pub(super) struct LastAction<D> {
     end_us: f64,
     step: u64,
     used_tokens: u64,
-    /// Iterations, if it was some; they follow those that the run had by then.
-    run: Option<DecodingRun<D>>,
+    /// Iterations, if it was some: so many, behind those that the run had by then.
+    run: Option<(DecodingRun<D>, u32)>,
 }
 
 impl<D> Default for LastAction<D> {
@@ -33,23 +34,33 @@ impl<D> LastAction<D> {
         Self { end_us, step, used_tokens, run: None }
     }
 
-    /// Iterations were charged behind those of `run`, until `end_us`.
-    pub(super) fn decoding(step: u64, used_tokens: u64, end_us: f64, run: DecodingRun<D>) -> Self {
-        Self { end_us, step, used_tokens, run: Some(run) }
+    /// So many iterations were charged behind those of `run`, until `end_us`.
+    pub(super) fn decoding(
+        step: u64,
+        used_tokens: u64,
+        end_us: f64,
+        run: DecodingRun<D>,
+        iterations: u32,
+    ) -> Self {
+        Self { end_us, step, used_tokens, run: Some((run, iterations)) }
     }
 }
 
 impl<D: DecodeRun> LastAction<D> {
     /// Iterations of it that are over at a time before its end.
     fn over_at(&self, at_us: f64) -> u32 {
-        let Some(run) = &self.run else { return 0 };
+        let Some((run, iterations)) = &self.run else { return 0 };
+        // What is decided on most often comes within the last iteration: that is why no more were charged.
+        if run.time_after(run.iterations + iterations - 1) < at_us {
+            return iterations - 1;
+        }
         let begun = run.first_at_or_after(at_us, run.iterations);
         let over = if run.time_after(begun) <= at_us { begun } else { begun - 1 };
         over.max(run.iterations) - run.iterations
     }
 
     fn requests(&self) -> u32 {
-        self.run.as_ref().map_or(0, |DecodingRun { shape: DecodeShape { requests, .. }, .. }| *requests)
+        self.run.as_ref().map_or(0, |(run, _)| run.shape.requests)
     }
 }
 
@@ -85,17 +96,23 @@ impl<D: DecodeRun> Sight for Engine<'_, D> {
         (self.last.used_tokens + u64::from(self.over_at(at_us)) * u64::from(self.last.requests())) as f64
     }
 
-    fn steps(&self, at_us: f64) -> u64 {
-        if at_us >= self.last.end_us { self.step } else { self.last.step + u64::from(self.over_at(at_us)) }
-    }
-
-    fn held_tokens(&self, id: u32, at_us: f64, steps: u64) -> u32 {
-        let stay = &self.stays[id as usize];
-        let Some(prefill) = stay.prefill else { return 0 };
-        if self.prefills[prefill as usize].end_us > at_us {
-            return 0;
-        }
-        let produced = 1 + steps.min(stay.last_step).saturating_sub(stay.first_step);
-        self.trace.input_tokens[id as usize] + produced as u32
+    fn held_tokens(&self, open: &[Reservation], at_us: f64, held: &mut Vec<u32>) {
+        let is_over = at_us >= self.last.end_us;
+        let (steps, under_way) = if is_over {
+            (self.step, None)
+        } else {
+            let under_way = self.prefills.iter().rposition(|prefill| prefill.end_us <= at_us);
+            let first = under_way.map_or(0, |over| over + 1) as u32;
+            (self.last.step + u64::from(self.over_at(at_us)), Some(first))
+        };
+        // Prefills from this one on are not over.
+        let under_way = under_way.unwrap_or(u32::MAX);
+        held.extend(open.iter().map(|entry| {
+            let stay = &self.stays[entry.id as usize];
+            let Some(prefill) = stay.prefill.filter(|&prefill| prefill < under_way) else { return 0 };
+            debug_assert!(self.prefills[prefill as usize].end_us <= at_us, "it is over");
+            let produced = 1 + steps.min(stay.last_step).saturating_sub(stay.first_step);
+            self.trace.input_tokens[entry.id as usize] + produced as u32
+        }));
     }
 }

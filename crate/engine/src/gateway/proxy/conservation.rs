@@ -33,9 +33,10 @@ thread_local! {
 impl Proxy {
     /// A look is taken: the engine is asked for everybody with a reservation.
     pub(super) fn note_what_is_seen(&mut self, at_us: f64, sight: &dyn Sight) {
-        let steps = sight.steps(at_us);
-        for entry in self.reservations.open() {
-            self.seen[entry.id as usize] = Some(sight.held_tokens(entry.id, at_us, steps));
+        let mut held = Vec::new();
+        sight.held_tokens(self.reservations.open(), at_us, &mut held);
+        for (entry, tokens) in self.reservations.open().iter().zip(held) {
+            self.seen[entry.id as usize] = Some(tokens);
         }
     }
 

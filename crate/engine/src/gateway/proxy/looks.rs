@@ -38,13 +38,14 @@ impl Proxy {
         #[cfg(test)]
         self.note_what_is_seen(at_us, sight);
         self.view = View { at_us, used_tokens: sight.used_tokens(at_us), is_stale: false };
-        let (queue, steps) = (&mut self.queue, sight.steps(at_us));
+        self.held.clear();
+        sight.held_tokens(self.reservations.open(), at_us, &mut self.held);
+        let queue = &mut self.queue;
         // Who comes next matters where several wait; what is not charged now is charged at a request's end.
         let counts = self.waiting > 1 && queue.keeps_counters();
-        self.reservations.look(at_us, |entry, note| {
-            let held = sight.held_tokens(entry.id, at_us, steps);
+        self.reservations.look(at_us, &self.held, |entry, note, held| {
             if !counts {
-                return held;
+                return;
             }
             let input = entry.predicted.saturating_sub(note.predicted_output);
             let output = held.saturating_sub(input);
@@ -53,7 +54,6 @@ impl Proxy {
                 queue.charge(note.client, queue.tariff().output(note.client, input, from, to));
                 note.charged_output = output;
             }
-            held
         });
     }
 
@@ -105,7 +105,7 @@ impl Proxy {
         if self.reservations.open().is_empty() {
             // Only a request that comes or waits can change anything, or time itself until the pressure is gone.
             let is_calm = self.load.state() == LoadState::Under && self.load.pressure() < CALM;
-            let due_us = self.due_to_requests_us().unwrap_or(f64::INFINITY);
+            let due_us = self.find_due_us();
             if is_calm || self.waiting > 0 {
                 self.next_sample_us = self.next_look(due_us).max(self.next_sample_us);
             }

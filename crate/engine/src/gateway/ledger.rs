@@ -1,0 +1,276 @@
+//! What clients took in the last 60 s, requests and tokens: the quotas of a sliding window.
+//!
+//! One list in order of time holds everybody's charges, and a client's own are chained in it. So a charge is one entry however
+//! many quotas it counts for, what is over leaves the list once, and a client's sums stand in one place.
+
+use std::collections::VecDeque;
+
+use super::window::MINUTE_US;
+
+/// What a charge takes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Taken {
+    /// Requests.
+    pub(super) requests: u32,
+    /// Input and output tokens.
+    pub(super) tokens: [u32; 2],
+    /// Whether the client counts as active for it.
+    pub(super) is_use: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    at_us: f64,
+    client: u32,
+    /// How many places further on the client's next entry stands; 0 = there is none yet.
+    next: u32,
+    taken: Taken,
+}
+
+/// Sums of what was taken.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sums {
+    requests: i64,
+    tokens: [i64; 2],
+}
+
+impl Sums {
+    fn add(&mut self, taken: &Taken, times: i64) {
+        self.requests += times * i64::from(taken.requests);
+        self.tokens[0] += times * i64::from(taken.tokens[0]);
+        self.tokens[1] += times * i64::from(taken.tokens[1]);
+    }
+
+    /// Of what is counted for that quota.
+    fn of(&self, kind: Kind) -> i64 {
+        match kind {
+            Kind::Requests => self.requests,
+            Kind::Input => self.tokens[0],
+            Kind::Output => self.tokens[1],
+            Kind::Total => self.tokens[0] + self.tokens[1],
+        }
+    }
+}
+
+/// What a quota counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Input,
+    Output,
+    Total,
+    Requests,
+}
+
+impl Kind {
+    /// The kinds of token quotas, in the order in which they are set.
+    pub(super) const TOKENS: [Self; 3] = [Self::Input, Self::Output, Self::Total];
+
+    /// What so many tokens, input and output, count for it.
+    pub(super) fn amount(self, [input, output]: [u32; 2]) -> f64 {
+        match self {
+            Self::Input => f64::from(input),
+            Self::Output => f64::from(output),
+            Self::Total => f64::from(input) + f64::from(output),
+            Self::Requests => 1.0,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Account {
+    sums: Sums,
+    /// Numbers of its first and last entry, as long as it has any.
+    first: u64,
+    last: u64,
+    entries: u32,
+    /// Entries for which it counts as active.
+    uses: u32,
+}
+
+/// The list, and the sums.
+#[derive(Debug)]
+pub(super) struct Ledger {
+    entries: VecDeque<Entry>,
+    /// The number of the first entry: how many have left.
+    gone: u64,
+    /// When the first entry leaves; infinite where there is none.
+    leaves_us: f64,
+    accounts: Vec<Account>,
+    all: Sums,
+    /// Clients that count as active.
+    active: usize,
+}
+
+impl Ledger {
+    pub(super) fn new(clients: usize) -> Self {
+        Self {
+            entries: VecDeque::new(),
+            gone: 0,
+            leaves_us: f64::INFINITY,
+            accounts: vec![Account::default(); clients],
+            all: Sums::default(),
+            active: 0,
+        }
+    }
+
+    /// It is `now_us`: what is a minute old leaves. Times never decrease.
+    #[inline]
+    pub(super) fn pass(&mut self, now_us: f64) {
+        while self.leaves_us <= now_us {
+            self.drop_first();
+        }
+    }
+
+    fn drop_first(&mut self) {
+        let Some(Entry { client, next, taken, .. }) = self.entries.pop_front() else { return };
+        let account = &mut self.accounts[client as usize];
+        account.sums.add(&taken, -1);
+        account.first += u64::from(next);
+        account.entries -= 1;
+        account.uses -= u32::from(taken.is_use);
+        self.active -= usize::from(taken.is_use && account.uses == 0);
+        self.all.add(&taken, -1);
+        self.gone += 1;
+        self.leaves_us = self.entries.front().map_or(f64::INFINITY, |entry| entry.at_us + MINUTE_US);
+    }
+
+    /// What a client took in the last minute.
+    pub(super) fn used(&self, kind: Kind, client: u32) -> f64 {
+        self.accounts[client as usize].sums.of(kind) as f64
+    }
+
+    /// What all of them took.
+    pub(super) fn used_by_all(&self, kind: Kind) -> f64 {
+        self.all.of(kind) as f64
+    }
+
+    /// Clients that count as active, and whether this one does not.
+    pub(super) fn active(&self, client: u32) -> (usize, bool) {
+        (self.active, self.accounts[client as usize].uses == 0)
+    }
+
+    /// Enters a charge, allowed or not, and gives its number.
+    pub(super) fn charge(&mut self, client: u32, taken: Taken, now_us: f64) -> u64 {
+        self.pass(now_us);
+        let number = self.gone + self.entries.len() as u64;
+        let account = &mut self.accounts[client as usize];
+        if account.entries == 0 {
+            account.first = number;
+        } else {
+            self.entries[(account.last - self.gone) as usize].next = (number - account.last) as u32;
+        }
+        account.last = number;
+        account.entries += 1;
+        account.sums.add(&taken, 1);
+        self.active += usize::from(taken.is_use && account.uses == 0);
+        account.uses += u32::from(taken.is_use);
+        self.all.add(&taken, 1);
+        if self.entries.is_empty() {
+            self.leaves_us = now_us + MINUTE_US;
+        }
+        self.entries.push_back(Entry { at_us: now_us, client, next: 0, taken });
+        number
+    }
+
+    /// The charge of that number was for so many tokens and should be for fewer, as far as it still counts.
+    pub(super) fn give_back(&mut self, number: u64, tokens: [u32; 2], now_us: f64) {
+        self.pass(now_us);
+        let place = number.checked_sub(self.gone);
+        let Some(entry) = place.and_then(|place| self.entries.get_mut(place as usize)) else { return };
+        let back = Taken { tokens, ..Taken::default() };
+        entry.taken.tokens = [0, 1].map(|i| entry.taken.tokens[i] - tokens[i]);
+        self.accounts[entry.client as usize].sums.add(&back, -1);
+        self.all.add(&back, -1);
+    }
+
+    /// From when on a client's use is at most `most`, if it takes nothing before; it is more now.
+    pub(super) fn falls_to_us(
+        &self,
+        kind: Kind,
+        client: u32,
+        most: impl Fn(f64) -> bool,
+        now_us: f64,
+    ) -> f64 {
+        let account = &self.accounts[client as usize];
+        let mut left = account.sums;
+        let mut number = account.first;
+        for _ in 0..account.entries {
+            let entry = &self.entries[(number - self.gone) as usize];
+            left.add(&entry.taken, -1);
+            if most(left.of(kind) as f64) {
+                return entry.at_us + MINUTE_US;
+            }
+            number += u64::from(entry.next);
+        }
+        now_us
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const CLIENTS: u32 = 3;
+    const KINDS: [Kind; 4] = [Kind::Input, Kind::Output, Kind::Total, Kind::Requests];
+
+    /// Charges as they were made: when, whose, what.
+    type Told = Vec<(f64, u32, Taken)>;
+
+    fn counted(told: &Told, whose: impl Fn(u32) -> bool, kind: Kind, now_us: f64) -> f64 {
+        let counts = told.iter().filter(|t| whose(t.1) && t.0 + MINUTE_US > now_us);
+        counts.fold(0.0, |sum, (_, _, taken)| match kind {
+            Kind::Requests => sum + f64::from(taken.requests),
+            kind => sum + kind.amount(taken.tokens),
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn the_sums_are_those_of_the_last_minute(
+            moves in prop::collection::vec(
+                (0u32..30_000_000, 0..CLIENTS, 0u32..3, [0u32..400, 0u32..400], any::<bool>(), any::<bool>()), 1..150,
+            ),
+            cost in 1.0..300.0f64,
+            quota in 300.0..900.0f64,
+        ) {
+            let mut ledger = Ledger::new(CLIENTS as usize);
+            let mut told = Told::new();
+            let mut now = 0.0;
+            for (gap, client, requests, tokens, is_use, gives_back) in moves {
+                now += f64::from(gap / 4) * f64::from(requests);
+                let taken = Taken { requests, tokens, is_use };
+                prop_assert_eq!(ledger.charge(client, taken, now), told.len() as u64);
+                told.push((now, client, taken));
+                let early = told.len().saturating_sub(7);
+                if gives_back {
+                    // Of an earlier charge, perhaps of one that counts no more.
+                    let back = told[early].2.tokens.map(|tokens| tokens / 2);
+                    ledger.give_back(early as u64, back, now);
+                    told[early].2.tokens = [0, 1].map(|i| told[early].2.tokens[i] - back[i]);
+                }
+                let is_active = |client: u32| {
+                    told.iter().any(|t| t.1 == client && t.2.is_use && t.0 + MINUTE_US > now)
+                };
+                let active = (0..CLIENTS).filter(|&client| is_active(client)).count();
+                for client in 0..CLIENTS {
+                    prop_assert_eq!(ledger.active(client), (active, !is_active(client)));
+                    for kind in KINDS {
+                        let used = counted(&told, |other| other == client, kind, now);
+                        prop_assert_eq!(ledger.used(kind, client), used);
+                        prop_assert_eq!(ledger.used_by_all(kind), counted(&told, |_| true, kind, now));
+                        if used + cost > quota {
+                            // When it falls: at the end of one of its charges, and no earlier one.
+                            let fits = |used: f64| used + cost <= quota;
+                            let at = ledger.falls_to_us(kind, client, fits, now);
+                            let then = |at: f64| counted(&told, |other| other == client, kind, at);
+                            prop_assert!(at > now && fits(then(at)) && !fits(then(at - 0.125)), "{at}");
+                        }
+                    }
+                }
+            }
+            ledger.pass(now + MINUTE_US);
+            prop_assert!(KINDS.iter().all(|&kind| ledger.used_by_all(kind) == 0.0) && ledger.active(0) == (0, true));
+        }
+    }
+}
