@@ -24,8 +24,9 @@ pub(crate) struct Lockstep {
     phases: Vec<u32>,
     /// The phase of those who take a block in the next iteration: -step modulo the block size.
     now: usize,
-    /// (step after which it is done, request); an entry whose step is not the request's end is stale.
-    ends: BinaryHeap<Reverse<(u32, u32)>>,
+    /// The step after which it is done and the request, in the upper and the lower half of a word: so one comparison puts
+    /// two in order. An entry whose step is not the request's end is stale.
+    ends: BinaryHeap<Reverse<u64>>,
 }
 
 /// What the lockstep must know of one request.
@@ -73,7 +74,8 @@ impl Lockstep {
         self.with_adapter += u32::from(member.rank.is_some());
         let phase = self.phase(member.tokens);
         self.phases[phase] += 1;
-        self.ends.push(Reverse((self.step + (member.total - member.tokens), member.id)));
+        let end = self.step + (member.total - member.tokens);
+        self.ends.push(Reverse(u64::from(end) << 32 | u64::from(member.id)));
     }
 
     pub(crate) fn leave(&mut self, member: Member) {
@@ -139,21 +141,24 @@ impl Lockstep {
 
     /// Iterations until the first request may be done; at least 1.
     pub(crate) fn until_end(&self) -> u32 {
-        self.ends.peek().map_or(u32::MAX, |&Reverse((end, _))| end.saturating_sub(self.step).max(1))
+        self.next_end().map_or(u32::MAX, |end| end.saturating_sub(self.step).max(1))
     }
 
     /// Whether a request's end is reached.
     pub(crate) fn has_ended(&self) -> bool {
-        self.ends.peek().is_some_and(|&Reverse((end, _))| end <= self.step)
+        self.next_end().is_some_and(|end| end <= self.step)
+    }
+
+    fn next_end(&self) -> Option<u32> {
+        self.ends.peek().map(|&Reverse(entry)| (entry >> 32) as u32)
     }
 
     /// The next request whose end is reached, or was before it left.
     pub(crate) fn pop_ended(&mut self) -> Option<u32> {
-        let &Reverse((end, id)) = self.ends.peek()?;
-        (end <= self.step).then(|| {
-            self.ends.pop();
-            id
-        })
+        if !self.has_ended() {
+            return None;
+        }
+        self.ends.pop().map(|Reverse(entry)| entry as u32)
     }
 }
 
