@@ -6,7 +6,11 @@ import { serve } from './serve.mjs';
 const SIZES = [{ requests: 1_000, repeats: 9 }, { requests: 10_000, repeats: 9 }, { requests: 100_000, repeats: 3 }, { requests: 1_000_000, repeats: 1 }];
 /** What is dragged: S-LoRA's loop at the default rate of 2 requests a second, and a fleet with timed operators. */
 const SERVICES = ['D=300', 'D=1000', 'D=5000', 'D=1000&sched=vllm_v1&cost=profile&n=0', 'D=1000&sched=vllm_v1&cost=roofline&n=0&rep=4'];
-const MOVES = 200;
+/** Moves of a round: each of a hundred places of the slider once. Where other work comes and goes, rounds differ. */
+const MOVES = 100;
+const ROUNDS = 5;
+/** The first moves of a page warm the compiler up. */
+const WARM_UP = 10;
 const LOADS = 5;
 const MEASURE = 'servescope:slider-to-drawn';
 
@@ -28,6 +32,7 @@ const quantile = (sorted, part) => sorted[Math.min(sorted.length - 1, Math.floor
 const ascending = (numbers) => numbers.sort((one, other) => one - other);
 
 async function measureSlider(page) {
+  const total = WARM_UP + ROUNDS * MOVES;
   await page.evaluate(async (moves) => {
     const range = document.querySelector('[data-parameter="workload.arrivals.cv"] input[type=range]');
     const root = document.documentElement;
@@ -41,13 +46,14 @@ async function measureSlider(page) {
       await settled();
       await new Promise((resolve) => { setTimeout(resolve, 20); });
     }
-  }, MOVES);
+  }, total);
   const found = await page.evaluate((name) => performance.getEntriesByName(name).map(({ duration, detail }) => ({ duration, ...detail })), MEASURE);
-  // The first moves warm the compiler up.
-  const warm = found.slice(10);
-  const of = (key) => ascending(warm.map((move) => move[key]));
-  const parts = Object.fromEntries(['ask_ms', 'wait_ms', 'compute_ms', 'answer_ms', 'draw_ms'].map((key) => [key, quantile(of(key), 0.5)]));
-  return { requests: warm[0]?.requests ?? 0, p50: quantile(of('duration'), 0.5), p95: quantile(of('duration'), 0.95), moves: warm.length, ...parts };
+  const moves = found.slice(WARM_UP);
+  const of = (some, key, part) => quantile(ascending(some.map((move) => move[key])), part);
+  const both = (some) => ({ p50: of(some, 'duration', 0.5), p95: of(some, 'duration', 0.95) });
+  const rounds = Array.from({ length: Math.ceil(moves.length / MOVES) }, (_, round) => both(moves.slice(round * MOVES, (round + 1) * MOVES)));
+  const parts = Object.fromEntries(['ask_ms', 'wait_ms', 'compute_ms', 'answer_ms', 'draw_ms'].map((key) => [key, of(moves, key, 0.5)]));
+  return { requests: moves[0]?.requests ?? 0, ...both(moves), rounds, moves: moves.length, ...parts };
 }
 
 const ready = [];
