@@ -132,6 +132,17 @@ pub struct Peak {
     pub bytes: f64,
 }
 
+/// Iterations of a certain number of requests that decode, without prompts and adapters, but for the KV tokens that they
+/// read.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DecodeUsage {
+    /// Microseconds by class of operator, the mean of the stages, without [`OperatorClass::DecodeAttention`]: that is the
+    /// rest of an iteration's time.
+    pub parts: StageParts,
+    /// What an iteration without KV tokens asks of a GPU, and how much more one with each of them does.
+    pub work: Option<[Work; 2]>,
+}
+
 /// A model of iteration times for a replica.
 pub trait BatchCost: std::fmt::Debug + Send + Sync {
     /// Pipeline stages into which the model is split; at least 1.
@@ -160,6 +171,12 @@ pub trait BatchCost: std::fmt::Debug + Send + Sync {
             parts = std::array::from_fn(|i| (parts[i] + others * inner[i]) / f64::from(stages));
         }
         (parts, self.work(batch))
+    }
+
+    /// What iterations of `decodes` requests have in common however many KV tokens they read; `None` where more hangs on
+    /// these than the time of attention and, in proportion, its work.
+    fn decode_usage(&self, _decodes: u32) -> Option<DecodeUsage> {
+        None
     }
 
     /// What a GPU can do, where it is known.

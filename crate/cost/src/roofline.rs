@@ -11,7 +11,7 @@ mod walk;
 
 pub use corrections::{Corrections, Efficiency, product_work};
 
-use crate::batch::{Batch, BatchCost, OperatorClass, Peak, StageParts, StageTime, Work};
+use crate::batch::{Batch, BatchCost, DecodeUsage, OperatorClass, Peak, StageParts, StageTime, Work};
 use crate::deployment::{Deployment, WeightFormat};
 use walk::Shard;
 
@@ -66,6 +66,21 @@ impl Roofline {
             link_bytes_s: gpu.link_gb_s.value * 1e9,
         }
     }
+
+    /// What iterations of `decodes` requests ask of a GPU without KV tokens, and for each of those; `None` where some
+    /// layers read no more than a window of them.
+    pub(crate) fn decode_work(&self, decodes: u32) -> Option<[Work; 2]> {
+        /// So many that their work is not lost beside the weights'.
+        const MANY: f64 = 1_048_576.0;
+        if self.deployment.model.attention.window().is_some() {
+            return None;
+        }
+        let [none, many] = [0.0, MANY]
+            .map(|decode_kv_tokens| self.work(&Batch { decodes, decode_kv_tokens, ..Batch::default() }));
+        let (none, many) = none.zip(many)?;
+        let each = |from: f64, to: f64| (to - from) / MANY;
+        Some([none, Work { flops: each(none.flops, many.flops), bytes: each(none.bytes, many.bytes) }])
+    }
 }
 
 impl BatchCost for Roofline {
@@ -107,6 +122,16 @@ impl BatchCost for Roofline {
             work.bytes += others * other.bytes;
         }
         (parts, Some(work))
+    }
+
+    /// Layers with a window read no more than it; launches take as long as attention leaves them.
+    fn decode_usage(&self, decodes: u32) -> Option<DecodeUsage> {
+        if self.deployment.model.attention.window().is_some() || self.host.launch_per_layer_us > 0.0 {
+            return None;
+        }
+        let (mut parts, _) = self.usage(&Batch { decodes, ..Batch::default() });
+        parts[OperatorClass::DecodeAttention as usize] = 0.0;
+        Some(DecodeUsage { parts, work: self.decode_work(decodes) })
     }
 
     fn work(&self, batch: &Batch<'_>) -> Option<Work> {

@@ -415,12 +415,12 @@ impl Fleet {
     fn form(&mut self, place: usize, now_us: f64) {
         let longest = self.longest_leap;
         let (replica, mut world, cost) = self.parts(place, now_us);
-        let mut flight = std::mem::take(&mut replica.flight);
+        let mut flight = replica.flight.take().unwrap_or_default();
         flight.clear();
         flight.formed_us = now_us;
         scheduler::form_or_retry(replica, &mut world, &mut flight);
         if flight.is_empty() {
-            replica.flight = flight;
+            replica.flight = Some(flight);
             return;
         }
         let goes_on = flight.chunks.is_empty() && replica.run.is_some_and(|run| run.done < run.holds);
@@ -452,7 +452,7 @@ impl Fleet {
             });
         }
         let most = scheduler::leap(replica, &world, &flight).min(longest);
-        replica.flight = flight;
+        replica.flight = Some(flight);
         let Some(run) = &replica.run else { return };
         let leap = most.min(run.holds - run.done);
         let end_us = run.time_after(run.done + leap);
@@ -483,7 +483,7 @@ impl Fleet {
     fn end_iterations(&mut self, place: usize, now_us: f64) {
         let (replica, mut world, _) = self.parts(place, now_us);
         let world = &mut world;
-        let mut flight = std::mem::take(&mut replica.flight);
+        let mut flight = replica.flight.take().unwrap_or_default();
         replica.in_flight = 0;
         let leap = replica.leap;
         if let Some(run) = &mut replica.run {
@@ -525,6 +525,6 @@ impl Fleet {
         if world.config.scheduler == SchedulerKind::Static {
             scheduler::static_batch::end_batch(replica, world, &mut flight, finished);
         }
-        replica.flight = flight;
+        replica.flight = Some(flight);
     }
 }

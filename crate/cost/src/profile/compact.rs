@@ -12,7 +12,7 @@ use super::line::Line;
 use super::operator::By;
 use super::table::ProfileError;
 use super::{OperatorLine, Profile};
-use crate::batch::{Batch, BatchCost, Chunk, OperatorClass, StageParts, StageTime};
+use crate::batch::{Batch, BatchCost, Chunk, DecodeUsage, OperatorClass, StageParts, StageTime};
 
 /// Attention of requests that decode.
 #[derive(Debug, Clone, PartialEq)]
@@ -240,5 +240,11 @@ impl BatchCost for CompactTables {
         parts[OperatorClass::Communication as usize] = layers * reduce + send_us;
         parts[OperatorClass::Host as usize] = self.host_us(batch);
         parts
+    }
+
+    fn decode_usage(&self, decodes: u32) -> Option<DecodeUsage> {
+        let (mut parts, _) = self.usage(&Batch { decodes, ..Batch::default() });
+        parts[OperatorClass::DecodeAttention as usize] = 0.0;
+        Some(DecodeUsage { parts, work: None })
     }
 }

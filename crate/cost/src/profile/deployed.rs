@@ -1,7 +1,7 @@
 //! A profile's times for a deployment, with what the roofline knows beyond them.
 
 use super::compact::CompactTables;
-use crate::batch::{Batch, BatchCost, OperatorClass, Peak, StageParts, StageTime, Work};
+use crate::batch::{Batch, BatchCost, DecodeUsage, OperatorClass, Peak, StageParts, StageTime, Work};
 use crate::roofline::Roofline;
 
 /// Measured times; operations, bytes and peaks of the deployment, and the products of adapters, which no profile has.
@@ -36,6 +36,11 @@ impl BatchCost for DeployedProfile {
         let mut parts = self.tables.stage_parts(batch, is_last);
         parts[OperatorClass::Adapters as usize] = self.adapters_us(batch, is_last);
         parts
+    }
+
+    fn decode_usage(&self, decodes: u32) -> Option<DecodeUsage> {
+        let work = self.roofline.decode_work(decodes)?;
+        Some(DecodeUsage { work: Some(work), ..self.tables.decode_usage(decodes)? })
     }
 
     fn work(&self, batch: &Batch<'_>) -> Option<Work> {

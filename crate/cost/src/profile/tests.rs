@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use proptest::prelude::*;
 
 use super::*;
-use crate::batch::{Batch, BatchCost, Chunk};
+use crate::batch::{Batch, BatchCost, Chunk, OperatorClass};
 
 const TOKENS: [u32; 12] = [1, 8, 16, 64, 128, 256, 512, 1024, 1536, 2048, 3072, 4096];
 
@@ -195,6 +195,18 @@ proptest! {
             let last = found.holds.min(2_000) - 1;
             let later = at(kv + last).first_us;
             prop_assert!((found.first_us + f64::from(last) * found.growth_us - later).abs() < 1e-6 * later);
+        }
+    }
+
+    #[test]
+    fn all_but_attention_is_known_by_the_requests_that_decode(requests in 1..300u32, kv in 0..9_000u32, stages in 1..=2u32) {
+        let (profile, _) = Profile::fit(&raw()).unwrap();
+        for degree in [1, 2] {
+            let tables = profile.tables(profile.settings(degree, stages)).unwrap().with_roundings();
+            let decode_kv_tokens = f64::from(requests) * f64::from(kv);
+            let (mut parts, _) = tables.usage(&Batch { decodes: requests, decode_kv_tokens, ..Batch::default() });
+            parts[OperatorClass::DecodeAttention as usize] = 0.0;
+            prop_assert_eq!(tables.decode_usage(requests).unwrap().parts, parts);
         }
     }
 

@@ -54,7 +54,7 @@ impl Fleet {
     /// Requests in the iterations under way, prompts with the tokens that are read of them.
     fn in_flight(&self, place: usize) -> Vec<(u32, Option<u32>)> {
         let replica = &self.replicas[place];
-        let single = (replica.in_flight > 0 && replica.is_single()).then_some(&replica.flight);
+        let single = replica.flight.as_deref().filter(|_| replica.in_flight > 0 && replica.is_single());
         let piped = self.pipelines.get(place).map(super::pipeline::Pipeline::under_way).into_iter().flatten();
         let mut all = Vec::new();
         for flight in single.into_iter().chain(piped) {
@@ -68,5 +68,5 @@ impl Fleet {
 }
 
 fn decodes(replica: &Replica) -> bool {
-    replica.in_flight > 0 && replica.flight.decodes > 0
+    replica.in_flight > 0 && replica.decodes() > 0
 }

@@ -179,7 +179,7 @@ pub(crate) struct Replica {
     pub(crate) run: Option<Run>,
     /// What the run under way reads of prompts.
     pub(crate) chunks: Vec<Chunk>,
-    pub(crate) flight: Flight,
+    pub(crate) flight: Option<Box<Flight>>,
     pub(crate) leap: u32,
     /// Iterations under way whose tokens are charged.
     pub(crate) charged: u32,
@@ -219,11 +219,16 @@ impl Replica {
             decoded_us: f64::NEG_INFINITY,
             run: None,
             chunks: Vec::new(),
-            flight: Flight::default(),
+            flight: None,
             leap: 0,
             charged: 0,
             awaited: 0,
         }
+    }
+
+    /// Requests that decode in the iterations under way.
+    pub(crate) fn decodes(&self) -> u32 {
+        self.flight.as_ref().map_or(0, |flight| flight.decodes)
     }
 
     /// Whether it has one pipeline stage.
@@ -323,7 +328,7 @@ impl Replica {
     /// Charges the clients of those who decode for the iterations under way that are over.
     pub(crate) fn charge_ended(&mut self, world: &World<'_>) {
         let Some(run) = &self.run else { return };
-        if self.waiting.keeps_counters() && self.in_flight > 0 && self.flight.decodes > 0 {
+        if self.waiting.keeps_counters() && self.in_flight > 0 && self.decodes() > 0 {
             let next = run.first_end_from(world.now_us, run.done + self.leap);
             let is_over = world.ends_are_over && run.time_after(next) <= world.now_us;
             let over = next - run.done - u32::from(!is_over);

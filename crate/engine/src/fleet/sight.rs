@@ -55,7 +55,7 @@ impl Engines<'_> {
     /// Iterations of what a replica works on that are over at a time.
     fn over_at(&self, replica: &Replica, at_us: f64) -> u32 {
         match &replica.run {
-            Some(run) if replica.in_flight > 0 && replica.flight.decodes > 0 => {
+            Some(run) if replica.in_flight > 0 && replica.decodes() > 0 => {
                 let next = run.first_end_from(at_us, run.done + replica.leap);
                 let is_over = self.ends_are_over && run.time_after(next) <= at_us;
                 next - run.done - u32::from(!is_over)

@@ -1,9 +1,10 @@
 //! What iterations of a fleet spent their time on, by class of operator, and what they asked of a GPU.
 //!
 //! Nothing of this is kept while a fleet runs: the cost model is asked again, about the first and the last of equal
-//! iterations, or about their mean. From one to the next every part grows by the same amount, as their times do.
+//! iterations, or about their mean. From one to the next every part grows by the same amount, as their times do. Where
+//! nothing but decode attention hangs on what is read, it is asked once for all iterations of as many requests.
 
-use servescope_cost::{BatchCost, OperatorClass, Peak, StageParts, Work};
+use servescope_cost::{BatchCost, DecodeUsage, OperatorClass, Peak, StageParts, Work};
 
 use crate::report::Report;
 use crate::timeline::{IterationRun, Timeline};
@@ -46,6 +47,74 @@ impl RunTotals {
         us[largest] += run.busy_us - us.iter().sum::<f64>();
         let work = work.map(|work| Work { flops: many * work.flops, bytes: many * work.bytes });
         Self { us, work }
+    }
+
+    /// Of iterations that only decode: attention takes what is left of their time.
+    fn rest_of(run: &IterationRun, usage: &DecodeUsage) -> Self {
+        let many = f64::from(run.iterations);
+        let mut us = usage.parts.map(|part| part * many);
+        us[OperatorClass::DecodeAttention as usize] = (run.busy_us - us.iter().sum::<f64>()).max(0.0);
+        let kv_tokens =
+            run.kv_tokens + 0.5 * f64::from(run.iterations.saturating_sub(1)) * f64::from(run.decodes);
+        let work = usage.work.map(|[none, each]| Work {
+            flops: many * (none.flops + kv_tokens * each.flops),
+            bytes: many * (none.bytes + kv_tokens * each.bytes),
+        });
+        Self { us, work }
+    }
+}
+
+/// Answers of a cost model about iterations that only decode, by the number of requests: it is asked once about each
+/// number, not about each run.
+#[derive(Debug)]
+pub(super) struct Asked<'a> {
+    timeline: &'a Timeline,
+    cost: &'a dyn BatchCost,
+    decodes: Vec<Answer>,
+}
+
+/// What it said of a number of requests.
+#[derive(Debug, Clone, Copy)]
+enum Answer {
+    /// Nothing: nobody asked.
+    Unasked,
+    /// More than attention hangs on what they read.
+    Each,
+    /// The same for all.
+    All(DecodeUsage),
+}
+
+/// Numbers of requests above this are asked about each time.
+const MOST_KEPT: usize = 4096;
+
+impl<'a> Asked<'a> {
+    pub(super) fn new(timeline: &'a Timeline, cost: &'a dyn BatchCost) -> Self {
+        Self { timeline, cost, decodes: Vec::new() }
+    }
+
+    /// What all of these equal iterations are together.
+    pub(super) fn totals(&mut self, run: &IterationRun) -> RunTotals {
+        let only_decodes = run.prompts == 0 && run.rank_sum == 0 && !run.any_adapter && run.copying_us == 0.0;
+        let known = if only_decodes { self.decode_usage(run.decodes) } else { None };
+        known.map_or_else(
+            || RunTotals::of(self.timeline, self.cost, run),
+            |usage| RunTotals::rest_of(run, &usage),
+        )
+    }
+
+    fn decode_usage(&mut self, decodes: u32) -> Option<DecodeUsage> {
+        let place = decodes as usize;
+        if place >= MOST_KEPT {
+            return self.cost.decode_usage(decodes);
+        }
+        if self.decodes.len() <= place {
+            self.decodes.resize(place + 1, Answer::Unasked);
+        }
+        let answer = &mut self.decodes[place];
+        if matches!(answer, Answer::Unasked) {
+            *answer = self.cost.decode_usage(decodes).map_or(Answer::Each, Answer::All);
+        }
+        if let Answer::All(usage) = answer { Some(*usage) } else { None }
     }
 }
 

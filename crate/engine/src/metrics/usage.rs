@@ -4,7 +4,7 @@
 use servescope_cost::{BatchCost, OperatorClass, StageParts, Work};
 
 use super::columns::{Columns, GpuColumns};
-use super::operators::RunTotals;
+use super::operators::{Asked, RunTotals};
 use super::summary::SpanSums;
 use super::token_gaps::TokenGaps;
 use crate::report::Report;
@@ -125,8 +125,9 @@ fn each(
     is_wanted: impl Fn(&IterationRun) -> bool,
     take: &mut dyn FnMut(&IterationRun, &Totals),
 ) {
+    let mut asked = Asked::new(&report.timeline, cost);
     for run in report.timeline.iterations.iter().filter(is_wanted) {
-        let RunTotals { us, work } = RunTotals::of(&report.timeline, cost, &run);
+        let RunTotals { us, work } = asked.totals(&run);
         let decoded = f64::from(run.iterations) * f64::from(run.decodes);
         let tokens = f64::from(run.prompt_tokens) + decoded;
         take(&run, &Totals { us, work, tokens });
