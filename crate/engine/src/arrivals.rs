@@ -106,10 +106,11 @@ impl Arrivals {
     }
 
     /// When the next request arrives, as far as is known; at equal times those that wait for nobody come first.
+    #[inline]
     pub(crate) fn due_us(&self, trace: &Trace) -> Option<f64> {
         let own = trace.arrival_us.get(self.next).copied();
-        let released = self.held.as_ref().and_then(|held| held.due_us());
-        own.into_iter().chain(released).reduce(f64::min)
+        let Some(held) = &self.held else { return own };
+        own.into_iter().chain(held.due_us()).reduce(f64::min)
     }
 
     /// The next request that arrives up to `until_us`, with its time.

@@ -40,14 +40,7 @@ fn transparent() -> GatewayConfig {
     GatewayConfig {
         checks: Vec::new(),
         client: Client::User,
-        quotas: Quotas {
-            rpm: f64::INFINITY,
-            tpm: [f64::INFINITY; 3],
-            window: Window::Sliding,
-            charge: Charge::Ahead,
-            refuses: false,
-            lending: None,
-        },
+        quotas: Quotas::NONE,
         concurrency: u32::MAX,
         client_concurrency: u32::MAX,
         queue_requests: u32::MAX,

@@ -79,6 +79,18 @@ pub struct Quotas {
     pub lending: Option<Lending>,
 }
 
+impl Quotas {
+    /// No bound on anything.
+    pub const NONE: Self = Self {
+        rpm: f64::INFINITY,
+        tpm: [f64::INFINITY; 3],
+        window: Window::Sliding,
+        charge: Charge::Ahead,
+        refuses: false,
+        lending: None,
+    };
+}
+
 /// What is admitted into KV memory.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct KvRule {

@@ -21,18 +21,16 @@ fn earlier(one: Option<f64>, other_us: f64) -> Option<f64> {
     (at_us < f64::INFINITY).then_some(at_us)
 }
 
-/// Lets happen at the proxy what is due next, if it is due by `until_us`.
+/// When something happens next at the proxy or comes in, if that is by `until_us`.
 #[inline]
-fn happens_until(
-    proxy: &mut Proxy,
-    arrivals: &mut Arrivals,
-    trace: &Trace,
-    until_us: f64,
-    sight: &dyn Sight,
-) -> Option<()> {
-    let own_us = proxy.due_us();
-    let due_us = earlier(arrivals.due_us(trace), own_us).filter(|&at| at <= until_us)?;
-    if own_us <= due_us {
+fn due_until(proxy: &mut Proxy, arrivals: &Arrivals, trace: &Trace, until_us: f64) -> Option<f64> {
+    earlier(arrivals.due_us(trace), proxy.due_us()).filter(|&at| at <= until_us)
+}
+
+/// Lets happen at the proxy what is due at `due_us`.
+#[inline]
+fn happens(proxy: &mut Proxy, arrivals: &mut Arrivals, trace: &Trace, due_us: f64, sight: &dyn Sight) {
+    if proxy.due_us() <= due_us {
         proxy.happen(trace, due_us, sight);
     } else if let Some((id, at_us)) = arrivals.next_until(trace, due_us) {
         if proxy.is_gone(id) {
@@ -41,7 +39,6 @@ fn happens_until(
             proxy.ask(trace, id, at_us, sight);
         }
     }
-    Some(())
 }
 
 /// The clients of a trace and, if there is one, the proxy before the engine.
@@ -121,9 +118,11 @@ impl Intake {
         sight: &dyn Sight,
     ) -> Option<(Given, f64)> {
         if let Some(proxy) = self.proxy.as_deref_mut().filter(|_| PROXY) {
-            let is_due = proxy.decided_us().is_some()
-                || earlier(self.arrivals.due_us(trace), proxy.due_us()).is_some_and(|at| at <= until_us);
-            return if is_due { self.next_through(trace, until_us, sight) } else { None };
+            if proxy.decided_us().is_none() {
+                let due_us = due_until(proxy, &self.arrivals, trace, until_us)?;
+                happens(proxy, &mut self.arrivals, trace, due_us, sight);
+            }
+            return self.next_through(trace, until_us, sight);
         }
         self.arrivals.next_until(trace, until_us).map(|(id, at_us)| (Given::Forward(id), at_us))
     }
@@ -136,7 +135,8 @@ impl Intake {
             if let Some(given) = proxy.take() {
                 break given;
             }
-            happens_until(proxy, arrivals, trace, until_us, sight)?;
+            let due_us = due_until(proxy, arrivals, trace, until_us)?;
+            happens(proxy, arrivals, trace, due_us, sight);
         };
         if let Given::Refused(id, _) | Given::TimedOut(id) = given {
             arrivals.ended(trace, id, at_us);
@@ -161,7 +161,8 @@ impl Intake {
                 return Some(at_us);
             }
             earlier(arrivals.due_us(trace), proxy.due_to_requests_us())?;
-            happens_until(proxy, arrivals, trace, until_us, sight)?;
+            let due_us = due_until(proxy, arrivals, trace, until_us)?;
+            happens(proxy, arrivals, trace, due_us, sight);
         }
     }
 

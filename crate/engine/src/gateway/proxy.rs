@@ -298,7 +298,10 @@ impl Proxy {
         self.due_us = f64::NAN;
         self.record.reach(trace, at_us, &mut self.reservations, &mut self.queue);
         let mut dispatches = false;
-        while let Some((_, id, news)) = self.news.front().copied().filter(|news| news.0 <= at_us) {
+        while let Some(&(told_us, id, news)) = self.news.front() {
+            if told_us > at_us {
+                break;
+            }
             self.news.pop_front();
             dispatches |= self.hear(trace, id, news, at_us);
         }

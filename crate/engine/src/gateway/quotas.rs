@@ -218,11 +218,17 @@ impl QuotaBook {
                 continue;
             };
             let floor = lending.floor * bound.own.capacity();
-            let most_lent = bound.all.capacity() - floor * self.clients.saturating_sub(1) as f64;
-            if !bound.own.ever_allows(cost) && cost > most_lent {
-                return Err(None);
+            if !bound.own.ever_allows(cost) {
+                let most_lent = bound.all.capacity() - floor * self.clients.saturating_sub(1) as f64;
+                if cost > most_lent {
+                    return Err(None);
+                }
             }
             let is_within_floor = self.counts.used(kind, client, bound, now_us) + cost <= floor;
+            // Who asks a meter brings it to the present, and a bucket rounds then; a ledger is as it was.
+            if is_within_floor && matches!(self.counts, Counts::Sliding(_)) {
+                continue;
+            }
             let is_own = self.counts.allows(kind, client, bound, cost, now_us)
                 && self.counts.all_allow(kind, bound, cost, 0.0, now_us);
             let kept = floor * idle_others as f64;

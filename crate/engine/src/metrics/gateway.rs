@@ -85,21 +85,25 @@ const REASONS: [Refusal; 6] = [
 /// The proxy's part of a summary; `None` where there was none.
 pub fn gateway_summary(report: &Report, slo: Slo) -> Option<GatewaySummary> {
     let log = report.gateway.as_deref()?;
-    let passages = log.passages.iter().enumerate();
     let end_us = report.fates.iter().filter_map(|fate| fate.finish_us).fold(0.0, f64::max);
     let mut held: BTreeMap<&'static str, u64> =
         Check::ALL.iter().map(|check| (check.name(), 0)).chain([("behind", 0), ("fair_share", 0)]).collect();
-    for (_, passage) in passages.clone().filter(|(_, passage)| passage.held != Held::Nothing) {
-        *held.entry(passage.held.name()).or_default() += 1;
-    }
-    let mut waits: Vec<f64> = passages
-        .clone()
-        .map(|(id, passage)| (log.forwarded_us[id] - passage.asked_us) / 1e6)
-        .filter(|wait| !wait.is_nan())
-        .collect();
-    let mut errors = Vec::new();
-    let (mut off, mut truth) = (0.0, 0.0);
-    for (id, passage) in passages.clone().filter(|(_, passage)| !passage.estimate_us.is_nan()) {
+    let (mut waits, mut errors) =
+        (Vec::with_capacity(log.passages.len()), Vec::with_capacity(log.passages.len()));
+    let (mut attempts, mut retried, mut off, mut truth) = (0, 0, 0.0, 0.0);
+    for (id, passage) in log.passages.iter().enumerate() {
+        attempts += u64::from(passage.attempts);
+        retried += u64::from(passage.attempts > 1);
+        if passage.held != Held::Nothing {
+            *held.entry(passage.held.name()).or_default() += 1;
+        }
+        let wait = (log.forwarded_us[id] - passage.asked_us) / 1e6;
+        if !wait.is_nan() {
+            waits.push(wait);
+        }
+        if passage.estimate_us.is_nan() {
+            continue;
+        }
         let Some(first_us) = report.first_token_us(id) else { continue };
         let true_s = (first_us - passage.asked_us) / 1e6;
         let error = f64::from(passage.estimate_us) / 1e6 - true_s;
@@ -110,10 +114,10 @@ pub fn gateway_summary(report: &Report, slo: Slo) -> Option<GatewaySummary> {
     let samples = log.samples.kept();
     let reserved: f64 = samples.iter().map(|sample| sample.reserved_tokens).sum();
     Some(GatewaySummary {
-        attempts: log.attempts(),
+        attempts,
         refusals: REASONS.iter().map(|&reason| (reason.name(), log.refusals[reason as usize])).collect(),
         timeouts: log.timeouts,
-        retried: passages.filter(|(_, passage)| passage.attempts > 1).count() as u64,
+        retried,
         first_attempt: first_attempt(report, log, slo, end_us),
         held,
         wait_s: Distribution::of(&mut waits),
@@ -148,7 +152,8 @@ fn first_attempt(report: &Report, log: &GatewayLog, slo: Slo, end_us: f64) -> Fi
 }
 
 fn prediction(report: &Report, log: &GatewayLog) -> PredictionError {
-    let (mut ratios, mut over, mut under, mut all) = (Vec::new(), 0.0, 0.0, 0.0);
+    let (mut over, mut under, mut all) = (0.0, 0.0, 0.0);
+    let mut ratios = Vec::with_capacity(report.fates.len());
     for id in (0..report.fates.len()).filter(|&id| report.is_completed(id)) {
         let (predicted, truth) =
             (f64::from(log.passages[id].predicted_tokens), f64::from(report.fates[id].produced));

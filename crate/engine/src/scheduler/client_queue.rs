@@ -7,7 +7,7 @@
 //! quota of its own, is parked, and the others pass. Every change costs O(log clients + log requests),
 //! but for a return under [`Lift::Max`].
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use super::accounts::{Accounts, Charging};
@@ -16,25 +16,19 @@ use super::tariff::Tariff;
 use super::vtc::{Fair, Lift};
 use super::{lifo, priority, shortest};
 
-/// A request, or a client, with its key: the smallest first, equal ones in the order of `number`.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Keyed {
-    key: f64,
+/// A request, or a client; that of the smaller number comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Numbered {
     number: u32,
     id: u32,
 }
 
-impl Eq for Keyed {}
+type Keyed = super::keyed::Keyed<Numbered>;
 
-impl Ord for Keyed {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.key.total_cmp(&other.key).then(self.number.cmp(&other.number))
-    }
-}
-
-impl PartialOrd for Keyed {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
+impl Keyed {
+    /// The same for the client.
+    fn of(self, client: u32) -> Self {
+        Self { id: Numbered { id: client, ..self.id }, ..self }
     }
 }
 
@@ -172,14 +166,14 @@ impl ClientQueue {
             line.seen = self.seen.len() as u32;
             self.seen.push(client);
         }
-        let entry = Keyed { key, number, id };
+        let entry = Keyed { key, id: Numbered { number, id } };
         let leads = line.waiting.peek().is_none_or(|head| entry < head.0);
         line.waiting.push(Reverse(entry));
         line.stay += 1;
         if is_new {
             self.stand(client);
         } else if leads && line.standing == Standing::Ready && matches!(self.kind, Kind::Keyed(_)) {
-            self.ready.push(Reverse(Keyed { id: client, ..entry }));
+            self.ready.push(Reverse(entry.of(client)));
         }
         is_new
     }
@@ -220,7 +214,7 @@ impl ClientQueue {
         };
         line.standing = Standing::Ready;
         match self.kind {
-            Kind::Keyed(_) => self.ready.push(Reverse(Keyed { id: client, ..head })),
+            Kind::Keyed(_) => self.ready.push(Reverse(head.of(client))),
             Kind::Least(_) => self.line_up(client),
             Kind::Turns { .. } => self.turns.push_back(client),
         }
@@ -232,17 +226,17 @@ impl ClientQueue {
         let line = &mut self.lines[client as usize];
         if key < line.key {
             line.key = key;
-            self.ready.push(Reverse(Keyed { key, number: line.seen, id: client }));
+            self.ready.push(Reverse(Keyed { key, id: Numbered { number: line.seen, id: client } }));
         }
     }
 
     /// Drops entries that stand for no client any more from the head of the heap.
     fn settle_ready(&mut self) {
         while let Some(&Reverse(top)) = self.ready.peek() {
-            let line = &mut self.lines[top.id as usize];
+            let line = &mut self.lines[top.id.id as usize];
             let is_ready = line.standing == Standing::Ready;
             if let Kind::Least(_) = self.kind {
-                let counter = self.accounts.value(top.id);
+                let counter = self.accounts.value(top.id.id);
                 if top.key == line.key && is_ready && counter > top.key {
                     // Counters grow while their entries stand still.
                     line.key = counter;
@@ -259,7 +253,7 @@ impl ClientQueue {
                 && line
                     .waiting
                     .peek()
-                    .is_some_and(|head| (head.0.key, head.0.number) == (top.key, top.number))
+                    .is_some_and(|head| (head.0.key, head.0.id.number) == (top.key, top.id.number))
             {
                 return;
             }
@@ -273,9 +267,9 @@ impl ClientQueue {
             self.whose_turn(quantum)?
         } else {
             self.settle_ready();
-            self.ready.peek()?.0.id
+            self.ready.peek()?.0.id.id
         };
-        self.lines[client as usize].waiting.peek().map(|head| (client, head.0.id))
+        self.lines[client as usize].waiting.peek().map(|head| (client, head.0.id.id))
     }
 
     /// The first client whose deficit counter is, or becomes with its quantum, positive.
@@ -382,7 +376,7 @@ impl ClientQueue {
                 self.settle_ready();
                 let next = self.ready.peek().map_or(f64::INFINITY, |next| next.0.key);
                 self.ready.extend(first);
-                first.map(|first| (first.0.id, next - first.0.key))
+                first.map(|first| (first.0.id.id, next - first.0.key))
             }
         };
         let Some((client, room)) = room else { return u32::MAX };

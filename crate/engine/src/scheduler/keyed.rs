@@ -7,24 +7,24 @@ use std::collections::BinaryHeap;
 use super::admission::Admission;
 use crate::observer::Observer;
 
-/// A place and its key.
+/// A place, or whatever waits, and its key.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Keyed {
+pub struct Keyed<I = u32> {
     /// Smallest first.
     pub key: f64,
     /// Settles equal keys: smallest first.
-    pub id: u32,
+    pub id: I,
 }
 
-impl Eq for Keyed {}
+impl<I: Ord> Eq for Keyed<I> {}
 
-impl Ord for Keyed {
+impl<I: Ord> Ord for Keyed<I> {
     fn cmp(&self, other: &Self) -> Ordering {
         self.key.total_cmp(&other.key).then(self.id.cmp(&other.id))
     }
 }
 
-impl PartialOrd for Keyed {
+impl<I: Ord> PartialOrd for Keyed<I> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }

@@ -107,12 +107,13 @@ impl<D: DecodeRun> Sight for Engine<'_, D> {
         };
         // Prefills from this one on are not over.
         let under_way = under_way.unwrap_or(u32::MAX);
+        let (stays, input_tokens) = (self.stays, self.trace.input_tokens.as_slice());
         held.extend(open.iter().map(|entry| {
-            let stay = &self.stays[entry.id as usize];
+            let stay = &stays[entry.id as usize];
             let Some(prefill) = stay.prefill.filter(|&prefill| prefill < under_way) else { return 0 };
             debug_assert!(self.prefills[prefill as usize].end_us <= at_us, "it is over");
             let produced = 1 + steps.min(stay.last_step).saturating_sub(stay.first_step);
-            self.trace.input_tokens[entry.id as usize] + produced as u32
+            input_tokens[entry.id as usize] + produced as u32
         }));
     }
 }

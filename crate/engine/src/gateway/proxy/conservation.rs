@@ -10,10 +10,9 @@ use servescope_workload::trace::Request;
 
 use super::*;
 use crate::fleet::{Fleet, FleetConfig, Preemption, SchedulerKind};
-use crate::gateway::config::{Charge, KvRule, Quotas, RetryKind, RetryRule};
+use crate::gateway::config::{KvRule, Quotas, RetryKind, RetryRule};
 use crate::gateway::load::LoadRule;
 use crate::gateway::prediction::{LengthRule, LengthSource};
-use crate::gateway::window::Window;
 use crate::scheduler::vtc::Fair;
 use crate::scheduler::{Client, Order};
 use crate::{Outcome, Report, SchedulerConfig, Simulation};
@@ -87,14 +86,7 @@ fn gateway(seed: u64) -> GatewayConfig {
     GatewayConfig {
         checks: vec![Check::Concurrency, Check::Queue, Check::Kv],
         client: Client::User,
-        quotas: Quotas {
-            rpm: f64::INFINITY,
-            tpm: [f64::INFINITY; 3],
-            window: Window::Sliding,
-            charge: Charge::Ahead,
-            refuses: false,
-            lending: None,
-        },
+        quotas: Quotas::NONE,
         concurrency: 100,
         client_concurrency: 20,
         queue_requests: 150,
