@@ -100,6 +100,10 @@ enum Engine {
 }
 
 impl Engine {
+    #[cfg_attr(
+        not(feature = "engines"),
+        expect(clippy::unnecessary_wraps, reason = "what a fleet needs may be missing")
+    )]
     fn new(scenario: &Scenario, trace: Arc<Trace>) -> Result<Self, Failure> {
         #[cfg(feature = "engines")]
         if scenario.fleet().is_some() {
@@ -329,11 +333,13 @@ impl Run {
         };
         #[cfg(feature = "engines")]
         let usage = self.usage();
+        let by_itself = || summarise(&self.report, self.token_gaps(), &context);
         #[cfg(feature = "engines")]
-        let run = usage.map(|u| summarise_spans(&self.report, self.token_gaps(), &u.spans, &context));
+        let mut run = usage.map_or_else(by_itself, |usage| {
+            summarise_spans(&self.report, self.token_gaps(), &usage.spans, &context)
+        });
         #[cfg(not(feature = "engines"))]
-        let run = None;
-        let mut run = run.unwrap_or_else(|| summarise(&self.report, self.token_gaps(), &context));
+        let mut run = by_itself();
         if self.generated {
             self.add_expected_shares(&mut run);
         }

@@ -8,6 +8,14 @@
 
 use super::least_squares::relative_least_squares;
 
+/// Largest coefficient that a profile's file may tell.
+pub(super) const MOST_COEFFICIENT: f64 = 1e9;
+
+/// A coefficient that a file can tell, whatever was measured.
+fn told(coefficient: f64) -> f64 {
+    if coefficient > 0.0 { coefficient.min(MOST_COEFFICIENT) } else { 0.0 }
+}
+
 /// Attention heads on one GPU.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Heads {
@@ -148,10 +156,10 @@ impl AttentionLaw {
         let [us, query, kv, read_kv, read_query] = self.decode;
         let dim = heads.dim / DIM;
         DecodeLaw {
-            us,
-            requests: query * heads.query,
-            kv: kv / speed.bandwidth,
-            requests_kv: (read_kv * heads.kv + read_query * heads.query) * dim / speed.bandwidth,
+            us: told(us),
+            requests: told(query * heads.query),
+            kv: told(kv / speed.bandwidth),
+            requests_kv: told((read_kv * heads.kv + read_query * heads.query) * dim / speed.bandwidth),
         }
     }
 
@@ -160,11 +168,32 @@ impl AttentionLaw {
         let [us, chunk, kv, chunk_kv, chunk_chunk] = self.prefill;
         let products = heads.query * heads.dim / DIM / speed.flops;
         PrefillLaw {
-            us,
-            chunk: chunk * products,
-            kv: kv / speed.bandwidth,
-            chunk_kv: chunk_kv * products,
-            chunk_chunk: chunk_chunk * products,
+            us: told(us),
+            chunk: told(chunk * products),
+            kv: told(kv / speed.bandwidth),
+            chunk_kv: told(chunk_kv * products),
+            chunk_chunk: told(chunk_chunk * products),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn every_law_can_be_told_by_a_file(
+            decode in prop::array::uniform5(any::<f64>()), prefill in prop::array::uniform5(any::<f64>()),
+            heads in (1u32..1_000, 1u32..1_000, 1u32..1_000), speed in (1e-9..1e3f64, 1e-9..1e3f64),
+        ) {
+            let heads = Heads { query: heads.0.into(), kv: heads.1.into(), dim: heads.2.into() };
+            let speed = Speed { bandwidth: speed.0, flops: speed.1 };
+            let law = AttentionLaw { decode, prefill };
+            let (d, p) = (law.decode_law(&heads, speed), law.prefill_law(&heads, speed));
+            let told = [d.us, d.requests, d.kv, d.requests_kv, p.us, p.chunk, p.kv, p.chunk_kv, p.chunk_chunk];
+            prop_assert!(told.iter().all(|x| (0.0..=MOST_COEFFICIENT).contains(x)), "{told:?}");
         }
     }
 }

@@ -17,7 +17,7 @@
 
 use std::fmt::Write as _;
 
-use super::attention::{DecodeLaw, PrefillLaw};
+use super::attention::{DecodeLaw, MOST_COEFFICIENT, PrefillLaw};
 use super::grid::Grid;
 use super::line::{Knots, MOST_TENTHS};
 use super::operator::{Operator, Origin};
@@ -273,14 +273,14 @@ impl<'a> Reader<'a> {
         self.expect("decode_law")?;
         let mut law = [0.0; 5];
         for x in &mut law[..4] {
-            *x = self.number("decode_law", 0.0, 1e9)?;
+            *x = self.number("decode_law", 0.0, MOST_COEFFICIENT)?;
         }
         let [us, requests, kv, requests_kv, _] = law;
         let decode_law = DecodeLaw { us, requests, kv, requests_kv };
         self.advance();
         self.expect("prefill_law")?;
         for x in &mut law {
-            *x = self.number("prefill_law", 0.0, 1e9)?;
+            *x = self.number("prefill_law", 0.0, MOST_COEFFICIENT)?;
         }
         let [us, chunk, kv, chunk_kv, chunk_chunk] = law;
         let prefill_law = PrefillLaw { us, chunk, kv, chunk_kv, chunk_chunk };
