@@ -14,6 +14,7 @@
 
 #[cfg(test)]
 mod conservation;
+mod dispatch;
 mod looks;
 
 use std::cmp::Reverse;
@@ -504,94 +505,6 @@ impl Proxy {
         self.accounts.at_engine(client) >= self.config.client_concurrency
     }
 
-    /// Lets requests through, until the first in the order of service has to wait.
-    fn dispatch(&mut self, trace: &Trace, at_us: f64, sight: &dyn Sight) {
-        self.wake_us = f64::INFINITY;
-        while self.waiting > 0
-            && let Some((client, id)) = self.queue.head()
-        {
-            if !self.waits(id) {
-                self.queue.skip(client);
-                continue;
-            }
-            match self.verdict(trace, client, id, at_us, sight) {
-                Verdict::Goes => self.forward(trace, client, id, at_us),
-                Verdict::Parks(held, until_us) => {
-                    self.log.passages[id as usize].held = held;
-                    self.queue.park(client, until_us.max(after(at_us)));
-                }
-                Verdict::Stops(held) => {
-                    self.log.passages[id as usize].held = held;
-                    return;
-                }
-                Verdict::Never(reason) => {
-                    self.leave_queue(trace, id, at_us);
-                    self.answer(trace, id, Some(reason), at_us, None);
-                }
-            }
-        }
-    }
-
-    fn verdict(&mut self, trace: &Trace, client: u32, id: u32, at_us: f64, sight: &dyn Sight) -> Verdict {
-        let i = id as usize;
-        let predicted = self.log.passages[i].predicted_tokens;
-        let input = trace.input_tokens[i];
-        if self.load.state() == LoadState::Over
-            && self.config.load.policy == LoadPolicy::FairShare
-            && !self.reservations.open().is_empty()
-            && self.accounts.is_over_share(client)
-        {
-            return Verdict::Parks(Held::FairShare, self.next_sample_us);
-        }
-        for k in 0..self.config.checks.len() {
-            let check = self.config.checks[k];
-            let held = Held::By(check);
-            match check {
-                Check::Rpm => match self.book.on_dispatch_rpm(client, at_us) {
-                    Ok(()) => {}
-                    Err(Some(until_us)) => return Verdict::Parks(held, until_us),
-                    Err(None) => return Verdict::Never(Refusal::RateLimit),
-                },
-                Check::Tpm => {
-                    match self.book.on_dispatch_tpm(client, [input, predicted], self.pressure(), at_us) {
-                        Ok(()) => {}
-                        Err(Some(until_us)) => return Verdict::Parks(held, until_us),
-                        Err(None) => return Verdict::Never(Refusal::TokenQuota),
-                    }
-                }
-                Check::Concurrency if self.client_is_busy(client) => {
-                    return Verdict::Parks(held, f64::INFINITY);
-                }
-                Check::Concurrency if self.stops_concurrency() => return Verdict::Stops(held),
-                Check::Kv if !self.fits(input.saturating_add(predicted), at_us, sight) => {
-                    return Verdict::Stops(held);
-                }
-                _ => {}
-            }
-        }
-        Verdict::Goes
-    }
-
-    fn forward(&mut self, trace: &Trace, client: u32, id: u32, at_us: f64) {
-        let i = id as usize;
-        let (input, predicted) = (trace.input_tokens[i], self.log.passages[i].predicted_tokens);
-        let charged_output = if self.config.order.charges_ahead() { predicted } else { 0 };
-        let [prompt, output] = [input, charged_output].map(f64::from);
-        self.queue.charge(client, self.queue.tariff().prompt(client, prompt, output));
-        self.queue.pop(client);
-        self.waiting -= 1;
-        self.waiting_tokens -= u64::from(input) + u64::from(predicted);
-        self.place[i] = Place::AtEngine;
-        self.log.forwarded_us[i] = at_us;
-        let paid = self.book.pay(client, [input, predicted], at_us);
-        let paid = self.paid_early.get(i).copied().unwrap_or(paid);
-        self.accounts.enters_engine(client, f64::from(input) + f64::from(predicted), at_us);
-        let note =
-            Note { client, predicted_output: predicted, charged_output, first_token_us: f64::NAN, paid };
-        self.reservations.admit(id, input.saturating_add(predicted), note, at_us);
-        self.given.push_back((Given::Forward(id), at_us));
-    }
-
     /// A waiting request leaves; the queue forgets it when it comes up.
     fn leave_queue(&mut self, trace: &Trace, id: u32, at_us: f64) {
         let i = id as usize;
@@ -646,16 +559,4 @@ impl Proxy {
         self.due_us = f64::NAN;
         true
     }
-}
-
-/// What becomes of the head of the queue.
-#[derive(Debug, Clone, Copy)]
-enum Verdict {
-    Goes,
-    /// Its client has to wait, others may pass.
-    Parks(Held, f64),
-    /// Everybody has to wait.
-    Stops(Held),
-    /// It would wait for ever.
-    Never(Refusal),
 }
