@@ -187,11 +187,6 @@ impl GatewayLog {
             ..self
         }
     }
-
-    /// Attempts of all requests together.
-    pub fn attempts(&self) -> u64 {
-        self.passages.iter().map(|passage| u64::from(passage.attempts)).sum()
-    }
 }
 
 impl PartialEq for GatewayLog {
