@@ -116,7 +116,8 @@ export class App {
 
   /** What is wrong with a parameter, the last run's own objections included. */
   problem(id: string): Failure | undefined {
-    return this.editor.problem(id) ?? this.failures.value.find((failure) => failure.path === id);
+    const { value } = this.failures;
+    return this.editor.problem(id) ?? (value.length === 0 ? undefined : value.find((failure) => failure.path === id));
   }
 
   /** A failure away from its control, so with the control's name. */

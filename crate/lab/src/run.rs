@@ -9,12 +9,12 @@ use servescope_cost::LinearCost;
 use servescope_engine::Fleet;
 #[cfg(feature = "engines")]
 use servescope_engine::metrics::monitor::Monitor;
-use servescope_engine::metrics::summary::SummaryContext;
-#[cfg(feature = "engines")]
-use servescope_engine::metrics::summary::summarise_spans;
+use servescope_engine::metrics::summary::{SpanSums, SummaryContext, summarise_spans};
 use servescope_engine::metrics::token_gaps::TokenGaps;
 #[cfg(feature = "engines")]
-use servescope_engine::metrics::usage::{UsageColumns, UsageWindow, usage_columns, usage_with_columns};
+use servescope_engine::metrics::usage::{
+    UsageColumns, UsageWindow, spans, usage_columns, usage_with_columns,
+};
 #[cfg(feature = "engines")]
 use servescope_engine::metrics::{
     FleetSummary, GatewaySummary, Usage, fleet_summary, gateway_summary, usage,
@@ -186,6 +186,8 @@ impl Running {
             monitors: Default::default(),
             #[cfg(feature = "engines")]
             usage: OnceCell::new(),
+            #[cfg(feature = "engines")]
+            spans: OnceCell::new(),
         }
     }
 }
@@ -260,6 +262,9 @@ pub struct Run {
     /// Sums over a fleet's iterations: likewise.
     #[cfg(feature = "engines")]
     usage: OnceCell<Option<Usage>>,
+    /// Those of them that every summary tells, where nobody asked for all.
+    #[cfg(feature = "engines")]
+    spans: OnceCell<Option<SpanSums>>,
 }
 
 /// What a cache without limit would find of the prompts, in the order of arrival.
@@ -311,6 +316,8 @@ impl Run {
             monitors: Default::default(),
             #[cfg(feature = "engines")]
             usage: OnceCell::new(),
+            #[cfg(feature = "engines")]
+            spans: OnceCell::new(),
         }
     }
 
@@ -321,6 +328,37 @@ impl Run {
 
     /// The summary with at most `table_rows` users and adapters.
     pub fn summary_of(&self, table_rows: usize) -> RunSummary {
+        #[cfg(feature = "engines")]
+        if let Some((usage, fleet)) = self.usage().zip(self.fleet()) {
+            let mut summary = self.told(table_rows, Some(&usage.spans));
+            summary.run.gpu.mfu = fleet.mean(|row| row.mfu).or(summary.run.gpu.mfu);
+            summary.run.gpu.bandwidth = fleet.mean(|row| row.bandwidth);
+            summary.fleet = Some(fleet);
+            return summary;
+        }
+        self.told(table_rows, None)
+    }
+
+    /// The summary as far as it stands at a glance: of a fleet, all but its own part and what its GPUs were used for. For
+    /// those the cost model is asked about every iteration again, while a slider moves.
+    pub fn glance(&self) -> RunSummary {
+        #[cfg(feature = "engines")]
+        if let Some(spans) = self.spans() {
+            let mut summary = self.told(TABLE_ROWS, Some(spans));
+            summary.run.gpu.mfu = None;
+            return summary;
+        }
+        self.told(TABLE_ROWS, None)
+    }
+
+    /// What the summary says of a fleet beside the rest; none of S-LoRA's loop.
+    #[cfg(feature = "engines")]
+    pub fn fleet(&self) -> Option<FleetSummary> {
+        self.usage().map(|usage| fleet_summary(&self.report, usage))
+    }
+
+    /// The summary of every run; of a fleet from the sums over its iterations.
+    fn told(&self, table_rows: usize, spans: Option<&SpanSums>) -> RunSummary {
         let calibration = self.scenario.calibration();
         let context = SummaryContext {
             slo: self.scenario.slo(),
@@ -331,24 +369,12 @@ impl Run {
                 .map(|peak| (calibration.parameters, peak)),
             table_rows,
         };
-        #[cfg(feature = "engines")]
-        let usage = self.usage();
-        let by_itself = || summarise(&self.report, self.token_gaps(), &context);
-        #[cfg(feature = "engines")]
-        let mut run = usage.map_or_else(by_itself, |usage| {
-            summarise_spans(&self.report, self.token_gaps(), &usage.spans, &context)
-        });
-        #[cfg(not(feature = "engines"))]
-        let mut run = by_itself();
+        let mut run = spans.map_or_else(
+            || summarise(&self.report, self.token_gaps(), &context),
+            |spans| summarise_spans(&self.report, self.token_gaps(), spans, &context),
+        );
         if self.generated {
             self.add_expected_shares(&mut run);
-        }
-        #[cfg(feature = "engines")]
-        let fleet = usage.map(|usage| fleet_summary(&self.report, usage));
-        #[cfg(feature = "engines")]
-        if let Some(fleet) = &fleet {
-            run.gpu.mfu = fleet.mean(|row| row.mfu).or(run.gpu.mfu);
-            run.gpu.bandwidth = fleet.mean(|row| row.bandwidth);
         }
         let mut warnings = warnings(&run, self.report.gateway.is_some());
         warnings.extend(self.overload());
@@ -362,7 +388,7 @@ impl Run {
             run,
             prefix,
             #[cfg(feature = "engines")]
-            fleet,
+            fleet: None,
             #[cfg(feature = "engines")]
             gateway: gateway_summary(&self.report, self.scenario.slo()),
             warnings,
@@ -441,11 +467,26 @@ impl Run {
         self.usage.get_or_init(|| usage(&self.report).map(|(usage, gaps)| self.keep(usage, gaps))).as_ref()
     }
 
-    /// The iterations of a fleet over a window. Where the sums are wanted too, who asks for these first gets them for
-    /// little more.
+    /// What the summary of every run tells of a fleet's iterations; none of S-LoRA's loop.
+    #[cfg(feature = "engines")]
+    fn spans(&self) -> Option<&SpanSums> {
+        if let Some(usage) = self.usage.get() {
+            return usage.as_ref().map(|usage| &usage.spans);
+        }
+        let told = || {
+            spans(&self.report).map(|(spans, gaps)| {
+                let _ = self.gaps.set(gaps);
+                spans
+            })
+        };
+        self.spans.get_or_init(told).as_ref()
+    }
+
+    /// The iterations of a fleet over a window. Who asks for these before any summary gets the summary's sums for little
+    /// more.
     #[cfg(feature = "engines")]
     pub(crate) fn usage_columns(&self, window: &UsageWindow) -> Option<UsageColumns> {
-        if self.usage.get().is_some() {
+        if self.usage.get().is_some() || self.spans.get().is_some() {
             return usage_columns(&self.report, window);
         }
         let (usage, gaps, columns) = usage_with_columns(&self.report, window)?;

@@ -149,9 +149,9 @@ export interface Summary {
   per_adapter: GroupRow[];
   /** Where prompts are told in blocks: the share of prompt tokens that a cache without limit would find. */
   prefix: { block_tokens: number; hit_share: number } | null;
-  /** Of a fleet; the simulator that the page starts with has none. */
+  /** Of a fleet, in its file alone: a page asks for it by itself. So it does for `gpu.mfu` and `gpu.bandwidth`. */
   fleet?: FleetSummary | null;
-  /** Of a proxy before the engine; likewise. */
+  /** Of a proxy before the engine; the simulator that the page starts with has none. */
   gateway?: GatewaySummary | null;
   warnings: Failure[];
 }
@@ -171,6 +171,7 @@ export interface GatewaySummary {
   mean_reserved: number | null; reserved_tokens: number; leaked_tokens: number;
 }
 
+/** What the summary says of a fleet beside the rest. */
 export interface FleetSummary {
   /** GPU seconds of all replicas by class of operator. */
   operators_s: Record<string, number>;

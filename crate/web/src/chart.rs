@@ -1,10 +1,10 @@
 //! Charts on a canvas of the page.
 
-use plotters_canvas::CanvasBackend;
 use servescope_charts::Style;
 use wasm_bindgen::prelude::*;
 use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
 
+use crate::canvas::Canvas;
 use crate::convert::object;
 use crate::read_chart::{not_drawn, read, read_maybe, refused};
 use crate::types::{JsChart, JsFailure, JsMaybeChart, JsPlotFrame};
@@ -52,7 +52,7 @@ impl ChartSurface {
         let Some(context) = context else { return Err(refused("the canvas has no 2d context")) };
         let _ = context.set_transform(1.0 / FINER, 0.0, 0.0, 1.0 / FINER, 0.0, 0.0);
         context.set_line_join("round");
-        let Some(backend) = CanvasBackend::with_canvas_object(self.canvas.clone()) else {
+        let Some(backend) = Canvas::new(&self.canvas, context) else {
             return Err(refused("the canvas has no 2d context"));
         };
         let style = Style { dark, width, height, dpr: dpr * FINER };

@@ -7,6 +7,8 @@
 //! scheduler, fetched when a scenario asks for one that the first module lacks; and `studio`, fetched when somebody opens a
 //! file or the workload studio. Traces go from one to the other as columns.
 
+#[cfg(feature = "page")]
+mod canvas;
 #[cfg(feature = "engine")]
 mod capacity;
 #[cfg(feature = "page")]
@@ -14,6 +16,8 @@ mod chart;
 mod convert;
 #[cfg(feature = "engine")]
 mod deployment;
+#[cfg(feature = "engine")]
+mod fleet;
 #[cfg(feature = "studio")]
 mod hand_over;
 #[cfg(feature = "engine")]

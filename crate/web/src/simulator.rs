@@ -99,9 +99,9 @@ impl Simulator {
         }
         let run = self.finished()?;
         let reply = js_sys::Object::new();
-        // The charts first: in passing they make the sums of which the summary tells.
+        // The charts first: where those of a fleet are in sight, they make the sums of which the summary tells in passing.
         let charts = charts(&views::wanted(run, &look.views, &|name| look.sees(name)));
-        let _ = js_sys::Reflect::set(&reply, &"summary".into(), &object(&run.summary()));
+        let _ = js_sys::Reflect::set(&reply, &"summary".into(), &object(&run.glance()));
         let _ = js_sys::Reflect::set(&reply, &"charts".into(), &charts);
         Ok(JsValue::from(reply).unchecked_into())
     }

@@ -84,6 +84,9 @@ extern "C" {
     /// Hardware, memory and the origin of times.
     #[wasm_bindgen(typescript_type = "DeploymentView")]
     pub type JsDeployment;
+    /// A fleet's own part of the summary.
+    #[wasm_bindgen(typescript_type = "FleetSummary")]
+    pub type JsFleet;
     /// How to look at the monitor.
     #[wasm_bindgen(typescript_type = "MonitorOptions")]
     pub type JsMonitorOptions;

@@ -7,7 +7,7 @@ import type { Parameter } from '../engine/types.js';
 import { stationOfGroup } from '../panels/station-map.js';
 import type { Watchable } from '../state/topic.js';
 import { onlyAtGateway } from './borrowed.js';
-import { inactiveReason } from './inactive.js';
+import { inactive } from './inactive.js';
 import './parameter-control.js';
 
 const HEROES = 'heroes';
@@ -24,11 +24,12 @@ export class ControlPanel extends LightElement {
 
   protected override look(): string {
     const { app } = this;
-    const marks = app.schema.parameters.map((parameter) => {
+    let marks = app.view.value.station ?? '';
+    for (const parameter of app.schema.parameters) {
       const { id } = parameter;
-      return `${Number(app.editor.isChanged(id))}${Number(app.problem(id) !== undefined)}${Number(inactiveReason(app, parameter) !== null)}`;
-    });
-    return `${app.view.value.station ?? ''} ${marks.join('')}`;
+      marks += 4 * Number(app.editor.isChanged(id)) + 2 * Number(app.problem(id) !== undefined) + Number(inactive(app, parameter) !== null);
+    }
+    return marks;
   }
 
   protected override render(): TemplateResult {
@@ -54,7 +55,7 @@ export class ControlPanel extends LightElement {
     const parameters = this.#inGroup(group);
     if (parameters.length === 0) return nothing;
     const { app } = this;
-    const idle = parameters.filter((parameter) => inactiveReason(app, parameter) !== null);
+    const idle = parameters.filter((parameter) => inactive(app, parameter) !== null);
     const active = parameters.filter((parameter) => !idle.includes(parameter));
     const changed = parameters.some(({ id }) => app.editor.isChanged(id));
     const wrong = parameters.some(({ id }) => app.problem(id) !== undefined);

@@ -5,7 +5,7 @@ import { LightElement } from '../element.js';
 import type { Parameter, ParameterValue } from '../engine/types.js';
 import { randomSeed } from '../engine/module.js';
 import type { Watchable } from '../state/topic.js';
-import { inactiveReason } from './inactive.js';
+import { inactiveMark, inactiveReason } from './inactive.js';
 import { parseTyped } from './typed.js';
 import { slider } from './slider.js';
 
@@ -26,10 +26,8 @@ export class ParameterControl extends LightElement {
     const { app, parameter } = this;
     const { id } = parameter;
     const problem = app.problem(id);
-    return [
-      this.#value, app.store.resolved.defaults[id], inactiveReason(app, parameter),
-      problem === undefined ? '' : `${problem.code} ${problem.message}`,
-    ].join('|');
+    const about = problem === undefined ? '' : `${problem.code} ${problem.message}`;
+    return `${String(this.#value)}|${String(app.store.resolved.defaults[id])}|${inactiveMark(app, parameter)}|${about}`;
   }
 
   get #value(): ParameterValue {

@@ -37,8 +37,8 @@ export function slider({ app, parameter, range, value, disabled, set, reset }: S
   };
 
   return html`
-    <div class="slider" ${vars({ '--fill': percent(scale.part(value)) })}>
-      <input type="range" min=${min} max=${max} step=${step} .value=${live(String(scale.toThumb(value)))} ?disabled=${disabled}
+    <div class="slider">
+      <input type="range" ${vars({ '--fill': percent(scale.part(value)) })} min=${min} max=${max} step=${step} .value=${live(String(scale.toThumb(value)))} ?disabled=${disabled}
         aria-label=${app.text.label(parameter)} aria-valuetext=${app.text.value(parameter, value)}
         @pointerdown=${() => { app.touch(parameter.id); }} @input=${moved} @keydown=${pressed} @dblclick=${reset}>
       <div class="marks" aria-hidden="true" ?hidden=${marks.length === 0}>

@@ -2,7 +2,7 @@
 import type { App } from '../app.js';
 import type { ChartData } from '../engine/types.js';
 import type { MessageKey } from '../i18n/en.js';
-import type { Watchable } from '../state/topic.js';
+import { partsOf, type Watchable } from '../state/topic.js';
 
 export interface ChartFeed {
   /** Heard whenever charts change. */
@@ -23,7 +23,7 @@ export interface ChartFeed {
 
 export function serviceFeed(app: App): ChartFeed {
   return {
-    topic: app.session,
+    topic: partsOf(app.session, ({ answer }) => answer, ({ former }) => former),
     zooms: true,
     chart: (name) => app.session.value.answer?.charts.get(name),
     ghost: (name) => app.session.value.former?.charts.get(name) ?? null,

@@ -42,8 +42,8 @@ export class Overlay {
     const { chart, frame } = this.view;
     const { x } = this;
     const shown = chart !== undefined && frame !== null && x !== null && insideX(frame, x) && chart.empty === '';
-    this.#line.hidden = !shown;
-    this.#box.hidden = !shown;
+    hide(this.#line, !shown);
+    hide(this.#box, !shown);
     if (!shown) return;
     const pixel = xToPixel(frame, chart.x, x);
     place(this.#line, { left: pixel, top: frame.top, height: frame.bottom - frame.top });
@@ -73,8 +73,9 @@ export class Overlay {
     const { chart, frame, app } = this.view;
     const { selected } = app.view.value;
     const isTime = chart?.x.kind === 'time';
-    this.#ring.hidden = !isTime || !this.view.source.zooms || frame === null || selected === null || !insideX(frame, selected.arrival_s);
-    if (this.#ring.hidden || chart === undefined || frame === null || selected === null) return;
+    const out = !isTime || !this.view.source.zooms || frame === null || selected === null || !insideX(frame, selected.arrival_s);
+    hide(this.#ring, out);
+    if (out || chart === undefined || frame === null || selected === null) return;
     const waited = selected.first_token_s === null ? null : selected.first_token_s - selected.arrival_s;
     const onPoint = this.view.name === 'ttft_by_arrival' && waited !== null && waited >= frame.y_min;
     const left = xToPixel(frame, chart.x, selected.arrival_s);
@@ -88,6 +89,11 @@ export class Overlay {
     clearTimeout(this.#speaking);
     this.#speaking = setTimeout(() => { this.#spoken.textContent = readOutSentence(readOut); }, SPEAK_AFTER_MS);
   }
+}
+
+/** Nothing is written where it stands: every drawn chart asks this, and a written attribute costs its style. */
+function hide(element: HTMLElement, hidden: boolean): void {
+  if (element.hidden !== hidden) element.hidden = hidden;
 }
 
 function place(element: HTMLElement, box: { left: number; top: number; width?: number; height?: number }): void {

@@ -12,7 +12,7 @@ export type Query =
   /** A method that only the larger simulator has. */
   | { kind: 'engine'; call: EngineCall; values: unknown[] };
 
-export type EngineCall = keyof Pick<Simulator, 'deployment' | 'fit_profile' | 'load_profile' | 'monitor'>;
+export type EngineCall = keyof Pick<Simulator, 'deployment' | 'fit_profile' | 'fleet' | 'load_profile' | 'monitor'>;
 
 export interface QueryResult {
   charts: ChartData[];

@@ -4,7 +4,7 @@ import { LightElement } from '../element.js';
 import { Refusal } from '../engine/client.js';
 import type { DeploymentView } from '../engine/types.js';
 import { ownProfile } from '../profile/profile-own.js';
-import type { Watchable } from '../state/topic.js';
+import { partsOf, type Watchable } from '../state/topic.js';
 import './deployment-panel.css';
 import { wordsOf, type Word } from './words.js';
 
@@ -27,7 +27,7 @@ export class DeploymentPanel extends LightElement {
 
   /** Asked when a run has ended, well or not: by then the worker has the module that answers. */
   protected override watched(): Watchable[] {
-    return [this.app.session];
+    return [partsOf(this.app.session, ({ state }) => state)];
   }
 
   protected override look(): string {

@@ -5,7 +5,7 @@ import { repeat } from 'lit/directives/repeat.js';
 import { onlyAtGateway } from '../controls/borrowed.js';
 import { LightElement } from '../element.js';
 import type { Parameter, Summary } from '../engine/types.js';
-import type { Watchable } from '../state/topic.js';
+import { partsOf, type Watchable } from '../state/topic.js';
 import { arranged, CHECKS, moved, readChain, switched, writeChain, type Check } from './chain.js';
 import { wordsOf, type Word } from './gateway-words.js';
 import './gateway.css';
@@ -47,7 +47,7 @@ export class GatewayPanel extends LightElement {
   readonly #opened = new Set<Group>();
 
   protected override watched(): Watchable[] {
-    return [this.app.store.values, this.app.editor.drafts, this.app.failures, this.app.session];
+    return [this.app.store.values, this.app.editor.drafts, this.app.failures, partsOf(this.app.session, ({ answer }) => answer?.summary)];
   }
 
   protected override look(): string {

@@ -5,7 +5,7 @@ import type { App } from '../app.js';
 import { serviceFeed, type ChartFeed } from '../draw/chart-feed.js';
 import { LightElement } from '../element.js';
 import type { Distribution, Summary } from '../engine/types.js';
-import type { Watchable } from '../state/topic.js';
+import { partsOf, type Watchable } from '../state/topic.js';
 import { GatewayStory } from './gateway-story.js';
 import { isWord, wordsOf, type Word } from './gateway-words.js';
 import './gateway.css';
@@ -27,7 +27,7 @@ export class GatewaySection extends LightElement {
   #feed: ChartFeed | undefined;
 
   protected override watched(): Watchable[] {
-    return [this.app.session];
+    return [partsOf(this.app.session, ({ answer }) => answer?.summary)];
   }
 
   protected override look(): string {

@@ -4,7 +4,7 @@ import type { ChartView } from '../draw/chart-view.js';
 import type { Drawable } from '../draw/scheduler.js';
 import { LightElement } from '../element.js';
 import type { Summary } from '../engine/types.js';
-import type { Watchable } from '../state/topic.js';
+import { partsOf, type Watchable } from '../state/topic.js';
 import { isWord, wordsOf } from './gateway-words.js';
 
 /** The chart whose clock it shares. */
@@ -37,7 +37,7 @@ export class LoadRibbon extends LightElement implements Drawable {
   }
 
   protected override watched(): Watchable[] {
-    return [this.app.session];
+    return [partsOf(this.app.session, ({ answer }) => answer)];
   }
 
   get place(): HTMLElement {

@@ -3,7 +3,7 @@ import { html, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
 import { secondsParts } from '../i18n/format.js';
 import type { Text } from '../i18n/text.js';
-import type { Watchable } from '../state/topic.js';
+import { partsOf, type Watchable } from '../state/topic.js';
 import { METRICS, type Metric } from './metrics.js';
 
 const SPEAK_EVERY_MS = 1000;
@@ -12,7 +12,7 @@ export class HeadlineNumbers extends LightElement {
   #speaking: ReturnType<typeof setTimeout> | undefined;
 
   protected override watched(): Watchable[] {
-    return [this.app.session];
+    return [partsOf(this.app.session, ({ answer }) => answer?.summary, ({ answer }) => answer?.preview, ({ former }) => former)];
   }
 
   protected override render(): TemplateResult {

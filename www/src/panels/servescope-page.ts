@@ -4,7 +4,7 @@ import { until } from 'lit/directives/until.js';
 import type { App } from '../app.js';
 import { LightElement } from '../element.js';
 import type { MessageKey } from '../i18n/en.js';
-import type { Watchable } from '../state/topic.js';
+import { partsOf, type Watchable } from '../state/topic.js';
 import { closeMenusOutside } from './menu.js';
 import { acceptDrops } from './open-file.js';
 import { listenToShortcuts } from './shortcuts.js';
@@ -30,7 +30,7 @@ export class ServescopePage extends LightElement {
   readonly #fetched = new Map<string, Promise<unknown>>();
 
   protected override watched(): Watchable[] {
-    return [this.app.view, this.app.session];
+    return [this.app.view, partsOf(this.app.session, ({ answer }) => answer)];
   }
 
   protected override look(): string {
@@ -80,7 +80,7 @@ export class ServescopePage extends LightElement {
             <section class="who-section" id="who" aria-labelledby="who-title">
               <h2 id="who-title">${t('section.who')}</h2>
               <who-table .app=${app}></who-table>
-              <details class="monitor" @toggle=${(event: Event) => { this.#open(event); }}>
+              <details class="fold monitor" @toggle=${(event: Event) => { this.#open(event); }}>
                 <summary><h3>${t('section.monitor')}</h3></summary>
                 ${this.#fetched.has('monitor') ? until(this.#fetched.get('monitor'), t('tab.loading')) : nothing}
               </details>

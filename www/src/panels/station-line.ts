@@ -5,14 +5,14 @@ import { LightElement } from '../element.js';
 import type { ChartData, Series, Summary } from '../engine/types.js';
 import type { MessageKey } from '../i18n/en.js';
 import { reading, timeAverage } from '../draw/plot.js';
-import type { Watchable } from '../state/topic.js';
+import { partsOf, type Watchable } from '../state/topic.js';
 import { belongings, STATIONS, type Station } from './station-map.js';
 
 interface Reading { value: string; unit: string }
 
 export class StationLine extends LightElement {
   protected override watched(): Watchable[] {
-    return [this.app.session, this.app.cursor, this.app.view];
+    return [partsOf(this.app.session, ({ answer }) => answer), this.app.cursor, partsOf(this.app.view, ({ station }) => station)];
   }
 
   protected override render(): TemplateResult {

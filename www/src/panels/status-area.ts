@@ -1,13 +1,13 @@
 // What is going on: progress, the trace in use, warnings of the run, failures that belong to no control, notices.
 import { html, nothing, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
-import type { Watchable } from '../state/topic.js';
+import { partsOf, type Watchable } from '../state/topic.js';
 import { vars } from '../style-vars.js';
 
 export class StatusArea extends LightElement {
   protected override watched(): Watchable[] {
     const { traceFile } = this.app;
-    return [this.app.session, this.app.failures, traceFile.info, traceFile.loading, this.app.notices.list];
+    return [partsOf(this.app.session, ({ answer }) => answer?.summary, ({ progress }) => progress), this.app.failures, traceFile.info, traceFile.loading, this.app.notices.list];
   }
 
   protected override render(): TemplateResult {

@@ -4,7 +4,7 @@ import { LightElement } from '../element.js';
 import type { GroupRow } from '../engine/types.js';
 import type { MessageKey } from '../i18n/en.js';
 import type { NumberKind } from '../i18n/format.js';
-import type { Watchable } from '../state/topic.js';
+import { partsOf, type Watchable } from '../state/topic.js';
 
 const SHOWN = 10;
 
@@ -37,7 +37,7 @@ export class WhoTable extends LightElement {
   }
 
   protected override watched(): Watchable[] {
-    return [this.app.session];
+    return [partsOf(this.app.session, ({ answer }) => answer?.summary)];
   }
 
   protected override render(): TemplateResult {

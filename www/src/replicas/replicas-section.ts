@@ -3,7 +3,10 @@ import { html, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
 import { serviceFeed, type ChartFeed } from '../draw/chart-feed.js';
 import { LightElement } from '../element.js';
+import type { FleetSummary } from '../engine/types.js';
+import { OpenQuestion } from '../state/open-question.js';
 import type { Watchable } from '../state/topic.js';
+import './replica-table.js';
 import { isWord, wordsOf } from './words.js';
 
 const CHARTS = ['lanes', 'operators', 'batch', 'utilisation', 'preemptions'] as const;
@@ -18,6 +21,7 @@ export function replicasSection(app: App): ReplicasSection {
 
 export class ReplicasSection extends LightElement {
   #feed: ChartFeed | undefined;
+  #fleet: OpenQuestion<FleetSummary> | undefined;
 
   protected override watched(): Watchable[] {
     return [];
@@ -27,10 +31,15 @@ export class ReplicasSection extends LightElement {
     const { app } = this;
     const say = wordsOf(app);
     const feed = (this.#feed ??= feedOf(app));
+    const fleet = (this.#fleet ??= new OpenQuestion(app, () => app.ask({ kind: 'engine', call: 'fleet', values: [] }) as Promise<FleetSummary | null>));
     return html`
       <section class="charts replicas" aria-labelledby="section-replicas">
         <h2 id="section-replicas">${say('section.replicas')} <small>${say('section.replicas.about')}</small></h2>
         <div class="chart-grid">${CHARTS.map((name) => html`<chart-view .app=${app} .name=${name} .feed=${feed}></chart-view>`)}</div>
+        <details class="fold" @toggle=${(event: Event) => { fleet.look((event.target as HTMLDetailsElement).open); }}>
+          <summary><h3>${say('section.table')}</h3></summary>
+          <replica-table .app=${app} .data=${fleet}></replica-table>
+        </details>
       </section>`;
   }
 }
@@ -43,7 +52,7 @@ function feedOf(app: App): ChartFeed {
     // Former lanes would only hide those of now.
     ghost: (name) => (name === 'lanes' ? null : service.ghost(name)),
     title: (name) => {
-      const all = app.session.value.answer?.summary.fleet?.per_replica.length ?? 0;
+      const all = Number(app.store.resolved.values['fleet.replicas']);
       return name === 'lanes' && all > MOST_LANES ? wordsOf(app)('chart.lanes.some', { shown: MOST_LANES, all }) : say(`chart.${name}`);
     },
     about: (name) => say(`chart.${name}.about`),

@@ -56,7 +56,8 @@ export class Editor {
 
   /** What is wrong with the parameter: what was typed, or what the scenario says. */
   problem(id: string): Failure | undefined {
-    return this.drafts.value.get(id)?.failure ?? this.store.resolved.problems.find((problem) => problem.path === id);
+    const { problems } = this.store.resolved;
+    return this.drafts.value.get(id)?.failure ?? (problems.length === 0 ? undefined : problems.find((problem) => problem.path === id));
   }
 
   isChanged(id: string): boolean {

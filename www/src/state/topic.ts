@@ -26,3 +26,19 @@ export class Topic<T> {
 
 /** What is enough to hear of changes. */
 export type Watchable = Pick<Topic<unknown>, 'subscribe'>;
+
+/** Tells of a topic's changes only where one of these parts of it becomes another. */
+export function partsOf<T>(topic: Topic<T>, ...of: readonly ((value: T) => unknown)[]): Watchable {
+  return {
+    subscribe: (listener) => {
+      const read = (): unknown[] => of.map((part) => part(topic.value));
+      let seen = read();
+      return topic.subscribe((value) => {
+        const now = read();
+        if (now.every((part, index) => Object.is(part, seen[index]))) return;
+        seen = now;
+        listener(value);
+      });
+    },
+  };
+}

@@ -39,7 +39,12 @@ pub struct TokenGaps {
     histogram: Vec<u64>,
     lowest: u64,
     distribution: Distribution,
+    /// While they are counted: all of them, as long as they are few.
+    kept: Vec<GapRun>,
 }
+
+/// So many are looked through a second time; of more the timeline is walked again.
+const MOST_KEPT: usize = 1 << 15;
 
 /// Leading bits of a length that make its bucket: sign, exponent and ten bits of the fraction, so that a bucket is at most
 /// a thousandth wide.
@@ -104,7 +109,7 @@ fn of_iterations(run: &IterationRun) -> [GapRun; 2] {
 }
 
 impl TokenGaps {
-    /// The gaps of a timeline, which is walked once to count them and once for the quantiles: they are not kept.
+    /// The gaps of a timeline. Where they are many it is walked once to count them and once for the quantiles.
     pub fn of(timeline: &Timeline) -> Self {
         let mut gaps = Self::default();
         each_run(timeline, &mut |run| gaps.add(run));
@@ -127,10 +132,14 @@ impl TokenGaps {
         if self.total > 0 {
             self.distribution = self.quantiles(timeline);
         }
+        self.kept = Vec::new();
         self
     }
 
     fn add(&mut self, run: GapRun) {
+        if self.kept.len() <= MOST_KEPT {
+            self.kept.push(run);
+        }
         let k = f64::from(run.iterations);
         self.total += u64::from(run.iterations) * u64::from(run.count);
         self.sum_us += f64::from(run.count) * (k * run.first_us + run.growth_us * (k * (k - 1.0) * 0.5));
@@ -235,7 +244,7 @@ impl TokenGaps {
             Some(last) if last.0 == length_us => last.1 += count,
             _ => found[place].push((length_us, count)),
         };
-        each_run(timeline, &mut |run| {
+        let mut look = |run: GapRun| {
             let (first, last) = (bucket(run.first_us), bucket(run.last()));
             let met = below[(first - self.lowest) as usize]..below[(last - self.lowest) as usize + 1];
             for (place, &(b, _)) in met.clone().zip(&wanted[met]) {
@@ -246,7 +255,12 @@ impl TokenGaps {
                     inside.for_each(|x| find(place, x, u64::from(run.count)));
                 }
             }
-        });
+        };
+        if (1..=MOST_KEPT).contains(&self.kept.len()) {
+            self.kept.iter().copied().for_each(look);
+        } else {
+            each_run(timeline, &mut look);
+        }
         for list in &mut found {
             let lengths: Vec<f64> = list.iter().map(|&(x, _)| x).collect();
             *list = sort_places(&lengths).into_iter().map(|i| list[i as usize]).collect();

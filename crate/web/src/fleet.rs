@@ -1,0 +1,21 @@
+//! A fleet's own part of the summary, for which the cost model is asked about every iteration again.
+
+use servescope_lab::Failure;
+use wasm_bindgen::prelude::*;
+
+use crate::convert::{object, thrown};
+use crate::simulator::Simulator;
+use crate::types::{JsFailure, JsFleet};
+
+#[wasm_bindgen]
+impl Simulator {
+    /// What else is to be said of the finished run of a fleet.
+    ///
+    /// # Errors
+    /// When there is no run, or it is none of a fleet.
+    pub fn fleet(&self) -> Result<JsFleet, JsFailure> {
+        let fleet = self.finished()?.fleet();
+        let none = || thrown(vec![Failure::new("no_trace", "", "the run is none of a fleet".to_owned())]);
+        Ok(object(&fleet.ok_or_else(none)?).unchecked_into())
+    }
+}

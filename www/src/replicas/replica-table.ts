@@ -1,0 +1,45 @@
+// Every replica in numbers. Nobody waits for them while a slider moves: they are asked for when the table is open.
+import { html, nothing, type TemplateResult } from 'lit';
+import { LightElement } from '../element.js';
+import type { FleetSummary, ReplicaRow } from '../engine/types.js';
+import type { NumberKind } from '../i18n/format.js';
+import type { OpenQuestion } from '../state/open-question.js';
+import type { Watchable } from '../state/topic.js';
+import { wordsOf } from './words.js';
+
+/** The others are in the summary's file. */
+const MOST_ROWS = 64;
+
+const COLUMNS = {
+  requests: 'count', completed: 'count', iterations: 'count', busy: 'share', mean_size: 'number', tokens_per_iteration: 'number',
+  peak_kv: 'share', preemptions: 'count', mfu: 'share', bandwidth: 'share',
+} as const satisfies Partial<Record<keyof ReplicaRow, NumberKind>>;
+
+export class ReplicaTable extends LightElement {
+  static override properties = { ...LightElement.properties, data: { attribute: false } };
+  declare data: OpenQuestion<FleetSummary>;
+
+  protected override watched(): Watchable[] {
+    return [this.data.view];
+  }
+
+  protected override render(): TemplateResult | typeof nothing {
+    const { app } = this;
+    const say = wordsOf(app);
+    const rows = this.data.view.value?.per_replica;
+    if (rows === undefined) return nothing;
+    const columns = Object.entries(COLUMNS) as [keyof typeof COLUMNS, NumberKind][];
+    const shown = rows.slice(0, MOST_ROWS);
+    return html`
+      <div class="who-scroll" tabindex="0" role="region" aria-labelledby="replicas-caption">
+        <table class="who">
+          <caption id="replicas-caption">${say('table.caption', { shown: shown.length, all: rows.length })}</caption>
+          <thead><tr><th scope="col">${say('table.id')}</th>${columns.map(([name]) => html`<th scope="col">${say(`table.${name}`)}</th>`)}</tr></thead>
+          <tbody>${shown.map((row) => html`<tr data-replica=${row.id}><th scope="row">${row.id}</th>
+            ${columns.map(([name, kind]) => html`<td>${app.text.format.of(kind, row[name])}</td>`)}</tr>`)}</tbody>
+        </table>
+      </div>`;
+  }
+}
+
+customElements.define('replica-table', ReplicaTable);
