@@ -195,3 +195,35 @@ fn swapping_knows_the_bytes_of_a_token() {
     let (one, two) = (of(&roofline), of(&[roofline[0], ("fleet.tensor_parallel", "2")]));
     assert!((one.1 / two.1 - 2.0).abs() < 1e-9 && two.0 / one.0 == 2);
 }
+
+/// All but a fleet's own part, whoever asks first.
+#[test]
+fn a_glance_tells_what_the_summary_tells() {
+    let told = |run: &Run, glance: bool| {
+        let summary = if glance { run.glance() } else { run.summary() };
+        serde_json::to_value(summary).unwrap()
+    };
+    for settings in [
+        &[("scheduler.kind", "vllm_v1"), ("cost.kind", "profile"), ("workload.adapters.count", "0")][..],
+        &[
+            ("scheduler.kind", "sarathi"),
+            ("fleet.replicas", "2"),
+            ("fleet.pipeline_parallel", "2"),
+            ("cost.kind", "roofline"),
+        ],
+        &[("scheduler.kind", "vllm"), ("scheduler.max_total_tokens", "3000"), ("gateway.kind", "proxy")],
+        &[("workload.rate_rps", "6")],
+    ] {
+        let (first, second) = (run(settings), run(settings));
+        let (early, mut whole) = (told(&first, true), told(&first, false));
+        assert_eq!(told(&second, false), whole, "{settings:?}");
+        assert_eq!(told(&second, true), early, "{settings:?}");
+        if !whole["fleet"].is_null() {
+            assert!(whole["gpu"]["busy"].is_number() && whole["fleet"]["per_replica"].is_array());
+            whole["fleet"] = serde_json::Value::Null;
+            whole["gpu"]["mfu"] = serde_json::Value::Null;
+            whole["gpu"]["bandwidth"] = serde_json::Value::Null;
+        }
+        assert_eq!(early, whole, "{settings:?}");
+    }
+}

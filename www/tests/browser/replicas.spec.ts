@@ -1,7 +1,7 @@
 // What fleets show beside the rest: their charts, their files, and the way to Perfetto.
 import { readFile } from 'node:fs/promises';
 import type { Download, Page } from '@playwright/test';
-import { expect, metric, open, test } from './page.js';
+import { expect, metric, open, setNumber, test } from './page.js';
 
 const CHARTS = ['lanes', 'operators', 'batch', 'preemptions'];
 const SINGLE = '#v=1&R=6&D=30';
@@ -93,4 +93,26 @@ test('a click hands the trace to Perfetto’s window, and nothing before it', as
   expect(given.origin).toBe(new URL(page.url()).origin);
   expect(given.events).toBeGreaterThan(10);
   expect(given.file).toBe('servescope-trace.json');
+});
+
+test('every replica in numbers, asked for where they are looked at', async ({ page }) => {
+  await open(page, FLEET);
+  const fold = page.locator('.replicas details.fold');
+  await expect(fold.locator('table')).toHaveCount(0);
+  await fold.locator('summary').click();
+  const rows = fold.locator('tbody tr');
+  await expect(rows).toHaveCount(3);
+  const column = async (place: number): Promise<number> => {
+    const cells = await rows.locator(`td:nth-child(${String(place)})`).allTextContents();
+    return cells.reduce((sum, cell) => sum + Number(cell.replaceAll(',', '')), 0);
+  };
+  const summary = JSON.parse(await exported(page, 'Summary (JSON)')) as {
+    requests: { offered: number; completed: number }; fleet: { per_replica: { iterations: number }[] };
+  };
+  expect(await column(2)).toBe(summary.requests.offered);
+  expect(await column(3)).toBe(summary.requests.completed);
+  expect(await column(4)).toBe(summary.fleet.per_replica.reduce((sum, row) => sum + row.iterations, 0));
+  // It follows the next run while it is open.
+  await setNumber(page, 'workload.rate_rps', 8);
+  await expect.poll(() => column(2)).toBe(240);
 });
