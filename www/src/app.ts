@@ -15,10 +15,12 @@ import { Notices } from './state/notices.js';
 import type { Preset } from './state/presets.js';
 import { chartMap, Ghost, newSession, newView, shownOf, tabOf, type Tab, type View } from './state/session.js';
 import { setLanguage, type Language, type Settings } from './state/settings.js';
-import { withoutDefaults, type Store } from './state/store.js';
+import { withoutDefaults, type Store, type Values } from './state/store.js';
 import { TraceFile } from './state/trace-file.js';
 import { Topic } from './state/topic.js';
 
+/** The controls show a change with its answer; of a longer run they do not wait for it. */
+const SHOW_AFTER_MS = 40;
 /** Columns of the time charts: about one a pixel of the widest. */
 const COLUMNS = 600;
 const NONE: readonly Failure[] = [];
@@ -31,6 +33,9 @@ export class App {
   readonly session = newSession();
   /** What the last run objected to. */
   readonly failures = new Topic<readonly Failure[]>(NONE);
+  /** The scenario as the controls show it: a browser moves a slider's thumb by itself, and what else is drawn then would
+   * compete with the worker. */
+  readonly shown: Topic<Values>;
   readonly cursor = new Topic<Cursor | null>(null);
   readonly notices = new Notices();
   readonly stopwatch = new Stopwatch();
@@ -43,6 +48,7 @@ export class App {
   readonly #client: Client;
   readonly #address: Address;
   #undrawn: string | null = null;
+  #showing: ReturnType<typeof setTimeout> | null = null;
   /** The charts of the last answer that were in sight. */
   #seen: readonly ChartData[] = [];
 
@@ -58,6 +64,7 @@ export class App {
       others: (charts) => { this.#others(charts); },
       progress: (fraction) => { this.session.update({ progress: fraction }); },
       failed: (failures) => {
+        this.#show();
         this.failures.set(failures);
         this.session.update({ state: 'failed', progress: null });
       },
@@ -74,6 +81,7 @@ export class App {
     );
     const { scenario, problems, keys } = this.#address.read();
     this.editor = new Editor(scenario, resolve, (control) => { this.touch(control); });
+    this.shown = new Topic(this.store.values.value);
     this.view = newView(keys.zoom, keys.by, keys.tab);
     this.traceFile = new TraceFile(this.ask, {
       loaded: (trace) => {
@@ -91,8 +99,10 @@ export class App {
     this.traceFile.expect(keys.file);
     if (keys.pipe !== null) void this.traceFile.reshape(keys.pipe);
     this.#tellProblems(problems);
-    // The first who hears of new values: the controls look at them while the worker computes.
-    this.store.values.subscribe(() => { this.run(); });
+    this.store.values.subscribe(() => {
+      this.run();
+      this.#showing ??= setTimeout(() => { this.#show(); }, SHOW_AFTER_MS);
+    });
     this.store.changes.subscribe(() => { this.#address.schedule(); });
   }
 
@@ -203,8 +213,16 @@ export class App {
     return palette(this.settings.value.dark);
   }
 
+  #show(): void {
+    if (this.#showing === null) return;
+    clearTimeout(this.#showing);
+    this.#showing = null;
+    this.shown.set(this.store.values.value);
+  }
+
   #answer(answer: Answer, last: boolean): void {
     this.stopwatch.answered(answer);
+    this.#show();
     this.#seen = answer.charts;
     this.session.update({ answer: shownOf(answer, this.session.value.answer), ...(last ? { progress: null } : {}) });
     this.#undrawn = answer.preview || !last || answer.more ? null : answer.summary.digest;

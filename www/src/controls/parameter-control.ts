@@ -18,7 +18,7 @@ export class ParameterControl extends LightElement {
   #typing: ReturnType<typeof setTimeout> | undefined;
 
   protected override watched(): Watchable[] {
-    return [this.app.store.values, this.app.editor.drafts, this.app.failures, this.app.traceFile.info];
+    return [this.app.shown, this.app.editor.drafts, this.app.failures, this.app.traceFile.info];
   }
 
   /** One of some sixty controls: a move of one slider must not draw them all. */
@@ -94,7 +94,7 @@ export class ParameterControl extends LightElement {
     const value = this.#value;
     if (this.parameter.slider === undefined || typeof value !== 'number') return nothing;
     return slider({
-      app: this.app, parameter: this.parameter, range: this.parameter.slider, value, disabled,
+      app: this.app, parameter: this.parameter, range: this.parameter.slider, value, disabled, now: () => Number(this.#value),
       set: (next) => { this.#set(next); }, reset: this.#reset,
     });
   }

@@ -11,6 +11,8 @@ interface Slider {
   parameter: Parameter;
   range: SliderRange;
   value: number;
+  /** The value as it is by now: keys may follow each other faster than the slider is drawn. */
+  now: () => number;
   disabled: boolean;
   set: (value: number) => void;
   reset: () => void;
@@ -18,7 +20,7 @@ interface Slider {
 
 const percent = (part: number): string => `${(Math.min(1, Math.max(0, part)) * 100).toFixed(2)}%`;
 
-export function slider({ app, parameter, range, value, disabled, set, reset }: Slider): TemplateResult {
+export function slider({ app, parameter, range, value, now, disabled, set, reset }: Slider): TemplateResult {
   const scale = new Scale(range, parameter.type === 'integer');
   const { min, max, step } = scale.thumb;
   const marks = parameter.marks.filter((mark) => mark.value >= range.min && mark.value <= range.max);
@@ -33,7 +35,7 @@ export function slider({ app, parameter, range, value, disabled, set, reset }: S
     if (move === null) return;
     event.preventDefault();
     app.stopwatch.moved();
-    set(scale.next(value, move.direction, move.stride));
+    set(scale.next(now(), move.direction, move.stride));
   };
 
   return html`

@@ -16,7 +16,7 @@ export class PageHeader extends LightElement {
   #from: string | null = null;
 
   protected override watched(): Watchable[] {
-    return [this.app.store.values, this.app.editor.history.reach, this.app.view];
+    return [this.app.shown, this.app.editor.history.reach, this.app.view];
   }
 
   protected override render(): TemplateResult {

@@ -65,7 +65,10 @@ test('keys move a slider in three strides', async ({ page }) => {
   await open(page);
   const range = control(page, 'workload.rate_rps').locator('input[type=range]');
   const box = numberBox(page, 'workload.rate_rps');
-  const value = async (): Promise<number> => Number(await box.inputValue());
+  const value = async (): Promise<number> => {
+    await settled(page);
+    return Number(await box.inputValue());
+  };
   const start = await value();
   await range.focus();
   await page.keyboard.press('ArrowRight');
@@ -160,4 +163,24 @@ test('a long run shows a preview, then the whole answer', async ({ page }) => {
   await settled(page);
   await expect(page.locator('body')).toHaveAttribute('data-previewed', 'yes');
   await expect(page.locator('.preview-note')).toBeHidden();
+});
+
+test('keys that follow each other at once lose no step, and the controls show the last', async ({ page }) => {
+  await open(page);
+  const slider = page.locator('[data-parameter="workload.rate_rps"] input[type=range]');
+  const before = await numberBox(page, 'workload.rate_rps').inputValue();
+  const step = async (presses: number): Promise<string> => {
+    await slider.evaluate((range, count) => {
+      for (let press = 0; press < count; press += 1) range.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight', bubbles: true, cancelable: true }));
+    }, presses);
+    await settled(page);
+    return numberBox(page, 'workload.rate_rps').inputValue();
+  };
+  const together = await step(3);
+  await slider.dblclick();
+  await settled(page);
+  await expect(numberBox(page, 'workload.rate_rps')).toHaveValue(before);
+  await step(1);
+  await step(1);
+  expect(await step(1)).toBe(together);
 });
