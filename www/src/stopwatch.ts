@@ -1,5 +1,5 @@
-// Measures what a slider's move costs: until the worker is asked, until its answer is here (the controls are drawn anew
-// meanwhile), taking the answer in, drawing. Waiting for the next frame is the screen's time and not counted. Read by the
+// Measures what a slider's move costs: until the worker is asked, until its answer is here, taking the answer in (the
+// controls are drawn anew with it), drawing. Waiting for the next frame is the screen's time and not counted. Read by the
 // bench as performance measures.
 import type { Answer } from './engine/protocol.js';
 

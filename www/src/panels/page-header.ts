@@ -19,6 +19,14 @@ export class PageHeader extends LightElement {
     return [this.app.shown, this.app.editor.history.reach, this.app.view];
   }
 
+  /** A dragged slider changes none of it but once. */
+  protected override look(): string {
+    const { editor, presets, store, view } = this.app;
+    const { undo, redo } = editor.history.reach.value;
+    const exact = presetOf(presets, store.values.value)?.id ?? '';
+    return `${view.value.tab} ${Number(undo)}${Number(redo)} ${exact} ${String(this.#from)} ${String(store.resolved.values['scheduler.kind'])}`;
+  }
+
   protected override render(): TemplateResult {
     const { app } = this;
     const { t } = app.text;
