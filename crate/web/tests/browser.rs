@@ -112,7 +112,7 @@ fn objects_have_the_declared_keys() {
     let fleet = json!({"scheduler.kind": "vllm", "fleet.replicas": 2});
     let (summary, charts) = simulate(&mut simulator, &fleet);
     assert!(summary["fleet"].is_null() && summary["gpu"]["busy"].is_number());
-    let own = json_of(simulator.fleet().ok().expect("a fleet").into());
+    let own = json_of(simulator.fleet().ok().expect("a fleet"));
     assert_eq!(keys(&own), declared("FleetSummary"));
     assert_eq!(keys(&own["per_replica"][0]), declared("ReplicaRow"));
     assert_eq!(charts.length(), 15);

@@ -1,5 +1,5 @@
 import type { Page } from '@playwright/test';
-import { control, digest, expect, link, metric, open, openGroups, settled, test } from './page.js';
+import { control, digest, expect, link, metric, open, openGroups, setNumber, settled, test } from './page.js';
 
 const CHARTS = ['gaps', 'shares', 'lengths', 'rates', 'running_waiting', 'memory', 'tokens', 'latency_cdf', 'ttft_by_arrival', 'time_split'];
 const TIME_CHARTS = ['rates', 'running_waiting', 'memory', 'tokens', 'ttft_by_arrival'];
@@ -195,9 +195,10 @@ test('a station marks its controls and charts', async ({ page }) => {
 test('Escape ends a long run and the last answer stays', async ({ page }) => {
   await open(page);
   const before = await digest(page);
-  await control(page, 'workload.rate_rps').locator('input.value').fill('400');
+  // The one run that shows its progress is the long one.
+  await setNumber(page, 'workload.rate_rps', 400);
   await openGroups(page);
-  await control(page, 'workload.duration_s').locator('input.value').fill('2000');
+  await control(page, 'workload.duration_s').locator('input.value').fill('2400');
   await control(page, 'workload.duration_s').locator('input.value').press('Enter');
   await expect(page.locator('.progress')).toBeVisible();
   await page.keyboard.press('Escape');
