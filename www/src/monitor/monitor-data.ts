@@ -2,7 +2,7 @@
 import type { App } from '../app.js';
 import type { MonitorOptions, MonitorView } from '../engine/types.js';
 import { OpenQuestion } from '../state/open-question.js';
-import { Topic } from '../state/topic.js';
+import { partsOf, Topic } from '../state/topic.js';
 
 export type Sorting = Pick<MonitorOptions, 'client' | 'sort' | 'descending' | 'rows'>;
 
@@ -17,7 +17,7 @@ export class MonitorData extends OpenQuestion<MonitorView> {
     super(app, () => {
       const { window } = app.view.value;
       return app.ask({ kind: 'engine', call: 'monitor', values: [{ ...this.sorting.value, window }] }) as Promise<MonitorView | null>;
-    });
+    }, partsOf(app.view, ({ window }) => window));
     this.sorting.subscribe(() => { this.ask(); });
   }
 }

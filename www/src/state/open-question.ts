@@ -1,28 +1,23 @@
 // A question about the finished run that is asked while somebody looks at its answer: after every run, one at a time.
 import type { App } from '../app.js';
 import { Refusal } from '../engine/client.js';
-import { Topic } from './topic.js';
+import { partsOf, Topic, type Watchable } from './topic.js';
 
 export class OpenQuestion<T> {
   readonly view = new Topic<T | null>(null);
-  #seen: unknown = null;
   #open = false;
   #asking = false;
-  #stale = false;
+  #stale = true;
 
-  /** `question` is answered null while the worker has the first module only. */
-  constructor(protected readonly app: App, private readonly question: () => Promise<T | null>) {
-    app.session.subscribe(() => { if (this.#run !== this.#seen) this.ask(); });
-  }
-
-  get #run(): unknown {
-    return this.app.session.value.answer?.summary ?? null;
+  /** `question` is answered null while the worker has the first module only; its answer hangs on `also` beside the run. */
+  constructor(private readonly app: App, private readonly question: () => Promise<T | null>, ...also: Watchable[]) {
+    for (const topic of [partsOf(app.session, ({ answer }) => answer?.summary), ...also]) topic.subscribe(() => { this.ask(); });
   }
 
   /** Nothing is asked while nobody looks. */
   look(open: boolean): void {
     this.#open = open;
-    if (open && (this.#stale || this.#run !== this.#seen)) this.ask();
+    if (this.#stale) this.ask();
   }
 
   ask(): void {
@@ -34,9 +29,8 @@ export class OpenQuestion<T> {
     const { app } = this;
     this.#asking = true;
     try {
-      while (this.#stale && this.#open && this.#run !== null) {
+      while (this.#stale && this.#open && app.session.value.answer !== null) {
         this.#stale = false;
-        this.#seen = this.#run;
         const view = await this.question();
         // The worker takes the larger module for the next run, whose answer is heard of.
         if (view === null) {

@@ -112,6 +112,27 @@ test('it follows a control while it is open, and a fleet', async ({ page }) => {
   await expect.poll(offered).toBe(180);
 });
 
+test('its charts follow the zoom', async ({ page }) => {
+  const section = await openMonitor(page, FAIR);
+  const chart = section.locator('chart-view').first();
+  const seconds = (): Promise<number> => chart.evaluate((view) => {
+    const { x } = (view as HTMLElement & { chart: { x: { min: number; max: number } } }).chart;
+    return x.max - x.min;
+  });
+  const whole = await seconds();
+  await chart.locator('.plot').scrollIntoViewIfNeeded();
+  const box = await chart.locator('.plot').boundingBox();
+  if (box === null) throw new Error('no chart');
+  await page.mouse.move(box.x + 300, box.y + 60);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 360, box.y + 60);
+  await page.mouse.move(box.x + 500, box.y + 60);
+  await page.mouse.up();
+  await expect.poll(seconds).toBeLessThan(whole / 2);
+  await chart.locator('.plot').dblclick();
+  await expect.poll(seconds).toBe(whole);
+});
+
 test('the files are those of the terminal', async ({ page }, info) => {
   const run = terminal();
   test.skip(run === null, 'the terminal is not built');
