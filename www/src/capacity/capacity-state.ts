@@ -53,7 +53,7 @@ export class CapacityState {
 
   constructor(readonly app: App) {
     this.feed = {
-      topic: this.charts,
+      topic: () => this.charts,
       zooms: false,
       chart: (name) => this.charts.value.get(name),
       ghost: () => null,

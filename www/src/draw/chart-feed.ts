@@ -5,8 +5,8 @@ import type { MessageKey } from '../i18n/en.js';
 import { partsOf, type Watchable } from '../state/topic.js';
 
 export interface ChartFeed {
-  /** Heard whenever charts change. */
-  readonly topic: Watchable;
+  /** Heard whenever this chart changes. */
+  topic(chart: string): Watchable;
   /** Whether a brush over a time chart zooms all of them. */
   readonly zooms: boolean;
   chart(name: string): ChartData | undefined;
@@ -23,7 +23,7 @@ export interface ChartFeed {
 
 export function serviceFeed(app: App): ChartFeed {
   return {
-    topic: partsOf(app.session, ({ answer }) => answer, ({ former }) => former),
+    topic: (name) => partsOf(app.session, ({ answer }) => answer?.charts.get(name), ({ former }) => former?.charts.get(name)),
     zooms: true,
     chart: (name) => app.session.value.answer?.charts.get(name),
     ghost: (name) => app.session.value.former?.charts.get(name) ?? null,

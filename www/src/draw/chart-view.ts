@@ -32,7 +32,7 @@ export class ChartView extends LightElement implements Drawable {
   #forget: (() => void)[] = [];
 
   protected override watched(): Watchable[] {
-    return [this.app.view, this.source.topic];
+    return [this.app.view, this.source.topic(this.name)];
   }
 
   get source(): ChartFeed {
@@ -63,7 +63,7 @@ export class ChartView extends LightElement implements Drawable {
     super.connectedCallback();
     this.dataset['chart'] = this.name;
     this.#forget = [
-      this.source.topic.subscribe(() => { if (this.tableOpen) this.requestUpdate(); }),
+      this.source.topic(this.name).subscribe(() => { if (this.tableOpen) this.requestUpdate(); }),
       this.app.cursor.subscribe(() => { this.#overlay?.update(); }),
       this.app.settings.subscribe(() => { this.app.scheduler.invalidate(this); }),
     ];

@@ -149,6 +149,10 @@ export class Client {
       this.listener.others(message.charts);
       return;
     }
+    if (message.kind === 'rehearsed') {
+      if (this.#cost !== null) this.#cost = { ...this.#cost, compute_ms: message.compute_ms };
+      return;
+    }
     if (message.kind === 'answer') {
       this.#cost = { requests: message.summary.requests.offered, compute_ms: message.compute_ms };
       this.#deaths = 0;

@@ -2,13 +2,22 @@
 // an older run at once. Questions about the finished run wait for the run in progress.
 import engineAddress from '../../pkg/engine_bg.wasm?url';
 import init, { Simulator } from '../../pkg/servescope.js';
-import { readMessages } from './pause.js';
+import { readMessages, Wait } from './pause.js';
 import { buffersOf, type EngineCall, type FromWorker, type Query, type QueryResult, type ToWorker } from './protocol.js';
 import { failuresOf, isFailures, messageOf, type ChartData, type ScenarioPatch } from './types.js';
 
 type Run = Extract<ToWorker, { kind: 'run' }>;
 
 const PROGRESS_EVERY_MS = 100;
+/** Charts out of sight let the page draw the others first. */
+const DRAWN_AFTER_MS = 12;
+/**
+ * A browser compiles anew, and better, what runs often. Short runs are rehearsed for a while, so that the first drag
+ * finds it done. The first of all takes ten times as long as the later ones.
+ */
+const SHORT_MS = 250;
+const REHEARSED_MS = 400;
+const REHEARSE_AFTER_MS = 150;
 
 let simulator: Simulator | null = null;
 /** Whether the simulator is the one with every scheduler. */
@@ -19,6 +28,10 @@ let enlarge = false;
 let held: Extract<Query, { kind: 'load-trace' }> | null = null;
 let wanted: Run | null = null;
 let running = false;
+/** The last run, if it was a short one over a generated trace. */
+let short: Run | null = null;
+let rehearsed_ms = 0;
+const rest = new Wait();
 const waiting: { ticket: number; query: Query }[] = [];
 
 function post(message: FromWorker, transfer: Transferable[] = []): void {
@@ -47,6 +60,7 @@ async function simulate(run: Run, scenario: ScenarioPatch, preview: boolean, sim
     }
   }
   const { summary, charts } = timed(() => sim.finish(run.options));
+  if (!preview) short = compute < SHORT_MS && held === null ? run : null;
   const { revision, options } = run;
   const more = !preview && options.in_sight !== null;
   post({ kind: 'answer', revision, preview, summary, charts, options, more, compute_ms: compute }, buffersOf(charts));
@@ -56,7 +70,7 @@ async function simulate(run: Run, scenario: ScenarioPatch, preview: boolean, sim
 
 /** The charts out of sight, unless a newer wish makes others of them. */
 async function tellOthers(run: Run, sim: Simulator): Promise<void> {
-  await readMessages();
+  await rest.for(DRAWN_AFTER_MS);
   if (wanted !== run && wanted !== null) return;
   const charts = sim.charts(run.options);
   post({ kind: 'others', revision: run.revision, charts }, buffersOf(charts));
@@ -71,7 +85,30 @@ async function larger(): Promise<Simulator> {
   simulator?.free();
   simulator = next;
   whole = true;
+  rehearsed_ms = 0;
   return next;
+}
+
+/** Goes through the last run again, on a simulator of its own, while there is nothing else to do. */
+async function rehearse({ revision, scenario, options }: Run, sim: Simulator): Promise<void> {
+  await rest.for(REHEARSE_AFTER_MS);
+  try {
+    const stage = new (sim.constructor as typeof Simulator)();
+    while (rehearsed_ms < REHEARSED_MS && wanted === null && waiting.length === 0) {
+      const from = performance.now();
+      stage.begin(scenario);
+      while (stage.advance() < 1);
+      stage.finish(options);
+      const compute_ms = performance.now() - from;
+      rehearsed_ms += compute_ms;
+      if (rehearsed_ms >= REHEARSED_MS) post({ kind: 'rehearsed', revision, compute_ms });
+      await readMessages();
+    }
+    stage.free();
+  } catch {
+    // It needs what only the page's own simulator holds, a loaded profile say.
+    short = null;
+  }
 }
 
 async function serve(first: Simulator): Promise<void> {
@@ -81,7 +118,11 @@ async function serve(first: Simulator): Promise<void> {
   for (;;) {
     // Between two runs: a trace that was just loaded must be there before the run that asks for it.
     for (const { ticket, query } of waiting.splice(0)) answer(ticket, query, sim);
-    if (wanted === null) break;
+    if (wanted === null) {
+      if (short === null || rehearsed_ms >= REHEARSED_MS) break;
+      await rehearse(short, sim);
+      continue;
+    }
     const run: Run = wanted;
     try {
       if (enlarge && !whole) sim = await larger();
@@ -137,6 +178,7 @@ function answer(ticket: number, query: Query, sim: Simulator): void {
 }
 
 self.onmessage = ({ data }: MessageEvent<ToWorker>) => {
+  rest.cut();
   if (data.kind === 'start') {
     init({ module_or_path: data.module }).then(() => {
       simulator = new Simulator();

@@ -19,26 +19,35 @@ export class DeploymentPanel extends LightElement {
   declare view: DeploymentView | null;
   /** The settings that the view is of. */
   #asked = '';
+  #forget: () => void = () => undefined;
 
   constructor() {
     super();
     this.view = null;
   }
 
-  /** Asked when a run has ended, well or not: by then the worker has the module that answers. */
   protected override watched(): Watchable[] {
-    return [partsOf(this.app.session, ({ state }) => state)];
+    return [this.app.shown];
   }
 
   protected override look(): string {
-    return this.app.session.value.state;
+    return String(this.app.store.resolved.values['cost.kind']);
   }
 
-  protected override updated(): void {
-    if (this.app.session.value.state !== 'running') void this.#ask();
+  /** Asked when a run has ended, well or not: by then the worker has the module that answers. */
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.#forget = partsOf(this.app.session, ({ state }) => state).subscribe(() => { void this.#ask(); });
+    void this.#ask();
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#forget();
   }
 
   async #ask(): Promise<void> {
+    if (this.app.session.value.state === 'running') return;
     const scenario = this.app.store.values.value;
     const asked = JSON.stringify([scenario, ownProfile.value?.text ?? '']);
     if (asked === this.#asked) return;
@@ -46,7 +55,8 @@ export class DeploymentPanel extends LightElement {
     try {
       const view = await this.app.ask({ kind: 'engine', call: 'deployment', values: [scenario] }) as DeploymentView | null;
       if (asked !== this.#asked) return;
-      this.view = view;
+      // Most settings have no part in it, and drawing it costs a frame of a drag its time.
+      if (JSON.stringify(view) !== JSON.stringify(this.view)) this.view = view;
       if (view === null) this.#asked = '';
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) throw thrown;

@@ -100,7 +100,7 @@ function clientName(say: Say, client: MonitorView['client'], id: number): string
 function feedOf(app: App, data: MonitorData): ChartFeed {
   const word = (key: string): string => (isWord(key) ? wordsOf(app)(key satisfies Word) : app.text.named('', key));
   return {
-    topic: data.view,
+    topic: () => data.view,
     zooms: true,
     chart: (name) => data.view.value?.charts.find((chart) => chart.name === name),
     // Former stacks would only hide those of now: who has which colour may differ.

@@ -2,16 +2,16 @@
 import { html, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
 import { LightElement } from '../element.js';
-import type { MessageKey } from '../i18n/en.js';
 import type { Watchable } from '../state/topic.js';
+import { isWord, wordsOf, type Word } from './help-words.js';
 
-/** Keys as they are printed on them, or the message that names them. */
-const SHORTCUTS: readonly (readonly [string, MessageKey])[] = [
-  ['help.key_arrows', 'help.arrows'],
-  ['help.key_double', 'help.double'],
-  ['Ctrl+Z, Ctrl+Shift+Z', 'help.undo'],
-  ['Esc', 'help.cancel'],
-  ['?', 'help.help'],
+/** Keys as they are printed on them, or the word that names them. */
+const SHORTCUTS: readonly (readonly [string, Word])[] = [
+  ['key_arrows', 'arrows'],
+  ['key_double', 'double'],
+  ['Ctrl+Z, Ctrl+Shift+Z', 'undo'],
+  ['Esc', 'cancel'],
+  ['?', 'help'],
 ];
 
 const TERMS = ['ttft', 'tbt', 'e2e', 'prefill', 'decode', 'batching', 'kv', 'adapter', 'cv', 'alpha', 'slo', 'admission'] as const;
@@ -27,15 +27,14 @@ export class HelpDialog extends LightElement {
   }
 
   protected override render(): TemplateResult {
-    const { text } = this.app;
-    const { t } = text;
+    const t = wordsOf(this.app);
     return html`
       <dialog aria-labelledby="help-title" @click=${closeOnBackdrop}>
-        <form method="dialog"><h2 id="help-title">${t('help.title')}</h2><button class="quiet">${t('help.close')}</button></form>
-        <p>${t('help.intro')}</p>
-        <h3>${t('help.shortcuts')}</h3>
-        <dl class="shortcuts">${SHORTCUTS.map(([keys, about]) => html`<div><dt><kbd>${text.named('', keys)}</kbd></dt><dd>${t(about)}</dd></div>`)}</dl>
-        <h3>${t('help.glossary')}</h3>
+        <form method="dialog"><h2 id="help-title">${t('title')}</h2><button class="quiet">${t('close')}</button></form>
+        <p>${t('intro')}</p>
+        <h3>${t('shortcuts')}</h3>
+        <dl class="shortcuts">${SHORTCUTS.map(([keys, about]) => html`<div><dt><kbd>${isWord(keys) ? t(keys) : keys}</kbd></dt><dd>${t(about)}</dd></div>`)}</dl>
+        <h3>${t('glossary')}</h3>
         <dl class="glossary">${TERMS.map((term) => html`<div><dt>${t(`term.${term}`)}</dt><dd>${t(`term.${term}.about`)}</dd></div>`)}</dl>
       </dialog>`;
   }

@@ -35,7 +35,7 @@ export class PublishedState {
   constructor(readonly app: App) {
     this.#language = app.text.language;
     this.feed = {
-      topic: this.charts,
+      topic: () => this.charts,
       zooms: false,
       chart: (name) => this.charts.value.get(name),
       ghost: () => null,

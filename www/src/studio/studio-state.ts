@@ -27,7 +27,7 @@ export class StudioState {
 
   constructor(readonly app: App) {
     this.feed = {
-      topic: this.charts,
+      topic: () => this.charts,
       zooms: false,
       chart: (name) => this.charts.value.get(name),
       ghost: (name) => this.#before.get(name) ?? null,

@@ -9,6 +9,8 @@ const SERVICES = ['D=300', 'D=1000', 'D=5000', 'D=1000&sched=vllm_v1&cost=profil
 /** Moves of a round: each of a hundred places of the slider once. Where other work comes and goes, rounds differ. */
 const MOVES = 100;
 const ROUNDS = 5;
+/** Somebody looks at a page before taking a slider in hand. */
+const LOOKING_MS = 1_000;
 /** The first moves of a page warm the compiler up. */
 const WARM_UP = 10;
 const LOADS = 5;
@@ -32,6 +34,7 @@ const quantile = (sorted, part) => sorted[Math.min(sorted.length - 1, Math.floor
 const ascending = (numbers) => numbers.sort((one, other) => one - other);
 
 async function measureSlider(page) {
+  await page.waitForTimeout(LOOKING_MS);
   const total = WARM_UP + ROUNDS * MOVES;
   await page.evaluate(async (moves) => {
     const range = document.querySelector('[data-parameter="workload.arrivals.cv"] input[type=range]');

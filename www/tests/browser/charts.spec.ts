@@ -1,5 +1,5 @@
 import type { Page } from '@playwright/test';
-import { control, digest, expect, link, metric, open, openGroups, setNumber, settled, test } from './page.js';
+import { brush, control, digest, expect, link, metric, open, openGroups, setNumber, settled, test } from './page.js';
 
 const CHARTS = ['gaps', 'shares', 'lengths', 'rates', 'running_waiting', 'memory', 'tokens', 'latency_cdf', 'ttft_by_arrival', 'time_split'];
 const TIME_CHARTS = ['rates', 'running_waiting', 'memory', 'tokens', 'ttft_by_arrival'];
@@ -85,13 +85,7 @@ test('a brush zooms all time charts; double click gives the whole run back', asy
   await page.setViewportSize({ width: 1440, height: 2600 });
   await open(page);
   const before = await digest(page);
-  const box = await plot(page, 'rates').boundingBox();
-  if (box === null) throw new Error('no chart');
-  await page.mouse.move(box.x + 300, box.y + 60);
-  await page.mouse.down();
-  await page.mouse.move(box.x + 360, box.y + 60);
-  await page.mouse.move(box.x + 500, box.y + 60);
-  await page.mouse.up();
+  await brush(page, plot(page, 'rates'));
   const resets = page.locator('.reset-zoom:visible');
   await expect(resets).toHaveCount(TIME_CHARTS.length);
   expect(await link(page)).toMatch(/zoom=[\d.]+-[\d.]+/);

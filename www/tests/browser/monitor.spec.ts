@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { AxeBuilder } from '@axe-core/playwright';
 import type { Locator, Page } from '@playwright/test';
-import { digest, expect, metric, open, setNumber, settled, test } from './page.js';
+import { brush, digest, expect, metric, open, setNumber, settled, test } from './page.js';
 import { terminal } from './terminal.js';
 
 /** The first module is enough for this; the monitor fetches the other. */
@@ -120,14 +120,7 @@ test('its charts follow the zoom', async ({ page }) => {
     return x.max - x.min;
   });
   const whole = await seconds();
-  await chart.locator('.plot').scrollIntoViewIfNeeded();
-  const box = await chart.locator('.plot').boundingBox();
-  if (box === null) throw new Error('no chart');
-  await page.mouse.move(box.x + 300, box.y + 60);
-  await page.mouse.down();
-  await page.mouse.move(box.x + 360, box.y + 60);
-  await page.mouse.move(box.x + 500, box.y + 60);
-  await page.mouse.up();
+  await brush(page, chart.locator('.plot'));
   await expect.poll(seconds).toBeLessThan(whole / 2);
   await chart.locator('.plot').dblclick();
   await expect.poll(seconds).toBe(whole);

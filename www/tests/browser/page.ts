@@ -72,6 +72,18 @@ export async function link(page: Page): Promise<string> {
   return page.evaluate(() => location.hash);
 }
 
+/** Draws a brush over a part of a chart. */
+export async function brush(page: Page, plot: Locator): Promise<void> {
+  await plot.scrollIntoViewIfNeeded();
+  const box = await plot.boundingBox();
+  if (box === null) throw new Error('no chart');
+  await page.mouse.move(box.x + 300, box.y + 60);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 360, box.y + 60);
+  await page.mouse.move(box.x + 500, box.y + 60);
+  await page.mouse.up();
+}
+
 export async function dropFile(page: Page, name: string, bytes: Buffer): Promise<void> {
   const transfer = await page.evaluateHandle(({ name: fileName, base64 }) => {
     const held = new DataTransfer();

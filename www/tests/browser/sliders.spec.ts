@@ -1,3 +1,4 @@
+import type { Page } from '@playwright/test';
 import { chances, control, digest, expect, link, numberBox, open, openGroups, setNumber, settled, test } from './page.js';
 
 /** Sets a slider's thumb, as dragging does, without waiting for the answer. */
@@ -183,4 +184,26 @@ test('keys that follow each other at once lose no step, and the controls show th
   await step(1);
   await step(1);
   expect(await step(1)).toBe(together);
+});
+
+/** Keeps the kinds of messages that workers send, in the page. */
+const LISTEN = (): void => {
+  const heard: string[] = [];
+  Object.assign(window, { heard });
+  window.Worker = class extends Worker {
+    constructor(address: string | URL, options?: WorkerOptions) {
+      super(address, options);
+      this.addEventListener('message', ({ data }: MessageEvent<{ kind: string }>) => { heard.push(data.kind); });
+    }
+  };
+};
+const heard = (page: Page): Promise<string[]> => page.evaluate(() => (window as unknown as { heard: string[] }).heard);
+
+test('a page at rest rehearses its run, and nothing changes by it', async ({ page }) => {
+  await page.addInitScript(LISTEN);
+  await open(page);
+  const before = await digest(page);
+  await expect.poll(async () => (await heard(page)).includes('rehearsed')).toBe(true);
+  expect(await digest(page)).toBe(before);
+  expect((await heard(page)).filter((kind) => kind === 'answer')).toHaveLength(1);
 });
