@@ -31,6 +31,8 @@ export default defineConfig({
     baseURL: `http://127.0.0.1:${port}${subPath}`,
     viewport: { width: 1440, height: 900 },
     trace: 'retain-on-failure',
+    // A mouse that presses while the page glides hits what was there before.
+    contextOptions: { reducedMotion: 'reduce' },
     launchOptions: {
       executablePath: chromium(),
       args: [

@@ -10,7 +10,7 @@ async function violations(page: Page): Promise<string[]> {
 
 for (const colorScheme of ['light', 'dark'] as const) {
   test(`axe finds nothing serious, ${colorScheme}`, async ({ page }) => {
-    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    await page.emulateMedia({ colorScheme });
     await open(page);
     await control(page, 'workload.rate_rps').locator('input[type=range]').focus();
     await page.keyboard.press('PageUp');
@@ -24,7 +24,6 @@ for (const colorScheme of ['light', 'dark'] as const) {
 }
 
 test('axe finds nothing serious beside a fleet', async ({ page }) => {
-  await page.emulateMedia({ reducedMotion: 'reduce' });
   await open(page, '#v=1&R=6&D=30&sched=vllm_v1&rep=3&pool=3000');
   await expect(page.locator('[data-chart="lanes"]')).toBeVisible();
   await page.getByText('Export', { exact: true }).click();
@@ -33,7 +32,7 @@ test('axe finds nothing serious beside a fleet', async ({ page }) => {
 
 for (const colorScheme of ['light', 'dark'] as const) {
   test(`axe finds nothing serious in the workload tab, ${colorScheme}`, async ({ page }) => {
-    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    await page.emulateMedia({ colorScheme });
     await open(page, '#v=1&R=5&tab=workload');
     await page.locator('.freeze').click();
     await page.locator('.add-step').selectOption('thin');
@@ -50,7 +49,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
 
 for (const colorScheme of ['light', 'dark'] as const) {
   test(`axe finds nothing serious in the capacity tab, ${colorScheme}`, async ({ page }) => {
-    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    await page.emulateMedia({ colorScheme });
     await open(page, '#v=1&tab=capacity&cpg=scheduler.kind%3Dvllm%2Cvllm_v1');
     await expect(page.locator('capacity-page')).toHaveAttribute('data-state', 'ready');
     expect(await violations(page)).toEqual([]);

@@ -178,13 +178,18 @@ test('the table of who can be sorted and turned to users', async ({ page }) => {
   await expect(page.locator('table.who thead th').first()).toContainText('User');
 });
 
-test('a station marks its controls and charts', async ({ page }) => {
-  await open(page);
-  await page.locator('.station[data-station="gpu"]').click();
-  await expect(page.locator('[data-chart="memory"]')).toHaveClass(/marked/);
-  await expect(page.locator('#group-memory')).toHaveAttribute('open', '');
-  await openGroups(page);
-});
+for (const reducedMotion of ['reduce', 'no-preference'] as const) {
+  test(`a station marks its controls and charts, and brings them into sight (motion: ${reducedMotion})`, async ({ page }) => {
+    await page.emulateMedia({ reducedMotion });
+    await open(page);
+    await page.locator('.station[data-station="gpu"]').click();
+    await expect(page.locator('[data-chart="memory"]')).toHaveClass(/marked/);
+    await expect(page.locator('#group-memory')).toHaveAttribute('open', '');
+    await expect(page.locator('#group-fleet > summary')).toBeInViewport();
+    await expect(page.locator('[data-chart="memory"]')).toBeInViewport();
+    await openGroups(page);
+  });
+}
 
 test('Escape ends a long run and the last answer stays', async ({ page }) => {
   await open(page);

@@ -144,7 +144,7 @@ test('the files are those of the terminal', async ({ page }, info) => {
 
 for (const colorScheme of ['light', 'dark'] as const) {
   test(`axe finds nothing serious in the monitor, ${colorScheme}`, async ({ page }) => {
-    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    await page.emulateMedia({ colorScheme });
     await openMonitor(page, FAIR);
     const { violations } = await new AxeBuilder({ page }).include('details.monitor').withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']).analyze();
     expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.target.join(' ')).slice(0, 3).join(' | ')}`)).toEqual([]);
