@@ -32,6 +32,7 @@ mod router;
 mod run;
 mod scheduler;
 mod sight;
+mod world;
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
@@ -43,11 +44,12 @@ use servescope_workload::Trace;
 pub use config::{FleetConfig, Preemption, RouterKind, SchedulerKind};
 use pipeline::Pipeline;
 use record::Record;
-use replica::{Replica, World};
+use replica::Replica;
 use requests::Requests;
 use router::Router;
 use run::Run;
 use sight::Engines;
+use world::World;
 
 use counters::Counting;
 use line::Line;

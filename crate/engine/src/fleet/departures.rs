@@ -6,8 +6,9 @@
 use super::Fleet;
 use super::config::SchedulerKind;
 use super::flight::Flight;
-use super::replica::{Replica, World};
+use super::replica::Replica;
 use super::requests::Place;
+use super::world::World;
 use crate::report::Outcome;
 use crate::timeline::Departure;
 

@@ -6,8 +6,9 @@
 
 use super::config::Preemption;
 use super::flight::Flight;
-use super::replica::{Replica, World};
+use super::replica::Replica;
 use super::requests::Place;
+use super::world::World;
 use crate::timeline::{Absence, Eviction};
 
 impl World<'_> {

@@ -4,8 +4,9 @@
 use std::collections::VecDeque;
 
 use super::flight::Flight;
-use super::replica::{Replica, World};
+use super::replica::Replica;
 use super::requests::Place;
+use super::world::World;
 use super::{Event, Fleet, SchedulerKind, scheduler};
 use crate::timeline::{IterationRun, in_steps};
 

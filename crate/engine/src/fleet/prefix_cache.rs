@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use servescope_workload::Trace;
 use servescope_workload::trace::PrefixBlocks;
 
-use super::replica::{Replica, World};
+use super::replica::Replica;
+use super::world::World;
 
 /// The units of one replica.
 #[derive(Debug)]

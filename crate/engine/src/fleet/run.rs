@@ -2,7 +2,8 @@
 
 use servescope_cost::{DecodeRun as _, LinearDecode};
 
-use super::replica::{Replica, World};
+use super::replica::Replica;
+use super::world::World;
 use crate::timeline::IterationRun;
 
 /// The iterations since the batch last changed. The clock after k of them is start + elapsed(k), however they are charged.

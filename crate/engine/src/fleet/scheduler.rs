@@ -9,7 +9,8 @@ mod vllm_v1;
 
 use super::config::{FleetConfig, SchedulerKind};
 use super::flight::Flight;
-use super::replica::{Replica, World};
+use super::replica::Replica;
+use super::world::World;
 use crate::scheduler::Stop;
 
 /// Fills `flight` as [`form`] does. Where nothing was formed because the only request that held memory was evicted, it is

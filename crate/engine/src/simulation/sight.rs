@@ -117,3 +117,19 @@ impl<D: DecodeRun> Sight for Engine<'_, D> {
         }));
     }
 }
+
+/// The engine as the proxy sees it, while the proxy itself is borrowed.
+macro_rules! engine {
+    ($self:ident, $trace:expr) => {
+        $crate::simulation::sight::Engine {
+            last: &$self.last,
+            step: $self.step,
+            used_tokens: $self.used_tokens(),
+            stays: &$self.stays,
+            prefills: &$self.timeline.prefills,
+            trace: $trace,
+            asked: std::cell::Cell::new((f64::NAN, 0)),
+        }
+    };
+}
+pub(super) use engine;

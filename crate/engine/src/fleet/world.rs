@@ -1,0 +1,108 @@
+//! What a replica works on beside its own state: the trace, what is kept of each request, the record, the clock.
+
+use servescope_cost::Chunk;
+use servescope_workload::{BASE_MODEL, Trace};
+
+use super::config::{FleetConfig, SchedulerKind};
+use super::flight::Flight;
+use super::line::Line;
+use super::lockstep::Member;
+use super::record::Record;
+use super::requests::Requests;
+
+/// What a replica works on beside its own state.
+pub(crate) struct World<'a> {
+    pub(crate) config: &'a FleetConfig,
+    pub(crate) trace: &'a Trace,
+    pub(crate) requests: &'a mut Requests,
+    pub(crate) record: &'a mut Record,
+    /// When requests came in, where that is not as the trace says.
+    pub(crate) sent_us: Option<&'a [f64]>,
+    pub(crate) now_us: f64,
+    /// Whether what ends now has ended: at equal times arrivals come before it.
+    pub(crate) ends_are_over: bool,
+}
+
+impl World<'_> {
+    fn rank(&self, id: u32) -> Option<u32> {
+        (self.trace.adapter[id as usize] != BASE_MODEL).then(|| self.trace.rank(id as usize))
+    }
+
+    /// Tokens of prompt and answer.
+    pub(crate) fn total(&self, id: u32) -> u32 {
+        self.trace.input_tokens[id as usize] + self.trace.output_tokens[id as usize]
+    }
+
+    /// Prompt tokens of a request that are not yet processed.
+    pub(crate) fn prompt_left(&self, id: u32) -> u32 {
+        let i = id as usize;
+        self.requests.prompt[i] - self.requests.done[i]
+    }
+
+    /// The next `tokens` of a prompt are part of the iteration.
+    pub(crate) fn add_chunk(&mut self, flight: &mut Flight, id: u32, tokens: u32) {
+        let i = id as usize;
+        self.requests.stalled_us[i] += self.now_us - self.requests.seen_us[i];
+        flight.prompts.push(id);
+        flight.chunks.push(Chunk { kv_tokens: self.requests.done[i], tokens });
+        let rank = self.rank(id);
+        flight.rank_sum += u64::from(rank.unwrap_or(0));
+        flight.any_adapter |= rank.is_some();
+    }
+
+    /// One request outside a lockstep decodes in the iteration.
+    pub(crate) fn decode_member(&mut self, flight: &mut Flight, id: u32) {
+        let i = id as usize;
+        flight.members.push(id);
+        flight.decodes += 1;
+        flight.decode_kv_tokens += u64::from(self.requests.done[i]);
+        let rank = self.rank(id);
+        flight.rank_sum += u64::from(rank.unwrap_or(0));
+        flight.any_adapter |= rank.is_some();
+        self.requests.stalled_us[i] += self.now_us - self.requests.seen_us[i];
+    }
+
+    pub(super) fn member(&self, id: u32, tokens: u32) -> Member {
+        Member { id, tokens, total: self.total(id), rank: self.rank(id) }
+    }
+
+    /// Blocks with which a request is let in whose prompt takes `prompt_blocks`.
+    pub(crate) fn blocks_to_enter(&self, id: u32, prompt_blocks: u32) -> u32 {
+        if self.config.grows() { prompt_blocks } else { self.blocks_reserved(id) }
+    }
+
+    /// Blocks for the prompt and the longest answer; the last token is never written to the cache.
+    fn blocks_reserved(&self, id: u32) -> u32 {
+        let i = id as usize;
+        let longest = self.trace.input_tokens[i].saturating_add(self.trace.max_tokens[i]);
+        self.config.blocks_for(longest - 1)
+    }
+
+    /// Blocks that a request which is done gives back.
+    pub(crate) fn blocks_at_end(&self, id: u32) -> u32 {
+        match self.config.scheduler {
+            SchedulerKind::Static => 0,
+            SchedulerKind::Orca => self.config.slot_blocks(),
+            _ if !self.config.grows() => self.blocks_reserved(id),
+            _ => self.config.blocks_for(self.total(id) - 1),
+        }
+    }
+
+    /// When a request came in.
+    pub(crate) fn arrival_us(&self, id: u32) -> f64 {
+        self.sent_us.unwrap_or(&self.trace.arrival_us)[id as usize]
+    }
+
+    /// Puts ids in order of arrival, under priority in the order of the line; equal ones stay in the order they have.
+    pub(crate) fn sort(&self, list: &mut [u32], line: &Line) {
+        let key = |id: u32| line.key(self.trace, id, self.arrival_us(id));
+        if !list.is_sorted_by(|&a, &b| key(a) <= key(b)) {
+            // Insertion: the lists are nearly in order, and the few that are not are short.
+            for i in 1..list.len() {
+                let at = key(list[i]);
+                let place = list[..i].partition_point(|&other| key(other) <= at);
+                list[place..=i].rotate_right(1);
+            }
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Single cases: where the original asserts or leaks, and what cannot be said of every fleet.
+
+use std::sync::Arc;
+
+use servescope_engine::explain::{Reason, explain};
+use servescope_engine::fleet::{FleetConfig, Preemption, SchedulerKind};
+use servescope_engine::{Outcome, Report};
+use servescope_workload::trace::Request;
+use servescope_workload::{BASE_MODEL, Trace};
+
+use crate::run;
+use crate::toy::{TOY, Toy};
+
+fn fixed(requests: &[(f64, u32, u32)]) -> Arc<Trace> {
+    let mut trace = Trace::default();
+    for &(arrival_us, input_tokens, output_tokens) in requests {
+        trace.push(Request {
+            arrival_us,
+            user: 0,
+            adapter: BASE_MODEL,
+            input_tokens,
+            output_tokens,
+            max_tokens: output_tokens,
+        });
+    }
+    Arc::new(trace)
+}
+
+/// Vidur: the second prompt is over the budget, blocks the line, and the run ends in an assertion with one completed.
+#[test]
+fn a_prompt_over_the_budget_is_refused_or_blocks_as_in_the_original() {
+    let trace = fixed(&[(0.0, 100, 5), (1.0, 1_500, 5), (2.0, 100, 5)]);
+    let config = FleetConfig { max_batch_tokens: 1_024, ..FleetConfig::default() };
+    let (ours, _) = run(&trace, config, TOY);
+    let outcomes: Vec<&str> = ours.fates.iter().map(|f| f.outcome.name()).collect();
+    assert_eq!(outcomes, ["completed", "prompt_over_batch", "completed"]);
+    let (theirs, _) = run(&trace, FleetConfig { original: true, ..config }, TOY);
+    let outcomes: Vec<&str> = theirs.fates.iter().map(|f| f.outcome.name()).collect();
+    assert_eq!(outcomes, ["completed", "unfinished", "unfinished"]);
+}
+
+/// Vidur's static batches keep the memory of early finishers for ever: in the end requests run one at a time.
+#[test]
+fn static_batches_leak_only_as_the_original() {
+    let rows: Vec<(f64, u32, u32)> = (0..60).map(|i| (0.0, 20, 5 + i * 7 % 30)).collect();
+    let config = FleetConfig {
+        scheduler: SchedulerKind::Static,
+        blocks: 80,
+        max_slots: 8,
+        max_request_tokens: 160,
+        ..FleetConfig::default()
+    };
+    let batches =
+        |report: &Report| report.timeline.iterations.iter().map(|run| u64::from(run.iterations)).sum();
+    let (ours, left) = run(&fixed(&rows), config, TOY);
+    let (theirs, leaked) = run(&fixed(&rows), FleetConfig { original: true, ..config }, TOY);
+    assert_eq!((left[0], leaked[0]), (0, 70), "all but one slot of 10 blocks leak");
+    let (ours, theirs): (u64, u64) = (batches(&ours), batches(&theirs));
+    assert!(theirs > 2 * ours, "{theirs} iterations against {ours}");
+}
+
+/// Vidur takes what was read of a half-read prompt for all of it when it evicts the request; here it is read anew.
+#[test]
+fn a_half_read_prompt_is_read_anew() {
+    // Memory for the second prompt is taken whole, and the first then needs a block.
+    let trace = fixed(&[(0.0, 60, 40), (10.0, 90, 3)]);
+    let config = FleetConfig {
+        scheduler: SchedulerKind::Sarathi,
+        blocks: 10,
+        watermark_blocks: 0,
+        chunk_tokens: 10,
+        ..FleetConfig::default()
+    };
+    let prompt_tokens =
+        |report: &Report| report.timeline.iterations.iter().map(|run| run.prompt_tokens).sum::<u32>();
+    let (ours, _) = run(&trace, config, TOY);
+    let (theirs, _) = run(&trace, FleetConfig { original: true, ..config }, TOY);
+    assert!(ours.preemptions(1) > 0 && theirs.preemptions(1) > 0);
+    assert!(prompt_tokens(&ours) > 150, "its read part is read twice");
+    assert!(prompt_tokens(&theirs) < 150, "its unread part is generated token by token");
+}
+
+/// A request that fills the memory alone evicts itself; Vidur stops there.
+#[test]
+fn a_request_that_fills_the_memory_alone_is_served() {
+    let trace = fixed(&[(0.0, 30, 50)]);
+    let config = FleetConfig { blocks: 5, watermark_blocks: 1, ..FleetConfig::default() };
+    let (ours, left) = run(&trace, config, TOY);
+    assert_eq!((ours.fates[0].outcome, left[0]), (Outcome::Completed, 0));
+    let (theirs, _) = run(&trace, FleetConfig { original: true, ..config }, TOY);
+    assert_eq!(theirs.fates[0].outcome, Outcome::Unfinished);
+}
+
+/// Everybody is there from the start and iterations take a time each, so copies make the run longer and change nothing else.
+#[test]
+fn a_swapped_request_is_not_read_again_and_its_copies_take_their_time() {
+    let rows: Vec<(f64, u32, u32)> = (0..12).map(|i| (0.0, 20 + i, 30 + 3 * i)).collect();
+    for scheduler in [SchedulerKind::Vllm, SchedulerKind::Sarathi, SchedulerKind::VllmV1] {
+        let of = |host_blocks, us_per_block| {
+            let preemption = Preemption::Swap { host_blocks, us_per_block };
+            let config = FleetConfig {
+                scheduler,
+                blocks: 12,
+                watermark_blocks: 0,
+                preemption,
+                ..FleetConfig::default()
+            };
+            let (report, left) = run(&fixed(&rows), config, Toy { hold: u64::MAX / 2, ..TOY });
+            assert_eq!(left, [0, 0]);
+            let read: u32 = report.timeline.iterations.iter().map(|run| run.prompt_tokens).sum();
+            let end_us = report.fates.iter().filter_map(|fate| fate.finish_us).fold(0.0, f64::max);
+            (report.preemptions, read, end_us)
+        };
+        let asked: u32 = rows.iter().map(|row| row.1).sum();
+        let (swaps, read, end_us) = of(1_000, 0.0);
+        assert!(swaps > 3 && read == asked, "{scheduler:?}: {swaps} swaps, {read} tokens of {asked}");
+        let (again, _, slower_us) = of(1_000, 10.0);
+        let copies = (slower_us - end_us) / 10.0;
+        assert_eq!(again, swaps);
+        assert!(copies >= 2.0 * swaps as f64 && (copies - copies.round()).abs() < 1e-6, "{copies} blocks");
+        let (_, read, _) = of(0, 0.0);
+        assert!(read > asked, "without room on the host they are read again");
+    }
+}
+
+#[test]
+fn a_fleet_says_why_a_request_waited() {
+    let reason = |config: FleetConfig, rows: &[(f64, u32, u32)], id: usize| {
+        explain(&run(&fixed(rows), FleetConfig { watermark_blocks: 0, ..config }, TOY).0, id).reason
+    };
+    for scheduler in [SchedulerKind::Vllm, SchedulerKind::Sarathi, SchedulerKind::VllmV1] {
+        let base = FleetConfig { scheduler, ..FleetConfig::default() };
+        // The first needs 10 blocks of 12 from the start, or 7; the second 7 more.
+        let rows = [(0.0, 100, 50), (1.0, 100, 5)];
+        assert_eq!(reason(FleetConfig { blocks: 12, reserve: true, ..base }, &rows, 1), Reason::Memory);
+        assert_eq!(reason(FleetConfig { max_requests: 1, ..base }, &rows, 1), Reason::RunningCap);
+        assert_eq!(reason(base, &rows, 0), Reason::Decode);
+        // With 14 blocks both begin; the first grows, the second makes room.
+        let rows = [(0.0, 100, 50), (1.0, 100, 30)];
+        assert_eq!(reason(FleetConfig { blocks: 14, ..base }, &rows, 1), Reason::Evicted);
+    }
+    // Each prompt fills the budget of an iteration.
+    let rows: Vec<(f64, u32, u32)> = (0..12).map(|_| (0.0, 90, 1)).collect();
+    let config = FleetConfig { max_batch_tokens: 100, ..FleetConfig::default() };
+    assert_eq!(reason(config, &rows, 11), Reason::PromptBudget);
+    // What is under way when it comes takes longer than its own prompt.
+    let rows = [(0.0, 4_000, 1), (1.0, 10, 1)];
+    assert_eq!(reason(FleetConfig::default(), &rows, 1), Reason::NextDecision);
+}

@@ -1,0 +1,104 @@
+//! What holds of every fleet's report.
+
+use servescope_engine::explain::explain;
+use servescope_engine::metrics::token_gaps::TokenGaps;
+use servescope_engine::{Outcome, Report};
+
+pub(crate) fn check_requests(report: &Report) {
+    for (id, fate) in report.fates.iter().enumerate() {
+        let arrival = report.trace.arrival_us[id];
+        let (scheduled, first) = (report.scheduled_us(id), report.first_token_us(id));
+        match fate.outcome {
+            Outcome::Completed => assert_eq!(fate.produced, report.trace.output_tokens[id], "request {id}"),
+            Outcome::Cancelled => assert_eq!(scheduled.is_some(), fate.finish_us.is_some(), "request {id}"),
+            Outcome::Refused(_) | Outcome::TimedOut => {
+                assert!(scheduled.is_none() && fate.finish_us.is_none(), "request {id}");
+            }
+            Outcome::Unfinished => panic!("request {id} is not done"),
+        }
+        assert_eq!(first.is_some(), fate.produced > 0, "request {id}: a token is a first token");
+        let (Some(scheduled), Some(finish)) = (scheduled, fate.finish_us) else { continue };
+        assert!(arrival <= scheduled && scheduled <= finish, "request {id}");
+        if let Some(first) = first {
+            assert!(scheduled < first && first <= finish, "request {id}");
+            let is_done = fate.outcome == Outcome::Completed;
+            assert!(!is_done || (fate.produced == 1) == (first == finish), "request {id}: one token");
+        }
+        let split = report.split(id).unwrap();
+        assert_eq!(split.total_us(), finish - arrival);
+        assert!(split.stalled_us >= -1e-6 && split.prefill_us >= 0.0, "request {id}: {split:?}");
+    }
+}
+
+/// A held request is sent when the one before it has ended and its client has thought, or at its own time.
+pub(crate) fn check_waits(report: &Report, patience_us: f64) {
+    let Some(chain) = &report.trace.chain else { return };
+    assert!(report.trace.arrival_us.is_sorted(), "sent out of order");
+    let cancelled = |id: usize| report.trace.cancellations.iter().find(|c| c.1 as usize == id).map(|c| c.0);
+    for (id, (&before, &think_us)) in chain.after.iter().zip(&chain.think_us).enumerate() {
+        let Some(fate) = report.fates.get(before as usize) else { continue };
+        let arrival = report.trace.arrival_us[before as usize];
+        let end = match (fate.finish_us, fate.outcome) {
+            (Some(finish), _) => finish,
+            (None, Outcome::Cancelled) => cancelled(before as usize).unwrap().max(arrival),
+            (None, Outcome::TimedOut) => arrival + patience_us,
+            (None, _) => arrival,
+        };
+        assert!(report.trace.arrival_us[id] >= end + think_us, "request {id} is sent too early");
+    }
+}
+
+pub(crate) fn check_tokens(report: &Report) {
+    let all = 0..report.fates.len();
+    let produced: u64 = report.fates.iter().map(|fate| u64::from(fate.produced)).sum();
+    let firsts = all.clone().filter(|&id| report.first_token_us(id).is_some()).count() as u64;
+    let gaps = TokenGaps::of(&report.timeline).count();
+    assert_eq!(produced, firsts + gaps, "a token for each first token and each gap");
+    let read: u64 = report.timeline.iterations.iter().map(|run| u64::from(run.prompt_tokens)).sum();
+    let asked = |outcome| -> u64 {
+        let those = all.clone().filter(|&id| report.fates[id].outcome == outcome);
+        those.map(|id| u64::from(report.trace.input_tokens[id])).sum()
+    };
+    let completed = asked(Outcome::Completed);
+    assert!(read + report.cached_tokens >= completed);
+    if report.preemptions == 0 {
+        assert!(read + report.cached_tokens <= completed + asked(Outcome::Cancelled), "prompt tokens");
+    }
+}
+
+/// The reasons of a wait add up to it, and only those who were evicted were out of the batch.
+pub(crate) fn check_reasons(report: &Report) {
+    for id in 0..report.fates.len() {
+        let why = explain(report, id);
+        if report.scheduled_us(id).is_some() && report.fates[id].finish_us.is_some() {
+            let parts = why.memory_us + why.prompt_budget_us + why.running_cap_us + why.next_decision_us;
+            assert!((parts - why.split.queue_us).abs() < 1e-6, "request {id}: {why:?}");
+            assert!(why.evicted_us <= why.split.stalled_us + 1e-6, "request {id}: {why:?}");
+            assert!(why.evicted_us == 0.0 || report.preemptions(id) > 0);
+        }
+    }
+}
+
+/// Of one stage: iterations of a replica do not overlap, and while a request waits its replica works.
+pub(crate) fn check_work(report: &Report, in_turn: bool) {
+    for replica in 0..report.replicas as u16 {
+        let runs: Vec<_> = report.timeline.iterations.iter().filter(|run| run.replica == replica).collect();
+        assert!(runs.windows(2).all(|w| w[0].end_us <= w[1].start_us), "iterations overlap");
+        let mut scheduled_before = 0.0;
+        for id in (0..report.fates.len()).filter(|&id| report.replica(id) == replica) {
+            let Some(scheduled) = report.scheduled_us(id) else { continue };
+            assert!(!in_turn || scheduled >= scheduled_before, "request {id} overtakes");
+            scheduled_before = scheduled;
+            let mut from = report.trace.arrival_us[id];
+            for run in &runs {
+                if run.start_us <= from && run.end_us > from {
+                    from = run.end_us;
+                }
+            }
+            assert!(
+                from >= scheduled,
+                "the replica is idle at {from} while request {id} waits until {scheduled}"
+            );
+        }
+    }
+}

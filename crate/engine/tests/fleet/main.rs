@@ -1,0 +1,261 @@
+//! What every fleet keeps, whatever its policy: requests, tokens and blocks, order, work, and leaps equal to steps.
+
+mod any;
+mod cases;
+mod checks;
+mod toy;
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use servescope_cost::{BatchCost, OperatorClass};
+use servescope_engine::fleet::{Fleet, FleetConfig, Preemption, RouterKind, SchedulerKind};
+use servescope_engine::metrics::lanes::stage_works;
+use servescope_engine::metrics::operators::{RunParts, RunTotals, run_parts};
+use servescope_engine::metrics::token_gaps::TokenGaps;
+use servescope_engine::metrics::{fleet_summary, usage};
+use servescope_engine::scheduler::{Order, Queueing};
+use servescope_engine::{Outcome, Report};
+use servescope_workload::Trace;
+
+use any::{any_config, any_cost, any_trace, sent_by_users};
+use checks::{check_reasons, check_requests, check_tokens, check_waits, check_work};
+use toy::{Asked, Listening, Slow, TOY, Toy, asked};
+
+/// Runs first come, first served to the end.
+pub(crate) fn run(trace: &Arc<Trace>, config: FleetConfig, cost: Toy) -> (Report, Vec<u32>) {
+    run_queued(trace, config, cost, &Queueing::default())
+}
+
+/// Runs to the end and says how many blocks stay in use, of the replicas and then of their hosts.
+pub(crate) fn run_queued(
+    trace: &Arc<Trace>,
+    config: FleetConfig,
+    cost: Toy,
+    queueing: &Queueing,
+) -> (Report, Vec<u32>) {
+    let mut fleet = Fleet::new(Arc::clone(trace), config, Box::new(cost)).queued(queueing.clone());
+    let mut events = 0u64;
+    while !fleet.advance(1_000) {
+        events += 1_000;
+        assert!(events < 1_000_000, "the run does not end");
+    }
+    let mut left = fleet.blocks_in_use();
+    left.extend(fleet.host_blocks_in_use());
+    (fleet.finish(), left)
+}
+
+/// Whether all arrive as the trace says and stay to the end.
+pub(crate) fn is_plain(trace: &Trace, config: &FleetConfig) -> bool {
+    let stay = trace.cancellations.is_empty() && config.patience_us == f64::INFINITY;
+    stay && trace.chain.is_none() && config.max_in_system == u32::MAX
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1_000) })]
+
+    #[test]
+    fn a_fleet_keeps_its_promises(
+        (trace, queueing) in sent_by_users(), config in any_config(), cost in any_cost(),
+    ) {
+        let config = FleetConfig { original: false, ..config };
+        let cost = if config.scheduler == SchedulerKind::LightLlm { Toy { stages: 1, ..cost } } else { cost };
+        let trace = Arc::new(trace);
+        let (report, left) = run_queued(&trace, config, cost, &queueing);
+        prop_assert!(left.iter().all(|&blocks| blocks == 0), "blocks stay in use: {left:?}");
+        prop_assert!(report.timeline.iterations.iter().all(|run| run.blocks <= config.blocks));
+        check_requests(&report);
+        check_waits(&report, config.patience_us);
+        check_tokens(&report);
+        check_reasons(&report);
+        if cost.stages == 1 {
+            check_work(&report, matches!(queueing.order, Order::Fcfs | Order::Rpm { .. }));
+        }
+    }
+
+    #[test]
+    fn leaps_equal_steps(
+        (trace, queueing) in sent_by_users(), config in any_config(), cost in any_cost(),
+    ) {
+        let cost = if config.scheduler == SchedulerKind::LightLlm { Toy { stages: 1, ..cost } } else { cost };
+        let trace = Arc::new(trace);
+        let (leaps, _) = run_queued(&trace, config, cost, &queueing);
+        let steps =
+            Fleet::new(Arc::clone(&trace), config, Box::new(cost)).queued(queueing.clone()).step_by_step().run();
+        prop_assert_eq!(leaps.digest(), steps.digest());
+        prop_assert!(leaps == steps, "equal outcomes, other timelines");
+        if config.prefix_cache && config.scheduler == SchedulerKind::VllmV1 && leaps.preemptions == 0
+            && is_plain(&trace, &config) && queueing.order == Order::Fcfs {
+            let without = run(&trace, FleetConfig { prefix_cache: false, ..config }, cost).0;
+            let read = |report: &Report| report.timeline.iterations.iter().map(|r| u64::from(r.prompt_tokens)).sum::<u64>();
+            prop_assert!(read(&leaps) <= read(&without));
+        }
+    }
+
+    #[test]
+    fn every_batch_is_told_after_the_run(trace in any_trace(), config in any_config(), cost in any_cost()) {
+        let cost = if config.scheduler == SchedulerKind::LightLlm { Toy { stages: 1, ..cost } } else { cost };
+        let heard = Arc::default();
+        let listening = Listening(cost, Arc::clone(&heard));
+        let mut fleet = Fleet::new(Arc::new(trace), config, Box::new(listening));
+        while !fleet.advance(1_000) {}
+        let timeline = fleet.finish().timeline;
+        let key = |batch: &Asked| format!("{batch:?}");
+        let mut told: Vec<Asked> = timeline.iterations.iter().map(|run| asked(&run.batch(&timeline.iterations.chunks(&run), 0.0))).collect();
+        let mut heard = heard.lock().unwrap().clone();
+        told.sort_by_cached_key(key);
+        heard.sort_by_cached_key(key);
+        prop_assert_eq!(told, heard);
+    }
+
+    #[test]
+    fn parts_add_up_to_the_time_worked(trace in any_trace(), config in any_config(), cost in any_cost()) {
+        let cost = if config.scheduler == SchedulerKind::LightLlm { Toy { stages: 1, ..cost } } else { cost };
+        // As in the original, iterations may go on after the last finish, for requests that never end.
+        let config = FleetConfig { original: false, ..config };
+        let cost = Toy { growth_us: 0.0, ..cost };
+        let (report, _) = run(&Arc::new(trace), config, cost);
+        let mut busy_us = vec![0.0; report.replicas as usize];
+        for (run, parts) in run_parts(&report) {
+            busy_us[run.replica as usize] += run.busy_us;
+            let totals = RunTotals::of(&report.timeline, &cost, &run);
+            let total: f64 = totals.us.iter().sum();
+            prop_assert!((total - run.busy_us).abs() <= 1e-14 * run.busy_us);
+            // Nothing was left to the largest part but rounding.
+            let many = f64::from(run.iterations);
+            let raw: f64 = (0..run.iterations).map(|i| parts.parts_us(i).iter().sum::<f64>()).sum();
+            prop_assert!((raw - run.busy_us).abs() <= 1e-9 * run.busy_us, "{raw} of {}", run.busy_us);
+            let host = totals.us[OperatorClass::Host as usize];
+            prop_assert!((host - 50.3 * many).abs() < 1e-6 * many);
+            // One by one they are those of the batch as it is then.
+            for i in 0..run.iterations {
+                let alone = cost.work(&run.batch(&report.timeline.iterations.chunks(&run), i.into())).unwrap();
+                let work = parts.work(i).unwrap();
+                prop_assert!((work.bytes - alone.bytes).abs() < 1e-6 && work.flops == alone.flops);
+            }
+            let bytes: f64 = (0..run.iterations).map(|i| parts.work(i).unwrap().bytes).sum();
+            prop_assert!((bytes - totals.work.unwrap().bytes).abs() <= 1e-9 * bytes);
+            prop_assert_eq!(parts, RunParts::of(&report.timeline, &cost, &run));
+        }
+        let (usage, gaps) = usage(&report).unwrap();
+        let by_themselves = TokenGaps::of(&report.timeline);
+        prop_assert_eq!(gaps.count(), by_themselves.count());
+        prop_assert_eq!(gaps.distribution(), by_themselves.distribution());
+        let summary = fleet_summary(&report, &usage);
+        let all: f64 = summary.operators_s.values().sum();
+        prop_assert!((all - busy_us.iter().sum::<f64>() / 1e6).abs() <= 1e-9 * all);
+        let makespan = report.fates.iter().filter_map(|fate| fate.finish_us).fold(0.0, f64::max);
+        for (row, busy) in summary.per_replica.iter().zip(&busy_us) {
+            prop_assert_eq!(row.busy, (makespan > 0.0).then(|| busy / makespan));
+            prop_assert!(row.busy.is_none_or(|busy| (0.0..=1.0 + 1e-12).contains(&busy)));
+            prop_assert!(row.peak_kv.is_some_and(|peak| peak <= 1.0));
+        }
+        let rows = &summary.per_replica;
+        prop_assert_eq!(rows.iter().map(|row| row.preemptions).sum::<u64>(), report.preemptions);
+        let refused = report.fates.iter().filter(|fate| matches!(fate.outcome, Outcome::Refused(_))).count();
+        prop_assert_eq!(rows.iter().map(|row| row.requests as usize).sum::<usize>() + refused, report.fates.len());
+    }
+
+    #[test]
+    fn a_stage_works_on_one_thing_at_a_time(trace in any_trace(), config in any_config(), cost in any_cost()) {
+        let cost = if config.scheduler == SchedulerKind::LightLlm { Toy { stages: 1, ..cost } } else { cost };
+        let (report, _) = run(&Arc::new(trace), config, cost);
+        let mut over_us = vec![0.0; (report.replicas * cost.stages) as usize];
+        let mut busy_us = vec![0.0; report.replicas as usize];
+        for work in stage_works(&report) {
+            let lane = &mut over_us[(u32::from(work.run.replica) * cost.stages + work.stage) as usize];
+            prop_assert!(work.start_us >= *lane && work.end_us > work.start_us, "{work:?} overlaps");
+            *lane = work.end_us;
+            busy_us[work.run.replica as usize] += work.end_us - work.start_us;
+            if work.stage + 1 == cost.stages {
+                prop_assert_eq!(work.end_us, work.run.end_us, "a batch leaves the last stage when it was written down");
+            }
+        }
+        let mut told_us = vec![0.0; report.replicas as usize];
+        report.timeline.iterations.iter().for_each(|run| told_us[run.replica as usize] += run.busy_us);
+        for (lanes, told) in busy_us.iter().zip(&told_us) {
+            prop_assert!((lanes / f64::from(cost.stages) - told).abs() <= 1e-9 * told);
+        }
+    }
+
+    #[test]
+    fn blocks_are_kept_count_of(
+        (trace, queueing) in sent_by_users(), config in any_config(), cost in any_cost(),
+    ) {
+        let config = FleetConfig { original: false, ..config };
+        let cost = if config.scheduler == SchedulerKind::LightLlm { Toy { stages: 1, ..cost } } else { cost };
+        let mut fleet = Fleet::new(Arc::new(trace), config, Box::new(cost)).queued(queueing).step_by_step();
+        while !fleet.advance(1) {
+            let used = fleet.blocks_in_use();
+            prop_assert!(used.iter().all(|&blocks| blocks <= config.blocks));
+            if let Some(audited) = fleet.audited_blocks() {
+                prop_assert_eq!(used, audited);
+            }
+            if let Preemption::Swap { host_blocks, .. } = config.preemption {
+                prop_assert!(fleet.host_blocks_in_use().iter().all(|&blocks| blocks <= host_blocks));
+            }
+        }
+    }
+
+    /// A factor that is a power of two loses no bit.
+    #[test]
+    fn slower_by_a_factor_is_the_same_run(trace in any_trace(), config in any_config(), cost in any_cost()) {
+        const K: f64 = 4.0;
+        let cost = if config.scheduler == SchedulerKind::LightLlm { Toy { stages: 1, ..cost } } else { cost };
+        let mut slow = trace.clone();
+        slow.arrival_us.iter_mut().for_each(|at| *at *= K);
+        slow.cancellations.iter_mut().for_each(|(at, _)| *at *= K);
+        if let Some(chain) = &mut slow.chain {
+            chain.think_us.iter_mut().for_each(|think| *think *= K);
+        }
+        let preemption = match config.preemption {
+            Preemption::Swap { host_blocks, us_per_block } => Preemption::Swap { host_blocks, us_per_block: K * us_per_block },
+            other => other,
+        };
+        let slow_config = FleetConfig { patience_us: K * config.patience_us, preemption, ..config };
+        let quick = run(&Arc::new(trace), config, cost).0;
+        let slow = Fleet::new(Arc::new(slow), slow_config, Box::new(Slow(cost, K))).run();
+        prop_assert_eq!(quick.preemptions, slow.preemptions);
+        prop_assert_eq!(quick.fates.len(), slow.fates.len());
+        for id in 0..quick.fates.len() {
+            prop_assert_eq!(quick.fates[id].outcome, slow.fates[id].outcome);
+            prop_assert_eq!(quick.fates[id].finish_us.map(|at| at * K), slow.fates[id].finish_us);
+            prop_assert_eq!(quick.ttft_us(id).map(|t| t * K), slow.ttft_us(id));
+        }
+    }
+
+    #[test]
+    fn users_are_names_only(trace in any_trace(), config in any_config(), names in prop::collection::vec(0u32..9, 50)) {
+        let mut named = trace.clone();
+        named.user.copy_from_slice(&names[..trace.len()]);
+        let (mut plain, mut renamed) = (run(&Arc::new(trace), config, TOY).0, run(&Arc::new(named), config, TOY).0);
+        prop_assert_eq!(renamed.trace.user.len(), plain.trace.user.len());
+        plain.trace = Arc::new(Trace::default());
+        renamed.trace = Arc::new(Trace::default());
+        prop_assert!(plain == renamed);
+    }
+
+    #[test]
+    fn two_replicas_in_turn_are_two_fleets(trace in any_trace(), config in any_config(), cost in any_cost()) {
+        let cost = if config.scheduler == SchedulerKind::LightLlm { Toy { stages: 1, ..cost } } else { cost };
+        let trace = Trace { cancellations: vec![], chain: None, ..trace };
+        let config = FleetConfig { replicas: 2, router: RouterKind::RoundRobin, original: true, ..config };
+        let config = FleetConfig { max_in_system: u32::MAX, ..config };
+        // Who is refused has no turn, so nobody may be: vLLM v1 refuses whatever memory is too small for.
+        let is_v1 = config.scheduler == SchedulerKind::VllmV1;
+        let config = FleetConfig { blocks: if is_v1 { 160 } else { config.blocks }, ..config };
+        let both = run(&Arc::new(trace.clone()), config, cost).0;
+        for half in 0..2 {
+            let mut part = Trace::default();
+            let ids: Vec<usize> = (half..trace.len()).step_by(2).collect();
+            ids.iter().for_each(|&id| part.push(trace.request(id)));
+            let order: Vec<u32> = ids.iter().map(|&id| id as u32).collect();
+            part.extra = trace.extra.as_ref().map(|extra| Box::new(extra.select(&order)));
+            let alone = run(&Arc::new(part), FleetConfig { replicas: 1, ..config }, cost).0;
+            for (place, &id) in ids.iter().enumerate() {
+                prop_assert_eq!(alone.fates[place].finish_us, both.fates[id].finish_us);
+                prop_assert_eq!(alone.preemptions(place), both.preemptions(id));
+            }
+        }
+    }
+}

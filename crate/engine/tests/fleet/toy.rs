@@ -1,0 +1,96 @@
+//! Costs that are easy to follow, and one that remembers what it was asked.
+
+use std::sync::{Arc, Mutex};
+
+use servescope_cost::{Batch, BatchCost, Chunk, OperatorClass, Peak, StageParts, StageTime, Work};
+
+/// A cost with steps in the KV tokens, growth between them, and a price for everything.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Toy {
+    pub(crate) stages: u32,
+    pub(crate) growth_us: f64,
+    pub(crate) hold: u64,
+}
+
+pub(crate) const TOY: Toy = Toy { stages: 1, growth_us: 0.0, hold: 64 };
+
+impl BatchCost for Toy {
+    fn stages(&self) -> u32 {
+        self.stages
+    }
+
+    fn stage_time(&self, batch: &Batch<'_>, is_last: bool) -> StageTime {
+        let mean = batch.decode_kv_tokens as u64 / u64::from(batch.decodes.max(1));
+        let first_us = 50.3
+            + 1.7 * f64::from(batch.prompt_tokens())
+            + 3.1 * f64::from(batch.decodes)
+            + 0.9 * (mean / self.hold) as f64
+            + if is_last { 0.0 } else { 2.5 };
+        if batch.chunks.is_empty() {
+            let holds = (self.hold - mean % self.hold) as u32;
+            StageTime { first_us, growth_us: self.growth_us, holds }
+        } else {
+            StageTime::once(first_us)
+        }
+    }
+
+    fn stage_parts(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {
+        let mut parts = StageParts::default();
+        let mean = batch.decode_kv_tokens as u64 / u64::from(batch.decodes.max(1));
+        parts[OperatorClass::Host as usize] = 50.3;
+        parts[OperatorClass::PrefillAttention as usize] = 1.7 * f64::from(batch.prompt_tokens());
+        parts[OperatorClass::Linear as usize] = 3.1 * f64::from(batch.decodes);
+        parts[OperatorClass::DecodeAttention as usize] = 0.9 * (mean / self.hold) as f64;
+        parts[OperatorClass::Communication as usize] = if is_last { 0.0 } else { 2.5 };
+        parts
+    }
+
+    fn work(&self, batch: &Batch<'_>) -> Option<Work> {
+        let tokens = f64::from(batch.prompt_tokens() + batch.decodes);
+        Some(Work { flops: 5.0 * tokens, bytes: batch.decode_kv_tokens })
+    }
+
+    fn peak(&self) -> Option<Peak> {
+        Some(Peak { flops: 1e6, bytes: 2e9 })
+    }
+}
+
+/// What a cost model was asked about.
+pub(crate) type Asked = (Vec<Chunk>, u32, u64, u64, bool);
+
+/// Remembers of the last stage what it is asked.
+#[derive(Debug, Clone)]
+pub(crate) struct Listening(pub(crate) Toy, pub(crate) Arc<Mutex<Vec<Asked>>>);
+
+pub(crate) fn asked(batch: &Batch<'_>) -> Asked {
+    let Batch { chunks, decodes, decode_kv_tokens, rank_sum, any_adapter } = *batch;
+    (chunks.to_vec(), decodes, decode_kv_tokens as u64, rank_sum, any_adapter)
+}
+
+impl BatchCost for Listening {
+    fn stages(&self) -> u32 {
+        self.0.stages
+    }
+
+    fn stage_time(&self, batch: &Batch<'_>, is_last: bool) -> StageTime {
+        if is_last {
+            self.1.lock().unwrap().push(asked(batch));
+        }
+        self.0.stage_time(batch, is_last)
+    }
+}
+
+/// A cost that takes a whole factor longer.
+#[derive(Debug)]
+pub(crate) struct Slow(pub(crate) Toy, pub(crate) f64);
+
+impl BatchCost for Slow {
+    fn stages(&self) -> u32 {
+        self.0.stages
+    }
+
+    fn stage_time(&self, batch: &Batch<'_>, is_last: bool) -> StageTime {
+        let time = self.0.stage_time(batch, is_last);
+        StageTime { first_us: time.first_us * self.1, growth_us: time.growth_us * self.1, ..time }
+    }
+}
