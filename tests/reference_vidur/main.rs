@@ -57,8 +57,9 @@ impl Case {
             return None;
         };
         let run = self.run();
-        let (trace, _) = sheet::trace(&self.folder.join("trace.csv"));
-        let trace = run.replayed(&trace);
+        let (mut trace, _) = sheet::trace(&self.folder.join("trace.csv"));
+        run.replay.apply(&mut trace);
+        let trace = Arc::new(trace);
         let (meta, texts) = sheet::table_texts(tables);
         let [token_ops, decode, prefill] = &texts;
         let cost = operator_tables(&meta, run.stages, [token_ops, decode, prefill])
@@ -69,9 +70,9 @@ impl Case {
 
 impl Setup {
     fn fleet(&self, change: impl FnOnce(&mut FleetConfig)) -> Fleet {
-        let mut config = self.run.fleet;
-        change(&mut config);
-        Fleet::new(self.trace.clone(), config, Box::new(self.cost.clone()))
+        let mut run = self.run.clone();
+        change(&mut run.fleet);
+        run.begin(self.trace.clone(), self.cost.clone())
     }
 
     fn run(&self) -> Report {

@@ -7,7 +7,7 @@ use clap::Args;
 use servescope_lab::LoadedTrace;
 use servescope_lab::recipe::digest;
 use servescope_lab::workload::Trace;
-use servescope_lab::workload::formats::{BadRows, Mapping, ROLES, ReadOptions, read_with};
+use servescope_lab::workload::formats::{BadRows, Mapping, ROLES, ReadOptions, Replay, read_with};
 
 use crate::output::{Failed, name, read};
 
@@ -37,9 +37,14 @@ pub(crate) struct Input {
 impl ReadArguments {
     /// Reads a file; bad rows that were left out are listed on standard error.
     pub(crate) fn read(&self, path: &Path) -> Result<Input, Failed> {
+        self.read_as(path, None)
+    }
+
+    /// Reads a file as Vidur replays it, where that is said.
+    pub(crate) fn read_as(&self, path: &Path, replay: Option<Replay>) -> Result<Input, Failed> {
         let mapping = self.map.as_deref().map(Mapping::parse).transpose();
         let mapping = mapping.map_err(|error| Failed::input(format!("--map: {error}")))?;
-        let options = ReadOptions { mapping, tolerate: self.skip_bad_rows.then_some(LISTED) };
+        let options = ReadOptions { mapping, tolerate: self.skip_bad_rows.then_some(LISTED), replay };
         let bytes = read(path)?;
         let reading = read_with(&bytes, &options, &mut |_, _| ControlFlow::Continue(()));
         let (loaded, bad) = LoadedTrace::of_reading(&name(path), reading)?;

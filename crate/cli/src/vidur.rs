@@ -3,7 +3,6 @@
 use std::io::Read as _;
 use std::path::Path;
 
-use servescope_lab::engine::Fleet;
 use servescope_lab::vidur::{VidurRun, operator_tables};
 use servescope_lab::{Run, Scenario};
 
@@ -32,8 +31,8 @@ pub(crate) fn simulate(
     let meta = json(&tables.join("meta.json"))?;
     let cost = operator_tables(&meta, run.stages, [&token_ops?, &decode?, &prefill?])
         .map_err(|error| Failed::input(format!("{}: {error}", tables.display())))?;
-    let trace = run.replayed(&reader.read(&trace)?.loaded.trace);
-    Ok(Run::of(Fleet::new(trace, run.fleet, Box::new(cost)).run(), scenario))
+    let trace = reader.read_as(&trace, Some(run.replay))?.loaded.trace;
+    Ok(Run::of(run.begin(trace, cost).run(), scenario))
 }
 
 fn json(path: &Path) -> Result<serde_json::Value, Failed> {

@@ -68,6 +68,7 @@ pub struct Fleet {
     config: FleetConfig,
     cost: Box<dyn BatchCost>,
     longest_leap: u32,
+    until_us: f64,
     intake: Intake,
     next_cancellation: usize,
     /// When waiting requests will have waited too long, in order of time, and entries of some that wait no more.
@@ -145,6 +146,7 @@ impl Fleet {
             counting: Counting::default(),
             ends_are_over: false,
             longest_leap: u32::MAX,
+            until_us: f64::INFINITY,
             intake: Intake::direct(&trace),
             next_cancellation: 0,
             deadlines: VecDeque::new(),
@@ -182,6 +184,13 @@ impl Fleet {
         self
     }
 
+    /// Ends at a time: whatever would end after it is not done. Every iteration is charged by itself then, for a leap may
+    /// go beyond.
+    pub fn until(mut self, until_us: f64) -> Self {
+        self.until_us = until_us;
+        if until_us < f64::INFINITY { self.step_by_step() } else { self }
+    }
+
     /// Runs to the end.
     pub fn run(mut self) -> Report {
         while !self.advance(usize::MAX) {}
@@ -194,7 +203,7 @@ impl Fleet {
             let given_us = self.next_given_us().unwrap_or(f64::INFINITY);
             let end_us = self.events.peek().map_or(f64::INFINITY, |event| event.time_us);
             let now_us = given_us.min(end_us);
-            if now_us == f64::INFINITY {
+            if now_us == f64::INFINITY || now_us > self.until_us {
                 return true;
             }
             self.sample_counters(now_us);

@@ -9,9 +9,10 @@ use std::sync::Arc;
 use serde_json::{Map, Value as Json};
 use servescope_cost::memory_plan::vidur::{DEVICES, Device, MODELS, plan};
 use servescope_cost::profile::{ExactTables, LayerSettings, ProfileError};
-use servescope_engine::FleetConfig;
 use servescope_engine::fleet::{RouterKind, SchedulerKind};
+use servescope_engine::{Fleet, FleetConfig};
 use servescope_workload::Trace;
+use servescope_workload::formats::Replay;
 
 use crate::failure::Failure;
 
@@ -22,8 +23,10 @@ pub struct VidurRun {
     pub fleet: FleetConfig,
     /// Pipeline stages.
     pub stages: u32,
-    /// Longest request of the trace; prompts are cut to it.
-    pub max_tokens: u32,
+    /// How the trace is replayed.
+    pub replay: Replay,
+    /// When the run ends, microseconds; what is under way then is not done.
+    pub until_us: f64,
     /// The trace file, as named by its flag.
     pub trace_file: Option<String>,
     /// The name of the folder with operator tables, where the file has one.
@@ -57,12 +60,16 @@ impl Flags<'_> {
         Err(Failure::new("not_whole", name, message).number("value", x))
     }
 
-    fn text(&self, name: &str) -> Option<&str> {
-        self.0.get(name).and_then(Json::as_str)
+    fn text(&self, name: &str) -> Result<Option<&str>, Failure> {
+        let Some(json) = self.0.get(name).filter(|j| !j.is_null()) else { return Ok(None) };
+        let message = || format!("{name}: a text expected, got {json}");
+        json.as_str().map(Some).ok_or_else(|| Failure::new("bad_json", name, message()))
     }
 
     fn option<T: Copy>(&self, name: &str, default: &str, options: &[(&str, T)]) -> Result<T, Failure> {
-        let value = self.text(name).unwrap_or(default);
+        let json = self.0.get(name).filter(|j| !j.is_null());
+        let text = json.map(|json| json.as_str().map_or_else(|| json.to_string(), str::to_owned));
+        let value = text.as_deref().unwrap_or(default);
         if let Some(&(_, found)) = options.iter().find(|o| o.0 == value) {
             return Ok(found);
         }
@@ -141,6 +148,11 @@ impl VidurRun {
             stages,
         };
         let max_tokens = flags.whole("trace_request_generator_config_max_tokens", 4096, [2, MOST])?;
+        let scale = |what: &str| {
+            let name = format!("trace_request_generator_config_{what}_scale_factor");
+            flags.number(&name, 1.0, 0.0, f64::from(MOST))
+        };
+        let time_limit_s = flags.number("time_limit", 0.0, 0.0, 1e12)?;
         let block_size = flags.whole(&of("block_size"), 16, [1, 65_536])?;
         if scheduler == SchedulerKind::LightLlm && (block_size != 1 || stages != 1) {
             // Vidur asserts both.
@@ -152,8 +164,9 @@ impl VidurRun {
             return Err(Failure::out_of_range(&name, f64::from(block_size.max(stages)), 1.0, 1.0));
         }
         let planned = plan(&model, &device, max_tokens);
-        let blocks =
-            flags.whole(&of("num_blocks"), planned.blocks(max_tokens, block_size, stages), [0, u32::MAX])?;
+        // In Vidur a number of 0 is one that is not given.
+        let given = flags.whole(&of("num_blocks"), 0, [0, u32::MAX])?;
+        let blocks = if given > 0 { given } else { planned.blocks(max_tokens, block_size, stages) };
         if planned.slots == 0 {
             let message = format!(
                 "replica_config_device: weights of {:.3e} bytes and one request's KV cache of {:.3e} do not fit {:.3e}",
@@ -183,20 +196,20 @@ impl VidurRun {
                 ..FleetConfig::default()
             },
             stages,
-            max_tokens,
-            trace_file: flags.text("trace_request_generator_config_trace_file").map(str::to_owned),
+            replay: Replay {
+                time_scale: scale("time")?,
+                length_scales: [scale("prefill")?, scale("decode")?],
+                max_tokens,
+            },
+            until_us: if time_limit_s > 0.0 { time_limit_s * 1e6 } else { f64::INFINITY },
+            trace_file: flags.text("trace_request_generator_config_trace_file")?.map(str::to_owned),
             operator_tables: json.get("operator_tables").and_then(Json::as_str).map(str::to_owned),
         })
     }
 
-    /// The trace as Vidur replays it: where prompt and answer are longer than `max_tokens`, the prompt is cut, to one
-    /// token at least.
-    pub fn replayed(&self, trace: &Trace) -> Arc<Trace> {
-        let mut trace = trace.clone();
-        for (input, &output) in trace.input_tokens.iter_mut().zip(&trace.output_tokens) {
-            *input = (*input).min(self.max_tokens.saturating_sub(output)).max(1);
-        }
-        Arc::new(trace)
+    /// A run of `trace`, which is as Vidur replays it, that has not begun.
+    pub fn begin(&self, trace: Arc<Trace>, cost: ExactTables) -> Fleet {
+        Fleet::new(trace, self.fleet, Box::new(cost)).until(self.until_us)
     }
 }
 
@@ -230,9 +243,12 @@ pub fn operator_tables(
 
 #[cfg(test)]
 mod tests {
+    use std::ops::ControlFlow;
+
     use super::*;
     use proptest::prelude::*;
     use serde_json::json;
+    use servescope_workload::formats::{ReadOptions, read_with};
 
     fn message(json: &Json) -> String {
         VidurRun::read(json).unwrap_err().message
@@ -279,6 +295,40 @@ mod tests {
     }
 
     #[test]
+    fn a_trace_is_scaled_made_whole_and_cut() {
+        let run = VidurRun::read(&json!({
+            "trace_request_generator_config_time_scale_factor": 0.5,
+            "trace_request_generator_config_prefill_scale_factor": 2,
+            "trace_request_generator_config_decode_scale_factor": 0.3,
+            "trace_request_generator_config_max_tokens": 1000,
+            "time_limit": 3,
+        }));
+        let run = run.unwrap();
+        assert_eq!(run.until_us, 3e6);
+        let options = ReadOptions { replay: Some(run.replay), ..ReadOptions::default() };
+        let read = |text: &str| {
+            let reading = read_with(text.as_bytes(), &options, &mut |_, _| ControlFlow::Continue(()));
+            reading.map(|reading| reading.read.trace)
+        };
+        let rows = "arrived_at,num_prefill_tokens,num_decode_tokens\n3,20.9,10\n1,0,0\n4,495,99.9\n";
+        let trace = read(rows).unwrap();
+        assert_eq!(trace.arrival_us, [0.5e6, 1.5e6, 2e6]);
+        assert_eq!(trace.input_tokens, [1, 41, 971]);
+        assert_eq!(trace.output_tokens, [1, 3, 29]);
+        let other = "timestamp,prompt,answer\n0,1,1\n";
+        assert!(read(other).is_err());
+        let azure = "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:00:00.0000000,10,10\n2023-11-16 18:00:04.0000000,600,10\n";
+        let trace = read(azure).unwrap();
+        assert_eq!((trace.arrival_us[1], trace.input_tokens[1], trace.output_tokens[1]), (2e6, 997, 3));
+    }
+
+    #[test]
+    fn no_blocks_are_blocks_not_given() {
+        let zero = json!({"sarathi_scheduler_config_num_blocks": 0});
+        assert_eq!(VidurRun::read(&zero), VidurRun::read(&json!({})));
+    }
+
+    #[test]
     fn errors_name_the_flag_the_bound_and_the_value() {
         assert_eq!(
             message(&json!({"flags": {"cluster_config_num_replicas": 0}})),
@@ -293,6 +343,7 @@ mod tests {
         );
         assert!(message(&json!({"replica_config_model_name": "Qwen/Qwen-72B"})).contains("do not fit"));
         assert!(message(&json!([1])).contains("an object"));
+        assert!(message(&json!({"replica_scheduler_config_type": 7})).contains("\"7\" is none of sarathi"));
     }
 
     proptest! {

@@ -84,7 +84,8 @@ impl Studio {
         let bytes = std::mem::take(&mut self.bytes);
         let mapping = (!mapping.is_empty()).then(|| Mapping::parse(mapping)).transpose();
         let mapping = mapping.map_err(|error| thrown_as(replies::mapping_refused(name, &error)))?;
-        let options = ReadOptions { mapping, tolerate: leave_out.then_some(LISTED) };
+        let options =
+            ReadOptions { mapping, tolerate: leave_out.then_some(LISTED), ..ReadOptions::default() };
         let mut told = 0.0;
         let mut tell = |read: u64, all: u64| {
             let part = read as f64 / all.max(1) as f64;

@@ -43,6 +43,7 @@ pub use servegen::{Pattern, Window};
 pub use servegen_lengths::{Histogram, LengthWindow};
 pub use table::{exact_microseconds, push_cell};
 pub use time::time_text;
+pub use vidur::Replay;
 pub use vidur_lengths::Lengths;
 pub use warnings::{WARNINGS, Warning, noticed, warnings};
 pub use watch::{BadRow, BadRows, Progress};
@@ -265,7 +266,11 @@ pub struct ReadTrace {
 /// # Errors
 /// [`FormatError`], with the place in the file.
 pub fn open(bytes: &[u8]) -> Result<TraceFile, FormatError> {
-    open_text(table::require_text(without_mark(&gzip::unpacked(bytes)?))?, &mut Watch::default(), None)
+    open_text(
+        table::require_text(without_mark(&gzip::unpacked(bytes)?))?,
+        &mut Watch::default(),
+        &ReadOptions::default(),
+    )
 }
 
 /// How to read a file.
@@ -275,6 +280,8 @@ pub struct ReadOptions {
     pub mapping: Option<Mapping>,
     /// Whether bad rows are set aside in place of ending the reading, and how many of them are listed.
     pub tolerate: Option<usize>,
+    /// Reads the trace as Vidur replays it.
+    pub replay: Option<Replay>,
 }
 
 /// A trace, and the rows that were set aside.
@@ -306,32 +313,39 @@ pub fn read_with(
     let mut watch = Watch::new(options.tolerate, progress);
     let unpacked = gzip::unpacked(bytes)?;
     let text = watch.text(&unpacked)?;
-    let read = open_text(&text, &mut watch, options.mapping.as_ref()).and_then(TraceFile::into_trace);
+    let read = open_text(&text, &mut watch, options).and_then(TraceFile::into_trace);
     let bad = watch.bad;
     match read {
         Err(FormatError::NoRows) if bad.total > 0 => {
             Err(bad.listed.into_iter().next().map_or(FormatError::NoRows, |row| row.error))
         }
-        read => Ok(Reading { read: read?, bad }),
+        read => {
+            let mut read = read?;
+            if let Some(replay) = options.replay.filter(|_| read.format != Format::Vidur) {
+                replay.apply(&mut read.trace);
+            }
+            Ok(Reading { read, bad })
+        }
     }
 }
 
 fn open_text<'a>(
     text: &'a str,
     watch: &mut Watch<'a>,
-    mapping: Option<&Mapping>,
+    options: &ReadOptions,
 ) -> Result<TraceFile, FormatError> {
     if text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']).starts_with('{') {
-        return open_json(text, watch, mapping);
+        return open_json(text, watch, options.mapping.as_ref());
     }
-    open_csv(text, watch, mapping)
+    open_csv(text, watch, options)
 }
 
 fn open_csv<'a>(
     text: &'a str,
     watch: &mut Watch<'a>,
-    mapping: Option<&Mapping>,
+    options: &ReadOptions,
 ) -> Result<TraceFile, FormatError> {
+    let mapping = options.mapping.as_ref();
     let table = &mut table::Table::of(text, std::mem::take(watch))?;
     let format = match mapping {
         Some(_) => Format::MappedCsv,
@@ -340,7 +354,10 @@ fn open_csv<'a>(
     let contents = match (format, mapping) {
         (_, Some(mapping)) => log(mapped::read_table(table, mapping)?),
         (Format::Servescope, _) => log(own::read(table)?),
-        (Format::Vidur, _) => log(vidur::read(table)?),
+        (Format::Vidur, _) => log(match &options.replay {
+            Some(replay) => vidur::replayed(table, replay)?,
+            None => vidur::read(table)?,
+        }),
         (Format::BurstGpt, _) => log(burstgpt::read(table)?),
         (Format::ServeGen, _) => Contents::Windows(servegen::read(table)?),
         (Format::VidurLengths, _) => Contents::Lengths(vidur_lengths::read(table)?),

@@ -19,6 +19,7 @@ pub mod formats;
 pub mod generate;
 pub mod law;
 pub mod lengths;
+pub mod mersenne;
 mod message;
 pub mod popularity;
 pub mod prefix;

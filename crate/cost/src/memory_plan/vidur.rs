@@ -69,7 +69,7 @@ pub fn plan(model: &ModelShape, device: &Device, max_tokens: u32) -> Plan {
     let matrices = if model.gated_mlp { 3.0 } else { 2.0 };
     let layer = hidden * head * (queries + 2.0 * keys)
         + hidden * head * queries
-        + matrices * hidden * f64::from(model.mlp_hidden / tensor);
+        + (matrices * hidden * f64::from(model.mlp_hidden) / f64::from(tensor)).floor();
     let parameter_bytes = 2.0 * layer * f64::from(model.layers / device.stages.max(1));
     let request_bytes = 4.0 * head * keys * f64::from(max_tokens) * f64::from(model.layers);
     let available_bytes = device.memory_gib * 1_073_741_824.0 * (1.0 - device.margin);

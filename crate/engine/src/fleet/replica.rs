@@ -36,6 +36,9 @@ pub(crate) struct Replica {
     pub(crate) waiting: Line,
     /// How many wait.
     pub(crate) line: u32,
+    /// Whether memory became free after the last look at the line, by evictions that left nothing to do: the next arrival
+    /// has the replica look again.
+    pub(crate) looks_again: bool,
     /// What held the head of the line at the last look, as written down.
     pub(crate) stop: Option<Stop>,
     /// Requests whose clients went away and that are part of what the replica works on.
@@ -96,6 +99,7 @@ impl Replica {
             stages,
             waiting: Line::default(),
             line: 0,
+            looks_again: false,
             stop: None,
             leaving: Vec::new(),
             running: Vec::new(),
@@ -160,9 +164,9 @@ impl Replica {
         prompts + if self.is_single() { self.lockstep.kv_tokens } else { flight.decode_kv_tokens }
     }
 
-    /// Most requests in one batch: the stages share the cap.
+    /// Most requests in one batch: the stages share the cap. In the original a cap below their number serves nobody.
     pub(crate) fn batch_cap(&self, config: &FleetConfig) -> u32 {
-        (config.max_requests / self.stages).max(1)
+        (config.max_requests / self.stages).max(u32::from(!config.original))
     }
 
     /// Whether `blocks` can be given to a newcomer. What would never fit above the watermark may use it when nobody else
@@ -210,7 +214,7 @@ impl Replica {
     }
 
     /// A request joins the waiting line; says whether that can change what the replica does next. A line that stands still
-    /// behind its head does so until something ends, whoever joins it.
+    /// behind its head does so until something ends, whoever joins it, unless memory became free after the last look.
     pub(crate) fn enqueue(&mut self, world: &mut World<'_>, id: u32) -> bool {
         let was_empty = self.line == 0;
         self.charge_ended(world);
@@ -224,7 +228,7 @@ impl Replica {
         if has_other_head {
             self.holds_for(world, None);
         }
-        has_other_head || is_unsteady
+        has_other_head || is_unsteady || self.looks_again
     }
 
     /// Charges the clients of those who decode for the iterations under way that are over.

@@ -1,5 +1,6 @@
 //! Which replica gets an arrival. Whoever is given to one stays there.
 
+use servescope_workload::mersenne::MersenneTwister;
 use servescope_workload::stream::Stream;
 use servescope_workload::{BASE_MODEL, Trace};
 
@@ -12,11 +13,19 @@ pub(super) struct Router {
     kind: RouterKind,
     turn: usize,
     draws: Stream,
+    /// What Vidur's random router draws from, where the original is wanted.
+    original: Option<MersenneTwister>,
 }
 
 impl Router {
     pub(super) fn new(config: &FleetConfig) -> Self {
-        Self { kind: config.router, turn: 0, draws: Stream::named(config.seed, "fleet.router") }
+        let is_original = config.original && config.router == RouterKind::Random;
+        Self {
+            kind: config.router,
+            turn: 0,
+            draws: Stream::named(config.seed, "fleet.router"),
+            original: is_original.then(|| MersenneTwister::of_python(config.seed)),
+        }
     }
 
     /// The replica for request `id`. Where several are equal, the first.
@@ -38,7 +47,10 @@ impl Router {
                 self.turn = (turn + 1) % count;
                 turn
             }
-            RouterKind::Random => self.draw(id, count),
+            RouterKind::Random => match &mut self.original {
+                Some(words) => words.below(count as u32) as usize,
+                None => self.draw(id, count),
+            },
             RouterKind::LeastOutstanding => least(replicas, |r| u64::from(r.outstanding)),
             RouterKind::ShortestLine => least(replicas, |r| u64::from(r.line)),
             RouterKind::PowerOfTwo => {

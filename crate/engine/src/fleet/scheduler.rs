@@ -14,15 +14,15 @@ use super::world::World;
 use crate::scheduler::Stop;
 
 /// Fills `flight` as [`form`] does. Where nothing was formed because the only request that held memory was evicted, it is
-/// let in again at once; Vidur stops there.
+/// let in again at once; Vidur waits for the next arrival.
 pub(crate) fn form_or_retry(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
     let evicted_before = world.record.evictions.len();
     let mut look = form(replica, world, flight);
-    let is_stranded =
-        flight.is_empty() && world.record.evictions.len() > evicted_before && replica.holders == 0;
-    if is_stranded && !world.config.original {
+    let only_evicted = flight.is_empty() && world.record.evictions.len() > evicted_before;
+    if only_evicted && replica.holders == 0 && !world.config.original {
         look = form(replica, world, flight);
     }
+    replica.looks_again = only_evicted && flight.is_empty();
     if let (Look::At(stop), true) = (look, replica.line > 0) {
         replica.holds_for(world, stop);
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use servescope_engine::explain::{Reason, explain};
-use servescope_engine::fleet::{FleetConfig, Preemption, SchedulerKind};
+use servescope_engine::fleet::{Fleet, FleetConfig, Preemption, RouterKind, SchedulerKind};
 use servescope_engine::{Outcome, Report};
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};
@@ -57,6 +57,41 @@ fn static_batches_leak_only_as_the_original() {
     assert_eq!((left[0], leaked[0]), (0, 70), "all but one slot of 10 blocks leak");
     let (ours, theirs): (u64, u64) = (batches(&ours), batches(&theirs));
     assert!(theirs > 2 * ours, "{theirs} iterations against {ours}");
+}
+
+/// Vidur: a request that fills the memory evicts itself for its next token. Nothing runs then, and it is let in again when
+/// another one arrives, although that one stands behind it.
+#[test]
+fn who_evicted_itself_is_let_in_again_by_the_next_arrival_in_the_original() {
+    let trace = fixed(&[(0.0, 40, 2), (1e6, 5, 1)]);
+    let finishes = |original, stages| {
+        let config = FleetConfig { original, blocks: 3, watermark_blocks: 0, ..FleetConfig::default() };
+        let (report, _) = run(&trace, config, Toy { stages, ..TOY });
+        assert!(report.fates.iter().all(|fate| fate.outcome == Outcome::Completed));
+        assert_eq!(report.preemptions(0), 1);
+        report.fates[0].finish_us.unwrap()
+    };
+    for stages in [1, 2] {
+        assert!(finishes(true, stages) > 1e6);
+        assert!(finishes(false, stages) < 1e6);
+    }
+}
+
+/// Of a run that ends at a time, what ends later is not done, and what ended before is as without that end.
+#[test]
+fn a_run_may_end_at_a_time() {
+    let trace = fixed(&[(0.0, 40, 30), (10.0, 40, 300), (9_000.0, 5, 1)]);
+    let whole = run(&trace, FleetConfig::default(), TOY).0;
+    let end_us = whole.fates[0].finish_us.unwrap() + 100.0;
+    for stages in [1, 2] {
+        let cost = Box::new(Toy { stages, ..TOY });
+        let report = Fleet::new(Arc::clone(&trace), FleetConfig::default(), cost).until(end_us).run();
+        let outcomes: Vec<Outcome> = report.fates.iter().map(|fate| fate.outcome).collect();
+        assert_eq!(outcomes[1..], [Outcome::Unfinished; 2]);
+        let last = report.timeline.iterations.iter().map(|run| run.end_us).fold(0.0, f64::max);
+        assert!(last <= end_us && last > end_us - 200.0, "{last} beside {end_us}");
+        assert!(stages > 1 || report.fates[0].finish_us == whole.fates[0].finish_us);
+    }
 }
 
 /// Vidur takes what was read of a half-read prompt for all of it when it evicts the request; here it is read anew.
@@ -146,4 +181,20 @@ fn a_fleet_says_why_a_request_waited() {
     // What is under way when it comes takes longer than its own prompt.
     let rows = [(0.0, 4_000, 1), (1.0, 10, 1)];
     assert_eq!(reason(FleetConfig::default(), &rows, 1), Reason::NextDecision);
+}
+
+/// Vidur draws replicas from Python's `random`, seeded with the run's seed.
+#[test]
+fn the_originals_random_router_draws_as_python_does() {
+    let requests: Vec<(f64, u32, u32)> = (0..12).map(|i| (f64::from(i), 5, 2)).collect();
+    let config = FleetConfig {
+        original: true,
+        replicas: 3,
+        router: RouterKind::Random,
+        seed: 42,
+        ..FleetConfig::default()
+    };
+    let (report, _) = run(&fixed(&requests), config, TOY);
+    let replicas: Vec<u16> = (0..12).map(|id| report.replica(id)).collect();
+    assert_eq!(replicas, [2, 0, 0, 2, 1, 0, 0, 0, 2, 0, 2, 2]);
 }

@@ -4,51 +4,22 @@
 //! Marsaglia-Tsang for gamma, polar normals, masked rejection for integers). Used for the authors' workloads only.
 
 use servescope_workload::Trace;
+use servescope_workload::mersenne::MersenneTwister;
 use servescope_workload::trace::Request;
-
-const STATE: usize = 624;
 
 /// The Mersenne Twister with NumPy's legacy samplers on top.
 struct Legacy {
-    state: [u32; STATE],
-    next: usize,
+    words: MersenneTwister,
     spare_normal: Option<f64>,
 }
 
 impl Legacy {
     fn seeded(seed: u32) -> Self {
-        let mut state = [0; STATE];
-        let mut x = seed;
-        for (i, word) in state.iter_mut().enumerate() {
-            *word = x;
-            x = 1_812_433_253u32.wrapping_mul(x ^ (x >> 30)).wrapping_add(i as u32 + 1);
-        }
-        Self { state, next: STATE, spare_normal: None }
-    }
-
-    fn refill(&mut self) {
-        for i in 0..STATE {
-            let y = (self.state[i] & 0x8000_0000) | (self.state[(i + 1) % STATE] & 0x7fff_ffff);
-            let twist = if y & 1 == 1 { 0x9908_b0df } else { 0 };
-            self.state[i] = self.state[(i + 397) % STATE] ^ (y >> 1) ^ twist;
-        }
-        self.next = 0;
-    }
-
-    fn word(&mut self) -> u32 {
-        if self.next == STATE {
-            self.refill();
-        }
-        let mut y = self.state[self.next];
-        self.next += 1;
-        y ^= y >> 11;
-        y ^= (y << 7) & 0x9d2c_5680;
-        y ^= (y << 15) & 0xefc6_0000;
-        y ^ (y >> 18)
+        Self { words: MersenneTwister::seeded(seed), spare_normal: None }
     }
 
     fn uniform(&mut self) -> f64 {
-        let (a, b) = (self.word() >> 5, self.word() >> 6);
+        let (a, b) = (self.words.word() >> 5, self.words.word() >> 6);
         (f64::from(a) * 67_108_864.0 + f64::from(b)) / 9_007_199_254_740_992.0
     }
 
@@ -67,7 +38,7 @@ impl Legacy {
             .checked_next_power_of_two()
             .map_or(u32::MAX, |p| if p == range { 2 * p - 1 } else { p - 1 });
         loop {
-            let x = self.word() & mask;
+            let x = self.words.word() & mask;
             if x <= range {
                 return low + x;
             }

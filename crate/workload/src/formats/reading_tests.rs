@@ -12,12 +12,12 @@ fn go_on(_: u64, _: u64) -> ControlFlow<()> {
 }
 
 fn tolerant(bytes: &[u8]) -> Result<Reading, FormatError> {
-    read_with(bytes, &ReadOptions { tolerate: Some(100), mapping: None }, &mut go_on)
+    read_with(bytes, &ReadOptions { tolerate: Some(100), ..ReadOptions::default() }, &mut go_on)
 }
 
 fn mapped(text: &str, mapping: &str) -> Result<Reading, FormatError> {
     let mapping = Some(Mapping::parse(mapping).unwrap());
-    read_with(text.as_bytes(), &ReadOptions { tolerate: None, mapping }, &mut go_on)
+    read_with(text.as_bytes(), &ReadOptions { tolerate: None, mapping, ..ReadOptions::default() }, &mut go_on)
 }
 
 fn places(reading: &Reading) -> Vec<(u64, &str, &str)> {
@@ -79,7 +79,7 @@ fn bad_lines_of_json_are_listed_and_leave_nothing() {
 fn a_list_has_its_length_and_a_count_has_none() {
     let mut text = "arrival_s,input_tokens,output_tokens\n0,1,1\n".to_owned();
     text.push_str(&"x,1,1\n".repeat(50));
-    let options = ReadOptions { tolerate: Some(3), mapping: None };
+    let options = ReadOptions { tolerate: Some(3), ..ReadOptions::default() };
     let reading = read_with(text.as_bytes(), &options, &mut go_on).unwrap();
     assert_eq!((reading.bad.total, reading.bad.listed.len()), (50, 3));
     assert_eq!(reading.bad.by_reason, [("bad_cell", 50)]);
@@ -105,7 +105,7 @@ fn progress_is_told_and_reading_can_be_stopped() {
         assert!(told.iter().all(|&(at, total)| at <= total && total == text.len() as u64));
         let mut stop = |at, _| if at > 300_000 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
         for tolerate in [None, Some(5)] {
-            let options = ReadOptions { tolerate, mapping: None };
+            let options = ReadOptions { tolerate, ..ReadOptions::default() };
             assert_eq!(read_with(text.as_bytes(), &options, &mut stop), Err(FormatError::Cancelled));
         }
     }
@@ -218,7 +218,7 @@ proptest! {
         tolerate in prop::option::of(0usize..5),
     ) {
         let mapping = Mapping::parse(&format!("arrival=a:{unit},input=b,output=c:text,user=b,max_tokens=c")).unwrap();
-        let options = ReadOptions { mapping: Some(mapping), tolerate };
+        let options = ReadOptions { mapping: Some(mapping), tolerate, ..ReadOptions::default() };
         for text in [format!("a,b,c\n{body}"), format!("{{\"a\": 1, \"b\": 2, \"c\": \"x\"}}\n{body}")] {
             if let Ok(reading) = read_with(text.as_bytes(), &options, &mut go_on) {
                 prop_assert!(reading.read.trace.arrival_us.iter().all(|t| t.is_finite() && *t >= 0.0));

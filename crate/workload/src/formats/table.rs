@@ -188,6 +188,12 @@ impl<'a> Table<'a> {
         if value < 0.0 { Err(self.out_of_range(column, 0.0, f64::MAX)) } else { Ok(value) }
     }
 
+    /// A number in `0..=max`.
+    pub(super) fn number_to(&self, column: Column, max: u32) -> Result<f64, FormatError> {
+        let value = self.number(column)?;
+        if value > f64::from(max) { Err(self.out_of_range(column, 0.0, max.into())) } else { Ok(value) }
+    }
+
     /// The columns called `names`, in that order.
     pub(crate) fn named<const N: usize>(&self, names: [&str; N]) -> Option<[Column; N]> {
         let mut places = [Column(0); N];

@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn a_tolerant_reading_says_how_much_it_left_out() {
         let text = b"arrival_s,input_tokens,output_tokens\n1,1,1\n0,1,1\nx,1,1\n";
-        let options = ReadOptions { tolerate: Some(0), mapping: None };
+        let options = ReadOptions { tolerate: Some(0), ..ReadOptions::default() };
         let reading = read_with(text, &options, &mut |_, _| std::ops::ControlFlow::Continue(())).unwrap();
         let codes: Vec<&str> = reading.warnings().iter().map(|w| w.code).collect();
         assert_eq!(codes, ["bad_rows", "reordered"]);
