@@ -7,7 +7,7 @@ use serde_json::json;
 use servescope_charts::{Axis, AxisKind, Chart, DrawError, Mark, Role, ScaleKind, Series, Style};
 use servescope_lab::engine::scheduler::Client;
 use servescope_lab::views::{self, View, ViewOptions};
-use servescope_lab::{Run, files};
+use servescope_lab::{Run, Scenario, files};
 
 use crate::output::{Failed, print, stream, write};
 use crate::profile_args::ProfileArguments;
@@ -64,6 +64,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
             None if !steps.is_empty() => Some(steps.generated(&scenario)?),
             None => None,
         };
+        tell_idle(&scenario);
         (Run::simulate(&scenario, loaded.as_ref())?, loaded)
     };
     let mut summary = run.summary_of(usize::MAX);
@@ -91,6 +92,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         }
     }
     print(&if arguments.json { json } else { table(&summary, run.monitor(Client::User)) })
+}
+
+/// Tells of settings that change nothing, for the reason that others are as they are.
+fn tell_idle(scenario: &Scenario) {
+    let idle: Vec<&str> =
+        scenario.changed().filter(|&(id, _)| !scenario.is_active(id)).map(|(id, _)| id.row().id).collect();
+    if !idle.is_empty() {
+        eprintln!("servescope: note: without effect beside the other settings: {}", idle.join(", "));
+    }
 }
 
 fn create(folder: &std::path::Path) -> Result<(), Failed> {

@@ -29,6 +29,9 @@ pub(crate) fn simulate(
     let files = ["token_ops.csv", "attn_decode.csv", "attn_prefill_runs.csv"];
     let [token_ops, decode, prefill] = files.map(|name| table(&tables, name));
     let meta = json(&tables.join("meta.json"))?;
+    for difference in run.differences(&meta) {
+        eprintln!("servescope: note: {}: {difference}", tables.join("meta.json").display());
+    }
     let cost = operator_tables(&meta, run.stages, [&token_ops?, &decode?, &prefill?])
         .map_err(|error| Failed::input(format!("{}: {error}", tables.display())))?;
     let trace = reader.read_as(&trace, Some(run.replay))?.loaded.trace;

@@ -198,9 +198,10 @@ impl Running {
 /// Every [`Failure`] of the scenario, or that there is no request.
 pub fn trace_of(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Arc<Trace>, Vec<Failure>> {
     let problems = scenario.problems();
+    let of_service = ["scheduler", "gateway", "fleet"];
     let relevant = problems
         .into_iter()
-        .filter(|p| loaded.is_none() || p.path.starts_with("scheduler") || p.path.starts_with("gateway"));
+        .filter(|p| loaded.is_none() || of_service.iter().any(|group| p.path.starts_with(group)));
     let problems: Vec<Failure> = relevant.collect();
     if !problems.is_empty() {
         return Err(problems);

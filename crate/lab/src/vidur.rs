@@ -21,6 +21,12 @@ use crate::failure::Failure;
 pub struct VidurRun {
     /// The fleet.
     pub fleet: FleetConfig,
+    /// Device and model, by their flags' values.
+    pub device: String,
+    /// Likewise.
+    pub model: String,
+    /// GPUs that share each layer.
+    pub tensor_parallel: u32,
     /// Pipeline stages.
     pub stages: u32,
     /// How the trace is replayed.
@@ -195,6 +201,9 @@ impl VidurRun {
                 seed: flags.whole("seed", 42, [0, u32::MAX])?.into(),
                 ..FleetConfig::default()
             },
+            device: flags.text("replica_config_device")?.unwrap_or("a100").to_owned(),
+            model: flags.text("replica_config_model_name")?.unwrap_or(MODELS[0].0).to_owned(),
+            tensor_parallel: device.tensor_parallel,
             stages,
             replay: Replay {
                 time_scale: scale("time")?,
@@ -205,6 +214,20 @@ impl VidurRun {
             trace_file: flags.text("trace_request_generator_config_trace_file")?.map(str::to_owned),
             operator_tables: json.get("operator_tables").and_then(Json::as_str).map(str::to_owned),
         })
+    }
+
+    /// In what operator tables, given their `meta.json`, are of another deployment than the run's.
+    pub fn differences(&self, meta: &Json) -> Vec<String> {
+        let named = |key: &str, own: &str| {
+            let theirs = meta[key].as_str().filter(|&theirs| theirs != own)?;
+            Some(format!("timed for {key} {theirs}, the run's is {own}"))
+        };
+        let degree = meta["tensor_parallel_size"].as_f64();
+        let own = self.tensor_parallel;
+        let other = degree.filter(|&degree| degree != f64::from(own));
+        let degree =
+            other.map(|degree| format!("timed for tensor_parallel_size {degree}, the run's is {own}"));
+        [named("device", &self.device), named("model", &self.model), degree].into_iter().flatten().collect()
     }
 
     /// A run of `trace`, which is as Vidur replays it, that has not begun.
@@ -320,6 +343,18 @@ mod tests {
         let azure = "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:00:00.0000000,10,10\n2023-11-16 18:00:04.0000000,600,10\n";
         let trace = read(azure).unwrap();
         assert_eq!((trace.arrival_us[1], trace.input_tokens[1], trace.output_tokens[1]), (2e6, 997, 3));
+    }
+
+    #[test]
+    fn tables_of_another_deployment_are_told() {
+        let run = VidurRun::read(&json!({"replica_config_tensor_parallel_size": 2})).unwrap();
+        let meta = |device: &str, degree: u32| json!({"device": device, "model": MODELS[0].0, "tensor_parallel_size": degree});
+        assert!(run.differences(&meta("a100", 2)).is_empty() && run.differences(&json!({})).is_empty());
+        let told = run.differences(&meta("h100", 1));
+        assert_eq!(
+            told,
+            ["timed for device h100, the run's is a100", "timed for tensor_parallel_size 1, the run's is 2"]
+        );
     }
 
     #[test]

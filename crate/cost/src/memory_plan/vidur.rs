@@ -104,6 +104,10 @@ mod tests {
             mlp_hidden: 28_672,
             ..llama_7b
         };
+        // Where a degree does not divide the width, the product is cut to a whole number and not the width.
+        let three = plan(&llama_7b, &Device { tensor_parallel: 3, ..a100 }, 4096);
+        let attention = 4096.0 * 128.0 * (2.0 * 10.0 + 2.0 * 11.0);
+        assert_eq!(three.parameter_bytes, 2.0 * 32.0 * (attention + 4096.0 * 11_008.0));
         let two_by_two = Device { tensor_parallel: 2, stages: 2, ..a100 };
         let found = plan(&llama_70b, &two_by_two, 4096);
         assert_eq!((found.slots, found.blocks(4096, 16, 2)), (64, 32_768));

@@ -128,7 +128,7 @@ impl Columns {
 /// What the GPU and its memory did over time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GpuColumns {
-    /// KV tokens held.
+    /// KV tokens held, those that requests share once.
     pub kv_tokens: Columns,
     /// Pool tokens of resident adapters.
     pub adapter_tokens: Columns,
@@ -136,20 +136,23 @@ pub struct GpuColumns {
     pub prefill_tokens: Columns,
     /// Tokens decoded, for each microsecond.
     pub decode_tokens: Columns,
+    /// Tokens of a KV block, of a fleet.
+    block_tokens: f64,
 }
 
 /// The GPU's columns over a window.
 pub fn gpu_columns(report: &Report, start_us: f64, end_us: f64, count: usize) -> GpuColumns {
-    let mut gpu = GpuColumns::new(start_us, end_us, count);
+    let mut gpu = GpuColumns::new(report, start_us, end_us, count);
     report.timeline.spans().for_each(|span| gpu.add(&span));
     gpu
 }
 
 impl GpuColumns {
     /// Nothing yet.
-    pub fn new(start_us: f64, end_us: f64, count: usize) -> Self {
+    pub fn new(report: &Report, start_us: f64, end_us: f64, count: usize) -> Self {
         let blank = Columns::new(start_us, end_us, count);
         Self {
+            block_tokens: f64::from(report.pool_tokens) / f64::from(report.pool_blocks.max(1)),
             kv_tokens: blank.clone(),
             adapter_tokens: blank.clone(),
             prefill_tokens: blank.clone(),
@@ -180,7 +183,10 @@ impl GpuColumns {
             }
             Span::Iterations(run) => {
                 let duration = run.end_us - run.start_us;
-                self.kv_tokens.add_slope(run.start_us, run.end_us, run.kv_tokens, run.kv_tokens_at_end());
+                // Attention reads what is shared once for each request; its blocks are there once.
+                let held = f64::from(run.blocks) * self.block_tokens;
+                let [kv, after] = [run.kv_tokens, run.kv_tokens_at_end()].map(|tokens| tokens.min(held));
+                self.kv_tokens.add_slope(run.start_us, run.end_us, kv, after);
                 if duration > 0.0 {
                     let decoded = f64::from(run.iterations) * f64::from(run.decodes);
                     if run.prompts > 0 {

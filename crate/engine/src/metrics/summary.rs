@@ -90,7 +90,8 @@ pub struct BatchMeans {
     pub mean_time_s: Option<f64>,
 }
 
-/// KV memory over pool, over the makespan.
+/// KV memory over pool, over the makespan: the tokens held on average, and at the most; of a fleet the most blocks of any
+/// replica, those included that are reserved or not full.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct KvUsage {
     /// Time average.
@@ -235,6 +236,7 @@ pub fn summarise_spans(
     let replica_us = samples.makespan_us * f64::from(report.replicas);
     let mean_over_time = |integral: f64| (replica_us > 0.0).then(|| integral / replica_us);
     let pool = f64::from(report.pool_tokens);
+    let blocks = Some(f64::from(report.pool_blocks)).filter(|&blocks| blocks > 0.0);
     Summary {
         digest: format!("{:016x}", report.digest()),
         makespan_s,
@@ -265,8 +267,12 @@ pub fn summarise_spans(
             mean_time_s: (busy.iterations > 0).then(|| busy.busy_us / 1e6 / busy.iterations as f64),
         },
         kv: KvUsage {
-            mean_usage: mean_over_time(busy.kv_integral).map(|kv| kv / pool),
-            peak_usage: (busy.iterations > 0).then(|| busy.kv_peak / pool),
+            // Tokens that requests of a fleet share are read by each; no more of them are held than blocks are.
+            mean_usage: mean_over_time(busy.kv_integral).map(|kv| {
+                blocks.map_or(kv / pool, |all| (kv / pool).min(busy.block_integral / all / replica_us))
+            }),
+            peak_usage: (busy.iterations > 0)
+                .then(|| blocks.map_or(busy.kv_peak / pool, |all| f64::from(busy.block_peak) / all)),
         },
         gpu: GpuUse {
             busy: mean_over_time(busy.busy_us),
@@ -350,6 +356,8 @@ pub struct SpanSums {
     busy_us: f64,
     kv_integral: f64,
     kv_peak: f64,
+    block_integral: f64,
+    block_peak: u32,
     resident_integral: f64,
 }
 
@@ -387,7 +395,8 @@ impl SpanSums {
                 self.sizes += f64::from(run.iterations) * f64::from(run.requests());
                 self.busy_us += run.busy_us;
                 self.kv_integral += duration * 0.5 * (run.kv_tokens + run.kv_tokens_at_end());
-                self.kv_peak = self.kv_peak.max(run.kv_tokens_at_end());
+                self.block_integral += duration * f64::from(run.blocks);
+                self.block_peak = self.block_peak.max(run.blocks);
             }
         }
     }

@@ -193,7 +193,7 @@ impl UsageColumns {
             flops: rate.clone(),
             bytes: rate,
             lanes: vec![std::array::from_fn(|_| lane.clone()); window.lanes],
-            gpu: GpuColumns::new(window.start_us, window.end_us, window.gpu_columns),
+            gpu: GpuColumns::new(report, window.start_us, window.end_us, window.gpu_columns),
             stages: report.cost.as_ref().map_or(1.0, |model| f64::from(model.0.stages().max(1))),
         }
     }

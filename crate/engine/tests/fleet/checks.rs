@@ -1,7 +1,9 @@
 //! What holds of every fleet's report.
 
 use servescope_engine::explain::explain;
+use servescope_engine::metrics::summary::SummaryContext;
 use servescope_engine::metrics::token_gaps::TokenGaps;
+use servescope_engine::metrics::{Slo, summarise};
 use servescope_engine::{Outcome, Report};
 
 pub(crate) fn check_requests(report: &Report) {
@@ -64,6 +66,16 @@ pub(crate) fn check_tokens(report: &Report) {
     if report.preemptions == 0 {
         assert!(read + report.cached_tokens <= completed + asked(Outcome::Cancelled), "prompt tokens");
     }
+}
+
+/// Memory is full at the most, and what is held on average is no more than that. Of several stages, what requests share
+/// is held once by each.
+pub(crate) fn check_memory(report: &Report, is_exact: bool) {
+    let context =
+        SummaryContext { slo: Slo { ttft_s: 1.0, tbt_s: 0.1 }, rate_rps: None, flops: None, table_rows: 0 };
+    let kv = summarise(report, &TokenGaps::of(&report.timeline), &context).kv;
+    let (Some(mean), Some(peak)) = (kv.mean_usage, kv.peak_usage) else { return };
+    assert!(peak <= 1.0 && (0.0..=if is_exact { peak + 1e-9 } else { f64::MAX }).contains(&mean), "{kv:?}");
 }
 
 /// The reasons of a wait add up to it, and only those who were evicted were out of the batch.

@@ -19,7 +19,7 @@ use servescope_engine::{Outcome, Report};
 use servescope_workload::Trace;
 
 use any::{any_config, any_cost, any_trace, sent_by_users};
-use checks::{check_reasons, check_requests, check_tokens, check_waits, check_work};
+use checks::{check_memory, check_reasons, check_requests, check_tokens, check_waits, check_work};
 use toy::{Asked, Listening, Slow, TOY, Toy, asked};
 
 /// Runs first come, first served to the end.
@@ -68,6 +68,7 @@ proptest! {
         check_waits(&report, config.patience_us);
         check_tokens(&report);
         check_reasons(&report);
+        check_memory(&report, cost.stages == 1 || !config.prefix_cache);
         if cost.stages == 1 {
             check_work(&report, matches!(queueing.order, Order::Fcfs | Order::Rpm { .. }));
         }

@@ -147,6 +147,39 @@ impl Scenario {
         if plan.fits() { Ok(plan.kv_tokens()) } else { Err(self.does_not_fit(plan.missing_bytes)) }
     }
 
+    /// Why GPUs cannot share the model as they are asked to: engines give every GPU of a layer as many heads as the others,
+    /// and every stage a layer; LightLLM's loop knows one stage.
+    #[cfg(feature = "engines")]
+    pub(super) fn split_problems(&self) -> Vec<Failure> {
+        let mut problems = Vec::new();
+        let stages = self.whole(Id::PipelineParallel);
+        let path = Id::PipelineParallel.row().id;
+        if self.is_active(Id::PipelineParallel) && stages > 1 && self.choice(Id::SchedulerKind) == "lightllm"
+        {
+            let message = format!("{path}: {stages} stages, but LightLLM's loop knows no more than 1");
+            problems.push(Failure::new("one_stage", path, message).number("value", stages.into()));
+        }
+        if self.cost_kind() == CostKind::Linear {
+            return problems;
+        }
+        let (deployment, model) = (self.deployment(), self.model_name());
+        let layers = deployment.model.layers;
+        if stages > layers {
+            let message = format!("{path}: {stages} stages for the {layers} layers of {model}");
+            let failure = Failure::new("more_stages_than_layers", path, message).text("model", model);
+            problems.push(failure.number("value", stages.into()).number("max", layers.into()));
+        }
+        let (heads, gpus) = (deployment.model.attention.heads(), deployment.tensor_parallel);
+        // What was timed says itself for how many GPUs.
+        if self.cost_kind() == CostKind::Roofline && heads % gpus != 0 {
+            let path = Id::TensorParallel.row().id;
+            let message = format!("{path}: {gpus} GPUs cannot share the {heads} heads of {model} evenly");
+            let failure = Failure::new("heads_not_shared", path, message).text("model", model);
+            problems.push(failure.number("value", gpus.into()).number("heads", heads.into()));
+        }
+        problems
+    }
+
     #[cfg(feature = "engines")]
     fn does_not_fit(&self, missing_bytes: f64) -> Failure {
         let (deployment, path) = (self.deployment(), Id::FleetModel.row().id);
