@@ -181,7 +181,7 @@ impl GpuColumns {
                     self.decode_tokens.add(d.start_us, d.end_us, tokens / duration);
                 }
             }
-            Span::Iterations(run) => {
+            Span::Iterations(run) if cfg!(feature = "orders") => {
                 let duration = run.end_us - run.start_us;
                 // Attention reads what is shared once for each request; its blocks are there once.
                 let held = f64::from(run.blocks) * self.block_tokens;
@@ -196,6 +196,7 @@ impl GpuColumns {
                     self.decode_tokens.add(run.start_us, run.end_us, decoded / duration);
                 }
             }
+            Span::Iterations(_) => {}
         }
     }
 }

@@ -236,7 +236,8 @@ pub fn summarise_spans(
     let replica_us = samples.makespan_us * f64::from(report.replicas);
     let mean_over_time = |integral: f64| (replica_us > 0.0).then(|| integral / replica_us);
     let pool = f64::from(report.pool_tokens);
-    let blocks = Some(f64::from(report.pool_blocks)).filter(|&blocks| blocks > 0.0);
+    let is_fleet = cfg!(feature = "orders") && report.pool_blocks > 0;
+    let blocks = is_fleet.then(|| f64::from(report.pool_blocks));
     Summary {
         digest: format!("{:016x}", report.digest()),
         makespan_s,
@@ -389,7 +390,7 @@ impl SpanSums {
                 self.kv_peak = self.kv_peak.max(d.kv_tokens_at_end());
                 self.resident_integral += duration * f64::from(d.resident);
             }
-            Span::Iterations(run) => {
+            Span::Iterations(run) if cfg!(feature = "orders") => {
                 let duration = run.end_us - run.start_us;
                 self.iterations += u64::from(run.iterations);
                 self.sizes += f64::from(run.iterations) * f64::from(run.requests());
@@ -398,6 +399,7 @@ impl SpanSums {
                 self.block_integral += duration * f64::from(run.blocks);
                 self.block_peak = self.block_peak.max(run.blocks);
             }
+            Span::Iterations(_) => {}
         }
     }
 }
