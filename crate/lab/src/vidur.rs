@@ -394,5 +394,26 @@ mod tests {
         ) {
             let _ = VidurRun::read(&json!({"flags": {name: value}}));
         }
+
+        #[test]
+        fn whatever_is_replayed_has_lengths_within_bounds(
+            rows in prop::collection::vec(("-?[0-9]{1,4}(\\.[0-9]{1,3})?|nan|1e9|x|", "[0-9]{1,3}(\\.[0-9])?|-1|inf", "[0-9.]{1,5}"), 0..9),
+            scales in prop::array::uniform3(prop_oneof![Just(1.0), Just(0.0), 0.0..1e8f64]),
+            max_tokens in 2u32..5_000,
+        ) {
+            let [time_scale, of_prompt, of_answer] = scales;
+            let replay = Some(Replay { time_scale, length_scales: [of_prompt, of_answer], max_tokens });
+            let options = ReadOptions { replay, tolerate: Some(9), ..ReadOptions::default() };
+            let mut text = "arrived_at,num_prefill_tokens,num_decode_tokens\n".to_owned();
+            text.extend(rows.iter().map(|(at, prompt, answer)| format!("{at},{prompt},{answer}\n")));
+            let reading = read_with(text.as_bytes(), &options, &mut |_, _| ControlFlow::Continue(()));
+            if let Ok(trace) = reading.map(|reading| reading.read.trace) {
+                prop_assert!(trace.arrival_us.iter().all(|at| *at >= 0.0 && at.is_finite()));
+                for (&input, &output) in trace.input_tokens.iter().zip(&trace.output_tokens) {
+                    prop_assert!(output >= 1 && input >= 1);
+                    prop_assert!(input == 1 || input + output <= max_tokens);
+                }
+            }
+        }
     }
 }

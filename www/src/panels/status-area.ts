@@ -1,4 +1,4 @@
-// What is going on: progress, the trace in use, warnings of the run, failures that belong to no control, notices.
+// What is going on: progress, the trace in use, warnings of the run, failures that no control tells, notices.
 import { html, nothing, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
 import { partsOf, type Watchable } from '../state/topic.js';
@@ -14,14 +14,15 @@ export class StatusArea extends LightElement {
     const { app } = this;
     const { text } = app;
     const { answer } = app.session.value;
-    const homeless = app.failures.value.filter(({ path }) => !app.parameters.has(path));
+    // Without any answer the page shows nothing else, and the control may be out of sight.
+    const told = app.failures.value.filter(({ path }) => answer === null || !app.parameters.has(path));
     const warnings = [...(answer?.summary.warnings ?? []), ...(app.traceFile.info.value?.warnings ?? [])];
     return html`
       ${this.#progress()}
       <div class="notices" role="status">${app.notices.list.value.map(({ id, kind, text: words }) => html`
         <p class="notice ${kind}">${words()} <button type="button" class="quiet" @click=${() => { app.notices.dismiss(id); }}>${text.t('notice.dismiss')}</button></p>`)}
       </div>
-      ${homeless.map((failure) => html`<p class="notice error" role="alert">${text.failure(failure)}</p>`)}
+      ${told.map((failure) => html`<p class="notice error" role="alert">${app.named(failure)}</p>`)}
       ${this.#trace()}
       <ul class="warnings" aria-label=${text.t('warnings.label')} ?hidden=${warnings.length === 0}>
         ${warnings.map((warning) => html`<li>${text.failure(warning)}</li>`)}

@@ -18,6 +18,15 @@ test('a deployment shows its memory and its times’ origin', async ({ page }) =
   if (run !== null) expect(await digest(page)).toBe(run('simulate', ...SETTINGS.flatMap((set) => ['--set', set]), '--json').digest);
 });
 
+for (const width of [1440, 390]) {
+  test(`what cannot be built is told where there is no answer yet, at ${width} px`, async ({ page }) => {
+    await page.setViewportSize({ width, height: 900 });
+    await open(page, '#v=1&n=0&D=30&sched=vllm_v1&cost=roofline&tp=3');
+    await expect(page.locator('status-area .notice.error')).toHaveText('Tensor parallel: Llama-2-7B has 32 heads, which 3 GPUs cannot share evenly.');
+    await expect(page.locator('status-area .notice.error')).toBeInViewport();
+  });
+}
+
 test('what does not fit is a sentence with the number missing, and another GPU makes it fit', async ({ page }) => {
   await open(page, `${ROOFLINE}&mdl=llama-2-70b`);
   await page.locator('#group-fleet').evaluate((group: HTMLDetailsElement) => { group.open = true; });

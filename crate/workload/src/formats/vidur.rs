@@ -50,6 +50,7 @@ impl Replay {
 
     /// A trace of any origin as it is replayed.
     pub fn apply(&self, trace: &mut Trace) {
+        trace.cancellations.iter_mut().for_each(|(at_us, _)| *at_us *= self.time_scale);
         for i in 0..trace.len() {
             trace.arrival_us[i] *= self.time_scale;
             let [prompt, answer] =
