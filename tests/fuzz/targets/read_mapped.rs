@@ -1,10 +1,11 @@
-//! A line of mapping, then any bytes: read or refused with and without tolerance, and tolerance loses no good row.
+//! A line of mapping, then any bytes: read or refused with and without tolerance, as they stand and as Vidur replays them,
+//! and tolerance loses no good row.
 #![no_main]
 
 use std::ops::ControlFlow;
 
 use libfuzzer_sys::fuzz_target;
-use servescope_lab::workload::formats::{Mapping, ReadOptions, columns, guess, read_with};
+use servescope_lab::workload::formats::{Mapping, ReadOptions, Replay, columns, guess, read_with};
 
 fuzz_target!(|bytes: &[u8]| {
     let end = bytes.iter().position(|&b| b == b'\n').unwrap_or(bytes.len());
@@ -15,8 +16,10 @@ fuzz_target!(|bytes: &[u8]| {
     if let Some(mapping) = &told {
         assert_eq!(Mapping::parse(&mapping.to_text()).as_ref(), Ok(mapping));
     }
-    for mapping in [None, told, guessed.filter(|mapping| mapping.require().is_ok())] {
-        let options = ReadOptions { mapping, tolerate: None };
+    let replay = Replay { time_scale: 0.5, length_scales: [1.5, 0.3], max_tokens: 100 };
+    let ways = [None, told, guessed.filter(|mapping| mapping.require().is_ok())];
+    for (mapping, replay) in ways.into_iter().flat_map(|way| [(way.clone(), None), (way, Some(replay))]) {
+        let options = ReadOptions { mapping, replay, ..ReadOptions::default() };
         let strict = read_with(rest, &options, &mut |_, _| ControlFlow::Continue(()));
         let options = ReadOptions { tolerate: Some(3), ..options };
         let tolerant = read_with(rest, &options, &mut |_, _| ControlFlow::Continue(()));
