@@ -8,7 +8,7 @@ use servescope_workload::aibrix::config::agents_from_json;
 use servescope_workload::aibrix::lines;
 
 use crate::Case;
-use crate::mersenne::Python;
+use crate::python::Python;
 
 /// Hashed names of the original, each standing for one name of ours.
 #[derive(Default)]

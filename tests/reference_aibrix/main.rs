@@ -12,8 +12,8 @@ mod curves;
 mod end_to_end;
 mod grouping;
 mod matching;
-mod mersenne;
 mod percentiles;
+mod python;
 mod smoothing;
 mod stat;
 

@@ -30,7 +30,7 @@ impl MersenneTwister {
         let state = &mut twister.state;
         let mut i = 1;
         let mut mix = |i: &mut usize, factor: u32, added: u32| {
-            state[*i] = (state[*i] ^ (scrambled(state[*i - 1], factor))).wrapping_add(added);
+            state[*i] = (state[*i] ^ scrambled(state[*i - 1], factor)).wrapping_add(added);
             *i += 1;
             if *i == STATE {
                 state[0] = state[STATE - 1];
@@ -62,15 +62,21 @@ impl MersenneTwister {
         y ^ (y >> 18)
     }
 
-    /// Uniform on `0..count`, as Python's `random.randrange(count)` draws it; 0 for none.
+    /// Uniform on `0..count`, as Python's `random.randrange(count)` draws it; `count` is at least 1. Numbers of as many bits
+    /// as the count has are drawn until one is below it: even a count of one is drawn.
     pub fn below(&mut self, count: u32) -> u32 {
-        let bits = u32::BITS - count.leading_zeros();
         loop {
-            let x = self.word().checked_shr(u32::BITS - bits).unwrap_or(0);
-            if x < count || count == 0 {
+            let x = self.word() >> count.leading_zeros();
+            if x < count {
                 return x;
             }
         }
+    }
+
+    /// Uniform on [0, 1) in 53 bits, as both draw it.
+    pub fn uniform(&mut self) -> f64 {
+        let (high, low) = (self.word() >> 5, self.word() >> 6);
+        (f64::from(high) * 67_108_864.0 + f64::from(low)) / 9_007_199_254_740_992.0
     }
 
     fn refill(&mut self) {
@@ -93,6 +99,8 @@ mod tests {
 
     #[test]
     fn draws_as_python_does() {
+        assert_eq!(MersenneTwister::of_python(0).uniform(), 0.844_421_851_525_048_1);
+        assert_eq!(MersenneTwister::of_python(12).uniform(), 0.474_570_678_688_548_1);
         let draws = |seed, count| {
             let mut twister = MersenneTwister::of_python(seed);
             std::array::from_fn::<u32, 12, _>(|_| twister.below(count))

@@ -19,8 +19,7 @@ impl Legacy {
     }
 
     fn uniform(&mut self) -> f64 {
-        let (a, b) = (self.words.word() >> 5, self.words.word() >> 6);
-        (f64::from(a) * 67_108_864.0 + f64::from(b)) / 9_007_199_254_740_992.0
+        self.words.uniform()
     }
 
     fn exponential(&mut self) -> f64 {
