@@ -88,3 +88,32 @@ impl Scenario {
         (block < least).then(|| Failure::out_of_range(Id::BlockTokens.row().id, block, least, 65_536.0))
     }
 }
+
+#[cfg(all(test, feature = "engines"))]
+mod tests {
+    use super::Scenario;
+
+    #[test]
+    fn gpus_that_cannot_share_a_model_are_refused() {
+        let code = |settings: [(&str, &str); 3]| {
+            let mut scenario = Scenario::default();
+            for (path, value) in settings {
+                scenario.set_text(path, value).unwrap();
+            }
+            scenario.problems().first().map(|failure| failure.code)
+        };
+        let fleet = |policy| ("scheduler.kind", policy);
+        let roofline = ("cost.kind", "roofline");
+        assert_eq!(
+            code([fleet("vllm_v1"), roofline, ("fleet.tensor_parallel", "3")]),
+            Some("heads_not_shared")
+        );
+        assert_eq!(code([fleet("vllm_v1"), roofline, ("fleet.tensor_parallel", "4")]), None);
+        assert_eq!(
+            code([fleet("vllm_v1"), roofline, ("fleet.pipeline_parallel", "33")]),
+            Some("more_stages_than_layers")
+        );
+        assert_eq!(code([fleet("lightllm"), roofline, ("fleet.pipeline_parallel", "2")]), Some("one_stage"));
+        assert_eq!(code([fleet("sarathi"), roofline, ("fleet.pipeline_parallel", "2")]), None);
+    }
+}
