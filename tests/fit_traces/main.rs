@@ -1,7 +1,7 @@
 //! Fits of real traces: the twin of bursts has the source's index of dispersion at 1, 10 and 60 s, which a single gamma
 //! law has not; and the laws of clients that `docs/which-user-law.md` tells of.
 //!
-//! The folder is `SERVESCOPE_TRACES` (default: `../shared/traces`); any folder with traces will do. Twins are compared as
+//! The folder is the one that `SERVESCOPE_TRACES` names; any folder with traces will do. Twins are compared as
 //! their recorder would have stamped them: a trace in batches of one stamp keeps its stamps.
 
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ fn opened(path: &Path) -> Option<TraceFile> {
 }
 
 fn files() -> Option<Vec<PathBuf>> {
-    let root = servescope_tests::folder("SERVESCOPE_TRACES", "traces")?;
+    let root = servescope_tests::named_folder("SERVESCOPE_TRACES")?;
     let traces = |name: &str| [".csv", ".jsonl", ".gz"].iter().any(|end| name.ends_with(end));
     let files = servescope_tests::files(&root, traces);
     let small = |path: &PathBuf| std::fs::metadata(path).is_ok_and(|m| m.len() <= MOST_BYTES);

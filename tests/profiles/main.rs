@@ -1,6 +1,6 @@
 //! Compact profiles against the raw medians that Vidur's profiler took.
 //!
-//! The folder is `SERVESCOPE_PROFILING` (default: `../shared/vidur-profiling`), in the form of Vidur's data/profiling.
+//! The folder is the one that `SERVESCOPE_PROFILING` names, in the form of Vidur's data/profiling.
 //! `static/profiles` is made from it by `servescope profile build FOLDER -o static/profiles`.
 
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use servescope_cost::profile::{AttentionLaw, Origin, Profile};
 use servescope_lab::profiles::{self, Fitted, Folder as _, OnDisk, UNSEEN_HEADS, law_attention, law_errors};
 
 fn folder() -> Option<PathBuf> {
-    servescope_tests::folder("SERVESCOPE_PROFILING", "vidur-profiling")
+    servescope_tests::named_folder("SERVESCOPE_PROFILING")
 }
 
 fn fitted() -> Vec<Fitted> {

@@ -12,7 +12,7 @@ fn trace(case: &Case<'_>, own: &str, header_lines: usize) -> Option<String> {
         return Some(text.to_owned());
     }
     let name = case.input("trace").as_str().unwrap_or_else(|| panic!("{case}: no trace"));
-    let Some(root) = servescope_tests::folder("SERVESCOPE_TRACES", "traces") else {
+    let Some(root) = servescope_tests::named_folder("SERVESCOPE_TRACES") else {
         case.skip("no traces");
         return None;
     };
@@ -23,7 +23,7 @@ fn trace(case: &Case<'_>, own: &str, header_lines: usize) -> Option<String> {
         case.skip(&format!("{name} is absent"));
         return None;
     };
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let text = servescope_tests::text(&path);
     let rows = case.input("data_rows");
     let (from, to) = match (rows[0].as_u64(), rows[1].as_u64()) {
         (Some(from), Some(to)) => (from as usize, to as usize),

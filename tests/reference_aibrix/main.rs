@@ -1,7 +1,7 @@
 //! AIBrix's own answers: curves, arrivals, statistics, grouping, matching, agent sessions, whole runs.
 //!
-//! The folder is `SERVESCOPE_REFERENCE` (default: `../shared/reference`); its form is that of `reference/aibrix`. What the
-//! original refuses must be refused; where it fails by a defect, the test says what comes out in its place.
+//! The folder is the one that `SERVESCOPE_REFERENCE` names, otherwise `tests/reference/`; its form is that of
+//! `tests/reference/aibrix`. What the original refuses must be refused; where it fails by a defect, the test says what comes out in its place.
 
 mod agent;
 mod arrivals;
@@ -73,11 +73,10 @@ impl std::fmt::Display for Case<'_> {
 
 /// Checks every case of every reference file whose name has `part` in it.
 fn check_all(part: &str, mut check: impl FnMut(&Case<'_>, &Value)) {
-    let Some(root) = servescope_tests::folder("SERVESCOPE_REFERENCE", "reference") else { return };
+    let root = servescope_tests::reference();
     let wanted = |name: &str| name.strip_suffix(".json").is_some_and(|stem| stem.contains(part));
     for path in servescope_tests::files(&root, wanted) {
-        let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-        let file: Value = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        let file = servescope_tests::json(&path);
         let cases = file.as_array().or_else(|| file["cases"].as_array());
         let cases = cases.unwrap_or_else(|| panic!("{}: no list of cases", path.display()));
         let skipped = Cell::new(0);

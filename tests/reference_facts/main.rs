@@ -1,6 +1,6 @@
 //! The tables of GPUs and models against the file of facts that they were taken from.
 //!
-//! The folder is `SERVESCOPE_REFERENCE` (default: `../shared/reference`); every `*facts.json` in it is read. A GPU or a model
+//! The folder is the one that `SERVESCOPE_REFERENCE` names, otherwise `tests/reference/`; every `*facts.json` in it is read. A GPU or a model
 //! that the file has and the tables lack is an error; figures that the file leaves open are not compared.
 
 use serde_json::Value;
@@ -8,11 +8,10 @@ use servescope_cost::gpus::{Fact, Gpu};
 use servescope_cost::models::{Attention, Model};
 
 fn facts() -> Vec<(std::path::PathBuf, Value)> {
-    let Some(root) = servescope_tests::folder("SERVESCOPE_REFERENCE", "reference") else { return Vec::new() };
+    let root = servescope_tests::reference();
     let paths = servescope_tests::files(&root, |name| name.ends_with("facts.json"));
     let read = |path: std::path::PathBuf| {
-        let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-        let json = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        let json = servescope_tests::json(&path);
         (path, json)
     };
     paths.into_iter().map(read).collect()

@@ -1,6 +1,7 @@
 //! S-LoRA's own answers: admission decisions, whole router runs, metrics, statistics of its generator.
 //!
-//! The folder is `SERVESCOPE_REFERENCE` (default: `../shared/reference`); its form is that of `reference/slora`.
+//! The folder is the one that `SERVESCOPE_REFERENCE` names, otherwise `tests/reference/`; its form is that of
+//! `tests/reference/slora`, where a file's cases may also be split over several files whose names begin alike.
 
 mod decisions;
 mod fairness;
@@ -21,8 +22,7 @@ fn reference(prefix: &str) -> Vec<PathBuf> {
 
 /// Reference files whose name is wanted.
 fn named(wanted: impl Fn(&str) -> bool + Copy) -> Vec<PathBuf> {
-    servescope_tests::folder("SERVESCOPE_REFERENCE", "reference")
-        .map_or_else(Vec::new, |root| servescope_tests::files(&root, wanted))
+    servescope_tests::files(&servescope_tests::reference(), wanted)
 }
 
 /// A whole number of a reference object.

@@ -67,9 +67,9 @@ fn the_page_ships_what_is_computed() {
 
 fn recordings() -> impl Iterator<Item = Recording> {
     super::named(Recording::is_named).into_iter().map(|path| {
-        let name = path.file_name().and_then(|n| n.to_str()).expect("a file has a name");
-        let text = std::fs::read_to_string(&path).expect("the recording can be read");
-        let recording = Recording::read(name, &text).unwrap_or_else(|error| panic!("{error}"));
+        let name = servescope_tests::plain_name(&path);
+        let text = servescope_tests::text(&path);
+        let recording = Recording::read(&name, &text).unwrap_or_else(|error| panic!("{error}"));
         servescope_tests::told(&path, 1);
         recording
     })

@@ -8,7 +8,7 @@ fn authors_workloads_are_drawn_again() {
         let folder = path.parent().expect("a file has a folder");
         let mut checked = 0;
         for case in servescope_tests::json_lines(&path) {
-            let Some(file) = case["file"].as_str().map(|name| folder.join(name)).filter(|f| f.is_file())
+            let Some(file) = case["file"].as_str().and_then(|name| servescope_tests::file(folder, name))
             else {
                 continue;
             };
@@ -23,7 +23,7 @@ fn authors_workloads_are_drawn_again() {
                 lengths: (8, 512),
             };
             let trace = workload.draw(42);
-            let text = std::fs::read_to_string(&file).expect("the trace can be read");
+            let text = servescope_tests::text(&file);
             let rows: Vec<Vec<f64>> = text
                 .lines()
                 .skip(1)

@@ -1,9 +1,7 @@
 //! Compact profiles against Vidur's operator tables, and end to end over every run.
 //!
 //! A profile is fitted to the operator tables, and one to the raw medians of the run's GPU and model where the folder
-//! `SERVESCOPE_PROFILING` (default `../shared/vidur-profiling`) has them with attention.
-
-use std::path::Path;
+//! `SERVESCOPE_PROFILING` names has them with attention.
 
 use servescope_cost::memory_plan::vidur::MODELS;
 use servescope_cost::profile::{CompactTables, OperatorError, Origin, Profile, RawTables};
@@ -50,13 +48,8 @@ fn look_ups(setup: &Setup) -> RawTables {
 
 /// Profiles fitted to the raw folder, where it is there.
 fn fitted() -> Vec<Fitted> {
-    let path = std::env::var_os("SERVESCOPE_PROFILING")
-        .unwrap_or_else(|| concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/vidur-profiling").into());
-    if !Path::new(&path).is_dir() {
-        println!("{} is absent: profiles are fitted to operator tables only", Path::new(&path).display());
-        return Vec::new();
-    }
-    profiles::build(&OnDisk(Path::new(&path))).unwrap_or_else(|e| panic!("{e}"))
+    let Some(path) = servescope_tests::named_folder("SERVESCOPE_PROFILING") else { return Vec::new() };
+    profiles::build(&OnDisk(&path)).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// The profile fitted to the raw medians, where they hold this degree with its attention.

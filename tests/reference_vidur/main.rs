@@ -1,7 +1,7 @@
 //! Vidur's own answers: whole runs of its schedulers, routers and pipelines, equal to a microsecond.
 //!
-//! The folder is `SERVESCOPE_REFERENCE` (default: `../shared/reference`); its form is that of `reference/vidur`: a folder
-//! for each run, and one called `operator-tables`.
+//! The folder is the one that `SERVESCOPE_REFERENCE` names, otherwise `tests/reference/`; its form is that of
+//! `tests/reference/vidur`: a folder for each run, and one called `operator-tables`.
 
 mod compact;
 mod knee;
@@ -10,7 +10,7 @@ mod runs;
 mod sheet;
 mod summaries;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -40,7 +40,7 @@ impl Case {
     }
 
     fn file(&self, name: &str) -> Option<PathBuf> {
-        Some(self.folder.join(name)).filter(|p| p.is_file())
+        servescope_tests::file(&self.folder, name)
     }
 
     fn run(&self) -> VidurRun {
@@ -57,7 +57,7 @@ impl Case {
             return None;
         };
         let run = self.run();
-        let (mut trace, _) = sheet::trace(&self.folder.join("trace.csv"));
+        let (mut trace, _) = sheet::trace(&self.file("trace.csv").expect("a case has a trace"));
         run.replay.apply(&mut trace);
         let trace = Arc::new(trace);
         let (meta, texts) = sheet::table_texts(tables);
@@ -82,15 +82,11 @@ impl Setup {
 
 /// Every run below the reference folder.
 fn cases() -> Vec<Case> {
-    let Some(root) = servescope_tests::folder("SERVESCOPE_REFERENCE", "reference") else { return Vec::new() };
+    let root = servescope_tests::reference();
     let configs = servescope_tests::files(&root, |name| name == "config.json");
-    let read = |path: &Path| -> Value {
-        let text = std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-        serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
-    };
     let all = configs.iter().map(|path| Case {
         folder: path.parent().expect("a file has a folder").to_owned(),
-        config: read(path),
+        config: servescope_tests::json(path),
     });
     all.filter(|case| case.config.get("operator_tables").is_some() && case.file("trace.csv").is_some())
         .collect()

@@ -1,4 +1,4 @@
-//! `requests.csv`, `batches.csv.gz`, `batch_stages.csv.gz`: every request and every iteration of a run.
+//! `requests.csv`, `batches.csv`: every request and every iteration of a run.
 
 use servescope_engine::Report;
 
@@ -21,7 +21,7 @@ fn check_requests(case: &Case, report: &Report, pipelined: bool) -> usize {
         (column("scheduled_at"), column("prefill_completed_at"), column("completed_at"));
     let (stalled, execution) = (column("preempted_time"), column("execution_time"));
     let (replica, restarts) = (column("replica_id"), column("num_restarts"));
-    let (_, order) = trace(&case.folder.join("trace.csv"));
+    let (_, order) = trace(&case.file("trace.csv").expect("a case has a trace"));
     let mut id_of = vec![usize::MAX; order.len()];
     order.iter().enumerate().for_each(|(id, &row)| id_of[row] = id);
     for (place, &row) in rows.iter().enumerate() {
@@ -63,7 +63,7 @@ fn iterations(report: &Report) -> Vec<Row> {
 }
 
 fn check_batches(case: &Case, report: &Report) -> usize {
-    let Some(path) = case.file("batches.csv.gz") else { return 0 };
+    let Some(path) = case.file("batches.csv") else { return 0 };
     let sheet = Sheet::read(&path);
     let column = |name: &str| sheet.column(name);
     let (start, duration, replica) = (column("scheduled_at"), column("execution_time"), column("replica_id"));

@@ -1,6 +1,5 @@
 //! Reading the files of the reference: CSV, plain or with gzip, the trace, the operator tables.
 
-use std::io::Read as _;
 use std::path::Path;
 
 use serde_json::Value;
@@ -13,22 +12,9 @@ pub(crate) struct Sheet {
     rows: Vec<Vec<f64>>,
 }
 
-pub(crate) fn text(path: &Path) -> String {
-    let fail = |e: std::io::Error| panic!("{}: {e}", path.display());
-    let bytes = std::fs::read(path).unwrap_or_else(fail);
-    if path.extension().is_some_and(|e| e == "gz") {
-        let mut text = String::new();
-        flate2::read::MultiGzDecoder::new(&bytes[..]).read_to_string(&mut text).unwrap_or_else(|e| {
-            panic!("{}: {e}", path.display());
-        });
-        return text;
-    }
-    String::from_utf8(bytes).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
-}
-
 impl Sheet {
     pub(crate) fn read(path: &Path) -> Self {
-        let text = text(path);
+        let text = servescope_tests::text(path);
         let mut lines = text.lines();
         let header = lines.next().unwrap_or_default().split(',').map(str::to_owned).collect();
         let cell = |c: &str| {
@@ -76,10 +62,10 @@ pub(crate) fn trace(path: &Path) -> (Trace, Vec<usize>) {
 
 /// `meta.json` and the texts of the operator tables of a folder.
 pub(crate) fn table_texts(folder: &Path) -> (Value, [String; 3]) {
-    let meta: Value = serde_json::from_str(&text(&folder.join("meta.json"))).expect("meta.json");
-    let files = ["token_ops.csv", "attn_decode.csv", "attn_prefill_runs.csv"].map(|name| {
-        let plain = folder.join(name);
-        text(&if plain.is_file() { plain } else { folder.join(format!("{name}.gz")) })
-    });
-    (meta, files)
+    let file = |name: &str| {
+        servescope_tests::file(folder, name).unwrap_or_else(|| panic!("{} has no {name}", folder.display()))
+    };
+    let texts = ["token_ops.csv", "attn_decode.csv", "attn_prefill_runs.csv"]
+        .map(|name| servescope_tests::text(&file(name)));
+    (servescope_tests::json(&file("meta.json")), texts)
 }

@@ -27,9 +27,7 @@ fn distribution(ours: &Distribution, theirs: &Value, what: &str) -> usize {
 fn percentiles() {
     for case in cases() {
         let (Some(setup), Some(path)) = (case.setup(), case.file("summary.json")) else { continue };
-        let text = std::fs::read_to_string(&path).expect("readable");
-        let expected: Value =
-            serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        let expected = servescope_tests::json(&path);
         let report = setup.run();
         let context = SummaryContext {
             slo: Slo { ttft_s: 1.0, tbt_s: 1.0 },

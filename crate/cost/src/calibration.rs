@@ -26,7 +26,7 @@ pub struct Calibration {
     pub source: &'static str,
     /// KV pool that fits beside the model, tokens.
     pub pool_tokens: u32,
-    /// Parameters of the model, for model FLOPs use; `None` leaves it out.
+    /// Parameters of the model, for model FLOPs utilization.
     pub parameters: f64,
     /// Dense peak of the GPU in FLOP/s at 16 bits, where a source for it is at hand.
     pub peak_flops: Option<f64>,

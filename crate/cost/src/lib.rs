@@ -1,6 +1,7 @@
 //! How long an iteration takes on the GPU.
 //!
-//! The engine asks through [`IterationCost`] and does not know which model answers. Times are microseconds.
+//! The engine asks through [`IterationCost`] (S-LoRA's router loop) or [`BatchCost`] (replicas of a fleet) and does not know
+//! which model answers. Times are microseconds.
 
 pub mod batch;
 pub mod calibration;

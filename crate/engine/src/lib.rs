@@ -1,9 +1,9 @@
 //! What happens to a trace: refusals, the waiting line, batching, adapter memory, iterations.
 //!
 //! ```text
-//! Trace ──> gateway ──> waiting line ──> scheduler ──> iterations ──> Report
-//!           refusals    first come       what joins     prefill,       columns, metrics,
-//!                       first served     the batch      decode         series, explanations
+//! Trace ──> gateway ─────> router ────> waiting queue ──> scheduler ──> iterations ──> Report
+//!           rate limits,   which        one scheduling    what joins    prefill,       columns, metrics,
+//!           KV admission   replica      policy            the batch     decode         series, explanations
 //! ```
 //!
 //! Time is in microseconds, f64. Nothing here reads a clock, iterates a hash map or depends on threads: equal inputs give

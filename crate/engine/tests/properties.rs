@@ -185,18 +185,25 @@ proptest! {
     fn relabelling_users_permutes_the_tables(trace in any_trace(), config in any_config(), cost in any_cost()) {
         let mut relabelled = trace.clone();
         relabelled.user.iter_mut().for_each(|u| *u = 3 - *u);
-        let (a, b) = (
-            Simulation::new(Arc::new(trace), config, cost).run(),
-            Simulation::new(Arc::new(relabelled), config, cost).run(),
-        );
-        for id in 0..a.fates.len() {
-            prop_assert_eq!(a.fates[id].finish_us, b.fates[id].finish_us);
-        }
+        let rows_by_user = |trace| {
+            let report = Simulation::new(Arc::new(trace), config, cost).run();
+            let context =
+                SummaryContext { slo: Slo { ttft_s: 6.0, tbt_s: 0.2 }, rate_rps: None, flops: None, table_rows: 4 };
+            let mut rows = summarise(&report, &TokenGaps::of(&report.timeline), &context).per_user;
+            rows.sort_by_key(|row| row.id);
+            rows
+        };
+        let (rows, mut mapped) = (rows_by_user(trace), rows_by_user(relabelled));
+        prop_assert!(!rows.is_empty());
+        mapped.iter_mut().for_each(|row| row.id = 3 - row.id);
+        mapped.sort_by_key(|row| row.id);
+        prop_assert_eq!(rows, mapped);
     }
 
     #[test]
-    fn satisfaction_lies_between_nought_and_one(t in 0.0..20f64) {
-        prop_assert!((0.0..=1.0).contains(&satisfaction(t, 6.0)));
+    fn satisfaction_falls_with_the_square_and_is_gone_at_the_bound(t in 0.0..20f64, bound in 0.1..10f64) {
+        let expected = if t < bound { (bound - t) * (bound + t) / (bound * bound) } else { 0.0 };
+        prop_assert!((satisfaction(t, bound) - expected).abs() < 1e-12);
     }
 }
 

@@ -34,7 +34,8 @@ pub struct Trace {
     pub cancellations: Vec<(f64, u32)>,
     /// Who waits for whom; `None`: nobody does.
     pub chain: Option<Box<Chain>>,
-    /// Columns that only some files carry; nothing in the engine depends on them.
+    /// Columns that only some files carry. Of these, the prefix cache and the routers by prefix read the hashes of a
+    /// prompt's blocks; the others change no result.
     pub extra: Option<Box<Extra>>,
 }
 
