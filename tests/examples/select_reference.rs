@@ -92,7 +92,7 @@ fn slora(from: &Path, to: &Path) {
 }
 
 fn aibrix(from: &Path, to: &Path) {
-    for path in servescope_tests::files(from, |name| name.ends_with(".json")) {
+    for path in servescope_tests::files(from, |name| has_ending(name, "json")) {
         let mut file = servescope_tests::json(&path);
         let has_cases_key = file.is_object();
         if let Some(object) = file.as_object_mut() {
@@ -108,9 +108,13 @@ fn is_of_a_real_trace(case: &Value) -> bool {
     case["input"]["trace"].is_string() || case["arguments"]["trace_type"] == "azure"
 }
 
+fn has_ending(name: &str, ending: &str) -> bool {
+    Path::new(name).extension().is_some_and(|end| end == ending)
+}
+
 /// Copies the files of a folder, but for those named.
 fn copy(from: &Path, to: &Path, without: &[&str]) {
-    for path in servescope_tests::files(from, |name| !name.ends_with(".md")) {
+    for path in servescope_tests::files(from, |name| !has_ending(name, "md")) {
         let name = servescope_tests::plain_name(&path);
         if !without.contains(&name.as_str()) {
             write(&to.join(name), &servescope_tests::text(&path));
