@@ -72,7 +72,7 @@ export class App {
         this.session.update({ state: 'ready', progress: null });
         this.notices.info(() => this.text.t('notice.cancelled'));
       },
-      restarted: (message) => { this.notices.error(() => this.text.t('notice.restarted', { message })); },
+      restarted: (why) => { this.notices.error(() => this.text.t('notice.restarted', { message: this.text.failure(why) })); },
     });
     this.#address = new Address(
       { encode: encodeLink, parse: parseLink },
