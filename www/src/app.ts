@@ -1,5 +1,5 @@
 // The page's centre: it joins the scenario, the simulation, the address and what is on screen. Elements read its topics
-// and call its methods; it knows no element.
+// and call its methods; it knows none of them, and writes the digest of what is shown on the document.
 import { Client, Refusal, type WorkerPort } from './engine/client.js';
 import { encodeLink, palette, parseLink, resolve, schema } from './engine/module.js';
 import type { Answer } from './engine/protocol.js';
