@@ -8,6 +8,8 @@ test('the link opens to the same digest, with language, zoom and split', async (
   await page.locator('.split-choice').selectOption('length');
   await page.getByRole('button', { name: /Chinese/ }).click();
   const before = await digest(page);
+  // Written by itself, after a pause.
+  await expect.poll(() => page.evaluate(() => location.hash)).toMatch(/R=3\.3.*lang=zh/);
   const hash = await link(page);
   expect(hash).toMatch(/R=3\.3/);
   await open(page, hash);

@@ -1,8 +1,7 @@
 import { traceFile, terminal } from './terminal.js';
-import { control, digest, dropFile, expect, link, open, openGroups, test } from './page.js';
+import { control, digest, dropFile, expect, link, open, openGroups, SMALL, test } from './page.js';
 
 const AZURE = 'AzureLLMInferenceTrace_code.csv';
-const SMALL = 'arrived_at,num_prefill_tokens,num_decode_tokens\n0.1,100,20\n0.5,200,30\n1.2,50,10\n';
 
 test('the Azure trace is simulated as in the terminal', async ({ page }) => {
   const file = traceFile(AZURE);
