@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve, sep } from 'node:path';
-import { defineConfig, type Plugin, type ResolvedConfig } from 'vitest/config';
+import type { ResolvedConfig } from 'vite';
+import { defineConfig, type Plugin } from 'vitest/config';
 import type { Manifest } from './src/offline/copy.js';
 
 /**

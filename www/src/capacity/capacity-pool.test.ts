@@ -1,6 +1,6 @@
 // A thread of the capacity search whose worker ends.
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { Refusal } from '../engine/client.js';
+import type { Refusal } from '../engine/client.js';
 import type { ToSearcher } from './capacity-calls.js';
 import { Thread } from './capacity-pool.js';
 

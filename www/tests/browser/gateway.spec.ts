@@ -1,6 +1,6 @@
 // The gateway's panel, its section and its stories.
 import type { Page } from '@playwright/test';
-import { control, digest, expect, goTo, link, open, settled, test, violations } from './page.js';
+import { another, control, digest, expect, link, open, settled, test, violations } from './page.js';
 
 const CHECKS = ['rpm', 'tpm', 'concurrency', 'queue', 'kv', 'ttft'];
 const STORIES = ['greedy_user', 'on_off_user', 'newcomer', 'retry_storm', 'small_quota', 'kv_memory'];
@@ -118,7 +118,7 @@ test('the counts of the checks are those of the summary, and the ribbon is drawn
   expect(Math.abs(from - left)).toBeLessThan(2);
   expect(Math.abs(to - right)).toBeLessThan(2);
   // Zoomed, it fills the same place, and no part of it lies beside the charts.
-  await goTo(page, `${BUSY}&zoom=20-40`);
+  await another(page, `${BUSY}&zoom=20-40`);
   await strip.scrollIntoViewIfNeeded();
   await expect(strip.locator('g[data-state]').first()).toBeAttached();
   const [zoomedFrom, zoomedTo] = await edges();
@@ -139,8 +139,7 @@ test('settings of the waiting line’s orders stand at the gateway when its orde
   await expect(control(page, 'scheduler.fair.weights')).toHaveCount(1);
   await expect(page.locator('gateway-panel [data-parameter="scheduler.fair.weights"] input')).toBeEnabled();
   await expect(page.locator('gateway-panel [data-parameter="scheduler.priority.classes"]')).toHaveCount(0);
-  await open(page, `${BUSY}&gor=priority`);
-  await openGateway(page);
+  await another(page, `${BUSY}&gor=priority`);
   await expect(page.locator('gateway-panel [data-parameter="scheduler.priority.classes"]')).toHaveCount(1);
   await expect(page.locator('gateway-panel [data-parameter="scheduler.fair.weights"]')).toHaveCount(0);
 });

@@ -54,6 +54,15 @@ export async function goTo(page: Page, hash: string): Promise<void> {
   await settled(page);
 }
 
+/** The next case of a test: in the page that is open, or, before a release, in one of its own. */
+export const another = WHOLE ? open : goTo;
+
+/** Takes away what was told. */
+export async function dismiss(page: Page): Promise<void> {
+  const notices = page.locator('.notices .notice');
+  while (await notices.count() > 0) await notices.first().locator('button').last().click();
+}
+
 /**
  * Waits until nothing runs any more. A change that was made before starts its run within the event that makes it, but for
  * typed values, which the page reads after a pause.

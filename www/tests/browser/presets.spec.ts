@@ -1,4 +1,4 @@
-import { digest, expect, goTo, open, test } from './page.js';
+import { digest, expect, another, open, test } from './page.js';
 
 test('every preset runs, without problems, and differs from the others', async ({ page }) => {
   test.slow();
@@ -9,7 +9,7 @@ test('every preset runs, without problems, and differs from the others', async (
   expect(names.length).toBe(15);
   const seen = new Set<string>();
   for (const name of names) {
-    await goTo(page, '#v=1');
+    await another(page, '#v=1');
     expect(await digest(page)).toBe(plain);
     await page.locator('.menu.presets > summary').click();
     await page.getByRole('button', { name, exact: false }).first().click();

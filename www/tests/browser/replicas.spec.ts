@@ -1,5 +1,5 @@
 // What fleets show beside the rest: their charts, their files, and the way to Perfetto.
-import { drawn, expect, exported, goTo, metric, open, setNumber, test } from './page.js';
+import { another, drawn, expect, exported, metric, open, setNumber, test } from './page.js';
 
 const CHARTS = ['lanes', 'operators', 'batch', 'preemptions'];
 const SINGLE = '#v=1&R=6&D=30';
@@ -9,7 +9,7 @@ const FLEET = `${SINGLE}&sched=vllm_v1&rep=3&pool=3000`;
 test('a fleet has its charts, a single server has not', async ({ page }) => {
   await open(page, SINGLE);
   await expect(page.locator('[data-chart="lanes"]')).toHaveCount(0);
-  await goTo(page, FLEET);
+  await another(page, FLEET);
   for (const name of CHARTS) {
     const chart = page.locator(`[data-chart="${name}"]`);
     await drawn(page, name);
