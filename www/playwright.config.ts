@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { defineConfig, devices } from '@playwright/test';
 
@@ -17,6 +18,10 @@ function chromium(): string {
 const subPath = '/some/where/';
 const port = Number(process.env['SERVESCOPE_TEST_PORT'] ?? 4173);
 
+/** Tests whose outcome hangs on how long something takes. */
+const ALONE = /@alone/;
+const OFFLINE = '**/offline.spec.ts';
+
 export default defineConfig({
   testDir: 'tests',
   testMatch: '**/*.spec.ts',
@@ -24,13 +29,18 @@ export default defineConfig({
   forbidOnly: Boolean(process.env['CI']),
   reporter: 'list',
   timeout: 60_000,
-  // Timings are part of what is tested: pages beside each other would share the processor.
-  workers: 1,
+  fullyParallel: true,
+  workers: availableParallelism(),
+  // A failed test runs once more, for its trace: recording every test takes longer than the tests. It has failed all the same.
+  retries: 1,
+  failOnFlakyTests: true,
   use: {
     ...devices['Desktop Chrome'],
     baseURL: `http://127.0.0.1:${port}${subPath}`,
     viewport: { width: 1440, height: 900 },
-    trace: 'retain-on-failure',
+    trace: 'on-first-retry',
+    // Each new page would fetch the whole build for its offline copy, beside the test.
+    serviceWorkers: 'block',
     // A mouse that presses while the page glides hits what was there before.
     contextOptions: { reducedMotion: 'reduce' },
     launchOptions: {
@@ -45,6 +55,12 @@ export default defineConfig({
       ],
     },
   },
+  projects: [
+    { name: 'page', grepInvert: ALONE, testIgnore: OFFLINE },
+    { name: 'offline', testMatch: OFFLINE, use: { serviceWorkers: 'allow' } },
+    // After the others: pages beside each other share the processor.
+    { name: 'alone', grep: ALONE, testIgnore: OFFLINE, workers: 1, dependencies: ['page', 'offline'] },
+  ],
   webServer: {
     command: `npm run preview -- --base ${subPath} --port ${port} --strictPort`,
     url: `http://127.0.0.1:${port}${subPath}`,

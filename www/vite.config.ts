@@ -1,4 +1,9 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, relative, resolve, sep } from 'node:path';
+import type { ResolvedConfig } from 'vite';
 import { defineConfig, type Plugin } from 'vitest/config';
+import type { Manifest } from './src/offline/copy.js';
 
 /**
  * The development server puts styles and its reload client into the page inline, which the page's content
@@ -10,15 +15,53 @@ const withoutPolicyInDevelopment: Plugin = {
   transformIndexHtml: (html) => html.replace(/<meta[^>]*http-equiv="Content-Security-Policy"[^>]*>/i, ''),
 };
 
-/** The list of everything that was built: what the page needs without a network, fetched so far or not. */
-const listOfFiles: Plugin = {
-  name: 'list-of-files',
-  apply: 'build',
-  generateBundle(_options, bundle) {
-    const source = JSON.stringify(Object.keys(bundle).filter((name) => !name.endsWith('.html')));
-    this.emitFile({ type: 'asset', fileName: 'files.json', source });
-  },
-};
+/** Its name is fixed, since browsers look for the next version of it by its name. */
+const SERVICE_WORKER = 'sw.js';
+/** In the documentation only. */
+const NOT_OF_THE_PAGE = ['screenshot.png'];
+
+const hashOf = (content: string | Uint8Array, as: 'base64' | 'hex'): string => createHash('sha256').update(content).digest(as);
+
+function filesUnder(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)).split(sep).join('/'))
+    .filter((name) => !NOT_OF_THE_PAGE.includes(name))
+    .sort();
+}
+
+/**
+ * Writes the build's name into the index, and `files.json`: the same name and the hash of every file that the page may
+ * need, so that a copy of it is of one build only.
+ */
+function manifest(): Plugin {
+  let config: ResolvedConfig;
+  const served = (): [string, Uint8Array][] => filesUnder(config.publicDir).map((name) => [name, readFileSync(join(config.publicDir, name))]);
+  const integrity = (content: string | Uint8Array): string => `sha256-${hashOf(content, 'base64')}`;
+  let build = '';
+  return {
+    name: 'manifest',
+    apply: 'build',
+    configResolved: (resolved) => { config = resolved; },
+    transformIndexHtml: {
+      order: 'post',
+      handler: (html, { bundle = {} }) => {
+        const output = Object.values(bundle).map((file) => (file.type === 'chunk' && file.fileName === SERVICE_WORKER ? file.code : file.fileName));
+        const all = [html, ...output.sort(), ...served().map(([name, content]) => `${name} ${integrity(content)}`)];
+        build = hashOf(all.join('\n'), 'hex').slice(0, 16);
+        return html.replace('name="servescope-build" content=""', `name="servescope-build" content="${build}"`);
+      },
+    },
+    writeBundle: (_options, bundle) => {
+      const folder = resolve(config.root, config.build.outDir);
+      const built = Object.keys(bundle).filter((name) => name !== SERVICE_WORKER && !name.endsWith('.html'));
+      const files: Record<string, string> = { '': integrity(readFileSync(join(folder, 'index.html'))) };
+      for (const name of built.sort()) files[name] = integrity(readFileSync(join(folder, name)));
+      for (const [name, content] of served()) files[name] = integrity(content);
+      writeFileSync(join(folder, 'files.json'), JSON.stringify({ build, files } satisfies Manifest));
+    },
+  };
+}
 
 export default defineConfig({
   // Relative addresses: the page works from any sub-path of any static host.
@@ -26,7 +69,7 @@ export default defineConfig({
   // A missing file is a 404, not a second copy of the page.
   appType: 'mpa',
   publicDir: '../static',
-  plugins: [withoutPolicyInDevelopment, listOfFiles],
+  plugins: [withoutPolicyInDevelopment, manifest()],
   worker: { format: 'es' },
   build: {
     outDir: '../dist',
@@ -35,6 +78,10 @@ export default defineConfig({
     // `data:` addresses would need a wider content security policy.
     assetsInlineLimit: 0,
     reportCompressedSize: false,
+    rolldownOptions: {
+      input: { index: 'index.html', sw: 'src/offline/sw.ts' },
+      output: { entryFileNames: ({ name }) => (name === 'sw' ? SERVICE_WORKER : 'assets/[name]-[hash].js') },
+    },
   },
   server: { host: '127.0.0.1', port: 8080 },
   preview: { host: '127.0.0.1', port: 8080 },

@@ -1,5 +1,5 @@
 // The page's centre: it joins the scenario, the simulation, the address and what is on screen. Elements read its topics
-// and call its methods; it knows no element.
+// and call its methods; it knows none of them, and writes the digest of what is shown on the document.
 import { Client, Refusal, type WorkerPort } from './engine/client.js';
 import { encodeLink, palette, parseLink, resolve, schema } from './engine/module.js';
 import type { Answer } from './engine/protocol.js';
@@ -72,7 +72,7 @@ export class App {
         this.session.update({ state: 'ready', progress: null });
         this.notices.info(() => this.text.t('notice.cancelled'));
       },
-      restarted: (message) => { this.notices.error(() => this.text.t('notice.restarted', { message })); },
+      restarted: (why) => { this.notices.error(() => this.text.t('notice.restarted', { message: this.text.failure(why) })); },
     });
     this.#address = new Address(
       { encode: encodeLink, parse: parseLink },

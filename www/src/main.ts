@@ -5,12 +5,13 @@ import type { WorkerPort } from './engine/client.js';
 import { loadModule, scenarioFromJson } from './engine/module.js';
 import { messageOf } from './engine/types.js';
 import { Languages } from './i18n/languages.js';
-import { keepForOffline } from './offline.js';
+import { keepForOffline } from './offline/offline.js';
 import { ServescopePage } from './panels/servescope-page.js';
 import { pageKeys } from './state/address.js';
 import { fetchPresets, presetsOf, type PresetFile } from './state/presets.js';
 import { initialSettings } from './state/settings.js';
 import { showRoles, showSettings } from './theme.js';
+import { watchTrouble } from './trouble.js';
 
 const root = document.documentElement;
 const settings = initialSettings(pageKeys(location.hash).lang);
@@ -40,6 +41,7 @@ async function start(): Promise<void> {
     first = null;
     return worker;
   });
+  watchTrouble(app);
   showRoles(app);
   app.session.subscribe(({ state }) => { root.dataset['state'] = state; });
   const page = new ServescopePage();

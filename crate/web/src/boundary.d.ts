@@ -1,5 +1,5 @@
-// The types that cross the wasm boundary. They stand beside the Rust structs (`dto.rs`), are appended to
-// wasm-bindgen's declarations, and a test compares their keys with a serialised default.
+// The types that cross the wasm boundary: what `convert.rs` and the modules beside it take and return. They are appended to
+// wasm-bindgen's declarations, and a test (`tests/browser.rs`) compares the keys of most with what is serialised.
 
 /** A parameter's value: numbers for number and integer, text for choice and text, flags for boolean, numbers for list. */
 export type ParameterValue = number | string | boolean | number[];
@@ -380,7 +380,7 @@ export interface Explanation {
   queue_s: number; adapter_load_s: number; prefill_s: number; stalled_s: number; decode_s: number;
   /** Waiting requests in front of it when it arrived, running ones, and KV tokens in use. */
   ahead: number; running_at_arrival: number; kv_tokens_at_arrival: number;
-  /** Message key of the main reason ("why.queue_memory", …) and its numbers. */
+  /** Message key of the main reason ("why.memory", …) and its numbers. */
   reason: string; params: Record<string, number>;
 }
 

@@ -1,5 +1,6 @@
 // The threads of the capacity search: each takes the next configuration as soon as it is free.
 import { Refusal } from '../engine/client.js';
+import { lostWorker } from '../engine/fetched.js';
 import type { CapacityEntry, CapacityGrid, Failure, ScenarioPatch } from '../engine/types.js';
 import { ownProfile } from '../profile/profile-own.js';
 import type { Found, FromSearcher, Played, Standings, ToSearcher } from './capacity-calls.js';
@@ -14,8 +15,10 @@ export class Stopped extends Error {
 
 interface Pending { resolve: (value: unknown) => void; reject: (reason: Error) => void; progress: (fraction: number) => void }
 
-class Thread {
-  #worker = this.#spawn();
+export class Thread {
+  #worker: Worker | null = null;
+  /** A worker that takes the place of one that died is told it again. */
+  #trace: Extract<ToSearcher, { kind: 'trace' }> | null = null;
   #ticket = 0;
   readonly #pending = new Map<number, Pending>();
 
@@ -26,18 +29,25 @@ class Thread {
     this.#ticket += 1;
     const ticket = this.#ticket;
     const reply = new Promise((resolve, reject) => { this.#pending.set(ticket, { resolve, reject, progress }); });
-    this.#worker.postMessage({ ...message, ticket });
+    (this.#worker ??= this.#spawn()).postMessage({ ...message, ticket });
     return reply;
   }
 
-  tell(message: Extract<ToSearcher, { kind: 'trace' | 'stop' }>): void {
-    this.#worker.postMessage(message);
+  play(trace: Extract<ToSearcher, { kind: 'trace' }>): void {
+    this.#trace = trace;
+    if (this.#worker === null) this.#worker = this.#spawn();
+    else this.#worker.postMessage(trace);
+  }
+
+  stop(): void {
+    this.#worker?.postMessage({ kind: 'stop' } satisfies ToSearcher);
   }
 
   #spawn(): Worker {
     const worker = new Worker(new URL('./capacity-worker.ts', import.meta.url), { type: 'module' });
     worker.onmessage = ({ data }: MessageEvent<FromSearcher>) => { this.#receive(data); };
-    worker.onerror = (event) => { this.#died(event.message); };
+    worker.onerror = (event: Partial<ErrorEvent>) => { this.#died(event.message); };
+    if (this.#trace !== null) worker.postMessage(this.#trace);
     return worker;
   }
 
@@ -55,11 +65,11 @@ class Thread {
     }
   }
 
-  #died(message: string): void {
-    const lost: Failure = { code: 'internal', path: '', message, params: {} };
-    this.#worker.terminate();
-    this.#worker = this.#spawn();
-    for (const { reject } of this.#pending.values()) reject(new Refusal([lost]));
+  /** The next question starts another: one at once would end as this one did, and again, where its script is out of reach. */
+  #died(message: string | undefined): void {
+    this.#worker?.terminate();
+    this.#worker = null;
+    for (const { reject } of this.#pending.values()) reject(new Refusal([lostWorker(message)]));
     this.#pending.clear();
   }
 }
@@ -102,7 +112,7 @@ export class CapacityPool {
     const job = this.#job;
     let next = 0;
     const work = async (thread: Thread): Promise<void> => {
-      thread.tell({ kind: 'trace', trace, profile: ownProfile.value });
+      thread.play({ kind: 'trace', trace, profile: ownProfile.value });
       for (let place = next++; place < configurations.length && job === this.#job; place = next++) {
         const scenario = configurations[place] ?? {};
         const at = place;
@@ -123,6 +133,6 @@ export class CapacityPool {
 
   stop(): void {
     this.#job += 1;
-    for (const thread of this.#threads) thread.tell({ kind: 'stop' });
+    for (const thread of this.#threads) thread.stop();
   }
 }

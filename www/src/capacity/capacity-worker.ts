@@ -1,6 +1,7 @@
 // One thread of the capacity search: a configuration at a time, in slices, so that it can be stopped between two.
 import init, { capacity_grid, capacity_standings, CapacitySearch } from '../../pkg/engine.js';
 import address from '../../pkg/engine_bg.wasm?url';
+import { startedOnce } from '../engine/fetched.js';
 import { readMessages } from '../engine/pause.js';
 import { buffersOf } from '../engine/protocol.js';
 import { failuresOf } from '../engine/types.js';
@@ -8,7 +9,7 @@ import type { FromSearcher, ToSearcher } from './capacity-calls.js';
 
 const PROGRESS_EVERY_MS = 100;
 
-const ready = init({ module_or_path: new URL(address, import.meta.url) });
+const ready = startedOnce(() => init({ module_or_path: new URL(address, import.meta.url) }));
 let searcher: CapacitySearch | null = null;
 /** The search that is wanted; an older one ends at its next slice. */
 let wanted = 0;
@@ -39,7 +40,7 @@ async function search(ticket: number, scenario: Extract<ToSearcher, { kind: 'sea
 }
 
 async function answer(message: ToSearcher): Promise<void> {
-  await ready;
+  await ready();
   switch (message.kind) {
     case 'trace':
       searcher?.free();

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Client, Refusal, type Listener, type Wish, type WorkerPort } from './client.js';
 import type { FromWorker, ToWorker } from './protocol.js';
-import type { Summary, TraceColumns } from './types.js';
+import type { FittedProfile, Summary, TraceColumns } from './types.js';
 
 class FakeWorker implements WorkerPort {
   readonly sent: ToWorker[] = [];
@@ -145,11 +145,52 @@ describe('Client', () => {
     worker().say({ kind: 'died', message: 'unreachable' });
     expect(workers).toHaveLength(2);
     expect(workers[0]?.terminated).toBe(true);
-    expect(listener.restarted).toHaveBeenCalledWith('unreachable');
+    expect(listener.restarted).toHaveBeenCalledWith(expect.objectContaining({ code: 'internal', message: 'unreachable' }));
     expect(worker().sent.map((message) => message.kind)).toEqual(['query', 'run']);
     worker().say({ kind: 'died', message: 'unreachable' });
     expect(listener.failed).toHaveBeenCalledTimes(1);
     expect(worker().runs()).toHaveLength(0);
+  });
+
+  const fitted: FittedProfile = { name: 'own.txt', gpu: 'g', model: 'a/b', text: 'measured', degrees: [1], errors: [], notes: [] };
+  const engineCalls = (): unknown[] => worker().sent.flatMap((message) => (message.kind === 'query' && message.query.kind === 'engine' ? [[message.query.call, ...message.query.values]] : []));
+
+  it('gives the profile to a worker that was started again, before the run', async () => {
+    const fitting = client.ask({ kind: 'engine', call: 'fit_profile', values: [{}] });
+    worker().say({ kind: 'reply', ticket: 1, value: fitted });
+    await fitting;
+    client.run(wish(1));
+    worker().say({ kind: 'died', message: 'unreachable' });
+    expect(worker().sent.map((message) => message.kind)).toEqual(['query', 'run']);
+    expect(engineCalls()).toEqual([['load_profile', 'own.txt', 'measured']]);
+    // The next one too, should this one die before it has answered.
+    worker().say({ kind: 'died', message: 'unreachable' });
+    await Promise.resolve();
+    expect(engineCalls()).toEqual([['load_profile', 'own.txt', 'measured']]);
+  });
+
+  it('gives no profile that was taken out again, and none that was refused', async () => {
+    const loading = client.ask({ kind: 'engine', call: 'load_profile', values: ['own.txt', 'measured'] });
+    worker().say({ kind: 'reply', ticket: 1, value: null });
+    await loading;
+    const bad = client.ask({ kind: 'engine', call: 'load_profile', values: ['bad.txt', 'rubbish'] });
+    worker().say({ kind: 'refused', ticket: 2, failures: [] });
+    await expect(bad).rejects.toBeInstanceOf(Refusal);
+    worker().say({ kind: 'died', message: 'unreachable' });
+    expect(engineCalls()).toEqual([['load_profile', 'own.txt', 'measured']]);
+    worker().say({ kind: 'reply', ticket: 3, value: null });
+    const back = client.ask({ kind: 'engine', call: 'load_profile', values: ['', ''] });
+    worker().say({ kind: 'reply', ticket: 4, value: null });
+    await back;
+    worker().say({ kind: 'died', message: 'unreachable' });
+    expect(engineCalls()).toEqual([]);
+  });
+
+  it('says that a part is missing when the worker’s script could not be fetched', () => {
+    client.run(wish(1));
+    worker().onerror?.(new Event('error') as ErrorEvent);
+    worker().onerror?.(new Event('error') as ErrorEvent);
+    expect(listener.failed).toHaveBeenCalledWith([expect.objectContaining({ code: 'needs_engine' })]);
   });
 
   it('refuses a question with its failures', async () => {

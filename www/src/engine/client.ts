@@ -1,8 +1,9 @@
 // The page's end of the worker: the latest wish wins, one run is in flight, late answers are dropped by their revision,
-// and a worker that dies is started again with the last wish and the trace it held.
+// and a worker that dies is started again with the last wish, and with the trace and the profile it held.
+import { lostWorker } from './fetched.js';
 import type { Answer, FromWorker, Query, QueryResult, ToWorker } from './protocol.js';
 import { previewOf, type Cost } from './preview.js';
-import type { ChartData, Failure, RunOptions, ScenarioPatch, TraceColumns } from './types.js';
+import type { ChartData, Failure, FittedProfile, RunOptions, ScenarioPatch, TraceColumns } from './types.js';
 
 export interface WorkerPort {
   postMessage(message: ToWorker): void;
@@ -27,7 +28,7 @@ export interface Listener {
   failed(failures: Failure[]): void;
   cancelled(): void;
   /** The worker died and was started again. */
-  restarted(message: string): void;
+  restarted(why: Failure): void;
 }
 
 /** A question that the worker refused, with its reasons. */
@@ -60,6 +61,7 @@ export class Client {
   #ticket = 0;
   readonly #pending = new Map<number, Pending>();
   #trace: { name: string; columns: TraceColumns } | null = null;
+  #profile: Pick<FittedProfile, 'name' | 'text'> | null = null;
   #deaths = 0;
 
   constructor(private readonly spawn: () => WorkerPort, private readonly listener: Listener) {
@@ -88,14 +90,32 @@ export class Client {
     const reply = new Promise((resolve, reject) => { this.#pending.set(ticket, { resolve, reject }); });
     this.#worker.postMessage({ kind: 'query', ticket, query });
     const value = await reply;
-    this.#remember(query);
+    this.#remember(query, value);
     return value as QueryResult[K];
   }
 
-  /** A worker that is started again must be given the trace again. */
-  #remember(query: Query): void {
-    if (query.kind === 'load-trace') this.#trace = { name: query.name, columns: query.columns };
-    if (query.kind === 'clear-trace') this.#trace = null;
+  /** What a worker that is started again must be given again. */
+  #remember(query: Query, value: unknown): void {
+    switch (query.kind) {
+      case 'load-trace': this.#trace = { name: query.name, columns: query.columns }; return;
+      case 'clear-trace': this.#trace = null; return;
+      case 'engine':
+        if (query.call === 'fit_profile' && value !== null) this.#profile = value as FittedProfile;
+        if (query.call === 'load_profile') {
+          const [name, text] = query.values.map(String);
+          this.#profile = name === undefined || text === undefined || text === '' ? null : { name, text };
+        }
+        return;
+      case 'charts': case 'request': case 'export': return;
+    }
+  }
+
+  /** Before the next run. Should the new worker die as well, the one after it is given them. */
+  #giveBack(): void {
+    const queries: Query[] = [];
+    if (this.#trace !== null) queries.push({ kind: 'load-trace', ...this.#trace });
+    if (this.#profile !== null) queries.push({ kind: 'engine', call: 'load_profile', values: [this.#profile.name, this.#profile.text] });
+    for (const query of queries) this.ask(query).catch((thrown: unknown) => { if (!(thrown instanceof Refusal)) throw thrown; });
   }
 
   #send(): void {
@@ -124,7 +144,7 @@ export class Client {
   #connect(): WorkerPort {
     const worker = this.spawn();
     worker.onmessage = ({ data }) => { this.#receive(data); };
-    worker.onerror = (event) => { this.#revive(event.message); };
+    worker.onerror = (event: Partial<ErrorEvent>) => { this.#revive(event.message); };
     return worker;
   }
 
@@ -190,16 +210,16 @@ export class Client {
     return pending;
   }
 
-  #revive(message: string): void {
+  #revive(message: string | undefined): void {
     this.#worker.terminate();
-    const lost: Failure = { code: 'internal', path: '', message, params: {} };
+    const lost = lostWorker(message);
     for (const pending of this.#pending.values()) pending.reject(new Refusal([lost]));
     this.#pending.clear();
     this.#deaths += 1;
     this.#worker = this.#connect();
     if (this.#module !== null) this.start(this.#module);
-    if (this.#trace !== null) void this.ask({ kind: 'load-trace', ...this.#trace }).catch(() => { this.#trace = null; });
-    this.listener.restarted(message);
+    this.#giveBack();
+    this.listener.restarted(lost);
     const wish = this.#next ?? this.#flying;
     this.#settle();
     if (wish === null) return;

@@ -44,7 +44,7 @@ const belongs = (names: readonly string[], id: string): boolean => names.some((n
 export class GatewayPanel extends LightElement {
   #shown: readonly Check[] = CHECKS;
   #dragged: Check | null = null;
-  readonly #opened = new Set<Group>();
+  readonly #opened = new Set<Group | Check>();
 
   protected override watched(): Watchable[] {
     return [this.app.store.values, this.app.editor.drafts, this.app.failures, partsOf(this.app.session, ({ answer }) => answer?.summary)];
@@ -52,7 +52,7 @@ export class GatewayPanel extends LightElement {
 
   protected override look(): string {
     const { app } = this;
-    const marks = this.#parameters.map((parameter) => `${Number(this.#isActive(parameter))}${Number(app.editor.isChanged(parameter.id))}`);
+    const marks = this.#parameters.map((parameter) => [this.#isActive(parameter), app.editor.isChanged(parameter.id), app.problem(parameter.id) !== undefined].map(Number).join(''));
     return [this.#on.join(), marks.join(''), JSON.stringify(this.#summary ?? null)].join(' ');
   }
 
@@ -99,6 +99,7 @@ export class GatewayPanel extends LightElement {
     const place = on.indexOf(check);
     const name = say(`check.${check}`);
     const isOn = place >= 0;
+    const own = parameters.filter((parameter) => belongs(OF_CHECK[check], parameter.id) && this.#isActive(parameter));
     return html`
       <li class="check" data-check=${check} data-on=${String(isOn)}
         @dragover=${(event: DragEvent) => { if (isOn && this.#dragged !== null) event.preventDefault(); }}
@@ -111,9 +112,9 @@ export class GatewayPanel extends LightElement {
             @click=${() => { this.#step(check, 1); }}>↓</button>
         </div>
         <p class="check-count">${isOn ? this.#count(check) : say('check.off')}</p>
-        <details class="check-settings" ?hidden=${!isOn}>
+        <details class="check-settings" ?hidden=${!isOn} .open=${this.#isOpen(check, own)} @toggle=${(event: Event) => { this.#toggled(check, event); }}>
           <summary>${say('check.settings', { check: name })}</summary>
-          ${this.#controls(parameters.filter((parameter) => belongs(OF_CHECK[check], parameter.id) && this.#isActive(parameter)))}
+          ${this.#controls(own)}
         </details>
       </li>`;
   }
@@ -133,17 +134,23 @@ export class GatewayPanel extends LightElement {
     const { app } = this;
     const say = wordsOf(app);
     const changed = parameters.some(({ id }) => app.editor.isChanged(id));
-    const wrong = parameters.some(({ id }) => app.problem(id) !== undefined);
     const fair = group === 'order' && !parameters.some(({ id }) => id.startsWith('scheduler.')) && ['vtc', 'lcf', 'drr', 'priority'].includes(String(app.store.resolved.values['gateway.order']));
     return html`
-      <details class="group gateway-group" data-group=${group} .open=${this.#opened.has(group) || wrong} @toggle=${(event: Event) => {
-        if ((event.target as HTMLDetailsElement).open) this.#opened.add(group);
-        else this.#opened.delete(group);
-      }}>
+      <details class="group gateway-group" data-group=${group} .open=${this.#isOpen(group, parameters)} @toggle=${(event: Event) => { this.#toggled(group, event); }}>
         <summary><h3>${say(`group.${group}` satisfies Word)}</h3><i class="dot" ?hidden=${!changed}></i></summary>
         ${this.#controls(parameters.filter((parameter) => this.#isActive(parameter)))}
         ${fair ? html`<p class="control-reason">${say('order.elsewhere')}</p>` : nothing}
       </details>`;
+  }
+
+  /** What is wrong is never out of sight. */
+  #isOpen(what: Group | Check, parameters: readonly Parameter[]): boolean {
+    return this.#opened.has(what) || parameters.some(({ id }) => this.app.problem(id) !== undefined);
+  }
+
+  #toggled(what: Group | Check, { target }: Event): void {
+    if ((target as HTMLDetailsElement).open) this.#opened.add(what);
+    else this.#opened.delete(what);
   }
 
   #controls(parameters: readonly Parameter[]): unknown {

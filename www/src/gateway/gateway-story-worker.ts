@@ -1,19 +1,20 @@
 // A thread that simulates the other column of a story, and says its summary.
 import init, { Simulator } from '../../pkg/engine.js';
 import address from '../../pkg/engine_bg.wasm?url';
+import { startedOnce } from '../engine/fetched.js';
 import { readMessages } from '../engine/pause.js';
 import { failuresOf, type Failure, type ScenarioPatch, type Summary } from '../engine/types.js';
 
 export interface ToStory { ticket: number; scenario: ScenarioPatch }
 export type FromStory = { ticket: number; summary: Summary } | { ticket: number; failures: Failure[] };
 
-const ready = init({ module_or_path: new URL(address, import.meta.url) });
+const ready = startedOnce(() => init({ module_or_path: new URL(address, import.meta.url) }));
 let simulator: Simulator | null = null;
 /** The run that is wanted; an older one ends at its next slice. */
 let wanted = 0;
 
 async function simulate({ ticket, scenario }: ToStory): Promise<void> {
-  await ready;
+  await ready();
   if (wanted !== ticket) return;
   simulator ??= new Simulator();
   simulator.begin(scenario);

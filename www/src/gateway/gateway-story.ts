@@ -3,6 +3,7 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
 import { LightElement } from '../element.js';
+import { lostWorker } from '../engine/fetched.js';
 import { resolve } from '../engine/module.js';
 import type { Failure, GroupRow, ParameterValue, ScenarioPatch, Summary } from '../engine/types.js';
 import type { NumberKind } from '../i18n/format.js';
@@ -89,10 +90,10 @@ export class GatewayStory extends LightElement {
       if ('summary' in data) take(data.summary, []);
       else take(null, data.failures);
     };
-    worker.onerror = ({ message }) => {
+    worker.onerror = ({ message }: Partial<ErrorEvent>) => {
       worker.terminate();
       this.#worker = null;
-      take(null, [{ code: 'internal', path: '', message, params: {} }]);
+      take(null, [lostWorker(message)]);
     };
     return worker;
   }

@@ -51,6 +51,10 @@ export const en = {
   'notice.scenario_failed': '{name} is not a scenario that can be used: {message}',
   'notice.export_failed': 'Nothing to export yet: {message}',
   'notice.language_failed': 'The language could not be loaded: {message}',
+  'notice.unexpected': 'Something unexpected happened: {message}',
+  'notice.part_missing': 'A part of the page could not be fetched.',
+  'notice.newer': 'A new version of the page is available. Loading it keeps your settings.',
+  'notice.reload': 'Load it',
   'notice.dismiss': 'Dismiss',
 
   'preset.s1': 'S1: one rank',
@@ -142,7 +146,7 @@ export const en = {
   'metric.slo.attainment': 'SLO met',
   'metric.slo.attainment.about': 'Share of all requests, refused ones included, whose first token came within the service level (SLO).',
   'metric.requests.rejected_total': 'Refused',
-  'metric.requests.rejected_total.about': 'Requests that were turned away because they can never fit.',
+  'metric.requests.rejected_total.about': 'Requests that were rejected for any reason: too long to ever fit, a rate limit or quota, a full queue, another check of the gateway, or early abort.',
   'metric.kv.peak_usage': 'KV cache, peak',
   'metric.kv.peak_usage.about': 'Largest part of the memory pool that the key-value (KV) cache took.',
   'metric.output_tokens_per_s': 'Output',
@@ -267,6 +271,8 @@ export const en = {
   'tab.capacity': 'Capacity',
   'tab.published': 'Checked',
   'tab.loading': 'Loading…',
+  'tab.missing': 'This part of the page could not be fetched.',
+  'tab.again': 'Try again',
 
   'trace.drop': 'Drop a trace file (CSV, JSONL, gzip) or a scenario (JSON)',
   'trace.using': '{name}: {format}, {requests} requests over {span}',

@@ -29,7 +29,7 @@ export class MonitorSection extends LightElement {
   };
 
   protected override watched(): Watchable[] {
-    return [this.data.view, this.data.sorting];
+    return [this.data.view, this.data.failures, this.data.sorting];
   }
 
   get #details(): HTMLDetailsElement | null {
@@ -48,7 +48,10 @@ export class MonitorSection extends LightElement {
     const view = data.view.value;
     const { client } = data.sorting.value;
     const feed = (this.#feed ??= feedOf(app, data));
-    this.dataset['state'] = view === null ? 'waiting' : 'ready';
+    const failures = data.failures.value;
+    this.dataset['state'] = failures.length > 0 ? 'failed' : view === null ? 'waiting' : 'ready';
+    // What is left would be of another run.
+    if (failures.length > 0) return html`<p class="notice error" role="alert">${app.text.failures(failures)}</p>`;
     if (view === null) return html`<p class="about">${say('loading')}</p>`;
     const choose = (chosen: typeof client): void => { data.sorting.update({ client: chosen }); };
     return html`

@@ -1,7 +1,8 @@
 // Help: what to do, shortcuts, words.
-import { html, type TemplateResult } from 'lit';
+import { html, nothing, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
 import { LightElement } from '../element.js';
+import { offline } from '../offline/offline.js';
 import type { Watchable } from '../state/topic.js';
 import { isWord, wordsOf, type Word } from './help-words.js';
 
@@ -18,7 +19,7 @@ const TERMS = ['ttft', 'tbt', 'e2e', 'prefill', 'decode', 'batching', 'kv', 'ada
 
 export class HelpDialog extends LightElement {
   protected override watched(): Watchable[] {
-    return [];
+    return [offline];
   }
 
   show(): void {
@@ -32,6 +33,7 @@ export class HelpDialog extends LightElement {
       <dialog aria-labelledby="help-title" @click=${closeOnBackdrop}>
         <form method="dialog"><h2 id="help-title">${t('title')}</h2><button class="quiet">${t('close')}</button></form>
         <p>${t('intro')}</p>
+        ${offline.value.state === 'unknown' ? nothing : html`<p class="offline" data-offline=${offline.value.state}>${t(`offline.${offline.value.state}`, { message: offline.value.message })}</p>`}
         <h3>${t('shortcuts')}</h3>
         <dl class="shortcuts">${SHORTCUTS.map(([keys, about]) => html`<div><dt><kbd>${isWord(keys) ? t(keys) : keys}</kbd></dt><dd>${t(about)}</dd></div>`)}</dl>
         <h3>${t('glossary')}</h3>

@@ -4,6 +4,8 @@ import { ownWords } from '../i18n/own-words.js';
 const english = {
   'title': 'Help',
   'intro': 'Drag a slider: the service runs again with the new value, and every chart shows the former answer faintly behind the new one.',
+  'offline.kept': 'This page works without a network, too: a copy of it is kept in this browser.',
+  'offline.failed': 'This page needs a network: no copy of it could be kept ({message}).',
   'shortcuts': 'Shortcuts',
   'undo': 'undo, redo',
   'cancel': 'end the run in progress; in a chart: reset the zoom',
@@ -45,6 +47,8 @@ export type Word = keyof typeof english;
 const chinese: Readonly<Record<Word, string>> = {
   'title': '帮助',
   'intro': '拖动滑块，服务就按新的数值重新运行一遍；每张图都把之前的结果淡淡地留在新结果后面。',
+  'offline.kept': '没有网络时本页面也能使用：浏览器中保存了一份副本。',
+  'offline.failed': '本页面需要网络：无法保存副本（{message}）。',
   'shortcuts': '快捷键',
   'undo': '撤销、重做',
   'cancel': '结束正在进行的模拟；在图表上则还原缩放',

@@ -1,12 +1,14 @@
 // The whole page: header, controls, results.
 import { html, nothing, type TemplateResult } from 'lit';
-import { until } from 'lit/directives/until.js';
 import type { App } from '../app.js';
 import { LightElement } from '../element.js';
+import type { GatewayViews } from '../gateway/gateway-section.js';
 import type { MessageKey } from '../i18n/en.js';
+import type { Tab } from '../state/session.js';
 import { partsOf, type Watchable } from '../state/topic.js';
 import { closeMenusOutside } from './menu.js';
 import { acceptDrops } from './open-file.js';
+import { Parts } from './parts.js';
 import { listenToShortcuts } from './shortcuts.js';
 import '../controls/control-panel.js';
 import '../draw/chart-view.js';
@@ -17,6 +19,8 @@ import './station-line.js';
 import './status-area.js';
 import './who-table.js';
 
+type Later = Exclude<Tab, 'service'> | 'replicas' | 'gateway' | 'monitor';
+
 interface Section { id: string; title: MessageKey; about?: MessageKey; charts: readonly string[] }
 
 const SECTIONS: readonly Section[] = [
@@ -26,8 +30,8 @@ const SECTIONS: readonly Section[] = [
 ];
 
 export class ServescopePage extends LightElement {
-  /** What is fetched when it is first looked at, and kept then: its sources, steps and answers stay. */
-  readonly #fetched = new Map<string, Promise<unknown>>();
+  readonly #parts = new Parts<Later>(() => { this.requestUpdate(); });
+  #monitorWanted = false;
 
   protected override watched(): Watchable[] {
     return [this.app.view, partsOf(this.app.session, ({ answer }) => answer)];
@@ -56,13 +60,11 @@ export class ServescopePage extends LightElement {
     const { app } = this;
     const { t } = app.text;
     const { tab } = app.view.value;
-    for (const wanted of [tab, this.#isFleet ? 'replicas' : 'service'] as const) {
-      if (wanted !== 'service' && !this.#fetched.has(wanted)) this.#fetched.set(wanted, fetched(app, wanted));
-    }
-    if (this.#hasGateway && !this.#fetched.has('gateway')) {
-      const views = import('../gateway/gateway-section.js').then(({ gatewayViews }) => gatewayViews(app));
-      this.#fetched.set('story', views.then(({ story }) => story)).set('gateway', views.then(({ section }) => section));
-    }
+    if (tab !== 'service') this.#want(tab);
+    if (this.#isFleet) this.#want('replicas');
+    if (this.#hasGateway) this.#want('gateway');
+    if (this.#monitorWanted) this.#want('monitor');
+    const gateway = this.#parts.value('gateway') as GatewayViews | undefined;
     return html`
       <a class="skip" href="#results" @click=${skipToResults}>${t('page.skip')}</a>
       <header class="top"><page-header .app=${app}></page-header></header>
@@ -72,17 +74,17 @@ export class ServescopePage extends LightElement {
           <station-line .app=${app}></station-line>
           <status-area .app=${app}></status-area>
           ${(['workload', 'capacity', 'published'] as const).map((name) => html`
-            <div class="tab" ?hidden=${tab !== name}>${this.#fetched.has(name) ? until(this.#fetched.get(name), t('tab.loading')) : nothing}</div>`)}
+            <div class="tab" ?hidden=${tab !== name}>${this.#part(name)}</div>`)}
           <div class="tab" ?hidden=${tab !== 'service'}>
-            ${until(this.#fetched.get('story'), nothing)}
+            ${gateway?.story ?? nothing}
             <headline-numbers .app=${app}></headline-numbers>
-            ${SECTIONS.map((section) => html`${this.#section(section)}${section.id === 'happens' && this.#isFleet ? until(this.#fetched.get('replicas'), nothing) : nothing}${section.id === 'happens' && this.#hasGateway ? until(this.#fetched.get('gateway'), nothing) : nothing}`)}
+            ${SECTIONS.map((section) => html`${this.#section(section)}${section.id === 'happens' && this.#isFleet ? this.#part('replicas') : nothing}${section.id === 'happens' && this.#hasGateway ? (gateway?.section ?? this.#part('gateway')) : nothing}`)}
             <section class="who-section" id="who" aria-labelledby="who-title">
               <h2 id="who-title">${t('section.who')}</h2>
               <who-table .app=${app}></who-table>
               <details class="fold monitor" @toggle=${(event: Event) => { this.#open(event); }}>
                 <summary><h3>${t('section.monitor')}</h3></summary>
-                ${this.#fetched.has('monitor') ? until(this.#fetched.get('monitor'), t('tab.loading')) : nothing}
+                ${this.#part('monitor')}
               </details>
             </section>
           </div>
@@ -92,9 +94,26 @@ export class ServescopePage extends LightElement {
   }
 
   #open({ target }: Event): void {
-    if (!(target as HTMLDetailsElement).open || this.#fetched.has('monitor')) return;
-    this.#fetched.set('monitor', fetched(this.app, 'monitor'));
+    if (!(target as HTMLDetailsElement).open || this.#monitorWanted) return;
+    this.#monitorWanted = true;
     this.requestUpdate();
+  }
+
+  #want(name: Later): void {
+    this.#parts.want(name, () => fetched(this.app, name));
+  }
+
+  /** What was fetched, or how far that is. */
+  #part(name: Later): unknown {
+    const { t } = this.app.text;
+    switch (this.#parts.state(name)) {
+      case null: return nothing;
+      case 'there': return this.#parts.value(name);
+      // Charts that a run adds come without a word.
+      case 'fetching': return name === 'replicas' || name === 'gateway' ? nothing : t('tab.loading');
+      case 'missing': return html`<p class="notice error" role="alert" data-missing=${name}>${t('tab.missing')}
+        <button type="button" @click=${() => { this.#parts.again(name); }}>${t('tab.again')}</button></p>`;
+    }
   }
 
   #section({ id, title, about, charts }: Section): TemplateResult {
@@ -108,8 +127,9 @@ export class ServescopePage extends LightElement {
   }
 }
 
-function fetched(app: App, what: 'workload' | 'capacity' | 'published' | 'replicas' | 'monitor'): Promise<unknown> {
+function fetched(app: App, what: Later): Promise<unknown> {
   switch (what) {
+    case 'gateway': return import('../gateway/gateway-section.js').then(({ gatewayViews }): GatewayViews => gatewayViews(app));
     case 'workload': return import('../studio/studio-page.js').then(({ studioPage }) => studioPage(app));
     case 'capacity': return import('../capacity/capacity-page.js').then(({ capacityPage }) => capacityPage(app));
     case 'published': return import('../published/published-page.js').then(({ publishedPage }) => publishedPage(app));

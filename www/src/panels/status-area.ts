@@ -19,8 +19,10 @@ export class StatusArea extends LightElement {
     const warnings = [...(answer?.summary.warnings ?? []), ...(app.traceFile.info.value?.warnings ?? [])];
     return html`
       ${this.#progress()}
-      <div class="notices" role="status">${app.notices.list.value.map(({ id, kind, text: words }) => html`
-        <p class="notice ${kind}">${words()} <button type="button" class="quiet" @click=${() => { app.notices.dismiss(id); }}>${text.t('notice.dismiss')}</button></p>`)}
+      <div class="notices" role="status">${app.notices.list.value.map(({ id, kind, text: words, action }) => html`
+        <p class="notice ${kind} ${action === undefined ? '' : 'offer'}"><span>${words()}</span>
+          ${action === undefined ? nothing : html`<button type="button" class="act" @click=${action.run}>${text.t(action.label)}</button>`}
+          <button type="button" class="quiet" @click=${() => { app.notices.dismiss(id); }}>${text.t('notice.dismiss')}</button></p>`)}
       </div>
       ${told.map((failure) => html`<p class="notice error" role="alert">${app.named(failure)}</p>`)}
       ${this.#trace()}

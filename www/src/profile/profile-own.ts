@@ -19,19 +19,8 @@ export async function backToShipped(app: App): Promise<void> {
   use(app, null);
 }
 
-/** A worker that was started again has the shipped profiles only. */
-export async function giveBack(app: App, { name, text }: FittedProfile): Promise<void> {
-  await app.ask({ kind: 'engine', call: 'load_profile', values: [name, text] });
-  app.run();
-}
-
 function use(app: App, profile: FittedProfile | null): void {
   app.touch('profile');
   ownProfile.set(profile);
   app.run();
-}
-
-/** Whether a worker answers as if it had never been given the profile: it has the degree, and its times are another's. */
-export function isLost(own: FittedProfile | null, degree: number, file: string | null): boolean {
-  return own !== null && file === null && own.degrees.includes(degree);
 }

@@ -6,7 +6,7 @@ import { LightElement } from '../element.js';
 import { Refusal } from '../engine/client.js';
 import type { DeploymentView, FittedProfile } from '../engine/types.js';
 import type { Watchable } from '../state/topic.js';
-import { backToShipped, giveBack, isLost, ownProfile, takeFiles } from './profile-own.js';
+import { backToShipped, ownProfile, takeFiles } from './profile-own.js';
 import './profile-section.css';
 import { wordsOf, type Say } from './words.js';
 
@@ -21,13 +21,6 @@ export class ProfileSection extends LightElement {
 
   protected override watched(): Watchable[] {
     return [ownProfile];
-  }
-
-  /** The panel shows a new view once a run has ended; only then is it known what the worker has. */
-  protected override updated(): void {
-    const degree = this.app.store.resolved.values['fleet.tensor_parallel'];
-    const own = ownProfile.value;
-    if (own !== null && isLost(own, Number(degree), this.view.timed?.file ?? null)) void giveBack(this.app, own);
   }
 
   get #about(): About {

@@ -2,6 +2,7 @@
 import type { App } from '../app.js';
 import type { ChartFeed } from '../draw/chart-feed.js';
 import { messageOf, type ChartData, type PublishedFigure } from '../engine/types.js';
+import { lostWorker } from '../engine/fetched.js';
 import { chartMap } from '../state/session.js';
 import { Topic } from '../state/topic.js';
 import { SWEEPS, type FromPublished, type Suite, type Sweep, type ToPublished } from './published-calls.js';
@@ -73,10 +74,10 @@ export class PublishedState {
   #spawn(): Worker {
     const worker = new Worker(new URL('./published-worker.ts', import.meta.url), { type: 'module' });
     worker.onmessage = ({ data }: MessageEvent<FromPublished>) => { this.#receive(data); };
-    worker.onerror = (event) => {
+    worker.onerror = ({ message }: Partial<ErrorEvent>) => {
       worker.terminate();
       this.#worker = null;
-      this.shown.update({ failure: event.message });
+      this.shown.update({ failure: this.app.text.failure(lostWorker(message)) });
     };
     return worker;
   }

@@ -20,12 +20,14 @@ export class ReplicaTable extends LightElement {
   declare data: OpenQuestion<FleetSummary>;
 
   protected override watched(): Watchable[] {
-    return [this.data.view];
+    return [this.data.view, this.data.failures];
   }
 
   protected override render(): TemplateResult | typeof nothing {
     const { app } = this;
     const say = wordsOf(app);
+    const failures = this.data.failures.value;
+    if (failures.length > 0) return html`<p class="notice error" role="alert">${app.text.failures(failures)}</p>`;
     const rows = this.data.view.value?.per_replica;
     if (rows === undefined) return nothing;
     const columns = Object.entries(COLUMNS) as [keyof typeof COLUMNS, NumberKind][];

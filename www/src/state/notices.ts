@@ -1,7 +1,14 @@
 // Short messages of the page as a whole. The text is made when it is shown, so that it follows the language.
+import type { MessageKey } from '../i18n/en.js';
 import { Topic } from './topic.js';
 
-export interface Notice { id: number; kind: 'info' | 'error'; text: () => string }
+export interface Notice {
+  id: number;
+  kind: 'info' | 'error';
+  text: () => string;
+  /** What the reader may do about it. */
+  action?: { label: MessageKey; run: () => void } | undefined;
+}
 
 const INFO_STAYS_MS = 4000;
 /** More would push the results off the screen. */
@@ -20,6 +27,11 @@ export class Notices {
     this.#add('error', text);
   }
 
+  /** Stays until it is taken up or dismissed. */
+  offer(text: () => string, label: MessageKey, run: () => void): void {
+    this.#add('info', text, { label, run });
+  }
+
   /** Something went well that had failed before. */
   dismissErrors(): void {
     this.list.set(this.list.value.filter((notice) => notice.kind !== 'error'));
@@ -29,10 +41,10 @@ export class Notices {
     this.list.set(this.list.value.filter((notice) => notice.id !== id));
   }
 
-  #add(kind: Notice['kind'], text: () => string): number {
+  #add(kind: Notice['kind'], text: () => string, action?: Notice['action']): number {
     this.#last += 1;
     const repeated = this.list.value.filter((notice) => notice.text() !== text());
-    this.list.set([...repeated, { id: this.#last, kind, text }].slice(-MOST));
+    this.list.set([...repeated, { id: this.#last, kind, text, action }].slice(-MOST));
     return this.#last;
   }
 }

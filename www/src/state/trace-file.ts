@@ -41,6 +41,10 @@ export class TraceFile {
   /** The files that the studio holds; a studio that died is given them again. */
   #held: readonly ({ file: File } & Reading)[] = [];
   #shaping = false;
+  /** Counts the files that were to be read. */
+  #reading = 0;
+  /** Done when a studio that died has its files again. */
+  #restored: Promise<void> = Promise.resolve();
 
   constructor(private readonly ask: Client['ask'], private readonly listener: TraceListener) {}
 
@@ -64,8 +68,11 @@ export class TraceFile {
   studio(): Promise<StudioLink> {
     this.#studio ??= import('../studio/studio-link.js').then(({ StudioLink: Link }) => new Link(
       (fraction) => { if (this.loading.value !== null) this.loading.update({ fraction }); },
-      () => { void this.#giveBack(); },
-    ));
+      () => { this.#restored = this.#giveBack(); },
+    )).catch((thrown: unknown) => {
+      this.#studio = null;
+      throw thrown;
+    });
     return this.#studio;
   }
 
@@ -73,9 +80,17 @@ export class TraceFile {
     const studio = await this.studio();
     // The newest file wins, as the newest scenario does.
     if (this.loading.value !== null) studio.cancel();
+    this.#reading += 1;
+    const turn = this.#reading;
     this.loading.set({ name: file.name, fraction: 0 });
     this.refused.set(null);
     try {
+      // What a new studio is given again must not come after the file.
+      await this.#restored;
+      if (turn !== this.#reading) {
+        this.listener.cancelled(file.name);
+        return;
+      }
       const source = await studio.call('open', { file, add, ...reading });
       await this.take(source, add);
       this.#held = add ? [...this.#held, { file, ...reading }] : [{ file, ...reading }];
@@ -113,17 +128,39 @@ export class TraceFile {
     this.pipe.set(pipe);
     if (this.#shaping || this.sources.value.length === 0) return;
     this.#shaping = true;
-    for (let done: Pipe | null = null; done !== this.pipe.value;) {
-      done = this.pipe.value;
-      await this.#shape(null);
-      this.listener.changed('steps');
+    try {
+      for (let done: Pipe | null = null; done !== this.pipe.value;) {
+        done = this.pipe.value;
+        await this.#shapeAgain();
+        this.listener.changed('steps');
+      }
+    } finally {
+      this.#shaping = false;
     }
-    this.#shaping = false;
+  }
+
+  /**
+   * The studio ends when another file is no longer to be read, and a simulator may die: both are there again at once, so
+   * what they were asked meanwhile is asked once more.
+   */
+  async #shapeAgain(): Promise<void> {
+    for (let last = false; ; last = true) {
+      try {
+        await this.#shape(null);
+        return;
+      } catch (thrown) {
+        if (!last && (thrown instanceof Refusal || isCancelled(thrown))) continue;
+        if (thrown instanceof Refusal) this.refusal.set(thrown.failures[0] ?? null);
+        else if (!isCancelled(thrown)) throw thrown;
+        return;
+      }
+    }
   }
 
   /** What the steps make of the sources goes to the simulator; `fresh` is what the studio has just opened. */
   async #shape(fresh: SourceInfo | null): Promise<void> {
     const studio = await this.studio();
+    await this.#restored;
     const { join, steps } = this.pipe.value;
     let info = fresh;
     if (fresh === null || steps.length > 0 || this.sources.value.length > 1) {
@@ -149,6 +186,7 @@ export class TraceFile {
   /** True when a file was being read. */
   async cancel(): Promise<boolean> {
     if (this.loading.value === null) return false;
+    this.#reading += 1;
     (await this.studio()).cancel();
     return true;
   }
@@ -173,8 +211,9 @@ export class TraceFile {
       for (const [place, held] of this.#held.entries()) await studio.call('open', { ...held, add: place > 0 });
       const { join, steps } = this.pipe.value;
       if (this.#held.length > 1 || steps.length > 0) await studio.call('shape', { join, steps: [...steps] });
-    } catch {
-      this.#held = [];
+    } catch (thrown) {
+      // Where it was ended once more, the next one is given them.
+      if (!isCancelled(thrown)) this.#held = [];
     }
   }
 }

@@ -1,6 +1,6 @@
 // The page's end of the studio's worker. Cancelling ends the worker: reading a file cannot be interrupted otherwise.
 import { Refusal } from '../engine/client.js';
-import type { Failure } from '../engine/types.js';
+import { lostWorker } from '../engine/fetched.js';
 import type { CallName, FromStudio, StudioCalls } from './studio-calls.js';
 
 /** The question was taken back. */
@@ -39,7 +39,7 @@ export class StudioLink {
   #spawn(): Worker {
     const worker = new Worker(new URL('./studio-worker.ts', import.meta.url), { type: 'module' });
     worker.onmessage = ({ data }: MessageEvent<FromStudio>) => { this.#receive(data); };
-    worker.onerror = (event) => { this.#died(event.message); };
+    worker.onerror = (event: Partial<ErrorEvent>) => { this.#died(event.message); };
     return worker;
   }
 
@@ -58,9 +58,8 @@ export class StudioLink {
     return pending;
   }
 
-  #died(message: string): void {
-    const lost: Failure = { code: 'internal', path: '', message, params: {} };
-    this.#end(new Refusal([lost]));
+  #died(message: string | undefined): void {
+    this.#end(new Refusal([lostWorker(message)]));
   }
 
   #end(reason: Error): void {

@@ -57,17 +57,20 @@ export class StudioState {
 
   async #work(): Promise<void> {
     this.#working = true;
-    while (this.#wanted) {
-      this.#wanted = false;
-      try {
-        await this.#look();
-        this.failures.set([]);
-      } catch (thrown) {
-        if (thrown instanceof Refusal) this.failures.set(thrown.failures);
-        else if (!(thrown instanceof Error && thrown.name === 'Cancelled')) throw thrown;
+    try {
+      while (this.#wanted) {
+        this.#wanted = false;
+        try {
+          await this.#look();
+          this.failures.set([]);
+        } catch (thrown) {
+          if (thrown instanceof Refusal) this.failures.set(thrown.failures);
+          else if (!(thrown instanceof Error && thrown.name === 'Cancelled')) throw thrown;
+        }
       }
+    } finally {
+      this.#working = false;
     }
-    this.#working = false;
   }
 
   async #look(): Promise<void> {

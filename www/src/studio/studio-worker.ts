@@ -1,6 +1,7 @@
 // The studio's thread: one module of its own, fetched when the first question comes. Questions are answered in order.
 import init, { chart_svg, Studio, step_kinds, writable_formats } from '../../pkg/studio.js';
 import address from '../../pkg/studio_bg.wasm?url';
+import { startedOnce } from '../engine/fetched.js';
 import { buffersOf } from '../engine/protocol.js';
 import { isFailures, messageOf } from '../engine/types.js';
 import type { CallName, FromStudio, StudioCalls, ToStudio } from './studio-calls.js';
@@ -12,7 +13,10 @@ function post(message: FromStudio, transfer: Transferable[] = []): void {
   self.postMessage(message, { transfer });
 }
 
-const ready: Promise<Studio> = init({ module_or_path: new URL(address, import.meta.url) }).then(() => new Studio());
+const studioReady = startedOnce(async () => {
+  await init({ module_or_path: new URL(address, import.meta.url) });
+  return new Studio();
+});
 
 async function feed(studio: Studio, file: File): Promise<void> {
   studio.reserve(file.size);
@@ -69,7 +73,7 @@ function transferable(value: StudioCalls[CallName]['reply']): Transferable[] {
 
 async function reply(message: ToStudio): Promise<void> {
   try {
-    const value = await answer(await ready, message);
+    const value = await answer(await studioReady(), message);
     post({ kind: 'reply', ticket: message.ticket, value }, transferable(value));
   } catch (thrown) {
     if (isFailures(thrown)) post({ kind: 'refused', ticket: message.ticket, failures: thrown.failures });

@@ -1,7 +1,7 @@
 // The capacity tab: the terminal's numbers, a grid that is ranked, sorted and taken over, what stands in the way, and stopping.
 import { execFileSync } from 'node:child_process';
 import type { Page } from '@playwright/test';
-import { control, dropFile, expect, numberBox, open, test } from './page.js';
+import { ALONE, control, dropFile, expect, numberBox, open, test } from './page.js';
 import { PROGRAM, terminal } from './terminal.js';
 
 const GOAL = '&cpt=6&cpp=2';
@@ -68,7 +68,7 @@ test('axes are added, changed and removed; a wrong one is told', async ({ page }
   await expect(page.locator('table.ranking')).toHaveCount(0);
 });
 
-test('what has no rate is told, and a long search stops', async ({ page }) => {
+test('what has no rate is told, and a long search stops', ALONE, async ({ page }) => {
   await open(page, '#v=1&tab=capacity&loop=closed');
   await expect(page.locator('capacity-page')).toContainText('A closed loop has no rate');
   await open(page, '#v=1&tab=capacity&sched=vllm_v1&D=20000&R=5&cpl=0.001');

@@ -1,26 +1,16 @@
 import type { Page } from '@playwright/test';
-import { brush, control, digest, expect, link, metric, open, openGroups, setNumber, settled, test } from './page.js';
+import { ALONE, brush, control, digest, drawn, expect, exported, link, metric, open, openGroups, saved, setNumber, settled, test } from './page.js';
 
 const CHARTS = ['gaps', 'shares', 'lengths', 'rates', 'running_waiting', 'memory', 'tokens', 'latency_cdf', 'ttft_by_arrival', 'time_split'];
 const TIME_CHARTS = ['rates', 'running_waiting', 'memory', 'tokens', 'ttft_by_arrival'];
 
 const plot = (page: Page, name: string) => page.locator(`[data-chart="${name}"] .plot`);
 
-/** Whether anything was drawn on a chart's canvas. */
-async function inked(page: Page, name: string): Promise<boolean> {
-  await plot(page, name).scrollIntoViewIfNeeded();
-  await page.waitForTimeout(150);
-  return page.locator(`[data-chart="${name}"] canvas`).evaluate((canvas: HTMLCanvasElement) => {
-    const pixels = canvas.getContext('2d')?.getImageData(0, 0, canvas.width, canvas.height).data ?? new Uint8ClampedArray();
-    return pixels.some((value) => value !== 0);
-  });
-}
-
 test('every chart is drawn, with title, legend and explanation', async ({ page }) => {
   await open(page);
   for (const name of CHARTS) {
     const chart = page.locator(`[data-chart="${name}"]`);
-    expect(await inked(page, name), name).toBe(true);
+    await drawn(page, name);
     await expect(chart.locator('h3')).not.toBeEmpty();
     expect(await chart.locator('.legend li').count()).toBeGreaterThan(0);
     await chart.locator('.chart-tools > button').click();
@@ -46,13 +36,7 @@ test('charts and headline follow the slider, and keep the former answer', async 
 
 test('headline numbers are finite and consistent with the summary file', async ({ page }) => {
   await open(page);
-  const downloaded = page.waitForEvent('download');
-  await page.getByText('Export', { exact: true }).click();
-  await page.getByRole('button', { name: 'Summary (JSON)' }).click();
-  const stream = await (await downloaded).createReadStream();
-  let text = '';
-  for await (const chunk of stream) text += String(chunk);
-  const summary = JSON.parse(text) as { digest: string; throughput_rps: number; ttft_s: { p50: number } };
+  const summary = JSON.parse(await exported(page, 'Summary (JSON)')) as { digest: string; throughput_rps: number; ttft_s: { p50: number } };
   expect(summary.digest).toBe(await digest(page));
   expect(await metric(page, 'throughput_rps')).toBe(summary.throughput_rps);
   expect(await metric(page, 'ttft_s.p50')).toBe(summary.ttft_s.p50);
@@ -111,27 +95,17 @@ test('charts are exported as picture, drawing and numbers', async ({ page }) => 
   await open(page);
   for (const [kind, starts] of [['PNG', '\u0089PNG'], ['SVG', '<svg'], ['CSV', 'series,x']] as const) {
     await page.locator('[data-chart="gaps"] .menu > summary').click();
-    const downloaded = page.waitForEvent('download');
-    await page.locator('[data-chart="gaps"] .menu-list button', { hasText: kind }).click();
-    const file = await downloaded;
-    expect(file.suggestedFilename()).toBe(`servescope-gaps.${kind.toLowerCase()}`);
-    const chunks: Buffer[] = [];
-    for await (const chunk of await file.createReadStream()) chunks.push(chunk as Buffer);
-    const content = Buffer.concat(chunks);
-    expect(content.toString('latin1', 0, 400)).toContain(starts);
-    expect(content.length).toBeGreaterThan(400);
+    const { name, bytes } = await saved(page, () => page.locator('[data-chart="gaps"] .menu-list button', { hasText: kind }).click());
+    expect(name).toBe(`servescope-gaps.${kind.toLowerCase()}`);
+    expect(bytes.toString('latin1', 0, 400)).toContain(starts);
+    expect(bytes.length).toBeGreaterThan(400);
   }
 });
 
 test('the other files can be had', async ({ page }) => {
   await open(page, '#v=1&D=30');
   for (const name of ['Scenario (JSON)', 'Requests (CSV)', 'Batches (CSV)', 'Workload (CSV)', 'Timeline (Chrome trace)']) {
-    await page.getByText('Export', { exact: true }).click();
-    const downloaded = page.waitForEvent('download');
-    await page.getByRole('button', { name, exact: true }).click();
-    const chunks: Buffer[] = [];
-    for await (const chunk of await (await downloaded).createReadStream()) chunks.push(chunk as Buffer);
-    expect(Buffer.concat(chunks).length, name).toBeGreaterThan(2);
+    expect((await exported(page, name)).length, name).toBeGreaterThan(2);
   }
 });
 
@@ -191,7 +165,7 @@ for (const reducedMotion of ['reduce', 'no-preference'] as const) {
   });
 }
 
-test('Escape ends a long run and the last answer stays', async ({ page }) => {
+test('Escape ends a long run and the last answer stays', ALONE, async ({ page }) => {
   await open(page);
   const before = await digest(page);
   // The one run that shows its progress is the long one.

@@ -1,5 +1,5 @@
 import { terminal } from './terminal.js';
-import { control, digest, expect, link, numberBox, open, setNumber, settled, test } from './page.js';
+import { another, control, digest, dismiss, expect, goTo, link, numberBox, open, setNumber, settled, test } from './page.js';
 
 test('the link opens to the same digest, with language, zoom and split', async ({ page }) => {
   await open(page);
@@ -8,6 +8,8 @@ test('the link opens to the same digest, with language, zoom and split', async (
   await page.locator('.split-choice').selectOption('length');
   await page.getByRole('button', { name: /Chinese/ }).click();
   const before = await digest(page);
+  // Written by itself, after a pause.
+  await expect.poll(() => page.evaluate(() => location.hash)).toMatch(/R=3\.3.*lang=zh/);
   const hash = await link(page);
   expect(hash).toMatch(/R=3\.3/);
   await open(page, hash);
@@ -32,20 +34,28 @@ test('a link opened in the same tab is taken over', async ({ page }) => {
   await expect.poll(() => digest(page)).not.toBe(before);
 });
 
-for (const [what, hash, told] of [
+const BAD = [
   ['a value out of bounds', '#v=1&cv=9999', /0\.05 and 32/],
   ['text for a number', '#v=1&R=lots', /lots/],
   ['an unknown key', '#v=1&nonsense=4', /nonsense/],
   ['rubbish', '#%%%&&==;;', /left out/],
   ['another version', '#v=99&R=3', /v=99/],
-] as const) {
-  test(`a link with ${what} is told and the page goes on`, async ({ page }) => {
-    await open(page, hash);
-    await expect(page.locator('.notice.error').first()).toContainText(told);
-    await expect(page.locator('html')).toHaveAttribute('data-state', 'ready');
-    await digest(page);
-  });
-}
+] as const;
+
+test('a link that cannot be used in full is told, when the page is loaded and when it is open, and the page goes on', async ({ page }) => {
+  await open(page, BAD[0][1]);
+  for (const [what, hash, told] of [BAD[0], ...BAD]) {
+    await test.step(what, async () => {
+      if (page.url().endsWith(hash)) await settled(page);
+      else await another(page, hash);
+      await expect(page.locator('.notice.error').first()).toContainText(told);
+      await expect(page.locator('html')).toHaveAttribute('data-state', 'ready');
+      await digest(page);
+      await dismiss(page);
+      await goTo(page, '#v=1&R=3');
+    });
+  }
+});
 
 test('a value out of bounds is moved to the end of its slider, and the page shows a run', async ({ page }) => {
   await open(page, '#v=1&cv=9999&R=-4');

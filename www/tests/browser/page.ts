@@ -1,7 +1,18 @@
 // What the browser tests have in common: opening the page, waiting for an answer, reading it, watching for trouble.
-import { expect, test as base, type Locator, type Page } from '@playwright/test';
+import { readFile } from 'node:fs/promises';
+import { AxeBuilder } from '@axe-core/playwright';
+import { expect, test as base, type Download, type Locator, type Page } from '@playwright/test';
 
 export const READY_MS = 20_000;
+
+/** Everything at its full size, as before a release; otherwise what is also held elsewhere is sampled. */
+export const WHOLE = Boolean(process.env['SERVESCOPE_WHOLE']);
+
+/** For tests whose outcome hangs on how long something takes: they run one at a time. */
+export const ALONE = { tag: '@alone' };
+
+/** A trace of three requests, as Vidur writes them. */
+export const SMALL = 'arrived_at,num_prefill_tokens,num_decode_tokens\n0.1,100,20\n0.5,200,30\n1.2,50,10\n';
 
 /** Every test fails on an error in the console or an exception in the page. */
 export const test = base.extend<{ trouble: string[] }>({
@@ -16,14 +27,46 @@ export const test = base.extend<{ trouble: string[] }>({
 
 export { expect };
 
+/** Of what the console says, takes files that the test has kept from the page: at least so many. */
+export async function missed(trouble: string[], least: number): Promise<void> {
+  const isMissed = (line: string): boolean => /^Failed to load resource: net::ERR_FAILED/.test(line);
+  await expect.poll(() => trouble.filter(isMissed).length).toBeGreaterThanOrEqual(least);
+  const others = trouble.filter((line) => !isMissed(line));
+  trouble.splice(0, trouble.length, ...others);
+}
+
+/** Loads the page. */
 export async function open(page: Page, hash = ''): Promise<void> {
   // A change of the hash alone would not load the page again.
-  await page.goto('about:blank');
+  if (page.url() !== 'about:blank') await page.goto('about:blank');
   await page.goto(`./${hash}`);
   await settled(page);
 }
 
-/** Waits until nothing runs any more: the state is not "running" now nor a moment later. */
+/** Takes over another link in the page that is open: quicker than loading it, and what is unfolded stays unfolded. */
+export async function goTo(page: Page, hash: string): Promise<void> {
+  await page.evaluate((next) => new Promise((done) => {
+    // The page's own listener came first.
+    addEventListener('hashchange', done, { once: true });
+    // It looks only at a link that differs from its own.
+    location.hash = location.hash === next ? `${next}&lang=en` : next;
+  }), hash);
+  await settled(page);
+}
+
+/** The next case of a test: in the page that is open, or, before a release, in one of its own. */
+export const another = WHOLE ? open : goTo;
+
+/** Takes away what was told. */
+export async function dismiss(page: Page): Promise<void> {
+  const notices = page.locator('.notices .notice');
+  while (await notices.count() > 0) await notices.first().locator('button').last().click();
+}
+
+/**
+ * Waits until nothing runs any more. A change that was made before starts its run within the event that makes it, but for
+ * typed values, which the page reads after a pause.
+ */
 export async function settled(page: Page): Promise<void> {
   await page.waitForFunction(() => {
     const { state } = document.documentElement.dataset;
@@ -66,10 +109,67 @@ export async function metric(page: Page, id: string): Promise<number> {
   return value === null || value === '' ? NaN : Number(value);
 }
 
-/** The link as it is now; the page writes it after a pause. */
+/** What the address holds once the page has written it, which it does in a pause of 300 ms: "Copy link" does it at once. */
 export async function link(page: Page): Promise<string> {
-  await page.waitForTimeout(400);
-  return page.evaluate(() => location.hash);
+  return page.evaluate(() => {
+    // A tab that is closed writes what is due.
+    dispatchEvent(new Event('pagehide'));
+    return location.hash;
+  });
+}
+
+/** What was drawn on a chart's canvas: how many colours, and how many dark or coloured pixels. */
+async function ink(canvas: Locator): Promise<{ colours: number; dark: number }> {
+  return canvas.evaluate((element: HTMLCanvasElement) => {
+    const pixels = element.getContext('2d')?.getImageData(0, 0, element.width, element.height).data ?? new Uint8ClampedArray();
+    let dark = 0;
+    for (let at = 0; at < pixels.length; at += 4) if ((pixels[at + 3] ?? 0) > 0 && (pixels[at] ?? 255) < 120) dark += 1;
+    return { colours: new Set(new Uint32Array(pixels.buffer)).size, dark };
+  });
+}
+
+/** Brings a chart into sight and waits until it is drawn, with at least so many dark or coloured pixels. */
+export async function drawn(page: Page, name: string, dark = 0): Promise<void> {
+  const chart = page.locator(`[data-chart="${name}"]`);
+  await chart.locator('.plot').scrollIntoViewIfNeeded();
+  await expect(chart.locator('.empty'), name).toBeHidden();
+  await expect(async () => {
+    const found = await ink(chart.locator('canvas'));
+    expect(found.colours, name).toBeGreaterThan(4);
+    expect(found.dark, name).toBeGreaterThanOrEqual(dark);
+  }).toPass({ timeout: 5000, intervals: [20, 50, 100, 200] });
+}
+
+/** Every rule, for the first look at a view; for the same view in other colours or another language what these change. */
+export type Rules = 'all' | 'colours' | 'words';
+
+/** What axe finds: what is serious, or everything. */
+export async function violations(page: Page, { rules = 'all', within, least = 'serious' }: { rules?: Rules; within?: string; least?: 'serious' | 'minor' } = {}): Promise<string[]> {
+  let axe = new AxeBuilder({ page });
+  if (within !== undefined) axe = axe.include(within);
+  if (rules === 'colours' && !WHOLE) axe = axe.withRules(['color-contrast']);
+  else axe = axe.withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']);
+  if (rules === 'words' && !WHOLE) axe = axe.disableRules(['color-contrast']);
+  const { violations: found } = await axe.analyze();
+  return found.filter(({ impact }) => least === 'minor' || impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.target.join(' ')).slice(0, 5).join(' | ')}`);
+}
+
+/** The file that is saved by what is done. */
+export async function saved(page: Page, act: () => Promise<void>): Promise<{ name: string; bytes: Buffer; download: Download }> {
+  const downloaded = page.waitForEvent('download');
+  await act();
+  const download = await downloaded;
+  return { name: download.suggestedFilename(), bytes: await readFile(await download.path()), download };
+}
+
+/** The text of an item of the menu "Export". */
+export async function exported(page: Page, item: string): Promise<string> {
+  const { bytes } = await saved(page, async () => {
+    await page.getByText('Export', { exact: true }).click();
+    await page.getByRole('button', { name: item, exact: true }).click();
+  });
+  return bytes.toString();
 }
 
 /** Draws a brush over a part of a chart. */

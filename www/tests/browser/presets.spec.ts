@@ -1,14 +1,16 @@
-import { digest, expect, open, test } from './page.js';
+import { digest, expect, another, open, test } from './page.js';
 
 test('every preset runs, without problems, and differs from the others', async ({ page }) => {
   test.slow();
   await open(page);
   await page.locator('.menu.presets > summary').click();
+  const plain = await digest(page);
   const names = await page.locator('button.preset b').allTextContents();
   expect(names.length).toBe(15);
   const seen = new Set<string>();
   for (const name of names) {
-    await open(page);
+    await another(page, '#v=1');
+    expect(await digest(page)).toBe(plain);
     await page.locator('.menu.presets > summary').click();
     await page.getByRole('button', { name, exact: false }).first().click();
     seen.add(await digest(page));

@@ -1,7 +1,7 @@
 // Somebody's own measurements in place of the shipped tables: fitted in the page, run, taken out, and given to the terminal.
 import { readFileSync } from 'node:fs';
 import type { Page } from '@playwright/test';
-import { control, digest, expect, open, setNumber, test } from './page.js';
+import { control, digest, expect, open, saved, setNumber, test } from './page.js';
 import { terminal } from './terminal.js';
 
 const TIMED = '#v=1&sched=vllm_v1&cost=profile&mdl=llama-2-7b&n=0&D=60';
@@ -59,9 +59,8 @@ test('own measurements are fitted, run as in the terminal, and given back', asyn
   await section.scrollIntoViewIfNeeded();
   await page.screenshot({ path: info.outputPath('own-1440.png') });
 
-  const saved = page.waitForEvent('download');
-  await section.locator('button.download').click();
-  const path = await (await saved).path();
+  const { download } = await saved(page, () => section.locator('button.download').click());
+  const path = await download.path();
   expect(readFileSync(path, 'utf8')).toMatch(/^servescope-profile 1\n/);
   const run = terminal();
   if (run !== null) expect(run('simulate', ...SETTINGS.flatMap((set) => ['--set', set]), '--profile', path, '--json').digest).toBe(own);
@@ -79,6 +78,37 @@ test('own measurements are fitted, run as in the terminal, and given back', asyn
   await expect.poll(() => digest(page)).toBe(own);
   await expect(section).toContainText('fitted before');
   test.skip(run === null, 'target/release/servescope is not built');
+});
+
+test('a simulation that is started again has the loaded profile before its first run', async ({ page }) => {
+  await page.addInitScript(() => {
+    window.Worker = class extends Worker {
+      constructor(address: string | URL, options?: WorkerOptions) {
+        super(address, options);
+        if (/\/worker-/.test(String(address))) Object.assign(window, { simulation: this });
+      }
+    };
+  });
+  await openSection(page);
+  const shipped = await digest(page);
+  await choose(page, file('net.csv', ALL_REDUCE), file('mine.csv', mlp([1, 2])));
+  await expect.poll(() => digest(page)).not.toBe(shipped);
+  const own = await digest(page);
+  await page.evaluate(() => {
+    const seen: (string | undefined)[] = [];
+    new MutationObserver(() => { seen.push(document.documentElement.dataset['digest']); }).observe(document.documentElement, { attributeFilter: ['data-digest'] });
+    Object.assign(window, { seen });
+    (window as unknown as { simulation: Worker }).simulation.dispatchEvent(new ErrorEvent('error', { message: 'out of memory' }));
+  });
+  await expect(page.locator('.notice.error')).toContainText('started again (out of memory)');
+  await setNumber(page, 'workload.rate_rps', 3);
+  const faster = await digest(page);
+  await setNumber(page, 'workload.rate_rps', 2);
+  await expect.poll(() => digest(page)).toBe(own);
+  const seen = await page.evaluate(() => (window as unknown as { seen: string[] }).seen);
+  // Two runs, and none of them with the shipped tables.
+  expect(new Set(seen)).toEqual(new Set([faster, own]));
+  await expect(page.locator('figure.memory .origin')).toContainText('your own measurements');
 });
 
 test('what is wrong with a file is told with row and column, and changes nothing', async ({ page }) => {

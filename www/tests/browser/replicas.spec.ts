@@ -1,36 +1,18 @@
 // What fleets show beside the rest: their charts, their files, and the way to Perfetto.
-import { readFile } from 'node:fs/promises';
-import type { Download, Page } from '@playwright/test';
-import { expect, metric, open, setNumber, test } from './page.js';
+import { another, drawn, expect, exported, metric, open, setNumber, test } from './page.js';
 
 const CHARTS = ['lanes', 'operators', 'batch', 'preemptions'];
 const SINGLE = '#v=1&R=6&D=30';
 /** Three replicas with little memory, so that requests are thrown out. */
 const FLEET = `${SINGLE}&sched=vllm_v1&rep=3&pool=3000`;
 
-async function textOf(download: Download): Promise<string> {
-  return readFile(await download.path(), 'utf8');
-}
-
-async function exported(page: Page, item: string): Promise<string> {
-  const downloaded = page.waitForEvent('download');
-  await page.getByText('Export', { exact: true }).click();
-  await page.getByRole('button', { name: item, exact: true }).click();
-  return textOf(await downloaded);
-}
-
 test('a fleet has its charts, a single server has not', async ({ page }) => {
   await open(page, SINGLE);
   await expect(page.locator('[data-chart="lanes"]')).toHaveCount(0);
-  await open(page, FLEET);
+  await another(page, FLEET);
   for (const name of CHARTS) {
     const chart = page.locator(`[data-chart="${name}"]`);
-    await chart.locator('.plot').scrollIntoViewIfNeeded();
-    await expect(chart.locator('.empty'), name).toBeHidden();
-    await expect.poll(() => chart.locator('canvas').evaluate((canvas: HTMLCanvasElement) => {
-      const pixels = canvas.getContext('2d')?.getImageData(0, 0, canvas.width, canvas.height).data ?? new Uint8ClampedArray();
-      return new Set(new Uint32Array(pixels.buffer)).size > 4;
-    }), name).toBe(true);
+    await drawn(page, name);
     await expect(chart.locator('h3')).not.toContainText('chart.');
     for (const entry of await chart.locator('.legend li').allTextContents()) expect(entry).not.toMatch(/[a-z]_[a-z]|\./);
   }

@@ -1,9 +1,6 @@
 // The workload tab: drawing, files of every kind, steps, fits, exports.
-import { readFile } from 'node:fs/promises';
-import { control, digest, dropFile, expect, link, open, settled, test } from './page.js';
+import { ALONE, control, digest, dropFile, expect, link, open, saved, settled, SMALL, test } from './page.js';
 import { terminal, traceFile } from './terminal.js';
-
-const SMALL = 'arrived_at,num_prefill_tokens,num_decode_tokens\n0.1,100,20\n0.5,200,30\n1.2,50,10\n';
 
 test('the workload tab is part of the address', async ({ page }) => {
   await open(page);
@@ -52,11 +49,8 @@ test('each export is read again', async ({ page }) => {
   const formats = await buttons.evaluateAll((all) => all.map((button) => button.getAttribute('data-export') ?? ''));
   expect(formats.length).toBeGreaterThanOrEqual(10);
   for (const format of formats) {
-    const saved = page.waitForEvent('download');
-    await page.locator(`[data-export=${format}]`).click();
-    const download = await saved;
-    const bytes = await readFile(await download.path());
-    await dropFile(page, download.suggestedFilename(), bytes);
+    const { name, bytes } = await saved(page, () => page.locator(`[data-export=${format}]`).click());
+    await dropFile(page, name, bytes);
     await expect(page.locator('source-section'), format).toContainText(new RegExp(`\\(${format}\\): \\d+ requests`));
     await page.locator('source-section .choices button', { hasText: 'Back to generated' }).click();
     await expect(page.locator('source-section')).toContainText('The settings generate');
@@ -71,7 +65,7 @@ test('an export says what its format does not hold', async ({ page }) => {
   await expect(page.locator('.notice')).toHaveCount(1);
 });
 
-test('reading a file can be cancelled', async ({ page }) => {
+test('reading a file can be cancelled', ALONE, async ({ page }) => {
   await open(page, '#v=1&tab=workload');
   await dropFile(page, 'small.csv', Buffer.from(SMALL));
   await expect(page.locator('source-section')).toContainText('3 requests');
@@ -87,9 +81,8 @@ test('reading a file can be cancelled', async ({ page }) => {
   await expect(page.locator('.notice')).toContainText(['long.csv was not read to its end.']);
   await expect(page.locator('source-section')).toContainText('small.csv');
   // The studio was ended with the reading, and is given its file again.
-  const saved = page.waitForEvent('download');
-  await page.locator('[data-export=vidur]').click();
-  expect((await readFile(await (await saved).path())).toString()).toBe(SMALL);
+  const { bytes } = await saved(page, () => page.locator('[data-export=vidur]').click());
+  expect(bytes.toString()).toBe(SMALL);
 });
 
 test('a table of no known format is read by saying what its columns are', async ({ page }) => {

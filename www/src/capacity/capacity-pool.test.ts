@@ -1,0 +1,42 @@
+// A thread of the capacity search whose worker ends.
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import type { Refusal } from '../engine/client.js';
+import type { ToSearcher } from './capacity-calls.js';
+import { Thread } from './capacity-pool.js';
+
+class FakeWorker {
+  static readonly made: FakeWorker[] = [];
+  readonly heard: ToSearcher[] = [];
+  onerror: ((event: Partial<ErrorEvent>) => void) | null = null;
+  constructor() { FakeWorker.made.push(this); }
+  postMessage(message: ToSearcher): void { this.heard.push(message); }
+  terminate(): void { return; }
+}
+
+beforeEach(() => {
+  FakeWorker.made.length = 0;
+  vi.stubGlobal('Worker', FakeWorker);
+});
+afterEach(() => { vi.unstubAllGlobals(); });
+
+const kinds = (): string[][] => FakeWorker.made.map(({ heard }) => heard.map(({ kind }) => kind));
+
+it('starts no worker for one that ended before it is asked again', async () => {
+  const thread = new Thread();
+  const asked = thread.ask({ kind: 'grid', scenario: {} });
+  FakeWorker.made[0]?.onerror?.({});
+  const refused: unknown = await asked.catch((reason: unknown) => reason);
+  expect((refused as Refusal).failures.map(({ code }) => code)).toEqual(['needs_engine']);
+  expect(FakeWorker.made).toHaveLength(1);
+  thread.ask({ kind: 'grid', scenario: {} }).catch(() => undefined);
+  expect(FakeWorker.made).toHaveLength(2);
+});
+
+it('gives the worker after it the trace and the profile that the others have', () => {
+  const thread = new Thread();
+  thread.play({ kind: 'trace', trace: null, profile: { name: 'own.txt', text: 'measured' } });
+  thread.ask({ kind: 'search', scenario: {} }, () => undefined).catch(() => undefined);
+  FakeWorker.made[0]?.onerror?.({ message: 'unreachable' });
+  thread.ask({ kind: 'search', scenario: {} }, () => undefined).catch(() => undefined);
+  expect(kinds()).toEqual([['trace', 'search'], ['trace', 'search']]);
+});

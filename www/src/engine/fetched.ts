@@ -1,0 +1,35 @@
+// A part of the page that is fetched when it is first needed. A fetch that failed is told in the page's own words, and is
+// tried again the next time.
+import { messageOf, type Failure } from './types.js';
+
+/** A part of the simulator could not be fetched or started. */
+export class MissingPart extends Error {
+  readonly failures: Failure[];
+
+  constructor(cause: unknown) {
+    super(messageOf(cause), { cause });
+    this.failures = [missingPart(messageOf(cause))];
+  }
+}
+
+export function missingPart(message: string): Failure {
+  return { code: 'needs_engine', path: '', message: `a part of the simulator could not be fetched: ${message}`, params: {} };
+}
+
+/** Why a worker ended. An error without a message comes where its script could not be fetched. */
+export function lostWorker(message: string | undefined): Failure {
+  if (message === undefined || message === '') return missingPart('the script of a worker');
+  return { code: 'internal', path: '', message, params: {} };
+}
+
+/** What `start` makes, made once; after a failure it is made anew. */
+export function startedOnce<T>(start: () => Promise<T>): () => Promise<T> {
+  let started: Promise<T> | null = null;
+  return () => {
+    started ??= start().catch((thrown: unknown) => {
+      started = null;
+      throw new MissingPart(thrown);
+    });
+    return started;
+  };
+}

@@ -1,0 +1,250 @@
+// What the simulation's thread does. A run goes in slices; between two slices messages are read, so that a newer scenario
+// ends an older run at once. Questions about the finished run wait for the run in progress.
+import type { Simulator } from '../../pkg/servescope.js';
+import { MissingPart } from './fetched.js';
+import { readMessages, Wait } from './pause.js';
+import { buffersOf, type EngineCall, type FromWorker, type Query, type QueryResult, type ToWorker } from './protocol.js';
+import { isFailures, messageOf, type ChartData, type FittedProfile, type ScenarioPatch } from './types.js';
+
+type Run = Extract<ToWorker, { kind: 'run' }>;
+type EngineQuery = Extract<Query, { kind: 'engine' }>;
+type LaterCalls = Partial<Record<EngineCall, (...values: unknown[]) => unknown>>;
+
+const PROGRESS_EVERY_MS = 100;
+/** Charts out of sight let the page draw the others first. */
+const DRAWN_AFTER_MS = 12;
+/**
+ * A browser compiles anew, and better, what runs often. Short runs are rehearsed for a while, so that the first drag
+ * finds it done. The first of all takes ten times as long as the later ones.
+ */
+const SHORT_MS = 250;
+const REHEARSED_MS = 400;
+const REHEARSE_AFTER_MS = 150;
+
+export class Serving {
+  #simulator: Simulator | null = null;
+  /** Whether the simulator is the one with every scheduler. */
+  #whole = false;
+  /** Whether the next run is to have it in any case: a question needs what only it knows. */
+  #enlarge = false;
+  /** Why the larger simulator could not be had when a question needed it. */
+  #missing: MissingPart | null = null;
+  /** What a larger simulator must be given again. */
+  #held: Extract<Query, { kind: 'load-trace' }> | null = null;
+  #profile: readonly unknown[] | null = null;
+  #wanted: Run | null = null;
+  #running = false;
+  /** The last run, if it was a short one over a generated trace. */
+  #short: Run | null = null;
+  #rehearsed_ms = 0;
+  readonly #rest = new Wait();
+  readonly #waiting: { ticket: number; query: Query }[] = [];
+
+  /** `fetchWhole` fetches and starts the simulator with every scheduler, in a module of its own. */
+  constructor(
+    private readonly post: (message: FromWorker, transfer?: Transferable[]) => void,
+    private readonly fetchWhole: () => Promise<Simulator>,
+  ) {}
+
+  start(simulator: Simulator): void {
+    this.#simulator = simulator;
+    void this.#serve(simulator);
+  }
+
+  receive(message: Exclude<ToWorker, { kind: 'start' }>): void {
+    this.#rest.cut();
+    const simulator = this.#simulator;
+    if (message.kind === 'run') {
+      this.#wanted = message;
+      if (simulator !== null) void this.#serve(simulator);
+    } else if (message.kind === 'cancel') {
+      this.#wanted = null;
+    } else if (this.#running || simulator === null) {
+      this.#waiting.push(message);
+    } else {
+      this.#answer(message.ticket, message.query, simulator);
+    }
+  }
+
+  async #serve(first: Simulator): Promise<void> {
+    if (this.#running) return;
+    this.#running = true;
+    let sim = first;
+    for (;;) {
+      // Between two runs: a trace that was just loaded must be there before the run that asks for it.
+      for (const { ticket, query } of this.#waiting.splice(0)) this.#answer(ticket, query, sim);
+      const run = this.#wanted;
+      if (run === null) {
+        if (this.#short === null || this.#rehearsed_ms >= REHEARSED_MS) break;
+        await this.#rehearse(this.#short, sim);
+        continue;
+      }
+      sim = await this.#run(run, sim);
+      if (this.#wanted === run) this.#wanted = null;
+      else if (this.#wanted === null) this.post({ kind: 'cancelled', revision: run.revision });
+    }
+    this.#running = false;
+  }
+
+  /** Carries out a run, with the larger simulator where it is needed; the simulator that is in use from now on. */
+  async #run(run: Run, first: Simulator): Promise<Simulator> {
+    let sim = first;
+    const failed = (thrown: unknown): void => {
+      if (isFailures(thrown)) this.post({ kind: 'failed', revision: run.revision, failures: thrown.failures });
+      else this.post({ kind: 'died', message: messageOf(thrown) });
+    };
+    try {
+      if (this.#enlarge && !this.#whole) sim = await this.#largerIfItCan(sim);
+      if (this.#wanted === run) await this.#simulateBoth(run, sim);
+    } catch (thrown) {
+      if (this.#whole || !isFailures(thrown) || !thrown.failures.some(({ code }) => code === 'needs_engine')) {
+        failed(thrown);
+        return sim;
+      }
+      try {
+        sim = await this.#larger();
+        if (this.#wanted === run) await this.#simulateBoth(run, sim);
+      } catch (missing) {
+        // The run's own failure says which setting needs the part that is missing.
+        failed(missing instanceof MissingPart ? thrown : missing);
+      }
+    }
+    return sim;
+  }
+
+  async #simulateBoth(run: Run, sim: Simulator): Promise<void> {
+    if (run.preview !== null) {
+      const shown = await this.#simulate(run, run.preview, true, sim);
+      if (shown) await readMessages();
+    }
+    if (this.#wanted === run) await this.#simulate(run, run.scenario, false, sim);
+  }
+
+  /** Simulates `scenario`; false when a newer wish or a cancel came between. */
+  async #simulate(run: Run, scenario: ScenarioPatch, preview: boolean, sim: Simulator): Promise<boolean> {
+    let compute = 0;
+    let told = performance.now();
+    const timed = <T>(work: () => T): T => {
+      const from = performance.now();
+      const value = work();
+      compute += performance.now() - from;
+      return value;
+    };
+    timed(() => { sim.begin(scenario); });
+    for (;;) {
+      const fraction = timed(() => sim.advance());
+      if (fraction >= 1) break;
+      await readMessages();
+      if (this.#wanted !== run) return false;
+      if (!preview && performance.now() - told > PROGRESS_EVERY_MS) {
+        told = performance.now();
+        this.post({ kind: 'progress', revision: run.revision, fraction });
+      }
+    }
+    const { summary, charts } = timed(() => sim.finish(run.options));
+    if (!preview) this.#short = compute < SHORT_MS && this.#held === null ? run : null;
+    const { revision, options } = run;
+    const more = !preview && options.in_sight !== null;
+    this.post({ kind: 'answer', revision, preview, summary, charts, options, more, compute_ms: compute }, buffersOf(charts));
+    if (more) await this.#tellOthers(run, sim);
+    return true;
+  }
+
+  /** The charts out of sight, unless a newer wish makes others of them. */
+  async #tellOthers(run: Run, sim: Simulator): Promise<void> {
+    await this.#rest.for(DRAWN_AFTER_MS);
+    if (this.#wanted !== run && this.#wanted !== null) return;
+    const charts = sim.charts(run.options);
+    this.post({ kind: 'others', revision: run.revision, charts }, buffersOf(charts));
+  }
+
+  /** For a question: where the larger simulator cannot be had, the run goes on without it and the question is refused. */
+  async #largerIfItCan(sim: Simulator): Promise<Simulator> {
+    try {
+      return await this.#larger();
+    } catch (thrown) {
+      if (!(thrown instanceof MissingPart)) throw thrown;
+      this.#enlarge = false;
+      this.#missing = thrown;
+      return sim;
+    }
+  }
+
+  /** The simulator with every scheduler, in place of the one that the page starts with. */
+  async #larger(): Promise<Simulator> {
+    const next = await this.fetchWhole().catch((thrown: unknown) => { throw new MissingPart(thrown); });
+    if (this.#held !== null) next.load_columns(this.#held.name, this.#held.columns);
+    if (this.#profile !== null) (next as unknown as LaterCalls).load_profile?.(...this.#profile);
+    this.#simulator?.free();
+    this.#simulator = next;
+    this.#whole = true;
+    this.#rehearsed_ms = 0;
+    return next;
+  }
+
+  /** Goes through the last run again, on a simulator of its own, while there is nothing else to do. */
+  async #rehearse({ revision, scenario, options }: Run, sim: Simulator): Promise<void> {
+    await this.#rest.for(REHEARSE_AFTER_MS);
+    try {
+      const stage = new (sim.constructor as typeof Simulator)();
+      while (this.#rehearsed_ms < REHEARSED_MS && this.#wanted === null && this.#waiting.length === 0) {
+        const from = performance.now();
+        stage.begin(scenario);
+        while (stage.advance() < 1);
+        stage.finish(options);
+        const compute_ms = performance.now() - from;
+        this.#rehearsed_ms += compute_ms;
+        if (this.#rehearsed_ms >= REHEARSED_MS) this.post({ kind: 'rehearsed', revision, compute_ms });
+        await readMessages();
+      }
+      stage.free();
+    } catch {
+      // It needs what only the page's own simulator holds, a loaded profile say.
+      this.#short = null;
+    }
+  }
+
+  #answer(ticket: number, query: Query, sim: Simulator): void {
+    try {
+      const value = this.#ask(query, sim);
+      this.post({ kind: 'reply', ticket, value }, query.kind === 'charts' ? buffersOf(value as ChartData[]) : []);
+    } catch (thrown) {
+      if (isFailures(thrown)) this.post({ kind: 'refused', ticket, failures: thrown.failures });
+      else this.post({ kind: 'died', message: messageOf(thrown) });
+    }
+  }
+
+  #ask(query: Query, sim: Simulator): QueryResult[Query['kind']] {
+    switch (query.kind) {
+      case 'charts': return sim.charts(query.options);
+      case 'request': return sim.request(query.id);
+      case 'export': return sim.export(query.what);
+      case 'load-trace':
+        sim.load_columns(query.name, query.columns);
+        this.#held = query;
+        return null;
+      case 'clear-trace':
+        sim.clear_trace();
+        this.#held = null;
+        return null;
+      case 'engine': return this.#call(query, sim);
+    }
+  }
+
+  #call({ call, values }: EngineQuery, sim: Simulator): unknown {
+    if (call === 'monitor' && !this.#whole) {
+      const missing = this.#missing;
+      this.#missing = null;
+      if (missing !== null) throw missing;
+      this.#enlarge = true;
+    }
+    const value = (sim as unknown as LaterCalls)[call]?.(...values) ?? null;
+    // The first simulator has no use for a profile; the larger one gets it before its first run.
+    if (call === 'load_profile') this.#profile = values[1] === '' ? null : values;
+    if (call === 'fit_profile' && value !== null) {
+      const { name, text } = value as FittedProfile;
+      this.#profile = [name, text];
+    }
+    return value;
+  }
+}

@@ -1,0 +1,30 @@
+// What went wrong where no caller waits for it: told above the results. Without this, a click that fails does nothing.
+import type { App } from './app.js';
+import { Refusal } from './engine/client.js';
+import { messageOf } from './engine/types.js';
+import { offerNewerIfAny } from './offline/offline.js';
+
+/** The bundler's event for a part of the page that could not be fetched. */
+interface PreloadError extends Event { payload: unknown }
+
+export function watchTrouble(app: App, page: EventTarget = window): void {
+  const missing = new WeakSet<object>();
+  page.addEventListener('vite:preloadError', (event) => {
+    const { payload } = event as PreloadError;
+    if (typeof payload === 'object' && payload !== null) missing.add(payload);
+    void offerNewerIfAny(app);
+  });
+  page.addEventListener('unhandledrejection', (event) => {
+    const reason: unknown = (event as PromiseRejectionEvent).reason;
+    // A question that was taken back needs no answer.
+    if (reason instanceof Error && reason.name === 'Cancelled') {
+      event.preventDefault();
+      return;
+    }
+    app.notices.error(() => {
+      if (reason instanceof Refusal) return app.text.failures(reason.failures);
+      if (typeof reason === 'object' && reason !== null && missing.has(reason)) return app.text.t('notice.part_missing');
+      return app.text.t('notice.unexpected', { message: messageOf(reason) });
+    });
+  });
+}

@@ -1,0 +1,96 @@
+// Parts of the page that cannot be fetched: offline early, or after a deployment that took them away.
+import type { Page } from '@playwright/test';
+import { control, digest, expect, missed, open, openGroups, setNumber, settled, test } from './page.js';
+
+const MISSING = 'This needs a part of the simulator that could not be fetched.';
+
+/** Keeps files from the page until they are given back. */
+async function without(page: Page, files: string): Promise<() => Promise<void>> {
+  await page.route(files, (route) => route.abort());
+  return () => page.unroute(files);
+}
+
+test('a view that cannot be fetched says so, and is fetched when asked again', async ({ page, trouble }) => {
+  await open(page);
+  const giveBack = await without(page, '**/assets/studio-page-*.js');
+  await page.locator('[data-tab=workload]').click();
+  const notice = page.locator('[data-missing=workload]');
+  await expect(notice).toContainText('This part of the page could not be fetched.');
+  // It waits to be asked.
+  await page.locator('[data-tab=service]').click();
+  await page.locator('[data-tab=workload]').click();
+  await expect(notice).toBeVisible();
+  await giveBack();
+  await notice.getByRole('button', { name: 'Try again' }).click();
+  await expect(page.locator('[data-chart=traffic_rate] canvas')).toBeVisible();
+  await missed(trouble, 1);
+});
+
+test('a click that needs a missing part is answered with a notice', async ({ page, trouble }) => {
+  await open(page);
+  await without(page, '**/assets/help-dialog-*.js');
+  await page.keyboard.press('?');
+  await expect(page.locator('.notice.error')).toContainText('A part of the page could not be fetched.');
+  await expect.poll(() => trouble.filter((line) => /Failed to fetch dynamically imported module/.test(line)).length).toBe(1);
+  trouble.splice(trouble.findIndex((line) => /dynamically imported/.test(line)), 1);
+  await missed(trouble, 1);
+});
+
+test('the monitor without its module says what is missing; the page goes on, and nothing is started again', async ({ page, trouble }) => {
+  await open(page, '#v=1&R=4&D=60');
+  const before = await digest(page);
+  const giveBack = await without(page, '**/assets/engine*');
+  await page.locator('details.monitor > summary').click();
+  const section = page.locator('monitor-section');
+  await expect(section).toHaveAttribute('data-state', 'failed');
+  await expect(section).toContainText(MISSING);
+  expect(await digest(page)).toBe(before);
+  await setNumber(page, 'workload.rate_rps', 3);
+  expect(await digest(page)).not.toBe(before);
+  await expect(page.locator('.notice', { hasText: 'started again' })).toHaveCount(0);
+  await giveBack();
+  await page.locator('details.monitor > summary').click();
+  await page.locator('details.monitor > summary').click();
+  await expect(section).toHaveAttribute('data-state', 'ready');
+  await missed(trouble, 1);
+});
+
+for (const [language, told] of [['en', MISSING], ['zh', '这需要模拟器的另一部分，而它未能取得。']] as const) {
+  test(`a scheduler whose module is missing is told at its control, in the page’s own words (${language})`, async ({ page, trouble }) => {
+    await open(page, `#v=1&D=60&lang=${language}`);
+    const giveBack = await without(page, '**/assets/engine*');
+    await openGroups(page);
+    const choice = control(page, 'scheduler.kind').locator('select');
+    await choice.selectOption('vllm_v1');
+    await expect(control(page, 'scheduler.kind').locator('.control-error')).toHaveText(told);
+    await expect(page.locator('html')).toHaveAttribute('data-state', 'failed');
+    await choice.selectOption('slora');
+    await settled(page);
+    await expect(page.locator('html')).toHaveAttribute('data-state', 'ready');
+    await giveBack();
+    await choice.selectOption('vllm_v1');
+    await expect(page.locator('[data-chart="lanes"]')).toBeVisible();
+    await missed(trouble, 1);
+  });
+}
+
+test('the capacity tab without its module says what is missing, once', async ({ page, trouble }) => {
+  await open(page);
+  await without(page, '**/assets/engine*');
+  await page.locator('[data-tab=capacity]').click();
+  await expect(page.locator('capacity-page')).toHaveAttribute('data-state', 'failed');
+  await expect(page.locator('capacity-page .notice.error')).toContainText(MISSING);
+  await missed(trouble, 1);
+});
+
+test('a search whose worker’s script is missing ends, and starts no worker after worker', async ({ page, trouble }) => {
+  await open(page);
+  await without(page, '**/assets/capacity-worker-*.js');
+  let workers = 0;
+  page.on('worker', () => { workers += 1; });
+  await page.locator('[data-tab=capacity]').click();
+  await expect(page.locator('capacity-page')).toHaveAttribute('data-state', 'failed');
+  await expect(page.locator('capacity-page .notice.error')).toContainText(MISSING);
+  expect(workers).toBeLessThan(3);
+  await missed(trouble, 1);
+});
