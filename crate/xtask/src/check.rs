@@ -132,7 +132,7 @@ fn beside(project: &Project, lanes: &[Vec<&Step>]) -> Outcome<Vec<Ended>> {
             let (sender, folder) = (sender.clone(), &folder);
             scope.spawn(move || {
                 for step in lane {
-                    // Nobody listens any more only where the reading thread has panicked.
+                    // The receiver is gone only where its thread has panicked.
                     let _ = sender.send(News::Started(step.name));
                     let start = Instant::now();
                     let log = folder.join(format!("{}.log", step.name));

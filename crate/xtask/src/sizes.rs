@@ -13,7 +13,7 @@ use crate::project::Project;
 /// The accepted sizes, at the top of the project.
 const FILE: &str = "sizes.json";
 
-/// How far above the accepted size a part may grow before somebody must look at it.
+/// How far above the accepted size a part may grow before that must be accepted.
 const HEADROOM: f64 = 0.05;
 
 /// Prints the compressed size of each file named after the kind of compression.
