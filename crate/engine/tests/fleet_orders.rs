@@ -281,7 +281,7 @@ fn any_fleet() -> impl Strategy<Value = FleetConfig> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(100) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..servescope_testkit::cases(20, 100) })]
 
     /// Without lift a counter is what a client's requests are charged, evictions or not: the prompt, and all output tokens
     /// but the first, or all. What was charged ahead is given back.

@@ -1,11 +1,8 @@
 //! What the proxy keeps, whatever its checks, its clients and the engine behind it.
 
-#[allow(dead_code, reason = "the observer of memory is for other tests")]
-mod given;
-
 use std::sync::Arc;
 
-use given::{any_config, any_cost, any_trace};
+use crate::given::{any_config, any_cost, any_trace};
 use proptest::prelude::*;
 use servescope_cost::LinearCost;
 use servescope_engine::fleet::{FleetConfig, Preemption, RouterKind, SchedulerKind};
@@ -338,7 +335,7 @@ fn check_rates(report: &Report, config: &GatewayConfig) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1_000, ..ProptestConfig::default() })]
+    #![proptest_config(servescope_testkit::cases(100, 1_000))]
 
     #[test]
     fn a_proxy_without_checks_changes_nothing(
@@ -393,7 +390,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
+    #![proptest_config(servescope_testkit::cases(50, 500))]
 
     /// Clients are names only: with other names the same happens to each request.
     #[test]

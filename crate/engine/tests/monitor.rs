@@ -1,11 +1,8 @@
 //! What the monitor tells adds up: clients to the run, windows to clients, time in the system to Little's law.
 
-#[expect(dead_code, reason = "its observer of memory is for others")]
-mod given;
-
 use std::sync::Arc;
 
-use given::{any_config, any_cost, any_trace};
+use crate::given::{any_config, any_cost, any_trace};
 use proptest::prelude::*;
 use servescope_cost::LinearCost;
 use servescope_engine::fleet::{Fleet, FleetConfig, Preemption, SchedulerKind};
@@ -183,7 +180,7 @@ fn held(monitor: &Monitor) -> f64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(servescope_testkit::cases(30, 300))]
 
     #[test]
     fn clients_and_windows_add_up(run in any_run(), client in any_client()) {

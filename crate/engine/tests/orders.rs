@@ -1,11 +1,9 @@
 //! What must hold under every order of service: leaps equal single steps to the last bit, everybody gets an end, memory is
 //! never over-committed, the GPU never idles while somebody waits, users' names do not matter.
 
-mod given;
-
 use std::sync::Arc;
 
-use given::{Memory, any_config, any_cost, any_trace};
+use crate::given::{Memory, any_config, any_cost, any_trace};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use servescope_engine::observer::Unobserved;
@@ -93,7 +91,7 @@ fn check_work_conservation(report: &Report) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(servescope_testkit::cases(40, 400))]
 
     #[test]
     fn every_order_keeps_its_promises(

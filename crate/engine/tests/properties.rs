@@ -1,11 +1,9 @@
 //! What must hold for every trace, server and cost: leaps equal single steps to the last bit, nothing is lost, nobody
 //! overtakes, memory is never over-committed, and every request's time adds up.
 
-mod given;
-
 use std::sync::Arc;
 
-use given::{Memory, any_config, any_cost, any_trace};
+use crate::given::{Memory, any_config, any_cost, any_trace};
 use proptest::prelude::*;
 use servescope_cost::{AdapterCost, LinearCost};
 use servescope_engine::metrics::slora::satisfaction;
@@ -95,7 +93,7 @@ fn check_timeline(report: &Report) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(servescope_testkit::cases(40, 400))]
 
     #[test]
     fn a_run_keeps_its_promises(trace in any_trace(), config in any_config(), cost in any_cost()) {

@@ -76,7 +76,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(24) })]
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..servescope_testkit::cases(8, 24) })]
 
         #[test]
         fn files_of_any_run_are_sound(

@@ -220,7 +220,7 @@ fn gpus_of_a_deployment_have_listed_prices() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(12))]
+    #![proptest_config(servescope_testkit::cases(4, 12))]
 
     #[test]
     fn the_answer_is_what_its_own_runs_say(

@@ -7,8 +7,9 @@ pub(crate) const USAGE: &str = "\
 usage: cargo xtask VERB
 
   serve [--port N]       build, then serve the page on 127.0.0.1:8080
-  test [--only STEP]... [--skip STEP]...
-                         run every check
+  test [--whole] [--only STEP]... [--skip STEP]...
+                         run the checks that every change must pass, or all that a release must pass
+  weigh [--accept]       what the page weighs on the wire; or take that as the new bound (sizes.json)
   fuzz [--seconds N]     search every fuzz target for new failures, 60 s each
   build                  leave the whole page in dist/, for any static host
   dev [--port N]         serve, rebuild and reload on every change
@@ -18,7 +19,8 @@ usage: cargo xtask VERB
   generate               only the generated sources
   setup                  only install what is missing, the browser too
 
-steps of test: setup, format, clippy, native, reference, fuzz, wasm, types, lint, unit, build, browser, size
+steps of test: setup, format, features, native, clippy, wasm, package, types, lint, unit, build, browser, size;
+with --whole, or where named: reference, validate, fuzz
 
 environment:
   SERVESCOPE_CHROMIUM    the browser to test with (else chromium, chromium-browser or google-chrome on PATH)
@@ -34,7 +36,8 @@ pub(crate) enum Verb {
     Build,
     Serve { port: Option<u16> },
     Dev { port: Option<u16> },
-    Test(Choice),
+    Test { choice: Choice, whole: bool },
+    Weigh { accept: bool },
     Fuzz { seconds: u32 },
     Bench { peers: bool, out: Option<String> },
 }
@@ -52,6 +55,11 @@ impl Choice {
         let named = |list: &[String]| list.iter().any(|name| name == step);
         (self.only.is_empty() || named(&self.only)) && !named(&self.skip)
     }
+
+    /// Whether the step is asked for by its name.
+    pub(crate) fn names(&self, step: &str) -> bool {
+        self.only.iter().any(|name| name == step)
+    }
 }
 
 /// Reads the arguments after `cargo xtask`.
@@ -65,14 +73,17 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Verb, String> {
     let mut options = Options::default();
     let mut rest = rest.iter();
     while let Some(option) = rest.next() {
-        if (verb.as_str(), option.as_str()) == ("bench", "--peers") {
-            options.peers = true;
-            continue;
+        match (verb.as_str(), option.as_str()) {
+            ("bench", "--peers") | ("test", "--whole") | ("weigh", "--accept") => {
+                options.flag = true;
+                continue;
+            }
+            _ => {}
         }
         let value = rest.next().ok_or_else(|| format!("{option} has no value, or is not known"))?;
         options.take(verb, option, value)?;
     }
-    let Options { port, choice, seconds, peers, out } = options;
+    let Options { port, choice, seconds, flag, out } = options;
     match verb.as_str() {
         "setup" => Ok(Verb::Setup),
         "generate" => Ok(Verb::Generate),
@@ -80,9 +91,10 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Verb, String> {
         "build" => Ok(Verb::Build),
         "serve" => Ok(Verb::Serve { port }),
         "dev" => Ok(Verb::Dev { port }),
-        "test" => Ok(Verb::Test(choice)),
+        "test" => Ok(Verb::Test { choice, whole: flag }),
+        "weigh" => Ok(Verb::Weigh { accept: flag }),
         "fuzz" => Ok(Verb::Fuzz { seconds: seconds.unwrap_or(60) }),
-        "bench" => Ok(Verb::Bench { peers, out }),
+        "bench" => Ok(Verb::Bench { peers: flag, out }),
         _ => Err(format!("{verb} is not a verb")),
     }
 }
@@ -92,7 +104,8 @@ struct Options {
     port: Option<u16>,
     choice: Choice,
     seconds: Option<u32>,
-    peers: bool,
+    /// The verb's option without a value.
+    flag: bool,
     out: Option<String>,
 }
 
@@ -146,6 +159,7 @@ mod tests {
             Ok(Verb::Bench { peers: true, out: Some("numbers.json".to_owned()) })
         );
         assert_eq!(read("fuzz --seconds 5"), Ok(Verb::Fuzz { seconds: 5 }));
+        assert_eq!(read("weigh --accept"), Ok(Verb::Weigh { accept: true }));
         assert_eq!(read("test --help"), Ok(Verb::Help));
     }
 
@@ -158,6 +172,7 @@ mod tests {
             "serve --port 99999",
             "build --port 1",
             "build --peers",
+            "build --whole",
             "fuzz --seconds 0",
             "test --only fly",
         ] {
@@ -167,11 +182,14 @@ mod tests {
 
     #[test]
     fn steps_are_chosen_by_name() {
-        let Ok(Verb::Test(all)) = read("test") else { panic!("test is a verb") };
+        let Ok(Verb::Test { choice: all, whole: false }) = read("test") else { panic!("test is a verb") };
         assert!(all.takes("format") && all.takes("size"));
-        let Ok(Verb::Test(some)) = read("test --only format --only clippy --skip clippy") else {
+        let Ok(Verb::Test { choice: some, whole: true }) =
+            read("test --only format --whole --only clippy --skip clippy")
+        else {
             panic!("these are options of test")
         };
+        assert!(some.names("format") && !all.names("format"));
         assert!(some.takes("format"));
         assert!(!some.takes("clippy"));
         assert!(!some.takes("size"));

@@ -42,7 +42,7 @@ fn tell(document: &Value, out: Option<&str>) -> Outcome {
 /// One object a line.
 fn native(project: &Project, more: &[&str]) -> Outcome<Value> {
     let bench = ["run", "--quiet", "--release", "--package", "servescope-cli", "--", "bench", "--json"];
-    let printed = process::capture(process::cargo(project.root()).args(bench).args(more))?;
+    let printed = process::capture(project.cargo().args(bench).args(more))?;
     let rows: Result<Vec<Value>, _> =
         printed.lines().filter(|line| !line.trim().is_empty()).map(serde_json::from_str).collect();
     Ok(Value::Array(rows.map_err(|error| format!("servescope bench: {error}"))?))

@@ -1,118 +1,260 @@
-//! Every check of the project, one after the other; a failure does not keep the others from running.
+//! Every check of the project. What compiles Rust for this machine runs beside what builds the page; a failure does not
+//! keep the others from running.
 
-use std::fmt::Write as _;
+mod budget;
+mod features;
+mod report;
+
+use std::fs::{self, File};
+use std::process::Command;
+use std::sync::{Arc, mpsc};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::arguments::Choice;
-use crate::fuzz;
 use crate::process::{self, Outcome};
 use crate::project::Project;
-use crate::sizes;
 use crate::toolchain::{self, Compiler};
+use crate::{fuzz, sizes, tools};
+
+use report::Ended;
+
+/// What a step may run beside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lane {
+    /// Before everything else, alone.
+    First,
+    /// In this order, beside the page's.
+    Rust,
+    /// In this order, beside Rust's.
+    Page,
+    /// After everything else, alone: a browser's times are part of what is tested.
+    Last,
+}
 
 /// One check.
 pub(crate) struct Step {
     pub(crate) name: &'static str,
+    lane: Lane,
+    /// Left out of the quick check, where something quicker holds the same.
+    only_whole: bool,
     run: fn(&Project) -> Outcome,
+}
+
+const fn quick(name: &'static str, lane: Lane, run: fn(&Project) -> Outcome) -> Step {
+    Step { name, lane, only_whole: false, run }
+}
+
+const fn whole(name: &'static str, lane: Lane, run: fn(&Project) -> Outcome) -> Step {
+    Step { name, lane, only_whole: true, run }
 }
 
 /// The checks, the quick and the basic ones first. Each also sets up what it needs, for when it is run alone;
 /// the first does it for all, so that the others' times are their own.
 pub(crate) const STEPS: &[Step] = &[
-    Step { name: "setup", run: Project::set_up },
-    Step { name: "format", run: format },
-    Step { name: "clippy", run: clippy },
-    Step { name: "native", run: native },
-    Step { name: "reference", run: reference },
-    Step { name: "fuzz", run: fuzz::check },
-    Step { name: "wasm", run: wasm },
-    Step { name: "types", run: types },
-    Step { name: "lint", run: lint },
-    Step { name: "unit", run: unit },
-    Step { name: "build", run: Project::page },
-    Step { name: "browser", run: browser },
-    Step { name: "size", run: sizes::check },
+    quick("setup", Lane::First, set_up),
+    quick("format", Lane::Rust, format),
+    quick("features", Lane::Rust, features::check),
+    quick("native", Lane::Rust, native),
+    quick("clippy", Lane::Rust, clippy),
+    quick("wasm", Lane::Rust, wasm),
+    whole("reference", Lane::Rust, reference),
+    whole("validate", Lane::Rust, validate),
+    whole("fuzz", Lane::Rust, fuzz::check),
+    quick("package", Lane::Page, Project::package),
+    quick("types", Lane::Page, types),
+    quick("lint", Lane::Page, lint),
+    quick("unit", Lane::Page, unit),
+    quick("build", Lane::Page, Project::page),
+    quick("browser", Lane::Last, browser),
+    quick("size", Lane::Last, sizes::check),
 ];
 
-/// How one step ended.
-struct Result {
-    name: &'static str,
-    outcome: Outcome,
-    took: Duration,
-}
+/// Cases of a property in the quick check.
+const QUICK_CASES: &str = "100";
 
-/// Runs the chosen steps and prints a table of them; true when there were any and all passed.
-pub(crate) fn run(project: &Project, choice: &Choice) -> bool {
-    let mut results = Vec::new();
-    for step in STEPS.iter().filter(|step| choice.takes(step.name)) {
-        println!("\n== {} ==", step.name);
-        let start = Instant::now();
-        let outcome = (step.run)(project);
-        if let Err(message) = &outcome {
-            println!("{} failed: {message}", step.name);
-        }
-        results.push(Result { name: step.name, outcome, took: start.elapsed() });
+/// How often it is said what still runs.
+const PULSE: Duration = Duration::from_secs(30);
+
+/// Runs the chosen steps and prints a table of them; true when there were any, all passed, and all together were within
+/// the bounds of the budget.
+pub(crate) fn run(project: &Project, choice: &Choice) -> Outcome<bool> {
+    let is_taken = |step: &&Step| {
+        choice.takes(step.name) && (project.is_whole() || !step.only_whole || choice.names(step.name))
+    };
+    let steps: Vec<&Step> = STEPS.iter().filter(is_taken).collect();
+    let of = |lane: Lane| steps.iter().copied().filter(move |step| step.lane == lane);
+    let mut ended: Vec<Ended> = of(Lane::First).map(|step| one(project, step)).collect();
+    let (rust, page): (Vec<&Step>, Vec<&Step>) = (of(Lane::Rust).collect(), of(Lane::Page).collect());
+    let start = Instant::now();
+    if rust.is_empty() || page.is_empty() {
+        ended.extend(rust.iter().chain(&page).map(|step| one(project, step)));
+    } else {
+        ended.extend(beside(project, &[rust, page])?);
     }
-    print!("\n{}", table(&results));
+    ended.extend(of(Lane::Last).map(|step| one(project, step)));
+    let took = start.elapsed();
+    // Only a run of every step is held to a budget: a step alone also does what others would have done for it.
+    let is_all = STEPS.iter().filter(|step| !step.only_whole).all(|step| choice.takes(step.name));
+    let budget = if is_all && !project.is_whole() { Some(budget::read(project.root())?) } else { None };
+    let (text, is_good) = report::table(&ended, took, budget.as_ref());
+    print!("\n{text}");
     // A choice that leaves nothing to run has shown nothing.
-    !results.is_empty() && results.iter().all(|result| result.outcome.is_ok())
+    Ok(!ended.is_empty() && is_good)
 }
 
-fn table(results: &[Result]) -> String {
-    let mut text = String::new();
-    for Result { name, outcome, took } in results {
-        let (word, why) = match outcome {
-            Ok(()) => ("passed", ""),
-            Err(message) => ("FAILED", message.lines().next().unwrap_or_default()),
-        };
-        let _ = writeln!(
-            text,
-            "{}",
-            format!("{name:<10} {word} {:>7.1} s  {why}", took.as_secs_f64()).trim_end()
-        );
+/// Runs a step with its output on the terminal.
+fn one(project: &Project, step: &Step) -> Ended {
+    println!("\n== {} ==", step.name);
+    let start = Instant::now();
+    let outcome = (step.run)(project);
+    if let Err(message) = &outcome {
+        println!("{} failed: {message}", step.name);
     }
-    let passed = results.iter().filter(|result| result.outcome.is_ok()).count();
-    let _ = writeln!(text, "\n{passed} passed, {} failed", results.len() - passed);
-    text
+    Ended { name: step.name, outcome, took: start.elapsed() }
+}
+
+/// What a lane tells while it runs.
+enum News {
+    Started(&'static str),
+    Ended(Ended),
+}
+
+/// Runs lists of steps beside each other. What a step prints goes to a file of its own in `target/check`, and from there to
+/// the terminal when the step has ended.
+fn beside(project: &Project, lanes: &[Vec<&Step>]) -> Outcome<Vec<Ended>> {
+    let folder = project.root().join("target/check");
+    fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let (sender, news) = mpsc::channel();
+    let mut ended = Vec::new();
+    thread::scope(|scope| {
+        for lane in lanes {
+            let (sender, folder) = (sender.clone(), &folder);
+            scope.spawn(move || {
+                for step in lane {
+                    // The receiver is gone only where its thread has panicked.
+                    let _ = sender.send(News::Started(step.name));
+                    let start = Instant::now();
+                    let log = folder.join(format!("{}.log", step.name));
+                    let outcome = File::create(&log)
+                        .map_err(|error| format!("{}: {error}", log.display()))
+                        .and_then(|log| process::logged(Some(Arc::new(log)), || (step.run)(project)));
+                    let _ =
+                        sender.send(News::Ended(Ended { name: step.name, outcome, took: start.elapsed() }));
+                }
+            });
+        }
+        drop(sender);
+        let start = Instant::now();
+        let mut running: Vec<&str> = Vec::new();
+        loop {
+            match news.recv_timeout(PULSE) {
+                Ok(News::Started(name)) => {
+                    println!("[{:>4.0} s] {name} started", start.elapsed().as_secs_f64());
+                    running.push(name);
+                }
+                Ok(News::Ended(step)) => {
+                    running.retain(|name| *name != step.name);
+                    println!("\n== {} ==", step.name);
+                    let log = fs::read(folder.join(format!("{}.log", step.name))).unwrap_or_default();
+                    print!("{}", String::from_utf8_lossy(&log));
+                    let word = match &step.outcome {
+                        Ok(()) => "passed".to_owned(),
+                        Err(message) => format!("failed: {message}"),
+                    };
+                    println!("[{:>4.0} s] {} {word}", start.elapsed().as_secs_f64(), step.name);
+                    ended.push(step);
+                }
+                Err(mpsc::RecvTimeoutError::Timeout) => {
+                    println!(
+                        "[{:>4.0} s] still running: {}",
+                        start.elapsed().as_secs_f64(),
+                        running.join(", ")
+                    );
+                }
+                Err(mpsc::RecvTimeoutError::Disconnected) => break,
+            }
+        }
+    });
+    ended.sort_by_key(|ended| STEPS.iter().position(|step| step.name == ended.name));
+    Ok(ended)
+}
+
+fn set_up(project: &Project) -> Outcome {
+    project.set_up()?;
+    if project.is_whole() {
+        tools::wasm_pack(project.root(), &project.settings().tools)?;
+        fuzz::set_up(project)?;
+    }
+    Ok(())
 }
 
 fn format(project: &Project) -> Outcome {
     toolchain::components(project.root())?;
-    process::run(process::cargo(project.root()).args(["fmt", "--all", "--check"]))
+    process::run(project.cargo().args(["fmt", "--all", "--check"]))
 }
 
 fn clippy(project: &Project) -> Outcome {
     toolchain::components(project.root())?;
     let deny = ["--all-targets", "--", "-D", "warnings"];
-    process::run(process::cargo(project.root()).args(["clippy", "--workspace"]).args(deny))?;
+    process::run(project.cargo().args(["clippy", "--workspace"]).args(deny))?;
     if project.wasm_toolchain()?.compiler == Compiler::Debian {
-        println!("Debian's compiler has no clippy: what only wasm32 compiles is not linted here");
+        process::say("Debian's compiler has no clippy: what only wasm32 compiles is not linted here");
         return Ok(());
     }
     let web = ["clippy", "--package", "servescope-web", "--target", toolchain::TARGET];
-    process::run(process::cargo(project.root()).args(web).args(deny))
+    process::run(project.cargo().args(web).args(deny))
 }
 
-/// Unit, integration and documentation tests.
+/// Unit, integration and documentation tests, and the programs that later steps use.
 fn native(project: &Project) -> Outcome {
-    process::run(process::cargo(project.root()).args(["test", "--release", "--workspace"]))
+    let mut command = project.cargo();
+    command.args(["test", "--workspace"]);
+    if project.is_whole() {
+        command.arg("--release");
+    } else {
+        // For the properties without a number of their own; proptest's is 256.
+        command.env("PROPTEST_CASES", QUICK_CASES);
+    }
+    process::run(&mut command)
 }
 
 /// The tests across crates once more, as a build of their own: the dependencies' features differ from the
 /// workspace's, and the digests must not.
 fn reference(project: &Project) -> Outcome {
-    process::run(process::cargo(project.root()).args(["test", "--release", "--package", "servescope-tests"]))
+    process::run(project.cargo().args(["test", "--release", "--package", "servescope-tests"]))
 }
 
+/// All closed forms, thresholds and published rows at their full length.
+fn validate(project: &Project) -> Outcome {
+    process::run(project.cargo().args(["run", "--release", "--package", "servescope-cli", "--", "validate"]))
+}
+
+/// The boundary's tests in a browser: through wasm-pack as a release is built, or in the profile of the quick check.
 fn wasm(project: &Project) -> Outcome {
     let browser = project.browser()?;
-    let mut command = project.wasm_toolchain()?.tool("wasm-pack")?;
-    command
-        .args(["test", "--headless", "--chrome", "--release", "--mode", "no-install"])
-        .arg(&project.settings().build.crate_folder)
-        // Whole simulations run in these tests, and the default is 20 s for all of them.
-        .env("WASM_BINDGEN_TEST_TIMEOUT", "300")
-        .current_dir(project.root());
+    let settings = project.settings();
+    let toolchain = project.wasm_toolchain()?;
+    let runner = tools::test_runner(project.root(), &settings.tools)?;
+    let mut command = if project.is_whole() {
+        let mut command = Command::new(tools::wasm_pack(project.root(), &settings.tools)?);
+        let folders: Vec<_> = runner.parent().map(std::path::Path::to_path_buf).into_iter().collect();
+        toolchain.apply(&mut command, &folders)?;
+        command
+            .args(["test", "--headless", "--chrome", "--release", "--mode", "no-install"])
+            .arg(&settings.build.crate_folder)
+            .current_dir(project.root());
+        command
+    } else {
+        let mut command = toolchain.cargo(project)?;
+        command
+            .args(["test", "--package", "servescope-web", "--target", toolchain::TARGET])
+            .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", runner)
+            .env("WASM_BINDGEN_TEST_ONLY_WEB", "1");
+        command
+    };
+    // Whole simulations run in these tests, and the default is 20 s for all of them.
+    command.env("WASM_BINDGEN_TEST_TIMEOUT", "300");
     browser.tell(&mut command);
     process::run(&mut command)
 }
@@ -137,9 +279,22 @@ fn browser(project: &Project) -> Outcome {
     let browser = project.browser()?;
     project.page()?;
     let mut command = project.node_tool("playwright")?;
-    command.arg("test");
+    command.arg("test").env("SERVESCOPE_TERMINAL", terminal(project)?);
     browser.tell(&mut command);
     process::run(&mut command)
+}
+
+/// The terminal's program as the tests of this run were compiled, to be asked the same questions as the page.
+fn terminal(project: &Project) -> Outcome<std::path::PathBuf> {
+    let target = project.root().join("target");
+    let mut command = project.cargo();
+    command.args(["build", "--quiet", "--workspace", "--bin", "servescope", "--target-dir"]).arg(&target);
+    if project.is_whole() {
+        command.arg("--release");
+    }
+    process::run(&mut command)?;
+    let profile = if project.is_whole() { "release" } else { "debug" };
+    Ok(target.join(profile).join("servescope").with_extension(std::env::consts::EXE_EXTENSION))
 }
 
 #[cfg(test)]
@@ -147,18 +302,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_ends_with_the_count() {
-        let result = |name, outcome| Result { name, outcome, took: Duration::from_millis(1250) };
-        let results = [
-            result("format", Ok(())),
-            result("clippy", Err("cargo clippy: exit status: 101\nmore".to_owned())),
-        ];
-        let expected = "\
-format     passed     1.2 s
-clippy     FAILED     1.2 s  cargo clippy: exit status: 101
-
-1 passed, 1 failed
-";
-        assert_eq!(table(&results), expected);
+    fn every_step_of_the_quick_check_has_a_budget_and_nothing_else() {
+        let budget = budget::read(&crate::project::root()).unwrap();
+        let mut steps: Vec<&str> =
+            STEPS.iter().filter(|step| !step.only_whole).map(|step| step.name).collect();
+        steps.sort_unstable();
+        assert_eq!(budget.steps.keys().map(String::as_str).collect::<Vec<_>>(), steps);
     }
 }

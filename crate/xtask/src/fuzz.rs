@@ -1,11 +1,11 @@
 //! Runs of the fuzz targets. New inputs go to a scratch folder; the seeds in `tests/fuzz/corpus` stay as they are.
 //!
-//! The check is a fixed number of inputs drawn from a fixed seed, so that it answers alike on every machine and for
-//! every commit; a search for new failures is `cargo xtask fuzz`, with other inputs each time and what the former
+//! The whole check is a fixed number of inputs drawn from a fixed seed, so that it answers alike on every machine and for
+//! every commit (the quick one replays the seeds and variants of them in `tests/fuzz_targets.rs`); a search for new failures is `cargo xtask fuzz`, with other inputs each time and what the former
 //! searches found to start from.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::process::{self, Outcome};
 use crate::project::Project;
@@ -36,18 +36,24 @@ pub(crate) fn search(project: &Project, seconds: u32) -> Outcome {
     run(project, &project.root().join("target/fuzz/corpus"), &[format!("-max_total_time={seconds}")])
 }
 
-fn run(project: &Project, scratch: &Path, options: &[String]) -> Outcome {
+/// Installs what builds the targets, and gives the folder of its programs.
+pub(crate) fn set_up(project: &Project) -> Outcome<PathBuf> {
     if process::find(&["c++", "g++", "clang++"]).is_none() {
         // libFuzzer is C++.
         debian::install(&["g++"])?;
     }
-    let programs = tools::cargo_fuzz(project.root(), &project.settings().tools)?;
+    tools::cargo_fuzz(project.root(), &project.settings().tools)
+}
+
+fn run(project: &Project, scratch: &Path, options: &[String]) -> Outcome {
+    let programs = set_up(project)?;
     let folder = project.root().join("tests/fuzz");
     for target in targets(&folder)? {
         let corpus = scratch.join(&target);
         fs::create_dir_all(&corpus).map_err(|error| format!("{}: {error}", corpus.display()))?;
         process::run(
-            process::cargo(project.root())
+            project
+                .cargo()
                 .arg("fuzz")
                 .args(["run", "--sanitizer", "none", "--fuzz-dir"])
                 .arg(&folder)

@@ -26,7 +26,7 @@ use std::process::ExitCode;
 
 use arguments::{USAGE, Verb};
 use process::Outcome;
-use project::Project;
+use project::{Project, Size};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -53,7 +53,8 @@ fn run(verb: Verb) -> Outcome<bool> {
         println!("{USAGE}");
         return Ok(true);
     }
-    let project = Project::open()?;
+    let size = if matches!(verb, Verb::Test { whole: true, .. }) { Size::Whole } else { Size::Quick };
+    let project = Project::open(size)?;
     match verb {
         Verb::Help => {}
         Verb::Setup => project.set_up()?,
@@ -65,7 +66,8 @@ fn run(verb: Verb) -> Outcome<bool> {
         }
         Verb::Serve { port } => serve::run(&project, port)?,
         Verb::Dev { port } => dev::run(&project, port)?,
-        Verb::Test(choice) => return Ok(check::run(&project, &choice)),
+        Verb::Test { choice, .. } => return check::run(&project, &choice),
+        Verb::Weigh { accept } => sizes::weigh(&project, accept)?,
         Verb::Fuzz { seconds } => fuzz::search(&project, seconds)?,
         Verb::Bench { peers: false, out } => bench::run(&project, out.as_deref())?,
         Verb::Bench { peers: true, out } => bench::peers::run(&project, out.as_deref())?,

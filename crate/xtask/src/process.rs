@@ -1,9 +1,52 @@
 //! Running other programs.
+//!
+//! What a thread runs shows its output on the terminal, or writes it to the thread's log where it has one: steps that
+//! run beside each other are read one after the other.
 
+use std::cell::RefCell;
 use std::env;
 use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+thread_local! {
+    static LOG: RefCell<Log> = const { RefCell::new(None) };
+}
+
+/// The log of this thread, for the threads that it starts.
+pub(crate) type Log = Option<Arc<File>>;
+
+/// This thread's log.
+pub(crate) fn log() -> Log {
+    LOG.with_borrow(Clone::clone)
+}
+
+/// Does the work with all output of this thread and of what it runs in the log.
+pub(crate) fn logged<T>(log: Log, work: impl FnOnce() -> T) -> T {
+    let before = LOG.replace(log);
+    let result = work();
+    LOG.set(before);
+    result
+}
+
+/// Prints a line where this thread's output goes.
+pub(crate) fn say(line: &str) {
+    match log() {
+        // A log that cannot be written fails the next program that is started.
+        Some(log) => drop(writeln!(log.as_ref(), "{line}")),
+        None => println!("{line}"),
+    }
+}
+
+/// Where the output of a program goes that this thread starts.
+fn outlet() -> Outcome<Stdio> {
+    log()
+        .map_or_else(|| Ok(Stdio::inherit()), |log| log.try_clone().map(Stdio::from))
+        .map_err(|error| format!("the log of a step: {error}"))
+}
 
 /// What a task gives: its result, or a message for the person who ran it.
 pub(crate) type Outcome<T = ()> = Result<T, String>;
@@ -15,14 +58,17 @@ pub(crate) fn announce(work: &str) {
 
 /// Runs the command with its output shown; a failure names the command.
 pub(crate) fn run(command: &mut Command) -> Outcome {
-    let status = command.status().map_err(|error| format!("{}: {error}", line(command)))?;
+    let status = command
+        .stdout(outlet()?)
+        .stderr(outlet()?)
+        .status()
+        .map_err(|error| format!("{}: {error}", line(command)))?;
     if status.success() { Ok(()) } else { Err(format!("{}: {status}", line(command))) }
 }
 
 /// Runs the command and gives what it printed.
 pub(crate) fn capture(command: &mut Command) -> Outcome<String> {
-    let output =
-        command.stderr(Stdio::inherit()).output().map_err(|error| format!("{}: {error}", line(command)))?;
+    let output = command.stderr(outlet()?).output().map_err(|error| format!("{}: {error}", line(command)))?;
     if !output.status.success() {
         return Err(format!("{}: {}", line(command), output.status));
     }

@@ -1,14 +1,29 @@
-//! The project's folders, and what a task may need from the machine, each looked for or made once a run.
+//! The project's folders, and what a task may need from the machine, each looked for or made once a run,
+//! also where several steps of a check ask for it at once.
 
-use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
+use std::thread;
 
 use crate::browser::{self, Browser};
 use crate::process::Outcome;
 use crate::settings::{self, Settings};
 use crate::toolchain::{self, WasmToolchain};
-use crate::{generate, packages, page, wasm};
+use crate::{generate, packages, page, process, tools, wasm};
+
+/// Set to 1 for everything that a whole check runs, and absent from everything else: tests that read it do all of their
+/// cases, and else a part of them.
+const WHOLE: &str = "SERVESCOPE_WHOLE";
+
+/// How much the tests of a run do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Size {
+    /// What every change must pass.
+    Quick,
+    /// What a release must pass.
+    Whole,
+}
 
 /// The top folder of the checkout.
 pub(crate) fn root() -> PathBuf {
@@ -22,26 +37,30 @@ pub(crate) fn root() -> PathBuf {
 pub(crate) struct Project {
     root: PathBuf,
     settings: Settings,
-    wasm_toolchain: OnceCell<Outcome<WasmToolchain>>,
-    node_modules: OnceCell<Outcome>,
-    browser: OnceCell<Outcome<Browser>>,
-    package: OnceCell<Outcome>,
-    page: OnceCell<Outcome>,
+    size: Size,
+    wasm_toolchain: OnceLock<Outcome<WasmToolchain>>,
+    bindgen: OnceLock<Outcome<PathBuf>>,
+    node_modules: OnceLock<Outcome>,
+    browser: OnceLock<Outcome<Browser>>,
+    package: OnceLock<Outcome>,
+    page: OnceLock<Outcome>,
 }
 
 impl Project {
     /// The checkout that this task was built from.
-    pub(crate) fn open() -> Outcome<Self> {
+    pub(crate) fn open(size: Size) -> Outcome<Self> {
         let root = root();
         let settings = settings::read(&root)?;
         Ok(Self {
             root,
             settings,
-            wasm_toolchain: OnceCell::new(),
-            node_modules: OnceCell::new(),
-            browser: OnceCell::new(),
-            package: OnceCell::new(),
-            page: OnceCell::new(),
+            size,
+            wasm_toolchain: OnceLock::new(),
+            bindgen: OnceLock::new(),
+            node_modules: OnceLock::new(),
+            browser: OnceLock::new(),
+            package: OnceLock::new(),
+            page: OnceLock::new(),
         })
     }
 
@@ -61,18 +80,49 @@ impl Project {
         self.root.join("dist")
     }
 
-    /// Installs whatever any verb needs and is missing.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.size == Size::Whole
+    }
+
+    /// Installs whatever any verb needs and is missing, except for what only a whole check or a bench needs.
     pub(crate) fn set_up(&self) -> Outcome {
         toolchain::components(&self.root)?;
         self.wasm_toolchain()?;
+        self.bindgen()?;
+        tools::test_runner(&self.root, &self.settings.tools)?;
         self.node_modules()?;
         self.browser()?;
         Ok(())
     }
 
+    /// The cargo that runs this task, for everything native.
+    pub(crate) fn cargo(&self) -> Command {
+        let mut command = process::cargo(&self.root);
+        self.tell_size(&mut command);
+        command
+    }
+
+    fn tell_size(&self, command: &mut Command) {
+        match self.size {
+            Size::Whole => command.env(WHOLE, "1"),
+            Size::Quick => command.env_remove(WHOLE),
+        };
+    }
+
     /// What builds for wasm32.
     pub(crate) fn wasm_toolchain(&self) -> Outcome<&WasmToolchain> {
-        self.wasm_toolchain.get_or_init(|| toolchain::find_or_install(self)).as_ref().map_err(Clone::clone)
+        self.wasm_toolchain
+            .get_or_init(|| toolchain::find_or_install(&self.root))
+            .as_ref()
+            .map_err(Clone::clone)
+    }
+
+    /// wasm-bindgen's generator.
+    pub(crate) fn bindgen(&self) -> Outcome<&Path> {
+        self.bindgen
+            .get_or_init(|| tools::bindgen(&self.root, &self.settings.tools))
+            .as_deref()
+            .map_err(Clone::clone)
     }
 
     /// The page's tools, as the lock file has them.
@@ -89,8 +139,15 @@ impl Project {
     pub(crate) fn package(&self) -> Outcome {
         self.package
             .get_or_init(|| {
-                generate::write(self)?;
-                wasm::build(self)
+                let log = process::log();
+                thread::scope(|scope| {
+                    let generated = scope.spawn(|| process::logged(log, || generate::write(self)));
+                    let built = wasm::build(self);
+                    let generated = generated
+                        .join()
+                        .unwrap_or_else(|_| Err("generating the sources panicked".to_owned()));
+                    generated.and(built)
+                })
             })
             .clone()
     }
@@ -105,6 +162,7 @@ impl Project {
         self.node_modules()?;
         let mut command = Command::new(self.www().join("node_modules/.bin").join(name));
         command.current_dir(self.www());
+        self.tell_size(&mut command);
         Ok(command)
     }
 }

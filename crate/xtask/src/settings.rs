@@ -18,7 +18,6 @@ pub(crate) struct Settings {
     #[serde(rename = "module")]
     pub(crate) modules: Vec<Module>,
     pub(crate) wasm_opt: WasmOpt,
-    pub(crate) budget: Budget,
 }
 
 /// Versions of the tools.
@@ -56,22 +55,6 @@ pub(crate) struct Module {
 #[serde(deny_unknown_fields)]
 pub(crate) struct WasmOpt {
     pub(crate) flags: Vec<String>,
-}
-
-/// Upper bounds on what the page starts with, and on what it fetches later.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Budget {
-    pub(crate) start: Weight,
-    pub(crate) later: Weight,
-}
-
-/// Bytes on the wire.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct Weight {
-    pub(crate) wasm_brotli: u64,
-    pub(crate) js_gzip: u64,
 }
 
 /// Reads the file in the project's root.

@@ -8,7 +8,6 @@ use std::process::Command;
 
 use crate::process::{self, Outcome, announce};
 use crate::project::Project;
-use crate::tools;
 
 /// The target of the page's module.
 pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
@@ -22,17 +21,27 @@ pub(crate) enum Compiler {
     Debian,
 }
 
-/// The compiler and the pinned tools around it.
-#[derive(Debug)]
+/// The compiler of the page's modules.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct WasmToolchain {
     pub(crate) compiler: Compiler,
-    tools: Vec<PathBuf>,
 }
 
 impl WasmToolchain {
-    /// Sets the command's environment, so that it and what it starts find this compiler and these tools.
-    pub(crate) fn apply(&self, command: &mut Command) -> Outcome {
-        let mut folders = self.tools.clone();
+    /// The cargo of this compiler.
+    pub(crate) fn cargo(self, project: &Project) -> Outcome<Command> {
+        let mut command = match self.compiler {
+            Compiler::Active => project.cargo(),
+            Compiler::Debian => Command::new(debian::CARGO),
+        };
+        command.current_dir(project.root());
+        self.apply(&mut command, &[])?;
+        Ok(command)
+    }
+
+    /// Sets the command's environment, so that it and what it starts find the tools in these folders and this compiler.
+    pub(crate) fn apply(self, command: &mut Command, tools: &[PathBuf]) -> Outcome {
+        let mut folders = tools.to_vec();
         if self.compiler == Compiler::Debian {
             folders.push(PathBuf::from(debian::PROGRAMS));
             debian::apply(command);
@@ -41,16 +50,8 @@ impl WasmToolchain {
         Ok(())
     }
 
-    /// A program of this toolchain. Commands search the PATH of this process, not the one they are given.
-    pub(crate) fn tool(&self, name: &str) -> Outcome<Command> {
-        let program = self.tools.iter().map(|folder| folder.join(name)).find(|program| program.is_file());
-        let mut command = Command::new(program.ok_or_else(|| format!("{name} is not installed"))?);
-        self.apply(&mut command)?;
-        Ok(command)
-    }
-
     /// The compiler's name and version.
-    pub(crate) fn version(&self, root: &Path) -> Outcome<String> {
+    pub(crate) fn version(self, root: &Path) -> Outcome<String> {
         match self.compiler {
             Compiler::Active => process::capture(Command::new("rustc").arg("-V").current_dir(root)),
             Compiler::Debian => debian::version(),
@@ -59,16 +60,14 @@ impl WasmToolchain {
 }
 
 /// A toolchain for wasm32, installed if there is none.
-pub(crate) fn find_or_install(project: &Project) -> Outcome<WasmToolchain> {
-    let root = project.root();
+pub(crate) fn find_or_install(root: &Path) -> Outcome<WasmToolchain> {
     let compiler = choose(
         || active_has_target(root),
         debian::is_ready,
         || add_target(root),
         || debian::install_compiler(&root.join("target/wasm-std")),
     )?;
-    let tools = tools::install(root, &project.settings().tools)?;
-    Ok(WasmToolchain { compiler, tools })
+    Ok(WasmToolchain { compiler })
 }
 
 /// What is there comes before what must be installed, and rustup before Debian.
@@ -167,10 +166,9 @@ mod tests {
 
     #[test]
     fn debian_programs_come_before_the_rest_of_path() {
-        let toolchain =
-            WasmToolchain { compiler: Compiler::Debian, tools: vec![PathBuf::from("/tools/bin")] };
+        let toolchain = WasmToolchain { compiler: Compiler::Debian };
         let mut command = Command::new("true");
-        toolchain.apply(&mut command).unwrap();
+        toolchain.apply(&mut command, &[PathBuf::from("/tools/bin")]).unwrap();
         let path = command.get_envs().find(|(name, _)| *name == "PATH").unwrap().1.unwrap();
         let folders: Vec<PathBuf> = std::env::split_paths(path).take(2).collect();
         assert_eq!(folders, [PathBuf::from("/tools/bin"), PathBuf::from("/usr/bin")]);

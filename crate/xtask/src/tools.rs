@@ -1,52 +1,97 @@
-//! wasm-pack, wasm-bindgen, cargo-fuzz and the peer of the bench at the pinned versions, kept in the user's cache folder under their version,
-//! so that a second checkout on the machine does not build them again.
+//! The programs that cargo does not bring, at the pinned versions: what fits on PATH, or what is built into the user's cache
+//! folder under its version, so that a second checkout on the machine does not build it again.
+//!
+//! A page needs one of them, wasm-bindgen's generator; the others belong to the checks and to the bench.
 
 use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::process::{self, Outcome, announce};
 use crate::settings::Tools;
 
-/// One tool: the name of its folder, its package, its program.
+/// One tool: the name of its folder, its package, the program that is looked for.
 struct Tool<'a> {
     name: &'static str,
     package: &'static str,
     program: &'static str,
     version: &'a str,
+    /// It runs for seconds and is compiled for minutes: so it is compiled for speed of compiling.
+    is_brief: bool,
 }
 
-/// Installs what the wasm build needs and is missing, and gives the folders of the programs.
-pub(crate) fn install(root: &Path, versions: &Tools) -> Outcome<Vec<PathBuf>> {
+/// The folder of wasm-bindgen-cli: the generator and its test runner.
+const BINDGEN: &str = "wasm-bindgen";
+const TEST_RUNNER: &str = "wasm-bindgen-test-runner";
+
+/// wasm-bindgen's generator. Where neither the cache nor PATH has it, `crate/xtask/bindgen` is built: the generator alone,
+/// in a third of the time that wasm-bindgen-cli takes.
+pub(crate) fn bindgen(root: &Path, versions: &Tools) -> Outcome<PathBuf> {
     let cache = cache()?;
-    let tools = [
-        Tool {
-            name: "wasm-bindgen",
-            package: "wasm-bindgen-cli",
-            program: "wasm-bindgen",
-            version: &versions.wasm_bindgen,
-        },
-        Tool { name: "wasm-pack", package: "wasm-pack", program: "wasm-pack", version: &versions.wasm_pack },
-    ];
-    tools.iter().map(|tool| install_one(root, &cache, tool)).collect()
+    let whole = programs(&cache, BINDGEN, &versions.wasm_bindgen).join(program_name(BINDGEN));
+    if whole.is_file() {
+        return Ok(whole);
+    }
+    if let Some(program) = on_path(BINDGEN, &versions.wasm_bindgen) {
+        return Ok(program);
+    }
+    let folder = cache.join(format!("servescope-bindgen-{}", versions.wasm_bindgen));
+    let program = folder.join("bin").join(program_name(BINDGEN));
+    if !program.is_file() {
+        announce(&format!("building wasm-bindgen {} (about half a minute)", versions.wasm_bindgen));
+        let mut install = process::cargo(root);
+        install
+            .args(["install", "--quiet", "--locked", "--path", "crate/xtask/bindgen", "--root"])
+            .arg(&folder);
+        process::run(install.args(["--target-dir", "target/tools"]))?;
+    }
+    Ok(program)
+}
+
+/// wasm-bindgen's test runner.
+pub(crate) fn test_runner(root: &Path, versions: &Tools) -> Outcome<PathBuf> {
+    let version = &versions.wasm_bindgen;
+    if let Some(program) = on_path(TEST_RUNNER, version) {
+        return Ok(program);
+    }
+    let package = "wasm-bindgen-cli";
+    let tool = Tool { name: BINDGEN, package, program: TEST_RUNNER, version, is_brief: true };
+    Ok(install(root, &tool)?.join(program_name(TEST_RUNNER)))
+}
+
+/// Installs wasm-pack if it is missing, and gives its program.
+pub(crate) fn wasm_pack(root: &Path, versions: &Tools) -> Outcome<PathBuf> {
+    let (name, version) = ("wasm-pack", &versions.wasm_pack);
+    if let Some(program) = on_path(name, version) {
+        return Ok(program);
+    }
+    let tool = Tool { name, package: name, program: name, version, is_brief: true };
+    Ok(install(root, &tool)?.join(program_name(name)))
 }
 
 /// Installs cargo-fuzz if it is missing, and gives its folder.
 pub(crate) fn cargo_fuzz(root: &Path, versions: &Tools) -> Outcome<PathBuf> {
-    let tool = Tool {
-        name: "cargo-fuzz",
-        package: "cargo-fuzz",
-        program: "cargo-fuzz",
-        version: &versions.cargo_fuzz,
-    };
-    install_one(root, &cache()?, &tool)
+    let name = "cargo-fuzz";
+    install(root, &Tool { name, package: name, program: name, version: &versions.cargo_fuzz, is_brief: true })
 }
 
-/// Installs the peer simulator if it is missing, and gives its program.
+/// Installs the peer simulator if it is missing, and gives its program. It is measured, so it is optimised.
 pub(crate) fn inference_lab(root: &Path, versions: &Tools) -> Outcome<PathBuf> {
     let name = "inference-lab";
-    let tool = Tool { name, package: name, program: name, version: &versions.inference_lab };
-    Ok(install_one(root, &cache()?, &tool)?.join(name))
+    let tool = Tool { name, package: name, program: name, version: &versions.inference_lab, is_brief: false };
+    Ok(install(root, &tool)?.join(program_name(name)))
+}
+
+/// The program on PATH, if it is of this version.
+fn on_path(name: &str, version: &str) -> Option<PathBuf> {
+    let program = process::find(&[&program_name(name)])?;
+    let told = process::capture(Command::new(&program).arg("--version")).ok()?;
+    is_version(&told, version).then_some(program)
+}
+
+fn is_version(told: &str, version: &str) -> bool {
+    told.split_whitespace().nth(1) == Some(version)
 }
 
 fn cache() -> Outcome<PathBuf> {
@@ -54,18 +99,33 @@ fn cache() -> Outcome<PathBuf> {
         .ok_or_else(|| "neither XDG_CACHE_HOME nor HOME is set: there is no folder for the tools".to_owned())
 }
 
-fn install_one(root: &Path, cache: &Path, tool: &Tool<'_>) -> Outcome<PathBuf> {
-    let folder = cache.join(format!("{}-{}", tool.name, tool.version));
-    let programs = folder.join("bin");
-    if !programs.join(tool.program).with_extension(env::consts::EXE_EXTENSION).is_file() {
-        announce(&format!("cargo install {} {} (about two minutes)", tool.package, tool.version));
-        process::run(
-            process::cargo(root)
-                .args(["install", tool.package, "--version", tool.version, "--locked", "--root"])
-                .arg(&folder),
-        )?;
+/// Installs the tool from the registry if the cache has it not, and gives the folder of its programs.
+fn install(root: &Path, tool: &Tool<'_>) -> Outcome<PathBuf> {
+    let cache = cache()?;
+    let programs = programs(&cache, tool.name, tool.version);
+    if !programs.join(program_name(tool.program)).is_file() {
+        announce(&format!("cargo install {} {} (about a minute)", tool.package, tool.version));
+        let mut command = process::cargo(root);
+        command
+            .args(["install", tool.package, "--version", tool.version, "--locked", "--root"])
+            .arg(cache.join(format!("{}-{}", tool.name, tool.version)));
+        if tool.is_brief {
+            let profile = [("OPT_LEVEL", "1"), ("CODEGEN_UNITS", "16"), ("DEBUG", "false"), ("LTO", "off")];
+            for (key, value) in profile {
+                command.env(format!("CARGO_PROFILE_RELEASE_{key}"), value);
+            }
+        }
+        process::run(&mut command)?;
     }
     Ok(programs)
+}
+
+fn programs(cache: &Path, name: &str, version: &str) -> PathBuf {
+    cache.join(format!("{name}-{version}")).join("bin")
+}
+
+fn program_name(name: &str) -> String {
+    format!("{name}{}", env::consts::EXE_SUFFIX)
 }
 
 fn cache_folder(xdg: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
@@ -80,6 +140,23 @@ fn cache_folder(xdg: Option<OsString>, home: Option<OsString>) -> Option<PathBuf
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_on_path_must_be_of_the_version() {
+        assert!(is_version("wasm-bindgen 0.2.128 (0123abc)\n", "0.2.128"));
+        assert!(!is_version("wasm-bindgen 0.2.12", "0.2.128"));
+        assert!(!is_version("", "0.2.128"));
+    }
+
+    #[test]
+    fn the_generator_is_of_the_version_that_the_settings_pin() {
+        let root = crate::project::root();
+        let pinned = crate::settings::read(&root).unwrap().tools.wasm_bindgen;
+        let manifest = std::fs::read_to_string(root.join("crate/xtask/bindgen/Cargo.toml")).unwrap();
+        let manifest: toml::Table = toml::from_str(&manifest).unwrap();
+        let dependency = manifest["dependencies"]["wasm-bindgen-cli-support"].as_str();
+        assert_eq!(dependency, Some(format!("={pinned}").as_str()));
+    }
 
     #[test]
     fn the_cache_folder_follows_the_xdg_specification() {

@@ -1,33 +1,56 @@
-//! The wasm package: the crate through wasm-pack once a module, each module through wasm-opt, the result in `www/pkg`.
+//! The wasm package: each module compiled by cargo, its glue made by wasm-bindgen, made smaller by wasm-opt; the result in
+//! `www/pkg`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use crate::hash::{self, Fingerprint};
 use crate::process::{self, Outcome};
 use crate::project::Project;
 use crate::settings::Module;
-use crate::toolchain::WasmToolchain;
+use crate::toolchain::{self, WasmToolchain};
 use crate::{packages, settings};
 
 /// Beside the package: the fingerprint of what it was built from.
 const STAMP: &str = ".built-from";
 /// Crates that the module does not contain.
 const NOT_INSIDE: [&str; 2] = ["cli", "xtask"];
+/// What cargo calls the compiled crate.
+const LIBRARY: &str = "servescope_web.wasm";
 
-/// Builds the package, unless it is there and of the sources that are there.
+/// Builds the package, unless it is there and of the sources that are there. What one part waits for, another part does
+/// beside it: the generator and the page's tools are installed while the first module is compiled, and a module goes
+/// through both while the next is compiled.
 pub(crate) fn build(project: &Project) -> Outcome {
-    let toolchain = project.wasm_toolchain()?;
+    let toolchain = *project.wasm_toolchain()?;
     let built_from = fingerprint(project, toolchain)?;
     let package = project.root().join(&project.settings().build.out_dir);
     if fs::read_to_string(package.join(STAMP)).is_ok_and(|stamp| stamp == built_from) {
         return Ok(());
     }
-    for module in &project.settings().modules {
-        let stage = project.root().join("target/wasm-package").join(&module.out_name);
-        compile(project, toolchain, module, &stage)?;
-        install(project, module, &stage, &package)?;
-    }
+    let log = process::log();
+    thread::scope(|scope| {
+        let mut parts = vec![
+            scope.spawn(|| process::logged(log.clone(), || project.bindgen().map(drop))),
+            scope.spawn(|| process::logged(log.clone(), || project.node_modules())),
+        ];
+        let mut compiled = Ok(());
+        for module in &project.settings().modules {
+            let stage = project.root().join("target/wasm-package").join(&module.out_name);
+            compiled = compile(project, toolchain, module, &stage);
+            if compiled.is_err() {
+                break;
+            }
+            let (log, package) = (log.clone(), &package);
+            parts
+                .push(scope.spawn(move || process::logged(log, || finish(project, module, &stage, package))));
+        }
+        let ended = parts
+            .into_iter()
+            .map(|part| part.join().unwrap_or_else(|_| Err("a part of the build panicked".to_owned())));
+        ended.fold(compiled, Outcome::and)
+    })?;
     fs::write(package.join(STAMP), built_from).map_err(|error| format!("{}: {error}", package.display()))
 }
 
@@ -42,36 +65,48 @@ pub(crate) fn sources(root: &Path) -> Vec<PathBuf> {
     paths.iter().flat_map(|path| hash::files_under(path)).collect()
 }
 
-fn fingerprint(project: &Project, toolchain: &WasmToolchain) -> Outcome<String> {
+fn fingerprint(project: &Project, toolchain: WasmToolchain) -> Outcome<String> {
     let mut fingerprint = Fingerprint::EMPTY;
     fingerprint.add(toolchain.version(project.root())?.as_bytes());
     hash::add_files(&mut fingerprint, project.root(), &sources(project.root()))?;
     Ok(fingerprint.text())
 }
 
-fn compile(project: &Project, toolchain: &WasmToolchain, module: &Module, stage: &Path) -> Outcome {
+/// Compiles the module, and leaves it in its stage under its own name: the next has the same file.
+fn compile(project: &Project, toolchain: WasmToolchain, module: &Module, stage: &Path) -> Outcome {
+    let described = |error: std::io::Error| format!("{}: {error}", stage.display());
     if stage.exists() {
-        fs::remove_dir_all(stage).map_err(|error| format!("{}: {error}", stage.display()))?;
+        fs::remove_dir_all(stage).map_err(described)?;
     }
-    let build = &project.settings().build;
-    let mut command = toolchain.tool("wasm-pack")?;
+    fs::create_dir_all(stage).map_err(described)?;
+    let mut command = toolchain.cargo(project)?;
     command
-        .args(["build", &build.crate_folder, "--profile", &module.profile])
-        .args(["--target", &build.target, "--out-name", &module.out_name, "--out-dir"])
-        .arg(stage)
-        // The tools are installed by the set-up; wasm-opt is run below, with flags of our own; the page
-        // imports the package by its path and needs no package.json.
-        .args(["--mode", "no-install", "--no-opt", "--no-pack"])
-        .args(["--", "--no-default-features", "--features", &module.features.join(",")])
-        .current_dir(project.root());
-    process::run(&mut command)
+        .args(["build", "--lib", "--target", toolchain::TARGET, "--profile", &module.profile])
+        .args(["--manifest-path", &format!("{}/Cargo.toml", project.settings().build.crate_folder)])
+        .args(["--no-default-features", "--features", &module.features.join(","), "--target-dir"])
+        .arg(project.root().join("target"));
+    process::run(&mut command)?;
+    let built = project.root().join("target").join(toolchain::TARGET).join(&module.profile);
+    fs::copy(built.join(LIBRARY), raw(module, stage)).map(drop).map_err(described)
 }
 
-/// Moves the staged package into its place. Its script comes last: that is what the development server
-/// waits for, and then the module is there.
-fn install(project: &Project, module: &Module, stage: &Path, package: &Path) -> Outcome {
+fn raw(module: &Module, stage: &Path) -> PathBuf {
+    stage.join(format!("{}.wasm", module.out_name))
+}
+
+/// Glue and module, through wasm-opt, into their place. The script comes last: that is what the development server waits
+/// for, and then the module is there.
+fn finish(project: &Project, module: &Module, stage: &Path, package: &Path) -> Outcome {
     let described = |error: std::io::Error| format!("{}: {error}", package.display());
     fs::create_dir_all(package).map_err(described)?;
+    let target = &project.settings().build.target;
+    process::run(
+        std::process::Command::new(project.bindgen()?)
+            .arg(raw(module, stage))
+            .args(["--target", target, "--out-name", &module.out_name, "--out-dir"])
+            .arg(stage),
+    )?;
+    fs::remove_file(raw(module, stage)).map_err(described)?;
     let name = &module.out_name;
     let module = format!("{name}_bg.wasm");
     let mut optimizer = project.node_tool("wasm-opt")?;

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '../../..');
-export const PROGRAM = join(ROOT, 'target/release/servescope');
+export const PROGRAM = process.env['SERVESCOPE_TERMINAL'] ?? join(ROOT, 'target/release/servescope');
 
 /** The programme, built by the task that runs these tests; null where it is not there and nobody insists. */
 export function terminal(): ((...options: string[]) => { digest: string }) | null {

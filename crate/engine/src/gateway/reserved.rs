@@ -332,7 +332,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(200))]
+        #![proptest_config(servescope_testkit::cases(50, 200))]
 
         /// In every cell, and so in every stretch of cells, clients have what was reserved, all of it and each its own.
         #[test]

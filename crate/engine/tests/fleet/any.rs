@@ -9,7 +9,7 @@ use servescope_engine::scheduler::{Client, Order, Queueing};
 use servescope_workload::trace::{Chain, Extra, NOBODY, PrefixBlocks, Request};
 use servescope_workload::{BASE_MODEL, Trace};
 
-use crate::toy::Toy;
+use super::toy::Toy;
 
 pub(crate) const ROUTERS: [RouterKind; 8] = [
     RouterKind::RoundRobin,

@@ -8,8 +8,8 @@ use servescope_engine::{Outcome, Report};
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};
 
-use crate::run;
-use crate::toy::{TOY, Toy};
+use super::run;
+use super::toy::{TOY, Toy};
 
 fn fixed(requests: &[(f64, u32, u32)]) -> Arc<Trace> {
     let mut trace = Trace::default();

@@ -52,7 +52,7 @@ pub(crate) fn is_plain(trace: &Trace, config: &FleetConfig) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1_000) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..servescope_testkit::cases(100, 1_000) })]
 
     #[test]
     fn a_fleet_keeps_its_promises(

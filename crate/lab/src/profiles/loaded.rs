@@ -378,7 +378,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
+        #![proptest_config(servescope_testkit::cases(16, 64))]
         #[test]
         fn no_text_makes_it_panic(at in 0..FILES.len(), put in "\\PC{0,6}", which in 0..5usize) {
             let mut all = files();

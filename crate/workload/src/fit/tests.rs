@@ -71,7 +71,7 @@ fn small_and_odd_traces_are_fitted_without_a_panic() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(servescope_testkit::cases(8, 24))]
 
     #[test]
     fn no_trace_makes_a_fit_panic(

@@ -68,7 +68,7 @@ pub(crate) fn run(project: &Project, out: Option<&str>) -> Outcome {
 /// Builds the terminal program, and says where it is.
 fn servescope(project: &Project) -> Outcome<PathBuf> {
     let build = ["build", "--quiet", "--release", "--package", "servescope-cli", "--message-format=json"];
-    let told = process::capture(process::cargo(project.root()).args(build))?;
+    let told = process::capture(project.cargo().args(build))?;
     let programs = told.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let program =
         programs.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).next_back();

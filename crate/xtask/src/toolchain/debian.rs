@@ -11,7 +11,8 @@ use crate::process::{self, Outcome, announce};
 /// Where Debian puts the compiler.
 pub(crate) const PROGRAMS: &str = "/usr/bin";
 const RUSTC: &str = "/usr/bin/rustc";
-const CARGO: &str = "/usr/bin/cargo";
+/// Debian's cargo.
+pub(crate) const CARGO: &str = "/usr/bin/cargo";
 const LIBRARIES: &str = "/usr/lib/rustlib";
 /// Beside the libraries: the compiler they were built with, since no other can read them.
 const STAMP: &str = "servescope-built-with";

@@ -1,0 +1,7 @@
+//! The lab's tests from outside, as one program: each file is a module of it.
+
+mod capacity;
+mod orders;
+mod workloads;
+
+servescope_testkit::every_file_is_a_module!();

@@ -1,0 +1,70 @@
+//! The features of the packages that compute: the tests of the workspace are those of the terminal that is installed alone.
+//!
+//! Cargo unites the features of what it builds together. A package that computes otherwise with another feature (num-traits
+//! takes the platform's functions where `std` is on) would make the tested build another one than the one in use. The
+//! page's module has other features on purpose; its own tests hold it to the same digests.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
+use crate::process::{self, Outcome};
+use crate::project::Project;
+
+/// What computes: our crates, and what they draw and round with.
+const COMPUTES: [&str; 9] = [
+    "servescope-workload",
+    "servescope-cost",
+    "servescope-engine",
+    "servescope-lab",
+    "libm",
+    "num-traits",
+    "rand_distr",
+    "rand_xoshiro",
+    "serde_json",
+];
+
+/// Compares the features of the workspace with those of the terminal alone.
+pub(super) fn check(project: &Project) -> Outcome {
+    let tested = lines(project.root(), project.cargo(), &["--workspace", "--edges", "normal,dev"])?;
+    let terminal =
+        lines(project.root(), project.cargo(), &["--package", "servescope-cli", "--edges", "normal"])?;
+    compare(&tested, &terminal)
+}
+
+fn lines(root: &Path, mut cargo: Command, selection: &[&str]) -> Outcome<BTreeSet<String>> {
+    cargo.arg("tree").args(selection).args(["--prefix", "none", "--no-dedupe", "--format", "{p} [{f}]"]);
+    let printed = process::capture(cargo.current_dir(root))?;
+    let computes = |line: &&str| COMPUTES.iter().any(|name| line.split(' ').next() == Some(name));
+    Ok(printed.lines().filter(computes).map(str::to_owned).collect())
+}
+
+fn compare(tested: &BTreeSet<String>, terminal: &BTreeSet<String>) -> Outcome {
+    if terminal.len() < COMPUTES.len() {
+        return Err(format!("the terminal has only {terminal:?} of {COMPUTES:?}"));
+    }
+    let other: Vec<&str> = terminal.difference(tested).map(String::as_str).collect();
+    if other.is_empty() {
+        process::say(&format!("{} packages have the same features in both builds", terminal.len()));
+        return Ok(());
+    }
+    Err(format!(
+        "the terminal alone has other features than the tests of the workspace: {}",
+        other.join("; ")
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_feature_is_told() {
+        let with = |feature: &str| -> BTreeSet<String> {
+            COMPUTES.iter().map(|name| format!("{name} v1 [{feature}]")).collect()
+        };
+        assert_eq!(compare(&with("std"), &with("std")), Ok(()));
+        assert!(compare(&with("std"), &with("libm")).unwrap_err().contains("num-traits v1 [libm]"));
+        assert!(compare(&with("std"), &BTreeSet::new()).is_err());
+    }
+}
