@@ -39,8 +39,8 @@ pub(crate) struct Arguments {
     /// Prints the summary as JSON.
     #[arg(long)]
     json: bool,
-    /// Folder for summary.json, requests.csv, batches.csv, events.csv, clients.csv, clients_over_time.csv and trace.json
-    /// (opens in Perfetto).
+    /// Folder for summary.json, requests.csv, batches.csv, events.csv, clients.csv, clients_over_time.csv,
+    /// event_trace.json (every event of requests and batches) and trace.json (opens in Perfetto).
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Folder for the page's charts as SVG.
@@ -78,6 +78,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         stream(&folder.join("events.csv"), |to| files::write_events_csv(&run.report, to))?;
         stream(&folder.join("clients.csv"), |to| files::write_clients_csv(&run, to))?;
         stream(&folder.join("clients_over_time.csv"), |to| files::write_clients_over_time_csv(&run, to))?;
+        stream(&folder.join("event_trace.json"), |to| files::write_event_trace(&run.report, to))?;
         stream(&folder.join("trace.json"), |to| files::write_chrome_trace(&run.report, to))?;
     }
     if let Some(folder) = &arguments.charts {

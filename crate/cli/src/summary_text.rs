@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use servescope_lab::RunSummary;
 use servescope_lab::engine::metrics::fleet::ReplicaRow;
 use servescope_lab::engine::metrics::monitor::Monitor;
-use servescope_lab::engine::metrics::summary::SplitMeans;
+use servescope_lab::engine::metrics::summary::{KvUsage, SplitMeans};
 use servescope_lab::engine::metrics::{Distribution, GatewaySummary};
 
 /// The table; `users` is what each of them used.
@@ -61,7 +61,20 @@ pub(crate) fn table(summary: &RunSummary, users: &Monitor) -> String {
     for (name, value) in summary.gateway.iter().flat_map(gateway_lines) {
         line(name, value);
     }
-    line("KV", format!("mean {}, peak {}", percent(run.kv.mean_usage), percent(run.kv.peak_usage)));
+    line(
+        "KV",
+        format!(
+            "mean {}, peak {} of {}",
+            percent(run.kv.mean_usage),
+            percent(run.kv.peak_usage),
+            pool(&run.kv)
+        ),
+    );
+    if let Some(cache) = &run.prefix_cache {
+        let (rate, cached, looked_up) =
+            (percent(cache.hit_rate), cache.cached_tokens, cache.looked_up_tokens);
+        line("prefix cache", format!("hit rate {rate}: {cached} of {looked_up} prompt tokens looked up"));
+    }
     line(
         "iterations",
         format!(
@@ -124,6 +137,12 @@ fn times(text: &mut String, summary: &RunSummary) {
     }
 }
 
+/// The KV pool of a replica.
+fn pool(kv: &KvUsage) -> String {
+    let blocks = kv.pool_blocks.map(|blocks| format!(" ({blocks} blocks)")).unwrap_or_default();
+    format!("{} tokens{blocks} a replica", kv.pool_tokens)
+}
+
 /// Where the time of a request went.
 fn parts(split: &SplitMeans) -> String {
     format!(
@@ -160,20 +179,31 @@ fn gateway_lines(gateway: &GatewaySummary) -> [(&'static str, String); 3] {
 fn replicas(text: &mut String, rows: &[ReplicaRow]) {
     let _ = writeln!(
         text,
-        "\n{:<10}{:>10}{:>12}{:>9}{:>12}{:>14}{:>10}{:>13}",
-        "replica", "requests", "iterations", "busy", "mean batch", "tokens/iter.", "peak KV", "preemptions"
+        "\n{:<10}{:>10}{:>12}{:>9}{:>12}{:>14}{:>10}{:>10}{:>12}{:>13}",
+        "replica",
+        "requests",
+        "iterations",
+        "busy",
+        "mean batch",
+        "tokens/iter.",
+        "mean KV",
+        "peak KV",
+        "prefix hits",
+        "preemptions"
     );
     for row in rows {
         let _ = writeln!(
             text,
-            "{:<10}{:>10}{:>12}{:>9}{:>12}{:>14}{:>10}{:>13}",
+            "{:<10}{:>10}{:>12}{:>9}{:>12}{:>14}{:>10}{:>10}{:>12}{:>13}",
             row.id,
             row.requests,
             row.iterations,
             percent(row.busy),
             number(row.mean_size),
             number(row.tokens_per_iteration),
+            percent(row.mean_kv),
             percent(row.peak_kv),
+            percent(row.prefix_hit_rate),
             row.preemptions
         );
     }

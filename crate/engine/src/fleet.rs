@@ -14,6 +14,7 @@
 //! (`Replica::end_prompts`), and the time in which its KV memory moves; experts spread over GPUs are the cost model's
 //! matter alone (`servescope_cost::deployment`).
 
+mod affinity;
 mod audit;
 mod config;
 mod counters;
@@ -43,6 +44,7 @@ use servescope_workload::Trace;
 
 pub use config::{FleetConfig, Preemption, RouterKind, SchedulerKind};
 use pipeline::Pipeline;
+use prefix_cache::PrefixCache;
 use record::Record;
 use replica::Replica;
 use requests::Requests;
@@ -136,7 +138,7 @@ impl Fleet {
         Self {
             requests,
             record: Record { ended: trace.chain.as_ref().map(|_| Vec::new()), ..Record::new(trace.len()) },
-            router: Router::new(&config),
+            router: Router::new(&config, &trace),
             replicas,
             pipelines: (0..pipelined).map(|_| Pipeline::new(stages)).collect(),
             events: BinaryHeap::new(),
@@ -245,6 +247,8 @@ impl Fleet {
             self.record.rename(sent);
         }
         let preemptions = self.record.evictions.len() as u64;
+        let asked = |replica: &Replica| replica.prefix.as_ref().map(PrefixCache::asked);
+        let prefix_lookups = self.replicas.iter().filter_map(asked).collect();
         let (trace, fates, gateway) = self.intake.finish(self.trace, self.record.fates);
         Report {
             timeline: Timeline {
@@ -265,7 +269,7 @@ impl Fleet {
             preemptions,
             pool_blocks: self.config.blocks,
             cost: Some(IterationModel(self.cost.into())),
-            cached_tokens: self.record.cached_tokens,
+            prefix_lookups,
             gateway,
             counters,
             trace,

@@ -187,14 +187,40 @@ pub struct Report {
     pub served: Option<Box<Served>>,
     /// Requests thrown out of a batch, each time counted; S-LoRA has none.
     pub preemptions: u64,
-    /// Prompt tokens that a prefix cache spared, each time counted.
-    pub cached_tokens: u64,
+    /// What each replica's prefix cache was asked for; empty where there is none.
+    pub prefix_lookups: Vec<PrefixLookups>,
     /// What every client was charged, where the order of service keeps accounts.
     pub counters: Option<Counters>,
     /// What a fleet's iterations cost.
     pub cost: Option<IterationModel>,
     /// What the proxy wrote down, if there was one.
     pub gateway: Option<Box<GatewayLog>>,
+}
+
+/// What a prefix cache was asked for, tokens. As vLLM counts (`vllm:prefix_cache_queries`, `vllm:prefix_cache_hits`): once
+/// for each admission, again for a request that comes back after a preemption.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PrefixLookups {
+    /// Tokens of the prompts that were looked up.
+    pub tokens: u64,
+    /// Those of them that were found, and not computed again.
+    pub cached_tokens: u64,
+}
+
+impl PrefixLookups {
+    /// Found over looked up; `None` where no prompt was looked up.
+    pub fn hit_rate(&self) -> Option<f64> {
+        (self.tokens > 0).then(|| self.cached_tokens as f64 / self.tokens as f64)
+    }
+}
+
+impl std::iter::Sum for PrefixLookups {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |sum, one| Self {
+            tokens: sum.tokens + one.tokens,
+            cached_tokens: sum.cached_tokens + one.cached_tokens,
+        })
+    }
 }
 
 /// The counters of an order of service over a run and at its end.
@@ -257,6 +283,13 @@ impl Report {
     /// End-to-end time, microseconds.
     pub fn e2e_us(&self, id: usize) -> Option<f64> {
         self.fates[id].finish_us.map(|t| t - self.trace.arrival_us[id])
+    }
+
+    /// When the run ends: at the last finish, or at the end of the last iteration where some request is still processed
+    /// after it, microseconds.
+    pub fn end_us(&self) -> f64 {
+        let finish = self.fates.iter().filter_map(|fate| fate.finish_us).fold(0.0, f64::max);
+        self.timeline.end_us().max(finish)
     }
 
     /// Whether the request ran to its end.

@@ -190,7 +190,7 @@ impl<C: IterationCost> Simulation<C> {
             replicas: 1,
             served: None,
             preemptions: 0,
-            cached_tokens: 0,
+            prefix_lookups: Vec::new(),
             pool_blocks: 0,
             cost: None,
         }

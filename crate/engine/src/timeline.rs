@@ -224,6 +224,13 @@ impl Timeline {
         }
     }
 
+    /// The end of the last iteration, microseconds; 0 where there was none.
+    pub fn end_us(&self) -> f64 {
+        let slora =
+            self.prefills.last().map(|p| p.end_us).into_iter().chain(self.decodes.last().map(|d| d.end_us));
+        slora.fold(self.iterations.end_us(), f64::max)
+    }
+
     /// Prefills and decode runs in order of time.
     pub fn spans(&self) -> impl Iterator<Item = Span<'_>> {
         let mut prefills = self.prefills.iter().peekable();

@@ -344,6 +344,23 @@ proptest! {
         prop_assert_eq!(mapped, b.counters.unwrap().values);
     }
 
+    /// Weights that are all multiples of one number are those without it: ties stay ties.
+    #[test]
+    fn only_ratios_of_weights_count(
+        rows in any_rows(), config in any_fleet(), ratios in prop::sample::select(&[[1.0, 1.0, 1.0, 1.0], [1.0, 2.0, 3.0, 2.0]][..]),
+        factor in prop::sample::select(&[3.0, 7.0, 11.0][..]), equal in 0.1..9.0f64,
+    ) {
+        let trace = trace(rows);
+        let run = |weights: [f64; 4]| serve(&trace, config, vtc(&weights));
+        let (plain, scaled) = (run(ratios), run(ratios.map(|ratio| factor * ratio)));
+        prop_assert_eq!(plain.digest(), scaled.digest());
+        let (plain_counters, scaled_counters) = (plain.counters.unwrap(), scaled.counters.unwrap());
+        for (plain, scaled) in plain_counters.values.iter().zip(&scaled_counters.values) {
+            prop_assert!((plain.1 - factor * scaled.1).abs() <= 1e-9 * plain.1);
+        }
+        prop_assert_eq!(run([equal; 4]).digest(), run([1.0; 4]).digest());
+    }
+
     /// With one client every order that ranks clients is first come, first served.
     #[test]
     fn one_client_is_first_come_first_served(rows in any_rows(), order in any_counting(), config in any_fleet()) {

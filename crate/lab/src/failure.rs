@@ -62,6 +62,8 @@ pub const CODES: &[&str] = &[
     "no_rate",
     "bad_axis",
     "does_not_fit",
+    "adapters_do_not_fit",
+    "kv_does_not_fit",
     "one_stage",
     "more_stages_than_layers",
     "heads_not_shared",

@@ -5,6 +5,8 @@ mod chrome_trace;
 #[cfg(feature = "engines")]
 mod clients;
 #[cfg(feature = "engines")]
+mod event_trace;
+#[cfg(feature = "engines")]
 mod events;
 mod requests;
 
@@ -14,6 +16,8 @@ pub use chrome_trace::{chrome_trace, write_chrome_trace};
 pub(crate) use clients::{Keeper, counters};
 #[cfg(feature = "engines")]
 pub use clients::{clients_csv, clients_over_time_csv, write_clients_csv, write_clients_over_time_csv};
+#[cfg(feature = "engines")]
+pub use event_trace::{event_trace, write_event_trace};
 #[cfg(feature = "engines")]
 pub use events::{events_csv, write_events_csv};
 pub use requests::requests_csv;
@@ -95,6 +99,7 @@ mod tests {
             prop_assert!(at_work.iter().all(|&pid| pid < u64::from(report.replicas)));
             check_batches(&report);
             check_events(&report);
+            check_event_trace(&report);
         }
     }
 
@@ -120,6 +125,32 @@ mod tests {
         let slora: u32 = report.timeline.decodes.iter().map(|run| run.iterations).sum();
         assert_eq!(count, iterations as usize + slora as usize + report.timeline.prefills.len());
         assert_eq!(parts.is_empty(), report.cost.is_none());
+    }
+
+    /// Every event once and in order of time; batches enter and leave each stage, and hold every token.
+    fn check_event_trace(report: &Report) {
+        let events: Vec<Value> = serde_json::from_str(&event_trace(report)).unwrap();
+        assert!(events.windows(2).all(|w| w[0]["time_s"].as_f64() <= w[1]["time_s"].as_f64()));
+        let of = |name: &str| events.iter().filter(move |event| event["event"] == name);
+        assert_eq!(of("arrived").count(), report.fates.len());
+        assert_eq!(
+            of("finished").count(),
+            (0..report.fates.len()).filter(|&id| report.is_completed(id)).count()
+        );
+        assert_eq!(of("batch_stage_start").count(), of("batch_stage_end").count());
+        assert_eq!(
+            of("batch_stage_end").map(|event| event["iterations"].as_u64().unwrap()).sum::<u64>() as usize,
+            batches_csv(report).lines().count() - 1
+        );
+        let decoded: u64 = of("batch_stage_end").map(|event| event["decode_tokens"].as_u64().unwrap()).sum();
+        let produced: u64 = report.fates.iter().map(|fate| u64::from(fate.produced)).sum();
+        // The end of a prompt gives a token.
+        assert_eq!(decoded + of("first_token").count() as u64 + again(report), produced);
+    }
+
+    /// Tokens given by prompts that were recomputed after a preemption.
+    fn again(report: &Report) -> u64 {
+        (0..report.fates.len()).map(|id| u64::from(report.preemptions(id))).sum()
     }
 
     /// Events come in order of time, and of a request in the order of its life.

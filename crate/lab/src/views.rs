@@ -166,8 +166,7 @@ struct Window {
 impl Window {
     fn of(run: &Run, options: &ViewOptions) -> Self {
         let report = &run.report;
-        let finish = report.fates.iter().filter_map(|f| f.finish_us).fold(0.0, f64::max);
-        let last = report.trace.arrival_us.last().copied().unwrap_or(0.0).max(finish).max(1.0);
+        let last = report.trace.arrival_us.last().copied().unwrap_or(0.0).max(report.end_us()).max(1.0);
         let (start_us, end_us) = match options.window_s {
             // A window that lies behind the end was made for a longer run.
             Some((a, b)) if b.is_finite() && b > a && (0.0..last).contains(&(a * 1e6)) => {

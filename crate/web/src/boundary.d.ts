@@ -138,7 +138,10 @@ export interface Summary {
   split_s: { queue: number | null; adapter_load: number | null; prefill: number | null; stalled: number | null; decode: number | null };
   slo: { ttft_s: number; tbt_s: number; attainment: number | null; satisfaction: number | null; goodput_rps: number | null };
   batch: { iterations: number; mean_size: number | null; mean_time_s: number | null };
-  kv: { mean_usage: number | null; peak_usage: number | null };
+  /** The pool is that of a replica; S-LoRA's loop counts tokens, not blocks. */
+  kv: { mean_usage: number | null; peak_usage: number | null; pool_tokens: number; pool_blocks: number | null };
+  /** Where prefixes are cached: prompt tokens found over those looked up, for each admission. */
+  prefix_cache: { hit_rate: number | null; looked_up_tokens: number; cached_tokens: number } | null;
   gpu: { busy: number | null; mfu: number | null; bandwidth: number | null };
   preemptions: number;
   adapters: { loads: number; mean_resident: number | null; asked_for: number };
@@ -182,7 +185,8 @@ export interface FleetSummary {
 /** One replica of a fleet over the makespan. */
 export interface ReplicaRow {
   id: number; requests: number; completed: number; iterations: number; busy: number | null;
-  mean_size: number | null; tokens_per_iteration: number | null; peak_kv: number | null; preemptions: number;
+  mean_size: number | null; tokens_per_iteration: number | null;
+  mean_kv: number | null; peak_kv: number | null; prefix_hit_rate: number | null; preemptions: number;
   mfu: number | null; bandwidth: number | null;
 }
 

@@ -153,6 +153,8 @@ export const en = {
   'metric.output_tokens_per_s.about': 'Generated tokens per second.',
   'metric.gpu.busy': 'GPU busy',
   'metric.gpu.busy.about': 'Share of the time in which the GPU computes an iteration; loading adapters is not counted.',
+  'metric.note.pool_tokens': 'of {value} tokens a replica',
+  'metric.note.hit_rate': 'prefix cache hit rate {value}',
   'metric.missing': 'too few samples',
   'metric.up': '{amount} more than before',
   'metric.down': '{amount} less than before',

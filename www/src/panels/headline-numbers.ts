@@ -1,10 +1,10 @@
 // The numbers that answer first, each with its change since the last setting. Spoken at most once a second.
-import { html, type TemplateResult } from 'lit';
+import { html, nothing, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
 import { secondsParts } from '../i18n/format.js';
 import type { Text } from '../i18n/text.js';
 import { partsOf, type Watchable } from '../state/topic.js';
-import { METRICS, type Metric } from './metrics.js';
+import { METRICS, type Metric, type Note } from './metrics.js';
 
 const SPEAK_EVERY_MS = 1000;
 
@@ -45,7 +45,16 @@ export class HeadlineNumbers extends LightElement {
         <dt>${text.t(metric.label)}</dt>
         <dd><b>${number}</b> <small class="metric-unit">${unit}</small>
           <small class="change ${change.tone}"><i aria-hidden="true">${change.shown}</i><em class="visually-hidden">${change.spoken}</em></small></dd>
+        ${metric.notes.map((note) => this.#note(note))}
       </div>`;
+  }
+
+  #note(note: Note): TemplateResult | typeof nothing {
+    const { text, session } = this.app;
+    const { answer } = session.value;
+    const value = answer === null ? null : note.of(answer.summary);
+    if (value === null) return nothing;
+    return html`<dd class="metric-note" data-metric=${note.id} data-value=${value}>${text.t(note.says, { value: text.format.of(note.kind, value) })}</dd>`;
   }
 
   #sentence(): string {

@@ -12,12 +12,23 @@ export interface Metric {
   unit: string;
   good: 'more' | 'less' | 'neither';
   of(summary: Summary): number | null;
+  /** Numbers that belong to it, in small print below; one that is null is left out. */
+  notes: readonly Note[];
+}
+
+export interface Note {
+  /** Path in the summary; also the public hook. */
+  id: string;
+  /** A message with `{value}`. */
+  says: MessageKey;
+  kind: NumberKind;
+  of(summary: Summary): number | null;
 }
 
 type Named = Extract<MessageKey, `metric.${string}.about`> extends `metric.${infer Id}.about` ? Id : never;
 
-function metric(id: Named, kind: NumberKind, unit: string, good: Metric['good'], of: Metric['of']): Metric {
-  return { id, label: `metric.${id}`, about: `metric.${id}.about`, kind, unit, good, of };
+function metric(id: Named, kind: NumberKind, unit: string, good: Metric['good'], of: Metric['of'], notes: Metric['notes'] = []): Metric {
+  return { id, label: `metric.${id}`, about: `metric.${id}.about`, kind, unit, good, of, notes };
 }
 
 export const METRICS: readonly Metric[] = [
@@ -29,6 +40,9 @@ export const METRICS: readonly Metric[] = [
   metric('slo.attainment', 'share', '', 'more', (summary) => summary.slo.attainment),
   metric('requests.rejected_total', 'count', '', 'less', (summary) => summary.requests.rejected_total),
   metric('output_tokens_per_s', 'number', 'tokens/s', 'more', (summary) => summary.output_tokens_per_s),
-  metric('kv.peak_usage', 'share', '', 'neither', (summary) => summary.kv.peak_usage),
+  metric('kv.peak_usage', 'share', '', 'neither', (summary) => summary.kv.peak_usage, [
+    { id: 'kv.pool_tokens', says: 'metric.note.pool_tokens', kind: 'count', of: (summary) => summary.kv.pool_tokens },
+    { id: 'prefix_cache.hit_rate', says: 'metric.note.hit_rate', kind: 'share', of: (summary) => summary.prefix_cache?.hit_rate ?? null },
+  ]),
   metric('gpu.busy', 'share', '', 'neither', (summary) => summary.gpu.busy),
 ];

@@ -12,7 +12,7 @@ const MOST_ROWS = 64;
 
 const COLUMNS = {
   requests: 'count', completed: 'count', iterations: 'count', busy: 'share', mean_size: 'number', tokens_per_iteration: 'number',
-  peak_kv: 'share', preemptions: 'count', mfu: 'share', bandwidth: 'share',
+  mean_kv: 'share', peak_kv: 'share', prefix_hit_rate: 'share', preemptions: 'count', mfu: 'share', bandwidth: 'share',
 } as const satisfies Partial<Record<keyof ReplicaRow, NumberKind>>;
 
 export class ReplicaTable extends LightElement {

@@ -17,6 +17,8 @@ pub struct Ask {
     pub adapter_ranks: u64,
     /// Share of the memory that is left alone.
     pub margin: f64,
+    /// Bytes for the KV cache of each GPU, whatever the margin; 0: what is left.
+    pub kv_bytes: f64,
 }
 
 /// Bytes on the GPU that has most to hold.
@@ -32,11 +34,12 @@ pub struct MemoryPlan {
     pub adapter_bytes: f64,
     /// What is left alone.
     pub margin_bytes: f64,
-    /// KV cache: what is left.
+    /// KV cache: what is left, or what is asked for.
     pub kv_bytes: f64,
     /// Bytes of a KV token on this GPU, within every window.
     pub kv_token_bytes: f64,
-    /// Bytes that are missing for the weights, the activations, the adapters and one token; 0 where they fit.
+    /// Bytes that are missing for the weights, the activations, the adapters and one token, or the KV cache asked for; 0
+    /// where they fit.
     pub missing_bytes: f64,
 }
 
@@ -52,18 +55,21 @@ impl MemoryPlan {
         let adapter_bytes = 2.0 * model.adapter_parameters_per_rank() * ask.adapter_ranks as f64 * layers
             / f64::from(model.layers)
             / tensor;
-        let margin_bytes = memory_bytes * ask.margin;
         let kv_token_bytes = deployment.kv_values_per_layer() * deployment.kv.bytes() * layers;
-        let left = memory_bytes - weight_bytes - activation_bytes - adapter_bytes - margin_bytes;
+        let left = memory_bytes - weight_bytes - activation_bytes - adapter_bytes;
+        let margin_bytes =
+            if ask.kv_bytes > 0.0 { (left - ask.kv_bytes).max(0.0) } else { memory_bytes * ask.margin };
+        let left = left - margin_bytes;
+        let kv_bytes = if ask.kv_bytes > 0.0 { ask.kv_bytes } else { left.max(0.0) };
         Self {
             memory_bytes,
             weight_bytes,
             activation_bytes,
             adapter_bytes,
             margin_bytes,
-            kv_bytes: left.max(0.0),
+            kv_bytes,
             kv_token_bytes,
-            missing_bytes: (kv_token_bytes - left).max(0.0),
+            missing_bytes: (ask.kv_bytes.max(kv_token_bytes) - left).max(0.0),
         }
     }
 
@@ -126,7 +132,7 @@ mod tests {
     use crate::models::{MODEL_IDS, Model};
     use proptest::prelude::*;
 
-    const ASK: Ask = Ask { batch_tokens: 2048, requests: 256, adapter_ranks: 0, margin: 0.1 };
+    const ASK: Ask = Ask { batch_tokens: 2048, requests: 256, adapter_ranks: 0, margin: 0.1, kv_bytes: 0.0 };
 
     fn deployment(gpu: &str, model: &str, tensor_parallel: u32, pipeline_parallel: u32) -> Deployment {
         Deployment {

@@ -11,6 +11,7 @@ use servescope_workload::trace::PrefixBlocks;
 
 use super::replica::Replica;
 use super::world::World;
+use crate::report::PrefixLookups;
 
 /// The units of one replica.
 #[derive(Debug)]
@@ -24,6 +25,8 @@ pub(crate) struct PrefixCache {
     /// Units that nobody uses, by when that began.
     idle: BTreeMap<u64, u64>,
     clock: u64,
+    /// What admitted requests asked it for.
+    asked: PrefixLookups,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -47,7 +50,13 @@ impl PrefixCache {
             units: BTreeMap::new(),
             idle: BTreeMap::new(),
             clock: 0,
+            asked: PrefixLookups::default(),
         })
+    }
+
+    /// What admitted requests asked it for so far.
+    pub(crate) fn asked(&self) -> PrefixLookups {
+        self.asked
     }
 
     /// Units that somebody uses.
@@ -157,9 +166,10 @@ impl Replica {
     pub(crate) fn use_prefix(&mut self, world: &mut World<'_>, id: u32, units: u32) {
         let (Some(cache), Some(blocks)) = (&mut self.prefix, blocks_of(world.trace)) else { return };
         cache.take(blocks, id, units);
+        cache.asked.tokens += u64::from(world.requests.prompt[id as usize]);
+        cache.asked.cached_tokens += u64::from(units * cache.unit_tokens);
         world.requests.shared[id as usize] = units;
         world.requests.done[id as usize] = units * cache.unit_tokens;
-        world.record.cached_tokens += u64::from(units * cache.unit_tokens);
     }
 
     /// A request's prompt is processed.

@@ -13,7 +13,6 @@ pub(crate) struct Record {
     pub(crate) departures: Vec<Departure>,
     pub(crate) absences: Vec<Absence>,
     pub(crate) evictions: Vec<Eviction>,
-    pub(crate) cached_tokens: u64,
     /// Requests that came to their end and were not told of yet, where somebody waits for that.
     pub(crate) ended: Option<Vec<u32>>,
     /// Requests that have their first token and were not told of yet, where somebody waits for that.

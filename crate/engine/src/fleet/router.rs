@@ -2,8 +2,10 @@
 
 use servescope_workload::mersenne::MersenneTwister;
 use servescope_workload::stream::Stream;
+use servescope_workload::trace::NO_LABEL;
 use servescope_workload::{BASE_MODEL, Trace};
 
+use super::affinity::Affinity;
 use super::config::{FleetConfig, RouterKind};
 use super::replica::Replica;
 
@@ -15,16 +17,19 @@ pub(super) struct Router {
     draws: Stream,
     /// What Vidur's random router draws from, where the original is wanted.
     original: Option<MersenneTwister>,
+    /// What replicas were given, of the routers that look for it.
+    affinity: Affinity,
 }
 
 impl Router {
-    pub(super) fn new(config: &FleetConfig) -> Self {
+    pub(super) fn new(config: &FleetConfig, trace: &Trace) -> Self {
         let is_original = config.original && config.router == RouterKind::Random;
         Self {
             kind: config.router,
             turn: 0,
             draws: Stream::named(config.seed, "fleet.router"),
             original: is_original.then(|| MersenneTwister::of_python(config.seed)),
+            affinity: Affinity::new(config.replicas as usize, most_keys(config, trace)),
         }
     }
 
@@ -62,10 +67,14 @@ impl Router {
             RouterKind::LeastKv => least(replicas, |r| u64::from(r.used_at(config, now_us)) + r.promised),
             RouterKind::AdapterAffinity => {
                 let adapter = trace.adapter[id as usize];
-                let key = if adapter == BASE_MODEL { u64::MAX } else { u64::from(adapter) };
-                near(replicas, key)
+                let key = (adapter != BASE_MODEL).then_some(u64::from(adapter));
+                self.affinity.pick(key.as_slice(), |i| replicas[i].outstanding)
             }
-            RouterKind::PrefixAffinity => near(replicas, prefix_key(trace, id)),
+            RouterKind::PrefixAffinity => {
+                let (blocks, session) = prefix_of(trace, id);
+                let keys = if blocks.is_empty() { session.as_slice() } else { blocks };
+                self.affinity.pick(keys, |i| replicas[i].outstanding)
+            }
         }
     }
 
@@ -85,29 +94,21 @@ fn least(replicas: &[Replica], load: impl Fn(&Replica) -> u64) -> usize {
     best
 }
 
-/// Rendezvous hashing with bounded load (Thaler and Ravishankar 1998; Mirrokni et al. 2018): of the replicas that have at
-/// most 25 % more requests than the mean, the one that the key prefers.
-fn near(replicas: &[Replica], key: u64) -> usize {
-    let all: u64 = replicas.iter().map(|r| u64::from(r.outstanding)).sum();
-    let bound = (5 * (all + 1)).div_ceil(4 * replicas.len() as u64);
-    let free = replicas.iter().enumerate().filter(|(_, r)| u64::from(r.outstanding) < bound);
-    free.max_by_key(|&(i, _)| (mix(key ^ mix(i as u64 + 1)), std::cmp::Reverse(i))).map_or(0, |(i, _)| i)
+/// Keys that are remembered of a replica: prefix blocks as many as its KV cache has room for; every adapter or session.
+fn most_keys(config: &FleetConfig, trace: &Trace) -> usize {
+    let blocks = trace.extra.as_deref().map(|extra| &extra.prefix).filter(|prefix| !prefix.is_empty());
+    match blocks {
+        Some(prefix) if config.router == RouterKind::PrefixAffinity => {
+            let tokens = u64::from(config.blocks) * u64::from(config.block_size);
+            (tokens / u64::from(prefix.block_tokens.max(1))).max(1) as usize
+        }
+        _ => usize::MAX,
+    }
 }
 
-/// The first block of a prompt, or else its session; without either, itself.
-fn prefix_key(trace: &Trace, id: u32) -> u64 {
-    let extra = trace.extra.as_deref();
-    let block = extra.and_then(|e| e.prefix.of(id as usize).first().copied());
-    let session = || {
-        let place = *extra?.session.index.get(id as usize)?;
-        (place != servescope_workload::trace::NO_LABEL).then_some(u64::from(place) | 1 << 40)
-    };
-    block.or_else(session).unwrap_or(u64::from(id) | 1 << 41)
-}
-
-/// The finaliser of SplitMix64.
-fn mix(mut x: u64) -> u64 {
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
+/// The blocks of a prompt, and the session of a request for prompts that are not given in blocks.
+fn prefix_of(trace: &Trace, id: u32) -> (&[u64], Option<u64>) {
+    let Some(extra) = trace.extra.as_deref() else { return (&[], None) };
+    let session = extra.session.index.get(id as usize).filter(|&&place| place != NO_LABEL);
+    (extra.prefix.of(id as usize), session.map(|&place| u64::from(place)))
 }

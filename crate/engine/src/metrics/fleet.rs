@@ -8,8 +8,9 @@ use servescope_cost::Work;
 
 use super::distribution::Distribution;
 use super::operators::{peak, used};
+use super::summary::HeldKv;
 use super::usage::{ReplicaUsage, Usage};
-use crate::report::Report;
+use crate::report::{PrefixLookups, Report};
 
 /// One replica over the makespan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -28,8 +29,12 @@ pub struct ReplicaRow {
     pub mean_size: Option<f64>,
     /// Mean number of tokens in one: of prompts, and one for each request that decodes.
     pub tokens_per_iteration: Option<f64>,
+    /// KV memory in use over the pool, mean over the makespan.
+    pub mean_kv: Option<f64>,
     /// Most KV blocks in use at the end of an iteration, over all.
     pub peak_kv: Option<f64>,
+    /// Prompt tokens that its prefix cache had, over those looked up; missing without one.
+    pub prefix_hit_rate: Option<f64>,
     /// Requests thrown out of a batch, each time counted.
     pub preemptions: u64,
     /// FLOPs over those of the peak; missing where the cost model knows either not.
@@ -68,7 +73,7 @@ pub fn fleet_summary(report: &Report, usage: &Usage) -> FleetSummary {
     let [execution_s, preempted_s, prefill_per_token_s, decode_per_token_s] = request_times(report);
     FleetSummary {
         operators_s: used(&usage.totals_us).map(|(class, us)| (class.name(), us / 1e6)).collect(),
-        per_replica: rows(report, &usage.replicas),
+        per_replica: rows(report, &usage.replicas, usage.spans.held()),
         execution_s,
         preempted_s,
         prefill_per_token_s,
@@ -76,8 +81,8 @@ pub fn fleet_summary(report: &Report, usage: &Usage) -> FleetSummary {
     }
 }
 
-fn rows(report: &Report, sums: &[ReplicaUsage]) -> Vec<ReplicaRow> {
-    let makespan_us = report.fates.iter().filter_map(|fate| fate.finish_us).fold(0.0, f64::max);
+fn rows(report: &Report, sums: &[ReplicaUsage], held: &[HeldKv]) -> Vec<ReplicaRow> {
+    let makespan_us = report.end_us();
     let over = |part: f64, whole: f64| (whole > 0.0).then(|| part / whole);
     let mut rows: Vec<ReplicaRow> = sums
         .iter()
@@ -98,6 +103,8 @@ fn rows(report: &Report, sums: &[ReplicaUsage]) -> Vec<ReplicaRow> {
                 busy: over(sum.busy_us, makespan_us),
                 mean_size: over(sum.sizes, iterations),
                 tokens_per_iteration: over(sum.tokens, iterations),
+                mean_kv: held.get(id).and_then(|held| held.mean_usage(report, makespan_us)),
+                prefix_hit_rate: report.prefix_lookups.get(id).and_then(PrefixLookups::hit_rate),
                 peak_kv: over(sum.blocks.into(), report.pool_blocks.into()),
                 preemptions: 0,
                 mfu: share(|work| work.flops, |peak| peak.flops),

@@ -85,7 +85,7 @@ const REASONS: [Refusal; 6] = [
 /// The proxy's part of a summary; `None` where there was none.
 pub fn gateway_summary(report: &Report, slo: Slo) -> Option<GatewaySummary> {
     let log = report.gateway.as_deref()?;
-    let end_us = report.fates.iter().filter_map(|fate| fate.finish_us).fold(0.0, f64::max);
+    let end_us = report.end_us();
     let mut held: BTreeMap<&'static str, u64> =
         Check::ALL.iter().map(|check| (check.name(), 0)).chain([("behind", 0), ("fair_share", 0)]).collect();
     let (mut waits, mut errors) =

@@ -10,8 +10,8 @@ use super::groups::{GroupBy, GroupRow, busiest};
 use super::slora::{satisfaction, strip_throughput};
 use super::token_gaps::TokenGaps;
 use crate::gateway::Refusal;
-use crate::report::{Outcome, Report};
-use crate::timeline::{Span, Timeline};
+use crate::report::{Outcome, PrefixLookups, Report};
+use crate::timeline::{IterationRun, Span, Timeline};
 
 /// Bounds by which a run is judged.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -98,6 +98,21 @@ pub struct KvUsage {
     pub mean_usage: Option<f64>,
     /// Largest.
     pub peak_usage: Option<f64>,
+    /// Tokens that the pool of a replica has room for.
+    pub pool_tokens: u32,
+    /// The same in blocks; missing for S-LoRA's loop, which counts tokens.
+    pub pool_blocks: Option<u32>,
+}
+
+/// What the prefix caches of all replicas were asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct PrefixCacheUse {
+    /// Cached tokens over those looked up.
+    pub hit_rate: Option<f64>,
+    /// Prompt tokens looked up, for each admission.
+    pub looked_up_tokens: u64,
+    /// Prompt tokens that were found and not computed again.
+    pub cached_tokens: u64,
 }
 
 /// Use of the GPU over the makespan.
@@ -129,7 +144,7 @@ pub struct Summary {
     pub digest: String,
     /// Requests by outcome.
     pub requests: RequestCounts,
-    /// From time 0 to the last finish, seconds.
+    /// From time 0 to the end of the last iteration, seconds.
     pub makespan_s: f64,
     /// Completed requests over the makespan.
     pub throughput_rps: Option<f64>,
@@ -159,6 +174,8 @@ pub struct Summary {
     pub batch: BatchMeans,
     /// KV memory.
     pub kv: KvUsage,
+    /// The prefix cache; missing where there is none.
+    pub prefix_cache: Option<PrefixCacheUse>,
     /// The GPU.
     pub gpu: GpuUse,
     /// Requests thrown out of the batch; S-LoRA has none.
@@ -200,7 +217,6 @@ struct Samples {
     good: u64,
     input_tokens: u64,
     output_tokens: u64,
-    makespan_us: f64,
 }
 
 /// Summarises a report. `gaps` are those of its timeline.
@@ -218,7 +234,8 @@ pub fn summarise_spans(
     let mut counts = count(report);
     counts.rejected_total = counts.rejected.values().sum();
     let mut samples = sample(report, context.slo);
-    let makespan_s = samples.makespan_us / 1e6;
+    let makespan_us = report.end_us();
+    let makespan_s = makespan_us / 1e6;
     let per_second = |x: f64| (makespan_s > 0.0).then(|| x / makespan_s);
     let completed = counts.completed as f64;
     let offered = counts.offered as f64;
@@ -233,7 +250,7 @@ pub fn summarise_spans(
         decode: part(4),
     };
     let tokens = (samples.input_tokens + samples.output_tokens) as f64;
-    let replica_us = samples.makespan_us * f64::from(report.replicas);
+    let replica_us = makespan_us * f64::from(report.replicas);
     let mean_over_time = |integral: f64| (replica_us > 0.0).then(|| integral / replica_us);
     let pool = f64::from(report.pool_tokens);
     let is_fleet = cfg!(feature = "orders") && report.pool_blocks > 0;
@@ -274,7 +291,10 @@ pub fn summarise_spans(
             }),
             peak_usage: (busy.iterations > 0)
                 .then(|| blocks.map_or(busy.kv_peak / pool, |all| f64::from(busy.block_peak) / all)),
+            pool_tokens: report.pool_tokens,
+            pool_blocks: is_fleet.then_some(report.pool_blocks),
         },
+        prefix_cache: prefix_cache(report),
         gpu: GpuUse {
             busy: mean_over_time(busy.busy_us),
             mfu: context
@@ -293,6 +313,15 @@ pub fn summarise_spans(
         per_adapter: busiest(report, GroupBy::Adapter, context.slo.ttft_s, context.table_rows),
         requests: counts,
     }
+}
+
+fn prefix_cache(report: &Report) -> Option<PrefixCacheUse> {
+    let lookups: PrefixLookups = report.prefix_lookups.iter().copied().sum();
+    (!report.prefix_lookups.is_empty()).then(|| PrefixCacheUse {
+        hit_rate: lookups.hit_rate(),
+        looked_up_tokens: lookups.tokens,
+        cached_tokens: lookups.cached_tokens,
+    })
 }
 
 fn count(report: &Report) -> RequestCounts {
@@ -326,7 +355,6 @@ fn sample(report: &Report, slo: Slo) -> Samples {
     };
     for (id, fate) in report.fates.iter().enumerate() {
         let Some(ttft) = report.ttft_us(id) else { continue };
-        s.makespan_us = s.makespan_us.max(fate.finish_us.unwrap_or(0.0));
         let ttft_s = ttft / 1e6;
         s.attained += u64::from(ttft_s < slo.ttft_s);
         s.satisfaction += satisfaction(ttft_s, slo.ttft_s);
@@ -360,6 +388,36 @@ pub struct SpanSums {
     block_integral: f64,
     block_peak: u32,
     resident_integral: f64,
+    /// Of a fleet: each replica.
+    held: Vec<HeldKv>,
+}
+
+/// KV memory that a replica of a fleet held during its iterations.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct HeldKv {
+    kv_integral: f64,
+    block_integral: f64,
+    /// Until when its iterations are counted: those of a pipeline overlap.
+    counted_us: f64,
+}
+
+impl HeldKv {
+    /// Over the pool and a run that ends at `end_us`: the tokens held, at most the blocks.
+    pub(super) fn mean_usage(&self, report: &Report, end_us: f64) -> Option<f64> {
+        let [tokens, blocks] = [report.pool_tokens, report.pool_blocks].map(f64::from);
+        (end_us > 0.0).then(|| (self.kv_integral / tokens).min(self.block_integral / blocks) / end_us)
+    }
+
+    /// Counts iterations in the order of their start; returns the integrals of tokens and blocks over them.
+    fn add(&mut self, run: &IterationRun) -> [f64; 2] {
+        let tokens = (run.end_us - run.start_us) * 0.5 * (run.kv_tokens + run.kv_tokens_at_end());
+        let uncounted_us = (run.end_us - run.start_us.max(self.counted_us)).max(0.0);
+        let blocks = uncounted_us * f64::from(run.blocks);
+        self.counted_us = self.counted_us.max(run.end_us);
+        self.kv_integral += tokens;
+        self.block_integral += blocks;
+        [tokens, blocks]
+    }
 }
 
 impl SpanSums {
@@ -367,6 +425,11 @@ impl SpanSums {
         let mut sums = Self::default();
         timeline.spans().for_each(|span| sums.add(&span));
         sums
+    }
+
+    /// What each replica of a fleet held, up to the last one that ran.
+    pub(super) fn held(&self) -> &[HeldKv] {
+        &self.held
     }
 
     /// Adds a record of the timeline.
@@ -391,12 +454,16 @@ impl SpanSums {
                 self.resident_integral += duration * f64::from(d.resident);
             }
             Span::Iterations(run) if cfg!(feature = "orders") => {
-                let duration = run.end_us - run.start_us;
+                let place = usize::from(run.replica);
+                if self.held.len() <= place {
+                    self.held.resize(place + 1, HeldKv::default());
+                }
+                let [tokens, blocks] = self.held[place].add(run);
                 self.iterations += u64::from(run.iterations);
                 self.sizes += f64::from(run.iterations) * f64::from(run.requests());
                 self.busy_us += run.busy_us;
-                self.kv_integral += duration * 0.5 * (run.kv_tokens + run.kv_tokens_at_end());
-                self.block_integral += duration * f64::from(run.blocks);
+                self.kv_integral += tokens;
+                self.block_integral += blocks;
                 self.block_peak = self.block_peak.max(run.blocks);
             }
             Span::Iterations(_) => {}

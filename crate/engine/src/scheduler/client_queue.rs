@@ -90,12 +90,12 @@ impl ClientQueue {
     /// An empty queue for so many clients. Orders that only a batcher can keep serve first come, first served here.
     pub fn new(order: &Order, clients: usize, pool_tokens: f64) -> Self {
         let (kind, tariff) = match order {
-            Order::Fair(fair) => (Kind::Least(fair.lift), Tariff::from(fair)),
+            Order::Fair(fair) => (Kind::Least(fair.lift), Tariff::of_fair(fair, clients)),
             Order::RoundRobin(rule) => {
                 let quantum = rule.quantum.unwrap_or(pool_tokens / 20.0).max(1.0);
                 (Kind::Turns { quantum }, Tariff::from(rule))
             }
-            keyed => (Kind::Keyed(keyed.clone()), Tariff::from(&Fair::default())),
+            keyed => (Kind::Keyed(keyed.clone()), Tariff::of_fair(&Fair::default(), clients)),
         };
         let sign = if matches!(kind, Kind::Turns { .. }) { -1.0 } else { 1.0 };
         let charges = (0..clients as u32).map(|client| sign * tariff.token(client, 0.0, 1.0));
@@ -141,7 +141,8 @@ impl ClientQueue {
     /// requests; nothing where the order keeps none.
     pub fn counters(&mut self) -> Vec<(u32, f64)> {
         let keeps = self.keeps_counters();
-        self.seen.iter().filter(|_| keeps).map(|&c| (c, self.accounts.value(c))).collect()
+        let counter = |c: u32| (c, self.tariff.counter(self.accounts.value(c)));
+        self.seen.iter().filter(|_| keeps).copied().map(counter).collect()
     }
 
     /// A request joins the queue; says whether its client was not waiting.

@@ -11,23 +11,50 @@ pub struct Tariff {
     input_price: f64,
     output_price: f64,
     cost: TokenCost,
-}
-
-impl From<&Fair> for Tariff {
-    fn from(rule: &Fair) -> Self {
-        let Fair { input_price, output_price, cost, .. } = *rule;
-        Self { weights: rule.weights.clone(), input_price, output_price, cost }
-    }
+    /// What the weights were divided by.
+    scale: f64,
 }
 
 impl From<&RoundRobin> for Tariff {
     fn from(rule: &RoundRobin) -> Self {
         let RoundRobin { input_price, output_price, .. } = *rule;
-        Self { weights: rule.weights.clone(), input_price, output_price, cost: TokenCost::Linear }
+        Self { weights: rule.weights.clone(), input_price, output_price, cost: TokenCost::Linear, scale: 1.0 }
     }
 }
 
+/// What all weights are a whole multiple of, exactly; 1 where no such number is found.
+fn common_factor(weights: &[f64]) -> f64 {
+    let least = weights.iter().copied().fold(f64::INFINITY, f64::min);
+    let divides = |factor: f64| {
+        weights.iter().all(|&weight| (weight / factor).fract() == 0.0 && weight / factor * factor == weight)
+    };
+    if weights.iter().all(|weight| weight.fract() == 0.0 && *weight <= 1e6) {
+        return weights.iter().fold(0, |factor, &weight| gcd(factor, weight as u64)) as f64;
+    }
+    if least.is_finite() && divides(least) { least } else { 1.0 }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
 impl Tariff {
+    /// The rates of a fair order over so many clients. Only the ratios of weights count: without their common factor equal
+    /// weights give the counters of no weights, and ties stay ties.
+    pub fn of_fair(rule: &Fair, clients: usize) -> Self {
+        let Fair { input_price, output_price, cost, .. } = *rule;
+        let weights = &rule.weights[..rule.weights.len().min(clients)];
+        let is_listed = clients > 1 && weights.len() == clients;
+        let scale = if is_listed { common_factor(weights).max(f64::MIN_POSITIVE) } else { 1.0 };
+        let weights = rule.weights.iter().map(|weight| weight / scale).collect();
+        Self { weights, input_price, output_price, cost, scale }
+    }
+
+    /// A counter under the weights as they were given.
+    pub fn counter(&self, value: f64) -> f64 {
+        value / self.scale
+    }
+
     /// The weight of a client: its entry of the list, 1 beyond.
     pub fn weight(&self, client: u32) -> f64 {
         let client = client as usize;

@@ -148,7 +148,7 @@ impl FairLine {
     /// A line for a trace's clients.
     pub fn new(rule: Fair, client: Client, predictions: Vec<f64>, trace: &Trace) -> Self {
         let clients = client.count(trace);
-        let tariff = Tariff::from(&rule);
+        let tariff = Tariff::of_fair(&rule, clients);
         let charges = (0..clients as u32).map(|client| tariff.token(client, 0.0, 1.0));
         let queue = Queue { waiting: VecDeque::new(), seen: UNSEEN, key: f64::INFINITY, predicted: 0.0 };
         Self {
@@ -188,7 +188,8 @@ impl FairLine {
 
     /// Every client seen so far with its counter, in the order of their first requests.
     pub fn counters(&mut self) -> Vec<(u32, f64)> {
-        self.seen.iter().map(|&client| (client, self.accounts.value(client))).collect()
+        let counter = |client: u32| (client, self.tariff.counter(self.accounts.value(client)));
+        self.seen.iter().copied().map(counter).collect()
     }
 
     /// Every client seen so far with the length that is expected of its next answer, in the order of their first requests.

@@ -47,6 +47,7 @@ const KNOWN: usize = 8;
 pub struct Iterations {
     replicas: Vec<Log>,
     runs: usize,
+    end_us: f64,
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -122,6 +123,7 @@ impl Iterations {
             self.replicas.resize_with(place + 1, Log::default);
         }
         self.runs += 1;
+        self.end_us = self.end_us.max(run.end_us);
         self.replicas[place].push(run, chunks);
     }
 
@@ -137,6 +139,11 @@ impl Iterations {
         let bytes = self.replicas.get(usize::from(replica)).map_or(&[][..], |log| &log.bytes);
         let mut cursor = Cursor::new(bytes, replica);
         std::iter::from_fn(move || if FLEETS { cursor.next() } else { None })
+    }
+
+    /// When the last of them ends, microseconds; 0 where there is none.
+    pub fn end_us(&self) -> f64 {
+        self.end_us
     }
 
     /// How many runs.

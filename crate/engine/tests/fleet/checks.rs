@@ -4,6 +4,7 @@ use servescope_engine::explain::explain;
 use servescope_engine::metrics::summary::SummaryContext;
 use servescope_engine::metrics::token_gaps::TokenGaps;
 use servescope_engine::metrics::{Slo, summarise};
+use servescope_engine::metrics::{fleet_summary, usage};
 use servescope_engine::{Outcome, Report};
 
 pub(crate) fn check_requests(report: &Report) {
@@ -62,20 +63,35 @@ pub(crate) fn check_tokens(report: &Report) {
         those.map(|id| u64::from(report.trace.input_tokens[id])).sum()
     };
     let completed = asked(Outcome::Completed);
-    assert!(read + report.cached_tokens >= completed);
+    let cached: u64 = report.prefix_lookups.iter().map(|lookups| lookups.cached_tokens).sum();
+    assert!(read + cached >= completed);
     if report.preemptions == 0 {
-        assert!(read + report.cached_tokens <= completed + asked(Outcome::Cancelled), "prompt tokens");
+        assert!(read + cached <= completed + asked(Outcome::Cancelled), "prompt tokens");
     }
 }
 
-/// Memory is full at the most, and what is held on average is no more than that. Of several stages, what requests share
-/// is held once by each.
-pub(crate) fn check_memory(report: &Report, is_exact: bool) {
+/// Memory is full at the most, what is held on average is no more than that, and no replica works longer than the run.
+pub(crate) fn check_memory(report: &Report) {
     let context =
         SummaryContext { slo: Slo { ttft_s: 1.0, tbt_s: 0.1 }, rate_rps: None, flops: None, table_rows: 0 };
-    let kv = summarise(report, &TokenGaps::of(&report.timeline), &context).kv;
-    let (Some(mean), Some(peak)) = (kv.mean_usage, kv.peak_usage) else { return };
-    assert!(peak <= 1.0 && (0.0..=if is_exact { peak + 1e-9 } else { f64::MAX }).contains(&mean), "{kv:?}");
+    let summary = summarise(report, &TokenGaps::of(&report.timeline), &context);
+    let is_sound = |mean: Option<f64>, peak: Option<f64>| match (mean, peak) {
+        (Some(mean), Some(peak)) => peak <= 1.0 && (0.0..=peak + 1e-9).contains(&mean),
+        (mean, peak) => mean.is_none_or(|mean| mean == 0.0) && peak.is_none_or(|peak| peak == 0.0),
+    };
+    assert!(is_sound(summary.kv.mean_usage, summary.kv.peak_usage), "{:?}", summary.kv);
+    assert!(summary.gpu.busy.is_none_or(|busy| busy <= 1.0 + 1e-9), "{:?}", summary.gpu);
+    let Some((usage, _)) = usage(report) else { return };
+    let rows = fleet_summary(report, &usage).per_replica;
+    for row in &rows {
+        assert!(is_sound(row.mean_kv, row.peak_kv), "{row:?}");
+        assert!(row.busy.is_none_or(|busy| busy <= 1.0 + 1e-9), "{row:?}");
+        assert!(row.prefix_hit_rate.is_none_or(|rate| (0.0..1.0).contains(&rate)), "{row:?}");
+    }
+    let mean: f64 = rows.iter().filter_map(|row| row.mean_kv).sum::<f64>() / rows.len() as f64;
+    assert!(
+        summary.kv.mean_usage.is_none_or(|all| mean <= all + 1e-9 && (rows.len() > 1 || mean >= all - 1e-9))
+    );
 }
 
 /// The reasons of a wait add up to it, and only those who were evicted were out of the batch.

@@ -68,10 +68,21 @@ proptest! {
         check_waits(&report, config.patience_us);
         check_tokens(&report);
         check_reasons(&report);
-        check_memory(&report, cost.stages == 1 || !config.prefix_cache);
+        check_memory(&report);
         if cost.stages == 1 {
             check_work(&report, matches!(queueing.order, Order::Fcfs | Order::Rpm { .. }));
         }
+    }
+
+    #[test]
+    fn nothing_is_used_more_than_wholly(
+        (trace, queueing) in sent_by_users(), config in any_config(), original in any::<bool>(), cost in any_cost(),
+    ) {
+        let config = FleetConfig { original, ..config };
+        let cost = if config.scheduler == SchedulerKind::LightLlm { Toy { stages: 1, ..cost } } else { cost };
+        let (report, _) = run_queued(&Arc::new(trace), config, cost, &queueing);
+        check_memory(&report);
+        prop_assert!(report.timeline.iterations.iter().all(|run| run.end_us <= report.end_us()));
     }
 
     #[test]
@@ -112,8 +123,6 @@ proptest! {
     #[test]
     fn parts_add_up_to_the_time_worked(trace in any_trace(), config in any_config(), cost in any_cost()) {
         let cost = if config.scheduler == SchedulerKind::LightLlm { Toy { stages: 1, ..cost } } else { cost };
-        // As in the original, iterations may go on after the last finish, for requests that never end.
-        let config = FleetConfig { original: false, ..config };
         let cost = Toy { growth_us: 0.0, ..cost };
         let (report, _) = run(&Arc::new(trace), config, cost);
         let mut busy_us = vec![0.0; report.replicas as usize];
@@ -145,7 +154,7 @@ proptest! {
         let summary = fleet_summary(&report, &usage);
         let all: f64 = summary.operators_s.values().sum();
         prop_assert!((all - busy_us.iter().sum::<f64>() / 1e6).abs() <= 1e-9 * all);
-        let makespan = report.fates.iter().filter_map(|fate| fate.finish_us).fold(0.0, f64::max);
+        let makespan = report.end_us();
         for (row, busy) in summary.per_replica.iter().zip(&busy_us) {
             prop_assert_eq!(row.busy, (makespan > 0.0).then(|| busy / makespan));
             prop_assert!(row.busy.is_none_or(|busy| (0.0..=1.0 + 1e-12).contains(&busy)));

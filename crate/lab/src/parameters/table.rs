@@ -325,7 +325,7 @@ table! {
     OriginalBlocking = row("scheduler.original_blocking", "block", "queue", Kind::Flag(false))
         .says("Block as the original does", "Lets requests in that can never be admitted, which then block the queue for ever as in S-LoRA, in place of refusing them.");
     SchedulerKind = row("scheduler.kind", "sched", "queue", Kind::Choice(&["slora", "static", "orca", "vllm", "sarathi", "lightllm", "vllm_v1"]))
-        .says("Scheduler", "How requests are admitted to the batch. All but S-LoRA run a fleet of replicas with KV blocks, where adapters cost compute time but neither memory nor loading.");
+        .says("Scheduler", "How requests are admitted to the batch. All but S-LoRA run a fleet of replicas with KV blocks, where all adapters stay on the GPU: they cost compute time and, where the KV memory is planned, GPU memory, but are never loaded or evicted.");
     SchedulerOrder = row("scheduler.order", "order", "queue", Kind::Choice(ORDERS))
         .says("Order of service", "Who is looked at first in the waiting line, in a fleet in that of each replica. Early abort, running adapters first, one adapter at a time and least padding need S-LoRA's batches.");
     OrderClient = row("scheduler.client", "oc", "queue", Kind::Choice(&["user", "adapter"]))
@@ -545,12 +545,15 @@ table! {
     MemoryMargin = row("fleet.memory_margin", "mmg", "fleet", number(0.0, 0.9, 0.1)).linear(0.0, 0.5, 0.01)
         .when(&[is(Id::KvPool, &["planned"])])
         .says("Memory margin", "Share of each GPU's memory that is left alone.");
+    KvCacheGib = row("fleet.kv_cache_gib", "kvg", "fleet", number(0.0, 100_000.0, 0.0)).unit("GiB").linear(0.0, 128.0, 0.5)
+        .when(&[is(Id::MemoryPlan, &["whole"])])
+        .says("KV cache size", "Memory of each GPU for the KV cache (vLLM's --kv-cache-memory-bytes, which is per GPU, too); the bytes of a token make the replica's number of tokens of it, and the memory margin is not used. 0 = planned.");
     Replicas = row("fleet.replicas", "rep", "fleet", whole(1.0, 1024.0, 1.0)).linear(1.0, 16.0, 1.0)
         .when(&[is(Id::SchedulerKind, FLEETS)])
         .says("Replicas", "How many equal servers share the traffic; each has its own waiting line and memory pool.");
     Router = row("fleet.router", "rt", "fleet", Kind::Choice(&["round_robin", "random", "least_outstanding", "shortest_line", "power_of_two", "least_kv", "adapter_affinity", "prefix_affinity"]))
         .when(&[is(Id::SchedulerKind, FLEETS)])
-        .says("Router", "Which replica gets an arrival; who is given to one stays there.");
+        .says("Router", "Which replica gets an arrival; who is given to one stays there. Prefix affinity takes the replica that was sent the longest matching prefix (cache_aware of SGLang's router), adapter affinity one that was sent the adapter, unless it is overloaded; what many requests share is kept on many replicas.");
     ChunkTokens = row("scheduler.chunk_tokens", "chk", "queue", whole(1.0, 1_000_000.0, 512.0)).unit("tokens").log(16.0, 8192.0, 1.0)
         .when(&[is(Id::SchedulerKind, &["sarathi"])])
         .says("Chunk size", "Prompts are read in pieces: decoding and pieces of prompts together make at most this many tokens an iteration.");

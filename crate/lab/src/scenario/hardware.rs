@@ -11,6 +11,8 @@ use servescope_cost::{
 
 use super::Scenario;
 #[cfg(feature = "engines")]
+use super::service::GIB;
+#[cfg(feature = "engines")]
 use crate::failure::Failure;
 use crate::parameters::Id;
 
@@ -119,6 +121,12 @@ impl Scenario {
     /// What lies in a GPU's memory. A fleet never loads an adapter: all of them stay.
     #[cfg(feature = "engines")]
     pub fn memory_plan(&self, adapter_ranks: u64) -> MemoryPlan {
+        let kv_gib = if self.is_active(Id::KvCacheGib) { self.number(Id::KvCacheGib) } else { 0.0 };
+        self.memory_plan_with(adapter_ranks, kv_gib * GIB)
+    }
+
+    #[cfg(feature = "engines")]
+    fn memory_plan_with(&self, adapter_ranks: u64, kv_bytes: f64) -> MemoryPlan {
         let iteration =
             if self.choice(Id::SchedulerKind) == "sarathi" { Id::ChunkTokens } else { Id::BatchMaxTokens };
         let ask = Ask {
@@ -126,6 +134,7 @@ impl Scenario {
             requests: self.whole(Id::MaxRunning),
             adapter_ranks,
             margin: self.number(Id::MemoryMargin),
+            kv_bytes,
         };
         MemoryPlan::of(&self.deployment(), &ask)
     }
@@ -144,7 +153,33 @@ impl Scenario {
             return self.vidur_pool_tokens();
         }
         let plan = self.memory_plan(adapter_ranks);
-        if plan.fits() { Ok(plan.kv_tokens()) } else { Err(self.does_not_fit(plan.missing_bytes)) }
+        if plan.fits() { Ok(plan.kv_tokens()) } else { Err(self.why_not(&plan)) }
+    }
+
+    /// Why a plan does not fit: its adapters, the KV cache asked for, or the model.
+    #[cfg(feature = "engines")]
+    fn why_not(&self, plan: &MemoryPlan) -> Failure {
+        let gb = |bytes: f64| (bytes / 1e8).ceil() / 10.0;
+        let (model, gpu) = (self.model_name(), self.deployment().gpu.name);
+        let missing_gb = gb(plan.missing_bytes);
+        let described = |code: &'static str, path: &'static str, why: &str, part_gb: f64| {
+            let message = format!("{path}: {why}: {missing_gb} GB are missing on each {gpu}");
+            let failure = Failure::new(code, path, message).number("missing_gb", missing_gb);
+            failure.number("part_gb", part_gb).text("model", model).text("gpu", gpu)
+        };
+        if plan.missing_bytes <= plan.adapter_bytes {
+            let part_gb = gb(plan.adapter_bytes);
+            let why = format!(
+                "the adapters, which all stay in GPU memory, do not fit beside {model} with {part_gb} GB"
+            );
+            return described("adapters_do_not_fit", Id::FleetModel.row().id, &why, part_gb);
+        }
+        if self.is_active(Id::KvCacheGib) && plan.missing_bytes <= plan.kv_bytes - plan.kv_token_bytes {
+            let part_gb = gb(plan.kv_bytes);
+            let why = format!("a KV cache of {part_gb} GB does not fit beside {model}");
+            return described("kv_does_not_fit", Id::KvCacheGib.row().id, &why, part_gb);
+        }
+        self.does_not_fit(plan.missing_bytes)
     }
 
     /// Why GPUs cannot share the model as they are asked to: engines give every GPU of a layer as many heads as the others,

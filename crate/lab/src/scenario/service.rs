@@ -9,7 +9,7 @@ use super::Scenario;
 use crate::parameters::Id;
 
 /// Bytes.
-const GIB: f64 = (1u64 << 30) as f64;
+pub(super) const GIB: f64 = (1u64 << 30) as f64;
 
 impl Scenario {
     /// The linear law.
