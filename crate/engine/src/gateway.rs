@@ -19,6 +19,7 @@ mod record;
 pub mod reservations;
 pub mod reserved;
 pub mod retries;
+mod waits;
 pub mod window;
 
 pub use config::GatewayConfig;

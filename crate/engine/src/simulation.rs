@@ -171,8 +171,8 @@ impl<C: IterationCost> Simulation<C> {
             let clients = self.line.clients();
             let counted = self.line.counters();
             counters = counted.map(|(client, values)| Counters { client, clients, values, samples });
-            self.intake.rename(&mut self.timeline.departures);
         }
+        self.intake.rename(&mut self.timeline.departures);
         let stays = match self.intake.sent() {
             Some(sent) => sent.iter().map(|&id| self.stays[id as usize]).collect(),
             None => self.stays,

@@ -217,11 +217,9 @@ pub enum Span<'a> {
 }
 
 impl Timeline {
-    /// A request that waited is given up. What the page starts with has no use for it.
+    /// A request that waited is given up.
     pub(crate) fn departs(&mut self, time_us: f64, id: u32) {
-        if cfg!(feature = "orders") {
-            self.departures.push(Departure { time_us, id });
-        }
+        self.departures.push(Departure { time_us, id });
     }
 
     /// The end of the last iteration, microseconds; 0 where there was none.

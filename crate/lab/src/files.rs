@@ -164,10 +164,10 @@ mod tests {
             assert!(time >= before, "{row} comes too late");
             before = time;
             let id: usize = cells[2].parse().unwrap();
+            assert_eq!(cells.len(), 6, "{row}");
             assert_eq!(
                 cells[3].is_empty(),
-                cells[1] == "refused"
-                    || matches!(report.fates[id].outcome, servescope_engine::Outcome::Refused(_))
+                matches!(report.fates[id].outcome, servescope_engine::Outcome::Refused(_))
             );
             of_request.entry(id).or_default().push(cells[1]);
         }
@@ -175,7 +175,10 @@ mod tests {
         for (id, events) in of_request {
             let preempted = events.iter().filter(|&&event| event == "preempted").count();
             assert_eq!(preempted, usize::from(report.preemptions(id)));
-            let rest: Vec<&str> = events.into_iter().filter(|&event| event != "preempted").collect();
+            let resumed = events.iter().filter(|&&event| event == "resumed").count();
+            assert!(resumed == preempted || !report.is_completed(id), "request {id} never came back");
+            let rest: Vec<&str> =
+                events.into_iter().filter(|&event| !["preempted", "resumed"].contains(&event)).collect();
             if report.is_completed(id) {
                 assert_eq!(rest, ["arrived", "scheduled", "first_token", "finished"], "request {id}");
             } else {

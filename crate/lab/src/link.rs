@@ -4,8 +4,14 @@ use crate::failure::Failure;
 use crate::parameters::{Id, Value};
 use crate::scenario::Scenario;
 
-/// Version of the address; a later version may read older ones.
-const VERSION: &str = "1";
+/// Version of the address that is written.
+const VERSION: &str = "2";
+
+/// Older versions that are still read: what is left out of such an address has the default that it had then.
+const OLD_VERSIONS: [&str; 1] = ["1"];
+
+/// Defaults that were others in older versions of the address: version, parameter, default as text.
+const OLD_DEFAULTS: [(&str, Id, &str); 1] = [("1", Id::GatewayChecks, "rpm|tpm|concurrency|queue|kv")];
 
 /// Keys of the address that belong to the page alone.
 const PAGE_KEYS: [&str; 7] = ["file", "lang", "zoom", "by", "preset", "tab", "pipe"];
@@ -39,8 +45,18 @@ fn encode_text(out: &mut String, text: &str) {
     }
 }
 
+/// Gives what an older address leaves to its defaults the value that it had then, where it has an effect.
+fn keep_old_defaults(scenario: &mut Scenario, version: &str) {
+    for &(_, id, old) in OLD_DEFAULTS.iter().filter(|row| row.0 == version) {
+        if scenario.is_active(id) && scenario.get(id) == scenario.default_of(id) {
+            set(scenario, id, id.row().parse(old).expect("an old default is within bounds"));
+        }
+    }
+}
+
 /// Reads an address: a whole one, the part from `#` on, or what [`encode`] writes. Bad values are told; a number out of
-/// bounds is moved to the nearest usual value, anything else bad keeps its default.
+/// bounds is moved to the nearest usual value, anything else bad keeps its default. An address of an older version means
+/// what it meant then; one without a version is read as the present one.
 pub fn parse(link: &str) -> (Scenario, Vec<Failure>) {
     let fragment = match link.split_once('#') {
         Some((_, fragment)) => fragment,
@@ -50,6 +66,7 @@ pub fn parse(link: &str) -> (Scenario, Vec<Failure>) {
     };
     let mut scenario = Scenario::default();
     let mut problems = Vec::new();
+    let mut version = String::from(VERSION);
     for pair in fragment.split('&').filter(|pair| !pair.is_empty()) {
         let Some((key, text)) = pair.split_once('=') else {
             problems.push(bad(pair, "it has no value"));
@@ -57,7 +74,9 @@ pub fn parse(link: &str) -> (Scenario, Vec<Failure>) {
         };
         let text = decode(text);
         if key == "v" {
-            if text != VERSION {
+            if text == VERSION || OLD_VERSIONS.contains(&text.as_str()) {
+                version = text;
+            } else {
                 problems.push(bad(pair, "it is from another version of this page"));
             }
             continue;
@@ -79,6 +98,7 @@ pub fn parse(link: &str) -> (Scenario, Vec<Failure>) {
             }
         }
     }
+    keep_old_defaults(&mut scenario, &version);
     (scenario, problems)
 }
 
@@ -140,10 +160,36 @@ mod tests {
         let (scenario, problems) = parse("https://x.test/a/#v=1&R=3&cv=-4&zz=1&n&pop=zipf&in=gauss&lang=zh");
         let codes: Vec<&str> = problems.iter().map(|p| p.code).collect();
         assert_eq!(codes, ["out_of_range", "bad_link", "bad_link", "unknown_option"]);
-        assert_eq!(encode(&scenario), "v=1&R=3&cv=0.1&pop=zipf");
+        assert_eq!(encode(&scenario), "v=2&R=3&cv=0.1&pop=zipf");
         for plain in ["#", "", "http://127.0.0.1:8080/", "https://x.test/page/#"] {
             let (scenario, problems) = parse(plain);
-            assert_eq!((encode(&scenario).as_str(), problems.len()), ("v=1", 0), "{plain}");
+            assert_eq!((encode(&scenario).as_str(), problems.len()), ("v=2", 0), "{plain}");
+        }
+    }
+
+    #[test]
+    fn an_old_address_means_what_it_meant() {
+        let checks = |link: &str| {
+            let (scenario, problems) = parse(link);
+            assert!(problems.is_empty(), "{problems:?}");
+            encode(&scenario)
+        };
+        let old = "v=2&gk=proxy&gch=rpm%7Ctpm%7Cconcurrency%7Cqueue%7Ckv";
+        for link in ["#v=1&gk=proxy", "#gk=proxy&v=1", "#v=1&gk=proxy&gch="] {
+            assert_eq!(checks(link), old, "{link}");
+        }
+        assert_eq!(checks(old), old, "what was read is written so that it stays");
+        // A chain that the address names is that chain, and where there is no proxy there is nothing to keep.
+        for (link, same) in [
+            ("#v=1&gk=proxy&gch=rpm", "v=2&gk=proxy&gch=rpm"),
+            ("#v=1&R=3", "v=2&R=3"),
+            ("#v=2&gk=proxy", "v=2&gk=proxy"),
+            ("#gk=proxy", "v=2&gk=proxy"),
+        ] {
+            assert_eq!(checks(link), same, "{link}");
+        }
+        for (version, id, old) in OLD_DEFAULTS {
+            assert!(OLD_VERSIONS.contains(&version) && id.row().parse(old).is_ok(), "{}", id.row().id);
         }
     }
 

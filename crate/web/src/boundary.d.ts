@@ -161,7 +161,7 @@ export interface Summary {
 
 /** What the proxy did. */
 export interface GatewaySummary {
-  attempts: number; refusals: Record<string, number>; timeouts: number; retried: number;
+  attempts: number; refusals: Record<string, number>; timeouts: number; retried: number; unlisted_attempts: number;
   /** Requests that needed no second attempt. */
   first_attempt: { completed: number; goodput_rps: number | null; attainment: number | null };
   /** Requests that had to wait at the gateway, by what held them last. */

@@ -9,7 +9,8 @@ function chains(rest: readonly Check[] = CHECKS): Check[][] {
 describe('the chain of checks', () => {
   it('is read as it was written', () => {
     for (const chain of chains()) expect(readChain(writeChain(chain))).toEqual(chain);
-    expect(writeChain(['rpm', 'tpm', 'concurrency', 'queue', 'kv'])).toBe('');
+    expect(writeChain(['rpm', 'tpm', 'concurrency', 'queue'])).toBe('');
+    expect(writeChain(['rpm', 'tpm', 'concurrency', 'queue', 'kv'])).toBe('rpm|tpm|concurrency|queue|kv');
     expect(writeChain([])).toBe('none');
     expect(readChain('kv| rpm |unknown')).toEqual(['kv', 'rpm']);
   });

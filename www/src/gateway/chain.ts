@@ -4,7 +4,7 @@ export const CHECKS = ['rpm', 'tpm', 'concurrency', 'queue', 'kv', 'ttft'] as co
 export type Check = (typeof CHECKS)[number];
 
 /** What an empty text stands for. */
-const USUAL = 'rpm|tpm|concurrency|queue|kv';
+const USUAL = 'rpm|tpm|concurrency|queue';
 const NONE = 'none';
 
 /** The checks that are made, in their order; names that no check has are left out. */

@@ -27,7 +27,7 @@ export function exportItems(app: App): TemplateResult {
       downloadText('servescope-scenario.json', scenarioJson(app.store.values.value), 'application/json');
     })}
     ${FROM_RUN.map(({ label, what, type }) => menuItem(t(label), () => { void exportRun(app, what, type); }))}
-    ${app.store.resolved.values['scheduler.kind'] === 'slora' ? nothing : menuItem(t('export.events'), () => { void exportRun(app, 'events.csv', 'text/csv'); })}
+    ${app.store.resolved.values['scheduler.kind'] === 'slora' && app.store.resolved.values['gateway.kind'] === 'direct' ? nothing : menuItem(t('export.events'), () => { void exportRun(app, 'events.csv', 'text/csv'); })}
     ${menuItem(html`${t('export.perfetto')}<small>${t('export.perfetto.about')}</small>`, () => { void openInPerfetto(app); })}
     ${menuItem(t('export.charts'), () => { void exportCharts(app); })}
     ${menuItem(t('export.workload'), () => { void exportWorkload(app); })}`;

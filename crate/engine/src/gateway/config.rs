@@ -58,7 +58,7 @@ pub enum Charge {
 pub struct Lending {
     /// Pressure ([`LoadRule`]) from which nothing more is lent.
     pub threshold: f64,
-    /// Share of its quota that nobody can borrow from a client.
+    /// Share of its quota that no other client can borrow from a client, whatever it used lately.
     pub floor: f64,
 }
 
@@ -181,7 +181,7 @@ pub struct GatewayConfig {
     pub load: LoadRule,
     /// Who is let through first.
     pub order: Order,
-    /// KV memory of the whole service, tokens.
+    /// KV memory of the whole service as the proxy knows it, tokens; the engine's own may be another.
     pub pool_tokens: f64,
     /// Seed of what is drawn.
     pub seed: u64,

@@ -9,7 +9,7 @@
 const STEP_WEIGHT: f64 = 1.0 / 16.0;
 
 /// The estimator.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Estimator {
     over_us: f64,
     /// Prompt tokens that wait, here or at the engine.
@@ -38,10 +38,22 @@ impl Estimator {
         self.at_us = now_us;
     }
 
-    /// A prompt begins to wait.
-    pub fn arrives(&mut self, input_tokens: u32, now_us: f64) {
+    /// Prompts begin to wait.
+    pub fn arrives(&mut self, input_tokens: u64, now_us: f64) {
         self.pass(now_us);
-        self.backlog += u64::from(input_tokens);
+        self.backlog += input_tokens;
+    }
+
+    /// Prompts that wait are ahead of no other any more, although nothing was done for them.
+    pub fn sets_aside(&mut self, input_tokens: u64, now_us: f64) {
+        self.pass(now_us);
+        self.backlog -= input_tokens;
+    }
+
+    /// Prompt tokens that wait.
+    #[cfg(test)]
+    pub(super) fn backlog(&self) -> u64 {
+        self.backlog
     }
 
     /// A prompt that waits goes away.

@@ -14,8 +14,6 @@ pub(super) struct Taken {
     pub(super) requests: u32,
     /// Input and output tokens.
     pub(super) tokens: [u32; 2],
-    /// Whether the client counts as active for it.
-    pub(super) is_use: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -83,8 +81,6 @@ struct Account {
     first: u64,
     last: u64,
     entries: u32,
-    /// Entries for which it counts as active.
-    uses: u32,
 }
 
 /// The list, and the sums.
@@ -96,9 +92,10 @@ pub(super) struct Ledger {
     /// When the first entry leaves; infinite where there is none.
     leaves_us: f64,
     accounts: Vec<Account>,
-    all: Sums,
-    /// Clients that count as active.
-    active: usize,
+    /// Where quotas are lent, of each kind of tokens: how many a client may always take, and what all of them together took
+    /// beyond that.
+    floors: Option<[i64; 3]>,
+    beyond: [i64; 3],
 }
 
 impl Ledger {
@@ -108,8 +105,24 @@ impl Ledger {
             gone: 0,
             leaves_us: f64::INFINITY,
             accounts: vec![Account::default(); clients],
-            all: Sums::default(),
-            active: 0,
+            floors: None,
+            beyond: [0; 3],
+        }
+    }
+
+    /// The same with floors, tokens, in the order of [`Kind::TOKENS`].
+    pub(super) fn with_floors(self, floors: [i64; 3]) -> Self {
+        Self { floors: Some(floors), ..self }
+    }
+
+    /// Adds to what a client took.
+    fn add(&mut self, client: u32, taken: &Taken, times: i64) {
+        let sums = &mut self.accounts[client as usize].sums;
+        let before = *sums;
+        sums.add(taken, times);
+        let Some(floors) = &self.floors else { return };
+        for ((beyond, kind), floor) in self.beyond.iter_mut().zip(Kind::TOKENS).zip(floors) {
+            *beyond += (sums.of(kind) - floor).max(0) - (before.of(kind) - floor).max(0);
         }
     }
 
@@ -123,13 +136,10 @@ impl Ledger {
 
     fn drop_first(&mut self) {
         let Some(Entry { client, next, taken, .. }) = self.entries.pop_front() else { return };
+        self.add(client, &taken, -1);
         let account = &mut self.accounts[client as usize];
-        account.sums.add(&taken, -1);
         account.first += u64::from(next);
         account.entries -= 1;
-        account.uses -= u32::from(taken.is_use);
-        self.active -= usize::from(taken.is_use && account.uses == 0);
-        self.all.add(&taken, -1);
         self.gone += 1;
         self.leaves_us = self.entries.front().map_or(f64::INFINITY, |entry| entry.at_us + MINUTE_US);
     }
@@ -139,14 +149,9 @@ impl Ledger {
         self.accounts[client as usize].sums.of(kind) as f64
     }
 
-    /// What all of them took.
-    pub(super) fn used_by_all(&self, kind: Kind) -> f64 {
-        self.all.of(kind) as f64
-    }
-
-    /// Clients that count as active, and whether this one does not.
-    pub(super) fn active(&self, client: u32) -> (usize, bool) {
-        (self.active, self.accounts[client as usize].uses == 0)
+    /// What all clients together took beyond their floors in the last minute; 0 where there are none.
+    pub(super) fn beyond_floors(&self, kind: Kind) -> f64 {
+        self.beyond.get(kind as usize).map_or(0.0, |&beyond| beyond as f64)
     }
 
     /// Enters a charge, allowed or not, and gives its number.
@@ -161,10 +166,7 @@ impl Ledger {
         }
         account.last = number;
         account.entries += 1;
-        account.sums.add(&taken, 1);
-        self.active += usize::from(taken.is_use && account.uses == 0);
-        account.uses += u32::from(taken.is_use);
-        self.all.add(&taken, 1);
+        self.add(client, &taken, 1);
         if self.entries.is_empty() {
             self.leaves_us = now_us + MINUTE_US;
         }
@@ -179,8 +181,8 @@ impl Ledger {
         let Some(entry) = place.and_then(|place| self.entries.get_mut(place as usize)) else { return };
         let back = Taken { tokens, ..Taken::default() };
         entry.taken.tokens = [0, 1].map(|i| entry.taken.tokens[i] - tokens[i]);
-        self.accounts[entry.client as usize].sums.add(&back, -1);
-        self.all.add(&back, -1);
+        let client = entry.client;
+        self.add(client, &back, -1);
     }
 
     /// From when on a client's use is at most `most`, if it takes nothing before; it is more now.
@@ -229,17 +231,18 @@ mod tests {
         #[test]
         fn the_sums_are_those_of_the_last_minute(
             moves in prop::collection::vec(
-                (0u32..30_000_000, 0..CLIENTS, 0u32..3, [0u32..400, 0u32..400], any::<bool>(), any::<bool>()), 1..150,
+                (0u32..30_000_000, 0..CLIENTS, 0u32..3, [0u32..400, 0u32..400], any::<bool>()), 1..150,
             ),
             cost in 1.0..300.0f64,
             quota in 300.0..900.0f64,
+            floors in [0i64..900, 0i64..900, 0i64..900],
         ) {
-            let mut ledger = Ledger::new(CLIENTS as usize);
+            let mut ledger = Ledger::new(CLIENTS as usize).with_floors(floors);
             let mut told = Told::new();
             let mut now = 0.0;
-            for (gap, client, requests, tokens, is_use, gives_back) in moves {
+            for (gap, client, requests, tokens, gives_back) in moves {
                 now += f64::from(gap / 4) * f64::from(requests);
-                let taken = Taken { requests, tokens, is_use };
+                let taken = Taken { requests, tokens };
                 prop_assert_eq!(ledger.charge(client, taken, now), told.len() as u64);
                 told.push((now, client, taken));
                 let early = told.len().saturating_sub(7);
@@ -249,16 +252,15 @@ mod tests {
                     ledger.give_back(early as u64, back, now);
                     told[early].2.tokens = [0, 1].map(|i| told[early].2.tokens[i] - back[i]);
                 }
-                let is_active = |client: u32| {
-                    told.iter().any(|t| t.1 == client && t.2.is_use && t.0 + MINUTE_US > now)
-                };
-                let active = (0..CLIENTS).filter(|&client| is_active(client)).count();
+                for (kind, floor) in Kind::TOKENS.into_iter().zip(floors) {
+                    let used = (0..CLIENTS).map(|client| counted(&told, |other| other == client, kind, now));
+                    let beyond: f64 = used.map(|used| (used - floor as f64).max(0.0)).sum();
+                    prop_assert_eq!(ledger.beyond_floors(kind), beyond);
+                }
                 for client in 0..CLIENTS {
-                    prop_assert_eq!(ledger.active(client), (active, !is_active(client)));
                     for kind in KINDS {
                         let used = counted(&told, |other| other == client, kind, now);
                         prop_assert_eq!(ledger.used(kind, client), used);
-                        prop_assert_eq!(ledger.used_by_all(kind), counted(&told, |_| true, kind, now));
                         if used + cost > quota {
                             // When it falls: at the end of one of its charges, and no earlier one.
                             let fits = |used: f64| used + cost <= quota;
@@ -270,7 +272,8 @@ mod tests {
                 }
             }
             ledger.pass(now + MINUTE_US);
-            prop_assert!(KINDS.iter().all(|&kind| ledger.used_by_all(kind) == 0.0) && ledger.active(0) == (0, true));
+            prop_assert!(KINDS.iter().all(|&kind| ledger.beyond_floors(kind) == 0.0));
+            prop_assert!((0..CLIENTS).all(|client| KINDS.iter().all(|&kind| ledger.used(kind, client) == 0.0)));
         }
     }
 }

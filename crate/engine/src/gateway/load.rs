@@ -1,6 +1,6 @@
 //! The state of the service: underload, nearly overloaded, overloaded.
 //!
-//! The pressure is the largest of KV use, the longest wait and the time between tokens, each over the value at which it
+//! The pressure is the largest of KV use, the longest wait for the engine and the time between tokens, each over the value at which it
 //! stands for overload, and averaged exponentially. A state is entered at one threshold and left at a lower one, and kept for
 //! a minimum time; without the two it flaps.
 
@@ -46,7 +46,7 @@ pub enum LoadPolicy {
 pub struct LoadRule {
     /// Share of KV memory in use; infinite = does not count.
     pub kv_share: f64,
-    /// Wait of the oldest request at the gateway, microseconds; infinite = does not count.
+    /// Longest wait at the gateway for the engine, microseconds; infinite = does not count.
     pub wait_us: f64,
     /// Time between tokens, microseconds; infinite = does not count.
     pub step_us: f64,
@@ -67,7 +67,7 @@ pub struct LoadRule {
 pub struct Signals {
     /// Share of KV memory in use.
     pub kv_share: f64,
-    /// Wait of the oldest request, microseconds.
+    /// Longest wait for the engine, microseconds: not that of a client that a limit of its own holds back.
     pub wait_us: f64,
     /// Time between tokens, microseconds.
     pub step_us: f64,

@@ -9,6 +9,9 @@ use crate::scheduler::sampler::CounterSample;
 /// Most samples over time: when they are there, every other one is dropped and the rest come half as often.
 const MOST_SAMPLES: usize = 2_048;
 
+/// Most attempts that are kept: about 100 MB of them.
+const MOST_RETRIES: usize = 1 << 22;
+
 /// The service as the proxy saw it.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Sample {
@@ -125,6 +128,55 @@ impl Default for Passage {
     }
 }
 
+/// An attempt that was rejected or timed out, after which its client comes again.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Retry {
+    /// Which request.
+    pub id: u32,
+    /// Number of the attempt, the first is 1.
+    pub attempt: u8,
+    /// Why it was rejected; `None` = it timed out.
+    pub reason: Option<Refusal>,
+    /// When its client was told, microseconds.
+    pub answered_us: f64,
+    /// When the next attempt comes in, unless the client goes away before.
+    pub again_us: f64,
+}
+
+/// Attempts after which clients came again, of which the number is bounded.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Retries {
+    kept: Vec<Retry>,
+    dropped: u64,
+}
+
+impl Retries {
+    /// Those that are kept, in order of `answered_us`.
+    pub fn kept(&self) -> &[Retry] {
+        &self.kept
+    }
+
+    /// How many came when as many as are kept were there.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    pub(super) fn add(&mut self, retry: Retry) {
+        if self.kept.len() < MOST_RETRIES {
+            self.kept.push(retry);
+        } else {
+            self.dropped += 1;
+        }
+    }
+
+    /// Requests are told by their place in `order`, which names every request that asked.
+    fn rename(&mut self, order: &[u32], requests: usize) {
+        let mut places = vec![0u32; requests];
+        (0u32..).zip(order).for_each(|(place, &id)| places[id as usize] = place);
+        self.kept.iter_mut().for_each(|retry| retry.id = places[retry.id as usize]);
+    }
+}
+
 /// What the proxy wrote down.
 #[derive(Debug, Clone)]
 pub struct GatewayLog {
@@ -136,6 +188,8 @@ pub struct GatewayLog {
     pub refusals: [u64; Refusal::ALL.len()],
     /// Attempts that waited too long.
     pub timeouts: u64,
+    /// Attempts after which clients came again.
+    pub retries: Retries,
     /// When the load state changed, and to what.
     pub states: Vec<(f64, LoadState)>,
     /// The service over time.
@@ -166,6 +220,7 @@ impl GatewayLog {
             forwarded_us: vec![f64::NAN; requests],
             refusals: [0; Refusal::ALL.len()],
             timeouts: 0,
+            retries: Retries::default(),
             states: Vec::new(),
             samples: Samples::default(),
             client,
@@ -180,7 +235,8 @@ impl GatewayLog {
     }
 
     /// The requests named by `order`, in that order.
-    pub(super) fn select(self, order: &[u32]) -> Self {
+    pub(super) fn select(mut self, order: &[u32]) -> Self {
+        self.retries.rename(order, self.passages.len());
         Self {
             passages: order.iter().map(|&id| self.passages[id as usize]).collect(),
             forwarded_us: order.iter().map(|&id| self.forwarded_us[id as usize]).collect(),
@@ -204,6 +260,7 @@ impl PartialEq for GatewayLog {
             && forwarded(self) == forwarded(other)
             && self.refusals == other.refusals
             && self.timeouts == other.timeouts
+            && self.retries == other.retries
             && self.states == other.states
             && samples(self) == samples(other)
             && self.counters == other.counters

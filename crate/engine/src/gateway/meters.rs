@@ -1,24 +1,24 @@
 //! The meters of every client's quotas where a minute is not the last 60 s: input, output and all tokens, and requests.
 
-use std::collections::VecDeque;
-
 use super::config::Charge;
 use super::ledger::Kind;
 use super::quotas::{Bound, Paid};
-use super::window::{MINUTE_US, Meter};
+use super::window::Meter;
+
+/// Where quotas of a kind of tokens are lent: each client's floor, and what is lent of all of them.
+#[derive(Debug)]
+struct Lent {
+    floors: Vec<Meter>,
+    pool: Meter,
+}
 
 /// The meters.
 #[derive(Debug)]
 pub(super) struct Meters {
     /// Of each client, in the order of [`Kind`]; none where there is no quota.
     own: [Vec<Meter>; 4],
-    /// Of all clients together, where quotas are lent.
-    all: [Option<Meter>; 4],
-    /// Where quotas are lent: when each client was charged last, and the charges of the last minute.
-    charged_us: Vec<f64>,
-    charges: VecDeque<(f64, u32)>,
-    /// Clients charged in the last minute.
-    active: usize,
+    /// Of each kind of tokens, in the order of [`Kind::TOKENS`].
+    lent: [Option<Lent>; 3],
 }
 
 impl Meters {
@@ -26,14 +26,13 @@ impl Meters {
         let [input, output, total] = tpm;
         let bounds = [input, output, total, rpm];
         let own = |bound: Option<Bound>| bound.map_or_else(Vec::new, |b| vec![Meter::new(&b.own); clients]);
-        let all = |bound: Option<Bound>| bound.filter(|_| lends).map(|bound| Meter::new(&bound.all));
-        Self {
-            own: bounds.map(own),
-            all: bounds.map(all),
-            charged_us: if lends { vec![f64::NEG_INFINITY; clients] } else { Vec::new() },
-            charges: VecDeque::new(),
-            active: 0,
-        }
+        let lent = |bound: Option<Bound>| {
+            bound.filter(|_| lends).map(|bound| Lent {
+                floors: vec![Meter::new(&bound.floor); clients],
+                pool: Meter::new(&bound.pool),
+            })
+        };
+        Self { own: bounds.map(own), lent: tpm.map(lent) }
     }
 
     /// A client's meter of a quota that there is.
@@ -41,9 +40,22 @@ impl Meters {
         &mut self.own[kind as usize][client as usize]
     }
 
-    /// All clients' meter.
-    pub(super) fn all(&mut self, kind: Kind) -> Option<&mut Meter> {
-        self.all[kind as usize].as_mut()
+    /// What of a cost a client's floor has left.
+    pub(super) fn left_of_floor(
+        &mut self,
+        kind: Kind,
+        client: u32,
+        bound: &Bound,
+        cost: f64,
+        now_us: f64,
+    ) -> f64 {
+        let Some(lent) = &mut self.lent[kind as usize] else { return 0.0 };
+        lent.floors[client as usize].part_left(&bound.floor, cost, now_us)
+    }
+
+    /// Whether the pool of what is lent holds so much.
+    pub(super) fn pool_allows(&mut self, kind: Kind, bound: &Bound, cost: f64, now_us: f64) -> bool {
+        self.lent[kind as usize].as_mut().is_none_or(|lent| lent.pool.allows(&bound.pool, cost, now_us))
     }
 
     /// Charges a request to the requests a minute.
@@ -51,16 +63,36 @@ impl Meters {
         self.own(Kind::Requests, client).charge(&bound.own, 1.0, now_us);
     }
 
-    /// Charges tokens to every quota of tokens.
-    pub(super) fn charge(&mut self, client: u32, tpm: &[Option<Bound>; 3], tokens: [u32; 2], now_us: f64) {
+    /// Charges tokens to every quota of tokens, and says what of them the pool of each kind gave.
+    pub(super) fn charge(
+        &mut self,
+        client: u32,
+        tpm: &[Option<Bound>; 3],
+        tokens: [u32; 2],
+        now_us: f64,
+    ) -> [f64; 3] {
+        let mut pooled = [0.0; 3];
         for (kind, bound) in Kind::TOKENS.into_iter().zip(tpm) {
-            let Some(bound) = bound else { continue };
-            let amount = kind.amount(tokens);
-            self.own(kind, client).charge(&bound.own, amount, now_us);
-            if let Some(all) = self.all(kind) {
-                all.charge(&bound.all, amount, now_us);
+            if let Some(bound) = bound {
+                pooled[kind as usize] = self.charge_kind(kind, client, bound, kind.amount(tokens), now_us);
             }
         }
+        pooled
+    }
+
+    /// A client's floor gives what it has left, the pool gives the rest.
+    fn charge_kind(&mut self, kind: Kind, client: u32, bound: &Bound, amount: f64, now_us: f64) -> f64 {
+        self.own(kind, client).charge(&bound.own, amount, now_us);
+        let Some(lent) = &mut self.lent[kind as usize] else { return 0.0 };
+        let floor = &mut lent.floors[client as usize];
+        let given = floor.part_left(&bound.floor, amount, now_us);
+        if given > 0.0 {
+            floor.charge(&bound.floor, given, now_us);
+        }
+        if amount > given {
+            lent.pool.charge(&bound.pool, amount - given, now_us);
+        }
+        amount - given
     }
 
     /// What was paid ahead is corrected to what was spent, or that is charged.
@@ -74,45 +106,27 @@ impl Meters {
         now_us: f64,
     ) {
         if charge == Charge::After {
-            return self.charge(client, tpm, spent, now_us);
+            self.charge(client, tpm, spent, now_us);
+            return;
         }
         for (kind, bound) in Kind::TOKENS.into_iter().zip(tpm) {
             let Some(bound) = bound else { continue };
             let difference = kind.amount(spent) - kind.amount(paid.tokens);
-            if difference != 0.0 {
+            if difference > 0.0 {
+                self.charge_kind(kind, client, bound, difference, now_us);
+            } else if difference < 0.0 {
                 self.own(kind, client).settle(&bound.own, paid.at_us, difference, now_us);
-                if let Some(all) = self.all(kind) {
-                    all.settle(&bound.all, paid.at_us, difference, now_us);
+                let Some(lent) = &mut self.lent[kind as usize] else { continue };
+                // The pool gave the last of it.
+                let to_pool = (-difference).min(paid.pooled[kind as usize]);
+                if to_pool > 0.0 {
+                    lent.pool.settle(&bound.pool, paid.at_us, -to_pool, now_us);
+                }
+                if -difference > to_pool {
+                    let floor = &mut lent.floors[client as usize];
+                    floor.settle(&bound.floor, paid.at_us, difference + to_pool, now_us);
                 }
             }
         }
-    }
-
-    /// A client is charged: where quotas are lent it counts as active for a minute.
-    pub(super) fn count_active(&mut self, client: u32, now_us: f64) {
-        if self.charged_us.is_empty() {
-            return;
-        }
-        self.forget_idle(now_us);
-        let last = std::mem::replace(&mut self.charged_us[client as usize], now_us);
-        self.active += usize::from(last == f64::NEG_INFINITY);
-        self.charges.push_back((now_us, client));
-    }
-
-    /// Who was not charged in the last minute is idle.
-    pub(super) fn forget_idle(&mut self, now_us: f64) {
-        while let Some(&(at_us, client)) = self.charges.front().filter(|c| c.0 + MINUTE_US <= now_us) {
-            self.charges.pop_front();
-            if self.charged_us[client as usize] == at_us {
-                self.charged_us[client as usize] = f64::NEG_INFINITY;
-                self.active -= 1;
-            }
-        }
-    }
-
-    /// Clients that count as active, and whether this one does not.
-    pub(super) fn active(&self, client: u32) -> (usize, bool) {
-        let is_idle = self.charged_us.get(client as usize).is_some_and(|&last| last == f64::NEG_INFINITY);
-        (self.active, is_idle)
     }
 }

@@ -26,14 +26,14 @@ use servescope_workload::stream::Stream;
 use super::Refusal;
 use super::accounts::Accounts;
 use super::config::{Check, GatewayConfig, Timeout};
-use super::estimate::Estimator;
 use super::load::{Load, LoadPolicy, LoadState};
-use super::log::{GatewayLog, Held};
+use super::log::{GatewayLog, Held, Retry};
 use super::prediction::Lengths;
 use super::quotas::{Paid, QuotaBook};
 use super::record::Record;
 use super::reservations::{Reservation, Reservations};
 use super::retries;
+use super::waits::Waits;
 use crate::scheduler::accounts::Charging;
 use crate::scheduler::client_queue::ClientQueue;
 
@@ -121,13 +121,11 @@ pub(crate) struct Proxy {
     accounts: Accounts,
     reservations: Reservations<Note>,
     lengths: Lengths,
-    estimator: Estimator,
+    waits: Waits,
     load: Load,
     queue: ClientQueue,
     waiting: u32,
     waiting_tokens: u64,
-    /// (when the attempt came in, request) in order of time, and some that wait no more.
-    oldest: VecDeque<(f64, u32)>,
     /// (deadline as bits, request, attempt), and some that wait no more.
     deadlines: BinaryHeap<Reverse<(u64, u32, u8)>>,
     /// (when it comes again as bits, request).
@@ -168,7 +166,7 @@ impl Proxy {
             accounts: Accounts::new(clients),
             reservations: Reservations::new(n, config.kv.leaks),
             lengths: Lengths::new(config.lengths, clients, config.seed),
-            estimator: Estimator::new(config.estimate_over_us),
+            waits: Waits::new(clients, config.estimate_over_us),
             load: Load::new(config.load),
             record: Record::new(&config, trace, &queue),
             #[cfg(test)]
@@ -176,7 +174,6 @@ impl Proxy {
             queue,
             waiting: 0,
             waiting_tokens: 0,
-            oldest: VecDeque::new(),
             deadlines: BinaryHeap::new(),
             retries: BinaryHeap::new(),
             retry_draws: Stream::named(config.seed, "gateway.retries"),
@@ -335,7 +332,8 @@ impl Proxy {
         }
         let unparks = self.queue.next_unpark_us().is_some_and(|at| self.tick(at) <= at_us);
         if unparks || self.wake_us <= at_us {
-            self.queue.unpark_until(at_us);
+            let waits = &mut self.waits;
+            self.queue.unpark_until(at_us, |client| waits.release(client, at_us));
             self.dispatch(trace, at_us, sight);
         }
     }
@@ -348,7 +346,7 @@ impl Proxy {
                 let Some(note) = self.reservations.note_mut(id) else { return false };
                 if note.first_token_us.is_nan() {
                     note.first_token_us = at_us;
-                    self.estimator.first_token(trace.input_tokens[i], at_us);
+                    self.waits.first_token(trace.input_tokens[i], at_us);
                 }
                 false
             }
@@ -359,9 +357,9 @@ impl Proxy {
                 self.place[i] = Place::Gone;
                 self.view.is_stale = true;
                 if note.first_token_us.is_nan() {
-                    self.estimator.goes(trace.input_tokens[i], at_us);
+                    self.waits.goes(trace.input_tokens[i], at_us);
                 } else if produced > 1 {
-                    self.estimator.step((at_us - note.first_token_us) / f64::from(produced - 1));
+                    self.waits.step((at_us - note.first_token_us) / f64::from(produced - 1));
                 }
                 if completed {
                     self.lengths.learn(note.client, produced);
@@ -374,6 +372,7 @@ impl Proxy {
                 self.book.settle(note.client, &note.paid, [trace.input_tokens[i], produced], at_us);
                 self.accounts.leaves_engine(note.client);
                 self.queue.unpark(note.client);
+                self.waits.release(note.client, at_us);
                 true
             }
         }
@@ -404,7 +403,7 @@ impl Proxy {
         let client = self.config.client.of(trace, id, self.clients);
         let input = trace.input_tokens[i];
         let predicted = self.lengths.predict(trace, id, client);
-        let estimate = self.estimator.ttft_us(input);
+        let estimate = self.waits.ttft_us(client, input);
         let passage = &mut self.log.passages[i];
         passage.attempts = passage.attempts.saturating_add(1);
         passage.asked_us = at_us;
@@ -424,10 +423,11 @@ impl Proxy {
         self.waiting += 1;
         self.waiting_tokens += u64::from(input) + u64::from(predicted);
         self.accounts.waits(client);
-        self.estimator.arrives(input, at_us);
+        self.waits.arrives(client, input, at_us);
         self.queue.push(id, client, f64::from(predicted), at_us);
         self.dispatch(trace, at_us, sight);
         if self.waits(id) {
+            self.waits.stays(client, id, at_us);
             self.has_to_wait(id, estimate, at_us);
         }
     }
@@ -438,7 +438,6 @@ impl Proxy {
         if passage.held == Held::Nothing {
             passage.held = Held::Behind;
         }
-        self.oldest.push_back((at_us, id));
         let timeout_us = match self.config.timeout {
             Timeout::Fixed(us) => us,
             Timeout::Estimated { times, most_us } => {
@@ -492,7 +491,7 @@ impl Proxy {
         Ok(())
     }
 
-    /// How near the engine is to overload; one that nobody uses is not, however long somebody waits here.
+    /// How near the engine is to overload; one without requests is not.
     fn pressure(&self) -> f64 {
         if self.reservations.open().is_empty() { 0.0 } else { self.load.pressure() }
     }
@@ -512,9 +511,13 @@ impl Proxy {
         self.place[i] = Place::Away;
         self.waiting -= 1;
         self.waiting_tokens -= u64::from(input) + u64::from(predicted);
-        self.estimator.goes(input, at_us);
         let client = self.config.client.of(trace, id, self.clients);
+        self.waits.leaves(client, input, at_us);
         self.queue.forget(client);
+        if !self.queue.is_parked(client) {
+            // Nothing of it waits any more.
+            self.waits.release(client, at_us);
+        }
         self.accounts.stops_waiting(client);
         if let Some(paid) = self.paid_early.get(i) {
             self.book.settle(client, paid, [0, 0], at_us);
@@ -534,13 +537,18 @@ impl Proxy {
         }
         self.refused += 1;
         // Nothing better is known than how long a newcomer would wait now.
-        let wait_us = wait_us.or(self.estimator.ttft_us(trace.input_tokens[id as usize])).unwrap_or(0.0);
-        let attempts = u32::from(self.log.passages[id as usize].attempts);
+        let client = self.config.client.of(trace, id, self.clients);
+        let estimate_us = || self.waits.ttft_us(client, trace.input_tokens[id as usize]);
+        let wait_us = wait_us.or_else(estimate_us).unwrap_or(0.0);
+        let attempt = self.log.passages[id as usize].attempts;
+        let attempts = u32::from(attempt);
         let header_us = retries::header_us(wait_us);
         let again = retries::wait_us(&self.config.retries, attempts, header_us, &self.retry_draws, id);
         if let Some(after_us) = again {
+            let again_us = at_us + after_us;
             self.place[id as usize] = Place::Away;
-            self.retries.push(Reverse(((at_us + after_us).to_bits(), id)));
+            self.retries.push(Reverse((again_us.to_bits(), id)));
+            self.log.retries.add(Retry { id, attempt, reason, answered_us: at_us, again_us });
             return;
         }
         self.place[id as usize] = Place::Gone;

@@ -1,9 +1,10 @@
 //! The clients' quotas: requests a minute, and input, output and all tokens a minute.
 //!
 //! Tokens are charged as predicted when a request is let through and corrected when it ends, or only then. Where idle quota
-//! is lent (LiteLLM's dynamic limiter does so), all quotas of a kind make a pool. A client may always use the floor of its
-//! own quota; the rest of it as long as the pool is not used up by borrowers; and beyond it, while the pressure is below the
-//! threshold, what the pool has left less the floors of those who are idle.
+//! is lent (LiteLLM's dynamic limiter does so), each client keeps the floor of its quota for itself, and the rest of all
+//! quotas of a kind makes a pool. A client may always use its floor; the rest of its own quota as long as the pool has it; and
+//! beyond that, while the pressure is below the threshold, what the pool has left. So no floor is ever lent, and all clients
+//! together never take more than their quotas.
 
 use super::Refusal;
 use super::config::{Charge, Quotas};
@@ -22,6 +23,8 @@ pub(super) struct Paid {
     number: u64,
     /// Input and output tokens.
     pub(super) tokens: [u32; 2],
+    /// What of each kind of tokens the pool of lent quota gave, where a minute is not the last 60 s.
+    pub(super) pooled: [f64; 3],
 }
 
 /// What clients have used.
@@ -33,18 +36,18 @@ enum Counts {
     Metered(Meters),
 }
 
-/// A client's quota, and all clients' as one.
+/// A client's quota; where it is lent, the part of it that is not, and the pool of what is lent of all clients' quotas.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bound {
     pub(super) own: Quota,
-    pub(super) all: Quota,
+    pub(super) floor: Quota,
+    pub(super) pool: Quota,
 }
 
 /// Everybody's quotas.
 #[derive(Debug)]
 pub(super) struct QuotaBook {
     rules: Quotas,
-    clients: usize,
     rpm: Option<Bound>,
     tpm: [Option<Bound>; 3],
     /// Whether there is any of them.
@@ -54,18 +57,29 @@ pub(super) struct QuotaBook {
 
 impl QuotaBook {
     pub(super) fn new(rules: Quotas, clients: usize) -> Self {
+        // Where all of a quota is a floor nothing is lent.
+        let lending = rules.lending.filter(|lending| lending.floor < 1.0);
+        let rules = Quotas { lending, ..rules };
         let bound = |per_minute: f64| {
             let quota = |per_minute| Quota { per_minute, window: rules.window };
-            let all = quota(per_minute * clients as f64);
-            (per_minute < f64::INFINITY).then_some(Bound { own: quota(per_minute), all })
+            // Whole tokens, so that sums of them are exact.
+            let floor = lending.map_or(0.0, |lending| (lending.floor * per_minute).floor());
+            let pool = quota((per_minute - floor) * clients as f64);
+            (per_minute < f64::INFINITY).then_some(Bound {
+                own: quota(per_minute),
+                floor: quota(floor),
+                pool,
+            })
         };
         let (rpm, tpm) = (bound(rules.rpm), rules.tpm.map(bound));
+        let floors = tpm.map(|bound| bound.map_or(0, |bound| bound.floor.per_minute as i64));
         let counts = match rules.window {
+            Window::Sliding if lending.is_some() => Counts::Sliding(Ledger::new(clients).with_floors(floors)),
             Window::Sliding => Counts::Sliding(Ledger::new(clients)),
             _ => Counts::Metered(Meters::new(rpm, tpm, clients, rules.lending.is_some())),
         };
         let has_any = rpm.is_some() || tpm.iter().any(Option::is_some);
-        Self { rules, clients, rpm, tpm, has_any, counts }
+        Self { rules, rpm, tpm, has_any, counts }
     }
 
     /// Whether what is charged on arrival has to be remembered while a request waits.
@@ -149,7 +163,7 @@ impl QuotaBook {
             }
         };
         if self.rules.charge == Charge::After {
-            ledger.charge(client, Taken { tokens: spent, ..Taken::default() }, now_us);
+            ledger.charge(client, Taken { tokens: spent, requests: 0 }, now_us);
             return;
         }
         let less = |one: [u32; 2], other: [u32; 2]| [0, 1].map(|i| one[i].saturating_sub(other[i]));
@@ -165,20 +179,18 @@ impl QuotaBook {
     /// Charges a request and, where they are charged ahead, its tokens.
     fn charge(&mut self, client: u32, requests: u32, tokens: [u32; 2], now_us: f64) -> Paid {
         let is_ahead = self.rules.charge == Charge::Ahead;
-        let number = match &mut self.counts {
+        let mut paid = Paid { at_us: now_us, tokens, ..Paid::default() };
+        match &mut self.counts {
             Counts::Sliding(ledger) => {
                 let charged = if is_ahead { tokens } else { [0, 0] };
-                ledger.charge(client, Taken { requests, tokens: charged, is_use: true }, now_us)
+                paid.number = ledger.charge(client, Taken { requests, tokens: charged }, now_us);
             }
-            Counts::Metered(meters) => {
-                meters.count_active(client, now_us);
-                if is_ahead {
-                    meters.charge(client, &self.tpm, tokens, now_us);
-                }
-                0
+            Counts::Metered(meters) if is_ahead => {
+                paid.pooled = meters.charge(client, &self.tpm, tokens, now_us);
             }
-        };
-        Paid { at_us: now_us, number, tokens }
+            Counts::Metered(_) => {}
+        }
+        paid
     }
 
     /// Whether requests a minute allow one more; otherwise when, `None`: at no time.
@@ -200,11 +212,6 @@ impl QuotaBook {
         now_us: f64,
     ) -> Result<(), Option<f64>> {
         self.counts.pass(now_us);
-        let (active, is_idle) = match &self.counts {
-            Counts::Sliding(ledger) => ledger.active(client),
-            Counts::Metered(meters) => meters.active(client),
-        };
-        let idle_others = self.clients.saturating_sub(active + usize::from(is_idle));
         let mut until_us = now_us;
         for (kind, bound) in Kind::TOKENS.into_iter().zip(&self.tpm) {
             let Some(bound) = bound else { continue };
@@ -217,24 +224,15 @@ impl QuotaBook {
                 until_us = until_us.max(self.counts.when(kind, client, bound, cost, now_us).ok_or(None)?);
                 continue;
             };
-            let floor = lending.floor * bound.own.capacity();
-            if !bound.own.ever_allows(cost) {
-                let most_lent = bound.all.capacity() - floor * self.clients.saturating_sub(1) as f64;
-                if cost > most_lent {
-                    return Err(None);
-                }
+            if !bound.own.ever_allows(cost) && cost > bound.floor.capacity() + bound.pool.capacity() {
+                return Err(None);
             }
-            let is_within_floor = self.counts.used(kind, client, bound, now_us) + cost <= floor;
-            // Who asks a meter brings it to the present, and a bucket rounds then; a ledger is as it was.
-            if is_within_floor && matches!(self.counts, Counts::Sliding(_)) {
-                continue;
-            }
-            let is_own = self.counts.allows(kind, client, bound, cost, now_us)
-                && self.counts.all_allow(kind, bound, cost, 0.0, now_us);
-            let kept = floor * idle_others as f64;
-            let is_lent =
-                pressure < lending.threshold && self.counts.all_allow(kind, bound, cost, kept, now_us);
-            if !(is_within_floor || is_own || is_lent) {
+            let pooled = self.counts.beyond_floor(kind, client, bound, cost, now_us);
+            let may_borrow = pressure < lending.threshold;
+            let is_allowed = pooled <= 0.0
+                || (self.counts.pool_allows(kind, bound, pooled, now_us)
+                    && (may_borrow || self.counts.allows(kind, client, bound, cost, now_us)));
+            if !is_allowed {
                 until_us = until_us.max(now_us + TRY_AGAIN_US);
             }
         }
@@ -247,15 +245,26 @@ impl Counts {
     fn pass(&mut self, now_us: f64) {
         match self {
             Self::Sliding(ledger) => ledger.pass(now_us),
-            Self::Metered(meters) => meters.forget_idle(now_us),
+            Self::Metered(_) => {}
         }
     }
 
-    /// What a client has used of its quota.
-    fn used(&mut self, kind: Kind, client: u32, bound: &Bound, now_us: f64) -> f64 {
+    /// What of a cost a client's floor has not left, so that the pool would have to give it.
+    fn beyond_floor(&mut self, kind: Kind, client: u32, bound: &Bound, cost: f64, now_us: f64) -> f64 {
         match self {
-            Self::Sliding(ledger) => ledger.used(kind, client),
-            Self::Metered(meters) => meters.own(kind, client).used(&bound.own, now_us),
+            Self::Sliding(ledger) => {
+                let left = bound.floor.per_minute - ledger.used(kind, client);
+                cost - left.clamp(0.0, cost)
+            }
+            Self::Metered(meters) => cost - meters.left_of_floor(kind, client, bound, cost, now_us),
+        }
+    }
+
+    /// Whether the pool of what is lent holds so much.
+    fn pool_allows(&mut self, kind: Kind, bound: &Bound, cost: f64, now_us: f64) -> bool {
+        match self {
+            Self::Sliding(ledger) => ledger.beyond_floors(kind) + cost <= bound.pool.per_minute,
+            Self::Metered(meters) => meters.pool_allows(kind, bound, cost, now_us),
         }
     }
 
@@ -264,16 +273,6 @@ impl Counts {
         match self {
             Self::Sliding(ledger) => ledger.used(kind, client) + cost <= bound.own.per_minute,
             Self::Metered(meters) => meters.own(kind, client).allows(&bound.own, cost, now_us),
-        }
-    }
-
-    /// Whether all clients' quotas together allow so much and `kept` is still left then.
-    fn all_allow(&mut self, kind: Kind, bound: &Bound, cost: f64, kept: f64, now_us: f64) -> bool {
-        match self {
-            Self::Sliding(ledger) => ledger.used_by_all(kind) + cost + kept <= bound.all.per_minute,
-            Self::Metered(meters) => {
-                meters.all(kind).is_none_or(|all| all.allows_beside(&bound.all, cost, kept, now_us))
-            }
         }
     }
 
@@ -319,16 +318,19 @@ mod tests {
         sum
     }
 
+    const WINDOWS: [Window; 3] = [Window::Sliding, Window::Bucket(60e6), Window::Gcra(60e6)];
+
     #[test]
-    fn idle_quota_is_lent_and_taken_back() {
+    fn idle_quota_is_lent_and_floors_are_not() {
         let lending = Lending { threshold: 0.8, floor: 0.25 };
-        for window in [Window::Sliding, Window::Bucket(60e6), Window::Gcra(60e6)] {
+        for window in WINDOWS {
             let mut book = QuotaBook::new(rules(window, Some(lending)), 4);
             // Three are idle: the first may use all but their floors.
             assert_eq!(taken(&mut book, 0, 0.5, 1e6), 3_240.0, "{window:?}");
-            // A newcomer has of its own what the borrower left in the pool, the next ones their floors.
-            assert_eq!(taken(&mut book, 1, 0.5, 1e6), 760.0, "{window:?}");
+            // The others have their floors, and the pool the ten tokens that are left of it.
+            assert_eq!(taken(&mut book, 1, 0.5, 1e6), 260.0, "{window:?}");
             assert_eq!(taken(&mut book, 2, 0.5, 1e6), 240.0, "{window:?}");
+            assert_eq!(taken(&mut book, 3, 0.5, 1e6), 240.0, "{window:?}");
             // Above the threshold nothing is lent: own quotas only.
             let mut book = QuotaBook::new(rules(window, Some(lending)), 4);
             assert_eq!(taken(&mut book, 0, 0.9, 1e6), 1_000.0, "{window:?}");
@@ -337,12 +339,57 @@ mod tests {
     }
 
     #[test]
-    fn after_a_minute_a_client_counts_as_idle_again() {
+    fn a_floor_is_not_lent_whatever_its_client_used_lately() {
+        for (floor, most) in [(0.0, 3_940.0), (0.25, 3_240.0), (0.5, 2_500.0), (1.0, 1_000.0)] {
+            for window in WINDOWS {
+                let lending = Lending { threshold: 0.8, floor };
+                let mut book = QuotaBook::new(rules(window, Some(lending)), 4);
+                // The others use a little of theirs, and it does not make their floors any smaller.
+                (1..4).for_each(|client| {
+                    book.pay(client, [10, 10], 1e6);
+                });
+                assert_eq!(taken(&mut book, 0, 0.5, 1e6), most, "{window:?}, floor {floor}");
+                for client in 1..4 {
+                    assert!(taken(&mut book, client, 0.5, 1e6) + 20.0 >= 1_000.0 * floor - 10.0);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_bucket_gets_back_of_a_floor_is_not_lent_either() {
+        // 16 tokens a second come back to each of four; a quarter of that stays with each.
+        for window in [Window::Bucket(6e6), Window::Gcra(6e6), Window::Sub(10e6), Window::Fixed] {
+            let lending = Lending { threshold: 0.8, floor: 0.25 };
+            let four = Quotas { tpm: [f64::INFINITY, f64::INFINITY, 960.0], ..rules(window, Some(lending)) };
+            let mut book = QuotaBook::new(four, 4);
+            let sum: f64 = (0..36_000).map(|tenth| taken(&mut book, 0, 0.0, f64::from(tenth) * 1e5)).sum();
+            let rate = sum / 3_600.0;
+            assert!((rate - 16.0 * 3.25).abs() < 0.6, "{window:?}: {rate} tokens a second");
+        }
+    }
+
+    #[test]
+    fn after_a_minute_the_pool_is_whole_again() {
         let lending = Lending { threshold: 0.8, floor: 0.5 };
         let mut book = QuotaBook::new(rules(Window::Sliding, Some(lending)), 2);
         assert_eq!(taken(&mut book, 0, 0.0, 0.0), 1_500.0);
         assert_eq!(taken(&mut book, 1, 0.0, 0.0), 500.0);
-        assert_eq!(taken(&mut book, 1, 0.0, 60e6), 1_500.0, "the other has been idle for a minute");
+        assert_eq!(taken(&mut book, 1, 0.0, 60e6), 1_500.0);
+    }
+
+    #[test]
+    fn what_was_predicted_too_large_goes_back_where_it_was_taken() {
+        for window in [Window::Sliding, Window::Bucket(60e6), Window::Gcra(60e6), Window::Fixed] {
+            let lending = Lending { threshold: 0.8, floor: 0.5 };
+            let mut book = QuotaBook::new(rules(window, Some(lending)), 2);
+            // 1,500 of its own and of the pool, of which 1,200 go back.
+            let paid = book.pay(0, [100, 1_400], 1e6);
+            assert_eq!(taken(&mut book, 1, 0.0, 1e6), 500.0, "{window:?}");
+            book.settle(0, &paid, [100, 200], 1e6);
+            assert_eq!(taken(&mut book, 1, 0.0, 1e6), 1_000.0, "{window:?}");
+            assert_eq!(taken(&mut book, 0, 0.0, 1e6), 200.0, "{window:?}");
+        }
     }
 
     #[test]

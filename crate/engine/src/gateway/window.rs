@@ -43,6 +43,34 @@ impl Quota {
         }
     }
 
+    /// Length of a sub-window, microseconds.
+    fn part_us(&self) -> f64 {
+        if let Window::Sub(length_us) = self.window { length_us } else { MINUTE_US }
+    }
+
+    /// Sub-windows a minute.
+    fn parts(&self) -> f64 {
+        MINUTE_US / self.part_us()
+    }
+
+    /// Whether anything is left of a sub-window when `taken` was taken since one that is `later` windows before it.
+    fn is_open(&self, taken: f64, later: f64) -> bool {
+        taken * self.parts() < self.per_minute * (later + 1.0)
+    }
+
+    /// How many sub-windows after the first the next open one is, when `taken` was taken since the first.
+    fn opens_after(&self, taken: f64) -> f64 {
+        let mut later = (taken * self.parts() / self.per_minute).floor();
+        // The quotient rounds; what decides is the product.
+        while later > 0.0 && self.is_open(taken, later - 1.0) {
+            later -= 1.0;
+        }
+        while !self.is_open(taken, later) {
+            later += 1.0;
+        }
+        later
+    }
+
     /// Whether a request of this cost is let in at some time.
     pub fn ever_allows(&self, cost: f64) -> bool {
         matches!(self.window, Window::Sub(_)) || cost <= self.capacity()
@@ -55,8 +83,11 @@ pub(super) struct Meter(State);
 
 #[derive(Debug, Clone, PartialEq)]
 enum State {
-    /// Number of the window, and what was used in it.
-    Stepped(f64, f64),
+    /// Number of the full minute, and what was used in it.
+    Minute(f64, f64),
+    /// Numbers of the first sub-window since nothing was owed and of the present one, and what was taken since the first.
+    /// Amounts are whole and each window is worth the same, so that what is left is one product away from exact.
+    Parts { first: f64, present: f64, taken: f64 },
     /// What is left, and at which time.
     Bucket(f64, f64),
     /// When the next conforming unit was expected.
@@ -67,7 +98,8 @@ impl Meter {
     /// Nothing used yet.
     pub(super) fn new(quota: &Quota) -> Self {
         Self(match quota.window {
-            Window::Sliding | Window::Fixed | Window::Sub(_) => State::Stepped(0.0, 0.0),
+            Window::Sliding | Window::Fixed => State::Minute(0.0, 0.0),
+            Window::Sub(_) => State::Parts { first: 0.0, present: 0.0, taken: 0.0 },
             Window::Bucket(_) => State::Bucket(quota.capacity(), 0.0),
             Window::Gcra(_) => State::Gcra(0.0),
         })
@@ -76,15 +108,16 @@ impl Meter {
     /// Brings the state to `now_us`. Times never decrease.
     fn pass(&mut self, quota: &Quota, now_us: f64) {
         match &mut self.0 {
-            State::Stepped(window, used) => {
-                let (length_us, back) = match quota.window {
-                    Window::Sub(length_us) => (length_us, quota.capacity()),
-                    _ => (MINUTE_US, f64::INFINITY),
-                };
-                let current = (now_us / length_us).floor();
-                if current > *window {
-                    *used = (*used - back * (current - *window)).max(0.0);
-                    *window = current;
+            State::Minute(minute, used) => {
+                let present = (now_us / MINUTE_US).floor();
+                if present > *minute {
+                    (*minute, *used) = (present, 0.0);
+                }
+            }
+            State::Parts { first, present, taken } => {
+                *present = present.max((now_us / quota.part_us()).floor());
+                if *taken * quota.parts() <= quota.per_minute * (*present - *first) {
+                    (*first, *taken) = (*present, 0.0);
                 }
             }
             State::Bucket(level, at_us) => {
@@ -100,7 +133,10 @@ impl Meter {
     pub(super) fn used(&mut self, quota: &Quota, now_us: f64) -> f64 {
         self.pass(quota, now_us);
         match &self.0 {
-            State::Stepped(_, used) => *used,
+            State::Minute(_, used) => *used,
+            State::Parts { first, present, taken } => {
+                (*taken * quota.parts() - quota.per_minute * (present - first)) / quota.parts()
+            }
             State::Bucket(level, _) => quota.capacity() - level,
             State::Gcra(expected_us) => (expected_us - now_us) * quota.per_minute / MINUTE_US,
         }
@@ -108,20 +144,24 @@ impl Meter {
 
     /// Whether `cost` may be taken at `now_us`.
     pub(super) fn allows(&mut self, quota: &Quota, cost: f64, now_us: f64) -> bool {
-        self.allows_beside(quota, cost, 0.0, now_us)
+        self.pass(quota, now_us);
+        match (&self.0, quota.window) {
+            (State::Parts { first, present, taken }, _) => quota.is_open(*taken, present - first),
+            (State::Bucket(level, _), _) => cost <= *level,
+            (State::Gcra(expected_us), Window::Gcra(burst_us)) => {
+                expected_us - now_us + cost * MINUTE_US / quota.per_minute <= burst_us
+            }
+            _ => self.used(quota, now_us) + cost <= quota.per_minute,
+        }
     }
 
-    /// Whether `cost` may be taken at `now_us` and `kept` is still left then.
-    pub(super) fn allows_beside(&mut self, quota: &Quota, cost: f64, kept: f64, now_us: f64) -> bool {
-        let used = self.used(quota, now_us);
-        match (&self.0, quota.window) {
-            (_, Window::Sub(_)) => used + kept < quota.capacity(),
-            (State::Bucket(level, _), _) => cost + kept <= *level,
-            (State::Gcra(expected_us), Window::Gcra(burst_us)) => {
-                expected_us - now_us + (cost + kept) * MINUTE_US / quota.per_minute <= burst_us
-            }
-            _ => used + cost + kept <= quota.per_minute,
+    /// How much of a request of this cost may be taken at `now_us` and leaves nothing owed: all of it where a sub-window is
+    /// open, whose excess the following ones pay.
+    pub(super) fn part_left(&mut self, quota: &Quota, cost: f64, now_us: f64) -> f64 {
+        if matches!(quota.window, Window::Sub(_)) {
+            return if self.allows(quota, cost, now_us) { cost } else { 0.0 };
         }
+        (quota.capacity() - self.used(quota, now_us)).clamp(0.0, cost)
     }
 
     /// From when on `cost` may be taken if nobody takes anything before, never before `now_us`; `None`: at no time.
@@ -133,10 +173,8 @@ impl Meter {
             return None;
         }
         let at_us = match (&self.0, quota.window) {
-            (State::Stepped(window, used), Window::Sub(length_us)) => {
-                (window + (used / quota.capacity()).floor().max(1.0)) * length_us
-            }
-            (State::Stepped(window, _), _) => (window + 1.0) * MINUTE_US,
+            (State::Parts { first, taken, .. }, _) => (first + quota.opens_after(*taken)) * quota.part_us(),
+            (State::Minute(minute, _), _) => (minute + 1.0) * MINUTE_US,
             (State::Bucket(level, _), _) => now_us + (cost - level) * MINUTE_US / quota.per_minute,
             (State::Gcra(expected_us), Window::Gcra(burst_us)) => {
                 expected_us + cost * MINUTE_US / quota.per_minute - burst_us
@@ -150,7 +188,8 @@ impl Meter {
     pub(super) fn charge(&mut self, quota: &Quota, cost: f64, now_us: f64) {
         self.pass(quota, now_us);
         match &mut self.0 {
-            State::Stepped(_, used) => *used += cost,
+            State::Minute(_, used) => *used += cost,
+            State::Parts { taken, .. } => *taken += cost,
             State::Bucket(level, _) => *level -= cost,
             State::Gcra(expected_us) => *expected_us += cost * MINUTE_US / quota.per_minute,
         }
@@ -165,11 +204,15 @@ impl Meter {
         }
         self.pass(quota, now_us);
         match &mut self.0 {
-            State::Stepped(window, used) => match quota.window {
-                Window::Sub(_) => *used = (*used + difference).max(0.0),
-                _ if (charged_us / MINUTE_US).floor() == *window => *used += difference,
-                _ => {}
-            },
+            State::Minute(minute, used) => {
+                if (charged_us / MINUTE_US).floor() == *minute {
+                    *used += difference;
+                }
+            }
+            State::Parts { taken, .. } => {
+                *taken += difference;
+                self.pass(quota, now_us);
+            }
             State::Bucket(level, _) => *level = (*level - difference).min(quota.capacity()),
             State::Gcra(expected_us) => {
                 *expected_us = (*expected_us + difference * MINUTE_US / quota.per_minute).max(now_us);
@@ -319,6 +362,35 @@ mod tests {
                 let share = (0..100_000u32).filter(|i| take(i)).count() as f64 / 1e5;
                 let law = (80.0 / (rate_rps * 50.0)).min(1.0);
                 assert!((share - law).abs() < 3e-3, "{window:?}, {rate_rps} req/s: {share}, expected {law}");
+            }
+        }
+    }
+
+    #[test]
+    fn parts_of_a_minute_let_in_what_whole_numbers_say() {
+        for (length_us, parts) in [(10e6, 6u64), (1e6, 60)] {
+            for per_minute in 1..=150u64 {
+                let quota = Quota { per_minute: per_minute as f64, window: Window::Sub(length_us) };
+                let mut meter = Meter::new(&quota);
+                let (mut first, mut taken) = (0u64, 0u64);
+                for window in 0..400u64 {
+                    let now = window as f64 * length_us + 0.25 * length_us;
+                    if taken * parts <= per_minute * (window - first) {
+                        (first, taken) = (window, 0);
+                    }
+                    // As many as are let in, on most windows.
+                    while window % 7 != 3 && taken * parts < per_minute * (window - first + 1) {
+                        assert!(meter.allows(&quota, 1.0, now), "{per_minute} a minute, window {window}");
+                        meter.charge(&quota, 1.0, now);
+                        taken += 1;
+                    }
+                    let is_open = taken * parts < per_minute * (window - first + 1);
+                    assert_eq!(
+                        meter.allows(&quota, 1.0, now),
+                        is_open,
+                        "{per_minute} a minute, window {window}"
+                    );
+                }
             }
         }
     }

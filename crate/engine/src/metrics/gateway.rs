@@ -45,6 +45,8 @@ pub struct GatewaySummary {
     pub timeouts: u64,
     /// Requests that came more than once.
     pub retried: u64,
+    /// Attempts that no file lists, because there were too many.
+    pub unlisted_attempts: u64,
     /// Requests that needed no second attempt.
     pub first_attempt: FirstAttempt,
     /// Requests that had to wait at the gateway, by what held them last.
@@ -118,6 +120,7 @@ pub fn gateway_summary(report: &Report, slo: Slo) -> Option<GatewaySummary> {
         refusals: REASONS.iter().map(|&reason| (reason.name(), log.refusals[reason as usize])).collect(),
         timeouts: log.timeouts,
         retried,
+        unlisted_attempts: log.retries.dropped(),
         first_attempt: first_attempt(report, log, slo, end_us),
         held,
         wait_s: Distribution::of(&mut waits),

@@ -402,27 +402,37 @@ impl ClientQueue {
         }
     }
 
+    /// Whether a client that waits is parked.
+    pub fn is_parked(&self, client: u32) -> bool {
+        matches!(self.lines[client as usize].standing, Standing::Parked(_))
+    }
+
     /// A client may try again.
     pub fn unpark(&mut self, client: u32) {
-        if matches!(self.lines[client as usize].standing, Standing::Parked(_)) {
+        if self.is_parked(client) {
             self.stand(client);
         }
     }
 
-    /// Everybody may try again.
-    pub fn unpark_all(&mut self) {
+    /// Every client may try again; `each` is told of those that were parked.
+    pub fn unpark_all(&mut self, mut each: impl FnMut(u32)) {
         for place in 0..self.seen.len() {
-            self.unpark(self.seen[place]);
+            let client = self.seen[place];
+            if self.is_parked(client) {
+                self.stand(client);
+                each(client);
+            }
         }
     }
 
-    /// Clients may try again whose time has come.
-    pub fn unpark_until(&mut self, now_us: f64) {
+    /// Clients may try again whose time has come; `each` is told of them.
+    pub fn unpark_until(&mut self, now_us: f64, mut each: impl FnMut(u32)) {
         while let Some(until_us) = self.next_unpark_us().filter(|&at| at <= now_us) {
             let Some(Reverse((_, seen))) = self.parked.pop() else { return };
             let client = self.seen[seen as usize];
             if self.lines[client as usize].standing == Standing::Parked(until_us) {
                 self.stand(client);
+                each(client);
             }
         }
     }
@@ -501,11 +511,11 @@ mod tests {
                     _ => {
                         queue.charge(client, 2.0 * f64::from(size));
                         queue.unpark(client);
-                        queue.unpark_until(now);
+                        queue.unpark_until(now, |_| {});
                     }
                 }
             }
-            queue.unpark_all();
+            queue.unpark_all(|_| {});
             while let Some((client, id)) = queue.head() {
                 if gone.contains(&id) {
                     queue.skip(client);

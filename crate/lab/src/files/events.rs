@@ -2,13 +2,73 @@
 
 use std::fmt;
 
-use servescope_engine::{Outcome, Report};
+use servescope_engine::gateway::log::Retry;
+use servescope_engine::metrics::monitor::left_us;
+use servescope_engine::{Outcome, Refusal, Report};
 
-/// Events at the same time come in this order.
-const NAMES: [&str; 7] = ["arrived", "refused", "left", "scheduled", "preempted", "first_token", "finished"];
+/// What happens to a request. Events at the same time come in this order, but never against the order of their request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    /// It is sent for the first time.
+    Arrived,
+    /// The gateway rejected an attempt, and the client will send it again.
+    AttemptRejected,
+    /// An attempt timed out at the gateway, and the client will send it again.
+    AttemptTimedOut,
+    /// It is sent again.
+    Retried,
+    /// The gateway passed it on to the engine.
+    Admitted,
+    /// It was rejected for good.
+    Refused,
+    /// It waited longer than it may, for good.
+    TimedOut,
+    /// Its client went away.
+    Left,
+    /// It joined an iteration for the first time.
+    Scheduled,
+    /// It lost its place in the batch.
+    Preempted,
+    /// It joined an iteration again.
+    Resumed,
+    /// Its first token is there.
+    FirstToken,
+    /// Its last token is there.
+    Finished,
+}
 
-/// One event: when, which of [`NAMES`], which request.
-type Event = (f64, u8, u32);
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Arrived => "arrived",
+            Self::AttemptRejected => "attempt_rejected",
+            Self::AttemptTimedOut => "attempt_timed_out",
+            Self::Retried => "retried",
+            Self::Admitted => "admitted",
+            Self::Refused => "refused",
+            Self::TimedOut => "timed_out",
+            Self::Left => "left",
+            Self::Scheduled => "scheduled",
+            Self::Preempted => "preempted",
+            Self::Resumed => "resumed",
+            Self::FirstToken => "first_token",
+            Self::Finished => "finished",
+        }
+    }
+}
+
+/// One event.
+#[derive(Debug, Clone, Copy)]
+struct Event {
+    time_us: f64,
+    /// Its place among events of the same time.
+    rank: Kind,
+    kind: Kind,
+    id: u32,
+    /// Number of the attempt at a gateway; 0 = it belongs to none.
+    attempt: u8,
+    reason: Option<Refusal>,
+}
 
 /// The file as text.
 pub fn events_csv(report: &Report) -> String {
@@ -18,45 +78,123 @@ pub fn events_csv(report: &Report) -> String {
     text
 }
 
-/// Writes the file. `scheduled` is the first time that a request joined an iteration; the replica is empty where none was
-/// chosen. When a request left that had waited too long is not told.
+/// Writes the file: seconds, the event, the request, its replica where one was chosen, the number of the attempt where the
+/// event is one of a gateway, and the reason of a rejection.
 ///
 /// # Errors
 /// Those of `to`.
 pub fn write_events_csv(report: &Report, to: &mut dyn fmt::Write) -> fmt::Result {
-    to.write_str("time_s,event,request,replica\n")?;
-    for (time_us, kind, id) in events(report) {
-        let refused = matches!(report.fates[id as usize].outcome, Outcome::Refused(_));
-        write!(to, "{},{},{id},", time_us / 1e6, NAMES[kind as usize])?;
-        if refused { to.write_char('\n')? } else { writeln!(to, "{}", report.replica(id as usize))? }
+    to.write_str("time_s,event,request,replica,attempt,reason\n")?;
+    for Event { time_us, kind, id, attempt, reason, .. } in events(report) {
+        write!(to, "{},{},{id},", time_us / 1e6, kind.name())?;
+        if has_replica(report, id as usize) {
+            write!(to, "{}", report.replica(id as usize))?;
+        }
+        to.write_char(',')?;
+        if attempt > 0 {
+            write!(to, "{attempt}")?;
+        }
+        writeln!(to, ",{}", reason.map_or("", Refusal::name))?;
     }
     Ok(())
 }
 
+/// Whether a request was given to a replica.
+fn has_replica(report: &Report, id: usize) -> bool {
+    let is_refused = matches!(report.fates[id].outcome, Outcome::Refused(_));
+    !is_refused && report.gateway.as_deref().is_none_or(|log| !log.forwarded_us[id].is_nan())
+}
+
+/// All events in the order of the file.
 fn events(report: &Report) -> Vec<Event> {
+    let mut parts = Parts::of(report);
     let mut events: Vec<Event> = Vec::with_capacity(4 * report.fates.len());
-    for (place, fate) in report.fates.iter().enumerate() {
-        let (id, arrival_us) = (place as u32, report.trace.arrival_us[place]);
-        events.push((arrival_us, 0, id));
-        if matches!(fate.outcome, Outcome::Refused(_)) {
-            events.push((arrival_us, 1, id));
+    for id in 0..report.fates.len() {
+        let first = events.len();
+        parts.story(report, id, &mut events);
+        for place in first + 1..events.len() {
+            let before = events[place - 1];
+            if before.time_us == events[place].time_us {
+                events[place].rank = events[place].rank.max(before.rank);
+            }
         }
-        let left = if report.is_completed(place) { 6 } else { 2 };
-        let times =
-            [(report.scheduled_us(place), 3), (report.first_token_us(place), 5), (fate.finish_us, left)];
-        events.extend(
-            times.into_iter().filter_map(|(time_us, kind)| time_us.map(|time_us| (time_us, kind, id))),
-        );
     }
-    // Clients that went away before anything was begun for them.
-    let waited = |id: u32| {
-        report.fates[id as usize].outcome == Outcome::Cancelled
-            && report.fates[id as usize].finish_us.is_none()
-    };
-    let left = report.trace.cancellations.iter().filter(|&&(_, id)| waited(id));
-    events.extend(left.map(|&(at_us, id)| (at_us.max(report.trace.arrival_us[id as usize]), 2, id)));
-    events.extend(report.timeline.evictions.iter().map(|e| (e.time_us, 4, e.id)));
-    events.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)).then(a.2.cmp(&b.2)));
-    events.dedup();
+    // Stable: events of one request stay in their order.
+    events.sort_by(|a, b| a.time_us.total_cmp(&b.time_us).then(a.rank.cmp(&b.rank)).then(a.id.cmp(&b.id)));
     events
+}
+
+/// What is told of requests in lists of their own, by request and then in order of time.
+struct Parts {
+    left_us: Vec<f64>,
+    retries: Vec<Retry>,
+    /// When a request was preempted, and resumed.
+    preempted: Vec<(u32, f64)>,
+    resumed: Vec<(u32, f64)>,
+    /// How many of each list are told.
+    told: [usize; 3],
+}
+
+impl Parts {
+    fn of(report: &Report) -> Self {
+        let mut retries = report.gateway.as_deref().map_or_else(Vec::new, |log| log.retries.kept().to_vec());
+        let timeline = &report.timeline;
+        let mut preempted: Vec<(u32, f64)> = timeline.evictions.iter().map(|e| (e.id, e.time_us)).collect();
+        let mut resumed: Vec<(u32, f64)> = timeline.absences.iter().map(|a| (a.request, a.end_us)).collect();
+        // Each list is in order of time.
+        retries.sort_by_key(|retry| retry.id);
+        preempted.sort_by_key(|event| event.0);
+        resumed.sort_by_key(|event| event.0);
+        Self { left_us: left_us(report).0, retries, preempted, resumed, told: [0; 3] }
+    }
+
+    /// The events of the next request, in their order.
+    fn story(&mut self, report: &Report, place: usize, events: &mut Vec<Event>) {
+        let (id, fate) = (place as u32, &report.fates[place]);
+        let mut add = |time_us: f64, kind: Kind, attempt: u8, reason: Option<Refusal>| {
+            events.push(Event { time_us, rank: kind, kind, id, attempt, reason });
+        };
+        let log = report.gateway.as_deref();
+        let attempts = log.map_or(0, |log| log.passages[place].attempts);
+        add(report.trace.arrival_us[place], Kind::Arrived, attempts.min(1), None);
+        while let Some(retry) = self.retries.get(self.told[0]).filter(|retry| retry.id == id) {
+            self.told[0] += 1;
+            let kind = if retry.reason.is_some() { Kind::AttemptRejected } else { Kind::AttemptTimedOut };
+            add(retry.answered_us, kind, retry.attempt, retry.reason);
+            // Unless its client went away before.
+            if attempts > retry.attempt {
+                add(retry.again_us, Kind::Retried, retry.attempt + 1, None);
+            }
+        }
+        if let Some(forwarded_us) = log.map(|log| log.forwarded_us[place]).filter(|at| !at.is_nan()) {
+            add(forwarded_us, Kind::Admitted, attempts, None);
+        }
+        if let Some(scheduled_us) = report.scheduled_us(place) {
+            add(scheduled_us, Kind::Scheduled, 0, None);
+        }
+        let mut first_token_us = report.first_token_us(place);
+        while let Some(&(_, out_us)) = self.preempted.get(self.told[1]).filter(|event| event.0 == id) {
+            self.told[1] += 1;
+            if let Some(first_us) = first_token_us.filter(|&at| at <= out_us) {
+                first_token_us = None;
+                add(first_us, Kind::FirstToken, 0, None);
+            }
+            add(out_us, Kind::Preempted, 0, None);
+            if let Some(&(_, back_us)) = self.resumed.get(self.told[2]).filter(|event| event.0 == id) {
+                self.told[2] += 1;
+                add(back_us, Kind::Resumed, 0, None);
+            }
+        }
+        if let Some(first_us) = first_token_us {
+            add(first_us, Kind::FirstToken, 0, None);
+        }
+        let left_us = self.left_us[place];
+        match fate.outcome {
+            Outcome::Completed => add(left_us, Kind::Finished, 0, None),
+            Outcome::Cancelled => add(left_us, Kind::Left, 0, None),
+            Outcome::TimedOut => add(left_us, Kind::TimedOut, attempts, None),
+            Outcome::Refused(reason) => add(left_us, Kind::Refused, attempts, Some(reason)),
+            Outcome::Unfinished => {}
+        }
+    }
 }

@@ -2,16 +2,19 @@
 
 use std::fmt::Write as _;
 
-use servescope_engine::Report;
+use servescope_engine::metrics::monitor::left_us;
+use servescope_engine::{Outcome, Report};
 use servescope_workload::BASE_MODEL;
 
-/// `requests.csv`: one row a request, times in seconds, empty where there is none.
+/// `requests.csv`: one row a request, times in seconds, empty where there is none. `left_s` is when it left the system, whatever
+/// its outcome.
 pub fn requests_csv(report: &Report) -> String {
     let mut text = String::with_capacity(report.fates.len() * 96);
     text.push_str(
         "id,arrival_s,user,adapter,input_tokens,output_tokens,max_tokens,replica,outcome,scheduled_s,first_token_s,\
-         finish_s,preemptions,queue_s,adapter_load_s,prefill_s,stalled_s,decode_s\n",
+         finish_s,preemptions,queue_s,adapter_load_s,prefill_s,stalled_s,decode_s,left_s\n",
     );
+    let left_us = left_us(report).0;
     for (id, fate) in report.fates.iter().enumerate() {
         let r = report.trace.request(id);
         let adapter = if r.adapter == BASE_MODEL { -1 } else { i64::from(r.adapter) };
@@ -38,6 +41,10 @@ pub fn requests_csv(report: &Report) -> String {
                 let _ = write!(text, ",{}", us / 1e6);
             }),
             None => text.push_str(",,,,,"),
+        }
+        text.push(',');
+        if fate.outcome != Outcome::Unfinished {
+            let _ = write!(text, "{}", left_us[id] / 1e6);
         }
         text.push('\n');
     }

@@ -383,7 +383,7 @@ table! {
         .says("In front of the engine", "Direct: requests join the engine's waiting line at once. Proxy: an admission proxy checks them, lets them wait, and refuses (429).");
     GatewayChecks = row("gateway.checks", "gch", "gateway", Kind::Text { most: 80 })
         .when(PROXY)
-        .says("Chain of checks", "Names with | between them, in the order in which they are made: rpm, tpm, concurrency, queue, kv, ttft; or none. Empty is rpm|tpm|concurrency|queue|kv.");
+        .says("Chain of checks", "Names with | between them, in the order in which they are made: rpm, tpm, concurrency, queue, kv, ttft; or none. Empty is rpm|tpm|concurrency|queue, which change nothing until a limit is set; kv reserves KV memory for each predicted output.");
     GatewayClient = row("gateway.client", "gcl", "gateway", Kind::Choice(&["user", "adapter"]))
         .when(PROXY)
         .says("Clients are", "Who has a quota and a share of service: a user, or an adapter.");
@@ -413,13 +413,13 @@ table! {
         .says("Over its quota", "A request over its client's quota or concurrency waits at the gateway, or is refused at once.");
     Lending = row("gateway.lending.on", "gl", "gateway", Kind::Flag(false))
         .when(PROXY)
-        .says("Lend idle quota", "Dynamic TPM: what idle clients leave of their token quotas is lent out while the service is not saturated.");
+        .says("Lend idle quota", "Dynamic TPM: what clients leave of their token quotas beyond their floors is lent out while the service is not saturated.");
     LendingThreshold = row("gateway.lending.threshold", "glt", "gateway", number(0.0, 100.0, 0.8)).linear(0.0, 1.5, 0.05)
         .when(LENDING)
         .says("Lend below", "Pressure from which nothing more is lent; 1 is overload.");
     LendingFloor = row("gateway.lending.floor", "glf", "gateway", number(0.0, 1.0, 0.25)).linear(0.0, 1.0, 0.01)
         .when(LENDING)
-        .says("Floor", "Share of its quota that nobody can borrow from a client.");
+        .says("Floor", "Share of its token quota that no other client can borrow, whatever its client used lately; at 1 nothing is lent.");
     MaxInSystem = row("gateway.concurrency", "gc", "gateway", whole(0.0, 1_000_000.0, 0.0)).unit("requests").linear(0.0, 200.0, 1.0)
         .says("Most requests at once", "Direct: a request that finds so many waiting and running is refused (429). Proxy: so many are at the engine at most. 0 sets no bound.");
     ClientConcurrency = row("gateway.client_concurrency", "gcc", "gateway", whole(0.0, 1_000_000.0, 0.0)).unit("requests").linear(0.0, 50.0, 1.0)
@@ -431,6 +431,9 @@ table! {
     QueueTokens = row("gateway.queue.tokens", "gqt", "gateway", number(0.0, 1e12, 0.0)).unit("tokens").linear(0.0, 200_000.0, 1000.0)
         .when(PROXY)
         .says("Queue holds tokens", "Predicted tokens that wait at the gateway; a request beyond is refused. 0 sets no bound.");
+    GatewayPool = row("gateway.kv.pool_tokens", "gkp", "gateway", whole(0.0, 1e12, 0.0)).unit("tokens").linear(0.0, 500_000.0, 1000.0)
+        .when(PROXY)
+        .says("KV pool of the proxy", "KV memory of the whole service that the proxy reckons with, in the check kv and in the load state; it may differ from what the engine has. 0 takes the engine's own.");
     KvHeadroom = row("gateway.kv.headroom", "gkh", "gateway", number(0.0, 0.9, 0.05)).linear(0.0, 0.5, 0.01)
         .when(PROXY)
         .says("KV headroom", "Share of KV memory that the feasibility check leaves free: a request goes on if free - headroom - reserved holds what is predicted of it.");
@@ -495,7 +498,7 @@ table! {
         .says("Overload: KV use", "Share of KV memory in use that counts as overload; 0 leaves it out.");
     LoadWait = row("gateway.load.wait_s", "glw", "gateway", number(0.0, 1e6, 5.0)).unit("s").linear(0.0, 60.0, 0.5)
         .when(PROXY)
-        .says("Overload: wait", "Wait of the oldest request at the gateway that counts as overload; 0 leaves it out.");
+        .says("Overload: wait", "Longest wait at the gateway for the engine that counts as overload; waits of a client over its own quota or concurrency do not count. 0 leaves it out.");
     LoadStep = row("gateway.load.step_ms", "gls", "gateway", number(0.0, 1e6, 0.0)).unit("ms").linear(0.0, 500.0, 1.0)
         .when(PROXY)
         .says("Overload: step", "Time between tokens that counts as overload; 0 leaves it out.");

@@ -15,8 +15,8 @@ use super::Scenario;
 use crate::failure::Failure;
 use crate::parameters::{Id, texts};
 
-/// The chain of an empty text.
-const USUAL: [Check; 5] = [Check::Rpm, Check::Tpm, Check::Concurrency, Check::Queue, Check::Kv];
+/// The chain of an empty text: checks that change nothing until a limit of theirs is set.
+const USUAL: [Check; 4] = [Check::Rpm, Check::Tpm, Check::Concurrency, Check::Queue];
 
 /// An estimated timeout without another bound, microseconds.
 const LONGEST_WAIT_US: f64 = 600e6;
@@ -77,8 +77,11 @@ impl Scenario {
         problems
     }
 
-    /// The proxy before an engine with so many tokens of KV memory; `None` where requests go to the engine at once.
-    pub fn gateway(&self, pool_tokens: f64) -> Option<GatewayConfig> {
+    /// The proxy before an engine with so many tokens of KV memory, unless it is told another size; `None` where requests go
+    /// to the engine at once.
+    pub fn gateway(&self, engine_pool_tokens: f64) -> Option<GatewayConfig> {
+        let told = Some(self.number(Id::GatewayPool)).filter(|&tokens| tokens > 0.0);
+        let pool_tokens = told.unwrap_or(engine_pool_tokens);
         self.has_proxy().then(|| GatewayConfig {
             checks: self.checks(),
             client: match self.choice(Id::GatewayClient) {

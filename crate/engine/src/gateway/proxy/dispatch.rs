@@ -35,6 +35,9 @@ impl Proxy {
                 Verdict::Goes => self.forward(trace, client, id, at_us),
                 Verdict::Parks(held, until_us) => {
                     self.log.passages[id as usize].held = held;
+                    if held != Held::FairShare {
+                        self.waits.hold_back(client, at_us);
+                    }
                     self.queue.park(client, until_us.max(after(at_us)));
                 }
                 Verdict::Stops(held) => {
@@ -50,43 +53,48 @@ impl Proxy {
     }
 
     fn verdict(&mut self, trace: &Trace, client: u32, id: u32, at_us: f64, sight: &dyn Sight) -> Verdict {
-        let i = id as usize;
-        let predicted = self.log.passages[i].predicted_tokens;
-        let input = trace.input_tokens[i];
-        if self.load.state() == LoadState::Over
+        let shares = self.load.state() == LoadState::Over
             && self.config.load.policy == LoadPolicy::FairShare
             && !self.reservations.open().is_empty()
-            && self.accounts.is_over_share(client)
-        {
-            return Verdict::Parks(Held::FairShare, self.next_sample_us);
-        }
+            && self.accounts.is_over_share(client);
+        let tokens = [trace.input_tokens[id as usize], self.log.passages[id as usize].predicted_tokens];
         for k in 0..self.config.checks.len() {
             let check = self.config.checks[k];
-            let held = Held::By(check);
+            if let Some(verdict) = self.own_limit(check, client, tokens, at_us) {
+                return verdict;
+            }
+            // A client that has more than its share has to wait for no room.
             match check {
-                Check::Rpm => match self.book.on_dispatch_rpm(client, at_us) {
-                    Ok(()) => {}
-                    Err(Some(until_us)) => return Verdict::Parks(held, until_us),
-                    Err(None) => return Verdict::Never(Refusal::RateLimit),
-                },
-                Check::Tpm => {
-                    match self.book.on_dispatch_tpm(client, [input, predicted], self.pressure(), at_us) {
-                        Ok(()) => {}
-                        Err(Some(until_us)) => return Verdict::Parks(held, until_us),
-                        Err(None) => return Verdict::Never(Refusal::TokenQuota),
-                    }
+                Check::Concurrency if !shares && self.stops_concurrency() => {
+                    return Verdict::Stops(Held::By(check));
                 }
-                Check::Concurrency if self.client_is_busy(client) => {
-                    return Verdict::Parks(held, f64::INFINITY);
-                }
-                Check::Concurrency if self.stops_concurrency() => return Verdict::Stops(held),
-                Check::Kv if !self.fits(input.saturating_add(predicted), at_us, sight) => {
-                    return Verdict::Stops(held);
+                Check::Kv if !shares && !self.fits(tokens[0].saturating_add(tokens[1]), at_us, sight) => {
+                    return Verdict::Stops(Held::By(check));
                 }
                 _ => {}
             }
         }
-        Verdict::Goes
+        if shares { Verdict::Parks(Held::FairShare, self.next_sample_us) } else { Verdict::Goes }
+    }
+
+    /// What a check says of a client's own quota or concurrency, if it does not let its request pass.
+    fn own_limit(&mut self, check: Check, client: u32, tokens: [u32; 2], at_us: f64) -> Option<Verdict> {
+        let held = Held::By(check);
+        let (allowed, reason) = match check {
+            Check::Rpm => (self.book.on_dispatch_rpm(client, at_us), Refusal::RateLimit),
+            Check::Tpm => {
+                (self.book.on_dispatch_tpm(client, tokens, self.pressure(), at_us), Refusal::TokenQuota)
+            }
+            Check::Concurrency if self.client_is_busy(client) => {
+                return Some(Verdict::Parks(held, f64::INFINITY));
+            }
+            _ => return None,
+        };
+        match allowed {
+            Ok(()) => None,
+            Err(Some(until_us)) => Some(Verdict::Parks(held, until_us)),
+            Err(None) => Some(Verdict::Never(reason)),
+        }
     }
 
     fn forward(&mut self, trace: &Trace, client: u32, id: u32, at_us: f64) {
@@ -98,6 +106,7 @@ impl Proxy {
         self.queue.pop(client);
         self.waiting -= 1;
         self.waiting_tokens -= u64::from(input) + u64::from(predicted);
+        self.waits.is_let_through(client, input);
         self.place[i] = Place::AtEngine;
         self.log.forwarded_us[i] = at_us;
         let paid = self.book.pay(client, [input, predicted], at_us);

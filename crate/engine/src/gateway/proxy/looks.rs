@@ -2,7 +2,7 @@
 
 use servescope_workload::Trace;
 
-use super::{Proxy, Sight, View, after};
+use super::{Place, Proxy, Sight, View, after};
 use crate::gateway::load::{LoadState, Signals};
 use crate::gateway::log::Sample;
 
@@ -69,17 +69,15 @@ impl Proxy {
         }
         #[cfg(test)]
         self.explain(trace);
-        while let Some(&(asked_us, id)) = self.oldest.front() {
-            if self.waits(id) && self.log.passages[id as usize].asked_us == asked_us {
-                break;
-            }
-            self.oldest.pop_front();
-        }
         let at_engine = self.reservations.open().len() as u32;
+        let (place, passages) = (&self.place, &self.log.passages);
+        let waits = |asked_us: f64, id: u32| {
+            place[id as usize] == Place::Queued && passages[id as usize].asked_us == asked_us
+        };
         let signals = Signals {
             kv_share: sight.used_tokens(at_us) / self.config.pool_tokens,
-            wait_us: self.oldest.front().map_or(0.0, |oldest| at_us - oldest.0),
-            step_us: if at_engine > 0 { self.estimator.step_us() } else { 0.0 },
+            wait_us: self.waits.longest_us(at_us, waits),
+            step_us: if at_engine > 0 { self.waits.step_us() } else { 0.0 },
         };
         let changes = self.load.sample(signals, at_us);
         if changes {
@@ -95,11 +93,12 @@ impl Proxy {
             pressure: self.load.pressure(),
             attempts: self.attempts,
             refusals: self.refused,
-            estimate_us: self.estimator.ttft_us(0).unwrap_or(f64::NAN),
+            estimate_us: self.waits.ttft_of_free_us().unwrap_or(f64::NAN),
         });
         self.next_sample_us = at_us + self.load_every_us;
         if changes {
-            self.queue.unpark_all();
+            let waits = &mut self.waits;
+            self.queue.unpark_all(|client| waits.release(client, at_us));
             self.dispatch(trace, at_us, sight);
         }
         if self.reservations.open().is_empty() {
