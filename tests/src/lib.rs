@@ -5,7 +5,7 @@
 //! folder of the same form, whatever subset of the files it holds. Each file may be packed with gzip: `name` and
 //! `name.gz` are the same file.
 
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -98,9 +98,25 @@ pub fn json_lines(path: &Path) -> Vec<Value> {
     text(path).lines().filter(|line| !line.trim().is_empty()).map(parse).collect()
 }
 
-/// Prints how many cases of a file were checked.
+/// Prints how many cases of a file were checked, and notes them for `cargo xtask test`, which adds them up.
+///
+/// # Panics
+/// If the file that `SERVESCOPE_CASES` names cannot be written.
 pub fn told(path: &Path, cases: usize) {
     println!("{}: checked {cases} cases", plain_name(path));
+    let Some(notes) = std::env::var_os("SERVESCOPE_CASES") else { return };
+    let target = std::env::current_exe().map(|exe| plain_name(&exe)).unwrap_or_default();
+    let target = target.rsplit_once('-').map_or(&*target, |(target, _)| target);
+    let folder = path.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+    // One call writes the whole line, for the tests of one program run beside each other.
+    std::fs::OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(notes)
+        .and_then(|mut file| {
+            file.write_all(format!("{target} {folder}/{} {cases}\n", plain_name(path)).as_bytes())
+        })
+        .expect("the file of cases can be written");
 }
 
 #[cfg(test)]
@@ -131,7 +147,7 @@ mod tests {
         std::fs::write(folder.join("part/a.json"), "[1]").expect("writable");
         let packed = std::fs::File::create(folder.join("b.json.gz")).expect("writable");
         let mut packed = flate2::write::GzEncoder::new(packed, flate2::Compression::fast());
-        std::io::Write::write_all(&mut packed, b"[1]").and_then(|()| packed.try_finish()).expect("writable");
+        packed.write_all(b"[1]").and_then(|()| packed.try_finish()).expect("writable");
         assert_holds_files("VARIABLE", &folder);
         let found = files(&folder, |name| name != "other");
         assert_eq!(found.iter().map(|path| plain_name(path)).collect::<Vec<_>>(), ["b.json", "a.json"]);

@@ -2,6 +2,7 @@
 //! keep the others from running.
 
 mod budget;
+mod cases;
 mod features;
 mod report;
 
@@ -208,15 +209,18 @@ fn clippy(project: &Project) -> Outcome {
 
 /// Unit, integration and documentation tests, and the programs that later steps use.
 fn native(project: &Project) -> Outcome {
+    let cases = cases::Notes::new(project)?;
     let mut command = project.cargo();
-    command.args(["test", "--workspace"]);
+    command.args(["test", "--workspace"]).env("SERVESCOPE_CASES", cases.path());
     if project.is_whole() {
         command.arg("--release");
     } else {
         // For the properties without a number of their own; proptest's is 256.
         command.env("PROPTEST_CASES", QUICK_CASES);
     }
-    process::run(&mut command)
+    process::run(&mut command)?;
+    process::say(&cases.table()?);
+    Ok(())
 }
 
 /// The tests across crates once more, as a build of their own: the dependencies' features differ from the
