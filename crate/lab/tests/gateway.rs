@@ -144,6 +144,7 @@ fn lending_goes_on_while_the_borrower_waits_and_stops_at_the_floor() {
                 ("gateway.queue_timeout_s", "20"),
                 ("gateway.over_quota", over_quota),
                 ("gateway.window", window),
+                ("gateway.burst_s", "10"),
                 ("gateway.lending.floor", floor),
             ],
         )))
@@ -227,9 +228,8 @@ fn check_story(id: usize, story: &[Row], outcome: &str, left_s: &str, has_gatewa
     for row in &story[1..] {
         let next = row.event.as_str();
         let follows: &[&str] = match next {
-            "attempt_rejected" | "attempt_timed_out" => &["arrived", "retried"],
+            "attempt_rejected" | "attempt_timed_out" | "admitted" => &["arrived", "retried"],
             "retried" => &["attempt_rejected", "attempt_timed_out"],
-            "admitted" => &["arrived", "retried"],
             "scheduled" if has_gateway => &["admitted"],
             "scheduled" => &["arrived"],
             "refused" | "timed_out" => &["arrived", "retried", "admitted"],

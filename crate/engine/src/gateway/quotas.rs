@@ -296,6 +296,7 @@ mod tests {
     use super::super::config::Lending;
     use super::super::window::Window;
     use super::*;
+    use proptest::prelude::*;
 
     fn rules(window: Window, lending: Option<Lending>) -> Quotas {
         Quotas {
@@ -376,6 +377,38 @@ mod tests {
         assert_eq!(taken(&mut book, 0, 0.0, 0.0), 1_500.0);
         assert_eq!(taken(&mut book, 1, 0.0, 0.0), 500.0);
         assert_eq!(taken(&mut book, 1, 0.0, 60e6), 1_500.0);
+    }
+
+    proptest! {
+        /// In the last minute all clients together had at most their quotas, what others left of their floors included, and
+        /// whoever has some of its floor left may take it, whatever the others did and however great the pressure is.
+        #[test]
+        fn all_together_take_their_quotas_at_most_and_nobody_takes_a_floor(
+            asked in prop::collection::vec((0..4u32, 0..4_000_000u32, 1..120u32, 0.0..1.6f64), 1..300),
+            floor in 0.0..1.0f64,
+        ) {
+            let lending = Lending { threshold: 0.8, floor };
+            let mut book = QuotaBook::new(rules(Window::Sliding, Some(lending)), 4);
+            let kept = (1_000.0 * floor).floor();
+            let (mut now, mut paid) = (0.0, Vec::new());
+            for (client, gap, cost, pressure) in asked {
+                now += f64::from(gap);
+                let tokens = [cost, 2 * cost];
+                let of = |client: u32, paid: &[(f64, u32, f64)]| {
+                    let own = paid.iter().filter(|p| p.1 == client && p.0 + 60e6 > now);
+                    own.map(|p| p.2).sum::<f64>()
+                };
+                let is_floor = of(client, &paid) + f64::from(3 * cost) <= kept;
+                let allowed = book.on_dispatch_tpm(client, tokens, pressure, now).is_ok();
+                prop_assert!(allowed || !is_floor, "client {} has some of its floor left", client);
+                if allowed {
+                    book.pay(client, tokens, now);
+                    paid.push((now, client, f64::from(3 * cost)));
+                }
+                let all: f64 = (0..4).map(|client| of(client, &paid).max(kept)).sum();
+                prop_assert!(all <= 4_000.0, "{} with the floors", all);
+            }
+        }
     }
 
     #[test]
