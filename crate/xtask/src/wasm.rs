@@ -36,7 +36,9 @@ pub(crate) fn build(project: &Project) -> Outcome {
             scope.spawn(|| process::logged(log.clone(), || project.node_modules())),
         ];
         let mut compiled = Ok(());
-        for module in &project.settings().modules {
+        let modules = &project.settings().modules;
+        for (done, module) in modules.iter().enumerate() {
+            process::say(&format!("module {} ({} of {})", module.out_name, done + 1, modules.len()));
             let stage = project.root().join("target/wasm-package").join(&module.out_name);
             compiled = compile(project, toolchain, module, &stage);
             if compiled.is_err() {
