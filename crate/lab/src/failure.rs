@@ -50,6 +50,7 @@ pub const CODES: &[&str] = &[
     "no_requests",
     "batch_below_request",
     "bad_json",
+    "repeated_key",
     "bad_link",
     "bad_columns",
     "bad_gzip",

@@ -40,7 +40,8 @@ fn encode_text(out: &mut String, text: &str) {
 }
 
 /// Reads an address: a whole one, the part from `#` on, or what [`encode`] writes. Bad values are told; a number out of
-/// bounds is moved to the nearest usual value, anything else bad keeps its default.
+/// bounds is moved to the nearest usual value, anything else bad keeps its default, and of a key that is there twice the first
+/// counts.
 pub fn parse(link: &str) -> (Scenario, Vec<Failure>) {
     let fragment = match link.split_once('#') {
         Some((_, fragment)) => fragment,
@@ -50,6 +51,7 @@ pub fn parse(link: &str) -> (Scenario, Vec<Failure>) {
     };
     let mut scenario = Scenario::default();
     let mut problems = Vec::new();
+    let mut given = std::collections::BTreeSet::new();
     for pair in fragment.split('&').filter(|pair| !pair.is_empty()) {
         let Some((key, text)) = pair.split_once('=') else {
             problems.push(bad(pair, "it has no value"));
@@ -69,6 +71,10 @@ pub fn parse(link: &str) -> (Scenario, Vec<Failure>) {
             problems.push(bad(pair, "there is no such key"));
             continue;
         };
+        if !given.insert(id as u16) {
+            problems.push(bad(pair, "its key is there twice"));
+            continue;
+        }
         match id.row().parse(&text) {
             Ok(value) => set(&mut scenario, id, value),
             Err(problem) => {
@@ -145,6 +151,14 @@ mod tests {
             let (scenario, problems) = parse(plain);
             assert_eq!((encode(&scenario).as_str(), problems.len()), ("v=1", 0), "{plain}");
         }
+    }
+
+    #[test]
+    fn a_key_that_is_there_twice_is_told() {
+        let (scenario, problems) = parse("#v=1&R=3&cv=2&R=4");
+        assert_eq!(encode(&scenario), "v=1&R=3&cv=2");
+        assert_eq!(problems.len(), 1);
+        assert!(problems[0].message.contains("\"R=4\" is ignored: its key is there twice"), "{problems:?}");
     }
 
     #[test]

@@ -52,10 +52,14 @@ pub struct Curve<'a> {
 }
 
 impl Curve<'_> {
-    fn pattern(&self, mean: f64, duration_ms: f64) -> Result<Option<Pattern>, AibrixError> {
+    fn pattern(
+        &self,
+        mean: f64,
+        [duration_ms, interval_ms]: [f64; 2],
+    ) -> Result<Option<Pattern>, AibrixError> {
         match (self.named, self.config) {
             (Some(named), _) => Ok(Some(named.pattern(mean))),
-            (None, Some(bytes)) => config::pattern_from_json(bytes, duration_ms).map(Some),
+            (None, Some(bytes)) => config::pattern_from_json(bytes, duration_ms, interval_ms).map(Some),
             (None, None) => Ok(None),
         }
     }
@@ -253,7 +257,7 @@ fn drawn(options: &Options<'_>, steps: &arrivals::Steps) -> Result<Vec<Arrival>,
 }
 
 fn synthetic(options: &Options<'_>, warnings: &mut Vec<RunWarning>) -> Result<Vec<Arrival>, AibrixError> {
-    let pattern = |curve: &Curve<'_>, mean| curve.pattern(mean, options.duration_ms);
+    let pattern = |curve: &Curve<'_>, mean| curve.pattern(mean, [options.duration_ms, options.interval_ms]);
     let (duration_ms, interval_ms) = (options.duration_ms, options.interval_ms);
     let Some(rate) = pattern(&options.traffic, NAMED_MEAN_RPS)? else {
         return Err(options.refused("needs a traffic pattern"));
