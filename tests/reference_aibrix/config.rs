@@ -13,8 +13,8 @@ pub(crate) fn asked(case: &Case<'_>, mean: f64) -> Result<Pattern, AibrixError> 
         return Ok(NamedPattern::from_name(name)?.pattern(mean));
     }
     let (fields, duration_ms) = (case.input("user_config"), case.number("duration_ms"));
-    let read = config::pattern_from_json(fields.to_string().as_bytes(), duration_ms);
-    let handed = config::pattern(crate::get(fields), duration_ms);
+    let read = config::pattern_from_json(fields.to_string().as_bytes(), duration_ms, 1000.0);
+    let handed = config::pattern(crate::get(fields), duration_ms, 1000.0);
     assert_eq!(read.as_ref().ok(), handed.as_ref().ok(), "{case}: the file and its fields differ");
     read
 }

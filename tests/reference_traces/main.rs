@@ -52,7 +52,7 @@ fn told_of_files(root: &Path) -> Vec<(PathBuf, Value)> {
     let traces = |name: &str| [".csv", ".jsonl", ".gz"].iter().any(|end| name.ends_with(end));
     let told = |path: PathBuf| {
         let bytes = fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-        match inspect::file(&path.display().to_string(), &bytes) {
+        match inspect::file(&path.display().to_string(), &bytes, None) {
             Ok(inspected) => Some((path, inspected.json)),
             Err(failure) if failure.code == "unknown_format" => None,
             Err(failure) => panic!("{failure}"),

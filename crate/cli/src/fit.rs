@@ -10,6 +10,7 @@ use servescope_lab::{Failure, LoadedTrace, fit as fits};
 
 use crate::generate::writable;
 use crate::output::{Failed, name, print, read, write};
+use crate::read_args::AnyOutput;
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -33,6 +34,8 @@ pub(crate) struct Arguments {
     /// Format of the twin.
     #[arg(long, value_name = "NAME", default_value = "servescope")]
     format: String,
+    #[command(flatten)]
+    any: AnyOutput,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
@@ -42,7 +45,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         return Err(Failed::input(format!("--bin-s: {bin_s} is not between 0.001 and 1000000000")));
     }
     let file = name(&arguments.trace);
-    let opened = formats::open(&read(&arguments.trace)?).map_err(|error| Failure::of_file(&file, &error))?;
+    let mut opened =
+        formats::open(&read(&arguments.trace)?).map_err(|error| Failure::of_file(&file, &error))?;
     if let Contents::Windows(windows) = &opened.contents {
         let clients = fit_clients(windows)
             .ok_or_else(|| Failed::input(format!("{file}: fewer than two clients send anything")))?;
@@ -52,6 +56,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
             fits::clients_text(&clients)
         });
     }
+    opened.assume_output(arguments.any.tokens);
     let loaded = LoadedTrace::of(&file, opened.into_trace())?;
     loaded.warnings.iter().for_each(|w| eprintln!("servescope: note: {}", w.message));
     let fitted = fit(&loaded.trace, &FitOptions { bin_s: arguments.bin_s });

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::output::{Failed, name, print, read};
+use crate::read_args::AnyOutput;
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -13,10 +14,16 @@ pub(crate) struct Arguments {
     /// Prints JSON, with all statistics of the kind of file.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    any: AnyOutput,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
-    let inspected = servescope_lab::inspect::file(&name(&arguments.trace), &read(&arguments.trace)?)?;
+    let inspected = servescope_lab::inspect::file(
+        &name(&arguments.trace),
+        &read(&arguments.trace)?,
+        arguments.any.tokens,
+    )?;
     let Some(loaded) = inspected.loaded.filter(|_| !arguments.json) else {
         return print(&format!("{:#}\n", inspected.json));
     };

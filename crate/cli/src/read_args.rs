@@ -7,7 +7,9 @@ use clap::Args;
 use servescope_lab::LoadedTrace;
 use servescope_lab::recipe::digest;
 use servescope_lab::workload::Trace;
-use servescope_lab::workload::formats::{BadRows, Mapping, ROLES, ReadOptions, Replay, read_with};
+use servescope_lab::workload::formats::{
+    BadRows, MAX_TOKENS, Mapping, ROLES, ReadOptions, Replay, read_with,
+};
 
 use crate::output::{Failed, name, read};
 
@@ -24,6 +26,17 @@ pub(crate) struct ReadArguments {
     /// Leaves bad rows out and lists them on standard error, in place of stopping at the first.
     #[arg(long)]
     skip_bad_rows: bool,
+    #[command(flatten)]
+    any: AnyOutput,
+}
+
+/// The output length of requests whose own a file does not have.
+#[derive(Args)]
+pub(crate) struct AnyOutput {
+    /// Output length of requests whose own the file does not have, as AIBrix's `"output_length": null`, tokens; the median of
+    /// the file's known ones if none, or 1024 where there is none.
+    #[arg(long = "any-completion-len", value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_TOKENS)))]
+    pub(crate) tokens: Option<u32>,
 }
 
 /// A file that was read.
@@ -44,7 +57,12 @@ impl ReadArguments {
     pub(crate) fn read_as(&self, path: &Path, replay: Option<Replay>) -> Result<Input, Failed> {
         let mapping = self.map.as_deref().map(Mapping::parse).transpose();
         let mapping = mapping.map_err(|error| Failed::input(format!("--map: {error}")))?;
-        let options = ReadOptions { mapping, tolerate: self.skip_bad_rows.then_some(LISTED), replay };
+        let options = ReadOptions {
+            mapping,
+            tolerate: self.skip_bad_rows.then_some(LISTED),
+            replay,
+            any_output_tokens: self.any.tokens,
+        };
         let bytes = read(path)?;
         let reading = read_with(&bytes, &options, &mut |_, _| ControlFlow::Continue(()));
         let (loaded, bad) = LoadedTrace::of_reading(&name(path), reading)?;

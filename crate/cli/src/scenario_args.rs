@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use servescope_lab::parameters::{Id, Value};
 use servescope_lab::recipe::{Recipe, Source};
+use servescope_lab::repeated_keys::repeated_keys;
 use servescope_lab::workload::curve::{RateCurve, Shape, points_from_csv};
 use servescope_lab::workload::formats::{self, Contents};
 use servescope_lab::{Failure, Scenario, link};
@@ -50,10 +51,10 @@ impl ScenarioArguments {
     /// The recipe in the scenario file, if it is one.
     pub(crate) fn recipe(&self) -> Result<Option<Recipe>, Failed> {
         let Some(path) = &self.file else { return Ok(None) };
-        let Some(json) = Recipe::find(&read(path)?) else { return Ok(None) };
         let told = |failures: Vec<Failure>| {
             Failed::Input(failures.iter().map(|f| format!("{}: {}", path.display(), f.message)).collect())
         };
+        let Some(json) = Recipe::find(&read(path)?).map_err(told)? else { return Ok(None) };
         let recipe = Recipe::from_json(&json).map_err(told)?;
         match &recipe.source {
             Source::Scenario(_) => Ok(Some(recipe)),
@@ -78,7 +79,9 @@ impl ScenarioArguments {
             let own = json.get("scenario").filter(|inner| inner.is_object()).unwrap_or(&json);
             let (read, failures) = Scenario::from_json(own);
             scenario = read;
-            messages.extend(failures.into_iter().map(|f| format!("{}: {}", path.display(), f.message)));
+            let repeated = std::str::from_utf8(&bytes).map(repeated_keys).unwrap_or_default();
+            let failures = repeated.into_iter().chain(failures);
+            messages.extend(failures.map(|f| format!("{}: {}", path.display(), f.message)));
         }
         if let Some(address) = &self.link {
             let (read, failures) = link::parse(address);

@@ -6,14 +6,17 @@ use clap::Args;
 use servescope_lab::parameters::Id;
 use servescope_lab::workload::Trace;
 use servescope_lab::workload::clients::{ServeGen, servegen};
-use servescope_lab::workload::formats::{self, Contents, MAX_ROWS};
+use servescope_lab::workload::formats::{
+    self, Contents, LengthWindow, MAX_ROWS, Window, servegen_chunk_lengths, servegen_chunk_windows,
+};
 use servescope_lab::{Failure, Scenario};
 
 use crate::output::{Failed, name, note, read};
 
 #[derive(Args)]
 pub(crate) struct ServeGenArguments {
-    /// ServeGen's windows (CSV): rate, cv and law of gaps by client and window. The scenario gives seed, adapters, the
+    /// ServeGen's windows: a folder of chunk files as ServeGen publishes it (chunk-N-trace.csv, chunk-N-dataset.json with the
+    /// lengths), or one CSV with a header: rate, cv and law of gaps by client and window. The scenario gives seed, adapters, the
     /// correlation of lengths, factors by client, and `workload.trace.rate_scale`.
     #[arg(long, value_name = "FILE")]
     servegen: Option<PathBuf>,
@@ -37,9 +40,14 @@ impl ServeGenArguments {
     /// The trace, if one was asked for.
     pub(crate) fn trace(&self, scenario: &Scenario) -> Result<Option<Trace>, Failed> {
         let Some(path) = &self.servegen else { return Ok(None) };
-        let Contents::Windows(windows) = open(path)? else { return Err(wrong(path, "ServeGen windows")) };
+        let (windows, of_folder) = if path.is_dir() {
+            folder(path)?
+        } else {
+            let Contents::Windows(windows) = open(path)? else { return Err(wrong(path, "ServeGen windows")) };
+            (windows, Vec::new())
+        };
         let lengths = match &self.servegen_lengths {
-            None => Vec::new(),
+            None => of_folder,
             Some(path) => match open(path)? {
                 Contents::Histograms(lengths) => lengths,
                 _ => return Err(wrong(path, "ServeGen lengths")),
@@ -82,6 +90,38 @@ impl ServeGenArguments {
         }
         Ok(Some(trace))
     }
+}
+
+/// The chunk files of a folder as ServeGen publishes them, client by client: `chunk-N-trace.csv`, `chunk-N-dataset.json`.
+fn folder(path: &Path) -> Result<(Vec<Window>, Vec<LengthWindow>), Failed> {
+    let told = |error: std::io::Error| Failed::input(format!("{}: {error}", path.display()));
+    let mut clients: Vec<u32> = Vec::new();
+    for entry in std::fs::read_dir(path).map_err(told)? {
+        let file = entry.map_err(told)?.file_name();
+        let number =
+            file.to_str().and_then(|n| n.strip_prefix("chunk-")).and_then(|n| n.strip_suffix("-trace.csv"));
+        clients.extend(number.and_then(|number| number.parse::<u32>().ok()));
+    }
+    clients.sort_unstable();
+    if clients.is_empty() {
+        return Err(Failed::input(format!(
+            "{}: there is no chunk-N-trace.csv in this folder",
+            path.display()
+        )));
+    }
+    let (mut windows, mut lengths) = (Vec::new(), Vec::new());
+    for client in clients {
+        let (name, trace) = (client.to_string(), path.join(format!("chunk-{client}-trace.csv")));
+        let refused = |file: &Path, error: &_| Failure::of_file(&crate::output::name(file), error);
+        windows
+            .extend(servegen_chunk_windows(&name, &read(&trace)?).map_err(|error| refused(&trace, &error))?);
+        let dataset = path.join(format!("chunk-{client}-dataset.json"));
+        if dataset.is_file() {
+            let of_client = servegen_chunk_lengths(&name, &read(&dataset)?);
+            lengths.extend(of_client.map_err(|error| refused(&dataset, &error))?);
+        }
+    }
+    Ok((windows, lengths))
 }
 
 fn open(path: &Path) -> Result<Contents, Failed> {

@@ -31,12 +31,14 @@ pub struct Inspected {
     pub loaded: Option<LoadedTrace>,
 }
 
-/// Looks at a file of any known format.
+/// Looks at a file of any known format. Requests whose output length the file does not have get `any_output_tokens`, or what
+/// [`formats::TraceFile::assume_output`] says.
 ///
 /// # Errors
 /// [`Failure`] with the row and the column.
-pub fn file(name: &str, bytes: &[u8]) -> Result<Inspected, Failure> {
-    let file = formats::open(bytes).map_err(|error| Failure::of_file(name, &error))?;
+pub fn file(name: &str, bytes: &[u8], any_output_tokens: Option<u32>) -> Result<Inspected, Failure> {
+    let mut file = formats::open(bytes).map_err(|error| Failure::of_file(name, &error))?;
+    file.assume_output(any_output_tokens);
     let format = file.format.name();
     let of_kind = kinds::statistics(&file);
     let (mut json, loaded) = match file.into_trace() {

@@ -23,6 +23,7 @@ pub mod parameters;
 pub mod profiles;
 pub mod published;
 pub mod recipe;
+pub mod repeated_keys;
 pub mod run;
 pub mod scenario;
 pub mod schema;

@@ -1,5 +1,7 @@
 //! The address of the page and the command of the terminal: two ways to write a scenario down.
 
+use std::collections::BTreeSet;
+
 use crate::failure::Failure;
 use crate::parameters::{Id, Value};
 use crate::scenario::Scenario;
@@ -46,17 +48,19 @@ fn encode_text(out: &mut String, text: &str) {
 }
 
 /// Gives what an older address leaves to its defaults the value that it had then, where it has an effect.
-fn keep_old_defaults(scenario: &mut Scenario, version: &str) {
+fn keep_old_defaults(scenario: &mut Scenario, version: &str, given: &BTreeSet<u16>) {
     for &(_, id, old) in OLD_DEFAULTS.iter().filter(|row| row.0 == version) {
-        if scenario.is_active(id) && scenario.get(id) == scenario.default_of(id) {
+        // An empty text is as good as none.
+        let is_left_out = !given.contains(&(id as u16)) || scenario.get(id) == Value::Text(String::new());
+        if is_left_out && scenario.is_active(id) {
             set(scenario, id, id.row().parse(old).expect("an old default is within bounds"));
         }
     }
 }
 
 /// Reads an address: a whole one, the part from `#` on, or what [`encode`] writes. Bad values are told; a number out of
-/// bounds is moved to the nearest usual value, anything else bad keeps its default. An address of an older version means
-/// what it meant then; one without a version is read as the present one.
+/// bounds is moved to the nearest usual value, anything else bad keeps its default, and of a key that is there twice the first
+/// counts. An address of an older version means what it meant then; one without a version is read as the present one.
 pub fn parse(link: &str) -> (Scenario, Vec<Failure>) {
     let fragment = match link.split_once('#') {
         Some((_, fragment)) => fragment,
@@ -67,6 +71,7 @@ pub fn parse(link: &str) -> (Scenario, Vec<Failure>) {
     let mut scenario = Scenario::default();
     let mut problems = Vec::new();
     let mut version = String::from(VERSION);
+    let mut given = BTreeSet::new();
     for pair in fragment.split('&').filter(|pair| !pair.is_empty()) {
         let Some((key, text)) = pair.split_once('=') else {
             problems.push(bad(pair, "it has no value"));
@@ -88,6 +93,10 @@ pub fn parse(link: &str) -> (Scenario, Vec<Failure>) {
             problems.push(bad(pair, "there is no such key"));
             continue;
         };
+        if !given.insert(id as u16) {
+            problems.push(bad(pair, "its key is there twice"));
+            continue;
+        }
         match id.row().parse(&text) {
             Ok(value) => set(&mut scenario, id, value),
             Err(problem) => {
@@ -98,7 +107,7 @@ pub fn parse(link: &str) -> (Scenario, Vec<Failure>) {
             }
         }
     }
-    keep_old_defaults(&mut scenario, &version);
+    keep_old_defaults(&mut scenario, &version, &given);
     (scenario, problems)
 }
 
@@ -191,6 +200,14 @@ mod tests {
         for (version, id, old) in OLD_DEFAULTS {
             assert!(OLD_VERSIONS.contains(&version) && id.row().parse(old).is_ok(), "{}", id.row().id);
         }
+    }
+
+    #[test]
+    fn a_key_that_is_there_twice_is_told() {
+        let (scenario, problems) = parse("#v=1&R=3&cv=2&R=4");
+        assert_eq!(encode(&scenario), "v=2&R=3&cv=2");
+        assert_eq!(problems.len(), 1);
+        assert!(problems[0].message.contains("\"R=4\" is ignored: its key is there twice"), "{problems:?}");
     }
 
     #[test]

@@ -11,6 +11,7 @@ use servescope_workload::transform::{self, Note, Step};
 
 use crate::failure::Failure;
 use crate::parameters::Id;
+use crate::repeated_keys::repeated_keys;
 use crate::run::trace_of;
 use crate::scenario::Scenario;
 
@@ -102,16 +103,28 @@ impl Recipe {
     }
 
     /// The recipe in a file: a file of its own, or a trace file with its recipe inside. `None` where there is none.
-    pub fn find(bytes: &[u8]) -> Option<Json> {
+    ///
+    /// # Errors
+    /// Every key that is given twice in an object of the recipe.
+    pub fn find(bytes: &[u8]) -> Result<Option<Json>, Vec<Failure>> {
+        let Some((text, json)) = Self::found(bytes) else { return Ok(None) };
+        let repeated = repeated_keys(text);
+        if repeated.is_empty() { Ok(Some(json)) } else { Err(repeated) }
+    }
+
+    fn found(bytes: &[u8]) -> Option<(&str, Json)> {
         let text = std::str::from_utf8(bytes).ok()?;
         let first = text.lines().next()?;
         if let Some(recipe) = first.strip_prefix(RECIPE_MARK) {
-            return serde_json::from_str(recipe).ok();
+            return Some((recipe, serde_json::from_str(recipe).ok()?));
         }
-        let json: Json = serde_json::from_str(first).or_else(|_| serde_json::from_str(text)).ok()?;
+        let (text, json) = match serde_json::from_str::<Json>(first) {
+            Ok(json) => (first, json),
+            Err(_) => (text, serde_json::from_str::<Json>(text).ok()?),
+        };
         let inside = json.get(RECIPE_KEY).cloned();
-        inside
-            .or_else(|| Some(json).filter(|json| json.get("steps").is_some() && json.get("format").is_some()))
+        let own = || Some(json).filter(|json| json.get("steps").is_some() && json.get("format").is_some());
+        inside.or_else(own).map(|recipe| (text, recipe))
     }
 
     /// The text of a trace with its recipe inside; `None` for a format that has no place for it.
@@ -169,7 +182,7 @@ mod tests {
             let mut places = vec![recipe.to_text()];
             places.extend(recipe.inside(&text));
             for place in places {
-                let found = Recipe::from_json(&Recipe::find(place.as_bytes()).unwrap()).unwrap();
+                let found = Recipe::from_json(&Recipe::find(place.as_bytes()).unwrap().unwrap()).unwrap();
                 assert_eq!(found.to_text(), recipe.to_text());
                 assert_eq!(found.write(&found.trace().unwrap().0), text);
             }
@@ -194,7 +207,9 @@ mod tests {
         assert!(message(&with("\"steps\": [], \"format\": \"servegen\"")).contains("cannot be written"));
         let rate = "\"steps\": [], \"format\": \"vidur\", \"scenario\": {\"workload\": {\"rate_rps\": -1}}";
         assert!(message(&with(rate)).contains("workload.rate_rps: -1"));
-        assert_eq!(Recipe::find(b"arrival_s,input_tokens\n"), None);
-        assert_eq!(Recipe::find(b"{\"workload\": {}}"), None);
+        assert_eq!(Recipe::find(b"arrival_s,input_tokens\n"), Ok(None));
+        assert_eq!(Recipe::find(b"{\"workload\": {}}"), Ok(None));
+        let twice = b"{\"steps\": [], \"format\": \"vidur\", \"scenario\": {\"seed\": 1, \"seed\": 2}}";
+        assert_eq!(Recipe::find(twice).unwrap_err()[0].path, "scenario.seed");
     }
 }

@@ -25,6 +25,7 @@ use crate::failure::Failure;
 use crate::parameters::{Id, TABLE, Value};
 #[cfg(feature = "engines")]
 use crate::profiles::LoadedProfile;
+use crate::repeated_keys::repeated;
 
 /// Most requests of one run.
 pub const MAX_REQUESTS: f64 = 5_000_000.0;
@@ -86,11 +87,13 @@ impl Scenario {
         for (name, json) in fields {
             let path = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
             match (Id::from_path(&path), json) {
+                // Once nested and once dotted.
+                (Some(id), _) if self.values[id as usize].is_some() => failures.push(repeated(&path)),
                 (Some(id), _) => match id.row().parse_json(json) {
                     Ok(value) => self.values[id as usize] = Some(value),
                     Err(failure) => failures.push(failure),
                 },
-                (None, Json::Object(inner)) => self.read_object(&path, inner, failures),
+                (None, Json::Object(inner)) if is_group(&path) => self.read_object(&path, inner, failures),
                 (None, _) => failures.push(unknown(&path)),
             }
         }
@@ -227,6 +230,11 @@ impl Scenario {
     }
 }
 
+/// Whether parameters have paths below `path`.
+fn is_group(path: &str) -> bool {
+    TABLE.iter().any(|row| row.id.strip_prefix(path).is_some_and(|rest| rest.starts_with('.')))
+}
+
 /// An unknown path, with the nearest known one.
 fn unknown(path: &str) -> Failure {
     let nearest = TABLE.iter().map(|row| row.id).min_by_key(|known| edit_distance(path, known)).unwrap_or("");
@@ -304,6 +312,23 @@ mod tests {
         assert_eq!(Scenario::from_json(&a.to_json()).0, a);
         let (_, failures) = Scenario::from_json(&serde_json::json!({"workload": {"rate": 3}, "seed": []}));
         assert_eq!(failures.len(), 2);
+    }
+
+    #[test]
+    fn json_names_every_key_that_means_nothing_or_is_given_twice() {
+        let failed = |json: Json| -> Vec<(&'static str, String)> {
+            Scenario::from_json(&json).1.into_iter().map(|f| (f.code, f.path)).collect()
+        };
+        let unknown = |path: &str| vec![("unknown_parameter", path.to_owned())];
+        assert_eq!(failed(serde_json::json!({"scheduler2": {}})), unknown("scheduler2"));
+        assert_eq!(
+            failed(serde_json::json!({"workload": {"users2": {"count": 3}}})),
+            unknown("workload.users2")
+        );
+        assert_eq!(failed(serde_json::json!({"seed": {}})).len(), 1);
+        assert_eq!(failed(serde_json::json!({"workload": {}, "scheduler": {}})), []);
+        let twice = serde_json::json!({"workload.rate_rps": 3, "workload": {"rate_rps": 4}});
+        assert_eq!(failed(twice), [("repeated_key", "workload.rate_rps".to_owned())]);
     }
 
     proptest! {

@@ -265,6 +265,8 @@ export interface SourceInfo {
   input_tokens_mean: number; output_tokens_mean: number; warnings: Failure[];
   /** Rows that could not be read and were left out: all are counted, the first are listed. */
   bad_rows: { total: number; listed: { row: number; column: string; failure: Failure }[] };
+  /** Requests whose output length the file does not have, and the length in tokens that each was given; 0 = none. */
+  assumed_outputs: number; assumed_output_tokens: number;
 }
 
 /** The columns of a table of no known format, and what each role could be: its column and unit are a guess, or "". */

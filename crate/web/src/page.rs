@@ -1,6 +1,7 @@
 //! What the page asks of a scenario without running it: the parameter table, links, files, colours.
 
 use servescope_lab::link;
+use servescope_lab::repeated_keys::repeated_keys;
 use servescope_lab::schema;
 use servescope_lab::{Failure, Scenario};
 use wasm_bindgen::prelude::*;
@@ -86,7 +87,10 @@ pub fn random_seed() -> f64 {
 /// The scenario of a file's text. The browser parses it: its parser is there already, and reads numbers exactly.
 fn scenario_of_text(text: &str) -> Result<Scenario, JsFailure> {
     match js_sys::JSON::parse(text) {
-        Ok(value) => scenario_of(value.unchecked_ref()),
+        Ok(value) => match repeated_keys(text) {
+            repeated if repeated.is_empty() => scenario_of(value.unchecked_ref()),
+            repeated => Err(thrown(repeated)),
+        },
         Err(error) => {
             let reason =
                 error.dyn_ref::<js_sys::Error>().map_or(String::new(), |e| String::from(e.message()));

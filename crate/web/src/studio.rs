@@ -69,7 +69,8 @@ impl Studio {
 
     /// Reads the file that was fed: as the only source, or as one more. The former sources stay when this one is bad.
     /// `mapping` says what the columns of a file of no known format are, or "" for one that is recognised; bad rows end the
-    /// reading unless they are to be left out, and then the first are listed. `progress` hears the part that is read.
+    /// reading unless they are to be left out, and then the first are listed. Requests whose output length the file does not have
+    /// get `any_output` tokens; 0 = the median of the file's. `progress` hears the part that is read.
     ///
     /// # Errors
     /// What is wrong with the file, with row and column.
@@ -79,13 +80,18 @@ impl Studio {
         add: bool,
         mapping: &str,
         leave_out: bool,
+        any_output: u32,
         progress: &Function,
     ) -> Result<JsSourceInfo, JsFailure> {
         let bytes = std::mem::take(&mut self.bytes);
         let mapping = (!mapping.is_empty()).then(|| Mapping::parse(mapping)).transpose();
         let mapping = mapping.map_err(|error| thrown_as(replies::mapping_refused(name, &error)))?;
-        let options =
-            ReadOptions { mapping, tolerate: leave_out.then_some(LISTED), ..ReadOptions::default() };
+        let options = ReadOptions {
+            mapping,
+            tolerate: leave_out.then_some(LISTED),
+            any_output_tokens: (any_output > 0).then_some(any_output),
+            ..ReadOptions::default()
+        };
         let mut told = 0.0;
         let mut tell = |read: u64, all: u64| {
             let part = read as f64 / all.max(1) as f64;

@@ -97,6 +97,24 @@ pub enum AibrixError {
         /// Name of the column.
         column: &'static str,
     },
+    /// A file without times has another number of rows than the one it goes with.
+    #[error(
+        "the {file} file has no column \"Time\" and {rows} rows where the traffic file has {traffic}: rows go together in their order"
+    )]
+    RowCount {
+        /// Which file.
+        file: &'static str,
+        /// Its rows.
+        rows: usize,
+        /// Rows of the traffic file.
+        traffic: usize,
+    },
+    /// A file of bytes names none.
+    #[error("the length file has no column whose name begins with recv_bytes or sent_bytes; it has {known}")]
+    NoByteColumns {
+        /// The file's columns, shortened.
+        known: String,
+    },
     /// A file could not be read.
     #[error("{file} file: {error}")]
     File {

@@ -7,6 +7,7 @@
 mod agent_sessions;
 pub(crate) mod aibrix;
 mod aiperf;
+mod assumed;
 pub(crate) mod azure;
 mod bailian;
 mod burstgpt;
@@ -36,11 +37,12 @@ mod wildchat;
 use crate::trace::Trace;
 
 pub use agent_sessions::{Call, Session};
+pub use assumed::{Assumed, AssumedFrom};
 pub use error::FormatError;
 pub use lost::{LOSSES, lost};
 pub use mapping::{Mapping, MappingError, ROLES, Role, columns, guess};
-pub use servegen::{Pattern, Window};
-pub use servegen_lengths::{Histogram, LengthWindow};
+pub use servegen::{Pattern, Window, servegen_chunk_windows};
+pub use servegen_lengths::{Histogram, LengthWindow, servegen_chunk_lengths};
 pub use table::{exact_microseconds, push_cell};
 pub use time::time_text;
 pub use vidur::Replay;
@@ -244,6 +246,8 @@ pub struct TraceFile {
     pub format: Format,
     /// Its rows.
     pub contents: Contents,
+    /// Output lengths that were set because the file does not have them.
+    assumed: Option<Assumed>,
 }
 
 /// What was read.
@@ -259,6 +263,8 @@ pub struct ReadTrace {
     pub failed: usize,
     /// Entries of the file without any request.
     pub empty_entries: usize,
+    /// Output lengths that the file does not have.
+    pub assumed: Option<Assumed>,
 }
 
 /// Opens a file of any known format, packed with gzip or not.
@@ -282,6 +288,8 @@ pub struct ReadOptions {
     pub tolerate: Option<usize>,
     /// Reads the trace as Vidur replays it.
     pub replay: Option<Replay>,
+    /// Output length of requests whose own the file does not have, tokens; `None` = as [`TraceFile::assume_output`] says.
+    pub any_output_tokens: Option<u32>,
 }
 
 /// A trace, and the rows that were set aside.
@@ -313,7 +321,10 @@ pub fn read_with(
     let mut watch = Watch::new(options.tolerate, progress);
     let unpacked = gzip::unpacked(bytes)?;
     let text = watch.text(&unpacked)?;
-    let read = open_text(&text, &mut watch, options).and_then(TraceFile::into_trace);
+    let read = open_text(&text, &mut watch, options).and_then(|mut file| {
+        file.assume_output(options.any_output_tokens);
+        file.into_trace()
+    });
     let bad = watch.bad;
     match read {
         Err(FormatError::NoRows) if bad.total > 0 => {
@@ -367,7 +378,7 @@ fn open_csv<'a>(
         }
     };
     *watch = table.take_watch();
-    Ok(TraceFile { format, contents })
+    Ok(TraceFile { format, contents, assumed: None })
 }
 
 fn open_json<'a>(
@@ -402,7 +413,7 @@ fn open_json<'a>(
         _ => log(mooncake::read(first, lines, 3, mooncake::BLOCK_TOKENS)?),
     };
     *watch = lines.take_watch();
-    Ok(TraceFile { format, contents })
+    Ok(TraceFile { format, contents, assumed: None })
 }
 
 /// The bytes behind a byte order mark.
@@ -462,7 +473,7 @@ fn in_order(
     }
     let reordered = trace.sort();
     trace.sort_cancellations();
-    Ok(ReadTrace { format, trace, reordered, failed, empty_entries })
+    Ok(ReadTrace { format, trace, reordered, failed, empty_entries, assumed: None })
 }
 
 impl TraceFile {
@@ -470,8 +481,11 @@ impl TraceFile {
     ///
     /// # Errors
     /// That the file has no rows, or no times.
-    pub fn into_trace(self) -> Result<ReadTrace, FormatError> {
-        let format = self.format;
+    pub fn into_trace(mut self) -> Result<ReadTrace, FormatError> {
+        if self.assumed.is_none() {
+            self.assume_output(None);
+        }
+        let (format, assumed) = (self.format, self.assumed);
         let mut empty = 0;
         let mut trace = match self.contents {
             Contents::Requests { requests, empty_entries, .. } => {
@@ -490,7 +504,8 @@ impl TraceFile {
         if failed > 0 {
             trace = trace.select(&sound);
         }
-        in_order(format, trace, [failed, empty])
+        let read = in_order(format, trace, [failed, empty])?;
+        Ok(ReadTrace { assumed, ..read })
     }
 }
 

@@ -49,7 +49,7 @@ pub struct Statistics {
     pub requests: usize,
     /// From the first arrival to the last, seconds.
     pub span_s: f64,
-    /// (requests - 1) / span, requests a second; `None` for a span of zero.
+    /// Requests / span, requests a second, as [`ArrivalStatistics`] has it; `None` for a span of zero.
     pub rate_rps: Option<f64>,
     /// Gaps between arrivals, seconds.
     pub gaps_s: Option<Spread>,
@@ -78,7 +78,7 @@ impl Statistics {
         Self {
             requests: trace.len(),
             span_s: span_us / 1e6,
-            rate_rps: (span_us > 0.0).then(|| (trace.len() - 1) as f64 / (span_us / 1e6)),
+            rate_rps: (span_us > 0.0).then(|| trace.len() as f64 / (span_us / 1e6)),
             zero_gaps: if gaps.is_empty() { 0.0 } else { zeros as f64 / gaps.len() as f64 },
             gaps_s: Spread::of(gaps),
             dispersion: DISPERSION_WINDOWS_S.map(|window_s| index_at(&times_s, window_s)),

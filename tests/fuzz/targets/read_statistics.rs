@@ -33,7 +33,7 @@ fuzz_target!(|bytes: &[u8]| {
         let groups = mooncake_groups(&mooncake_rows(&requests), f64::MAX);
         assert_eq!(groups.iter().map(|group| group.requests.len()).sum::<usize>(), requests.len());
     }
-    if let Ok(pattern) = pattern_from_json(first, 1e5) {
+    if let Ok(pattern) = pattern_from_json(first, 1e5, 1e3) {
         let lengths = pattern.lengths(100, || 1.0);
         assert!(lengths.iter().all(|&length| length >= 1));
         pattern.warnings(100);

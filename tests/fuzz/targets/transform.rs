@@ -10,7 +10,7 @@ fuzz_target!(|bytes: &[u8]| {
     let end = bytes.iter().position(|&b| b == b'\n').unwrap_or(bytes.len());
     let (line, rest) = bytes.split_at(end);
     let rest = rest.get(1..).unwrap_or_default();
-    if let Some(json) = Recipe::find(rest) {
+    if let Ok(Some(json)) = Recipe::find(rest) {
         let _ = Recipe::from_json(&json);
     }
     let Ok(text) = std::str::from_utf8(line) else { return };

@@ -22,7 +22,7 @@ export interface Refused { file: File; add: boolean; failures: readonly Failure[
 /** Steps as text, as the terminal takes them, and how several files become one. */
 export interface Pipe { join: string; steps: readonly string[] }
 
-const PLAIN: Reading = { mapping: '', leaveOut: false };
+const PLAIN: Reading = { mapping: '', leaveOut: false, anyOutput: 0 };
 const NO_STEPS: Pipe = { join: 'concat', steps: [] };
 
 export class TraceFile {
@@ -103,6 +103,11 @@ export class TraceFile {
     } finally {
       if (this.loading.value?.name === file.name) this.loading.set(null);
     }
+  }
+
+  /** Reads every file once more, with another output length where a file has none; 0 = the median of the file's. */
+  async assume(anyOutput: number): Promise<void> {
+    for (const [place, { file, ...reading }] of this.#held.entries()) await this.load(file, place > 0, { ...reading, anyOutput });
   }
 
   /** Takes over what the studio holds as a source now. */

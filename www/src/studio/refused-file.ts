@@ -35,7 +35,7 @@ export class RefusedFile extends LightElement {
     return html`
       <div class="refused">
         <p class="control-error" role="alert">${app.text.failures(failures)}</p>
-        <button type="button" class="leave-out" ?hidden=${!ofRow} @click=${() => { void app.traceFile.load(file, add, { mapping: '', leaveOut: true }); }}>${say('source.leave_out', { name })}</button>
+        <button type="button" class="leave-out" ?hidden=${!ofRow} @click=${() => { void app.traceFile.load(file, add, { mapping: '', leaveOut: true, anyOutput: 0 }); }}>${say('source.leave_out', { name })}</button>
         ${unknown && this.peeked === null ? html`<button type="button" class="map-start" @click=${() => { void this.#peek(file); }}>${say('map.start', { name })}</button>` : nothing}
         ${this.peeked === null ? nothing : this.#form(say, this.peeked, refused)}
       </div>`;
@@ -70,7 +70,7 @@ export class RefusedFile extends LightElement {
               ${role.units.map((unit) => html`<option value=${unit} .selected=${role.unit === unit}>${unit}</option>`)}</select>`}
         </div>`)}</div>
       <p class="control-error" ?hidden=${missing.length === 0}>${say('map.missing', { roles: missing.join(', ') })}</p>
-      <button type="button" class="map-read" ?disabled=${missing.length > 0} @click=${() => { void this.app.traceFile.load(file, add, { mapping, leaveOut: true }); }}>${say('map.read')}</button>`;
+      <button type="button" class="map-read" ?disabled=${missing.length > 0} @click=${() => { void this.app.traceFile.load(file, add, { mapping, leaveOut: true, anyOutput: 0 }); }}>${say('map.read')}</button>`;
   }
 }
 

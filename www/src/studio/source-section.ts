@@ -15,7 +15,7 @@ export class SourceSection extends LightElement {
 
   protected override look(): string {
     const { traceFile, session } = this.app;
-    return [traceFile.sources.value.map(({ name, requests }) => `${name} ${String(requests)}`).join(), traceFile.loading.value?.fraction, session.value.answer?.summary.requests.offered, session.value.answer?.summary.makespan_s].join('|');
+    return [traceFile.sources.value.map(({ name, requests, assumed_output_tokens }) => `${name} ${String(requests)} ${String(assumed_output_tokens)}`).join(), traceFile.loading.value?.fraction, session.value.answer?.summary.requests.offered, session.value.answer?.summary.makespan_s].join('|');
   }
 
   protected override render(): TemplateResult {
@@ -33,6 +33,7 @@ export class SourceSection extends LightElement {
         rate: format.of('number', file.rate_rps), input: format.short(file.input_tokens_mean), output: format.short(file.output_tokens_mean),
       })}</p>
       ${file.bad_rows.total === 0 ? nothing : this.#badRows(say, file)}`)}
+      ${sources.some(({ assumed_outputs }) => assumed_outputs > 0) ? this.#assumedOutput(say, sources) : nothing}
       <refused-file .app=${app}></refused-file>
       ${loading === null ? nothing : html`
         <p class="loading">${app.text.t('progress.reading', { name: loading.name })} <progress max="1" .value=${loading.fraction}></progress>
@@ -52,6 +53,23 @@ export class SourceSection extends LightElement {
         <table><thead><tr><th scope="col">${say('source.row')}</th><th scope="col">${say('source.column')}</th><th scope="col">${say('source.reason')}</th></tr></thead>
           <tbody>${bad_rows.listed.map(({ row, column, failure }) => html`<tr><td>${row}</td><td>${column}</td><td>${this.app.text.failure(failure)}</td></tr>`)}</tbody></table>
       </div>`;
+  }
+
+  /** Files without some output lengths: the length that stands for them. */
+  #assumedOutput(say: Say, sources: readonly SourceInfo[]): TemplateResult {
+    const requests = sources.reduce((sum, { assumed_outputs }) => sum + assumed_outputs, 0);
+    const tokens = sources.find(({ assumed_outputs }) => assumed_outputs > 0)?.assumed_output_tokens ?? 0;
+    return html`
+      <div class="fields"><div class="field any-output">
+        <label for="any-output">${say('source.any_output', { requests })}</label>
+        <input id="any-output" type="number" min="1" max="10000000" step="1" .value=${String(tokens)} @change=${(event: Event) => { this.#assume(event); }}>
+      </div></div>`;
+  }
+
+  #assume(event: Event): void {
+    const input = event.target as HTMLInputElement;
+    // An empty field asks for the median again.
+    if (input.checkValidity()) void this.app.traceFile.assume(input.value === '' ? 0 : Number(input.value));
   }
 
   #opener(label: string, add: boolean): TemplateResult {

@@ -128,6 +128,8 @@ export class StepsSection extends LightElement {
     const mapping = readings.find((reading) => reading.mapping !== '')?.mapping;
     if (mapping !== undefined) options.push(`--map ${quoted(mapping)}`);
     if (readings.some(({ leaveOut }) => leaveOut)) options.push('--skip-bad-rows');
+    const any = readings.find((reading) => reading.anyOutput > 0)?.anyOutput;
+    if (any !== undefined) options.push(`--any-completion-len ${String(any)}`);
     options.push(...pipe.value.steps.map((step) => `--step ${quoted(step)}`));
     return [`servescope ${verb}`, ...sources.value.map((source) => quoted(source.name)), ...options, '--to servescope -o out.csv'].join(' ');
   }

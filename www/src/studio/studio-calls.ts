@@ -7,6 +7,8 @@ export interface Reading {
   mapping: string;
   /** Bad rows are listed and left out; otherwise the first ends the reading. */
   leaveOut: boolean;
+  /** Output length of requests whose own the file does not have, tokens; 0 = the median of the file's. */
+  anyOutput: number;
 }
 
 export interface StudioCalls {

@@ -31,10 +31,10 @@ async function feed(studio: Studio, file: File): Promise<void> {
   }
 }
 
-async function open(studio: Studio, { file, add, mapping, leaveOut }: StudioCalls['open']['args']): Promise<StudioCalls['open']['reply']> {
+async function open(studio: Studio, { file, add, mapping, leaveOut, anyOutput }: StudioCalls['open']['args']): Promise<StudioCalls['open']['reply']> {
   await feed(studio, file);
   const told = (part: number): void => { post({ kind: 'progress', fraction: READING_PART + (1 - READING_PART) * part }); };
-  return studio.open(file.name, add, mapping, leaveOut, told);
+  return studio.open(file.name, add, mapping, leaveOut, anyOutput, told);
 }
 
 async function peek(studio: Studio, { file }: StudioCalls['peek']['args']): Promise<StudioCalls['peek']['reply']> {

@@ -13,6 +13,7 @@ export const chinese: Words = {
   'source.generated_name': '生成的请求，种子 {seed}',
   'source.join': '多个文件合成一个的方式',
   'source.bad_rows': '{name} 中有 {bad} 行无法读取，已略去。前几行如下：',
+  'source.any_output': '{requests} 个请求在文件中没有输出长度，按此长度计，单位 token（留空则取其余请求的中位数）',
   'source.leave_out': '略去坏行，读取 {name}',
   'source.row': '行',
   'source.column': '列',
@@ -99,6 +100,7 @@ export const chinese: Words = {
   'export.format': '保存为 {format}',
   'export.lost': '{format} 格式容纳不下全部内容，略去了：{lost}。',
   'loss.requests': '部分请求',
+  'loss.start': '第一个请求之前的时间',
   'loss.times': '微秒级的时间',
   'loss.lengths': '长度',
   'loss.max_tokens': 'max_tokens',
@@ -110,6 +112,7 @@ export const chinese: Words = {
   'loss.prefixes': '前缀块',
   'loss.models': '模型与类别',
   'loss.details': '智能体事件',
+  'loss.unknown_outputs': '哪些输出长度未知',
 };
 
 export const chineseNames: Named = {

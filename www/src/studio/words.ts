@@ -19,6 +19,7 @@ export const english = {
   'source.generated_name': 'generated, seed {seed}',
   'source.join': 'Several files become one by',
   'source.bad_rows': '{bad} rows of {name} could not be read and were left out. The first are listed:',
+  'source.any_output': 'Output length of {requests} requests whose own the file does not have, tokens (empty: the median of the others)',
   'source.leave_out': 'Read {name} without its bad rows',
   'source.row': 'Row',
   'source.column': 'Column',
@@ -105,6 +106,7 @@ export const english = {
   'export.format': 'Save as {format}',
   'export.lost': 'The format {format} does not hold everything. Left out: {lost}.',
   'loss.requests': 'some requests',
+  'loss.start': 'the time before the first request',
   'loss.times': 'times to the microsecond',
   'loss.lengths': 'lengths',
   'loss.max_tokens': 'max_tokens',
@@ -116,6 +118,7 @@ export const english = {
   'loss.prefixes': 'prefix blocks',
   'loss.models': 'models and kinds',
   'loss.details': 'agents’ events',
+  'loss.unknown_outputs': 'which output lengths are unknown',
 } as const;
 
 export type WordKey = keyof typeof english;

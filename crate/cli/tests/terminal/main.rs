@@ -4,6 +4,7 @@ mod answers;
 mod bodies;
 mod capacity;
 mod clients;
+mod formats;
 mod profile;
 mod traces;
 mod who;

@@ -284,13 +284,18 @@ fn servegen_lengths(windows: &[LengthWindow]) -> Json {
     clients.sort_unstable();
     clients.dedup();
     let prompts = windows.iter().map(|w| w.prompt.iter().map(Histogram::mean).sum()).collect();
-    json!({
+    let reason: Vec<f64> = windows.iter().filter_map(|w| w.reason_share).collect();
+    let mut json = json!({
         "rows": clients.len(),
         "clients": clients.len(),
         "windows": windows.len(),
         "mean_input_tokens_of_windows": describe(prompts),
         "mean_output_tokens_of_windows": describe(windows.iter().map(|w| w.answer.mean()).collect()),
-    })
+    });
+    if !reason.is_empty() {
+        json["mean_reason_share_of_windows"] = describe_plainly(reason);
+    }
+    json
 }
 
 /// The variation below which windows make half of all requests.

@@ -18,6 +18,11 @@ pub(super) fn source(loaded: &LoadedTrace, bad: &BadRows) -> Json {
         json!({"row": row.row, "column": row.column, "failure": failure})
     });
     let mut info = info(loaded);
+    let extra = loaded.trace.extra.as_ref();
+    let assumed = extra.map_or(&[][..], |extra| &extra.assumed_output);
+    let first = assumed.iter().position(|is_assumed| *is_assumed);
+    info["assumed_outputs"] = assumed.iter().filter(|is_assumed| **is_assumed).count().into();
+    info["assumed_output_tokens"] = first.map_or(0, |id| loaded.trace.output_tokens[id]).into();
     info["bad_rows"] = json!({"total": bad.total, "listed": listed.collect::<Vec<_>>()});
     info
 }

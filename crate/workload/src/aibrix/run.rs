@@ -52,10 +52,14 @@ pub struct Curve<'a> {
 }
 
 impl Curve<'_> {
-    fn pattern(&self, mean: f64, duration_ms: f64) -> Result<Option<Pattern>, AibrixError> {
+    fn pattern(
+        &self,
+        mean: f64,
+        [duration_ms, interval_ms]: [f64; 2],
+    ) -> Result<Option<Pattern>, AibrixError> {
         match (self.named, self.config) {
             (Some(named), _) => Ok(Some(named.pattern(mean))),
-            (None, Some(bytes)) => config::pattern_from_json(bytes, duration_ms).map(Some),
+            (None, Some(bytes)) => config::pattern_from_json(bytes, duration_ms, interval_ms).map(Some),
             (None, None) => Ok(None),
         }
     }
@@ -167,6 +171,12 @@ pub enum RunWarning {
         /// How many.
         times: usize,
     },
+    /// A file of bytes has those of one direction only.
+    #[error("no column of the length file begins with {bytes}: every such length is 1 token")]
+    NoBytes {
+        /// What the names of the missing columns begin with.
+        bytes: &'static str,
+    },
     /// A trace to group is out of order.
     #[error(
         "the trace is not in order of time: as in the original, times repeat and it ends at the first that is too late"
@@ -194,7 +204,14 @@ impl Made {
         match self.requests {
             Some(mut trace) if !trace.is_empty() => {
                 let reordered = trace.sort();
-                Ok(ReadTrace { format: Format::Mooncake, trace, reordered, failed: 0, empty_entries: 0 })
+                Ok(ReadTrace {
+                    format: Format::Mooncake,
+                    trace,
+                    reordered,
+                    failed: 0,
+                    empty_entries: 0,
+                    assumed: None,
+                })
             }
             Some(_) => Err(FormatError::NoRows),
             None => formats::read(self.jsonl.as_bytes()),
@@ -240,7 +257,7 @@ fn drawn(options: &Options<'_>, steps: &arrivals::Steps) -> Result<Vec<Arrival>,
 }
 
 fn synthetic(options: &Options<'_>, warnings: &mut Vec<RunWarning>) -> Result<Vec<Arrival>, AibrixError> {
-    let pattern = |curve: &Curve<'_>, mean| curve.pattern(mean, options.duration_ms);
+    let pattern = |curve: &Curve<'_>, mean| curve.pattern(mean, [options.duration_ms, options.interval_ms]);
     let (duration_ms, interval_ms) = (options.duration_ms, options.interval_ms);
     let Some(rate) = pattern(&options.traffic, NAMED_MEAN_RPS)? else {
         return Err(options.refused("needs a traffic pattern"));
@@ -268,13 +285,17 @@ fn statistics(options: &Options<'_>, warnings: &mut Vec<RunWarning>) -> Result<V
         (StatKind::Maas, Some(completions)) => stat::maas(traffic, prompts, completions),
         (StatKind::Maas, None) => Err(options.refused("needs a file of completion length statistics")),
         (StatKind::Cloudide, None) => stat::cloudide(traffic, prompts),
+        // The original's documentation names the same file twice.
+        (StatKind::Cloudide, Some(completions)) if completions == prompts => stat::cloudide(traffic, prompts),
         (StatKind::Cloudide, Some(_)) => {
-            Err(options.refused("has completions in the file of prompts when its statistics are cloudide"))
+            Err(options
+                .refused("takes prompts and completions from one file when its statistics are cloudide"))
         }
     }?;
     if read.unmatched_times > 0 {
         warnings.push(RunWarning::UnmatchedTimes { times: read.unmatched_times });
     }
+    warnings.extend(read.missing.map(|bytes| RunWarning::NoBytes { bytes }));
     drawn(options, &stat_steps(&read, options.seed))
 }
 
@@ -443,8 +464,10 @@ mod tests {
         let made = made(&cloudide);
         assert_eq!(made.warnings, [RunWarning::UnmatchedTimes { times: 2 }]);
         assert!(made.trace().is_ok_and(|read| read.trace.len() > 100));
+        let twice = Options { completions_file: cloudide.prompts_file, ..cloudide.clone() };
+        assert_eq!(run(&twice), run(&cloudide), "the same file may be named twice");
         let both = Options { completions_file: Some(b"Time\n"), ..cloudide };
-        assert!(refused(&both).contains("in the file of prompts"));
+        assert!(refused(&both).contains("from one file"));
     }
 
     #[test]

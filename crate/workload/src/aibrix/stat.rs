@@ -42,12 +42,16 @@ pub struct Statistics {
     /// Times that were not in all files and were left out (`maas`), or taken as zero where they lack (`cloudide`). The
     /// original says nothing of them.
     pub unmatched_times: usize,
+    /// What of a length file's bytes no column holds, so that every such length is the least one.
+    pub missing: Option<&'static str>,
 }
 
 /// Reads `maas` statistics: traffic `Time, Success`, prompts `Time, P50, P70, P90, P99`, completions
 /// `Time, P50, P70, P95, P99`.
 ///
-/// Rows go together by the text of their time, in the order of the prompt file. The completion column P95 stands for the
+/// Rows go together by the text of their time, in the order of the prompt file. A length file without the column `Time`, which
+/// the original's documentation describes and its code cannot read, has a row for each row of the traffic file, in their order.
+/// The 90th percentile may be missing. The completion column P95 stands for the
 /// 90th percentile, as in the original; one called P90, which the original cannot read, is read as what it says. The
 /// columns of totals and errors, without which the original fails, are not used and need not be there.
 ///
@@ -55,9 +59,14 @@ pub struct Statistics {
 /// [`AibrixError`], with the file and the place in it.
 pub fn maas(traffic: &[u8], prompts: &[u8], completions: &[u8]) -> Result<Statistics, AibrixError> {
     let mut traffic = numbers("traffic", traffic, &[&["Success"]])?;
-    let prompts = numbers("prompt", prompts, &[&["P50"], &["P70"], &["P90"], &["P99"]])?;
-    let mut completions =
-        numbers("completion", completions, &[&["P50"], &["P70"], &["P95", "P90"], &["P99"]])?;
+    let by_line = {
+        let mut times: Vec<(u64, String, i64)> =
+            traffic.iter().map(|(text, row)| (row.line, text.clone(), row.time_ticks)).collect();
+        times.sort_unstable();
+        times.into_iter().map(|(_, text, ticks)| (text, ticks)).collect::<Vec<_>>()
+    };
+    let prompts = percentiles_of("prompt", prompts, &["P90"], &by_line)?;
+    let mut completions = percentiles_of("completion", completions, &["P95", "P90"], &by_line)?;
     let mut rows = Vec::new();
     let mut order: Vec<(String, TimedCells)> = prompts.into_iter().collect();
     order.sort_unstable_by_key(|(_, row)| row.line);
@@ -76,11 +85,12 @@ pub fn maas(traffic: &[u8], prompts: &[u8], completions: &[u8]) -> Result<Statis
     // What a prompt row asked for is removed above, so that these are times the prompt file lacks.
     let left: BTreeSet<&String> = completions.keys().chain(traffic.keys()).collect();
     unmatched_times += left.len();
-    finish(rows, unmatched_times)
+    finish(rows, unmatched_times, None)
 }
 
 /// Reads `cloudide` statistics: traffic `Time` (milliseconds since 1970) and the rate as second column, whatever its name;
-/// lengths `Time` and columns `sent_bytes.rate@…`, `recv_bytes.rate@…`.
+/// lengths `Time` and columns `sent_bytes.rate@…`, `recv_bytes.rate@…`, as its code wants them, or where there is none of those
+/// any whose names begin with `sent_bytes`, `recv_bytes`, as its documentation names them.
 ///
 /// Prompts are the received bytes a request, completions the sent ones, all percentiles alike. Rows are put in order of
 /// time; a value that is `undefined`, empty or in one file only is zero.
@@ -90,13 +100,29 @@ pub fn maas(traffic: &[u8], prompts: &[u8], completions: &[u8]) -> Result<Statis
 pub fn cloudide(traffic: &[u8], lengths: &[u8]) -> Result<Statistics, AibrixError> {
     let rates = sums("traffic", traffic, |table| {
         let second = table.columns().nth(1).filter(|(name, _)| *name != "Time");
-        second.map(|(_, column)| [vec![column], Vec::new()])
+        let lacks = AibrixError::MissingColumn { file: "traffic", column: "(rate, second)" };
+        second.map(|(_, column)| [vec![column], Vec::new()]).ok_or(lacks)
     })?;
+    let mut missing = None;
     let bytes = sums("length", lengths, |table| {
-        let starting = |prefix: &str| -> Vec<Column> {
-            table.columns().filter(|(name, _)| name.starts_with(prefix)).map(|(_, column)| column).collect()
+        let starting = |exact: &str, prefix: &str| -> Vec<Column> {
+            let of = |start: &str| -> Vec<Column> {
+                let found = table.columns().filter(|(name, _)| name.starts_with(start));
+                found.map(|(_, column)| column).collect()
+            };
+            let named = of(exact);
+            if named.is_empty() { of(prefix) } else { named }
         };
-        Some([starting("recv_bytes.rate@"), starting("sent_bytes.rate@")])
+        let columns = [starting("recv_bytes.rate@", RECEIVED), starting("sent_bytes.rate@", SENT)];
+        missing = match (columns[0].is_empty(), columns[1].is_empty()) {
+            (true, false) => Some(RECEIVED),
+            (false, true) => Some(SENT),
+            (true, true) => {
+                return Err(AibrixError::NoByteColumns { known: table.header_text() });
+            }
+            (false, false) => None,
+        };
+        Ok(columns)
     })?;
     let times: BTreeSet<i64> = rates.keys().chain(bytes.keys()).copied().collect();
     let rows: Vec<StatRow> = times
@@ -114,8 +140,13 @@ pub fn cloudide(traffic: &[u8], lengths: &[u8]) -> Result<Statistics, AibrixErro
         })
         .collect();
     let both = times.iter().filter(|time| rates.contains_key(time) && bytes.contains_key(time)).count();
-    finish(rows, times.len() - both)
+    finish(rows, times.len() - both, missing)
 }
+
+/// What the columns of received bytes, which are prompts, begin with.
+const RECEIVED: &str = "recv_bytes";
+/// What the columns of sent bytes, which are completions, begin with.
+const SENT: &str = "sent_bytes";
 
 /// A row's time and the cells that were asked for.
 struct TimedCells {
@@ -128,6 +159,69 @@ fn quantiles(cells: &[f64]) -> [f64; 4] {
     std::array::from_fn(|i| cells[i])
 }
 
+/// A file of lengths, by the text of its times. Its rows are those of the traffic file where it has no times of its own.
+fn percentiles_of(
+    file: &'static str,
+    bytes: &[u8],
+    ninetieth: &[&'static str],
+    traffic: &[(String, i64)],
+) -> Result<BTreeMap<String, TimedCells>, AibrixError> {
+    let at = |error: FormatError| AibrixError::File { file, error };
+    let mut table = Table::open(bytes).map_err(at)?;
+    let has_ninetieth = ninetieth.iter().any(|name| table.column(name).is_some());
+    let columns: &[&[&'static str]] = if has_ninetieth {
+        &[&["P50"], &["P70"], ninetieth, &["P99"]]
+    } else {
+        &[&["P50"], &["P70"], &["P99"]]
+    };
+    let mut rows = if table.column("Time").is_some() {
+        numbers(file, bytes, columns)?
+    } else {
+        let places = places(file, &table, columns)?;
+        let mut rows = BTreeMap::new();
+        let mut count = 0;
+        while table.next_row().map_err(at)? {
+            let cells = cells(&table, &places).map_err(at)?;
+            if let Some((text, time_ticks)) = traffic.get(count) {
+                let row = TimedCells { line: table.line(), time_ticks: *time_ticks, cells };
+                rows.insert(text.clone(), row);
+            }
+            count += 1;
+        }
+        if count != traffic.len() {
+            return Err(AibrixError::RowCount { file, rows: count, traffic: traffic.len() });
+        }
+        rows
+    };
+    if !has_ninetieth {
+        for row in rows.values_mut() {
+            let [median, seventieth, last] = std::array::from_fn(|i| row.cells[i]);
+            percentiles::check(&[median, seventieth, last])?;
+            row.cells.insert(2, percentiles::between([median, seventieth, last]));
+        }
+    }
+    Ok(rows)
+}
+
+/// The places of one column of each group of names.
+fn places(
+    file: &'static str,
+    table: &Table<'_>,
+    columns: &[&[&'static str]],
+) -> Result<Vec<Column>, AibrixError> {
+    let place = |names: &&[&'static str]| {
+        let found = names.iter().find_map(|name| table.column(name));
+        found.ok_or(AibrixError::MissingColumn { file, column: names[0] })
+    };
+    columns.iter().map(place).collect()
+}
+
+/// The numbers of a row in these places.
+fn cells(table: &Table<'_>, places: &[Column]) -> Result<Vec<f64>, FormatError> {
+    let cell = |&column: &Column| finite(table.text(column)).ok_or_else(|| table.bad(column, "a number"));
+    places.iter().map(cell).collect()
+}
+
 /// A CSV file with one column of each group of names, by the text of its times.
 fn numbers(
     file: &'static str,
@@ -137,22 +231,13 @@ fn numbers(
     let at = |error: FormatError| AibrixError::File { file, error };
     let mut table = Table::open(bytes).map_err(at)?;
     let time = table.column("Time").ok_or(AibrixError::MissingColumn { file, column: "Time" })?;
-    let places: Vec<Column> = columns
-        .iter()
-        .map(|names| {
-            let found = names.iter().find_map(|name| table.column(name));
-            found.ok_or(AibrixError::MissingColumn { file, column: names[0] })
-        })
-        .collect::<Result<_, _>>()?;
+    let places = places(file, &table, columns)?;
     let mut rows = BTreeMap::new();
     while table.next_row().map_err(at)? {
         let text = table.text(time).to_owned();
         let row = table.line();
         let time_ticks = stamp(&text).ok_or_else(|| at(table.bad(time, STAMP)))?;
-        let cells = places
-            .iter()
-            .map(|&column| finite(table.text(column)).ok_or_else(|| at(table.bad(column, "a number"))))
-            .collect::<Result<_, _>>()?;
+        let cells = cells(&table, &places).map_err(at)?;
         if rows.insert(text.clone(), TimedCells { line: row, time_ticks, cells }).is_some() {
             return Err(AibrixError::RepeatedTime { file, row, time: text });
         }
@@ -164,12 +249,12 @@ fn numbers(
 fn sums(
     file: &'static str,
     bytes: &[u8],
-    columns: impl Fn(&Table<'_>) -> Option<[Vec<Column>; 2]>,
+    columns: impl FnOnce(&Table<'_>) -> Result<[Vec<Column>; 2], AibrixError>,
 ) -> Result<BTreeMap<i64, [f64; 2]>, AibrixError> {
     let at = |error: FormatError| AibrixError::File { file, error };
     let mut table = Table::open(bytes).map_err(at)?;
     let time = table.column("Time").ok_or(AibrixError::MissingColumn { file, column: "Time" })?;
-    let columns = columns(&table).ok_or(AibrixError::MissingColumn { file, column: "(rate, second)" })?;
+    let columns = columns(&table)?;
     let mut rows = BTreeMap::new();
     while table.next_row().map_err(at)? {
         let row = table.line();
@@ -206,7 +291,11 @@ fn finite(text: &str) -> Option<f64> {
 }
 
 /// Checks the rows and finds how long one lasts.
-fn finish(rows: Vec<StatRow>, unmatched_times: usize) -> Result<Statistics, AibrixError> {
+fn finish(
+    rows: Vec<StatRow>,
+    unmatched_times: usize,
+    missing: Option<&'static str>,
+) -> Result<Statistics, AibrixError> {
     let too_few = AibrixError::TooFewRows { rows: rows.len() };
     let (Some(first), Some(last)) = (rows.first(), rows.last()) else { return Err(too_few) };
     let span = i128::from(last.time_ticks) - i128::from(first.time_ticks);
@@ -229,7 +318,7 @@ fn finish(rows: Vec<StatRow>, unmatched_times: usize) -> Result<Statistics, Aibr
         percentiles::check(&row.input_tokens)?;
         percentiles::check(&row.output_tokens)?;
     }
-    Ok(Statistics { rows, row_s, unmatched_times })
+    Ok(Statistics { rows, row_s, unmatched_times, missing })
 }
 
 impl Statistics {
@@ -284,6 +373,7 @@ impl Statistics {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::aibrix::percentiles::fit;
 
     const TRAFFIC: &str = "Time,Success\n2024-10-01 00:00:00,2\n2024-10-01 00:00:10,0\n";
     const LENGTHS: &str =
@@ -329,6 +419,57 @@ mod tests {
     }
 
     #[test]
+    fn lengths_without_times_go_by_row() {
+        let lengths = "P50,P70,P99\n9,10,12\n90,100,120\n";
+        let read = read(TRAFFIC, lengths, LENGTHS).expect("as many rows as the traffic has");
+        let medians: Vec<f64> = read.rows.iter().map(|row| row.input_tokens[0]).collect();
+        assert_eq!((medians, read.unmatched_times), (vec![9.0, 90.0], 0));
+        // The percentile that is not there lies on the law of the others, and moves it no further.
+        let three = fit(&[0.5, 0.7, 0.99], &[9.0, 10.0, 12.0], 1.0).expect("they rise").expect("a law");
+        let four = fit(&LEVELS, &read.rows[0].input_tokens, 1.0).expect("they rise").expect("a law");
+        assert!((three.mu - four.mu).abs() < 1e-12 && (three.sigma - four.sigma).abs() < 1e-12);
+        let both = maas(TRAFFIC.as_bytes(), lengths.as_bytes(), lengths.as_bytes()).expect("both by row");
+        assert_eq!(both.rows[1].output_tokens[3], 120.0);
+        for rows in ["", "9,10,12\n", "9,10,12\n9,10,12\n9,10,12\n"] {
+            let error =
+                maas(TRAFFIC.as_bytes(), LENGTHS.as_bytes(), format!("P50,P70,P99\n{rows}").as_bytes());
+            let count = rows.lines().count();
+            assert_eq!(
+                error.expect_err("another number of rows").to_string(),
+                format!(
+                    "the completion file has no column \"Time\" and {count} rows where the traffic file has 2: rows go together in their order"
+                )
+            );
+        }
+        let falling = maas(TRAFFIC.as_bytes(), b"P50,P70,P99\n9,10,12\n9,8,12\n", LENGTHS.as_bytes());
+        assert_eq!(falling, Err(AibrixError::DecreasingPercentiles { lower: 9.0, upper: 8.0 }));
+    }
+
+    #[test]
+    fn cloudide_takes_the_documented_columns_and_refuses_a_file_without_any() {
+        let traffic = b"\"Time\",\"Rate\"\n0,2\n10000,4\n";
+        let read = |lengths: &str| cloudide(traffic, lengths.as_bytes());
+        let made =
+            read("\"Time\",\"recv_bytes\",\"sent_bytes\"\n0,200,40\n10000,1200,80\n").expect("as documented");
+        let pairs: Vec<(f64, f64)> =
+            made.rows.iter().map(|r| (r.input_tokens[0], r.output_tokens[0])).collect();
+        assert_eq!((pairs, made.missing), (vec![(100.0, 20.0), (300.0, 20.0)], None));
+        // Columns as the original's code wants them go before others that begin alike.
+        let rates = read(
+            "Time,recv_bytes.rate@a,recv_bytes.rate@b,recv_bytes_total,sent_bytes_sum\n0,100,100,999,40\n10000,1,1,999,8\n",
+        );
+        assert_eq!(rates.expect("there are bytes").rows[0].input_tokens[0], 100.0);
+        assert_eq!(
+            read("Time,bytes_in,bytes_out\n0,1,2\n10000,1,2\n").expect_err("no bytes").to_string(),
+            "the length file has no column whose name begins with recv_bytes or sent_bytes; it has Time, bytes_in, bytes_out"
+        );
+        assert_eq!(
+            read("Time,recv_bytes\n0,200\n10000,1200\n").expect("prompts only").missing,
+            Some("sent_bytes")
+        );
+    }
+
+    #[test]
     fn completions_of_cloudide_have_their_own_statistics() {
         let traffic = b"Time,any\n0,2\n10000,undefined\n20000,1\n";
         let lengths = b"Time,sent_bytes.rate@a,recv_bytes.rate@a\n0,8,100\n10000,8,100\n30000,8,100\n";
@@ -342,12 +483,13 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn no_text_makes_the_readers_panic(
-            head in "(Time,(Success|any|P50,P70,P90,P99|sent_bytes.rate@a)\n)?",
+            head in "(Time,(Success|any|P50,P70,P90,P99|sent_bytes.rate@a|recv_bytes,sent_bytes)\n|P50,P70,P99\n)?",
             rows in "((-?[0-9]{1,4}|2024-10-01 00:00:[0-5][0-9])(,(-?[0-9.e]{0,5}|undefined)){0,4}\n){0,5}",
         ) {
             let file = format!("{head}{rows}");
             let _ = cloudide(TRAFFIC.as_bytes(), file.as_bytes());
             let _ = read(&file, LENGTHS, LENGTHS);
+            let _ = read(TRAFFIC, &file, LENGTHS);
             if let Ok(statistics) = cloudide(file.as_bytes(), file.as_bytes()) {
                 let made = statistics.steps(|_| 1, || 0.0, || 0.0);
                 proptest::prop_assert_eq!(made.rates_rps.len(), statistics.rows.len() * statistics.row_s);

@@ -117,7 +117,7 @@ pub(super) fn requests(sessions: &[Session]) -> Result<Trace, FormatError> {
                     arrival_us: call.arrival_us,
                     user: place as u32,
                     input_tokens: call.input_tokens,
-                    output_tokens: call.output_tokens,
+                    output_tokens: Some(call.output_tokens),
                     session: Some(name),
                     turn: Some(turn),
                     model: call.model.as_deref(),

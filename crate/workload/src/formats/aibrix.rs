@@ -1,6 +1,7 @@
 //! AIBrix's workload file (github.com/vllm-project/aibrix, benchmark generator): one object a time stamp, `{"timestamp":
 //! ms, "requests": [{"prompt", "prompt_length", "output_length", "session_id"?}]}`. Older files say `Prompt Length` and
-//! `Output Length`; a length of the output may be missing, null or NaN, and a line may have no request.
+//! `Output Length`; a length of the output may be missing, null or NaN where it is unknown, and a line may have no request.
+//! A length that the reader assumed for an unknown one is written as null again.
 //!
 //! Lines of agent workloads have `events` beside: tool calls, retries, joins and waits. Each is bound to the last request
 //! of its session before it, and goes where that request goes. What the `agent` of a request says is kept as it is.
@@ -85,7 +86,7 @@ fn entry<'a>(request: &'a Line<'_>, arrival_us: f64) -> Result<Entry<'a>, Format
     Ok(Entry {
         arrival_us,
         input_tokens: request.tokens(key("prompt_length", "Prompt Length"))?,
-        output_tokens: request.get(output).map_or(Ok(0), |_| request.tokens(output))?,
+        output_tokens: request.get(output).map(|_| request.tokens(output)).transpose()?,
         session: request.name("session_id")?,
         model: request.name("model")?,
         ..Entry::default()
@@ -164,8 +165,12 @@ pub(crate) fn begin(text: &mut String, before: Option<u64>, trace: &Trace, id: u
 pub(crate) fn push_request(text: &mut String, trace: &Trace, id: usize, sent: Sent<'_>) {
     text.push_str("{\"prompt\": ");
     push_string(text, sent.prompt);
-    let (input, output) = (sent.prompt_tokens, trace.output_tokens[id]);
-    let _ = write!(text, ", \"prompt_length\": {input}, \"output_length\": {output}");
+    let _ = write!(text, ", \"prompt_length\": {}, \"output_length\": ", sent.prompt_tokens);
+    if trace.extra.as_ref().is_some_and(|extra| extra.is_output_assumed(id)) {
+        text.push_str("null");
+    } else {
+        let _ = write!(text, "{}", trace.output_tokens[id]);
+    }
     let model = trace.extra.as_ref().and_then(|extra| extra.model.name(id));
     for (key, name) in [("session_id", sent.session), ("model", model)] {
         if let Some(name) = name {

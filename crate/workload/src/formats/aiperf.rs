@@ -111,7 +111,7 @@ fn request<'a>(
     Ok(Entry {
         arrival_us,
         input_tokens,
-        output_tokens: line.get(output).map_or(Ok(0), |_| line.tokens(output))?,
+        output_tokens: line.get(output).map(|_| line.tokens(output)).transpose()?,
         session,
         model: line.name("model")?,
         hash_ids: line.ids("hash_ids")?,

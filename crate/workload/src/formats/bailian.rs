@@ -32,7 +32,7 @@ pub(super) fn read<'a>(first: Line<'a>, lines: &mut Lines<'a>) -> Result<Trace, 
         let entry = Entry {
             arrival_us: line.time_us("timestamp", 6)?,
             input_tokens: line.tokens("input_length")?,
-            output_tokens: line.tokens("output_length")?,
+            output_tokens: Some(line.tokens("output_length")?),
             session: Some(&root),
             turn: line.get("turn").map(|_| line.whole("turn", 0, super::MAX_INDEX)).transpose()?,
             kind: line.name("type")?,

@@ -21,7 +21,7 @@ pub(super) fn read(table: &mut Table<'_>) -> Result<Trace, FormatError> {
         let entry = Entry {
             arrival_us: table.seconds_as_us(time)?,
             input_tokens: table.tokens_or_none(input)?,
-            output_tokens: table.tokens_or_none(output)?,
+            output_tokens: Some(table.tokens_or_none(output)?),
             session: session.and_then(name),
             model: name(model),
             kind: kind.and_then(name),

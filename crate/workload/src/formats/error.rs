@@ -126,6 +126,20 @@ impl FormatError {
         }
     }
 
+    /// The same error in a file without the line that was put above it.
+    pub(super) fn one_row_up(mut self) -> Self {
+        if let Self::NotText { row, .. }
+        | Self::CellCount { row, .. }
+        | Self::BadCell { row, .. }
+        | Self::OutOfRange { row, .. }
+        | Self::RankConflict { row, .. }
+        | Self::TooManyRows { row, .. } = &mut self
+        {
+            *row = row.saturating_sub(1);
+        }
+        self
+    }
+
     /// The row that is bad, and its column or ""; `None` for what is wrong with the file as a whole.
     pub fn place(&self) -> Option<(u64, &str)> {
         match self {

@@ -9,8 +9,8 @@ pub(super) struct Entry<'a> {
     pub(super) arrival_us: f64,
     pub(super) user: u32,
     pub(super) input_tokens: u32,
-    /// 0 where there was no answer or its length is unknown.
-    pub(super) output_tokens: u32,
+    /// 0 where there was no answer; `None` where the file does not say how long it was.
+    pub(super) output_tokens: Option<u32>,
     pub(super) session: Option<&'a str>,
     pub(super) turn: Option<u32>,
     pub(super) model: Option<&'a str>,
@@ -42,6 +42,7 @@ pub(super) struct Log {
     kind: LabelMaker,
     turn: Vec<u32>,
     took_s: Vec<f64>,
+    assumed_output: Vec<bool>,
     prefix: PrefixBlocks,
     has_turns: bool,
     has_times: bool,
@@ -60,13 +61,15 @@ impl Log {
             return Err(FormatError::TooManyRows { row, max: MAX_ROWS });
         }
         check_time(row, entry.arrival_us)?;
+        let output_tokens = entry.output_tokens.unwrap_or(0);
+        self.assumed_output.push(entry.output_tokens.is_none());
         self.trace.push(Request {
             arrival_us: entry.arrival_us,
             user: entry.user,
             adapter: BASE_MODEL,
             input_tokens: entry.input_tokens,
-            output_tokens: entry.output_tokens,
-            max_tokens: entry.output_tokens,
+            output_tokens,
+            max_tokens: output_tokens,
         });
         self.session.push(entry.session);
         self.model.push(entry.model);
@@ -95,6 +98,7 @@ impl Log {
             kind: self.kind.finish(),
             prefix: if self.has_blocks { self.prefix } else { PrefixBlocks::default() },
             took_s: if self.has_times { self.took_s } else { Vec::new() },
+            assumed_output: self.assumed_output,
             ..Extra::default()
         });
         trace

@@ -7,6 +7,7 @@ use crate::trace::{BASE_MODEL, Extra, Labels, Trace};
 /// Every name that [`lost`] gives, with its English text.
 pub const LOSSES: &[(&str, &str)] = &[
     ("requests", "some requests"),
+    ("start", "the time before the first request: its times start at the first arrival"),
     ("times", "times to the microsecond"),
     ("lengths", "lengths of prompts and answers"),
     ("max_tokens", "the bounds on answers (max_tokens)"),
@@ -18,23 +19,42 @@ pub const LOSSES: &[(&str, &str)] = &[
     ("prefixes", "prefix blocks"),
     ("models", "models and kinds of requests"),
     ("details", "agents' events and details"),
+    ("unknown_outputs", "which output lengths are unknown"),
 ];
 
 /// What is not in `text`, which a trace was written as; the names are those of [`LOSSES`], in their order.
 pub fn lost(trace: &Trace, text: &str) -> Vec<&'static str> {
-    let Ok(back) = read(text.as_bytes()).map(|read| read.trace) else {
+    let Ok(mut back) = read(text.as_bytes()).map(|read| read.trace) else {
         // A file without requests is no file that can be read.
         return if trace.is_empty() { Vec::new() } else { vec!["requests"] };
     };
     if back.len() != trace.len() {
         return vec!["requests"];
     }
+    // A length that is unknown there as well is assumed anew by each reader.
+    let still_unknown = |id: usize| {
+        [trace, &back].iter().all(|t| t.extra.as_ref().is_some_and(|extra| extra.is_output_assumed(id)))
+    };
+    let unknown: Vec<usize> = (0..trace.len()).filter(|&id| still_unknown(id)).collect();
+    for id in unknown {
+        back.output_tokens[id] = trace.output_tokens[id];
+        back.max_tokens[id] = trace.max_tokens[id];
+    }
     let nothing = Extra::default();
     let (had, has) = (trace.extra.as_deref().unwrap_or(&nothing), back.extra.as_deref().unwrap_or(&nothing));
     let base = |t: &Trace| t.adapter.iter().all(|&a| a == BASE_MODEL);
     let ranks = |t: &Trace| (0..t.len()).map(|id| t.rank(id)).collect::<Vec<_>>();
-    let whole_us = |t: &Trace| t.arrival_us.iter().map(|&us| libm::round(us) as i64).collect::<Vec<_>>();
+    // A format that begins with its first arrival moves every time alike, and need not round any.
+    let start_us = |t: &Trace| t.arrival_us.first().map_or(0.0, |&us| us);
+    let moved = libm::round(start_us(trace)) != libm::round(start_us(&back));
+    let from = |t: &Trace| if moved { start_us(t) } else { 0.0 };
+    let whole_us = |t: &Trace| {
+        let from_us = from(t);
+        t.arrival_us.iter().map(|&us| libm::round(us - from_us) as i64).collect::<Vec<_>>()
+    };
+    let unknown = |extra: &Extra| extra.assumed_output.iter().filter(|is_unknown| **is_unknown).count();
     let gone = [
+        ("start", moved),
         ("times", whole_us(trace) != whole_us(&back)),
         ("lengths", trace.input_tokens != back.input_tokens || trace.output_tokens != back.output_tokens),
         ("max_tokens", trace.max_tokens != back.max_tokens),
@@ -49,6 +69,7 @@ pub fn lost(trace: &Trace, text: &str) -> Vec<&'static str> {
             "details",
             had.details.len() != has.details.len() || had.events.all().len() != has.events.all().len(),
         ),
+        ("unknown_outputs", unknown(had) != unknown(has)),
     ];
     gone.into_iter().filter(|(_, is_gone)| *is_gone).map(|(name, _)| name).collect()
 }
@@ -80,6 +101,17 @@ mod tests {
         // Mooncake's blocks have 512 tokens.
         assert!(lost_by(&trace, Format::Mooncake).contains(&"prefixes"));
         assert!(!lost_by(&trace, Format::TimedTrace).contains(&"prefixes"));
+        let at = |us: &[f64]| {
+            let mut trace = trace.select(&[0, 1]);
+            (trace.extra, trace.chain) = (None, None);
+            (trace.adapter, trace.user) = (vec![crate::BASE_MODEL; 2], vec![0; 2]);
+            trace.max_tokens.clone_from(&trace.output_tokens);
+            trace.arrival_us = us.to_vec();
+            lost_by(&trace, Format::Azure)
+        };
+        assert_eq!(at(&[5e6, 6e6]), ["start"], "times start at the first arrival, and none is rounded");
+        assert_eq!(at(&[0.0, 6e6]), Vec::<&str>::new());
+        assert_eq!(at(&[5e6, 6e6 + 0.33]), ["start"]);
         let plain = generate(&WorkloadSpec { prefix: None, ..spec });
         assert_eq!(lost_by(&plain, Format::Servescope), Vec::<&str>::new());
     }

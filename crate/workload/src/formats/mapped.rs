@@ -119,7 +119,7 @@ impl<'m> Mapped<'m> {
         let name = |of: &str| Some(row.cell(role(of))).filter(|name| !name.is_empty());
         let entry = Entry {
             input_tokens,
-            output_tokens,
+            output_tokens: Some(output_tokens),
             session: name("session"),
             model: name("model"),
             ..Entry::default()

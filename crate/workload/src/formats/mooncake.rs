@@ -26,7 +26,7 @@ pub(super) fn read<'a>(
         let entry = Entry {
             arrival_us: line.time_us("timestamp", exponent)?,
             input_tokens: line.tokens("input_length")?,
-            output_tokens: line.tokens("output_length")?,
+            output_tokens: Some(line.tokens("output_length")?),
             model: line.name("model")?,
             hash_ids: line.ids("hash_ids")?,
             ..Entry::default()

@@ -2,7 +2,7 @@
 //! hours how often each number of tokens occurs. A client a line: `client_id`, and `dataset` by the window's start in
 //! seconds, in it by field the text of a mapping `{tokens: probability, …}` (a JSON object is taken as well).
 
-use super::json::{Json, Line, Lines, bad};
+use super::json::{Json, Line, Lines, bad, document};
 use super::{FormatError, MAX_TOKENS};
 
 pub(super) const KEYS: [&str; 2] = ["client_id", "dataset"];
@@ -12,6 +12,9 @@ const PROMPT: [&str; 5] = ["input_tokens", "text_tokens", "image_tokens", "audio
 const ANSWER: &str = "output_tokens";
 /// Fields that count images and the like, and are no lengths.
 const COUNTS: [&str; 3] = ["image_count", "audio_count", "video_count"];
+/// What share of an answer is reasoning, for models that reason: shares of 0 to 1 in place of tokens. The answer's length
+/// holds the reasoning.
+const REASON: &str = "reason_ratio";
 
 /// A client's lengths in one window.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,8 +25,10 @@ pub struct LengthWindow {
     pub start_s: f64,
     /// Lengths that add up to a prompt.
     pub prompt: Vec<Histogram>,
-    /// Answer lengths.
+    /// Answer lengths, reasoning included.
     pub answer: Histogram,
+    /// Mean share of an answer that is reasoning, of models that reason.
+    pub reason_share: Option<f64>,
 }
 
 /// How often lengths occur.
@@ -72,17 +77,55 @@ pub(super) fn read(first: Line<'_>, lines: &mut Lines<'_>) -> Result<Vec<LengthW
     let mut next = Some(first);
     while let Some(line) = next {
         let client = line.name("client_id")?.ok_or_else(|| line.bad("client_id", "a name"))?;
-        let Some(Json::Object(of_client)) = line.get("dataset") else {
-            return Err(line.bad("dataset", "an object of windows"));
-        };
-        for (start, fields) in of_client {
-            let start_s = start.parse::<f64>().ok().filter(|s| s.is_finite() && *s >= 0.0);
-            let start_s = start_s.ok_or_else(|| bad(line.row, start, "seconds", fields))?;
-            windows.push(window(line.row, client, start_s, fields)?);
-        }
+        let dataset = line.get("dataset").unwrap_or(&Json::Null);
+        windows_of(line.row, client, dataset, &mut windows)?;
         next = lines.next_line()?;
     }
     Ok(windows)
+}
+
+/// The length windows of one client from a chunk file as ServeGen publishes it, which does not name the client.
+///
+/// # Errors
+/// [`FormatError`], with the window and the field.
+pub fn servegen_chunk_lengths(client: &str, bytes: &[u8]) -> Result<Vec<LengthWindow>, FormatError> {
+    let mut windows = Vec::new();
+    windows_of(1, client, &document(bytes)?, &mut windows)?;
+    Ok(windows)
+}
+
+fn windows_of(
+    row: u64,
+    client: &str,
+    dataset: &Json<'_>,
+    windows: &mut Vec<LengthWindow>,
+) -> Result<(), FormatError> {
+    let Json::Object(of_client) = dataset else {
+        return Err(bad(row, "dataset", "an object of windows", dataset));
+    };
+    for (start, fields) in of_client {
+        let start_s = start.parse::<f64>().ok().filter(|s| s.is_finite() && *s >= 0.0);
+        let start_s = start_s.ok_or_else(|| bad(row, start, "seconds", fields))?;
+        // A window in which the client sent nothing; ServeGen leaves it out as well.
+        if !is_idle(fields) {
+            windows.push(window(row, client, start_s, fields)?);
+        }
+    }
+    Ok(())
+}
+
+/// Whether a field of the window has no entry at all.
+fn is_idle(fields: &Json<'_>) -> bool {
+    let is_empty = |value: &Json<'_>| match value {
+        Json::Text(text) => text
+            .trim()
+            .strip_prefix('{')
+            .and_then(|t| t.strip_suffix('}'))
+            .is_some_and(|t| t.trim().is_empty()),
+        Json::Object(entries) => entries.is_empty(),
+        _ => false,
+    };
+    matches!(fields, Json::Object(found) if found.iter().any(|(_, value)| is_empty(value)))
 }
 
 fn window(row: u64, client: &str, start_s: f64, fields: &Json<'_>) -> Result<LengthWindow, FormatError> {
@@ -92,7 +135,8 @@ fn window(row: u64, client: &str, start_s: f64, fields: &Json<'_>) -> Result<Len
         prompt.extend(histogram(name)?);
     }
     let Json::Object(found) = fields else { return Err(bad(row, "dataset", "an object of fields", fields)) };
-    let known = |name: &str| name == ANSWER || PROMPT.contains(&name) || COUNTS.contains(&name);
+    let known =
+        |name: &str| [ANSWER, REASON].contains(&name) || PROMPT.contains(&name) || COUNTS.contains(&name);
     if let Some((name, value)) = found.iter().find(|(name, _)| !known(name)) {
         return Err(bad(row, name, "a field of ServeGen's lengths", value));
     }
@@ -100,38 +144,59 @@ fn window(row: u64, client: &str, start_s: f64, fields: &Json<'_>) -> Result<Len
         return Err(bad(row, PROMPT[0], "lengths of prompts", &Json::Null));
     }
     let answer = histogram(ANSWER)?.ok_or_else(|| bad(row, ANSWER, "lengths of answers", &Json::Null))?;
-    Ok(LengthWindow { client: client.to_owned(), start_s, prompt, answer })
+    let reason_share = fields.get(REASON).map(|value| mean_share(row, value)).transpose()?;
+    Ok(LengthWindow { client: client.to_owned(), start_s, prompt, answer, reason_share })
 }
 
 fn histogram(row: u64, name: &str, value: &Json<'_>) -> Result<Histogram, FormatError> {
-    const EXPECTED: &str = "a mapping of tokens to probabilities";
-    let wrong = || bad(row, name, EXPECTED, value);
-    let entry = |tokens: &str, weight: &str| -> Option<(u32, f64)> {
-        let tokens = tokens.trim().parse::<u32>().ok().filter(|&tokens| tokens <= MAX_TOKENS)?;
-        let weight = weight.trim().parse::<f64>().ok().filter(|w| w.is_finite() && *w >= 0.0)?;
-        Some((tokens, weight))
+    let wrong = || bad(row, name, "a mapping of tokens to probabilities", value);
+    let entry = |(tokens, weight): (&str, f64)| {
+        tokens.parse::<u32>().ok().filter(|&tokens| tokens <= MAX_TOKENS).map(|tokens| (tokens, weight))
     };
-    let entries: Option<Vec<(u32, f64)>> = match value {
+    let entries: Option<Vec<(u32, f64)>> =
+        mapping(value).and_then(|pairs| pairs.into_iter().map(entry).collect());
+    entries.and_then(Histogram::of).ok_or_else(wrong)
+}
+
+/// The mean of a mapping of shares to probabilities.
+fn mean_share(row: u64, value: &Json<'_>) -> Result<f64, FormatError> {
+    let wrong = || bad(row, REASON, "a mapping of shares from 0 to 1 to probabilities", value);
+    let entry = |(share, weight): (&str, f64)| {
+        share.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share)).map(|share| (share, weight))
+    };
+    let entries: Option<Vec<(f64, f64)>> =
+        mapping(value).and_then(|pairs| pairs.into_iter().map(entry).collect());
+    let entries = entries.ok_or_else(wrong)?;
+    let sum: f64 = entries.iter().map(|(_, weight)| weight).sum();
+    let weighted: f64 = entries.iter().map(|(share, weight)| share * weight).sum();
+    if sum > 0.0 && sum.is_finite() { Ok(weighted / sum) } else { Err(wrong()) }
+}
+
+/// The keys and weights of a mapping, which is a text in Python's form or an object; `None` for what is none.
+fn mapping<'a>(value: &'a Json<'_>) -> Option<Vec<(&'a str, f64)>> {
+    let weight = |text: &str| text.trim().parse::<f64>().ok().filter(|w| w.is_finite() && *w >= 0.0);
+    match value {
         Json::Text(text) => {
-            let inside = text.trim().strip_prefix('{').and_then(|t| t.strip_suffix('}')).ok_or_else(wrong)?;
+            let inside = text.trim().strip_prefix('{').and_then(|t| t.strip_suffix('}'))?;
             let pairs = inside.split(',').filter(|pair| !pair.trim().is_empty());
             pairs
-                .map(|pair| pair.split_once(':').and_then(|(tokens, weight)| entry(tokens, weight)))
+                .map(|pair| pair.split_once(':').and_then(|(key, w)| Some((key.trim(), weight(w)?))))
                 .collect()
         }
         Json::Object(pairs) => {
-            let number = |weight: &Json<'_>| {
-                if let Json::Number(text) = weight { Some(text.to_string()) } else { None }
+            let entry = |(key, value): &'a (std::borrow::Cow<'_, str>, Json<'_>)| match value {
+                Json::Number(text) => Some((key.trim(), weight(text)?)),
+                _ => None,
             };
-            pairs.iter().map(|(tokens, weight)| entry(tokens, &number(weight)?)).collect()
+            pairs.iter().map(entry).collect()
         }
         _ => None,
-    };
-    entries.and_then(Histogram::of).ok_or_else(wrong)
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::formats::{Contents, Format, open};
 
     const GOOD: &str = "{\"client_id\":7,\"dataset\":{\"21600\":{\"input_tokens\":\"{10: 0.25, 4: 0.75}\",\"output_tokens\":\"{1: 1.0}\"}}}\n";
@@ -147,14 +212,42 @@ mod tests {
         assert_eq!(prompt.mean(), 5.5);
     }
 
+    const REASONING: &str = "{\"0\": {\"input_tokens\": \"{45: 0.25, 46: 0.75}\", \"output_tokens\": \"{640: 1.0}\", \"reason_ratio\": \"{0.0: 0.5, 0.002: 0.0, 0.998: 0.5}\"}, \"21600\": {\"input_tokens\": \"{}\", \"output_tokens\": \"{}\", \"reason_ratio\": \"{}\"}}";
+
+    #[test]
+    fn data_sets_of_models_that_reason_are_read() {
+        let windows = servegen_chunk_lengths("3", REASONING.as_bytes()).expect("as published");
+        assert_eq!((windows.len(), windows[0].client.as_str(), windows[0].answer.mean()), (1, "3", 640.0));
+        assert_eq!(windows[0].reason_share, Some(0.499));
+        let joined = format!("{{\"client_id\": 3, \"dataset\": {REASONING}}}\n");
+        let Contents::Histograms(same) = open(joined.as_bytes()).unwrap().contents else { panic!() };
+        assert_eq!(same, windows);
+        for bad in ["{1.5: 1.0}", "{0.5: 0.0}", "0.5", "{x: 1}"] {
+            let text = REASONING.replacen("{0.0: 0.5, 0.002: 0.0, 0.998: 0.5}", bad, 1);
+            let told = servegen_chunk_lengths("3", text.as_bytes()).unwrap_err().to_string();
+            assert!(
+                told.starts_with("row 1, column reason_ratio: a mapping of shares from 0 to 1"),
+                "{told}"
+            );
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_bytes_make_the_reader_of_chunks_panic(
+            text in "\\{\"0\": ?\\{(\"(input_tokens|output_tokens|reason_ratio)\": ?\"\\{([0-9.:, x]{0,12})\\}\",?){0,3}\\}?\\}?",
+        ) {
+            let _ = servegen_chunk_lengths("c", text.as_bytes());
+        }
+    }
+
     #[test]
     fn bad_mappings_are_told_with_their_place() {
         let message = |lengths: &str| {
             let text = GOOD.replace("\"{10: 0.25, 4: 0.75}\"", lengths);
             open(format!("{GOOD}{text}").as_bytes()).unwrap_err().to_string()
         };
-        for bad in ["\"{10: x}\"", "\"{10: 0}\"", "\"{}\"", "\"10: 1\"", "\"{-1: 1}\"", "{\"4\": \"1\"}", "3"]
-        {
+        for bad in ["\"{10: x}\"", "\"{10: 0}\"", "\"10: 1\"", "\"{-1: 1}\"", "{\"4\": \"1\"}", "3"] {
             let message = message(bad);
             assert!(message.starts_with("row 2, column input_tokens: a mapping of tokens"), "{message}");
         }

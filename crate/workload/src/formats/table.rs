@@ -83,7 +83,7 @@ impl<'a> Table<'a> {
     }
 
     /// The header, shortened for a message.
-    pub(super) fn header_text(&self) -> String {
+    pub(crate) fn header_text(&self) -> String {
         shorten(&self.header.join(", "), 120)
     }
 

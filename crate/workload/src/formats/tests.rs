@@ -148,6 +148,7 @@ prop_compose! {
             kind: column(2),
             turn: if has[3] { turn[..n].to_vec() } else { Vec::new() },
             took_s: if has[4] { took_s[..n].to_vec() } else { Vec::new() },
+            assumed_output: Vec::new(),
             prefix: if has[5] { prefix } else { PrefixBlocks::default() },
             details: if has[1] { vec!["{\"turn\": 1.50}".to_owned(); n] } else { Vec::new() },
             events: Events::new(
@@ -267,7 +268,7 @@ pub(super) const EXAMPLES: [(Format, &str); 12] = [
     ),
     (
         Format::Aibrix,
-        "{\"timestamp\": 0, \"requests\": [{\"Prompt Length\": 10, \"Output Length\": 5}, {\"prompt_length\": 3, \"output_length\": NaN}]}\n{\"timestamp\": 250, \"requests\": []}\n{\"timestamp\": 500, \"requests\": [{\"prompt\": \"x\", \"prompt_length\": 20, \"output_length\": 6.0, \"session_id\": \"s\"}]}\n",
+        "{\"timestamp\": 0, \"requests\": [{\"Prompt Length\": 10, \"Output Length\": 5}, {\"prompt_length\": 3, \"output_length\": 0}]}\n{\"timestamp\": 250, \"requests\": []}\n{\"timestamp\": 500, \"requests\": [{\"prompt\": \"x\", \"prompt_length\": 20, \"output_length\": 6.0, \"session_id\": \"s\"}]}\n",
     ),
     (
         Format::AiPerf,

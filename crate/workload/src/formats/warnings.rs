@@ -1,6 +1,6 @@
 //! What a reader of a trace should know about the file, and other tools do not say.
 
-use super::ReadTrace;
+use super::{AssumedFrom, ReadTrace};
 use crate::message::filled;
 use crate::trace::{PrefixBlocks, Trace};
 use crate::transform::stamp_interval;
@@ -9,6 +9,18 @@ use crate::transform::stamp_interval;
 pub const WARNINGS: &[(&str, &str)] = &[
     ("reordered", "rows were put in order of arrival"),
     ("failed_rows", "{requests} requests without a prompt or an answer were left out"),
+    (
+        "output_assumed_given",
+        "{requests} requests have no output length in the file; each was given {tokens} tokens, as asked for",
+    ),
+    (
+        "output_assumed_median",
+        "{requests} requests have no output length in the file; each was given {tokens} tokens, the median of the others",
+    ),
+    (
+        "output_assumed_default",
+        "{requests} requests have no output length in the file, nor has any other; each was given {tokens} tokens",
+    ),
     ("empty_entries", "{entries} time stamps have no request"),
     ("bad_rows", "{rows} rows could not be read and were left out"),
     (
@@ -76,6 +88,15 @@ pub fn noticed(read: &ReadTrace) -> Vec<Warning> {
         if count > 0 {
             warnings.push(Warning::new(code, &[(name, count as f64)]));
         }
+    }
+    if let Some(assumed) = read.assumed {
+        let code = match assumed.from {
+            AssumedFrom::Given => "output_assumed_given",
+            AssumedFrom::Median => "output_assumed_median",
+            AssumedFrom::Default => "output_assumed_default",
+        };
+        let params = [("requests", assumed.requests as f64), ("tokens", assumed.output_tokens.into())];
+        warnings.push(Warning::new(code, &params));
     }
     warnings
 }

@@ -45,7 +45,7 @@ pub(super) fn read<'a>(first: Line<'a>, lines: &mut Lines<'a>) -> Result<Trace, 
             let entry = Entry {
                 user,
                 input_tokens,
-                output_tokens,
+                output_tokens: Some(output_tokens),
                 session: Some(&session),
                 turn: Some(turn),
                 model: model.as_deref(),

@@ -153,6 +153,8 @@ pub struct Extra {
     pub prefix: PrefixBlocks,
     /// Seconds that the original system took; NaN where the file does not say.
     pub took_s: Vec<f64>,
+    /// Whether a request's output length was unknown in the file, so that the one in the trace was set by the reader.
+    pub assumed_output: Vec<bool>,
     /// What else a file says about each request: an object in JSON, or "".
     pub details: Vec<String>,
     /// What happened between requests.
@@ -168,8 +170,14 @@ impl Extra {
             && self.kind.is_empty()
             && self.prefix.is_empty()
             && self.took_s.is_empty()
+            && self.assumed_output.is_empty()
             && self.details.is_empty()
             && self.events.is_empty()
+    }
+
+    /// Whether the output length of request `id` was unknown in the file that it was read from.
+    pub fn is_output_assumed(&self, id: usize) -> bool {
+        self.assumed_output.get(id).copied().unwrap_or(false)
     }
 
     /// Empties columns in which no request has an entry.
@@ -181,6 +189,9 @@ impl Extra {
         }
         if self.took_s.iter().all(|t| t.is_nan()) {
             self.took_s.clear();
+        }
+        if !self.assumed_output.contains(&true) {
+            self.assumed_output.clear();
         }
         if self.details.iter().all(String::is_empty) {
             self.details.clear();
@@ -198,6 +209,7 @@ impl Extra {
             (LabelMaker::default(), LabelMaker::default(), LabelMaker::default());
         let mut prefix = PrefixBlocks { block_tokens: size, ..PrefixBlocks::default() };
         let (mut turn, mut took_s, mut details) = (Vec::new(), Vec::new(), Vec::new());
+        let mut assumed_output = Vec::new();
         let mut events = Events::default();
         let mut numbers: BTreeMap<(usize, u64), u64> = BTreeMap::new();
         let nothing = Self::default();
@@ -213,6 +225,7 @@ impl Extra {
                 kind.push(extra.kind.name(id));
                 turn.push(extra.turn.get(id).copied().unwrap_or(0));
                 took_s.push(extra.took_s.get(id).copied().unwrap_or(f64::NAN));
+                assumed_output.push(extra.is_output_assumed(id));
                 details.push(extra.details.get(id).cloned().unwrap_or_default());
                 let blocks = extra.prefix.of(id).iter().copied();
                 if separate {
@@ -233,6 +246,7 @@ impl Extra {
             kind: kind.finish(),
             prefix: if size > 0 && one_size { prefix } else { PrefixBlocks::default() },
             took_s,
+            assumed_output: if assumed_output.contains(&true) { assumed_output } else { Vec::new() },
             details,
             events,
         };
@@ -248,6 +262,7 @@ impl Extra {
             kind: self.kind.select(order),
             prefix: self.prefix.select(order),
             took_s: select(&self.took_s, order),
+            assumed_output: select(&self.assumed_output, order),
             details: if self.details.is_empty() {
                 Vec::new()
             } else {

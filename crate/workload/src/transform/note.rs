@@ -10,7 +10,7 @@ pub struct Shape {
     pub requests: usize,
     /// From the first arrival to the last, seconds.
     pub span_s: f64,
-    /// (requests - 1) / span, requests a second; `None` for a span of zero.
+    /// Requests / span, requests a second, as in [`Statistics`](crate::statistics::Statistics); `None` for a span of zero.
     pub rate_rps: Option<f64>,
     /// Standard deviation over mean of the gaps between arrivals; `None` for a span of zero.
     pub gap_cv: Option<f64>,
@@ -28,7 +28,7 @@ impl Shape {
         Self {
             requests: times.len(),
             span_s: span_us / 1e6,
-            rate_rps: (span_us > 0.0).then(|| gaps / (span_us / 1e6)),
+            rate_rps: (span_us > 0.0).then(|| times.len() as f64 / (span_us / 1e6)),
             gap_cv: (span_us > 0.0).then(|| f64::sqrt(variance) / mean),
         }
     }
