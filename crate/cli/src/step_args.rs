@@ -73,7 +73,7 @@ impl Steps {
     /// The trace of a scenario, after the steps.
     pub(crate) fn generated(&self, scenario: &Scenario) -> Result<LoadedTrace, Failed> {
         let trace = self.apply(Trace::clone(&*trace_of(scenario, None)?))?;
-        Ok(LoadedTrace::from_trace("generated", trace))
+        Ok(LoadedTrace { is_generated: true, ..LoadedTrace::from_trace("generated", trace) })
     }
 }
 

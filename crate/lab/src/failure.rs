@@ -107,6 +107,17 @@ pub const CODES: &[&str] = &[
     "overloaded",
     "stuck",
     "loop_ran_out",
+    "budget_below_prompt",
+    "no_effect",
+    "no_effect_file",
+    "no_effect_needs_file",
+    "no_effect_capacity",
+    "no_effect_bodies",
+    "no_effect_service",
+    "no_effect_score",
+    "no_effect_no_draw",
+    "no_effect_no_choice",
+    "no_effect_no_preemption",
     "file_missing",
 ];
 

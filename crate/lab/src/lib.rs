@@ -18,6 +18,7 @@ pub mod link;
 pub mod measured;
 #[cfg(feature = "engines")]
 pub mod monitor;
+pub mod notes;
 pub mod parameters;
 #[cfg(feature = "engines")]
 pub mod profiles;

@@ -65,9 +65,6 @@ mod tests {
             assert!(GROUPS.contains(&row.group), "{}: group {}", row.id, row.group);
             assert!(row.check(&row.default_value()).is_ok(), "{}: its default is out of bounds", row.id);
             assert!(row.help.ends_with('.'), "{}: help is a sentence", row.id);
-            for condition in row.applies {
-                assert!((condition.id as usize) < TABLE.len());
-            }
             if let (Some(slider), Some((min, max))) = (row.slider, row.bounds()) {
                 assert!(min <= slider.min && slider.max <= max && slider.min < slider.max, "{}", row.id);
                 assert!(slider.scale == Scale::Linear || slider.min > 0.0, "{}: log slider from 0", row.id);

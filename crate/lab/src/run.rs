@@ -30,6 +30,7 @@ use servescope_workload::statistics::PrefixHits;
 use servescope_workload::{BASE_MODEL, Trace, generate, scale};
 
 use crate::failure::Failure;
+use crate::notes::{Context, Note, Purpose, Traffic, notes, unused};
 use crate::parameters::Id;
 use crate::scenario::{CostKind, Scenario};
 
@@ -47,6 +48,8 @@ pub struct LoadedTrace {
     pub trace: Arc<Trace>,
     /// What was noticed in reading it.
     pub warnings: Vec<Failure>,
+    /// Whether the workload's settings made it, before steps changed it.
+    pub is_generated: bool,
 }
 
 impl LoadedTrace {
@@ -60,7 +63,13 @@ impl LoadedTrace {
 
     /// A trace that somebody else read, or that was made from one.
     pub fn from_trace(name: &str, trace: Trace) -> Self {
-        Self { name: name.to_owned(), format: None, trace: Arc::new(trace), warnings: Vec::new() }
+        Self {
+            name: name.to_owned(),
+            format: None,
+            trace: Arc::new(trace),
+            warnings: Vec::new(),
+            is_generated: false,
+        }
     }
 
     /// What reading a file gave.
@@ -85,7 +94,18 @@ impl LoadedTrace {
 
     fn assembled(name: &str, read: ReadTrace, warnings: &[Warning]) -> Self {
         let warnings = warnings.iter().map(|warning| Failure::of_warning(name, warning)).collect();
-        Self { name: name.to_owned(), format: Some(read.format), trace: Arc::new(read.trace), warnings }
+        Self {
+            name: name.to_owned(),
+            format: Some(read.format),
+            trace: Arc::new(read.trace),
+            warnings,
+            is_generated: false,
+        }
+    }
+
+    /// What a scenario over this trace does not say itself.
+    pub fn context(&self, purpose: Purpose) -> Context {
+        Context { purpose, traffic: Some(Traffic::of(&self.trace)), is_generated: self.is_generated }
     }
 }
 
@@ -138,6 +158,7 @@ pub struct Running {
     engine: Engine,
     scenario: Scenario,
     generated: bool,
+    context: Context,
 }
 
 impl Running {
@@ -158,6 +179,7 @@ impl Running {
             engine: Engine::new(scenario, trace).map_err(|failure| vec![failure])?,
             scenario: scenario.clone(),
             generated: loaded.is_none(),
+            context: loaded.map_or_else(Context::default, |loaded| loaded.context(Purpose::Run)),
         })
     }
 
@@ -181,6 +203,7 @@ impl Running {
             },
             scenario: self.scenario,
             generated: self.generated,
+            context: self.context,
             gaps: OnceCell::new(),
             #[cfg(feature = "engines")]
             monitors: Default::default(),
@@ -255,6 +278,8 @@ pub struct Run {
     pub scenario: Scenario,
     /// Whether the trace came from the generator.
     pub generated: bool,
+    /// What the run was made for, and what its trace carries.
+    pub context: Context,
     /// Every gap between tokens: summary and charts both ask for it.
     gaps: OnceCell<TokenGaps>,
     /// What users and adapters used, once somebody asks.
@@ -312,6 +337,7 @@ impl Run {
             report,
             scenario: scenario.clone(),
             generated: false,
+            context: Context::default(),
             gaps: OnceCell::new(),
             #[cfg(feature = "engines")]
             monitors: Default::default(),
@@ -383,6 +409,8 @@ impl Run {
         if self.generated {
             warnings.extend(self.scenario.warnings());
         }
+        warnings.extend(self.scenario.prompt_budget());
+        warnings.extend(self.notes().iter().map(Note::failure));
         let prefix = PrefixHits::of(&self.report.trace)
             .map(|hits| PrefixSummary { block_tokens: hits.block_tokens, hit_share: hits.share() });
         RunSummary {
@@ -394,6 +422,13 @@ impl Run {
             gateway: gateway_summary(&self.report, self.scenario.slo()),
             warnings,
         }
+    }
+
+    /// Changed settings that have no effect in this run.
+    pub fn notes(&self) -> Vec<Note> {
+        let mut notes = notes(&self.scenario, &self.context);
+        notes.extend(unused(&self.scenario, &self.context, &self.report));
+        notes
     }
 
     /// Whether a rate was asked for: requests were generated, and not by a closed loop.

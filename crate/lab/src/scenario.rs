@@ -27,6 +27,9 @@ use crate::parameters::{Id, TABLE, Value};
 use crate::profiles::LoadedProfile;
 use crate::repeated_keys::repeated;
 
+/// The proxy's chain of checks where none is given.
+pub(crate) const USUAL_CHECKS: &[&str] = &["rpm", "tpm", "concurrency", "queue"];
+
 /// Most requests of one run.
 pub const MAX_REQUESTS: f64 = 5_000_000.0;
 
@@ -159,26 +162,31 @@ impl Scenario {
         }
     }
 
-    /// Whether a parameter has an effect beside the other settings.
-    pub fn is_active(&self, id: Id) -> bool {
-        // A condition on something that has no effect itself does not hold either.
-        let holds = |c: &crate::parameters::Condition| {
-            c.is.contains(&self.get(c.id).to_text().as_str()) && self.is_active(c.id)
-        };
-        if matches!(id, Id::ThinkKind | Id::ThinkMean) {
-            return self.choice(Id::Loop) == "closed" || self.choice(Id::SessionKind) != "none";
+    /// Whether a parameter was given a value.
+    pub(crate) fn is_set(&self, id: Id) -> bool {
+        self.values[id as usize].is_some()
+    }
+
+    /// The parameters whose defaults, in [`Scenario::default_of`], depend on this one.
+    pub(crate) fn defaults_from(&self, id: Id) -> &'static [Id] {
+        match id {
+            Id::Calibration => &[
+                Id::MaxTotalTokens,
+                Id::PrefillBase,
+                Id::PrefillPerToken,
+                Id::DecodeBase,
+                Id::DecodePerRequest,
+                Id::DecodePerKv,
+                Id::Overhead,
+                Id::LoadBase,
+                Id::LoadPerRank,
+                Id::DecodePerRank,
+                Id::DecodeActive,
+                Id::PrefillFactor,
+            ],
+            Id::MaxTotalTokens | Id::MaxRequestTokens => &[Id::BatchMaxTokens],
+            _ => &[],
         }
-        if id == Id::MaxTotalTokens {
-            return !self.plans_memory();
-        }
-        if id.row().group == "cost" && id.row().applies.is_empty() {
-            return self.cost_kind() == CostKind::Linear;
-        }
-        if id == Id::Alpha || id.row().group == "adapters" {
-            // Nothing about adapters matters when there are none.
-            return self.number(Id::Adapters) > 0.0 && id.row().applies.iter().all(holds);
-        }
-        id.row().applies.iter().all(holds)
     }
 
     /// A number.

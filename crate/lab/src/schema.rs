@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json, json};
 use servescope_cost::CALIBRATIONS;
 
 use crate::failure::Failure;
-use crate::parameters::{GROUPS, Id, Kind, Parameter, Scale, TABLE, Value};
+use crate::parameters::{Condition, GROUPS, Id, Kind, Parameter, Scale, TABLE, Value};
 use crate::scenario::Scenario;
 
 /// The table as the page takes it.
@@ -31,11 +31,7 @@ fn page_row(row: &Parameter) -> Json {
         "marks": row.marks.iter().map(|m| json!({"value": m.value, "message": m.message})).collect::<Vec<_>>(),
         "options": if let Kind::Choice(names) = row.kind { names } else { &[] },
         "default": row.default_value().to_json(),
-        "applies": row
-            .applies
-            .iter()
-            .map(|c| json!({"parameter": c.id.row().id, "in": c.is}))
-            .collect::<Vec<_>>(),
+        "applies": row.applies.iter().map(condition).collect::<Vec<_>>(),
         "changes": if row.scores_only { "score" } else { "run" },
     });
     if let Some((min, max)) = row.bounds() {
@@ -47,6 +43,19 @@ fn page_row(row: &Parameter) -> Json {
         json["slider"] = json!({"min": s.min, "max": s.max, "scale": scale, "step": s.step});
     }
     json
+}
+
+fn condition(condition: &Condition) -> Json {
+    let all = |of: &[Condition]| of.iter().map(self::condition).collect::<Vec<_>>();
+    match *condition {
+        Condition::Is(id, names) => json!({"parameter": id.row().id, "in": names}),
+        Condition::IsNot(id, names) => json!({"parameter": id.row().id, "not": names}),
+        Condition::Above(id, bound) => json!({"parameter": id.row().id, "above": bound}),
+        Condition::Varied(id) => json!({"parameter": id.row().id, "varied": true}),
+        Condition::Checks(name) => json!({"parameter": Id::GatewayChecks.row().id, "check": name}),
+        Condition::Any(of) => json!({"any": all(of)}),
+        Condition::All(of) => json!({"all": all(of)}),
+    }
 }
 
 /// A JSON Schema (2020-12) of the scenario file.

@@ -79,13 +79,24 @@ pub struct Mark {
     pub message: &'static str,
 }
 
-/// When a parameter has an effect: another one has one of these values.
+/// When a parameter has an effect. A condition on a parameter that has no effect itself does not hold; where requests come
+/// from a file, one on the workload is a condition on what the file has.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Condition {
-    /// The other parameter.
-    pub id: Id,
-    /// Its values, as text.
-    pub is: &'static [&'static str],
+pub enum Condition {
+    /// The parameter has one of these values, as text.
+    Is(Id, &'static [&'static str]),
+    /// It has none of them.
+    IsNot(Id, &'static [&'static str]),
+    /// The number is above this one.
+    Above(Id, f64),
+    /// The list has entries that differ.
+    Varied(Id),
+    /// The chain of checks has this one.
+    Checks(&'static str),
+    /// One of these holds.
+    Any(&'static [Condition]),
+    /// All of these hold.
+    All(&'static [Condition]),
 }
 
 /// One row of the table.

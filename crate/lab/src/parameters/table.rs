@@ -89,7 +89,23 @@ impl Parameter {
 }
 
 const fn is(id: Id, is: &'static [&'static str]) -> Condition {
-    Condition { id, is }
+    Condition::Is(id, is)
+}
+
+const fn is_not(id: Id, is: &'static [&'static str]) -> Condition {
+    Condition::IsNot(id, is)
+}
+
+const fn above(id: Id, bound: f64) -> Condition {
+    Condition::Above(id, bound)
+}
+
+const fn any(of: &'static [Condition]) -> Condition {
+    Condition::Any(of)
+}
+
+const fn all(of: &'static [Condition]) -> Condition {
+    Condition::All(of)
 }
 
 /// Lengths: most tokens of a drawn length.
@@ -131,6 +147,62 @@ const RETRIES: &[Condition] =
     &[is(Id::GatewayKind, &["proxy"]), is(Id::RetryKind, &["at_once", "backoff", "honour"])];
 const HISTORY: &[Condition] =
     &[is(Id::GatewayKind, &["proxy"]), is(Id::PredictKind, &["p90", "p95", "average"])];
+/// The linear cost, which S-LoRA's loop always has.
+const LINEAR: Condition = any(&[is(Id::SchedulerKind, &["slora"]), is(Id::CostKind, &["linear"])]);
+const HAS_ADAPTERS: Condition = above(Id::Adapters, 0.0);
+const SOME_ADAPTERS: Condition = above(Id::Adapters, 1.0);
+const SOME_USERS: Condition = above(Id::Users, 1.0);
+/// Orders that know clients.
+const BY_CLIENT: &[&str] = &["priority", "vtc", "lcf", "drr", "rpm"];
+/// Several clients, of the engine's waiting queue or of the gateway's.
+const SOME_CLIENTS: Condition = any(&[
+    all(&[is(Id::OrderClient, &["user"]), SOME_USERS]),
+    all(&[is(Id::OrderClient, &["adapter"]), HAS_ADAPTERS]),
+    all(&[is(Id::GatewayClient, &["user"]), SOME_USERS]),
+    all(&[is(Id::GatewayClient, &["adapter"]), HAS_ADAPTERS]),
+]);
+/// One of the two waiting queues has such an order.
+const FAIR: Condition =
+    any(&[is(Id::SchedulerOrder, &["vtc", "lcf", "drr"]), is(Id::GatewayOrder, &["vtc", "lcf", "drr"])]);
+const COUNTED: Condition =
+    any(&[is(Id::SchedulerOrder, &["vtc", "lcf"]), is(Id::GatewayOrder, &["vtc", "lcf"])]);
+const VTC: Condition = any(&[is(Id::SchedulerOrder, &["vtc"]), is(Id::GatewayOrder, &["vtc"])]);
+const DRR: Condition = any(&[is(Id::SchedulerOrder, &["drr"]), is(Id::GatewayOrder, &["drr"])]);
+const PREDICTS: Condition =
+    any(&[is(Id::SchedulerOrder, &["shortest"]), is(Id::FairPrediction, &["predicted"])]);
+const PRIORITY: Condition =
+    any(&[is(Id::SchedulerOrder, &["priority"]), is(Id::GatewayOrder, &["priority"])]);
+/// Quotas that are checked.
+const RPM: Condition = all(&[Condition::Checks("rpm"), above(Id::GatewayRpm, 0.0)]);
+const TPM: Condition = all(&[
+    Condition::Checks("tpm"),
+    any(&[
+        above(Id::GatewayTpmInput, 0.0),
+        above(Id::GatewayTpmOutput, 0.0),
+        above(Id::GatewayTpmTotal, 0.0),
+    ]),
+]);
+const CLIENT_BOUND: Condition = all(&[Condition::Checks("concurrency"), above(Id::ClientConcurrency, 0.0)]);
+const ENGINE_BOUND: Condition = all(&[Condition::Checks("concurrency"), above(Id::MaxInSystem, 0.0)]);
+/// What can keep a request at the gateway.
+const HELD: Condition = any(&[
+    all(&[any(&[RPM, TPM, CLIENT_BOUND]), is(Id::OverQuota, &["wait"])]),
+    ENGINE_BOUND,
+    Condition::Checks("kv"),
+    is(Id::LoadPolicy, &["fair_share"]),
+]);
+/// What can make the gateway reject a request that it may accept later.
+const REJECTED: Condition = any(&[
+    all(&[any(&[RPM, TPM, CLIENT_BOUND]), is(Id::OverQuota, &["refuse"])]),
+    all(&[
+        Condition::Checks("queue"),
+        any(&[above(Id::QueueRequests, 0.0), above(Id::QueueTokens, 0.0)]),
+        HELD,
+    ]),
+    Condition::Checks("ttft"),
+    all(&[any(&[above(Id::QueueTimeout, 0.0), is(Id::TimeoutKind, &["estimated"])]), HELD]),
+    is(Id::LoadPolicy, &["shed"]),
+]);
 const SLORA: &[Condition] = &[is(Id::SchedulerKind, &["slora"])];
 const ORDERS: &[&str] = &[
     "fcfs",
@@ -174,7 +246,7 @@ table! {
         .says("Rate R", "Mean number of requests that arrive each second, all users together.");
     Cv = row("workload.arrivals.cv", "cv", "heroes", number(0.05, 32.0, 1.0)).log(0.1, 8.0, 0.01)
         .marks(&[Mark { value: 1.0, message: "mark.poisson" }])
-        .when(&[is(Id::ArrivalKind, &["gamma"])])
+        .when(&[is(Id::ArrivalKind, &["gamma"]), is(Id::ClientKind, &["together"])])
         .says("Burstiness cv", "Standard deviation of the gaps between arrivals over their mean: below 1 is steadier than chance, above 1 comes in bursts.");
     Alpha = row("workload.adapters.alpha", "alpha", "heroes", number(0.01, 32.0, 1.0)).linear(0.05, 1.0, 0.01)
         .marks(&[Mark { value: 1.0, message: "mark.uniform" }])
@@ -308,6 +380,10 @@ table! {
         .says("max_tokens cap", "The bound that every client sends; a longer answer raises its own bound to its length.");
 
     BatchMaxTokens = row("scheduler.batch_max_tokens", "batch", "queue", whole(1.0, 100_000_000.0, 3072.0)).unit("tokens").log(64.0, 16_384.0, 1.0)
+        .when(&[
+            is_not(Id::SchedulerKind, &["sarathi"]),
+            any(&[is_not(Id::SchedulerKind, &["static", "orca"]), is(Id::MemoryPlan, &["whole"])]),
+        ])
         .says("Prompt budget", "Most prompt tokens in one prefill (batch_max_tokens); the default is the larger of a sixth of the pool and the longest request.");
     MaxRunning = row("scheduler.max_running_requests", "run", "queue", whole(1.0, 1_000_000.0, 1000.0)).unit("requests").log(1.0, 1000.0, 1.0)
         .says("Largest batch", "Most requests that run together.");
@@ -323,42 +399,44 @@ table! {
         .when(SLORA)
         .says("Idle poll", "How long an idle router sleeps before it looks for requests; 0 wakes it at the arrival.");
     OriginalBlocking = row("scheduler.original_blocking", "block", "queue", Kind::Flag(false))
+        .when(&[is_not(Id::SchedulerKind, &["vllm_v1"])])
         .says("Block as the original does", "Lets requests in that can never be admitted, which then block the queue for ever as in S-LoRA, in place of refusing them.");
     SchedulerKind = row("scheduler.kind", "sched", "queue", Kind::Choice(&["slora", "static", "orca", "vllm", "sarathi", "lightllm", "vllm_v1"]))
         .says("Scheduler", "How requests are admitted to the batch. All but S-LoRA run a fleet of replicas with KV blocks, where all adapters stay on the GPU: they cost compute time and, where the KV memory is planned, GPU memory, but are never loaded or evicted.");
     SchedulerOrder = row("scheduler.order", "order", "queue", Kind::Choice(ORDERS))
         .says("Order of service", "Who is looked at first in the waiting line, in a fleet in that of each replica. Early abort, running adapters first, one adapter at a time and least padding need S-LoRA's batches.");
     OrderClient = row("scheduler.client", "oc", "queue", Kind::Choice(&["user", "adapter"]))
+        .when(&[is(Id::SchedulerOrder, BY_CLIENT), any(&[SOME_USERS, HAS_ADAPTERS])])
         .says("Clients are", "Whose requests and service is counted together: a user's, or an adapter's as in S-LoRA and VTC.");
     FairWeights = row("scheduler.fair.weights", "fw", "queue", Kind::List { min: 0.01, max: 1e6, whole: false, default: &[1.0] })
-        .when(&[is(Id::SchedulerOrder, &["vtc", "lcf", "drr"])])
+        .when(&[FAIR, SOME_CLIENTS])
         .says("Weights", "Share of service due to each client in turn; clients beyond the list weigh 1.");
     FairCost = row("scheduler.fair.cost", "fc", "queue", Kind::Choice(&["linear", "profile"]))
-        .when(&[is(Id::SchedulerOrder, &["vtc", "lcf"])])
+        .when(&[COUNTED, SOME_CLIENTS])
         .says("Cost of a token", "Fixed prices, or the time that VTC's authors measured on an A10G for such a request.");
     FairInputPrice = row("scheduler.fair.input_price", "fi", "queue", number(0.0, 1000.0, 1.0)).linear(0.0, 4.0, 0.1)
-        .when(&[is(Id::SchedulerOrder, &["vtc", "lcf", "drr"]), is(Id::FairCost, &["linear"])])
+        .when(&[FAIR, any(&[DRR, is(Id::FairCost, &["linear"])]), SOME_CLIENTS])
         .says("Price of a prompt token", "What a prompt token adds to its client's counter.");
     FairOutputPrice = row("scheduler.fair.output_price", "fo", "queue", number(0.0, 1000.0, 2.0)).linear(0.0, 4.0, 0.1)
-        .when(&[is(Id::SchedulerOrder, &["vtc", "lcf", "drr"]), is(Id::FairCost, &["linear"])])
+        .when(&[FAIR, any(&[DRR, is(Id::FairCost, &["linear"])]), SOME_CLIENTS])
         .says("Price of an output token", "What an output token adds to its client's counter.");
     FairCharging = row("scheduler.fair.charging", "fch", "queue", Kind::Choice(&["slora", "ideal", "artifact"]))
-        .when(&[is(Id::SchedulerOrder, &["vtc", "lcf", "drr"])])
+        .when(&[FAIR, SOME_CLIENTS])
         .says("Charging", "S-LoRA gives a request's first output token away; ideal charges every token once; the artifact charges a whole batch again whenever one of it ends.");
     FairLift = row("scheduler.fair.lift", "fl", "queue", Kind::Choice(&["waiting", "paper", "max"]))
-        .when(&[is(Id::SchedulerOrder, &["vtc"])])
+        .when(&[VTC, SOME_CLIENTS])
         .says("Lift", "What a returning client's counter is raised to: the smallest of those who wait, as the paper has it also that of the client who last stopped waiting, or all counters near the largest before each decision.");
     FairPrediction = row("scheduler.fair.prediction", "fp", "queue", Kind::Choice(&["none", "history", "predicted"]))
-        .when(&[is(Id::SchedulerOrder, &["vtc", "lcf"])])
+        .when(&[COUNTED, SOME_CLIENTS])
         .says("Charged ahead", "Output that is charged when a request is picked and settled at its end: none, the mean of the client's last answers, or a prediction.");
     PredictionOf = row("scheduler.prediction.of", "po", "queue", Kind::Choice(&["output", "max_tokens"]))
-        .when(&[is(Id::SchedulerOrder, &["shortest", "vtc", "lcf"])])
+        .when(&[PREDICTS, is(Id::MaxTokensKind, &["cap"])])
         .says("Prediction of", "What predicted lengths lie around: the true answer, or the max_tokens that the server is told.");
     PredictionRange = row("scheduler.prediction.range", "pr", "queue", number(0.0, 1.0, 0.0)).linear(0.0, 1.0, 0.01)
-        .when(&[is(Id::SchedulerOrder, &["shortest", "vtc", "lcf"])])
+        .when(&[PREDICTS])
         .says("Error of predictions", "Predictions are uniform within this share below and above; 0 is an oracle.");
     DrrQuantum = row("scheduler.round_robin.quantum", "dq", "queue", number(0.0, 1e9, 0.0)).unit("tokens").linear(0.0, 10_000.0, 10.0)
-        .when(&[is(Id::SchedulerOrder, &["drr"])])
+        .when(&[DRR, SOME_CLIENTS])
         .says("Quantum", "Service that a client may take at its turn; 0 is a twentieth of the memory pool.");
     RpmLimit = row("scheduler.rpm.limit", "rl", "queue", whole(1.0, 1_000_000.0, 20.0)).unit("requests").linear(1.0, 60.0, 1.0)
         .when(&[is(Id::SchedulerOrder, &["rpm"])])
@@ -370,13 +448,17 @@ table! {
         .when(&[is(Id::SchedulerOrder, &["cluster"])])
         .says("Adapters preferred from", "Once a batch uses this many adapters, requests for those come first (batch_num_adapters).");
     PriorityClasses = row("scheduler.priority.classes", "pc", "queue", Kind::List { min: 0.0, max: 1e6, whole: false, default: &[0.0, 1.0] })
-        .when(&[is(Id::SchedulerOrder, &["priority"])])
+        .when(&[PRIORITY, SOME_CLIENTS])
         .says("Classes", "Class of each client, dealt out in turn; the lowest is served first.");
     PriorityAgeing = row("scheduler.priority.ageing_s", "pa", "queue", number(0.0, 1e7, 10.0)).unit("s").linear(0.0, 120.0, 1.0)
-        .when(&[is(Id::SchedulerOrder, &["priority"])])
+        .when(&[PRIORITY, SOME_CLIENTS])
         .says("Ageing", "Waiting this long makes up for one class; 0 is first come, first served.");
     PrefetchAdapters = row("scheduler.prefetch_adapters", "pre", "queue", Kind::Flag(false))
-        .when(&[is(Id::SchedulerKind, &["slora"]), is(Id::SchedulerOrder, &["fcfs", "lifo", "shortest", "priority", "rpm", "early_abort", "cluster", "pets"])])
+        .when(&[
+            is(Id::SchedulerKind, &["slora"]),
+            is(Id::SchedulerOrder, &["fcfs", "lifo", "shortest", "priority", "rpm", "early_abort", "cluster", "pets"]),
+            HAS_ADAPTERS,
+        ])
         .says("Prefetch adapters", "Copies adapters of waiting requests to the GPU while the batch decodes, twice between two prefills.");
 
     GatewayKind = row("gateway.kind", "gk", "gateway", Kind::Choice(&["direct", "proxy"]))
@@ -385,34 +467,45 @@ table! {
         .when(PROXY)
         .says("Chain of checks", "Names with | between them, in the order in which they are made: rpm, tpm, concurrency, queue, kv, ttft; or none. Empty is rpm|tpm|concurrency|queue, which change nothing until a limit is set; kv reserves KV memory for each predicted output.");
     GatewayClient = row("gateway.client", "gcl", "gateway", Kind::Choice(&["user", "adapter"]))
-        .when(PROXY)
+        .when(&[
+            is(Id::GatewayKind, &["proxy"]),
+            any(&[
+                RPM,
+                TPM,
+                CLIENT_BOUND,
+                all(&[is(Id::GatewayOrder, &["priority", "vtc", "lcf", "drr"]), HELD]),
+                is(Id::PredictKind, &["p90", "p95", "average"]),
+                is(Id::LoadPolicy, &["fair_share"]),
+            ]),
+            any(&[SOME_USERS, HAS_ADAPTERS]),
+        ])
         .says("Clients are", "Who has a quota and a share of service: a user, or an adapter.");
     GatewayRpm = row("gateway.rpm", "grp", "gateway", number(0.0, 1e9, 0.0)).unit("requests").linear(0.0, 240.0, 1.0)
-        .when(PROXY)
+        .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("rpm")])
         .says("Requests a minute", "Quota of each client (RPM); 0 sets none.");
     GatewayTpmInput = row("gateway.tpm.input", "gti", "gateway", number(0.0, 1e12, 0.0)).unit("tokens").linear(0.0, 100_000.0, 100.0)
-        .when(PROXY)
+        .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("tpm")])
         .says("Input tokens a minute", "Quota of each client on prompt tokens; 0 sets none.");
     GatewayTpmOutput = row("gateway.tpm.output", "gto", "gateway", number(0.0, 1e12, 0.0)).unit("tokens").linear(0.0, 100_000.0, 100.0)
-        .when(PROXY)
+        .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("tpm")])
         .says("Output tokens a minute", "Quota of each client on answer tokens; 0 sets none.");
     GatewayTpmTotal = row("gateway.tpm.total", "gtt", "gateway", number(0.0, 1e12, 0.0)).unit("tokens").linear(0.0, 100_000.0, 100.0)
-        .when(PROXY)
+        .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("tpm")])
         .says("Tokens a minute", "Quota of each client on prompt and answer tokens together (TPM); 0 sets none.");
     GatewayCharge = row("gateway.tpm.charge", "gtc", "gateway", Kind::Choice(&["ahead", "after"]))
-        .when(PROXY)
+        .when(&[is(Id::GatewayKind, &["proxy"]), TPM])
         .says("Tokens are charged", "Ahead: as predicted when a request is let through, corrected when it ends. After: when it ends, so that what is under way overshoots the quota.");
     GatewayWindow = row("gateway.window", "gw", "gateway", Kind::Choice(&["sliding", "fixed", "sub_10s", "sub_1s", "bucket", "gcra"]))
-        .when(PROXY)
+        .when(&[is(Id::GatewayKind, &["proxy"]), any(&[RPM, TPM])])
         .says("A minute is", "The last 60 s; full minutes; parts of 10 s or 1 s each with its part of the quota; a token bucket; or GCRA, which decides like the bucket.");
     GatewayBurst = row("gateway.burst_s", "gb", "gateway", number(0.01, 3600.0, 60.0)).unit("s").log(1.0, 300.0, 1.0)
         .when(&[is(Id::GatewayKind, &["proxy"]), is(Id::GatewayWindow, &["bucket", "gcra"])])
         .says("Burst", "A client can save up its quota of so many seconds.");
     OverQuota = row("gateway.over_quota", "goq", "gateway", Kind::Choice(&["wait", "refuse"]))
-        .when(PROXY)
+        .when(&[is(Id::GatewayKind, &["proxy"]), any(&[RPM, TPM, CLIENT_BOUND])])
         .says("Over its quota", "A request over its client's quota or concurrency waits at the gateway, or is refused at once.");
     Lending = row("gateway.lending.on", "gl", "gateway", Kind::Flag(false))
-        .when(PROXY)
+        .when(&[is(Id::GatewayKind, &["proxy"]), TPM])
         .says("Lend idle quota", "Dynamic TPM: what clients leave of their token quotas beyond their floors is lent out while the service is not saturated.");
     LendingThreshold = row("gateway.lending.threshold", "glt", "gateway", number(0.0, 100.0, 0.8)).linear(0.0, 1.5, 0.05)
         .when(LENDING)
@@ -421,27 +514,28 @@ table! {
         .when(LENDING)
         .says("Floor", "Share of its token quota that no other client can borrow, whatever its client used lately; at 1 nothing is lent.");
     MaxInSystem = row("gateway.concurrency", "gc", "gateway", whole(0.0, 1_000_000.0, 0.0)).unit("requests").linear(0.0, 200.0, 1.0)
+        .when(&[any(&[is(Id::GatewayKind, &["direct"]), Condition::Checks("concurrency")])])
         .says("Most requests at once", "Direct: a request that finds so many waiting and running is refused (429). Proxy: so many are at the engine at most. 0 sets no bound.");
     ClientConcurrency = row("gateway.client_concurrency", "gcc", "gateway", whole(0.0, 1_000_000.0, 0.0)).unit("requests").linear(0.0, 50.0, 1.0)
-        .when(PROXY)
+        .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("concurrency")])
         .says("Of one client", "Most requests of one client at the engine; 0 sets no bound.");
     QueueRequests = row("gateway.queue.requests", "gqr", "gateway", whole(0.0, 1_000_000_000.0, 0.0)).unit("requests").linear(0.0, 500.0, 1.0)
-        .when(PROXY)
+        .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("queue"), HELD])
         .says("Queue holds", "Requests that wait at the gateway; one more is refused. 0 sets no bound.");
     QueueTokens = row("gateway.queue.tokens", "gqt", "gateway", number(0.0, 1e12, 0.0)).unit("tokens").linear(0.0, 200_000.0, 1000.0)
-        .when(PROXY)
+        .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("queue"), HELD])
         .says("Queue holds tokens", "Predicted tokens that wait at the gateway; a request beyond is refused. 0 sets no bound.");
     GatewayPool = row("gateway.kv.pool_tokens", "gkp", "gateway", whole(0.0, 1e12, 0.0)).unit("tokens").linear(0.0, 500_000.0, 1000.0)
-        .when(PROXY)
+        .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("kv")])
         .says("KV pool of the proxy", "KV memory of the whole service that the proxy reckons with, in the check kv and in the load state; it may differ from what the engine has. 0 takes the engine's own.");
     KvHeadroom = row("gateway.kv.headroom", "gkh", "gateway", number(0.0, 0.9, 0.05)).linear(0.0, 0.5, 0.01)
-        .when(PROXY)
+        .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("kv")])
         .says("KV headroom", "Share of KV memory that the feasibility check leaves free: a request goes on if free - headroom - reserved holds what is predicted of it.");
     KvLag = row("gateway.kv.lag_s", "gkl", "gateway", number(0.0, 3600.0, 0.1)).unit("s").linear(0.0, 10.0, 0.1)
-        .when(PROXY)
+        .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("kv")])
         .says("Age of usage", "How old the engine's KV usage may be when the proxy decides.");
     KvLeak = row("gateway.kv.leak", "gkx", "gateway", Kind::Flag(false))
-        .when(PROXY)
+        .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("kv")])
         .says("Leak reservations", "A fault to look at: what is left of a reservation when its request ends is never given back.");
     QueueTimeout = row("gateway.queue_timeout_s", "gt", "gateway", number(0.0, 10_000_000.0, 0.0)).unit("s").linear(0.0, 120.0, 1.0)
         .says("Queue timeout", "A request that has waited so long leaves the line (429); 0 lets it wait for ever.");
@@ -455,13 +549,13 @@ table! {
         .when(PROXY)
         .says("Deadline sweep", "How often the gateway looks at deadlines and at quotas that have come back.");
     TtftBound = row("gateway.ttft.bound_s", "gtb", "gateway", number(0.0, 1e6, 0.0)).unit("s").linear(0.0, 60.0, 0.5)
-        .when(PROXY)
+        .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("ttft")])
         .says("Latest first token", "The check ttft refuses a request whose estimate is above; 0 takes the bound by which runs are judged.");
     EstimateOver = row("gateway.ttft.average_s", "gta", "gateway", number(0.1, 3600.0, 30.0)).unit("s").log(1.0, 300.0, 1.0)
         .when(PROXY)
         .says("Estimate averages over", "The estimate of the first token divides the prompts that wait by the speed at which they became fewer over about this time.");
     RetryKind = row("gateway.retry.kind", "grk", "gateway", Kind::Choice(&["never", "at_once", "backoff", "honour"]))
-        .when(PROXY)
+        .when(&[is(Id::GatewayKind, &["proxy"]), REJECTED])
         .says("Refused clients", "Give up; ask again at once; back off exponentially; or wait as long as Retry-After says.");
     RetryAttempts = row("gateway.retry.attempts", "gra", "gateway", whole(1.0, 100.0, 5.0)).linear(1.0, 20.0, 1.0)
         .when(RETRIES)
@@ -518,7 +612,7 @@ table! {
         .when(PROXY)
         .says("When overloaded", "Admit all; let clients wait who had more than an equal share lately; or shed: refuse whoever comes.");
     GatewayOrder = row("gateway.order", "gor", "gateway", Kind::Choice(&["fcfs", "lifo", "shortest", "priority", "vtc", "lcf", "drr"]))
-        .when(PROXY)
+        .when(&[is(Id::GatewayKind, &["proxy"]), HELD])
         .says("Order at the gateway", "Who is let through first. Prices, weights, lift, quantum and classes are those of the waiting line's orders.");
 
     FleetGpu = row("fleet.gpu", "gpu", "fleet", Kind::Choice(&GPU_IDS))
@@ -555,7 +649,7 @@ table! {
         .when(&[is(Id::SchedulerKind, FLEETS)])
         .says("Replicas", "How many equal servers share the traffic; each has its own waiting line and memory pool.");
     Router = row("fleet.router", "rt", "fleet", Kind::Choice(&["round_robin", "random", "least_outstanding", "shortest_line", "power_of_two", "least_kv", "adapter_affinity", "prefix_affinity"]))
-        .when(&[is(Id::SchedulerKind, FLEETS)])
+        .when(&[is(Id::SchedulerKind, FLEETS), above(Id::Replicas, 1.0)])
         .says("Router", "Which replica gets an arrival; who is given to one stays there. Prefix affinity takes the replica that was sent the longest matching prefix (cache_aware of SGLang's router), adapter affinity one that was sent the adapter, unless it is overloaded; what many requests share is kept on many replicas.");
     ChunkTokens = row("scheduler.chunk_tokens", "chk", "queue", whole(1.0, 1_000_000.0, 512.0)).unit("tokens").log(16.0, 8192.0, 1.0)
         .when(&[is(Id::SchedulerKind, &["sarathi"])])
@@ -583,12 +677,14 @@ table! {
         .when(&[is(Id::Preemption, &["swap"]), is(Id::CostKind, &["linear"])])
         .says("KV bytes a token", "Keys and values of one token on one GPU; a 7B Llama has 2 x 32 layers x 4096 numbers of 2 bytes.");
     PrefixCache = row("scheduler.prefix_cache", "pfx", "memory", Kind::Flag(false))
-        .when(&[is(Id::SchedulerKind, &["vllm_v1"])])
+        .when(&[is(Id::SchedulerKind, &["vllm_v1"]), is(Id::PrefixKind, &["tree"])])
         .says("Prefix cache", "Keeps the KV blocks of prompts and shares them with prompts that begin alike, where the traffic tells which do.");
     MaxTotalTokens = row("scheduler.max_total_tokens", "pool", "memory", whole(16.0, 100_000_000.0, 14_500.0)).unit("tokens").log(1000.0, 200_000.0, 1.0)
+        .when(&[any(&[LINEAR, is(Id::KvPool, &["given"])])])
         .says("Memory pool", "KV cache and adapters share this many token slots (max_total_token_num).");
 
     Popularity = row("workload.adapters.popularity", "pop", "adapters", Kind::Choice(&["power", "zipf", "uniform", "list", "lognormal", "geometric"]))
+        .when(&[SOME_ADAPTERS])
         .says("Adapter popularity", "The law by which requests choose their adapter.");
     AdapterZipf = row("workload.adapters.zipf_s", "as", "adapters", number(0.0, 10.0, 1.0)).linear(0.0, 3.0, 0.01)
         .when(&[is(Id::Popularity, &["zipf"])])
@@ -603,12 +699,13 @@ table! {
         .when(&[is(Id::Popularity, &["list"])])
         .says("Shares", "Relative share of each adapter in turn; adapters beyond the list get none.");
     Ranks = row("workload.adapters.ranks", "ranks", "adapters", Kind::List { min: 1.0, max: 4096.0, whole: true, default: &[8.0] })
+        .when(&[HAS_ADAPTERS])
         .says("Ranks", "LoRA ranks, dealt out to the adapters in turn.");
 
     Users = row("workload.users.count", "u", "users", whole(1.0, 1_000_000.0, 10.0)).log(1.0, 1000.0, 1.0)
         .says("Users", "How many users send requests; the label is drawn independently of the adapter.");
     UserPopularity = row("workload.users.popularity", "up", "users", Kind::Choice(&["zipf", "lognormal", "geometric", "power", "uniform", "list"]))
-        .when(&[is(Id::Loop, &["open"])])
+        .when(&[is(Id::Loop, &["open"]), SOME_USERS])
         .says("User popularity", "The law of the users' shares.");
     UserSigma = row("workload.users.sigma", "ul", "users", number(0.0, 10.0, 2.0)).linear(0.0, 4.0, 0.01)
         .when(&[is(Id::UserPopularity, &["lognormal"])])
@@ -638,7 +735,7 @@ table! {
         .when(&[is(Id::ClientKind, &["each"])])
         .says("Answer factors of clients", "Answer lengths of each client are multiplied by these, dealt out in turn.");
     ClientAdapters = row("workload.clients.adapters", "cla", "clients", Kind::List { min: -1.0, max: 99_999.0, whole: true, default: &[-1.0] })
-        .when(&[is(Id::ClientKind, &["each"])])
+        .when(&[is(Id::ClientKind, &["each"]), HAS_ADAPTERS])
         .says("Adapters of clients", "The adapter that each client always asks for, dealt out in turn; -1 draws one by the adapters' own shares.");
 
     Loop = row("workload.loop", "loop", "sessions", Kind::Choice(&["open", "closed"]))
@@ -647,8 +744,10 @@ table! {
         .when(&[is(Id::Loop, &["closed"])])
         .says("Most requests", "The closed loop ends after so many requests, shared out evenly among the users, or at the duration D, whichever comes first.");
     ThinkKind = row("workload.think.kind", "tk", "sessions", Kind::Choice(&["exponential", "fixed", "lognormal"]))
+        .when(&[any(&[is(Id::Loop, &["closed"]), is(Id::SessionKind, TALKS)])])
         .says("Think times", "The law of the time between an answer and the same user's next request.");
     ThinkMean = row("workload.think.mean_s", "tm", "sessions", number(0.0, 1_000_000.0, 10.0)).unit("s").linear(0.0, 120.0, 0.1)
+        .when(&[any(&[is(Id::Loop, &["closed"]), is(Id::SessionKind, TALKS)])])
         .says("Mean think time", "How long a user thinks in the mean before the next request.");
     ThinkSigma = row("workload.think.sigma", "tg", "sessions", number(0.01, 3.0, 1.0)).linear(0.05, 2.5, 0.01)
         .when(&[is(Id::ThinkKind, &["lognormal"])])
@@ -690,6 +789,7 @@ table! {
         .says("Beginning by user", "Tokens that one user's requests to an adapter share behind that.");
 
     Calibration = row("cost.calibration", "cal", "cost", Kind::Choice(&["a10g-llama-7b", "a100-80-opt-13b", "unit"]))
+        .when(&[LINEAR])
         .says("Calibration", "A named set of coefficients with its origin; it sets the defaults of all others here and of the memory pool.");
     CostKind = row("cost.kind", "cost", "cost", Kind::Choice(&["linear", "profile", "roofline"]))
         .when(&[is(Id::SchedulerKind, FLEETS)])
@@ -710,26 +810,37 @@ table! {
         .when(ROOFLINE)
         .says("Launch, each layer", "An iteration takes at least this for each layer, while the host launches its kernels; 0 where CUDA graphs are replayed, about 0.5 without them in 2023.");
     PrefillBase = row("cost.linear.prefill_base_ms", "pb", "cost", number(0.0, 100_000.0, 5.0)).unit("ms").linear(0.0, 100.0, 0.1)
+        .when(&[LINEAR])
         .says("Prefill, constant", "Time of a prefill iteration without any token.");
     PrefillPerToken = row("cost.linear.prefill_per_token_ms", "pt", "cost", number(0.0, 1000.0, 0.22)).unit("ms").linear(0.0, 1.0, 0.001)
+        .when(&[LINEAR])
         .says("Prefill, each token", "Added for each prompt token.");
     DecodeBase = row("cost.linear.decode_base_ms", "db", "cost", number(0.0, 100_000.0, 18.16)).unit("ms").linear(0.0, 100.0, 0.01)
+        .when(&[LINEAR])
         .says("Decode, constant", "Time of a decode iteration without any request.");
     DecodePerRequest = row("cost.linear.decode_per_request_ms", "dr", "cost", number(0.0, 1000.0, 0.216)).unit("ms").linear(0.0, 2.0, 0.001)
+        .when(&[LINEAR])
         .says("Decode, each request", "Added for each request of the batch.");
     DecodePerKv = row("cost.linear.decode_per_kv_token_ms", "dk", "cost", number(0.0, 10.0, 0.00189)).unit("ms").linear(0.0, 0.02, 0.00001)
+        .when(&[LINEAR])
         .says("Decode, each KV token", "Added for each token that attention reads.");
     Overhead = row("cost.linear.overhead_ms", "oh", "cost", number(0.0, 10_000.0, 1.45)).unit("ms").linear(0.0, 20.0, 0.05)
+        .when(&[LINEAR])
         .says("Overhead", "Scheduling and sampling, added to each decode iteration.");
     LoadBase = row("cost.adapters.load_base_ms", "lb", "cost", number(0.0, 100_000.0, 4.0)).unit("ms").linear(0.0, 50.0, 0.1)
+        .when(&[is(Id::SchedulerKind, &["slora"]), HAS_ADAPTERS])
         .says("Adapter load, constant", "Time to bring one adapter to the GPU, without its weights.");
     LoadPerRank = row("cost.adapters.load_per_rank_ms", "lr", "cost", number(0.0, 1000.0, 1.8)).unit("ms").linear(0.0, 10.0, 0.01)
+        .when(&[is(Id::SchedulerKind, &["slora"]), HAS_ADAPTERS])
         .says("Adapter load, each rank", "Added for each unit of the adapter's rank.");
     DecodePerRank = row("cost.adapters.decode_per_rank_ms", "dpr", "cost", number(0.0, 100.0, 0.003)).unit("ms").linear(0.0, 0.05, 0.0001)
+        .when(&[LINEAR, HAS_ADAPTERS])
         .says("Decode, each rank", "Added to a decode iteration for each unit of rank, summed over the batch.");
     DecodeActive = row("cost.adapters.decode_active_ms", "da", "cost", number(0.0, 1000.0, 0.5)).unit("ms").linear(0.0, 10.0, 0.01)
+        .when(&[LINEAR, HAS_ADAPTERS])
         .says("Decode with adapters", "Added to a decode iteration when any request uses an adapter.");
     PrefillFactor = row("cost.adapters.prefill_factor", "pf", "cost", number(1.0, 100.0, 1.04)).linear(1.0, 2.0, 0.01)
+        .when(&[LINEAR, HAS_ADAPTERS])
         .says("Prefill with adapters", "A prefill takes this many times as long when any request uses an adapter.");
 
     SloTtft = row("slo.ttft_s", "slot", "slo", number(0.001, 100_000.0, 6.0)).unit("s").log(0.1, 60.0, 0.1).scores()
@@ -759,6 +870,7 @@ table! {
     TimeScale = row("workload.trace.time_scale", "ts", "trace", number(0.0001, 10_000.0, 1.0)).log(0.1, 10.0, 0.01)
         .says("Time scale", "Multiplies every time of a loaded file: 2 is half as fast, with bursts stretched too.");
     TraceTurns = row("workload.trace.turns", "tt", "trace", Kind::Choice(&["timed", "held"]))
+        .when(&[is(Id::SessionKind, TALKS)])
         .says("Turns of sessions", "Send the turns of a loaded file's sessions at their own times, or hold each until the answer before it is there.");
     RateScale = row("workload.trace.rate_scale", "rs", "trace", number(0.001, 1000.0, 1.0)).log(0.1, 10.0, 0.01)
         .says("Rate scale", "Thins a loaded file or superposes rotated copies of it, so that its rate is multiplied and its clock stays.");

@@ -11,12 +11,9 @@ use servescope_engine::gateway::prediction::{LengthRule, LengthSource};
 use servescope_engine::gateway::window::Window;
 use servescope_engine::scheduler::Client;
 
-use super::Scenario;
+use super::{Scenario, USUAL_CHECKS};
 use crate::failure::Failure;
 use crate::parameters::{Id, texts};
-
-/// The chain of an empty text: checks that change nothing until a limit of theirs is set.
-const USUAL: [Check; 4] = [Check::Rpm, Check::Tpm, Check::Concurrency, Check::Queue];
 
 /// An estimated timeout without another bound, microseconds.
 const LONGEST_WAIT_US: f64 = 600e6;
@@ -43,7 +40,7 @@ impl Scenario {
     /// The checks that are on, in their order; names that no check has are left out.
     fn checks(&self) -> Vec<Check> {
         match self.text(Id::GatewayChecks).as_str() {
-            "" => USUAL.to_vec(),
+            "" => USUAL_CHECKS.iter().filter_map(|name| Check::from_name(name)).collect(),
             chain => texts::split(chain).iter().filter_map(|name| Check::from_name(name)).collect(),
         }
     }

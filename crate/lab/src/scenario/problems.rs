@@ -55,6 +55,20 @@ impl Scenario {
         problems
     }
 
+    /// Prompts longer than the prompt budget are rejected where a prompt is prefilled whole.
+    pub fn prompt_budget(&self) -> Option<Failure> {
+        let id = Id::BatchMaxTokens;
+        let is_whole = matches!(self.choice(Id::SchedulerKind), "slora" | "vllm" | "lightllm");
+        let (budget, longest) = (self.number(id), self.number(Id::MaxRequestTokens));
+        (is_whole && budget < longest).then(|| {
+            let path = id.row().id;
+            let message = format!(
+                "{path}: {budget} is below scheduler.max_request_tokens ({longest}): longer prompts are rejected"
+            );
+            Failure::new("budget_below_prompt", path, message).number("value", budget).number("longest", longest)
+        })
+    }
+
     /// A client asks for an adapter that is not there.
     fn client_adapters(&self) -> Option<Failure> {
         let count = self.number(Id::Adapters);

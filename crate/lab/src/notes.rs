@@ -1,0 +1,215 @@
+//! Notes about settings without effect, from one place.
+//!
+//! A parameter acts where the conditions of its row in the parameter table hold ([`Condition`]). Beside them stand facts that
+//! no parameter tells: what a run is for ([`Purpose`]), whether its requests come from a trace and what that carries
+//! ([`Traffic`]), and what the run that was made shows ([`unused`]). Every note of the terminal, of `summary.json` and of the
+//! page comes from here.
+//!
+//! ```
+//! use servescope_lab::{Scenario, notes::{Context, notes}};
+//! let mut scenario = Scenario::default();
+//! scenario.set_text("scheduler.chunk_tokens", "256").unwrap();
+//! let notes = notes(&scenario, &Context::default());
+//! assert_eq!(notes[0].text(), "scheduler.chunk_tokens has no effect here: it acts where scheduler.kind is sarathi");
+//! ```
+
+mod conditions;
+mod traffic;
+mod unused;
+
+use crate::failure::Failure;
+use crate::parameters::{Condition, Id};
+use crate::scenario::Scenario;
+pub use conditions::subject;
+use conditions::{Settings, words};
+pub use traffic::Traffic;
+use traffic::is_decided;
+pub use unused::unused;
+
+/// What a scenario is read for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Purpose {
+    /// One simulated run.
+    #[default]
+    Run,
+    /// A capacity search.
+    Capacity,
+    /// A trace file of the workload.
+    Trace,
+    /// Request bodies, of the workload or of a trace.
+    Bodies,
+    /// The page, which makes all of these.
+    Page,
+}
+
+/// What a scenario does not say itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Context {
+    /// What it is read for.
+    pub purpose: Purpose,
+    /// The trace in place of requests made by the workload's settings.
+    pub traffic: Option<Traffic>,
+    /// Whether that trace was made by the workload's settings first, and changed by steps then.
+    pub is_generated: bool,
+}
+
+/// Why a setting has no effect.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Reason {
+    /// It acts where this holds.
+    Condition(&'static Condition),
+    /// The trace decides it.
+    File,
+    /// It acts on a trace only.
+    NeedsFile,
+    /// It acts on the capacity search only.
+    Capacity,
+    /// It acts on request bodies only.
+    Bodies,
+    /// It acts on the simulated service only.
+    Service,
+    /// It judges single runs, and the search has bounds of its own.
+    Score,
+    /// Nothing in this run depends on it: no random number of its is drawn.
+    NoDraw,
+    /// No two requests waited at the engine for the same decision.
+    NoChoice,
+    /// No request was preempted.
+    NoPreemption,
+}
+
+/// A setting without effect.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Note {
+    /// The parameter.
+    pub id: Id,
+    /// Why it has none.
+    pub reason: Reason,
+}
+
+impl Reason {
+    /// The name of a reason that is no condition of the table; "condition" of one that is.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Condition(_) => "condition",
+            Self::File => "file",
+            Self::NeedsFile => "needs_file",
+            Self::Capacity => "capacity",
+            Self::Bodies => "bodies",
+            Self::Service => "service",
+            Self::Score => "score",
+            Self::NoDraw => "no_draw",
+            Self::NoChoice => "no_choice",
+            Self::NoPreemption => "no_preemption",
+        }
+    }
+
+    /// The reason in words, as the end of a sentence.
+    pub fn text(self) -> String {
+        match self {
+            Self::Condition(condition) => format!("it acts where {}", words(condition)),
+            Self::File => "the trace decides it".to_owned(),
+            Self::NeedsFile => "it acts on a loaded trace only".to_owned(),
+            Self::Capacity => "it acts on the capacity search only".to_owned(),
+            Self::Bodies => "it acts on request bodies only, not on simulated requests".to_owned(),
+            Self::Service => "it acts on the simulated service only".to_owned(),
+            Self::Score => "the capacity search has bounds of its own".to_owned(),
+            Self::NoDraw => "no random number is drawn for a trace with these settings".to_owned(),
+            Self::NoChoice => "no two requests waited at the engine for the same place in a batch".to_owned(),
+            Self::NoPreemption => "no request of this run was preempted".to_owned(),
+        }
+    }
+}
+
+impl Note {
+    /// The note as a sentence.
+    pub fn text(&self) -> String {
+        format!("{} has no effect here: {}", self.id.row().id, self.reason.text())
+    }
+
+    /// The note as an entry of `warnings`.
+    pub fn failure(&self) -> Failure {
+        let code = match self.reason {
+            Reason::Condition(_) => "no_effect",
+            Reason::File => "no_effect_file",
+            Reason::NeedsFile => "no_effect_needs_file",
+            Reason::Capacity => "no_effect_capacity",
+            Reason::Bodies => "no_effect_bodies",
+            Reason::Service => "no_effect_service",
+            Reason::Score => "no_effect_score",
+            Reason::NoDraw => "no_effect_no_draw",
+            Reason::NoChoice => "no_effect_no_choice",
+            Reason::NoPreemption => "no_effect_no_preemption",
+        };
+        let failure = Failure::new(code, self.id.row().id, self.text());
+        match self.reason {
+            Reason::Condition(condition) => failure.text("condition", &words(condition)),
+            _ => failure,
+        }
+    }
+}
+
+/// Conditions of which one must hold for a seed to matter where requests come from a trace.
+const DRAWS: Condition = Condition::Any(&[
+    Condition::IsNot(Id::RateScale, &["1"]),
+    Condition::Is(Id::Router, &["random", "power_of_two"]),
+    Condition::Above(Id::PredictionRange, 0.0),
+    Condition::Is(Id::PredictKind, &["noisy"]),
+    Condition::Above(Id::RetryJitter, 0.0),
+]);
+
+/// Every changed setting without effect, in the order of the table.
+pub fn notes(scenario: &Scenario, context: &Context) -> Vec<Note> {
+    let reason = |(id, _)| idle(scenario, context, id).map(|reason| Note { id, reason });
+    scenario.changed().filter_map(reason).collect()
+}
+
+/// Why a parameter has no effect, whatever its value; `None` where it acts.
+pub fn idle(scenario: &Scenario, context: &Context, id: Id) -> Option<Reason> {
+    if let Some(reason) = beside(context, id) {
+        return Some(reason);
+    }
+    let settings = Settings { scenario, traffic: context.traffic.as_ref() };
+    if id == Id::Seed && context.traffic.is_some() && !context.is_generated && !settings.holds(&DRAWS) {
+        return Some(Reason::NoDraw);
+    }
+    if settings.acts(id) {
+        return None;
+    }
+    settings.unmet(id).first().map(|&condition| Reason::Condition(settings.cause(condition)))
+}
+
+/// Places among the row's conditions of those that do not hold.
+pub fn unmet_places(scenario: &Scenario, context: &Context, id: Id) -> Vec<usize> {
+    let unmet = Settings { scenario, traffic: context.traffic.as_ref() }.unmet(id);
+    let is_unmet = |condition: &Condition| unmet.iter().any(|other| std::ptr::eq(*other, condition));
+    (0..id.row().applies.len()).filter(|&place| is_unmet(&id.row().applies[place])).collect()
+}
+
+/// What no condition of the table tells: what the scenario is read for, and where its requests come from.
+fn beside(context: &Context, id: Id) -> Option<Reason> {
+    use Purpose::{Bodies, Capacity, Page, Run, Trace};
+    let (group, purpose) = (id.row().group, context.purpose);
+    match group {
+        "capacity" if !matches!(purpose, Capacity | Page) => return Some(Reason::Capacity),
+        "sampling" if purpose != Bodies => return Some(Reason::Bodies),
+        "sampling" => return None,
+        "trace" if context.traffic.is_none() => return Some(Reason::NeedsFile),
+        _ => {}
+    }
+    if is_decided(id) && context.traffic.is_some() && !context.is_generated {
+        return Some(Reason::File);
+    }
+    let is_of_service = !id.row().id.starts_with("workload.") && id != Id::Seed;
+    match purpose {
+        Trace | Bodies if is_of_service => Some(Reason::Service),
+        Run | Capacity | Trace | Bodies | Page => None,
+    }
+}
+
+impl Scenario {
+    /// Whether a parameter has an effect beside the other settings, where requests are made by the workload's settings.
+    pub fn is_active(&self, id: Id) -> bool {
+        Settings { scenario: self, traffic: None }.acts(id)
+    }
+}

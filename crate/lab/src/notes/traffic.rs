@@ -1,0 +1,80 @@
+//! What the requests of a run carry, where a trace brings them in place of the workload's settings.
+
+use serde::{Deserialize, Serialize};
+use servescope_workload::{BASE_MODEL, Trace};
+
+use crate::parameters::{Id, Value};
+use crate::scenario::Scenario;
+
+/// What the conditions of the parameter table ask of a trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Traffic {
+    /// Different adapters that are asked for, up to 2.
+    pub adapters: u32,
+    /// Whether their ranks differ.
+    pub has_ranks: bool,
+    /// Different users, up to 2.
+    pub users: u32,
+    /// Whether requests belong to sessions.
+    pub has_sessions: bool,
+    /// Whether requests wait for others.
+    pub is_closed: bool,
+    /// Whether prompts are told in blocks.
+    pub has_prefixes: bool,
+    /// Whether some request sends another `max_tokens` than the length of its output.
+    pub has_caps: bool,
+}
+
+impl Traffic {
+    /// What a trace carries.
+    pub fn of(trace: &Trace) -> Self {
+        let rank = |adapter: u32| trace.adapter_rank.get(adapter as usize).copied().unwrap_or(0);
+        let adapters = || trace.adapter.iter().copied().filter(|&adapter| adapter != BASE_MODEL);
+        let extra = trace.extra.as_deref();
+        Self {
+            adapters: different(adapters()),
+            has_ranks: different(adapters().map(rank)) > 1,
+            users: different(trace.user.iter().copied()),
+            has_sessions: extra.is_some_and(|extra| !extra.session.is_empty()),
+            is_closed: trace.chain.as_ref().is_some_and(|chain| chain.holds_any()),
+            has_prefixes: extra.is_some_and(|extra| !extra.prefix.is_empty()),
+            has_caps: trace.max_tokens.iter().zip(&trace.output_tokens).any(|(max, output)| max != output),
+        }
+    }
+
+    /// The value that a parameter of the workload would have for such traffic, where a condition asks for it.
+    pub(super) fn value(&self, id: Id) -> Option<Value> {
+        let choice =
+            |holds: bool, yes: &'static str, no: &'static str| Value::Choice(if holds { yes } else { no });
+        Some(match id {
+            Id::Adapters => Value::Number(self.adapters.into()),
+            Id::Ranks => Value::List(if self.has_ranks { vec![8.0, 16.0] } else { vec![8.0] }),
+            Id::Users => Value::Number(self.users.into()),
+            Id::SessionKind => choice(self.has_sessions, "timed", "none"),
+            Id::Loop => choice(self.is_closed, "closed", "open"),
+            Id::PrefixKind => choice(self.has_prefixes, "tree", "none"),
+            Id::MaxTokensKind => choice(self.has_caps, "cap", "output"),
+            _ => return None,
+        })
+    }
+}
+
+/// How many different values there are, up to 2.
+fn different(mut values: impl Iterator<Item = u32>) -> u32 {
+    let Some(first) = values.next() else { return 0 };
+    1 + u32::from(values.any(|value| value != first))
+}
+
+/// Whether a trace takes the place of a parameter: it brings arrivals, adapters, users and lengths with it.
+pub(super) fn is_decided(id: Id) -> bool {
+    let row = id.row();
+    row.id.starts_with("workload.") && !matches!(row.group, "sampling" | "trace")
+}
+
+impl Scenario {
+    /// What the requests of this scenario's own workload carry.
+    pub fn traffic(&self) -> Traffic {
+        Traffic::of(&servescope_workload::generate(&self.workload()))
+    }
+}

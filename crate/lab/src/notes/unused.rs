@@ -1,0 +1,81 @@
+//! Notes that need the run: settings that act in general, and whose case did not occur.
+//!
+//! Whether an order ever had a choice, and whether a request was preempted, follows from how the load meets the memory. No
+//! condition on settings tells it: a proxy that reserves KV memory usually keeps the engine's waiting queue empty, and not
+//! always.
+
+use servescope_engine::Report;
+
+use super::{Context, Note, Reason, idle};
+use crate::parameters::{Condition, Id, Value};
+use crate::scenario::Scenario;
+
+/// Orders that do nothing but sort the waiting queue.
+const SORTS: [&str; 6] = ["lifo", "shortest", "priority", "vtc", "lcf", "drr"];
+
+/// Changed settings whose case did not occur in a run, in the order of the table.
+pub fn unused(scenario: &Scenario, context: &Context, report: &Report) -> Vec<Note> {
+    let changed = || scenario.changed().map(|(id, _)| id).filter(|&id| idle(scenario, context, id).is_none());
+    let of_order = |id: Id| is_of_order(scenario, context, id);
+    let has_choice = !changed().any(of_order) || has_choice(report);
+    let reason = |id: Id| {
+        if report.preemptions == 0 && is_of_preemption(id) {
+            Some(Reason::NoPreemption)
+        } else if !has_choice && of_order(id) {
+            Some(Reason::NoChoice)
+        } else {
+            None
+        }
+    };
+    changed().filter_map(|id| Some(Note { id, reason: reason(id)? })).collect()
+}
+
+/// Whether a parameter says what becomes of preempted requests.
+fn is_of_preemption(id: Id) -> bool {
+    let needs_swap = |condition: &Condition| matches!(condition, Condition::Is(Id::Preemption, _));
+    id == Id::Preemption || id.row().applies.iter().any(needs_swap)
+}
+
+/// Whether a parameter does nothing but sort the engine's waiting queue.
+fn is_of_order(scenario: &Scenario, context: &Context, id: Id) -> bool {
+    if !SORTS.contains(&scenario.choice(Id::SchedulerOrder)) {
+        return false;
+    }
+    let mut sorted_by_arrival = scenario.clone();
+    let first = Value::Choice("fcfs");
+    id == Id::SchedulerOrder
+        || sorted_by_arrival.set(Id::SchedulerOrder, first).is_ok()
+            && idle(&sorted_by_arrival, context, id).is_some()
+}
+
+/// Whether some decision had to leave one of two waiting requests behind, or a part of its prompt.
+fn has_choice(report: &Report) -> bool {
+    if report.preemptions > 0 {
+        return true;
+    }
+    let mut waits: Vec<(u16, f64, Option<f64>, Option<f64>)> = (0..report.fates.len())
+        .filter_map(|id| {
+            let came = match &report.gateway {
+                Some(log) => log.forwarded_us[id],
+                None => report.trace.arrival_us[id],
+            };
+            // What was rejected on arrival never waited.
+            let waited = report.scheduled_us(id).is_some() || !is_rejected(report, id);
+            (waited && !came.is_nan())
+                .then(|| (report.replica(id), came, report.scheduled_us(id), report.first_token_us(id)))
+        })
+        .collect();
+    waits.sort_by(|a, b| (a.0, a.1).partial_cmp(&(b.0, b.1)).expect("times are numbers"));
+    // With one exception they come and go in groups: those that wait together are scheduled together.
+    waits.windows(2).any(|pair| {
+        let [(replica, _, Some(left), first), (next, came, scheduled, next_first)] = pair else {
+            return true;
+        };
+        replica == next && came <= left && (Some(*left) != *scheduled || first != next_first)
+    })
+}
+
+/// Whether a request never joined the waiting queue.
+fn is_rejected(report: &Report, id: usize) -> bool {
+    matches!(report.fates[id].outcome, servescope_engine::report::Outcome::Refused(_))
+}

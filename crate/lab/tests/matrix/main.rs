@@ -1,0 +1,206 @@
+//! Every parameter with every scheduler and every cost model: it changes a result, or it has a note. Never neither, never
+//! both.
+//!
+//! Nothing is expected by hand. The conditions of the parameter table are walked to switch a parameter on; where they hold it
+//! must change a number in one of the scenarios that the walk makes, and where they do not it must change none. A result is
+//! every number of `summary.json` (the tables by user and by adapter among them) but the digest, the bounds that stand
+//! there as they were given, and the names of rows; for the rows of the capacity search its answer; for those of request
+//! bodies the bodies.
+
+mod outcome;
+mod values;
+mod walk;
+
+use std::collections::BTreeMap;
+
+use outcome::{Outcomes, aim};
+use servescope_lab::Scenario;
+use servescope_lab::notes::{Context, idle};
+use servescope_lab::parameters::{Id, Kind, Value};
+use walk::{STACK, activated};
+
+/// What was seen of a parameter in a stack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cell {
+    /// It changes a result.
+    Effect,
+    /// It has a note, and changes none.
+    Note,
+    /// Every other value is an error.
+    Rejected,
+    /// It has no note, and changes none.
+    Silent,
+    /// It has a note in a scenario, and changes a result there.
+    Wrong,
+}
+
+impl Cell {
+    fn letter(self) -> char {
+        match self {
+            Self::Effect => 'E',
+            Self::Note => 'n',
+            Self::Rejected => 'X',
+            Self::Silent => 'S',
+            Self::Wrong => 'W',
+        }
+    }
+}
+
+/// Small loads on which most settings show: one that is crowded in a small pool, one with shared prefixes and sessions that
+/// leaves room, one in bursts with timeouts.
+const LOADS: [&[(&str, &str)]; 3] = [
+    &[
+        ("workload.rate_rps", "9"),
+        ("workload.duration_s", "6"),
+        ("workload.arrivals.cv", "2"),
+        ("workload.output_tokens.high", "150"),
+        ("workload.input_tokens.high", "250"),
+        ("workload.users.count", "4"),
+        ("workload.adapters.count", "5"),
+        ("workload.adapters.ranks", "8,64"),
+        ("scheduler.max_total_tokens", "1500"),
+        ("scheduler.max_request_tokens", "400"),
+        ("fleet.kv_pool", "given"),
+    ],
+    &[
+        ("workload.rate_rps", "6"),
+        ("workload.duration_s", "8"),
+        ("workload.output_tokens.high", "60"),
+        ("workload.users.count", "3"),
+        ("workload.adapters.count", "6"),
+        ("workload.adapters.ranks", "8,64"),
+        ("workload.prefix.kind", "tree"),
+        ("workload.curve.start_s", "2"),
+        ("workload.curve.end_s", "5"),
+        ("workload.input_tokens.curve.start_s", "2"),
+        ("workload.input_tokens.curve.end_s", "5"),
+        ("workload.output_tokens.curve.start_s", "2"),
+        ("workload.output_tokens.curve.end_s", "5"),
+        ("fleet.replicas", "2"),
+    ],
+    &[
+        ("workload.rate_rps", "20"),
+        ("workload.duration_s", "3"),
+        ("workload.output_tokens.kind", "fixed"),
+        ("workload.output_tokens.value", "100"),
+        ("workload.max_tokens.kind", "cap"),
+        ("workload.max_tokens.cap", "200"),
+        ("workload.sessions.kind", "held"),
+        ("workload.think.mean_s", "1"),
+        ("scheduler.max_running_requests", "8"),
+        ("gateway.queue_timeout_s", "4"),
+        ("fleet.kv_pool", "given"),
+    ],
+];
+
+/// What every stack has: a pair of GPU and model whose operators were timed.
+const TIMED: [(&str, &str); 2] = [("fleet.gpu", "a100_80_sxm"), ("fleet.model", "llama-2-7b")];
+
+fn loads(stack: [&'static str; 2]) -> Vec<Scenario> {
+    let load = |settings: &&[(&str, &str)]| {
+        let mut scenario = Scenario::default();
+        for (id, name) in STACK.into_iter().zip(stack) {
+            scenario.set(id, Value::Choice(name)).expect("a name of the table");
+        }
+        for (path, value) in TIMED.iter().chain(settings.iter()) {
+            scenario.set_text(path, value).unwrap_or_else(|failure| panic!("{failure}"));
+        }
+        scenario
+    };
+    LOADS.iter().map(load).collect()
+}
+
+fn names(id: Id) -> &'static [&'static str] {
+    let Kind::Choice(names) = id.row().kind else { panic!("{} is no choice", id.row().id) };
+    names
+}
+
+/// One parameter in one stack.
+fn cell(loads: &[Scenario], id: Id, outcomes: &mut Outcomes, told: &mut Vec<String>) -> Cell {
+    let context = Context { purpose: aim(id), ..Context::default() };
+    let mut active: Vec<Scenario> = Vec::new();
+    for load in loads {
+        active.extend(activated(load, id));
+    }
+    active.retain(|scenario| idle(scenario, &context, id).is_none());
+    let mut wrong = false;
+    for load in loads.iter().filter(|load| idle(load, &context, id).is_some()) {
+        if let Some(value) = outcomes.change(load, id, 4) {
+            let reason = idle(load, &context, id).expect("it is idle").text();
+            told.push(format!("{} = {} changes a result, but: {reason}", id.row().id, value.to_text()));
+            wrong = true;
+        }
+    }
+    if wrong {
+        return Cell::Wrong;
+    }
+    if active.is_empty() {
+        return Cell::Note;
+    }
+    let mut rejected = true;
+    for scenario in &active {
+        if outcomes.change(scenario, id, usize::MAX).is_some() {
+            return Cell::Effect;
+        }
+        rejected &= outcomes.all_rejected(scenario, id);
+    }
+    if rejected { Cell::Rejected } else { Cell::Silent }
+}
+
+#[test]
+fn every_setting_acts_or_has_a_note() {
+    let stacks: Vec<[&'static str; 2]> = names(Id::SchedulerKind)
+        .iter()
+        .flat_map(|&kind| names(Id::CostKind).iter().map(move |&cost| [kind, cost]))
+        .collect();
+    let only = std::env::var("MATRIX_ONLY").unwrap_or_default();
+    let ids: Vec<Id> =
+        Id::ALL.iter().copied().filter(|id| !STACK.contains(id) && id.row().id.contains(&only)).collect();
+    let mut rows: BTreeMap<Id, Vec<Cell>> = BTreeMap::new();
+    let mut told: Vec<String> = Vec::new();
+    let mut runs = 0;
+    for &stack in &stacks {
+        let loads = loads(stack);
+        let mut outcomes = Outcomes::default();
+        for &id in &ids {
+            let mut here = Vec::new();
+            let cell = cell(&loads, id, &mut outcomes, &mut here);
+            told.extend(here.into_iter().map(|line| format!("{stack:?}: {line}")));
+            rows.entry(id).or_default().push(cell);
+        }
+        runs += outcomes.runs;
+    }
+    print(&rows, &stacks);
+    println!("{runs} runs");
+    told.iter().for_each(|line| println!("{line}"));
+    let bad: Vec<String> = rows
+        .iter()
+        .filter(|(_, cells)| cells.iter().any(|cell| matches!(cell, Cell::Silent | Cell::Wrong)))
+        .map(|(id, cells)| format!("{}: {}", id.row().id, letters(cells)))
+        .collect();
+    assert!(
+        bad.is_empty(),
+        "settings that change nothing without a note (S), or something with one (W):\n{}",
+        bad.join("\n")
+    );
+}
+
+fn letters(cells: &[Cell]) -> String {
+    let letters: Vec<char> = cells.iter().map(|cell| cell.letter()).collect();
+    let costs = names(Id::CostKind).len();
+    letters.chunks(costs).map(|chunk| chunk.iter().collect::<String>()).collect::<Vec<_>>().join(" ")
+}
+
+/// A line for each set of parameters with the same cells.
+fn print(rows: &BTreeMap<Id, Vec<Cell>>, stacks: &[[&str; 2]]) {
+    let mut kinds: Vec<&str> = stacks.iter().map(|stack| stack[0]).collect();
+    kinds.dedup();
+    println!("schedulers: {}; in each: {}", kinds.join(" "), names(Id::CostKind).join(" "));
+    let mut alike: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for (id, cells) in rows {
+        alike.entry(letters(cells)).or_default().push(id.row().id);
+    }
+    for (letters, ids) in alike {
+        println!("{letters}  {} rows: {}", ids.len(), ids.join(" "));
+    }
+}
