@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::chart_files::write_traffic;
 use crate::output::{Failed, name, print, read};
 
 #[derive(Args)]
@@ -13,10 +14,24 @@ pub(crate) struct Arguments {
     /// Prints JSON, with all statistics of the kind of file.
     #[arg(long)]
     json: bool,
+    /// Folder for charts of the requests as SVG: requests, prompt tokens and output tokens offered over time, sessions, gaps,
+    /// burstiness, lengths, users.
+    #[arg(long, value_name = "DIR")]
+    charts: Option<PathBuf>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     let inspected = servescope_lab::inspect::file(&name(&arguments.trace), &read(&arguments.trace)?)?;
+    match (&arguments.charts, &inspected.loaded) {
+        (Some(_), None) => {
+            let file = arguments.trace.display();
+            return Err(Failed::input(format!(
+                "{file}: no times of arrival, so --charts has nothing to draw"
+            )));
+        }
+        (charts, Some(loaded)) => write_traffic(charts.as_deref(), &loaded.trace)?,
+        (None, None) => {}
+    }
     let Some(loaded) = inspected.loaded.filter(|_| !arguments.json) else {
         return print(&format!("{:#}\n", inspected.json));
     };

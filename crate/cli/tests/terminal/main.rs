@@ -3,9 +3,11 @@
 mod answers;
 mod bodies;
 mod capacity;
+mod charts;
 mod clients;
 mod profile;
 mod traces;
+mod vidur;
 mod who;
 mod workload;
 
