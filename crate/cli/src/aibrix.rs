@@ -10,6 +10,7 @@ use servescope_lab::workload::aibrix::inputs::TraceType;
 use servescope_lab::workload::aibrix::run::{Curve, Options, StatKind, run as run_generator};
 use servescope_lab::workload::formats::{self, Format};
 
+use crate::chart_files::write_traffic;
 use crate::generate::writable;
 use crate::output::{Failed, read, write_or_print};
 
@@ -92,6 +93,10 @@ pub(crate) struct Arguments {
     /// File to write; standard output if none.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Folder for charts of the requests as SVG: requests, prompt tokens and output tokens offered over time, sessions, gaps,
+    /// burstiness, lengths, users.
+    #[arg(long, value_name = "DIR")]
+    charts: Option<PathBuf>,
 }
 
 /// How the result is written.
@@ -111,6 +116,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     let made =
         run_generator(&options(arguments, &files)?).map_err(|error| Failed::input(error.to_string()))?;
     made.warnings.iter().for_each(|warning| eprintln!("servescope: note: {warning}"));
+    if arguments.charts.is_some() {
+        let read = made.clone().trace().map_err(|error| Failure::of_file("workload", &error))?;
+        write_traffic(arguments.charts.as_deref(), &read.trace)?;
+    }
     let text = match written {
         Written::Lines => made.jsonl,
         Written::Array => array(&made.jsonl),

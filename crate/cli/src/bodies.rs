@@ -9,7 +9,7 @@ use servescope_lab::parameters::Id;
 use servescope_lab::run::trace_of;
 use servescope_lab::scenario::sampling_problems;
 use servescope_lab::workload::Trace;
-use servescope_lab::workload::prompts::bodies::Texts;
+use servescope_lab::workload::prompts::bodies::{Texts, slora_adapter_name, slora_model_name};
 use servescope_lab::workload::prompts::choice::{ChoiceRule, Chosen};
 use servescope_lab::workload::prompts::{
     BodyLines, BodyOptions, Collection, CountTokens, Endpoint, Form, Synthesis,
@@ -65,24 +65,42 @@ pub(crate) struct BodyArguments {
     /// Counts the marks that the tokenizer sets around a text, such as a beginning-of-sequence token.
     #[arg(long, requires = "tokenizer")]
     special_tokens: bool,
-    /// Name of the base model.
-    #[arg(long, value_name = "NAME", default_value = "llama-7b")]
-    model: String,
-    /// Name of an adapter; {adapter} and {rank} stand for its index and rank.
-    #[arg(long, value_name = "NAME", default_value = "lora-{adapter}-rank-{rank}")]
-    adapter_name: String,
+    /// Name of the base model: llama-7b if neither this nor --slora-setting is given.
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+    /// Name of an adapter: lora-{adapter}-rank-{rank} if neither this nor --slora-setting is given. {adapter} and {rank} stand
+    /// for its index and rank, {index_in_rank} for its place among the adapters of its rank.
+    #[arg(long, value_name = "NAME")]
+    adapter_name: Option<String>,
+    /// Names of the base model and the adapters as S-LoRA's benchmark server has them with --dummy: S1, S2, S3 or S4.
+    #[arg(long, value_name = "SETTING", ignore_case = true, value_parser = ["S1", "S2", "S3", "S4"])]
+    slora_setting: Option<String>,
     /// Path of OpenAI's API.
     #[arg(long, value_enum, default_value_t = EndpointName::Chat)]
     endpoint: EndpointName,
 }
 
 impl BodyArguments {
+    /// A name as given, as S-LoRA's setting has it, or the default.
+    fn name(
+        &self,
+        given: &Option<String>,
+        of_setting: fn(&str) -> Option<&'static str>,
+        default: &str,
+    ) -> String {
+        let named = self.slora_setting.as_deref().and_then(|setting| of_setting(&setting.to_uppercase()));
+        given.clone().unwrap_or_else(|| named.unwrap_or(default).to_owned())
+    }
+
     /// An option whose presence shows that bodies are meant.
     pub(crate) fn first_given(&self) -> Option<&'static str> {
         let given = [
             (self.prompts.is_some(), "--prompts"),
             (self.tokenizer.is_some(), "--tokenizer"),
             (self.any_length, "--any-length"),
+            (self.model.is_some(), "--model"),
+            (self.adapter_name.is_some(), "--adapter-name"),
+            (self.slora_setting.is_some(), "--slora-setting"),
         ];
         given.into_iter().find(|(given, _)| *given).map(|(_, option)| option)
     }
@@ -142,8 +160,12 @@ pub(crate) fn write(
             EndpointName::Chat => Endpoint::Chat,
             EndpointName::Completions => Endpoint::Completions,
         },
-        model: arguments.model.clone(),
-        adapter_name: arguments.adapter_name.clone(),
+        model: arguments.name(&arguments.model, slora_model_name, "llama-7b"),
+        adapter_name: arguments.name(
+            &arguments.adapter_name,
+            slora_adapter_name,
+            "lora-{adapter}-rank-{rank}",
+        ),
         sampling,
     };
     let texts = match (&arguments.prompts, &tokenizer) {

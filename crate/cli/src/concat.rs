@@ -64,7 +64,7 @@ impl TogetherArguments {
         let format = self.format.as_deref().map(writable).transpose()?;
         let inputs = self.read.read_all(inputs)?;
         let format = format.unwrap_or_else(|| of_first(&inputs));
-        joined(inputs, step, self.steps.steps()?, format, &self.write)
+        joined(inputs, step, self.steps.steps()?, format, &self.write, None)
     }
 }
 

@@ -1,5 +1,6 @@
 //! `servescope generate`: a synthetic trace as a file, the file of a recipe once more, or the bodies of its requests.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
@@ -11,6 +12,7 @@ use servescope_lab::workload::formats::{self, Format};
 use servescope_lab::workload::statistics::PrefixHits;
 
 use crate::bodies::{self, BodyArguments};
+use crate::chart_files::write_traffic;
 use crate::output::{Failed, note, write_or_print};
 use crate::scenario_args::ScenarioArguments;
 use crate::servegen::ServeGenArguments;
@@ -36,6 +38,10 @@ pub(crate) struct Arguments {
     steps: StepArguments,
     #[command(flatten)]
     write: WriteArguments,
+    /// Folder for charts of the requests as SVG: requests, prompt tokens and output tokens offered over time, sessions, gaps,
+    /// burstiness, lengths, users.
+    #[arg(long, value_name = "DIR")]
+    charts: Option<PathBuf>,
 }
 
 impl Arguments {
@@ -57,6 +63,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         return Err(Failed::input(format!("{option} says how bodies look: add --bodies FORM")));
     }
     let trace = steps.apply(arguments.trace(&scenario)?)?;
+    write_traffic(arguments.charts.as_deref(), &trace)?;
     let output = arguments.write.output();
     if let Some(form) = form {
         return bodies::write(form, &arguments.body, &scenario, &trace, output);

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::chart_files::write_traffic;
 use crate::output::{Failed, name, print, read};
 use crate::read_args::AnyOutput;
 
@@ -16,6 +17,10 @@ pub(crate) struct Arguments {
     json: bool,
     #[command(flatten)]
     any: AnyOutput,
+    /// Folder for charts of the requests as SVG: requests, prompt tokens and output tokens offered over time, sessions, gaps,
+    /// burstiness, lengths, users.
+    #[arg(long, value_name = "DIR")]
+    charts: Option<PathBuf>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
@@ -24,6 +29,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         &read(&arguments.trace)?,
         arguments.any.tokens,
     )?;
+    match (&arguments.charts, &inspected.loaded) {
+        (Some(_), None) => {
+            let file = arguments.trace.display();
+            return Err(Failed::input(format!(
+                "{file}: no times of arrival, so --charts has nothing to draw"
+            )));
+        }
+        (charts, Some(loaded)) => write_traffic(charts.as_deref(), &loaded.trace)?,
+        (None, None) => {}
+    }
     let Some(loaded) = inspected.loaded.filter(|_| !arguments.json) else {
         return print(&format!("{:#}\n", inspected.json));
     };

@@ -6,6 +6,7 @@ mod aibrix;
 mod bench;
 mod bodies;
 mod capacity;
+mod chart_files;
 mod concat;
 mod convert;
 mod fit;

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::json;
-use servescope_charts::{Axis, AxisKind, Chart, DrawError, Mark, Role, ScaleKind, Series, Style};
 use servescope_lab::engine::scheduler::Client;
-use servescope_lab::views::{self, View, ViewOptions};
+use servescope_lab::views::{self, ViewOptions};
 use servescope_lab::{Run, Scenario, files};
 
+use crate::chart_files::{create, write_views};
 use crate::output::{Failed, print, stream, write};
 use crate::profile_args::ProfileArguments;
 use crate::read_args::ReadArguments;
@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
     /// Vidur's flags to simulate, as `config.json`; of the scenario only the bounds of the SLO are used then.
     #[arg(long, value_name = "CONFIG", conflicts_with = "profile")]
     vidur: Option<PathBuf>,
-    /// Folder with the operator tables of a run of Vidur.
+    /// Folder with the operator tables of a run of Vidur; without one, the shipped profile of its device and model.
     #[arg(long, value_name = "DIR", requires = "vidur")]
     tables: Option<PathBuf>,
     /// Prints the summary as JSON.
@@ -82,15 +82,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         stream(&folder.join("trace.json"), |to| files::write_chrome_trace(&run.report, to))?;
     }
     if let Some(folder) = &arguments.charts {
-        create(folder)?;
-        let style = Style { dark: false, width: 720.0, height: 240.0, dpr: 1.0 };
         let options = ViewOptions::default();
         let clients = views::monitor::monitor(&run, Client::User, &options).0;
-        for view in views::all(&run, &options).into_iter().chain(clients) {
-            let path = folder.join(format!("{}.svg", view.name));
-            let text = chart(view).and_then(|chart| servescope_charts::svg(&chart, None, &style));
-            write(&path, &text.map_err(|error| Failed::Run(format!("{}: {error}", path.display())))?)?;
-        }
+        write_views(folder, views::all(&run, &options).into_iter().chain(clients))?;
     }
     print(&if arguments.json { json } else { table(&summary, run.monitor(Client::User)) })
 }
@@ -102,36 +96,4 @@ fn tell_idle(scenario: &Scenario) {
     if !idle.is_empty() {
         eprintln!("servescope: note: without effect beside the other settings: {}", idle.join(", "));
     }
-}
-
-fn create(folder: &std::path::Path) -> Result<(), Failed> {
-    std::fs::create_dir_all(folder).map_err(|error| Failed::input(format!("{}: {error}", folder.display())))
-}
-
-/// A view as a chart to draw.
-fn chart(view: View) -> Result<Chart, DrawError> {
-    let axis = |axis: &views::Axis| {
-        Ok(Axis {
-            scale: ScaleKind::from_name(axis.scale)?,
-            kind: AxisKind::from_name(axis.kind)?,
-            min: axis.min,
-            max: axis.max,
-        })
-    };
-    let series = |s: views::Series| {
-        Ok(Series {
-            role: Role::from_name(s.role)?,
-            mark: Mark::from_name(s.mark)?,
-            x: s.x,
-            y: s.y,
-            y0: s.y0,
-            x2: s.x2,
-        })
-    };
-    Ok(Chart {
-        x: axis(&view.x)?,
-        y: axis(&view.y)?,
-        series: view.series.into_iter().map(series).collect::<Result<_, DrawError>>()?,
-        categories: view.categories,
-    })
 }

@@ -34,6 +34,7 @@ pub(crate) fn table(summary: &RunSummary, users: &Monitor) -> String {
         "throughput",
         format!("{} req/s, {} output tokens/s", number(run.throughput_rps), number(run.output_tokens_per_s)),
     );
+    line("P:D ratio", format!("{} prompt tokens for each output token", number(run.pd_ratio)));
     line(
         "objective",
         format!(

@@ -1,16 +1,17 @@
-//! `servescope simulate --vidur`: a run described by Vidur's flags, with exact operator tables.
+//! `servescope simulate --vidur`: a run described by Vidur's flags, with exact operator tables or the shipped profile.
 
 use std::io::Read as _;
 use std::path::Path;
+use std::sync::Arc;
 
 use servescope_lab::vidur::{VidurRun, operator_tables};
-use servescope_lab::{Run, Scenario};
+use servescope_lab::{Failure, Run, Scenario};
 
-use crate::output::{Failed, read};
+use crate::output::{Failed, note, read};
 use crate::read_args::ReadArguments;
 
-/// Simulates the run of `config`. The trace is `trace` or the file that the flags name, the tables are `tables` or the
-/// folder that the file names, in `operator-tables` beside the run's folder.
+/// Simulates the run of `config`. Requests are those of `trace`, of the file that the flags name, or of the synthetic generator.
+/// Tables are `tables`, the folder that the file names, in `operator-tables` beside the run's folder, or the shipped profile.
 pub(crate) fn simulate(
     config: &Path,
     tables: Option<&Path>,
@@ -19,22 +20,40 @@ pub(crate) fn simulate(
 ) -> Result<Run, Failed> {
     let run = VidurRun::read(&json(config)?)?;
     let folder = config.parent().unwrap_or(Path::new(""));
-    let of_flags = || run.trace_file.as_ref().map(|name| folder.join(name));
+    if !run.without_effect.is_empty() {
+        note(&format!("without effect, as in Vidur: {}", run.without_effect.join(", ")));
+    }
     let missing = |what: &str| Failed::input(format!("{}: {what}", config.display()));
-    let trace =
-        trace.map(Path::to_owned).or_else(of_flags).ok_or_else(|| missing("--trace FILE is missing"))?;
+    let trace = if run.is_synthetic(trace.is_some())? {
+        let of_folder = |name: &str| {
+            let path = folder.join(name);
+            std::fs::read(&path)
+                .map_err(|error| Failure::new("file_missing", name, format!("{}: {error}", path.display())))
+        };
+        let (trace, ended) = run.synthetic_requests(&of_folder)?;
+        ended.iter().for_each(|ended| note(ended));
+        Arc::new(trace)
+    } else {
+        let of_flags = || run.trace_file.as_ref().map(|name| folder.join(name));
+        let path = trace.map(Path::to_owned).or_else(of_flags).ok_or_else(|| {
+            missing("trace_request_generator_config_trace_file names no file, and --trace FILE is missing")
+        })?;
+        reader.read_as(&path, Some(run.replay))?.loaded.trace
+    };
     let named = || run.operator_tables.as_ref().map(|name| folder.join("../operator-tables").join(name));
-    let tables =
-        tables.map(Path::to_owned).or_else(named).ok_or_else(|| missing("--tables FOLDER is missing"))?;
+    let Some(tables) = tables.map(Path::to_owned).or_else(named) else {
+        let (cost, of) = run.shipped_tables()?;
+        note(&format!("times are those of the shipped profile of {of}; --tables names others"));
+        return Ok(Run::of(run.begin(trace, cost).run(), scenario));
+    };
     let files = ["token_ops.csv", "attn_decode.csv", "attn_prefill_runs.csv"];
     let [token_ops, decode, prefill] = files.map(|name| table(&tables, name));
     let meta = json(&tables.join("meta.json"))?;
     for difference in run.differences(&meta) {
-        eprintln!("servescope: note: {}: {difference}", tables.join("meta.json").display());
+        note(&format!("{}: {difference}", tables.join("meta.json").display()));
     }
     let cost = operator_tables(&meta, run.stages, [&token_ops?, &decode?, &prefill?])
         .map_err(|error| Failed::input(format!("{}: {error}", tables.display())))?;
-    let trace = reader.read_as(&trace, Some(run.replay))?.loaded.trace;
     Ok(Run::of(run.begin(trace, cost).run(), scenario))
 }
 

@@ -123,11 +123,11 @@ impl Setter {
         self.set(Id::CurvePoints, Value::List(points));
     }
 
-    /// The nearest law, or a histogram where none is near.
+    /// The nearest law without anything longer than the source's longest, or a histogram where none is near.
     fn lengths(&mut self, ids: LengthIds, fit: &LengthFit) {
         const NEAR: f64 = 0.05;
         const BINS: usize = 24;
-        let Some(best) = fit.best() else { return };
+        let Some(best) = fit.best_bounded() else { return };
         let [
             kind,
             value,
@@ -145,6 +145,10 @@ impl Setter {
             let rounded = |x: f64| libm::round(x * 1e6) / 1e6;
             let numbers = fit.quantiles.histogram(BINS).into_iter().map(rounded).collect();
             self.set(histogram_id, Value::List(numbers));
+            self.left_out.push(format!(
+                "{}: no law is within {NEAR} of the lengths; a histogram of their quantiles spreads them evenly inside a bin",
+                kind.row().id
+            ));
             return;
         }
         self.choice(kind, best.name);
@@ -153,11 +157,15 @@ impl Setter {
             setter.number(high_id, f64::from(high));
         };
         match best.law {
-            // No fit proposes these two.
-            Length::Percentiles(_) | Length::Table(_) => {}
+            // No fit proposes these.
+            Length::Percentiles(_) | Length::Table(_) | Length::Zipf(_) => {}
             Length::Fixed { value: tokens } => self.number(value, f64::from(tokens)),
             Length::Uniform { low, high } => bounds(self, low, high),
             Length::Geometric { mean } => self.number(mean_id, mean),
+            Length::BoundedGeometric { mean, low, high } => {
+                bounds(self, low, high);
+                self.number(mean_id, mean);
+            }
             Length::BoundedPareto { exponent, low, high } => {
                 bounds(self, low, high);
                 self.number(exponent_id, exponent);
@@ -436,5 +444,37 @@ mod tests {
         }
         let again = Scenario::from_json(&fitted.to_json());
         assert!(again.1.is_empty(), "{:?}", again.1);
+    }
+
+    #[test]
+    fn a_fitted_scenario_draws_nothing_longer_than_its_source() {
+        for (kind, path, value) in [
+            ("geometric", "workload.input_tokens.mean", "900"),
+            ("bounded_pareto", "workload.input_tokens.high", "30000"),
+            ("histogram", "workload.input_tokens.histogram", "8, 30, 30, 0, 5000, 1, 7000"),
+        ] {
+            let mut drawn = Scenario::default();
+            drawn.set_text("workload.duration_s", "2000").unwrap();
+            drawn.set_text("workload.input_tokens.kind", kind).unwrap();
+            drawn.set_text(path, value).unwrap();
+            let source = crate::run::trace_of(&drawn, None).unwrap();
+            let mut fitted = scenario(&fit(&source, &FitOptions::default())).scenario;
+            assert!(fitted.problems().is_empty(), "{kind}: {:?}", fitted.problems());
+            // Ten times as many requests as the source has.
+            fitted.set_text("workload.curve.kind", "constant").unwrap();
+            fitted.set_text("workload.duration_s", "20000").unwrap();
+            let twin = crate::run::trace_of(&fitted, None).unwrap();
+            let longest = |trace: &Trace| trace.input_tokens.iter().copied().max().unwrap();
+            assert!(longest(&twin) <= longest(&source), "{kind}: {} {}", longest(&twin), longest(&source));
+            let quantile = |trace: &Trace, q: f64| {
+                let mut lengths = trace.input_tokens.clone();
+                lengths.sort_unstable();
+                f64::from(lengths[(q * lengths.len() as f64) as usize])
+            };
+            for q in [0.25, 0.5, 0.9] {
+                let (ours, theirs) = (quantile(&twin, q), quantile(&source, q));
+                assert!((ours / theirs - 1.0).abs() < 0.12, "{kind}, {q}: {ours} {theirs}");
+            }
+        }
     }
 }

@@ -78,6 +78,7 @@ pub fn to_json(trace: &Trace) -> Json {
         "index_of_dispersion": dispersion,
         "input_tokens": spread(s.input_tokens.as_ref()),
         "output_tokens": spread(s.output_tokens.as_ref()),
+        "pd_ratio": s.pd_ratio(),
         "users": s.users,
         "adapters": s.adapters,
         "held": held(trace),
@@ -113,6 +114,7 @@ pub fn to_text(trace: &Trace) -> String {
             ));
         }
     }
+    lines.push(format!("P:D ratio         {} prompt tokens for each output token", number(s.pd_ratio(), "")));
     lines.push(format!("users             {}", s.users));
     lines.push(format!("adapters          {}", s.adapters));
     if let Some(hits) = PrefixHits::of(trace) {

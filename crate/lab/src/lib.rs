@@ -8,6 +8,7 @@
 //! assert_eq!(run.summary().run.requests.offered, 600);
 //! ```
 
+pub mod bodies;
 pub mod capacity;
 pub mod closed_forms;
 pub mod failure;
@@ -31,6 +32,7 @@ pub mod schema;
 pub mod thresholds;
 #[cfg(feature = "engines")]
 pub mod validate;
+#[cfg(feature = "engines")]
 pub mod vidur;
 pub mod views;
 

@@ -27,7 +27,7 @@ use servescope_engine::{Refusal, Report, Simulation};
 use servescope_workload::formats::{self, BadRows, Format, FormatError, ReadTrace, Reading, Warning};
 use servescope_workload::sessions::hold_turns;
 use servescope_workload::statistics::PrefixHits;
-use servescope_workload::{BASE_MODEL, Trace, generate, scale};
+use servescope_workload::{BASE_MODEL, SessionSpec, Trace, generate, scale};
 
 use crate::failure::Failure;
 use crate::notes::{Context, Note, Purpose, Traffic, notes, unused};
@@ -262,11 +262,48 @@ pub fn trace_of(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Arc
         }
     };
     if trace.is_empty() {
-        let path = if loaded.is_some() { Id::RateScale.row().id } else { Id::Duration.row().id };
-        let message = format!("{path}: these settings make no request (R D is below 1)");
-        return Err(vec![Failure::new("no_requests", path, message)]);
+        return Err(vec![no_requests(scenario, loaded)]);
     }
     Ok(trace)
+}
+
+/// Why a scenario makes no request, at the parameter that is the reason.
+fn no_requests(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Failure {
+    let failure = |code: &'static str, id: Id, value: f64, reason: String| {
+        let path = id.row().id;
+        Failure::new(code, path, format!("{path}: no request: {reason}")).number("value", value)
+    };
+    if let Some(loaded) = loaded {
+        let expected = loaded.trace.len() as f64 * scenario.number(Id::RateScale);
+        let reason = format!("{expected} requests of the file are expected, and none was drawn");
+        return failure("no_arrivals", Id::RateScale, expected, reason);
+    }
+    let spec = scenario.workload();
+    let expected = match &spec.curve {
+        Some(curve) => curve.integral(spec.duration_s),
+        None => spec.rate_rps * spec.duration_s,
+    };
+    let turns = spec.sessions.as_ref().map_or(1.0, SessionSpec::mean_turns);
+    if spec.closed_requests.is_none() && expected < 1.0 {
+        let reason = format!("rate times duration is {expected}, below 1");
+        return failure("no_requests", Id::Duration, expected, reason);
+    }
+    if spec.closed_requests.is_none() && spec.clients.is_none() && expected / turns < 1.0 {
+        let sessions = expected / turns;
+        let reason = format!(
+            "{expected} requests in sessions of {turns} turns on average are {sessions} sessions, below 1"
+        );
+        return failure("no_sessions", Id::TurnMean, sessions, reason)
+            .number("requests", expected)
+            .number("turns", turns);
+    }
+    let seconds = spec.duration_s;
+    failure(
+        "no_arrivals",
+        Id::Duration,
+        expected,
+        format!("the arrival processes bring none in {seconds} s with this seed"),
+    )
 }
 
 /// A finished run.

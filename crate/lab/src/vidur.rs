@@ -1,12 +1,17 @@
-//! Runs described by Vidur's flags (`servescope simulate --vidur`): its schedulers, routers, memory planner and trace
-//! replay, with its defaults for what is not given.
+//! Runs described by Vidur's flags (`servescope simulate --vidur`): its schedulers, routers, memory planner and request
+//! generators, with its defaults for what is not given.
 //!
 //! Flags are read from the object `flags` of a `config.json`, or from its top level, by their command-line names without
 //! dashes in front (`replica_config_device`); or from the nested `config.json` that Vidur leaves in a run's folder.
 
+mod flags;
+mod requests;
+mod shipped;
+
 use std::sync::Arc;
 
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
+use servescope_cost::BatchCost;
 use servescope_cost::memory_plan::vidur::{DEVICES, Device, MODELS, plan};
 use servescope_cost::profile::{ExactTables, LayerSettings, ProfileError};
 use servescope_engine::fleet::{RouterKind, SchedulerKind};
@@ -15,6 +20,9 @@ use servescope_workload::Trace;
 use servescope_workload::formats::Replay;
 
 use crate::failure::Failure;
+use flags::{Flags, MOST, flattened};
+use requests::SyntheticFlags;
+use shipped::LayerFlags;
 
 /// What the flags say, but for iteration times and trace.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,56 +43,16 @@ pub struct VidurRun {
     pub until_us: f64,
     /// The trace file, as named by its flag.
     pub trace_file: Option<String>,
+    /// The synthetic generator, where requests are not those of a trace; a trace that is given by other means takes its
+    /// place only where the flags name no kind of generator.
+    synthetic: Option<SyntheticFlags>,
+    /// Whether the flags name the kind of generator.
+    is_kind_named: bool,
+    layer: LayerFlags,
+    /// Flags of Vidur's that this run does not depend on: those of kinds that are not chosen.
+    pub without_effect: Vec<String>,
     /// The name of the folder with operator tables, where the file has one.
     pub operator_tables: Option<String>,
-}
-
-/// Largest number of tokens, requests or iterations.
-const MOST: u32 = 100_000_000;
-
-struct Flags<'a>(&'a Map<String, Json>);
-
-impl Flags<'_> {
-    fn number(&self, name: &str, default: f64, min: f64, max: f64) -> Result<f64, Failure> {
-        let Some(json) = self.0.get(name).filter(|j| !j.is_null()) else { return Ok(default) };
-        match json.as_f64() {
-            Some(x) if (min..=max).contains(&x) => Ok(x),
-            Some(x) => Err(Failure::out_of_range(name, x, min, max)),
-            None => {
-                let message = format!("{name}: a number expected, got {json}");
-                Err(Failure::new("not_a_number", name, message).text("value", &json.to_string()))
-            }
-        }
-    }
-
-    fn whole(&self, name: &str, default: u32, [min, max]: [u32; 2]) -> Result<u32, Failure> {
-        let x = self.number(name, f64::from(default), f64::from(min), f64::from(max))?;
-        if x.fract() == 0.0 {
-            return Ok(x as u32);
-        }
-        let message = format!("{name}: a whole number expected, got {x}");
-        Err(Failure::new("not_whole", name, message).number("value", x))
-    }
-
-    fn text(&self, name: &str) -> Result<Option<&str>, Failure> {
-        let Some(json) = self.0.get(name).filter(|j| !j.is_null()) else { return Ok(None) };
-        let message = || format!("{name}: a text expected, got {json}");
-        json.as_str().map(Some).ok_or_else(|| Failure::new("bad_json", name, message()))
-    }
-
-    fn option<T: Copy>(&self, name: &str, default: &str, options: &[(&str, T)]) -> Result<T, Failure> {
-        let json = self.0.get(name).filter(|j| !j.is_null());
-        let text = json.map(|json| json.as_str().map_or_else(|| json.to_string(), str::to_owned));
-        let value = text.as_deref().unwrap_or(default);
-        if let Some(&(_, found)) = options.iter().find(|o| o.0 == value) {
-            return Ok(found);
-        }
-        let known: Vec<&str> = options.iter().map(|o| o.0).collect();
-        let message = format!("{name}: {value:?} is none of {}", known.join(", "));
-        Err(Failure::new("unknown_option", name, message)
-            .text("value", value)
-            .text("options", &known.join(", ")))
-    }
 }
 
 const SCHEDULERS: [(&str, SchedulerKind); 5] = [
@@ -101,36 +69,6 @@ const ROUTERS: [(&str, RouterKind); 3] = [
     ("random", RouterKind::Random),
 ];
 
-/// The flags that a run's own `config.json` stands for: its objects are those of the flags' names, and each choice among
-/// kinds has the object's `name`.
-fn flattened(json: &Json) -> Map<String, Json> {
-    let cluster = &json["cluster_config"];
-    let mut flags = Map::new();
-    let mut take = |prefix: &str, from: &Json| {
-        let plain = from.as_object().into_iter().flatten().filter(|(_, value)| !value.is_object());
-        flags.extend(plain.map(|(key, value)| (format!("{prefix}{key}"), value.clone())));
-    };
-    let kind = |object: &Json| {
-        let name = object["name"].as_str().unwrap_or_default();
-        name.rsplit('.').next().unwrap_or_default().to_lowercase()
-    };
-    let scheduler = kind(&cluster["replica_scheduler_config"]);
-    take("cluster_config_", cluster);
-    take("replica_config_", &cluster["replica_config"]);
-    take(&format!("{scheduler}_scheduler_config_"), &cluster["replica_scheduler_config"]);
-    take("trace_request_generator_config_", &json["request_generator_config"]);
-    take("", json);
-    let router = kind(&cluster["global_scheduler_config"]);
-    for (flag, kind) in
-        [("replica_scheduler_config_type", scheduler), ("global_scheduler_config_type", router)]
-    {
-        if !kind.is_empty() {
-            flags.insert(flag.to_owned(), kind.into());
-        }
-    }
-    flags
-}
-
 impl VidurRun {
     /// Reads a `config.json`.
     ///
@@ -141,7 +79,7 @@ impl VidurRun {
             Failure::new("bad_json", "flags", "flags: an object of Vidur's flags expected".to_owned())
         })?;
         let flattened = object.contains_key("cluster_config").then(|| flattened(json));
-        let flags = Flags(flattened.as_ref().unwrap_or(object));
+        let flags = Flags::new(flattened.as_ref().unwrap_or(object));
         let scheduler = flags.option("replica_scheduler_config_type", "sarathi", &SCHEDULERS)?;
         let prefix = SCHEDULERS.iter().find(|s| s.1 == scheduler).map_or("", |s| s.0);
         let of = |name: &str| format!("{prefix}_scheduler_config_{name}");
@@ -153,7 +91,21 @@ impl VidurRun {
             tensor_parallel: flags.whole("replica_config_tensor_parallel_size", 1, [1, 1_000])?,
             stages,
         };
-        let max_tokens = flags.whole("trace_request_generator_config_max_tokens", 4096, [2, MOST])?;
+        let trace_file = flags.text("trace_request_generator_config_trace_file")?.map(str::to_owned);
+        let kind = flags.text("request_generator_config_type")?;
+        let is_synthetic = match kind {
+            Some(_) => {
+                let kinds = [("synthetic", true), ("trace_replay", false)];
+                flags.option("request_generator_config_type", "synthetic", &kinds)?
+            }
+            // Vidur's default is synthetic; flags of the other kind show that a trace is meant.
+            None => !flags.has_any("trace_request_generator_config_"),
+        };
+        let synthetic = if is_synthetic { Some(SyntheticFlags::read(&flags)?) } else { None };
+        let max_tokens = match &synthetic {
+            Some(synthetic) => synthetic.max_tokens,
+            None => flags.whole("trace_request_generator_config_max_tokens", 4096, [2, MOST])?,
+        };
         let scale = |what: &str| {
             let name = format!("trace_request_generator_config_{what}_scale_factor");
             flags.number(&name, 1.0, 0.0, f64::from(MOST))
@@ -183,7 +135,8 @@ impl VidurRun {
             return Err(failure.number("value", need).number("min", 0.0).number("max", max));
         }
         let watermark = flags.number(&of("watermark_blocks_fraction"), 0.01, 0.0, 1.0)?;
-        Ok(Self {
+        let (is_kind_named, layer) = (kind.is_some(), LayerFlags::read(&flags)?);
+        let run = Self {
             fleet: FleetConfig {
                 replicas: flags.whole("cluster_config_num_replicas", 1, [1, 65_535])?,
                 router: flags.option("global_scheduler_config_type", "round_robin", &ROUTERS)?,
@@ -211,9 +164,14 @@ impl VidurRun {
                 max_tokens,
             },
             until_us: if time_limit_s > 0.0 { time_limit_s * 1e6 } else { f64::INFINITY },
-            trace_file: flags.text("trace_request_generator_config_trace_file")?.map(str::to_owned),
+            trace_file,
+            synthetic,
+            is_kind_named,
+            layer,
+            without_effect: Vec::new(),
             operator_tables: json.get("operator_tables").and_then(Json::as_str).map(str::to_owned),
-        })
+        };
+        Ok(Self { without_effect: flags.without_effect()?, ..run })
     }
 
     /// In what operator tables, given their `meta.json`, are of another deployment than the run's.
@@ -230,8 +188,8 @@ impl VidurRun {
         [named("device", &self.device), named("model", &self.model), degree].into_iter().flatten().collect()
     }
 
-    /// A run of `trace`, which is as Vidur replays it, that has not begun.
-    pub fn begin(&self, trace: Arc<Trace>, cost: ExactTables) -> Fleet {
+    /// A run of `trace`, which is as Vidur replays or makes it, that has not begun.
+    pub fn begin(&self, trace: Arc<Trace>, cost: impl BatchCost + 'static) -> Fleet {
         Fleet::new(trace, self.fleet, Box::new(cost)).until(self.until_us)
     }
 }
@@ -293,6 +251,7 @@ mod tests {
             "global_scheduler_config_type": "lor",
             "replica_scheduler_config_type": "vllm",
             "vllm_scheduler_config_max_tokens_in_batch": 2048,
+            "request_generator_config_type": "trace_replay",
             "trace_request_generator_config_trace_file": "a.csv",
             "seed": 7,
         });

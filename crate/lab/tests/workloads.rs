@@ -227,3 +227,87 @@ fn a_glance_tells_what_the_summary_tells() {
         assert_eq!(early, whole, "{settings:?}");
     }
 }
+
+/// Coefficient of variation of the gaps between the requests of each adapter, and how many it has.
+fn adapter_cvs(trace: &servescope_lab::workload::Trace) -> Vec<(usize, f64)> {
+    (0..trace.adapter_count() as u32)
+        .map(|adapter| {
+            let times: Vec<f64> = (0..trace.len())
+                .filter(|&id| trace.adapter[id] == adapter)
+                .map(|id| trace.arrival_us[id])
+                .collect();
+            let gaps: Vec<f64> = times.windows(2).map(|w| w[1] - w[0]).collect();
+            let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+            let variance = gaps.iter().map(|g| (g - mean) * (g - mean)).sum::<f64>() / gaps.len() as f64;
+            (times.len(), f64::sqrt(variance) / mean)
+        })
+        .collect()
+}
+
+#[test]
+fn each_adapter_can_have_its_own_arrival_process() {
+    let of = |per: &str| {
+        let scenario = scenario(&[
+            ("workload.arrivals.cv", "4"),
+            ("workload.arrivals.per", per),
+            ("workload.adapters.count", "5"),
+            ("workload.duration_s", "100000"),
+        ]);
+        adapter_cvs(&servescope_lab::run::trace_of(&scenario, None).unwrap())
+    };
+    for (count, cv) in of("all") {
+        assert!((cv - 2.0).abs() < 0.15, "one thinned process: {cv} of {count}");
+    }
+    for (count, cv) in of("adapter") {
+        assert!((cv - 4.0).abs() < 0.4, "a process of its own: {cv} of {count}");
+        assert!((count as f64 / 40_000.0 - 1.0).abs() < 4.0 * 4.0 / f64::sqrt(40_000.0), "{count}");
+    }
+    // Where each user has a process of its own the setting means nothing, and the control is off.
+    let mut both = scenario(&[("workload.clients.kind", "each"), ("workload.arrivals.per", "adapter")]);
+    let per = servescope_lab::parameters::Id::ArrivalsPer;
+    assert!(!both.is_active(per));
+    let with = servescope_lab::run::trace_of(&both, None).unwrap();
+    both.set_text("workload.arrivals.per", "all").unwrap();
+    assert_eq!(with, servescope_lab::run::trace_of(&both, None).unwrap());
+}
+
+#[test]
+fn a_scenario_without_requests_names_the_setting_that_is_the_reason() {
+    let refused = |settings: &[(&str, &str)]| {
+        let failures = Run::simulate(&scenario(settings), None).unwrap_err();
+        assert_eq!(failures.len(), 1, "{failures:?}");
+        (failures[0].code, failures[0].path.clone(), failures[0].message.clone())
+    };
+    let (code, path, message) =
+        refused(&[("workload.sessions.kind", "held"), ("workload.sessions.turns.mean", "10000")]);
+    assert_eq!((code, path.as_str()), ("no_sessions", "workload.sessions.turns.mean"));
+    assert!(message.contains("600 requests") && message.contains("0.06 sessions, below 1"), "{message}");
+    let (code, path, message) = refused(&[("workload.rate_rps", "0.001")]);
+    assert_eq!((code, path.as_str()), ("no_requests", "workload.duration_s"));
+    assert!(message.contains("0.3, below 1"), "{message}");
+    // 1.2 requests are expected; the process of the only adapter brings none with this seed.
+    let none = (0..50).find_map(|seed| {
+        let scenario = scenario(&[
+            ("workload.arrivals.per", "adapter"),
+            ("workload.adapters.count", "1"),
+            ("workload.rate_rps", "0.004"),
+            ("seed", &seed.to_string()),
+        ]);
+        servescope_lab::run::trace_of(&scenario, None).err()
+    });
+    let failures = none.expect("a third of the seeds brings none");
+    assert_eq!((failures[0].code, failures[0].path.as_str()), ("no_arrivals", "workload.duration_s"));
+}
+
+#[test]
+fn rates_by_adapter_are_requests_over_the_time_of_arrivals() {
+    let run = run(&[("workload.adapters.count", "3"), ("workload.duration_s", "1000")]);
+    let last_s = run.report.trace.arrival_us.last().unwrap() / 1e6;
+    let summary = run.summary();
+    for rows in [&summary.run.per_adapter, &summary.run.per_user] {
+        let sum: f64 = rows.iter().map(|row| row.rate_rps.unwrap()).sum();
+        assert!((sum * last_s / 2000.0 - 1.0).abs() < 1e-9, "{sum}");
+    }
+    let row = &summary.run.per_adapter[0];
+    assert_eq!(row.rate_rps, Some(f64::from(row.offered) / last_s));
+}

@@ -116,6 +116,7 @@ export interface GroupRow {
   rank: number;
   offered: number; completed: number; rejected: number;
   input_tokens: number; output_tokens: number;
+  rate_rps: number | null;
   expected_share: number | null; share: number;
   ttft_mean_s: number | null; ttft_p99_s: number | null; e2e_mean_s: number | null; queue_mean_s: number | null;
   attainment: number | null;
@@ -132,6 +133,8 @@ export interface Summary {
   strip_throughput_rps: number | null;
   output_tokens_per_s: number | null;
   total_tokens_per_s: number | null;
+  /** Prompt tokens for each output token of the requests offered (P:D). */
+  pd_ratio: number | null;
   ttft_s: Distribution; tbt_s: Distribution; tpot_s: Distribution; e2e_s: Distribution; normalized_s: Distribution;
   queue_s: Distribution;
   /** Mean of each part of E2E over completed requests; the parts of one request add up to its E2E exactly. */
@@ -262,7 +265,10 @@ export interface PublishedFigure {
 /** What was read of a file. */
 export interface SourceInfo {
   name: string; format: string; requests: number; span_s: number; rate_rps: number | null;
-  input_tokens_mean: number; output_tokens_mean: number; warnings: Failure[];
+  input_tokens_mean: number; output_tokens_mean: number;
+  /** Prompt tokens for each output token (P:D). */
+  pd_ratio: number | null;
+  warnings: Failure[];
   /** Rows that could not be read and were left out: all are counted, the first are listed. */
   bad_rows: { total: number; listed: { row: number; column: string; failure: Failure }[] };
   /** Requests whose output length the file does not have, and the length in tokens that each was given; 0 = none. */

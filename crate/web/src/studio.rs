@@ -7,11 +7,13 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use js_sys::{Array, Function, Object, Reflect, Uint8Array};
+use servescope_lab::bodies::{BodyNames, bodies_text};
 use servescope_lab::run::trace_of;
 use servescope_lab::views;
 use servescope_lab::workload::Trace;
 use servescope_lab::workload::fit::{self, Fit, FitOptions, Model};
 use servescope_lab::workload::formats::{self, BadRows, Format, Mapping, ReadOptions};
+use servescope_lab::workload::prompts::{Endpoint, Form};
 use servescope_lab::workload::transform::{self, Note, Step};
 use servescope_lab::{Failure, LoadedTrace};
 use wasm_bindgen::prelude::*;
@@ -270,19 +272,51 @@ impl Studio {
         let known = Format::from_name(format).ok_or_else(|| unknown("format", format))?;
         let text = formats::write(self.shown()?, known).ok_or_else(|| unknown("format", format))?;
         let lost: Array = formats::lost(self.shown()?, &text).into_iter().map(JsValue::from).collect();
-        let reply = Object::new();
-        for (key, value) in
-            [("bytes", Uint8Array::from(text.as_bytes()).into()), ("lost", JsValue::from(lost))]
-        {
-            // Setting a property of a fresh plain object cannot fail.
-            let _ = Reflect::set(&reply, &key.into(), &value);
-        }
-        Ok(JsValue::from(reply).unchecked_into())
+        Ok(export(&text, lost))
+    }
+
+    /// The request bodies of what is looked at, a line each: their form, the path of OpenAI's API (`chat` or `completions`), the
+    /// names of the base model and of adapters; sampling is the scenario's.
+    ///
+    /// # Errors
+    /// What the system of the form does not take, that the file would be too large, or that there is nothing.
+    pub fn bodies(
+        &self,
+        scenario: &JsPatch,
+        form: &str,
+        endpoint: &str,
+        model: &str,
+        adapter_name: &str,
+    ) -> Result<JsExport, JsFailure> {
+        let names = BodyNames {
+            form: Form::from_name(form).ok_or_else(|| unknown("form", form))?,
+            endpoint: if endpoint == "completions" { Endpoint::Completions } else { Endpoint::Chat },
+            model: model.to_owned(),
+            adapter_name: adapter_name.to_owned(),
+        };
+        let text = bodies_text(&scenario_of(scenario)?, self.shown()?, names).map_err(thrown)?;
+        Ok(export(&text, Array::new()))
     }
 
     fn shown(&self) -> Result<&Trace, JsFailure> {
         self.shown.as_deref().ok_or_else(no_trace)
     }
+}
+
+/// A file, and what it does not hold.
+fn export(text: &str, lost: Array) -> JsExport {
+    let reply = Object::new();
+    for (key, value) in [("bytes", Uint8Array::from(text.as_bytes()).into()), ("lost", JsValue::from(lost))] {
+        // Setting a property of a fresh plain object cannot fail.
+        let _ = Reflect::set(&reply, &key.into(), &value);
+    }
+    JsValue::from(reply).unchecked_into()
+}
+
+/// Names of the forms of request bodies.
+#[wasm_bindgen]
+pub fn body_forms() -> Vec<String> {
+    Form::ALL.into_iter().map(|form| form.name().to_owned()).collect()
 }
 
 /// Takes the steps; what is refused is told at the first step that cannot be taken.

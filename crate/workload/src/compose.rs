@@ -1,9 +1,11 @@
-//! Workloads whose requests depend on one another: users in a closed loop, sessions, clients with processes of their own.
+//! Workloads whose requests depend on one another: users in a closed loop, sessions, clients or adapters with processes of
+//! their own.
 //!
-//! All are lanes of sessions. Open traffic is one lane, or one for each client; a closed loop is one for each user, who
+//! All are lanes of sessions. Open traffic is one lane, or one for each client or adapter; a closed loop is one for each user, who
 //! sends one request at a time. A session without turns is one request. Each quantity is drawn from its own stream by lane
 //! and session, so that one more client or a longer conversation leaves all others as they were.
 
+use crate::arrivals::Arrivals;
 use crate::clients::{dealt, scaled, stationary_times_us};
 use crate::generate::{Coupling, WorkloadSpec};
 use crate::popularity::Sampler;
@@ -16,6 +18,8 @@ use crate::trace::{BASE_MODEL, Chain, Extra, Labels, NOBODY, Request, Trace};
 struct Lane {
     /// The user of all its sessions; `None` draws one for each.
     user: Option<u32>,
+    /// The adapter of all its sessions; `None` takes its client's, or draws one for each.
+    adapter: Option<u32>,
     starts_us: Vec<f64>,
     /// Requests of a closed loop's user.
     quota: Option<usize>,
@@ -100,37 +104,52 @@ fn lanes(spec: &WorkloadSpec) -> Vec<Lane> {
         return (0..users)
             .map(|user| Lane {
                 user: Some(user as u32),
+                adapter: None,
                 starts_us: vec![spec.think.residual_us(&mut stream.item(user))],
                 quota: Some(most / users + usize::from(user < most % users)),
             })
             .collect();
     }
     let each = spec.sessions.as_ref().map_or(1.0, SessionSpec::mean_turns);
-    let Some(clients) = &spec.clients else {
-        let count = (spec.request_count() as f64 / each) as usize;
-        return vec![Lane { user: None, starts_us: spec.arrival_times_us(count, each), quota: None }];
-    };
-    let stream = Stream::named(spec.seed, "client arrivals");
-    let shares = spec.users.popularity.shares(users);
+    if let Some(clients) = &spec.clients {
+        let stream = Stream::named(spec.seed, "client arrivals");
+        let shares = spec.users.popularity.shares(users);
+        return (0..users)
+            .map(|user| {
+                let gaps = clients.arrivals(spec.arrivals, user);
+                let starts_us = own_starts_us(spec, gaps, shares[user] / each, &stream.item(user));
+                Lane { user: Some(user as u32), adapter: None, starts_us, quota: None }
+            })
+            .collect();
+    }
+    if spec.has_adapter_processes() {
+        let stream = Stream::named(spec.seed, "adapter arrivals");
+        let shares = spec.adapters.popularity.shares(spec.adapters.count);
+        return (0..spec.adapters.count)
+            .map(|adapter| {
+                let starts_us =
+                    own_starts_us(spec, spec.arrivals, shares[adapter] / each, &stream.item(adapter));
+                Lane { user: None, adapter: Some(adapter as u32), starts_us, quota: None }
+            })
+            .collect();
+    }
+    let count = (spec.request_count() as f64 / each) as usize;
+    vec![Lane { user: None, adapter: None, starts_us: spec.arrival_times_us(count, each), quota: None }]
+}
+
+/// Arrivals until the duration, microseconds, of a stationary process of its own with `share` of the workload's rate.
+fn own_starts_us(spec: &WorkloadSpec, gaps: Arrivals, share: f64, stream: &Stream) -> Vec<f64> {
+    // Under a curve the process runs on the clock of expected requests.
     let expected = spec.curve.as_ref().map(|curve| curve.integral(spec.duration_s));
-    (0..users)
-        .map(|user| {
-            let law = clients.arrivals(spec.arrivals, user);
-            // Under a curve the process runs on the clock of expected requests.
-            let (rate, until) = expected.map_or((spec.rate_rps, spec.duration_s), |expected| (1.0, expected));
-            let rate = rate * shares[user] / each;
-            let mut starts_us = if rate > 0.0 {
-                stationary_times_us(law, rate, until, &stream.item(user))
-            } else {
-                Vec::new()
-            };
-            if let Some(curve) = &spec.curve {
-                let on_clock = |unit_us: &f64| curve.inverse(unit_us / 1e6).map(|t| t * 1e6);
-                starts_us = starts_us.iter().map_while(on_clock).collect();
-            }
-            Lane { user: Some(user as u32), starts_us, quota: None }
-        })
-        .collect()
+    let (rate, until) = expected.map_or((spec.rate_rps, spec.duration_s), |expected| (1.0, expected));
+    let rate = rate * share;
+    if rate <= 0.0 {
+        return Vec::new();
+    }
+    let starts_us = stationary_times_us(gaps, rate, until, stream);
+    let Some(curve) = &spec.curve else { return starts_us };
+    let on_clock = |unit_us: &f64| curve.inverse(unit_us / 1e6).map(|t| t * 1e6);
+    starts_us.iter().map_while(on_clock).collect()
 }
 
 impl Composer<'_> {
@@ -139,7 +158,7 @@ impl Composer<'_> {
         let of_session = |i: usize| streams.each(|stream| stream.item(i));
         let Some(quota) = lane.quota else {
             for (i, &start_us) in lane.starts_us.iter().enumerate() {
-                self.session(lane.user, start_us, NOBODY_BEFORE, usize::MAX, of_session(i));
+                self.session(lane, start_us, NOBODY_BEFORE, usize::MAX, of_session(i));
             }
             return;
         };
@@ -154,7 +173,7 @@ impl Composer<'_> {
                 wait = (made as u32 - 1, think_us);
                 start_us = self.trace.arrival_us[made - 1] + think_us;
             }
-            self.session(lane.user, start_us, wait, end - made, streams);
+            self.session(lane, start_us, wait, end - made, streams);
             if self.trace.len() == made || self.trace.len() == end {
                 break;
             }
@@ -164,19 +183,20 @@ impl Composer<'_> {
     /// One session, of at most `most` requests. `wait` is whom its first one waits for, and for how long.
     fn session(
         &mut self,
-        user: Option<u32>,
+        lane: &Lane,
         start_us: f64,
         mut wait: (u32, f64),
         most: usize,
         mut streams: Streams,
     ) {
         let spec = self.spec;
-        let user = user.unwrap_or_else(|| self.users.at(streams.users.uniform()));
+        let user = lane.user.unwrap_or_else(|| self.users.at(streams.users.uniform()));
         let place = user as usize;
         let clients = spec.clients.as_ref();
         let factors = clients.map(|c| (dealt(&c.input_scales, place), dealt(&c.output_scales, place)));
         let (input_scale, output_scale) = factors.unwrap_or_default();
-        let adapter = match clients.and_then(|c| dealt(&c.adapters, place)).flatten() {
+        let own_adapter = lane.adapter.or_else(|| clients.and_then(|c| dealt(&c.adapters, place)).flatten());
+        let adapter = match own_adapter {
             _ if spec.adapters.count == 0 => BASE_MODEL,
             Some(adapter) => adapter,
             None => self.adapters.at(streams.adapters.uniform()),
@@ -264,7 +284,7 @@ mod tests {
     use crate::arrivals::Arrivals;
     use crate::clients::ClientSpec;
     use crate::curve::{RateCurve, Shape};
-    use crate::generate::generate;
+    use crate::generate::{ArrivalsPer, generate};
     use crate::lengths::Length;
     use crate::popularity::Popularity;
     use crate::prefix::PrefixSpec;
@@ -383,6 +403,93 @@ mod tests {
         let more = generate(&spec);
         assert_eq!(first(&more).len(), first(&trace).len());
         assert!(first(&more).iter().zip(first(&trace)).all(|(a, b)| a.input_tokens == b.input_tokens));
+    }
+
+    /// Mean gap in seconds and coefficient of variation of the gaps between the requests of an adapter.
+    fn adapter_gaps(trace: &Trace, adapter: u32) -> (f64, f64) {
+        let times: Vec<f64> = (0..trace.len())
+            .filter(|&id| trace.adapter[id] == adapter)
+            .map(|id| trace.arrival_us[id] / 1e6)
+            .collect();
+        let gaps: Vec<f64> = times.windows(2).map(|w| w[1] - w[0]).collect();
+        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+        let variance = gaps.iter().map(|g| (g - mean) * (g - mean)).sum::<f64>() / gaps.len() as f64;
+        (mean, f64::sqrt(variance) / mean)
+    }
+
+    #[test]
+    fn each_adapter_has_the_full_cv_where_the_process_is_its_own() {
+        let mut spec = WorkloadSpec {
+            rate_rps: 50.0,
+            duration_s: 20_000.0,
+            arrivals: Arrivals::Gamma { cv: 4.0 },
+            ..WorkloadSpec::default()
+        };
+        spec.adapters.count = 5;
+        spec.adapters.popularity = Popularity::List(vec![4.0, 3.0, 2.0, 1.0, 0.0]);
+        let thinned = generate(&spec);
+        spec.arrivals_per = ArrivalsPer::Adapter;
+        let own = generate(&spec);
+        // The count of one adapter has a variance of about cv^2 times its mean.
+        let total = 1e6;
+        assert!((own.len() as f64 - total).abs() < 4.0 * 4.0 * f64::sqrt(total), "{}", own.len());
+        assert!(own.arrival_us.is_sorted() && own.arrival_us.last().is_some_and(|&t| t < 20_000e6));
+        for (adapter, share) in [0.4, 0.3, 0.2, 0.1].into_iter().enumerate() {
+            let (mean, cv) = adapter_gaps(&own, adapter as u32);
+            assert!((cv / 4.0 - 1.0).abs() < 0.05, "adapter {adapter}: cv {cv}");
+            assert!((mean * 50.0 * share - 1.0).abs() < 0.06, "adapter {adapter}: mean gap {mean}");
+            let expected = f64::sqrt(1.0 + share * 15.0);
+            let (_, cv) = adapter_gaps(&thinned, adapter as u32);
+            assert!((cv / expected - 1.0).abs() < 0.05, "adapter {adapter}: cv {cv}, thinned {expected}");
+        }
+        assert!(!own.adapter.contains(&4), "a share of 0 sends nothing");
+        assert_eq!(own, generate(&spec));
+    }
+
+    #[test]
+    fn an_adapter_more_leaves_the_processes_of_the_others_alone() {
+        let mut spec = WorkloadSpec { arrivals_per: ArrivalsPer::Adapter, ..WorkloadSpec::default() };
+        let times = |spec: &WorkloadSpec, adapter: u32| -> Vec<f64> {
+            let trace = generate(spec);
+            (0..trace.len())
+                .filter(|&id| trace.adapter[id] == adapter)
+                .map(|id| trace.arrival_us[id])
+                .collect()
+        };
+        spec.adapters.count = 2;
+        spec.adapters.popularity = Popularity::Uniform;
+        let two = [times(&spec, 0), times(&spec, 1)];
+        (spec.adapters.count, spec.rate_rps) = (4, 4.0);
+        assert_eq!([times(&spec, 0), times(&spec, 1)], two);
+        assert_ne!(two[0], two[1]);
+    }
+
+    #[test]
+    fn processes_of_adapters_follow_a_curve_begin_sessions_and_need_adapters() {
+        let shape = Shape::Step { before_rps: 20.0, after_rps: 180.0, at_s: 100.0 };
+        let mut spec = WorkloadSpec {
+            curve: Some(RateCurve::new(&shape).expect("sound")),
+            duration_s: 200.0,
+            arrivals: Arrivals::Poisson,
+            arrivals_per: ArrivalsPer::Adapter,
+            ..WorkloadSpec::default()
+        };
+        let trace = generate(&spec);
+        let early = trace.arrival_us.iter().filter(|&&t| t < 100e6).count() as f64;
+        assert!((early - 2_000.0).abs() < 4.0 * f64::sqrt(2_000.0), "{early}");
+        assert!((trace.len() as f64 - 20_000.0).abs() < 4.0 * f64::sqrt(20_000.0), "{}", trace.len());
+        spec.sessions = Some(sessions(Pace::Held));
+        let talks = generate(&spec);
+        let extra = talks.extra.as_ref().unwrap();
+        let mut adapter_of = vec![None; extra.session.names.len()];
+        for id in 0..talks.len() {
+            let own = adapter_of[extra.session.index[id] as usize].get_or_insert(talks.adapter[id]);
+            assert_eq!(*own, talks.adapter[id], "a session keeps its adapter");
+        }
+        spec.sessions = None;
+        spec.adapters.count = 0;
+        let one = generate(&spec);
+        assert_eq!(one, generate(&WorkloadSpec { arrivals_per: ArrivalsPer::All, ..spec }));
     }
 
     #[test]

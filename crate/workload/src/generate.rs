@@ -31,6 +31,8 @@ pub struct WorkloadSpec {
     pub cut_at_duration: bool,
     /// Law of the gaps.
     pub arrivals: Arrivals,
+    /// Whether all requests come from one such process, or each adapter's from one of its own.
+    pub arrivals_per: ArrivalsPer,
     /// Adapters and their shares.
     pub adapters: AdapterSpec,
     /// Users and their shares.
@@ -57,6 +59,18 @@ pub struct WorkloadSpec {
     pub clients: Option<ClientSpec>,
     /// Shared beginnings of prompts.
     pub prefix: Option<PrefixSpec>,
+}
+
+/// What an arrival process is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ArrivalsPer {
+    /// One process of all requests, whose adapters are drawn (S-LoRA's generator). An adapter of share p then has gaps of
+    /// cv^2 = 1 + p (`cv_all^2` - 1), as any thinned renewal process.
+    #[default]
+    All,
+    /// A process for each adapter, with the same distribution of gaps and the adapter's share of the rate. Without adapters
+    /// this is [`ArrivalsPer::All`]; clients with processes of their own take precedence over it.
+    Adapter,
 }
 
 /// The adapters of a synthetic workload.
@@ -97,6 +111,7 @@ impl Default for WorkloadSpec {
             duration_s: 300.0,
             cut_at_duration: false,
             arrivals: Arrivals::Gamma { cv: 1.0 },
+            arrivals_per: ArrivalsPer::All,
             adapters: AdapterSpec {
                 count: 200,
                 popularity: Popularity::Power { alpha: 1.0 },
@@ -142,9 +157,20 @@ impl WorkloadSpec {
             as usize
     }
 
-    /// Whether requests come one by one from one process: no closed loop, no sessions, no clients of their own.
+    /// Whether requests come one by one from one process: no closed loop, no sessions, no processes of clients or adapters.
     pub fn is_plain(&self) -> bool {
-        self.closed_requests.is_none() && self.sessions.is_none() && self.clients.is_none()
+        self.closed_requests.is_none()
+            && self.sessions.is_none()
+            && self.clients.is_none()
+            && !self.has_adapter_processes()
+    }
+
+    /// Whether each adapter has an arrival process of its own.
+    pub(crate) fn has_adapter_processes(&self) -> bool {
+        self.arrivals_per == ArrivalsPer::Adapter
+            && self.adapters.count > 0
+            && self.closed_requests.is_none()
+            && self.clients.is_none()
     }
 
     /// Times in microseconds, at most `count`, of arrivals of `each` requests in the mean: under a curve the process of

@@ -5,12 +5,14 @@ mod mixture;
 mod pairs;
 mod percentiles;
 mod table;
+mod zipf;
 
 use crate::law;
 
 pub use pairs::Pairs;
 pub use percentiles::Percentiles;
 pub use table::Table;
+pub use zipf::Zipf;
 
 /// A law of lengths in tokens; every length is at least 1.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,6 +33,15 @@ pub enum Length {
     Geometric {
         /// Mean, tokens.
         mean: f64,
+    },
+    /// Geometric, conditioned on `low..=high`.
+    BoundedGeometric {
+        /// Mean of the geometric distribution on 1, 2, … before its bounds, tokens.
+        mean: f64,
+        /// Smallest, tokens.
+        low: u32,
+        /// Largest, tokens (inclusive).
+        high: u32,
     },
     /// Pareto with tail index `exponent`, P(X > x) ~ x^-exponent, cut to `low..=high`: the power law of the papers.
     BoundedPareto {
@@ -63,6 +74,8 @@ pub enum Length {
         /// Largest, tokens (inclusive).
         high: u32,
     },
+    /// Zipf over bounded lengths, the shortest the most frequent.
+    Zipf(Zipf),
     /// Through three percentiles.
     Percentiles(Percentiles),
     /// A histogram, or a mixture of two other laws.
@@ -110,6 +123,16 @@ impl Length {
                 // P(X > k) = (1 - 1/mean)^k
                 1 + (libm::log(u) / libm::log1p(-1.0 / mean)).min(f64::from(MAX_GEOMETRIC)) as u32
             }
+            Self::BoundedGeometric { mean, low, high } => {
+                let (failure_log, all) = bounded_geometric(mean, low, high);
+                // P(X < low + k) = (1 - e^(k failure_log)) / all
+                let above = if failure_log == 0.0 {
+                    u * f64::from(high - low + 1)
+                } else {
+                    libm::log1p(-u * all) / failure_log
+                };
+                low + (above as u32).min(high - low)
+            }
             Self::BoundedPareto { exponent, low, high } => {
                 let (l, h) = (f64::from(low), f64::from(high) + 1.0);
                 let kept = 1.0 - u * (1.0 - libm::pow(l / h, exponent));
@@ -121,6 +144,7 @@ impl Length {
             Self::Normal { mean, deviation, low, high } => {
                 rounded(mean + deviation * law::normal_quantile(u), low, high)
             }
+            Self::Zipf(zipf) => zipf.at(u),
             Self::Percentiles(ref percentiles) => percentiles.at(u),
             Self::Table(ref table) => table.at(u),
         }
@@ -138,6 +162,16 @@ impl Length {
                 let failures = libm::log1p(-1.0 / mean.max(1.0)) * (real - 1.0);
                 if x <= 1 { 0.0 } else { -libm::expm1(failures) }
             }
+            Self::BoundedGeometric { mean, low, high } => {
+                let (failure_log, all) = bounded_geometric(mean, low, high);
+                let ranks = f64::from(high - low + 1);
+                let above = (real - f64::from(low)).clamp(0.0, ranks);
+                match above {
+                    0.0 => 0.0,
+                    _ if failure_log == 0.0 => above / ranks,
+                    _ => -libm::expm1(above * failure_log) / all,
+                }
+            }
             Self::BoundedPareto { exponent, low, high } => {
                 let (l, h) = (f64::from(low), f64::from(high) + 1.0);
                 let over = |x: f64| 1.0 - libm::pow(l / x, exponent);
@@ -149,6 +183,7 @@ impl Length {
             Self::Normal { mean, deviation, low, high } => {
                 rounded_below(x, low, high, |x| (x - mean) / deviation)
             }
+            Self::Zipf(zipf) => zipf.below(x),
             Self::Percentiles(ref percentiles) => percentiles.below(x),
             Self::Table(ref table) => table.below(x),
         }
@@ -158,6 +193,13 @@ impl Length {
     pub fn is_falling(&self) -> bool {
         matches!(self, Self::Geometric { .. })
     }
+}
+
+/// Logarithm of the probability that a geometric length goes on, and the probability of all lengths between the bounds
+/// where the smallest begins the distribution. A logarithm of 0 stands for lengths that are all alike.
+fn bounded_geometric(mean: f64, low: u32, high: u32) -> (f64, f64) {
+    let failure_log = libm::log1p(-1.0 / mean.max(1.0));
+    (failure_log, -libm::expm1(f64::from(high - low + 1) * failure_log))
 }
 
 fn rounded(x: f64, low: u32, high: u32) -> u32 {
@@ -212,11 +254,17 @@ mod tests {
             Length::Fixed { value: 7 },
             Length::Uniform { low: 8, high: 511 },
             Length::Geometric { mean: 100.0 },
+            Length::BoundedGeometric { mean: 100.0, low: 8, high: 300 },
+            Length::BoundedGeometric { mean: 1e6, low: 8, high: 300 },
+            Length::BoundedGeometric { mean: 1.0, low: 8, high: 300 },
             Length::BoundedPareto { exponent: 1.1, low: 10, high: 2000 },
             Length::Normal { mean: 300.0, deviation: 50.0, low: 250, high: 400 },
             Length::Normal { mean: 300.0, deviation: 0.0, low: 1, high: 400 },
             Length::Lognormal { median: 200.0, sigma: 1.0, low: 20, high: 900 },
             Length::Percentiles(Percentiles::new([200.0, 700.0, 5000.0], 1, 100_000)),
+            Length::Zipf(Zipf::new(1024, 4096, 0.6)),
+            Length::Zipf(Zipf::new(1, 511, 1.1)),
+            Length::Zipf(Zipf::of_vidur(1024, 4096, 0.6)),
             Length::Table(Table::histogram(&[1.0, 3.0, 2.0, 0.0, 50.0, 1.0, 80.0]).expect("it is sound")),
         ];
         let mixed = Table::mixture(&simple[6], &simple[3], 0.3);

@@ -68,6 +68,11 @@ pub struct Statistics {
 }
 
 impl Statistics {
+    /// Prompt tokens for each output token, of all requests together (P:D); `None` without requests.
+    pub fn pd_ratio(&self) -> Option<f64> {
+        Some(self.input_tokens.as_ref()?.mean / self.output_tokens.as_ref()?.mean)
+    }
+
     /// The statistics of `trace`.
     pub fn of(trace: &Trace) -> Self {
         let times = &trace.arrival_us;

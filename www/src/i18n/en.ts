@@ -160,6 +160,7 @@ export const en = {
   'metric.down': '{amount} less than before',
   'metric.same': 'as before',
   'headline.label': 'Headline numbers',
+  'headline.pd': 'Prompt to output tokens (P:D ratio):',
   'headline.preview': 'Preview on a shorter run; the full answer follows.',
 
   'section.arrives': 'What arrives',
@@ -207,6 +208,7 @@ export const en = {
 
   'axis.share': 'share',
   'empty.too_few_requests': 'Too few requests to show gaps between them.',
+  'empty.no_sessions': 'These requests belong to no sessions.',
   'empty.one_user': 'Only one user sends requests.',
   'empty.base_model_only': 'Every request goes to the base model: there are no adapters.',
   'empty.nothing_completed': 'No request was completed.',
@@ -247,6 +249,7 @@ export const en = {
   'who.user': 'User',
   'who.rank': 'Rank',
   'who.offered': 'Requests',
+  'who.rate': 'Rate, req/s',
   'who.rejected': 'Refused',
   'who.tokens': 'Tokens',
   'who.share': 'Share',

@@ -20,6 +20,7 @@ export class HeadlineNumbers extends LightElement {
     const { answer } = this.app.session.value;
     return html`
       <dl class="headline" aria-label=${t('headline.label')}>${METRICS.map((metric) => this.#metric(metric))}</dl>
+      <p class="headline-details" ?hidden=${answer === null}>${t('headline.pd')} <b data-metric="pd_ratio" data-value=${answer?.summary.pd_ratio ?? ''}>${this.app.text.format.of('number', answer?.summary.pd_ratio ?? null)}</b></p>
       <p class="preview-note" ?hidden=${answer?.preview !== true}>${t('headline.preview')}</p>
       <output class="visually-hidden" aria-live="polite"></output>`;
   }

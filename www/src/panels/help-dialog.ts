@@ -15,7 +15,7 @@ const SHORTCUTS: readonly (readonly [string, Word])[] = [
   ['?', 'help'],
 ];
 
-const TERMS = ['ttft', 'tbt', 'e2e', 'prefill', 'decode', 'batching', 'kv', 'adapter', 'cv', 'alpha', 'slo', 'admission'] as const;
+const TERMS = ['ttft', 'tbt', 'e2e', 'prefill', 'decode', 'batching', 'kv', 'adapter', 'cv', 'alpha', 'slo', 'qps', 'pd', 'replica', 'tp', 'pp', 'mfu', 'sku', 'admission'] as const;
 
 export class HelpDialog extends LightElement {
   protected override watched(): Watchable[] {

@@ -13,6 +13,7 @@ interface Column { key: MessageKey; kind: NumberKind; of(row: GroupRow): number 
 const COLUMNS: readonly Column[] = [
   { key: 'who.rank', kind: 'count', of: (row) => row.rank, adaptersOnly: true },
   { key: 'who.offered', kind: 'count', of: (row) => row.offered },
+  { key: 'who.rate', kind: 'number', of: (row) => row.rate_rps },
   { key: 'who.share', kind: 'share', of: (row) => row.share, bar: true },
   { key: 'who.expected', kind: 'share', of: (row) => row.expected_share, bar: true },
   { key: 'who.rejected', kind: 'count', of: (row) => row.rejected },

@@ -30,7 +30,7 @@ export class SourceSection extends LightElement {
       ${sources.length === 0 ? html`<p>${say('source.generated', { requests, span: format.seconds(duration) })}</p>` : nothing}
       ${sources.map((file) => html`<p class="source">${say('source.file', {
         name: file.name, format: file.format === '' ? '–' : file.format, requests: file.requests, span: format.seconds(file.span_s),
-        rate: format.of('number', file.rate_rps), input: format.short(file.input_tokens_mean), output: format.short(file.output_tokens_mean),
+        rate: format.of('number', file.rate_rps), input: format.short(file.input_tokens_mean), output: format.short(file.output_tokens_mean), pd: format.of('number', file.pd_ratio),
       })}</p>
       ${file.bad_rows.total === 0 ? nothing : this.#badRows(say, file)}`)}
       ${sources.some(({ assumed_outputs }) => assumed_outputs > 0) ? this.#assumedOutput(say, sources) : nothing}

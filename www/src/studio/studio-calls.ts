@@ -29,8 +29,11 @@ export interface StudioCalls {
   charts: { args: { columns: number }; reply: { charts: ChartData[]; before: ChartData[] } };
   columns: { args: null; reply: TraceColumns };
   export: { args: { format: string }; reply: { bytes: Uint8Array<ArrayBuffer>; lost: string[] } };
+  /** Request bodies, with the sampling of the scenario. */
+  bodies: { args: { scenario: ScenarioPatch; form: string; endpoint: string; model: string; adapterName: string }; reply: { bytes: Uint8Array<ArrayBuffer>; lost: string[] } };
   svg: { args: Picture; reply: string };
   formats: { args: null; reply: string[] };
+  forms: { args: null; reply: string[] };
 }
 
 export type CallName = keyof StudioCalls;

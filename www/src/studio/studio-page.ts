@@ -3,6 +3,7 @@ import { html, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
 import { LightElement } from '../element.js';
 import type { Watchable } from '../state/topic.js';
+import './bodies-section.js';
 import './curve-drawing.js';
 import './export-section.js';
 import './fit-section.js';
@@ -11,6 +12,8 @@ import './steps-section.js';
 import { StudioState } from './studio-state.js';
 import { wordsOf } from './words.js';
 
+/** On one time axis: what AIBrix's plot of a workload has. */
+const OVER_TIME = ['traffic_rate', 'traffic_input_tokens', 'traffic_output_tokens', 'traffic_sessions'] as const;
 const CHARTS = ['traffic_gaps', 'traffic_dispersion', 'traffic_users', 'traffic_input', 'traffic_output'] as const;
 
 export function studioPage(app: App): StudioPage {
@@ -42,10 +45,12 @@ export class StudioPage extends LightElement {
         <fit-section .app=${app} .studio=${studio}></fit-section></section>
       <section aria-labelledby="studio-charts"><h2 id="studio-charts">${say('charts.title')}</h2>
         ${studio.failures.value.map((failure) => html`<p class="notice error">${app.named(failure)}</p>`)}
-        <div class="happens"><div class="chart-grid">${chart('traffic_rate')}</div></div>
+        <div class="happens"><div class="chart-grid">${OVER_TIME.map(chart)}</div></div>
         <div class="arrives"><div class="chart-grid">${CHARTS.map(chart)}</div></div></section>
       <section aria-labelledby="studio-export"><h2 id="studio-export">${say('export.title')}</h2>
-        <export-section .app=${app}></export-section></section>`;
+        <export-section .app=${app}></export-section>
+        <h3>${say('bodies.title')}</h3>
+        <bodies-section .app=${app}></bodies-section></section>`;
   }
 }
 

@@ -15,14 +15,12 @@ export function terminal(): ((...options: string[]) => { digest: string }) | nul
   return (...options) => JSON.parse(execFileSync(PROGRAM, options, { encoding: 'utf8', maxBuffer: 1 << 28 })) as { digest: string };
 }
 
-const TRACES = process.env['SERVESCOPE_TRACES'] ?? join(ROOT, '../shared/traces');
+const TRACES = process.env['SERVESCOPE_TRACES'];
 
-/** A real trace of the folder SERVESCOPE_TRACES; null where the folder is not there and nobody insists. */
+/** A real trace of the folder that SERVESCOPE_TRACES names; null where the variable names none. */
 export function traceFile(name: string): { path: string; bytes: Buffer } | null {
+  if (!TRACES) return null;
   const path = join(TRACES, name);
-  if (!existsSync(path)) {
-    if (process.env['CI']) throw new Error(`${path} is missing`);
-    return null;
-  }
+  if (!existsSync(path)) throw new Error(`${path} is missing`);
   return { path, bytes: readFileSync(path) };
 }

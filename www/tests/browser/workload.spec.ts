@@ -1,6 +1,9 @@
 // The workload tab: drawing, files of every kind, steps, fits, exports.
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { ALONE, control, digest, dropFile, expect, link, open, saved, settled, SMALL, test } from './page.js';
-import { terminal, traceFile } from './terminal.js';
+import { PROGRAM, terminal, traceFile } from './terminal.js';
 
 test('the workload tab is part of the address', async ({ page }) => {
   await open(page);
@@ -210,4 +213,38 @@ test('a file without times says so', async ({ page }) => {
   await open(page, '#v=1&tab=workload');
   await dropFile(page, name, file.bytes);
   await expect(page.locator('refused-file')).toContainText('not when requests arrive');
+});
+
+test('request bodies carry the sampling of the settings', async ({ page }) => {
+  await open(page, '#v=1&tab=workload&D=20&sds=1&st=0.5');
+  await page.locator('bodies-section select[name=form]').selectOption('vllm');
+  await page.locator('bodies-section input[name=model]').fill('my-model');
+  const downloaded = page.waitForEvent('download');
+  await page.locator('[data-export=bodies]').click();
+  const download = await downloaded;
+  expect(download.suggestedFilename()).toBe('bodies.jsonl');
+  const lines = (await readFile(await download.path(), 'utf8')).trim().split('\n');
+  expect(lines).toHaveLength(40);
+  for (const line of lines) {
+    const { path, body } = JSON.parse(line) as { path: string; body: Record<string, unknown> };
+    expect(path).toBe('/v1/chat/completions');
+    expect(body).toMatchObject({ do_sample: true, temperature: 0.5 });
+  }
+  if (existsSync(PROGRAM)) {
+    const options = ['generate', '--bodies', 'vllm', '--model', 'my-model'];
+    const settings = ['workload.duration_s=20', 'workload.sampling.do_sample=true', 'workload.sampling.temperature=0.5'];
+    const text = execFileSync(PROGRAM, [...options, ...settings.flatMap((setting) => ['--set', setting])], { encoding: 'utf8' });
+    expect(`${lines.join('\n')}\n`).toBe(text);
+  }
+  // What the system does not take is said at its parameter.
+  await open(page, '#v=1&tab=workload&D=20&spp=-1');
+  await page.locator('[data-export=bodies]').click();
+  await expect(page.locator('.notice.error')).toContainText('-1');
+});
+
+test('offered tokens and sessions stand beside the rate', async ({ page }) => {
+  await open(page, '#v=1&tab=workload&D=60&sk=timed');
+  for (const name of ['traffic_rate', 'traffic_input_tokens', 'traffic_output_tokens', 'traffic_sessions']) {
+    await expect(page.locator(`[data-chart=${name}] canvas`)).toBeVisible();
+  }
 });

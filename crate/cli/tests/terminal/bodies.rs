@@ -391,3 +391,40 @@ mod by_tokenizer {
         );
     }
 }
+
+#[test]
+fn adapters_are_named_as_sloras_dummy_server_names_them() {
+    let ranks = ["--set", "workload.adapters.ranks=64,32,16", "--set", "workload.adapters.count=8"];
+    let lines = generated("slora", &[&ranks[..], &["--slora-setting", "S4"]].concat());
+    let mut names: Vec<String> =
+        lines.iter().map(|line| line["body"]["lora_dir"].as_str().expect("an adapter").to_owned()).collect();
+    names.sort();
+    names.dedup();
+    let rank_of = |i: usize| [64, 32, 16][i % 3];
+    let mut there: Vec<String> =
+        (0..8).map(|i| format!("dummy-lora-13b-rank-{}-{}", rank_of(i), i / 3)).collect();
+    there.sort();
+    assert_eq!(names, there);
+    assert_eq!(lines[0]["body"]["model_dir"], "huggyllama/llama-13b");
+    let own = ["--adapter-name", "a{adapter}-{index_in_rank}", "--model", "m"];
+    let lines = generated("slora", &[&ranks[..], &["--slora-setting", "s2"], &own].concat());
+    assert_eq!(lines[0]["body"]["model_dir"], "m");
+    for line in lines {
+        let name = line["body"]["lora_dir"].as_str().expect("an adapter");
+        let (adapter, index) = name[1..].split_once('-').expect("two numbers");
+        let number = |text: &str| text.parse::<usize>().expect("a number");
+        assert_eq!(number(adapter) / 3, number(index), "{name}");
+    }
+}
+
+#[test]
+fn a_line_names_the_benchmark_client_and_a_chat_carries_do_sample() {
+    for form in ["slora", "openai", "vllm"] {
+        assert_eq!(generated(form, &[])[0]["headers"]["User-Agent"], "Benchmark Client");
+    }
+    let sampled = ["--set", "workload.sampling.do_sample=true"];
+    assert_eq!(generated("openai", &sampled)[0]["body"]["do_sample"], true);
+    assert_eq!(generated("vllm", &[])[0]["body"]["do_sample"], false);
+    // What only other servers of the API know is sent where it was set.
+    assert!(generated("openai", &[])[0]["body"].get("do_sample").is_none());
+}

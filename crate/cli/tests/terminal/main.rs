@@ -3,10 +3,12 @@
 mod answers;
 mod bodies;
 mod capacity;
+mod charts;
 mod clients;
 mod formats;
 mod profile;
 mod traces;
+mod vidur;
 mod who;
 mod workload;
 

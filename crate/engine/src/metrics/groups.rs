@@ -24,6 +24,8 @@ pub struct GroupRow {
     pub input_tokens: u64,
     /// Tokens produced for completed requests.
     pub output_tokens: u64,
+    /// Requests sent in a second of the time up to the last arrival of all; `None` where that time is 0.
+    pub rate_rps: Option<f64>,
     /// Share of requests that the workload's law gives it, if there is a law.
     pub expected_share: Option<f64>,
     /// Its share of the requests sent.
@@ -72,12 +74,14 @@ pub fn busiest(report: &Report, by: GroupBy, ttft_bound_s: f64, most: usize) -> 
     for (row, &group) in order.iter().enumerate() {
         row_of[group] = row;
     }
+    let span_s = trace.arrival_us.last().map_or(0.0, |t| t / 1e6);
     let mut rows: Vec<GroupRow> = order
         .iter()
         .map(|&g| GroupRow {
             id: if g == count { -1 } else { g as i64 },
             rank: if by == GroupBy::Adapter { trace.rank_of(g as u32) } else { 0 },
             offered: offered[g],
+            rate_rps: (span_s > 0.0).then(|| f64::from(offered[g]) / span_s),
             share: f64::from(offered[g]) / trace.len() as f64,
             ..GroupRow::default()
         })

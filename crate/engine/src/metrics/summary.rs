@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use servescope_workload::Trace;
 use servescope_workload::statistics::distinct;
 
 use super::distribution::Distribution;
@@ -154,6 +155,8 @@ pub struct Summary {
     pub output_tokens_per_s: Option<f64>,
     /// Prompt and produced tokens a second.
     pub total_tokens_per_s: Option<f64>,
+    /// Prompt tokens for each output token of the requests offered (P:D); missing without requests.
+    pub pd_ratio: Option<f64>,
     /// Time to first token.
     pub ttft_s: Distribution,
     /// Every gap between two tokens of a request.
@@ -201,6 +204,13 @@ pub struct SummaryContext {
     pub flops: Option<(f64, f64)>,
     /// Most rows of the tables by user and adapter.
     pub table_rows: usize,
+}
+
+/// Prompt tokens over output tokens of all requests.
+fn pd_ratio(trace: &Trace) -> Option<f64> {
+    let total = |tokens: &[u32]| tokens.iter().map(|&t| u64::from(t)).sum::<u64>() as f64;
+    let output = total(&trace.output_tokens);
+    (output > 0.0).then(|| total(&trace.input_tokens) / output)
 }
 
 /// Sums over requests.
@@ -265,6 +275,7 @@ pub fn summarise_spans(
             .map(|rate| strip_throughput(counts.completed as usize, rate, makespan_s)),
         output_tokens_per_s: per_second(samples.output_tokens as f64),
         total_tokens_per_s: per_second(tokens),
+        pd_ratio: pd_ratio(&report.trace),
         ttft_s: seconds(&mut samples.ttft),
         tbt_s: gaps.distribution().scaled(1e-6),
         tpot_s: seconds(&mut samples.tpot),

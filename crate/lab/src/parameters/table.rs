@@ -120,6 +120,8 @@ const LAWS: &[&str] = &[
     "percentiles",
     "mixture",
     "histogram",
+    "zipf",
+    "bounded_geometric",
 ];
 const LENGTH_CURVES: &[&str] = &[
     "constant",
@@ -238,7 +240,16 @@ const CURVES: &[&str] = &[
 ];
 /// Kinds of sessions.
 const TALKS: &[&str] = &["held", "timed"];
-const BOUNDED: &[&str] = &["uniform", "bounded_pareto", "lognormal", "normal", "percentiles", "mixture"];
+const BOUNDED: &[&str] = &[
+    "uniform",
+    "bounded_pareto",
+    "lognormal",
+    "normal",
+    "percentiles",
+    "mixture",
+    "zipf",
+    "bounded_geometric",
+];
 
 table! {
     Rate = row("workload.rate_rps", "R", "heroes", number(0.001, 100_000.0, 2.0)).unit("req/s").log(0.1, 50.0, 0.01)
@@ -247,7 +258,7 @@ table! {
     Cv = row("workload.arrivals.cv", "cv", "heroes", number(0.05, 32.0, 1.0)).log(0.1, 8.0, 0.01)
         .marks(&[Mark { value: 1.0, message: "mark.poisson" }])
         .when(&[is(Id::ArrivalKind, &["gamma"]), is(Id::ClientKind, &["together"])])
-        .says("Burstiness cv", "Standard deviation of the gaps between arrivals over their mean: below 1 is steadier than chance, above 1 comes in bursts.");
+        .says("Burstiness cv", "Standard deviation of the gaps between arrivals over their mean: below 1 is steadier than chance, above 1 comes in bursts. Where one process serves all adapters, an adapter with share p has a cv of √(1 + p (cv² − 1)), nearer to 1; workload.arrivals.per = adapter gives each adapter the full cv.");
     Alpha = row("workload.adapters.alpha", "alpha", "heroes", number(0.01, 32.0, 1.0)).linear(0.05, 1.0, 0.01)
         .marks(&[Mark { value: 1.0, message: "mark.uniform" }])
         .when(&[is(Id::Popularity, &["power"])])
@@ -274,14 +285,17 @@ table! {
         .when(&[BY_LAW, is(Id::InputKind, BOUNDED)])
         .says("Longest prompt", "No prompt is longer than this (inclusive).");
     InputMean = row("workload.input_tokens.mean", "inm", "lengths", number(1.0, MOST, 256.0)).unit("tokens").log(1.0, 4096.0, 1.0)
-        .when(&[BY_LAW, is(Id::InputKind, &["geometric", "normal"])])
-        .says("Mean prompt length", "Mean of the geometric law on 1, 2, and so on, or of the normal law before its bounds.");
+        .when(&[BY_LAW, is(Id::InputKind, &["geometric", "bounded_geometric", "normal"])])
+        .says("Mean prompt length", "Mean of the geometric law on 1, 2, and so on, before bounds where it has any, or of the normal law before its bounds.");
     InputDeviation = row("workload.input_tokens.deviation", "inw", "lengths", number(0.0, MOST, 80.0)).unit("tokens").linear(0.0, 1000.0, 1.0)
         .when(&[BY_LAW, is(Id::InputKind, &["normal"])])
         .says("Spread of prompts", "Standard deviation of the normal law before its bounds.");
     InputExponent = row("workload.input_tokens.exponent", "ine", "lengths", number(0.05, 20.0, 1.1)).linear(0.1, 4.0, 0.01)
         .when(&[BY_LAW, is(Id::InputKind, &["bounded_pareto"])])
         .says("Prompt tail exponent", "Smaller makes long prompts more common: the share longer than x falls like x to the power of minus this.");
+    InputTheta = row("workload.input_tokens.theta", "inz", "lengths", number(0.0, 10.0, 0.6)).linear(0.0, 2.0, 0.01)
+        .when(&[BY_LAW, is(Id::InputKind, &["zipf"])])
+        .says("Zipf exponent of prompt lengths", "Length low + k has a probability proportional to (k + 1) to the power of minus this (Vidur: theta); 0 makes all lengths equally likely.");
     InputMedian = row("workload.input_tokens.median", "ind", "lengths", number(1.0, MOST, 200.0)).unit("tokens").log(1.0, 4096.0, 1.0)
         .when(&[BY_LAW, is(Id::InputKind, &["lognormal", "percentiles", "mixture"])])
         .says("Median prompt length", "Half of the prompts are shorter than this.");
@@ -329,14 +343,17 @@ table! {
         .when(&[BY_LAW, is(Id::OutputKind, BOUNDED)])
         .says("Longest answer", "No answer is longer than this (inclusive).");
     OutputMean = row("workload.output_tokens.mean", "outm", "lengths", number(1.0, MOST, 256.0)).unit("tokens").log(1.0, 4096.0, 1.0)
-        .when(&[BY_LAW, is(Id::OutputKind, &["geometric", "normal"])])
-        .says("Mean answer length", "Mean of the geometric law on 1, 2, and so on, or of the normal law before its bounds.");
+        .when(&[BY_LAW, is(Id::OutputKind, &["geometric", "bounded_geometric", "normal"])])
+        .says("Mean answer length", "Mean of the geometric law on 1, 2, and so on, before bounds where it has any, or of the normal law before its bounds.");
     OutputDeviation = row("workload.output_tokens.deviation", "outw", "lengths", number(0.0, MOST, 80.0)).unit("tokens").linear(0.0, 1000.0, 1.0)
         .when(&[BY_LAW, is(Id::OutputKind, &["normal"])])
         .says("Spread of answers", "Standard deviation of the normal law before its bounds.");
     OutputExponent = row("workload.output_tokens.exponent", "oute", "lengths", number(0.05, 20.0, 1.1)).linear(0.1, 4.0, 0.01)
         .when(&[BY_LAW, is(Id::OutputKind, &["bounded_pareto"])])
         .says("Answer tail exponent", "Smaller makes long answers more common: the share longer than x falls like x to the power of minus this.");
+    OutputTheta = row("workload.output_tokens.theta", "outz", "lengths", number(0.0, 10.0, 0.6)).linear(0.0, 2.0, 0.01)
+        .when(&[BY_LAW, is(Id::OutputKind, &["zipf"])])
+        .says("Zipf exponent of output lengths", "Length low + k has a probability proportional to (k + 1) to the power of minus this (Vidur: theta); 0 makes all lengths equally likely.");
     OutputMedian = row("workload.output_tokens.median", "outd", "lengths", number(1.0, MOST, 200.0)).unit("tokens").log(1.0, 4096.0, 1.0)
         .when(&[BY_LAW, is(Id::OutputKind, &["lognormal", "percentiles", "mixture"])])
         .says("Median answer length", "Half of the answers are shorter than this.");
@@ -972,6 +989,9 @@ table! {
     ArrivalKind = row("workload.arrivals.kind", "arr", "run", Kind::Choice(&["gamma", "poisson", "even", "weibull", "modulated", "batch"]))
         .when(&[is(Id::Loop, &["open"])])
         .says("Arrival process", "The law of the gaps between arrivals.");
+    ArrivalsPer = row("workload.arrivals.per", "arp", "run", Kind::Choice(&["all", "adapter"]))
+        .when(&[is(Id::Loop, &["open"]), is(Id::ClientKind, &["together"])])
+        .says("One arrival process per", "All: one process for all requests, each request draws its adapter (S-LoRA's generator). Adapter: an independent process of the same distribution for each adapter, with its share of R; the number of requests is then random with mean R D.");
     WeibullShape = row("workload.arrivals.shape", "wk", "run", number(0.1, 10.0, 0.7)).linear(0.2, 3.0, 0.01)
         .marks(&[Mark { value: 1.0, message: "mark.poisson" }])
         .when(&[is(Id::ArrivalKind, &["weibull"])])

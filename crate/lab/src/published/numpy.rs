@@ -1,104 +1,10 @@
 //! S-LoRA's generator as it ran: NumPy's legacy random stream (`RandomState`), which NumPy keeps frozen.
 //!
-//! The stream is MT19937 (Matsumoto and Nishimura 1998); the samplers are those of `numpy/random/src/legacy` (Jöhnk and
-//! Marsaglia-Tsang for gamma, polar normals, masked rejection for integers). Used for the authors' workloads only.
+//! Used for the authors' workloads only.
 
 use servescope_workload::Trace;
-use servescope_workload::mersenne::MersenneTwister;
+use servescope_workload::numpy::Legacy;
 use servescope_workload::trace::Request;
-
-/// The Mersenne Twister with NumPy's legacy samplers on top.
-struct Legacy {
-    words: MersenneTwister,
-    spare_normal: Option<f64>,
-}
-
-impl Legacy {
-    fn seeded(seed: u32) -> Self {
-        Self { words: MersenneTwister::seeded(seed), spare_normal: None }
-    }
-
-    fn uniform(&mut self) -> f64 {
-        self.words.uniform()
-    }
-
-    fn exponential(&mut self) -> f64 {
-        -libm::log(1.0 - self.uniform())
-    }
-
-    fn power(&mut self, alpha: f64) -> f64 {
-        libm::pow(1.0 - libm::exp(-self.exponential()), 1.0 / alpha)
-    }
-
-    /// Uniform on `low..high`.
-    fn integer(&mut self, (low, high): (u32, u32)) -> u32 {
-        let range = high - low - 1;
-        let mask = range
-            .checked_next_power_of_two()
-            .map_or(u32::MAX, |p| if p == range { 2 * p - 1 } else { p - 1 });
-        loop {
-            let x = self.words.word() & mask;
-            if x <= range {
-                return low + x;
-            }
-        }
-    }
-
-    fn normal(&mut self) -> f64 {
-        if let Some(spare) = self.spare_normal.take() {
-            return spare;
-        }
-        loop {
-            let (x, y) = (2.0 * self.uniform() - 1.0, 2.0 * self.uniform() - 1.0);
-            let r2 = x * x + y * y;
-            if r2 < 1.0 && r2 != 0.0 {
-                let f = f64::sqrt(-2.0 * libm::log(r2) / r2);
-                self.spare_normal = Some(f * x);
-                return f * y;
-            }
-        }
-    }
-
-    fn gamma(&mut self, shape: f64) -> f64 {
-        if shape == 1.0 {
-            return self.exponential();
-        }
-        if shape < 1.0 {
-            loop {
-                let (u, v) = (self.uniform(), self.exponential());
-                if u <= 1.0 - shape {
-                    let x = libm::pow(u, 1.0 / shape);
-                    if x <= v {
-                        return x;
-                    }
-                } else {
-                    let y = -libm::log((1.0 - u) / shape);
-                    let x = libm::pow(1.0 - shape + shape * y, 1.0 / shape);
-                    if x <= v + y {
-                        return x;
-                    }
-                }
-            }
-        }
-        let b = shape - 1.0 / 3.0;
-        let c = 1.0 / f64::sqrt(9.0 * b);
-        loop {
-            let (x, v) = loop {
-                let x = self.normal();
-                let v = 1.0 + c * x;
-                if v > 0.0 {
-                    break (x, v * v * v);
-                }
-            };
-            let u = self.uniform();
-            if u < 1.0 - 0.0331 * (x * x) * (x * x)
-                || libm::log(u) < 0.5 * x * x + b * (1.0 - v + libm::log(v))
-            {
-                return b * v;
-            }
-        }
-    }
-}
 
 /// The arguments of S-LoRA's generator.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,7 +1,7 @@
 //! The scenario's lengths: laws of prompts and answers, or pairs of both.
 
 use servescope_workload::Length;
-use servescope_workload::lengths::{LengthError, Pairs, Percentiles, Table};
+use servescope_workload::lengths::{LengthError, Pairs, Percentiles, Table, Zipf};
 
 use super::Scenario;
 use crate::failure::Failure;
@@ -15,6 +15,7 @@ pub(super) struct LengthRows {
     high: Id,
     mean: Id,
     exponent: Id,
+    theta: Id,
     median: Id,
     sigma: Id,
     deviation: Id,
@@ -42,6 +43,7 @@ pub(super) const INPUT: LengthRows = LengthRows {
     high: Id::InputHigh,
     mean: Id::InputMean,
     exponent: Id::InputExponent,
+    theta: Id::InputTheta,
     median: Id::InputMedian,
     sigma: Id::InputSigma,
     deviation: Id::InputDeviation,
@@ -66,6 +68,7 @@ pub(super) const OUTPUT: LengthRows = LengthRows {
     high: Id::OutputHigh,
     mean: Id::OutputMean,
     exponent: Id::OutputExponent,
+    theta: Id::OutputTheta,
     median: Id::OutputMedian,
     sigma: Id::OutputSigma,
     deviation: Id::OutputDeviation,
@@ -100,6 +103,7 @@ impl Scenario {
         match self.choice(rows.kind) {
             "fixed" => Length::Fixed { value: self.whole(rows.value) },
             "geometric" => Length::Geometric { mean: self.number(rows.mean) },
+            "bounded_geometric" => Length::BoundedGeometric { mean: self.number(rows.mean), low, high },
             "normal" => Length::Normal {
                 mean: self.number(rows.mean),
                 deviation: self.number(rows.deviation),
@@ -107,6 +111,7 @@ impl Scenario {
                 high,
             },
             "bounded_pareto" => pareto(rows.exponent, low),
+            "zipf" => Length::Zipf(Zipf::new(low, high, self.number(rows.theta))),
             "lognormal" => lognormal(rows.median, rows.sigma),
             "percentiles" => Length::Percentiles(Percentiles::new(
                 [rows.median, rows.p90, rows.p99].map(|id| self.number(id)),
@@ -181,6 +186,18 @@ fn refused(id: Id, error: Option<LengthError>) -> Option<Failure> {
 mod tests {
     use super::*;
     use crate::parameters::{Kind, Value};
+
+    const LAWS: &[&str] = &[
+        "fixed",
+        "geometric",
+        "bounded_geometric",
+        "bounded_pareto",
+        "lognormal",
+        "normal",
+        "percentiles",
+        "mixture",
+        "zipf",
+    ];
     use proptest::prelude::*;
     use servescope_workload::generate;
 
@@ -199,8 +216,7 @@ mod tests {
     #[test]
     fn every_law_reaches_the_trace_and_leaves_the_other_side_alone() {
         let plain = generate(&Scenario::default().workload());
-        for kind in ["fixed", "geometric", "bounded_pareto", "lognormal", "normal", "percentiles", "mixture"]
-        {
+        for kind in LAWS.iter().copied() {
             let scenario = set(&[("workload.input_tokens.kind", kind)]);
             assert!(scenario.problems().is_empty(), "{kind}");
             let trace = generate(&scenario.workload());

@@ -3,8 +3,8 @@
 use servescope_workload::arrivals::Modulation;
 use servescope_workload::sessions::{AtCap, Pace};
 use servescope_workload::{
-    AdapterSpec, Arrivals, ClientSpec, Length, MaxTokens, Popularity, PrefixSpec, SessionSpec, Think,
-    UserSpec, WorkloadSpec,
+    AdapterSpec, Arrivals, ArrivalsPer, ClientSpec, Length, MaxTokens, Popularity, PrefixSpec, SessionSpec,
+    Think, UserSpec, WorkloadSpec,
 };
 
 use super::Scenario;
@@ -43,6 +43,10 @@ impl Scenario {
                 }),
                 "batch" => Arrivals::Batch { size: self.whole(Id::BatchSize) },
                 _ => Arrivals::Gamma { cv: self.number(Id::Cv) },
+            },
+            arrivals_per: match self.choice(Id::ArrivalsPer) {
+                "adapter" => ArrivalsPer::Adapter,
+                _ => ArrivalsPer::All,
             },
             adapters: AdapterSpec {
                 count: self.whole(Id::Adapters) as usize,

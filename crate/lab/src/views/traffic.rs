@@ -2,7 +2,7 @@
 //! chart, so that a source stands beside what was made of it.
 
 use servescope_workload::Trace;
-use servescope_workload::statistics::{Dispersion, log_windows, sort};
+use servescope_workload::statistics::{Dispersion, log_windows, sort, sort_places};
 
 use super::{Axis, Series, View, empty, upward};
 
@@ -16,8 +16,16 @@ pub fn traffic(traces: &[(&'static str, &Trace)], columns: usize) -> Vec<View> {
     let longest_us = traces.iter().filter_map(|(_, t)| t.arrival_us.last().copied()).fold(0.0, f64::max);
     let gaps = |t: &Trace| t.arrival_us.windows(2).map(|w| (w[1] - w[0]) / 1e6).collect();
     let lengths = |column: &[u32]| column.iter().map(|&l| f64::from(l)).collect();
+    let (end_us, columns) = (longest_us.max(1.0), columns.clamp(16, 4096));
     vec![
-        rates(traces, longest_us.max(1.0), columns.clamp(16, 4096)),
+        rates("traffic_rate", "req/s", traces, end_us, columns, &|_, _| 1.0),
+        rates("traffic_input_tokens", "tokens/s", traces, end_us, columns, &|t, id| {
+            t.input_tokens[id].into()
+        }),
+        rates("traffic_output_tokens", "tokens/s", traces, end_us, columns, &|t, id| {
+            t.output_tokens[id].into()
+        }),
+        sessions(traces, end_us),
         distributions("traffic_gaps", "s", traces, &gaps),
         dispersions(traces, longest_us / 1e6),
         distributions("traffic_input", "tokens", traces, &|t| lengths(&t.input_tokens)),
@@ -26,8 +34,16 @@ pub fn traffic(traces: &[(&'static str, &Trace)], columns: usize) -> Vec<View> {
     ]
 }
 
-/// Requests a second in columns of equal width; wide enough that a column of the first trace holds some requests.
-fn rates(traces: &[(&'static str, &Trace)], end_us: f64, columns: usize) -> View {
+/// What arrives in a second, each request with its weight, in columns of equal width; wide enough that a column of the first
+/// trace holds some requests.
+fn rates(
+    name: &'static str,
+    unit: &'static str,
+    traces: &[(&'static str, &Trace)],
+    end_us: f64,
+    columns: usize,
+    weight: &dyn Fn(&Trace, usize) -> f64,
+) -> View {
     const LEAST_IN_A_COLUMN: usize = 4;
     let most = traces.first().map_or(0, |(_, t)| t.len()) / LEAST_IN_A_COLUMN;
     let columns = columns.min(most.max(16));
@@ -37,22 +53,58 @@ fn rates(traces: &[(&'static str, &Trace)], end_us: f64, columns: usize) -> View
         .iter()
         .map(|&(role, trace)| {
             let mut y = vec![0.0; columns + 1];
-            for t in &trace.arrival_us {
-                y[((t / width_us) as usize).min(columns - 1)] += 1e6 / width_us;
+            for (id, t) in trace.arrival_us.iter().enumerate() {
+                y[((t / width_us) as usize).min(columns - 1)] += weight(trace, id) * (1e6 / width_us);
             }
             y[columns] = y[columns - 1];
             Series { role, mark: "step", x: x.clone(), y, ..Series::default() }
         })
         .collect();
     let axis = Axis { unit: "s", scale: "linear", kind: "time", min: 0.0, max: end_us / 1e6 };
-    View {
-        name: "traffic_rate",
-        x: axis,
-        y: upward("req/s", &series),
-        series,
-        empty: "",
-        categories: Vec::new(),
+    View { name, x: axis, y: upward(unit, &series), series, empty: "", categories: Vec::new() }
+}
+
+/// Sessions of the first trace in the order in which they begin: from first to last request, with a point at each request.
+/// Of many, some are shown, evenly chosen.
+fn sessions(traces: &[(&'static str, &Trace)], end_us: f64) -> View {
+    const MOST: usize = 200;
+    /// Half the height of a session's bar.
+    const HALF: f64 = 0.3;
+    let name = "traffic_sessions";
+    let axis = Axis { unit: "s", scale: "linear", kind: "time", min: 0.0, max: end_us / 1e6 };
+    let labels = traces.first().and_then(|(_, t)| Some((t, &t.extra.as_ref()?.session)));
+    let mut times_s: Vec<Vec<f64>> = Vec::new();
+    if let Some((trace, labels)) = labels {
+        times_s.resize(labels.names.len(), Vec::new());
+        for (&session, t) in labels.index.iter().zip(&trace.arrival_us) {
+            if let Some(times) = times_s.get_mut(session as usize) {
+                times.push(t / 1e6);
+            }
+        }
+        times_s.retain(|times| !times.is_empty());
     }
+    if times_s.is_empty() {
+        return empty(name, "empty.no_sessions", axis);
+    }
+    let begins: Vec<f64> = times_s.iter().map(|times| times[0]).collect();
+    let order = sort_places(&begins);
+    let shown = order.len().min(MOST);
+    let (mut bars, mut points) = (
+        Series { role: "arrivals", mark: "bars", ..Series::default() },
+        Series { role: "served", mark: "points", ..Series::default() },
+    );
+    for place in 0..shown {
+        let times = &times_s[order[place * order.len() / shown] as usize];
+        let y = place as f64;
+        bars.x.push(times[0]);
+        bars.x2.push(times[times.len() - 1]);
+        bars.y.push(y + HALF);
+        bars.y0.push(y - HALF);
+        points.x.extend(times);
+        points.y.extend(times.iter().map(|_| y));
+    }
+    let y = Axis { unit: "", scale: "linear", kind: "index", min: -0.5, max: shown as f64 - 0.5 };
+    View { name, x: axis, y, series: vec![bars, points], empty: "", categories: Vec::new() }
 }
 
 /// Distribution functions over a logarithmic axis. Values of 0 lie at its left end.
@@ -152,14 +204,15 @@ fn users(traces: &[(&'static str, &Trace)]) -> View {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use servescope_workload::{WorkloadSpec, generate};
+    use servescope_workload::sessions::{AtCap, Pace};
+    use servescope_workload::{Length, SessionSpec, WorkloadSpec, generate};
 
     #[test]
     fn every_chart_of_two_traces_is_sound() {
         let source = generate(&WorkloadSpec::default());
         let twin = generate(&WorkloadSpec { seed: 7, ..WorkloadSpec::default() });
         let views = traffic(&[("arrivals", &source), ("twin", &twin)], 300);
-        assert_eq!(views.len(), 6);
+        assert_eq!(views.len(), 9);
         for view in views.iter().filter(|view| view.empty.is_empty()) {
             assert!(view.x.max > view.x.min && view.y.max > view.y.min, "{view:?}");
             for series in &view.series {
@@ -181,7 +234,43 @@ mod tests {
         let views = traffic(&[("arrivals", &one)], 300);
         let why: Vec<&str> = views.iter().map(|view| view.empty).collect();
         let few = "empty.too_few_requests";
-        assert_eq!(why, ["", few, few, "", "", "empty.one_user"]);
-        assert_eq!(traffic(&[("arrivals", &Trace::default())], 300).len(), 6);
+        assert_eq!(why, ["", "", "", "empty.no_sessions", few, few, "", "", "empty.one_user"]);
+        assert_eq!(traffic(&[("arrivals", &Trace::default())], 300).len(), 9);
+    }
+
+    #[test]
+    fn offered_tokens_are_those_of_the_requests() {
+        let trace = generate(&WorkloadSpec::default());
+        let views = traffic(&[("arrivals", &trace)], 300);
+        for (view, tokens) in views[1..3].iter().zip([&trace.input_tokens, &trace.output_tokens]) {
+            let series = &view.series[0];
+            let width = series.x[1] - series.x[0];
+            let drawn = series.y[..series.y.len() - 1].iter().sum::<f64>() * width;
+            let offered: u64 = tokens.iter().map(|&t| u64::from(t)).sum();
+            assert!((drawn / offered as f64 - 1.0).abs() < 1e-9, "{}: {drawn} of {offered}", view.name);
+        }
+    }
+
+    #[test]
+    fn a_session_is_a_bar_from_its_first_to_its_last_request() {
+        let sessions = SessionSpec {
+            turns: Length::Fixed { value: 3 },
+            context_cap: 20_000,
+            at_cap: AtCap::Truncate,
+            pace: Pace::Fixed { answer_s: 2.0 },
+        };
+        let spec = WorkloadSpec { sessions: Some(sessions), ..WorkloadSpec::default() };
+        let view = &traffic(&[("arrivals", &generate(&spec))], 300)[3];
+        // 600 requests in sessions of 3 are 200 sessions, and all are shown.
+        let [bars, points] = &view.series[..] else { panic!("{view:?}") };
+        assert_eq!((bars.x.len(), points.x.len()), (200, 600));
+        assert!(bars.x.is_sorted() && bars.x.iter().zip(&bars.x2).all(|(from, to)| to - from > 4.0));
+        for (x, y) in points.x.iter().zip(&points.y) {
+            let place = *y as usize;
+            assert!((bars.x[place]..=bars.x2[place]).contains(x));
+        }
+        let many = WorkloadSpec { rate_rps: 20.0, ..spec };
+        let view = &traffic(&[("arrivals", &generate(&many))], 300)[3];
+        assert_eq!(view.series[0].x.len(), 200);
     }
 }

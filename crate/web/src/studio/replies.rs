@@ -51,6 +51,7 @@ pub(super) fn mapping_refused(name: &str, error: &MappingError) -> Json {
 /// What is in a trace.
 pub(super) fn info(loaded: &LoadedTrace) -> Json {
     let statistics = Statistics::of(&loaded.trace);
+    let pd_ratio = statistics.pd_ratio();
     json!({
         "name": loaded.name,
         "format": loaded.format.map_or("", Format::name),
@@ -59,6 +60,7 @@ pub(super) fn info(loaded: &LoadedTrace) -> Json {
         "rate_rps": statistics.rate_rps,
         "input_tokens_mean": statistics.input_tokens.map_or(0.0, |s| s.mean),
         "output_tokens_mean": statistics.output_tokens.map_or(0.0, |s| s.mean),
+        "pd_ratio": pd_ratio,
         "warnings": loaded.warnings,
         "bad_rows": {"total": 0, "listed": []},
     })

@@ -44,6 +44,9 @@ pub struct LengthFit {
     pub max: u32,
     /// Every law, the nearest first. Empty for no lengths.
     pub laws: Vec<LengthLaw>,
+    /// The geometric law between the shortest and the longest length, which stands for that without bounds where nothing
+    /// longer may be drawn. `None` where the lengths do not become rarer as they grow, or all are equal.
+    pub bounded_geometric: Option<LengthLaw>,
     /// What the twin draws from.
     pub quantiles: Quantiles,
     /// Kolmogorov's distance of the quantile table.
@@ -84,14 +87,17 @@ impl Quantiles {
 }
 
 impl Quantiles {
-    /// Edges and weights of about `bins` bins of like weight, as [`Table::histogram`](crate::lengths::Table::histogram)
+    /// Edges and weights of about `bins` bins of like weight and narrower ones in the tail, as [`Table::histogram`](crate::lengths::Table::histogram)
     /// takes them: an edge stands at a length that occurs, so that frequent lengths have bins of their own.
     pub fn histogram(&self, bins: usize) -> Vec<f64> {
         let (Some(&first), Some(&last)) = (self.tokens.first(), self.tokens.last()) else {
             return Vec::new();
         };
         let (first, last) = (libm::round(first).max(1.0), libm::round(last).max(1.0));
-        let inner = (1..bins).map(|bin| libm::round(self.tokens[bin * STEPS / bins]));
+        // The last bin would spread its requests evenly up to the longest: the tail has narrower ones.
+        const TAIL: [usize; 4] = [980, 990, 995, 999];
+        let steps = (1..bins).map(|bin| bin * STEPS / bins).chain(TAIL);
+        let inner = steps.map(|step| libm::round(self.tokens[step]));
         // A length that many quantiles share is a bin of one number.
         let mut edges: Vec<f64> =
             std::iter::once(first).chain(inner.flat_map(|edge| [edge, edge + 1.0])).collect();
@@ -141,6 +147,10 @@ impl LengthFit {
             min: min as u32,
             max: max as u32,
             laws,
+            bounded_geometric: bounded_geometric(mean, [min, max].map(|tokens| tokens.max(1.0))).map(|law| {
+                let distance = distance(&sorted, |k| at_most(&law, k));
+                LengthLaw { name: "bounded_geometric", law, distance }
+            }),
             quantile_distance: distance(&sorted, |k| quantiles.at_most(k)),
             quantiles,
         }
@@ -149,6 +159,13 @@ impl LengthFit {
     /// The nearest law.
     pub fn best(&self) -> Option<&LengthLaw> {
         self.laws.first()
+    }
+
+    /// The nearest law that draws nothing longer than the longest length there is.
+    pub fn best_bounded(&self) -> Option<&LengthLaw> {
+        let end = self.max.max(1).saturating_add(1);
+        let bounded = self.laws.iter().filter(|law| law.law.below(end) >= 1.0);
+        bounded.chain(&self.bounded_geometric).min_by(|a, b| a.distance.total_cmp(&b.distance))
     }
 }
 
@@ -195,6 +212,27 @@ fn candidates(sorted: &[f64], mean: f64, deviation: f64) -> Vec<(&'static str, L
             Length::Lognormal { median: middle.max(1.0), sigma: log_width, low: low_u, high: high_u },
         ),
     ]
+}
+
+/// The geometric law between bounds, of largest likelihood: the one whose mean between them is the lengths' own. It rises with
+/// the mean before the bounds, so bisection finds it. A mean before the bounds of twice their distance or more is next to no
+/// fall at all: that is the uniform law.
+fn bounded_geometric(mean: f64, [low, high]: [f64; 2]) -> Option<Length> {
+    let ranks = high - low + 1.0;
+    let mean_of = |before: f64| {
+        let failure_log = libm::log1p(-1.0 / before);
+        // With q = e^failure_log: q / (1 - q) - n q^n / (1 - q^n).
+        low + 1.0 / libm::expm1(-failure_log) - ranks / libm::expm1(-ranks * failure_log)
+    };
+    let (mut small, mut large) = (1.0 + 1e-9, 2.0 * ranks);
+    if ranks < 2.0 || mean_of(large) <= mean {
+        return None;
+    }
+    for _ in 0..80 {
+        let middle = f64::midpoint(small, large);
+        if mean_of(middle) < mean { small = middle } else { large = middle }
+    }
+    Some(Length::BoundedGeometric { mean: f64::midpoint(small, large), low: low as u32, high: high as u32 })
 }
 
 /// The exponent of largest likelihood of a Pareto law between bounds, from the mean logarithm: the mean of the law's
@@ -246,6 +284,34 @@ mod tests {
             sort(&mut sorted);
             assert!(distance(&sorted, |k| at_most(&law, k)) < 0.014, "{name}");
         }
+    }
+
+    #[test]
+    fn lengths_cut_at_a_bound_give_the_geometric_law_before_it() {
+        let law = Length::BoundedGeometric { mean: 900.0, low: 3, high: 1500 };
+        let mut stream = Stream::named(3, "cut geometric");
+        let drawn: Vec<u32> = (0..20_000).map(|_| law.at(stream.uniform())).collect();
+        let Some(Length::BoundedGeometric { mean, low, high }) =
+            LengthFit::of(&drawn).best_bounded().map(|best| best.law.clone())
+        else {
+            panic!("another law is nearer")
+        };
+        assert!((mean / 900.0 - 1.0).abs() < 0.05 && (low, high) == (3, 1500), "{mean} {low} {high}");
+        let uniform: Vec<u32> = (1..=500).collect();
+        assert_eq!(LengthFit::of(&uniform).best_bounded().map(|best| best.name), Some("uniform"));
+    }
+
+    #[test]
+    fn a_law_between_bounds_is_there_for_lengths_that_have_none() {
+        let law = Length::Geometric { mean: 150.0 };
+        let mut stream = Stream::named(3, "open");
+        let drawn: Vec<u32> = (0..20_000).map(|_| law.at(stream.uniform())).collect();
+        let fit = LengthFit::of(&drawn);
+        let best = fit.best_bounded().unwrap();
+        assert_eq!(best.name, "bounded_geometric");
+        assert!(best.distance < 0.01, "{best:?}");
+        let Length::BoundedGeometric { mean, high, .. } = best.law else { panic!("{best:?}") };
+        assert!((mean / 150.0 - 1.0).abs() < 0.03 && high == fit.max, "{best:?}");
     }
 
     #[test]

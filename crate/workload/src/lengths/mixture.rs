@@ -2,8 +2,8 @@
 //!
 //! The quantile of a mixture has no formula. The mixture is put into bins whose edges are quantiles of both laws, where its
 //! distribution function is exact; between two edges it is a straight line. With edges a twentieth of a standard normal
-//! number apart the line is off by less than 3e-4; a bend inside a bin, which only histograms have, can cost a few times as
-//! much.
+//! number apart the line is off by less than 3e-4; a bend inside a bin, which histograms and the steep start of a Zipf
+//! distribution have, can cost a few times as much.
 
 use super::{Length, Table};
 use crate::law;
@@ -57,7 +57,8 @@ mod tests {
                         let exact = (1.0 - share) * first.below(x) + share * second.below(x);
                         worst.max((mixed.below(x) - exact).abs())
                     });
-                    let bends = matches!((&first, &second), (Length::Table(_), _) | (_, Length::Table(_)));
+                    let bends =
+                        [&first, &second].iter().any(|law| matches!(law, Length::Table(_) | Length::Zipf(_)));
                     let bound = if bends { 3e-3 } else { 3e-4 };
                     assert!(worst < bound, "{first:?} and {second:?}, {share}: {worst}");
                 }

@@ -71,7 +71,8 @@ pub struct BodyOptions {
     pub endpoint: Endpoint,
     /// Name of the base model.
     pub model: String,
-    /// Name of an adapter, in which `{adapter}` and `{rank}` stand for its index and rank.
+    /// Name of an adapter, in which `{adapter}` and `{rank}` stand for its index and rank, and `{index_in_rank}` for its
+    /// place among the adapters of its rank.
     pub adapter_name: String,
     /// How tokens are drawn.
     pub sampling: Sampling,
@@ -112,6 +113,52 @@ pub struct BodyLines<'a> {
     /// Time stamp of AIBrix's line under way.
     stamp: Option<u64>,
     left_out: usize,
+    index_in_rank: Vec<u32>,
+}
+
+/// The place of each adapter among those of its rank. Where ranks were assigned cyclically, as S-LoRA's server does, this is
+/// the adapter's index divided by the number of ranks, also for adapters of a file that no request asks for and whose rank
+/// is therefore unknown (0).
+fn index_in_rank(ranks: &[u32]) -> Vec<u32> {
+    let mut distinct: Vec<u32> = ranks.iter().copied().filter(|&rank| rank > 0).collect();
+    distinct.sort_unstable();
+    distinct.dedup();
+    let period = distinct.len().max(1);
+    let mut cycle = vec![0; period];
+    let is_cyclic = ranks.iter().enumerate().filter(|(_, rank)| **rank > 0).all(|(adapter, &rank)| {
+        let slot = &mut cycle[adapter % period];
+        let fits = *slot == 0 || *slot == rank;
+        *slot = rank;
+        fits
+    });
+    if is_cyclic {
+        return (0..ranks.len()).map(|adapter| (adapter / period) as u32).collect();
+    }
+    let mut seen: BTreeMap<u32, u32> = BTreeMap::new();
+    let mut next = |rank: &u32| {
+        let count = seen.entry(*rank).or_default();
+        *count += 1;
+        *count - 1
+    };
+    ranks.iter().map(&mut next).collect()
+}
+
+/// Pattern of the adapter names of S-LoRA's server under `--dummy`, by the setting of its benchmarks: S1 to S4.
+pub fn slora_adapter_name(setting: &str) -> Option<&'static str> {
+    match setting {
+        "S1" | "S2" => Some("dummy-lora-7b-rank-{rank}-{index_in_rank}"),
+        "S3" | "S4" => Some("dummy-lora-13b-rank-{rank}-{index_in_rank}"),
+        _ => None,
+    }
+}
+
+/// Name of the base model in S-LoRA's benchmarks, by their setting.
+pub fn slora_model_name(setting: &str) -> Option<&'static str> {
+    match setting {
+        "S1" | "S2" => Some("huggyllama/llama-7b"),
+        "S3" | "S4" => Some("huggyllama/llama-13b"),
+        _ => None,
+    }
 }
 
 /// What a conversation has come to.
@@ -164,8 +211,9 @@ impl<'a> BodyLines<'a> {
         if let Some(refused) = options.sampling.refused_by(options.form).into_iter().next() {
             return Err(BodyError::Sampling(refused));
         }
+        let index_in_rank = index_in_rank(&trace.adapter_rank);
         let (contexts, next) = (BTreeMap::new(), 0);
-        Ok(Self { trace, texts, options, next, contexts, stamp: None, left_out: 0 })
+        Ok(Self { trace, texts, options, next, contexts, stamp: None, left_out: 0, index_in_rank })
     }
 
     /// Appends the next request to `out`; false at the end.
@@ -317,7 +365,9 @@ impl<'a> BodyLines<'a> {
         let adapter = self.trace.adapter[id];
         let name = || {
             let name = self.options.adapter_name.replace("{adapter}", &adapter.to_string());
-            name.replace("{rank}", &self.trace.rank_of(adapter).to_string())
+            let name = name.replace("{rank}", &self.trace.rank_of(adapter).to_string());
+            let index = self.index_in_rank.get(adapter as usize).copied().unwrap_or(adapter);
+            name.replace("{index_in_rank}", &index.to_string())
         };
         (adapter != BASE_MODEL).then(name)
     }
@@ -337,6 +387,8 @@ impl<'a> BodyLines<'a> {
         line.text("path", path);
         let mut headers = Object::begin(line.key("headers"));
         headers.text("content-type", "application/json");
+        // As the benchmark clients of S-LoRA and vLLM name themselves.
+        headers.text("User-Agent", "Benchmark Client");
         headers.text("user", &user);
         if let Some(session) = ready.session {
             headers.text("x-session-id", session);
@@ -412,6 +464,9 @@ impl<'a> BodyLines<'a> {
             body.texts("stop", &sampling.stop_sequences);
         }
         let all = self.options.form == Form::Vllm;
+        if all || sampling.do_sample {
+            body.number("do_sample", sampling.do_sample);
+        }
         if all || sampling.top_k.is_some() {
             body.number("top_k", sampling.top_k.map_or(-1, i64::from));
         }

@@ -196,3 +196,14 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn places_within_a_rank_follow_the_cycle_or_are_counted() {
+    use super::index_in_rank;
+    assert_eq!(index_in_rank(&[64, 32, 16, 64, 32, 16, 64]), [0, 0, 0, 1, 1, 1, 2]);
+    assert_eq!(index_in_rank(&[8, 8, 8]), [0, 1, 2]);
+    // A rank of 0 is of an adapter that no request of a file asks for.
+    assert_eq!(index_in_rank(&[64, 0, 16, 0, 32, 0, 64]), [0, 0, 0, 1, 1, 1, 2]);
+    assert_eq!(index_in_rank(&[64, 64, 16, 64]), [0, 1, 0, 2]);
+    assert!(index_in_rank(&[]).is_empty());
+}
