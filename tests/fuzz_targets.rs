@@ -15,7 +15,7 @@ macro_rules! fuzz_target {
 use fuzz_target;
 
 /// Variants of the seeds that each target is given.
-const VARIANTS: usize = 200;
+const VARIANTS: usize = 2_000;
 
 /// The longest input, as in the search.
 const LONGEST: usize = 4096;
