@@ -34,6 +34,9 @@ test('without a proxy there is no chain and no section', async ({ page }) => {
   await expect(page.locator('load-ribbon')).toHaveCount(0);
   await control(page, 'gateway.kind').locator('select').selectOption('proxy');
   await expect(page.locator('gateway-panel .check')).toHaveCount(6);
+  // What limits without a setting of its own is not in the usual chain, which has no text of its own.
+  expect(await chain(page)).toEqual(['rpm', 'tpm', 'concurrency', 'queue']);
+  expect(await written(page)).toBe('');
 });
 
 test('each check switched off and on again changes the address and the digest, and back', async ({ page }) => {
@@ -53,9 +56,10 @@ test('each check switched off and on again changes the address and the digest, a
 });
 
 test('each check can be moved with the keyboard, which changes the address', async ({ page }) => {
-  await open(page, BUSY);
+  const usual = 'rpm|tpm|concurrency|queue|kv';
+  await open(page, `${BUSY}&gch=${usual}`);
   await openGateway(page);
-  expect(await written(page)).toBe('');
+  expect(await written(page)).toBe(usual);
   for (const check of ['rpm', 'tpm', 'concurrency', 'queue']) {
     const [, at] = [await chain(page), (await chain(page)).indexOf(check)];
     const later = page.locator(`.check[data-check="${check}"] .later`);
@@ -67,7 +71,7 @@ test('each check can be moved with the keyboard, which changes the address', asy
     // The focus stays with the check.
     expect(await page.evaluate(() => document.activeElement?.closest('.check')?.getAttribute('data-check'))).toBe(check);
     await page.locator(`.check[data-check="${check}"] .earlier`).click();
-    expect(await written(page)).toBe('');
+    expect(await written(page)).toBe(usual);
   }
 });
 
