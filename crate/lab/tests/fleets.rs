@@ -159,7 +159,11 @@ fn kv_memory_may_be_asked_for() {
     assert_eq!(pool(&[("fleet.kv_cache_gib", "8"), ("fleet.memory_margin", "0.5")]), 65_536);
     assert_eq!(pool(&[("fleet.kv_cache_gib", "0")]), pool(&[]));
     let refused = failure(&[&H100_8B[..], &[("fleet.kv_cache_gib", "100")]].concat());
-    assert_eq!((refused.code, refused.path.as_str()), ("kv_does_not_fit", "fleet.kv_cache_gib"), "{refused:?}");
+    assert_eq!(
+        (refused.code, refused.path.as_str()),
+        ("kv_does_not_fit", "fleet.kv_cache_gib"),
+        "{refused:?}"
+    );
 }
 
 #[test]
