@@ -25,6 +25,8 @@ pub struct Prompt {
 pub struct Session {
     /// Its name.
     pub id: String,
+    /// Whether the name is a number in the file, and not a text.
+    pub numbered: bool,
     /// What is asked, turn by turn.
     pub prompts: Vec<String>,
     /// What was answered, turn by turn; empty where that is not known.
@@ -169,7 +171,8 @@ fn session(line: &Line<'_>) -> Result<Session, FormatError> {
             value: format!("{} for {} prompts", completions.len(), prompts.len()),
         });
     }
-    Ok(Session { id, prompts, completions })
+    let numbered = matches!(line.get("session_id"), Some(Json::Number(_)));
+    Ok(Session { id, numbered, prompts, completions })
 }
 
 /// The texts in the list of a key, each of at least `least` bytes.
