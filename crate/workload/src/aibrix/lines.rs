@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 
 use super::agent::{Event, ModelCall, Moment, NodeId, SCHEMA_VERSION, Step};
 use super::concat::Entry;
+use crate::formats::json::push_ids;
 
 /// A request without its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +24,23 @@ pub fn workload(entries: &[Entry<Lengths>]) -> String {
         let _ = write!(text, "{{\"timestamp\": {}, \"requests\": [", entry.timestamp_ms as u64);
         join(&mut text, &entry.requests, |text, request| {
             push_lengths(text, request.input_tokens.into(), request.output_tokens.into());
+            text.push('}');
+        });
+        text.push_str("]}\n");
+    }
+    text
+}
+
+/// Lines of a Mooncake trace's requests, each with its prefix blocks, which the original turns into text.
+pub fn with_blocks(entries: &[Entry<(Lengths, Vec<u64>)>]) -> String {
+    let mut text = String::with_capacity(entries.len() * 128);
+    for entry in entries {
+        let _ = write!(text, "{{\"timestamp\": {}, \"requests\": [", entry.timestamp_ms as u64);
+        join(&mut text, &entry.requests, |text, (request, blocks)| {
+            push_lengths(text, request.input_tokens.into(), request.output_tokens.into());
+            if !blocks.is_empty() {
+                push_ids(text, "hash_ids", blocks);
+            }
             text.push('}');
         });
         text.push_str("]}\n");

@@ -10,7 +10,10 @@ use super::arrivals::{self, Arrival, Scales, Target};
 use super::concat::Entry;
 use super::curve::{CurveWarning, NAMED_MEAN_RPS, NAMED_MEAN_TOKENS, NamedPattern, Pattern, sample_count};
 use super::generate::{Synthetic, agents, azure_entries, draw, entries, stat_steps};
-use super::grouping::{azure_groups, azure_rows, mooncake_groups, mooncake_requests, mooncake_rows};
+use super::grouping::{
+    MOONCAKE_BLOCK_TOKENS, MooncakeRow, azure_groups, azure_rows, mooncake_groups, mooncake_requests,
+    mooncake_rows,
+};
 use super::inputs::{Input, TraceType};
 use super::lines::{self, Lengths};
 use super::{config, stat};
@@ -191,7 +194,7 @@ pub struct Made {
     pub jsonl: String,
     /// What is odd about it.
     pub warnings: Vec<RunWarning>,
-    /// The requests of a Mooncake trace, which have prefix blocks that the workload file has no place for.
+    /// The requests of a Mooncake trace, with times to the microsecond and prefix blocks of any size.
     requests: Option<Trace>,
 }
 
@@ -306,18 +309,21 @@ fn mooncake(options: &Options<'_>) -> Result<Made, AibrixError> {
     let rows = mooncake_rows(&requests);
     let groups = mooncake_groups(&rows, options.duration_ms);
     let length = |tokens: u32| tokens.max(1);
-    let entries: Vec<Entry<Lengths>> = groups
+    // Blocks of another size would be read as blocks of 512 tokens.
+    let blocks = requests.extra.as_ref().map(|extra| &extra.prefix);
+    let blocks = blocks.filter(|blocks| u64::from(blocks.block_tokens) == MOONCAKE_BLOCK_TOKENS);
+    let mut id = 0;
+    let mut sized = |row: &MooncakeRow| {
+        id += 1;
+        let lengths =
+            Lengths { input_tokens: length(row.input_tokens), output_tokens: length(row.output_tokens) };
+        (lengths, blocks.map_or_else(Vec::new, |blocks| blocks.of(id - 1).to_vec()))
+    };
+    let entries: Vec<Entry<(Lengths, Vec<u64>)>> = groups
         .iter()
         .map(|group| Entry {
             timestamp_ms: group.timestamp_ms,
-            requests: group
-                .requests
-                .iter()
-                .map(|row| Lengths {
-                    input_tokens: length(row.input_tokens),
-                    output_tokens: length(row.output_tokens),
-                })
-                .collect(),
+            requests: group.requests.iter().map(&mut sized).collect(),
             other: (),
         })
         .collect();
@@ -329,7 +335,7 @@ fn mooncake(options: &Options<'_>) -> Result<Made, AibrixError> {
     }
     let sorted = rows.is_sorted_by(|a, b| a.timestamp_ms <= b.timestamp_ms);
     let warnings = if sorted { Vec::new() } else { vec![RunWarning::OutOfOrder] };
-    Ok(Made { jsonl: lines::workload(&entries), warnings, requests: Some(requests) })
+    Ok(Made { jsonl: lines::with_blocks(&entries), warnings, requests: Some(requests) })
 }
 
 fn workload(options: &Options<'_>, arrivals: &[Arrival]) -> String {
@@ -488,6 +494,8 @@ mod tests {
         let options = Options { traffic_file: Some(file.as_bytes()), ..Options::new(TraceType::Mooncake) };
         let made = made(&options);
         assert_eq!((made.jsonl.lines().count(), &made.warnings[..]), (3, &[RunWarning::OutOfOrder][..]));
+        let lines = formats::read(made.jsonl.as_bytes()).expect("they are read again").trace;
+        assert_eq!(lines.extra.expect("blocks are kept in the workload file").prefix.of(1), [1, 2000]);
         let read = made.trace().expect("there are requests");
         assert_eq!(read.trace.arrival_us, [0.0, 2e6, 3e6, 3e6]);
         assert_eq!(read.trace.extra.expect("it has blocks").prefix.of(1), [1, 2000]);

@@ -9,8 +9,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::json::{Json, Line, Lines, push_string};
+use super::json::{Json, Line, Lines, is_number, push_ids, push_string};
 use super::log::{Entry, Log};
+use super::mooncake::BLOCK_TOKENS;
 use super::{Contents, FormatError};
 use crate::aibrix::agent::SCHEMA_VERSION;
 use crate::trace::{Event, Events, Extra, Trace};
@@ -28,14 +29,18 @@ struct Reader {
     arrival_us: Vec<f64>,
     /// Last request of each session.
     last_of: BTreeMap<String, u32>,
+    /// Whether some session's name is a number, and whether some text looks like one.
+    numbers: bool,
+    texts_like_numbers: bool,
 }
 
 pub(super) fn read<'a>(first: Line<'a>, lines: &mut Lines<'a>) -> Result<Contents, FormatError> {
-    let mut reader = Reader::default();
+    let mut reader = Reader { log: Log::new(BLOCK_TOKENS), ..Reader::default() };
     lines.each(first, |line| reader.line(line))?;
     let mut requests = reader.log.finish();
     let mut extra = requests.extra.take().map_or_else(Extra::default, |extra| *extra);
     extra.details = reader.details;
+    extra.numbered_sessions = reader.numbers && !reader.texts_like_numbers;
     let mut events = reader.events;
     for event in &mut events {
         event.delay_us -= reader.arrival_us.get(event.request as usize).copied().unwrap_or(0.0);
@@ -59,6 +64,11 @@ impl Reader {
             requests.iter().map(|request| entry(request, arrival_us)).collect::<Result<_, _>>()?;
         self.empty_entries += usize::from(entries.is_empty() && events.is_empty());
         for (entry, request) in entries.into_iter().zip(&requests) {
+            match request.get("session_id") {
+                Some(Json::Number(_)) => self.numbers = true,
+                Some(Json::Text(text)) if is_number(text) => self.texts_like_numbers = true,
+                _ => (),
+            }
             if let Some(session) = entry.session {
                 self.last_of.insert(session.to_owned(), self.log.len() as u32);
             }
@@ -89,6 +99,7 @@ fn entry<'a>(request: &'a Line<'_>, arrival_us: f64) -> Result<Entry<'a>, Format
         output_tokens: request.get(output).map(|_| request.tokens(output)).transpose()?,
         session: request.name("session_id")?,
         model: request.name("model")?,
+        hash_ids: request.ids("hash_ids")?,
         ..Entry::default()
     })
 }
@@ -118,7 +129,8 @@ pub(super) fn write(trace: &Trace) -> String {
         while trace.arrival_us.get(id).is_some_and(|&us| stamp(us) == ms) {
             text.push_str(if id == first { "" } else { ", " });
             let session = extra.session.name(id);
-            let sent = Sent { prompt: "", prompt_tokens: trace.input_tokens[id], session };
+            let numbered = extra.numbered_sessions;
+            let sent = Sent { prompt: "", prompt_tokens: trace.input_tokens[id], session, numbered };
             push_request(&mut text, trace, id, sent);
             id += 1;
         }
@@ -146,6 +158,8 @@ pub(crate) struct Sent<'a> {
     pub(crate) prompt: &'a str,
     pub(crate) prompt_tokens: u32,
     pub(crate) session: Option<&'a str>,
+    /// Whether a session's name that is a number is written as one.
+    pub(crate) numbered: bool,
 }
 
 /// Begins the entry of request `id`: a line of its own, or one more in the line of time stamp `before`. Returns the
@@ -172,11 +186,24 @@ pub(crate) fn push_request(text: &mut String, trace: &Trace, id: usize, sent: Se
         let _ = write!(text, "{}", trace.output_tokens[id]);
     }
     let model = trace.extra.as_ref().and_then(|extra| extra.model.name(id));
-    for (key, name) in [("session_id", sent.session), ("model", model)] {
-        if let Some(name) = name {
-            let _ = write!(text, ", \"{key}\": ");
-            push_string(text, name);
+    for (key, name, numbered) in [("session_id", sent.session, sent.numbered), ("model", model, false)] {
+        match name {
+            Some(name) if numbered && is_number(name) => {
+                let _ = write!(text, ", \"{key}\": {name}");
+            }
+            Some(name) => {
+                let _ = write!(text, ", \"{key}\": ");
+                push_string(text, name);
+            }
+            None => (),
         }
+    }
+    // A key of our own: the prefix blocks of a Mooncake trace, which the original turns into text and forgets.
+    let prefix = trace.extra.as_ref().map(|extra| &extra.prefix);
+    if let Some(prefix) =
+        prefix.filter(|prefix| prefix.block_tokens == BLOCK_TOKENS && !prefix.of(id).is_empty())
+    {
+        push_ids(text, "hash_ids", prefix.of(id));
     }
     let detail = trace.extra.as_ref().and_then(|extra| extra.details.get(id));
     if let Some(detail) = detail.filter(|detail| !detail.is_empty()) {
@@ -205,6 +232,23 @@ mod tests {
         let trace = read(AGENT.as_bytes()).unwrap().trace;
         assert_eq!(trace.len(), 2);
         assert_eq!(write(&trace, Format::Aibrix).unwrap(), AGENT);
+    }
+
+    #[test]
+    fn sessions_that_are_numbers_stay_numbers_and_blocks_stay() {
+        let line = |session: &str, ids: &str| {
+            format!(
+                "{{\"timestamp\": 0, \"requests\": [{{\"prompt\": \"\", \"prompt_length\": 9, \"output_length\": 6, \"session_id\": {session}{ids}}}]}}\n"
+            )
+        };
+        for text in
+            [line("7", ""), line("\"7\"", ""), line("\"s\"", ", \"hash_ids\": [4, 5]"), line("-1.5", "")]
+        {
+            assert_eq!(write(&read(text.as_bytes()).unwrap().trace, Format::Aibrix).unwrap(), text);
+        }
+        let mooncake =
+            write(&read(line("7", ", \"hash_ids\": [4, 5]").as_bytes()).unwrap().trace, Format::Mooncake);
+        assert!(mooncake.unwrap().contains("\"hash_ids\": [4, 5]"));
     }
 
     #[test]

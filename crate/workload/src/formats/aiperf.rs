@@ -13,6 +13,7 @@ use super::log::{Entry, Log, check_time};
 use super::mooncake::BLOCK_TOKENS;
 use super::table::shifted_text;
 use super::{FormatError, MAX_TOKENS};
+use crate::prompts::tokens::cjk_characters;
 use crate::trace::{Extra, Trace};
 
 /// Keys of which a line has at least one.
@@ -27,11 +28,16 @@ const CHARACTERS_PER_TOKEN: usize = 4;
 
 /// Tokens of a text, estimated.
 pub(super) fn estimated_tokens(text: &str) -> u32 {
-    tokens_of(text.chars().count())
+    tokens_of(quarters(text))
 }
 
-fn tokens_of(characters: usize) -> u32 {
-    characters.div_ceil(CHARACTERS_PER_TOKEN).clamp(1, MAX_TOKENS as usize) as u32
+/// Characters of a text, those of Chinese, Japanese and Korean, which are a token each, as four.
+fn quarters(text: &str) -> usize {
+    text.chars().count() + (CHARACTERS_PER_TOKEN - 1) * cjk_characters(text)
+}
+
+fn tokens_of(quarters: usize) -> u32 {
+    quarters.div_ceil(CHARACTERS_PER_TOKEN).clamp(1, MAX_TOKENS as usize) as u32
 }
 
 pub(super) fn read<'a>(first: Line<'a>, lines: &mut Lines<'a>) -> Result<Trace, FormatError> {
@@ -76,11 +82,11 @@ fn text_tokens(line: &Line<'_>) -> Result<Option<u32>, FormatError> {
     Ok(Some(tokens_of(count)))
 }
 
-/// Characters of a text, or of a list of them; in lists also of objects with the text under `content`, or texts under
+/// [`quarters`] of a text, or of a list of them; in lists also of objects with the text under `content`, or texts under
 /// `contents`.
 fn characters(value: &Json<'_>) -> Option<usize> {
     match value {
-        Json::Text(text) => Some(text.chars().count()),
+        Json::Text(text) => Some(quarters(text)),
         Json::List(entries) => entries.iter().map(characters).sum(),
         Json::Object(_) => characters(value.get("content").or_else(|| value.get("contents"))?),
         // A message without words, such as a call of a tool.

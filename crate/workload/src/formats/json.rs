@@ -500,9 +500,10 @@ fn hex(text: &str, at: &mut usize) -> Parsed<u32> {
 }
 
 /// Whether a word is a number: an optional sign, digits, at most one point and one exponent.
-fn is_number(word: &str) -> bool {
+pub(crate) fn is_number(word: &str) -> bool {
     word.len() <= 400
         && word.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'-' | b'+' | b'.' | b'e' | b'E'))
+        && !word.starts_with('+')
         && word.parse::<f64>().is_ok_and(f64::is_finite)
 }
 

@@ -199,6 +199,8 @@ struct Ready<'a> {
     /// What parts messages where they are sent as one text.
     between: &'static str,
     session: Option<&'a str>,
+    /// Whether a session's name that is a number was one in its file.
+    numbered: bool,
     turn: Option<u32>,
 }
 
@@ -257,6 +259,10 @@ impl<'a> BodyLines<'a> {
         extra.session.index.get(id).copied().filter(|&place| place != NO_LABEL)
     }
 
+    fn numbered(&self) -> bool {
+        self.trace.extra.as_ref().is_some_and(|extra| extra.numbered_sessions)
+    }
+
     fn advance(&mut self, id: usize) {
         if let (Texts::Made(_), Some(session)) = (&self.texts, self.session(id)) {
             let context = self.contexts.entry(session).or_default();
@@ -303,6 +309,7 @@ impl<'a> BodyLines<'a> {
                     own_tokens: prompt.tokens,
                     between: "\n",
                     session: prompt.session.map(|(name, _)| name).or(own),
+                    numbered: if prompt.session.is_some() { prompt.numbered } else { self.numbered() },
                     turn: prompt.session.map(|(_, turn)| turn),
                 }
             })),
@@ -332,6 +339,7 @@ impl<'a> BodyLines<'a> {
             own_tokens: self.trace.input_tokens[id],
             between: "",
             session: extra.and_then(|extra| extra.session.name(id)),
+            numbered: self.numbered(),
             turn: extra.and_then(|extra| extra.turn.get(id).copied()).filter(|&turn| turn > 0),
         })
     }
@@ -343,7 +351,8 @@ impl<'a> BodyLines<'a> {
             Texts::Made(_) => ready.prompt(),
             Texts::Chosen(_) => Cow::Borrowed(ready.messages.last().map_or("", |last| last.text.as_ref())),
         };
-        let sent = aibrix::Sent { prompt: &prompt, prompt_tokens: ready.own_tokens, session: ready.session };
+        let (session, numbered) = (ready.session, ready.numbered);
+        let sent = aibrix::Sent { prompt: &prompt, prompt_tokens: ready.own_tokens, session, numbered };
         aibrix::push_request(out, self.trace, id, sent);
         stamp
     }

@@ -65,6 +65,7 @@ impl Chosen {
                 let (session, lengths) = (&sessions[choice.item], &lengths[choice.item]);
                 let mut prompt = ChosenPrompt {
                     session: Some((&session.id, choice.turn as u32 + 1)),
+                    numbered: session.numbered,
                     history: Vec::new(),
                     history_tokens: 0,
                     text: &session.prompts[choice.turn],
@@ -80,6 +81,7 @@ impl Chosen {
             }
             (Collection::Plain(prompts), _) => Some(ChosenPrompt {
                 session: None,
+                numbered: false,
                 history: Vec::new(),
                 history_tokens: 0,
                 text: &prompts[choice.item].text,
@@ -95,6 +97,8 @@ impl Chosen {
 pub struct ChosenPrompt<'a> {
     /// Its conversation and its turn in it, from 1.
     pub session: Option<(&'a str, u32)>,
+    /// Whether the conversation's name was a number in the collection.
+    pub numbered: bool,
     /// The turns before it with their completions, where the collection has them. Without completions a server's client
     /// has to keep the history, as AIBrix's does.
     pub history: Vec<Message<'a>>,

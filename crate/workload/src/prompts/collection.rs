@@ -1,13 +1,17 @@
 //! Collections of prompts, as AIBrix's generator and vLLM's benchmark read them: JSON Lines of
 //! `{"prompt", "completion"?, "output_tokens"?}`, or of `{"session_id", "prompts": [...], "completions"?: [...]}`.
 //!
+//! ShareGPT's conversations are sessions as well: `{"id", "conversations": [{"from", "value"}]}`, a line each or in one JSON
+//! array. What people say are the prompts, what the model says next the completions; a conversation without any prompt, which
+//! AIBrix leaves out too, is counted.
+//!
 //! The first line decides which. A line of the other kind, or of neither, is refused with its row: the original would
 //! crash on it or drop it.
 
 use crate::aibrix::matching::PromptLengths;
-use crate::formats::json::{Json, Line, Lines, bad};
+use crate::formats::json::{Json, Line, Lines, bad, document};
 use crate::formats::{FormatError, MAX_ROWS, MAX_TOKENS, gzip};
-use crate::prompts::tokens::CountTokens;
+use crate::prompts::tokens::{CountTokens, is_cjk};
 
 /// One prompt on its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,9 +29,11 @@ pub struct Prompt {
 pub struct Session {
     /// Its name.
     pub id: String,
+    /// Whether the name is a number in the file, and not a text.
+    pub numbered: bool,
     /// What is asked, turn by turn.
     pub prompts: Vec<String>,
-    /// What was answered, turn by turn; empty where that is not known.
+    /// What was answered, turn by turn, as far as that is known.
     pub completions: Vec<String>,
 }
 
@@ -55,13 +61,62 @@ impl Collection {
     /// # Errors
     /// [`FormatError`], with the row and the key.
     pub fn read(bytes: &[u8]) -> Result<Self, FormatError> {
+        Self::read_counted(bytes).map(|(collection, _)| collection)
+    }
+
+    /// Reads a collection, and counts the conversations without a prompt that were left out.
+    ///
+    /// # Errors
+    /// [`FormatError`], with the row and the key; in a JSON array the row is the place of the entry.
+    pub fn read_counted(bytes: &[u8]) -> Result<(Self, usize), FormatError> {
         let bytes = &*gzip::unpacked(bytes)?;
+        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
+        if text.first() == Some(&b'[') {
+            let Json::List(entries) = document(bytes)? else { return Err(FormatError::EmptyFile) };
+            let line = |(place, object)| Line { row: place as u64 + 1, object };
+            let mut entries = entries.into_iter().enumerate().map(line);
+            return Self::of_lines(&mut || Ok(entries.next()));
+        }
         let lines = &mut Lines::open(bytes)?;
-        let first = lines.next_line()?.ok_or(FormatError::EmptyFile)?;
-        if first.has("prompts") || first.has("session_id") {
-            rows(first, lines, session).map(Self::Sessions)
+        Self::of_lines(&mut || lines.next_line())
+    }
+
+    fn of_lines<'a>(next: Next<'_, 'a>) -> Result<(Self, usize), FormatError> {
+        let first = next()?.ok_or(FormatError::EmptyFile)?;
+        if !matches!(first.object, Json::Object(_)) {
+            return Err(bad(first.row, "entry", "an object", &first.object));
+        }
+        if first.has("conversations") || first.has("messages") {
+            let all = rows(first, next, conversation)?;
+            let count = all.len();
+            let sessions: Vec<Session> = all.into_iter().flatten().collect();
+            let left_out = count - sessions.len();
+            Ok((Self::Sessions(sessions), left_out))
+        } else if first.has("prompts") || first.has("session_id") {
+            Ok((Self::Sessions(rows(first, next, session)?), 0))
         } else {
-            rows(first, lines, plain).map(Self::Plain)
+            Ok((Self::Plain(rows(first, next, plain)?), 0))
+        }
+    }
+
+    /// Appends another collection of the same kind; false, and nothing is appended, where it is of another.
+    pub fn append(&mut self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Plain(prompts), Self::Plain(more)) => prompts.extend(more),
+            (Self::Sessions(sessions), Self::Sessions(more)) => sessions.extend(more),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Prompts with characters of Chinese, Japanese or Korean, which a ratio of characters to tokens counts coarsely.
+    pub fn cjk_prompts(&self) -> usize {
+        let has = |text: &&str| text.chars().any(is_cjk);
+        match self {
+            Self::Plain(prompts) => prompts.iter().map(|p| p.text.as_str()).filter(has).count(),
+            Self::Sessions(sessions) => {
+                sessions.iter().flat_map(|s| &s.prompts).map(String::as_str).filter(has).count()
+            }
         }
     }
 
@@ -118,9 +173,12 @@ impl Collection {
     }
 }
 
+/// Gives one line after another.
+type Next<'n, 'a> = &'n mut dyn FnMut() -> Result<Option<Line<'a>>, FormatError>;
+
 fn rows<'a, T>(
     first: Line<'a>,
-    lines: &mut Lines<'a>,
+    next_line: Next<'_, 'a>,
     read: impl Fn(&Line<'a>) -> Result<T, FormatError>,
 ) -> Result<Vec<T>, FormatError> {
     let mut rows = Vec::new();
@@ -130,9 +188,47 @@ fn rows<'a, T>(
             return Err(FormatError::TooManyRows { row: line.row, max: MAX_ROWS });
         }
         rows.push(read(&line)?);
-        next = lines.next_line()?;
+        next = next_line()?;
     }
     Ok(rows)
+}
+
+/// A conversation of ShareGPT; `None` where no one asks anything.
+fn conversation(line: &Line<'_>) -> Result<Option<Session>, FormatError> {
+    const KEYS: [[&str; 3]; 2] = [["conversations", "from", "value"], ["messages", "role", "content"]];
+    let keys = KEYS.into_iter().find(|keys| line.has(keys[0]));
+    let Some([list, from, value]) = keys else {
+        return Err(line.bad("conversations", "a conversation, as in the first line,"));
+    };
+    let Some(Json::List(messages)) = line.get(list) else { return Err(line.bad(list, "a list of messages")) };
+    let (mut prompts, mut completions) = (Vec::new(), Vec::new());
+    // Whether every prompt so far has its completion: those after a gap would stand at the wrong turns.
+    let mut is_whole = true;
+    for message in messages {
+        let role = message.get(from).and_then(Json::as_text);
+        let Some(role) = role else {
+            return Err(bad(line.row, list, "messages that say who speaks", message));
+        };
+        let text = message.get(value).unwrap_or(&Json::Null);
+        let Some(text) = text.as_text() else { return Err(bad(line.row, list, "messages of text", text)) };
+        match role {
+            "human" | "user" if !text.is_empty() => {
+                is_whole &= completions.len() == prompts.len();
+                prompts.push(text.to_owned());
+            }
+            "gpt" | "assistant" | "chatgpt" | "bing" | "bard"
+                if is_whole && completions.len() < prompts.len() =>
+            {
+                completions.push(text.to_owned());
+            }
+            _ => (),
+        }
+    }
+    let (id, numbered) = match line.get("id") {
+        None => (format!("row {}", line.row), false),
+        Some(id) => (line.name("id")?.unwrap_or_default().to_owned(), matches!(id, Json::Number(_))),
+    };
+    Ok((!prompts.is_empty()).then_some(Session { id, numbered, prompts, completions }))
 }
 
 fn plain(line: &Line<'_>) -> Result<Prompt, FormatError> {
@@ -169,7 +265,8 @@ fn session(line: &Line<'_>) -> Result<Session, FormatError> {
             value: format!("{} for {} prompts", completions.len(), prompts.len()),
         });
     }
-    Ok(Session { id, prompts, completions })
+    let numbered = matches!(line.get("session_id"), Some(Json::Number(_)));
+    Ok(Session { id, numbered, prompts, completions })
 }
 
 /// The texts in the list of a key, each of at least `least` bytes.
@@ -209,7 +306,13 @@ mod tests {
         assert_eq!((read[0].id.as_str(), read[0].completions.len()), ("7", 2));
         for (text, place) in [
             ("", "empty"),
-            ("[]\n", "row 1, column line: a JSON object"),
+            ("[]\n", "empty"),
+            ("[3]\n", "row 1, column entry: an object"),
+            ("[{\"prompt\": \"a\"}, {\"prompt\": 4}]", "row 2, column prompt"),
+            ("{\"id\": 1, \"conversations\": 3}\n", "row 1, column conversations: a list of messages"),
+            ("{\"id\": 1, \"conversations\": [{\"value\": \"a\"}]}\n", "messages that say who speaks"),
+            ("{\"id\": 1, \"conversations\": [{\"from\": \"human\"}]}\n", "messages of text"),
+            ("{\"id\": 1, \"conversations\": []}\n{\"prompt\": \"a\"}\n", "row 2, column conversations"),
             ("{\"text\": 1}\n", "row 1, column prompt"),
             ("{\"prompt\": \"a\"}\n{\"prompt\": \"\"}\n", "row 2, column prompt"),
             ("{\"prompt\": \"a\"}\n\n{\"session_id\": 1, \"prompts\": []}\n", "row 3, column prompts"),
@@ -229,6 +332,50 @@ mod tests {
         ] {
             assert!(refused(text).contains(place), "{text}: {}", refused(text));
         }
+    }
+
+    #[test]
+    fn conversations_of_sharegpt_are_sessions() {
+        let talk = |id: &str, said: &[(&str, &str)]| {
+            let said: Vec<String> = said
+                .iter()
+                .map(|(from, value)| format!("{{\"from\": \"{from}\", \"value\": \"{value}\"}}"))
+                .collect();
+            format!("{{\"id\": {id}, \"conversations\": [{}]}}", said.join(", "))
+        };
+        let entries = [
+            talk(
+                "\"a_0\"",
+                &[("system", "be kind"), ("human", "one"), ("gpt", "uno"), ("human", "two"), ("gpt", "dos")],
+            ),
+            talk(
+                "7",
+                &[
+                    ("gpt", "hello"),
+                    ("human", "one"),
+                    ("gpt", "uno"),
+                    ("human", "two"),
+                    ("human", "three"),
+                    ("gpt", "tres"),
+                ],
+            ),
+            talk("\"b\"", &[("gpt", "no one asked")]),
+            talk("\"c\"", &[("human", ""), ("human", "last")]),
+        ];
+        let array = format!("\u{feff}[\n{}\n]\n", entries.join(",\n"));
+        let (read, left_out) = Collection::read_counted(array.as_bytes()).expect("as published");
+        assert_eq!(left_out, 1);
+        assert_eq!(Collection::read_counted(entries.join("\n").as_bytes()), Ok((read.clone(), 1)));
+        let Collection::Sessions(sessions) = &read else { panic!("{read:?}") };
+        let said: Vec<(&str, usize, &[String])> =
+            sessions.iter().map(|s| (s.id.as_str(), s.prompts.len(), &s.completions[..])).collect();
+        let known = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+        let (both, first, none) = (known(&["uno", "dos"]), known(&["uno"]), known(&[]));
+        assert_eq!(said, [("a_0", 2, &both[..]), ("7", 3, &first[..]), ("c", 1, &none[..])]);
+        assert_eq!((sessions[0].numbered, sessions[1].numbered), (false, true));
+        let mut both = read.clone();
+        assert!(both.append(read.clone()) && both.len() == 2 * read.len());
+        assert!(!both.append(Collection::Plain(Vec::new())));
     }
 
     #[test]
@@ -268,7 +415,7 @@ mod tests {
         }
 
         #[test]
-        fn no_text_makes_the_reader_panic(text in "(\\{\"(prompt|prompts|session_id|completions?)\": ?(\"\\PC{0,6}\"|\\[(\"a\",?)*\\]|1|null)[,}]?\n?){0,6}\\PC{0,20}") {
+        fn no_text_makes_the_reader_panic(text in "(\\{\"(prompt|prompts|session_id|completions?|conversations|id|from|value)\": ?(\"\\PC{0,6}\"|\\[(\"a\",?)*\\]|1|null)[,}]?\n?){0,6}\\PC{0,20}") {
             if let Ok(collection) = Collection::read(text.as_bytes()) {
                 prop_assert!(collection.lengths(&CharactersPerToken::DEFAULT).is_ok());
             }

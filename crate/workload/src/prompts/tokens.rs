@@ -21,14 +21,15 @@ pub trait CountTokens {
 
 /// A token is this many characters (Unicode scalar values) on average: an estimate for when no tokenizer is given.
 ///
-/// English prose has about 4 in the vocabularies of GPT and Llama models, code 3, Chinese 1 to 2; the model's own
-/// tokenizer alone is exact.
+/// English prose has about 4 in the vocabularies of GPT and Llama models, code 3. A Chinese, Japanese or Korean character is a
+/// token of its own, or more than one where the ratio is below 1: vocabularies differ between .5 and 1.7 characters a token.
+/// The model's own tokenizer alone is exact.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CharactersPerToken(f64);
 
 impl CharactersPerToken {
     /// Fewest characters in a token.
-    pub const MIN: f64 = 1.0;
+    pub const MIN: f64 = 0.25;
     /// Most characters in a token.
     pub const MAX: f64 = 64.0;
     /// What English prose has.
@@ -47,15 +48,42 @@ impl CharactersPerToken {
 
 impl CountTokens for CharactersPerToken {
     fn count(&self, text: &str) -> Result<usize, String> {
-        let characters = text.chars().count();
-        let tokens = libm::round(characters as f64 / self.0) as usize;
-        Ok(tokens.max(usize::from(characters > 0)))
+        let all = text.chars().count();
+        let cjk = cjk_characters(text);
+        let tokens = libm::round((all - cjk) as f64 / self.0 + cjk as f64 / self.0.min(1.0)) as usize;
+        Ok(tokens.max(usize::from(all > 0)))
     }
+}
+
+/// Whether a character is one of Chinese, Japanese or Korean writing, its punctuation and full-width forms included
+/// (Unicode's blocks). Such characters are a token each, about, where other letters share one.
+pub fn is_cjk(c: char) -> bool {
+    matches!(u32::from(c),
+        0x1100..=0x11ff | 0x2e80..=0x9fff | 0xa960..=0xa97f | 0xac00..=0xd7ff | 0xf900..=0xfaff
+        | 0xfe30..=0xfe4f | 0xff00..=0xffef | 0x1b000..=0x1b16f | 0x1f200..=0x1f2ff | 0x20000..=0x3ffff)
+}
+
+/// Characters of a text for which [`is_cjk`] holds.
+pub fn cjk_characters(text: &str) -> usize {
+    text.chars().filter(|&c| is_cjk(c)).count()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn chinese_characters_are_tokens_of_their_own() {
+        let count =
+            |ratio: f64, text: &str| CharactersPerToken::new(ratio).expect("within bounds").count(text);
+        assert_eq!(count(4.0, "请用三句话解释大模型推理中的前缀缓存。"), Ok(19));
+        assert_eq!(count(4.0, "请解释 prefix caching"), Ok(3 + 4));
+        assert_eq!(count(4.0, "日本語テキスト 한국어"), Ok(10));
+        assert_eq!(count(0.5, "数个字"), Ok(6));
+        assert_eq!(count(0.25, "数a"), Ok(8));
+        assert_eq!(count(4.0, "é–ß"), Ok(1));
+        assert!(!is_cjk('😀') && !is_cjk('a') && is_cjk('、') && is_cjk('Ａ') && is_cjk('𠀀'));
+    }
 
     #[test]
     fn a_length_becomes_characters_and_back() {
@@ -66,8 +94,7 @@ mod tests {
                 assert_eq!(law.count(&text), Ok(tokens as usize), "{ratio}");
             }
         }
-        assert_eq!(CharactersPerToken::DEFAULT.count("数个字"), Ok(1));
-        for bad in [0.0, 0.9, 65.0, f64::NAN, f64::INFINITY] {
+        for bad in [0.0, 0.24, 65.0, f64::NAN, f64::INFINITY] {
             assert_eq!(CharactersPerToken::new(bad), None);
         }
     }

@@ -143,6 +143,8 @@ impl PrefixBlocks {
 pub struct Extra {
     /// The conversation or agent run that a request belongs to.
     pub session: Labels,
+    /// Whether session names that are numbers were numbers in the file, and not texts.
+    pub numbered_sessions: bool,
     /// Number of the request in its session, from 1.
     pub turn: Vec<u32>,
     /// The model that answered.
@@ -241,6 +243,8 @@ impl Extra {
         let any = |has: fn(&Self) -> bool| parts.iter().filter_map(|(extra, _)| *extra).any(has);
         let extra = Self {
             session: session.finish(),
+            numbered_sessions: parts.iter().filter_map(|(e, _)| *e).any(|e| e.numbered_sessions)
+                && parts.iter().filter_map(|(e, _)| *e).all(|e| e.numbered_sessions || e.session.is_empty()),
             turn: if any(|e| !e.turn.is_empty()) { turn } else { Vec::new() },
             model: model.finish(),
             kind: kind.finish(),
@@ -257,6 +261,7 @@ impl Extra {
     pub fn select(&self, order: &[u32]) -> Self {
         Self {
             session: self.session.select(order),
+            numbered_sessions: self.numbered_sessions,
             turn: select(&self.turn, order),
             model: self.model.select(order),
             kind: self.kind.select(order),
