@@ -111,7 +111,7 @@ pub fn window_ticks(text: &str) -> Option<i64> {
 }
 
 /// The gaps of an interval trace: column `arrival_time`, rows strictly between two times (see [`window_ticks`]), whole
-/// seconds since the earliest, scaled.
+/// seconds since the earliest, scaled, in order of time.
 ///
 /// # Errors
 /// [`FormatError`] with row and column.
@@ -132,7 +132,8 @@ pub fn interval_gaps_s(bytes: &[u8], window: [i64; 2], time_scale: f64) -> Resul
         }
         Ok(())
     })?;
-    let first = ticks.iter().copied().min().unwrap_or(0);
+    ticks.sort_unstable();
+    let first = ticks.first().copied().unwrap_or(0);
     let at = |tick: i64| (tick - first).div_euclid(TICKS_PER_S) as f64 * time_scale;
     Ok(ticks.windows(2).map(|pair| at(pair[1]) - at(pair[0])).collect())
 }
