@@ -84,12 +84,12 @@ impl BodyArguments {
     /// A name as given, as S-LoRA's setting has it, or the default.
     fn name(
         &self,
-        given: &Option<String>,
+        given: Option<&str>,
         of_setting: fn(&str) -> Option<&'static str>,
         default: &str,
     ) -> String {
         let named = self.slora_setting.as_deref().and_then(|setting| of_setting(&setting.to_uppercase()));
-        given.clone().unwrap_or_else(|| named.unwrap_or(default).to_owned())
+        given.or(named).unwrap_or(default).to_owned()
     }
 
     /// An option whose presence shows that bodies are meant.
@@ -160,9 +160,9 @@ pub(crate) fn write(
             EndpointName::Chat => Endpoint::Chat,
             EndpointName::Completions => Endpoint::Completions,
         },
-        model: arguments.name(&arguments.model, slora_model_name, "llama-7b"),
+        model: arguments.name(arguments.model.as_deref(), slora_model_name, "llama-7b"),
         adapter_name: arguments.name(
-            &arguments.adapter_name,
+            arguments.adapter_name.as_deref(),
             slora_adapter_name,
             "lora-{adapter}-rank-{rank}",
         ),

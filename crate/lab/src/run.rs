@@ -271,7 +271,8 @@ pub fn trace_of(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Arc
 fn no_requests(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Failure {
     let failure = |code: &'static str, id: Id, value: f64, reason: String| {
         let path = id.row().id;
-        Failure::new(code, path, format!("{path}: no request: {reason}")).number("value", value)
+        Failure::new(code, path, format!("{path}: these settings make no request: {reason}"))
+            .number("value", value)
     };
     if let Some(loaded) = loaded {
         let expected = loaded.trace.len() as f64 * scenario.number(Id::RateScale);
@@ -285,7 +286,7 @@ fn no_requests(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Failure {
     };
     let turns = spec.sessions.as_ref().map_or(1.0, SessionSpec::mean_turns);
     if spec.closed_requests.is_none() && expected < 1.0 {
-        let reason = format!("rate times duration is {expected}, below 1");
+        let reason = format!("R D is {expected}, below 1");
         return failure("no_requests", Id::Duration, expected, reason);
     }
     if spec.closed_requests.is_none() && spec.clients.is_none() && expected / turns < 1.0 {

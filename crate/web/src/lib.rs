@@ -51,6 +51,6 @@ pub use published::published_figures;
 #[cfg(feature = "simulator")]
 pub use simulator::Simulator;
 #[cfg(feature = "studio")]
-pub use studio::{Studio, step_kinds, writable_formats};
+pub use studio::{Studio, body_forms, step_kinds, writable_formats};
 #[cfg(feature = "studio")]
 pub use svg::chart_svg;

@@ -129,6 +129,16 @@ fn what_is_not_vidurs_is_refused_by_name_and_what_it_ignores_is_told() {
             "theta: 1 is not between 0 and 0.999",
         ),
         ("qps", json!({"poisson_request_interval_generator_config_qps": 0}), "qps: 0 is not between"),
+        (
+            "static",
+            json!({"interval_generator_config_type": "static", "synthetic_request_generator_config_duration": 5}),
+            "5 s never pass",
+        ),
+        (
+            "many",
+            json!({"synthetic_request_generator_config_duration": 1e8}),
+            "makes 50000000 requests, at most 5000000",
+        ),
         ("kind", json!({"request_generator_config_type": "magic"}), "none of synthetic, trace_replay"),
         ("profile", json!({"replica_config_model_name": "internlm/internlm2-20b"}), "there is "),
         ("degree", json!({"replica_config_tensor_parallel_size": 3}), "tensor_parallel_size 1, 2, 4"),

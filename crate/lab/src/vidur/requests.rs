@@ -90,6 +90,9 @@ impl SyntheticFlags {
             matches!(intervals, IntervalFlags::File { .. }) && flags.is_null(&of("num_requests"));
         let requests = flags.whole(&of("num_requests"), 128, [1, MOST_REQUESTS])?;
         let (lengths, max_tokens) = lengths(flags)?;
+        if duration_s.is_finite() {
+            check_duration(&of("duration"), duration_s, &intervals)?;
+        }
         Ok(Self {
             seed: flags.whole(&of("seed"), 42, [0, u32::MAX])?,
             requests: (!is_endless).then_some(requests),
@@ -99,6 +102,25 @@ impl SyntheticFlags {
             max_tokens,
         })
     }
+}
+
+/// A duration must end, and with a number of requests that can be run.
+fn check_duration(name: &str, duration_s: f64, intervals: &IntervalFlags) -> Result<(), Failure> {
+    let expected = match intervals {
+        IntervalFlags::Given(Intervals::Poisson { qps } | Intervals::Gamma { qps, .. }) => qps * duration_s,
+        IntervalFlags::Given(Intervals::Static) => f64::INFINITY,
+        _ => 0.0,
+    };
+    let most = f64::from(MOST_REQUESTS);
+    if expected <= most {
+        return Ok(());
+    }
+    let message = if expected.is_finite() {
+        format!("{name}: this makes {expected} requests, at most {most} can be run")
+    } else {
+        format!("{name}: static gaps are 0, so that {duration_s} s never pass; give the number of requests")
+    };
+    Err(Failure::new("too_many_requests", name, message).number("value", expected).number("max", most))
 }
 
 fn intervals(flags: &Flags<'_>) -> Result<IntervalFlags, Failure> {

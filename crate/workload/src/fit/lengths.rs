@@ -90,12 +90,12 @@ impl Quantiles {
     /// Edges and weights of about `bins` bins of like weight and narrower ones in the tail, as [`Table::histogram`](crate::lengths::Table::histogram)
     /// takes them: an edge stands at a length that occurs, so that frequent lengths have bins of their own.
     pub fn histogram(&self, bins: usize) -> Vec<f64> {
+        // The last bin would spread its requests evenly up to the longest: the tail has narrower ones.
+        const TAIL: [usize; 10] = [970, 980, 985, 990, 992, 994, 996, 997, 998, 999];
         let (Some(&first), Some(&last)) = (self.tokens.first(), self.tokens.last()) else {
             return Vec::new();
         };
         let (first, last) = (libm::round(first).max(1.0), libm::round(last).max(1.0));
-        // The last bin would spread its requests evenly up to the longest: the tail has narrower ones.
-        const TAIL: [usize; 4] = [980, 990, 995, 999];
         let steps = (1..bins).map(|bin| bin * STEPS / bins).chain(TAIL);
         let inner = steps.map(|step| libm::round(self.tokens[step]));
         // A length that many quantiles share is a bin of one number.
