@@ -27,8 +27,8 @@ export const test = base.extend<{ trouble: string[] }>({
 
 export { expect };
 
-/** Of what the console says, takes files that the test has kept from the page: at least so many. */
-export async function missed(trouble: string[], least: number): Promise<void> {
+/** Takes what the console says of files that the test has kept from the page: at least so many. Of a worker's it says nothing. */
+export async function missed(trouble: string[], least = 0): Promise<void> {
   const isMissed = (line: string): boolean => /^Failed to load resource: net::ERR_FAILED/.test(line);
   await expect.poll(() => trouble.filter(isMissed).length).toBeGreaterThanOrEqual(least);
   const others = trouble.filter((line) => !isMissed(line));
