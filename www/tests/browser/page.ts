@@ -143,8 +143,9 @@ export async function drawn(page: Page, name: string, dark = 0): Promise<void> {
 /** Every rule, for the first look at a view; for the same view in other colours or another language what these change. */
 export type Rules = 'all' | 'colours' | 'words';
 
-/** What axe finds: what is serious, or everything. */
+/** What axe finds: what is serious, or everything. `within`: a part of the page whose rest was looked at before. */
 export async function violations(page: Page, { rules = 'all', within, least = 'serious' }: { rules?: Rules; within?: string; least?: 'serious' | 'minor' } = {}): Promise<string[]> {
+  test.slow();
   let axe = new AxeBuilder({ page });
   if (within !== undefined) axe = axe.include(within);
   if (rules === 'colours' && !WHOLE) axe = axe.withRules(['color-contrast']);
