@@ -29,6 +29,8 @@ export default defineConfig({
   forbidOnly: Boolean(process.env['CI']),
   reporter: 'list',
   timeout: 60_000,
+  // Something that is fetched, compiled and run may take longer than five seconds where others use the machine, too.
+  expect: { timeout: 15_000 },
   fullyParallel: true,
   workers: availableParallelism(),
   // A failed test runs once more, for its trace: recording every test takes longer than the tests. It has failed all the same.

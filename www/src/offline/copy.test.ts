@@ -76,6 +76,8 @@ describe('keep', () => {
   it('leaves a copy without an index where a file is missing or is another, and says so', async () => {
     host.delete(`${SCOPE}assets/later-1.js`);
     await expect(keep('one')).rejects.toThrow('assets/later-1.js: HTTP 404');
+    answer = (url) => (url.endsWith('later-1.js') ? offline() : Promise.resolve(new Response(host.get(url))));
+    await expect(keep('one')).rejects.toThrow('assets/later-1.js: TypeError: Failed to fetch');
     answer = offline;
     await expect(text('')).rejects.toThrow('Failed to fetch');
   });
@@ -152,8 +154,9 @@ describe('respond', () => {
   });
 
   it('has the copy where the network shows a page of its own', async () => {
-    answer = () => Promise.resolve(new Response('<form>Sign in to the hotel</form>'));
+    answer = () => Promise.resolve(new Response('<form>Sign in to the hotel</form>', { headers: { 'content-type': 'text/html; charset=utf-8' } }));
     expect(await text('')).toBe(index('one'));
+    expect(await text('theme.js')).toBe('theme.js of one');
   });
 
   it('has the copy after three seconds without a response', async () => {

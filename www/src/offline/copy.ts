@@ -79,9 +79,18 @@ export class Copy {
     if (await copy.match(url) !== undefined) return;
     const hashed = this.#isHashed(url);
     const response = (hashed ? await this.#kept(url) : undefined)
-      ?? await this.fetch(url, { integrity: files[path] ?? '', cache: hashed ? 'default' : 'no-cache' });
-    if (!response.ok) throw new Error(`${path}: HTTP ${String(response.status)}`);
+      ?? await this.#fetchNamed(url, { integrity: files[path] ?? '', cache: hashed ? 'default' : 'no-cache' });
+    if (!response.ok) throw new Error(`${url}: HTTP ${String(response.status)}`);
     await copy.put(url, response);
+  }
+
+  /** Of a file that is missing, or has not the hash it should have, the browser does not say which it is. */
+  async #fetchNamed(url: string, init: RequestInit): Promise<Response> {
+    try {
+      return await this.fetch(url, init);
+    } catch (thrown) {
+      throw new Error(`${url}: ${String(thrown)}`, { cause: thrown });
+    }
   }
 
   /** Other builds than this one; with other tabs open, the latest of them stays. */
@@ -122,7 +131,7 @@ export class Copy {
     const patience_ms = this.#patience_ms;
     if (isPage) this.#patience_ms = PATIENCE_MS;
     const network = this.fetch(request);
-    const good = network.then(async (response) => (response.ok && (!isPage || await isOurs(response)) ? response : null), () => null);
+    const good = network.then(async (response) => (response.ok && await isOurs(response, isPage) ? response : null), () => null);
     let timer: ReturnType<typeof setTimeout> | undefined;
     const late = new Promise<null>((done) => { timer = setTimeout(done, patience_ms, null); });
     const first = await Promise.race([good, late]);
@@ -131,7 +140,8 @@ export class Copy {
   }
 }
 
-/** A network that wants a sign-in first shows a page of its own under any address. */
-async function isOurs(response: Response): Promise<boolean> {
-  return (await response.clone().text()).includes(MARK);
+/** A network that wants a sign-in first shows a page of its own under any address. Of our files only the index is a page. */
+async function isOurs(response: Response, isPage: boolean): Promise<boolean> {
+  if (isPage) return (await response.clone().text()).includes(MARK);
+  return response.headers.get('content-type')?.startsWith('text/html') !== true;
 }

@@ -52,7 +52,7 @@ test('the monitor without its module says what is missing; the page goes on, and
   await page.locator('details.monitor > summary').click();
   await page.locator('details.monitor > summary').click();
   await expect(section).toHaveAttribute('data-state', 'ready');
-  await missed(trouble, 1);
+  await missed(trouble);
 });
 
 for (const [language, told] of [['en', MISSING], ['zh', '这需要模拟器的另一部分，而它未能取得。']] as const) {
@@ -70,7 +70,7 @@ for (const [language, told] of [['en', MISSING], ['zh', '这需要模拟器的�
     await giveBack();
     await choice.selectOption('vllm_v1');
     await expect(page.locator('[data-chart="lanes"]')).toBeVisible();
-    await missed(trouble, 1);
+    await missed(trouble);
   });
 }
 
@@ -80,7 +80,7 @@ test('the capacity tab without its module says what is missing, once', async ({ 
   await page.locator('[data-tab=capacity]').click();
   await expect(page.locator('capacity-page')).toHaveAttribute('data-state', 'failed');
   await expect(page.locator('capacity-page .notice.error')).toContainText(MISSING);
-  await missed(trouble, 1);
+  await missed(trouble);
 });
 
 test('a search whose worker’s script is missing ends, and starts no worker after worker', async ({ page, trouble }) => {
@@ -92,5 +92,5 @@ test('a search whose worker’s script is missing ends, and starts no worker aft
   await expect(page.locator('capacity-page')).toHaveAttribute('data-state', 'failed');
   await expect(page.locator('capacity-page .notice.error')).toContainText(MISSING);
   expect(workers).toBeLessThan(3);
-  await missed(trouble, 1);
+  await missed(trouble);
 });

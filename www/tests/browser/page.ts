@@ -27,8 +27,8 @@ export const test = base.extend<{ trouble: string[] }>({
 
 export { expect };
 
-/** Of what the console says, takes files that the test has kept from the page: at least so many. */
-export async function missed(trouble: string[], least: number): Promise<void> {
+/** Takes what the console says of files that the test has kept from the page: at least so many. Of a worker's it says nothing. */
+export async function missed(trouble: string[], least = 0): Promise<void> {
   const isMissed = (line: string): boolean => /^Failed to load resource: net::ERR_FAILED/.test(line);
   await expect.poll(() => trouble.filter(isMissed).length).toBeGreaterThanOrEqual(least);
   const others = trouble.filter((line) => !isMissed(line));
@@ -143,8 +143,9 @@ export async function drawn(page: Page, name: string, dark = 0): Promise<void> {
 /** Every rule, for the first look at a view; for the same view in other colours or another language what these change. */
 export type Rules = 'all' | 'colours' | 'words';
 
-/** What axe finds: what is serious, or everything. */
+/** What axe finds: what is serious, or everything. `within`: a part of the page whose rest was looked at before. */
 export async function violations(page: Page, { rules = 'all', within, least = 'serious' }: { rules?: Rules; within?: string; least?: 'serious' | 'minor' } = {}): Promise<string[]> {
+  test.slow();
   let axe = new AxeBuilder({ page });
   if (within !== undefined) axe = axe.include(within);
   if (rules === 'colours' && !WHOLE) axe = axe.withRules(['color-contrast']);
