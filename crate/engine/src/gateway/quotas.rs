@@ -220,7 +220,8 @@ impl QuotaBook {
             let floor = lending.floor * bound.own.capacity();
             if !bound.own.ever_allows(cost) {
                 let most_lent = bound.all.capacity() - floor * self.clients.saturating_sub(1) as f64;
-                if cost > most_lent {
+                // Below a threshold of 0 no pressure lies: nothing is ever lent.
+                if cost > most_lent || lending.threshold <= 0.0 {
                     return Err(None);
                 }
             }
