@@ -224,7 +224,10 @@ impl QuotaBook {
                 until_us = until_us.max(self.counts.when(kind, client, bound, cost, now_us).ok_or(None)?);
                 continue;
             };
-            if !bound.own.ever_allows(cost) && cost > bound.floor.capacity() + bound.pool.capacity() {
+            // Below a threshold of 0 lies no pressure: nothing is ever lent.
+            let most_lent =
+                if lending.threshold > 0.0 { bound.floor.capacity() + bound.pool.capacity() } else { 0.0 };
+            if !bound.own.ever_allows(cost) && cost > most_lent {
                 return Err(None);
             }
             let pooled = self.counts.beyond_floor(kind, client, bound, cost, now_us);

@@ -416,7 +416,6 @@ table! {
         .when(SLORA)
         .says("Idle poll", "How long an idle router sleeps before it looks for requests; 0 wakes it at the arrival.");
     OriginalBlocking = row("scheduler.original_blocking", "block", "queue", Kind::Flag(false))
-        .when(&[is_not(Id::SchedulerKind, &["vllm_v1"])])
         .says("Block as the original does", "Lets requests in that can never be admitted, which then block the queue for ever as in S-LoRA, in place of refusing them.");
     SchedulerKind = row("scheduler.kind", "sched", "queue", Kind::Choice(&["slora", "static", "orca", "vllm", "sarathi", "lightllm", "vllm_v1"]))
         .says("Scheduler", "How requests are admitted to the batch. All but S-LoRA run a fleet of replicas with KV blocks, where all adapters stay on the GPU: they cost compute time and, where the KV memory is planned, GPU memory, but are never loaded or evicted.");
@@ -919,13 +918,10 @@ table! {
     DoSample = row("workload.sampling.do_sample", "sds", "sampling", Kind::Flag(false))
         .says("Draw tokens", "In request bodies: draws tokens by their probability; off takes the likeliest.");
     Temperature = row("workload.sampling.temperature", "st", "sampling", number(0.0, MAX_TEMPERATURE, 1.0)).linear(0.0, 2.0, 0.01)
-        .when(&[is(Id::DoSample, &["true"])])
         .says("Temperature", "Above 1 flattens the probabilities, below 1 sharpens them; 0 takes the likeliest.");
     TopP = row("workload.sampling.top_p", "stp", "sampling", number(MIN_TOP_P, 1.0, 1.0)).linear(0.01, 1.0, 0.01)
-        .when(&[is(Id::DoSample, &["true"])])
         .says("top_p", "Draws from the likeliest tokens that together have this probability.");
     TopK = row("workload.sampling.top_k", "stk", "sampling", whole(-1.0, 1_000_000.0, -1.0)).linear(-1.0, 200.0, 1.0)
-        .when(&[is(Id::DoSample, &["true"])])
         .says("top_k", "Draws from this many of the likeliest tokens; -1 and 0 draw from all.");
     PresencePenalty = row("workload.sampling.presence_penalty", "spp", "sampling", number(-MAX_PENALTY, MAX_PENALTY, 0.0)).linear(-2.0, 2.0, 0.01)
         .says("Presence penalty", "Taken off the score of a token that has come up; S-LoRA takes none below 0.");

@@ -17,7 +17,7 @@ use outcome::{Outcomes, aim};
 use servescope_lab::Scenario;
 use servescope_lab::notes::{Context, idle};
 use servescope_lab::parameters::{Id, Kind, Value};
-use walk::{STACK, activated};
+use walk::{STACK, Step, activated};
 
 /// What was seen of a parameter in a stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,8 +58,10 @@ const LOADS: [&[(&str, &str)]; 3] = [
         ("workload.users.count", "4"),
         ("workload.adapters.count", "5"),
         ("workload.adapters.ranks", "8,64"),
+        ("workload.max_tokens.cap", "120"),
         ("scheduler.max_total_tokens", "1500"),
-        ("scheduler.max_request_tokens", "400"),
+        ("scheduler.max_request_tokens", "330"),
+        ("gateway.load.wait_s", "1"),
         ("fleet.kv_pool", "given"),
     ],
     &[
@@ -70,6 +72,7 @@ const LOADS: [&[(&str, &str)]; 3] = [
         ("workload.adapters.count", "6"),
         ("workload.adapters.ranks", "8,64"),
         ("workload.prefix.kind", "tree"),
+        ("workload.curve.period_s", "4"),
         ("workload.curve.start_s", "2"),
         ("workload.curve.end_s", "5"),
         ("workload.input_tokens.curve.start_s", "2"),
@@ -115,36 +118,37 @@ fn names(id: Id) -> &'static [&'static str] {
     names
 }
 
-/// One parameter in one stack.
+/// One parameter in one stack; what is wrong is told.
 fn cell(loads: &[Scenario], id: Id, outcomes: &mut Outcomes, told: &mut Vec<String>) -> Cell {
     let context = Context { purpose: aim(id), ..Context::default() };
-    let mut active: Vec<Scenario> = Vec::new();
     for load in loads {
-        active.extend(activated(load, id));
-    }
-    active.retain(|scenario| idle(scenario, &context, id).is_none());
-    let mut wrong = false;
-    for load in loads.iter().filter(|load| idle(load, &context, id).is_some()) {
+        let Some(reason) = idle(load, &context, id) else { continue };
         if let Some(value) = outcomes.change(load, id, 4) {
-            let reason = idle(load, &context, id).expect("it is idle").text();
-            told.push(format!("{} = {} changes a result, but: {reason}", id.row().id, value.to_text()));
-            wrong = true;
+            told.push(format!("{} = {} acts, but: {}", id.row().id, value.to_text(), reason.text()));
+            return Cell::Wrong;
         }
     }
-    if wrong {
-        return Cell::Wrong;
-    }
-    if active.is_empty() {
-        return Cell::Note;
-    }
-    let mut rejected = true;
-    for scenario in &active {
-        if outcomes.change(scenario, id, usize::MAX).is_some() {
-            return Cell::Effect;
+    let strict = std::env::var("MATRIX_STRICT").is_ok();
+    let mut ways: BTreeMap<String, Vec<Scenario>> = BTreeMap::new();
+    for Step { scenario, way } in loads.iter().flat_map(|load| activated(load, id)) {
+        if idle(&scenario, &context, id).is_none() {
+            ways.entry(if strict { way } else { String::new() }).or_default().push(scenario);
         }
-        rejected &= outcomes.all_rejected(scenario, id);
     }
-    if rejected { Cell::Rejected } else { Cell::Silent }
+    let mut cells: Vec<Cell> = Vec::new();
+    for scenarios in ways.values() {
+        let cell = if scenarios.iter().any(|scenario| outcomes.change(scenario, id, usize::MAX).is_some()) {
+            Cell::Effect
+        } else if scenarios.iter().all(|scenario| outcomes.all_rejected(scenario, id)) {
+            Cell::Rejected
+        } else {
+            told.push(format!("{} changes nothing in {}", id.row().id, scenarios[0].to_json()));
+            Cell::Silent
+        };
+        cells.push(cell);
+    }
+    let worst = [Cell::Silent, Cell::Effect, Cell::Rejected].into_iter().find(|cell| cells.contains(cell));
+    worst.unwrap_or(Cell::Note)
 }
 
 #[test]
@@ -156,6 +160,13 @@ fn every_setting_acts_or_has_a_note() {
     let only = std::env::var("MATRIX_ONLY").unwrap_or_default();
     let ids: Vec<Id> =
         Id::ALL.iter().copied().filter(|id| !STACK.contains(id) && id.row().id.contains(&only)).collect();
+    let stacks: Vec<_> = stacks
+        .into_iter()
+        .filter(|stack| {
+            std::env::var("MATRIX_STACK").is_ok_and(|n| n == stack.join("/"))
+                || std::env::var("MATRIX_STACK").is_err()
+        })
+        .collect();
     let mut rows: BTreeMap<Id, Vec<Cell>> = BTreeMap::new();
     let mut told: Vec<String> = Vec::new();
     let mut runs = 0;
@@ -164,7 +175,17 @@ fn every_setting_acts_or_has_a_note() {
         let mut outcomes = Outcomes::default();
         for &id in &ids {
             let mut here = Vec::new();
+            let start = (std::time::Instant::now(), outcomes.runs);
             let cell = cell(&loads, id, &mut outcomes, &mut here);
+            if std::env::var("MATRIX_TIME").is_ok() {
+                eprintln!(
+                    "{} {:?} {} {:?} {here:?}",
+                    id.row().id,
+                    start.0.elapsed(),
+                    outcomes.runs - start.1,
+                    cell
+                );
+            }
             told.extend(here.into_iter().map(|line| format!("{stack:?}: {line}")));
             rows.entry(id).or_default().push(cell);
         }

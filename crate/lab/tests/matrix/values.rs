@@ -31,22 +31,13 @@ fn numbers(id: Id, now: &Value) -> Vec<Value> {
     let Value::Number(now) = *now else { return Vec::new() };
     let slider = row.slider.map_or((min, max.min(1000.0)), |s| (s.min, s.max));
     let middle = if slider.0 > 0.0 { (slider.0 * slider.1).sqrt() } else { 0.5 * (slider.0 + slider.1) };
+    // A bound is first tried neither so tight that nothing passes nor so loose that everything does.
     let tried = [
-        2.0 * now,
-        0.5 * now,
-        0.1 * now,
-        1.0,
-        3.0,
-        30.0,
-        600.0,
-        0.3,
-        0.01,
-        10.0 * now,
-        middle,
-        slider.0,
-        slider.1,
-        min,
-    ];
+        &[2.0 * now, 0.5 * now, 0.1 * now][..],
+        &[30.0, 600.0, 3.0, 1.0, 0.3, 0.01],
+        &[10.0 * now, middle, slider.0, slider.1, min],
+    ]
+    .concat();
     let tidy = |x: f64| if is_whole { x.round() } else { x };
     tried.iter().map(|&x| Value::Number(tidy(x.clamp(min, max)))).collect()
 }
@@ -81,7 +72,7 @@ fn lists(now: &Value) -> Vec<Value> {
 fn texts(id: Id) -> Vec<Value> {
     let words: &[&str] = match id {
         Id::GatewayChecks => {
-            &["kv", "none", "rpm|tpm|concurrency|queue|kv|ttft", "tpm|rpm|kv", "queue|concurrency"]
+            &["rpm|tpm|concurrency|queue|kv|ttft", "kv", "none", "tpm|rpm|kv", "queue|concurrency"]
         }
         Id::CapacityGrid => &["workload.rate_rps=1,2"],
         _ => &["END"],

@@ -15,55 +15,73 @@ const MOST: usize = 24;
 /// Deepest chain of conditions on conditions.
 const DEEPEST: usize = 6;
 
-/// Scenarios with `base`'s stack in which all conditions of a parameter hold, one for each way to meet them; none where the
-/// stack cannot have it.
-pub(crate) fn activated(base: &Scenario, id: Id) -> Vec<Scenario> {
-    let mut all: Vec<Scenario> = every(&[base.clone()], id.row().applies, DEEPEST);
-    all.retain(|scenario| scenario.is_active(id));
+/// A scenario, and which of several conditions were taken to switch a parameter on in it.
+#[derive(Clone)]
+pub(crate) struct Step {
+    pub(crate) scenario: Scenario,
+    pub(crate) way: String,
+}
+
+/// Scenarios with `base`'s stack in which all conditions of a parameter hold, at least one for each way to meet them; none
+/// where the stack cannot have it.
+pub(crate) fn activated(base: &Scenario, id: Id) -> Vec<Step> {
+    let start = Step { scenario: base.clone(), way: String::new() };
+    let mut all = every(vec![start.clone()], id.row().applies, DEEPEST);
+    all.retain(|step| step.scenario.is_active(id));
     if all.is_empty() && base.is_active(id) {
-        all.push(base.clone());
+        all.push(start);
     }
     all
 }
 
-/// All of `conditions` in each of `scenarios`.
-fn every(scenarios: &[Scenario], conditions: &[Condition], depth: usize) -> Vec<Scenario> {
-    let mut all = scenarios.to_vec();
+/// All of `conditions` in each of `steps`.
+fn every(steps: Vec<Step>, conditions: &[Condition], depth: usize) -> Vec<Step> {
+    let mut all = steps;
     for condition in conditions {
-        all = all.iter().flat_map(|scenario| met(scenario, condition, depth)).take(MOST).collect();
+        all = all.iter().flat_map(|step| met(step, condition, depth)).take(MOST).collect();
     }
     all
 }
 
-fn met(scenario: &Scenario, condition: &Condition, depth: usize) -> Vec<Scenario> {
+fn met(step: &Step, condition: &Condition, depth: usize) -> Vec<Step> {
     if depth == 0 {
         return Vec::new();
     }
     match condition {
-        Condition::Any(of) => of.iter().flat_map(|one| met(scenario, one, depth - 1)).take(MOST).collect(),
-        Condition::All(of) => every(std::slice::from_ref(scenario), of, depth),
+        Condition::Any(of) => {
+            let one = |(place, condition)| {
+                let way = format!("{}{place}.", step.way);
+                met(&Step { way, ..step.clone() }, condition, depth - 1)
+            };
+            of.iter().enumerate().flat_map(one).take(MOST).collect()
+        }
+        Condition::All(of) => every(vec![step.clone()], of, depth),
         _ => {
             let id = subject(condition).expect("a single condition has a subject");
-            let ready = every(std::slice::from_ref(scenario), id.row().applies, depth - 1);
-            ready.iter().flat_map(|scenario| with(scenario, id, condition)).collect()
+            let ready = every(vec![step.clone()], id.row().applies, depth - 1);
+            ready.iter().flat_map(|step| with(step, id, condition)).collect()
         }
     }
 }
 
-/// The scenarios in which the parameter has values that meet a condition: the one it has, or the first that does.
-fn with(scenario: &Scenario, id: Id, condition: &Condition) -> Vec<Scenario> {
-    if is_met(&scenario.get(id), condition) {
-        return vec![scenario.clone()];
+/// The scenarios in which the parameter has values that meet a condition: the one it has, or some that do.
+fn with(step: &Step, id: Id, condition: &Condition) -> Vec<Step> {
+    if is_met(&step.scenario.get(id), condition) {
+        return vec![step.clone()];
     }
     if STACK.contains(&id) {
         return Vec::new();
     }
-    // Names one after another: each may make another thing of the parameter.
-    let most = if matches!(condition, Condition::Is(..)) { 3 } else { 1 };
-    let fitting = values(scenario, id).into_iter().filter(|value| is_met(value, condition)).take(most);
+    // A bound is tight for one setting and loose for another, and a name stands for a kind of its own.
+    let most = match condition {
+        Condition::Above(..) => 2,
+        Condition::Is(..) => 3,
+        _ => 1,
+    };
+    let fitting = values(&step.scenario, id).into_iter().filter(|value| is_met(value, condition)).take(most);
     let set = |value: Value| {
-        let mut scenario = scenario.clone();
-        scenario.set(id, value).ok().map(|()| scenario)
+        let mut scenario = step.scenario.clone();
+        scenario.set(id, value).ok().map(|()| Step { scenario, ..step.clone() })
     };
     fitting.filter_map(set).collect()
 }
