@@ -101,6 +101,9 @@ pub const CODES: &[&str] = &[
     "overloaded",
     "stuck",
     "loop_ran_out",
+    "short_run",
+    "other_rate",
+    "axis_without_effect",
     "file_missing",
 ];
 
