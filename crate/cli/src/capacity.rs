@@ -10,10 +10,10 @@ use clap::Args;
 use serde_json::json;
 use servescope_lab::LoadedTrace;
 use servescope_lab::capacity::{
-    Capacity, Configuration, Found, Goal, Grid, METRICS, Ranked, Search, csv, rank,
+    Capacity, Configuration, Found, Goal, Grid, METRICS, Miss, Ranked, Search, csv, rank,
 };
 
-use crate::output::{Failed, print, write};
+use crate::output::{Failed, note, print, write};
 use crate::profile_args::ProfileArguments;
 use crate::read_args::ReadArguments;
 use crate::scenario_args::ScenarioArguments;
@@ -57,6 +57,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         None => None,
     };
     let configurations = grid.configurations(&scenario);
+    grid.notes(&configurations).iter().for_each(|axis| note(&axis.message));
     if let [only] = configurations.as_slice() {
         // What is wrong with the only configuration is wrong with the input.
         Search::new(&only.scenario, loaded.clone())?;
@@ -121,15 +122,23 @@ fn number(x: Option<f64>, digits: usize) -> String {
     x.map_or_else(|| "-".to_owned(), |x| format!("{x:.digits$}"))
 }
 
+fn whole(x: Option<f64>) -> String {
+    number(x, 0)
+}
+
 fn only_text(only: &Ranked, quantiles: [f64; METRICS.len()]) -> String {
-    let Some(Capacity { rate_rps, missed_rps, measures, price, probes, .. }) = &only.capacity else {
+    let Some(capacity) = &only.capacity else {
         return format!("{}\n", only.reason());
     };
+    let Capacity { rate_rps, missed_rps, measures, price, probes, .. } = capacity;
     let mut lines = vec![match (rate_rps, missed_rps) {
         (Some(rate), Some(missed)) => {
             format!("capacity      {rate:.4} requests/s ({missed:.4} fails: {})", only.reason())
         }
         (Some(rate), None) => format!("capacity      at least {rate:.4} requests/s: {}", only.reason()),
+        (None, _) if matches!(capacity.miss, Some(Miss::TooLong { .. })) => {
+            format!("capacity      none: {}", only.reason())
+        }
         (None, _) => {
             format!("capacity      none: {} at {} requests/s", only.reason(), number(*missed_rps, 4))
         }
@@ -139,11 +148,16 @@ fn only_text(only: &Ranked, quantiles: [f64; METRICS.len()]) -> String {
             lines.push(format!("{:<14}{} s", format!("{} {metric}", percent(*quantile)), number(value, 4)));
         }
         lines.push(format!("output        {:.1} tokens/s", m.output_tokens_per_s));
-        lines.push(format!("runs          {} of up to {} requests", probes.len(), m.requests));
         lines.push(format!(
-            "chance        growth of up to {:.1} % of arrivals cannot be told from chance at this duration",
-            100.0 * m.growth_noise
+            "runs          {}, the last ones of {} s ({} requests)",
+            probes.len(),
+            whole(capacity.run_s),
+            m.requests
         ));
+        if let Some(deviation) = capacity.deviation {
+            lines.push(format!("precision     standard deviation of the rate {:.1} %", 100.0 * deviation));
+        }
+        lines.extend(capacity.notes.iter().map(|note| format!("note          {}", note.message)));
     }
     if let Some(usd) = price.usd_per_hour() {
         lines.push(format!(
@@ -176,7 +190,7 @@ fn ranking_text(grid: &Grid, ranking: &[Ranked], quantiles: [f64; METRICS.len()]
         row.extend(times[..2].iter().map(|&s| number(s, 3)));
         let fronts = [(ranked.standing.is_on_ttft_front, "TTFT"), (ranked.standing.is_on_tbt_front, "TBT")];
         row.push(fronts.iter().filter(|f| f.0).map(|f| f.1).collect::<Vec<_>>().join(" "));
-        row.push(ranked.reason());
+        row.push(ranked.told());
         table.push(row);
     }
     let widths: Vec<usize> = (0..table[0].len())

@@ -3,13 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use servescope_lab::capacity::steadiness::{self, Extent};
 use servescope_lab::profiles::{self, HELD_OUT, OnDisk, UNSEEN_HEADS, summed_table, unseen_heads_table};
 use servescope_lab::published::vtc::{self, Recording, VtcComparison};
 use servescope_lab::published::{policies, shipped};
 use servescope_lab::thresholds;
 use servescope_lab::validate::{
     Effort, closed_forms, closed_forms_table, operators_table, policies as policy_rows, policies_table,
-    predictions, predictions_table, published, published_table, splitwise_table, thresholds_table, vtc_table,
+    predictions, predictions_table, published, published_table, splitwise_table, steadiness as steadiness_of,
+    thresholds_table, vtc_table,
 };
 
 use crate::output::{Failed, print};
@@ -56,6 +58,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     print(&format!("{}\n\n", thresholds_table(&saturated)))?;
     let effort = if arguments.quick { Effort::QUICK } else { Effort::WHOLE };
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let extent = if arguments.quick { Extent::QUICK } else { Extent::WHOLE };
+    let searched = steadiness_of(extent, threads);
+    print(&format!("{}\n\n", steadiness::table(&searched, extent)))?;
     let checks = closed_forms(effort, threads);
     print(&format!("{}\n", closed_forms_table(&checks)))?;
     let off = rows.iter().filter(|r| !r.is_within()).count()
@@ -63,11 +68,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         + usize::from(!policies::is_in_order(&policies))
         + recorded.iter().filter(|r| !r.is_within() && !r.is_beyond_the_law()).count()
         + saturated.iter().filter(|row| !row.is_met()).count()
-        + checks.iter().filter(|c| !c.is_met()).count();
+        + checks.iter().filter(|c| !c.is_met()).count()
+        + usize::from(!steadiness::is_met(&searched));
     if off == 0 {
         Ok(())
     } else {
-        let all = rows.len() + policies.len() + 1 + recorded.len() + saturated.len() + checks.len();
+        let all = rows.len() + policies.len() + 1 + recorded.len() + saturated.len() + checks.len() + 1;
         Err(Failed::Run(format!("{off} of {all} checks are off")))
     }
 }

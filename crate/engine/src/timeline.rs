@@ -156,6 +156,8 @@ pub struct Departure {
 /// Equal gaps between tokens.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Gap {
+    /// When the first of them ended, microseconds.
+    pub end_us: f64,
     /// Length, microseconds.
     pub length_us: f64,
     /// How many.

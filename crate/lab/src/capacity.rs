@@ -17,10 +17,12 @@
 
 mod goal;
 mod grid;
+mod lateness;
 mod price;
 mod probe;
 mod ranking;
 mod search;
+pub mod steadiness;
 
 pub use goal::{Goal, METRICS};
 pub use grid::{Axis, Configuration, Grid, MAX_CONFIGURATIONS};

@@ -121,6 +121,9 @@ pub const CODES: &[&str] = &[
     "no_effect_no_draw",
     "no_effect_no_choice",
     "no_effect_no_preemption",
+    "short_run",
+    "other_rate",
+    "axis_without_effect",
     "file_missing",
 ];
 

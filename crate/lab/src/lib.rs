@@ -14,6 +14,7 @@ pub mod closed_forms;
 pub mod failure;
 pub mod files;
 pub mod fit;
+pub mod growth;
 pub mod inspect;
 pub mod link;
 pub mod measured;

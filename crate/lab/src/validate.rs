@@ -1,5 +1,6 @@
 //! Everything that the simulator is held against, as tables.
 
+use crate::capacity::steadiness::{self, Extent, Steadiness};
 use crate::closed_forms::{self, Check, Law as ClosedForm};
 use crate::measured::operators::{self, Errors, Law, MEASURED};
 use crate::measured::splitwise::{self, Way, What};
@@ -29,6 +30,26 @@ impl Effort {
     fn seeds(self, law: &ClosedForm) -> u32 {
         (law.seeds / self.seeds_divisor).max(self.least_seeds)
     }
+}
+
+/// Searches the capacity of every setting, on `threads` threads; the result does not depend on how many.
+pub fn steadiness(extent: Extent, threads: usize) -> Vec<Steadiness> {
+    let settings: Vec<_> = steadiness::settings().into_iter().step_by(extent.every).collect();
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let mut done: Vec<(usize, Steadiness)> = std::thread::scope(|scope| {
+        let work = || {
+            let mut mine = Vec::new();
+            loop {
+                let place = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                let Some(setting) = settings.get(place) else { return mine };
+                mine.push((place, steadiness::check(setting, extent.seeds)));
+            }
+        };
+        let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().flat_map(|w| w.join().expect("a worker does not panic")).collect()
+    });
+    done.sort_by_key(|(place, _)| *place);
+    done.into_iter().map(|(_, one)| one).collect()
 }
 
 /// Each law has seeds of its own, so that their errors are independent.

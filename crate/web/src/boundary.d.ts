@@ -222,6 +222,7 @@ export interface MonitorView {
 export type CapacityMiss =
   | { kind: "bound"; metric: string; value_s: number | null; limit_s: number }
   | { kind: "unserved"; requests: number; offered: number }
+  | { kind: "too_long"; requests: number; offered: number }
   | { kind: "growing"; growth: number };
 
 /** The times of `quantile_s` are TTFT, TBT, E2E and the time in the waiting line. */
@@ -230,16 +231,19 @@ export interface CapacityMeasures {
   growth: number; growth_noise: number;
 }
 
-export interface CapacityProbe { rate_rps: number; measures: CapacityMeasures; miss: CapacityMiss | null }
+/** `rate_rps` is the rate that the run had, `asked_rps` the one that was asked for. */
+export interface CapacityProbe { rate_rps: number; asked_rps: number; duration_s: number; measures: CapacityMeasures; miss: CapacityMiss | null }
 
+/** `deviation` is one standard deviation of the rate as a share of it; `needs_s` a duration that is long enough where `run_s` is not. */
 export interface Capacity {
-  rate_rps: number | null; missed_rps: number | null; miss: CapacityMiss | null; measures: CapacityMeasures | null;
+  rate_rps: number | null; asked_rps: number | null; missed_rps: number | null; miss: CapacityMiss | null; measures: CapacityMeasures | null;
+  run_s: number | null; deviation: number | null; needs_s: number | null; notes: Failure[];
   price: { gpus: number; usd_per_gpu_hour: number | null };
   probes: CapacityProbe[];
 }
 
-/** Every configuration with all that it changes of the defaults. */
-export interface CapacityGrid { axes: string[]; configurations: { values: string[]; scenario: ScenarioPatch }[] }
+/** Every configuration with all that it changes of the defaults; notes name the axes that have no effect. */
+export interface CapacityGrid { axes: string[]; notes: Failure[]; configurations: { values: string[]; scenario: ScenarioPatch }[] }
 
 export interface CapacityEntry {
   rate_rps: number | null; gpus: number; usd_per_gpu_hour: number | null; ttft_s: number | null; tbt_s: number | null;

@@ -100,8 +100,9 @@ impl CapacitySearch {
 pub fn capacity_grid(scenario: &JsPatch) -> Result<JsGrid, JsFailure> {
     let scenario = scenario_of(scenario)?;
     let grid = Grid::of(&scenario).map_err(|failure| thrown(vec![failure]))?;
-    let configurations: Vec<serde_json::Value> = grid
-        .configurations(&scenario)
+    let configurations = grid.configurations(&scenario);
+    let notes = grid.notes(&configurations);
+    let configurations: Vec<serde_json::Value> = configurations
         .into_iter()
         .map(|Configuration { values, scenario }| {
             let patch: serde_json::Map<String, serde_json::Value> =
@@ -110,7 +111,8 @@ pub fn capacity_grid(scenario: &JsPatch) -> Result<JsGrid, JsFailure> {
         })
         .collect();
     let axes: Vec<&str> = grid.axes.iter().map(|axis| axis.id.row().id).collect();
-    Ok(object(&serde_json::json!({ "axes": axes, "configurations": configurations })).unchecked_into())
+    Ok(object(&serde_json::json!({ "axes": axes, "notes": notes, "configurations": configurations }))
+        .unchecked_into())
 }
 
 /// The order of configurations, and the charts of their cost.

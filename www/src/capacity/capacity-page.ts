@@ -34,7 +34,7 @@ export class CapacityPage extends LightElement {
   protected override render(): TemplateResult {
     const { app, search } = this;
     const say = wordsOf(app);
-    const { state, axes, rows, done, progress, failures } = search.answer.value;
+    const { state, axes, rows, done, progress, failures, notes } = search.answer.value;
     const shown = search.shown;
     this.dataset['state'] = state;
     const chart = (name: string): TemplateResult => html`<chart-view .app=${app} .name=${name} .feed=${search.feed}></chart-view>`;
@@ -58,6 +58,7 @@ export class CapacityPage extends LightElement {
       <section aria-labelledby="capacity-grid"><h2 id="capacity-grid">${say('grid.title')}</h2>
         <p class="about">${say('grid.about')}</p>
         <grid-editor .app=${app}></grid-editor>
+        ${notes.map((note) => html`<p class="notice">${app.named(note)}</p>`)}
         ${varied ? html`
           <div class="arrives"><div class="chart-grid">${chart('capacity_ttft')}${chart('capacity_tbt')}</div></div>
           <ranking-table .app=${app} .search=${search}></ranking-table>` : nothing}
@@ -75,15 +76,18 @@ export class CapacityPage extends LightElement {
     if (row === undefined) return '';
     if (row.failures.length > 0) return say('cannot_run', { message: app.text.failures(row.failures) });
     if (row.capacity === null) return search.answer.value.state === 'running' ? say('goal.running') : '';
-    const { rate_rps, missed_rps, miss, measures } = row.capacity;
+    const { rate_rps, missed_rps, miss, run_s, deviation, notes } = row.capacity;
     const { format } = app.text;
     const reason = miss === null ? '' : missWords(app, miss);
     const missed = format.of('number', missed_rps);
+    if (rate_rps === null && miss?.kind === 'too_long') return say('goal.never', { reason });
     if (rate_rps === null) return say('goal.none', { missed, reason });
     const rate = format.short(rate_rps);
     const found = miss === null ? say('goal.most', { rate }) : say('goal.found', { rate, missed, reason });
-    const noise = measures === null ? nothing : html` <small>${say('goal.noise', { noise: format.share(measures.growth_noise) })}</small>`;
-    return html`${found}${noise}`;
+    const run = format.of('seconds', run_s);
+    const known = deviation === null ? say('goal.run', { run }) : say('goal.precision', { run, deviation: format.share(deviation) });
+    const told = [known, ...notes.map((note) => app.named(note))];
+    return html`${found}${told.map((words) => html` <small>${words}</small>`)}`;
   }
 }
 

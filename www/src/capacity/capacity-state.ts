@@ -34,9 +34,11 @@ export interface Answer {
   /** 0..1 of all configurations together. */
   progress: number;
   failures: readonly Failure[];
+  /** Axes without effect. */
+  notes: readonly Failure[];
 }
 
-const NOTHING: Answer = { state: 'running', axes: [], rows: [], done: 0, progress: 0, failures: [] };
+const NOTHING: Answer = { state: 'running', axes: [], rows: [], done: 0, progress: 0, failures: [], notes: [] };
 
 export class CapacityState {
   readonly answer = new Topic<Answer>(NOTHING);
@@ -102,14 +104,14 @@ export class CapacityState {
     const turn = this.#turn;
     this.#pool.stop();
     try {
-      const { axes, configurations } = await this.#pool.grid(this.app.store.values.value);
+      const { axes, notes, configurations } = await this.#pool.grid(this.app.store.values.value);
       const trace = await this.#trace();
       if (turn !== this.#turn) return;
       const rows = configurations.map(({ values, scenario }, place): Row => ({
         place, values, scenario, capacity: null, charts: [], failures: [], standing: null,
       }));
       this.chosen.set(null);
-      this.answer.set({ ...NOTHING, axes, rows });
+      this.answer.set({ ...NOTHING, axes, notes, rows });
       await this.#searchAll(turn, rows, trace);
     } catch (thrown) {
       if (thrown instanceof Stopped) return;

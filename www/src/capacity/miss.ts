@@ -13,6 +13,7 @@ export function missWords(app: App, miss: CapacityMiss): string {
       return miss.value_s === null ? say('miss.never', params) : say('miss.bound', { ...params, value: format.seconds(miss.value_s) });
     }
     case 'unserved': return say('miss.unserved', { requests: format.whole(miss.requests), offered: format.whole(miss.offered) });
+    case 'too_long': return say('miss.too_long', { share: format.share(miss.requests / miss.offered) });
     case 'growing': return say('miss.growing', { growth: format.share(miss.growth) });
   }
 }

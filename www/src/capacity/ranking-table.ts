@@ -110,7 +110,9 @@ export class RankingTable extends LightElement {
   #reason({ capacity, failures }: Row): string {
     const { app } = this;
     if (failures.length > 0) return app.text.failures(failures);
-    return capacity === null || capacity.miss === null ? '' : missWords(app, capacity.miss);
+    if (capacity === null) return '';
+    const reason = capacity.miss === null ? [] : [missWords(app, capacity.miss)];
+    return [...reason, ...capacity.notes.map((note) => app.named(note))].join('; ');
   }
 
   /** Takes the configuration over; the grid stays. */

@@ -135,7 +135,7 @@ fn end_batch(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) 
     for &id in &flight.members {
         let i = id as usize;
         if !is_fresh(id, world) {
-            world.record.gap(now_us - world.requests.seen_us[i], 1);
+            world.record.gap(world.requests.seen_us[i], now_us, 1);
         }
         world.requests.seen_us[i] = now_us;
         world.requests.done[i] += 1;

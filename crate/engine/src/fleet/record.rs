@@ -38,13 +38,14 @@ impl Record {
         }
     }
 
-    /// `count` gaps of one length; equal ones in a row are counted together.
-    pub(crate) fn gap(&mut self, length_us: f64, count: u32) {
+    /// `count` gaps between two times; equal ones in a row are counted together.
+    pub(crate) fn gap(&mut self, start_us: f64, end_us: f64, count: u32) {
+        let length_us = end_us - start_us;
         match self.gaps.last_mut() {
             Some(last) if last.length_us == length_us && last.count <= u32::MAX - count => {
                 last.count += count;
             }
-            _ => self.gaps.push(Gap { length_us, count }),
+            _ => self.gaps.push(Gap { end_us, length_us, count }),
         }
     }
 

@@ -466,7 +466,7 @@ impl Replica {
                 && !world.config.original
             {
                 // Vidur leaves the gap across an eviction out of its times between tokens.
-                world.record.gap(world.now_us - token_us, 1);
+                world.record.gap(token_us, world.now_us, 1);
             }
             let tokens = requests.done[i] + 1;
             requests.done[i] = tokens;

@@ -65,7 +65,7 @@ impl Replica {
                 if token_us == run.start_us {
                     fresh += count;
                 } else {
-                    world.record.gap(first_end_us - token_us, count);
+                    world.record.gap(token_us, first_end_us, count);
                 }
             }
             self.standing.push((run.decodes, end_us));

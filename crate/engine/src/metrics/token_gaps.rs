@@ -6,9 +6,11 @@ use servescope_workload::statistics::sort_places;
 use super::distribution::{Distribution, QUANTILES, is_supported};
 use crate::timeline::{IterationRun, Span, Timeline};
 
-/// `count` gaps between tokens of `first_us`, `count` of `first_us + growth_us`, … over `iterations` iterations.
+/// `count` gaps between tokens of `first_us`, `count` of `first_us + growth_us`, … over `iterations` iterations, the first
+/// of which begins or ends at `at_us`.
 #[derive(Debug, Clone, Copy)]
 struct GapRun {
+    at_us: f64,
     first_us: f64,
     growth_us: f64,
     iterations: u32,
@@ -16,8 +18,8 @@ struct GapRun {
 }
 
 impl GapRun {
-    fn equal(length_us: f64, count: u32) -> Self {
-        Self { first_us: length_us, growth_us: 0.0, iterations: u32::from(count > 0), count }
+    fn equal(at_us: f64, length_us: f64, count: u32) -> Self {
+        Self { at_us, first_us: length_us, growth_us: 0.0, iterations: u32::from(count > 0), count }
     }
 
     fn at(&self, iteration: u32) -> f64 {
@@ -26,6 +28,16 @@ impl GapRun {
 
     fn last(&self) -> f64 {
         self.at(self.iterations - 1)
+    }
+
+    /// How many of the gaps are longer than `limit_us`.
+    fn longer(&self, limit_us: f64) -> u64 {
+        let longer = if self.growth_us == 0.0 {
+            if self.first_us > limit_us { self.iterations } else { 0 }
+        } else {
+            (0..self.iterations).filter(|&i| self.at(i) > limit_us).count() as u32
+        };
+        u64::from(longer) * u64::from(self.count)
     }
 }
 
@@ -80,10 +92,11 @@ fn each_run(timeline: &Timeline, take: &mut dyn FnMut(GapRun)) {
                 let mut fresh = d.requests;
                 for (count, stood_us) in standing.drain(..) {
                     fresh -= count;
-                    take(GapRun::equal(d.first_us + stood_us, count));
+                    take(GapRun::equal(d.start_us, d.first_us + stood_us, count));
                 }
-                take(GapRun::equal(d.first_us, fresh));
+                take(GapRun::equal(d.start_us, d.first_us, fresh));
                 take(GapRun {
+                    at_us: d.start_us,
                     first_us: d.first_us + d.growth_us,
                     growth_us: d.growth_us,
                     iterations: d.iterations - 1,
@@ -93,19 +106,20 @@ fn each_run(timeline: &Timeline, take: &mut dyn FnMut(GapRun)) {
             Span::Iterations(run) => of_iterations(&run).into_iter().for_each(&mut take),
         }
     }
-    timeline.gaps.iter().for_each(|gap| take(GapRun::equal(gap.length_us, gap.count)));
+    timeline.gaps.iter().for_each(|gap| take(GapRun::equal(gap.end_us, gap.length_us, gap.count)));
 }
 
 /// The gaps between the tokens of a fleet's iterations: those that the first of them ends, and the others.
 fn of_iterations(run: &IterationRun) -> [GapRun; 2] {
     let law = LinearDecode::new(run.first_us, run.growth_us);
     let others = GapRun {
+        at_us: run.start_us,
         first_us: law.iteration_us(1),
         growth_us: run.growth_us,
         iterations: if run.decodes > 0 { run.iterations - 1 } else { 0 },
         count: run.decodes,
     };
-    [GapRun::equal(run.start_us + law.elapsed_us(1) - run.start_us, run.fresh), others]
+    [GapRun::equal(run.start_us, run.start_us + law.elapsed_us(1) - run.start_us, run.fresh), others]
 }
 
 impl TokenGaps {
@@ -124,7 +138,7 @@ impl TokenGaps {
     /// The gaps of a fleet's timeline whose iterations are all counted.
     pub(super) fn whole(mut self, timeline: &Timeline) -> Self {
         let counted = timeline.gaps.iter().filter(|gap| gap.count > 0);
-        counted.for_each(|gap| self.add(GapRun::equal(gap.length_us, gap.count)));
+        counted.for_each(|gap| self.add(GapRun::equal(gap.end_us, gap.length_us, gap.count)));
         self.with_quantiles(timeline)
     }
 
@@ -171,6 +185,26 @@ impl TokenGaps {
         if length > self.histogram.len() {
             self.histogram.resize(length, 0);
         }
+    }
+
+    /// Gaps longer than `limit_us` and all gaps, in each of `parts` equal parts of the time from `from_us` to `to_us`; the
+    /// iterations that the engine charged at once count where the first of them lies.
+    pub fn longer_over_time(
+        timeline: &Timeline,
+        limit_us: f64,
+        [from_us, to_us]: [f64; 2],
+        parts: usize,
+    ) -> Vec<[u64; 2]> {
+        let mut counts = vec![[0; 2]; parts];
+        let part_us = (to_us - from_us) / parts as f64;
+        each_run(timeline, &mut |run| {
+            if run.at_us >= from_us && run.at_us <= to_us && part_us > 0.0 {
+                let part = (((run.at_us - from_us) / part_us) as usize).min(parts - 1);
+                counts[part][0] += run.longer(limit_us);
+                counts[part][1] += u64::from(run.iterations) * u64::from(run.count);
+            }
+        });
+        counts
     }
 
     /// Number of gaps.
@@ -338,5 +372,8 @@ mod tests {
         assert_eq!((found.p50, found.p90, found.max), (expected.p50, expected.p90, expected.max));
         assert!((found.mean.unwrap() - expected.mean.unwrap()).abs() < 1e-12);
         assert_eq!(gaps.cdf(100).last(), Some(&(77.0, 1.0)));
+        let longer = |parts| TokenGaps::longer_over_time(&timeline, 21.0, [0.0, 100.0], parts);
+        assert_eq!(longer(1), [[5, 11]]);
+        assert_eq!(longer(2), [[0, 2], [5, 9]]);
     }
 }

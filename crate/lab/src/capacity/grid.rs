@@ -101,6 +101,17 @@ impl Grid {
         Self::parse(texts.iter().map(String::as_str))
     }
 
+    /// The axes that change nothing in any of the configurations, and are left out.
+    pub fn notes(&self, configurations: &[Configuration]) -> Vec<Failure> {
+        let is_without = |place: &usize| configurations.iter().all(|one| one.values[*place].is_empty());
+        let of = |place: usize| {
+            let path = self.axes[place].id.row().id;
+            let message = format!("{path} has no effect on the capacity and is left out");
+            Failure::new("axis_without_effect", path, message).text("name", path)
+        };
+        (0..self.axes.len()).filter(is_without).map(of).collect()
+    }
+
     /// Every combination on `base`, but for those that differ from an earlier one only in parameters without effect.
     pub fn configurations(&self, base: &Scenario) -> Vec<Configuration> {
         let count = self.axes.iter().map(|axis| axis.values.len()).product();
@@ -116,7 +127,7 @@ impl Grid {
                 let _ = scenario.set_text(axis.id.row().id, value);
             }
             let told = |axis: &Axis| {
-                if scenario.is_active(axis.id) { scenario.get(axis.id).to_text() } else { String::new() }
+                if has_effect(&scenario, axis.id) { scenario.get(axis.id).to_text() } else { String::new() }
             };
             let values: Vec<String> = self.axes.iter().map(told).collect();
             if seen.insert(values.clone()) {
@@ -125,6 +136,11 @@ impl Grid {
         }
         all
     }
+}
+
+/// Whether the capacity of a scenario depends on a parameter. The rate is what is searched, and so is the speed of a file.
+fn has_effect(scenario: &Scenario, id: Id) -> bool {
+    !matches!(id, Id::Rate | Id::TimeScale) && scenario.is_active(id)
 }
 
 #[cfg(test)]
@@ -147,6 +163,16 @@ mod tests {
         assert_eq!(all[7].values, ["sarathi", "1024", "8,64"]);
         assert_eq!(all[7].scenario.choice(Id::SchedulerKind), "sarathi");
         assert_eq!(Grid::default().configurations(&Scenario::default()).len(), 1);
+    }
+
+    #[test]
+    fn axes_without_any_effect_are_told() {
+        let grid = Grid::parse(["workload.rate_rps=1,2,4", "fleet.replicas=1,2", "seed=1,2"]).unwrap();
+        // S-LoRA's loop has no replicas.
+        let all = grid.configurations(&Scenario::default());
+        assert_eq!(all.len(), 2);
+        let paths: Vec<String> = grid.notes(&all).into_iter().map(|note| note.path).collect();
+        assert_eq!(paths, ["workload.rate_rps", "fleet.replicas"]);
     }
 
     #[test]

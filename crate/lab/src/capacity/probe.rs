@@ -1,10 +1,13 @@
 //! One run at one rate, held against the goal.
 
 use serde::Serialize;
+use servescope_engine::Refusal;
 use servescope_engine::report::{Outcome, Report};
-use servescope_workload::statistics::Dispersion;
 
 use super::goal::{Goal, METRICS};
+use super::lateness::Lateness;
+use crate::growth::{Growth, Verdict};
+use crate::parameters::Id;
 use crate::run::Run;
 
 /// What a run showed.
@@ -19,9 +22,9 @@ pub struct Measures {
     pub throughput_rps: f64,
     /// Tokens produced over the makespan.
     pub output_tokens_per_s: f64,
-    /// By how much the number in the system grew over the second half of the arrivals, as a share of those.
+    /// By how much the number in the system grew once the first requests had left, as a share of the arrivals since.
     pub growth: f64,
-    /// Growth up to this share may be chance.
+    /// Growth up to this share is none, or may be chance.
     pub growth_noise: f64,
 }
 
@@ -45,6 +48,13 @@ pub enum Miss {
         /// Of how many.
         offered: u64,
     },
+    /// More than the quantile leaves over is longer than the service takes: no rate meets the goal.
+    TooLong {
+        /// How many.
+        requests: u64,
+        /// Of how many.
+        offered: u64,
+    },
     /// The number of requests in the system grows.
     Growing {
         /// As a share of the arrivals.
@@ -53,31 +63,46 @@ pub enum Miss {
 }
 
 /// A run of the search.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Probe {
-    /// The rate.
+    /// The rate that the run had: requests that arrived over the time in which they did.
     pub rate_rps: f64,
+    /// The rate that was asked for.
+    pub asked_rps: f64,
+    /// How long the traffic was asked to go on, seconds.
+    pub duration_s: f64,
     /// What it showed.
     pub measures: Measures,
     /// Why it fails; `None` when it passes.
     pub miss: Option<Miss>,
+    #[serde(skip)]
+    pub(super) late: Lateness,
+    #[serde(skip)]
+    pub(super) told: Growth,
+    /// The share of the run in which sessions were still filling it.
+    #[serde(skip)]
+    pub(super) warm_up: f64,
 }
 
 impl Probe {
     /// Holds a finished run against the goal.
-    pub fn of(rate_rps: f64, run: &Run, goal: &Goal) -> Self {
+    pub fn of(asked_rps: f64, run: &Run, goal: &Goal) -> Self {
         let report = &run.report;
-        // Who left by own will is not the service's fault, and not its merit either.
-        let counted = || (0..report.fates.len()).filter(|&id| report.fates[id].outcome != Outcome::Cancelled);
+        let Window { window_us, rate_rps, warm_up } = Window::of(run);
+        let is_inside = |us: f64| us >= window_us[0] && us <= window_us[1];
+        let arrival = &report.trace.arrival_us;
+        // Requests whose clients left by themselves are not the service's fault, and not its merit either.
+        let counted: Vec<usize> = (0..report.fates.len())
+            .filter(|&id| report.fates[id].outcome != Outcome::Cancelled && is_inside(arrival[id]))
+            .collect();
         let late = |us: Option<f64>, id: usize| match report.fates[id].outcome {
             Outcome::Completed => us.unwrap_or(f64::INFINITY),
             _ => f64::INFINITY,
         };
         let quantile = |q: f64, time_us: &dyn Fn(usize) -> Option<f64>| {
-            let mut values: Vec<f64> = counted().map(|id| late(time_us(id), id)).collect();
+            let mut values: Vec<f64> = counted.iter().map(|&id| late(time_us(id), id)).collect();
             (!values.is_empty()).then(|| upper_quantile(&mut values, q) / 1e6)
         };
-        let arrival = &report.trace.arrival_us;
         let waited = |id: usize| report.scheduled_us(id).map(|at| at - arrival[id]);
         let [ttft, tbt, e2e, queue] = goal.quantiles;
         let quantile_s = [
@@ -86,9 +111,7 @@ impl Probe {
             quantile(e2e, &|id| report.e2e_us(id)),
             quantile(queue, &waited),
         ];
-        let unserved = counted().filter(|&id| report.fates[id].outcome != Outcome::Completed).count() as u64;
-        let offered = counted().count() as u64;
-        let [growth, growth_noise] = growth(report);
+        let growth = Growth::of_report(report, window_us);
         let end_s = report.fates.iter().filter_map(|fate| fate.finish_us).fold(0.0, f64::max) / 1e6;
         let completed = report.fates.iter().filter(|fate| fate.outcome == Outcome::Completed).count();
         let produced: u64 = report.fates.iter().map(|fate| u64::from(fate.produced)).sum();
@@ -98,23 +121,102 @@ impl Probe {
             quantile_s: quantile_s.map(|value| value.filter(|s| s.is_finite())),
             throughput_rps: per_s(completed as f64),
             output_tokens_per_s: per_s(produced as f64),
-            growth,
-            growth_noise,
+            growth: growth.share,
+            growth_noise: growth.noise(),
         };
-        let is_unserved = unserved as f64 > (1.0 - goal.served()) * offered as f64;
-        let miss = if is_unserved {
-            Some(Miss::Unserved { requests: unserved, offered })
-        } else if let Some(place) =
-            (0..METRICS.len()).find(|&place| quantile_s[place].is_some_and(|s| s > goal.limits_s[place]))
-        {
-            let (metric, value_s) = (METRICS[place], measures.quantile_s[place]);
-            Some(Miss::Bound { metric, value_s, limit_s: goal.limits_s[place] })
-        } else if growth > growth_noise.max(goal.tolerance / 4.0) {
-            Some(Miss::Growing { growth })
-        } else {
-            None
-        };
-        Self { rate_rps, measures, miss }
+        let miss = unserved(report, &counted, goal)
+            .or_else(|| bound(quantile_s, goal))
+            .or_else(|| grows(growth, goal).then_some(Miss::Growing { growth: growth.share }));
+        let late = Lateness::of(report, goal, window_us);
+        let duration_s = run.scenario.number(Id::Duration);
+        Self { rate_rps, asked_rps, duration_s, measures, miss, late, told: growth, warm_up }
+    }
+}
+
+/// More than may be were not served: whether because they are too long for any rate, or at this rate.
+fn unserved(report: &Report, counted: &[usize], goal: &Goal) -> Option<Miss> {
+    let count = |is: &dyn Fn(Outcome) -> bool| {
+        counted.iter().filter(|&&id| is(report.fates[id].outcome)).count() as u64
+    };
+    let offered = counted.len() as u64;
+    let is_over = |requests: u64| requests as f64 > (1.0 - goal.served()) * offered as f64;
+    let too_long = count(&|outcome| matches!(outcome, Outcome::Refused(reason) if is_of_length(reason)));
+    if is_over(too_long) {
+        return Some(Miss::TooLong { requests: too_long, offered });
+    }
+    let requests = count(&|outcome| outcome != Outcome::Completed);
+    is_over(requests).then_some(Miss::Unserved { requests, offered })
+}
+
+/// Whether a request is rejected for its length alone, at any rate.
+fn is_of_length(reason: Refusal) -> bool {
+    use Refusal::{InputTooLong, NeverFits, PoolTooSmall, PromptOverBatch, RequestTooLong};
+    matches!(reason, InputTooLong | RequestTooLong | PoolTooSmall | NeverFits | PromptOverBatch)
+}
+
+fn bound(quantile_s: [Option<f64>; METRICS.len()], goal: &Goal) -> Option<Miss> {
+    let is_over = |place: &usize| quantile_s[*place].is_some_and(|s| s > goal.limits_s[*place]);
+    (0..METRICS.len()).find(is_over).map(|place| Miss::Bound {
+        metric: METRICS[place],
+        value_s: quantile_s[place].filter(|s| s.is_finite()),
+        limit_s: goal.limits_s[place],
+    })
+}
+
+/// A run too short to tell is not called growing; bounds decide there, or a longer run.
+fn grows(growth: Growth, goal: &Goal) -> bool {
+    growth.verdict() == Verdict::Growing && growth.share > goal.tolerance / 4.0
+}
+
+/// The part of a run that is judged.
+struct Window {
+    window_us: [f64; 2],
+    /// Requests that arrive in it over its duration.
+    rate_rps: f64,
+    /// The share of the run that goes by before the rate is what it stays.
+    warm_up: f64,
+}
+
+impl Window {
+    fn of(run: &Run) -> Self {
+        /// Turns that come this much later in their session, or sooner, have come when the rate is what it stays.
+        const WARM: f64 = 0.98;
+        let arrival = &run.report.trace.arrival_us;
+        let first = arrival.iter().copied().fold(f64::INFINITY, f64::min);
+        let last = arrival.iter().copied().fold(0.0, f64::max);
+        let scenario = &run.scenario;
+        let until = 1e6 * scenario.number(Id::Duration);
+        let extra = run.report.trace.extra.as_deref().filter(|extra| !extra.session.is_empty());
+        if !run.generated || scenario.choice(Id::SessionKind) == "none" {
+            // Generated traffic begins at 0, one gap before its first request; a file begins with its first.
+            let from = if run.generated { 0.0 } else { first };
+            let per_us = arrival.len() as f64 / (last - from).max(1.0);
+            return Self { window_us: [first, last], rate_rps: 1e6 * per_us, warm_up: 0.0 };
+        }
+        // Sessions begin until the duration is over. At first they have fewer turns than later, and after it turns only.
+        let mut warm = 0.0;
+        if let Some(extra) = extra {
+            let mut begins: Vec<f64> = Vec::new();
+            for (&session, &at) in extra.session.index.iter().zip(arrival) {
+                let session = session as usize;
+                if session >= begins.len() {
+                    begins.resize(session + 1, f64::INFINITY);
+                }
+                begins[session] = begins[session].min(at);
+            }
+            let turns = extra.session.index.iter().zip(arrival);
+            let mut later: Vec<f64> = turns
+                .map(|(&session, &at)| (begins[session as usize], at))
+                .filter(|(begin, _)| *begin <= 0.5 * until)
+                .map(|(begin, at)| at - begin)
+                .collect();
+            if !later.is_empty() {
+                warm = upper_quantile(&mut later, WARM);
+            }
+        }
+        let from = warm.min(0.5 * until);
+        let inside = arrival.iter().filter(|&&at| at >= from && at <= until).count() as f64;
+        Self { window_us: [from, until], rate_rps: 1e6 * inside / (until - from), warm_up: warm / until }
     }
 }
 
@@ -122,34 +224,6 @@ impl Probe {
 fn upper_quantile(values: &mut [f64], q: f64) -> f64 {
     let place = (f64::ceil(q * values.len() as f64 - 1e-9) as usize).clamp(1, values.len()) - 1;
     *values.select_nth_unstable_by(place, f64::total_cmp).1
-}
-
-/// Standard deviations of the count of arrivals that growth must exceed.
-const SURE: f64 = 2.0;
-
-/// Growth of the number in the system over the second half of the arrivals, and how much of that may be chance, both as
-/// shares of the arrivals in that half.
-fn growth(report: &Report) -> [f64; 2] {
-    let arrival = &report.trace.arrival_us;
-    let (Some(&first), Some(&last)) = (arrival.first(), arrival.last()) else { return [0.0; 2] };
-    let middle = first + 0.5 * (last - first);
-    let come = arrival.iter().filter(|&&at| at > middle).count() as f64;
-    if come == 0.0 {
-        return [0.0; 2];
-    }
-    let gone = (0..report.fates.len()).filter(|&id| {
-        // Who was refused or went away has no finish, and left as it came.
-        let fate = &report.fates[id];
-        let left = fate.finish_us.or((fate.outcome != Outcome::Unfinished).then_some(arrival[id]));
-        left.is_some_and(|at| at > middle && at <= last)
-    });
-    let grown = come - gone.count() as f64;
-    // Windows of a twentieth are long against bursts, and still many enough to tell a variance from.
-    let arrival_s: Vec<f64> = arrival.iter().map(|us| us / 1e6).collect();
-    let dispersion = Dispersion::of(&arrival_s, &[(last - first) / 20e6]).index[0];
-    let dispersion = if dispersion.is_finite() { dispersion } else { 1.0 };
-    let noise = SURE * f64::sqrt(dispersion * come);
-    [grown / come, noise / come]
 }
 
 #[cfg(test)]

@@ -141,6 +141,13 @@ pub fn rank(found: Vec<Found>) -> Vec<Ranked> {
 }
 
 impl Ranked {
+    /// The reason and the notes, in English.
+    pub fn told(&self) -> String {
+        let notes = self.capacity.iter().flat_map(|capacity| &capacity.notes);
+        let told = std::iter::once(self.reason()).chain(notes.map(|note| note.message.clone()));
+        told.collect::<Vec<_>>().join("; ")
+    }
+
     /// Why no more can be asked of it, in English.
     pub fn reason(&self) -> String {
         if !self.failures.is_empty() {
@@ -158,13 +165,23 @@ impl std::fmt::Display for Miss {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Bound { metric, value_s: Some(value_s), limit_s } => {
-                write!(f, "{metric} {value_s:.3} above {limit_s}")
+                write!(f, "{metric} {} above {limit_s}", above(*value_s, *limit_s))
             }
             Self::Bound { metric, value_s: None, limit_s } => write!(f, "{metric} above {limit_s}"),
+            Self::TooLong { requests, offered } => {
+                let share = 100.0 * *requests as f64 / *offered as f64;
+                write!(f, "{share:.1} % of the requests are too long for the service at any rate")
+            }
             Self::Unserved { requests, offered } => write!(f, "{requests} of {offered} not served"),
             Self::Growing { growth } => write!(f, "the queue grows by {:.1} % of arrivals", 100.0 * growth),
         }
     }
+}
+
+/// A value above a bound, with as many digits as tell them apart, three at least.
+fn above(value: f64, bound: f64) -> String {
+    let digits = (3..9).find(|&digits| format!("{value:.digits$}") != format!("{bound:.digits$}"));
+    format!("{value:.0$}", digits.unwrap_or(9))
 }
 
 /// Which points no other beats: none costs as little and takes a shorter time, or less and takes as short a one.
@@ -207,7 +224,7 @@ pub fn csv(grid: &Grid, ranking: &[Ranked]) -> String {
             [ranked.standing.is_on_ttft_front, ranked.standing.is_on_tbt_front].map(|is| is.to_string()),
         );
         let _ = write!(text, "{},", cells.join(","));
-        push_cell(&mut text, Some(&ranked.reason()));
+        push_cell(&mut text, Some(&ranked.told()));
         text.push('\n');
     }
     text
@@ -216,6 +233,15 @@ pub fn csv(grid: &Grid, ranking: &[Ranked]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_value_above_a_bound_reads_as_more() {
+        let miss = |value_s: f64| Miss::Bound { metric: "tbt_s", value_s: Some(value_s), limit_s: 0.1 };
+        assert_eq!(miss(0.100_04).to_string(), "tbt_s 0.10004 above 0.1");
+        assert_eq!(miss(0.1234).to_string(), "tbt_s 0.123 above 0.1");
+        let miss = Miss::TooLong { requests: 371, offered: 1000 };
+        assert_eq!(miss.to_string(), "37.1 % of the requests are too long for the service at any rate");
+    }
 
     #[test]
     fn the_front_is_what_nothing_beats() {

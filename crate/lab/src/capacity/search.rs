@@ -1,11 +1,13 @@
-//! Bisection of the rate.
+//! Bisection of the rate, on runs that are as long as the answer needs.
 
 use serde::Serialize;
 
 use super::goal::Goal;
+use super::lateness::{Lateness, deviation};
 use super::price::Price;
 use super::probe::{Measures, Miss, Probe};
 use crate::failure::Failure;
+use crate::growth::{TELLING, Verdict};
 use crate::parameters::{Id, Value};
 use crate::run::{LoadedTrace, Running};
 use crate::scenario::{MAX_REQUESTS, Scenario};
@@ -13,19 +15,44 @@ use crate::scenario::{MAX_REQUESTS, Scenario};
 /// What a search found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Capacity {
-    /// The highest rate that was seen to meet the goal; none when the lowest fails already.
+    /// The highest rate that was seen to meet the goal, as the run had it; none when the lowest fails already.
     pub rate_rps: Option<f64>,
-    /// The lowest rate that was seen to fail; none when the highest that can be asked for passes.
+    /// The rate that was asked for in that run: `workload.rate_rps`.
+    pub asked_rps: Option<f64>,
+    /// The lowest rate that was seen to fail, as the run had it; none when the highest that can be asked for passes.
     pub missed_rps: Option<f64>,
     /// Why that rate fails.
     pub miss: Option<Miss>,
     /// What the run at `rate_rps` showed.
     pub measures: Option<Measures>,
+    /// How long that run was, seconds.
+    pub run_s: Option<f64>,
+    /// One standard deviation of the rate, as a share of it; none where the runs do not tell it.
+    pub deviation: Option<f64>,
+    /// Where the runs were too short for the tolerance: how long they should be, seconds.
+    pub needs_s: Option<f64>,
+    /// What a reader of the rate should know: that the runs were too short, or that their rate is not the one asked for.
+    pub notes: Vec<Failure>,
     /// What the GPUs cost.
     pub price: Price,
     /// Every run, in the order in which they were made.
     pub probes: Vec<Probe>,
 }
+
+/// The rate is known well enough when its standard deviation is at most this many tolerances.
+const DEVIATIONS: f64 = 1.5;
+
+/// Runs that are longer than wanted by up to this factor are taken as they are: what is wanted is an estimate too.
+const SLACK: f64 = 1.3;
+
+/// Sessions may take up to this share of a run before the rate is what it stays.
+const MOST_WARM_UP: f64 = 0.125;
+
+/// In the shortest run, so many requests or gaps may be late.
+const LEAST_LATE: f64 = 5.0;
+
+/// A run is made longer by these factors at least and at most.
+const LONGER: [f64; 2] = [1.25, 16.0];
 
 /// A search under way, for callers that want to show progress or to stop.
 #[derive(Debug)]
@@ -35,11 +62,28 @@ pub struct Search {
     goal: Goal,
     /// Rates that the search keeps within.
     bounds: [f64; 2],
+    /// How long traffic goes on now, seconds.
+    duration_s: f64,
+    /// Most requests of a run that is made longer; 0 where none is.
+    most_requests: f64,
     probes: Vec<Probe>,
-    passed: Option<Probe>,
-    missed: Option<Probe>,
+    /// The first probe of the present duration.
+    first: usize,
+    passed: Option<usize>,
+    missed: Option<usize>,
+    /// The factor to the next rate while one side is open.
+    step: f64,
     running: Option<(f64, Running)>,
+    shown: f64,
     is_over: bool,
+}
+
+/// What a search does next.
+enum Next {
+    Rate(f64),
+    /// The same rates again, over a time that is longer by this factor.
+    Longer(f64),
+    Over,
 }
 
 impl Search {
@@ -49,15 +93,25 @@ impl Search {
     /// Every [`Failure`] of the scenario, that nothing is bounded, or that its requests have no rate to search.
     pub fn new(scenario: &Scenario, loaded: Option<LoadedTrace>) -> Result<Self, Vec<Failure>> {
         let goal = Goal::of(scenario).map_err(|failure| vec![failure])?;
+        // What a file holds cannot go on, and what changes over the run would be another one.
+        let changes = [Id::InputCurveKind, Id::OutputCurveKind]
+            .iter()
+            .any(|&id| scenario.get(id) != scenario.default_of(id));
+        let grows = loaded.is_none() && !changes;
         let mut search = Self {
             bounds: [0.0; 2],
+            duration_s: scenario.number(Id::Duration),
+            most_requests: if grows { scenario.number(Id::CapacityMostRequests) } else { 0.0 },
             scenario: scenario.clone(),
             loaded,
             goal,
             probes: Vec::new(),
+            first: 0,
             passed: None,
             missed: None,
+            step: 2.0,
             running: None,
+            shown: 0.0,
             is_over: false,
         };
         let first = search.first_rate()?;
@@ -101,65 +155,178 @@ impl Search {
         [low.max(1.0 / self.scenario.number(Id::Duration)), high.min(most)]
     }
 
-    fn begin(&mut self, rate_rps: f64) -> Result<(), Vec<Failure>> {
-        let (id, value) = if self.loaded.is_some() {
-            (Id::TimeScale, self.natural_rate() / rate_rps)
-        } else {
-            (Id::Rate, rate_rps)
-        };
+    /// How long traffic goes on at a rate: at least so long that some requests may be late.
+    fn duration_at(&self, rate_rps: f64) -> f64 {
+        if self.most_requests == 0.0 {
+            return self.duration_s;
+        }
+        let strictest = self.goal.quantiles.iter().copied().fold(0.0, f64::max);
+        let least = (LEAST_LATE / (1.0 - strictest)).min(self.most_requests);
+        let longest = Id::Duration.row().bounds().map_or(f64::INFINITY, |(_, high)| high);
+        self.duration_s.max(least / rate_rps).min(MAX_REQUESTS / rate_rps).min(longest)
+    }
+
+    fn begin(&mut self, asked_rps: f64) -> Result<(), Vec<Failure>> {
         let mut scenario = self.scenario.clone();
-        let (low, high) = id.row().bounds().unwrap_or((0.0, f64::INFINITY));
-        scenario.set(id, Value::Number(value.clamp(low, high))).map_err(|failure| vec![failure])?;
-        self.running = Some((rate_rps, Running::begin(&scenario, self.loaded.as_ref())?));
+        let mut set = |id: Id, value: f64| {
+            let (low, high) = id.row().bounds().unwrap_or((0.0, f64::INFINITY));
+            scenario.set(id, Value::Number(value.clamp(low, high))).map_err(|failure| vec![failure])
+        };
+        if self.loaded.is_some() {
+            set(Id::TimeScale, self.natural_rate() / asked_rps)?;
+        } else {
+            set(Id::Rate, asked_rps)?;
+            set(Id::Duration, self.duration_at(asked_rps))?;
+        }
+        self.running = Some((asked_rps, Running::begin(&scenario, self.loaded.as_ref())?));
         Ok(())
     }
 
     /// Takes at most `steps` steps of the current run and gives an estimate of the share that is done; 1 is the end.
     pub fn advance(&mut self, steps: usize) -> f64 {
-        let Some((rate_rps, mut running)) = self.running.take() else { return 1.0 };
+        let Some((asked_rps, mut running)) = self.running.take() else { return 1.0 };
         let share = running.advance(steps);
         if share < 1.0 {
-            self.running = Some((rate_rps, running));
+            self.running = Some((asked_rps, running));
             return self.progress(share);
         }
-        let probe = Probe::of(rate_rps, &running.finish(), &self.goal);
-        self.probes.push(probe);
+        let probe = Probe::of(asked_rps, &running.finish(), &self.goal);
         let side = if probe.miss.is_none() { &mut self.passed } else { &mut self.missed };
-        *side = Some(probe);
-        // The scenario was good at one rate; one that it cannot be run at ends the search where it stands.
-        self.is_over = match self.next_rate() {
-            Some(rate_rps) => self.begin(rate_rps).is_err(),
-            None => true,
+        *side = Some(self.probes.len());
+        self.probes.push(probe);
+        let rate_rps = match self.next() {
+            Next::Rate(rate_rps) => Some(rate_rps),
+            Next::Longer(factor) => Some(self.lengthen(factor)),
+            Next::Over => None,
         };
+        // The scenario was good at one rate; one that it cannot be run at ends the search where it stands.
+        self.is_over = rate_rps.is_none_or(|rate_rps| self.begin(rate_rps).is_err());
         self.progress(0.0)
     }
 
-    fn next_rate(&self) -> Option<f64> {
-        let rate = |probe: &Option<Probe>| probe.as_ref().map(|p| p.rate_rps);
+    fn asked(&self, side: Option<usize>) -> Option<f64> {
+        side.map(|place| self.probes[place].asked_rps)
+    }
+
+    fn next(&mut self) -> Next {
         let [low, high] = self.bounds;
-        match (rate(&self.passed), rate(&self.missed)) {
-            (Some(passed), None) => (passed < high).then(|| (2.0 * passed).min(high)),
-            (None, Some(missed)) => (missed > low).then(|| (0.5 * missed).max(low)),
-            (Some(passed), Some(missed)) => {
+        if let Some(Miss::TooLong { requests, offered }) = self.probes.last().and_then(|probe| probe.miss) {
+            return self.when_too_long(requests as f64, offered as f64);
+        }
+        match (self.asked(self.passed), self.asked(self.missed)) {
+            (Some(passed), None) if passed < high => Next::Rate((self.widened() * passed).min(high)),
+            (None, Some(missed)) if missed > low => Next::Rate((missed / self.widened()).max(low)),
+            (Some(passed), Some(missed)) if passed < missed => {
+                let deviation = self.deviation();
                 let is_close = missed <= passed * (1.0 + self.goal.tolerance);
-                (!is_close && passed < missed).then(|| f64::sqrt(passed * missed))
+                if (is_close || missed <= passed * (1.0 + deviation.min(0.5)))
+                    && let Some(factor) = self.possible(self.wanted(deviation))
+                {
+                    return Next::Longer(factor);
+                }
+                if is_close { Next::Over } else { Next::Rate(f64::sqrt(passed * missed)) }
             }
-            (None, None) => None,
+            _ => Next::Over,
         }
     }
 
-    /// An estimate: a factor of two on both sides, then halves of what is left.
-    fn progress(&self, of_run: f64) -> f64 {
+    /// The factor to the next rate on an open side; it grows from a small one.
+    fn widened(&mut self) -> f64 {
+        let step = self.step;
+        self.step = (step * step).min(2.0);
+        step
+    }
+
+    /// Requests that are too long for the service meet no goal at any rate; where their share may be chance, more are drawn.
+    fn when_too_long(&mut self, requests: f64, offered: f64) -> Next {
+        let share = requests / offered;
+        let error = f64::sqrt(share * (1.0 - share) / offered);
+        let is_sure = share - 3.0 * error > 1.0 - self.goal.served();
+        match self.possible(8.0) {
+            Some(factor) if !is_sure => Next::Longer(factor),
+            _ => {
+                self.passed = None;
+                Next::Over
+            }
+        }
+    }
+
+    /// One standard deviation of the logarithm of the rate found; infinite where the runs do not tell it.
+    fn deviation(&self) -> f64 {
+        let Some(missed) = self.missed.map(|place| &self.probes[place]) else { return f64::INFINITY };
+        if let Some(Miss::Growing { .. }) = missed.miss {
+            return missed.measures.growth_noise;
+        }
+        let mut runs: Vec<(f64, &Lateness)> =
+            self.probes[self.first..].iter().map(|probe| (probe.asked_rps, &probe.late)).collect();
+        runs.sort_by(|a, b| a.0.total_cmp(&b.0));
+        deviation(&runs)
+    }
+
+    /// By what factor the runs should be longer; 1 where they are long enough.
+    fn wanted(&self, deviation: f64) -> f64 {
+        let Some(passed) = self.passed.map(|place| &self.probes[place]) else { return 1.0 };
+        let known = DEVIATIONS * self.goal.tolerance;
+        let of_rate = (deviation / known).powi(2);
+        // The rate cannot be known better than the load is.
+        let of_load = (passed.told.walk / known).powi(2);
+        // A run with another rate than the one that was asked for lacks bursts, or has too many.
+        let off = if self.loaded.is_some() { 0.0 } else { (passed.rate_rps / passed.asked_rps - 1.0).abs() };
+        let of_bursts = (off / (2.0 * known)).powi(2);
+        let of_growth = self.wanted_for_growth(passed);
+        let of_sessions = passed.warm_up / MOST_WARM_UP;
+        let wanted = of_rate.max(of_load).max(of_bursts).max(of_growth).max(of_sessions);
+        if wanted > SLACK { wanted } else { 1.0 }
+    }
+
+    /// The same where no bound would be broken by a queue that grows unseen: waits of a surplus over the whole run.
+    fn wanted_for_growth(&self, passed: &Probe) -> f64 {
+        let [ttft, _, e2e, queue] = self.goal.limits_s;
+        let wait_s = ttft.min(e2e).min(queue);
+        match passed.told.verdict() {
+            Verdict::TooShort { needs_s } if wait_s > TELLING * passed.told.run_s => {
+                needs_s / passed.told.run_s
+            }
+            _ => 1.0,
+        }
+    }
+
+    /// The factor by which the runs can be longer, where they should.
+    fn possible(&self, wanted: f64) -> Option<f64> {
+        let [least, most] = LONGER;
+        let rate_rps = self.asked(self.missed).or(self.asked(self.passed))?;
+        let room = self.most_requests / (rate_rps * self.duration_s);
+        (wanted > 1.0 && room >= least).then(|| (SLACK * wanted).clamp(least, most.min(room)))
+    }
+
+    /// Makes the runs longer, and gives the rate that they begin with.
+    fn lengthen(&mut self, factor: f64) -> f64 {
+        let deviation = self.deviation();
+        let sides = [self.asked(self.passed), self.asked(self.missed)];
+        let rate_rps = match sides {
+            [Some(passed), Some(missed)] => f64::sqrt(passed * missed),
+            [passed, missed] => passed.or(missed).unwrap_or(self.bounds[0]),
+        };
+        self.step = 1.0 + (2.0 * deviation).clamp(2.0 * self.goal.tolerance, 1.0);
+        self.duration_s *= factor;
+        self.first = self.probes.len();
+        (self.passed, self.missed) = (None, None);
+        rate_rps
+    }
+
+    /// An estimate: a factor of two on both sides, then halves of what is left. It never goes back.
+    fn progress(&mut self, of_run: f64) -> f64 {
         if self.is_over {
             return 1.0;
         }
         let halvings = |ratio: f64| libm::log2(libm::log(ratio) / libm::log1p(self.goal.tolerance)).max(0.0);
-        let left = match (&self.passed, &self.missed) {
-            (Some(passed), Some(missed)) => halvings(missed.rate_rps / passed.rate_rps),
-            _ => 1.0 + halvings(2.0),
+        let left = match (self.asked(self.passed), self.asked(self.missed)) {
+            (Some(passed), Some(missed)) if passed < missed => halvings(missed / passed),
+            _ => 1.0 + halvings(self.step),
         };
         let done = self.probes.len() as f64 + of_run;
-        (done / (done + left + 1.0)).min(0.99)
+        self.shown = (done / (done + left + 1.0)).clamp(self.shown, 0.99);
+        self.shown
     }
 
     /// The runs so far.
@@ -169,13 +336,54 @@ impl Search {
 
     /// What was found up to now.
     pub fn finish(self) -> Capacity {
+        let deviation = self.deviation();
+        let wanted = self.wanted(deviation);
+        let [passed, missed] = [self.passed, self.missed].map(|place| place.map(|i| &self.probes[i]));
+        let is_bracketed = passed.is_some() && missed.is_some();
+        // A file goes on for as long as its requests take at the rate found.
+        let run_s = passed.map(|p| {
+            if self.loaded.is_some() { p.measures.requests as f64 / p.rate_rps } else { p.duration_s }
+        });
+        // Where nothing is known of it, the next longer run would tell more.
+        let needs_s = run_s
+            .filter(|_| is_bracketed && wanted > 1.0)
+            .map(|s| s * if wanted.is_finite() { wanted } else { LONGER[1] });
+        let mut notes: Vec<Failure> = Vec::new();
+        if let (Some(run_s), Some(needs_s)) = (run_s, needs_s) {
+            notes.push(short_run(run_s, needs_s));
+        }
+        notes.extend(passed.filter(|_| self.loaded.is_none()).and_then(|p| other_rate(p, &self.goal)));
         Capacity {
-            rate_rps: self.passed.map(|p| p.rate_rps),
-            missed_rps: self.missed.map(|p| p.rate_rps),
-            miss: self.missed.and_then(|p| p.miss),
-            measures: self.passed.map(|p| p.measures),
+            rate_rps: passed.map(|p| p.rate_rps),
+            asked_rps: passed.map(|p| p.asked_rps),
+            missed_rps: missed.map(|p| p.rate_rps),
+            miss: missed.and_then(|p| p.miss),
+            measures: passed.map(|p| p.measures),
+            run_s,
+            deviation: Some(deviation).filter(|d| is_bracketed && d.is_finite()),
+            needs_s,
+            notes,
             price: Price::of(&self.scenario),
             probes: self.probes,
         }
     }
+}
+
+/// That the runs were too short for the tolerance.
+fn short_run(run_s: f64, needs_s: f64) -> Failure {
+    let path = Id::Duration.row().id;
+    let [run_s, needs_s] = [run_s, needs_s].map(libm::ceil);
+    let message =
+        format!("{path}: a run of {run_s} s is too short for the tolerance; about {needs_s} s are needed");
+    Failure::new("short_run", path, message).number("run", run_s).number("needs", needs_s)
+}
+
+/// That the rate which the run had is not the one that was asked for.
+fn other_rate(probe: &Probe, goal: &Goal) -> Option<Failure> {
+    let (rate, asked) = (probe.rate_rps, probe.asked_rps);
+    ((rate / asked - 1.0).abs() > goal.tolerance).then(|| {
+        let path = Id::Rate.row().id;
+        let message = format!("{path}: where {asked:.4} requests/s were asked for, {rate:.4} arrived");
+        Failure::new("other_rate", path, message).number("asked", asked).number("rate", rate)
+    })
 }

@@ -9,7 +9,7 @@ const ROLES: [&str; METRICS.len()] = ["ttft", "tbt", "e2e", "queue"];
 /// The quantile of each time over the rate, with the bounds that there are.
 pub fn probes(probes: &[Probe], limits_s: [f64; METRICS.len()]) -> View {
     let name = "capacity_curve";
-    let mut sorted: Vec<&Probe> = probes.iter().collect();
+    let mut sorted: Vec<&Probe> = longest(probes);
     sorted.sort_by(|a, b| a.rate_rps.total_cmp(&b.rate_rps));
     let mut series = Vec::new();
     for (metric, role) in ROLES.into_iter().enumerate() {
@@ -24,6 +24,16 @@ pub fn probes(probes: &[Probe], limits_s: [f64; METRICS.len()]) -> View {
     }
     let rates = || sorted.iter().map(|p| p.rate_rps);
     plane(name, ("req/s", rates().collect()), series)
+}
+
+/// The runs without those between whose rates a longer one tells more.
+fn longest(probes: &[Probe]) -> Vec<&Probe> {
+    let is_covered = |probe: &&Probe| {
+        let longer = || probes.iter().filter(|other| other.duration_s > probe.duration_s);
+        longer().any(|other| other.asked_rps <= probe.asked_rps)
+            && longer().any(|other| other.asked_rps >= probe.asked_rps)
+    };
+    probes.iter().filter(|probe| !is_covered(probe)).collect()
 }
 
 /// What a request costs against the quantiles of TTFT and of TBT, with the front that nothing beats.

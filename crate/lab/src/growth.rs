@@ -1,0 +1,306 @@
+//! Whether more arrives than can be served, told from the number of requests in the system.
+//!
+//! Where load is below 1 the number in the system stays bounded; above 1 it grows by the surplus. At load 1, the border, what
+//! is left over after n arrivals is a random walk: its variance is n (I + c²), with I the index of dispersion of the count of
+//! arrivals and c the coefficient of variation of the service that requests take (the heavy-traffic limit of G/G/1, Iglehart
+//! and Whitt 1970). One standard deviation of that walk is what growth must exceed: below load 1 the walk is pushed back and
+//! exceeds it ever more rarely as the run goes on, above load 1 the surplus exceeds it ever more surely.
+//!
+//! What a system holds while it serves the load that it is given is no growth. So growth is counted from the time at which
+//! the first requests have left, and it must exceed the mean number in the system meanwhile as well: a queue that grows
+//! without end grows by twice its mean, one that stays grows by a part of it, also where requests that share the server
+//! fill it slowly.
+//!
+//! A run in which one standard deviation is more than [`TELLING`] of the arrivals is too short to tell.
+//!
+//! ```
+//! use servescope_lab::growth::{Growth, Stay, Verdict};
+//! // A request each second, and a server that takes 2 s.
+//! let stays: Vec<Stay> = (0..1000).map(|i| {
+//!     let (arrive_us, start_us) = (f64::from(i) * 1e6, f64::from(i) * 2e6);
+//!     Stay { arrive_us, start_us: Some(start_us), leave_us: Some(start_us + 2e6) }
+//! }).collect();
+//! assert_eq!(Growth::of(&stays, [0.0, 999e6]).verdict(), Verdict::Growing);
+//! ```
+
+use servescope_engine::report::{Outcome, Report};
+use servescope_workload::statistics::Dispersion;
+
+/// The largest share of the arrivals that one standard deviation may be in a run that tells.
+pub const TELLING: f64 = 0.04;
+
+/// The largest share of the arrivals that growth must exceed in a run that shows that there is none.
+const STEADY: f64 = 0.06;
+
+/// A run is so many times as long as its first requests stay.
+const LEAST_FILLS: f64 = 4.0;
+
+/// Growth by this many standard deviations is seen in any run.
+const OBVIOUS: f64 = 3.0;
+
+/// Windows in which arrivals are counted for their dispersion: long against bursts, and enough to tell a variance from.
+const WINDOWS: f64 = 20.0;
+
+/// Requests are whole: where nothing is random at all, the number in the system still moves by some.
+const WHOLE: f64 = 2.0;
+
+/// The share of the arrivals that show how long a system takes to fill.
+const FIRST: f64 = 0.05;
+
+/// When one request came, began to be served and left, microseconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Stay {
+    /// Arrival.
+    pub arrive_us: f64,
+    /// Start of its service; none where it was not served.
+    pub start_us: Option<f64>,
+    /// When it left, finished or not; none where it never did.
+    pub leave_us: Option<f64>,
+}
+
+/// What the number of requests in the system did.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Growth {
+    /// By how much it grew, as a share of the arrivals meanwhile.
+    pub share: f64,
+    /// One standard deviation at load 1, as such a share.
+    pub walk: f64,
+    /// The mean number in the system meanwhile, as such a share.
+    pub level: f64,
+    /// Duration of the run, seconds.
+    pub run_s: f64,
+    /// Time that the system took to fill, seconds.
+    pub fill_s: f64,
+}
+
+/// What [`Growth`] says.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Verdict {
+    /// The number in the system does not grow.
+    Steady,
+    /// It does: more arrives than can be served.
+    Growing,
+    /// The run is too short to tell.
+    TooShort {
+        /// A duration that is long enough, seconds.
+        needs_s: f64,
+    },
+}
+
+impl Growth {
+    /// Growth from `from_us` to `until_us`. The order of `stays` does not matter.
+    pub fn of(stays: &[Stay], [from_us, until_us]: [f64; 2]) -> Self {
+        let mut arrive_us: Vec<f64> =
+            stays.iter().map(|s| s.arrive_us).filter(|at| (from_us..=until_us).contains(at)).collect();
+        arrive_us.sort_unstable_by(f64::total_cmp);
+        let run_us = until_us - from_us;
+        let fill_us = fill(stays, &arrive_us, until_us).min(0.5 * run_us);
+        let full_us = from_us + fill_us;
+        let come = arrive_us.len() - arrive_us.partition_point(|&at| at <= full_us);
+        if come == 0 {
+            return Self { share: 0.0, walk: 1.0, level: 0.0, run_s: run_us / 1e6, fill_s: fill_us / 1e6 };
+        }
+        let come = come as f64;
+        let inside = |t: Option<f64>| t.is_some_and(|at| at > full_us && at <= until_us);
+        let gone = stays.iter().filter(|s| inside(s.leave_us)).count() as f64;
+        let later = stays.iter().filter(|s| s.arrive_us > until_us && inside(s.leave_us)).count() as f64;
+        let arrive_s: Vec<f64> = arrive_us.iter().map(|us| us / 1e6).collect();
+        let dispersion = Dispersion::of(&arrive_s, &[run_us / (1e6 * WINDOWS)]).index[0];
+        let dispersion = if dispersion.is_finite() { dispersion } else { 1.0 };
+        let variance = (dispersion + service_variation(stays, until_us)) * come + WHOLE * WHOLE;
+        let level = mean_number(stays, [full_us, until_us]) / come;
+        Self {
+            share: (come - gone + later) / come,
+            walk: f64::sqrt(variance) / come,
+            level,
+            run_s: run_us / 1e6,
+            fill_s: fill_us / 1e6,
+        }
+    }
+
+    /// Growth over the requests of a run that arrive in a window of time.
+    pub fn of_report(report: &Report, window_us: [f64; 2]) -> Self {
+        let stay = |id: usize| {
+            let (fate, arrive_us) = (&report.fates[id], report.trace.arrival_us[id]);
+            // A request that was rejected or whose client left has no finish, and left as it came.
+            let at_once = (fate.outcome != Outcome::Unfinished).then_some(arrive_us);
+            Stay { arrive_us, start_us: report.scheduled_us(id), leave_us: fate.finish_us.or(at_once) }
+        };
+        let stays: Vec<Stay> = (0..report.fates.len()).map(stay).collect();
+        Self::of(&stays, window_us)
+    }
+
+    /// Whether the number in the system grows.
+    pub fn verdict(&self) -> Verdict {
+        let is_long = self.walk <= TELLING && LEAST_FILLS * self.fill_s <= self.run_s;
+        if self.share > self.noise() && (is_long || self.share > OBVIOUS * self.walk.max(TELLING)) {
+            Verdict::Growing
+        } else if is_long && self.noise() <= STEADY {
+            Verdict::Steady
+        } else {
+            // Both fall with the duration: the walk with its root, the number in the system with itself.
+            let of_walk = (self.walk / TELLING).powi(2);
+            let longer = of_walk.max(self.level / (STEADY - TELLING)).max(1.0);
+            let needs_s = f64::max(self.run_s * longer, LEAST_FILLS * self.fill_s);
+            Verdict::TooShort { needs_s }
+        }
+    }
+
+    /// What growth must exceed, as a share of the arrivals.
+    pub fn noise(&self) -> f64 {
+        f64::sqrt(self.walk * self.walk + self.level * self.level)
+    }
+}
+
+/// How long the first arrivals stay: so long the system fills.
+fn fill(stays: &[Stay], arrive_us: &[f64], until_us: f64) -> f64 {
+    let Some(&first) = arrive_us.first() else { return 0.0 };
+    let place = ((FIRST * arrive_us.len() as f64) as usize).min(arrive_us.len() - 1);
+    let early = stays.iter().filter(|s| s.arrive_us >= first && s.arrive_us <= arrive_us[place]);
+    early.map(|s| s.leave_us.unwrap_or(until_us).min(until_us) - s.arrive_us).fold(0.0, f64::max)
+}
+
+/// The mean number in the system from one time to another.
+fn mean_number(stays: &[Stay], [from_us, until_us]: [f64; 2]) -> f64 {
+    let within = |stay: &Stay| {
+        let leave_us = stay.leave_us.unwrap_or(until_us).min(until_us);
+        (leave_us - stay.arrive_us.max(from_us)).max(0.0)
+    };
+    stays.iter().map(within).sum::<f64>() / (until_us - from_us)
+}
+
+/// The squared coefficient of variation of the service that requests took by `until_us`. The service of a request is its
+/// part of the time: those that are served at the same time share it equally.
+fn service_variation(stays: &[Stay], until_us: f64) -> f64 {
+    let mut events: Vec<(f64, u32, bool)> = Vec::with_capacity(2 * stays.len());
+    for (id, stay) in (0..).zip(stays) {
+        if let (Some(start), Some(leave)) = (stay.start_us, stay.leave_us)
+            && start <= until_us
+        {
+            events.push((start, id, true));
+            events.push((leave.max(start), id, false));
+        }
+    }
+    events.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(b.2.cmp(&a.2)).then(a.1.cmp(&b.1)));
+    let mut began = vec![0.0; stays.len()];
+    let (mut clock, mut now, mut served) = (0.0, 0.0, 0.0);
+    let (mut count, mut sum, mut squares) = (0.0, 0.0, 0.0);
+    for (at, id, is_start) in events {
+        if served > 0.0 {
+            clock += (at - now) / served;
+        }
+        now = at;
+        if is_start {
+            began[id as usize] = clock;
+            served += 1.0;
+        } else {
+            served -= 1.0;
+            let part = clock - began[id as usize];
+            count += 1.0;
+            sum += part;
+            squares += part * part;
+        }
+    }
+    let mean: f64 = sum / count;
+    if mean > 0.0 { (squares / count / (mean * mean) - 1.0).max(0.0) } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use servescope_workload::arrivals::Arrivals;
+    use servescope_workload::stream::Stream;
+
+    const SEEDS: u64 = 200;
+
+    /// A queue with one server.
+    fn queue(arrivals: Arrivals, service: Arrivals, load: f64, count: usize, seed: u64) -> Vec<Stay> {
+        let arrive = arrivals.times_us(load, count, Stream::named(seed, "arrivals"));
+        let ends = service.times_us(1.0, count, Stream::named(seed, "service"));
+        let (mut free, mut before) = (0.0f64, 0.0);
+        let serve = |(&arrive_us, &end): (&f64, &f64)| {
+            let start_us = free.max(arrive_us);
+            free = start_us + (end - before);
+            before = end;
+            Stay { arrive_us, start_us: Some(start_us), leave_us: Some(free) }
+        };
+        arrive.iter().zip(&ends).map(serve).collect()
+    }
+
+    fn verdicts(arrivals: Arrivals, service: Arrivals, load: f64, count: usize) -> [usize; 3] {
+        let mut counts = [0; 3];
+        for seed in 0..SEEDS {
+            let stays = queue(arrivals, service, load, count, seed);
+            let place = match Growth::of(&stays, [0.0, stays[count - 1].arrive_us]).verdict() {
+                Verdict::Steady => 0,
+                Verdict::Growing => 1,
+                Verdict::TooShort { .. } => 2,
+            };
+            counts[place] += 1;
+        }
+        println!("{arrivals:?} {service:?} load {load}, {count} arrivals: {counts:?}");
+        counts
+    }
+
+    #[test]
+    fn one_server_is_overloaded_above_load_one_only() {
+        let poisson = Arrivals::Poisson;
+        for count in [2000, 5000, 20_000] {
+            for load in [0.8, 0.95] {
+                let [_, growing, short] = verdicts(poisson, poisson, load, count);
+                assert!(growing <= 16 && short <= 4, "{growing} of {SEEDS} at {load}, {short} too short");
+            }
+            let [_, growing, _] = verdicts(poisson, poisson, 1.1, count);
+            assert!(growing >= 190, "{growing} of {SEEDS}");
+        }
+    }
+
+    #[test]
+    fn other_arrivals_and_services_are_told_as_well() {
+        let kinds =
+            [Arrivals::Even, Arrivals::Gamma { cv: 0.3 }, Arrivals::Poisson, Arrivals::Gamma { cv: 2.0 }];
+        for (arrivals, service) in kinds.iter().flat_map(|a| kinds.map(|s| (*a, s))) {
+            let [_, false_alarms, _] = verdicts(arrivals, service, 0.8, 8000);
+            let [missed, _, _] = verdicts(arrivals, service, 1.2, 8000);
+            assert!(false_alarms <= 4 && missed <= 4, "{false_alarms} and {missed} of {SEEDS}");
+        }
+    }
+
+    #[test]
+    fn short_runs_say_so_unless_it_is_plain() {
+        let poisson = Arrivals::Poisson;
+        let [steady, growing, short] = verdicts(poisson, poisson, 0.95, 300);
+        assert!(steady == 0 && growing <= 4 && short >= 196);
+        let [_, growing, _] = verdicts(poisson, poisson, 2.0, 300);
+        assert!(growing >= 198);
+        let stays = queue(poisson, poisson, 0.9, 500, 1);
+        let growth = Growth::of(&stays, [0.0, stays[499].arrive_us]);
+        let Verdict::TooShort { needs_s } = growth.verdict() else { panic!("{growth:?}") };
+        // Twice the run in the square of the noise, which is 2 / n here.
+        assert!((2.0..5.0).contains(&(needs_s / growth.run_s)), "{needs_s} of {}", growth.run_s);
+    }
+
+    #[test]
+    fn what_is_served_at_once_is_no_growth() {
+        // Even arrivals whose service has no queue: the number served varies, and there is never more of it.
+        for seed in 0..SEEDS {
+            let ends = Arrivals::Poisson.times_us(1.0, 3000, Stream::named(seed, "service"));
+            let stays: Vec<Stay> = (0..3000)
+                .map(|i| {
+                    let arrive_us = 1e5 * i as f64;
+                    let stay_us = 20.0 * if i == 0 { ends[0] } else { ends[i] - ends[i - 1] };
+                    Stay { arrive_us, start_us: Some(arrive_us), leave_us: Some(arrive_us + stay_us) }
+                })
+                .collect();
+            let growth = Growth::of(&stays, [0.0, 300e6]);
+            assert_ne!(growth.verdict(), Verdict::Growing, "seed {seed}: {growth:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_told_of_nothing() {
+        let one = [Stay { arrive_us: 5.0, start_us: None, leave_us: None }];
+        assert!(matches!(Growth::of(&one, [5.0, 5.0]).verdict(), Verdict::TooShort { .. }));
+        assert!(matches!(Growth::of(&[], [0.0, 0.0]).verdict(), Verdict::TooShort { .. }));
+    }
+}
