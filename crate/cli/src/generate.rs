@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use servescope_lab::Scenario;
+use servescope_lab::notes::{Purpose, notes as notes_of};
 use servescope_lab::recipe::{Recipe, Source};
 use servescope_lab::run::trace_of;
 use servescope_lab::workload::Trace;
@@ -11,6 +12,7 @@ use servescope_lab::workload::formats::{self, Format};
 use servescope_lab::workload::statistics::PrefixHits;
 
 use crate::bodies::{self, BodyArguments};
+use crate::notes;
 use crate::output::{Failed, note, write_or_print};
 use crate::scenario_args::ScenarioArguments;
 use crate::servegen::ServeGenArguments;
@@ -57,6 +59,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         return Err(Failed::input(format!("{option} says how bodies look: add --bodies FORM")));
     }
     let trace = steps.apply(arguments.trace(&scenario)?)?;
+    let purpose = if form.is_some() { Purpose::Bodies } else { Purpose::Trace };
+    notes::tell(&notes_of(&scenario, &notes::context(purpose, None)));
     let output = arguments.write.output();
     if let Some(form) = form {
         return bodies::write(form, &arguments.body, &scenario, &trace, output);
