@@ -3,7 +3,7 @@
 import { Client, Refusal, type WorkerPort } from './engine/client.js';
 import { encodeLink, palette, parseLink, resolve, schema } from './engine/module.js';
 import type { Answer } from './engine/protocol.js';
-import { messageOf, type ChartData, type Failure, type Parameter, type RunOptions } from './engine/types.js';
+import { messageOf, type ChartData, type Failure, type Parameter, type RunOptions, type Traffic } from './engine/types.js';
 import { Scheduler } from './draw/scheduler.js';
 import type { Languages } from './i18n/languages.js';
 import type { Text } from './i18n/text.js';
@@ -47,6 +47,8 @@ export class App {
   readonly #ghost = new Ghost();
   readonly #client: Client;
   readonly #address: Address;
+  /** What the trace in place of generated requests carries. */
+  #traffic: Traffic | null = null;
   #undrawn: string | null = null;
   #showing: ReturnType<typeof setTimeout> | null = null;
   /** The charts of the last answer that were in sight. */
@@ -80,7 +82,7 @@ export class App {
       () => { this.#readAddress(); },
     );
     const { scenario, problems, keys } = this.#address.read();
-    this.editor = new Editor(scenario, resolve, (control) => { this.touch(control); });
+    this.editor = new Editor(scenario, (values) => resolve(values, this.#traffic), (control) => { this.touch(control); });
     this.shown = new Topic(this.store.values.value);
     this.view = newView(keys.zoom, keys.by, keys.tab);
     this.traceFile = new TraceFile(this.ask, {
@@ -95,6 +97,10 @@ export class App {
         this.notices.error(() => this.text.t('notice.trace_failed', { name, message: this.text.failures(failures) }));
       },
       wanted: (name) => { this.notices.error(() => this.text.t('notice.trace_wanted', { name })); },
+    });
+    this.traceFile.info.subscribe(() => {
+      this.#traffic = this.traceFile.info.value?.traffic ?? null;
+      this.store.refresh();
     });
     this.traceFile.expect(keys.file);
     if (keys.pipe !== null) void this.traceFile.reshape(keys.pipe);

@@ -5,6 +5,7 @@ use std::io::{BufWriter, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use servescope_lab::notes::{Purpose, notes as notes_of};
 use servescope_lab::parameters::Id;
 use servescope_lab::run::trace_of;
 use servescope_lab::scenario::sampling_problems;
@@ -16,6 +17,7 @@ use servescope_lab::workload::prompts::{
 };
 use servescope_lab::{Failure, Scenario};
 
+use crate::notes;
 use crate::output::{Failed, name, read};
 use crate::read_args::ReadArguments;
 use crate::scenario_args::ScenarioArguments;
@@ -119,6 +121,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     let loaded = arguments.read.read(&arguments.trace)?.loaded;
     loaded.warnings.iter().for_each(|w| eprintln!("servescope: note: {}", w.message));
     let trace = trace_of(&scenario, Some(&loaded))?;
+    notes::tell(&notes_of(&scenario, &loaded.context(Purpose::Bodies)));
     write(form, &arguments.body, &scenario, &trace, arguments.output.as_deref())
 }
 

@@ -12,7 +12,9 @@ use servescope_lab::LoadedTrace;
 use servescope_lab::capacity::{
     Capacity, Configuration, Found, Goal, Grid, METRICS, Miss, Ranked, Search, csv, rank,
 };
+use servescope_lab::notes::Purpose;
 
+use crate::notes;
 use crate::output::{Failed, note, print, write};
 use crate::profile_args::ProfileArguments;
 use crate::read_args::ReadArguments;
@@ -62,6 +64,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         // What is wrong with the only configuration is wrong with the input.
         Search::new(&only.scenario, loaded.clone())?;
     }
+    let context = notes::context(Purpose::Capacity, loaded.as_ref());
+    notes::tell_common(configurations.iter().map(|configuration| &configuration.scenario), &context);
     let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
     let threads = arguments.threads.map_or_else(cores, NonZero::get);
     let ranking = rank(search_all(&configurations, loaded.as_ref(), threads));

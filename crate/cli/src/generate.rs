@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use servescope_lab::Scenario;
+use servescope_lab::notes::{Purpose, notes as notes_of};
 use servescope_lab::recipe::{Recipe, Source};
 use servescope_lab::run::trace_of;
 use servescope_lab::workload::Trace;
@@ -13,6 +14,7 @@ use servescope_lab::workload::statistics::PrefixHits;
 
 use crate::bodies::{self, BodyArguments};
 use crate::chart_files::write_traffic;
+use crate::notes;
 use crate::output::{Failed, note, write_or_print};
 use crate::scenario_args::ScenarioArguments;
 use crate::servegen::ServeGenArguments;
@@ -64,6 +66,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     }
     let trace = steps.apply(arguments.trace(&scenario)?)?;
     write_traffic(arguments.charts.as_deref(), &trace)?;
+    let purpose = if form.is_some() { Purpose::Bodies } else { Purpose::Trace };
+    notes::tell(&notes_of(&scenario, &notes::context(purpose, None)));
     let output = arguments.write.output();
     if let Some(form) = form {
         return bodies::write(form, &arguments.body, &scenario, &trace, output);

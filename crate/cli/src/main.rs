@@ -13,6 +13,7 @@ mod fit;
 mod generate;
 mod inspect;
 mod merge;
+mod notes;
 mod output;
 mod profile;
 mod profile_args;

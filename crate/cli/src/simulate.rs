@@ -6,9 +6,10 @@ use clap::Args;
 use serde_json::json;
 use servescope_lab::engine::scheduler::Client;
 use servescope_lab::views::{self, ViewOptions};
-use servescope_lab::{Run, Scenario, files};
+use servescope_lab::{Run, files};
 
 use crate::chart_files::{create, write_views};
+use crate::notes;
 use crate::output::{Failed, print, stream, write};
 use crate::profile_args::ProfileArguments;
 use crate::read_args::ReadArguments;
@@ -64,8 +65,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
             None if !steps.is_empty() => Some(steps.generated(&scenario)?),
             None => None,
         };
-        tell_idle(&scenario);
-        (Run::simulate(&scenario, loaded.as_ref())?, loaded)
+        let run = Run::simulate(&scenario, loaded.as_ref())?;
+        notes::tell(&run.notes());
+        (run, loaded)
     };
     let mut summary = run.summary_of(usize::MAX);
     summary.warnings.extend(loaded.into_iter().flat_map(|l| l.warnings));
@@ -89,11 +91,4 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     print(&if arguments.json { json } else { table(&summary, run.monitor(Client::User)) })
 }
 
-/// Tells of settings that change nothing, for the reason that others are as they are.
-fn tell_idle(scenario: &Scenario) {
-    let idle: Vec<&str> =
-        scenario.changed().filter(|&(id, _)| !scenario.is_active(id)).map(|(id, _)| id.row().id).collect();
-    if !idle.is_empty() {
-        eprintln!("servescope: note: without effect beside the other settings: {}", idle.join(", "));
-    }
 }

@@ -104,7 +104,8 @@ pub(crate) fn table(summary: &RunSummary, users: &Monitor) -> String {
     }
     line("mean time went to", parts(&run.split_s));
     times(&mut text, summary);
-    for warning in &summary.warnings {
+    // Settings without effect stand on standard error, a line for each reason.
+    for warning in summary.warnings.iter().filter(|warning| !warning.code.starts_with("no_effect")) {
         let _ = writeln!(text, "\nnote: {}", warning.message);
     }
     text

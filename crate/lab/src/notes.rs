@@ -158,6 +158,10 @@ const DRAWS: Condition = Condition::Any(&[
     Condition::Above(Id::RetryJitter, 0.0),
 ]);
 
+/// Where the gateway takes the bound on TTFT from the bounds by which runs are judged.
+const TTFT_BOUND: Condition =
+    Condition::All(&[Condition::Checks("ttft"), Condition::Is(Id::TtftBound, &["0"])]);
+
 /// Every changed setting without effect, in the order of the table.
 pub fn notes(scenario: &Scenario, context: &Context) -> Vec<Note> {
     let reason = |(id, _)| idle(scenario, context, id).map(|reason| Note { id, reason });
@@ -172,6 +176,10 @@ pub fn idle(scenario: &Scenario, context: &Context, id: Id) -> Option<Reason> {
     let settings = Settings { scenario, traffic: context.traffic.as_ref() };
     if id == Id::Seed && context.traffic.is_some() && !context.is_generated && !settings.holds(&DRAWS) {
         return Some(Reason::NoDraw);
+    }
+    if context.purpose == Purpose::Capacity && id.row().group == "slo" {
+        let sets_bound = id == Id::SloTtft && settings.holds(&TTFT_BOUND);
+        return (!sets_bound).then_some(Reason::Score);
     }
     if settings.acts(id) {
         return None;

@@ -203,7 +203,7 @@ impl Running {
             },
             scenario: self.scenario,
             generated: self.generated,
-            context: self.context,
+            context: Some(self.context),
             gaps: OnceCell::new(),
             #[cfg(feature = "engines")]
             monitors: Default::default(),
@@ -316,8 +316,8 @@ pub struct Run {
     pub scenario: Scenario,
     /// Whether the trace came from the generator.
     pub generated: bool,
-    /// What the run was made for, and what its trace carries.
-    pub context: Context,
+    /// What the run was made for, and what its trace carries; none of a run that the settings did not make.
+    pub context: Option<Context>,
     /// Every gap between tokens: summary and charts both ask for it.
     gaps: OnceCell<TokenGaps>,
     /// What users and adapters used, once somebody asks.
@@ -375,7 +375,7 @@ impl Run {
             report,
             scenario: scenario.clone(),
             generated: false,
-            context: Context::default(),
+            context: None,
             gaps: OnceCell::new(),
             #[cfg(feature = "engines")]
             monitors: Default::default(),
@@ -464,8 +464,9 @@ impl Run {
 
     /// Changed settings that have no effect in this run.
     pub fn notes(&self) -> Vec<Note> {
-        let mut notes = notes(&self.scenario, &self.context);
-        notes.extend(unused(&self.scenario, &self.context, &self.report));
+        let Some(context) = &self.context else { return Vec::new() };
+        let mut notes = notes(&self.scenario, context);
+        notes.extend(unused(&self.scenario, context, &self.report));
         notes
     }
 

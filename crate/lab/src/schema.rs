@@ -5,6 +5,7 @@ use serde_json::{Map, Value as Json, json};
 use servescope_cost::CALIBRATIONS;
 
 use crate::failure::Failure;
+use crate::notes::{Context, idle, unmet_places};
 use crate::parameters::{Condition, GROUPS, Id, Kind, Parameter, Scale, TABLE, Value};
 use crate::scenario::Scenario;
 
@@ -13,6 +14,7 @@ pub fn page_schema() -> Json {
     json!({
         "version": 1,
         "groups": GROUPS,
+        "reasons": REASONS,
         "parameters": TABLE.iter().map(page_row).collect::<Vec<_>>(),
         "calibrations": CALIBRATIONS
             .iter()
@@ -132,22 +134,38 @@ pub struct Resolution {
     pub moved: Map<String, Json>,
     /// Places in the table of what has no effect.
     pub inactive: Vec<u16>,
+    /// Why, one entry each: a set of places among the row's conditions, or -1 - the place of a reason in [`REASONS`].
+    pub why: Vec<i32>,
     /// What is wrong.
     pub problems: Vec<Failure>,
 }
 
+/// Reasons beside the conditions of the table, by which the page names them.
+pub const REASONS: &[&str] = &["file", "needs_file", "bodies", "no_draw"];
+
+/// Why a parameter has no effect, as [`Resolution::why`] has it.
+fn why(scenario: &Scenario, context: &Context, id: Id) -> Option<i32> {
+    let reason = idle(scenario, context, id)?;
+    let named = REASONS.iter().position(|name| *name == reason.name()).map(|place| -1 - place as i32);
+    let unmet = || unmet_places(scenario, context, id).iter().fold(0, |set, place| set | (1 << place));
+    Some(named.unwrap_or_else(unmet))
+}
+
 /// Resolves a scenario; `problems` are those found in reading it.
-pub fn resolve(scenario: &Scenario, mut problems: Vec<Failure>) -> Resolution {
+pub fn resolve(scenario: &Scenario, mut problems: Vec<Failure>, context: &Context) -> Resolution {
     let entry = |id: Id, value: Value| (id.row().id.to_owned(), value.to_json());
     let moved = Id::ALL.iter().map(|&id| (id, scenario.default_of(id)));
     problems.extend(scenario.problems());
+    let idle = |&id: &Id| Some((id as u16, why(scenario, context, id)?));
+    let (inactive, why) = Id::ALL.iter().filter_map(idle).unzip();
     Resolution {
         changed: scenario.changed().map(|(id, value)| entry(id, value.clone())).collect(),
         moved: moved
             .filter(|(id, default)| *default != id.row().default_value())
             .map(|(id, default)| entry(id, default))
             .collect(),
-        inactive: Id::ALL.iter().filter(|&&id| !scenario.is_active(id)).map(|&id| id as u16).collect(),
+        inactive,
+        why,
         problems,
     }
 }

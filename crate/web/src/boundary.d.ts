@@ -28,14 +28,28 @@ export interface Parameter {
   /** In the default scenario; `Resolution.moved` has the default beside other settings. */
   default: ParameterValue;
   /** All must hold for the parameter to have an effect. */
-  applies: { parameter: string; in: ParameterValue[] }[];
+  applies: Condition[];
   /** "score": the run stays as it is, only its judgement changes (the SLO). */
   changes: "run" | "score";
+}
+
+/** A condition on another parameter: one of these values, none of them, a number above this one, entries that differ, a check in the chain; or one or all of several conditions. */
+export type Condition =
+  | { parameter: string; in: ParameterValue[] } | { parameter: string; not: ParameterValue[] } | { parameter: string; above: number }
+  | { parameter: string; varied: true } | { parameter: string; check: string } | { any: Condition[] } | { all: Condition[] };
+
+/** What a trace carries, as far as settings depend on it. */
+export interface Traffic {
+  /** Different adapters and users, up to 2. */
+  adapters: number; users: number;
+  has_ranks: boolean; has_sessions: boolean; is_closed: boolean; has_prefixes: boolean; has_caps: boolean;
 }
 
 export interface Schema {
   version: number;
   groups: string[];
+  /** Names of reasons why a parameter has no effect that are no conditions. */
+  reasons: string[];
   parameters: Parameter[];
   calibrations: { id: string; gpu: string; model: string; source: string }[];
 }
@@ -46,8 +60,10 @@ export interface Resolution {
   changed: Record<string, ParameterValue>;
   /** Defaults that other settings have moved away from the schema's. */
   moved: Record<string, ParameterValue>;
-  /** Places among the schema's parameters of those whose `applies` does not hold. */
+  /** Places among the schema's parameters of those without effect. */
   inactive: number[];
+  /** Why, one entry each: a set of places among its `applies` as bits, or -1 - the place of a reason among the schema's. */
+  why: number[];
   problems: Failure[];
 }
 
@@ -273,6 +289,7 @@ export interface SourceInfo {
   /** Prompt tokens for each output token (P:D). */
   pd_ratio: number | null;
   warnings: Failure[];
+  traffic: Traffic;
   /** Rows that could not be read and were left out: all are counted, the first are listed. */
   bad_rows: { total: number; listed: { row: number; column: string; failure: Failure }[] };
   /** Requests whose output length the file does not have, and the length in tokens that each was given; 0 = none. */

@@ -1,13 +1,14 @@
 //! What the page asks of a scenario without running it: the parameter table, links, files, colours.
 
 use servescope_lab::link;
+use servescope_lab::notes::{Context, Purpose};
 use servescope_lab::repeated_keys::repeated_keys;
 use servescope_lab::schema;
 use servescope_lab::{Failure, Scenario};
 use wasm_bindgen::prelude::*;
 
 use crate::convert::{self, object, scenario_of, thrown};
-use crate::types::{JsFailure, JsLink, JsPalette, JsPatch, JsResolution, JsSchema};
+use crate::types::{JsFailure, JsLink, JsPalette, JsPatch, JsResolution, JsSchema, JsTraffic};
 
 /// The parameter table.
 #[wasm_bindgen(js_name = schema)]
@@ -15,11 +16,14 @@ pub fn page_schema() -> JsSchema {
     object(&schema::page_schema()).unchecked_into()
 }
 
-/// What a scenario means in full. Bad values are among its problems; it never throws.
+/// What a scenario means in full, over the trace that carries `traffic`, if there is one. Bad values are among its problems;
+/// it never throws.
 #[wasm_bindgen]
-pub fn resolve(scenario: &JsPatch) -> JsResolution {
+pub fn resolve(scenario: &JsPatch, traffic: Option<JsTraffic>) -> JsResolution {
     let (scenario, problems) = convert::read_scenario(scenario);
-    object(&schema::resolve(&scenario, problems)).unchecked_into()
+    let traffic = traffic.and_then(|traffic| serde_wasm_bindgen::from_value(traffic.into()).ok());
+    let context = Context { purpose: Purpose::Page, traffic, is_generated: false };
+    object(&schema::resolve(&scenario, problems, &context)).unchecked_into()
 }
 
 /// The part of the address behind `#`.

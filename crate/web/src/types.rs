@@ -16,6 +16,9 @@ extern "C" {
     /// A scenario in full.
     #[wasm_bindgen(typescript_type = "Resolution")]
     pub type JsResolution;
+    /// What a trace carries.
+    #[wasm_bindgen(typescript_type = "Traffic")]
+    pub type JsTraffic;
     /// A parsed address.
     #[wasm_bindgen(typescript_type = "{ scenario: ScenarioPatch; problems: Failure[] }")]
     pub type JsLink;

@@ -1,11 +1,20 @@
 // Rows of the waiting line that the gateway's order of service reads too, whatever the line's own order is.
 import type { App } from '../app.js';
-import type { Parameter } from '../engine/types.js';
+import type { Condition, Parameter } from '../engine/types.js';
 
 const ORDER = 'scheduler.order';
 
+/** The values of the waiting line's order under which a condition holds; null where it does not ask for one. */
+function orders(condition: Condition): string[] | null {
+  if ('any' in condition) {
+    const all = condition.any.flatMap((one) => orders(one) ?? []);
+    return all.length === 0 ? null : all;
+  }
+  return 'in' in condition && condition.parameter === ORDER ? condition.in.map(String) : null;
+}
+
 /** Only the gateway needs it: its control then stands there. */
 export function onlyAtGateway({ store: { resolved: { values, inactive } } }: App, { id, applies }: Parameter): boolean {
-  return values['gateway.kind'] === 'proxy' && inactive.has(id) && /^scheduler\.(fair|priority|round_robin)\./.test(id)
-    && applies.every(({ parameter, in: allowed }) => allowed.some((value) => String(value) === String(values[parameter === ORDER ? 'gateway.order' : parameter])));
+  return values['gateway.kind'] === 'proxy' && !inactive.has(id) && /^scheduler\.(fair|priority|round_robin)\./.test(id)
+    && applies.some((condition) => orders(condition)?.includes(String(values[ORDER])) === false);
 }

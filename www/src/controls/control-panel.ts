@@ -7,7 +7,7 @@ import type { Parameter } from '../engine/types.js';
 import { stationOfGroup } from '../panels/station-map.js';
 import type { Watchable } from '../state/topic.js';
 import { onlyAtGateway } from './borrowed.js';
-import { inactive } from './inactive.js';
+import { inactive, isUsable } from './inactive.js';
 import './parameter-control.js';
 
 const HEROES = 'heroes';
@@ -55,7 +55,7 @@ export class ControlPanel extends LightElement {
     const parameters = this.#inGroup(group);
     if (parameters.length === 0) return nothing;
     const { app } = this;
-    const idle = parameters.filter((parameter) => inactive(app, parameter) !== null);
+    const idle = parameters.filter((parameter) => !isUsable(inactive(app, parameter)));
     const active = parameters.filter((parameter) => !idle.includes(parameter));
     const changed = parameters.some(({ id }) => app.editor.isChanged(id));
     const wrong = parameters.some(({ id }) => app.problem(id) !== undefined);

@@ -5,7 +5,7 @@ import { LightElement } from '../element.js';
 import type { Parameter, ParameterValue } from '../engine/types.js';
 import { randomSeed } from '../engine/module.js';
 import type { Watchable } from '../state/topic.js';
-import { inactiveMark, inactiveReason } from './inactive.js';
+import { inactive as reasonOf, inactiveMark, inactiveReason, isUsable } from './inactive.js';
 import { parseTyped } from './typed.js';
 import { slider } from './slider.js';
 
@@ -48,7 +48,8 @@ export class ParameterControl extends LightElement {
     const defaultText = text.value(parameter, app.store.resolved.defaults[parameter.id] ?? parameter.default);
     this.dataset['parameter'] = parameter.id;
     this.classList.toggle('changed', changed);
-    this.classList.toggle('inactive', inactive !== null);
+    const disabled = !isUsable(reasonOf(app, parameter));
+    this.classList.toggle('inactive', disabled);
     this.classList.toggle('wrong', problem !== undefined);
     const id = this.#inputId;
     return html`
@@ -60,9 +61,9 @@ export class ParameterControl extends LightElement {
         <button class="quiet what" type="button" aria-expanded=${this.helpOpen === true} aria-controls="${id}-help"
           aria-label=${text.t('control.help', { name: text.label(parameter) })}
           @click=${() => { this.helpOpen = !this.helpOpen; }}>?</button>
-        ${this.#box(inactive !== null)}
+        ${this.#box(disabled)}
       </div>
-      ${this.#slider(inactive !== null)}
+      ${this.#slider(disabled)}
       <p class="control-help" id="${id}-help" ?hidden=${this.helpOpen !== true}>${text.help(parameter)}
         ${parameter.changes === 'score' ? text.t('control.score') : nothing}</p>
       <p class="control-reason" ?hidden=${inactive === null}>${inactive}</p>

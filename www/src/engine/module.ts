@@ -1,8 +1,8 @@
 // The one place of the page's thread that touches the generated package.
 import init, { resolve as resolution, schema as readSchema } from '../../pkg/servescope.js';
 import address from '../../pkg/servescope_bg.wasm?url';
-import { resolver, type Resolved } from './resolved.js';
-import type { ScenarioPatch, Schema } from './types.js';
+import { resolver, type Resolved, type Resolver } from './resolved.js';
+import type { ScenarioPatch, Schema, Traffic } from './types.js';
 
 export {
   ChartSurface, command, encode_link as encodeLink, palette, parse_link as parseLink,
@@ -10,15 +10,16 @@ export {
 } from '../../pkg/servescope.js';
 
 let table: Schema | null = null;
-let resolving: ((patch: ScenarioPatch) => Resolved) | null = null;
+let resolving: Resolver | null = null;
 
 /** The parameter table. */
 export function schema(): Schema {
   return (table ??= readSchema());
 }
 
-export function resolve(patch: ScenarioPatch): Resolved {
-  return (resolving ??= resolver(schema(), resolution))(patch);
+/** What a scenario means, over a trace that carries `traffic` where there is one. */
+export function resolve(patch: ScenarioPatch, traffic: Traffic | null = null): Resolved {
+  return (resolving ??= resolver(schema(), resolution))(patch, traffic);
 }
 
 /** Fetches and compiles once; the compiled module is shared with the worker. */

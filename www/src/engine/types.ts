@@ -1,10 +1,10 @@
 // The types of the wasm boundary, under one name for the whole page. They are written beside the Rust structs and
 // travel with the package, so nothing here can drift from them.
 export type {
-  Axis, Capacity, CapacityEntry, CapacityGrid, CapacityMiss, CapacityStanding, ChartData, DeploymentView, Distribution, Explanation, Fact, Failure, Failures, FitReply, FitRow, FittedProfile, FleetSummary, GroupRow, MonitorOptions, MonitorView, Parameter, ParameterValue, Peeked, PlotFrame, ProfileFiles, PublishedErrors,
+  Axis, Capacity, CapacityEntry, CapacityGrid, CapacityMiss, CapacityStanding, ChartData, Condition, DeploymentView, Distribution, Explanation, Fact, Failure, Failures, FitReply, FitRow, FittedProfile, FleetSummary, GroupRow, MonitorOptions, MonitorView, Parameter, ParameterValue, Peeked, PlotFrame, ProfileFiles, PublishedErrors,
   PublishedFigure, PublishedPoint, ReplicaRow, Resolution,
   RunOptions, ScenarioPatch, Schema, Series, Shaped, SliderRange, SourceInfo, StepField, StepKind, StepKinds, StepNote,
-  Summary, TraceColumns, TraceShape,
+  Summary, TraceColumns, TraceShape, Traffic,
 } from '../../pkg/servescope.js';
 
 import type { Failure, Failures } from '../../pkg/servescope.js';

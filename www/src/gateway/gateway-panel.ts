@@ -3,6 +3,7 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 import { onlyAtGateway } from '../controls/borrowed.js';
+import { unmetOf } from '../controls/inactive.js';
 import { LightElement } from '../element.js';
 import type { Parameter, Summary } from '../engine/types.js';
 import { partsOf, type Watchable } from '../state/topic.js';
@@ -69,9 +70,9 @@ export class GatewayPanel extends LightElement {
     return app.schema.parameters.filter((parameter) => (parameter.group === 'gateway' && parameter.id !== 'gateway.kind') || onlyAtGateway(app, parameter));
   }
 
-  #isActive({ id, applies }: Parameter): boolean {
-    const { inactive } = this.app.store.resolved;
-    return applies.length === 0 || !inactive.has(id) || id.startsWith('scheduler.');
+  /** Settings of a kind that is not chosen are left out; what waits for a check or a bound stands there with its reason. */
+  #isActive({ id }: Parameter): boolean {
+    return id.startsWith('scheduler.') || unmetOf(this.app, id).every((condition) => !('in' in condition));
   }
 
   protected override render(): TemplateResult {

@@ -27,7 +27,7 @@ export class StatusArea extends LightElement {
       ${told.map((failure) => html`<p class="notice error" role="alert">${app.named(failure)}</p>`)}
       ${this.#trace()}
       <ul class="warnings" aria-label=${text.t('warnings.label')} ?hidden=${warnings.length === 0}>
-        ${warnings.map((warning) => html`<li>${text.failure(warning)}</li>`)}
+        ${warnings.map((warning) => html`<li>${warning.code.startsWith('no_effect') ? app.named(warning) : text.failure(warning)}</li>`)}
       </ul>`;
   }
 

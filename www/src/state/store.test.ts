@@ -6,7 +6,7 @@ import { sameValue, Store, type Values } from './store.js';
 function resolve(values: Values): Resolved {
   const pool = typeof values['pool'] === 'number' ? values['pool'] : 600;
   const defaults = { rate: 2, pool: 600, batch: pool / 6, ranks: [8] };
-  return { values: { ...defaults, ...values }, defaults, inactive: new Set(), problems: [] };
+  return { values: { ...defaults, ...values }, defaults, inactive: new Map(), problems: [] };
 }
 
 describe('Store', () => {

@@ -51,6 +51,12 @@ export class Store {
     this.replace(this.preview(edit).values, source);
   }
 
+  /** Asks again what the values mean: something beside them has changed. */
+  refresh(): void {
+    this.#lookedAt = null;
+    this.#resolved = this.#resolve(this.values.value);
+  }
+
   replace(values: Values, source: Source): void {
     const before = this.values.value;
     const resolved = this.#resolve(values);

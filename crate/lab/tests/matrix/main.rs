@@ -50,7 +50,7 @@ impl Cell {
 /// leaves room, one in bursts with timeouts.
 const LOADS: [&[(&str, &str)]; 3] = [
     &[
-        ("workload.rate_rps", "9"),
+        ("workload.rate_rps", "12"),
         ("workload.duration_s", "6"),
         ("workload.arrivals.cv", "2"),
         ("workload.output_tokens.high", "150"),
@@ -67,7 +67,6 @@ const LOADS: [&[(&str, &str)]; 3] = [
     &[
         ("workload.rate_rps", "6"),
         ("workload.duration_s", "8"),
-        ("workload.output_tokens.high", "60"),
         ("workload.users.count", "3"),
         ("workload.adapters.count", "6"),
         ("workload.adapters.ranks", "8,64"),
@@ -90,6 +89,7 @@ const LOADS: [&[(&str, &str)]; 3] = [
         ("workload.max_tokens.cap", "200"),
         ("workload.sessions.kind", "held"),
         ("workload.think.mean_s", "1"),
+        ("scheduler.max_total_tokens", "1500"),
         ("scheduler.max_running_requests", "8"),
         ("gateway.queue_timeout_s", "4"),
         ("fleet.kv_pool", "given"),

@@ -34,7 +34,7 @@ fn numbers(id: Id, now: &Value) -> Vec<Value> {
     // A bound is first tried neither so tight that nothing passes nor so loose that everything does.
     let tried = [
         &[2.0 * now, 0.5 * now, 0.1 * now][..],
-        &[30.0, 600.0, 3.0, 1.0, 0.3, 0.01],
+        &[3.0, 600.0, 30.0, 1.0, 0.3, 0.01],
         &[10.0 * now, middle, slider.0, slider.1, min],
     ]
     .concat();

@@ -1,6 +1,7 @@
 //! The studio's replies as plain objects.
 
 use serde_json::{Value as Json, json};
+use servescope_lab::notes::Traffic;
 use servescope_lab::workload::Trace;
 use servescope_lab::workload::fit::{Fit, LawDistance, LengthFit, Model, compare};
 use servescope_lab::workload::formats::{BadRows, Format, MappingError, ROLES, guess};
@@ -62,6 +63,7 @@ pub(super) fn info(loaded: &LoadedTrace) -> Json {
         "output_tokens_mean": statistics.output_tokens.map_or(0.0, |s| s.mean),
         "pd_ratio": pd_ratio,
         "warnings": loaded.warnings,
+        "traffic": Traffic::of(&loaded.trace),
         "bad_rows": {"total": 0, "listed": []},
     })
 }
