@@ -4,15 +4,26 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use servescope_lab::Failure;
+use servescope_lab::workload::Trace;
 use servescope_lab::workload::aibrix::arrivals::{Scales, Target};
 use servescope_lab::workload::aibrix::curve::NamedPattern;
 use servescope_lab::workload::aibrix::inputs::TraceType;
-use servescope_lab::workload::aibrix::run::{Curve, Options, StatKind, run as run_generator};
-use servescope_lab::workload::formats::{self, Format};
+use servescope_lab::workload::aibrix::matching::{AZURE_INITIAL_ERROR, INITIAL_ERROR};
+use servescope_lab::workload::aibrix::run::{Curve, Made, Options, StatKind, run as run_generator};
+use servescope_lab::workload::formats::{self, Format, FormatError};
+use servescope_lab::workload::prompts::bodies::Texts;
+use servescope_lab::workload::prompts::choice::{ChoiceRule, Chosen};
+use servescope_lab::workload::prompts::{
+    BodyError, BodyLines, BodyOptions, CharactersPerToken, CountTokens, Endpoint, Form, Sampling, Synthesis,
+};
+use servescope_lab::workload::trace::Extra;
 
 use crate::chart_files::write_traffic;
+use crate::collections::collection;
 use crate::generate::writable;
-use crate::output::{Failed, read, write_or_print};
+use crate::output::{Failed, note, read, write, write_or_print};
+use crate::tokenizer;
+use crate::workload_plot::plot;
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -22,9 +33,23 @@ pub(crate) struct Arguments {
     /// Duration, milliseconds.
     #[arg(long, value_name = "MS", default_value_t = 60_000.0)]
     duration_ms: f64,
-    /// Time between samples of curves, and length of an azure group, milliseconds.
-    #[arg(long, value_name = "MS", default_value_t = 1000.0)]
-    interval_ms: f64,
+    /// Time between samples of curves, and length of an azure group, milliseconds [default: 1000].
+    #[arg(long, value_name = "MS")]
+    interval_ms: Option<f64>,
+    /// azure: length of a group, seconds, where --interval-ms is not given; AIBrix reads this option and uses --interval-ms.
+    #[arg(long, value_name = "SECONDS")]
+    group_interval_seconds: Option<f64>,
+    /// Collection of prompts (JSON Lines of `prompt`, or of `session_id` and `prompts`, or ShareGPT's conversations), or a folder
+    /// of such files: requests get texts. May be given many times.
+    #[arg(long, value_name = "FILE")]
+    prompt_file: Vec<PathBuf>,
+    /// A model's tokenizer.json, or the folder it is in, by which texts are counted; without one a token is 4 characters. Without
+    /// --prompt-file texts are made to length.
+    #[arg(long, value_name = "FILE")]
+    tokenizer: Option<PathBuf>,
+    /// Most sessions of the prompt file that are under way; 0 = all, chosen by the lengths of their next turns.
+    #[arg(long, value_name = "COUNT", default_value_t = 1)]
+    max_concurrent_sessions: usize,
     /// constant: rate, requests a second; fractions are allowed.
     #[arg(long, value_name = "RPS", default_value_t = 1.0)]
     target_qps: f64,
@@ -97,6 +122,9 @@ pub(crate) struct Arguments {
     /// burstiness, lengths, users.
     #[arg(long, value_name = "DIR")]
     charts: Option<PathBuf>,
+    /// Folder for workload.jsonl (or workload.json) and its plot, workload.svg; made where there is none.
+    #[arg(long, value_name = "DIR", conflicts_with = "output")]
+    output_dir: Option<PathBuf>,
 }
 
 /// How the result is written.
@@ -112,23 +140,143 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         "json" => Written::Array,
         name => Written::Trace(writable(name)?),
     };
+    let tokenizer = arguments.tokenizer.as_deref().map(tokenizer_file).transpose()?;
+    let tokenizer = tokenizer.map(|path| tokenizer::read(&path, false)).transpose()?;
     let files = Files::read(arguments)?;
-    let made =
-        run_generator(&options(arguments, &files)?).map_err(|error| Failed::input(error.to_string()))?;
-    made.warnings.iter().for_each(|warning| eprintln!("servescope: note: {warning}"));
+    let options = options(arguments, &files)?;
+    let mut made = run_generator(&options).map_err(|error| Failed::input(error.to_string()))?;
+    made.warnings.iter().for_each(|warning| note(&warning.to_string()));
+    interval_note(arguments);
     if arguments.charts.is_some() {
         let read = made.clone().trace().map_err(|error| Failure::of_file("workload", &error))?;
         write_traffic(arguments.charts.as_deref(), &read.trace)?;
     }
-    let text = match written {
-        Written::Lines => made.jsonl,
-        Written::Array => array(&made.jsonl),
+    let has_texts = !arguments.prompt_file.is_empty() || tokenizer.is_some();
+    if has_texts && options.trace_type == TraceType::Agent {
+        note("agent sessions are written without texts: --prompt-file and --tokenizer are not used");
+    } else if has_texts {
+        if let Written::Trace(format) = written {
+            let format = format.name();
+            return Err(Failed::input(format!("--output-format {format} holds no texts; jsonl and json do")));
+        }
+        made.jsonl = with_texts(arguments, &options, made.clone(), tokenizer.as_deref())?;
+    }
+    let (text, end) = match written {
+        Written::Lines => (made.jsonl.clone(), "jsonl"),
+        Written::Array => (array(&made.jsonl), "json"),
         Written::Trace(format) => {
-            let read = made.trace().map_err(|error| Failure::of_file("workload", &error))?;
-            formats::write(&read.trace, format).unwrap_or_default()
+            let read = made.clone().trace().map_err(|error| Failure::of_file("workload", &error))?;
+            (
+                formats::write(&read.trace, format).unwrap_or_default(),
+                if text_is_json(format) { "jsonl" } else { "csv" },
+            )
         }
     };
-    write_or_print(arguments.output.as_deref(), &text)
+    let Some(folder) = &arguments.output_dir else {
+        return write_or_print(arguments.output.as_deref(), &text);
+    };
+    let failed = |error| Failed::input(format!("{}: {error}", folder.display()));
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    write(&folder.join(format!("workload.{end}")), &text)?;
+    let trace = match made.trace() {
+        Ok(read) => read.trace,
+        Err(FormatError::NoRows) => {
+            note("there is no request to plot");
+            return Ok(());
+        }
+        Err(error) => return Err(Failure::of_file("workload", &error).into()),
+    };
+    let plot = plot(&trace).map_err(|error| Failed::Run(error.to_string()))?;
+    write(&folder.join("workload.svg"), &plot)
+}
+
+fn text_is_json(format: Format) -> bool {
+    Format::JSON.contains(&format)
+}
+
+/// Says which of two intervals counts.
+fn interval_note(arguments: &Arguments) {
+    if let (Some(ms), Some(seconds)) = (arguments.interval_ms, arguments.group_interval_seconds) {
+        if ms != seconds * 1e3 {
+            note(&format!(
+                "--group-interval-seconds {seconds} is not used, as in AIBrix: --interval-ms {ms} is the interval"
+            ));
+        }
+    }
+}
+
+/// The file of a tokenizer; AIBrix takes a name on the Hugging Face hub, which nothing is fetched from here.
+fn tokenizer_file(path: &Path) -> Result<PathBuf, Failed> {
+    let inside = path.join("tokenizer.json");
+    match () {
+        () if inside.is_file() => Ok(inside),
+        () if path.is_file() => Ok(path.to_owned()),
+        () => Err(Failed::input(format!(
+            "--tokenizer {}: there is no such file. Nothing is fetched from a hub: give the file tokenizer.json of that model's \
+             repository, or the folder it is in; without --tokenizer a token is counted as 4 characters",
+            path.display()
+        ))),
+    }
+}
+
+/// The workload file with texts, chosen from the prompt file or made to length.
+fn with_texts(
+    arguments: &Arguments,
+    options: &Options<'_>,
+    made: Made,
+    tokenizer: Option<&dyn CountTokens>,
+) -> Result<String, Failed> {
+    let ratio = CharactersPerToken::DEFAULT;
+    let wanted = made.wanted.clone();
+    let mut trace = made.trace().map_err(|error| Failure::of_file("workload", &error))?.trace;
+    let texts = if arguments.prompt_file.is_empty() {
+        match tokenizer {
+            Some(counter) => Texts::Made(Synthesis::by_count(options.seed, counter).map_err(Failed::input)?),
+            None => Texts::Made(Synthesis::by_ratio(options.seed, ratio)),
+        }
+    } else {
+        let collection = collection(&arguments.prompt_file, tokenizer.is_some())?;
+        let azure = options.trace_type == TraceType::Azure;
+        let rule = ChoiceRule {
+            by_length: true,
+            initial_error: if azure { AZURE_INITIAL_ERROR } else { INITIAL_ERROR },
+            concurrent_sessions: arguments.max_concurrent_sessions,
+        };
+        let counter = tokenizer.unwrap_or(&ratio);
+        let chosen = Chosen::wanting(collection, counter, &wanted, rule, options.seed);
+        let chosen = chosen.map_err(|why| Failed::input(format!("--prompt-file: {why}")))?;
+        take_outputs(&mut trace, &wanted, &chosen);
+        Texts::Chosen(chosen)
+    };
+    let body = BodyOptions {
+        form: Form::Aibrix,
+        endpoint: Endpoint::Chat,
+        model: String::new(),
+        adapter_name: String::new(),
+        sampling: Sampling::default(),
+    };
+    let told = |error: BodyError| Failed::input(error.to_string());
+    let mut lines = BodyLines::new(&trace, texts, body).map_err(told)?;
+    let mut text = String::new();
+    while lines.next_into(&mut text).map_err(told)? {}
+    if lines.left_out() > 0 {
+        let count = lines.left_out();
+        note(&format!("{count} requests were left out: the sessions of the prompt file were used up"));
+    }
+    Ok(text)
+}
+
+/// Where no output length was wanted, a request has that of its prompt's completion, or none that is known.
+fn take_outputs(trace: &mut Trace, wanted: &[Target], chosen: &Chosen) {
+    let mut extra = trace.extra.take().map_or_else(Extra::default, |extra| *extra);
+    extra.assumed_output = vec![false; trace.len()];
+    for (id, _) in wanted.iter().enumerate().filter(|(_, target)| target.output_tokens.is_none()) {
+        match chosen.output_tokens(id).filter(|&tokens| tokens > 0) {
+            Some(tokens) => trace.output_tokens[id] = tokens,
+            None => extra.assumed_output[id] = true,
+        }
+    }
+    trace.set_extra(extra);
 }
 
 /// Lines as the entries of one JSON array.
@@ -176,12 +324,14 @@ fn options<'a>(arguments: &Arguments, files: &'a Files) -> Result<Options<'a>, F
         let named = named.map_err(|error| Failed::input(error.to_string()))?;
         Ok(Curve { named, config: config.as_deref() })
     };
+    let grouped = arguments.group_interval_seconds.map(|seconds| seconds * 1e3);
     let [traffic_config, prompt_config, completion_config] = &files.configs;
     let [traffic_file, prompts_file, completions_file] = &files.statistics;
     Ok(Options {
         seed: arguments.seed,
         duration_ms: arguments.duration_ms,
-        interval_ms: arguments.interval_ms,
+        interval_ms: arguments.interval_ms.or(grouped).unwrap_or(1000.0),
+        has_prompts: !arguments.prompt_file.is_empty(),
         target_rps: arguments.target_qps,
         target: Target {
             input_tokens: arguments.target_prompt_len.map(f64::from),

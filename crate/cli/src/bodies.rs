@@ -5,6 +5,7 @@ use std::io::{BufWriter, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use servescope_lab::Scenario;
 use servescope_lab::notes::{Purpose, notes as notes_of};
 use servescope_lab::parameters::Id;
 use servescope_lab::run::trace_of;
@@ -15,10 +16,10 @@ use servescope_lab::workload::prompts::choice::{ChoiceRule, Chosen};
 use servescope_lab::workload::prompts::{
     BodyLines, BodyOptions, Collection, CountTokens, Endpoint, Form, Synthesis,
 };
-use servescope_lab::{Failure, Scenario};
 
+use crate::collections::collection;
 use crate::notes;
-use crate::output::{Failed, name, read};
+use crate::output::Failed;
 use crate::read_args::ReadArguments;
 use crate::scenario_args::ScenarioArguments;
 use crate::tokenizer;
@@ -48,9 +49,10 @@ pub(crate) struct Arguments {
 #[derive(Args)]
 #[command(next_help_heading = "Request bodies")]
 pub(crate) struct BodyArguments {
-    /// Collection of prompts (JSON Lines of `prompt`, or of `session_id` and `prompts`); without one, prompts are made.
+    /// Collection of prompts (JSON Lines of `prompt`, or of `session_id` and `prompts`, or ShareGPT's conversations), or a folder
+    /// of such files; may be given many times. Without one, prompts are made.
     #[arg(long, value_name = "FILE")]
-    prompts: Option<PathBuf>,
+    prompts: Vec<PathBuf>,
     /// First half-width of the band of lengths in which a prompt is chosen, as a share of the wanted length (AIBrix: 0.5;
     /// for Azure traces 0.1).
     #[arg(long, value_name = "SHARE", default_value_t = 0.5)]
@@ -97,7 +99,7 @@ impl BodyArguments {
     /// An option whose presence shows that bodies are meant.
     pub(crate) fn first_given(&self) -> Option<&'static str> {
         let given = [
-            (self.prompts.is_some(), "--prompts"),
+            (!self.prompts.is_empty(), "--prompts"),
             (self.tokenizer.is_some(), "--tokenizer"),
             (self.any_length, "--any-length"),
             (self.model.is_some(), "--model"),
@@ -171,13 +173,14 @@ pub(crate) fn write(
         ),
         sampling,
     };
-    let texts = match (&arguments.prompts, &tokenizer) {
-        (Some(path), counter) => {
+    let texts = match (&arguments.prompts[..], &tokenizer) {
+        (paths @ [_, ..], counter) => {
+            let collection = collection(paths, counter.is_some())?;
             let counter: &dyn CountTokens = counter.as_deref().unwrap_or(&ratio);
-            Texts::Chosen(chosen(path, counter, arguments, trace, seed)?)
+            Texts::Chosen(chosen(collection, counter, arguments, trace, seed)?)
         }
-        (None, Some(counter)) => Texts::Made(Synthesis::by_count(seed, &**counter).map_err(Failed::input)?),
-        (None, None) => Texts::Made(Synthesis::by_ratio(seed, ratio)),
+        ([], Some(counter)) => Texts::Made(Synthesis::by_count(seed, &**counter).map_err(Failed::input)?),
+        ([], None) => Texts::Made(Synthesis::by_ratio(seed, ratio)),
     };
     let lines = BodyLines::new(trace, texts, options).map_err(|error| Failed::input(error.to_string()))?;
     match output {
@@ -192,23 +195,19 @@ pub(crate) fn write(
 }
 
 fn chosen(
-    path: &Path,
+    collection: Collection,
     counter: &dyn CountTokens,
     arguments: &BodyArguments,
     trace: &Trace,
     seed: u64,
 ) -> Result<Chosen, Failed> {
-    let file = name(path);
-    let collection = Collection::read(&read(path)?).map_err(|error| Failure::of_file(&file, &error))?;
-    if collection.is_empty() {
-        return Err(Failed::input(format!("{file}: there is no prompt in it")));
-    }
     let rule = ChoiceRule {
         by_length: !arguments.any_length,
         initial_error: arguments.match_error,
         concurrent_sessions: arguments.concurrent_sessions,
     };
-    Chosen::new(collection, counter, trace, rule, seed).map_err(|why| Failed::input(format!("{file}: {why}")))
+    Chosen::new(collection, counter, trace, rule, seed)
+        .map_err(|why| Failed::input(format!("--prompts: {why}")))
 }
 
 /// Writes line by line. A reader that went away (`| head`) ends the output quietly.

@@ -7,6 +7,7 @@ mod bench;
 mod bodies;
 mod capacity;
 mod chart_files;
+mod collections;
 mod concat;
 mod convert;
 mod fit;
@@ -26,6 +27,7 @@ mod summary_text;
 mod tokenizer;
 mod validate;
 mod vidur;
+mod workload_plot;
 mod write_args;
 
 use std::process::ExitCode;
@@ -48,9 +50,9 @@ enum Verb {
     Generate(generate::Arguments),
     /// Runs AIBrix's workload generator, with the options of its command line.
     ///
-    /// Requests get the lengths that the original looks for in its prompt file, and no text. `servescope bodies FILE --form
-    /// aibrix --prompts PROMPTS` then chooses prompts as the original does with --prompt-file, --tokenizer and
-    /// --max-concurrent-sessions; answers keep the length wanted here.
+    /// With --prompt-file requests get texts, chosen as AIBrix chooses them; without it they have the lengths that AIBrix would look
+    /// for in that file, and no text, and `servescope bodies FILE --form aibrix --prompts PROMPTS` chooses later. Outputs keep the
+    /// length wanted here; where none is wanted, that of the prompt's completion, or null.
     Aibrix(Box<aibrix::Arguments>),
     /// Simulates a scenario, a link of the page, or a trace file.
     Simulate(simulate::Arguments),

@@ -90,5 +90,3 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     }
     print(&if arguments.json { json } else { table(&summary, run.monitor(Client::User)) })
 }
-
-}

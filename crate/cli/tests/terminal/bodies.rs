@@ -149,7 +149,10 @@ fn bad_input_is_told_with_its_place_and_exits_with_2() {
         ),
         (set("workload.sampling.do_sample=maybe"), "workload.sampling.do_sample: true or false expected"),
         (set("workload.sampling.stop_sequences=a|"), "workload.sampling.stop_sequences: an empty text"),
-        (set("workload.sampling.characters_per_token=0"), "characters_per_token: 0 is not between 1 and 64"),
+        (
+            set("workload.sampling.characters_per_token=0"),
+            "characters_per_token: 0 is not between 0.25 and 64",
+        ),
         (
             vec!["generate", "--bodies", "openai", "--set", "workload.sampling.stop_sequences=a|b|c|d|e"],
             "workload.sampling.stop_sequences: 5 is not between 0 and 4",

@@ -937,8 +937,8 @@ table! {
         .says("Stop sequences", "Texts that end an answer, with | between them; \\n is a new line, \\| a bar, \\\\ a backslash.");
     PinOutput = row("workload.sampling.pin_output", "spin", "sampling", Kind::Flag(false))
         .says("Pin answer lengths", "Request bodies hold every answer to its length: end of sequence ignored, min_tokens and max_tokens equal to it.");
-    CharactersPerToken = row("workload.sampling.characters_per_token", "scpt", "sampling", number(1.0, 64.0, 4.0)).linear(1.0, 8.0, 0.1)
-        .says("Characters a token", "Prompts made without a tokenizer have this many characters for each token; English prose has about 4.");
+    CharactersPerToken = row("workload.sampling.characters_per_token", "scpt", "sampling", number(0.25, 64.0, 4.0)).linear(1.0, 8.0, 0.1)
+        .says("Characters a token", "Prompts made or counted without a tokenizer have this many characters for each token; English prose has about 4. A Chinese, Japanese or Korean character counts as one token, or more where this is below 1.");
     CurveRise = row("workload.curve.only_rise", "cor", "curve", Kind::Flag(false))
         .when(&[is(Id::CurveKind, &["sine"])])
         .says("Never falls", "Keeps the rate at its highest so far (AIBrix's only_rise).");

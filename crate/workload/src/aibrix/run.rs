@@ -101,6 +101,8 @@ pub struct Options<'a> {
     pub scales: Scales,
     /// Configuration of agent sessions.
     pub agent_config: Option<&'a [u8]>,
+    /// Whether texts are to be chosen from a prompt file.
+    pub has_prompts: bool,
     /// Prompt and completion length where none is wanted, tokens.
     pub any_tokens: [u32; 2],
 }
@@ -124,14 +126,16 @@ impl Options<'_> {
             stat_kind: StatKind::Maas,
             scales: Scales::default(),
             agent_config: None,
+            has_prompts: false,
             any_tokens: [NAMED_MEAN_TOKENS as u32; 2],
         }
     }
 
     fn check(&self) -> Result<(), AibrixError> {
         let mut given = Vec::new();
-        // No run asks for texts.
-        given.extend((self.trace_type != TraceType::Mooncake).then_some(Input::Prompts));
+        // A run is complete without texts.
+        let has_prompts = self.has_prompts || self.trace_type != TraceType::Mooncake;
+        given.extend(has_prompts.then_some(Input::Prompts));
         given.extend((self.traffic != Curve::default()).then_some(Input::TrafficPattern));
         given.extend(self.traffic_file.map(|_| Input::TrafficFile));
         given.extend(self.agent_config.map(|_| Input::AgentConfig));
@@ -194,6 +198,9 @@ pub struct Made {
     pub jsonl: String,
     /// What is odd about it.
     pub warnings: Vec<RunWarning>,
+    /// The lengths that each request wants of a prompt file, in the order of the workload file; none where texts come from
+    /// elsewhere.
+    pub wanted: Vec<Target>,
     /// The requests of a Mooncake trace, with times to the microsecond and prefix blocks of any size.
     requests: Option<Trace>,
 }
@@ -229,7 +236,7 @@ impl Made {
 pub fn run(options: &Options<'_>) -> Result<Made, AibrixError> {
     options.check()?;
     let mut warnings = Vec::new();
-    let jsonl = match options.trace_type {
+    let lines = match options.trace_type {
         TraceType::Constant => {
             let steps = arrivals::constant(
                 options.target_rps,
@@ -237,22 +244,23 @@ pub fn run(options: &Options<'_>) -> Result<Made, AibrixError> {
                 options.duration_ms,
                 options.interval_ms,
             )?;
-            workload(options, &drawn(options, &steps)?)
+            entries(&drawn(options, &steps)?)
         }
-        TraceType::Synthetic => workload(options, &synthetic(options, &mut warnings)?),
-        TraceType::Stat => workload(options, &statistics(options, &mut warnings)?),
+        TraceType::Synthetic => entries(&synthetic(options, &mut warnings)?),
+        TraceType::Stat => entries(&statistics(options, &mut warnings)?),
         TraceType::Azure => {
             let rows = azure_rows(options.traffic_file.unwrap_or_default())?;
-            let groups = azure_groups(&rows, options.duration_ms, options.interval_ms)?;
-            lines::workload(&sized(&azure_entries(&groups), options))
+            azure_entries(&azure_groups(&rows, options.duration_ms, options.interval_ms)?)
         }
         TraceType::Mooncake => return mooncake(options),
         TraceType::Agent => {
             let config: AgentConfig = config::agents_from_json(options.agent_config.unwrap_or_default())?;
-            lines::agents(&agents(&config)?)
+            let jsonl = lines::agents(&agents(&config)?);
+            return Ok(Made { jsonl, warnings, wanted: Vec::new(), requests: None });
         }
     };
-    Ok(Made { jsonl, warnings, requests: None })
+    let wanted = lines.iter().flat_map(|line| line.requests.iter().copied()).collect();
+    Ok(Made { jsonl: lines::workload(&sized(&lines, options)), warnings, wanted, requests: None })
 }
 
 fn drawn(options: &Options<'_>, steps: &arrivals::Steps) -> Result<Vec<Arrival>, AibrixError> {
@@ -335,11 +343,7 @@ fn mooncake(options: &Options<'_>) -> Result<Made, AibrixError> {
     }
     let sorted = rows.is_sorted_by(|a, b| a.timestamp_ms <= b.timestamp_ms);
     let warnings = if sorted { Vec::new() } else { vec![RunWarning::OutOfOrder] };
-    Ok(Made { jsonl: lines::with_blocks(&entries), warnings, requests: Some(requests) })
-}
-
-fn workload(options: &Options<'_>, arrivals: &[Arrival]) -> String {
-    lines::workload(&sized(&entries(arrivals), options))
+    Ok(Made { jsonl: lines::with_blocks(&entries), warnings, wanted: Vec::new(), requests: Some(requests) })
 }
 
 /// Whole lengths in place of wanted ones, at least 1.

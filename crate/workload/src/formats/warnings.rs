@@ -36,7 +36,7 @@ pub const WARNINGS: &[(&str, &str)] = &[
     (
         "odd_blocks",
         "{requests} of {of} prompts have another number of prefix blocks than their length gives at {block_tokens} tokens \
-         a block",
+         a block: {few} have too few and {many} too many; the first of them arrives at {at_s} s",
     ),
     (
         "block_size",
@@ -106,7 +106,7 @@ pub fn warnings(read: &ReadTrace) -> Vec<Warning> {
     let mut warnings = noticed(read);
     warnings.extend(zero_gaps(&read.trace));
     let prefix = read.trace.extra.as_ref().map(|extra| &extra.prefix).filter(|prefix| !prefix.is_empty());
-    warnings.extend(prefix.and_then(|prefix| odd_blocks(prefix, &read.trace.input_tokens)));
+    warnings.extend(prefix.and_then(|prefix| odd_blocks(prefix, &read.trace)));
     warnings
 }
 
@@ -126,27 +126,35 @@ fn zero_gaps(trace: &Trace) -> Option<Warning> {
 /// Sizes of prefix blocks in use.
 const SIZES: [u32; 8] = [16, 32, 64, 128, 256, 512, 1024, 2048];
 
-fn odd_blocks(prefix: &PrefixBlocks, input_tokens: &[u32]) -> Option<Warning> {
-    let with_blocks: Vec<(u32, u32)> = (0u32..)
-        .zip(input_tokens)
-        .map(|(id, &tokens)| (prefix.of(id as usize).len() as u32, tokens))
-        .filter(|&(blocks, _)| blocks > 0)
+fn odd_blocks(prefix: &PrefixBlocks, trace: &Trace) -> Option<Warning> {
+    let with_blocks: Vec<(usize, u32, u32)> = (0..trace.len())
+        .map(|id| (id, prefix.of(id).len() as u32, trace.input_tokens[id]))
+        .filter(|&(_, blocks, _)| blocks > 0)
         .collect();
     // The last block may be counted only where it is full.
-    let odd = |size: u32| {
-        with_blocks.iter().filter(|&&(n, tokens)| n != tokens.div_ceil(size) && n != tokens / size).count()
+    let few = |size: u32, n: u32, tokens: u32| n < tokens / size;
+    let many = |size: u32, n: u32, tokens: u32| n > tokens.div_ceil(size);
+    let count = |size: u32, is_odd: &dyn Fn(u32, u32, u32) -> bool| {
+        with_blocks.iter().filter(|&&(_, n, tokens)| is_odd(size, n, tokens)).count() as f64
     };
-    let most = SHARE * with_blocks.len() as f64;
     let size = prefix.block_tokens.max(1);
-    let found = odd(size);
-    if found as f64 <= most {
-        return None;
+    let (short, long) = (count(size, &few), count(size, &many));
+    let (found, of) = (short + long, with_blocks.len() as f64);
+    let is_odd = |&&(_, n, tokens): &&(usize, u32, u32)| few(size, n, tokens) || many(size, n, tokens);
+    let (first, ..) = with_blocks.iter().find(is_odd)?;
+    let mut params = vec![("requests", found), ("of", of), ("block_tokens", size.into())];
+    let most = SHARE * of;
+    let likely = SIZES.into_iter().find(|&size| count(size, &few) + count(size, &many) <= most);
+    match likely.filter(|_| found > most) {
+        Some(likely) => {
+            params.push(("likely", likely.into()));
+            Some(Warning::new("block_size", &params))
+        }
+        None => {
+            params.extend([("few", short), ("many", long), ("at_s", trace.arrival_us[*first] / 1e6)]);
+            Some(Warning::new("odd_blocks", &params))
+        }
     }
-    let mut params =
-        vec![("requests", found as f64), ("of", with_blocks.len() as f64), ("block_tokens", size.into())];
-    let likely = SIZES.into_iter().find(|&size| odd(size) as f64 <= most);
-    params.extend(likely.map(|size| ("likely", size.into())));
-    Some(Warning::new(if likely.is_some() { "block_size" } else { "odd_blocks" }, &params))
 }
 
 #[cfg(test)]
@@ -180,6 +188,16 @@ mod tests {
         assert_eq!(codes(&line(0, "1, 2, 3"))[0].0, "block_size");
         assert!(codes(&line(0, "1, 2, 3"))[0].1.ends_with("at 256 tokens all but a few agree"));
         assert_eq!(codes(&(line(0, "1, 2, 3") + &line(1, "1, 2, 3, 4, 5, 6")))[0].0, "odd_blocks");
+        // One odd prompt among many is told as well, with its place.
+        let mut many: String = (0..400).map(|at| line(at * 1000, "1, 2")).collect();
+        assert_eq!(codes(&many), []);
+        many += &line(400_500, "1, 2, 3, 4");
+        many += "{\"timestamp\": 500000, \"input_length\": 1024, \"output_length\": 5, \"hash_ids\": [1]}\n";
+        assert_eq!(
+            codes(&many)[0].1,
+            "2 of 402 prompts have another number of prefix blocks than their length gives at 512 tokens a block: 1 have too \
+             few and 1 too many; the first of them arrives at 400.5 s"
+        );
         let empty = "{\"timestamp\": 0, \"requests\": [{\"prompt_length\": 1, \"output_length\": 2}]}\n\
                      {\"timestamp\": 5, \"requests\": []}\n{\"timestamp\": 9, \"requests\": []}\n";
         assert_eq!(codes(empty), [("empty_entries", "2 time stamps have no request".to_owned())]);

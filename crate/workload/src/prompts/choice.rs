@@ -42,19 +42,39 @@ impl Chosen {
         rule: ChoiceRule,
         seed: u64,
     ) -> Result<Self, String> {
-        let lengths = collection.lengths(counter)?;
         let wanted = |id: usize| Target {
             input_tokens: rule.by_length.then(|| trace.input_tokens[id].into()),
             output_tokens: rule.by_length.then(|| trace.output_tokens[id].into()),
         };
+        let wanted: Vec<Target> = (0..trace.len()).map(wanted).collect();
+        Self::wanting(collection, counter, &wanted, rule, seed)
+    }
+
+    /// Chooses for requests that want these lengths, some of them none; `rule.by_length` is not asked.
+    ///
+    /// # Errors
+    /// What `counter` says of a text that it cannot count.
+    pub fn wanting(
+        collection: Collection,
+        counter: &dyn CountTokens,
+        wanted: &[Target],
+        rule: ChoiceRule,
+        seed: u64,
+    ) -> Result<Self, String> {
+        let lengths = collection.lengths(counter)?;
         let from = match &lengths {
             CollectionLengths::Plain(prompts) => Lengths::Plain(prompts),
             CollectionLengths::Sessions(sessions) => Lengths::Sessions(sessions),
         };
         let mut choose = generate::chooser(from, rule.concurrent_sessions, rule.initial_error, seed);
-        let choices = (0..trace.len()).map(|id| choose(wanted(id))).collect();
+        let choices = wanted.iter().map(|&target| choose(target)).collect();
         drop(choose);
         Ok(Self { collection, lengths, choices })
+    }
+
+    /// Output tokens that the collection has for the prompt of request `id`.
+    pub fn output_tokens(&self, id: usize) -> Option<u32> {
+        (*self.choices.get(id)?)?.lengths.output_tokens
     }
 
     /// The prompt of request `id`; `None` where none was left for it.
