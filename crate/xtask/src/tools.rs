@@ -23,6 +23,9 @@ struct Tool<'a> {
 
 /// The folder of wasm-bindgen-cli: the generator and its test runner.
 const BINDGEN: &str = "wasm-bindgen";
+/// The program of `crate/xtask/bindgen`. It cannot be called wasm-bindgen: the compiler refuses a crate of that name and of
+/// another version.
+const GENERATOR: &str = "servescope-bindgen";
 const TEST_RUNNER: &str = "wasm-bindgen-test-runner";
 
 /// wasm-bindgen's generator. Where neither the cache nor PATH has it, `crate/xtask/bindgen` is built: the generator alone,
@@ -36,8 +39,8 @@ pub(crate) fn bindgen(root: &Path, versions: &Tools) -> Outcome<PathBuf> {
     if let Some(program) = on_path(BINDGEN, &versions.wasm_bindgen) {
         return Ok(program);
     }
-    let folder = cache.join(format!("servescope-bindgen-{}", versions.wasm_bindgen));
-    let program = folder.join("bin").join(program_name(BINDGEN));
+    let folder = cache.join(format!("{GENERATOR}-{}", versions.wasm_bindgen));
+    let program = folder.join("bin").join(program_name(GENERATOR));
     if !program.is_file() {
         announce(&format!("building wasm-bindgen {} (about half a minute)", versions.wasm_bindgen));
         let mut install = process::cargo(root);
