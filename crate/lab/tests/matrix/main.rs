@@ -12,6 +12,8 @@ mod values;
 mod walk;
 
 use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use outcome::{Outcomes, aim};
 use servescope_lab::Scenario;
@@ -59,6 +61,7 @@ const LOADS: [&[(&str, &str)]; 3] = [
         ("workload.adapters.count", "5"),
         ("workload.adapters.ranks", "8,64"),
         ("workload.max_tokens.cap", "120"),
+        ("gateway.predict.cold_start", "2"),
         ("scheduler.max_total_tokens", "1500"),
         ("scheduler.max_request_tokens", "330"),
         ("gateway.load.wait_s", "1"),
@@ -71,22 +74,17 @@ const LOADS: [&[(&str, &str)]; 3] = [
         ("workload.adapters.count", "6"),
         ("workload.adapters.ranks", "8,64"),
         ("workload.prefix.kind", "tree"),
-        ("workload.curve.period_s", "4"),
-        ("workload.curve.start_s", "2"),
-        ("workload.curve.end_s", "5"),
-        ("workload.input_tokens.curve.start_s", "2"),
-        ("workload.input_tokens.curve.end_s", "5"),
-        ("workload.output_tokens.curve.start_s", "2"),
-        ("workload.output_tokens.curve.end_s", "5"),
         ("fleet.replicas", "2"),
     ],
     &[
-        ("workload.rate_rps", "20"),
-        ("workload.duration_s", "3"),
+        ("workload.rate_rps", "15"),
+        ("workload.duration_s", "4"),
         ("workload.output_tokens.kind", "fixed"),
         ("workload.output_tokens.value", "100"),
         ("workload.max_tokens.kind", "cap"),
         ("workload.max_tokens.cap", "200"),
+        ("workload.input_tokens.high", "1500"),
+        ("workload.adapters.ranks", "8,64"),
         ("workload.sessions.kind", "held"),
         ("workload.think.mean_s", "1"),
         ("scheduler.max_total_tokens", "1500"),
@@ -96,8 +94,18 @@ const LOADS: [&[(&str, &str)]; 3] = [
     ],
 ];
 
-/// What every stack has: a pair of GPU and model whose operators were timed.
-const TIMED: [(&str, &str); 2] = [("fleet.gpu", "a100_80_sxm"), ("fleet.model", "llama-2-7b")];
+/// What all have: a pair of GPU and model whose operators were timed, and curves that change within the run.
+const COMMON: [(&str, &str); 9] = [
+    ("fleet.gpu", "a100_80_sxm"),
+    ("fleet.model", "llama-2-7b"),
+    ("workload.curve.period_s", "4"),
+    ("workload.curve.start_s", "2"),
+    ("workload.curve.end_s", "5"),
+    ("workload.input_tokens.curve.start_s", "2"),
+    ("workload.input_tokens.curve.end_s", "5"),
+    ("workload.output_tokens.curve.start_s", "2"),
+    ("workload.output_tokens.curve.end_s", "5"),
+];
 
 fn loads(stack: [&'static str; 2]) -> Vec<Scenario> {
     let load = |settings: &&[(&str, &str)]| {
@@ -105,7 +113,7 @@ fn loads(stack: [&'static str; 2]) -> Vec<Scenario> {
         for (id, name) in STACK.into_iter().zip(stack) {
             scenario.set(id, Value::Choice(name)).expect("a name of the table");
         }
-        for (path, value) in TIMED.iter().chain(settings.iter()) {
+        for (path, value) in COMMON.iter().chain(settings.iter()) {
             scenario.set_text(path, value).unwrap_or_else(|failure| panic!("{failure}"));
         }
         scenario
@@ -118,6 +126,8 @@ fn names(id: Id) -> &'static [&'static str] {
     names
 }
 
+const STRICT: bool = false;
+
 /// One parameter in one stack; what is wrong is told.
 fn cell(loads: &[Scenario], id: Id, outcomes: &mut Outcomes, told: &mut Vec<String>) -> Cell {
     let context = Context { purpose: aim(id), ..Context::default() };
@@ -128,16 +138,15 @@ fn cell(loads: &[Scenario], id: Id, outcomes: &mut Outcomes, told: &mut Vec<Stri
             return Cell::Wrong;
         }
     }
-    let strict = std::env::var("MATRIX_STRICT").is_ok();
     let mut ways: BTreeMap<String, Vec<Scenario>> = BTreeMap::new();
     for Step { scenario, way } in loads.iter().flat_map(|load| activated(load, id)) {
         if idle(&scenario, &context, id).is_none() {
-            ways.entry(if strict { way } else { String::new() }).or_default().push(scenario);
+            ways.entry(if STRICT { way } else { String::new() }).or_default().push(scenario);
         }
     }
     let mut cells: Vec<Cell> = Vec::new();
     for scenarios in ways.values() {
-        let cell = if scenarios.iter().any(|scenario| outcomes.change(scenario, id, usize::MAX).is_some()) {
+        let cell = if outcomes.changes_any(scenarios, id) {
             Cell::Effect
         } else if scenarios.iter().all(|scenario| outcomes.all_rejected(scenario, id)) {
             Cell::Rejected
@@ -151,49 +160,47 @@ fn cell(loads: &[Scenario], id: Id, outcomes: &mut Outcomes, told: &mut Vec<Stri
     worst.unwrap_or(Cell::Note)
 }
 
+/// Every parameter in one stack, with what is wrong.
+fn column(stack: [&'static str; 2], ids: &[Id]) -> (Vec<Cell>, Vec<String>, usize) {
+    let loads = loads(stack);
+    let (mut outcomes, mut told) = (Outcomes::default(), Vec::new());
+    let cells = ids.iter().map(|&id| cell(&loads, id, &mut outcomes, &mut told)).collect();
+    (cells, told.iter().map(|line| format!("{}: {line}", stack.join("/"))).collect(), outcomes.runs)
+}
+
+/// The columns of all stacks, on as many threads as there are cores.
+fn columns(stacks: &[[&'static str; 2]], ids: &[Id]) -> Vec<(Vec<Cell>, Vec<String>, usize)> {
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
+    let work = || {
+        while let Some(&stack) = stacks.get(next.fetch_add(1, Ordering::Relaxed)).as_ref() {
+            let column = column(*stack, ids);
+            done.lock().expect("no thread panics while it holds the map").insert(stack.join("/"), column);
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+    let mut done = done.into_inner().expect("no thread panics while it holds the map");
+    stacks.iter().map(|stack| done.remove(&stack.join("/")).expect("every stack has a column")).collect()
+}
+
+/// `MATRIX_ONLY` names a part of the paths to look at alone.
 #[test]
 fn every_setting_acts_or_has_a_note() {
+    let costs = names(Id::CostKind);
     let stacks: Vec<[&'static str; 2]> = names(Id::SchedulerKind)
         .iter()
-        .flat_map(|&kind| names(Id::CostKind).iter().map(move |&cost| [kind, cost]))
+        .flat_map(|&kind| costs.iter().map(move |&cost| [kind, cost]))
         .collect();
     let only = std::env::var("MATRIX_ONLY").unwrap_or_default();
+    let of_stack = |id: &Id| STACK.contains(id);
     let ids: Vec<Id> =
-        Id::ALL.iter().copied().filter(|id| !STACK.contains(id) && id.row().id.contains(&only)).collect();
-    let stacks: Vec<_> = stacks
-        .into_iter()
-        .filter(|stack| {
-            std::env::var("MATRIX_STACK").is_ok_and(|n| n == stack.join("/"))
-                || std::env::var("MATRIX_STACK").is_err()
-        })
-        .collect();
-    let mut rows: BTreeMap<Id, Vec<Cell>> = BTreeMap::new();
-    let mut told: Vec<String> = Vec::new();
-    let mut runs = 0;
-    for &stack in &stacks {
-        let loads = loads(stack);
-        let mut outcomes = Outcomes::default();
-        for &id in &ids {
-            let mut here = Vec::new();
-            let start = (std::time::Instant::now(), outcomes.runs);
-            let cell = cell(&loads, id, &mut outcomes, &mut here);
-            if std::env::var("MATRIX_TIME").is_ok() {
-                eprintln!(
-                    "{} {:?} {} {:?} {here:?}",
-                    id.row().id,
-                    start.0.elapsed(),
-                    outcomes.runs - start.1,
-                    cell
-                );
-            }
-            told.extend(here.into_iter().map(|line| format!("{stack:?}: {line}")));
-            rows.entry(id).or_default().push(cell);
-        }
-        runs += outcomes.runs;
-    }
+        Id::ALL.iter().copied().filter(|id| !of_stack(id) && id.row().id.contains(&only)).collect();
+    let columns = columns(&stacks, &ids);
+    let row = |place: usize| columns.iter().map(|(cells, ..)| cells[place]).collect::<Vec<_>>();
+    let rows: BTreeMap<Id, Vec<Cell>> = ids.iter().enumerate().map(|(place, &id)| (id, row(place))).collect();
     print(&rows, &stacks);
-    println!("{runs} runs");
-    told.iter().for_each(|line| println!("{line}"));
+    println!("{} runs", columns.iter().map(|(.., runs)| runs).sum::<usize>());
+    columns.iter().flat_map(|(_, told, _)| told).for_each(|line| println!("{line}"));
     let bad: Vec<String> = rows
         .iter()
         .filter(|(_, cells)| cells.iter().any(|cell| matches!(cell, Cell::Silent | Cell::Wrong)))

@@ -45,6 +45,20 @@ impl Outcomes {
         })
     }
 
+    /// Whether some value of a parameter changes the outcome of one of several scenarios. The first value is tried in all of
+    /// them before the next: what does not show in one often shows in another.
+    pub(crate) fn changes_any(&mut self, scenarios: &[Scenario], id: Id) -> bool {
+        let tried: Vec<Vec<Value>> = scenarios.iter().map(|scenario| values(scenario, id)).collect();
+        let most = tried.iter().map(Vec::len).max().unwrap_or(0);
+        (0..most).any(|place| {
+            scenarios.iter().zip(&tried).any(|(scenario, tried)| {
+                let Some(value) = tried.get(place) else { return false };
+                let Some(now) = self.of(scenario, id) else { return false };
+                self.of(&with(scenario, id, value), id).is_some_and(|outcome| outcome != now)
+            })
+        })
+    }
+
     /// Whether a scenario, or it with any other value of a parameter, is rejected.
     pub(crate) fn all_rejected(&mut self, scenario: &Scenario, id: Id) -> bool {
         self.of(scenario, id).is_none()
@@ -58,9 +72,6 @@ impl Outcomes {
             return known.clone();
         }
         self.runs += 1;
-        if std::env::var("MATRIX_TRACE").is_ok() {
-            eprintln!("RUN {}", key.1);
-        }
         let outcome = match aim {
             Purpose::Capacity => capacity(scenario),
             Purpose::Bodies => bodies(scenario),
