@@ -1,6 +1,7 @@
 //! Numbers drawn from a report: distributions, the summary, tables, S-LoRA's own measures, columns for charts.
 
 pub mod columns;
+pub mod departures;
 pub mod distribution;
 pub mod fairness;
 pub mod fleet;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use servescope_engine::gateway::log::Retry;
-use servescope_engine::metrics::monitor::left_us;
+use servescope_engine::metrics::departures::left_us;
 use servescope_engine::{Outcome, Refusal, Report};
 
 /// What happens to a request. Events at the same time come in this order, but never against the order of their request.

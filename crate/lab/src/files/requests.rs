@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use servescope_engine::metrics::monitor::left_us;
+use servescope_engine::metrics::departures::left_us;
 use servescope_engine::{Outcome, Report};
 use servescope_workload::BASE_MODEL;
 

@@ -1,0 +1,35 @@
+//! When requests leave the system.
+
+use crate::report::{Outcome, Report};
+
+/// When every request left the system, microseconds: served, rejected, timed out, or its client gone; and the end of the run,
+/// until which requests without an end stay.
+pub fn left_us(report: &Report) -> (Vec<f64>, f64) {
+    let arrival = &report.trace.arrival_us;
+    let mut left: Vec<f64> =
+        report.fates.iter().zip(arrival).map(|(fate, &arrival)| fate.finish_us.unwrap_or(arrival)).collect();
+    if let Some(log) = report.gateway.as_deref() {
+        // The engine rejects a request when the gateway forwards it.
+        let refused = |id: usize| matches!(report.fates[id].outcome, Outcome::Refused(_));
+        for (id, &forwarded) in log.forwarded_us.iter().enumerate().filter(|(id, _)| refused(*id)) {
+            left[id] = left[id].max(forwarded);
+        }
+    }
+    // Backwards, for the first of several counts.
+    for &(at_us, id) in report.trace.cancellations.iter().rev() {
+        let fate = &report.fates[id as usize];
+        if fate.finish_us.is_none() && fate.outcome == Outcome::Cancelled {
+            left[id as usize] = at_us.max(arrival[id as usize]);
+        }
+    }
+    for departure in &report.timeline.departures {
+        left[departure.id as usize] = departure.time_us.max(arrival[departure.id as usize]);
+    }
+    let end_us = left.iter().copied().fold(1.0, f64::max);
+    for (left, fate) in left.iter_mut().zip(&report.fates) {
+        if fate.outcome == Outcome::Unfinished {
+            *left = end_us;
+        }
+    }
+    (left, end_us)
+}
