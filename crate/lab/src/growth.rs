@@ -3,7 +3,7 @@
 //! Where load is below 1 the number in the system stays bounded; above 1 it grows by the surplus. At load 1, the border, what
 //! is left over after n arrivals is a random walk: its variance is n (I + c²), with I the index of dispersion of the count of
 //! arrivals and c the coefficient of variation of the service that requests take (the heavy-traffic limit of G/G/1, Iglehart
-//! and Whitt 1970). One standard deviation of that walk is what growth must exceed: below load 1 the walk is pushed back and
+//! and Whitt 1970). Three quarters of a standard deviation of that walk are what growth must exceed: below load 1 the walk is pushed back and
 //! exceeds it ever more rarely as the run goes on, above load 1 the surplus exceeds it ever more surely.
 //!
 //! What a system holds while it serves the load that it is given is no growth. So growth is counted from the time at which
@@ -28,6 +28,9 @@ use servescope_workload::statistics::Dispersion;
 
 /// The largest share of the arrivals that one standard deviation may be in a run that tells.
 pub const TELLING: f64 = 0.04;
+
+/// Standard deviations of the walk that growth must exceed. Below load 1 the walk seldom gets so far, above it soon does.
+const SURE: f64 = 0.75;
 
 /// The largest share of the arrivals that growth must exceed in a run that shows that there is none.
 const STEADY: f64 = 0.06;
@@ -148,7 +151,7 @@ impl Growth {
 
     /// What growth must exceed, as a share of the arrivals.
     pub fn noise(&self) -> f64 {
-        f64::sqrt(self.walk * self.walk + self.level * self.level)
+        f64::sqrt(SURE * SURE * self.walk * self.walk + self.level * self.level)
     }
 }
 

@@ -79,7 +79,7 @@ pub struct Probe {
     pub(super) late: Lateness,
     #[serde(skip)]
     pub(super) told: Growth,
-    /// The share of the run in which sessions were still filling it.
+    /// The share of the run that goes by before the load is what it stays.
     #[serde(skip)]
     pub(super) warm_up: f64,
 }
@@ -129,6 +129,10 @@ impl Probe {
             .or_else(|| grows(growth, goal).then_some(Miss::Growing { growth: growth.share }));
         let late = Lateness::of(report, goal, window_us);
         let duration_s = run.scenario.number(Id::Duration);
+        // Sessions fill a run with turns, and long requests fill it with themselves.
+        let mut stays: Vec<f64> = counted.iter().filter_map(|&id| report.e2e_us(id)).collect();
+        let stay = if stays.is_empty() { 0.0 } else { upper_quantile(&mut stays, WARM) };
+        let warm_up = warm_up.max(stay / (window_us[1] - window_us[0]).max(1.0));
         Self { rate_rps, asked_rps, duration_s, measures, miss, late, told: growth, warm_up }
     }
 }
@@ -168,6 +172,9 @@ fn grows(growth: Growth, goal: &Goal) -> bool {
     growth.verdict() == Verdict::Growing && growth.share > goal.tolerance / 4.0
 }
 
+/// When this share of the turns of a session, or of the time that requests stay, is over, the load is what it stays.
+const WARM: f64 = 0.98;
+
 /// The part of a run that is judged.
 struct Window {
     window_us: [f64; 2],
@@ -179,8 +186,6 @@ struct Window {
 
 impl Window {
     fn of(run: &Run) -> Self {
-        /// Turns that come this much later in their session, or sooner, have come when the rate is what it stays.
-        const WARM: f64 = 0.98;
         let arrival = &run.report.trace.arrival_us;
         let first = arrival.iter().copied().fold(f64::INFINITY, f64::min);
         let last = arrival.iter().copied().fold(0.0, f64::max);

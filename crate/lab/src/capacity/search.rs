@@ -42,10 +42,13 @@ pub struct Capacity {
 /// The rate is known well enough when its standard deviation is at most this many tolerances.
 const DEVIATIONS: f64 = 1.5;
 
+/// Runs are made so long that the standard deviation of their load is at most this many tolerances.
+const OF_LOAD: f64 = 1.0;
+
 /// Runs that are longer than wanted by up to this factor are taken as they are: what is wanted is an estimate too.
 const SLACK: f64 = 1.3;
 
-/// Sessions may take up to this share of a run before the rate is what it stays.
+/// Requests, and sessions, may take up to this share of a run before the load is what it stays.
 const MOST_WARM_UP: f64 = 0.125;
 
 /// In the shortest run, so many requests or gaps may be late.
@@ -151,8 +154,9 @@ impl Search {
             // A time scale of 2 is half the rate.
             return [self.natural_rate() / high, self.natural_rate() / low];
         }
-        // Below one request in all there is nothing to run.
-        [low.max(1.0 / self.scenario.number(Id::Duration)), high.min(most)]
+        // Below one request in all there is nothing to run, where the run is not made longer for it.
+        let one = if self.most_requests > 0.0 { 0.0 } else { 1.0 / self.scenario.number(Id::Duration) };
+        [low.max(one), high.min(most)]
     }
 
     /// How long traffic goes on at a rate: at least so long that some requests may be late.
@@ -220,7 +224,7 @@ impl Search {
                 let deviation = self.deviation();
                 let is_close = missed <= passed * (1.0 + self.goal.tolerance);
                 if (is_close || missed <= passed * (1.0 + deviation.min(0.5)))
-                    && let Some(factor) = self.possible(self.wanted(deviation))
+                    && let Some(factor) = self.possible(self.wanted(deviation, OF_LOAD))
                 {
                     return Next::Longer(factor);
                 }
@@ -263,19 +267,20 @@ impl Search {
         deviation(&runs)
     }
 
-    /// By what factor the runs should be longer; 1 where they are long enough.
-    fn wanted(&self, deviation: f64) -> f64 {
+    /// By what factor the runs should be longer; 1 where they are long enough. The deviation of the load may be `of_load`
+    /// tolerances.
+    fn wanted(&self, deviation: f64, of_load: f64) -> f64 {
         let Some(passed) = self.passed.map(|place| &self.probes[place]) else { return 1.0 };
         let known = DEVIATIONS * self.goal.tolerance;
         let of_rate = (deviation / known).powi(2);
         // The rate cannot be known better than the load is.
-        let of_load = (passed.told.walk / known).powi(2);
+        let of_load = (passed.told.walk / (of_load * self.goal.tolerance)).powi(2);
         // A run with another rate than the one that was asked for lacks bursts, or has too many.
         let off = if self.loaded.is_some() { 0.0 } else { (passed.rate_rps / passed.asked_rps - 1.0).abs() };
         let of_bursts = (off / (2.0 * known)).powi(2);
         let of_growth = self.wanted_for_growth(passed);
-        let of_sessions = passed.warm_up / MOST_WARM_UP;
-        let wanted = of_rate.max(of_load).max(of_bursts).max(of_growth).max(of_sessions);
+        let of_warm_up = passed.warm_up / MOST_WARM_UP;
+        let wanted = of_rate.max(of_load).max(of_bursts).max(of_growth).max(of_warm_up);
         if wanted > SLACK { wanted } else { 1.0 }
     }
 
@@ -337,7 +342,7 @@ impl Search {
     /// What was found up to now.
     pub fn finish(self) -> Capacity {
         let deviation = self.deviation();
-        let wanted = self.wanted(deviation);
+        let wanted = self.wanted(deviation, DEVIATIONS);
         let [passed, missed] = [self.passed, self.missed].map(|place| place.map(|i| &self.probes[i]));
         let is_bracketed = passed.is_some() && missed.is_some();
         // A file goes on for as long as its requests take at the rate found.
@@ -360,7 +365,8 @@ impl Search {
             miss: missed.and_then(|p| p.miss),
             measures: passed.map(|p| p.measures),
             run_s,
-            deviation: Some(deviation).filter(|d| is_bracketed && d.is_finite()),
+            // The jackknife sees only what happened; the load of another run would be another.
+            deviation: passed.map(|p| deviation.max(p.told.walk)).filter(|d| is_bracketed && d.is_finite()),
             needs_s,
             notes,
             price: Price::of(&self.scenario),
