@@ -4,6 +4,7 @@ mod answers;
 mod bodies;
 mod capacity;
 mod clients;
+mod notes;
 mod profile;
 mod traces;
 mod who;
