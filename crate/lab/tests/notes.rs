@@ -35,7 +35,7 @@ fn plain() -> LoadedTrace {
         ("workload.adapters.count", "0"),
         ("workload.users.count", "1"),
         ("workload.duration_s", "10"),
-        ("workload.rate_rps", "4"),
+        ("workload.rate_rps", "12"),
     ])
 }
 
@@ -150,7 +150,10 @@ fn a_trace_is_told_by_what_it_carries() {
 
 const DRR: [(&str, &str); 3] =
     [("scheduler.order", "drr"), ("workload.rate_rps", "6"), ("workload.duration_s", "40")];
-const PLANNED: [(&str, &str); 4] = [
+const PLANNED: [(&str, &str); 7] = [
+    ("workload.rate_rps", "14"),
+    ("workload.input_tokens.kind", "fixed"),
+    ("workload.input_tokens.value", "800"),
     ("scheduler.kind", "vllm_v1"),
     ("cost.kind", "roofline"),
     ("workload.duration_s", "20"),
@@ -275,7 +278,7 @@ fn behind_a_proxy_that_holds_everything_back_an_order_is_told_idle() {
         }
     }
     let swap =
-        [("scheduler.kind", "vllm_v1"), ("scheduler.preemption", "swap"), ("workload.duration_s", "60")];
+        [("scheduler.kind", "vllm_v1"), ("scheduler.preemption", "swap"), ("workload.rate_rps", "0.5")];
     assert_eq!(told(&run(&swap)), [("scheduler.preemption", "no_preemption")]);
     let tight = [&swap[..], &[("scheduler.max_total_tokens", "3100"), ("workload.rate_rps", "4")]].concat();
     assert!(told(&run(&tight)).is_empty());

@@ -6,6 +6,7 @@ mod capacity;
 mod charts;
 mod clients;
 mod formats;
+mod notes;
 mod profile;
 mod traces;
 mod vidur;
