@@ -196,12 +196,11 @@ fn text_is_json(format: Format) -> bool {
 
 /// Says which of two intervals counts.
 fn interval_note(arguments: &Arguments) {
-    if let (Some(ms), Some(seconds)) = (arguments.interval_ms, arguments.group_interval_seconds) {
-        if ms != seconds * 1e3 {
-            note(&format!(
-                "--group-interval-seconds {seconds} is not used, as in AIBrix: --interval-ms {ms} is the interval"
-            ));
-        }
+    let (Some(ms), Some(seconds)) = (arguments.interval_ms, arguments.group_interval_seconds) else { return };
+    if ms != seconds * 1e3 {
+        note(&format!(
+            "--group-interval-seconds {seconds} is not used, as in AIBrix: --interval-ms {ms} is the interval"
+        ));
     }
 }
 

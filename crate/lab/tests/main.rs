@@ -1,6 +1,11 @@
 //! The lab's tests from outside, as one program: each file is a module of it.
 
 mod capacity;
+mod fleets;
+mod gateway;
+#[path = "matrix/main.rs"]
+mod matrix;
+mod notes;
 mod orders;
 mod workloads;
 

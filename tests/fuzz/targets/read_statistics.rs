@@ -1,4 +1,4 @@
-//! Any bytes as AIBrix's statistics and configuration files, as rows to group, and as points of a curve: used or refused,
+//! Any bytes as AIBrix's statistics and configuration files, as ServeGen's chunk files, as rows to group, and as points of a curve: used or refused,
 //! never a panic.
 //! Blank lines part the files.
 #![no_main]
@@ -10,6 +10,7 @@ use servescope_lab::workload::aibrix::grouping::{
     azure_groups, azure_rows, mooncake_groups, mooncake_requests, mooncake_rows,
 };
 use servescope_lab::workload::aibrix::stat::{cloudide, maas};
+use servescope_lab::workload::formats::{servegen_chunk_lengths, servegen_chunk_windows};
 use servescope_lab::workload::curve::{RateCurve, Shape, points_from_csv};
 
 fuzz_target!(|bytes: &[u8]| {
@@ -24,6 +25,13 @@ fuzz_target!(|bytes: &[u8]| {
                 generate::stat(&read, 1e6, &Default::default(), 1).expect("what is read can be drawn from");
             assert!(made.is_sorted_by(|a, b| a.timestamp_ms <= b.timestamp_ms));
         }
+    }
+    if let Ok(windows) = servegen_chunk_lengths("c", first) {
+        assert!(windows.iter().all(|w| w.reason_share.is_none_or(|share| (0.0..=1.0).contains(&share))));
+        assert!(windows.iter().all(|w| w.answer.at(0.5) <= w.answer.at(0.9)));
+    }
+    if let Ok(windows) = servegen_chunk_windows("c", first) {
+        assert!(!windows.is_empty() && windows.iter().all(|w| w.rate_rps >= 0.0));
     }
     if let Ok(rows) = azure_rows(first) {
         let groups = azure_groups(&rows, f64::MAX, 1000.0).expect("the interval is good");

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::json::{Json, Line, Lines, is_number, push_ids, push_string};
+use super::json::{Json, Line, Lines, is_json_number, push_ids, push_string};
 use super::log::{Entry, Log};
 use super::mooncake::BLOCK_TOKENS;
 use super::{Contents, FormatError};
@@ -66,7 +66,7 @@ impl Reader {
         for (entry, request) in entries.into_iter().zip(&requests) {
             match request.get("session_id") {
                 Some(Json::Number(_)) => self.numbers = true,
-                Some(Json::Text(text)) if is_number(text) => self.texts_like_numbers = true,
+                Some(Json::Text(text)) if is_json_number(text) => self.texts_like_numbers = true,
                 _ => (),
             }
             if let Some(session) = entry.session {
@@ -188,7 +188,7 @@ pub(crate) fn push_request(text: &mut String, trace: &Trace, id: usize, sent: Se
     let model = trace.extra.as_ref().and_then(|extra| extra.model.name(id));
     for (key, name, numbered) in [("session_id", sent.session, sent.numbered), ("model", model, false)] {
         match name {
-            Some(name) if numbered && is_number(name) => {
+            Some(name) if numbered && is_json_number(name) => {
                 let _ = write!(text, ", \"{key}\": {name}");
             }
             Some(name) => {

@@ -500,11 +500,20 @@ fn hex(text: &str, at: &mut usize) -> Parsed<u32> {
 }
 
 /// Whether a word is a number: an optional sign, digits, at most one point and one exponent.
-pub(crate) fn is_number(word: &str) -> bool {
+fn is_number(word: &str) -> bool {
     word.len() <= 400
         && word.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'-' | b'+' | b'.' | b'e' | b'E'))
-        && !word.starts_with('+')
         && word.parse::<f64>().is_ok_and(f64::is_finite)
+}
+
+/// Whether a text is a number as JSON writes one; the reader takes more.
+pub(crate) fn is_json_number(text: &str) -> bool {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let text = text.strip_prefix('-').unwrap_or(text);
+    let (rest, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let (whole, fraction) = rest.split_once('.').unwrap_or((rest, "0"));
+    let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+    digits(whole) && (whole == "0" || !whole.starts_with('0')) && digits(fraction) && digits(exponent)
 }
 
 /// Appends a string in quotes.
@@ -552,6 +561,14 @@ mod tests {
             assert!(Parser::whole(bad).is_err(), "{bad}");
         }
         assert!(Parser::whole(&"[".repeat(100_000)).is_err());
+    }
+
+    #[test]
+    fn numbers_of_json() {
+        assert!(["0", "-7", "10.50", "1e9", "-0.1E-3"].into_iter().all(is_json_number));
+        assert!(
+            !["", "-", "01", "1.", ".5", "+1", "1e", "0x1", "1_0", "NaN"].into_iter().any(is_json_number)
+        );
     }
 
     #[test]

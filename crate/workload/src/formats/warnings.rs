@@ -145,16 +145,12 @@ fn odd_blocks(prefix: &PrefixBlocks, trace: &Trace) -> Option<Warning> {
     let mut params = vec![("requests", found), ("of", of), ("block_tokens", size.into())];
     let most = SHARE * of;
     let likely = SIZES.into_iter().find(|&size| count(size, &few) + count(size, &many) <= most);
-    match likely.filter(|_| found > most) {
-        Some(likely) => {
-            params.push(("likely", likely.into()));
-            Some(Warning::new("block_size", &params))
-        }
-        None => {
-            params.extend([("few", short), ("many", long), ("at_s", trace.arrival_us[*first] / 1e6)]);
-            Some(Warning::new("odd_blocks", &params))
-        }
+    if let Some(likely) = likely.filter(|_| found > most) {
+        params.push(("likely", likely.into()));
+        return Some(Warning::new("block_size", &params));
     }
+    params.extend([("few", short), ("many", long), ("at_s", trace.arrival_us[*first] / 1e6)]);
+    Some(Warning::new("odd_blocks", &params))
 }
 
 #[cfg(test)]

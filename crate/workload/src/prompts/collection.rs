@@ -81,7 +81,7 @@ impl Collection {
         Self::of_lines(&mut || lines.next_line())
     }
 
-    fn of_lines<'a>(next: Next<'_, 'a>) -> Result<(Self, usize), FormatError> {
+    fn of_lines(next: Next<'_, '_>) -> Result<(Self, usize), FormatError> {
         let first = next()?.ok_or(FormatError::EmptyFile)?;
         if !matches!(first.object, Json::Object(_)) {
             return Err(bad(first.row, "entry", "an object", &first.object));
