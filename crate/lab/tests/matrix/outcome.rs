@@ -12,7 +12,7 @@ use servescope_lab::workload::prompts::bodies::Texts;
 use servescope_lab::workload::prompts::{BodyLines, BodyOptions, Endpoint, Form, Synthesis};
 use servescope_lab::{Run, Running, Scenario};
 
-use crate::values::values;
+use super::values::values;
 
 /// Entries of the summary that are no results: what was given, and what rows are called.
 const LABELS: [&str; 8] =

@@ -4,7 +4,7 @@ use servescope_lab::Scenario;
 use servescope_lab::notes::subject;
 use servescope_lab::parameters::{Condition, Id, Value};
 
-use crate::values::values;
+use super::values::values;
 
 /// Parameters that name the stack: a walk leaves them as they are.
 pub(crate) const STACK: [Id; 2] = [Id::SchedulerKind, Id::CostKind];
