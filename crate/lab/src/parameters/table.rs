@@ -542,7 +542,7 @@ table! {
         .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("queue"), HELD])
         .says("Queue holds tokens", "Predicted tokens that wait at the gateway; a request beyond is refused. 0 sets no bound.");
     GatewayPool = row("gateway.kv.pool_tokens", "gkp", "gateway", whole(0.0, 1e12, 0.0)).unit("tokens").linear(0.0, 500_000.0, 1000.0)
-        .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("kv")])
+        .when(PROXY)
         .says("KV pool of the proxy", "KV memory of the whole service that the proxy reckons with, in the check kv and in the load state; it may differ from what the engine has. 0 takes the engine's own.");
     KvHeadroom = row("gateway.kv.headroom", "gkh", "gateway", number(0.0, 0.9, 0.05)).linear(0.0, 0.5, 0.01)
         .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("kv")])
@@ -656,7 +656,10 @@ table! {
         .when(&[is(Id::KvPool, &["planned"])])
         .says("Memory plan", "Counts everything, or as Vidur does: the layers' matrices only, and whole requests of the longest length.");
     MemoryMargin = row("fleet.memory_margin", "mmg", "fleet", number(0.0, 0.9, 0.1)).linear(0.0, 0.5, 0.01)
-        .when(&[is(Id::KvPool, &["planned"])])
+        .when(&[
+            is(Id::KvPool, &["planned"]),
+            any(&[is_not(Id::MemoryPlan, &["whole"]), is(Id::KvCacheGib, &["0"])]),
+        ])
         .says("Memory margin", "Share of each GPU's memory that is left alone.");
     KvCacheGib = row("fleet.kv_cache_gib", "kvg", "fleet", number(0.0, 100_000.0, 0.0)).unit("GiB").linear(0.0, 128.0, 0.5)
         .when(&[is(Id::MemoryPlan, &["whole"])])
