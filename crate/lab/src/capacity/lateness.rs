@@ -79,29 +79,76 @@ impl Lateness {
         };
         (0..KINDS).map(of_kind).fold(f64::NEG_INFINITY, f64::max)
     }
+
+    /// Whether more than may be are late by two standard deviations.
+    pub(super) fn is_surely_too_much(&self) -> bool {
+        self.excess(None) > 2.0 * jackknife(|part| self.excess(Some(part)).max(-10.0))
+    }
 }
+
+/// The jackknife over the parts of a run: one standard deviation of what `without` gives with a part left out.
+fn jackknife(without: impl Fn(usize) -> f64) -> f64 {
+    let left: Vec<f64> = (0..PARTS).map(without).collect();
+    let mean = left.iter().sum::<f64>() / PARTS as f64;
+    let squares: f64 = left.iter().map(|x| (x - mean) * (x - mean)).sum();
+    f64::sqrt(squares * (PARTS - 1) as f64 / PARTS as f64)
+}
+
+/// Farther than this beyond the rates that were tried, as a logarithm, no rate is guessed.
+const FAR: f64 = std::f64::consts::LN_2;
 
 /// The standard deviation of the logarithm of the rate at which more than may be are late: the jackknife over the parts of
 /// the run. `runs` are the rates that were tried, ascending, with their counts. Where the counts do not tell one, it is
 /// infinite.
 pub(super) fn deviation(runs: &[(f64, &Lateness)]) -> f64 {
-    let crossing = |without: Option<usize>| {
-        let points: Vec<(f64, f64)> =
-            runs.iter().map(|(rate, late)| (libm::log(*rate), late.excess(without))).collect();
-        // The lowest rate that fails while the one below passes; beyond the tried ones it is taken to be the next.
-        let place = (1..points.len()).find(|&i| points[i].1 > 0.0 && points[i - 1].1 <= 0.0)?;
-        let ((x0, y0), (x1, y1)) = (points[place - 1], points[place]);
-        let y0 = y0.max(-10.0);
-        Some(x0 + (x1 - x0) * (-y0 / (y1 - y0)).clamp(0.0, 1.0))
+    let points = |without: Option<usize>| -> Vec<(f64, f64)> {
+        // Where next to none are late, how few is chance.
+        runs.iter().map(|(rate, late)| (libm::log(*rate), late.excess(without).max(-10.0))).collect()
     };
-    let (Some(first), Some(last)) = (runs.first(), runs.last()) else { return f64::INFINITY };
-    let edge = |without| if first.1.excess(without) > 0.0 { first.0 } else { last.0 };
-    if crossing(None).is_none() {
+    if !points(None).windows(2).any(|pair| pair[0].1 <= 0.0 && pair[1].1 > 0.0) {
         return f64::INFINITY;
     }
-    let left: Vec<f64> =
-        (0..PARTS).map(|part| crossing(Some(part)).unwrap_or_else(|| libm::log(edge(Some(part))))).collect();
-    let mean = left.iter().sum::<f64>() / PARTS as f64;
-    let squares: f64 = left.iter().map(|x| (x - mean) * (x - mean)).sum();
-    f64::sqrt(squares * (PARTS - 1) as f64 / PARTS as f64)
+    jackknife(|part| crossing(&points(Some(part))))
+}
+
+/// Where a curve through points goes from 0 or less to more; beyond them it goes on as steeply as it does on the whole.
+fn crossing(points: &[(f64, f64)]) -> f64 {
+    let rises = |pair: &&[(f64, f64)]| pair[0].1 <= 0.0 && pair[1].1 > 0.0;
+    if let Some(pair) = points.windows(2).find(rises) {
+        let ((x0, y0), (x1, y1)) = (pair[0], pair[1]);
+        return x0 - y0 * (x1 - x0) / (y1 - y0);
+    }
+    let (first, last) = (points[0], points[points.len() - 1]);
+    let run = (last.0 - first.0) / (last.1 - first.1).max(f64::MIN_POSITIVE);
+    let beyond = |(x, y): (f64, f64)| x + (-y * run).clamp(-FAR, FAR);
+    if first.1 > 0.0 { beyond(first) } else { beyond(last) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_crossing_lies_between_the_points_or_beyond_them() {
+        assert_eq!(crossing(&[(0.0, -2.0), (1.0, -1.0), (2.0, 1.0)]), 1.5);
+        assert_eq!(crossing(&[(0.0, -2.0), (1.0, -1.0)]), 2.0);
+        assert_eq!(crossing(&[(0.0, 0.25), (1.0, 1.25)]), -0.25);
+        assert_eq!(crossing(&[(0.0, -1.0), (1.0, -1.0)]), 1.0 + FAR);
+    }
+
+    /// One part with all the late ones tells less than the same number spread over the run.
+    #[test]
+    fn what_is_rare_is_known_less_well() {
+        let late = |of_part: &dyn Fn(usize) -> u64| {
+            let mut counts = [[[0; 2]; PARTS]; KINDS];
+            (0..PARTS).for_each(|part| counts[0][part] = [of_part(part), 100]);
+            Lateness { counts, allowed: [0.01; KINDS] }
+        };
+        let known = |low: &Lateness, high: &Lateness| deviation(&[(1.0, low), (1.1, high)]);
+        let spread = known(&late(&|part| part as u64 % 2), &late(&|_| 2));
+        let [one, more] = [10, 40].map(|count| late(&|part| if part == 7 { count } else { 0 }));
+        let rare = known(&one, &more);
+        assert!(spread < 0.03 && rare > 3.0 * spread, "{spread} and {rare}");
+        assert_eq!(known(&more, &more), f64::INFINITY);
+    }
 }

@@ -39,11 +39,11 @@ pub struct Capacity {
     pub probes: Vec<Probe>,
 }
 
-/// The rate is known well enough when its standard deviation is at most this many tolerances.
-const DEVIATIONS: f64 = 1.5;
+/// Runs are made so long that the standard deviations of the rate found and of the load are at most this many tolerances.
+const AIM: f64 = 1.0;
 
-/// Runs are made so long that the standard deviation of their load is at most this many tolerances.
-const OF_LOAD: f64 = 1.0;
+/// Up to this many tolerances the answer is not called short.
+const ENOUGH: f64 = 1.5;
 
 /// Runs that are longer than wanted by up to this factor are taken as they are: what is wanted is an estimate too.
 const SLACK: f64 = 1.3;
@@ -224,14 +224,24 @@ impl Search {
                 let deviation = self.deviation();
                 let is_close = missed <= passed * (1.0 + self.goal.tolerance);
                 if (is_close || missed <= passed * (1.0 + deviation.min(0.5)))
-                    && let Some(factor) = self.possible(self.wanted(deviation, OF_LOAD))
+                    && let Some(factor) = self.possible(self.wanted(deviation, AIM))
                 {
                     return Next::Longer(factor);
                 }
                 if is_close { Next::Over } else { Next::Rate(f64::sqrt(passed * missed)) }
             }
+            // At the lowest rate a few late ones in a short run are no answer.
+            (None, Some(_)) => match self.possible(LONGER[1]) {
+                Some(factor) if self.is_doubtful() => Next::Longer(factor),
+                _ => Next::Over,
+            },
             _ => Next::Over,
         }
+    }
+
+    /// Whether the run that failed may have done so by chance.
+    fn is_doubtful(&self) -> bool {
+        self.missed.is_some_and(|place| !self.probes[place].late.is_surely_too_much())
     }
 
     /// The factor to the next rate on an open side; it grows from a small one.
@@ -267,17 +277,17 @@ impl Search {
         deviation(&runs)
     }
 
-    /// By what factor the runs should be longer; 1 where they are long enough. The deviation of the load may be `of_load`
-    /// tolerances.
-    fn wanted(&self, deviation: f64, of_load: f64) -> f64 {
+    /// By what factor the runs should be longer; 1 where they are long enough. Standard deviations may be
+    /// `tolerances`.
+    fn wanted(&self, deviation: f64, tolerances: f64) -> f64 {
         let Some(passed) = self.passed.map(|place| &self.probes[place]) else { return 1.0 };
-        let known = DEVIATIONS * self.goal.tolerance;
+        let known = tolerances * self.goal.tolerance;
         let of_rate = (deviation / known).powi(2);
         // The rate cannot be known better than the load is.
-        let of_load = (passed.told.walk / (of_load * self.goal.tolerance)).powi(2);
+        let of_load = (passed.told.walk / known).powi(2);
         // A run with another rate than the one that was asked for lacks bursts, or has too many.
         let off = if self.loaded.is_some() { 0.0 } else { (passed.rate_rps / passed.asked_rps - 1.0).abs() };
-        let of_bursts = (off / (2.0 * known)).powi(2);
+        let of_bursts = (off / (3.0 * known)).powi(2);
         let of_growth = self.wanted_for_growth(passed);
         let of_warm_up = passed.warm_up / MOST_WARM_UP;
         let wanted = of_rate.max(of_load).max(of_bursts).max(of_growth).max(of_warm_up);
@@ -300,7 +310,7 @@ impl Search {
     fn possible(&self, wanted: f64) -> Option<f64> {
         let [least, most] = LONGER;
         let rate_rps = self.asked(self.missed).or(self.asked(self.passed))?;
-        let room = self.most_requests / (rate_rps * self.duration_s);
+        let room = self.most_requests / (rate_rps * self.duration_at(rate_rps));
         (wanted > 1.0 && room >= least).then(|| (SLACK * wanted).clamp(least, most.min(room)))
     }
 
@@ -313,7 +323,7 @@ impl Search {
             [passed, missed] => passed.or(missed).unwrap_or(self.bounds[0]),
         };
         self.step = 1.0 + (2.0 * deviation).clamp(2.0 * self.goal.tolerance, 1.0);
-        self.duration_s *= factor;
+        self.duration_s = self.duration_at(rate_rps) * factor;
         self.first = self.probes.len();
         (self.passed, self.missed) = (None, None);
         rate_rps
@@ -342,7 +352,7 @@ impl Search {
     /// What was found up to now.
     pub fn finish(self) -> Capacity {
         let deviation = self.deviation();
-        let wanted = self.wanted(deviation, DEVIATIONS);
+        let wanted = self.wanted(deviation, ENOUGH);
         let [passed, missed] = [self.passed, self.missed].map(|place| place.map(|i| &self.probes[i]));
         let is_bracketed = passed.is_some() && missed.is_some();
         // A file goes on for as long as its requests take at the rate found.

@@ -881,7 +881,7 @@ table! {
         .says("Quantile of queueing", "The share of requests that must keep the bound on queueing; Sarathi-Serve's authors bound the median, 0.5.");
     CapacityTolerance = row("capacity.tolerance", "cpl", "capacity", number(0.001, 1.0, 0.02)).log(0.001, 0.2, 0.001).scores()
         .says("Tolerance", "The search ends when the rate that fails is at most this share above the rate that passes.");
-    CapacityMostRequests = row("capacity.most_requests", "cpn", "capacity", whole(0.0, 5_000_000.0, 300_000.0)).log(1000.0, 1_000_000.0, 1000.0).scores()
+    CapacityMostRequests = row("capacity.most_requests", "cpn", "capacity", whole(0.0, 5_000_000.0, 500_000.0)).log(1000.0, 1_000_000.0, 1000.0).scores()
         .says("Longest run", "Where a run of the duration is too short for the tolerance, it is made longer, up to this many requests; 0 keeps the duration.");
     UsdPerGpuHour = row("capacity.usd_per_gpu_hour", "cpp", "capacity", number(0.0, 100_000.0, 0.0)).unit("USD").linear(0.0, 10.0, 0.01).scores()
         .says("Price of a GPU hour", "For requests a dollar; 0 takes the listed price of the GPU, where there is one.");
