@@ -112,6 +112,7 @@ pub const CODES: &[&str] = &[
     "no_effect_no_draw",
     "no_effect_no_choice",
     "no_effect_no_preemption",
+    "no_effect_tables",
     "file_missing",
 ];
 

@@ -165,7 +165,7 @@ impl Scenario {
     }
 
     /// The parameters whose defaults, in [`Scenario::default_of`], depend on this one.
-    pub(crate) fn defaults_from(&self, id: Id) -> &'static [Id] {
+    pub(crate) fn defaults_from(id: Id) -> &'static [Id] {
         match id {
             Id::Calibration => &[
                 Id::MaxTotalTokens,
