@@ -174,10 +174,11 @@ const DRAWS: Condition = Condition::Any(&[
 const TTFT_BOUND: Condition =
     Condition::All(&[Condition::Checks("ttft"), Condition::Is(Id::TtftBound, &["0"])]);
 
-/// Every changed setting without effect, in the order of the table.
+/// Every setting that was given a value and has no effect, in the order of the table. A value that is the default counts:
+/// it was written down for a reason.
 pub fn notes(scenario: &Scenario, context: &Context) -> Vec<Note> {
     let reason = |id| idle(scenario, context, id).or_else(|| only_tables(scenario, context, id));
-    scenario.changed().filter_map(|(id, _)| Some(Note { id, reason: reason(id)? })).collect()
+    scenario.given().filter_map(|id| Some(Note { id, reason: reason(id)? })).collect()
 }
 
 /// Where a parameter that acts changes the tables by user and by adapter and nothing else, that as a reason.

@@ -80,6 +80,9 @@ fn a_file_decides_every_setting_of_the_workload() {
         let warnings = run.summary().warnings;
         assert!(warnings.iter().any(|w| w.code == "no_effect_file" && w.path == setting.0), "{warnings:?}");
     }
+    // A value that is written down counts, be it the default.
+    let count = scenario(&[("workload.adapters.count", "200")]);
+    assert_eq!(told(&Run::simulate(&count, Some(&loaded)).unwrap()), [("workload.adapters.count", "file")]);
     // Made by these settings and then changed by steps, it follows them.
     let steps = LoadedTrace { is_generated: true, ..plain() };
     let run = Run::simulate(
