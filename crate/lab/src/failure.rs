@@ -124,6 +124,7 @@ pub const CODES: &[&str] = &[
     "short_run",
     "other_rate",
     "axis_without_effect",
+    "no_effect_tables",
     "file_missing",
 ];
 

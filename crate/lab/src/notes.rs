@@ -76,6 +76,8 @@ pub enum Reason {
     NoChoice,
     /// No request was preempted.
     NoPreemption,
+    /// It changes the tables by user and by adapter, and nothing else of the run; more where this holds.
+    Tables(Condition),
 }
 
 /// A setting without effect.
@@ -101,6 +103,7 @@ impl Reason {
             Self::NoDraw => "no_draw",
             Self::NoChoice => "no_choice",
             Self::NoPreemption => "no_preemption",
+            Self::Tables(_) => "tables",
         }
     }
 
@@ -117,6 +120,12 @@ impl Reason {
             Self::NoDraw => "no random number is drawn for a trace with these settings".to_owned(),
             Self::NoChoice => "no two requests waited at the engine for the same place in a batch".to_owned(),
             Self::NoPreemption => "no request of this run was preempted".to_owned(),
+            Self::Tables(condition) => {
+                format!(
+                    "it changes the tables by user and by adapter only; runs depend on it where {}",
+                    words(&condition)
+                )
+            }
         }
     }
 }
@@ -124,7 +133,8 @@ impl Reason {
 impl Note {
     /// The note as a sentence.
     pub fn text(&self) -> String {
-        format!("{} has no effect here: {}", self.id.row().id, self.reason.text())
+        let which = if matches!(self.reason, Reason::Tables(_)) { "effect on the run" } else { "effect" };
+        format!("{} has no {which} here: {}", self.id.row().id, self.reason.text())
     }
 
     /// The note as an entry of `warnings`.
@@ -140,10 +150,12 @@ impl Note {
             Reason::NoDraw => "no_effect_no_draw",
             Reason::NoChoice => "no_effect_no_choice",
             Reason::NoPreemption => "no_effect_no_preemption",
+            Reason::Tables(_) => "no_effect_tables",
         };
         let failure = Failure::new(code, self.id.row().id, self.text());
         match self.reason {
             Reason::Condition(condition) => failure.text("condition", &words(condition)),
+            Reason::Tables(condition) => failure.text("condition", &words(&condition)),
             _ => failure,
         }
     }
@@ -162,10 +174,19 @@ const DRAWS: Condition = Condition::Any(&[
 const TTFT_BOUND: Condition =
     Condition::All(&[Condition::Checks("ttft"), Condition::Is(Id::TtftBound, &["0"])]);
 
-/// Every changed setting without effect, in the order of the table.
+/// Every setting that was given a value and has no effect, in the order of the table. A value that is the default counts:
+/// it was written down for a reason.
 pub fn notes(scenario: &Scenario, context: &Context) -> Vec<Note> {
-    let reason = |(id, _)| idle(scenario, context, id).map(|reason| Note { id, reason });
-    scenario.changed().filter_map(reason).collect()
+    let reason = |id| idle(scenario, context, id).or_else(|| only_tables(scenario, context, id));
+    scenario.given().filter_map(|id| Some(Note { id, reason: reason(id)? })).collect()
+}
+
+/// Where a parameter that acts changes the tables by user and by adapter and nothing else, that as a reason.
+pub fn only_tables(scenario: &Scenario, context: &Context, id: Id) -> Option<Reason> {
+    let settings = Settings { scenario, traffic: context.traffic.as_ref() };
+    let is_run = matches!(context.purpose, Purpose::Run | Purpose::Capacity);
+    let condition = id.row().beyond_tables.filter(|condition| is_run && !settings.holds(condition))?;
+    idle(scenario, context, id).is_none().then_some(Reason::Tables(condition))
 }
 
 /// Why a parameter has no effect, whatever its value; `None` where it acts.

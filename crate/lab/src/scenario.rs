@@ -162,13 +162,18 @@ impl Scenario {
         }
     }
 
+    /// The parameters that were given a value, be it their default, in the order of the table.
+    pub fn given(&self) -> impl Iterator<Item = Id> {
+        Id::ALL.iter().copied().filter(|&id| self.is_set(id))
+    }
+
     /// Whether a parameter was given a value.
     pub(crate) fn is_set(&self, id: Id) -> bool {
         self.values[id as usize].is_some()
     }
 
     /// The parameters whose defaults, in [`Scenario::default_of`], depend on this one.
-    pub(crate) fn defaults_from(&self, id: Id) -> &'static [Id] {
+    pub(crate) fn defaults_from(id: Id) -> &'static [Id] {
         match id {
             Id::Calibration => &[
                 Id::MaxTotalTokens,

@@ -80,6 +80,9 @@ fn a_file_decides_every_setting_of_the_workload() {
         let warnings = run.summary().warnings;
         assert!(warnings.iter().any(|w| w.code == "no_effect_file" && w.path == setting.0), "{warnings:?}");
     }
+    // A value that is written down counts, be it the default.
+    let count = scenario(&[("workload.adapters.count", "200")]);
+    assert_eq!(told(&Run::simulate(&count, Some(&loaded)).unwrap()), [("workload.adapters.count", "file")]);
     // Made by these settings and then changed by steps, it follows them.
     let steps = LoadedTrace { is_generated: true, ..plain() };
     let run = Run::simulate(
@@ -223,6 +226,35 @@ fn settings_that_were_silent_and_do_nothing_have_one() {
 }
 
 #[test]
+fn what_changes_the_tables_alone_says_so() {
+    let fleet = [("scheduler.kind", "vllm_v1"), ("workload.duration_s", "20")];
+    let digest_free = |run: &Run| {
+        let mut json = serde_json::json!(run.summary().run);
+        let labels = ["digest", "users", "per_user", "per_adapter", "adapters"];
+        labels.iter().for_each(|label| json[*label] = serde_json::Value::Null);
+        json
+    };
+    for setting in [
+        ("workload.adapters.alpha", "0.1"),
+        ("workload.adapters.popularity", "zipf"),
+        ("workload.users.count", "40"),
+        ("workload.users.zipf_s", "3"),
+    ] {
+        let (plain, other) = (run(&fleet), run(&[&fleet[..], &[setting]].concat()));
+        assert_eq!(digest_free(&plain), digest_free(&other), "{setting:?}");
+        assert_eq!(told(&other), [(setting.0, "tables")]);
+    }
+    // With ranks that differ, or in S-LoRA's loop, which adapters are asked for matters; with an order by client, who asks.
+    for base in [&[fleet[0], ("workload.adapters.ranks", "8,64")][..], &[("workload.duration_s", "20")]] {
+        let alpha = run(&[base, &[("workload.adapters.alpha", "0.1")]].concat());
+        assert!(told(&alpha).is_empty(), "{:?}", told(&alpha));
+        assert_ne!(digest_free(&run(base)), digest_free(&alpha));
+    }
+    let order = [("scheduler.order", "vtc"), ("workload.rate_rps", "6"), ("workload.users.count", "40")];
+    assert!(told(&run(&order)).is_empty());
+}
+
+#[test]
 fn what_a_scenario_is_read_for_decides_too() {
     let reasons = |settings: &[(&str, &str)], purpose| -> Vec<&str> {
         let context = Context { purpose, ..Context::default() };
@@ -329,4 +361,17 @@ fn every_parameter_that_a_file_decides_is_one_of_the_workload() {
             id.row().id
         );
     }
+}
+
+#[test]
+fn where_nothing_is_ever_lent_a_request_above_its_quota_does_not_wait_for_ever() {
+    let settings = [
+        ("gateway.kind", "proxy"),
+        ("gateway.tpm.input", "30"),
+        ("gateway.lending.on", "true"),
+        ("gateway.lending.threshold", "0"),
+        ("workload.duration_s", "6"),
+    ];
+    let summary = run(&settings).summary().run;
+    assert_eq!(summary.requests.rejected["token_quota"], summary.requests.offered);
 }

@@ -15,9 +15,7 @@ impl Settings<'_> {
     /// Whether a parameter acts: by itself, or as the source of a default that acts.
     pub(super) fn acts(&self, id: Id) -> bool {
         self.unmet(id).is_empty()
-            || self
-                .scenario
-                .defaults_from(id)
+            || Scenario::defaults_from(id)
                 .iter()
                 .any(|&other| !self.scenario.is_set(other) && self.acts(other))
     }

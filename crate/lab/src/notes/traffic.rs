@@ -9,6 +9,7 @@ use crate::scenario::Scenario;
 /// What the conditions of the parameter table ask of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Traffic {
     /// Different adapters that are asked for, up to 2.
     pub adapters: u32,

@@ -13,9 +13,9 @@ use crate::scenario::Scenario;
 /// Orders that do nothing but sort the waiting queue.
 const SORTS: [&str; 6] = ["lifo", "shortest", "priority", "vtc", "lcf", "drr"];
 
-/// Changed settings whose case did not occur in a run, in the order of the table.
+/// Settings that were given a value and whose case did not occur in a run, in the order of the table.
 pub fn unused(scenario: &Scenario, context: &Context, report: &Report) -> Vec<Note> {
-    let changed = || scenario.changed().map(|(id, _)| id).filter(|&id| idle(scenario, context, id).is_none());
+    let changed = || scenario.given().filter(|&id| idle(scenario, context, id).is_none());
     let of_order = |id: Id| is_of_order(scenario, context, id);
     let has_choice = !changed().any(of_order) || has_choice(report);
     let reason = |id: Id| {

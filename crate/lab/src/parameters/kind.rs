@@ -118,6 +118,8 @@ pub struct Parameter {
     pub marks: &'static [Mark],
     /// All must hold for it to have an effect.
     pub applies: &'static [Condition],
+    /// Where it changes more than the tables by user and by adapter; `None`: wherever it has an effect.
+    pub beyond_tables: Option<Condition>,
     /// Whether it changes the score of a run only, not the run.
     pub scores_only: bool,
     /// Short name.

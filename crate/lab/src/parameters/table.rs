@@ -34,6 +34,7 @@ const fn row(id: &'static str, key: &'static str, group: &'static str, kind: Kin
         slider: None,
         marks: &[],
         applies: &[],
+        beyond_tables: None,
         scores_only: false,
         label: "",
         help: "",
@@ -71,6 +72,11 @@ impl Parameter {
 
     const fn when(mut self, applies: &'static [Condition]) -> Self {
         self.applies = applies;
+        self
+    }
+
+    const fn beyond_tables(mut self, one_of: &'static [Condition]) -> Self {
+        self.beyond_tables = Some(Condition::Any(one_of));
         self
     }
 
@@ -156,24 +162,56 @@ const SOME_ADAPTERS: Condition = above(Id::Adapters, 1.0);
 const SOME_USERS: Condition = above(Id::Users, 1.0);
 /// Orders that know clients.
 const BY_CLIENT: &[&str] = &["priority", "vtc", "lcf", "drr", "rpm"];
-/// Several clients, of the engine's waiting queue or of the gateway's.
-const SOME_CLIENTS: Condition = any(&[
+/// Several clients of the engine's waiting queue.
+const ENGINE_CLIENTS: Condition = any(&[
     all(&[is(Id::OrderClient, &["user"]), SOME_USERS]),
     all(&[is(Id::OrderClient, &["adapter"]), HAS_ADAPTERS]),
+]);
+/// Several clients of the gateway's.
+const GATEWAY_CLIENTS: Condition = any(&[
     all(&[is(Id::GatewayClient, &["user"]), SOME_USERS]),
     all(&[is(Id::GatewayClient, &["adapter"]), HAS_ADAPTERS]),
 ]);
-/// One of the two waiting queues has such an order.
-const FAIR: Condition =
-    any(&[is(Id::SchedulerOrder, &["vtc", "lcf", "drr"]), is(Id::GatewayOrder, &["vtc", "lcf", "drr"])]);
-const COUNTED: Condition =
-    any(&[is(Id::SchedulerOrder, &["vtc", "lcf"]), is(Id::GatewayOrder, &["vtc", "lcf"])]);
-const VTC: Condition = any(&[is(Id::SchedulerOrder, &["vtc"]), is(Id::GatewayOrder, &["vtc"])]);
-const DRR: Condition = any(&[is(Id::SchedulerOrder, &["drr"]), is(Id::GatewayOrder, &["drr"])]);
+/// One of the two waiting queues has such an order, and several clients.
+const FAIR: Condition = any(&[
+    all(&[is(Id::SchedulerOrder, &["vtc", "lcf", "drr"]), ENGINE_CLIENTS]),
+    all(&[is(Id::GatewayOrder, &["vtc", "lcf", "drr"]), GATEWAY_CLIENTS]),
+]);
+const COUNTED: Condition = any(&[
+    all(&[is(Id::SchedulerOrder, &["vtc", "lcf"]), ENGINE_CLIENTS]),
+    all(&[is(Id::GatewayOrder, &["vtc", "lcf"]), GATEWAY_CLIENTS]),
+]);
+const VTC: Condition = any(&[
+    all(&[is(Id::SchedulerOrder, &["vtc"]), ENGINE_CLIENTS]),
+    all(&[is(Id::GatewayOrder, &["vtc"]), GATEWAY_CLIENTS]),
+]);
+const DRR: Condition = any(&[
+    all(&[is(Id::SchedulerOrder, &["drr"]), ENGINE_CLIENTS]),
+    all(&[is(Id::GatewayOrder, &["drr"]), GATEWAY_CLIENTS]),
+]);
+const PRIORITY: Condition = any(&[
+    all(&[is(Id::SchedulerOrder, &["priority"]), ENGINE_CLIENTS]),
+    all(&[is(Id::GatewayOrder, &["priority"]), GATEWAY_CLIENTS]),
+]);
 const PREDICTS: Condition =
     any(&[is(Id::SchedulerOrder, &["shortest"]), is(Id::FairPrediction, &["predicted"])]);
-const PRIORITY: Condition =
-    any(&[is(Id::SchedulerOrder, &["priority"]), is(Id::GatewayOrder, &["priority"])]);
+/// Where runs depend on which user sends a request.
+const KNOWS_USERS: &[Condition] = &[
+    is(Id::OrderClient, &["user"]),
+    is(Id::GatewayClient, &["user"]),
+    is(Id::ClientKind, &["each"]),
+    is(Id::Loop, &["closed"]),
+    above(Id::UserTokens, 0.0),
+];
+/// Where they depend on which adapter it asks for. Adapters of one rank cost a fleet all the same.
+const KNOWS_ADAPTERS: &[Condition] = &[
+    is(Id::SchedulerKind, &["slora"]),
+    Condition::Varied(Id::Ranks),
+    is(Id::OrderClient, &["adapter"]),
+    is(Id::GatewayClient, &["adapter"]),
+    is(Id::Router, &["adapter_affinity"]),
+    above(Id::AdapterTokens, 0.0),
+];
 /// Quotas that are checked.
 const RPM: Condition = all(&[Condition::Checks("rpm"), above(Id::GatewayRpm, 0.0)]);
 const TPM: Condition = all(&[
@@ -262,6 +300,7 @@ table! {
     Alpha = row("workload.adapters.alpha", "alpha", "heroes", number(0.01, 32.0, 1.0)).linear(0.05, 1.0, 0.01)
         .marks(&[Mark { value: 1.0, message: "mark.uniform" }])
         .when(&[is(Id::Popularity, &["power"])])
+        .beyond_tables(KNOWS_ADAPTERS)
         .says("Skew alpha", "Smaller puts more requests on the first adapters and 1 spreads them evenly; above 1 (type it in) skew returns, toward the last adapter.");
     Adapters = row("workload.adapters.count", "n", "heroes", whole(0.0, 100_000.0, 200.0)).linear(0.0, 400.0, 1.0)
         .marks(&[Mark { value: 0.0, message: "mark.base_model" }])
@@ -425,25 +464,25 @@ table! {
         .when(&[is(Id::SchedulerOrder, BY_CLIENT), any(&[SOME_USERS, HAS_ADAPTERS])])
         .says("Clients are", "Whose requests and service is counted together: a user's, or an adapter's as in S-LoRA and VTC.");
     FairWeights = row("scheduler.fair.weights", "fw", "queue", Kind::List { min: 0.01, max: 1e6, whole: false, default: &[1.0] })
-        .when(&[FAIR, SOME_CLIENTS])
+        .when(&[FAIR])
         .says("Weights", "Share of service due to each client in turn; clients beyond the list weigh 1.");
     FairCost = row("scheduler.fair.cost", "fc", "queue", Kind::Choice(&["linear", "profile"]))
-        .when(&[COUNTED, SOME_CLIENTS])
+        .when(&[COUNTED])
         .says("Cost of a token", "Fixed prices, or the time that VTC's authors measured on an A10G for such a request.");
     FairInputPrice = row("scheduler.fair.input_price", "fi", "queue", number(0.0, 1000.0, 1.0)).linear(0.0, 4.0, 0.1)
-        .when(&[FAIR, any(&[DRR, is(Id::FairCost, &["linear"])]), SOME_CLIENTS])
+        .when(&[FAIR, any(&[DRR, is(Id::FairCost, &["linear"])])])
         .says("Price of a prompt token", "What a prompt token adds to its client's counter.");
     FairOutputPrice = row("scheduler.fair.output_price", "fo", "queue", number(0.0, 1000.0, 2.0)).linear(0.0, 4.0, 0.1)
-        .when(&[FAIR, any(&[DRR, is(Id::FairCost, &["linear"])]), SOME_CLIENTS])
+        .when(&[FAIR, any(&[DRR, is(Id::FairCost, &["linear"])])])
         .says("Price of an output token", "What an output token adds to its client's counter.");
     FairCharging = row("scheduler.fair.charging", "fch", "queue", Kind::Choice(&["slora", "ideal", "artifact"]))
-        .when(&[FAIR, SOME_CLIENTS])
+        .when(&[FAIR])
         .says("Charging", "S-LoRA gives a request's first output token away; ideal charges every token once; the artifact charges a whole batch again whenever one of it ends.");
     FairLift = row("scheduler.fair.lift", "fl", "queue", Kind::Choice(&["waiting", "paper", "max"]))
-        .when(&[VTC, SOME_CLIENTS])
+        .when(&[VTC])
         .says("Lift", "What a returning client's counter is raised to: the smallest of those who wait, as the paper has it also that of the client who last stopped waiting, or all counters near the largest before each decision.");
     FairPrediction = row("scheduler.fair.prediction", "fp", "queue", Kind::Choice(&["none", "history", "predicted"]))
-        .when(&[COUNTED, SOME_CLIENTS])
+        .when(&[COUNTED])
         .says("Charged ahead", "Output that is charged when a request is picked and settled at its end: none, the mean of the client's last answers, or a prediction.");
     PredictionOf = row("scheduler.prediction.of", "po", "queue", Kind::Choice(&["output", "max_tokens"]))
         .when(&[PREDICTS, is(Id::MaxTokensKind, &["cap"])])
@@ -452,7 +491,7 @@ table! {
         .when(&[PREDICTS])
         .says("Error of predictions", "Predictions are uniform within this share below and above; 0 is an oracle.");
     DrrQuantum = row("scheduler.round_robin.quantum", "dq", "queue", number(0.0, 1e9, 0.0)).unit("tokens").linear(0.0, 10_000.0, 10.0)
-        .when(&[DRR, SOME_CLIENTS])
+        .when(&[DRR])
         .says("Quantum", "Service that a client may take at its turn; 0 is a twentieth of the memory pool.");
     RpmLimit = row("scheduler.rpm.limit", "rl", "queue", whole(1.0, 1_000_000.0, 20.0)).unit("requests").linear(1.0, 60.0, 1.0)
         .when(&[is(Id::SchedulerOrder, &["rpm"])])
@@ -464,10 +503,10 @@ table! {
         .when(&[is(Id::SchedulerOrder, &["cluster"])])
         .says("Adapters preferred from", "Once a batch uses this many adapters, requests for those come first (batch_num_adapters).");
     PriorityClasses = row("scheduler.priority.classes", "pc", "queue", Kind::List { min: 0.0, max: 1e6, whole: false, default: &[0.0, 1.0] })
-        .when(&[PRIORITY, SOME_CLIENTS])
+        .when(&[PRIORITY])
         .says("Classes", "Class of each client, dealt out in turn; the lowest is served first.");
     PriorityAgeing = row("scheduler.priority.ageing_s", "pa", "queue", number(0.0, 1e7, 10.0)).unit("s").linear(0.0, 120.0, 1.0)
-        .when(&[PRIORITY, SOME_CLIENTS])
+        .when(&[PRIORITY])
         .says("Ageing", "Waiting this long makes up for one class; 0 is first come, first served.");
     PrefetchAdapters = row("scheduler.prefetch_adapters", "pre", "queue", Kind::Flag(false))
         .when(&[
@@ -700,46 +739,58 @@ table! {
         .says("Prefix cache", "Keeps the KV blocks of prompts and shares them with prompts that begin alike, where the traffic tells which do.");
     MaxTotalTokens = row("scheduler.max_total_tokens", "pool", "memory", whole(16.0, 100_000_000.0, 14_500.0)).unit("tokens").log(1000.0, 200_000.0, 1.0)
         .when(&[any(&[LINEAR, is(Id::KvPool, &["given"])])])
-        .says("Memory pool", "KV cache and adapters share this many token slots (max_total_token_num).");
+        .says("Memory pool", "KV cache and adapters share this many token slots (max_total_token_num). Where KV memory is planned from the GPU, it sets only the default of the prompt budget.");
 
     Popularity = row("workload.adapters.popularity", "pop", "adapters", Kind::Choice(&["power", "zipf", "uniform", "list", "lognormal", "geometric"]))
         .when(&[SOME_ADAPTERS])
+        .beyond_tables(KNOWS_ADAPTERS)
         .says("Adapter popularity", "The law by which requests choose their adapter.");
     AdapterZipf = row("workload.adapters.zipf_s", "as", "adapters", number(0.0, 10.0, 1.0)).linear(0.0, 3.0, 0.01)
         .when(&[is(Id::Popularity, &["zipf"])])
+        .beyond_tables(KNOWS_ADAPTERS)
         .says("Zipf exponent of adapters", "The k-th adapter gets a share proportional to k to the power of minus this.");
     AdapterSigma = row("workload.adapters.sigma", "al", "adapters", number(0.0, 10.0, 2.0)).linear(0.0, 4.0, 0.01)
         .when(&[is(Id::Popularity, &["lognormal"])])
+        .beyond_tables(KNOWS_ADAPTERS)
         .says("Lognormal spread of adapters", "Standard deviation of the logarithm of the adapters' rates; 0 makes all alike.");
     AdapterDecay = row("workload.adapters.decay", "ag", "adapters", number(0.0, 10.0, 0.2)).linear(0.0, 1.0, 0.001)
         .when(&[is(Id::Popularity, &["geometric"])])
+        .beyond_tables(KNOWS_ADAPTERS)
         .says("Decay of adapters", "Each adapter gets exp(-decay) times the share of the one before it.");
     AdapterShares = row("workload.adapters.shares", "shares", "adapters", Kind::List { min: 0.0, max: 1e9, whole: false, default: &[7.0, 2.0, 1.0] })
         .when(&[is(Id::Popularity, &["list"])])
+        .beyond_tables(KNOWS_ADAPTERS)
         .says("Shares", "Relative share of each adapter in turn; adapters beyond the list get none.");
     Ranks = row("workload.adapters.ranks", "ranks", "adapters", Kind::List { min: 1.0, max: 4096.0, whole: true, default: &[8.0] })
         .when(&[HAS_ADAPTERS])
         .says("Ranks", "LoRA ranks, dealt out to the adapters in turn.");
 
     Users = row("workload.users.count", "u", "users", whole(1.0, 1_000_000.0, 10.0)).log(1.0, 1000.0, 1.0)
+        .beyond_tables(KNOWS_USERS)
         .says("Users", "How many users send requests; the label is drawn independently of the adapter.");
     UserPopularity = row("workload.users.popularity", "up", "users", Kind::Choice(&["zipf", "lognormal", "geometric", "power", "uniform", "list"]))
         .when(&[is(Id::Loop, &["open"]), SOME_USERS])
+        .beyond_tables(KNOWS_USERS)
         .says("User popularity", "The law of the users' shares.");
     UserSigma = row("workload.users.sigma", "ul", "users", number(0.0, 10.0, 2.0)).linear(0.0, 4.0, 0.01)
         .when(&[is(Id::UserPopularity, &["lognormal"])])
+        .beyond_tables(KNOWS_USERS)
         .says("Lognormal spread of users", "Standard deviation of the logarithm of the users' rates; 0 makes all alike.");
     UserDecay = row("workload.users.decay", "ug", "users", number(0.0, 10.0, 0.2)).linear(0.0, 1.0, 0.001)
         .when(&[is(Id::UserPopularity, &["geometric"])])
+        .beyond_tables(KNOWS_USERS)
         .says("Decay of users", "Each user sends exp(-decay) times what the one before sends.");
     UserAlpha = row("workload.users.alpha", "ua", "users", number(0.01, 32.0, 0.3)).linear(0.05, 1.0, 0.01)
         .when(&[is(Id::UserPopularity, &["power"])])
+        .beyond_tables(KNOWS_USERS)
         .says("Skew of users", "S-LoRA's power law over users: smaller puts more requests on the first.");
     UserShares = row("workload.users.shares", "ush", "users", Kind::List { min: 0.0, max: 1e9, whole: false, default: &[7.0, 2.0, 1.0] })
         .when(&[is(Id::UserPopularity, &["list"])])
+        .beyond_tables(KNOWS_USERS)
         .says("Shares of users", "Relative share of each user in turn; users beyond the list send nothing.");
     UserZipf = row("workload.users.zipf_s", "us", "users", number(0.0, 10.0, 1.0)).linear(0.0, 3.0, 0.01)
         .when(&[is(Id::UserPopularity, &["zipf"])])
+        .beyond_tables(KNOWS_USERS)
         .says("Zipf exponent of users", "The k-th user sends a share proportional to k to the power of minus this; 0 makes all alike.");
 
     ClientKind = row("workload.clients.kind", "clk", "clients", Kind::Choice(&["together", "each"]))
@@ -755,6 +806,7 @@ table! {
         .says("Answer factors of clients", "Answer lengths of each client are multiplied by these, dealt out in turn.");
     ClientAdapters = row("workload.clients.adapters", "cla", "clients", Kind::List { min: -1.0, max: 99_999.0, whole: true, default: &[-1.0] })
         .when(&[is(Id::ClientKind, &["each"]), HAS_ADAPTERS])
+        .beyond_tables(KNOWS_ADAPTERS)
         .says("Adapters of clients", "The adapter that each client always asks for, dealt out in turn; -1 draws one by the adapters' own shares.");
 
     Loop = row("workload.loop", "loop", "sessions", Kind::Choice(&["open", "closed"]))

@@ -1,9 +1,11 @@
 //! Every parameter with every scheduler and every cost model: it changes a result, or it has a note. Never neither, never
 //! both.
 //!
+//! A setting that changes the tables by user and by adapter and nothing else of the run has a note that says so.
+//!
 //! Nothing is expected by hand. The conditions of the parameter table are walked to switch a parameter on; where they hold it
 //! must change a number in one of the scenarios that the walk makes, and where they do not it must change none. A result is
-//! every number of `summary.json` (the tables by user and by adapter among them) but the digest, the bounds that stand
+//! every number of `summary.json` but the digest, the bounds that stand
 //! there as they were given, and the names of rows; for the rows of the capacity search its answer; for those of request
 //! bodies the bodies.
 
@@ -15,9 +17,9 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use outcome::{Outcomes, aim};
+use outcome::{Outcomes, Seen, aim};
 use servescope_lab::Scenario;
-use servescope_lab::notes::{Context, idle};
+use servescope_lab::notes::{Context, Reason, idle, only_tables};
 use servescope_lab::parameters::{Id, Kind, Value};
 use walk::{STACK, Step, activated};
 
@@ -28,6 +30,8 @@ enum Cell {
     Effect,
     /// It has a note, and changes none.
     Note,
+    /// It has the note that it changes the tables by user and by adapter only, and does.
+    Tables,
     /// Every other value is an error.
     Rejected,
     /// It has no note, and changes none.
@@ -41,12 +45,16 @@ impl Cell {
         match self {
             Self::Effect => 'E',
             Self::Note => 'n',
+            Self::Tables => 't',
             Self::Rejected => 'X',
             Self::Silent => 'S',
             Self::Wrong => 'W',
         }
     }
 }
+
+/// Whether every way to meet a parameter's conditions must show an effect of its own; otherwise one of them must.
+const STRICT: bool = false;
 
 /// Small loads on which most settings show: one that is crowded in a small pool, one with shared prefixes and sessions that
 /// leaves room, one in bursts with timeouts.
@@ -84,7 +92,7 @@ const LOADS: [&[(&str, &str)]; 3] = [
         ("workload.max_tokens.kind", "cap"),
         ("workload.max_tokens.cap", "200"),
         ("workload.input_tokens.high", "1500"),
-        ("workload.adapters.ranks", "8,64"),
+        ("workload.adapters.ranks", "64"),
         ("workload.sessions.kind", "held"),
         ("workload.think.mean_s", "1"),
         ("scheduler.max_total_tokens", "1500"),
@@ -126,38 +134,51 @@ fn names(id: Id) -> &'static [&'static str] {
     names
 }
 
-const STRICT: bool = false;
-
 /// One parameter in one stack; what is wrong is told.
 fn cell(loads: &[Scenario], id: Id, outcomes: &mut Outcomes, told: &mut Vec<String>) -> Cell {
     let context = Context { purpose: aim(id), ..Context::default() };
-    for load in loads {
-        let Some(reason) = idle(load, &context, id) else { continue };
-        if let Some(value) = outcomes.change(load, id, 4) {
-            told.push(format!("{} = {} acts, but: {}", id.row().id, value.to_text(), reason.text()));
-            return Cell::Wrong;
-        }
+    let path = id.row().id;
+    let idle_in: Vec<Scenario> =
+        loads.iter().filter(|load| idle(load, &context, id).is_some()).cloned().collect();
+    let seen = outcomes.changed(&idle_in, id, 2, |seen| seen.changes_run || seen.changes_tables);
+    if seen.changes_run || seen.changes_tables {
+        told.push(format!("{path} acts, but: {:?}", idle(&idle_in[0], &context, id).map(Reason::text)));
+        return Cell::Wrong;
     }
+    let steps = loads.iter().flat_map(|load| activated(load, id));
+    let active = steps.filter(|step| idle(&step.scenario, &context, id).is_none());
+    let (tables, runs): (Vec<Step>, Vec<Step>) =
+        active.partition(|step| only_tables(&step.scenario, &context, id).is_some());
+    let mut cells = Vec::new();
+    if !tables.is_empty() {
+        let scenarios: Vec<Scenario> = tables.into_iter().map(|step| step.scenario).collect();
+        cells.push(match outcomes.changed(&scenarios, id, 2, |seen| seen.changes_run) {
+            Seen { is_rejected: true, .. } => Cell::Rejected,
+            Seen { changes_run: true, .. } => Cell::Wrong,
+            Seen { changes_tables: true, .. } => Cell::Tables,
+            _ => Cell::Silent,
+        });
+    }
+    // Where every way counts, each must show an effect in one of the loads, or the runs must say that it did nothing.
     let mut ways: BTreeMap<String, Vec<Scenario>> = BTreeMap::new();
-    for Step { scenario, way } in loads.iter().flat_map(|load| activated(load, id)) {
-        if idle(&scenario, &context, id).is_none() {
-            ways.entry(if STRICT { way } else { String::new() }).or_default().push(scenario);
+    for Step { scenario, way } in runs {
+        ways.entry(if STRICT { way } else { String::new() }).or_default().push(scenario);
+    }
+    for scenarios in ways.values() {
+        let seen = outcomes.changed(scenarios, id, usize::MAX, |seen| seen.changes_run || seen.is_wrong);
+        cells.push(match seen {
+            Seen { is_rejected: true, .. } => Cell::Rejected,
+            Seen { is_wrong: true, .. } => Cell::Wrong,
+            Seen { changes_run: true, .. } => Cell::Effect,
+            Seen { has_note: true, .. } => Cell::Note,
+            _ => Cell::Silent,
+        });
+        if matches!(cells.last(), Some(Cell::Silent | Cell::Wrong)) {
+            told.push(format!("{path}: {:?} in {}", cells.last(), scenarios[0].to_json()));
         }
     }
-    let mut cells: Vec<Cell> = Vec::new();
-    for scenarios in ways.values() {
-        let cell = if outcomes.changes_any(scenarios, id) {
-            Cell::Effect
-        } else if scenarios.iter().all(|scenario| outcomes.all_rejected(scenario, id)) {
-            Cell::Rejected
-        } else {
-            told.push(format!("{} changes nothing in {}", id.row().id, scenarios[0].to_json()));
-            Cell::Silent
-        };
-        cells.push(cell);
-    }
-    let worst = [Cell::Silent, Cell::Effect, Cell::Rejected].into_iter().find(|cell| cells.contains(cell));
-    worst.unwrap_or(Cell::Note)
+    let order = [Cell::Wrong, Cell::Silent, Cell::Effect, Cell::Tables, Cell::Rejected];
+    order.into_iter().find(|cell| cells.contains(cell)).unwrap_or(Cell::Note)
 }
 
 /// Every parameter in one stack, with what is wrong.

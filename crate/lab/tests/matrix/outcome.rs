@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::{Value as Json, json};
 use servescope_lab::capacity::{Grid, Search};
-use servescope_lab::notes::Purpose;
+use servescope_lab::notes::{Context, Purpose, unused};
 use servescope_lab::parameters::{Id, Value};
 use servescope_lab::run::trace_of;
 use servescope_lab::scenario::sampling_problems;
@@ -27,45 +27,52 @@ pub(crate) fn aim(id: Id) -> Purpose {
     }
 }
 
+/// What a scenario leads to.
+#[derive(Clone, PartialEq)]
+pub(crate) struct Outcome {
+    /// Everything but the tables.
+    run: String,
+    /// The tables by user and by adapter.
+    tables: String,
+    /// Parameters of which the run itself shows that they did nothing.
+    unused: Vec<Id>,
+}
+
 /// Outcomes by purpose and scenario; `None` for what is rejected.
 #[derive(Default)]
 pub(crate) struct Outcomes {
-    known: HashMap<(u8, String), Option<String>>,
+    known: HashMap<(u8, String), Option<Outcome>>,
     pub runs: usize,
 }
 
 impl Outcomes {
-    /// The first of a parameter's values that changes the outcome of a scenario; at most `most` are tried.
-    pub(crate) fn change(&mut self, scenario: &Scenario, id: Id, most: usize) -> Option<Value> {
-        let now = self.of(scenario, id)?;
-        let tried = values(scenario, id).into_iter().take(most);
-        tried.into_iter().find(|value| {
-            let other = with(scenario, id, value);
-            self.of(&other, id).is_some_and(|outcome| outcome != now)
-        })
-    }
-
-    /// Whether some value of a parameter changes the outcome of one of several scenarios. The first value is tried in all of
-    /// them before the next: what does not show in one often shows in another.
-    pub(crate) fn changes_any(&mut self, scenarios: &[Scenario], id: Id) -> bool {
+    /// What other values of a parameter change in several scenarios, at most `most` values each, until `is_enough`. The first
+    /// value is tried in all scenarios before the next: what does not show in one often shows in another.
+    pub(crate) fn changed(
+        &mut self,
+        scenarios: &[Scenario],
+        id: Id,
+        most: usize,
+        is_enough: impl Fn(&Seen) -> bool,
+    ) -> Seen {
         let tried: Vec<Vec<Value>> = scenarios.iter().map(|scenario| values(scenario, id)).collect();
-        let most = tried.iter().map(Vec::len).max().unwrap_or(0);
-        (0..most).any(|place| {
-            scenarios.iter().zip(&tried).any(|(scenario, tried)| {
-                let Some(value) = tried.get(place) else { return false };
-                let Some(now) = self.of(scenario, id) else { return false };
-                self.of(&with(scenario, id, value), id).is_some_and(|outcome| outcome != now)
-            })
-        })
+        let longest = tried.iter().map(Vec::len).max().unwrap_or(0);
+        let mut seen = Seen { is_rejected: true, ..Seen::default() };
+        for place in 0..longest.min(most) {
+            for (scenario, tried) in scenarios.iter().zip(&tried) {
+                let Some(value) = tried.get(place) else { continue };
+                let Some(now) = self.of(scenario, id) else { continue };
+                let Some(other) = self.of(&with(scenario, id, value), id) else { continue };
+                seen.add(&now, &other, id);
+                if is_enough(&seen) {
+                    return seen;
+                }
+            }
+        }
+        seen
     }
 
-    /// Whether a scenario, or it with any other value of a parameter, is rejected.
-    pub(crate) fn all_rejected(&mut self, scenario: &Scenario, id: Id) -> bool {
-        self.of(scenario, id).is_none()
-            || values(scenario, id).iter().all(|value| self.of(&with(scenario, id, value), id).is_none())
-    }
-
-    fn of(&mut self, scenario: &Scenario, id: Id) -> Option<String> {
+    fn of(&mut self, scenario: &Scenario, id: Id) -> Option<Outcome> {
         let aim = aim(id);
         let key = (aim as u8, scenario.to_json().to_string());
         if let Some(known) = self.known.get(&key) {
@@ -73,18 +80,56 @@ impl Outcomes {
         }
         self.runs += 1;
         let outcome = match aim {
-            Purpose::Capacity => capacity(scenario),
-            Purpose::Bodies => bodies(scenario),
+            Purpose::Capacity => capacity(scenario).map(Outcome::of),
+            Purpose::Bodies => bodies(scenario).map(Outcome::of),
             _ => simulated(scenario).map(|run| {
                 let mut json = json!(run.summary());
                 json["slo"]["ttft_s"] = Json::Null;
                 json["slo"]["tbt_s"] = Json::Null;
                 strip(&mut json);
-                json.to_string()
+                let tables =
+                    ["per_user", "per_adapter", "users"].map(|key| json[key].take().to_string()).concat();
+                let tables = format!("{tables}{}", json["adapters"]["asked_for"].take());
+                let unused = unused(scenario, &Context::default(), &run.report);
+                Outcome { run: json.to_string(), tables, unused: unused.iter().map(|note| note.id).collect() }
             }),
         };
         self.known.insert(key, outcome.clone());
         outcome
+    }
+}
+
+/// What was seen of a parameter.
+#[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an observation of its own")]
+pub(crate) struct Seen {
+    /// No other value was taken.
+    pub(crate) is_rejected: bool,
+    /// Some value changed the run.
+    pub(crate) changes_run: bool,
+    /// Some value changed the tables.
+    pub(crate) changes_tables: bool,
+    /// Some run said that the parameter did nothing in it.
+    pub(crate) has_note: bool,
+    /// Such a run was another than the one without the value.
+    pub(crate) is_wrong: bool,
+}
+
+impl Seen {
+    fn add(&mut self, now: &Outcome, other: &Outcome, id: Id) {
+        let (run, tables) = (now.run != other.run, now.tables != other.tables);
+        let is_told = other.unused.contains(&id);
+        self.is_rejected = false;
+        self.changes_run |= run;
+        self.changes_tables |= tables;
+        self.has_note |= is_told;
+        self.is_wrong |= is_told && (run || tables);
+    }
+}
+
+impl Outcome {
+    fn of(run: String) -> Self {
+        Self { run, tables: String::new(), unused: Vec::new() }
     }
 }
 

@@ -27,6 +27,10 @@ pub(crate) struct Step {
 pub(crate) fn activated(base: &Scenario, id: Id) -> Vec<Step> {
     let start = Step { scenario: base.clone(), way: String::new() };
     let mut all = every(vec![start.clone()], id.row().applies, DEEPEST);
+    if let Some(condition) = &id.row().beyond_tables {
+        let beyond = all.iter().flat_map(|step| met(step, condition, DEEPEST)).take(MOST);
+        all = all.iter().cloned().chain(beyond.collect::<Vec<_>>()).collect();
+    }
     all.retain(|step| step.scenario.is_active(id));
     if all.is_empty() && base.is_active(id) {
         all.push(start);
