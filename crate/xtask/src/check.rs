@@ -211,7 +211,7 @@ fn clippy(project: &Project) -> Outcome {
 fn native(project: &Project) -> Outcome {
     let cases = cases::Notes::new(project)?;
     let mut command = project.cargo();
-    command.args(["test", "--workspace"]).env("SERVESCOPE_CASES", cases.path());
+    command.args(["test", "--workspace", "--no-fail-fast"]).env("SERVESCOPE_CASES", cases.path());
     if project.is_whole() {
         command.arg("--release");
     } else {
