@@ -142,7 +142,7 @@ impl Growth {
             Verdict::Steady
         } else {
             // Both fall with the duration: the walk with its root, the number in the system with itself.
-            let of_walk = (self.walk / TELLING).powi(2);
+            let of_walk = self.walk * self.walk / (TELLING * TELLING);
             let longer = of_walk.max(self.level / (STEADY - TELLING)).max(1.0);
             let needs_s = f64::max(self.run_s * longer, LEAST_FILLS * self.fill_s);
             Verdict::TooShort { needs_s }

@@ -188,6 +188,18 @@ fn the_start_does_not_decide() {
     assert!(most / least < 1.06, "{rates:?}");
 }
 
+/// In groups of dozens at once, one server meets a short bound at next to no rate: the search ends there.
+#[test]
+fn a_search_ends_where_runs_cannot_be_longer() {
+    let groups =
+        [("workload.arrivals.cv", "8"), ("capacity.ttft_s", "6"), ("capacity.most_requests", "20000")];
+    for seed in 1..=4 {
+        let found = found(&groups, seed, 300);
+        assert!(found.rate_rps.is_none_or(|rate| rate < 0.1), "{:?}", found.rate_rps);
+        assert!(found.rate_rps.is_none() || found.needs_s.is_some(), "seed {seed}");
+    }
+}
+
 #[test]
 fn a_bound_that_nothing_meets_leaves_no_rate() {
     let found = search(&scenario(&[("capacity.ttft_s", "0.001")]), None).unwrap();
@@ -235,9 +247,9 @@ fn a_grid_is_ranked_by_what_a_dollar_buys() {
         assert!((ranked.standing.requests_per_usd.unwrap() / bought - 1.0).abs() < 1e-12);
     }
     assert!(ranking[0].standing.requests_per_usd >= ranking[1].standing.requests_per_usd);
-    // Requests of up to 9 tokens: whoever asks for more is refused, and that is said.
+    // Requests of up to 9 tokens: those that ask for more are rejected, and that is the reason.
     for ranked in &ranking[2..] {
-        assert!(ranked.reason().contains("not served") || !ranked.failures.is_empty(), "{}", ranked.reason());
+        assert!(ranked.reason().contains("too long") || !ranked.failures.is_empty(), "{}", ranked.reason());
     }
 }
 

@@ -45,6 +45,9 @@ const AIM: f64 = 1.0;
 /// Up to this many tolerances the answer is not called short.
 const ENOUGH: f64 = 1.5;
 
+/// The rate of a run may be off by this many standard deviations.
+const BURSTS: f64 = 3.0;
+
 /// Runs that are longer than wanted by up to this factor are taken as they are: what is wanted is an estimate too.
 const SLACK: f64 = 1.3;
 
@@ -166,8 +169,7 @@ impl Search {
         }
         let strictest = self.goal.quantiles.iter().copied().fold(0.0, f64::max);
         let least = (LEAST_LATE / (1.0 - strictest)).min(self.most_requests);
-        let longest = Id::Duration.row().bounds().map_or(f64::INFINITY, |(_, high)| high);
-        self.duration_s.max(least / rate_rps).min(MAX_REQUESTS / rate_rps).min(longest)
+        self.duration_s.max(least / rate_rps).min(MAX_REQUESTS / rate_rps).min(longest_s())
     }
 
     fn begin(&mut self, asked_rps: f64) -> Result<(), Vec<Failure>> {
@@ -241,7 +243,13 @@ impl Search {
 
     /// Whether the run that failed may have done so by chance.
     fn is_doubtful(&self) -> bool {
-        self.missed.is_some_and(|place| !self.probes[place].late.is_surely_too_much())
+        let Some(missed) = self.missed.map(|place| &self.probes[place]) else { return false };
+        !missed.late.is_surely_too_much() || self.off(missed) > BURSTS * self.goal.tolerance
+    }
+
+    /// How far the rate of a run is from the one that was asked for: a run that is off lacks bursts, or has too many.
+    fn off(&self, probe: &Probe) -> f64 {
+        if self.loaded.is_some() { 0.0 } else { (probe.rate_rps / probe.asked_rps - 1.0).abs() }
     }
 
     /// The factor to the next rate on an open side; it grows from a small one.
@@ -282,12 +290,10 @@ impl Search {
     fn wanted(&self, deviation: f64, tolerances: f64) -> f64 {
         let Some(passed) = self.passed.map(|place| &self.probes[place]) else { return 1.0 };
         let known = tolerances * self.goal.tolerance;
-        let of_rate = (deviation / known).powi(2);
+        let of_rate = squared(deviation / known);
         // The rate cannot be known better than the load is.
-        let of_load = (passed.told.walk / known).powi(2);
-        // A run with another rate than the one that was asked for lacks bursts, or has too many.
-        let off = if self.loaded.is_some() { 0.0 } else { (passed.rate_rps / passed.asked_rps - 1.0).abs() };
-        let of_bursts = (off / (3.0 * known)).powi(2);
+        let of_load = squared(passed.told.walk / known);
+        let of_bursts = squared(self.off(passed) / (BURSTS * known));
         let of_growth = self.wanted_for_growth(passed);
         let of_warm_up = passed.warm_up / MOST_WARM_UP;
         let wanted = of_rate.max(of_load).max(of_bursts).max(of_growth).max(of_warm_up);
@@ -310,7 +316,8 @@ impl Search {
     fn possible(&self, wanted: f64) -> Option<f64> {
         let [least, most] = LONGER;
         let rate_rps = self.asked(self.missed).or(self.asked(self.passed))?;
-        let room = self.most_requests / (rate_rps * self.duration_at(rate_rps));
+        let longest = (self.most_requests / rate_rps).min(longest_s());
+        let room = longest / self.duration_at(rate_rps);
         (wanted > 1.0 && room >= least).then(|| (SLACK * wanted).clamp(least, most.min(room)))
     }
 
@@ -383,6 +390,15 @@ impl Search {
             probes: self.probes,
         }
     }
+}
+
+fn squared(x: f64) -> f64 {
+    x * x
+}
+
+/// The longest run that a scenario can ask for, seconds.
+fn longest_s() -> f64 {
+    Id::Duration.row().bounds().map_or(f64::INFINITY, |(_, high)| high)
 }
 
 /// That the runs were too short for the tolerance.
