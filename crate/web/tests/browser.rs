@@ -142,7 +142,7 @@ fn open_as(
     studio.reserve(text.len());
     studio.feed(text.as_bytes());
     let deaf = js_sys::Function::new_no_args("");
-    studio.open(name, false, mapping, leave_out, &deaf).map(json_of).map_err(json_of)
+    studio.open(name, false, mapping, leave_out, 0, &deaf).map(json_of).map_err(json_of)
 }
 
 #[wasm_bindgen_test]

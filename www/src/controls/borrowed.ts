@@ -10,6 +10,7 @@ function orders(condition: Condition): string[] | null {
     const all = condition.any.flatMap((one) => orders(one) ?? []);
     return all.length === 0 ? null : all;
   }
+  if ('all' in condition) return condition.all.map(orders).find((values) => values !== null) ?? null;
   return 'in' in condition && condition.parameter === ORDER ? condition.in.map(String) : null;
 }
 
