@@ -46,7 +46,7 @@ test('files of a fleet: the parts of an iteration, events, a trace', async ({ pa
   const events = (await exported(page, 'Events (CSV)')).trimEnd().split('\n').slice(1).map((row) => row.split(','));
   const times = events.map(([time]) => Number(time));
   expect(times.every((time, index) => index === 0 || time >= (times[index - 1] ?? 0))).toBe(true);
-  expect(new Set(events.map(([, event]) => event))).toEqual(new Set(['arrived', 'scheduled', 'first_token', 'preempted', 'finished']));
+  expect(new Set(events.map(([, event]) => event))).toEqual(new Set(['arrived', 'scheduled', 'first_token', 'preempted', 'resumed', 'finished']));
   const trace = JSON.parse(await exported(page, 'Timeline (Chrome trace)')) as { traceEvents: { ph: string; pid: number }[] };
   expect(new Set(trace.traceEvents.map(({ ph }) => ph))).toEqual(new Set(['M', 'X', 'C']));
   expect(new Set(trace.traceEvents.map(({ pid }) => pid))).toEqual(new Set([0, 1, 2]));
