@@ -9,7 +9,8 @@
 //! What a system holds while it serves the load that it is given is no growth. So growth is counted from the time at which
 //! the first requests have left, and it must exceed the mean number in the system meanwhile as well: a queue that grows
 //! without end grows by twice its mean, one that stays grows by a part of it, also where requests that share the server
-//! fill it slowly.
+//! fill it slowly. The same is asked of the requests that wait, from the start of the run on: they are no part of what a
+//! system holds while it serves, and in a short run they tell more.
 //!
 //! A run in which one standard deviation is more than [`TELLING`] of the arrivals is too short to tell.
 //!
@@ -64,7 +65,8 @@ pub struct Stay {
 /// What the number of requests in the system did.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Growth {
-    /// By how much it grew, as a share of the arrivals meanwhile.
+    /// By how much it grew, as a share of the arrivals meanwhile: those in the system, or those that wait, whichever tells
+    /// more.
     pub share: f64,
     /// One standard deviation at load 1, as such a share.
     pub walk: f64,
@@ -99,26 +101,34 @@ impl Growth {
         let run_us = until_us - from_us;
         let fill_us = fill(stays, &arrive_us, until_us).min(0.5 * run_us);
         let full_us = from_us + fill_us;
-        let come = arrive_us.len() - arrive_us.partition_point(|&at| at <= full_us);
-        if come == 0 {
-            return Self { share: 0.0, walk: 1.0, level: 0.0, run_s: run_us / 1e6, fill_s: fill_us / 1e6 };
-        }
-        let come = come as f64;
-        let inside = |t: Option<f64>| t.is_some_and(|at| at > full_us && at <= until_us);
-        let gone = stays.iter().filter(|s| inside(s.leave_us)).count() as f64;
-        let later = stays.iter().filter(|s| s.arrive_us > until_us && inside(s.leave_us)).count() as f64;
         let arrive_s: Vec<f64> = arrive_us.iter().map(|us| us / 1e6).collect();
         let dispersion = Dispersion::of(&arrive_s, &[run_us / (1e6 * WINDOWS)]).index[0];
         let dispersion = if dispersion.is_finite() { dispersion } else { 1.0 };
-        let variance = (dispersion + service_variation(stays, until_us)) * come + WHOLE * WHOLE;
-        let level = mean_number(stays, [full_us, until_us]) / come;
-        Self {
-            share: (come - gone + later) / come,
-            walk: f64::sqrt(variance) / come,
-            level,
-            run_s: run_us / 1e6,
-            fill_s: fill_us / 1e6,
-        }
+        let variance = dispersion + service_variation(stays, until_us);
+        let of = |since_us: f64, ends: &dyn Fn(&Stay) -> Option<f64>| {
+            let come = (arrive_us.len() - arrive_us.partition_point(|&at| at <= since_us)) as f64;
+            if come == 0.0 {
+                return Self {
+                    share: 0.0,
+                    walk: 1.0,
+                    level: 0.0,
+                    run_s: run_us / 1e6,
+                    fill_s: fill_us / 1e6,
+                };
+            }
+            let [at_first, at_last] = [since_us, until_us].map(|at| number(stays, ends, at));
+            Self {
+                share: (at_last - at_first) / come,
+                walk: f64::sqrt(variance * come + WHOLE * WHOLE) / come,
+                level: mean_number(stays, ends, [since_us, until_us]) / come,
+                run_s: run_us / 1e6,
+                fill_s: fill_us / 1e6,
+            }
+        };
+        // What waits needs no time to fill, and shows a surplus sooner; where all are served at once nothing ever waits.
+        let present = of(full_us, &|stay| stay.leave_us);
+        let waiting = of(from_us, &|stay| stay.start_us.or(stay.leave_us));
+        if waiting.share * present.noise() > present.share * waiting.noise() { waiting } else { present }
     }
 
     /// Growth over the requests of a run that arrive in a window of time.
@@ -163,11 +173,17 @@ fn fill(stays: &[Stay], arrive_us: &[f64], until_us: f64) -> f64 {
     early.map(|s| s.leave_us.unwrap_or(until_us).min(until_us) - s.arrive_us).fold(0.0, f64::max)
 }
 
-/// The mean number in the system from one time to another.
-fn mean_number(stays: &[Stay], [from_us, until_us]: [f64; 2]) -> f64 {
+/// How many have come by a time, and not come to their end.
+fn number(stays: &[Stay], ends: &dyn Fn(&Stay) -> Option<f64>, at_us: f64) -> f64 {
+    let is_there = |stay: &&Stay| stay.arrive_us <= at_us && ends(stay).is_none_or(|end_us| end_us > at_us);
+    stays.iter().filter(is_there).count() as f64
+}
+
+/// The mean of that number from one time to another.
+fn mean_number(stays: &[Stay], ends: &dyn Fn(&Stay) -> Option<f64>, [from_us, until_us]: [f64; 2]) -> f64 {
     let within = |stay: &Stay| {
-        let leave_us = stay.leave_us.unwrap_or(until_us).min(until_us);
-        (leave_us - stay.arrive_us.max(from_us)).max(0.0)
+        let end_us = ends(stay).unwrap_or(until_us).min(until_us);
+        (end_us - stay.arrive_us.max(from_us)).max(0.0)
     };
     stays.iter().map(within).sum::<f64>() / (until_us - from_us)
 }

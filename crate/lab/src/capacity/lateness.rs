@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn the_crossing_lies_between_the_points_or_beyond_them() {
         assert_eq!(crossing(&[(0.0, -2.0), (1.0, -1.0), (2.0, 1.0)]), 1.5);
-        assert_eq!(crossing(&[(0.0, -2.0), (0.5, -1.0)]), 1.0);
+        assert_eq!(crossing(&[(0.0, -1.5), (1.0, -0.5)]), 1.5);
         assert_eq!(crossing(&[(0.0, 0.25), (1.0, 1.25)]), -0.25);
         assert_eq!(crossing(&[(0.0, -1.0), (1.0, -1.0)]), 1.0 + FAR);
     }
