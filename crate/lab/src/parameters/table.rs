@@ -595,13 +595,13 @@ table! {
     QueueTimeout = row("gateway.queue_timeout_s", "gt", "gateway", number(0.0, 10_000_000.0, 0.0)).unit("s").linear(0.0, 120.0, 1.0)
         .says("Queue timeout", "A request that has waited so long leaves the line (429); 0 lets it wait for ever.");
     TimeoutKind = row("gateway.timeout.kind", "gtk", "gateway", Kind::Choice(&["fixed", "estimated"]))
-        .when(PROXY)
+        .when(&[is(Id::GatewayKind, &["proxy"]), HELD])
         .says("Timeout is", "Fixed, or so many times the time to first token that is estimated when a request comes, with the queue timeout (or 10 minutes) as its bound.");
     TimeoutTimes = row("gateway.timeout.times", "gtx", "gateway", number(0.01, 1000.0, 2.0)).linear(0.5, 10.0, 0.1)
-        .when(&[is(Id::GatewayKind, &["proxy"]), is(Id::TimeoutKind, &["estimated"])])
+        .when(&[is(Id::GatewayKind, &["proxy"]), is(Id::TimeoutKind, &["estimated"]), HELD])
         .says("Times the estimate", "A request waits so many times its estimated time to first token.");
     Sweep = row("gateway.sweep_ms", "gs", "gateway", number(1.0, 60_000.0, 50.0)).unit("ms").linear(1.0, 1000.0, 1.0)
-        .when(PROXY)
+        .when(&[is(Id::GatewayKind, &["proxy"]), HELD])
         .says("Deadline sweep", "How often the gateway looks at deadlines and at quotas that have come back.");
     TtftBound = row("gateway.ttft.bound_s", "gtb", "gateway", number(0.0, 1e6, 0.0)).unit("s").linear(0.0, 60.0, 0.5)
         .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("ttft")])
@@ -646,7 +646,7 @@ table! {
         .when(PROXY)
         .says("Overload: KV use", "Share of KV memory in use that counts as overload; 0 leaves it out.");
     LoadWait = row("gateway.load.wait_s", "glw", "gateway", number(0.0, 1e6, 5.0)).unit("s").linear(0.0, 60.0, 0.5)
-        .when(PROXY)
+        .when(&[is(Id::GatewayKind, &["proxy"]), HELD])
         .says("Overload: wait", "Longest wait at the gateway for the engine that counts as overload; waits of a client over its own quota or concurrency do not count. 0 leaves it out.");
     LoadStep = row("gateway.load.step_ms", "gls", "gateway", number(0.0, 1e6, 0.0)).unit("ms").linear(0.0, 500.0, 1.0)
         .when(PROXY)

@@ -69,6 +69,7 @@ const LOADS: [&[(&str, &str)]; 3] = [
         ("workload.adapters.count", "5"),
         ("workload.adapters.ranks", "8,64"),
         ("workload.max_tokens.cap", "120"),
+        ("gateway.checks", "rpm|tpm|concurrency|queue|kv"),
         ("gateway.predict.cold_start", "2"),
         ("scheduler.max_total_tokens", "1500"),
         ("scheduler.max_request_tokens", "330"),
@@ -77,6 +78,7 @@ const LOADS: [&[(&str, &str)]; 3] = [
     ],
     &[
         ("workload.rate_rps", "6"),
+        ("gateway.checks", "rpm|tpm|concurrency|queue|kv"),
         ("workload.duration_s", "8"),
         ("workload.users.count", "3"),
         ("workload.adapters.count", "6"),

@@ -74,7 +74,7 @@ fn texts(id: Id) -> Vec<Value> {
         Id::GatewayChecks => {
             &["rpm|tpm|concurrency|queue|kv|ttft", "kv", "none", "tpm|rpm|kv", "queue|concurrency"]
         }
-        Id::CapacityGrid => &["workload.rate_rps=1,2"],
+        Id::CapacityGrid => &["workload.input_tokens.high=200,250"],
         _ => &["END"],
     };
     words.iter().map(|&text| Value::Text(text.to_owned())).collect()
