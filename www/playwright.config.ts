@@ -33,10 +33,9 @@ export default defineConfig({
   expect: { timeout: 15_000 },
   fullyParallel: true,
   workers: availableParallelism(),
-  // A failed test runs once more, for its trace: recording every test takes longer than the tests. In the whole check it has failed
-  // all the same; in the quick one a test that passed the second time is told as flaky.
+  // A failed test runs once more, for its trace: recording every test takes longer than the tests. It has failed all the same.
   retries: 1,
-  failOnFlakyTests: process.env['SERVESCOPE_WHOLE'] === '1',
+  failOnFlakyTests: true,
   use: {
     ...devices['Desktop Chrome'],
     baseURL: `http://127.0.0.1:${port}${subPath}`,

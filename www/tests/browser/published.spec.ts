@@ -70,6 +70,8 @@ test('a click on a point sets its scenario; the way back leads to the points', a
 
 test('keys reach a point, and tables have links', async ({ page }) => {
   await checked(page);
+  // Keys move between points that are drawn.
+  await drawn(page, 'checked_cv_attainment', MARKS);
   await page.locator('[data-chart=checked_cv_attainment] .plot').focus();
   await page.keyboard.press('End');
   await page.keyboard.press('Enter');
