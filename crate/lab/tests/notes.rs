@@ -244,7 +244,7 @@ fn what_changes_the_tables_alone_says_so() {
         assert_eq!(digest_free(&plain), digest_free(&other), "{setting:?}");
         assert_eq!(told(&other), [(setting.0, "tables")]);
     }
-    // With ranks that differ, or in S-LoRA's loop, which adapters are asked for matters; with an order by client, who asks.
+    // With ranks that differ, or in S-LoRA's loop, which adapters are asked for matters; with a policy by client, which client asks.
     for base in [&[fleet[0], ("workload.adapters.ranks", "8,64")][..], &[("workload.duration_s", "20")]] {
         let alpha = run(&[base, &[("workload.adapters.alpha", "0.1")]].concat());
         assert!(told(&alpha).is_empty(), "{:?}", told(&alpha));

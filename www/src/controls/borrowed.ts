@@ -4,7 +4,7 @@ import type { Condition, Parameter } from '../engine/types.js';
 
 const ORDER = 'scheduler.order';
 
-/** The values of the waiting line's order under which a condition holds; null where it does not ask for one. */
+/** The scheduling policies under which a condition holds; null where it does not ask for one. */
 function orders(condition: Condition): string[] | null {
   if ('any' in condition) {
     const all = condition.any.flatMap((one) => orders(one) ?? []);

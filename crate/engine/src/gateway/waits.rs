@@ -1,7 +1,7 @@
-//! Who waits at the gateway for the engine, and since when, and who is held back by a limit of its own.
+//! Which requests wait at the gateway for the engine, since when, and which are held back by a limit of their client.
 //!
 //! A client over its quota, or with as many requests at the engine as it may have, is held back: that its requests wait says
-//! nothing about the engine, and nobody else waits behind them. Such waits are no sign of overload, and such prompts are not
+//! nothing about the engine, and no other request waits behind them. Such waits are no sign of overload, and such prompts are not
 //! ahead of anybody else's ([`super::estimate`]). A wait for the engine begins when a request comes in, or when its client is
 //! held back no longer. Each change costs O(log clients).
 

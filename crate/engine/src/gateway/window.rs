@@ -378,7 +378,7 @@ mod tests {
                     if taken * parts <= per_minute * (window - first) {
                         (first, taken) = (window, 0);
                     }
-                    // As many as are let in, on most windows.
+                    // As many as are admitted, for most windows.
                     while window % 7 != 3 && taken * parts < per_minute * (window - first + 1) {
                         assert!(meter.allows(&quota, 1.0, now), "{per_minute} a minute, window {window}");
                         meter.charge(&quota, 1.0, now);
