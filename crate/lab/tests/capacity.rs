@@ -125,7 +125,8 @@ fn found(settings: &[(&str, &str)], seed: u32, duration_s: u32) -> Capacity {
 /// Five minutes tell within 10 % what an hour and a half tells, for steady traffic as for bursts.
 fn agree(settings: &[(&str, &str)]) {
     let long = found(settings, 42, 5000).rate_rps.unwrap();
-    for seed in 1..=4 {
+    // `servescope validate` prints ten seeds of 22 settings.
+    for seed in 1..=if servescope_testkit::is_whole() { 4 } else { 2 } {
         let short = found(settings, seed, 300);
         let rate = short.rate_rps.unwrap();
         println!("seed {seed}: {rate:.3} of {long:.3}, runs of {:?} s, {:?}", short.run_s, short.notes);
@@ -334,6 +335,8 @@ proptest! {
             ("workload.duration_s", "120"),
             ("capacity.ttft_s", &bound.to_string()),
             ("capacity.quantile", "0.9"),
+            // The promise is about the runs that were made, however long they had to be.
+            ("capacity.most_requests", "20000"),
         ]);
         let found = search(&scenario, None).unwrap();
         for probe in &found.probes {

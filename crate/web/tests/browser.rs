@@ -117,7 +117,7 @@ fn objects_have_the_declared_keys() {
     assert_eq!(keys(&own["per_replica"][0]), declared("ReplicaRow"));
     assert_eq!(charts.length(), 15);
     let events = simulator.export("events.csv").ok().expect("a file");
-    assert!(events.starts_with("time_s,event,request,replica\n"));
+    assert!(events.starts_with("time_s,event,request,replica,attempt,reason\n"));
     let options = |client: &str| {
         let options =
             json!({"client": client, "sort": "service", "descending": true, "rows": 3, "window": null});
@@ -218,7 +218,7 @@ fn the_studio_changes_fits_and_writes_what_it_holds() {
     assert_eq!(keys(&fitted["models"][0]), declared("FitRow"));
     let charts: JsValue = studio.charts(300).ok().expect("charts").into();
     let of = |key: &str| js_sys::Array::from(&js_sys::Reflect::get(&charts, &key.into()).expect("charts"));
-    assert_eq!((of("charts").length(), of("before").length()), (6, 6));
+    assert_eq!((of("charts").length(), of("before").length()), (9, 9));
     assert!(studio.export("mooncake").is_ok());
     assert!(studio.export("pigeon").is_err());
     assert!(studio.take_twin("twin").is_ok());

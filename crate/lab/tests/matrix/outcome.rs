@@ -169,7 +169,10 @@ fn capacity(scenario: &Scenario) -> Option<String> {
     Some(format!("{grid} {found}"))
 }
 
-/// The bodies of every form that takes the settings.
+/// Requests whose bodies are compared, of each form.
+const BODIES: usize = 12;
+
+/// The first bodies of every form that takes the settings.
 fn bodies(scenario: &Scenario) -> Option<String> {
     let trace = trace_of(scenario, None).ok()?;
     let mut text = String::new();
@@ -183,7 +186,9 @@ fn bodies(scenario: &Scenario) -> Option<String> {
         let (model, adapter_name) = ("m".to_owned(), String::new());
         let options = BodyOptions { form, endpoint: Endpoint::Completions, model, adapter_name, sampling };
         let mut lines = BodyLines::new(&trace, texts, options).ok()?;
-        while lines.next_into(&mut text).ok()? {}
+        for _ in 0..BODIES {
+            lines.next_into(&mut text).ok()?;
+        }
     }
     (!text.is_empty()).then_some(text)
 }
