@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 use servescope_engine::adapters::AdapterPool;
 use servescope_engine::observer::{Event, Observer};
-use servescope_engine::report::{Fate, Stay};
+use servescope_engine::report::Fate;
 use servescope_engine::scheduler::memory::{Entry, MemoryEstimate};
-use servescope_engine::scheduler::{Admission, Latency, Line, Order, Queueing};
+use servescope_engine::scheduler::{Admission, DecodeSpan, Latency, Line, Order, Queueing};
 use servescope_engine::{Outcome, SchedulerConfig};
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};
@@ -29,7 +29,7 @@ struct Server {
     config: SchedulerConfig,
     trace: Trace,
     fates: Vec<Fate>,
-    stays: Vec<Stay>,
+    spans: Vec<DecodeSpan>,
     memory: MemoryEstimate,
     adapters: AdapterPool,
     line: Line,
@@ -72,7 +72,7 @@ impl Server {
         Self {
             line: Line::new(Queueing { order, ..Queueing::default() }, &config, &trace),
             config,
-            stays: vec![Stay::default(); fates.len()],
+            spans: vec![DecodeSpan::default(); fates.len()],
             fates,
             memory: MemoryEstimate::default(),
             adapters: AdapterPool::new(trace.adapter_count(), &trace.adapter_rank),
@@ -95,7 +95,7 @@ impl Server {
             0,
             now_us,
             &self.trace,
-            (&self.fates, &self.stays),
+            (&self.fates, &self.spans),
             &mut self.memory,
             &mut self.adapters,
             &mut picked,

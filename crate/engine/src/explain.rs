@@ -4,7 +4,6 @@ use crate::gateway::config::Check;
 use crate::gateway::log::Held;
 use crate::report::{Outcome, Report, Split};
 use crate::scheduler::Stop;
-use crate::timeline::{IterationRun, Span};
 
 /// What a request mostly waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,7 +139,7 @@ fn share_out_queue(report: &Report, id: usize, arrival: f64, scheduled: f64, why
     let replica = report.replica(id);
     let mut holds = report.timeline.holds.iter().filter(|hold| hold.replica == replica).peekable();
     // A fleet says when a line begins; S-LoRA's first decision says what there was before it.
-    let mut stop = holds.peek().filter(|_| report.served.is_none()).and_then(|first| first.stop);
+    let mut stop = holds.peek().filter(|_| report.cost.is_none()).and_then(|first| first.stop);
     let mut from = arrival;
     let mut add = |stop: Option<Stop>, waited: f64| match stop {
         Some(Stop::Memory) => why.memory_us += waited,
@@ -209,39 +208,12 @@ fn evicted_us(report: &Report, id: usize) -> f64 {
     its_own.map(|out| out.end_us - out.start_us).sum()
 }
 
-/// Size and KV tokens of a replica's batch at a time.
+/// Requests that hold memory on a replica and their KV tokens at a time, over the batches in the stages.
 fn batch_at(report: &Report, replica: u16, time_us: f64) -> (u32, f64) {
-    if report.served.is_some() {
-        return batches_at(report, replica, time_us);
-    }
-    for span in report.timeline.spans() {
-        match span {
-            Span::Prefill(p) if p.end_us > time_us => {
-                return if p.start_us <= time_us {
-                    (p.stalled + p.requests, f64::from(p.kv_tokens))
-                } else {
-                    (0, 0.0)
-                };
-            }
-            Span::Decode(d) if d.end_us > time_us => {
-                if d.start_us > time_us {
-                    return (0, 0.0);
-                }
-                let done = (time_us - d.start_us) / (d.end_us - d.start_us) * f64::from(d.iterations);
-                return (d.requests, f64::from(d.kv_tokens) + done.floor() * f64::from(d.requests));
-            }
-            _ => {}
-        }
-    }
-    (0, 0.0)
-}
-
-/// The same in a fleet, over the batches in the stages.
-fn batches_at(report: &Report, replica: u16, time_us: f64) -> (u32, f64) {
-    let under_way =
-        |run: &IterationRun| run.replica == replica && run.start_us <= time_us && time_us < run.end_us;
-    report.timeline.iterations.iter().filter(under_way).fold((0, 0.0), |(requests, kv_tokens), run| {
+    let runs = report.timeline.iterations.of_replica(replica).take_while(|run| run.start_us <= time_us);
+    runs.filter(|run| time_us < run.end_us).fold((0, 0.0), |(requests, kv_tokens), run| {
         let done = (time_us - run.start_us) / (run.end_us - run.start_us) * f64::from(run.iterations);
-        (requests + run.requests(), kv_tokens + run.kv_tokens + done.floor() * f64::from(run.decodes))
+        let kv_tokens = kv_tokens + run.kv_tokens + done.floor() * f64::from(run.decodes);
+        (requests + run.requests() + run.standing, kv_tokens)
     })
 }

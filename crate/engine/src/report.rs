@@ -50,18 +50,6 @@ pub struct Fate {
     pub produced: u32,
 }
 
-/// A request in the batch of S-LoRA's loop.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Stay {
-    /// The prefill it was part of: place in [`Timeline::prefills`].
-    pub prefill: Option<u32>,
-    /// While it runs: the stall counter at joining. Afterwards: how long it stood still for others.
-    pub(crate) stall_us: f64,
-    pub(crate) joined: u32,
-    pub(crate) first_step: u64,
-    pub(crate) last_step: u64,
-}
-
 impl Fate {
     pub(crate) fn complete(&mut self, now_us: f64, produced: u32) {
         self.finish_us = Some(now_us);
@@ -76,13 +64,13 @@ impl Fate {
 /// time exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Split {
-    /// From arrival to the start of its prefill's adapter loading.
+    /// From arrival to the start of its first iteration, or of the loading of adapters before it.
     pub queue_us: f64,
-    /// Loading adapters for its prefill.
+    /// Loading adapters before the iterations of its prompt.
     pub load_us: f64,
-    /// Its own prefill.
+    /// The iterations of its prompt.
     pub prefill_us: f64,
-    /// Standing still while others were loaded for and prefilled.
+    /// Standing still while adapters were loaded for others and their prompts were processed.
     pub stalled_us: f64,
     /// Decode iterations.
     pub decode_us: f64,
@@ -100,39 +88,66 @@ impl Split {
     }
 }
 
-/// What a fleet knows of each request, one entry a request in every column; NaN where there is none.
+/// What is known of each request, one entry a request in every column; NaN where there is none.
 #[derive(Debug, Clone, Default)]
 pub struct Served {
     /// When the first iteration that it was part of was formed, microseconds.
     pub scheduled_us: Vec<f64>,
     /// When its first token was there.
     pub first_token_us: Vec<f64>,
-    /// Durations of the iterations that processed its prompt.
+    /// Durations of the iterations that processed its prompt, without the loading of adapters.
     pub prefill_us: Vec<f64>,
+    /// How long adapters were loaded before those; empty where none was.
+    pub load_us: Vec<f64>,
     /// How long it stood still between its iterations.
     pub stalled_us: Vec<f64>,
-    /// Which replica.
+    /// Which replica; empty where there is one.
     pub replica: Vec<u16>,
-    /// How often it was thrown out of the batch.
+    /// How often it was thrown out of the batch; empty where nobody can be.
     pub preemptions: Vec<u16>,
     /// Where replicas have several stages: how long they worked on its iterations. Empty otherwise.
     pub worked_us: Vec<f64>,
 }
 
 impl Served {
+    /// Nothing yet of `count` requests; the columns that may be empty are.
+    pub(crate) fn unserved(count: usize) -> Self {
+        let nan = || vec![f64::NAN; count];
+        Self {
+            scheduled_us: nan(),
+            first_token_us: nan(),
+            prefill_us: vec![0.0; count],
+            stalled_us: vec![0.0; count],
+            ..Self::default()
+        }
+    }
+
+    /// The whole prompt of a request was processed in one iteration: its start, the loading of adapters before it, its own
+    /// time and its end, microseconds. `load_us` has an entry for each request where adapters are loaded.
+    pub(crate) fn is_prefilled(&mut self, id: u32, [start_us, load_us, prefill_us, end_us]: [f64; 4]) {
+        let i = id as usize;
+        self.scheduled_us[i] = start_us;
+        self.first_token_us[i] = end_us;
+        self.prefill_us[i] = prefill_us;
+        if let Some(own) = self.load_us.get_mut(i) {
+            *own = load_us;
+        }
+    }
+
     /// The requests named by `order`, in that order.
     pub(crate) fn select(&self, order: &[u32]) -> Self {
         fn chosen<T: Copy>(column: &[T], order: &[u32]) -> Vec<T> {
-            order.iter().map(|&id| column[id as usize]).collect()
+            order.iter().filter_map(|&id| column.get(id as usize).copied()).collect()
         }
         Self {
             scheduled_us: chosen(&self.scheduled_us, order),
             first_token_us: chosen(&self.first_token_us, order),
             prefill_us: chosen(&self.prefill_us, order),
+            load_us: chosen(&self.load_us, order),
             stalled_us: chosen(&self.stalled_us, order),
             replica: chosen(&self.replica, order),
             preemptions: chosen(&self.preemptions, order),
-            worked_us: if self.worked_us.is_empty() { Vec::new() } else { chosen(&self.worked_us, order) },
+            worked_us: chosen(&self.worked_us, order),
         }
     }
 }
@@ -146,6 +161,7 @@ impl PartialEq for Served {
         same(&self.scheduled_us, &other.scheduled_us)
             && same(&self.first_token_us, &other.first_token_us)
             && same(&self.prefill_us, &other.prefill_us)
+            && same(&self.load_us, &other.load_us)
             && same(&self.stalled_us, &other.stalled_us)
             && same(&self.worked_us, &other.worked_us)
             && self.replica == other.replica
@@ -153,7 +169,7 @@ impl PartialEq for Served {
     }
 }
 
-/// The model that said how long a fleet's iterations take: what they were made of is asked of it after the run.
+/// The model that said how long iterations take: what they were made of is asked of it after the run.
 #[derive(Debug, Clone)]
 pub struct IterationModel(pub Arc<dyn BatchCost>);
 
@@ -171,21 +187,19 @@ pub struct Report {
     pub trace: Arc<Trace>,
     /// What became of each.
     pub fates: Vec<Fate>,
-    /// Each in the batch of S-LoRA's loop; empty for a fleet.
-    pub stays: Vec<Stay>,
     /// What the GPU did.
     pub timeline: Timeline,
     /// Size of the pool of each replica, tokens.
     pub pool_tokens: u32,
-    /// KV blocks of each replica of a fleet.
+    /// KV blocks of each replica.
     pub pool_blocks: u32,
     /// Times an adapter was loaded.
     pub adapter_loads: u64,
     /// How many replicas.
     pub replicas: u32,
-    /// What a fleet knows of each request; S-LoRA's loop tells it by prefills.
-    pub served: Option<Box<Served>>,
-    /// Requests thrown out of a batch, each time counted; S-LoRA has none.
+    /// When each was served, and where.
+    pub served: Box<Served>,
+    /// Requests thrown out of a batch, each time counted.
     pub preemptions: u64,
     /// What each replica's prefix cache was asked for; empty where there is none.
     pub prefix_lookups: Vec<PrefixLookups>,
@@ -237,41 +251,30 @@ pub struct Counters {
 }
 
 impl Report {
-    /// What a fleet knows; the module without fleets does not even look.
-    fn served(&self) -> Option<&Served> {
-        if cfg!(feature = "orders") { self.served.as_deref() } else { None }
-    }
-
-    /// When the prefill of request `id` began, microseconds.
+    /// When the first iteration of request `id` began, or the loading of adapters before it, microseconds.
     pub fn scheduled_us(&self, id: usize) -> Option<f64> {
-        if let Some(served) = self.served() {
-            return Some(served.scheduled_us[id]).filter(|t| !t.is_nan());
-        }
-        self.stays[id].prefill.map(|p| self.timeline.prefills[p as usize].start_us)
+        Some(self.served.scheduled_us[id]).filter(|t| !t.is_nan())
     }
 
     /// When its first token was there, microseconds.
     pub fn first_token_us(&self, id: usize) -> Option<f64> {
-        if let Some(served) = self.served() {
-            return Some(served.first_token_us[id]).filter(|t| !t.is_nan());
-        }
-        self.stays[id].prefill.map(|p| self.timeline.prefills[p as usize].end_us)
+        Some(self.served.first_token_us[id]).filter(|t| !t.is_nan())
     }
 
     /// The replica that request `id` was given to.
     pub fn replica(&self, id: usize) -> u16 {
-        self.served().map_or(0, |served| served.replica[id])
+        self.served.replica.get(id).copied().unwrap_or(0)
     }
 
     /// How often request `id` was thrown out of a batch.
     pub fn preemptions(&self, id: usize) -> u16 {
-        self.served().map_or(0, |served| served.preemptions[id])
+        self.served.preemptions.get(id).copied().unwrap_or(0)
     }
 
-    /// How long the iterations of a fleet's finished request were worked on, microseconds; Vidur's execution time.
+    /// How long the iterations of a finished request were worked on, microseconds; Vidur's execution time.
     pub fn worked_us(&self, id: usize) -> Option<f64> {
         let split = self.split(id)?;
-        let worked = self.served()?.worked_us.get(id).copied();
+        let worked = self.served.worked_us.get(id).copied();
         Some(worked.unwrap_or(split.prefill_us + split.decode_us))
     }
 
@@ -299,31 +302,12 @@ impl Report {
 
     /// Where the time of a finished request went.
     pub fn split(&self, id: usize) -> Option<Split> {
-        let fate = &self.fates[id];
-        if let Some(served) = self.served() {
-            return self.split_served(served, id);
-        }
-        let stay = &self.stays[id];
-        let (finish, prefill) = (fate.finish_us?, self.timeline.prefills[stay.prefill? as usize]);
-        let arrival = self.trace.arrival_us[id];
-        let mut parts = [
-            prefill.start_us - arrival,
-            prefill.load_us,
-            prefill.prefill_us,
-            stay.stall_us,
-            (finish - prefill.end_us - stay.stall_us).max(0.0),
-        ];
-        settle(&mut parts, finish - arrival);
-        let [queue_us, load_us, prefill_us, stalled_us, decode_us] = parts;
-        Some(Split { queue_us, load_us, prefill_us, stalled_us, decode_us })
-    }
-
-    fn split_served(&self, served: &Served, id: usize) -> Option<Split> {
         let (finish, scheduled) = (self.fates[id].finish_us?, self.scheduled_us(id)?);
         let arrival = self.trace.arrival_us[id];
-        let (prefill, stalled) = (served.prefill_us[id], served.stalled_us[id]);
-        let decode = (finish - scheduled - prefill - stalled).max(0.0);
-        let mut parts = [scheduled - arrival, 0.0, prefill, stalled, decode];
+        let (prefill, stalled) = (self.served.prefill_us[id], self.served.stalled_us[id]);
+        let load = self.served.load_us.get(id).copied().unwrap_or(0.0);
+        let decode = (finish - scheduled - load - prefill - stalled).max(0.0);
+        let mut parts = [scheduled - arrival, load, prefill, stalled, decode];
         settle(&mut parts, finish - arrival);
         let [queue_us, load_us, prefill_us, stalled_us, decode_us] = parts;
         Some(Split { queue_us, load_us, prefill_us, stalled_us, decode_us })

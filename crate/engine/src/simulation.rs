@@ -18,7 +18,7 @@ mod sight;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use servescope_cost::{IterationCost, PrefillShape};
+use servescope_cost::{Chunk, IterationCost, PrefillShape};
 use servescope_workload::Trace;
 
 use batch::Running;
@@ -30,10 +30,10 @@ use crate::config::SchedulerConfig;
 use crate::gateway::intake::Intake;
 use crate::gateway::{GatewayConfig, Refusal};
 use crate::observer::{Event, Observer, Unobserved};
-use crate::report::{Counters, Fate, Outcome, Report, Stay};
+use crate::report::{Counters, Fate, Outcome, Report, Served};
 use crate::scheduler::memory::MemoryEstimate;
 use crate::scheduler::sampler::Sampler;
-use crate::scheduler::{Admission, Latency, Line, Queueing};
+use crate::scheduler::{Admission, DecodeSpan, Latency, Line, Queueing};
 use crate::timeline::{Hold, Timeline};
 
 /// A simulation under way.
@@ -71,7 +71,13 @@ pub struct Simulation<C: IterationCost> {
     picked: Vec<u32>,
 
     fates: Vec<Fate>,
-    stays: Vec<Stay>,
+    /// Those of requests that joined the batch.
+    spans: Vec<DecodeSpan>,
+    served: Served,
+    /// Requests of the batch by the time of their last token: (how many, when).
+    standing: Vec<(u32, f64)>,
+    /// What the prefill under way reads of prompts.
+    chunks: Vec<Chunk>,
     timeline: Timeline,
 }
 
@@ -81,7 +87,6 @@ impl<C: IterationCost> Simulation<C> {
         let adapters = AdapterPool::new(trace.adapter_count(), &trace.adapter_rank);
         let fates = vec![Fate::default(); trace.len()];
         let line = Line::new(Queueing::default(), &config, &trace);
-        let stays = vec![Stay::default(); trace.len()];
         Self {
             config,
             cost,
@@ -105,7 +110,10 @@ impl<C: IterationCost> Simulation<C> {
             stall_us: 0.0,
             picked: Vec::new(),
             fates,
-            stays,
+            spans: vec![DecodeSpan::default(); trace.len()],
+            served: Served::unserved(trace.len()),
+            standing: Vec::new(),
+            chunks: Vec::new(),
             timeline: Timeline::default(),
             trace,
         }
@@ -173,9 +181,9 @@ impl<C: IterationCost> Simulation<C> {
             counters = counted.map(|(client, values)| Counters { client, clients, values, samples });
         }
         self.intake.rename(&mut self.timeline.departures);
-        let stays = match self.intake.sent() {
-            Some(sent) => sent.iter().map(|&id| self.stays[id as usize]).collect(),
-            None => self.stays,
+        let served = match self.intake.sent() {
+            Some(sent) => self.served.select(sent),
+            None => self.served,
         };
         let (trace, fates, gateway) = self.intake.finish(self.trace, self.fates);
         Report {
@@ -183,15 +191,14 @@ impl<C: IterationCost> Simulation<C> {
             counters,
             trace,
             fates,
-            stays,
             timeline: self.timeline,
             pool_tokens: self.config.max_total_tokens,
             adapter_loads: self.adapters.loads,
             replicas: 1,
-            served: None,
+            served: Box::new(served),
             preemptions: 0,
             prefix_lookups: Vec::new(),
-            pool_blocks: 0,
+            pool_blocks: self.config.max_total_tokens,
             cost: None,
         }
     }
@@ -252,7 +259,7 @@ impl<C: IterationCost> Simulation<C> {
                 self.step,
                 self.now_us,
                 &self.trace,
-                (&self.fates, &self.stays),
+                (&self.fates, &self.spans),
                 &mut self.memory,
                 &mut self.adapters,
                 &mut self.picked,

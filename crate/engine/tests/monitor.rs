@@ -11,7 +11,7 @@ use servescope_engine::metrics::monitor::{Cell, ClientTotals, Monitor, MonitorOp
 use servescope_engine::scheduler::round_robin::RoundRobin;
 use servescope_engine::scheduler::vtc::Fair;
 use servescope_engine::scheduler::{Client, Order, Queueing};
-use servescope_engine::timeline::Span;
+use servescope_engine::timeline::IterationRun;
 use servescope_engine::{Outcome, Refusal, Report, SchedulerConfig, Simulation};
 use servescope_workload::trace::{Chain, NOBODY, Request};
 use servescope_workload::{BASE_MODEL, Trace};
@@ -167,12 +167,9 @@ fn check_little(report: &Report, monitor: &Monitor, patience_us: f64) {
 }
 
 fn timeline_kv(report: &Report) -> f64 {
-    let spans = report.timeline.spans().map(|span| match span {
-        Span::Prefill(p) => (p.end_us - p.start_us) * (f64::from(p.kv_tokens) + 0.5 * f64::from(p.tokens)),
-        Span::Decode(d) => (d.end_us - d.start_us) * 0.5 * (f64::from(d.kv_tokens) + d.kv_tokens_at_end()),
-        Span::Iterations(run) => (run.end_us - run.start_us) * 0.5 * (run.kv_tokens + run.kv_tokens_at_end()),
-    });
-    spans.sum::<f64>() / 1e6
+    let held =
+        |run: IterationRun| (run.end_us - run.start_us) * 0.5 * (run.kv_tokens + run.kv_tokens_at_end());
+    report.timeline.iterations.iter().map(held).sum::<f64>() / 1e6
 }
 
 fn held(monitor: &Monitor) -> f64 {

@@ -11,7 +11,7 @@ use servescope_engine::scheduler::accounts::Charging;
 use servescope_engine::scheduler::round_robin::RoundRobin;
 use servescope_engine::scheduler::vtc::{Fair, Lift, Prediction, TokenCost};
 use servescope_engine::scheduler::{Client, Order, Queueing};
-use servescope_engine::timeline::Span;
+use servescope_engine::timeline::IterationRun;
 use servescope_engine::{Outcome, Report, SchedulerConfig, Simulation};
 
 fn any_charging() -> impl Strategy<Value = Charging> {
@@ -71,12 +71,8 @@ prop_compose! {
 fn check_work_conservation(report: &Report) {
     let mut gaps = Vec::new();
     let mut end = 0.0;
-    for span in report.timeline.spans() {
-        let (start, until) = match span {
-            Span::Iterations(_) => unreachable!("a fleet's"),
-            Span::Prefill(p) => (p.start_us, p.end_us),
-            Span::Decode(d) => (d.start_us, d.end_us),
-        };
+    for run in &report.timeline.iterations {
+        let (start, until) = (run.start_us, run.end_us);
         if start > end {
             gaps.push(start);
         }
@@ -111,11 +107,8 @@ proptest! {
         prop_assert_eq!(&stepped.finish(), &report);
         prop_assert!(memory.most < u64::from(config.max_total_tokens), "KV over the pool: {}", memory.most);
         let produced: u64 = report.fates.iter().map(|f| u64::from(f.produced)).sum();
-        let tokens = report.timeline.spans().map(|span| match span {
-            Span::Iterations(_) => unreachable!("a fleet's"),
-            Span::Prefill(p) => u64::from(p.requests),
-            Span::Decode(d) => u64::from(d.iterations) * u64::from(d.requests),
-        });
+        let made = |run: IterationRun| u64::from(run.prompts) + u64::from(run.iterations) * u64::from(run.decodes);
+        let tokens = report.timeline.iterations.iter().map(made);
         prop_assert_eq!(tokens.sum::<u64>(), produced, "tokens of the iterations and of the requests");
         if !config.original_blocking {
             prop_assert!(report.fates.iter().all(|f| f.outcome != Outcome::Unfinished));

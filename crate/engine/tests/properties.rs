@@ -10,7 +10,6 @@ use servescope_engine::metrics::slora::satisfaction;
 use servescope_engine::metrics::summary::SummaryContext;
 use servescope_engine::metrics::token_gaps::TokenGaps;
 use servescope_engine::metrics::{Distribution, Slo, summarise};
-use servescope_engine::timeline::Span;
 use servescope_engine::{Outcome, Report, SchedulerConfig, Simulation};
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};
@@ -73,20 +72,11 @@ fn check_waits(report: &Report, asked: &Trace, patience_us: f64) {
 fn check_timeline(report: &Report) {
     let mut now = 0.0;
     let mut tokens = 0u64;
-    for span in report.timeline.spans() {
-        let (start, end) = match span {
-            Span::Prefill(p) => {
-                tokens += u64::from(p.requests);
-                (p.start_us, p.end_us)
-            }
-            Span::Decode(d) => {
-                tokens += u64::from(d.iterations) * u64::from(d.requests);
-                (d.start_us, d.end_us)
-            }
-            Span::Iterations(_) => panic!("a fleet's record in S-LoRA's loop"),
-        };
-        assert!(start >= now && end >= start, "iterations overlap");
-        now = end;
+    for run in &report.timeline.iterations {
+        // A prompt's end gives a token, too.
+        tokens += u64::from(run.prompts) + u64::from(run.iterations) * u64::from(run.decodes);
+        assert!(run.start_us >= now && run.end_us >= run.start_us, "iterations overlap");
+        now = run.end_us;
     }
     let produced: u64 = report.fates.iter().map(|f| u64::from(f.produced)).sum();
     assert_eq!(tokens, produced, "tokens of the iterations and of the requests");

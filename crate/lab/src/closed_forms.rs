@@ -4,7 +4,7 @@
 //! over independent seeds must lie within three of its standard errors of the law.
 
 use servescope_engine::Report;
-use servescope_engine::timeline::Span;
+use servescope_engine::timeline::IterationRun;
 
 use crate::parameters::{Id, Value};
 use crate::run::Run;
@@ -340,15 +340,8 @@ pub fn run_once(law: &Law, seed: u32, requests: u32) -> (f64, f64) {
 
 /// Little's law on the running set: its size summed over the timeline against the sojourns of its requests.
 pub fn little_gap(report: &Report) -> f64 {
-    let by_timeline: f64 = report
-        .timeline
-        .spans()
-        .map(|span| match span {
-            Span::Prefill(p) => (p.end_us - p.start_us) * f64::from(p.stalled + p.requests),
-            Span::Decode(d) => (d.end_us - d.start_us) * f64::from(d.requests),
-            Span::Iterations(run) => (run.end_us - run.start_us) * f64::from(run.requests()),
-        })
-        .sum();
+    let held = |run: IterationRun| (run.end_us - run.start_us) * f64::from(run.requests() + run.standing);
+    let by_timeline: f64 = report.timeline.iterations.iter().map(held).sum();
     let ids = 0..report.fates.len();
     let by_requests: f64 =
         ids.filter_map(|id| Some(report.fates[id].finish_us? - report.scheduled_us(id)?)).sum();

@@ -22,11 +22,9 @@ pub use event_trace::{event_trace, write_event_trace};
 pub use events::{events_csv, write_events_csv};
 pub use requests::requests_csv;
 
-#[cfg(feature = "engines")]
 use servescope_engine::timeline::IterationRun;
 
-/// What an iteration of a fleet's replica does.
-#[cfg(feature = "engines")]
+/// What an iteration does.
 pub(crate) fn kind(run: &IterationRun) -> &'static str {
     match (run.prompts, run.decodes) {
         (_, 0) => "prefill",
@@ -122,8 +120,7 @@ mod tests {
             count += 1;
         }
         let iterations: u32 = report.timeline.iterations.iter().map(|run| run.iterations).sum();
-        let slora: u32 = report.timeline.decodes.iter().map(|run| run.iterations).sum();
-        assert_eq!(count, iterations as usize + slora as usize + report.timeline.prefills.len());
+        assert_eq!(count, iterations as usize);
         assert_eq!(parts.is_empty(), report.cost.is_none());
     }
 

@@ -129,7 +129,7 @@ fn end_batch(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) 
         rank_sum: flight.rank_sum,
         any_adapter: flight.any_adapter,
         copying_us: world.config.copying_us(flight.copied_blocks),
-        chunks_at: 0,
+        ..IterationRun::BLANK
     };
     world.record.iterations.push(&run, &flight.chunks);
     for &id in &flight.members {

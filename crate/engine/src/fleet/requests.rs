@@ -78,6 +78,7 @@ impl Requests {
             scheduled_us: self.scheduled_us,
             first_token_us: self.first_token_us,
             prefill_us: self.prefill_us,
+            load_us: Vec::new(),
             stalled_us: self.stalled_us,
             replica: self.replica,
             preemptions: self.evictions,

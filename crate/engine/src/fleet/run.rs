@@ -18,6 +18,8 @@ pub(crate) struct Run {
     pub(crate) prompts: u32,
     pub(crate) prompt_tokens: u32,
     pub(crate) decodes: u32,
+    /// Requests in the lockstep that stand still.
+    pub(crate) standing: u32,
     /// Tokens in KV memory before the first iteration.
     pub(crate) kv_tokens: u64,
     pub(crate) rank_sum: u64,
@@ -82,12 +84,13 @@ impl Replica {
             prompt_tokens: run.prompt_tokens,
             decodes: run.decodes,
             fresh,
+            standing: run.standing,
             kv_tokens: run.kv_tokens as f64,
             blocks: self.used,
             rank_sum: run.rank_sum,
             any_adapter: run.any_adapter,
             copying_us: run.copying_us,
-            chunks_at: 0,
+            ..IterationRun::BLANK
         };
         world.record.iterations.push(&written, &self.chunks);
     }

@@ -1,7 +1,7 @@
 //! Quantities over time as columns of equal width, each holding the quantity's mean over its width.
 
 use crate::report::Report;
-use crate::timeline::Span;
+use crate::timeline::IterationRun;
 
 /// Columns of equal width over a window of time. Adding an interval costs O(1) or the number of columns it crosses.
 #[derive(Debug, Clone, PartialEq)]
@@ -136,14 +136,14 @@ pub struct GpuColumns {
     pub prefill_tokens: Columns,
     /// Tokens decoded, for each microsecond.
     pub decode_tokens: Columns,
-    /// Tokens of a KV block, of a fleet.
+    /// Tokens of a KV block.
     block_tokens: f64,
 }
 
 /// The GPU's columns over a window.
 pub fn gpu_columns(report: &Report, start_us: f64, end_us: f64, count: usize) -> GpuColumns {
     let mut gpu = GpuColumns::new(report, start_us, end_us, count);
-    report.timeline.spans().for_each(|span| gpu.add(&span));
+    report.timeline.iterations.iter().for_each(|run| gpu.add(&run));
     gpu
 }
 
@@ -160,43 +160,23 @@ impl GpuColumns {
         }
     }
 
-    /// Adds what a record of the timeline tells.
-    pub fn add(&mut self, span: &Span<'_>) {
-        match span {
-            Span::Prefill(p) => {
-                let kv = f64::from(p.kv_tokens);
-                self.kv_tokens.add_slope(p.start_us, p.end_us, kv, kv + f64::from(p.tokens));
-                self.adapter_tokens.add(p.start_us, p.end_us, f64::from(p.adapter_tokens));
-                let begin = p.end_us - p.prefill_us;
-                if p.prefill_us > 0.0 {
-                    self.prefill_tokens.add(begin, p.end_us, f64::from(p.tokens) / p.prefill_us);
-                }
+    /// Adds what equal iterations tell.
+    pub fn add(&mut self, run: &IterationRun) {
+        // Attention reads what is shared once for each request; its blocks are there once.
+        let held = f64::from(run.blocks) * self.block_tokens;
+        let [kv, after] = [run.kv_tokens, run.kv_tokens_at_end()].map(|tokens| tokens.min(held));
+        self.kv_tokens.add_slope(run.start_us, run.end_us, kv, after);
+        if run.adapter_tokens > 0 {
+            self.adapter_tokens.add(run.start_us, run.end_us, f64::from(run.adapter_tokens));
+        }
+        let begin = run.begins_us();
+        let duration = run.end_us - begin;
+        if duration > 0.0 {
+            if run.prompts > 0 {
+                self.prefill_tokens.add(begin, run.end_us, f64::from(run.prompt_tokens) / duration);
             }
-            Span::Decode(d) => {
-                let duration = d.end_us - d.start_us;
-                self.kv_tokens.add_slope(d.start_us, d.end_us, f64::from(d.kv_tokens), d.kv_tokens_at_end());
-                self.adapter_tokens.add(d.start_us, d.end_us, f64::from(d.adapter_tokens));
-                if duration > 0.0 {
-                    let tokens = f64::from(d.iterations) * f64::from(d.requests);
-                    self.decode_tokens.add(d.start_us, d.end_us, tokens / duration);
-                }
-            }
-            Span::Iterations(run) if cfg!(feature = "orders") => {
-                let duration = run.end_us - run.start_us;
-                // Attention reads what is shared once for each request; its blocks are there once.
-                let held = f64::from(run.blocks) * self.block_tokens;
-                let [kv, after] = [run.kv_tokens, run.kv_tokens_at_end()].map(|tokens| tokens.min(held));
-                self.kv_tokens.add_slope(run.start_us, run.end_us, kv, after);
-                if duration > 0.0 {
-                    let decoded = f64::from(run.iterations) * f64::from(run.decodes);
-                    if run.prompts > 0 {
-                        let prefilled = f64::from(run.prompt_tokens);
-                        self.prefill_tokens.add(run.start_us, run.end_us, prefilled / duration);
-                    }
-                    self.decode_tokens.add(run.start_us, run.end_us, decoded / duration);
-                }
-            }
-            Span::Iterations(_) => {}
+            let decoded = f64::from(run.iterations) * f64::from(run.decodes);
+            self.decode_tokens.add(begin, run.end_us, decoded / duration);
         }
     }
 }

@@ -41,7 +41,7 @@ pub fn stage_works(report: &Report) -> impl Iterator<Item = StageWork> + '_ {
                 };
                 lanes.iter_mut().enumerate().map(pass).collect()
             }
-            _ => vec![StageWork { run, stage: 0, start_us: run.start_us, end_us: run.end_us }],
+            _ => vec![StageWork { run, stage: 0, start_us: run.begins_us(), end_us: run.end_us }],
         };
         works
     })

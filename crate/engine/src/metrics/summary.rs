@@ -12,7 +12,7 @@ use super::slora::{satisfaction, strip_throughput};
 use super::token_gaps::TokenGaps;
 use crate::gateway::Refusal;
 use crate::report::{Outcome, PrefixLookups, Report};
-use crate::timeline::{IterationRun, Span, Timeline};
+use crate::timeline::{IterationRun, Timeline};
 
 /// Bounds by which a run is judged.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -263,8 +263,7 @@ pub fn summarise_spans(
     let replica_us = makespan_us * f64::from(report.replicas);
     let mean_over_time = |integral: f64| (replica_us > 0.0).then(|| integral / replica_us);
     let pool = f64::from(report.pool_tokens);
-    let is_fleet = cfg!(feature = "orders") && report.pool_blocks > 0;
-    let blocks = is_fleet.then(|| f64::from(report.pool_blocks));
+    let blocks = f64::from(report.pool_blocks);
     Summary {
         digest: format!("{:016x}", report.digest()),
         makespan_s,
@@ -296,14 +295,12 @@ pub fn summarise_spans(
             mean_time_s: (busy.iterations > 0).then(|| busy.busy_us / 1e6 / busy.iterations as f64),
         },
         kv: KvUsage {
-            // Tokens that requests of a fleet share are read by each; no more of them are held than blocks are.
-            mean_usage: mean_over_time(busy.kv_integral).map(|kv| {
-                blocks.map_or(kv / pool, |all| (kv / pool).min(busy.block_integral / all / replica_us))
-            }),
-            peak_usage: (busy.iterations > 0)
-                .then(|| blocks.map_or(busy.kv_peak / pool, |all| f64::from(busy.block_peak) / all)),
+            // Tokens that requests share are read by each; no more of them are held than blocks are.
+            mean_usage: mean_over_time(busy.kv_integral)
+                .map(|kv| (kv / pool).min(busy.block_integral / blocks / replica_us)),
+            peak_usage: (busy.iterations > 0).then(|| f64::from(busy.block_peak) / blocks),
             pool_tokens: report.pool_tokens,
-            pool_blocks: is_fleet.then_some(report.pool_blocks),
+            pool_blocks: (report.pool_blocks != report.pool_tokens).then_some(report.pool_blocks),
         },
         prefix_cache: prefix_cache(report),
         gpu: GpuUse {
@@ -395,15 +392,14 @@ pub struct SpanSums {
     sizes: f64,
     busy_us: f64,
     kv_integral: f64,
-    kv_peak: f64,
     block_integral: f64,
     block_peak: u32,
     resident_integral: f64,
-    /// Of a fleet: each replica.
+    /// Each replica.
     held: Vec<HeldKv>,
 }
 
-/// KV memory that a replica of a fleet held during its iterations.
+/// KV memory that a replica held during its iterations.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct HeldKv {
     kv_integral: f64,
@@ -434,50 +430,28 @@ impl HeldKv {
 impl SpanSums {
     fn over(timeline: &Timeline) -> Self {
         let mut sums = Self::default();
-        timeline.spans().for_each(|span| sums.add(&span));
+        timeline.iterations.iter().for_each(|run| sums.add(&run));
         sums
     }
 
-    /// What each replica of a fleet held, up to the last one that ran.
+    /// What each replica held, up to the last one that ran.
     pub(super) fn held(&self) -> &[HeldKv] {
         &self.held
     }
 
-    /// Adds a record of the timeline.
-    pub(super) fn add(&mut self, span: &Span<'_>) {
-        match span {
-            Span::Prefill(p) => {
-                let (kv, after) = (f64::from(p.kv_tokens), f64::from(p.kv_tokens) + f64::from(p.tokens));
-                self.iterations += 1;
-                self.sizes += f64::from(p.requests);
-                self.busy_us += p.prefill_us;
-                self.kv_integral += (p.end_us - p.start_us) * 0.5 * (kv + after);
-                self.kv_peak = self.kv_peak.max(after);
-                self.resident_integral += (p.end_us - p.start_us) * f64::from(p.resident);
-            }
-            Span::Decode(d) => {
-                let duration = d.end_us - d.start_us;
-                self.iterations += u64::from(d.iterations);
-                self.sizes += f64::from(d.iterations) * f64::from(d.requests);
-                self.busy_us += duration;
-                self.kv_integral += duration * 0.5 * (f64::from(d.kv_tokens) + d.kv_tokens_at_end());
-                self.kv_peak = self.kv_peak.max(d.kv_tokens_at_end());
-                self.resident_integral += duration * f64::from(d.resident);
-            }
-            Span::Iterations(run) if cfg!(feature = "orders") => {
-                let place = usize::from(run.replica);
-                if self.held.len() <= place {
-                    self.held.resize(place + 1, HeldKv::default());
-                }
-                let [tokens, blocks] = self.held[place].add(run);
-                self.iterations += u64::from(run.iterations);
-                self.sizes += f64::from(run.iterations) * f64::from(run.requests());
-                self.busy_us += run.busy_us;
-                self.kv_integral += tokens;
-                self.block_integral += blocks;
-                self.block_peak = self.block_peak.max(run.blocks);
-            }
-            Span::Iterations(_) => {}
+    /// Adds equal iterations.
+    pub(super) fn add(&mut self, run: &IterationRun) {
+        let place = usize::from(run.replica);
+        if self.held.len() <= place {
+            self.held.resize(place + 1, HeldKv::default());
         }
+        let [tokens, blocks] = self.held[place].add(run);
+        self.iterations += u64::from(run.iterations);
+        self.sizes += f64::from(run.iterations) * f64::from(run.requests());
+        self.busy_us += run.busy_us;
+        self.kv_integral += tokens;
+        self.block_integral += blocks;
+        self.block_peak = self.block_peak.max(run.blocks);
+        self.resident_integral += (run.end_us - run.start_us) * f64::from(run.resident_adapters);
     }
 }

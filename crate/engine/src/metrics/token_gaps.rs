@@ -4,7 +4,7 @@ use servescope_cost::{DecodeRun, LinearDecode};
 use servescope_workload::statistics::sort_places;
 
 use super::distribution::{Distribution, QUANTILES, is_supported};
-use crate::timeline::{IterationRun, Span, Timeline};
+use crate::timeline::{IterationRun, Timeline};
 
 /// `count` gaps between tokens of `first_us`, `count` of `first_us + growth_us`, … over `iterations` iterations, the first
 /// of which begins or ends at `at_us`.
@@ -68,48 +68,17 @@ fn bucket(length_us: f64) -> u64 {
 }
 
 /// Hands out the gaps of a timeline, none of them twice.
-///
-/// A decode iteration is one gap for each request of the batch; the first after a prefill is longer, by the prefill and
-/// its loading, for those who stood still meanwhile.
 fn each_run(timeline: &Timeline, take: &mut dyn FnMut(GapRun)) {
     let mut take = |run: GapRun| {
         if run.iterations > 0 {
             take(run);
         }
     };
-    // Requests who stood still since their last token, by how long.
-    let mut standing: Vec<(u32, f64)> = Vec::new();
-    for span in timeline.spans() {
-        match span {
-            Span::Prefill(p) => {
-                let known: u32 = standing.iter().map(|s| s.0).sum();
-                if p.stalled > known {
-                    standing.push((p.stalled - known, 0.0));
-                }
-                standing.iter_mut().for_each(|s| s.1 += p.end_us - p.start_us);
-            }
-            Span::Decode(d) => {
-                let mut fresh = d.requests;
-                for (count, stood_us) in standing.drain(..) {
-                    fresh -= count;
-                    take(GapRun::equal(d.start_us, d.first_us + stood_us, count));
-                }
-                take(GapRun::equal(d.start_us, d.first_us, fresh));
-                take(GapRun {
-                    at_us: d.start_us,
-                    first_us: d.first_us + d.growth_us,
-                    growth_us: d.growth_us,
-                    iterations: d.iterations - 1,
-                    count: d.requests,
-                });
-            }
-            Span::Iterations(run) => of_iterations(&run).into_iter().for_each(&mut take),
-        }
-    }
+    timeline.iterations.iter().for_each(|run| of_iterations(&run).into_iter().for_each(&mut take));
     timeline.gaps.iter().for_each(|gap| take(GapRun::equal(gap.end_us, gap.length_us, gap.count)));
 }
 
-/// The gaps between the tokens of a fleet's iterations: those that the first of them ends, and the others.
+/// The gaps between the tokens of equal iterations: those that the first of them ends, and the others.
 fn of_iterations(run: &IterationRun) -> [GapRun; 2] {
     let law = LinearDecode::new(run.first_us, run.growth_us);
     let others = GapRun {
@@ -130,12 +99,12 @@ impl TokenGaps {
         gaps.with_quantiles(timeline)
     }
 
-    /// Counts those of a fleet's iterations. When all are counted, [`Self::whole`] makes them the timeline's.
+    /// Counts those of equal iterations. When all are counted, [`Self::whole`] makes them the timeline's.
     pub(super) fn add_iterations(&mut self, run: &IterationRun) {
         of_iterations(run).into_iter().filter(|run| run.iterations > 0).for_each(|run| self.add(run));
     }
 
-    /// The gaps of a fleet's timeline whose iterations are all counted.
+    /// The gaps of a timeline whose iterations are all counted.
     pub(super) fn whole(mut self, timeline: &Timeline) -> Self {
         let counted = timeline.gaps.iter().filter(|gap| gap.count > 0);
         counted.for_each(|gap| self.add(GapRun::equal(gap.end_us, gap.length_us, gap.count)));
@@ -332,38 +301,27 @@ impl TokenGaps {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::timeline::{DecodeSegment, Prefill};
+    use crate::timeline::{Gap, Iterations};
 
+    /// One request decodes twice and stands still for 57 microseconds, another for the last 7 of them; then all three decode.
     #[test]
     fn gaps_are_those_of_every_token() {
-        let decode = |start_us: f64, first_us, growth_us, iterations, requests| DecodeSegment {
-            start_us,
-            end_us: 0.0,
-            first_us,
-            growth_us,
-            iterations,
-            requests,
-            kv_tokens: 0,
-            adapter_tokens: 0,
-            resident: 0,
-        };
-        let prefill = |start_us: f64, duration: f64, stalled| Prefill {
-            start_us,
-            load_us: 0.0,
-            prefill_us: duration,
-            end_us: start_us + duration,
-            tokens: 1,
-            requests: 1,
-            stalled,
-            kv_tokens: 0,
-            adapter_tokens: 0,
-            resident: 0,
-        };
-        let timeline = Timeline {
-            prefills: vec![prefill(0.0, 10.0, 0), prefill(30.0, 50.0, 1), prefill(80.0, 7.0, 2)],
-            decodes: vec![decode(10.0, 10.0, 0.0, 2, 1), decode(87.0, 20.0, 1.0, 3, 3)],
-            ..Timeline::default()
-        };
+        let mut log = Iterations::default();
+        let runs = [
+            // Start, first, growth, iterations, decodes, those of them whose last token came at the start.
+            (0.0, 10.0, 0.0, 1, 0, 0),
+            (10.0, 10.0, 0.0, 2, 1, 1),
+            (30.0, 50.0, 0.0, 1, 0, 0),
+            (80.0, 7.0, 0.0, 1, 0, 0),
+            (87.0, 20.0, 1.0, 3, 3, 1),
+        ];
+        for (start_us, first_us, growth_us, iterations, decodes, fresh) in runs {
+            let end_us = start_us + LinearDecode::new(first_us, growth_us).elapsed_us(iterations);
+            let times = IterationRun { start_us, end_us, first_us, growth_us, ..IterationRun::BLANK };
+            log.push(&IterationRun { busy_us: end_us - start_us, iterations, decodes, fresh, ..times }, &[]);
+        }
+        let gap = |length_us| Gap { end_us: 107.0, length_us, count: 1 };
+        let timeline = Timeline { iterations: log, gaps: vec![gap(77.0), gap(27.0)], ..Timeline::default() };
         let gaps = TokenGaps::of(&timeline);
         let mut all = vec![10.0, 10.0, 20.0 + 57.0, 20.0 + 7.0, 20.0, 21.0, 21.0, 21.0, 22.0, 22.0, 22.0];
         assert_eq!(gaps.count(), all.len() as u64);

@@ -8,7 +8,7 @@ use super::operators::{Asked, RunTotals};
 use super::summary::SpanSums;
 use super::token_gaps::TokenGaps;
 use crate::report::Report;
-use crate::timeline::{IterationRun, Span};
+use crate::timeline::IterationRun;
 
 /// Sums over the iterations of a fleet.
 #[derive(Debug, Clone, PartialEq)]
@@ -94,7 +94,7 @@ pub fn spans(report: &Report) -> Option<(SpanSums, TokenGaps)> {
     report.cost.as_ref()?;
     let (mut sums, mut gaps) = (SpanSums::default(), TokenGaps::default());
     for run in &report.timeline.iterations {
-        sums.add(&Span::Iterations(run));
+        sums.add(&run);
         gaps.add_iterations(&run);
     }
     Some((sums, gaps.whole(&report.timeline)))
@@ -153,7 +153,7 @@ impl Usage {
     }
 
     fn add(&mut self, run: &IterationRun, totals: &Totals) {
-        self.spans.add(&Span::Iterations(*run));
+        self.spans.add(run);
         let sum = &mut self.replicas[usize::from(run.replica)];
         sum.iterations += u64::from(run.iterations);
         sum.busy_us += run.busy_us;
@@ -200,7 +200,7 @@ impl UsageColumns {
 
     fn add(&mut self, run: &IterationRun, totals: &Totals) {
         let (start, end) = (run.start_us, run.end_us);
-        self.gpu.add(&Span::Iterations(*run));
+        self.gpu.add(run);
         if let Some(kinds) = self.lanes.get_mut(usize::from(run.replica)) {
             let kind = if run.decodes == 0 { 0 } else { 1 + usize::from(run.prompts > 0) };
             kinds[kind].add(start, end, 1.0);

@@ -6,7 +6,18 @@ use super::memory::{Entry, MemoryEstimate};
 use crate::adapters::AdapterPool;
 use crate::config::SchedulerConfig;
 use crate::observer::{Event, Observer};
-use crate::report::{Fate, Outcome, Stay};
+use crate::report::{Fate, Outcome};
+
+/// When a request of the batch decodes, in decode steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DecodeSpan {
+    /// How many joined a batch before it.
+    pub joined: u32,
+    /// The step after its prefill.
+    pub first_step: u64,
+    /// The step after which its last token is there.
+    pub last_step: u64,
+}
 
 /// Why a decision stopped at a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,8 +52,8 @@ pub struct Admission<'a, O: Observer> {
     pub trace: &'a Trace,
     /// What has become of them.
     pub fates: &'a [Fate],
-    /// Their places in the batch.
-    pub stays: &'a [Stay],
+    /// When those that joined the batch decode.
+    pub spans: &'a [DecodeSpan],
     /// The batch in the coordinates of the memory test.
     pub memory: &'a mut MemoryEstimate,
     /// Which adapters the batch uses.
@@ -77,7 +88,7 @@ impl<'a, O: Observer> Admission<'a, O> {
         step: u64,
         now_us: f64,
         trace: &'a Trace,
-        (fates, stays): (&'a [Fate], &'a [Stay]),
+        (fates, spans): (&'a [Fate], &'a [DecodeSpan]),
         memory: &'a mut MemoryEstimate,
         adapters: &'a mut AdapterPool,
         picked: &'a mut Vec<u32>,
@@ -92,7 +103,7 @@ impl<'a, O: Observer> Admission<'a, O> {
             now_us,
             trace,
             fates,
-            stays,
+            spans,
             memory,
             adapters,
             picked,

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use servescope_workload::Trace;
 
-use super::admission::Admission;
+use super::admission::{Admission, DecodeSpan};
 use super::cluster::Cluster;
 use super::early_abort::EarlyAbort;
 use super::keyed::{Heap, Keyed};
@@ -18,7 +18,7 @@ use super::{fcfs, keyed, lifo, pets, priority, shortest};
 use crate::config::SchedulerConfig;
 use crate::gateway::Refusal;
 use crate::observer::Observer;
-use crate::report::{Fate, Outcome, Stay};
+use crate::report::{Fate, Outcome};
 
 /// Whether orders beyond first come, first served are built in. Where they are not, the early returns on this constant
 /// keep their code out of the module.
@@ -345,7 +345,7 @@ impl Line {
     }
 
     /// So many decode iterations passed, the first at step `step`.
-    pub fn decoded(&mut self, step: u64, iterations: u32, trace: &Trace, batch: (&[Fate], &[Stay])) {
+    pub fn decoded(&mut self, step: u64, iterations: u32, trace: &Trace, batch: (&[Fate], &[DecodeSpan])) {
         if !ORDERS {
             return;
         }
@@ -357,12 +357,12 @@ impl Line {
     }
 
     /// Some requests of the batch end with step `step`; each of them then leaves.
-    pub fn finishing(&mut self, step: u64, trace: &Trace, stays: &[Stay]) {
+    pub fn finishing(&mut self, step: u64, trace: &Trace, spans: &[DecodeSpan]) {
         if !ORDERS {
             return;
         }
         match &mut self.kind {
-            Kind::Fair(line) => line.finishing(step, trace, stays),
+            Kind::Fair(line) => line.finishing(step, trace, spans),
             Kind::RoundRobin(line) => line.accounts().finishing(),
             _ => {}
         }

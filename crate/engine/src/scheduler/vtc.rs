@@ -12,13 +12,13 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use super::accounts::{Accounts, Charging};
-use super::admission::Admission;
+use super::admission::{Admission, DecodeSpan};
 use super::keyed::Keyed;
 use super::order::Client;
 use super::prediction::updated_mean;
 use super::tariff::Tariff;
 use crate::observer::Observer;
-use crate::report::{Fate, Outcome, Stay};
+use crate::report::{Fate, Outcome};
 use servescope_workload::Trace;
 
 /// What happens to the counter of a client that had nothing waiting.
@@ -315,7 +315,7 @@ impl FairLine {
     fn raise_all(&mut self, admission: &Admission<'_, impl Observer>) {
         let floor = if let Some(newest) = self.batch.last() {
             let i = newest.id as usize;
-            let produced = 1 + admission.step - admission.stays[i].first_step;
+            let produced = 1 + admission.step - admission.spans[i].first_step;
             let tokens = f64::from(admission.trace.input_tokens[i]);
             Some(self.accounts.value(newest.client) - tokens - produced as f64)
         } else {
@@ -371,7 +371,7 @@ impl FairLine {
     }
 
     /// So many decode iterations began at step `step`.
-    pub fn decoded(&mut self, step: u64, iterations: u32, trace: &Trace, (fates, stays): (&[Fate], &[Stay])) {
+    pub fn decoded(&mut self, step: u64, iterations: u32, trace: &Trace, (fates, spans): (&[Fate], &[DecodeSpan])) {
         if !self.is_itemised() {
             return self.accounts.decoded(iterations);
         }
@@ -379,7 +379,7 @@ impl FairLine {
             for i in 0..self.batch.len() {
                 let item = self.batch[i];
                 let i = item.id as usize;
-                let produced = (1 + step - stays[i].first_step) as f64;
+                let produced = (1 + step - spans[i].first_step) as f64;
                 // The original takes a request whose client went away for a finished one at once.
                 self.charge_token(item, trace, produced);
                 if fates[i].outcome == Outcome::Cancelled && self.rule.charging == Charging::Artifact {
@@ -390,15 +390,15 @@ impl FairLine {
     }
 
     /// Some requests of the batch end with step `step`.
-    pub fn finishing(&mut self, step: u64, trace: &Trace, stays: &[Stay]) {
+    pub fn finishing(&mut self, step: u64, trace: &Trace, spans: &[DecodeSpan]) {
         if !self.is_itemised() {
             return self.accounts.finishing();
         }
         for i in 0..self.batch.len() {
             let item = self.batch[i];
-            let stay = &stays[item.id as usize];
-            let produced = (1 + step - stay.first_step) as f64;
-            self.charge_at_end(item, trace, produced, stay.last_step <= step, true);
+            let span = &spans[item.id as usize];
+            let produced = (1 + step - span.first_step) as f64;
+            self.charge_at_end(item, trace, produced, span.last_step <= step, true);
         }
     }
 

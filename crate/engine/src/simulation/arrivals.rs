@@ -107,7 +107,7 @@ impl<C: IterationCost> Simulation<C> {
     pub(super) fn deadline_us(&mut self) -> Option<f64> {
         while let Some(&(at_us, id)) = self.deadlines.front() {
             let i = id as usize;
-            if self.stays[i].prefill.is_none() && self.fates[i].outcome == Outcome::Unfinished {
+            if self.served.scheduled_us[i].is_nan() && self.fates[i].outcome == Outcome::Unfinished {
                 return Some(at_us);
             }
             self.deadlines.pop_front();
@@ -134,17 +134,17 @@ impl<C: IterationCost> Simulation<C> {
             return;
         }
         fate.outcome = Outcome::Cancelled;
-        let stay = &mut self.stays[id as usize];
-        if stay.prefill.is_some() {
-            let last_step = self.step + 1;
-            if last_step < stay.last_step {
-                stay.last_step = last_step;
-                self.running.ends_at(last_step, stay.joined, id);
-            }
-        } else {
+        if self.served.scheduled_us[id as usize].is_nan() {
             let is_outside = self.intake.gave_up(&self.trace, id, at_us);
             self.waiting -= u32::from(!is_outside);
             self.retry_step = 0;
+        } else {
+            let span = &mut self.spans[id as usize];
+            let last_step = self.step + 1;
+            if last_step < span.last_step {
+                span.last_step = last_step;
+                self.running.ends_at(last_step, span.joined, id);
+            }
         }
     }
 }

@@ -3,16 +3,17 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use servescope_cost::{DecodeRun, DecodeShape, IterationCost, PrefillShape};
+use servescope_cost::{Chunk, DecodeRun, DecodeShape, IterationCost, PrefillShape};
 use servescope_workload::BASE_MODEL;
 
 use super::Simulation;
 use super::decoding::DecodingRun;
 use super::sight::LastAction;
 use crate::observer::{Event, Observer};
-use crate::report::{Outcome, Stay};
+use crate::report::Outcome;
+use crate::scheduler::DecodeSpan;
 use crate::scheduler::memory::Entry;
-use crate::timeline::{DecodeSegment, Prefill};
+use crate::timeline::{Gap, IterationRun};
 
 /// Sums over the batch, and when each of its requests ends.
 #[derive(Debug, Default)]
@@ -39,13 +40,16 @@ impl<C: IterationCost> Simulation<C> {
         self.close_run();
         let start_us = self.now_us;
         let mut shape = PrefillShape { requests: self.picked.len() as u32, ..PrefillShape::default() };
-        let mut load_us = 0.0;
-        let mut tokens = 0u32;
+        let (mut load_us, mut tokens, mut rank_sum) = (0.0, 0u32, 0u64);
+        self.chunks.clear();
         for &id in &self.picked {
             let adapter = self.trace.adapter[id as usize];
-            tokens += self.trace.input_tokens[id as usize];
+            let input = self.trace.input_tokens[id as usize];
+            tokens += input;
+            self.chunks.push(Chunk { kv_tokens: 0, tokens: input });
             if adapter != BASE_MODEL && self.config.lora_compute {
                 shape.any_adapter = true;
+                rank_sum += u64::from(self.adapters.rank(adapter));
                 if self.adapters.load(adapter) {
                     load_us += self.cost.adapter_load_us(self.adapters.rank(adapter));
                     observer.see(|| Event::Loaded(adapter));
@@ -55,18 +59,31 @@ impl<C: IterationCost> Simulation<C> {
         shape.tokens = f64::from(tokens);
         let prefill_us = self.cost.prefill_us(&shape);
         let end_us = start_us + load_us + prefill_us;
-        self.timeline.prefills.push(Prefill {
+        let written = IterationRun {
             start_us,
-            load_us,
-            prefill_us,
             end_us,
-            tokens,
-            requests: shape.requests,
-            stalled: self.running.count,
-            kv_tokens: self.running.kv_tokens as u32,
+            busy_us: end_us - start_us - load_us,
+            first_us: end_us - start_us,
+            iterations: 1,
+            prompts: shape.requests,
+            prompt_tokens: tokens,
+            standing: self.running.count,
+            kv_tokens: self.running.kv_tokens as f64,
+            blocks: self.running.kv_tokens as u32 + tokens,
+            resident_adapters: self.adapters.resident_count(),
             adapter_tokens: self.adapters.resident_tokens(),
-            resident: self.adapters.resident_count(),
-        });
+            rank_sum,
+            any_adapter: shape.any_adapter,
+            adapter_load_us: load_us,
+            ..IterationRun::BLANK
+        };
+        self.timeline.iterations.push(&written, &self.chunks);
+        if load_us > 0.0 && self.served.load_us.is_empty() {
+            self.served.load_us = vec![0.0; self.trace.len()];
+        }
+        for &id in &self.picked {
+            self.served.is_prefilled(id, [start_us, load_us, prefill_us, end_us]);
+        }
         observer.see(|| Event::Prefill { at_us: start_us, duration_us: end_us - start_us });
         self.last = LastAction::standing(self.step, self.used_tokens(), end_us);
         self.now_us = end_us;
@@ -78,8 +95,12 @@ impl<C: IterationCost> Simulation<C> {
         if self.line.follows_batch() {
             self.line.prefilled(&self.picked, &self.trace);
         }
+        let before = self.running.count;
         for i in 0..self.picked.len() {
             self.join(self.picked[i], observer);
+        }
+        if self.running.count > before {
+            self.standing.push((self.running.count - before, end_us));
         }
         if self.running.count == 0 {
             self.adapters.offload_unused(|adapter| observer.see(|| Event::Offloaded(adapter)));
@@ -93,10 +114,8 @@ impl<C: IterationCost> Simulation<C> {
             (self.trace.input_tokens[i], self.trace.output_tokens[i], self.trace.max_tokens[i]);
         let adapter = self.trace.adapter[i];
         self.memory.remove(Entry::new(self.step, input + 1, max - 1));
-        let stay = &mut self.stays[i];
-        *stay = Stay {
-            prefill: Some(self.timeline.prefills.len() as u32 - 1),
-            stall_us: self.stall_us,
+        let span = &mut self.spans[i];
+        *span = DecodeSpan {
             joined: self.running.joined,
             first_step: self.step,
             last_step: self.step + u64::from(output - 1),
@@ -104,7 +123,6 @@ impl<C: IterationCost> Simulation<C> {
         self.running.joined += 1;
         self.intake.first_token(id, self.now_us);
         if output == 1 {
-            stay.stall_us = 0.0;
             let fate = &mut self.fates[i];
             fate.complete(self.now_us, 1);
             let completed = fate.outcome == Outcome::Completed;
@@ -113,6 +131,8 @@ impl<C: IterationCost> Simulation<C> {
             observer.see(|| Event::Finished(id));
             return;
         }
+        // While it runs, what the others' prefills took before it joined.
+        self.served.stalled_us[i] = self.stall_us;
         self.memory.insert(Entry::new(self.step, input + 1, max - 2));
         if self.line.follows_batch() {
             self.line.joined(id, &self.trace);
@@ -122,7 +142,7 @@ impl<C: IterationCost> Simulation<C> {
         running.kv_tokens += u64::from(input) + 1;
         running.rank_sum += u64::from(self.adapters.rank(adapter));
         running.with_adapter += u32::from(adapter != BASE_MODEL);
-        running.ends_at(stay.last_step, stay.joined, id);
+        running.ends_at(span.last_step, span.joined, id);
     }
 
     /// Decodes until something can change, and lets go whoever is done.
@@ -138,7 +158,7 @@ impl<C: IterationCost> Simulation<C> {
         self.last = LastAction::decoding(self.step, self.used_tokens(), self.now_us, run, iterations);
         self.run = Some(DecodingRun { iterations: after, ..run });
         if self.line.follows_batch() {
-            self.line.decoded(self.step, iterations, &self.trace, (&self.fates, &self.stays));
+            self.line.decoded(self.step, iterations, &self.trace, (&self.fates, &self.spans));
         }
         self.step += u64::from(iterations);
         self.running.kv_tokens += u64::from(iterations) * u64::from(self.running.count);
@@ -152,7 +172,6 @@ impl<C: IterationCost> Simulation<C> {
             decided,
         });
         if self.let_go(observer) {
-            self.close_run();
             self.retry_step = 0;
             self.adapters.offload_unused(|adapter| observer.see(|| Event::Offloaded(adapter)));
         }
@@ -172,18 +191,37 @@ impl<C: IterationCost> Simulation<C> {
     /// Writes the decode iterations since the last change into the timeline.
     fn close_run(&mut self) {
         let Some(run) = self.run.take() else { return };
-        let first_us = run.law.iteration_us(0);
-        self.timeline.decodes.push(DecodeSegment {
+        let decodes = run.shape.requests;
+        let (first_us, end_us) = (run.law.iteration_us(0), run.time_after(run.iterations));
+        let first_end_us = run.time_after(1);
+        let mut fresh = 0;
+        for (count, token_us) in self.standing.drain(..) {
+            if token_us == run.start_us {
+                fresh += count;
+            } else {
+                let length_us = first_end_us - token_us;
+                self.timeline.gaps.push(Gap { end_us: first_end_us, length_us, count });
+            }
+        }
+        self.standing.push((decodes, end_us));
+        let written = IterationRun {
             start_us: run.start_us,
-            end_us: run.time_after(run.iterations),
+            end_us,
+            busy_us: end_us - run.start_us,
             first_us,
             growth_us: run.law.iteration_us(1) - first_us,
             iterations: run.iterations,
-            requests: run.shape.requests,
-            kv_tokens: run.shape.kv_tokens as u32,
+            decodes,
+            fresh,
+            kv_tokens: run.shape.kv_tokens,
+            blocks: run.shape.kv_tokens as u32 + (run.iterations - 1) * decodes,
+            resident_adapters: self.adapters.resident_count(),
             adapter_tokens: self.adapters.resident_tokens(),
-            resident: self.adapters.resident_count(),
-        });
+            rank_sum: run.shape.rank_sum as u64,
+            any_adapter: run.shape.any_adapter,
+            ..IterationRun::BLANK
+        };
+        self.timeline.iterations.push(&written, &[]);
     }
 
     /// How many decode iterations can pass before anything but the clock may change.
@@ -261,19 +299,23 @@ impl<C: IterationCost> Simulation<C> {
             }
             self.running.ends.pop();
             let i = id as usize;
-            if self.stays[i].last_step != last_step || self.fates[i].finish_us.is_some() {
+            if self.spans[i].last_step != last_step || self.fates[i].finish_us.is_some() {
                 continue;
             }
-            if self.running.count == before && self.line.follows_batch() {
-                self.line.finishing(self.step, &self.trace, &self.stays);
+            if self.running.count == before {
+                self.close_run();
+                if self.line.follows_batch() {
+                    self.line.finishing(self.step, &self.trace, &self.spans);
+                }
             }
-            let stay = &mut self.stays[i];
-            stay.stall_us = self.stall_us - stay.stall_us;
-            let produced = 1 + (last_step - stay.first_step) as u32;
+            let stalled_us = &mut self.served.stalled_us[i];
+            *stalled_us = self.stall_us - *stalled_us;
+            let first_step = self.spans[i].first_step;
+            let produced = 1 + (last_step - first_step) as u32;
             self.fates[i].complete(self.now_us, produced);
             let (input, max, adapter) =
                 (self.trace.input_tokens[i], self.trace.max_tokens[i], self.trace.adapter[i]);
-            self.memory.remove(Entry::new(stay.first_step, input + 1, max - 2));
+            self.memory.remove(Entry::new(first_step, input + 1, max - 2));
             self.running.count -= 1;
             self.running.kv_tokens -= u64::from(input) + u64::from(produced);
             self.running.rank_sum -= u64::from(self.adapters.rank(adapter));
@@ -286,6 +328,14 @@ impl<C: IterationCost> Simulation<C> {
             self.intake.ended(&self.trace, id, self.now_us, produced, completed);
             observer.see(|| Event::Finished(id));
         }
-        self.running.count != before
+        let left = before - self.running.count;
+        if left > 0 {
+            // Their last tokens are those of the iterations just written.
+            match self.standing.last_mut() {
+                Some(standing) if standing.0 > left => standing.0 -= left,
+                _ => drop(self.standing.pop()),
+            }
+        }
+        left > 0
     }
 }

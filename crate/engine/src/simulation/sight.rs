@@ -9,8 +9,8 @@ use servescope_workload::Trace;
 use super::decoding::DecodingRun;
 use crate::gateway::proxy::Sight;
 use crate::gateway::reservations::Reservation;
-use crate::report::Stay;
-use crate::timeline::Prefill;
+use crate::report::Served;
+use crate::scheduler::DecodeSpan;
 
 /// What the loop did last, and what was so when it began.
 #[derive(Debug)]
@@ -69,8 +69,8 @@ pub(super) struct Engine<'a, D> {
     pub(super) last: &'a LastAction<D>,
     pub(super) step: u64,
     pub(super) used_tokens: u64,
-    pub(super) stays: &'a [Stay],
-    pub(super) prefills: &'a [Prefill],
+    pub(super) spans: &'a [DecodeSpan],
+    pub(super) served: &'a Served,
     pub(super) trace: &'a Trace,
     /// The last time that was asked for, and iterations of the last action that were over then.
     pub(super) asked: Cell<(f64, u32)>,
@@ -98,22 +98,18 @@ impl<D: DecodeRun> Sight for Engine<'_, D> {
 
     fn held_tokens(&self, open: &[Reservation], at_us: f64, held: &mut Vec<u32>) {
         let is_over = at_us >= self.last.end_us;
-        let (steps, under_way) = if is_over {
-            (self.step, None)
-        } else {
-            let under_way = self.prefills.iter().rposition(|prefill| prefill.end_us <= at_us);
-            let first = under_way.map_or(0, |over| over + 1) as u32;
-            (self.last.step + u64::from(self.over_at(at_us)), Some(first))
-        };
-        // Prefills from this one on are not over.
-        let under_way = under_way.unwrap_or(u32::MAX);
-        let (stays, input_tokens) = (self.stays, self.trace.input_tokens.as_slice());
+        let steps = if is_over { self.step } else { self.last.step + u64::from(self.over_at(at_us)) };
         held.extend(open.iter().map(|entry| {
-            let stay = &stays[entry.id as usize];
-            let Some(prefill) = stay.prefill.filter(|&prefill| prefill < under_way) else { return 0 };
-            debug_assert!(self.prefills[prefill as usize].end_us <= at_us, "it is over");
-            let produced = 1 + steps.min(stay.last_step).saturating_sub(stay.first_step);
-            input_tokens[entry.id as usize] + produced as u32
+            let i = entry.id as usize;
+            // Of those whose prefill is under way, or has not begun, nothing is in memory yet.
+            let joined_us = self.served.first_token_us[i];
+            let has_joined = if is_over { !joined_us.is_nan() } else { joined_us <= at_us };
+            if !has_joined {
+                return 0;
+            }
+            let span = &self.spans[i];
+            let produced = 1 + steps.min(span.last_step).saturating_sub(span.first_step);
+            self.trace.input_tokens[i] + produced as u32
         }));
     }
 }
@@ -125,8 +121,8 @@ macro_rules! engine {
             last: &$self.last,
             step: $self.step,
             used_tokens: $self.used_tokens(),
-            stays: &$self.stays,
-            prefills: &$self.timeline.prefills,
+            spans: &$self.spans,
+            served: &$self.served,
             trace: $trace,
             asked: std::cell::Cell::new((f64::NAN, 0)),
         }

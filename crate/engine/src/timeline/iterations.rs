@@ -1,4 +1,4 @@
-//! The iterations of a fleet, a few bytes a run: where a run begins, how long it takes and what it works on mostly follow
+//! The iterations of replicas, a few bytes a run: where a run begins, how long it takes and what it works on mostly follow
 //! from the runs before it on the same replica and from its own law, and the rest are small numbers.
 //!
 //! A run is a byte of flags, or two, the numbers that they announce, and counts in groups of seven bits (LEB128). A
@@ -12,9 +12,6 @@ use std::collections::BinaryHeap;
 use servescope_cost::{Chunk, DecodeRun, LinearDecode};
 
 use super::IterationRun;
-
-/// Fleets are in the larger module of the page; the one it starts with need not read their record.
-const FLEETS: bool = cfg!(feature = "orders");
 
 /// It does not begin when the same of the runs before it ends as for the last one.
 const START: u16 = 1;
@@ -38,6 +35,12 @@ const KV: u16 = 256;
 const COPIES: u16 = 512;
 /// Its stages did not work all the time, nor in whole steps.
 const ODD: u16 = 1024;
+/// Adapters were loaded.
+const LOADS: u16 = 2048;
+/// Other adapters are in GPU memory than in the run before.
+const RESIDENT: u16 = 4096;
+/// Requests stand still.
+const STANDING: u16 = 8192;
 
 /// Of so many runs the ends are known.
 const KNOWN: usize = 8;
@@ -65,6 +68,8 @@ struct Before {
     /// At whose end the last one began.
     back: u8,
     blocks: u32,
+    /// Adapters in GPU memory and the tokens' worth of the pool that they take.
+    adapters: (u32, u32),
 }
 
 impl Before {
@@ -72,6 +77,7 @@ impl Before {
         self.last = (self.last + 1) % KNOWN;
         self.ends[self.last] = (run.end_us, run.kv_tokens_at_end() as u64);
         self.blocks = run.blocks;
+        self.adapters = (run.resident_adapters, run.adapter_tokens);
     }
 
     /// The run so many ago.
@@ -111,6 +117,11 @@ fn steps_of(time_us: f64, end_us: f64) -> Option<u64> {
     is_told.then_some(steps as u64)
 }
 
+/// How long the stages work where they do all the time.
+fn whole_us(run: &IterationRun) -> f64 {
+    run.end_us - run.start_us - run.adapter_load_us
+}
+
 fn end_by_law(run: &IterationRun) -> f64 {
     run.start_us + LinearDecode::new(run.first_us, run.growth_us).elapsed_us(run.iterations)
 }
@@ -138,7 +149,7 @@ impl Iterations {
     pub fn of_replica(&self, replica: u16) -> impl Iterator<Item = IterationRun> + '_ {
         let bytes = self.replicas.get(usize::from(replica)).map_or(&[][..], |log| &log.bytes);
         let mut cursor = Cursor::new(bytes, replica);
-        std::iter::from_fn(move || if FLEETS { cursor.next() } else { None })
+        std::iter::from_fn(move || cursor.next())
     }
 
     /// When the last of them ends, microseconds; 0 where there is none.
@@ -160,9 +171,6 @@ impl Iterations {
     pub fn iter(&self) -> Iter<'_> {
         let mut iter = Iter { only: None, heads: Vec::new(), order: BinaryHeap::new() };
         for (replica, log) in self.replicas.iter().enumerate() {
-            if !FLEETS {
-                break;
-            }
             let mut cursor = Cursor::new(&log.bytes, replica as u16);
             if self.replicas.len() == 1 {
                 iter.only = Some(cursor);
@@ -219,7 +227,7 @@ impl Log {
             let begins = |back: &usize| differs(1, run.start_us, self.before.ago(*back).0) == 0;
             self.before.back = (0..KNOWN).find(begins).unwrap_or(KNOWN) as u8;
         }
-        let is_busy = differs(1, run.busy_us, run.end_us - run.start_us) == 0;
+        let is_busy = differs(1, run.busy_us, whole_us(run)) == 0;
         let flags = start
             | if is_single(run) { SINGLE } else { differs(END, run.end_us, end_by_law(run)) }
             | if is_busy {
@@ -232,6 +240,9 @@ impl Log {
             | differs(GROWTH, run.growth_us, 0.0)
             | differs(KV, run.kv_tokens, run.kv_tokens as u64 as f64)
             | differs(COPIES, run.copying_us, 0.0)
+            | differs(LOADS, run.adapter_load_us, 0.0)
+            | if self.before.adapters == (run.resident_adapters, run.adapter_tokens) { 0 } else { RESIDENT }
+            | if run.standing == 0 { 0 } else { STANDING }
             | if run.fresh == run.decodes { 0 } else { FRESH }
             | if run.any_adapter || run.rank_sum > 0 { ADAPTERS } else { 0 };
         flags | if flags > 0xff { MORE } else { 0 }
@@ -257,7 +268,7 @@ impl Log {
         if flags & BUSY != 0 {
             self.count(steps_of(run.busy_us, run.end_us).unwrap_or(0));
         }
-        for (flag, number) in [(ODD, run.busy_us), (COPIES, run.copying_us)] {
+        for (flag, number) in [(ODD, run.busy_us), (COPIES, run.copying_us), (LOADS, run.adapter_load_us)] {
             if flags & flag != 0 {
                 self.number(number);
             }
@@ -286,6 +297,13 @@ impl Log {
             self.count(run.rank_sum);
             self.bytes.push(u8::from(run.any_adapter));
         }
+        if flags & RESIDENT != 0 {
+            self.count(run.resident_adapters.into());
+            self.count(run.adapter_tokens.into());
+        }
+        if flags & STANDING != 0 {
+            self.count(run.standing.into());
+        }
     }
 
     fn number(&mut self, number: f64) {
@@ -300,27 +318,6 @@ impl Log {
         self.bytes.push(count as u8);
     }
 }
-
-/// A run of which nothing is read yet.
-const BLANK: IterationRun = IterationRun {
-    start_us: 0.0,
-    end_us: 0.0,
-    busy_us: 0.0,
-    first_us: 0.0,
-    growth_us: 0.0,
-    iterations: 0,
-    replica: 0,
-    prompts: 0,
-    prompt_tokens: 0,
-    decodes: 0,
-    fresh: 0,
-    kv_tokens: 0.0,
-    blocks: 0,
-    rank_sum: 0,
-    any_adapter: false,
-    copying_us: 0.0,
-    chunks_at: 0,
-};
 
 /// A place in the log of one replica.
 #[derive(Debug, Clone)]
@@ -342,7 +339,7 @@ impl<'a> Cursor<'a> {
         if flags & MORE != 0 {
             flags |= u16::from(self.reader.byte()?) << 8;
         }
-        let mut run = BLANK;
+        let mut run = IterationRun::BLANK;
         run.replica = self.replica;
         self.times(flags, &mut run)?;
         self.counts(flags, &mut run);
@@ -356,7 +353,7 @@ impl<'a> Cursor<'a> {
         if flags & BUSY != 0 {
             run.busy_us *= step_us(run.end_us);
         } else if flags & ODD == 0 {
-            run.busy_us = run.end_us - run.start_us;
+            run.busy_us = whole_us(&run);
         }
         self.before.passes(&run);
         Some(run)
@@ -390,6 +387,9 @@ impl<'a> Cursor<'a> {
         if flags & COPIES != 0 {
             run.copying_us = self.reader.number();
         }
+        if flags & LOADS != 0 {
+            run.adapter_load_us = self.reader.number();
+        }
         Some(())
     }
 
@@ -409,6 +409,14 @@ impl<'a> Cursor<'a> {
         if flags & ADAPTERS != 0 {
             run.rank_sum = self.reader.count();
             run.any_adapter = self.reader.count() == 1;
+        }
+        (run.resident_adapters, run.adapter_tokens) = if flags & RESIDENT == 0 {
+            self.before.adapters
+        } else {
+            (self.reader.count() as u32, self.reader.count() as u32)
+        };
+        if flags & STANDING != 0 {
+            run.standing = self.reader.count() as u32;
         }
     }
 }
@@ -498,7 +506,7 @@ impl Eq for Turn {}
 /// Runs of all replicas in order of their start.
 #[derive(Debug, Clone)]
 pub struct Iter<'a> {
-    /// The one replica of a fleet that has no other: nothing is to be put in order.
+    /// The only replica: nothing is to be put in order.
     only: Option<Cursor<'a>>,
     heads: Vec<Head<'a>>,
     /// Whose turn it is: of a heap that is told apart from the runs little is moved.
@@ -509,10 +517,10 @@ impl Iterator for Iter<'_> {
     type Item = IterationRun;
 
     fn next(&mut self) -> Option<IterationRun> {
-        if let Some(cursor) = self.only.as_mut().filter(|_| FLEETS) {
+        if let Some(cursor) = &mut self.only {
             return cursor.next();
         }
-        let mut turn = self.order.peek_mut().filter(|_| FLEETS)?;
+        let mut turn = self.order.peek_mut()?;
         let head = &mut self.heads[turn.head];
         let run = head.run;
         match head.cursor.next() {
@@ -542,6 +550,9 @@ mod tests {
             adapters in prop::option::of((prop_oneof![0u64..99, any::<u64>()], any::<bool>())),
             chunks in prop::collection::vec((prop_oneof![0u32..200, any::<u32>()], any::<u32>()), 0..5),
             replica in 0u16..4,
+            (standing, resident_adapters, adapter_tokens) in
+                (prop_oneof![Just(0), 0u32..300], prop_oneof![Just(0), 0u32..3], prop_oneof![Just(0), any::<u32>()]),
+            load in prop_oneof![Just(0.0), Just(0.25)],
         ) -> (Option<usize>, IterationRun, Vec<Chunk>) {
             let (start_us, follows, first_us, growth_us) = times;
             let [iterations, _, prompt_tokens, decodes, fresh, blocks] = counts;
@@ -553,9 +564,10 @@ mod tests {
                 kv_tokens: kv_tokens as f64 + if odd.1 { 0.3 } else { 0.0 },
                 rank_sum: adapters.map_or(0, |a| a.0), any_adapter: adapters.is_some_and(|a| a.1),
                 copying_us: if odd.0 { 0.5 * first_us } else { 0.0 }, chunks_at: 0,
+                standing, resident_adapters, adapter_tokens, adapter_load_us: load * first_us,
             };
             run.end_us = if odd.2 { start_us + first_us } else { end_by_law(&run) };
-            run.busy_us = if odd.3 { 0.5 * first_us } else { run.end_us - run.start_us };
+            run.busy_us = if odd.3 { 0.5 * first_us } else { whole_us(&run) };
             if odd.3 && odd.2 {
                 run.busy_us = in_steps(run.busy_us, run.end_us);
             }

@@ -7,9 +7,7 @@ use servescope_cost::OperatorClass;
 use servescope_engine::Report;
 #[cfg(feature = "engines")]
 use servescope_engine::metrics::operators::{RunParts, run_parts};
-#[cfg(feature = "engines")]
 use servescope_engine::timeline::IterationRun;
-use servescope_engine::timeline::Span;
 
 /// The file as text.
 pub fn batches_csv(report: &Report) -> String {
@@ -19,8 +17,9 @@ pub fn batches_csv(report: &Report) -> String {
     text
 }
 
-/// Writes the file. A fleet's has milliseconds by class of operator, all stages together, and FLOPs and bytes that a GPU
-/// is asked for, empty where the cost model does not know them.
+/// Writes the file. Where the cost model tells what an iteration is made of, it has the number of prompts, milliseconds by
+/// class of operator, all stages together, and FLOPs and bytes that a GPU is asked for, empty where the model does not
+/// know them.
 ///
 /// # Errors
 /// Those of `to`.
@@ -31,54 +30,23 @@ pub fn write_batches_csv(report: &Report, to: &mut dyn fmt::Write) -> fmt::Resul
     )?;
     #[cfg(feature = "engines")]
     if report.cost.is_some() {
-        return write_fleet(report, to);
+        return write_with_parts(report, to);
     }
     to.write_char('\n')?;
     let mut id = 0u64;
-    for span in report.timeline.spans() {
-        match span {
-            Span::Prefill(p) => {
-                writeln!(
-                    to,
-                    "{id},0,prefill,{},{},{},{},{},0,{},{}",
-                    (p.end_us - p.prefill_us) / 1e6,
-                    p.prefill_us / 1e6,
-                    p.load_us / 1e6,
-                    p.requests,
-                    p.tokens,
-                    p.kv_tokens,
-                    p.resident
-                )?;
-                id += 1;
-            }
-            Span::Decode(d) => {
-                let mut start = d.start_us;
-                for i in 0..d.iterations {
-                    let k = f64::from(i);
-                    let duration = d.first_us + k * d.growth_us;
-                    let kv = f64::from(d.kv_tokens) + k * f64::from(d.requests);
-                    writeln!(
-                        to,
-                        "{id},0,decode,{},{},0,{},0,{},{kv},{}",
-                        start / 1e6,
-                        duration / 1e6,
-                        d.requests,
-                        d.requests,
-                        d.resident
-                    )?;
-                    id += 1;
-                    start = d.start_us + (k + 1.0) * d.first_us + d.growth_us * (k * (k + 1.0) * 0.5);
-                }
-            }
-            Span::Iterations(_) => {}
+    for run in &report.timeline.iterations {
+        for index in 0..run.iterations {
+            write_iteration(to, id, &run, index)?;
+            to.write_char('\n')?;
+            id += 1;
         }
     }
     Ok(())
 }
 
-/// The rest of the heading, and the iterations of a fleet.
+/// The rest of the heading, and the iterations with what they are made of.
 #[cfg(feature = "engines")]
-fn write_fleet(report: &Report, to: &mut dyn fmt::Write) -> fmt::Result {
+fn write_with_parts(report: &Report, to: &mut dyn fmt::Write) -> fmt::Result {
     to.write_str(",prompts")?;
     for class in OperatorClass::ALL {
         write!(to, ",{}_ms", class.name())?;
@@ -89,6 +57,7 @@ fn write_fleet(report: &Report, to: &mut dyn fmt::Write) -> fmt::Result {
     for (run, parts) in run_parts(report) {
         for index in 0..run.iterations {
             write_iteration(to, id, &run, index)?;
+            write!(to, ",{}", run.prompts)?;
             write_parts(to, &parts, index, f64::from(stages))?;
             id += 1;
         }
@@ -96,22 +65,24 @@ fn write_fleet(report: &Report, to: &mut dyn fmt::Write) -> fmt::Result {
     Ok(())
 }
 
-#[cfg(feature = "engines")]
 fn write_iteration(to: &mut dyn fmt::Write, id: u64, run: &IterationRun, index: u32) -> fmt::Result {
     let k = f64::from(index);
-    let start = run.start_us + k * run.first_us + run.growth_us * (k * (k - 1.0) * 0.5);
+    // Adapters are loaded before the first of them.
+    let load_us = if index == 0 { run.adapter_load_us } else { 0.0 };
+    let start = run.start_us + k * run.first_us + run.growth_us * (k * (k - 1.0) * 0.5) + load_us;
     write!(
         to,
-        "{id},{},{},{},{},0,{},{},{},{},0,{}",
+        "{id},{},{},{},{},{},{},{},{},{},{}",
         run.replica,
         super::kind(run),
         start / 1e6,
-        (run.first_us + k * run.growth_us) / 1e6,
+        (run.first_us + k * run.growth_us - load_us) / 1e6,
+        load_us / 1e6,
         run.requests(),
         run.prompt_tokens,
         run.decodes,
         run.kv_tokens + k * f64::from(run.decodes),
-        run.prompts
+        run.resident_adapters
     )
 }
 

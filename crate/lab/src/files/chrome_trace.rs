@@ -3,13 +3,8 @@
 
 use std::fmt;
 
-#[cfg(feature = "engines")]
-use servescope_engine::Outcome;
-use servescope_engine::Report;
-use servescope_engine::timeline::Span;
-
-#[cfg(feature = "engines")]
 use servescope_engine::metrics::lanes::{StageWork, stage_works};
+use servescope_engine::{Outcome, Report};
 
 /// The file as text.
 pub fn chrome_trace(report: &Report) -> String {
@@ -26,41 +21,15 @@ pub fn chrome_trace(report: &Report) -> String {
 pub fn write_chrome_trace(report: &Report, to: &mut dyn fmt::Write) -> fmt::Result {
     to.write_str("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n")?;
     let mut events = Events { to, any: false };
-    #[cfg(feature = "engines")]
     let stages = report.cost.as_ref().map_or(1, |model| model.0.stages().max(1));
-    #[cfg(not(feature = "engines"))]
-    let stages = 1;
     for replica in 0..report.replicas {
         events.name(replica, 0, "process_name", "replica", replica)?;
         for stage in 0..stages {
             events.name(replica, stage, "thread_name", if stages > 1 { "stage" } else { "GPU" }, stage)?;
         }
     }
-    for span in report.timeline.spans() {
-        match span {
-            Span::Prefill(p) => {
-                if p.load_us > 0.0 {
-                    events.slice([0, 0], "adapter load", p.start_us, p.load_us)?;
-                    events.end(format_args!("\"resident\":{}", p.resident))?;
-                }
-                events.slice([0, 0], "prefill", p.end_us - p.prefill_us, p.prefill_us)?;
-                events.end(format_args!(
-                    "\"requests\":{},\"tokens\":{},\"stalled\":{}",
-                    p.requests, p.tokens, p.stalled
-                ))?;
-            }
-            Span::Decode(d) => {
-                events.slice([0, 0], "decode", d.start_us, d.end_us - d.start_us)?;
-                events.end(format_args!(
-                    "\"requests\":{},\"iterations\":{},\"kv_tokens\":{}",
-                    d.requests, d.iterations, d.kv_tokens
-                ))?;
-            }
-            Span::Iterations(_) => {}
-        }
-    }
-    #[cfg(feature = "engines")]
-    write_fleet(report, &mut events)?;
+    write_works(report, &mut events)?;
+    write_waiting(report, &mut events)?;
     events.to.write_str("\n]}\n")
 }
 
@@ -90,7 +59,6 @@ impl Events<'_> {
         write!(self.to, "\"ts\":{start_us},\"dur\":{duration_us},")
     }
 
-    #[cfg(feature = "engines")]
     fn counter(&mut self, pid: u32, name: &str, time_us: f64, value: f64) -> fmt::Result {
         self.begin('C', [pid, 0], name)?;
         write!(self.to, "\"ts\":{time_us},")?;
@@ -98,22 +66,26 @@ impl Events<'_> {
     }
 }
 
-/// The work of every stage, and the counters: KV tokens at the start and the end of runs, requests that wait.
-#[cfg(feature = "engines")]
-fn write_fleet(report: &Report, events: &mut Events<'_>) -> fmt::Result {
+/// The loading of adapters, the work of every stage, and a counter: KV tokens at the start and the end of runs.
+fn write_works(report: &Report, events: &mut Events<'_>) -> fmt::Result {
     let mut over_us = vec![0.0f64; report.replicas as usize];
     for StageWork { run, stage, start_us, end_us } in stage_works(report) {
+        if stage == 0 && run.adapter_load_us > 0.0 {
+            events.slice([run.replica.into(), 0], "adapter load", run.start_us, run.adapter_load_us)?;
+            events.end(format_args!("\"resident\":{}", run.resident_adapters))?;
+        }
         events.slice([run.replica.into(), stage], super::kind(&run), start_us, end_us - start_us)?;
         events.end(format_args!(
             "\"requests\":{},\"prompts\":{},\"decodes\":{},\"prompt_tokens\":{},\"iterations\":{},\"kv_tokens\":{},\
-             \"blocks\":{}",
+             \"blocks\":{},\"stalled\":{}",
             run.requests(),
             run.prompts,
             run.decodes,
             run.prompt_tokens,
             run.iterations,
             run.kv_tokens,
-            run.blocks
+            run.blocks,
+            run.standing
         ))?;
         if stage == 0 {
             // A replica that pauses holds nothing.
@@ -128,6 +100,11 @@ fn write_fleet(report: &Report, events: &mut Events<'_>) -> fmt::Result {
     for (replica, over_us) in over_us.into_iter().enumerate() {
         events.counter(replica as u32, "KV tokens", over_us, 0.0)?;
     }
+    Ok(())
+}
+
+/// A counter of the requests that wait.
+fn write_waiting(report: &Report, events: &mut Events<'_>) -> fmt::Result {
     for (time_us, replica, waiting) in waiting(report) {
         events.counter(replica.into(), "waiting", time_us, f64::from(waiting))?;
     }
@@ -135,7 +112,6 @@ fn write_fleet(report: &Report, events: &mut Events<'_>) -> fmt::Result {
 }
 
 /// Every change of the number of requests that wait for their first iteration at a replica: (when, where, how many).
-#[cfg(feature = "engines")]
 fn waiting(report: &Report) -> Vec<(f64, u16, i32)> {
     let mut changes: Vec<(f64, u16, i32)> = Vec::new();
     for (id, fate) in report.fates.iter().enumerate() {

@@ -6,8 +6,7 @@
 use std::fmt;
 
 use servescope_engine::Report;
-use servescope_engine::metrics::lanes::stage_works;
-use servescope_engine::timeline::Span;
+use servescope_engine::metrics::lanes::{StageWork, stage_works};
 
 use super::events_csv;
 
@@ -95,12 +94,10 @@ fn write_row(to: &mut dyn fmt::Write, columns: &[&str], cells: &[&str]) -> fmt::
     to.write_char('}')
 }
 
-/// The batches of all stages: S-LoRA's prefills and decodes, or the iterations of a fleet.
+/// The batches of all stages.
 fn works(report: &Report) -> Vec<Work> {
     let mut batch = 0;
-    let mut works: Vec<Work> =
-        report.timeline.spans().filter_map(|span| of_slora(&span, &mut batch)).collect();
-    works.extend(stage_works(report).map(|work| {
+    let of_stage = |work: StageWork| {
         batch += usize::from(work.stage == 0);
         let run = work.run;
         Work {
@@ -116,33 +113,6 @@ fn works(report: &Report) -> Vec<Work> {
             iterations: run.iterations,
             kv_tokens: run.kv_tokens,
         }
-    }));
-    works
-}
-
-fn of_slora(span: &Span<'_>, batch: &mut usize) -> Option<Work> {
-    let (kind, start_us, end_us, requests, iterations, kv_tokens) = match span {
-        Span::Prefill(p) => ("prefill", p.end_us - p.prefill_us, p.end_us, p.requests, 1, p.kv_tokens),
-        Span::Decode(d) => ("decode", d.start_us, d.end_us, d.requests, d.iterations, d.kv_tokens),
-        Span::Iterations(_) => return None,
     };
-    let (prompt_tokens, decode_tokens) = match span {
-        Span::Prefill(p) => (p.tokens, 0),
-        _ => (0, u64::from(requests) * u64::from(iterations)),
-    };
-    *batch += 1;
-    let (batch, kv_tokens) = (*batch - 1, f64::from(kv_tokens));
-    Some(Work {
-        batch,
-        replica: 0,
-        stage: 0,
-        kind,
-        start_us,
-        end_us,
-        requests,
-        prompt_tokens,
-        decode_tokens,
-        iterations,
-        kv_tokens,
-    })
+    stage_works(report).map(of_stage).collect()
 }

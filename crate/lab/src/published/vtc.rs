@@ -233,7 +233,7 @@ impl Recording {
         });
         Simulated {
             measured: Measured::of(self, &served.collect::<Vec<_>>(), weights),
-            largest_batch: report.timeline.decodes.iter().map(|d| d.requests).max().unwrap_or(0),
+            largest_batch: report.timeline.iterations.iter().map(|run| run.decodes).max().unwrap_or(0),
             digest: report.digest(),
         }
     }

@@ -4,14 +4,14 @@
 //! number of iterations so far, and what a client holds is a sum and a count. They are brought up to date when somebody of
 //! the client joins or leaves and where a cell ends, never in between. Prompts grow evenly while they are read.
 //!
-//! That is what the timeline says to the token, of S-LoRA's loop and of replicas of one stage. It is interpolated for
+//! That is what the timeline says to the token, of replicas of one stage. It is interpolated for
 //! requests that were evicted and for those on replicas of several stages: evenly over the time in which they are there.
 
 use servescope_workload::statistics::sort_places;
 
 use super::cells::Cells;
 use crate::report::Report;
-use crate::timeline::Span;
+use crate::timeline::IterationRun;
 
 /// What was held.
 pub(super) struct Held {
@@ -21,12 +21,11 @@ pub(super) struct Held {
     pub(super) interpolated: u64,
 }
 
-/// A stretch of time with so many more tokens of each request that decodes at its end, growing evenly, and then at once.
+/// A stretch of time with so many more tokens of each request that decodes at its end, growing evenly.
 struct Stretch {
     start_us: f64,
     end_us: f64,
     grows: f64,
-    jumps: f64,
 }
 
 /// What one client holds that is told by the common count of iterations.
@@ -103,12 +102,8 @@ pub(super) fn held(
         }
     }
     for (replica, stays) in stays.iter().enumerate().filter(|(_, stays)| !stays.is_empty()) {
-        if report.served.is_some() {
-            let runs = report.timeline.iterations.of_replica(replica as u16);
-            sweep.pass(report, client_of, stays, &mut runs.map(|run| stretch(&Span::Iterations(run))));
-        } else {
-            sweep.pass(report, client_of, stays, &mut report.timeline.spans().map(|span| stretch(&span)));
-        }
+        let runs = report.timeline.iterations.of_replica(replica as u16);
+        sweep.pass(report, client_of, stays, &mut runs.map(|run| stretch(&run)));
     }
     Held { token_us: sweep.totals, interpolated }
 }
@@ -125,23 +120,9 @@ fn absences(report: &Report) -> Vec<Vec<(f64, f64)>> {
     away
 }
 
-fn stretch(span: &Span<'_>) -> Stretch {
-    match span {
-        Span::Prefill(p) => Stretch { start_us: p.start_us, end_us: p.end_us, grows: 0.0, jumps: 0.0 },
-        // The token of the last iteration is in memory from the next one on.
-        Span::Decode(d) => Stretch {
-            start_us: d.start_us,
-            end_us: d.end_us,
-            grows: f64::from(d.iterations) - 1.0,
-            jumps: 1.0,
-        },
-        Span::Iterations(run) => Stretch {
-            start_us: run.start_us,
-            end_us: run.end_us,
-            grows: if run.decodes > 0 { f64::from(run.iterations) } else { 0.0 },
-            jumps: 0.0,
-        },
-    }
+fn stretch(run: &IterationRun) -> Stretch {
+    let grows = if run.decodes > 0 { f64::from(run.iterations) } else { 0.0 };
+    Stretch { start_us: run.start_us, end_us: run.end_us, grows }
 }
 
 /// The places of times from 0 on in ascending order, equal ones as they stand: times of a run are spread over it, so buckets
@@ -220,7 +201,6 @@ impl Sweep<'_> {
             // Those who leave at its end do so with the token that it makes.
             until(self, stretch.end_us.next_down(), Some(&stretch));
             self.advance(stretch.end_us, Some(&stretch));
-            self.clock.count += stretch.jumps;
         }
         until(self, f64::INFINITY, None);
         self.settle_all();
