@@ -254,6 +254,8 @@ fn wasm(project: &Project) -> Outcome {
         command
             .args(["test", "--package", "servescope-web", "--target", toolchain::TARGET])
             .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", runner)
+            // These tests wait for the compiler, not for what it makes.
+            .env("CARGO_PROFILE_DEV_OPT_LEVEL", "0")
             .env("WASM_BINDGEN_TEST_ONLY_WEB", "1");
         command
     };

@@ -1,5 +1,5 @@
 // The terminal's answer to the same question.
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -23,4 +23,16 @@ export function traceFile(name: string): { path: string; bytes: Buffer } | null 
   const path = join(TRACES, name);
   if (!existsSync(path)) throw new Error(`${path} is missing`);
   return { path, bytes: readFileSync(path) };
+}
+
+/** What the terminal prints until each of the patterns is found in it, or to its end. */
+export async function printedUntil(options: string[], patterns: RegExp[]): Promise<string> {
+  const program = spawn(PROGRAM, options, { stdio: ['ignore', 'pipe', 'inherit'] });
+  let told = '';
+  for await (const part of program.stdout.setEncoding('utf8')) {
+    told += String(part);
+    if (patterns.every((pattern) => pattern.test(told))) break;
+  }
+  program.kill();
+  return told;
 }
