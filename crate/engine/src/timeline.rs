@@ -38,7 +38,7 @@ pub struct IterationRun {
     pub fresh: u32,
     /// Requests that hold KV memory and stand still meanwhile.
     pub standing: u32,
-    /// Tokens in KV memory before the first.
+    /// Tokens in KV memory during the first, but for those of its prompts.
     pub kv_tokens: f64,
     /// KV blocks in use at the end.
     pub blocks: u32,
@@ -119,9 +119,10 @@ impl IterationRun {
         self.start_us + self.adapter_load_us
     }
 
-    /// Tokens in KV memory after the last.
+    /// Tokens in KV memory during the last. The token that it makes is there from the next one on.
     pub fn kv_tokens_at_end(&self) -> f64 {
-        self.kv_tokens + f64::from(self.prompt_tokens) + f64::from(self.iterations) * f64::from(self.decodes)
+        let added = f64::from(self.iterations.saturating_sub(1)) * f64::from(self.decodes);
+        self.kv_tokens + f64::from(self.prompt_tokens) + added
     }
 }
 

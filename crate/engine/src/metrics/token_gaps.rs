@@ -330,7 +330,7 @@ mod tests {
         assert_eq!((found.p50, found.p90, found.max), (expected.p50, expected.p90, expected.max));
         assert!((found.mean.unwrap() - expected.mean.unwrap()).abs() < 1e-12);
         assert_eq!(gaps.cdf(100).last(), Some(&(77.0, 1.0)));
-        let longer = |parts| TokenGaps::longer_over_time(&timeline, 21.0, [0.0, 100.0], parts);
+        let longer = |parts| TokenGaps::longer_over_time(&timeline, 21.0, [0.0, 120.0], parts);
         assert_eq!(longer(1), [[5, 11]]);
         assert_eq!(longer(2), [[0, 2], [5, 9]]);
     }

@@ -75,7 +75,9 @@ struct Before {
 impl Before {
     fn passes(&mut self, run: &IterationRun) {
         self.last = (self.last + 1) % KNOWN;
-        self.ends[self.last] = (run.end_us, run.kv_tokens_at_end() as u64);
+        // Where nobody leaves, the next one begins with a token more of each that decoded.
+        let kv_tokens = run.kv_tokens_at_end() as u64 + u64::from(run.decodes);
+        self.ends[self.last] = (run.end_us, kv_tokens);
         self.blocks = run.blocks;
         self.adapters = (run.resident_adapters, run.adapter_tokens);
     }

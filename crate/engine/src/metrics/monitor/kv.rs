@@ -21,11 +21,12 @@ pub(super) struct Held {
     pub(super) interpolated: u64,
 }
 
-/// A stretch of time with so many more tokens of each request that decodes at its end, growing evenly.
+/// A stretch of time with so many more tokens of each request that decodes at its end, growing evenly, and then at once.
 struct Stretch {
     start_us: f64,
     end_us: f64,
     grows: f64,
+    jumps: f64,
 }
 
 /// What one client holds that is told by the common count of iterations.
@@ -121,8 +122,9 @@ fn absences(report: &Report) -> Vec<Vec<(f64, f64)>> {
 }
 
 fn stretch(run: &IterationRun) -> Stretch {
-    let grows = if run.decodes > 0 { f64::from(run.iterations) } else { 0.0 };
-    Stretch { start_us: run.start_us, end_us: run.end_us, grows }
+    // The token of the last iteration is in memory from the next one on.
+    let (grows, jumps) = if run.decodes > 0 { (f64::from(run.iterations) - 1.0, 1.0) } else { (0.0, 0.0) };
+    Stretch { start_us: run.start_us, end_us: run.end_us, grows, jumps }
 }
 
 /// The places of times from 0 on in ascending order, equal ones as they stand: times of a run are spread over it, so buckets
@@ -201,6 +203,7 @@ impl Sweep<'_> {
             // Those who leave at its end do so with the token that it makes.
             until(self, stretch.end_us.next_down(), Some(&stretch));
             self.advance(stretch.end_us, Some(&stretch));
+            self.clock.count += stretch.jumps;
         }
         until(self, f64::INFINITY, None);
         self.settle_all();
