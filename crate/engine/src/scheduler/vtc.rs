@@ -371,7 +371,13 @@ impl FairLine {
     }
 
     /// So many decode iterations began at step `step`.
-    pub fn decoded(&mut self, step: u64, iterations: u32, trace: &Trace, (fates, spans): (&[Fate], &[DecodeSpan])) {
+    pub fn decoded(
+        &mut self,
+        step: u64,
+        iterations: u32,
+        trace: &Trace,
+        (fates, spans): (&[Fate], &[DecodeSpan]),
+    ) {
         if !self.is_itemised() {
             return self.accounts.decoded(iterations);
         }
