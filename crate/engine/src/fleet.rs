@@ -22,10 +22,10 @@ mod departures;
 mod eviction;
 mod flight;
 mod gateway;
+mod kv_cache;
 mod line;
 mod lockstep;
 mod pipeline;
-mod prefix_cache;
 mod record;
 mod replica;
 mod requests;
@@ -44,7 +44,6 @@ use servescope_workload::Trace;
 
 pub use config::{FleetConfig, Preemption, RouterKind, SchedulerKind};
 use pipeline::Pipeline;
-use prefix_cache::PrefixCache;
 use record::Record;
 use replica::Replica;
 use requests::Requests;
@@ -121,14 +120,13 @@ impl Fleet {
         let stages = cost.stages().max(1);
         let count = config.replicas.clamp(1, u32::from(u16::MAX));
         let config = FleetConfig { replicas: count, block_size: config.block_size.max(1), ..config };
-        let mut replicas: Vec<Replica> =
-            (0..count).map(|i| Replica::new(i as u16, &config, stages)).collect();
+        let replicas: Vec<Replica> =
+            (0..count).map(|i| Replica::new(i as u16, &config, &trace, stages)).collect();
         let mut requests = Requests::new(&trace);
         if matches!(config.preemption, Preemption::Swap { .. }) {
             requests.swapped = vec![0; trace.len()];
         }
-        if config.prefix_cache && config.scheduler == SchedulerKind::VllmV1 {
-            replicas.iter_mut().for_each(|replica| replica.keep_prefixes(&trace, config.block_size));
+        if config.keeps_prefixes() {
             requests.shared = vec![0; trace.len()];
         }
         let pipelined = if stages > 1 { count } else { 0 };
@@ -226,12 +224,12 @@ impl Fleet {
 
     /// KV blocks in use, of each replica.
     pub fn blocks_in_use(&self) -> Vec<u32> {
-        self.replicas.iter().map(|replica| replica.used).collect()
+        self.replicas.iter().map(|replica| replica.kv.used()).collect()
     }
 
     /// KV blocks that the host of each replica keeps.
     pub fn host_blocks_in_use(&self) -> Vec<u32> {
-        self.replicas.iter().map(|replica| replica.host_used).collect()
+        self.replicas.iter().map(|replica| replica.kv.host_used()).collect()
     }
 
     /// What happened up to now.
@@ -247,8 +245,8 @@ impl Fleet {
             self.record.rename(sent);
         }
         let preemptions = self.record.evictions.len() as u64;
-        let asked = |replica: &Replica| replica.prefix.as_ref().map(PrefixCache::asked);
-        let prefix_lookups = self.replicas.iter().filter_map(asked).collect();
+        let prefix_lookups =
+            self.replicas.iter().filter_map(|replica| replica.kv.prefix_lookups()).collect();
         let (trace, fates, gateway) = self.intake.finish(self.trace, self.record.fates);
         Report {
             timeline: Timeline {
@@ -505,7 +503,7 @@ impl Fleet {
         }
         if flight.decodes > 0 {
             replica.waiting.decoded(leap - replica.charged);
-            replica.used += scheduler::later_blocks(replica, world.config, leap);
+            replica.kv.allocate(scheduler::later_blocks(replica, world.config, leap));
             replica.lockstep.advance(leap);
             replica.decoded_us = now_us;
             if world.config.scheduler == SchedulerKind::LightLlm {

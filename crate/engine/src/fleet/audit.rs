@@ -18,8 +18,7 @@ impl Fleet {
         let flights: Vec<(u32, Option<u32>)> = self.in_flight(place);
         let (replica, world, _) = self.parts(place, 0.0);
         let config = world.config;
-        let unit_blocks = replica.prefix.as_ref().map_or(0, |cache| cache.unit_blocks);
-        let shared = replica.prefix.as_ref().map_or(0, |cache| cache.units_in_use() * unit_blocks);
+        let (shared, unit_blocks) = replica.kv.prefix_blocks_in_use();
         let mut blocks = shared;
         for id in 0..world.trace.len() as u32 {
             let i = id as usize;

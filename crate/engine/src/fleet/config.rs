@@ -122,6 +122,11 @@ impl FleetConfig {
         }
     }
 
+    /// Whether the starts of prompts are kept and shared.
+    pub(super) fn keeps_prefixes(&self) -> bool {
+        self.prefix_cache && self.scheduler == SchedulerKind::VllmV1
+    }
+
     /// How long the link to the host takes for `blocks`, microseconds.
     pub(super) fn copying_us(&self, blocks: u64) -> f64 {
         match self.preemption {

@@ -48,13 +48,9 @@ impl Replica {
         let was_decoding = world.requests.place[i] == Place::Decoding;
         let blocks = self.blocks_of(world, id);
         let tokens = self.leave_batch(world, id, blocks);
-        let host_blocks = match world.config.preemption {
-            Preemption::Swap { host_blocks, .. } if was_decoding => host_blocks,
-            _ => 0,
-        };
         let mut lost_tokens = if was_decoding { tokens - 1 } else { tokens };
-        if host_blocks > 0 && blocks <= host_blocks.saturating_sub(self.host_used) {
-            self.host_used += blocks;
+        let swaps = matches!(world.config.preemption, Preemption::Swap { .. });
+        if swaps && was_decoding && self.kv.swap_out(blocks) {
             flight.copied_blocks += u64::from(blocks);
             world.requests.swapped[i] = tokens;
             lost_tokens = 0;
@@ -80,7 +76,7 @@ impl Replica {
         let tokens = world.swapped(id);
         if tokens > 0 {
             world.requests.swapped[id as usize] = 0;
-            self.host_used -= world.config.blocks_for(tokens - 1);
+            self.kv.free_host(world.config.blocks_for(tokens - 1));
         }
     }
 
@@ -104,10 +100,10 @@ impl Replica {
             }
             self.leave_line(world);
             let kept = world.config.blocks_for(tokens - 1);
-            self.forget_swapped(world, id);
+            world.requests.swapped[id as usize] = 0;
+            self.kv.swap_in(kept, blocks);
             flight.copied_blocks += u64::from(kept);
             flight.changes_again = true;
-            self.used += blocks;
             self.holders += 1;
             self.decode_again(world, flight, id, tokens);
             taken += 1;

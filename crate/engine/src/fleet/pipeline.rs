@@ -125,7 +125,7 @@ fn end_batch(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) 
         decodes: flight.decodes,
         fresh: flight.members.iter().filter(|&&id| is_fresh(id, world)).count() as u32,
         kv_tokens: replica.kv_tokens(flight) as f64,
-        blocks: replica.used,
+        blocks: replica.kv.used(),
         rank_sum: flight.rank_sum,
         any_adapter: flight.any_adapter,
         copying_us: world.config.copying_us(flight.copied_blocks),

@@ -6,12 +6,13 @@
 use std::collections::VecDeque;
 
 use servescope_cost::Chunk;
+use servescope_workload::Trace;
 
 use super::config::{FleetConfig, SchedulerKind};
 use super::flight::Flight;
 use super::line::Line;
 use super::lockstep::Lockstep;
-use super::prefix_cache::PrefixCache;
+use super::kv_cache::KvCache;
 use super::requests::Place;
 use super::run::Run;
 use super::scheduler;
@@ -54,11 +55,7 @@ pub(crate) struct Replica {
     pub(crate) aside: Vec<u32>,
     spare: Vec<u32>,
     pub(crate) lockstep: Lockstep,
-    /// KV blocks in use.
-    pub(crate) used: u32,
-    blocks: u32,
-    /// KV blocks that the host keeps.
-    pub(crate) host_used: u32,
+    pub(crate) kv: KvCache,
     /// Requests that hold memory.
     pub(crate) holders: u32,
     /// Requests that wait or hold memory.
@@ -73,7 +70,6 @@ pub(crate) struct Replica {
     /// Blocks of the static batch that runs, and static batches between two iterations.
     pub(crate) reserved: u32,
     pub(crate) parked: VecDeque<Parked>,
-    pub(crate) prefix: Option<PrefixCache>,
     /// How long requests that decode stood still while prompts alone were processed, so far.
     pub(crate) stall_us: f64,
     /// Requests in the lockstep by the time of their last token: (how many, when).
@@ -93,7 +89,7 @@ pub(crate) struct Replica {
 }
 
 impl Replica {
-    pub(crate) fn new(index: u16, config: &FleetConfig, stages: u32) -> Self {
+    pub(crate) fn new(index: u16, config: &FleetConfig, trace: &Trace, stages: u32) -> Self {
         Self {
             index,
             stages,
@@ -108,9 +104,7 @@ impl Replica {
             aside: Vec::new(),
             spare: Vec::new(),
             lockstep: Lockstep::new(config.block_size),
-            used: 0,
-            blocks: config.blocks,
-            host_used: 0,
+            kv: KvCache::new(config, trace),
             holders: 0,
             outstanding: 0,
             promised: 0,
@@ -119,7 +113,6 @@ impl Replica {
             estimate: MemoryEstimate::default(),
             reserved: 0,
             parked: VecDeque::new(),
-            prefix: None,
             stall_us: 0.0,
             standing: Vec::new(),
             decoded_us: f64::NEG_INFINITY,
@@ -142,19 +135,14 @@ impl Replica {
         self.stages == 1
     }
 
-    /// Free KV blocks.
-    pub(crate) fn free(&self) -> u32 {
-        self.blocks - self.used
-    }
-
     /// KV blocks in use at a time within the iterations under way.
     pub(crate) fn used_at(&self, config: &FleetConfig, now_us: f64) -> u32 {
         match &self.run {
             Some(run) if self.in_flight > 0 && self.leap > 1 => {
                 let begun = run.first_end_from(now_us, run.done + self.leap) - run.done;
-                self.used + scheduler::later_blocks(self, config, begun)
+                self.kv.used() + scheduler::later_blocks(self, config, begun)
             }
-            _ => self.used,
+            _ => self.kv.used(),
         }
     }
 
@@ -174,7 +162,7 @@ impl Replica {
     pub(crate) fn has_room(&self, world: &World<'_>, blocks: u32) -> bool {
         let config = world.config;
         let need = u64::from(blocks) + u64::from(config.watermark_blocks);
-        u64::from(self.free()) >= need || (!config.original && self.holders == 0 && self.free() >= blocks)
+        u64::from(self.kv.available()) >= need || (!config.original && self.holders == 0 && self.kv.available() >= blocks)
     }
 
     /// Why the head of the line does not join the iteration; `None`: it does.
@@ -247,7 +235,7 @@ impl Replica {
     pub(crate) fn admit(&mut self, world: &mut World<'_>, flight: &mut Flight, blocks: u32, tokens: u32) {
         let Some(id) = self.leave_line(world) else { return };
         let i = id as usize;
-        self.used += blocks;
+        self.kv.allocate(blocks);
         self.holders += 1;
         let requests = &mut *world.requests;
         requests.place[i] = Place::Prefilling;
@@ -279,8 +267,8 @@ impl Replica {
         by_arrival: bool,
     ) -> bool {
         let new_blocks = if world.config.grows() { self.lockstep.new_blocks(0) } else { 0 };
-        if self.is_single() && (self.free() > new_blocks || !world.config.grows()) {
-            self.used += new_blocks;
+        if self.is_single() && (self.kv.available() > new_blocks || !world.config.grows()) {
+            self.kv.allocate(new_blocks);
             self.decode_lockstep(flight);
             return true;
         }
@@ -301,11 +289,11 @@ impl Replica {
             let takes = self.blocks_to_take(world, id);
             let is_asking = world.config.grows() && world.config.scheduler != SchedulerKind::VllmV1;
             let asks = if is_asking { 1 } else { takes };
-            while self.free() < asks && next < end {
+            while self.kv.available() < asks && next < end {
                 end -= 1;
                 self.evict(world, flight, list[end]);
             }
-            if self.free() < asks {
+            if self.kv.available() < asks {
                 if self.may_stay(world) {
                     self.skipped.push(id);
                 } else {
@@ -313,7 +301,7 @@ impl Replica {
                 }
                 continue;
             }
-            self.used += takes;
+            self.kv.allocate(takes);
             kept += 1;
             if self.is_single() {
                 self.running.push(id);
@@ -375,7 +363,6 @@ impl Replica {
     pub(crate) fn leave_batch(&mut self, world: &mut World<'_>, id: u32, blocks: u32) -> u32 {
         self.close_run(world);
         let i = id as usize;
-        let blocks = blocks - self.release_shared(world, id);
         let tokens = self.tokens(world, id);
         if world.requests.place[i] == Place::Decoding {
             if self.is_single() {
@@ -390,7 +377,7 @@ impl Replica {
                 world.requests.token_us.insert(id, world.requests.seen_us[i]);
             }
         }
-        self.used -= blocks;
+        self.kv.free_request(world, id, blocks);
         self.holders -= 1;
         tokens
     }
@@ -422,7 +409,6 @@ impl Replica {
     /// A request is done and gives `blocks` back.
     pub(crate) fn finish(&mut self, world: &mut World<'_>, id: u32, blocks: u32) {
         let i = id as usize;
-        let blocks = blocks - self.release_shared(world, id);
         world.requests.place[i] = Place::Gone;
         let fate = &mut world.record.fates[i];
         fate.finish_us = Some(world.now_us);
@@ -432,7 +418,7 @@ impl Replica {
         }
         world.record.ends(id);
         self.waiting.ended(world.trace, id, world.trace.output_tokens[i], true);
-        self.used -= blocks;
+        self.kv.free_request(world, id, blocks);
         self.holders -= 1;
         self.outstanding -= 1;
         if self.is_single() && self.running.len() > 2 * self.lockstep.count as usize + 64 {
@@ -470,7 +456,7 @@ impl Replica {
             }
             let tokens = requests.done[i] + 1;
             requests.done[i] = tokens;
-            self.learn_prefix(world, id);
+            self.kv.learn_prefix(world, id);
             if tokens >= world.total(id) {
                 if world.config.scheduler == SchedulerKind::LightLlm {
                     self.leave_estimate_unread(world, id);

@@ -86,7 +86,7 @@ impl Replica {
             fresh,
             standing: run.standing,
             kv_tokens: run.kv_tokens as f64,
-            blocks: self.used,
+            blocks: self.kv.used(),
             rank_sum: run.rank_sum,
             any_adapter: run.any_adapter,
             copying_us: run.copying_us,

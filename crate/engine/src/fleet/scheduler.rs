@@ -55,7 +55,7 @@ fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Lo
 pub(crate) fn leap(replica: &mut Replica, world: &World<'_>, flight: &Flight) -> u32 {
     // Who was evicted may be let in again by the next iteration, newcomers behind those who came back; who finds no room for a known prefix may find room
     // without it once it is forgotten.
-    let may_join = flight.changes_again || (replica.prefix.is_some() && replica.line > 0);
+    let may_join = flight.changes_again || (replica.kv.keeps_prefixes() && replica.line > 0);
     if !flight.chunks.is_empty() || may_join {
         return 1;
     }
@@ -64,7 +64,7 @@ pub(crate) fn leap(replica: &mut Replica, world: &World<'_>, flight: &Flight) ->
         _ if !world.config.grows() => most,
         SchedulerKind::LightLlm => most.min(lightllm::until_next_attempt(replica, world)),
         // The blocks of its first iteration are taken.
-        _ => replica.lockstep.iterations_within(replica.free(), most),
+        _ => replica.lockstep.iterations_within(replica.kv.available(), most),
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Fl
         }
     }
     if flight.is_empty() && !is_idle {
-        replica.used += replica.lockstep.new_blocks(0);
+        replica.kv.allocate(replica.lockstep.new_blocks(0));
         replica.decode_lockstep(flight);
     }
     look

@@ -27,7 +27,7 @@ pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Fl
                 return Look::Away;
             }
             // All of its clients have gone.
-            replica.used -= if world.config.original { 0 } else { parked.reserved };
+            replica.kv.free(if world.config.original { 0 } else { parked.reserved });
         }
     }
     let stop = admit_to_slots(replica, world, flight);
@@ -46,7 +46,7 @@ pub(super) fn admit_to_slots(
         if flight.size() >= config.slots() {
             return Some(Stop::RunningCap);
         }
-        if replica.free() < config.slot_blocks() {
+        if replica.kv.available() < config.slot_blocks() {
             return Some(Stop::Memory);
         }
         replica.admit(world, flight, config.slot_blocks(), world.prompt_left(id));
@@ -73,6 +73,6 @@ pub(crate) fn end_batch(replica: &mut Replica, world: &World<'_>, flight: &mut F
     if is_over {
         let reserved =
             if replica.is_single() { std::mem::take(&mut replica.reserved) } else { flight.reserved };
-        replica.used -= if config.original { finished * config.slot_blocks() } else { reserved };
+        replica.kv.free(if config.original { finished * config.slot_blocks() } else { reserved });
     }
 }

@@ -25,14 +25,14 @@ pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Fl
         next += 1;
         let tokens = world.next_chunk(id).min(left);
         let blocks = chunk_blocks(world, id, tokens);
-        while blocks > replica.free() && next < aside.len() && !replica.may_stay(world) {
+        while blocks > replica.kv.available() && next < aside.len() && !replica.may_stay(world) {
             if let Some(last) = aside.pop() {
                 replica.evict(world, flight, last);
             }
         }
-        if tokens > 0 && blocks <= replica.free() {
+        if tokens > 0 && blocks <= replica.kv.available() {
             left -= tokens;
-            replica.used += blocks;
+            replica.kv.allocate(blocks);
             world.add_chunk(flight, id, tokens);
         } else if tokens == 0 || replica.may_stay(world) || !(replica.is_single() || flight.is_empty()) {
             // In a pipeline it may have come before those who decode, and would lose its turn to them again and again.
@@ -48,8 +48,7 @@ pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Fl
     }
     left -= replica.take_back(world, flight, left);
     while let Some(id) = replica.head(world) {
-        let (units, idle_blocks) = replica.known_prefix(world, id);
-        let known = units * replica.prefix.as_ref().map_or(0, |cache| cache.unit_tokens);
+        let (known, idle_blocks) = replica.kv.cached_prefix(world, id);
         let tokens = world.chunk_after(id, known).min(left);
         let own = world.blocks_to_enter(id, config.blocks_for(known + tokens)) - known / config.block_size;
         let blocks = own + idle_blocks;
@@ -58,7 +57,7 @@ pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Fl
             return Look::At(stop);
         }
         left -= tokens;
-        replica.use_prefix(world, id, units);
+        replica.kv.use_prefix(world, id, known);
         replica.admit(world, flight, blocks, tokens);
     }
     Look::At(None)

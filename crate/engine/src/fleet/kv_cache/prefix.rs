@@ -6,11 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use servescope_workload::Trace;
 use servescope_workload::trace::PrefixBlocks;
 
-use super::replica::Replica;
-use super::world::World;
 use crate::report::PrefixLookups;
 
 /// The units of one replica.
@@ -26,7 +23,7 @@ pub(crate) struct PrefixCache {
     idle: BTreeMap<u64, u64>,
     clock: u64,
     /// What admitted requests asked it for.
-    asked: PrefixLookups,
+    pub(super) asked: PrefixLookups,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -139,56 +136,6 @@ impl PrefixCache {
             let Some((_, key)) = self.idle.pop_first() else { break };
             self.units.remove(&key);
         }
-    }
-}
-
-fn blocks_of(trace: &Trace) -> Option<&PrefixBlocks> {
-    trace.extra.as_deref().map(|extra| &extra.prefix).filter(|prefix| !prefix.is_empty())
-}
-
-impl Replica {
-    /// Begins to keep prefixes, where the trace tells them.
-    pub(crate) fn keep_prefixes(&mut self, trace: &Trace, kv_block_size: u32) {
-        self.prefix =
-            blocks_of(trace).and_then(|blocks| PrefixCache::new(blocks.block_tokens, kv_block_size));
-    }
-
-    /// Units of the start of a waiting request's prompt that are known, and the blocks that using them takes.
-    pub(crate) fn known_prefix(&mut self, world: &World<'_>, id: u32) -> (u32, u32) {
-        let free = self.free();
-        let (Some(cache), Some(blocks)) = (&mut self.prefix, blocks_of(world.trace)) else { return (0, 0) };
-        cache.trim(free);
-        let (known, idle) = cache.known(blocks, id, world.requests.prompt[id as usize]);
-        (known, idle * cache.unit_blocks)
-    }
-
-    /// A request about to be let in uses what is known of its prompt.
-    pub(crate) fn use_prefix(&mut self, world: &mut World<'_>, id: u32, units: u32) {
-        let (Some(cache), Some(blocks)) = (&mut self.prefix, blocks_of(world.trace)) else { return };
-        cache.take(blocks, id, units);
-        cache.asked.tokens += u64::from(world.requests.prompt[id as usize]);
-        cache.asked.cached_tokens += u64::from(units * cache.unit_tokens);
-        world.requests.shared[id as usize] = units;
-        world.requests.done[id as usize] = units * cache.unit_tokens;
-    }
-
-    /// A request's prompt is processed.
-    pub(crate) fn learn_prefix(&mut self, world: &mut World<'_>, id: u32) {
-        let (Some(cache), Some(blocks)) = (&mut self.prefix, blocks_of(world.trace)) else { return };
-        let i = id as usize;
-        // What was generated before an eviction is no part of the prompt that the trace tells.
-        let tokens = world.trace.input_tokens[i].min(world.requests.prompt[i]);
-        world.requests.shared[i] = cache.learn(blocks, id, tokens, world.requests.shared[i]);
-    }
-
-    /// A request gives its shared units back: says how many of its blocks stay, in use by others or counted off here.
-    pub(crate) fn release_shared(&mut self, world: &mut World<'_>, id: u32) -> u32 {
-        let free = self.free();
-        let (Some(cache), Some(blocks)) = (&mut self.prefix, blocks_of(world.trace)) else { return 0 };
-        cache.trim(free);
-        let units = std::mem::take(&mut world.requests.shared[id as usize]);
-        self.used -= cache.release(blocks, id, units) * cache.unit_blocks;
-        units * cache.unit_blocks
     }
 }
 
