@@ -1,4 +1,4 @@
-//! Every check of the project. What compiles Rust for this machine runs beside what builds the page; a failure does not
+//! Every check of the project. The native tests run beside the page's build; a failure does not
 //! keep the others from running.
 
 mod budget;
@@ -25,9 +25,9 @@ use report::Ended;
 enum Lane {
     /// Before everything else, alone.
     First,
-    /// In this order, beside the page's.
+    /// In this order, beside the page's: the native tests, the longest step.
     Rust,
-    /// In this order, beside Rust's.
+    /// In this order, beside Rust's: the page, and what compiles once the native tests run.
     Page,
     /// After everything else, alone: a browser's times are part of what is tested.
     Last,
@@ -57,8 +57,6 @@ pub(crate) const STEPS: &[Step] = &[
     quick("format", Lane::Rust, format),
     quick("features", Lane::Rust, features::check),
     quick("native", Lane::Rust, native),
-    quick("clippy", Lane::Rust, clippy),
-    quick("wasm", Lane::Rust, wasm),
     whole("reference", Lane::Rust, reference),
     whole("validate", Lane::Rust, validate),
     whole("fuzz", Lane::Rust, fuzz::check),
@@ -67,6 +65,9 @@ pub(crate) const STEPS: &[Step] = &[
     quick("lint", Lane::Page, lint),
     quick("unit", Lane::Page, unit),
     quick("build", Lane::Page, Project::page),
+    // Of one core each, beside the native tests.
+    quick("wasm", Lane::Page, wasm),
+    quick("clippy", Lane::Page, clippy),
     quick("browser", Lane::Last, browser),
     quick("size", Lane::Last, sizes::check),
 ];
