@@ -245,8 +245,7 @@ impl Fleet {
             self.record.rename(sent);
         }
         let preemptions = self.record.evictions.len() as u64;
-        let prefix_lookups =
-            self.replicas.iter().filter_map(|replica| replica.kv.prefix_lookups()).collect();
+        let prefix_lookups = self.replicas.iter().filter_map(|replica| replica.kv.prefix_lookups()).collect();
         let (trace, fates, gateway) = self.intake.finish(self.trace, self.record.fates);
         Report {
             timeline: Timeline {
@@ -397,7 +396,7 @@ impl Fleet {
         if self.replicas[place].in_flight == 0 {
             return self.form(place, now_us);
         }
-        if scheduler::heeds_arrivals(&self.config) {
+        if self.config.scheduler.policy().heeds_arrivals() {
             self.shorten(place, now_us);
         }
     }
@@ -495,6 +494,7 @@ impl Fleet {
     fn end_iterations(&mut self, place: usize, now_us: f64) {
         let (replica, mut world, _) = self.parts(place, now_us);
         let world = &mut world;
+        let scheduler = world.config.scheduler.policy();
         let mut flight = replica.flight.take().unwrap_or_default();
         replica.in_flight = 0;
         let leap = replica.leap;
@@ -506,9 +506,7 @@ impl Fleet {
             replica.kv.allocate(scheduler::later_blocks(replica, world.config, leap));
             replica.lockstep.advance(leap);
             replica.decoded_us = now_us;
-            if world.config.scheduler == SchedulerKind::LightLlm {
-                scheduler::lightllm::count_steps(replica, world, leap);
-            }
+            scheduler.decoded(replica, world, leap);
         } else if replica.lockstep.count > 0 {
             replica.stall_us += now_us - flight.formed_us;
         }
@@ -534,9 +532,7 @@ impl Fleet {
         if !replica.leaving.is_empty() {
             replica.let_leaving_go(world, &flight);
         }
-        if world.config.scheduler == SchedulerKind::Static {
-            scheduler::static_batch::end_batch(replica, world, &mut flight, finished);
-        }
+        scheduler.ended(replica, world, &mut flight, finished);
         replica.flight = Some(flight);
     }
 }

@@ -1,6 +1,5 @@
 //! The books of the KV memory, kept a second time: block by block from the state of every request, for tests.
 
-use super::config::SchedulerKind;
 use super::requests::Place;
 use super::{Fleet, Replica};
 
@@ -8,7 +7,7 @@ impl Fleet {
     /// KV blocks in use of each replica, counted request by request, which is slow. `None` for static batches, whose
     /// memory belongs to the batch.
     pub fn audited_blocks(&mut self) -> Option<Vec<u32>> {
-        if self.config.scheduler == SchedulerKind::Static {
+        if self.config.scheduler.policy().allocates_by_batch() {
             return None;
         }
         Some((0..self.replicas.len()).map(|place| self.audit(place)).collect())
@@ -28,7 +27,7 @@ impl Fleet {
             {
                 continue;
             }
-            let held = if config.scheduler == SchedulerKind::Orca || !config.grows() {
+            let held = if !config.grows() {
                 world.blocks_at_end(id)
             } else {
                 // The blocks of an iteration are taken when it is formed.
@@ -38,7 +37,9 @@ impl Fleet {
                         config.blocks_for(replica.tokens(&world, id))
                     }
                     (Place::Decoding, Some(_)) => config.blocks_for(replica.tokens(&world, id)),
-                    (Place::Prefilling, Some(Some(chunk))) if config.scheduler == SchedulerKind::VllmV1 => {
+                    (Place::Prefilling, Some(Some(chunk)))
+                        if config.scheduler.policy().allocates_by_chunk() =>
+                    {
                         config.blocks_for(world.requests.done[i] + chunk)
                     }
                     _ => replica.blocks_of(&world, id),

@@ -115,16 +115,12 @@ impl FleetConfig {
 
     /// Whether requests take blocks as they grow.
     pub fn grows(&self) -> bool {
-        match self.scheduler {
-            SchedulerKind::Static | SchedulerKind::Orca => false,
-            SchedulerKind::LightLlm => true,
-            SchedulerKind::Vllm | SchedulerKind::Sarathi | SchedulerKind::VllmV1 => !self.reserve,
-        }
+        self.scheduler.policy().grows(self)
     }
 
     /// Whether the starts of prompts are kept and shared.
     pub(super) fn keeps_prefixes(&self) -> bool {
-        self.prefix_cache && self.scheduler == SchedulerKind::VllmV1
+        self.prefix_cache && self.scheduler.policy().can_cache_prefixes()
     }
 
     /// How long the link to the host takes for `blocks`, microseconds.

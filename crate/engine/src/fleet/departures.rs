@@ -4,7 +4,6 @@
 //! its memory is then free.
 
 use super::Fleet;
-use super::config::SchedulerKind;
 use super::flight::Flight;
 use super::replica::Replica;
 use super::requests::Place;
@@ -123,17 +122,9 @@ impl Replica {
         let i = id as usize;
         let is_decoding = world.requests.place[i] == Place::Decoding;
         self.close_fate(world, id);
-        if world.config.scheduler == SchedulerKind::LightLlm {
-            if is_decoding {
-                self.leave_estimate(world, id, self.tokens(world, id));
-            } else {
-                self.leave_estimate_unread(world, id);
-            }
-        }
-        let blocks = match world.config.scheduler {
-            SchedulerKind::Static | SchedulerKind::Orca => world.blocks_at_end(id),
-            _ => self.blocks_of(world, id),
-        };
+        let decoded_to = is_decoding.then(|| self.tokens(world, id));
+        world.config.scheduler.policy().left(self, world, id, decoded_to);
+        let blocks = self.blocks_of(world, id);
         self.leave_batch(world, id, blocks);
         self.outstanding -= 1;
         world.requests.token_us.remove(&id);

@@ -7,7 +7,7 @@ use super::flight::Flight;
 use super::replica::Replica;
 use super::requests::Place;
 use super::world::World;
-use super::{Event, Fleet, SchedulerKind, scheduler};
+use super::{Event, Fleet, scheduler};
 use crate::timeline::{IterationRun, in_steps};
 
 /// The stages of one replica and the batches in them.
@@ -109,6 +109,7 @@ impl Fleet {
 /// The requests of a batch that left the last stage are further.
 fn end_batch(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
     replica.in_flight -= 1;
+    let scheduler = world.config.scheduler.policy();
     let now_us = world.now_us;
     let before = replica.holders;
     let is_fresh = |id: u32, world: &World<'_>| world.requests.seen_us[id as usize] == flight.formed_us;
@@ -144,7 +145,7 @@ fn end_batch(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) 
         if world.requests.done[i] >= world.total(id) {
             let blocks = world.blocks_at_end(id);
             replica.finish(world, id, blocks);
-        } else if world.config.scheduler != SchedulerKind::Static {
+        } else if scheduler.mixes_batches() {
             replica.running.push(id);
         }
     }
@@ -159,8 +160,6 @@ fn end_batch(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) 
     if !replica.leaving.is_empty() {
         replica.let_leaving_go(world, flight);
     }
-    if world.config.scheduler == SchedulerKind::Static {
-        let finished = before - replica.holders;
-        scheduler::static_batch::end_batch(replica, world, flight, finished);
-    }
+    let finished = before - replica.holders;
+    scheduler.ended(replica, world, flight, finished);
 }

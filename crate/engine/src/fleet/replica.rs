@@ -3,31 +3,21 @@
 //! A replica of one pipeline stage keeps the requests that decode in a [`Lockstep`]; one of several stages keeps them in
 //! a list, from which up to as many batches as it has stages are in flight.
 
-use std::collections::VecDeque;
-
 use servescope_cost::Chunk;
 use servescope_workload::Trace;
 
-use super::config::{FleetConfig, SchedulerKind};
+use super::config::FleetConfig;
 use super::flight::Flight;
+use super::kv_cache::KvCache;
 use super::line::Line;
 use super::lockstep::Lockstep;
-use super::kv_cache::KvCache;
 use super::requests::Place;
 use super::run::Run;
 use super::scheduler;
 use super::world::World;
 use crate::report::Outcome;
 use crate::scheduler::Stop;
-use crate::scheduler::memory::{Entry, MemoryEstimate};
 use crate::timeline::Hold;
-
-/// A static batch between two of its iterations.
-#[derive(Debug)]
-pub(crate) struct Parked {
-    pub(crate) members: Vec<u32>,
-    pub(crate) reserved: u32,
-}
 
 /// The state of one replica.
 #[derive(Debug)]
@@ -64,12 +54,8 @@ pub(crate) struct Replica {
     pub(crate) promised: u64,
     /// Batches in the pipeline.
     pub(crate) in_flight: u32,
-    /// LightLLM: decode iterations since it last tried to let prompts in, and its view of the memory.
-    pub(crate) decode_steps: u32,
-    pub(crate) estimate: MemoryEstimate,
-    /// Blocks of the static batch that runs, and static batches between two iterations.
-    pub(crate) reserved: u32,
-    pub(crate) parked: VecDeque<Parked>,
+    /// What the scheduler keeps.
+    pub(crate) state: scheduler::State,
     /// How long requests that decode stood still while prompts alone were processed, so far.
     pub(crate) stall_us: f64,
     /// Requests in the lockstep by the time of their last token: (how many, when).
@@ -109,10 +95,7 @@ impl Replica {
             outstanding: 0,
             promised: 0,
             in_flight: 0,
-            decode_steps: 0,
-            estimate: MemoryEstimate::default(),
-            reserved: 0,
-            parked: VecDeque::new(),
+            state: scheduler::State::default(),
             stall_us: 0.0,
             standing: Vec::new(),
             decoded_us: f64::NEG_INFINITY,
@@ -162,7 +145,8 @@ impl Replica {
     pub(crate) fn has_room(&self, world: &World<'_>, blocks: u32) -> bool {
         let config = world.config;
         let need = u64::from(blocks) + u64::from(config.watermark_blocks);
-        u64::from(self.kv.available()) >= need || (!config.original && self.holders == 0 && self.kv.available() >= blocks)
+        u64::from(self.kv.available()) >= need
+            || (!config.original && self.holders == 0 && self.kv.available() >= blocks)
     }
 
     /// Why the head of the line does not join the iteration; `None`: it does.
@@ -276,6 +260,7 @@ impl Replica {
         if by_arrival || self.waiting.ranks_holders() {
             world.sort(&mut list, &self.waiting);
         }
+        let scheduler = world.config.scheduler.policy();
         let cap = self.batch_cap(world.config);
         let (mut next, mut end, mut kept) = (0, list.len(), 0);
         while next < end && kept < cap {
@@ -285,10 +270,8 @@ impl Replica {
                 self.aside.push(id);
                 continue;
             }
-            // Vidur's paged policies ask for a free block whether they take it or not.
             let takes = self.blocks_to_take(world, id);
-            let is_asking = world.config.grows() && world.config.scheduler != SchedulerKind::VllmV1;
-            let asks = if is_asking { 1 } else { takes };
+            let asks = if scheduler.asks_for_spare_blocks(world.config) { 1 } else { takes };
             while self.kv.available() < asks && next < end {
                 end -= 1;
                 self.evict(world, flight, list[end]);
@@ -318,11 +301,9 @@ impl Replica {
         false
     }
 
-    /// Whether a request that finds no block keeps those it has, for batches in the pipeline hold others that they will give
-    /// back. Otherwise two requests may evict each other for ever, each while the other is in flight. Vidur's policies let
-    /// whole prompts in, so that each time a token is made.
+    /// Whether a request that finds no block keeps those it has, for other batches are in the pipeline.
     pub(crate) fn may_stay(&self, world: &World<'_>) -> bool {
-        world.config.scheduler == SchedulerKind::VllmV1 && self.in_flight > 0
+        self.in_flight > 0 && world.config.scheduler.policy().waits_for_pipeline()
     }
 
     /// The list of the policy: who was skipped, who decodes, who was in the last iteration with a part of its prompt.
@@ -347,11 +328,11 @@ impl Replica {
         u32::from(is_full && world.config.grows())
     }
 
-    /// Blocks that a request holds which grows block by block.
+    /// Blocks that a request holds.
     pub(crate) fn blocks_of(&self, world: &World<'_>, id: u32) -> u32 {
         match world.requests.place[id as usize] {
             _ if !world.config.grows() => world.blocks_at_end(id),
-            Place::Prefilling if world.config.scheduler == SchedulerKind::VllmV1 => {
+            Place::Prefilling if world.config.scheduler.policy().allocates_by_chunk() => {
                 world.config.blocks_for(world.requests.done[id as usize])
             }
             Place::Prefilling => world.config.blocks_for(world.requests.prompt[id as usize]),
@@ -399,9 +380,7 @@ impl Replica {
         self.waiting.decodes(world.trace, id, false);
         self.stands_no_more(world.now_us);
         world.requests.stalled_us[i] += self.stall_us;
-        if world.config.scheduler == SchedulerKind::LightLlm {
-            self.leave_estimate(world, id, tokens);
-        }
+        world.config.scheduler.policy().left(self, world, id, Some(tokens));
         let blocks = world.blocks_at_end(id);
         self.finish(world, id, blocks);
     }
@@ -429,6 +408,7 @@ impl Replica {
 
     /// The prompts of an iteration that began at `formed_us` are further by their chunks.
     pub(crate) fn end_prompts(&mut self, world: &mut World<'_>, flight: &Flight) {
+        let scheduler = world.config.scheduler.policy();
         for (&id, chunk) in flight.prompts.iter().zip(&flight.chunks) {
             let i = id as usize;
             let requests = &mut *world.requests;
@@ -458,9 +438,7 @@ impl Replica {
             requests.done[i] = tokens;
             self.kv.learn_prefix(world, id);
             if tokens >= world.total(id) {
-                if world.config.scheduler == SchedulerKind::LightLlm {
-                    self.leave_estimate_unread(world, id);
-                }
+                scheduler.left(self, world, id, None);
                 let blocks = world.blocks_at_end(id);
                 self.finish(world, id, blocks);
                 continue;
@@ -477,28 +455,9 @@ impl Replica {
                     _ => self.standing.push((1, world.now_us)),
                 }
             }
-            if world.config.scheduler != SchedulerKind::Static || self.is_single() {
+            if scheduler.mixes_batches() || self.is_single() {
                 self.running.push(id);
             }
         }
-    }
-
-    /// LightLLM: a request that decodes and has come to `tokens` leaves the estimate.
-    pub(super) fn leave_estimate(&mut self, world: &World<'_>, id: u32, tokens: u32) {
-        let longest = world.trace.input_tokens[id as usize] + world.trace.max_tokens[id as usize];
-        let step = u64::from(self.lockstep.step);
-        // The same entry, told from the last step or the next: nothing may be left, and nothing decoded.
-        let entry = match longest.checked_sub(tokens + 1) {
-            Some(left) => Entry::new(step, tokens, left),
-            None => Entry::new(step - 1, tokens - 1, longest - tokens),
-        };
-        self.estimate.remove(entry);
-    }
-
-    /// LightLLM: a request that is done with its prompt leaves the estimate as it came.
-    pub(super) fn leave_estimate_unread(&mut self, world: &World<'_>, id: u32) {
-        let (input, max) = (world.trace.input_tokens[id as usize], world.trace.max_tokens[id as usize]);
-        let step = u64::from(self.lockstep.step);
-        self.estimate.remove(Entry::new(step, input + 1, max.saturating_sub(2)));
     }
 }

@@ -3,7 +3,7 @@
 use servescope_cost::Chunk;
 use servescope_workload::{BASE_MODEL, Trace};
 
-use super::config::{FleetConfig, SchedulerKind};
+use super::config::FleetConfig;
 use super::flight::Flight;
 use super::line::Line;
 use super::lockstep::Member;
@@ -72,7 +72,7 @@ impl World<'_> {
     }
 
     /// Blocks for the prompt and the longest answer; the last token is never written to the cache.
-    fn blocks_reserved(&self, id: u32) -> u32 {
+    pub(crate) fn blocks_reserved(&self, id: u32) -> u32 {
         let i = id as usize;
         let longest = self.trace.input_tokens[i].saturating_add(self.trace.max_tokens[i]);
         self.config.blocks_for(longest - 1)
@@ -80,12 +80,7 @@ impl World<'_> {
 
     /// Blocks that a request which is done gives back.
     pub(crate) fn blocks_at_end(&self, id: u32) -> u32 {
-        match self.config.scheduler {
-            SchedulerKind::Static => 0,
-            SchedulerKind::Orca => self.config.slot_blocks(),
-            _ if !self.config.grows() => self.blocks_reserved(id),
-            _ => self.config.blocks_for(self.total(id) - 1),
-        }
+        self.config.scheduler.policy().blocks_at_end(self, id)
     }
 
     /// When a request came in.

@@ -51,11 +51,6 @@ impl PrefixCache {
         })
     }
 
-    /// What admitted requests asked it for so far.
-    pub(crate) fn asked(&self) -> PrefixLookups {
-        self.asked
-    }
-
     /// Units that somebody uses.
     pub(crate) fn units_in_use(&self) -> u32 {
         (self.units.len() - self.idle.len()) as u32

@@ -1,9 +1,25 @@
 //! Sarathi-Serve (Agrawal et al., OSDI 2024) as in Vidur: all that decode, then prompts in chunks, up to a number of
 //! tokens an iteration. Memory for the whole prompt is taken with its first chunk.
 
-use super::{Flight, Look, Replica, World};
+use super::vllm::refuses_blocks;
+use super::{BatchScheduler, FleetConfig, Flight, Look, Replica, World};
+use crate::gateway::Refusal;
 
-pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look {
+/// The scheduler.
+pub(super) struct Sarathi;
+
+impl BatchScheduler for Sarathi {
+    fn form(&self, replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look {
+        form(replica, world, flight)
+    }
+
+    fn refuses(&self, config: &FleetConfig, _input_tokens: u32, total_tokens: u32) -> Option<Refusal> {
+        let reads_nothing = (config.chunk_tokens == 0).then_some(Refusal::NeverFits);
+        refuses_blocks(config, total_tokens).or(reads_nothing)
+    }
+}
+
+fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look {
     let config = world.config;
     let evicted_before = world.record.evictions.len();
     replica.aside.clear();

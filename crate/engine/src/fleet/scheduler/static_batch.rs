@@ -4,19 +4,82 @@
 //! Vidur frees, at the end of a batch, the memory of those members only that are done at that moment, so memory leaks
 //! where answers differ in length. With [`FleetConfig::original`](crate::fleet::FleetConfig::original) it leaks here too.
 
-use super::{Flight, Look, Replica, World};
-use crate::fleet::replica::Parked;
+use std::collections::VecDeque;
+
+use super::{BatchScheduler, FleetConfig, Flight, Look, Replica, World};
 use crate::fleet::requests::Place;
+use crate::gateway::Refusal;
 use crate::scheduler::Stop;
 
-pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look {
+/// The scheduler.
+pub(super) struct Static;
+
+/// What it keeps of a replica.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    /// Of one stage: blocks of the batch that runs.
+    reserved: u32,
+    /// Of several stages: batches between two of their iterations.
+    parked: VecDeque<Parked>,
+}
+
+#[derive(Debug)]
+struct Parked {
+    members: Vec<u32>,
+    reserved: u32,
+}
+
+impl BatchScheduler for Static {
+    fn form(&self, replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look {
+        form(replica, world, flight)
+    }
+
+    fn refuses(&self, config: &FleetConfig, _input_tokens: u32, _total_tokens: u32) -> Option<Refusal> {
+        refuses_slots(config)
+    }
+
+    fn grows(&self, _config: &FleetConfig) -> bool {
+        false
+    }
+
+    fn allocates_by_batch(&self) -> bool {
+        true
+    }
+
+    fn blocks_at_end(&self, _world: &World<'_>, _id: u32) -> u32 {
+        0
+    }
+
+    fn mixes_batches(&self) -> bool {
+        false
+    }
+
+    fn heeds_arrivals(&self) -> bool {
+        false
+    }
+
+    fn looks_at_queue(&self) -> bool {
+        false
+    }
+
+    fn ended(&self, replica: &mut Replica, world: &World<'_>, flight: &mut Flight, finished: u32) {
+        end_batch(replica, world, flight, finished);
+    }
+}
+
+/// Where the longest request does not fit, none does.
+pub(super) fn refuses_slots(config: &FleetConfig) -> Option<Refusal> {
+    (config.slot_blocks() > config.blocks || config.slots() == 0).then_some(Refusal::PoolTooSmall)
+}
+
+fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look {
     if replica.is_single() {
         if replica.lockstep.count > 0 {
             replica.decode_lockstep(flight);
             return Look::Away;
         }
     } else {
-        while let Some(parked) = replica.parked.pop_front() {
+        while let Some(parked) = replica.state.fixed.parked.pop_front() {
             flight.reserved = parked.reserved;
             for id in parked.members {
                 if world.requests.place[id as usize] == Place::Decoding {
@@ -55,10 +118,10 @@ pub(super) fn admit_to_slots(
 }
 
 /// After an iteration in which `done` of its members were the last of the batch, or after which it goes on.
-pub(crate) fn end_batch(replica: &mut Replica, world: &World<'_>, flight: &mut Flight, finished: u32) {
+fn end_batch(replica: &mut Replica, world: &World<'_>, flight: &mut Flight, finished: u32) {
     let config = world.config;
     let is_over = if replica.is_single() {
-        replica.reserved += flight.prompts.len() as u32 * config.slot_blocks();
+        replica.state.fixed.reserved += flight.prompts.len() as u32 * config.slot_blocks();
         replica.lockstep.count == 0
     } else {
         let mut members = std::mem::take(&mut flight.members);
@@ -66,13 +129,16 @@ pub(crate) fn end_batch(replica: &mut Replica, world: &World<'_>, flight: &mut F
         members.retain(|&id| world.requests.place[id as usize] == Place::Decoding);
         let is_over = members.is_empty();
         if !is_over {
-            replica.parked.push_back(Parked { members, reserved: flight.reserved });
+            replica.state.fixed.parked.push_back(Parked { members, reserved: flight.reserved });
         }
         is_over
     };
     if is_over {
-        let reserved =
-            if replica.is_single() { std::mem::take(&mut replica.reserved) } else { flight.reserved };
+        let reserved = if replica.is_single() {
+            std::mem::take(&mut replica.state.fixed.reserved)
+        } else {
+            flight.reserved
+        };
         replica.kv.free(if config.original { finished * config.slot_blocks() } else { reserved });
     }
 }

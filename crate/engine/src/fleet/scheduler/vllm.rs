@@ -1,10 +1,30 @@
 //! vLLM's first scheduler (Kwon et al., SOSP 2023) as in Vidur: prompts first and alone, whole; then decoding, where the
 //! latest arrival gives way when blocks run out, and is processed anew.
 
-use super::{Flight, Look, Replica, World};
+use super::{BatchScheduler, FleetConfig, Flight, Look, Replica, World};
+use crate::gateway::Refusal;
 use crate::scheduler::Stop;
 
-pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look {
+/// The scheduler.
+pub(super) struct Vllm;
+
+impl BatchScheduler for Vllm {
+    fn form(&self, replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look {
+        form(replica, world, flight)
+    }
+
+    fn refuses(&self, config: &FleetConfig, input_tokens: u32, total_tokens: u32) -> Option<Refusal> {
+        let is_over_batch = (input_tokens > config.max_batch_tokens).then_some(Refusal::PromptOverBatch);
+        refuses_blocks(config, total_tokens).or(is_over_batch)
+    }
+}
+
+/// A request whose prompt and longest answer need more blocks than there are. The last token is never written to the cache.
+pub(super) fn refuses_blocks(config: &FleetConfig, total_tokens: u32) -> Option<Refusal> {
+    (config.blocks_for(total_tokens.saturating_sub(1)) > config.blocks).then_some(Refusal::PoolTooSmall)
+}
+
+fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look {
     let stop = admit(replica, world, flight);
     if flight.is_empty() {
         let evicted_before = world.record.evictions.len();

@@ -3,11 +3,46 @@
 //! evicts the last admitted, itself at the end. Then, if nobody was evicted, the line: chunks of prompts, memory taken
 //! chunk by chunk.
 
-use super::{Flight, Look, Replica, World};
+use super::vllm::refuses_blocks;
+use super::{BatchScheduler, FleetConfig, Flight, Look, Replica, World};
 use crate::fleet::config::Preemption;
+use crate::gateway::Refusal;
 use crate::scheduler::Stop;
 
-pub(super) fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look {
+/// The scheduler.
+pub(super) struct VllmV1;
+
+impl BatchScheduler for VllmV1 {
+    fn form(&self, replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look {
+        form(replica, world, flight)
+    }
+
+    fn refuses(&self, config: &FleetConfig, _input_tokens: u32, total_tokens: u32) -> Option<Refusal> {
+        refuses_blocks(config, total_tokens)
+    }
+
+    fn is_of_vidur(&self) -> bool {
+        false
+    }
+
+    fn allocates_by_chunk(&self) -> bool {
+        true
+    }
+
+    fn can_cache_prefixes(&self) -> bool {
+        true
+    }
+
+    fn asks_for_spare_blocks(&self, _config: &FleetConfig) -> bool {
+        false
+    }
+
+    fn waits_for_pipeline(&self) -> bool {
+        true
+    }
+}
+
+fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look {
     let config = world.config;
     let evicted_before = world.record.evictions.len();
     replica.aside.clear();
