@@ -7,19 +7,18 @@ use serde::Serialize;
 use servescope_cost::LinearCost;
 #[cfg(feature = "engines")]
 use servescope_engine::Fleet;
+use servescope_engine::metrics::Summary;
 #[cfg(feature = "engines")]
 use servescope_engine::metrics::monitor::Monitor;
 use servescope_engine::metrics::summary::{SpanSums, SummaryContext, summarise_spans};
 use servescope_engine::metrics::token_gaps::TokenGaps;
+use servescope_engine::metrics::usage::spans;
 #[cfg(feature = "engines")]
-use servescope_engine::metrics::usage::{
-    UsageColumns, UsageWindow, spans, usage_columns, usage_with_columns,
-};
+use servescope_engine::metrics::usage::{UsageColumns, UsageWindow, usage_columns, usage_with_columns};
 #[cfg(feature = "engines")]
 use servescope_engine::metrics::{
     FleetSummary, GatewaySummary, Usage, fleet_summary, gateway_summary, usage,
 };
-use servescope_engine::metrics::{Summary, summarise};
 use servescope_engine::observer::Unobserved;
 #[cfg(feature = "engines")]
 use servescope_engine::scheduler::Order;
@@ -209,7 +208,6 @@ impl Running {
             monitors: Default::default(),
             #[cfg(feature = "engines")]
             usage: OnceCell::new(),
-            #[cfg(feature = "engines")]
             spans: OnceCell::new(),
         }
     }
@@ -326,9 +324,8 @@ pub struct Run {
     /// Sums over a fleet's iterations: likewise.
     #[cfg(feature = "engines")]
     usage: OnceCell<Option<Usage>>,
-    /// Those of them that every summary tells, where nobody asked for all.
-    #[cfg(feature = "engines")]
-    spans: OnceCell<Option<SpanSums>>,
+    /// Sums over the iterations that every summary tells.
+    spans: OnceCell<SpanSums>,
 }
 
 /// What a cache without limit would find of the prompts, in the order of arrival.
@@ -381,7 +378,6 @@ impl Run {
             monitors: Default::default(),
             #[cfg(feature = "engines")]
             usage: OnceCell::new(),
-            #[cfg(feature = "engines")]
             spans: OnceCell::new(),
         }
     }
@@ -395,25 +391,23 @@ impl Run {
     pub fn summary_of(&self, table_rows: usize) -> RunSummary {
         #[cfg(feature = "engines")]
         if let Some((usage, fleet)) = self.usage().zip(self.fleet()) {
-            let mut summary = self.told(table_rows, Some(&usage.spans));
+            let mut summary = self.told(table_rows, &usage.spans);
             summary.run.gpu.mfu = fleet.mean(|row| row.mfu).or(summary.run.gpu.mfu);
             summary.run.gpu.bandwidth = fleet.mean(|row| row.bandwidth);
             summary.fleet = Some(fleet);
             return summary;
         }
-        self.told(table_rows, None)
+        self.told(table_rows, self.spans())
     }
 
     /// The summary as far as it stands at a glance: of a fleet, all but its own part and what its GPUs were used for. For
     /// those the cost model is asked about every iteration again, while a slider moves.
     pub fn glance(&self) -> RunSummary {
-        #[cfg(feature = "engines")]
-        if let Some(spans) = self.spans() {
-            let mut summary = self.told(TABLE_ROWS, Some(spans));
+        let mut summary = self.told(TABLE_ROWS, self.spans());
+        if self.report.cost.is_some() {
             summary.run.gpu.mfu = None;
-            return summary;
         }
-        self.told(TABLE_ROWS, None)
+        summary
     }
 
     /// What the summary says of a fleet beside the rest; none of S-LoRA's loop.
@@ -423,7 +417,7 @@ impl Run {
     }
 
     /// The summary of every run; of a fleet from the sums over its iterations.
-    fn told(&self, table_rows: usize, spans: Option<&SpanSums>) -> RunSummary {
+    fn told(&self, table_rows: usize, spans: &SpanSums) -> RunSummary {
         let calibration = self.scenario.calibration();
         let context = SummaryContext {
             slo: self.scenario.slo(),
@@ -434,10 +428,7 @@ impl Run {
                 .map(|peak| (calibration.parameters, peak)),
             table_rows,
         };
-        let mut run = spans.map_or_else(
-            || summarise(&self.report, self.token_gaps(), &context),
-            |spans| summarise_spans(&self.report, self.token_gaps(), spans, &context),
-        );
+        let mut run = summarise_spans(&self.report, self.token_gaps(), spans, &context);
         if self.generated {
             self.add_expected_shares(&mut run);
         }
@@ -533,7 +524,8 @@ impl Run {
 
     /// Every gap between tokens.
     pub fn token_gaps(&self) -> &TokenGaps {
-        self.gaps.get_or_init(|| TokenGaps::of(&self.report.timeline))
+        self.spans();
+        self.gaps.get().expect("the pass over the iterations counts them")
     }
 
     /// Sums over the iterations of a fleet; none of S-LoRA's loop.
@@ -542,19 +534,17 @@ impl Run {
         self.usage.get_or_init(|| usage(&self.report).map(|(usage, gaps)| self.keep(usage, gaps))).as_ref()
     }
 
-    /// What the summary of every run tells of a fleet's iterations; none of S-LoRA's loop.
-    #[cfg(feature = "engines")]
-    fn spans(&self) -> Option<&SpanSums> {
-        if let Some(usage) = self.usage.get() {
-            return usage.as_ref().map(|usage| &usage.spans);
+    /// What the summary of every run tells of its iterations.
+    fn spans(&self) -> &SpanSums {
+        #[cfg(feature = "engines")]
+        if let Some(Some(usage)) = self.usage.get() {
+            return &usage.spans;
         }
-        let told = || {
-            spans(&self.report).map(|(spans, gaps)| {
-                let _ = self.gaps.set(gaps);
-                spans
-            })
-        };
-        self.spans.get_or_init(told).as_ref()
+        self.spans.get_or_init(|| {
+            let (spans, gaps) = spans(&self.report);
+            let _ = self.gaps.set(gaps);
+            spans
+        })
     }
 
     /// The iterations of a fleet over a window. Who asks for these before any summary gets the summary's sums for little

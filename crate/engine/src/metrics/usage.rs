@@ -88,16 +88,15 @@ pub fn usage(report: &Report) -> Option<(Usage, TokenGaps)> {
     Some((usage, gaps.whole(&report.timeline)))
 }
 
-/// What the summary of every run tells of a fleet's iterations, and the gaps between tokens, in a pass that asks the cost
-/// model nothing; none of S-LoRA's loop.
-pub fn spans(report: &Report) -> Option<(SpanSums, TokenGaps)> {
-    report.cost.as_ref()?;
+/// What the summary of every run tells of its iterations, and the gaps between tokens, in a pass that asks the cost model
+/// nothing.
+pub fn spans(report: &Report) -> (SpanSums, TokenGaps) {
     let (mut sums, mut gaps) = (SpanSums::default(), TokenGaps::default());
     for run in &report.timeline.iterations {
         sums.add(&run);
         gaps.add_iterations(&run);
     }
-    Some((sums, gaps.whole(&report.timeline)))
+    (sums, gaps.whole(&report.timeline))
 }
 
 /// The columns over a window; none of S-LoRA's loop.
