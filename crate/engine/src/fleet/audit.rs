@@ -27,23 +27,18 @@ impl Fleet {
             {
                 continue;
             }
-            let held = if !config.grows() {
-                world.blocks_at_end(id)
-            } else {
-                // The blocks of an iteration are taken when it is formed.
-                let coming = flights.iter().find(|(other, _)| *other == id).map(|(_, chunk)| *chunk);
-                match (place, coming) {
-                    (Place::Decoding, _) if replica.is_single() && decodes(replica) => {
-                        config.blocks_for(replica.tokens(&world, id))
-                    }
-                    (Place::Decoding, Some(_)) => config.blocks_for(replica.tokens(&world, id)),
-                    (Place::Prefilling, Some(Some(chunk)))
-                        if config.scheduler.policy().allocates_by_chunk() =>
-                    {
-                        config.blocks_for(world.requests.done[i] + chunk)
-                    }
-                    _ => replica.blocks_of(&world, id),
+            // The blocks of an iteration are taken when it is formed.
+            let coming = flights.iter().find(|(other, _)| *other == id).map(|(_, chunk)| *chunk);
+            let held = match (place, coming) {
+                _ if !config.grows() => world.blocks_at_end(id),
+                (Place::Decoding, _) if replica.is_single() && decodes(replica) => {
+                    config.blocks_for(replica.tokens(&world, id))
                 }
+                (Place::Decoding, Some(_)) => config.blocks_for(replica.tokens(&world, id)),
+                (Place::Prefilling, Some(Some(chunk))) if config.scheduler.policy().allocates_by_chunk() => {
+                    config.blocks_for(world.requests.done[i] + chunk)
+                }
+                _ => replica.blocks_of(&world, id),
             };
             let units = world.requests.shared.get(i).copied().unwrap_or(0);
             blocks += held - units * unit_blocks;
