@@ -13,7 +13,6 @@ mod service;
 mod timed;
 mod workload;
 
-pub use hardware::CostKind;
 pub use sampling::sampling_problems;
 use serde_json::{Map, Value as Json};
 use servescope_cost::Calibration;
@@ -22,6 +21,8 @@ use servescope_engine::SchedulerConfig;
 pub use timed::{CostSource, SourcePart};
 
 use crate::failure::Failure;
+pub use crate::parameters::choices::CostKind;
+use crate::parameters::choices::{Choice, ChoiceId};
 use crate::parameters::{Id, TABLE, Value};
 #[cfg(feature = "engines")]
 use crate::profiles::LoadedProfile;
@@ -212,6 +213,11 @@ impl Scenario {
             Value::Choice(name) => name,
             _ => "",
         }
+    }
+
+    /// The value of a choice.
+    pub fn chosen<C: Choice>(&self, of: ChoiceId<C>) -> C {
+        of.find(self.choice(of.id())).expect("a scenario takes no other names than those of the table")
     }
 
     fn flag(&self, id: Id) -> bool {
