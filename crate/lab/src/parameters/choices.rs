@@ -54,18 +54,13 @@ impl<C> ChoiceId<C> {
 impl<C: Choice> ChoiceId<C> {
     /// The value with this name; `None` where the parameter has none of this name.
     pub fn find(self, name: &str) -> Option<C> {
-        place(self.names, name).map(|place| self.values[place])
+        self.names.iter().position(|known| *known == name).map(|place| self.values[place])
     }
 
     /// A value as a scenario takes it.
     pub fn value(self, chosen: C) -> Value {
         Value::Choice(chosen.name())
     }
-}
-
-/// The place of a name; one function for all enums, so that reading a choice stays small.
-fn place(names: &[&str], name: &str) -> Option<usize> {
-    names.iter().position(|known| *known == name)
 }
 
 /// Makes the enums. In parentheses stand the parameters that have one's values, each as `CONSTANT = Id`; the values in their
