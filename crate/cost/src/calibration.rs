@@ -100,6 +100,17 @@ pub static CALIBRATIONS: [Calibration; 3] = [
     },
 ];
 
+/// The ids, in the order of [`CALIBRATIONS`].
+pub const CALIBRATION_IDS: [&str; CALIBRATIONS.len()] = {
+    let mut ids = [""; CALIBRATIONS.len()];
+    let mut i = 0;
+    while i < ids.len() {
+        ids[i] = CALIBRATIONS[i].id;
+        i += 1;
+    }
+    ids
+};
+
 const LORA_A10G: AdapterCost = AdapterCost {
     load_base_us: 4_000.0,
     load_per_rank_us: 1_800.0,

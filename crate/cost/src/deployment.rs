@@ -16,19 +16,9 @@ pub enum WeightFormat {
     Int4,
 }
 
-/// The values of `fleet.weights`, in the order of [`WeightFormat`].
-pub const WEIGHT_FORMATS: [&str; 4] = ["bf16", "fp8", "int8", "int4"];
-
 impl WeightFormat {
-    /// The format of that name; 16 bits for an unknown one.
-    pub fn named(name: &str) -> Self {
-        match name {
-            "fp8" => Self::Fp8,
-            "int8" => Self::Int8,
-            "int4" => Self::Int4,
-            _ => Self::Bf16,
-        }
-    }
+    /// Every format.
+    pub const ALL: [Self; 4] = [Self::Bf16, Self::Fp8, Self::Int8, Self::Int4];
 
     /// Bytes of a parameter of a layer's matrices. Embedding, head, norms and biases stay at 2.
     pub fn bytes(self) -> f64 {
@@ -49,15 +39,7 @@ pub enum KvFormat {
     Fp8,
 }
 
-/// The values of `fleet.kv_format`, in the order of [`KvFormat`].
-pub const KV_FORMATS: [&str; 2] = ["bf16", "fp8"];
-
 impl KvFormat {
-    /// The format of that name; 16 bits for an unknown one.
-    pub fn named(name: &str) -> Self {
-        if name == "fp8" { Self::Fp8 } else { Self::Bf16 }
-    }
-
     /// Bytes of a value.
     pub fn bytes(self) -> f64 {
         match self {

@@ -154,7 +154,7 @@ impl BatchCost for Roofline {
 mod tests {
     use super::*;
     use crate::batch::Chunk;
-    use crate::deployment::{KvFormat, WEIGHT_FORMATS};
+    use crate::deployment::KvFormat;
     use crate::gpus::{GPU_IDS, GPUS, Gpu};
     use crate::models::{MODELS, Model};
     use proptest::prelude::*;
@@ -215,7 +215,7 @@ mod tests {
                 let gpu = GPU_IDS[gpu];
                 let deployment = Deployment {
                     pipeline_parallel,
-                    weights: WeightFormat::named(WEIGHT_FORMATS[weights]),
+                    weights: WeightFormat::ALL[weights],
                     kv: if kv { KvFormat::Fp8 } else { KvFormat::Bf16 },
                     ..deployment(gpu, MODELS[model].id, 1 << tensor)
                 };

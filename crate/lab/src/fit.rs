@@ -8,6 +8,7 @@ use servescope_workload::fit::{self, Comparison, Fit, LabelFit, LengthFit, Model
 use servescope_workload::{Length, Trace};
 
 use crate::failure::Failure;
+use crate::parameters::choices::{ArrivalKind, Choice, ChoiceId, CurveKind, LengthKind, Popularity};
 use crate::parameters::{Id, Value};
 use crate::scenario::Scenario;
 
@@ -28,33 +29,38 @@ pub struct FittedScenario {
     pub left_out: Vec<String>,
 }
 
-/// The parameters of a length law, in the order: kind, value, low, high, mean, exponent, median, sigma, deviation.
-type LengthIds = [Id; 10];
+/// The parameters of a length law: its kind, and in this order value, low, high, mean, exponent, median, sigma, deviation,
+/// histogram.
+type LengthIds = (ChoiceId<LengthKind>, [Id; 9]);
 
-const INPUT: LengthIds = [
-    Id::InputKind,
-    Id::InputValue,
-    Id::InputLow,
-    Id::InputHigh,
-    Id::InputMean,
-    Id::InputExponent,
-    Id::InputMedian,
-    Id::InputSigma,
-    Id::InputDeviation,
-    Id::InputHistogram,
-];
-const OUTPUT: LengthIds = [
-    Id::OutputKind,
-    Id::OutputValue,
-    Id::OutputLow,
-    Id::OutputHigh,
-    Id::OutputMean,
-    Id::OutputExponent,
-    Id::OutputMedian,
-    Id::OutputSigma,
-    Id::OutputDeviation,
-    Id::OutputHistogram,
-];
+const INPUT: LengthIds = (
+    LengthKind::INPUT,
+    [
+        Id::InputValue,
+        Id::InputLow,
+        Id::InputHigh,
+        Id::InputMean,
+        Id::InputExponent,
+        Id::InputMedian,
+        Id::InputSigma,
+        Id::InputDeviation,
+        Id::InputHistogram,
+    ],
+);
+const OUTPUT: LengthIds = (
+    LengthKind::OUTPUT,
+    [
+        Id::OutputValue,
+        Id::OutputLow,
+        Id::OutputHigh,
+        Id::OutputMean,
+        Id::OutputExponent,
+        Id::OutputMedian,
+        Id::OutputSigma,
+        Id::OutputDeviation,
+        Id::OutputHistogram,
+    ],
+);
 
 /// Sets parameters and keeps what was refused.
 #[derive(Default)]
@@ -82,22 +88,22 @@ impl Setter {
         self.set(id, Value::Number(bounded));
     }
 
-    fn choice(&mut self, id: Id, name: &'static str) {
-        self.set(id, Value::Choice(name));
+    fn choose<C: Choice>(&mut self, of: ChoiceId<C>, value: C) {
+        self.set(of.id(), of.value(value));
     }
 
     fn arrivals(&mut self, fitted: &Fit) {
         let gaps = &fitted.curve_gaps;
         match (gaps.gamma, gaps.weibull) {
             (Some(gamma), Some(weibull)) if weibull.distance < gamma.distance => {
-                self.choice(Id::ArrivalKind, "weibull");
+                self.choose(ArrivalKind::ID, ArrivalKind::Weibull);
                 self.number(Id::WeibullShape, weibull.shape);
             }
             (Some(gamma), _) => {
-                self.choice(Id::ArrivalKind, "gamma");
+                self.choose(ArrivalKind::ID, ArrivalKind::Gamma);
                 self.number(Id::Cv, f64::sqrt(1.0 / gamma.shape));
             }
-            (None, _) => self.choice(Id::ArrivalKind, "poisson"),
+            (None, _) => self.choose(ArrivalKind::ID, ArrivalKind::Poisson),
         }
         self.left_out.push(
             "bursts that last seconds to minutes: a curve of points and independent gaps have them only where a point \
@@ -119,7 +125,7 @@ impl Setter {
             points.push(middle_s);
             points.push(libm::round(rate / fitted.rate_rps * 1e4) / 1e4);
         }
-        self.choice(Id::CurveKind, "points");
+        self.choose(CurveKind::ID, CurveKind::Points);
         self.set(Id::CurvePoints, Value::List(points));
     }
 
@@ -128,30 +134,21 @@ impl Setter {
         const NEAR: f64 = 0.05;
         const BINS: usize = 24;
         let Some(best) = fit.best_bounded() else { return };
-        let [
+        let (
             kind,
-            value,
-            low_id,
-            high_id,
-            mean_id,
-            exponent_id,
-            median_id,
-            sigma_id,
-            deviation_id,
-            histogram_id,
-        ] = ids;
+            [value, low_id, high_id, mean_id, exponent_id, median_id, sigma_id, deviation_id, histogram_id],
+        ) = ids;
         if best.distance > NEAR {
-            self.choice(kind, "histogram");
+            self.choose(kind, LengthKind::Histogram);
             let rounded = |x: f64| libm::round(x * 1e6) / 1e6;
             let numbers = fit.quantiles.histogram(BINS).into_iter().map(rounded).collect();
             self.set(histogram_id, Value::List(numbers));
             self.left_out.push(format!(
                 "{}: no law is within {NEAR} of the lengths; a histogram of their quantiles spreads them evenly inside a bin",
-                kind.row().id
+                kind.id().row().id
             ));
             return;
         }
-        self.choice(kind, best.name);
         let bounds = |setter: &mut Self, low: u32, high: u32| {
             setter.number(low_id, f64::from(low));
             setter.number(high_id, f64::from(high));
@@ -159,23 +156,36 @@ impl Setter {
         match best.law {
             // No fit proposes these.
             Length::Percentiles(_) | Length::Table(_) | Length::Zipf(_) => {}
-            Length::Fixed { value: tokens } => self.number(value, f64::from(tokens)),
-            Length::Uniform { low, high } => bounds(self, low, high),
-            Length::Geometric { mean } => self.number(mean_id, mean),
+            Length::Fixed { value: tokens } => {
+                self.choose(kind, LengthKind::Fixed);
+                self.number(value, f64::from(tokens));
+            }
+            Length::Uniform { low, high } => {
+                self.choose(kind, LengthKind::Uniform);
+                bounds(self, low, high);
+            }
+            Length::Geometric { mean } => {
+                self.choose(kind, LengthKind::Geometric);
+                self.number(mean_id, mean);
+            }
             Length::BoundedGeometric { mean, low, high } => {
+                self.choose(kind, LengthKind::BoundedGeometric);
                 bounds(self, low, high);
                 self.number(mean_id, mean);
             }
             Length::BoundedPareto { exponent, low, high } => {
+                self.choose(kind, LengthKind::BoundedPareto);
                 bounds(self, low, high);
                 self.number(exponent_id, exponent);
             }
             Length::Normal { mean, deviation, low, high } => {
+                self.choose(kind, LengthKind::Normal);
                 bounds(self, low, high);
                 self.number(mean_id, mean);
                 self.number(deviation_id, deviation);
             }
             Length::Lognormal { median, sigma, low, high } => {
+                self.choose(kind, LengthKind::Lognormal);
                 bounds(self, low, high);
                 self.number(median_id, median);
                 self.number(sigma_id, sigma);
@@ -184,16 +194,23 @@ impl Setter {
     }
 
     /// Shares by the nearest law: its parameter goes where the law has one.
-    fn shares(&mut self, labels: &LabelFit, count: Id, law: Id, [alpha, zipf, sigma, decay]: [Id; 4]) {
+    fn shares(
+        &mut self,
+        labels: &LabelFit,
+        count: Id,
+        of: ChoiceId<Popularity>,
+        [alpha, zipf, sigma, decay]: [Id; 4],
+    ) {
         self.number(count, labels.labels as f64);
         let Some(nearest) = labels.laws.first() else { return };
-        self.choice(law, nearest.law);
-        let id = match nearest.law {
-            "power" => alpha,
-            "zipf" => zipf,
-            "lognormal" => sigma,
-            "geometric" => decay,
-            _ => return,
+        let Some(popularity) = of.find(nearest.law) else { return };
+        self.choose(of, popularity);
+        let id = match popularity {
+            Popularity::Power => alpha,
+            Popularity::Zipf => zipf,
+            Popularity::Lognormal => sigma,
+            Popularity::Geometric => decay,
+            Popularity::Uniform | Popularity::List => return,
         };
         self.number(id, nearest.parameter.unwrap_or(0.0));
     }
@@ -215,7 +232,7 @@ pub fn scenario(fitted: &Fit) -> FittedScenario {
         Some(users) => setter.shares(
             users,
             Id::Users,
-            Id::UserPopularity,
+            Popularity::USERS,
             [Id::UserAlpha, Id::UserZipf, Id::UserSigma, Id::UserDecay],
         ),
         None => setter.number(Id::Users, 1.0),
@@ -223,7 +240,7 @@ pub fn scenario(fitted: &Fit) -> FittedScenario {
     match &fitted.adapters {
         Some(adapters) => {
             let ids = [Id::Alpha, Id::AdapterZipf, Id::AdapterSigma, Id::AdapterDecay];
-            setter.shares(adapters, Id::Adapters, Id::Popularity, ids);
+            setter.shares(adapters, Id::Adapters, Popularity::ADAPTERS, ids);
             // Parameters name adapters by how busy they are.
             let by_share = adapters.label.iter().filter_map(|&label| fitted.adapter_rank.get(label as usize));
             let ranks: Vec<f64> = by_share.filter(|&&rank| rank > 0).map(|&rank| f64::from(rank)).collect();

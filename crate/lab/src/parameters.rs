@@ -2,6 +2,7 @@
 //!
 //! Controls, the address, `--set`, validation, the JSON Schema and the reference page all come from it.
 
+pub mod choices;
 mod kind;
 mod table;
 pub mod texts;

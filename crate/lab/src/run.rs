@@ -31,6 +31,7 @@ use servescope_workload::{BASE_MODEL, SessionSpec, Trace, generate, scale};
 use crate::failure::Failure;
 use crate::notes::{Context, Note, Purpose, Traffic, notes, unused};
 use crate::parameters::Id;
+use crate::parameters::choices::{self, GatewayKind, SchedulerKind, TraceTurns};
 use crate::scenario::{CostKind, Scenario};
 
 /// Rows of the tables by user and by adapter that a page can show.
@@ -166,9 +167,9 @@ impl Running {
     /// # Errors
     /// Every [`Failure`] of the scenario, or that it makes no request.
     pub fn begin(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Self, Vec<Failure>> {
-        let is_first = scenario.choice(Id::SchedulerKind) == "slora"
-            && scenario.choice(Id::SchedulerOrder) == "fcfs"
-            && scenario.choice(Id::GatewayKind) == "direct";
+        let is_first = scenario.chosen(SchedulerKind::ID) == SchedulerKind::Slora
+            && scenario.chosen(choices::Order::SCHEDULER) == choices::Order::Fcfs
+            && scenario.chosen(GatewayKind::ID) == GatewayKind::Direct;
         if !cfg!(feature = "engines") && !is_first {
             let message = "this scheduler is in the larger engine".to_owned();
             return Err(vec![Failure::new("needs_engine", Id::SchedulerKind.row().id, message)]);
@@ -232,7 +233,10 @@ pub fn trace_of(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Arc
         Some(loaded) => {
             let (time, rate) = (scenario.number(Id::TimeScale), scenario.number(Id::RateScale));
             let seed = scenario.number(Id::Seed) as u64;
-            let held = scenario.choice(Id::TraceTurns) == "held";
+            let held = match scenario.chosen(TraceTurns::ID) {
+                TraceTurns::Timed => false,
+                TraceTurns::Held => true,
+            };
             if time == 1.0 && rate == 1.0 && !held {
                 Arc::clone(&loaded.trace)
             } else {

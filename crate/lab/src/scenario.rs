@@ -13,7 +13,6 @@ mod service;
 mod timed;
 mod workload;
 
-pub use hardware::CostKind;
 pub use sampling::sampling_problems;
 use serde_json::{Map, Value as Json};
 use servescope_cost::Calibration;
@@ -22,6 +21,8 @@ use servescope_engine::SchedulerConfig;
 pub use timed::{CostSource, SourcePart};
 
 use crate::failure::Failure;
+pub use crate::parameters::choices::CostKind;
+use crate::parameters::choices::{Choice, ChoiceId};
 use crate::parameters::{Id, TABLE, Value};
 #[cfg(feature = "engines")]
 use crate::profiles::LoadedProfile;
@@ -212,6 +213,17 @@ impl Scenario {
             Value::Choice(name) => name,
             _ => "",
         }
+    }
+
+    /// The value of a choice.
+    pub fn chosen<C: Choice>(&self, of: ChoiceId<C>) -> C {
+        of.values()[self.place(of.id(), of.names())]
+    }
+
+    /// The place of a choice's name, for enums of any type.
+    fn place(&self, id: Id, names: &[&str]) -> usize {
+        let name = self.choice(id);
+        names.iter().position(|known| *known == name).expect("a scenario takes only names of the table")
     }
 
     fn flag(&self, id: Id) -> bool {

@@ -178,7 +178,7 @@ mod tests {
             gpu in 0..GPU_IDS.len(), model in 0..MODEL_IDS.len(), tensor in 1..9u32, stages in 1..9u32,
             format in 0..4usize, fp8: bool,
         ) {
-            let weights = WeightFormat::named(crate::deployment::WEIGHT_FORMATS[format]);
+            let weights = WeightFormat::ALL[format];
             let kv = if fp8 { KvFormat::Fp8 } else { KvFormat::Bf16 };
             let with = |tensor, stages| {
                 let base = deployment(GPU_IDS[gpu], MODEL_IDS[model], tensor, stages);

@@ -146,6 +146,7 @@ fn has_effect(scenario: &Scenario, id: Id) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parameters::choices::SchedulerKind;
 
     #[test]
     fn combinations_without_effect_are_left_out() {
@@ -161,7 +162,7 @@ mod tests {
         assert_eq!(all[0].values, ["vllm", "", "8"]);
         assert_eq!(all[1].values[2], "8,64");
         assert_eq!(all[7].values, ["sarathi", "1024", "8,64"]);
-        assert_eq!(all[7].scenario.choice(Id::SchedulerKind), "sarathi");
+        assert_eq!(all[7].scenario.chosen(SchedulerKind::ID), SchedulerKind::Sarathi);
         assert_eq!(Grid::default().configurations(&Scenario::default()).len(), 1);
     }
 

@@ -8,6 +8,7 @@ use super::goal::{Goal, METRICS};
 use super::lateness::Lateness;
 use crate::growth::{Growth, Verdict};
 use crate::parameters::Id;
+use crate::parameters::choices::SessionKind;
 use crate::run::Run;
 
 /// What a run showed.
@@ -192,7 +193,7 @@ impl Window {
         let scenario = &run.scenario;
         let until = 1e6 * scenario.number(Id::Duration);
         let extra = run.report.trace.extra.as_deref().filter(|extra| !extra.session.is_empty());
-        if !run.generated || scenario.choice(Id::SessionKind) == "none" {
+        if !run.generated || scenario.chosen(SessionKind::ID) == SessionKind::None {
             // Generated traffic begins at 0, one gap before its first request; a file begins with its first.
             let from = if run.generated { 0.0 } else { first };
             let per_us = arrival.len() as f64 / (last - from).max(1.0);

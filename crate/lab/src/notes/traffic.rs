@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use servescope_workload::{BASE_MODEL, Trace};
 
+use crate::parameters::choices::{Choice, ChoiceId, Loop, MaxTokensKind, PrefixKind, SessionKind};
 use crate::parameters::{Id, Value};
 use crate::scenario::Scenario;
 
@@ -46,16 +47,21 @@ impl Traffic {
 
     /// The value that a parameter of the workload would have for such traffic, where a condition asks for it.
     pub(super) fn value(&self, id: Id) -> Option<Value> {
-        let choice =
-            |holds: bool, yes: &'static str, no: &'static str| Value::Choice(if holds { yes } else { no });
+        fn either<C: Choice>(of: ChoiceId<C>, holds: bool, yes: C, no: C) -> Value {
+            of.value(if holds { yes } else { no })
+        }
         Some(match id {
             Id::Adapters => Value::Number(self.adapters.into()),
             Id::Ranks => Value::List(if self.has_ranks { vec![8.0, 16.0] } else { vec![8.0] }),
             Id::Users => Value::Number(self.users.into()),
-            Id::SessionKind => choice(self.has_sessions, "timed", "none"),
-            Id::Loop => choice(self.is_closed, "closed", "open"),
-            Id::PrefixKind => choice(self.has_prefixes, "tree", "none"),
-            Id::MaxTokensKind => choice(self.has_caps, "cap", "output"),
+            Id::SessionKind => {
+                either(SessionKind::ID, self.has_sessions, SessionKind::Timed, SessionKind::None)
+            }
+            Id::Loop => either(Loop::ID, self.is_closed, Loop::Closed, Loop::Open),
+            Id::PrefixKind => either(PrefixKind::ID, self.has_prefixes, PrefixKind::Tree, PrefixKind::None),
+            Id::MaxTokensKind => {
+                either(MaxTokensKind::ID, self.has_caps, MaxTokensKind::Cap, MaxTokensKind::Output)
+            }
             _ => return None,
         })
     }

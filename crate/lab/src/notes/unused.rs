@@ -7,11 +7,9 @@
 use servescope_engine::Report;
 
 use super::{Context, Note, Reason, idle};
-use crate::parameters::{Condition, Id, Value};
+use crate::parameters::choices::Order;
+use crate::parameters::{Condition, Id};
 use crate::scenario::Scenario;
-
-/// Orders that do nothing but sort the waiting queue.
-const SORTS: [&str; 6] = ["lifo", "shortest", "priority", "vtc", "lcf", "drr"];
 
 /// Settings that were given a value and whose case did not occur in a run, in the order of the table.
 pub fn unused(scenario: &Scenario, context: &Context, report: &Report) -> Vec<Note> {
@@ -38,14 +36,22 @@ fn is_of_preemption(id: Id) -> bool {
 
 /// Whether a parameter does nothing but sort the engine's waiting queue.
 fn is_of_order(scenario: &Scenario, context: &Context, id: Id) -> bool {
-    if !SORTS.contains(&scenario.choice(Id::SchedulerOrder)) {
+    if !sorts_only(scenario.chosen(Order::SCHEDULER)) {
         return false;
     }
     let mut sorted_by_arrival = scenario.clone();
-    let first = Value::Choice("fcfs");
+    let first = Order::SCHEDULER.value(Order::Fcfs);
     id == Id::SchedulerOrder
         || sorted_by_arrival.set(Id::SchedulerOrder, first).is_ok()
             && idle(&sorted_by_arrival, context, id).is_some()
+}
+
+/// Whether an order does nothing but sort the waiting queue by something else than arrival.
+fn sorts_only(order: Order) -> bool {
+    match order {
+        Order::Lifo | Order::Shortest | Order::Priority | Order::Vtc | Order::Lcf | Order::Drr => true,
+        Order::Fcfs | Order::Rpm | Order::EarlyAbort | Order::Cluster | Order::Peft | Order::Pets => false,
+    }
 }
 
 /// Whether some decision had to leave one of two waiting requests behind, or a part of its prompt.

@@ -259,7 +259,8 @@ impl Parameter {
                     ..Failure::out_of_range(self.id, characters as f64, 0.0, most as f64)
                 })
             }
-            (Kind::Choice(_), Value::Choice(_)) | (Kind::Flag(_), Value::Flag(_)) => Ok(()),
+            (Kind::Choice(_), Value::Choice(name)) => self.option(name).map(|_| ()),
+            (Kind::Flag(_), Value::Flag(_)) => Ok(()),
             (_, other) => Err(self.wrong("not_a_number", self.type_name(), &other.to_text())),
         }
     }

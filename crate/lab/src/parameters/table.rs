@@ -1,10 +1,11 @@
 //! Every parameter.
 
-use servescope_cost::deployment::{KV_FORMATS, WEIGHT_FORMATS};
+use servescope_cost::calibration::CALIBRATION_IDS;
 use servescope_cost::gpus::GPU_IDS;
 use servescope_cost::models::MODEL_IDS;
 use servescope_workload::prompts::sampling::{MAX_PENALTY, MAX_TEMPERATURE, MIN_TOP_P};
 
+use super::choices::{self, ChoiceId};
 use super::kind::{Condition, Kind, Mark, Parameter, Scale, Slider};
 
 macro_rules! table {
@@ -47,6 +48,10 @@ const fn number(min: f64, max: f64, default: f64) -> Kind {
 
 const fn whole(min: f64, max: f64, default: f64) -> Kind {
     Kind::Whole { min, max, default }
+}
+
+const fn choice<C>(of: ChoiceId<C>) -> Kind {
+    Kind::Choice(of.names())
 }
 
 impl Parameter {
@@ -116,31 +121,6 @@ const fn all(of: &'static [Condition]) -> Condition {
 
 /// Lengths: most tokens of a drawn length.
 const MOST: f64 = 1_000_000.0;
-const LAWS: &[&str] = &[
-    "uniform",
-    "fixed",
-    "geometric",
-    "bounded_pareto",
-    "lognormal",
-    "normal",
-    "percentiles",
-    "mixture",
-    "histogram",
-    "zipf",
-    "bounded_geometric",
-];
-const LENGTH_CURVES: &[&str] = &[
-    "constant",
-    "ramp",
-    "step",
-    "spike",
-    "diurnal",
-    "quick_rising",
-    "slow_rising",
-    "slight_fluctuation",
-    "severe_fluctuation",
-    "points",
-];
 /// Schedulers that run a fleet of replicas.
 const FLEETS: &[&str] = &["static", "orca", "vllm", "sarathi", "lightllm", "vllm_v1"];
 /// Costs that know the hardware and the model.
@@ -244,38 +224,11 @@ const REJECTED: Condition = any(&[
     is(Id::LoadPolicy, &["shed"]),
 ]);
 const SLORA: &[Condition] = &[is(Id::SchedulerKind, &["slora"])];
-const ORDERS: &[&str] = &[
-    "fcfs",
-    "lifo",
-    "shortest",
-    "priority",
-    "vtc",
-    "lcf",
-    "drr",
-    "rpm",
-    "early_abort",
-    "cluster",
-    "peft",
-    "pets",
-];
 const PATTERNS: &[&str] =
     &["quick_rising", "slow_rising", "slight_fluctuation", "severe_fluctuation", "sine"];
 const CHANGES: &[&str] = &["ramp", "step", "spike"];
 /// Law by law, not in pairs.
 const BY_LAW: Condition = is(Id::LengthSource, &["laws"]);
-const CURVES: &[&str] = &[
-    "constant",
-    "ramp",
-    "step",
-    "spike",
-    "diurnal",
-    "quick_rising",
-    "slow_rising",
-    "slight_fluctuation",
-    "severe_fluctuation",
-    "sine",
-    "points",
-];
 /// Kinds of sessions.
 const TALKS: &[&str] = &["held", "timed"];
 const BOUNDED: &[&str] = &[
@@ -306,12 +259,12 @@ table! {
         .marks(&[Mark { value: 0.0, message: "mark.base_model" }])
         .says("LoRA adapters n", "How many adapters share the server; 0 sends every request to the base model.");
 
-    LengthSource = row("workload.lengths.from", "lf", "lengths", Kind::Choice(&["laws", "pairs"]))
+    LengthSource = row("workload.lengths.from", "lf", "lengths", choice(choices::LengthSource::ID))
         .says("Lengths from", "A law for prompts and one for answers, or pairs of both drawn together from a list of your own.");
     LengthPairs = row("workload.lengths.pairs", "lp", "lengths", Kind::List { min: 1.0, max: MOST, whole: true, default: &[32.0, 256.0, 256.0, 128.0, 480.0, 16.0] })
         .when(&[is(Id::LengthSource, &["pairs"])])
         .says("Pairs of lengths", "Prompt and answer lengths in tokens, in turn; every pair is drawn equally often, as it stands.");
-    InputKind = row("workload.input_tokens.kind", "in", "lengths", Kind::Choice(LAWS))
+    InputKind = row("workload.input_tokens.kind", "in", "lengths", choice(choices::LengthKind::INPUT))
         .when(&[BY_LAW])
         .says("Prompt lengths", "The law from which prompt lengths are drawn.");
     InputValue = row("workload.input_tokens.value", "inv", "lengths", whole(1.0, MOST, 256.0)).unit("tokens").log(1.0, 4096.0, 1.0)
@@ -353,7 +306,7 @@ table! {
     InputMixShare = row("workload.input_tokens.mixture.share", "inms", "lengths", number(0.0, 1.0, 0.1)).linear(0.0, 1.0, 0.01)
         .when(&[BY_LAW, is(Id::InputKind, &["mixture"])])
         .says("Share of second prompt law", "The share of prompts that follow the second law; the others are lognormal with the median and spread above.");
-    InputMixKind = row("workload.input_tokens.mixture.kind", "inmk", "lengths", Kind::Choice(&["bounded_pareto", "lognormal"]))
+    InputMixKind = row("workload.input_tokens.mixture.kind", "inmk", "lengths", choice(choices::MixtureKind::INPUT))
         .when(&[BY_LAW, is(Id::InputKind, &["mixture"])])
         .says("Second prompt law", "What is mixed in: a power-law tail, as ServeGen finds for prompts, or a second lognormal hump.");
     InputMixLow = row("workload.input_tokens.mixture.low", "inml", "lengths", whole(1.0, MOST, 256.0)).unit("tokens").log(1.0, 4096.0, 1.0)
@@ -369,7 +322,7 @@ table! {
         .when(&[BY_LAW, is(Id::InputKind, &["mixture"]), is(Id::InputMixKind, &["lognormal"])])
         .says("Spread of second prompt law", "Standard deviation of the logarithm of its lengths.");
 
-    OutputKind = row("workload.output_tokens.kind", "out", "lengths", Kind::Choice(LAWS))
+    OutputKind = row("workload.output_tokens.kind", "out", "lengths", choice(choices::LengthKind::OUTPUT))
         .when(&[BY_LAW])
         .says("Answer lengths", "The law from which answer lengths are drawn.");
     OutputValue = row("workload.output_tokens.value", "outv", "lengths", whole(1.0, MOST, 256.0)).unit("tokens").log(1.0, 4096.0, 1.0)
@@ -411,7 +364,7 @@ table! {
     OutputMixShare = row("workload.output_tokens.mixture.share", "outms", "lengths", number(0.0, 1.0, 0.1)).linear(0.0, 1.0, 0.01)
         .when(&[BY_LAW, is(Id::OutputKind, &["mixture"])])
         .says("Share of second answer law", "The share of answers that follow the second law; the others are lognormal with the median and spread above.");
-    OutputMixKind = row("workload.output_tokens.mixture.kind", "outmk", "lengths", Kind::Choice(&["bounded_pareto", "lognormal"]))
+    OutputMixKind = row("workload.output_tokens.mixture.kind", "outmk", "lengths", choice(choices::MixtureKind::OUTPUT))
         .when(&[BY_LAW, is(Id::OutputKind, &["mixture"])])
         .says("Second answer law", "What is mixed in: a power-law tail, as ServeGen finds for prompts, or a second lognormal hump.");
     OutputMixLow = row("workload.output_tokens.mixture.low", "outml", "lengths", whole(1.0, MOST, 256.0)).unit("tokens").log(1.0, 4096.0, 1.0)
@@ -429,7 +382,7 @@ table! {
     LengthCorrelation = row("workload.length_correlation", "rho", "lengths", number(-1.0, 1.0, 0.0)).linear(-1.0, 1.0, 0.01)
         .when(&[BY_LAW])
         .says("Prompt and answer", "Rank correlation of prompt and answer lengths: 0 draws them independently, 1 gives the longest prompt the longest answer.");
-    MaxTokensKind = row("workload.max_tokens.kind", "mt", "lengths", Kind::Choice(&["output", "cap"]))
+    MaxTokensKind = row("workload.max_tokens.kind", "mt", "lengths", choice(choices::MaxTokensKind::ID))
         .says("max_tokens sent", "What the server is told of an answer's length: exactly that, or one cap for all requests.");
     MaxTokensCap = row("workload.max_tokens.cap", "cap", "lengths", whole(1.0, MOST, 1024.0)).unit("tokens").log(1.0, 4096.0, 1.0)
         .when(&[is(Id::MaxTokensKind, &["cap"])])
@@ -456,17 +409,17 @@ table! {
         .says("Idle poll", "How long an idle router sleeps before it looks for requests; 0 wakes it at the arrival.");
     OriginalBlocking = row("scheduler.original_blocking", "block", "queue", Kind::Flag(false))
         .says("Block as the original does", "Lets requests in that can never be admitted, which then block the queue for ever as in S-LoRA, in place of refusing them.");
-    SchedulerKind = row("scheduler.kind", "sched", "queue", Kind::Choice(&["slora", "static", "orca", "vllm", "sarathi", "lightllm", "vllm_v1"]))
+    SchedulerKind = row("scheduler.kind", "sched", "queue", choice(choices::SchedulerKind::ID))
         .says("Scheduler", "How requests are admitted to the batch. All but S-LoRA run a fleet of replicas with KV blocks, where all adapters stay on the GPU: they cost compute time and, where the KV memory is planned, GPU memory, but are never loaded or evicted.");
-    SchedulerOrder = row("scheduler.order", "order", "queue", Kind::Choice(ORDERS))
+    SchedulerOrder = row("scheduler.order", "order", "queue", choice(choices::Order::SCHEDULER))
         .says("Order of service", "Who is looked at first in the waiting line, in a fleet in that of each replica. Early abort, running adapters first, one adapter at a time and least padding need S-LoRA's batches.");
-    OrderClient = row("scheduler.client", "oc", "queue", Kind::Choice(&["user", "adapter"]))
+    OrderClient = row("scheduler.client", "oc", "queue", choice(choices::Client::SCHEDULER))
         .when(&[is(Id::SchedulerOrder, BY_CLIENT), any(&[SOME_USERS, HAS_ADAPTERS])])
         .says("Clients are", "Whose requests and service is counted together: a user's, or an adapter's as in S-LoRA and VTC.");
     FairWeights = row("scheduler.fair.weights", "fw", "queue", Kind::List { min: 0.01, max: 1e6, whole: false, default: &[1.0] })
         .when(&[FAIR])
         .says("Weights", "Share of service due to each client in turn; clients beyond the list weigh 1.");
-    FairCost = row("scheduler.fair.cost", "fc", "queue", Kind::Choice(&["linear", "profile"]))
+    FairCost = row("scheduler.fair.cost", "fc", "queue", choice(choices::FairCost::ID))
         .when(&[COUNTED])
         .says("Cost of a token", "Fixed prices, or the time that VTC's authors measured on an A10G for such a request.");
     FairInputPrice = row("scheduler.fair.input_price", "fi", "queue", number(0.0, 1000.0, 1.0)).linear(0.0, 4.0, 0.1)
@@ -475,16 +428,16 @@ table! {
     FairOutputPrice = row("scheduler.fair.output_price", "fo", "queue", number(0.0, 1000.0, 2.0)).linear(0.0, 4.0, 0.1)
         .when(&[FAIR, any(&[DRR, is(Id::FairCost, &["linear"])])])
         .says("Price of an output token", "What an output token adds to its client's counter.");
-    FairCharging = row("scheduler.fair.charging", "fch", "queue", Kind::Choice(&["slora", "ideal", "artifact"]))
+    FairCharging = row("scheduler.fair.charging", "fch", "queue", choice(choices::FairCharging::ID))
         .when(&[FAIR])
         .says("Charging", "S-LoRA gives a request's first output token away; ideal charges every token once; the artifact charges a whole batch again whenever one of it ends.");
-    FairLift = row("scheduler.fair.lift", "fl", "queue", Kind::Choice(&["waiting", "paper", "max"]))
+    FairLift = row("scheduler.fair.lift", "fl", "queue", choice(choices::FairLift::ID))
         .when(&[VTC])
         .says("Lift", "What a returning client's counter is raised to: the smallest of those who wait, as the paper has it also that of the client who last stopped waiting, or all counters near the largest before each decision.");
-    FairPrediction = row("scheduler.fair.prediction", "fp", "queue", Kind::Choice(&["none", "history", "predicted"]))
+    FairPrediction = row("scheduler.fair.prediction", "fp", "queue", choice(choices::FairPrediction::ID))
         .when(&[COUNTED])
         .says("Charged ahead", "Output that is charged when a request is picked and settled at its end: none, the mean of the client's last answers, or a prediction.");
-    PredictionOf = row("scheduler.prediction.of", "po", "queue", Kind::Choice(&["output", "max_tokens"]))
+    PredictionOf = row("scheduler.prediction.of", "po", "queue", choice(choices::PredictionOf::ID))
         .when(&[PREDICTS, is(Id::MaxTokensKind, &["cap"])])
         .says("Prediction of", "What predicted lengths lie around: the true answer, or the max_tokens that the server is told.");
     PredictionRange = row("scheduler.prediction.range", "pr", "queue", number(0.0, 1.0, 0.0)).linear(0.0, 1.0, 0.01)
@@ -516,12 +469,12 @@ table! {
         ])
         .says("Prefetch adapters", "Copies adapters of waiting requests to the GPU while the batch decodes, twice between two prefills.");
 
-    GatewayKind = row("gateway.kind", "gk", "gateway", Kind::Choice(&["direct", "proxy"]))
+    GatewayKind = row("gateway.kind", "gk", "gateway", choice(choices::GatewayKind::ID))
         .says("In front of the engine", "Direct: requests join the engine's waiting line at once. Proxy: an admission proxy checks them, lets them wait, and refuses (429).");
     GatewayChecks = row("gateway.checks", "gch", "gateway", Kind::Text { most: 80 })
         .when(PROXY)
         .says("Chain of checks", "Names with | between them, in the order in which they are made: rpm, tpm, concurrency, queue, kv, ttft; or none. Empty is rpm|tpm|concurrency|queue, which change nothing until a limit is set; kv reserves KV memory for each predicted output.");
-    GatewayClient = row("gateway.client", "gcl", "gateway", Kind::Choice(&["user", "adapter"]))
+    GatewayClient = row("gateway.client", "gcl", "gateway", choice(choices::Client::GATEWAY))
         .when(&[
             is(Id::GatewayKind, &["proxy"]),
             any(&[
@@ -547,16 +500,16 @@ table! {
     GatewayTpmTotal = row("gateway.tpm.total", "gtt", "gateway", number(0.0, 1e12, 0.0)).unit("tokens").linear(0.0, 100_000.0, 100.0)
         .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("tpm")])
         .says("Tokens a minute", "Quota of each client on prompt and answer tokens together (TPM); 0 sets none.");
-    GatewayCharge = row("gateway.tpm.charge", "gtc", "gateway", Kind::Choice(&["ahead", "after"]))
+    GatewayCharge = row("gateway.tpm.charge", "gtc", "gateway", choice(choices::GatewayCharge::ID))
         .when(&[is(Id::GatewayKind, &["proxy"]), TPM])
         .says("Tokens are charged", "Ahead: as predicted when a request is let through, corrected when it ends. After: when it ends, so that what is under way overshoots the quota.");
-    GatewayWindow = row("gateway.window", "gw", "gateway", Kind::Choice(&["sliding", "fixed", "sub_10s", "sub_1s", "bucket", "gcra"]))
+    GatewayWindow = row("gateway.window", "gw", "gateway", choice(choices::GatewayWindow::ID))
         .when(&[is(Id::GatewayKind, &["proxy"]), any(&[RPM, TPM])])
         .says("A minute is", "The last 60 s; full minutes; parts of 10 s or 1 s each with its part of the quota; a token bucket; or GCRA, which decides like the bucket.");
     GatewayBurst = row("gateway.burst_s", "gb", "gateway", number(0.01, 3600.0, 60.0)).unit("s").log(1.0, 300.0, 1.0)
         .when(&[is(Id::GatewayKind, &["proxy"]), is(Id::GatewayWindow, &["bucket", "gcra"])])
         .says("Burst", "A client can save up its quota of so many seconds.");
-    OverQuota = row("gateway.over_quota", "goq", "gateway", Kind::Choice(&["wait", "refuse"]))
+    OverQuota = row("gateway.over_quota", "goq", "gateway", choice(choices::OverQuota::ID))
         .when(&[is(Id::GatewayKind, &["proxy"]), any(&[RPM, TPM, CLIENT_BOUND])])
         .says("Over its quota", "A request over its client's quota or concurrency waits at the gateway, or is refused at once.");
     Lending = row("gateway.lending.on", "gl", "gateway", Kind::Flag(false))
@@ -594,7 +547,7 @@ table! {
         .says("Leak reservations", "A fault to look at: what is left of a reservation when its request ends is never given back.");
     QueueTimeout = row("gateway.queue_timeout_s", "gt", "gateway", number(0.0, 10_000_000.0, 0.0)).unit("s").linear(0.0, 120.0, 1.0)
         .says("Queue timeout", "A request that has waited so long leaves the line (429); 0 lets it wait for ever.");
-    TimeoutKind = row("gateway.timeout.kind", "gtk", "gateway", Kind::Choice(&["fixed", "estimated"]))
+    TimeoutKind = row("gateway.timeout.kind", "gtk", "gateway", choice(choices::TimeoutKind::ID))
         .when(&[is(Id::GatewayKind, &["proxy"]), HELD])
         .says("Timeout is", "Fixed, or so many times the time to first token that is estimated when a request comes, with the queue timeout (or 10 minutes) as its bound.");
     TimeoutTimes = row("gateway.timeout.times", "gtx", "gateway", number(0.01, 1000.0, 2.0)).linear(0.5, 10.0, 0.1)
@@ -609,7 +562,7 @@ table! {
     EstimateOver = row("gateway.ttft.average_s", "gta", "gateway", number(0.1, 3600.0, 30.0)).unit("s").log(1.0, 300.0, 1.0)
         .when(PROXY)
         .says("Estimate averages over", "The estimate of the first token divides the prompts that wait by the speed at which they became fewer over about this time.");
-    RetryKind = row("gateway.retry.kind", "grk", "gateway", Kind::Choice(&["never", "at_once", "backoff", "honour"]))
+    RetryKind = row("gateway.retry.kind", "grk", "gateway", choice(choices::RetryKind::ID))
         .when(&[is(Id::GatewayKind, &["proxy"]), REJECTED])
         .says("Refused clients", "Give up; ask again at once; back off exponentially; or wait as long as Retry-After says.");
     RetryAttempts = row("gateway.retry.attempts", "gra", "gateway", whole(1.0, 100.0, 5.0)).linear(1.0, 20.0, 1.0)
@@ -627,7 +580,7 @@ table! {
     RetryJitter = row("gateway.retry.jitter", "grj", "gateway", number(0.0, 1.0, 1.0)).linear(0.0, 1.0, 0.01)
         .when(&[is(Id::GatewayKind, &["proxy"]), is(Id::RetryKind, &["backoff", "honour"])])
         .says("Jitter", "Random part of a wait: backoff is shortened, Retry-After lengthened by up to this share.");
-    PredictKind = row("gateway.predict.kind", "gp", "gateway", Kind::Choice(&["max_tokens", "oracle", "noisy", "p90", "p95", "average"]))
+    PredictKind = row("gateway.predict.kind", "gp", "gateway", choice(choices::PredictKind::ID))
         .when(PROXY)
         .says("Output is predicted by", "max_tokens; the true length; that with noise and bias; P90 or P95 of the client's history; or its mean.");
     PredictBias = row("gateway.predict.bias", "gpb", "gateway", number(0.01, 100.0, 1.0)).log(0.2, 5.0, 0.01)
@@ -663,10 +616,10 @@ table! {
     LoadDwell = row("gateway.load.dwell_s", "gld", "gateway", number(0.0, 3600.0, 2.0)).unit("s").linear(0.0, 60.0, 0.5)
         .when(PROXY)
         .says("State is kept", "At least this long.");
-    LoadPolicy = row("gateway.load.policy", "glp", "gateway", Kind::Choice(&["admit_all", "fair_share", "shed"]))
+    LoadPolicy = row("gateway.load.policy", "glp", "gateway", choice(choices::LoadPolicy::ID))
         .when(PROXY)
         .says("When overloaded", "Admit all; let clients wait who had more than an equal share lately; or shed: refuse whoever comes.");
-    GatewayOrder = row("gateway.order", "gor", "gateway", Kind::Choice(&["fcfs", "lifo", "shortest", "priority", "vtc", "lcf", "drr"]))
+    GatewayOrder = row("gateway.order", "gor", "gateway", choice(choices::Order::GATEWAY))
         .when(&[is(Id::GatewayKind, &["proxy"]), HELD])
         .says("Order at the gateway", "Who is let through first. Prices, weights, lift, quantum and classes are those of the waiting line's orders.");
 
@@ -682,16 +635,16 @@ table! {
     PipelineParallel = row("fleet.pipeline_parallel", "pp", "fleet", whole(1.0, 64.0, 1.0)).linear(1.0, 8.0, 1.0)
         .when(HARDWARE)
         .says("Pipeline stages", "Into how many stages the layers are cut; each has its own GPUs and hands on to the next.");
-    Weights = row("fleet.weights", "wt", "fleet", Kind::Choice(&WEIGHT_FORMATS))
+    Weights = row("fleet.weights", "wt", "fleet", choice(choices::Weights::ID))
         .when(ROOFLINE)
         .says("Weights", "Format of the layers' matrices. Products run at FP8 where weights are FP8 and the GPU has it, else at 16 bits.");
-    KvFormat = row("fleet.kv_format", "kvf", "fleet", Kind::Choice(&KV_FORMATS))
+    KvFormat = row("fleet.kv_format", "kvf", "fleet", choice(choices::KvFormat::ID))
         .when(ROOFLINE)
         .says("KV format", "Format of cached keys and values.");
-    KvPool = row("fleet.kv_pool", "kvp", "fleet", Kind::Choice(&["planned", "given"]))
+    KvPool = row("fleet.kv_pool", "kvp", "fleet", choice(choices::KvPool::ID))
         .when(HARDWARE)
         .says("KV memory", "What the GPUs have left beside weights, activations and margin, or the memory pool as given.");
-    MemoryPlan = row("fleet.memory_plan", "mpl", "fleet", Kind::Choice(&["whole", "vidur"]))
+    MemoryPlan = row("fleet.memory_plan", "mpl", "fleet", choice(choices::MemoryPlan::ID))
         .when(&[is(Id::KvPool, &["planned"])])
         .says("Memory plan", "Counts everything, or as Vidur does: the layers' matrices only, and whole requests of the longest length.");
     MemoryMargin = row("fleet.memory_margin", "mmg", "fleet", number(0.0, 0.9, 0.1)).linear(0.0, 0.5, 0.01)
@@ -706,7 +659,7 @@ table! {
     Replicas = row("fleet.replicas", "rep", "fleet", whole(1.0, 1024.0, 1.0)).linear(1.0, 16.0, 1.0)
         .when(&[is(Id::SchedulerKind, FLEETS)])
         .says("Replicas", "How many equal servers share the traffic; each has its own waiting line and memory pool.");
-    Router = row("fleet.router", "rt", "fleet", Kind::Choice(&["round_robin", "random", "least_outstanding", "shortest_line", "power_of_two", "least_kv", "adapter_affinity", "prefix_affinity"]))
+    Router = row("fleet.router", "rt", "fleet", choice(choices::Router::ID))
         .when(&[is(Id::SchedulerKind, FLEETS), above(Id::Replicas, 1.0)])
         .says("Router", "Which replica gets an arrival; who is given to one stays there. Prefix affinity takes the replica that was sent the longest matching prefix (cache_aware of SGLang's router), adapter affinity one that was sent the adapter, unless it is overloaded; what many requests share is kept on many replicas.");
     ChunkTokens = row("scheduler.chunk_tokens", "chk", "queue", whole(1.0, 1_000_000.0, 512.0)).unit("tokens").log(16.0, 8192.0, 1.0)
@@ -716,13 +669,13 @@ table! {
     BlockSize = row("scheduler.block_size", "blk", "memory", whole(1.0, 4096.0, 16.0)).unit("tokens").log(1.0, 256.0, 1.0)
         .when(&[is(Id::SchedulerKind, &["static", "orca", "vllm", "sarathi", "vllm_v1"])])
         .says("KV block", "KV memory is handed out in blocks of this many tokens; LightLLM hands it out token by token.");
-    Allocation = row("scheduler.allocation", "alc", "memory", Kind::Choice(&["watermark", "on_demand", "reserve"]))
+    Allocation = row("scheduler.allocation", "alc", "memory", choice(choices::Allocation::ID))
         .when(&[is(Id::SchedulerKind, PAGED)])
         .says("Allocation", "How KV blocks are handed out: as requests grow, with or without a share left free when one is let in; or all that the longest answer may need at once, so that nobody is evicted.");
     Watermark = row("scheduler.watermark", "wmk", "memory", number(0.0, 1.0, 0.01)).linear(0.0, 0.2, 0.005)
         .when(&[is(Id::Allocation, &["watermark"])])
         .says("Watermark", "The share of KV blocks that letting a request in leaves free, for the answers of those who run.");
-    Preemption = row("scheduler.preemption", "evi", "memory", Kind::Choice(&["recompute", "swap", "regenerate"]))
+    Preemption = row("scheduler.preemption", "evi", "memory", choice(choices::Preemption::ID))
         .when(&[is(Id::Allocation, &["watermark", "on_demand"])])
         .says("Preemption", "What becomes of a request that finds no block: prompt and answer so far are read anew, or copied to the host and back, or the answer is generated again token by token (where prompts are read in chunks).");
     SwapRate = row("fleet.swap_gb_per_s", "swr", "memory", number(0.001, 100_000.0, 31.5)).unit("GB/s").log(1.0, 1000.0, 0.5)
@@ -741,7 +694,7 @@ table! {
         .when(&[any(&[LINEAR, is(Id::KvPool, &["given"])])])
         .says("Memory pool", "KV cache and adapters share this many token slots (max_total_token_num). Where KV memory is planned from the GPU, it sets only the default of the prompt budget.");
 
-    Popularity = row("workload.adapters.popularity", "pop", "adapters", Kind::Choice(&["power", "zipf", "uniform", "list", "lognormal", "geometric"]))
+    Popularity = row("workload.adapters.popularity", "pop", "adapters", choice(choices::Popularity::ADAPTERS))
         .when(&[SOME_ADAPTERS])
         .beyond_tables(KNOWS_ADAPTERS)
         .says("Adapter popularity", "The law by which requests choose their adapter.");
@@ -768,7 +721,7 @@ table! {
     Users = row("workload.users.count", "u", "users", whole(1.0, 1_000_000.0, 10.0)).log(1.0, 1000.0, 1.0)
         .beyond_tables(KNOWS_USERS)
         .says("Users", "How many users send requests; the label is drawn independently of the adapter.");
-    UserPopularity = row("workload.users.popularity", "up", "users", Kind::Choice(&["zipf", "lognormal", "geometric", "power", "uniform", "list"]))
+    UserPopularity = row("workload.users.popularity", "up", "users", choice(choices::Popularity::USERS))
         .when(&[is(Id::Loop, &["open"]), SOME_USERS])
         .beyond_tables(KNOWS_USERS)
         .says("User popularity", "The law of the users' shares.");
@@ -793,7 +746,7 @@ table! {
         .beyond_tables(KNOWS_USERS)
         .says("Zipf exponent of users", "The k-th user sends a share proportional to k to the power of minus this; 0 makes all alike.");
 
-    ClientKind = row("workload.clients.kind", "clk", "clients", Kind::Choice(&["together", "each"]))
+    ClientKind = row("workload.clients.kind", "clk", "clients", choice(choices::ClientKind::ID))
         .says("Users as clients", "Whether all users share one arrival process, or each is a client with a process, lengths and an adapter of its own.");
     ClientCvs = row("workload.clients.cvs", "clc", "clients", Kind::List { min: 0.05, max: 32.0, whole: false, default: &[1.0] })
         .when(&[is(Id::ClientKind, &["each"]), is(Id::ArrivalKind, &["gamma"])])
@@ -809,12 +762,12 @@ table! {
         .beyond_tables(KNOWS_ADAPTERS)
         .says("Adapters of clients", "The adapter that each client always asks for, dealt out in turn; -1 draws one by the adapters' own shares.");
 
-    Loop = row("workload.loop", "loop", "sessions", Kind::Choice(&["open", "closed"]))
+    Loop = row("workload.loop", "loop", "sessions", choice(choices::Loop::ID))
         .says("Loop", "Open: requests arrive at their rate, whatever the server does. Closed: each user waits for an answer, thinks, and sends the next one.");
     ClosedRequests = row("workload.closed.requests", "cr", "sessions", whole(1.0, 5_000_000.0, 10_000.0)).unit("requests").log(100.0, 100_000.0, 1.0)
         .when(&[is(Id::Loop, &["closed"])])
         .says("Most requests", "The closed loop ends after so many requests, shared out evenly among the users, or at the duration D, whichever comes first.");
-    ThinkKind = row("workload.think.kind", "tk", "sessions", Kind::Choice(&["exponential", "fixed", "lognormal"]))
+    ThinkKind = row("workload.think.kind", "tk", "sessions", choice(choices::ThinkKind::ID))
         .when(&[any(&[is(Id::Loop, &["closed"]), is(Id::SessionKind, TALKS)])])
         .says("Think times", "The law of the time between an answer and the same user's next request.");
     ThinkMean = row("workload.think.mean_s", "tm", "sessions", number(0.0, 1_000_000.0, 10.0)).unit("s").linear(0.0, 120.0, 0.1)
@@ -823,9 +776,9 @@ table! {
     ThinkSigma = row("workload.think.sigma", "tg", "sessions", number(0.01, 3.0, 1.0)).linear(0.05, 2.5, 0.01)
         .when(&[is(Id::ThinkKind, &["lognormal"])])
         .says("Spread of think times", "Standard deviation of the logarithm of a think time.");
-    SessionKind = row("workload.sessions.kind", "sk", "sessions", Kind::Choice(&["none", "held", "timed"]))
+    SessionKind = row("workload.sessions.kind", "sk", "sessions", choice(choices::SessionKind::ID))
         .says("Sessions", "Single requests, or conversations whose prompts grow by all that was said: each turn held until the answer before it is there, or at times fixed in advance.");
-    TurnKind = row("workload.sessions.turns.kind", "tuk", "sessions", Kind::Choice(&["geometric", "fixed", "lognormal"]))
+    TurnKind = row("workload.sessions.turns.kind", "tuk", "sessions", choice(choices::TurnKind::ID))
         .when(&[is(Id::SessionKind, TALKS)])
         .says("Turns", "The law of the number of requests in a session. The rate R stays that of requests.");
     TurnMean = row("workload.sessions.turns.mean", "tum", "sessions", number(1.0, 10_000.0, 4.0)).log(1.0, 100.0, 0.1)
@@ -837,14 +790,14 @@ table! {
     ContextCap = row("workload.sessions.context_cap", "cc", "sessions", whole(1.0, MOST, 2048.0)).unit("tokens").log(256.0, 131_072.0, 1.0)
         .when(&[is(Id::SessionKind, TALKS)])
         .says("Longest context", "No prompt of a session is longer than this.");
-    AtCap = row("workload.sessions.at_cap", "ac", "sessions", Kind::Choice(&["truncate", "end", "restart"]))
+    AtCap = row("workload.sessions.at_cap", "ac", "sessions", choice(choices::AtCap::ID))
         .when(&[is(Id::SessionKind, TALKS)])
         .says("At the longest context", "Drop the oldest part, end the session, or begin anew with the user's own words.");
     AnswerTime = row("workload.sessions.answer_s", "sa", "sessions", number(0.0, 100_000.0, 5.0)).unit("s").linear(0.0, 60.0, 0.1)
         .when(&[is(Id::SessionKind, &["timed"]), is(Id::Loop, &["open"])])
         .says("Assumed answer time", "With times fixed in advance, how long each answer is taken to last.");
 
-    PrefixKind = row("workload.prefix.kind", "pk", "prefix", Kind::Choice(&["none", "tree"]))
+    PrefixKind = row("workload.prefix.kind", "pk", "prefix", choice(choices::PrefixKind::ID))
         .says("Shared beginnings", "Whether prompts begin alike: with a text for all, then one for each adapter, then one for each user, then what their session has said.");
     BlockTokens = row("workload.prefix.block_tokens", "pbt", "prefix", whole(1.0, 65_536.0, 16.0)).unit("tokens").log(1.0, 1024.0, 1.0)
         .when(&[is(Id::PrefixKind, &["tree"])])
@@ -859,16 +812,16 @@ table! {
         .when(&[is(Id::PrefixKind, &["tree"])])
         .says("Beginning by user", "Tokens that one user's requests to an adapter share behind that.");
 
-    Calibration = row("cost.calibration", "cal", "cost", Kind::Choice(&["a10g-llama-7b", "a100-80-opt-13b", "unit"]))
+    Calibration = row("cost.calibration", "cal", "cost", Kind::Choice(&CALIBRATION_IDS))
         .when(&[LINEAR])
         .says("Calibration", "A named set of coefficients with its origin; it sets the defaults of all others here and of the memory pool.");
-    CostKind = row("cost.kind", "cost", "cost", Kind::Choice(&["linear", "profile", "roofline"]))
+    CostKind = row("cost.kind", "cost", "cost", choice(choices::CostKind::ID))
         .when(&[is(Id::SchedulerKind, FLEETS)])
         .says("Cost model", "How the time of an iteration is computed: by the linear law, from operators that Vidur timed, or from what GPU and model must do. S-LoRA's loop keeps the linear law.");
-    Corrections = row("cost.corrections", "cfit", "cost", Kind::Choice(&["fitted", "none"]))
+    Corrections = row("cost.corrections", "cfit", "cost", choice(choices::Corrections::ID))
         .when(ROOFLINE)
         .says("Corrections", "Efficiencies and fixed times fitted on measured operators, or none: the data sheet's peaks.");
-    HostOverhead = row("cost.host_overhead", "ho", "cost", Kind::Choice(&["none", "measured"]))
+    HostOverhead = row("cost.host_overhead", "ho", "cost", choice(choices::HostOverhead::ID))
         .when(&[is(Id::CostKind, &["profile"])])
         .says("Host", "Scheduling, sampling, preparing and handing out an iteration, as measured by its requests in vLLM of early 2024; or nothing, as Vidur has it.");
     HostBase = row("cost.host.base_ms", "hb", "cost", number(0.0, 10_000.0, 0.126)).unit("ms").linear(0.0, 10.0, 0.01)
@@ -942,13 +895,13 @@ table! {
 
     TimeScale = row("workload.trace.time_scale", "ts", "trace", number(0.0001, 10_000.0, 1.0)).log(0.1, 10.0, 0.01)
         .says("Time scale", "Multiplies every time of a loaded file: 2 is half as fast, with bursts stretched too.");
-    TraceTurns = row("workload.trace.turns", "tt", "trace", Kind::Choice(&["timed", "held"]))
+    TraceTurns = row("workload.trace.turns", "tt", "trace", choice(choices::TraceTurns::ID))
         .when(&[is(Id::SessionKind, TALKS)])
         .says("Turns of sessions", "Send the turns of a loaded file's sessions at their own times, or hold each until the answer before it is there.");
     RateScale = row("workload.trace.rate_scale", "rs", "trace", number(0.001, 1000.0, 1.0)).log(0.1, 10.0, 0.01)
         .says("Rate scale", "Thins a loaded file or superposes rotated copies of it, so that its rate is multiplied and its clock stays.");
 
-    CurveKind = row("workload.curve.kind", "ck", "curve", Kind::Choice(CURVES))
+    CurveKind = row("workload.curve.kind", "ck", "curve", choice(choices::CurveKind::ID))
         .when(&[is(Id::Loop, &["open"])])
         .says("Rate over time", "How the rate moves around R: constant, a simple shape, one of AIBrix's four patterns, a sine that starts at R as theirs do, or points of your own.");
     CurveFactor = row("workload.curve.factor", "cf", "curve", number(0.0, 10_000.0, 2.0)).linear(0.0, 10.0, 0.1)
@@ -997,7 +950,7 @@ table! {
     CurveRise = row("workload.curve.only_rise", "cor", "curve", Kind::Flag(false))
         .when(&[is(Id::CurveKind, &["sine"])])
         .says("Never falls", "Keeps the rate at its highest so far (AIBrix's only_rise).");
-    CurveSampling = row("workload.curve.sampling", "csm", "curve", Kind::Choice(&["continuous", "aibrix"]))
+    CurveSampling = row("workload.curve.sampling", "csm", "curve", choice(choices::CurveSampling::ID))
         .when(&[is(Id::CurveKind, PATTERNS)])
         .says("Sampling", "The curve itself in fractions of a request, or AIBrix's samples of it: with noise, rounded half to even to whole requests a second.");
     CurveInterval = row("workload.curve.interval_s", "ci", "curve", number(0.001, 1_000_000.0, 1.0)).unit("s").log(0.1, 60.0, 0.1)
@@ -1006,7 +959,7 @@ table! {
     CurveNoise = row("workload.curve.noise_rps", "cn", "curve", number(0.0, 100_000.0, 0.1)).unit("req/s").linear(0.0, 5.0, 0.1)
         .when(&[is(Id::CurveKind, PATTERNS), is(Id::CurveSampling, &["aibrix"])])
         .says("Noise", "Standard deviation of the normal noise that is added to each sample before rounding; AIBrix's patterns have 0.1.");
-    InputCurveKind = row("workload.input_tokens.curve.kind", "inck", "length_curve", Kind::Choice(LENGTH_CURVES))
+    InputCurveKind = row("workload.input_tokens.curve.kind", "inck", "length_curve", choice(choices::LengthCurveKind::INPUT))
         .says("Prompts over time", "How prompts grow and shrink during the run: every length that the law draws is multiplied by this curve.");
     InputCurveFactor = row("workload.input_tokens.curve.factor", "incf", "length_curve", number(0.0, 1000.0, 2.0)).linear(0.0, 10.0, 0.1)
         .when(&[is(Id::InputCurveKind, &["ramp", "step", "spike", "diurnal"])])
@@ -1020,7 +973,7 @@ table! {
     InputCurvePoints = row("workload.input_tokens.curve.points", "incp", "length_curve", Kind::List { min: 0.0, max: 1e7, whole: false, default: &[0.0, 0.5, 100.0, 2.0, 200.0, 1.0] })
         .when(&[is(Id::InputCurveKind, &["points"])])
         .says("Points of prompts", "Times in seconds and factors in turn: 0, 0.5, 100, 2 goes from half to twice the length in 100 s.");
-    OutputCurveKind = row("workload.output_tokens.curve.kind", "outck", "length_curve", Kind::Choice(LENGTH_CURVES))
+    OutputCurveKind = row("workload.output_tokens.curve.kind", "outck", "length_curve", choice(choices::LengthCurveKind::OUTPUT))
         .says("Answers over time", "How answers grow and shrink during the run: every length that the law draws is multiplied by this curve.");
     OutputCurveFactor = row("workload.output_tokens.curve.factor", "outcf", "length_curve", number(0.0, 1000.0, 2.0)).linear(0.0, 10.0, 0.1)
         .when(&[is(Id::OutputCurveKind, &["ramp", "step", "spike", "diurnal"])])
@@ -1039,10 +992,10 @@ table! {
     CutAtDuration = row("workload.cut_at_duration", "cut", "run", Kind::Flag(false))
         .when(&[is(Id::Loop, &["open"])])
         .says("Cut at D", "Drops the requests that arrive after the duration, which S-LoRA's generator keeps.");
-    ArrivalKind = row("workload.arrivals.kind", "arr", "run", Kind::Choice(&["gamma", "poisson", "even", "weibull", "modulated", "batch"]))
+    ArrivalKind = row("workload.arrivals.kind", "arr", "run", choice(choices::ArrivalKind::ID))
         .when(&[is(Id::Loop, &["open"])])
         .says("Arrival process", "The law of the gaps between arrivals.");
-    ArrivalsPer = row("workload.arrivals.per", "arp", "run", Kind::Choice(&["all", "adapter"]))
+    ArrivalsPer = row("workload.arrivals.per", "arp", "run", choice(choices::ArrivalsPer::ID))
         .when(&[is(Id::Loop, &["open"]), is(Id::ClientKind, &["together"])])
         .says("One arrival process per", "All: one process for all requests, each request draws its adapter (S-LoRA's generator). Adapter: an independent process of the same distribution for each adapter, with its share of R; the number of requests is then random with mean R D.");
     WeibullShape = row("workload.arrivals.shape", "wk", "run", number(0.1, 10.0, 0.7)).linear(0.2, 3.0, 0.01)

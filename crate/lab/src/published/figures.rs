@@ -323,6 +323,7 @@ fn errors(all: Vec<f64>, bound: Option<f64>) -> Option<Errors> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parameters::choices::Order;
 
     #[test]
     fn curves_pass_through_the_answers_at_the_points() {
@@ -352,7 +353,7 @@ mod tests {
         let lifo = figures[0].points.iter().find(|p| p.policy == "lifo" && p.x == 4.0).unwrap();
         let (scenario, problems) = link::parse(&lifo.link);
         assert!(problems.is_empty());
-        assert_eq!(scenario.choice(crate::parameters::Id::SchedulerOrder), "lifo");
+        assert_eq!(scenario.chosen(Order::SCHEDULER), Order::Lifo);
         assert_eq!(scenario.number(crate::parameters::Id::Cv), 4.0);
     }
 

@@ -7,34 +7,35 @@ use servescope_workload::curve::{CurveError, Point, RateCurve, Shape};
 use super::Scenario;
 use crate::failure::Failure;
 use crate::parameters::Id;
+use crate::parameters::choices::{ChoiceId, CurveKind, CurveSampling, LengthCurveKind};
 
 /// The parameters that every curve has.
-struct CurveRows {
-    kind: Id,
+struct CurveRows<C: 'static> {
+    kind: ChoiceId<C>,
     factor: Id,
     start: Id,
     end: Id,
     points: Id,
 }
 
-const RATE: CurveRows = CurveRows {
-    kind: Id::CurveKind,
+const RATE: CurveRows<CurveKind> = CurveRows {
+    kind: CurveKind::ID,
     factor: Id::CurveFactor,
     start: Id::CurveStart,
     end: Id::CurveEnd,
     points: Id::CurvePoints,
 };
 
-const LENGTHS: [CurveRows; 2] = [
+const LENGTHS: [CurveRows<LengthCurveKind>; 2] = [
     CurveRows {
-        kind: Id::InputCurveKind,
+        kind: LengthCurveKind::INPUT,
         factor: Id::InputCurveFactor,
         start: Id::InputCurveStart,
         end: Id::InputCurveEnd,
         points: Id::InputCurvePoints,
     },
     CurveRows {
-        kind: Id::OutputCurveKind,
+        kind: LengthCurveKind::OUTPUT,
         factor: Id::OutputCurveFactor,
         start: Id::OutputCurveStart,
         end: Id::OutputCurveEnd,
@@ -42,13 +43,23 @@ const LENGTHS: [CurveRows; 2] = [
     },
 ];
 
+/// A kind that rates and lengths share.
+#[derive(Clone, Copy)]
+enum Common {
+    Ramp,
+    Step,
+    Spike,
+    Named(NamedPattern),
+    Points,
+}
+
 impl Scenario {
     /// The rate over time; `None` where it is constant.
     ///
     /// # Errors
     /// [`Failure`] at the parameter whose number is unsound.
     pub fn curve(&self) -> Result<Option<RateCurve>, Failure> {
-        if !self.is_active(RATE.kind) {
+        if !self.is_active(RATE.kind.id()) {
             return Ok(None);
         }
         if let Some((pattern, samples)) = self.sampled() {
@@ -57,17 +68,31 @@ impl Scenario {
             return made(&shape, Id::CurveInterval).map(Some);
         }
         let rate = self.number(Id::Rate);
-        let shape = match self.choice(RATE.kind) {
-            "diurnal" => Shape::Diurnal {
-                mean_rps: rate,
-                swing: self.number(Id::CurveSwing),
-                period_s: self.number(Id::CurvePeriod),
-                peak_s: self.number(Id::CurvePeak),
-            },
-            "sine" => Shape::Pattern { pattern: self.sine(), duration_s: self.number(Id::Duration) },
-            _ => return self.common_curve(&RATE, rate),
+        let common = match self.chosen(RATE.kind) {
+            CurveKind::Constant => return Ok(None),
+            CurveKind::Diurnal => {
+                let shape = Shape::Diurnal {
+                    mean_rps: rate,
+                    swing: self.number(Id::CurveSwing),
+                    period_s: self.number(Id::CurvePeriod),
+                    peak_s: self.number(Id::CurvePeak),
+                };
+                return made(&shape, Id::CurvePeriod).map(Some);
+            }
+            CurveKind::Sine => {
+                let shape = Shape::Pattern { pattern: self.sine(), duration_s: self.number(Id::Duration) };
+                return made(&shape, Id::CurvePeriod).map(Some);
+            }
+            CurveKind::Ramp => Common::Ramp,
+            CurveKind::Step => Common::Step,
+            CurveKind::Spike => Common::Spike,
+            CurveKind::QuickRising => Common::Named(NamedPattern::QuickRising),
+            CurveKind::SlowRising => Common::Named(NamedPattern::SlowRising),
+            CurveKind::SlightFluctuation => Common::Named(NamedPattern::SlightFluctuation),
+            CurveKind::SevereFluctuation => Common::Named(NamedPattern::SevereFluctuation),
+            CurveKind::Points => Common::Points,
         };
-        made(&shape, Id::CurvePeriod).map(Some)
+        self.common_curve(&RATE, common, rate)
     }
 
     /// What prompt and answer lengths are multiplied by over time; `None` where that is 1.
@@ -79,10 +104,23 @@ impl Scenario {
         Ok([input?, output?])
     }
 
-    fn length_curve(&self, rows: &CurveRows) -> Result<Option<RateCurve>, Failure> {
-        if self.choice(rows.kind) != "diurnal" {
-            return self.common_curve(rows, 1.0);
-        }
+    fn length_curve(&self, rows: &CurveRows<LengthCurveKind>) -> Result<Option<RateCurve>, Failure> {
+        let common = match self.chosen(rows.kind) {
+            LengthCurveKind::Constant => return Ok(None),
+            LengthCurveKind::Diurnal => return self.diurnal_lengths(rows).map(Some),
+            LengthCurveKind::Ramp => Common::Ramp,
+            LengthCurveKind::Step => Common::Step,
+            LengthCurveKind::Spike => Common::Spike,
+            LengthCurveKind::QuickRising => Common::Named(NamedPattern::QuickRising),
+            LengthCurveKind::SlowRising => Common::Named(NamedPattern::SlowRising),
+            LengthCurveKind::SlightFluctuation => Common::Named(NamedPattern::SlightFluctuation),
+            LengthCurveKind::SevereFluctuation => Common::Named(NamedPattern::SevereFluctuation),
+            LengthCurveKind::Points => Common::Points,
+        };
+        self.common_curve(rows, common, 1.0)
+    }
+
+    fn diurnal_lengths(&self, rows: &CurveRows<LengthCurveKind>) -> Result<RateCurve, Failure> {
         let factor = self.number(rows.factor);
         if factor > 2.0 {
             // A crest above twice the mean has a trough below zero.
@@ -91,22 +129,26 @@ impl Scenario {
         let (start_s, period_s) = (self.number(rows.start), self.number(rows.end) - self.number(rows.start));
         let peak_s = if factor < 1.0 { start_s + 0.5 * period_s } else { start_s };
         let shape = Shape::Diurnal { mean_rps: 1.0, swing: (factor - 1.0).abs(), period_s, peak_s };
-        made(&shape, rows.end).map(Some)
+        made(&shape, rows.end)
     }
 
-    /// The kinds that rates and lengths share, around `base`.
-    fn common_curve(&self, rows: &CurveRows, base: f64) -> Result<Option<RateCurve>, Failure> {
+    /// A kind that rates and lengths share, around `base`.
+    fn common_curve<C>(
+        &self,
+        rows: &CurveRows<C>,
+        common: Common,
+        base: f64,
+    ) -> Result<Option<RateCurve>, Failure> {
+        let kind = rows.kind.id();
         let changed = base * self.number(rows.factor);
         let (start_s, end_s) = (self.number(rows.start), self.number(rows.end));
-        let (shape, at) = match self.choice(rows.kind) {
-            "constant" => return Ok(None),
-            "ramp" => (Shape::Ramp { from_rps: base, to_rps: changed, start_s, end_s }, rows.end),
-            "step" => (Shape::Step { before_rps: base, after_rps: changed, at_s: start_s }, rows.kind),
-            "spike" => (Shape::Spike { base_rps: base, peak_rps: changed, start_s, end_s }, rows.end),
-            "points" => (Shape::Points(self.curve_points(rows.points, base)?), rows.points),
-            name => {
-                let Some(pattern) = named(name, base) else { return Ok(None) };
-                (Shape::Pattern { pattern, duration_s: self.number(Id::Duration) }, rows.kind)
+        let (shape, at) = match common {
+            Common::Ramp => (Shape::Ramp { from_rps: base, to_rps: changed, start_s, end_s }, rows.end),
+            Common::Step => (Shape::Step { before_rps: base, after_rps: changed, at_s: start_s }, kind),
+            Common::Spike => (Shape::Spike { base_rps: base, peak_rps: changed, start_s, end_s }, rows.end),
+            Common::Points => (Shape::Points(self.curve_points(rows.points, base)?), rows.points),
+            Common::Named(named) => {
+                (Shape::Pattern { pattern: named.pattern(base), duration_s: self.number(Id::Duration) }, kind)
             }
         };
         made(&shape, at).map(Some)
@@ -134,12 +176,26 @@ impl Scenario {
 
     /// AIBrix's pattern and the number of its samples, where the rate is sampled as AIBrix does.
     fn sampled(&self) -> Option<(Pattern, Result<usize, Failure>)> {
-        if !self.is_active(Id::CurveNoise) {
+        let is_sampled = match self.chosen(CurveSampling::ID) {
+            CurveSampling::Continuous => false,
+            CurveSampling::Aibrix => self.is_active(Id::CurveSampling),
+        };
+        if !is_sampled {
             return None;
         }
-        let pattern = match self.choice(Id::CurveKind) {
-            "sine" => self.sine(),
-            name => named(name, self.number(Id::Rate))?,
+        let mean = self.number(Id::Rate);
+        let pattern = match self.chosen(CurveKind::ID) {
+            CurveKind::Sine => self.sine(),
+            CurveKind::QuickRising => NamedPattern::QuickRising.pattern(mean),
+            CurveKind::SlowRising => NamedPattern::SlowRising.pattern(mean),
+            CurveKind::SlightFluctuation => NamedPattern::SlightFluctuation.pattern(mean),
+            CurveKind::SevereFluctuation => NamedPattern::SevereFluctuation.pattern(mean),
+            CurveKind::Constant
+            | CurveKind::Ramp
+            | CurveKind::Step
+            | CurveKind::Spike
+            | CurveKind::Diurnal
+            | CurveKind::Points => return None,
         };
         let noise = self.number(Id::CurveNoise);
         let ms = |id| self.number(id) * 1e3;
@@ -166,12 +222,6 @@ impl Scenario {
         };
         pattern.warnings(samples).into_iter().filter_map(aliased).collect()
     }
-}
-
-/// AIBrix's pattern of this name; the table has no other names.
-fn named(name: &str, mean: f64) -> Option<Pattern> {
-    let named = NamedPattern::ALL.into_iter().find(|pattern| pattern.name() == name)?;
-    Some(named.pattern(mean))
 }
 
 /// The curve of a shape, or why there is none, at the parameter to change.

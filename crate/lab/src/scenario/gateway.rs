@@ -9,11 +9,10 @@ use servescope_engine::gateway::config::{
 use servescope_engine::gateway::load::{LoadPolicy, LoadRule};
 use servescope_engine::gateway::prediction::{LengthRule, LengthSource};
 use servescope_engine::gateway::window::Window;
-use servescope_engine::scheduler::Client;
 
 use super::{Scenario, USUAL_CHECKS};
 use crate::failure::Failure;
-use crate::parameters::{Id, texts};
+use crate::parameters::{Id, choices, texts};
 
 /// An estimated timeout without another bound, microseconds.
 const LONGEST_WAIT_US: f64 = 600e6;
@@ -24,7 +23,10 @@ const NO_CHECKS: &str = "none";
 impl Scenario {
     /// Whether requests go through the proxy.
     pub fn has_proxy(&self) -> bool {
-        self.choice(Id::GatewayKind) == "proxy"
+        match self.chosen(choices::GatewayKind::ID) {
+            choices::GatewayKind::Direct => false,
+            choices::GatewayKind::Proxy => true,
+        }
     }
 
     /// A number that 0 stands for the absence of, times a factor.
@@ -81,10 +83,7 @@ impl Scenario {
         let pool_tokens = told.unwrap_or(engine_pool_tokens);
         self.has_proxy().then(|| GatewayConfig {
             checks: self.checks(),
-            client: match self.choice(Id::GatewayClient) {
-                "adapter" => Client::Adapter,
-                _ => Client::User,
-            },
+            client: self.client(choices::Client::GATEWAY),
             quotas: self.quotas(),
             concurrency: self.count_bound(Id::MaxInSystem),
             client_concurrency: self.count_bound(Id::ClientConcurrency),
@@ -100,45 +99,49 @@ impl Scenario {
                 bound_s => bound_s * 1e6,
             },
             estimate_over_us: self.number(Id::EstimateOver) * 1e6,
-            timeout: match self.choice(Id::TimeoutKind) {
-                "estimated" => Timeout::Estimated {
+            timeout: match self.chosen(choices::TimeoutKind::ID) {
+                choices::TimeoutKind::Estimated => Timeout::Estimated {
                     times: self.number(Id::TimeoutTimes),
                     most_us: match self.number(Id::QueueTimeout) {
                         0.0 => LONGEST_WAIT_US,
                         most_s => most_s * 1e6,
                     },
                 },
-                _ => Timeout::Fixed(self.bound(Id::QueueTimeout, 1e6)),
+                choices::TimeoutKind::Fixed => Timeout::Fixed(self.bound(Id::QueueTimeout, 1e6)),
             },
             sweep_us: self.number(Id::Sweep) * 1e3,
             retries: self.retries(),
             lengths: self.predicted_lengths(),
             load: self.load(),
-            order: self.order(Id::GatewayOrder),
+            order: self.order(choices::Order::GATEWAY),
             pool_tokens,
             seed: self.number(Id::Seed) as u64,
         })
     }
 
     fn quotas(&self) -> Quotas {
+        use choices::{GatewayCharge, GatewayWindow, OverQuota};
         let burst_us = self.number(Id::GatewayBurst) * 1e6;
         let quota = |id: Id| self.bound(id, 1.0);
         Quotas {
             rpm: quota(Id::GatewayRpm),
             tpm: [Id::GatewayTpmInput, Id::GatewayTpmOutput, Id::GatewayTpmTotal].map(quota),
-            window: match self.choice(Id::GatewayWindow) {
-                "fixed" => Window::Fixed,
-                "sub_10s" => Window::Sub(10e6),
-                "sub_1s" => Window::Sub(1e6),
-                "bucket" => Window::Bucket(burst_us),
-                "gcra" => Window::Gcra(burst_us),
-                _ => Window::Sliding,
+            window: match self.chosen(GatewayWindow::ID) {
+                GatewayWindow::Sliding => Window::Sliding,
+                GatewayWindow::Fixed => Window::Fixed,
+                GatewayWindow::Sub10s => Window::Sub(10e6),
+                GatewayWindow::Sub1s => Window::Sub(1e6),
+                GatewayWindow::Bucket => Window::Bucket(burst_us),
+                GatewayWindow::Gcra => Window::Gcra(burst_us),
             },
-            charge: match self.choice(Id::GatewayCharge) {
-                "after" => Charge::After,
-                _ => Charge::Ahead,
+            charge: match self.chosen(GatewayCharge::ID) {
+                GatewayCharge::Ahead => Charge::Ahead,
+                GatewayCharge::After => Charge::After,
             },
-            refuses: self.choice(Id::OverQuota) == "refuse",
+            refuses: match self.chosen(OverQuota::ID) {
+                OverQuota::Wait => false,
+                OverQuota::Refuse => true,
+            },
             lending: self.flag(Id::Lending).then(|| Lending {
                 threshold: self.number(Id::LendingThreshold),
                 floor: self.number(Id::LendingFloor),
@@ -148,11 +151,11 @@ impl Scenario {
 
     fn retries(&self) -> RetryRule {
         RetryRule {
-            kind: match self.choice(Id::RetryKind) {
-                "at_once" => RetryKind::AtOnce,
-                "backoff" => RetryKind::Backoff,
-                "honour" => RetryKind::Honour,
-                _ => RetryKind::Never,
+            kind: match self.chosen(choices::RetryKind::ID) {
+                choices::RetryKind::Never => RetryKind::Never,
+                choices::RetryKind::AtOnce => RetryKind::AtOnce,
+                choices::RetryKind::Backoff => RetryKind::Backoff,
+                choices::RetryKind::Honour => RetryKind::Honour,
             },
             most: self.whole(Id::RetryAttempts),
             round_trip_us: self.number(Id::RoundTrip) * 1e6,
@@ -163,13 +166,14 @@ impl Scenario {
     }
 
     fn predicted_lengths(&self) -> LengthRule {
-        let (source, quantile) = match self.choice(Id::PredictKind) {
-            "oracle" => (LengthSource::Oracle, 0.0),
-            "noisy" => (LengthSource::Noisy, 0.0),
-            "p90" => (LengthSource::History, 0.9),
-            "p95" => (LengthSource::History, 0.95),
-            "average" => (LengthSource::Average, 0.0),
-            _ => (LengthSource::MaxTokens, 0.0),
+        use choices::PredictKind;
+        let (source, quantile) = match self.chosen(PredictKind::ID) {
+            PredictKind::MaxTokens => (LengthSource::MaxTokens, 0.0),
+            PredictKind::Oracle => (LengthSource::Oracle, 0.0),
+            PredictKind::Noisy => (LengthSource::Noisy, 0.0),
+            PredictKind::P90 => (LengthSource::History, 0.9),
+            PredictKind::P95 => (LengthSource::History, 0.95),
+            PredictKind::Average => (LengthSource::Average, 0.0),
         };
         LengthRule {
             source,
@@ -190,10 +194,10 @@ impl Scenario {
             hysteresis: self.number(Id::LoadHysteresis),
             average_us: self.number(Id::LoadAverage) * 1e6,
             dwell_us: self.number(Id::LoadDwell) * 1e6,
-            policy: match self.choice(Id::LoadPolicy) {
-                "fair_share" => LoadPolicy::FairShare,
-                "shed" => LoadPolicy::Shed,
-                _ => LoadPolicy::AdmitAll,
+            policy: match self.chosen(choices::LoadPolicy::ID) {
+                choices::LoadPolicy::AdmitAll => LoadPolicy::AdmitAll,
+                choices::LoadPolicy::FairShare => LoadPolicy::FairShare,
+                choices::LoadPolicy::Shed => LoadPolicy::Shed,
             },
         }
     }

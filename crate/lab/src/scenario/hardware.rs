@@ -15,31 +15,22 @@ use super::service::GIB;
 #[cfg(feature = "engines")]
 use crate::failure::Failure;
 use crate::parameters::Id;
-
-/// How iteration times are computed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CostKind {
-    /// The linear law.
-    Linear,
-    /// Operators that were timed.
-    Profile,
-    /// What GPU and model must do.
-    Roofline,
-}
+use crate::parameters::choices::{self, CostKind};
 
 impl Scenario {
     /// How iteration times are computed; S-LoRA's loop has the linear law.
     pub fn cost_kind(&self) -> CostKind {
-        match self.choice(Id::CostKind) {
-            "roofline" if self.is_active(Id::CostKind) => CostKind::Roofline,
-            "profile" if self.is_active(Id::CostKind) => CostKind::Profile,
-            _ => CostKind::Linear,
-        }
+        let kind = self.chosen(CostKind::ID);
+        if kind == CostKind::Linear || self.is_active(Id::CostKind) { kind } else { CostKind::Linear }
     }
 
     /// Whether the KV memory is what the GPUs have left.
     pub fn plans_memory(&self) -> bool {
-        self.is_active(Id::KvPool) && self.choice(Id::KvPool) == "planned"
+        let is_planned = match self.chosen(choices::KvPool::ID) {
+            choices::KvPool::Planned => true,
+            choices::KvPool::Given => false,
+        };
+        is_planned && self.is_active(Id::KvPool)
     }
 
     /// Bytes of a token's keys and values on one GPU: the model's, where one is known.
@@ -55,14 +46,31 @@ impl Scenario {
     #[cfg(feature = "engines")]
     pub fn deployment(&self) -> Deployment {
         let is_timed = self.cost_kind() == CostKind::Profile;
-        let format = |id: Id| if is_timed { "bf16" } else { self.choice(id) };
         Deployment {
             gpu: Gpu::named(self.choice(Id::FleetGpu)).unwrap_or(&GPUS[0]),
             model: self.model(),
             tensor_parallel: self.whole(Id::TensorParallel),
             pipeline_parallel: self.whole(Id::PipelineParallel),
-            weights: WeightFormat::named(format(Id::Weights)),
-            kv: KvFormat::named(format(Id::KvFormat)),
+            weights: if is_timed { WeightFormat::Bf16 } else { self.weight_format() },
+            kv: if is_timed { KvFormat::Bf16 } else { self.kv_format() },
+        }
+    }
+
+    #[cfg(feature = "engines")]
+    fn weight_format(&self) -> WeightFormat {
+        match self.chosen(choices::Weights::ID) {
+            choices::Weights::Bf16 => WeightFormat::Bf16,
+            choices::Weights::Fp8 => WeightFormat::Fp8,
+            choices::Weights::Int8 => WeightFormat::Int8,
+            choices::Weights::Int4 => WeightFormat::Int4,
+        }
+    }
+
+    #[cfg(feature = "engines")]
+    fn kv_format(&self) -> KvFormat {
+        match self.chosen(choices::KvFormat::ID) {
+            choices::KvFormat::Bf16 => KvFormat::Bf16,
+            choices::KvFormat::Fp8 => KvFormat::Fp8,
         }
     }
 
@@ -97,10 +105,9 @@ impl Scenario {
     #[cfg(feature = "engines")]
     pub fn roofline(&self) -> Roofline {
         let deployment = self.deployment();
-        let corrections = if self.choice(Id::Corrections) == "none" {
-            &Corrections::NONE
-        } else {
-            Corrections::of(deployment.gpu.id)
+        let corrections = match self.chosen(choices::Corrections::ID) {
+            choices::Corrections::Fitted => Corrections::of(deployment.gpu.id),
+            choices::Corrections::None => &Corrections::NONE,
         };
         let us = |id: Id| self.number(id) * 1e3;
         let host = HostTime {
@@ -127,8 +134,11 @@ impl Scenario {
 
     #[cfg(feature = "engines")]
     fn memory_plan_with(&self, adapter_ranks: u64, kv_bytes: f64) -> MemoryPlan {
-        let iteration =
-            if self.choice(Id::SchedulerKind) == "sarathi" { Id::ChunkTokens } else { Id::BatchMaxTokens };
+        use choices::SchedulerKind::{LightLlm, Orca, Sarathi, Slora, Static, Vllm, VllmV1};
+        let iteration = match self.chosen(choices::SchedulerKind::ID) {
+            Sarathi => Id::ChunkTokens,
+            Slora | Static | Orca | Vllm | LightLlm | VllmV1 => Id::BatchMaxTokens,
+        };
         let ask = Ask {
             batch_tokens: self.whole(iteration),
             requests: self.whole(Id::MaxRunning),
@@ -149,11 +159,13 @@ impl Scenario {
         if !self.plans_memory() {
             return Ok(self.whole(Id::MaxTotalTokens));
         }
-        if self.choice(Id::MemoryPlan) == "vidur" {
-            return self.vidur_pool_tokens();
+        match self.chosen(choices::MemoryPlan::ID) {
+            choices::MemoryPlan::Vidur => self.vidur_pool_tokens(),
+            choices::MemoryPlan::Whole => {
+                let plan = self.memory_plan(adapter_ranks);
+                if plan.fits() { Ok(plan.kv_tokens()) } else { Err(self.why_not(&plan)) }
+            }
         }
-        let plan = self.memory_plan(adapter_ranks);
-        if plan.fits() { Ok(plan.kv_tokens()) } else { Err(self.why_not(&plan)) }
     }
 
     /// Why a plan does not fit: its adapters, the KV cache asked for, or the model.
@@ -189,8 +201,8 @@ impl Scenario {
         let mut problems = Vec::new();
         let stages = self.whole(Id::PipelineParallel);
         let path = Id::PipelineParallel.row().id;
-        if self.is_active(Id::PipelineParallel) && stages > 1 && self.choice(Id::SchedulerKind) == "lightllm"
-        {
+        let has_one_stage = self.chosen(choices::SchedulerKind::ID) == choices::SchedulerKind::LightLlm;
+        if has_one_stage && stages > 1 && self.is_active(Id::PipelineParallel) {
             let message = format!("{path}: {stages} stages, but LightLLM's loop knows no more than 1");
             problems.push(Failure::new("one_stage", path, message).number("value", stages.into()));
         }

@@ -6,10 +6,11 @@ use servescope_workload::lengths::{LengthError, Pairs, Percentiles, Table, Zipf}
 use super::Scenario;
 use crate::failure::Failure;
 use crate::parameters::Id;
+use crate::parameters::choices::{ChoiceId, LengthKind, LengthSource, MixtureKind};
 
 /// The parameters of a law of lengths.
 pub(super) struct LengthRows {
-    kind: Id,
+    kind: ChoiceId<LengthKind>,
     value: Id,
     low: Id,
     high: Id,
@@ -28,7 +29,7 @@ pub(super) struct LengthRows {
 /// The parameters of what is mixed in.
 struct SecondRows {
     share: Id,
-    kind: Id,
+    kind: ChoiceId<MixtureKind>,
     low: Id,
     exponent: Id,
     median: Id,
@@ -37,7 +38,7 @@ struct SecondRows {
 
 /// Those of prompts.
 pub(super) const INPUT: LengthRows = LengthRows {
-    kind: Id::InputKind,
+    kind: LengthKind::INPUT,
     value: Id::InputValue,
     low: Id::InputLow,
     high: Id::InputHigh,
@@ -52,7 +53,7 @@ pub(super) const INPUT: LengthRows = LengthRows {
     histogram: Id::InputHistogram,
     second: SecondRows {
         share: Id::InputMixShare,
-        kind: Id::InputMixKind,
+        kind: MixtureKind::INPUT,
         low: Id::InputMixLow,
         exponent: Id::InputMixExponent,
         median: Id::InputMixMedian,
@@ -62,7 +63,7 @@ pub(super) const INPUT: LengthRows = LengthRows {
 
 /// Those of answers.
 pub(super) const OUTPUT: LengthRows = LengthRows {
-    kind: Id::OutputKind,
+    kind: LengthKind::OUTPUT,
     value: Id::OutputValue,
     low: Id::OutputLow,
     high: Id::OutputHigh,
@@ -77,7 +78,7 @@ pub(super) const OUTPUT: LengthRows = LengthRows {
     histogram: Id::OutputHistogram,
     second: SecondRows {
         share: Id::OutputMixShare,
-        kind: Id::OutputMixKind,
+        kind: MixtureKind::OUTPUT,
         low: Id::OutputMixLow,
         exponent: Id::OutputMixExponent,
         median: Id::OutputMixMedian,
@@ -100,49 +101,56 @@ impl Scenario {
             low,
             high: high.max(low),
         };
-        match self.choice(rows.kind) {
-            "fixed" => Length::Fixed { value: self.whole(rows.value) },
-            "geometric" => Length::Geometric { mean: self.number(rows.mean) },
-            "bounded_geometric" => Length::BoundedGeometric { mean: self.number(rows.mean), low, high },
-            "normal" => Length::Normal {
+        match self.chosen(rows.kind) {
+            LengthKind::Uniform => Length::Uniform { low, high },
+            LengthKind::Fixed => Length::Fixed { value: self.whole(rows.value) },
+            LengthKind::Geometric => Length::Geometric { mean: self.number(rows.mean) },
+            LengthKind::BoundedGeometric => {
+                Length::BoundedGeometric { mean: self.number(rows.mean), low, high }
+            }
+            LengthKind::Normal => Length::Normal {
                 mean: self.number(rows.mean),
                 deviation: self.number(rows.deviation),
                 low,
                 high,
             },
-            "bounded_pareto" => pareto(rows.exponent, low),
-            "zipf" => Length::Zipf(Zipf::new(low, high, self.number(rows.theta))),
-            "lognormal" => lognormal(rows.median, rows.sigma),
-            "percentiles" => Length::Percentiles(Percentiles::new(
+            LengthKind::BoundedPareto => pareto(rows.exponent, low),
+            LengthKind::Zipf => Length::Zipf(Zipf::new(low, high, self.number(rows.theta))),
+            LengthKind::Lognormal => lognormal(rows.median, rows.sigma),
+            LengthKind::Percentiles => Length::Percentiles(Percentiles::new(
                 [rows.median, rows.p90, rows.p99].map(|id| self.number(id)),
                 low,
                 high,
             )),
-            "mixture" => {
-                let second = match self.choice(rows.second.kind) {
-                    "lognormal" => lognormal(rows.second.median, rows.second.sigma),
-                    _ => pareto(rows.second.exponent, self.whole(rows.second.low)),
+            LengthKind::Mixture => {
+                let second = match self.chosen(rows.second.kind) {
+                    MixtureKind::BoundedPareto => pareto(rows.second.exponent, self.whole(rows.second.low)),
+                    MixtureKind::Lognormal => lognormal(rows.second.median, rows.second.sigma),
                 };
                 let first = lognormal(rows.median, rows.sigma);
                 Length::Table(Table::mixture(&first, &second, self.number(rows.second.share)))
             }
-            "histogram" => {
+            LengthKind::Histogram => {
                 Table::histogram(&self.list(rows.histogram)).map_or(Length::Fixed { value: 1 }, Length::Table)
             }
-            _ => Length::Uniform { low, high },
         }
     }
 
     /// Pairs of lengths, where lengths come in pairs.
     pub(super) fn length_pairs(&self) -> Option<Pairs> {
-        (self.choice(Id::LengthSource) == "pairs")
-            .then(|| Pairs::new(&self.list(Id::LengthPairs)).ok())
-            .flatten()
+        self.has_pairs().then(|| Pairs::new(&self.list(Id::LengthPairs)).ok()).flatten()
+    }
+
+    fn has_pairs(&self) -> bool {
+        match self.chosen(LengthSource::ID) {
+            LengthSource::Laws => false,
+            LengthSource::Pairs => true,
+        }
     }
 
     /// What is wrong with the lengths.
     pub(super) fn length_problems(&self, problems: &mut Vec<Failure>) {
-        if self.choice(Id::LengthSource) == "pairs" {
+        if self.has_pairs() {
             problems.extend(refused(Id::LengthPairs, Pairs::new(&self.list(Id::LengthPairs)).err()));
             return;
         }

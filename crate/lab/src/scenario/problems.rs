@@ -5,6 +5,7 @@ use servescope_workload::Length;
 use super::{MAX_REQUESTS, Scenario};
 use crate::failure::Failure;
 use crate::parameters::Id;
+use crate::parameters::choices::SchedulerKind;
 
 impl Scenario {
     /// What does not fit together, each at the parameter to change.
@@ -58,7 +59,12 @@ impl Scenario {
     /// Prompts longer than the prompt budget are rejected where a prompt is prefilled whole.
     pub fn prompt_budget(&self) -> Option<Failure> {
         let id = Id::BatchMaxTokens;
-        let is_whole = matches!(self.choice(Id::SchedulerKind), "slora" | "vllm" | "lightllm");
+        let is_whole = match self.chosen(SchedulerKind::ID) {
+            SchedulerKind::Slora | SchedulerKind::Vllm | SchedulerKind::LightLlm => true,
+            SchedulerKind::Static | SchedulerKind::Orca | SchedulerKind::Sarathi | SchedulerKind::VllmV1 => {
+                false
+            }
+        };
         let (budget, longest) = (self.number(id), self.number(Id::MaxRequestTokens));
         (is_whole && budget < longest).then(|| {
             let path = id.row().id;

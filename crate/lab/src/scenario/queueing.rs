@@ -10,45 +10,59 @@ use super::Scenario;
 #[cfg(feature = "engines")]
 use crate::failure::Failure;
 use crate::parameters::Id;
-#[cfg(feature = "engines")]
-use crate::parameters::Kind;
+use crate::parameters::choices::{
+    self, ChoiceId, FairCharging, FairCost, FairLift, FairPrediction, PredictionOf,
+};
 
 impl Scenario {
     /// How the waiting line is kept when `trace` is served.
     pub fn queueing(&self, trace: &Trace) -> Queueing {
         // Without the others nobody asks for one, and their settings need not be read.
-        let order = if cfg!(feature = "engines") { self.order(Id::SchedulerOrder) } else { Order::Fcfs };
+        let order =
+            if cfg!(feature = "engines") { self.order(choices::Order::SCHEDULER) } else { Order::Fcfs };
         let predicts = match &order {
             Order::Shortest => true,
             Order::Fair(fair) => fair.prediction == Prediction::Given,
-            _ => false,
+            Order::Fcfs
+            | Order::Lifo
+            | Order::Priority { .. }
+            | Order::Cluster { .. }
+            | Order::Peft
+            | Order::Pets
+            | Order::EarlyAbort { .. }
+            | Order::Rpm { .. }
+            | Order::RoundRobin(_) => false,
         };
         let predictions = predicts.then(|| {
             let (range, seed) = (self.number(Id::PredictionRange), self.number(Id::Seed) as u64);
-            match self.choice(Id::PredictionOf) {
-                "max_tokens" => prediction::around(&trace.max_tokens, range, seed),
-                _ => prediction::around(&trace.output_tokens, range, seed),
-            }
+            let around = match self.chosen(PredictionOf::ID) {
+                PredictionOf::Output => &trace.output_tokens,
+                PredictionOf::MaxTokens => &trace.max_tokens,
+            };
+            prediction::around(around, range, seed)
         });
-        let client = match self.choice(Id::OrderClient) {
-            "adapter" => Client::Adapter,
-            _ => Client::User,
-        };
-        Queueing { order, client, predictions }
+        Queueing { order, client: self.client(choices::Client::SCHEDULER), predictions }
+    }
+
+    /// What counts as one client of a waiting queue.
+    pub(super) fn client(&self, of: ChoiceId<choices::Client>) -> Client {
+        match self.chosen(of) {
+            choices::Client::User => Client::User,
+            choices::Client::Adapter => Client::Adapter,
+        }
     }
 
     /// The fleet's lines cannot keep the order of service, which needs S-LoRA's batches.
     #[cfg(feature = "engines")]
     pub(super) fn order_problem(&self) -> Option<Failure> {
-        let of = Id::SchedulerOrder;
-        if self.choice(Id::SchedulerKind) == "slora" || self.order(of).needs_no_batcher() {
+        let of = choices::Order::SCHEDULER;
+        let kind = self.chosen(choices::SchedulerKind::ID);
+        if kind == choices::SchedulerKind::Slora || self.order(of).needs_no_batcher() {
             return None;
         }
-        let (path, order, kind) = (of.row().id, self.choice(of), self.choice(Id::SchedulerKind));
-        let Kind::Choice(all) = of.row().kind else { return None };
-        let kept: Vec<&str> =
-            all.iter().copied().filter(|name| self.order_named(name).needs_no_batcher()).collect();
-        let names = kept.join(", ");
+        let (path, order, kind) = (of.id().row().id, self.chosen(of).name(), kind.name());
+        let kept = of.values().iter().filter(|&&other| self.order_of(other).needs_no_batcher());
+        let names = kept.map(|other| other.name()).collect::<Vec<_>>().join(", ");
         let message = format!(
             "{path}: {order} needs S-LoRA's batches; the lines of scheduler.kind {kind} keep {names}"
         );
@@ -60,39 +74,36 @@ impl Scenario {
         )
     }
 
-    /// The order of service that the parameter `of` names.
-    pub(super) fn order(&self, of: Id) -> Order {
-        self.order_named(self.choice(of))
+    /// The order of a waiting queue with its settings.
+    pub(super) fn order(&self, of: ChoiceId<choices::Order>) -> Order {
+        self.order_of(self.chosen(of))
     }
 
-    fn order_named(&self, name: &str) -> Order {
-        match name {
-            "lifo" => Order::Lifo,
-            "shortest" => Order::Shortest,
-            "priority" => Order::Priority {
+    fn order_of(&self, chosen: choices::Order) -> Order {
+        match chosen {
+            choices::Order::Fcfs => Order::Fcfs,
+            choices::Order::Lifo => Order::Lifo,
+            choices::Order::Shortest => Order::Shortest,
+            choices::Order::Priority => Order::Priority {
                 classes: self.list(Id::PriorityClasses),
                 ageing_us: self.number(Id::PriorityAgeing) * 1e6,
             },
-            "vtc" => {
-                let lift = match self.choice(Id::FairLift) {
-                    "paper" => Lift::Paper,
-                    "max" => Lift::Max,
-                    _ => Lift::Waiting,
-                };
-                Order::Fair(self.fair(lift))
-            }
-            "lcf" => Order::Fair(self.fair(Lift::Never)),
-            "drr" => {
+            choices::Order::Vtc => Order::Fair(self.fair(match self.chosen(FairLift::ID) {
+                FairLift::Waiting => Lift::Waiting,
+                FairLift::Paper => Lift::Paper,
+                FairLift::Max => Lift::Max,
+            })),
+            choices::Order::Lcf => Order::Fair(self.fair(Lift::Never)),
+            choices::Order::Drr => {
                 let Fair { weights, input_price, output_price, charging, .. } = self.fair(Lift::Never);
                 let quantum = Some(self.number(Id::DrrQuantum)).filter(|&q| q > 0.0);
                 Order::RoundRobin(RoundRobin { weights, input_price, output_price, charging, quantum })
             }
-            "rpm" => Order::Rpm { limit: self.whole(Id::RpmLimit) },
-            "early_abort" => Order::EarlyAbort { bound_us: self.number(Id::AbortBound) * 1e6 },
-            "cluster" => Order::Cluster { adapters: self.whole(Id::ClusterAdapters) },
-            "peft" => Order::Peft,
-            "pets" => Order::Pets,
-            _ => Order::Fcfs,
+            choices::Order::Rpm => Order::Rpm { limit: self.whole(Id::RpmLimit) },
+            choices::Order::EarlyAbort => Order::EarlyAbort { bound_us: self.number(Id::AbortBound) * 1e6 },
+            choices::Order::Cluster => Order::Cluster { adapters: self.whole(Id::ClusterAdapters) },
+            choices::Order::Peft => Order::Peft,
+            choices::Order::Pets => Order::Pets,
         }
     }
 
@@ -101,20 +112,20 @@ impl Scenario {
             weights: self.list(Id::FairWeights),
             input_price: self.number(Id::FairInputPrice),
             output_price: self.number(Id::FairOutputPrice),
-            cost: match self.choice(Id::FairCost) {
-                "profile" => TokenCost::Profile,
-                _ => TokenCost::Linear,
+            cost: match self.chosen(FairCost::ID) {
+                FairCost::Linear => TokenCost::Linear,
+                FairCost::Profile => TokenCost::Profile,
             },
-            charging: match self.choice(Id::FairCharging) {
-                "ideal" => Charging::Ideal,
-                "artifact" => Charging::Artifact,
-                _ => Charging::Slora,
+            charging: match self.chosen(FairCharging::ID) {
+                FairCharging::Slora => Charging::Slora,
+                FairCharging::Ideal => Charging::Ideal,
+                FairCharging::Artifact => Charging::Artifact,
             },
             lift,
-            prediction: match self.choice(Id::FairPrediction) {
-                "history" => Prediction::History,
-                "predicted" => Prediction::Given,
-                _ => Prediction::None,
+            prediction: match self.chosen(FairPrediction::ID) {
+                FairPrediction::None => Prediction::None,
+                FairPrediction::History => Prediction::History,
+                FairPrediction::Predicted => Prediction::Given,
             },
         }
     }

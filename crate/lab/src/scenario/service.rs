@@ -7,6 +7,7 @@ use servescope_engine::metrics::Slo;
 
 use super::Scenario;
 use crate::parameters::Id;
+use crate::parameters::choices::{self, Router};
 
 /// Bytes.
 pub(super) const GIB: f64 = (1u64 << 30) as f64;
@@ -65,24 +66,14 @@ impl Scenario {
 
     /// The fleet whose replicas have a memory pool of so many tokens.
     pub fn fleet_with(&self, pool_tokens: u32) -> Option<FleetConfig> {
-        let scheduler = match self.choice(Id::SchedulerKind) {
-            "static" => SchedulerKind::Static,
-            "orca" => SchedulerKind::Orca,
-            "vllm" => SchedulerKind::Vllm,
-            "sarathi" => SchedulerKind::Sarathi,
-            "lightllm" => SchedulerKind::LightLlm,
-            "vllm_v1" => SchedulerKind::VllmV1,
-            _ => return None,
-        };
-        let router = match self.choice(Id::Router) {
-            "random" => RouterKind::Random,
-            "least_outstanding" => RouterKind::LeastOutstanding,
-            "shortest_line" => RouterKind::ShortestLine,
-            "power_of_two" => RouterKind::PowerOfTwo,
-            "least_kv" => RouterKind::LeastKv,
-            "adapter_affinity" => RouterKind::AdapterAffinity,
-            "prefix_affinity" => RouterKind::PrefixAffinity,
-            _ => RouterKind::RoundRobin,
+        let scheduler = match self.chosen(choices::SchedulerKind::ID) {
+            choices::SchedulerKind::Slora => return None,
+            choices::SchedulerKind::Static => SchedulerKind::Static,
+            choices::SchedulerKind::Orca => SchedulerKind::Orca,
+            choices::SchedulerKind::Vllm => SchedulerKind::Vllm,
+            choices::SchedulerKind::Sarathi => SchedulerKind::Sarathi,
+            choices::SchedulerKind::LightLlm => SchedulerKind::LightLlm,
+            choices::SchedulerKind::VllmV1 => SchedulerKind::VllmV1,
         };
         // LightLLM counts memory token by token.
         let block_size = if scheduler == SchedulerKind::LightLlm { 1 } else { self.whole(Id::BlockSize) };
@@ -90,7 +81,7 @@ impl Scenario {
         let max_request_tokens = self.whole(Id::MaxRequestTokens);
         Some(FleetConfig {
             replicas: self.whole(Id::Replicas),
-            router,
+            router: self.router(),
             scheduler,
             blocks,
             block_size,
@@ -109,10 +100,26 @@ impl Scenario {
             prefix_cache: self.flag(Id::PrefixCache),
             max_in_system: self.max_in_system(),
             patience_us: self.patience_us(),
-            reserve: self.is_active(Id::Allocation) && self.choice(Id::Allocation) == "reserve",
+            reserve: match self.chosen(choices::Allocation::ID) {
+                choices::Allocation::Watermark | choices::Allocation::OnDemand => false,
+                choices::Allocation::Reserve => self.is_active(Id::Allocation),
+            },
             preemption: self.preemption(block_size),
             seed: self.number(Id::Seed) as u64,
         })
+    }
+
+    fn router(&self) -> RouterKind {
+        match self.chosen(Router::ID) {
+            Router::RoundRobin => RouterKind::RoundRobin,
+            Router::Random => RouterKind::Random,
+            Router::LeastOutstanding => RouterKind::LeastOutstanding,
+            Router::ShortestLine => RouterKind::ShortestLine,
+            Router::PowerOfTwo => RouterKind::PowerOfTwo,
+            Router::LeastKv => RouterKind::LeastKv,
+            Router::AdapterAffinity => RouterKind::AdapterAffinity,
+            Router::PrefixAffinity => RouterKind::PrefixAffinity,
+        }
     }
 
     /// What becomes of an evicted request whose memory comes in blocks of `block_size`.
@@ -120,16 +127,16 @@ impl Scenario {
         if !self.is_active(Id::Preemption) {
             return Preemption::Recompute;
         }
-        match self.choice(Id::Preemption) {
-            "regenerate" => Preemption::Regenerate,
-            "swap" => {
+        match self.chosen(choices::Preemption::ID) {
+            choices::Preemption::Recompute => Preemption::Recompute,
+            choices::Preemption::Regenerate => Preemption::Regenerate,
+            choices::Preemption::Swap => {
                 let block_bytes = self.kv_token_bytes() * f64::from(block_size);
                 Preemption::Swap {
                     host_blocks: (self.number(Id::SwapSpace) * GIB / block_bytes) as u32,
                     us_per_block: block_bytes / (self.number(Id::SwapRate) * 1e3),
                 }
             }
-            _ => Preemption::Recompute,
         }
     }
 

@@ -11,6 +11,7 @@ use servescope_cost::roofline::{Corrections, HostTime};
 use super::{CostKind, Scenario};
 use crate::failure::Failure;
 use crate::parameters::Id;
+use crate::parameters::choices::HostOverhead;
 use crate::profiles::{
     HeldOutError, LoadedProfile, held_out_of, shipped_profile, shipped_profiles, shipped_tables,
 };
@@ -105,7 +106,11 @@ impl Scenario {
             None => profile.tables(settings),
         }
         .map_err(unknown)?;
-        if self.choice(Id::HostOverhead) == "measured" {
+        let has_host = match self.chosen(HostOverhead::ID) {
+            HostOverhead::None => false,
+            HostOverhead::Measured => true,
+        };
+        if has_host {
             let host = profile.host(degree.degree).ok_or_else(|| {
                 let own =
                     self.own_profile().map(|own| (own.profile.gpu.as_str(), own.profile.model.as_str()));

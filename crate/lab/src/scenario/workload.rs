@@ -10,17 +10,28 @@ use servescope_workload::{
 use super::Scenario;
 use super::lengths::{INPUT, OUTPUT};
 use crate::parameters::Id;
+use crate::parameters::choices::{
+    self, ArrivalKind, ChoiceId, ClientKind, MaxTokensKind, PrefixKind, SessionKind, ThinkKind, TurnKind,
+};
 
 impl Scenario {
     /// Requests that the settings make, before any is cut: R D, the curve's integral, or the bound of a closed loop.
     pub(super) fn request_count(&self) -> f64 {
-        if self.choice(Id::Loop) == "closed" {
+        if self.is_closed() {
             return self.number(Id::ClosedRequests);
         }
         let duration = self.number(Id::Duration);
         match self.curve() {
             Ok(Some(curve)) => curve.integral(duration).floor(),
-            _ => (self.number(Id::Rate) * duration).floor(),
+            Ok(None) | Err(_) => (self.number(Id::Rate) * duration).floor(),
+        }
+    }
+
+    /// Whether users wait for the answer to one request before they send the next.
+    fn is_closed(&self) -> bool {
+        match self.chosen(choices::Loop::ID) {
+            choices::Loop::Open => false,
+            choices::Loop::Closed => true,
         }
     }
 
@@ -32,60 +43,71 @@ impl Scenario {
             curve: self.curve().ok().flatten(),
             duration_s: self.number(Id::Duration),
             cut_at_duration: self.flag(Id::CutAtDuration),
-            arrivals: match self.choice(Id::ArrivalKind) {
-                "poisson" => Arrivals::Poisson,
-                "even" => Arrivals::Even,
-                "weibull" => Arrivals::Weibull { shape: self.number(Id::WeibullShape) },
-                "modulated" => Arrivals::Modulated(Modulation {
-                    factor: self.number(Id::BusyFactor),
-                    busy_share: self.number(Id::BusyShare),
-                    busy_s: self.number(Id::BusySpell),
-                }),
-                "batch" => Arrivals::Batch { size: self.whole(Id::BatchSize) },
-                _ => Arrivals::Gamma { cv: self.number(Id::Cv) },
-            },
-            arrivals_per: match self.choice(Id::ArrivalsPer) {
-                "adapter" => ArrivalsPer::Adapter,
-                _ => ArrivalsPer::All,
+            arrivals: self.arrivals(),
+            arrivals_per: match self.chosen(choices::ArrivalsPer::ID) {
+                choices::ArrivalsPer::All => ArrivalsPer::All,
+                choices::ArrivalsPer::Adapter => ArrivalsPer::Adapter,
             },
             adapters: AdapterSpec {
                 count: self.whole(Id::Adapters) as usize,
-                popularity: self.popularity([
-                    Id::Popularity,
-                    Id::Alpha,
-                    Id::AdapterZipf,
-                    Id::AdapterSigma,
-                    Id::AdapterDecay,
-                    Id::AdapterShares,
-                ]),
+                popularity: self.popularity(
+                    choices::Popularity::ADAPTERS,
+                    [Id::Alpha, Id::AdapterZipf, Id::AdapterSigma, Id::AdapterDecay, Id::AdapterShares],
+                ),
                 ranks: self.list(Id::Ranks).into_iter().map(|rank| rank as u32).collect(),
             },
             users: UserSpec {
                 count: self.whole(Id::Users) as usize,
-                popularity: self.popularity([
-                    Id::UserPopularity,
-                    Id::UserAlpha,
-                    Id::UserZipf,
-                    Id::UserSigma,
-                    Id::UserDecay,
-                    Id::UserShares,
-                ]),
+                popularity: self.popularity(
+                    choices::Popularity::USERS,
+                    [Id::UserAlpha, Id::UserZipf, Id::UserSigma, Id::UserDecay, Id::UserShares],
+                ),
             },
             input: self.length(&INPUT),
             output: self.length(&OUTPUT),
             length_correlation: self.number(Id::LengthCorrelation),
             length_pairs: self.length_pairs(),
             length_curves: self.length_curves().unwrap_or_default(),
-            max_tokens: match self.choice(Id::MaxTokensKind) {
-                "cap" => MaxTokens::Cap(self.whole(Id::MaxTokensCap)),
-                _ => MaxTokens::Output,
+            max_tokens: match self.chosen(MaxTokensKind::ID) {
+                MaxTokensKind::Output => MaxTokens::Output,
+                MaxTokensKind::Cap => MaxTokens::Cap(self.whole(Id::MaxTokensCap)),
             },
-            closed_requests: (self.choice(Id::Loop) == "closed")
-                .then(|| self.whole(Id::ClosedRequests) as usize),
+            closed_requests: self.is_closed().then(|| self.whole(Id::ClosedRequests) as usize),
             think: self.think(),
-            sessions: (self.choice(Id::SessionKind) != "none").then(|| self.sessions()),
-            clients: (self.choice(Id::ClientKind) == "each").then(|| self.clients()),
-            prefix: (self.choice(Id::PrefixKind) == "tree").then(|| PrefixSpec {
+            sessions: match self.chosen(SessionKind::ID) {
+                SessionKind::None => None,
+                SessionKind::Held => Some(self.sessions(Pace::Held)),
+                SessionKind::Timed => {
+                    Some(self.sessions(Pace::Fixed { answer_s: self.number(Id::AnswerTime) }))
+                }
+            },
+            clients: match self.chosen(ClientKind::ID) {
+                ClientKind::Together => None,
+                ClientKind::Each => Some(self.clients()),
+            },
+            prefix: self.prefix(),
+        }
+    }
+
+    fn arrivals(&self) -> Arrivals {
+        match self.chosen(ArrivalKind::ID) {
+            ArrivalKind::Gamma => Arrivals::Gamma { cv: self.number(Id::Cv) },
+            ArrivalKind::Poisson => Arrivals::Poisson,
+            ArrivalKind::Even => Arrivals::Even,
+            ArrivalKind::Weibull => Arrivals::Weibull { shape: self.number(Id::WeibullShape) },
+            ArrivalKind::Modulated => Arrivals::Modulated(Modulation {
+                factor: self.number(Id::BusyFactor),
+                busy_share: self.number(Id::BusyShare),
+                busy_s: self.number(Id::BusySpell),
+            }),
+            ArrivalKind::Batch => Arrivals::Batch { size: self.whole(Id::BatchSize) },
+        }
+    }
+
+    fn prefix(&self) -> Option<PrefixSpec> {
+        match self.chosen(PrefixKind::ID) {
+            PrefixKind::None => None,
+            PrefixKind::Tree => Some(PrefixSpec {
                 block_tokens: self.whole(Id::BlockTokens),
                 system_tokens: self.whole(Id::SystemTokens),
                 adapter_tokens: self.whole(Id::AdapterTokens),
@@ -96,37 +118,34 @@ impl Scenario {
 
     fn think(&self) -> Think {
         let mean_s = self.number(Id::ThinkMean);
-        match self.choice(Id::ThinkKind) {
-            "fixed" => Think::Fixed { seconds: mean_s },
-            "lognormal" => Think::Lognormal { mean_s, sigma: self.number(Id::ThinkSigma) },
-            _ => Think::Exponential { mean_s },
+        match self.chosen(ThinkKind::ID) {
+            ThinkKind::Exponential => Think::Exponential { mean_s },
+            ThinkKind::Fixed => Think::Fixed { seconds: mean_s },
+            ThinkKind::Lognormal => Think::Lognormal { mean_s, sigma: self.number(Id::ThinkSigma) },
         }
     }
 
-    fn sessions(&self) -> SessionSpec {
+    fn sessions(&self, pace: Pace) -> SessionSpec {
         /// Most turns of a lognormal law.
         const MOST_TURNS: u32 = 100_000;
         let mean = self.number(Id::TurnMean);
         let sigma = self.number(Id::TurnSigma);
         SessionSpec {
-            turns: match self.choice(Id::TurnKind) {
-                "fixed" => Length::Fixed { value: (mean + 0.5) as u32 },
-                "lognormal" => {
+            turns: match self.chosen(TurnKind::ID) {
+                TurnKind::Geometric => Length::Geometric { mean },
+                TurnKind::Fixed => Length::Fixed { value: (mean + 0.5) as u32 },
+                TurnKind::Lognormal => {
                     let median = mean * libm::exp(-0.5 * sigma * sigma);
                     Length::Lognormal { median, sigma, low: 1, high: MOST_TURNS }
                 }
-                _ => Length::Geometric { mean },
             },
             context_cap: self.whole(Id::ContextCap),
-            at_cap: match self.choice(Id::AtCap) {
-                "end" => AtCap::End,
-                "restart" => AtCap::Restart,
-                _ => AtCap::Truncate,
+            at_cap: match self.chosen(choices::AtCap::ID) {
+                choices::AtCap::Truncate => AtCap::Truncate,
+                choices::AtCap::End => AtCap::End,
+                choices::AtCap::Restart => AtCap::Restart,
             },
-            pace: match self.choice(Id::SessionKind) {
-                "timed" => Pace::Fixed { answer_s: self.number(Id::AnswerTime) },
-                _ => Pace::Held,
-            },
+            pace,
         }
     }
 
@@ -143,14 +162,18 @@ impl Scenario {
         }
     }
 
-    fn popularity(&self, [law, alpha, zipf, sigma, decay, shares]: [Id; 6]) -> Popularity {
-        match self.choice(law) {
-            "zipf" => Popularity::Zipf { s: self.number(zipf) },
-            "lognormal" => Popularity::Lognormal { sigma: self.number(sigma) },
-            "geometric" => Popularity::Geometric { decay: self.number(decay) },
-            "uniform" => Popularity::Uniform,
-            "list" => Popularity::List(self.list(shares)),
-            _ => Popularity::Power { alpha: self.number(alpha) },
+    fn popularity(
+        &self,
+        of: ChoiceId<choices::Popularity>,
+        [alpha, zipf, sigma, decay, shares]: [Id; 5],
+    ) -> Popularity {
+        match self.chosen(of) {
+            choices::Popularity::Power => Popularity::Power { alpha: self.number(alpha) },
+            choices::Popularity::Zipf => Popularity::Zipf { s: self.number(zipf) },
+            choices::Popularity::Uniform => Popularity::Uniform,
+            choices::Popularity::List => Popularity::List(self.list(shares)),
+            choices::Popularity::Lognormal => Popularity::Lognormal { sigma: self.number(sigma) },
+            choices::Popularity::Geometric => Popularity::Geometric { decay: self.number(decay) },
         }
     }
 }

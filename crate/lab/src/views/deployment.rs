@@ -5,7 +5,7 @@ use servescope_cost::Corrections;
 use servescope_cost::gpus::{Gpu, source};
 
 use crate::measured::operators::HELD_OUT;
-use crate::parameters::Id;
+use crate::parameters::choices;
 use crate::scenario::{CostSource, Scenario};
 
 /// One part of the memory.
@@ -96,10 +96,12 @@ fn short(source: &str) -> &str {
 }
 
 fn origin(scenario: &Scenario, gpu: &Gpu) -> CostOrigin {
-    if scenario.choice(Id::Corrections) == "none" {
-        return CostOrigin { measured_on: "", own: false, best: 0.0, worst: 0.0 };
-    }
-    let measured_on = Corrections::of(gpu.id).measured_on;
+    let measured_on = match scenario.chosen(choices::Corrections::ID) {
+        choices::Corrections::Fitted => Corrections::of(gpu.id).measured_on,
+        choices::Corrections::None => {
+            return CostOrigin { measured_on: "", own: false, best: 0.0, worst: 0.0 };
+        }
+    };
     let name = Gpu::named(measured_on).map_or("", |gpu| gpu.name);
     let known = HELD_OUT.iter().find(|(id, _, _)| *id == measured_on);
     let (best, worst) = known.map_or((0.0, 0.0), |(_, best, worst)| (*best, *worst));

@@ -1,0 +1,245 @@
+//! The values of every choice parameter, as enums.
+//!
+//! A row of the table takes its names from here, and a scenario is read by [`ChoiceId`], which knows both the row and the
+//! type of its values: a match over it is exhaustive, so that a name without a use does not compile. That every row with
+//! names has such an enum, and these names, is checked when this module is compiled.
+
+use servescope_cost::calibration::CALIBRATION_IDS;
+use servescope_cost::gpus::GPU_IDS;
+use servescope_cost::models::MODEL_IDS;
+
+use super::kind::Kind;
+use super::table::{Id, TABLE};
+use super::value::Value;
+
+/// An enum of the values of a choice parameter.
+pub trait Choice: Copy + 'static {
+    /// Its name in `--set`, JSON and links.
+    fn name(self) -> &'static str;
+}
+
+/// A choice parameter with the type of its values. The first is the default.
+#[derive(Debug)]
+pub struct ChoiceId<C: 'static> {
+    id: Id,
+    names: &'static [&'static str],
+    values: &'static [C],
+}
+
+impl<C> Clone for ChoiceId<C> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<C> Copy for ChoiceId<C> {}
+
+impl<C> ChoiceId<C> {
+    /// The parameter.
+    pub const fn id(self) -> Id {
+        self.id
+    }
+
+    /// The names of its values, in order.
+    pub const fn names(self) -> &'static [&'static str] {
+        self.names
+    }
+
+    /// Its values, in order.
+    pub const fn values(self) -> &'static [C] {
+        self.values
+    }
+}
+
+impl<C: Choice> ChoiceId<C> {
+    /// The value with this name; `None` where the parameter has none of this name.
+    pub fn find(self, name: &str) -> Option<C> {
+        self.names.iter().position(|known| *known == name).map(|place| self.values[place])
+    }
+
+    /// A value as a scenario takes it.
+    pub fn value(self, chosen: C) -> Value {
+        Value::Choice(chosen.name())
+    }
+}
+
+/// Makes the enums. In parentheses stand the parameters that have one's values, each as `CONSTANT = Id`; the values in their
+/// order in brackets behind it where they are fewer or in another order.
+macro_rules! choices {
+    ($(
+        $(#[$about:meta])*
+        $name:ident ($($row:ident = $id:ident $([$($member:ident),+])?),+) {
+            $($(#[$meaning:meta])* $value:ident = $text:literal,)+
+        }
+    )+) => {
+        $(
+            $(#[$about])*
+            #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+            pub enum $name { $($(#[$meaning])* $value,)+ }
+
+            impl $name {
+                /// Every value.
+                pub const ALL: &'static [Self] = &[$(Self::$value,)+];
+
+                /// The names, in the order of [`Self::ALL`].
+                pub const NAMES: &'static [&'static str] = &[$($text,)+];
+
+                /// Its name in `--set`, JSON and links.
+                pub const fn name(self) -> &'static str {
+                    Self::NAMES[self as usize]
+                }
+
+                $(
+                    #[doc = concat!("Of [`Id::", stringify!($id), "`].")]
+                    pub const $row: ChoiceId<Self> = ChoiceId {
+                        id: Id::$id,
+                        names: super::or_all(const { &[$($(Self::$member.name(),)+)?] }, Self::NAMES),
+                        values: super::or_all(const { &[$($(Self::$member,)+)?] }, Self::ALL),
+                    };
+                )+
+            }
+
+            impl Choice for $name {
+                fn name(self) -> &'static str {
+                    Self::name(self)
+                }
+            }
+
+            $(const _: () = assert!(
+                super::has_names(Id::$id, $name::$row.names),
+                "the names of a row are not those of its enum"
+            );)+
+        )+
+
+        /// The parameters whose values these are.
+        pub(super) const IDS: &[Id] = &[$($(Id::$id,)+)+];
+    };
+}
+
+mod gateway;
+mod service;
+mod workload;
+
+pub use gateway::{
+    GatewayCharge, GatewayKind, GatewayWindow, LoadPolicy, OverQuota, PredictKind, RetryKind, TimeoutKind,
+};
+pub use service::{
+    Allocation, Client, Corrections, CostKind, FairCharging, FairCost, FairLift, FairPrediction,
+    HostOverhead, KvFormat, KvPool, MemoryPlan, Order, PredictionOf, Preemption, Router, SchedulerKind,
+    Weights,
+};
+pub use workload::{
+    ArrivalKind, ArrivalsPer, AtCap, ClientKind, CurveKind, CurveSampling, LengthCurveKind, LengthKind,
+    LengthSource, Loop, MaxTokensKind, MixtureKind, Popularity, PrefixKind, SessionKind, ThinkKind,
+    TraceTurns, TurnKind,
+};
+
+/// Choices among the entries of a list of data: an entry there is both the name and what it stands for.
+const LISTS: [(Id, &[&str]); 3] =
+    [(Id::FleetGpu, &GPU_IDS), (Id::FleetModel, &MODEL_IDS), (Id::Calibration, &CALIBRATION_IDS)];
+
+const fn or_all<T>(some: &'static [T], all: &'static [T]) -> &'static [T] {
+    if some.is_empty() { all } else { some }
+}
+
+/// Whether the row of a parameter has these names in this order.
+const fn has_names(id: Id, names: &[&str]) -> bool {
+    let Kind::Choice(of_row) = TABLE[id as usize].kind else { return false };
+    let mut i = 0;
+    while i < names.len() && i < of_row.len() && is_same(names[i], of_row[i]) {
+        i += 1;
+    }
+    i == names.len() && i == of_row.len()
+}
+
+const fn is_same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut i = 0;
+    while i < a.len() && i < b.len() && a[i] == b[i] {
+        i += 1;
+    }
+    i == a.len() && i == b.len()
+}
+
+const fn has(ids: &[Id], id: Id) -> bool {
+    let mut i = 0;
+    while i < ids.len() {
+        if ids[i] as usize == id as usize {
+            return true;
+        }
+        i += 1;
+    }
+    false
+}
+
+/// Whether the values of a parameter have a type, or are the entries of a list of data.
+const fn is_typed(id: Id) -> bool {
+    let mut i = 0;
+    while i < LISTS.len() {
+        if LISTS[i].0 as usize == id as usize {
+            return has_names(id, LISTS[i].1);
+        }
+        i += 1;
+    }
+    has(gateway::IDS, id) || has(service::IDS, id) || has(workload::IDS, id)
+}
+
+const _: () = {
+    let mut i = 0;
+    while i < TABLE.len() {
+        let is_choice = matches!(TABLE[i].kind, Kind::Choice(_));
+        assert!(!is_choice || is_typed(Id::ALL[i]), "a row has names that no enum has");
+        i += 1;
+    }
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parameters::Condition;
+    use crate::scenario::Scenario;
+
+    #[test]
+    fn a_value_that_is_set_is_read() {
+        let mut scenario = Scenario::default();
+        assert_eq!(scenario.chosen(Order::GATEWAY), Order::Fcfs);
+        assert_eq!(scenario.chosen(Popularity::ADAPTERS), Popularity::Power);
+        assert_eq!(scenario.chosen(Popularity::USERS), Popularity::Zipf);
+        for (&name, &order) in Order::GATEWAY.names().iter().zip(Order::GATEWAY.values()) {
+            scenario.set_text("gateway.order", name).unwrap();
+            assert_eq!(scenario.chosen(Order::GATEWAY), order);
+            assert_eq!((order.name(), Order::GATEWAY.find(name)), (name, Some(order)));
+        }
+        assert_eq!(scenario.chosen(Order::SCHEDULER), Order::Fcfs);
+    }
+
+    #[test]
+    fn a_value_of_another_parameter_is_refused() {
+        let mut scenario = Scenario::default();
+        let failure = scenario.set(Id::GatewayOrder, Order::GATEWAY.value(Order::Rpm)).unwrap_err();
+        assert_eq!((failure.code, &*failure.path), ("unknown_option", "gateway.order"));
+        assert_eq!(scenario, Scenario::default());
+        assert_eq!(Order::GATEWAY.find("rpm"), None);
+        scenario.set(Id::SchedulerOrder, Order::SCHEDULER.value(Order::Rpm)).unwrap();
+        assert_eq!(scenario.chosen(Order::SCHEDULER), Order::Rpm);
+    }
+
+    #[test]
+    fn conditions_ask_for_names_that_their_parameter_has() {
+        fn check(row: &str, condition: &Condition) {
+            match *condition {
+                Condition::Is(id, asked) | Condition::IsNot(id, asked) => {
+                    let Kind::Choice(names) = id.row().kind else { return };
+                    for name in asked {
+                        assert!(names.contains(name), "{row}: {} has no {name}", id.row().id);
+                    }
+                }
+                Condition::Any(of) | Condition::All(of) => of.iter().for_each(|one| check(row, one)),
+                Condition::Above(..) | Condition::Varied(_) | Condition::Checks(_) => {}
+            }
+        }
+        for row in &TABLE {
+            row.applies.iter().chain(&row.beyond_tables).for_each(|condition| check(row.id, condition));
+        }
+    }
+}
