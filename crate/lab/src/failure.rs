@@ -122,6 +122,7 @@ pub const CODES: &[&str] = &[
     "no_effect_no_choice",
     "no_effect_no_preemption",
     "short_run",
+    "changing_traffic",
     "other_rate",
     "axis_without_effect",
     "no_effect_tables",

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use servescope_lab::capacity::{Capacity, Configuration, Found, Grid, Miss, Search, rank};
-use servescope_lab::{Failure, LoadedTrace, Scenario};
+use servescope_lab::{Failure, LoadedTrace, Run, Scenario};
 use servescope_workload::generate;
 
 fn scenario(settings: &[(&str, &str)]) -> Scenario {
@@ -166,6 +166,25 @@ fn the_rate_is_the_one_that_the_run_had() {
         assert_eq!(is_told, (rate / asked - 1.0).abs() > 0.02, "{rate} and {asked}");
         assert!(found.notes.iter().any(|note| note.code == "short_run"), "{:?}", found.notes);
     }
+}
+
+/// A spike that was thinned out over a longer run would no longer be one: the rate is that of the run as it was asked for.
+#[test]
+fn a_rate_that_changes_is_searched_over_its_own_run() {
+    for curve in ["ramp", "step", "spike", "quick_rising", "severe_fluctuation"] {
+        let settings = [&A100[..], &[("workload.curve.kind", curve)]].concat();
+        let found = found(&settings, 1, 300);
+        assert_eq!(found.run_s, Some(300.0), "{curve}");
+        assert_eq!(found.notes[0].code, "changing_traffic");
+        assert_eq!((found.needs_s, found.deviation), (None, None));
+        let asked = found.asked_rps.unwrap().to_string();
+        let own = [("seed", "1"), ("workload.duration_s", "300"), ("workload.rate_rps", asked.as_str())];
+        let run = Run::simulate(&scenario(&[&settings[..], &own].concat()), None).unwrap();
+        assert!(run.summary().run.ttft_s.p99.unwrap() <= 2.0, "{curve}: {asked}");
+    }
+    let periodic =
+        [&A100[..], &[("workload.curve.kind", "diurnal"), ("workload.curve.period_s", "60")]].concat();
+    assert!(found(&periodic, 1, 300).notes.iter().all(|note| note.code != "changing_traffic"));
 }
 
 #[test]

@@ -100,10 +100,7 @@ impl Search {
     pub fn new(scenario: &Scenario, loaded: Option<LoadedTrace>) -> Result<Self, Vec<Failure>> {
         let goal = Goal::of(scenario).map_err(|failure| vec![failure])?;
         // What a file holds cannot go on, and what changes over the run would be another one.
-        let changes = [Id::InputCurveKind, Id::OutputCurveKind]
-            .iter()
-            .any(|&id| scenario.get(id) != scenario.default_of(id));
-        let grows = loaded.is_none() && !changes;
+        let grows = loaded.is_none() && scenario.changes_with_time().is_none();
         let mut search = Self {
             bounds: [0.0; 2],
             duration_s: scenario.number(Id::Duration),
@@ -371,9 +368,14 @@ impl Search {
             .filter(|_| is_bracketed && wanted > 1.0)
             .map(|s| s * if wanted.is_finite() { wanted } else { LONGER[1] });
         let mut notes: Vec<Failure> = Vec::new();
+        // Of traffic that changes over the run its parts do not tell how well the rate is known.
+        let changing = self.scenario.changes_with_time().filter(|_| self.loaded.is_none());
+        let needs_s = needs_s.filter(|_| changing.is_none());
+        let deviation = if changing.is_some() { f64::INFINITY } else { deviation };
         if let (Some(run_s), Some(needs_s)) = (run_s, needs_s) {
             notes.push(short_run(run_s, needs_s));
         }
+        notes.extend(changing.zip(run_s).map(|(id, run_s)| changing_traffic(id, run_s)));
         notes.extend(passed.filter(|_| self.loaded.is_none()).and_then(|p| other_rate(p, &self.goal)));
         Capacity {
             rate_rps: passed.map(|p| p.rate_rps),
@@ -408,6 +410,15 @@ fn short_run(run_s: f64, needs_s: f64) -> Failure {
     let message =
         format!("{path}: a run of {run_s} s is too short for the tolerance; about {needs_s} s are needed");
     Failure::new("short_run", path, message).number("run", run_s).number("needs", needs_s)
+}
+
+/// That traffic changes over the run, by this parameter, so that a longer one would be another.
+fn changing_traffic(id: Id, run_s: f64) -> Failure {
+    let (path, run_s) = (id.row().id, libm::ceil(run_s));
+    let message = format!(
+        "{path}: traffic changes over the run: the rate is the mean over its {run_s} s, and the run is not made longer"
+    );
+    Failure::new("changing_traffic", path, message).number("run", run_s)
 }
 
 /// That the rate which the run had is not the one that was asked for.

@@ -95,6 +95,28 @@ impl Scenario {
         self.common_curve(&RATE, common, rate)
     }
 
+    /// The parameter by which a longer run would be another one and not more of the same: a curve, of the rate or of lengths,
+    /// that does not repeat; `None` where traffic stays as it is or repeats.
+    pub fn changes_with_time(&self) -> Option<Id> {
+        let does_rate_change = match self.chosen(RATE.kind) {
+            CurveKind::Constant | CurveKind::Diurnal | CurveKind::Sine => false,
+            CurveKind::Ramp
+            | CurveKind::Step
+            | CurveKind::Spike
+            | CurveKind::QuickRising
+            | CurveKind::SlowRising
+            | CurveKind::SlightFluctuation
+            | CurveKind::SevereFluctuation
+            | CurveKind::Points => true,
+        };
+        let of_rate = Some(RATE.kind.id()).filter(|&id| does_rate_change && self.is_active(id));
+        // Lengths that go up and down have a mean other than 1 over a part of a period.
+        let changes = |rows: &&CurveRows<LengthCurveKind>| {
+            self.is_active(rows.kind.id()) && self.chosen(rows.kind) != LengthCurveKind::Constant
+        };
+        of_rate.or_else(|| LENGTHS.iter().find(changes).map(|rows| rows.kind.id()))
+    }
+
     /// What prompt and answer lengths are multiplied by over time; `None` where that is 1.
     ///
     /// # Errors

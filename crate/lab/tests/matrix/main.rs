@@ -14,6 +14,7 @@ mod values;
 mod walk;
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -117,7 +118,7 @@ const COMMON: [(&str, &str); 9] = [
     ("workload.output_tokens.curve.end_s", "5"),
 ];
 
-fn loads(stack: [&'static str; 2]) -> Vec<Scenario> {
+fn loads(stack: [&'static str; 2]) -> Vec<Rc<Scenario>> {
     let load = |settings: &&[(&str, &str)]| {
         let mut scenario = Scenario::default();
         for (id, name) in STACK.into_iter().zip(stack) {
@@ -126,7 +127,7 @@ fn loads(stack: [&'static str; 2]) -> Vec<Scenario> {
         for (path, value) in COMMON.iter().chain(settings.iter()) {
             scenario.set_text(path, value).unwrap_or_else(|failure| panic!("{failure}"));
         }
-        scenario
+        Rc::new(scenario)
     };
     LOADS.iter().map(load).collect()
 }
@@ -137,10 +138,10 @@ fn names(id: Id) -> &'static [&'static str] {
 }
 
 /// One parameter in one stack; what is wrong is told.
-fn cell(loads: &[Scenario], id: Id, outcomes: &mut Outcomes, told: &mut Vec<String>) -> Cell {
+fn cell(loads: &[Rc<Scenario>], id: Id, outcomes: &mut Outcomes, told: &mut Vec<String>) -> Cell {
     let context = Context { purpose: aim(id), ..Context::default() };
     let path = id.row().id;
-    let idle_in: Vec<Scenario> =
+    let idle_in: Vec<Rc<Scenario>> =
         loads.iter().filter(|load| idle(load, &context, id).is_some()).cloned().collect();
     let seen = outcomes.changed(&idle_in, id, 2, |seen| seen.changes_run || seen.changes_tables);
     if seen.changes_run || seen.changes_tables {
@@ -153,7 +154,7 @@ fn cell(loads: &[Scenario], id: Id, outcomes: &mut Outcomes, told: &mut Vec<Stri
         active.partition(|step| only_tables(&step.scenario, &context, id).is_some());
     let mut cells = Vec::new();
     if !tables.is_empty() {
-        let scenarios: Vec<Scenario> = tables.into_iter().map(|step| step.scenario).collect();
+        let scenarios: Vec<Rc<Scenario>> = tables.into_iter().map(|step| step.scenario).collect();
         cells.push(match outcomes.changed(&scenarios, id, 2, |seen| seen.changes_run) {
             Seen { is_rejected: true, .. } => Cell::Rejected,
             Seen { changes_run: true, .. } => Cell::Wrong,
@@ -162,7 +163,7 @@ fn cell(loads: &[Scenario], id: Id, outcomes: &mut Outcomes, told: &mut Vec<Stri
         });
     }
     // Where every way counts, each must show an effect in one of the loads, or the runs must say that it did nothing.
-    let mut ways: BTreeMap<String, Vec<Scenario>> = BTreeMap::new();
+    let mut ways: BTreeMap<String, Vec<Rc<Scenario>>> = BTreeMap::new();
     for Step { scenario, way } in runs {
         ways.entry(if STRICT { way } else { String::new() }).or_default().push(scenario);
     }

@@ -1,6 +1,7 @@
 //! What a scenario leads to, as a number: the run's summary, the capacity search's answer, or the request bodies.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use serde_json::{Value as Json, json};
 use servescope_lab::capacity::{Grid, Search};
@@ -50,7 +51,7 @@ impl Outcomes {
     /// value is tried in all scenarios before the next: what does not show in one often shows in another.
     pub(crate) fn changed(
         &mut self,
-        scenarios: &[Scenario],
+        scenarios: &[Rc<Scenario>],
         id: Id,
         most: usize,
         is_enough: impl Fn(&Seen) -> bool,

@@ -1,5 +1,7 @@
 //! Scenarios in which a parameter should act, made by walking the conditions of the parameter table.
 
+use std::rc::Rc;
+
 use servescope_lab::Scenario;
 use servescope_lab::notes::subject;
 use servescope_lab::parameters::{Condition, Id, Value};
@@ -18,14 +20,15 @@ const DEEPEST: usize = 6;
 /// A scenario, and which of several conditions were taken to switch a parameter on in it.
 #[derive(Clone)]
 pub(crate) struct Step {
-    pub(crate) scenario: Scenario,
+    // A scenario has a value for every parameter: copies of it are what a walk would do most of the time.
+    pub(crate) scenario: Rc<Scenario>,
     pub(crate) way: String,
 }
 
 /// Scenarios with `base`'s stack in which all conditions of a parameter hold, at least one for each way to meet them; none
 /// where the stack cannot have it.
-pub(crate) fn activated(base: &Scenario, id: Id) -> Vec<Step> {
-    let start = Step { scenario: base.clone(), way: String::new() };
+pub(crate) fn activated(base: &Rc<Scenario>, id: Id) -> Vec<Step> {
+    let start = Step { scenario: Rc::clone(base), way: String::new() };
     let mut all = every(vec![start.clone()], id.row().applies, DEEPEST);
     if let Some(condition) = &id.row().beyond_tables {
         let beyond = all.iter().flat_map(|step| met(step, condition, DEEPEST)).take(MOST);
@@ -84,8 +87,9 @@ fn with(step: &Step, id: Id, condition: &Condition) -> Vec<Step> {
     };
     let fitting = values(&step.scenario, id).into_iter().filter(|value| is_met(value, condition)).take(most);
     let set = |value: Value| {
-        let mut scenario = step.scenario.clone();
-        scenario.set(id, value).ok().map(|()| Step { scenario, ..step.clone() })
+        let mut scenario = Scenario::clone(&step.scenario);
+        scenario.set(id, value).ok()?;
+        Some(Step { scenario: Rc::new(scenario), way: step.way.clone() })
     };
     fitting.filter_map(set).collect()
 }
