@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use crate::arguments::Choice;
 use crate::process::{self, Outcome};
-use crate::project::Project;
+use crate::project::{NATIVE, Project};
 use crate::toolchain::{self, Compiler};
 use crate::{fuzz, sizes, tools};
 
@@ -200,6 +200,9 @@ fn clippy(project: &Project) -> Outcome {
     toolchain::components(project.root())?;
     let deny = ["--all-targets", "--", "-D", "warnings"];
     process::run(project.cargo().args(["clippy", "--workspace"]).args(deny))?;
+    if !project.is_whole() {
+        return Ok(());
+    }
     if project.wasm_toolchain()?.compiler == Compiler::Debian {
         process::say("Debian's compiler has no clippy: what only wasm32 compiles is not linted here");
         return Ok(());
@@ -212,7 +215,7 @@ fn clippy(project: &Project) -> Outcome {
 fn native(project: &Project) -> Outcome {
     let cases = cases::Notes::new(project)?;
     let mut command = project.cargo();
-    command.args(["test", "--workspace", "--no-fail-fast"]).env("SERVESCOPE_CASES", cases.path());
+    command.arg("test").args(NATIVE).arg("--no-fail-fast").env("SERVESCOPE_CASES", cases.path());
     if project.is_whole() {
         command.arg("--release");
     } else {
@@ -295,7 +298,11 @@ fn browser(project: &Project) -> Outcome {
 fn terminal(project: &Project) -> Outcome<std::path::PathBuf> {
     let target = project.root().join("target");
     let mut command = project.cargo();
-    command.args(["build", "--quiet", "--workspace", "--bin", "servescope", "--target-dir"]).arg(&target);
+    command
+        .args(["build", "--quiet"])
+        .args(NATIVE)
+        .args(["--bin", "servescope", "--target-dir"])
+        .arg(&target);
     if project.is_whole() {
         command.arg("--release");
     }

@@ -4,15 +4,15 @@ use std::fs;
 use std::process::Command;
 
 use crate::process::{self, Outcome};
-use crate::project::Project;
+use crate::project::{NATIVE, Project};
 
 /// Writes the files, if they are not there with that content already: a newer file would make the development server
 /// load the page again.
 pub(crate) fn write(project: &Project) -> Outcome {
-    // Of the whole workspace, so that this is the build that the tests have, with the same features.
+    // The build that the tests have, with the same features.
     let target = project.root().join("target");
-    let build = ["build", "--quiet", "--workspace", "--example", "parameters", "--target-dir"];
-    process::run(project.cargo().args(build).arg(&target))?;
+    let build = ["build", "--quiet", "--example", "parameters", "--target-dir"];
+    process::run(project.cargo().args(build).arg(&target).args(NATIVE))?;
     let program = target.join("debug/examples/parameters").with_extension(std::env::consts::EXE_EXTENSION);
     for (name, arguments) in [("parameters.ts", &[][..]), ("parameter-text.json", &["text"])] {
         let text = process::capture(Command::new(&program).args(arguments))?;
