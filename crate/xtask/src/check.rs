@@ -200,9 +200,6 @@ fn clippy(project: &Project) -> Outcome {
     toolchain::components(project.root())?;
     let deny = ["--all-targets", "--", "-D", "warnings"];
     process::run(project.cargo().args(["clippy", "--workspace"]).args(deny))?;
-    if !project.is_whole() {
-        return Ok(());
-    }
     if project.wasm_toolchain()?.compiler == Compiler::Debian {
         process::say("Debian's compiler has no clippy: what only wasm32 compiles is not linted here");
         return Ok(());
