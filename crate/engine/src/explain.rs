@@ -214,6 +214,6 @@ fn batch_at(report: &Report, replica: u16, time_us: f64) -> (u32, f64) {
     runs.filter(|run| time_us < run.end_us).fold((0, 0.0), |(requests, kv_tokens), run| {
         let done = (time_us - run.start_us) / (run.end_us - run.start_us) * f64::from(run.iterations);
         let kv_tokens = kv_tokens + run.kv_tokens + done.floor() * f64::from(run.decodes);
-        (requests + run.requests() + run.standing, kv_tokens)
+        (requests + run.requests() + run.stalled, kv_tokens)
     })
 }

@@ -455,7 +455,7 @@ impl Fleet {
                 prompts: flight.prompts.len() as u32,
                 prompt_tokens: flight.prompt_tokens(),
                 decodes: flight.decodes,
-                standing: if flight.decodes > 0 { 0 } else { replica.lockstep.count },
+                stalled: if flight.decodes > 0 { 0 } else { replica.lockstep.count },
                 kv_tokens: replica.kv_tokens(&flight),
                 rank_sum: flight.rank_sum,
                 any_adapter: flight.any_adapter,

@@ -70,7 +70,7 @@ pub struct Split {
     pub load_us: f64,
     /// The iterations of its prompt.
     pub prefill_us: f64,
-    /// Standing still while adapters were loaded for others and their prompts were processed.
+    /// Stalled while adapters were loaded for other requests and their prompts were processed.
     pub stalled_us: f64,
     /// Decode iterations.
     pub decode_us: f64,
@@ -103,7 +103,7 @@ pub struct Served {
     pub stalled_us: Vec<f64>,
     /// Which replica; empty where there is one.
     pub replica: Vec<u16>,
-    /// How often it was thrown out of the batch; empty where nobody can be.
+    /// How often it was preempted; empty where no request can be.
     pub preemptions: Vec<u16>,
     /// Where replicas have several stages: how long they worked on its iterations. Empty otherwise.
     pub worked_us: Vec<f64>,
@@ -199,7 +199,7 @@ pub struct Report {
     pub replicas: u32,
     /// When each was served, and where.
     pub served: Box<Served>,
-    /// Requests thrown out of a batch, each time counted.
+    /// Preemptions, each time counted.
     pub preemptions: u64,
     /// What each replica's prefix cache was asked for; empty where there is none.
     pub prefix_lookups: Vec<PrefixLookups>,

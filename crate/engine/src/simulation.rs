@@ -75,7 +75,7 @@ pub struct Simulation<C: IterationCost> {
     spans: Vec<DecodeSpan>,
     served: Served,
     /// Requests of the batch by the time of their last token: (how many, when).
-    standing: Vec<(u32, f64)>,
+    last_tokens: Vec<(u32, f64)>,
     /// What the prefill under way reads of prompts.
     chunks: Vec<Chunk>,
     timeline: Timeline,
@@ -112,7 +112,7 @@ impl<C: IterationCost> Simulation<C> {
             fates,
             spans: vec![DecodeSpan::default(); trace.len()],
             served: Served::unserved(trace.len()),
-            standing: Vec::new(),
+            last_tokens: Vec::new(),
             chunks: Vec::new(),
             timeline: Timeline::default(),
             trace,

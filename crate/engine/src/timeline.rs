@@ -36,8 +36,8 @@ pub struct IterationRun {
     /// Those of them whose last token came when the first iteration began; the gaps of the others are in
     /// [`Timeline::gaps`].
     pub fresh: u32,
-    /// Requests that hold KV memory and stand still meanwhile.
-    pub standing: u32,
+    /// Requests that hold KV memory and are stalled meanwhile: no part of the iterations.
+    pub stalled: u32,
     /// Tokens in KV memory during the first, but for those of its prompts.
     pub kv_tokens: f64,
     /// KV blocks in use at the end.
@@ -85,7 +85,7 @@ impl IterationRun {
         prompt_tokens: 0,
         decodes: 0,
         fresh: 0,
-        standing: 0,
+        stalled: 0,
         kv_tokens: 0.0,
         blocks: 0,
         resident_adapters: 0,
@@ -158,7 +158,7 @@ pub struct Hold {
     pub stop: Option<Stop>,
 }
 
-/// The time between a request's eviction from a batch and its next iteration.
+/// The time between a request's preemption and its next iteration.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Absence {
     /// Who.
@@ -176,13 +176,13 @@ pub struct Timeline {
     pub holds: Vec<Hold>,
     /// Requests that were given up while they waited, in order of time.
     pub departures: Vec<Departure>,
-    /// How long evicted requests were away, by the time at which they joined again.
+    /// How long preempted requests were away, by the time at which they were resumed.
     pub absences: Vec<Absence>,
     /// Iterations of the replicas in order of their start.
     pub iterations: Iterations,
-    /// Requests that were thrown out of a batch, in order of time.
+    /// Preempted requests, in order of time.
     pub evictions: Vec<Eviction>,
-    /// Gaps between tokens that are longer than an iteration: their requests stood still, or were evicted.
+    /// Gaps between tokens that are longer than an iteration: their requests were stalled, or preempted.
     pub gaps: Vec<Gap>,
 }
 

@@ -48,7 +48,7 @@ impl KvCache {
         self.host_used
     }
 
-    /// Takes `blocks` where so many are free, and says whether they are.
+    /// Takes `blocks` if that many are free, and returns whether they are.
     pub(crate) fn try_allocate(&mut self, blocks: u32) -> bool {
         let fits = blocks <= self.available();
         if fits {
@@ -73,7 +73,7 @@ impl KvCache {
         self.used -= blocks - self.release_prefix(world, id);
     }
 
-    /// Copies `blocks` of a preempted request to the host, where the host has room for them, and says whether it has.
+    /// Copies `blocks` of a preempted request to the host, if the host has room for them, and returns whether it has.
     pub(crate) fn swap_out(&mut self, blocks: u32) -> bool {
         let fits = blocks <= self.host_total.saturating_sub(self.host_used);
         if fits {
@@ -140,7 +140,8 @@ impl KvCache {
         world.requests.shared[i] = cache.learn(blocks, id, tokens, world.requests.shared[i]);
     }
 
-    /// A request stops using its shared units: says how many of its blocks stay, in use by others or freed here.
+    /// A request stops using its shared units. Returns how many of its blocks stay, because other requests use them or they are
+    /// freed here.
     fn release_prefix(&mut self, world: &mut World<'_>, id: u32) -> u32 {
         let free = self.available();
         let (Some(cache), Some(blocks)) = (&mut self.prefixes, prefix_blocks(world.trace)) else { return 0 };

@@ -18,8 +18,8 @@ pub(crate) struct Run {
     pub(crate) prompts: u32,
     pub(crate) prompt_tokens: u32,
     pub(crate) decodes: u32,
-    /// Requests in the lockstep that stand still.
-    pub(crate) standing: u32,
+    /// Requests that decode and are stalled by its prompts.
+    pub(crate) stalled: u32,
     /// Tokens in KV memory before the first iteration.
     pub(crate) kv_tokens: u64,
     pub(crate) rank_sum: u64,
@@ -84,7 +84,7 @@ impl Replica {
             prompt_tokens: run.prompt_tokens,
             decodes: run.decodes,
             fresh,
-            standing: run.standing,
+            stalled: run.stalled,
             kv_tokens: run.kv_tokens as f64,
             blocks: self.kv.used(),
             rank_sum: run.rank_sum,

@@ -22,7 +22,7 @@ pub(crate) trait BatchScheduler: Sync {
     fn form(&self, replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look;
 
     /// Why a request can never be served whose prompt has `input_tokens` and whose prompt and longest answer together have
-    /// `total_tokens`; `None` where it can.
+    /// `total_tokens`; `None` if it can.
     fn refuses(&self, config: &FleetConfig, input_tokens: u32, total_tokens: u32) -> Option<Refusal>;
 
     /// Whether Vidur has it, and lets requests that it can never serve block the queue.
@@ -96,14 +96,13 @@ pub(crate) trait BatchScheduler: Sync {
         }
     }
 
-    /// So many iterations have decoded.
+    /// This many iterations have decoded.
     fn decoded(&self, _replica: &mut Replica, _world: &World<'_>, _iterations: u32) {}
 
-    /// A request that holds memory leaves: it decodes and has come to so many tokens, or its prompt gave its only token or
-    /// is not processed.
+    /// A request that holds memory leaves: it decodes and has this many tokens, or `None`: it has not begun to decode.
     fn left(&self, _replica: &mut Replica, _world: &World<'_>, _id: u32, _decoded_to: Option<u32>) {}
 
-    /// An iteration has ended in which so many requests finished.
+    /// An iteration has ended in which this many requests finished.
     fn ended(&self, _replica: &mut Replica, _world: &World<'_>, _flight: &mut Flight, _finished: u32) {}
 }
 

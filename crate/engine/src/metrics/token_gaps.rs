@@ -303,7 +303,7 @@ mod tests {
     use super::*;
     use crate::timeline::{Gap, Iterations};
 
-    /// One request decodes twice and stands still for 57 microseconds, another for the last 7 of them; then all three decode.
+    /// One request decodes twice and is stalled for 57 microseconds, another for the last 7 of them; then all three decode.
     #[test]
     fn gaps_are_those_of_every_token() {
         let mut log = Iterations::default();

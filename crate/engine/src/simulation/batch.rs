@@ -67,7 +67,7 @@ impl<C: IterationCost> Simulation<C> {
             iterations: 1,
             prompts: shape.requests,
             prompt_tokens: tokens,
-            standing: self.running.count,
+            stalled: self.running.count,
             kv_tokens: self.running.kv_tokens as f64,
             blocks: self.running.kv_tokens as u32 + tokens,
             resident_adapters: self.adapters.resident_count(),
@@ -100,7 +100,7 @@ impl<C: IterationCost> Simulation<C> {
             self.join(self.picked[i], observer);
         }
         if self.running.count > before {
-            self.standing.push((self.running.count - before, end_us));
+            self.last_tokens.push((self.running.count - before, end_us));
         }
         if self.running.count == 0 {
             self.adapters.offload_unused(|adapter| observer.see(|| Event::Offloaded(adapter)));
@@ -195,7 +195,7 @@ impl<C: IterationCost> Simulation<C> {
         let (first_us, end_us) = (run.law.iteration_us(0), run.time_after(run.iterations));
         let first_end_us = run.time_after(1);
         let mut fresh = 0;
-        for (count, token_us) in self.standing.drain(..) {
+        for (count, token_us) in self.last_tokens.drain(..) {
             if token_us == run.start_us {
                 fresh += count;
             } else {
@@ -203,7 +203,7 @@ impl<C: IterationCost> Simulation<C> {
                 self.timeline.gaps.push(Gap { end_us: first_end_us, length_us, count });
             }
         }
-        self.standing.push((decodes, end_us));
+        self.last_tokens.push((decodes, end_us));
         let written = IterationRun {
             start_us: run.start_us,
             end_us,
@@ -331,9 +331,9 @@ impl<C: IterationCost> Simulation<C> {
         let left = before - self.running.count;
         if left > 0 {
             // Their last tokens are those of the iterations just written.
-            match self.standing.last_mut() {
-                Some(standing) if standing.0 > left => standing.0 -= left,
-                _ => drop(self.standing.pop()),
+            match self.last_tokens.last_mut() {
+                Some(group) if group.0 > left => group.0 -= left,
+                _ => drop(self.last_tokens.pop()),
             }
         }
         left > 0

@@ -39,8 +39,8 @@ const ODD: u16 = 1024;
 const LOADS: u16 = 2048;
 /// Other adapters are in GPU memory than in the run before.
 const RESIDENT: u16 = 4096;
-/// Requests stand still.
-const STANDING: u16 = 8192;
+/// Requests are stalled.
+const STALLED: u16 = 8192;
 
 /// Of so many runs the ends are known.
 const KNOWN: usize = 8;
@@ -75,7 +75,7 @@ struct Before {
 impl Before {
     fn passes(&mut self, run: &IterationRun) {
         self.last = (self.last + 1) % KNOWN;
-        // Where nobody leaves, the next one begins with a token more of each that decoded.
+        // Where no request leaves, the next one begins with a token more of each that decoded.
         let kv_tokens = run.kv_tokens_at_end() as u64 + u64::from(run.decodes);
         self.ends[self.last] = (run.end_us, kv_tokens);
         self.blocks = run.blocks;
@@ -244,7 +244,7 @@ impl Log {
             | differs(COPIES, run.copying_us, 0.0)
             | differs(LOADS, run.adapter_load_us, 0.0)
             | if self.before.adapters == (run.resident_adapters, run.adapter_tokens) { 0 } else { RESIDENT }
-            | if run.standing == 0 { 0 } else { STANDING }
+            | if run.stalled == 0 { 0 } else { STALLED }
             | if run.fresh == run.decodes { 0 } else { FRESH }
             | if run.any_adapter || run.rank_sum > 0 { ADAPTERS } else { 0 };
         flags | if flags > 0xff { MORE } else { 0 }
@@ -303,8 +303,8 @@ impl Log {
             self.count(run.resident_adapters.into());
             self.count(run.adapter_tokens.into());
         }
-        if flags & STANDING != 0 {
-            self.count(run.standing.into());
+        if flags & STALLED != 0 {
+            self.count(run.stalled.into());
         }
     }
 
@@ -417,8 +417,8 @@ impl<'a> Cursor<'a> {
         } else {
             (self.reader.count() as u32, self.reader.count() as u32)
         };
-        if flags & STANDING != 0 {
-            run.standing = self.reader.count() as u32;
+        if flags & STALLED != 0 {
+            run.stalled = self.reader.count() as u32;
         }
     }
 }
@@ -552,7 +552,7 @@ mod tests {
             adapters in prop::option::of((prop_oneof![0u64..99, any::<u64>()], any::<bool>())),
             chunks in prop::collection::vec((prop_oneof![0u32..200, any::<u32>()], any::<u32>()), 0..5),
             replica in 0u16..4,
-            (standing, resident_adapters, adapter_tokens) in
+            (stalled, resident_adapters, adapter_tokens) in
                 (prop_oneof![Just(0), 0u32..300], prop_oneof![Just(0), 0u32..3], prop_oneof![Just(0), any::<u32>()]),
             load in prop_oneof![Just(0.0), Just(0.25)],
         ) -> (Option<usize>, IterationRun, Vec<Chunk>) {
@@ -566,7 +566,7 @@ mod tests {
                 kv_tokens: kv_tokens as f64 + if odd.1 { 0.3 } else { 0.0 },
                 rank_sum: adapters.map_or(0, |a| a.0), any_adapter: adapters.is_some_and(|a| a.1),
                 copying_us: if odd.0 { 0.5 * first_us } else { 0.0 }, chunks_at: 0,
-                standing, resident_adapters, adapter_tokens, adapter_load_us: load * first_us,
+                stalled, resident_adapters, adapter_tokens, adapter_load_us: load * first_us,
             };
             run.end_us = if odd.2 { start_us + first_us } else { end_by_law(&run) };
             run.busy_us = if odd.3 { 0.5 * first_us } else { whole_us(&run) };

@@ -85,7 +85,7 @@ fn write_works(report: &Report, events: &mut Events<'_>) -> fmt::Result {
             run.iterations,
             run.kv_tokens,
             run.blocks,
-            run.standing
+            run.stalled
         ))?;
         if stage == 0 {
             // A replica that pauses holds nothing.
