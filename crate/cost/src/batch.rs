@@ -173,6 +173,11 @@ pub trait BatchCost: std::fmt::Debug + Send + Sync {
         (parts, self.work(batch))
     }
 
+    /// Duration of copying an adapter of this rank to the GPU, microseconds.
+    fn adapter_load_us(&self, _rank: u32) -> f64 {
+        0.0
+    }
+
     /// What iterations of `decodes` requests have in common however many KV tokens they read; `None` where more hangs on
     /// these than the time of attention and, in proportion, its work.
     fn decode_usage(&self, _decodes: u32) -> Option<DecodeUsage> {
@@ -220,6 +225,10 @@ impl BatchCost for LinearCost {
         } else {
             StageTime::once(prefill_us + decode_us)
         }
+    }
+
+    fn adapter_load_us(&self, rank: u32) -> f64 {
+        self.adapters.load_base_us + self.adapters.load_per_rank_us * f64::from(rank)
     }
 
     /// The law tells what is read of KV memory, the host and adapters apart; all else is one.

@@ -58,8 +58,9 @@ use line::Line;
 use crate::gateway::intake::Intake;
 use crate::gateway::proxy::Given;
 use crate::gateway::{GatewayConfig, Refusal};
+use crate::observer::{Watch, Watcher};
 use crate::report::{IterationModel, Outcome, Report};
-use crate::scheduler::Queueing;
+use crate::scheduler::{DecodeSpan, Queueing};
 use crate::timeline::{Departure, Timeline};
 
 /// A simulation of a fleet under way.
@@ -87,6 +88,7 @@ pub struct Fleet {
     counting: Counting,
     /// Whether what ends at the present time has ended.
     ends_are_over: bool,
+    watch: Watch,
 }
 
 /// The end of what a replica, or one of its stages, works on.
@@ -120,6 +122,7 @@ impl Fleet {
         let stages = cost.stages().max(1);
         let count = config.replicas.clamp(1, u32::from(u16::MAX));
         let config = FleetConfig { replicas: count, block_size: config.block_size.max(1), ..config };
+        let config = config.scheduler.policy().configured(config);
         let replicas: Vec<Replica> =
             (0..count).map(|i| Replica::new(i as u16, &config, &trace, stages)).collect();
         let mut requests = Requests::new(&trace);
@@ -129,11 +132,14 @@ impl Fleet {
         if config.keeps_prefixes() {
             requests.shared = vec![0; trace.len()];
         }
+        if config.scheduler.policy().follows_decode_steps() {
+            requests.spans = vec![DecodeSpan::default(); trace.len()];
+        }
         let pipelined = if stages > 1 { count } else { 0 };
         if stages > 1 {
             requests.worked_us = vec![0.0; trace.len()];
         }
-        Self {
+        let mut fleet = Self {
             requests,
             record: Record { ended: trace.chain.as_ref().map(|_| Vec::new()), ..Record::new(trace.len()) },
             router: Router::new(&config, &trace),
@@ -145,6 +151,7 @@ impl Fleet {
             queueing: Arc::default(),
             counting: Counting::default(),
             ends_are_over: false,
+            watch: Watch::default(),
             longest_leap: u32::MAX,
             until_us: f64::INFINITY,
             intake: Intake::direct(&trace),
@@ -153,7 +160,14 @@ impl Fleet {
             trace,
             config,
             cost,
+        };
+        for place in 0..fleet.replicas.len() {
+            let wakes_us = config.scheduler.policy().wakes_us(&fleet.replicas[place]);
+            if wakes_us < f64::INFINITY {
+                fleet.expect(wakes_us, place);
+            }
         }
+        fleet
     }
 
     /// Keeps every replica's waiting line in another way than first come, first served. Orders that need a batcher
@@ -163,8 +177,9 @@ impl Fleet {
         let pool_tokens = f64::from(self.config.blocks) * f64::from(self.config.block_size);
         for replica in &mut self.replicas {
             replica.waiting = Line::new(&self.queueing, &self.trace, pool_tokens);
+            replica.state.queued(&self.queueing, &self.trace);
         }
-        if self.replicas[0].waiting.keeps_counters() {
+        if self.replicas[0].keeps_counters() {
             self.counting = Counting::new(&self.queueing, &self.trace);
         }
         self
@@ -181,6 +196,12 @@ impl Fleet {
     /// Charges every iteration by itself and forms each anew. The outcome is the same to the last bit.
     pub fn step_by_step(mut self) -> Self {
         self.longest_leap = 1;
+        self
+    }
+
+    /// Tells what happens as it does.
+    pub fn watched(mut self, watcher: Box<dyn Watcher>) -> Self {
+        self.watch = Watch(Some(watcher));
         self
     }
 
@@ -213,6 +234,8 @@ impl Fleet {
                 self.deliver(now_us, false);
             }
             self.begin_touched(now_us);
+            // Requests may be given up where an iteration is formed.
+            self.tell_ends(now_us);
         }
         false
     }
@@ -258,7 +281,7 @@ impl Fleet {
             },
             fates,
             pool_tokens: self.config.blocks.saturating_mul(self.config.block_size),
-            adapter_loads: 0,
+            adapter_loads: self.replicas.iter().map(Replica::adapter_loads).sum(),
             replicas: self.config.replicas,
             served: Box::new(served),
             preemptions,
@@ -278,6 +301,9 @@ impl Fleet {
             trace: &self.trace,
             requests: &mut self.requests,
             record: &mut self.record,
+            cost: &*self.cost,
+            watch: &mut self.watch,
+            steps_singly: self.longest_leap == 1,
             sent_us: self.intake.sent_us(),
             now_us,
             ends_are_over: self.ends_are_over,
@@ -350,7 +376,7 @@ impl Fleet {
     fn arrive(&mut self, id: u32, now_us: f64) {
         let i = id as usize;
         let (input, max) = (self.trace.input_tokens[i], self.trace.max_tokens[i]);
-        let refusal = gateway::refusal(&self.config, input, max).or_else(|| {
+        let refusal = gateway::refusal(&self.config, input, max, self.trace.rank(i)).or_else(|| {
             let is_full = || self.replicas.iter().map(|replica| replica.outstanding).sum::<u32>();
             let bound = self.config.max_in_system;
             (bound < u32::MAX && is_full() >= bound).then_some(Refusal::Concurrency)
@@ -370,7 +396,11 @@ impl Fleet {
         if !replica.waiting.accepts(&queueing, world.trace, id, now_us) {
             world.record.fates[i].outcome = Outcome::Refused(Refusal::RateLimit);
             world.requests.place[i] = requests::Place::Gone;
-            return world.record.ends(id);
+            world.record.ends(id);
+            if replica.state.hears_of_refusal(id) {
+                self.touched.push(place as u32);
+            }
+            return;
         }
         if replica.enqueue(&mut world, id) {
             self.touched.push(place as u32);
@@ -403,10 +433,11 @@ impl Fleet {
 
     /// What the replica does at once ends with the iteration under way.
     fn shorten(&mut self, place: usize, now_us: f64) {
+        let least = self.config.scheduler.policy().least_leap(&self.replicas[place]);
         let replica = &mut self.replicas[place];
         let Some(run) = replica.run.as_ref().filter(|_| replica.leap > 1) else { return };
         let last = run.done + replica.leap;
-        let end = run.first_end_from(now_us, last);
+        let end = run.first_end_from(now_us, last).max(run.done + least);
         if end < last {
             let (time_us, leap) = (run.time_after(end), end - run.done);
             replica.leap = leap;
@@ -431,6 +462,10 @@ impl Fleet {
         scheduler::form_or_retry(replica, &mut world, &mut flight);
         if flight.is_empty() {
             replica.flight = Some(flight);
+            let wakes_us = world.config.scheduler.policy().wakes_us(replica);
+            if wakes_us < f64::INFINITY {
+                self.expect(wakes_us, place);
+            }
             return;
         }
         let goes_on = flight.chunks.is_empty() && replica.run.is_some_and(|run| run.done < run.holds);
@@ -460,6 +495,7 @@ impl Fleet {
                 rank_sum: flight.rank_sum,
                 any_adapter: flight.any_adapter,
                 copying_us,
+                adapter_load_us: flight.adapter_load_us,
             });
         }
         let most = scheduler::leap(replica, &world, &flight).min(longest);
@@ -481,7 +517,10 @@ impl Fleet {
             if !self.pipelines.is_empty() {
                 self.end_stage(event);
             } else if self.replicas[place].awaited == event.number {
-                self.end_iterations(place, now_us);
+                // Otherwise a replica that stood still looks again.
+                if self.replicas[place].in_flight > 0 {
+                    self.end_iterations(place, now_us);
+                }
                 self.touched.push(event.replica);
             }
         }
@@ -502,7 +541,7 @@ impl Fleet {
             run.done += leap;
         }
         if flight.decodes > 0 {
-            replica.waiting.decoded(leap - replica.charged);
+            replica.charge(world, leap - replica.charged);
             replica.kv.allocate(scheduler::later_blocks(replica, world.config, leap));
             replica.lockstep.advance(leap);
             replica.decoded_us = now_us;

@@ -82,3 +82,22 @@ impl Observer for Unobserved {
     #[inline(always)]
     fn see<'a>(&mut self, _event: impl FnOnce() -> Event<'a>) {}
 }
+
+/// Somebody who watches a run from outside.
+pub trait Watcher: std::fmt::Debug + Send {
+    /// Takes an event.
+    fn watch(&mut self, event: Event<'_>);
+}
+
+/// Whoever watches a run, if anybody does.
+#[derive(Debug, Default)]
+pub struct Watch(pub(crate) Option<Box<dyn Watcher>>);
+
+impl Observer for Watch {
+    #[inline]
+    fn see<'a>(&mut self, event: impl FnOnce() -> Event<'a>) {
+        if let Some(watcher) = &mut self.0 {
+            watcher.watch(event());
+        }
+    }
+}

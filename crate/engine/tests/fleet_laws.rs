@@ -64,6 +64,10 @@ const ROOMY: FleetConfig = FleetConfig {
     patience_us: f64::INFINITY,
     reserve: false,
     preemption: Preemption::Recompute,
+    max_input_tokens: u32::MAX,
+    idle_poll_us: 0.0,
+    prefetch_adapters: false,
+    lora_compute: true,
     seed: 1,
 };
 

@@ -98,7 +98,7 @@ proptest! {
         prefetch_adapters in any::<bool>(),
     ) {
         let trace = Arc::new(trace);
-        let config = SchedulerConfig { prefetch_adapters, ..config };
+        let config = SchedulerConfig { prefetch_adapters, max_in_system: u32::MAX, ..config };
         let start = || Simulation::new(Arc::clone(&trace), config, cost).queued(queueing.clone());
         let report = start().run();
         let mut memory = Memory::of(&trace);
@@ -113,6 +113,35 @@ proptest! {
         if !config.original_blocking {
             prop_assert!(report.fates.iter().all(|f| f.outcome != Outcome::Unfinished));
         }
+    }
+
+    #[test]
+    fn both_engines_agree(
+        trace in any_trace(),
+        config in any_config(),
+        cost in any_cost(),
+        queueing in any_queueing(true),
+        prefetch_adapters in any::<bool>(),
+    ) {
+        let mut trace = trace;
+        let sent = trace.arrival_us.clone();
+        trace.cancellations.retain(|c| c.0 >= sent[c.1 as usize]);
+        if !trace.cancellations.is_empty() { trace.chain = None; }
+        let trace = Arc::new(trace);
+        let config = SchedulerConfig { prefetch_adapters, max_in_system: u32::MAX, ..config };
+        let old = Simulation::new(Arc::clone(&trace), config, cost).queued(queueing.clone()).run();
+        let fleet = || servescope_engine::Fleet::new(Arc::clone(&trace), config.into(), Box::new(cost)).queued(queueing.clone());
+        let new = fleet().run();
+        let stepped = fleet().step_by_step().run();
+        for id in 0..old.fates.len() {
+            let near = |x: Option<f64>| x.map(|x| (x * 1e3).round());
+            let all = |r: &Report| (r.fates[id].outcome, r.fates[id].produced, near(r.fates[id].finish_us), near(r.scheduled_us(id)), near(r.first_token_us(id)));
+            prop_assert_eq!(all(&new), all(&old), "{}", id);
+            prop_assert_eq!(all(&stepped), all(&new), "{}", id);
+        }
+        prop_assert_eq!(new.adapter_loads, old.adapter_loads);
+        prop_assert_eq!(new.counters.as_ref().map(|c| &c.values), old.counters.as_ref().map(|c| &c.values));
+        prop_assert_eq!(new, stepped);
     }
 
     #[test]

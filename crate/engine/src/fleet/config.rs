@@ -1,5 +1,7 @@
 //! What a fleet is made of.
 
+use crate::config::SchedulerConfig;
+
 /// How requests are spread over the replicas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RouterKind {
@@ -36,12 +38,14 @@ pub enum SchedulerKind {
     LightLlm,
     /// vLLM's engine of 2025: one token budget for prompts and decoding alike.
     VllmV1,
+    /// S-LoRA: prompts alone, let in where batch and adapters will fit at their worst moment.
+    Slora,
 }
 
 impl SchedulerKind {
     /// Every one.
-    pub const ALL: [Self; 6] =
-        [Self::Static, Self::Orca, Self::Vllm, Self::Sarathi, Self::LightLlm, Self::VllmV1];
+    pub const ALL: [Self; 7] =
+        [Self::Static, Self::Orca, Self::Vllm, Self::Sarathi, Self::LightLlm, Self::VllmV1, Self::Slora];
 }
 
 /// What becomes of a request that is evicted.
@@ -103,8 +107,40 @@ pub struct FleetConfig {
     pub reserve: bool,
     /// What becomes of a request that is evicted.
     pub preemption: Preemption,
+    /// Longest prompt that is let in (S-LoRA).
+    pub max_input_tokens: u32,
+    /// Sleep of an idle router, microseconds; 0 = woken by the arrival (S-LoRA).
+    pub idle_poll_us: f64,
+    /// Whether adapters of waiting requests are copied ahead, while the batch decodes (S-LoRA).
+    pub prefetch_adapters: bool,
+    /// Whether adapters are loaded and cost time. S-LoRA counts their memory either way, as the original does.
+    pub lora_compute: bool,
     /// Seed of routers that draw.
     pub seed: u64,
+}
+
+impl From<SchedulerConfig> for FleetConfig {
+    /// One replica with S-LoRA's router.
+    fn from(server: SchedulerConfig) -> Self {
+        Self {
+            scheduler: SchedulerKind::Slora,
+            blocks: server.max_total_tokens,
+            block_size: 1,
+            watermark_blocks: 0,
+            max_requests: server.max_running_requests,
+            max_batch_tokens: server.batch_max_tokens,
+            max_request_tokens: server.max_request_tokens,
+            max_input_tokens: server.max_input_tokens,
+            decode_steps_between_prefills: server.decode_steps_between_prefills,
+            idle_poll_us: server.idle_poll_us,
+            original: server.original_blocking,
+            max_in_system: server.max_in_system,
+            patience_us: server.patience_us,
+            prefetch_adapters: server.prefetch_adapters,
+            lora_compute: server.lora_compute,
+            ..Self::default()
+        }
+    }
 }
 
 impl FleetConfig {
@@ -164,6 +200,10 @@ impl Default for FleetConfig {
             patience_us: f64::INFINITY,
             reserve: false,
             preemption: Preemption::Recompute,
+            max_input_tokens: u32::MAX,
+            idle_poll_us: 0.0,
+            prefetch_adapters: false,
+            lora_compute: true,
             seed: 42,
         }
     }

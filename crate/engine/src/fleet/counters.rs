@@ -54,7 +54,7 @@ impl Fleet {
         for place in 0..self.replicas.len() {
             let (replica, world, _) = self.parts(place, at_us);
             replica.charge_ended(&world);
-            let counters = replica.waiting.counters();
+            let counters = replica.counters();
             for (client, value) in counters {
                 if let Some(Some(place)) = self.counting.places.get(client as usize) {
                     sums[*place as usize] += value;

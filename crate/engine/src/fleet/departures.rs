@@ -35,6 +35,9 @@ impl Fleet {
     /// A client goes away.
     pub(super) fn cancel(&mut self, id: u32, now_us: f64) {
         let i = id as usize;
+        if self.replicas[0].state.reads_mail() {
+            return self.cancel_by_mail(id, now_us);
+        }
         let fate = &mut self.record.fates[i];
         if fate.outcome != Outcome::Unfinished {
             return;
@@ -62,11 +65,33 @@ impl Fleet {
         }
     }
 
+    /// The same where the replica learns of it between two iterations.
+    fn cancel_by_mail(&mut self, id: u32, now_us: f64) {
+        let i = id as usize;
+        let place = usize::from(self.requests.replica[i]);
+        if self.record.fates[i].outcome == Outcome::Unfinished {
+            let is_outside = self.intake.is_outside(id);
+            if is_outside || self.requests.place[i] == Place::Waiting {
+                self.record.fates[i].outcome = Outcome::Cancelled;
+            }
+            if is_outside {
+                self.intake.gave_up(&self.trace, id, now_us);
+            } else if self.requests.place[i] == Place::Waiting {
+                let (replica, mut world, _) = self.parts(place, now_us);
+                replica.give_up(&mut world, id);
+            }
+        }
+        self.replicas[place].state.hears_of_end(id, Outcome::Cancelled);
+        self.touched.push(place as u32);
+    }
+
     fn leave_line(&mut self, id: u32, now_us: f64) {
         let place = usize::from(self.requests.replica[id as usize]);
         let (replica, mut world, _) = self.parts(place, now_us);
+        let outcome = world.record.fates[id as usize].outcome;
+        let has_other_head = replica.give_up(&mut world, id);
         // Behind its head a line is not looked at.
-        if replica.give_up(&mut world, id) {
+        if replica.state.hears_of_end(id, outcome) || has_other_head {
             self.touched.push(place as u32);
         }
     }
@@ -76,9 +101,14 @@ impl Replica {
     /// Takes the head of the line out of it.
     pub(crate) fn leave_line(&mut self, world: &World<'_>) -> Option<u32> {
         let id = self.waiting.pop(world.trace, &world.requests.place)?;
+        self.leaves_line(world, id);
+        Some(id)
+    }
+
+    /// A request waits no more.
+    pub(crate) fn leaves_line(&mut self, world: &World<'_>, id: u32) {
         self.line -= 1;
         self.promised -= u64::from(world.config.blocks_for(world.requests.prompt[id as usize]));
-        Some(id)
     }
 
     /// A waiting request goes away; says whether it was the head of the line.
@@ -86,9 +116,8 @@ impl Replica {
         let i = id as usize;
         self.charge_ended(world);
         let was_head = self.head(world) == Some(id);
-        self.line -= 1;
+        self.leaves_line(world, id);
         self.outstanding -= 1;
-        self.promised -= u64::from(world.config.blocks_for(world.requests.prompt[i]));
         if !world.requests.scheduled_us[i].is_nan() {
             self.close_fate(world, id);
         }

@@ -18,6 +18,8 @@ pub(crate) struct Flight {
     pub(crate) changes_again: bool,
     /// Blocks copied from or to the host before it begins.
     pub(crate) copied_blocks: u64,
+    /// Loading of adapters before it begins, microseconds.
+    pub(crate) adapter_load_us: f64,
     /// Blocks reserved for a static batch.
     pub(crate) reserved: u32,
     pub(crate) formed_us: f64,
@@ -36,6 +38,7 @@ impl Flight {
         self.any_adapter = false;
         self.changes_again = false;
         self.copied_blocks = 0;
+        self.adapter_load_us = 0.0;
         self.reserved = 0;
         self.busy_us = 0.0;
     }

@@ -74,8 +74,12 @@ impl Lockstep {
         self.with_adapter += u32::from(member.rank.is_some());
         let phase = self.phase(member.tokens);
         self.phases[phase] += 1;
-        let end = self.step + (member.total - member.tokens);
-        self.ends.push(Reverse(u64::from(end) << 32 | u64::from(member.id)));
+        self.ends_at(self.step + (member.total - member.tokens), member.id);
+    }
+
+    /// A request's last step is known, or another than it was.
+    pub(crate) fn ends_at(&mut self, step: u32, id: u32) {
+        self.ends.push(Reverse(u64::from(step) << 32 | u64::from(id)));
     }
 
     pub(crate) fn leave(&mut self, member: Member) {

@@ -95,7 +95,7 @@ impl Replica {
             outstanding: 0,
             promised: 0,
             in_flight: 0,
-            state: scheduler::State::default(),
+            state: scheduler::State::new(config, trace),
             stall_us: 0.0,
             standing: Vec::new(),
             decoded_us: f64::NEG_INFINITY,
@@ -190,12 +190,15 @@ impl Replica {
     pub(crate) fn enqueue(&mut self, world: &mut World<'_>, id: u32) -> bool {
         let was_empty = self.line == 0;
         self.charge_ended(world);
-        let head = if self.waiting.is_ranked() { self.head(world) } else { None };
         world.requests.replica[id as usize] = self.index;
-        let is_unsteady = self.waiting.push(world.trace, id, world.now_us);
         self.line += 1;
         self.outstanding += 1;
         self.promised += u64::from(world.config.blocks_for(world.requests.prompt[id as usize]));
+        if self.state.reads_mail() {
+            return self.state.hears_of_arrival(id, world.now_us);
+        }
+        let head = if self.waiting.is_ranked() { self.head(world) } else { None };
+        let is_unsteady = self.waiting.push(world.trace, id, world.now_us);
         let has_other_head = was_empty || (self.waiting.is_ranked() && self.head(world) != head);
         if has_other_head {
             self.holds_for(world, None);
@@ -206,18 +209,59 @@ impl Replica {
     /// Charges the clients of those who decode for the iterations under way that are over.
     pub(crate) fn charge_ended(&mut self, world: &World<'_>) {
         let Some(run) = &self.run else { return };
-        if self.waiting.keeps_counters() && self.in_flight > 0 && self.decodes() > 0 {
+        if self.keeps_counters() && self.in_flight > 0 && self.decodes() > 0 {
             let next = run.first_end_from(world.now_us, run.done + self.leap);
             let is_over = world.ends_are_over && run.time_after(next) <= world.now_us;
             let over = next - run.done - u32::from(!is_over);
-            self.waiting.decoded(over.saturating_sub(self.charged));
+            self.charge(world, over.saturating_sub(self.charged));
             self.charged = self.charged.max(over);
         }
     }
 
+    /// Charges the clients of those who decode for so many iterations.
+    pub(crate) fn charge(&mut self, world: &World<'_>, iterations: u32) {
+        let step = u64::from(self.lockstep.step) + u64::from(self.charged);
+        if !self.state.charge(world, step, iterations) {
+            self.waiting.decoded(iterations);
+        }
+    }
+
+    /// Whether clients are charged for what they are served.
+    pub(crate) fn keeps_counters(&self) -> bool {
+        self.waiting.keeps_counters() || self.state.keeps_counters()
+    }
+
+    /// Every client's counter.
+    pub(crate) fn counters(&mut self) -> Vec<(u32, f64)> {
+        self.state.counters().unwrap_or_else(|| self.waiting.counters())
+    }
+
+    /// Adapters in GPU memory, and the KV tokens that they take.
+    pub(crate) fn resident_adapters(&self) -> (u32, u32) {
+        self.state.resident_adapters()
+    }
+
+    /// How often an adapter was loaded.
+    pub(crate) fn adapter_loads(&self) -> u64 {
+        self.state.adapter_loads()
+    }
+
     /// The head of the line gets `blocks` and its first chunk of `tokens`.
     pub(crate) fn admit(&mut self, world: &mut World<'_>, flight: &mut Flight, blocks: u32, tokens: u32) {
-        let Some(id) = self.leave_line(world) else { return };
+        if let Some(id) = self.leave_line(world) {
+            self.start(world, flight, id, blocks, tokens);
+        }
+    }
+
+    /// A request that has left the queue gets `blocks` and its first chunk of `tokens`.
+    pub(crate) fn start(
+        &mut self,
+        world: &mut World<'_>,
+        flight: &mut Flight,
+        id: u32,
+        blocks: u32,
+        tokens: u32,
+    ) {
         let i = id as usize;
         self.kv.allocate(blocks);
         self.holders += 1;
@@ -388,15 +432,16 @@ impl Replica {
     /// A request is done and gives `blocks` back.
     pub(crate) fn finish(&mut self, world: &mut World<'_>, id: u32, blocks: u32) {
         let i = id as usize;
+        let tokens = world.total(id);
         world.requests.place[i] = Place::Gone;
         let fate = &mut world.record.fates[i];
         fate.finish_us = Some(world.now_us);
-        fate.produced = world.trace.output_tokens[i];
+        fate.produced = tokens - world.trace.input_tokens[i];
         if fate.outcome == Outcome::Unfinished {
             fate.outcome = Outcome::Completed;
         }
         world.record.ends(id);
-        self.waiting.ended(world.trace, id, world.trace.output_tokens[i], true);
+        self.waiting.ended(world.trace, id, tokens - world.trace.input_tokens[i], true);
         self.kv.free_request(world, id, blocks);
         self.holders -= 1;
         self.outstanding -= 1;
@@ -409,10 +454,14 @@ impl Replica {
     /// The prompts of an iteration that began at `formed_us` are further by their chunks.
     pub(crate) fn end_prompts(&mut self, world: &mut World<'_>, flight: &Flight) {
         let scheduler = world.config.scheduler.policy();
+        scheduler.prompts_end(self, world, flight);
         for (&id, chunk) in flight.prompts.iter().zip(&flight.chunks) {
             let i = id as usize;
             let requests = &mut *world.requests;
-            requests.prefill_us[i] += world.now_us - flight.formed_us;
+            requests.prefill_us[i] += world.now_us - flight.formed_us - flight.adapter_load_us;
+            if let Some(load_us) = requests.load_us.get_mut(i) {
+                *load_us += flight.adapter_load_us;
+            }
             if let Some(worked_us) = requests.worked_us.get_mut(i) {
                 *worked_us += flight.busy_us;
             }
@@ -450,6 +499,7 @@ impl Replica {
                 requests.stalled_us[i] -= self.stall_us;
                 self.lockstep.join(world.member(id, tokens));
                 self.waiting.decodes(world.trace, id, true);
+                scheduler.joined(self, world, id);
                 match self.standing.last_mut() {
                     Some(last) if last.1 == world.now_us => last.0 += 1,
                     _ => self.standing.push((1, world.now_us)),

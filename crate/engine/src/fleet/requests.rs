@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use servescope_workload::Trace;
 
 use crate::report::Served;
+use crate::scheduler::DecodeSpan;
 
 /// Where a request is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -46,6 +47,12 @@ pub(crate) struct Requests {
     pub(crate) stalled_us: Vec<f64>,
     /// Durations of the iterations that processed its prompt.
     pub(crate) prefill_us: Vec<f64>,
+    /// How long adapters were loaded before its prompt; empty where none was.
+    pub(crate) load_us: Vec<f64>,
+    /// When requests decode, in steps of their replica (S-LoRA); empty for other schedulers.
+    pub(crate) spans: Vec<DecodeSpan>,
+    /// Tokens of prompt and answer of requests whose answers are cut short.
+    pub(crate) cut: BTreeMap<u32, u32>,
     /// Of several stages: how long they worked on its iterations; empty for one stage, where that is their duration.
     pub(crate) worked_us: Vec<f64>,
 }
@@ -68,6 +75,9 @@ impl Requests {
             token_us: BTreeMap::new(),
             stalled_us: vec![0.0; n],
             prefill_us: vec![0.0; n],
+            load_us: Vec::new(),
+            spans: Vec::new(),
+            cut: BTreeMap::new(),
             worked_us: Vec::new(),
         }
     }
@@ -78,7 +88,7 @@ impl Requests {
             scheduled_us: self.scheduled_us,
             first_token_us: self.first_token_us,
             prefill_us: self.prefill_us,
-            load_us: Vec::new(),
+            load_us: self.load_us,
             stalled_us: self.stalled_us,
             replica: self.replica,
             preemptions: self.evictions,

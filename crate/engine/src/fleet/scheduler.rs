@@ -4,6 +4,7 @@
 mod lightllm;
 mod orca;
 mod sarathi;
+mod slora;
 mod static_batch;
 mod vllm;
 mod vllm_v1;
@@ -13,7 +14,9 @@ use super::flight::Flight;
 use super::replica::Replica;
 use super::world::World;
 use crate::gateway::Refusal;
-use crate::scheduler::Stop;
+use crate::report::Outcome;
+use crate::scheduler::{Queueing, Stop};
+use servescope_workload::Trace;
 
 /// A batch scheduler: it forms iterations, and says what memory its requests hold. It has no state of its own; what it keeps
 /// of a replica is in [`State`].
@@ -23,7 +26,7 @@ pub(crate) trait BatchScheduler: Sync {
 
     /// Why a request can never be served whose prompt has `input_tokens` and whose prompt and longest answer together have
     /// `total_tokens`; `None` if it can.
-    fn refuses(&self, config: &FleetConfig, input_tokens: u32, total_tokens: u32) -> Option<Refusal>;
+    fn refuses(&self, config: &FleetConfig, input_tokens: u32, total_tokens: u32, _rank: u32) -> Option<Refusal>;
 
     /// Whether Vidur has it, and lets requests that it can never serve block the queue.
     fn is_of_vidur(&self) -> bool {
@@ -97,13 +100,39 @@ pub(crate) trait BatchScheduler: Sync {
     }
 
     /// This many iterations have decoded.
-    fn decoded(&self, _replica: &mut Replica, _world: &World<'_>, _iterations: u32) {}
+    fn decoded(&self, _replica: &mut Replica, _world: &mut World<'_>, _iterations: u32) {}
 
     /// A request that holds memory leaves: it decodes and has this many tokens, or `None`: it has not begun to decode.
-    fn left(&self, _replica: &mut Replica, _world: &World<'_>, _id: u32, _decoded_to: Option<u32>) {}
+    fn left(&self, _replica: &mut Replica, _world: &mut World<'_>, _id: u32, _decoded_to: Option<u32>) {}
+
+    /// The settings as the scheduler takes them.
+    fn configured(&self, config: FleetConfig) -> FleetConfig {
+        config
+    }
+
+    /// Whether it is told of decode steps: when requests join and leave.
+    fn follows_decode_steps(&self) -> bool {
+        false
+    }
+
+    /// Iterations of those under way that an arrival does not cut short.
+    fn least_leap(&self, _replica: &Replica) -> u32 {
+        0
+    }
+
+    /// When a replica that formed nothing looks again, microseconds; infinite: when it is told of something.
+    fn wakes_us(&self, _replica: &Replica) -> f64 {
+        f64::INFINITY
+    }
+
+    /// The prompts of an iteration are processed; afterwards those that are whole join or leave, in their order.
+    fn prompts_end(&self, _replica: &mut Replica, _world: &mut World<'_>, _flight: &Flight) {}
+
+    /// A request decodes from now on.
+    fn joined(&self, _replica: &mut Replica, _world: &mut World<'_>, _id: u32) {}
 
     /// An iteration has ended in which this many requests finished.
-    fn ended(&self, _replica: &mut Replica, _world: &World<'_>, _flight: &mut Flight, _finished: u32) {}
+    fn ended(&self, _replica: &mut Replica, _world: &mut World<'_>, _flight: &mut Flight, _finished: u32) {}
 }
 
 impl SchedulerKind {
@@ -116,6 +145,7 @@ impl SchedulerKind {
             Self::Sarathi => &sarathi::Sarathi,
             Self::LightLlm => &lightllm::LightLlm,
             Self::VllmV1 => &vllm_v1::VllmV1,
+            Self::Slora => &slora::Slora,
         }
     }
 }
@@ -125,6 +155,77 @@ impl SchedulerKind {
 pub(crate) struct State {
     light: lightllm::State,
     fixed: static_batch::State,
+    slora: Option<Box<slora::State>>,
+}
+
+impl State {
+    /// The state of an empty replica.
+    pub(crate) fn new(config: &FleetConfig, trace: &Trace) -> Self {
+        let is_slora = config.scheduler == SchedulerKind::Slora;
+        let slora = is_slora.then(|| Box::new(slora::State::new(config, trace)));
+        Self { slora, ..Self::default() }
+    }
+
+    /// Keeps the queue of a scheduler that has its own in this order.
+    pub(crate) fn queued(&mut self, queueing: &Queueing, trace: &Trace) {
+        if let Some(slora) = &mut self.slora {
+            slora.queued(queueing, trace);
+        }
+    }
+
+    /// Whether the scheduler learns of arrivals between two iterations.
+    pub(crate) fn reads_mail(&self) -> bool {
+        self.slora.is_some()
+    }
+
+    /// A request comes in at `at_us`; says whether that can change what the replica does next.
+    pub(crate) fn hears_of_arrival(&mut self, id: u32, at_us: f64) -> bool {
+        self.slora.as_mut().is_some_and(|slora| slora.hears_of_arrival(id, at_us))
+    }
+
+    /// A request came in and was refused; says whether the scheduler is told of that.
+    pub(crate) fn hears_of_refusal(&mut self, id: u32) -> bool {
+        if let Some(slora) = &mut self.slora {
+            slora.hears_of_refusal(id);
+        }
+        self.reads_mail()
+    }
+
+    /// A request is over that waited, or whose client has gone; says whether the scheduler is told of that.
+    pub(crate) fn hears_of_end(&mut self, id: u32, outcome: Outcome) -> bool {
+        if let Some(slora) = &mut self.slora {
+            slora.hears_of_end(id, outcome);
+        }
+        self.reads_mail()
+    }
+
+    /// Charges the clients of requests that decode for iterations from `step` on, where the scheduler does that.
+    pub(crate) fn charge(&mut self, world: &World<'_>, step: u64, iterations: u32) -> bool {
+        if let Some(slora) = &mut self.slora {
+            slora.charge(world, step, iterations);
+        }
+        self.slora.is_some()
+    }
+
+    /// Whether the scheduler's own queue counts service.
+    pub(crate) fn keeps_counters(&self) -> bool {
+        self.slora.as_ref().is_some_and(|slora| slora.keeps_counters())
+    }
+
+    /// The counters of the scheduler's own queue.
+    pub(crate) fn counters(&mut self) -> Option<Vec<(u32, f64)>> {
+        self.slora.as_mut().map(|slora| slora.counters())
+    }
+
+    /// Adapters in GPU memory and their KV tokens.
+    pub(crate) fn resident_adapters(&self) -> (u32, u32) {
+        self.slora.as_ref().map_or((0, 0), |slora| slora.resident_adapters())
+    }
+
+    /// How often an adapter was loaded.
+    pub(crate) fn adapter_loads(&self) -> u64 {
+        self.slora.as_ref().map_or(0, |slora| slora.adapter_loads())
+    }
 }
 
 /// Forms the next iteration. Where nothing was formed because the only request that held memory was evicted, it is

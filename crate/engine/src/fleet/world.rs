@@ -1,6 +1,6 @@
 //! What a replica works on beside its own state: the trace, what is kept of each request, the record, the clock.
 
-use servescope_cost::Chunk;
+use servescope_cost::{BatchCost, Chunk};
 use servescope_workload::{BASE_MODEL, Trace};
 
 use super::config::FleetConfig;
@@ -9,6 +9,7 @@ use super::line::Line;
 use super::lockstep::Member;
 use super::record::Record;
 use super::requests::Requests;
+use crate::observer::Watch;
 
 /// What a replica works on beside its own state.
 pub(crate) struct World<'a> {
@@ -16,6 +17,10 @@ pub(crate) struct World<'a> {
     pub(crate) trace: &'a Trace,
     pub(crate) requests: &'a mut Requests,
     pub(crate) record: &'a mut Record,
+    pub(crate) cost: &'a dyn BatchCost,
+    pub(crate) watch: &'a mut Watch,
+    /// Whether iterations are charged one by one and decisions taken anew.
+    pub(crate) steps_singly: bool,
     /// When requests came in, where that is not as the trace says.
     pub(crate) sent_us: Option<&'a [f64]>,
     pub(crate) now_us: f64,
@@ -25,12 +30,14 @@ pub(crate) struct World<'a> {
 
 impl World<'_> {
     fn rank(&self, id: u32) -> Option<u32> {
-        (self.trace.adapter[id as usize] != BASE_MODEL).then(|| self.trace.rank(id as usize))
+        (self.config.lora_compute && self.trace.adapter[id as usize] != BASE_MODEL).then(|| self.trace.rank(id as usize))
     }
 
     /// Tokens of prompt and answer.
     pub(crate) fn total(&self, id: u32) -> u32 {
-        self.trace.input_tokens[id as usize] + self.trace.output_tokens[id as usize]
+        let whole = self.trace.input_tokens[id as usize] + self.trace.output_tokens[id as usize];
+        let cut = &self.requests.cut;
+        if cut.is_empty() { whole } else { cut.get(&id).copied().unwrap_or(whole) }
     }
 
     /// Prompt tokens of a request that are not yet processed.

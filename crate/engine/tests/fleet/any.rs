@@ -86,6 +86,8 @@ prop_compose! {
                 .prop_map(|(host_blocks, us_per_block)| Preemption::Swap { host_blocks, us_per_block }),
         ],
         patience_us in prop_oneof![3 => Just(f64::INFINITY), 1 => (0u32..9_000).prop_map(f64::from)],
+        idle_poll_us in prop_oneof![Just(0.0), Just(10.0), 0.1..60.0f64],
+        adapters in any::<(bool, bool)>(),
     ) -> FleetConfig {
         let config = FleetConfig {
             replicas, router, scheduler, block_size, watermark_blocks, max_requests, max_batch_tokens, chunk_tokens,
@@ -93,11 +95,15 @@ prop_compose! {
             max_in_system, patience_us, reserve, preemption,
             max_request_tokens: 160,
             max_slots: 6,
+            max_input_tokens: 120,
+            idle_poll_us,
+            prefetch_adapters: adapters.0,
+            lora_compute: adapters.1,
             seed: 7,
             blocks: if block_size == 1 { blocks * 8 } else { blocks },
         };
         match scheduler {
-            SchedulerKind::LightLlm => FleetConfig { block_size: 1, blocks: blocks * 8, ..config },
+            SchedulerKind::LightLlm | SchedulerKind::Slora => FleetConfig { block_size: 1, blocks: blocks * 8, ..config },
             SchedulerKind::VllmV1 => FleetConfig { max_batch_tokens: max_batch_tokens.max(max_requests), ..config },
             _ => config,
         }

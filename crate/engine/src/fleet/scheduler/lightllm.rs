@@ -24,7 +24,7 @@ impl BatchScheduler for LightLlm {
         form(replica, world, flight)
     }
 
-    fn refuses(&self, config: &FleetConfig, input_tokens: u32, total_tokens: u32) -> Option<Refusal> {
+    fn refuses(&self, config: &FleetConfig, input_tokens: u32, total_tokens: u32, _rank: u32) -> Option<Refusal> {
         let at_most = |tokens: u32, most: u32, reason: Refusal| (tokens > most).then_some(reason);
         // The last token is never written to the cache.
         at_most(config.blocks_for(total_tokens.saturating_sub(1)), config.blocks, Refusal::PoolTooSmall)
@@ -46,11 +46,11 @@ impl BatchScheduler for LightLlm {
         most.min(until_next_attempt(replica, world))
     }
 
-    fn decoded(&self, replica: &mut Replica, world: &World<'_>, iterations: u32) {
+    fn decoded(&self, replica: &mut Replica, world: &mut World<'_>, iterations: u32) {
         count_steps(replica, world, iterations);
     }
 
-    fn left(&self, replica: &mut Replica, world: &World<'_>, id: u32, decoded_to: Option<u32>) {
+    fn left(&self, replica: &mut Replica, world: &mut World<'_>, id: u32, decoded_to: Option<u32>) {
         let (input, max) = (world.trace.input_tokens[id as usize], world.trace.max_tokens[id as usize]);
         let step = u64::from(replica.lockstep.step);
         let entry = match decoded_to {

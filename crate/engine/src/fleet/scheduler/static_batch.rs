@@ -34,7 +34,7 @@ impl BatchScheduler for Static {
         form(replica, world, flight)
     }
 
-    fn refuses(&self, config: &FleetConfig, _input_tokens: u32, _total_tokens: u32) -> Option<Refusal> {
+    fn refuses(&self, config: &FleetConfig, _input_tokens: u32, _total_tokens: u32, _rank: u32) -> Option<Refusal> {
         refuses_slots(config)
     }
 
@@ -62,7 +62,7 @@ impl BatchScheduler for Static {
         false
     }
 
-    fn ended(&self, replica: &mut Replica, world: &World<'_>, flight: &mut Flight, finished: u32) {
+    fn ended(&self, replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight, finished: u32) {
         end_batch(replica, world, flight, finished);
     }
 }
