@@ -2,23 +2,25 @@
 
 use serde_json::{Value, json};
 use servescope_engine::adapters::AdapterPool;
-use servescope_engine::observer::{Event, Observer};
+use std::sync::{Arc, Mutex};
+
+use servescope_engine::observer::{Event, Observer, Watch};
 use servescope_engine::report::Fate;
 use servescope_engine::scheduler::memory::{Entry, MemoryEstimate};
 use servescope_engine::scheduler::{Admission, DecodeSpan, Latency, Line, Order, Queueing};
-use servescope_engine::{Outcome, SchedulerConfig};
+use servescope_engine::{FleetConfig, Outcome};
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};
 
 use super::number;
 
 /// Collects the memory tests.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Checks(Vec<(u32, i64, u32, usize, bool)>);
 
 impl Observer for Checks {
-    fn see<'a>(&mut self, event: impl FnOnce() -> Event<'a>) {
-        if let Event::Check { id, need_tokens, adapter_tokens, requests, fits } = event() {
+    fn see(&mut self, event: Event<'_>) {
+        if let Event::Check { id, need_tokens, adapter_tokens, requests, fits } = event {
             self.0.push((id, need_tokens, adapter_tokens, requests, fits));
         }
     }
@@ -26,7 +28,7 @@ impl Observer for Checks {
 
 /// A server and its line, driven decision by decision.
 struct Server {
-    config: SchedulerConfig,
+    config: FleetConfig,
     trace: Trace,
     fates: Vec<Fate>,
     spans: Vec<DecodeSpan>,
@@ -34,7 +36,7 @@ struct Server {
     adapters: AdapterPool,
     line: Line,
     names: Vec<Value>,
-    checks: Checks,
+    checks: Arc<Mutex<Checks>>,
 }
 
 impl Server {
@@ -62,12 +64,12 @@ impl Server {
                 fate.outcome = Outcome::Cancelled;
             }
         }
-        let config = SchedulerConfig {
-            max_total_tokens: number(case, "max_total_tokens"),
-            batch_max_tokens: number(case, "batch_max_tokens"),
-            max_running_requests: number(case, "running_max_req_size"),
-            original_blocking: true,
-            ..SchedulerConfig::default()
+        let config = FleetConfig {
+            blocks: number(case, "max_total_tokens"),
+            max_batch_tokens: number(case, "batch_max_tokens"),
+            max_requests: number(case, "running_max_req_size"),
+            original: true,
+            ..FleetConfig::slora()
         };
         Self {
             line: Line::new(Queueing { order, ..Queueing::default() }, &config, &trace),
@@ -78,7 +80,7 @@ impl Server {
             adapters: AdapterPool::new(trace.adapter_count(), &trace.adapter_rank),
             names: requests.iter().map(|(_, r)| r["id"].clone()).collect(),
             trace,
-            checks: Checks::default(),
+            checks: Arc::default(),
         }
     }
 
@@ -90,6 +92,7 @@ impl Server {
                 f64::from(3 * rank) + (f64::from(requests * length * rank) / 8.0).floor()
             },
         };
+        let mut watch = Watch::by(Box::new(Arc::clone(&self.checks)));
         let mut admission = Admission::new(
             &self.config,
             0,
@@ -100,7 +103,7 @@ impl Server {
             &mut self.adapters,
             &mut picked,
             latency,
-            &mut self.checks,
+            &mut watch,
         );
         self.line.decide(&mut admission);
         picked
@@ -144,7 +147,7 @@ fn check_decision(case: &Value) {
     }
     let mut ahead = Vec::new();
     let (trace, fates) = (&server.trace, &server.fates);
-    server.line.look_ahead(server.config.batch_max_tokens, trace, fates, |id| ahead.push(id));
+    server.line.look_ahead(server.config.max_batch_tokens, trace, fates, |id| ahead.push(id));
     let picked = server.decide(0.0);
 
     let expect = &case["expect"];

@@ -1,7 +1,7 @@
 //! `b_router_traces_*.jsonl`: whole runs of the router loop under every scheduler, equal to the microsecond, counters and
 //! predictions as printed.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Map, Value, json};
 use servescope_cost::{AdapterCost, LinearCost};
@@ -11,16 +11,21 @@ use servescope_engine::scheduler::accounts::Charging;
 use servescope_engine::scheduler::round_robin::RoundRobin;
 use servescope_engine::scheduler::vtc::{Fair, Lift, Prediction, TokenCost};
 use servescope_engine::scheduler::{Client, Order, Queueing};
-use servescope_engine::{Refusal, Report, SchedulerConfig, Simulation};
+use servescope_engine::{Fleet, FleetConfig, Refusal, Report};
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};
 
 use super::number;
 
 /// Writes the steps of the router in the form of the reference.
-struct Steps<'a> {
-    requests: &'a [Value],
-    adapters: &'a [String],
+#[derive(Debug)]
+struct Steps {
+    requests: Vec<Value>,
+    adapters: Vec<String>,
+    /// Whether clients' expected lengths are told.
+    predicts: bool,
+    /// The counters as told last.
+    counters: Option<Value>,
     /// Whether the adapter is merged into the weights while a batch runs.
     merges: bool,
     steps: Vec<Value>,
@@ -32,12 +37,14 @@ struct Steps<'a> {
     rejected: Vec<Value>,
 }
 
-impl<'a> Steps<'a> {
-    fn new(requests: &'a [Value], adapters: &'a [String], merges: bool) -> Self {
+impl Steps {
+    fn new(case: &Value, adapters: &[String]) -> Self {
         Self {
-            requests,
-            adapters,
-            merges,
+            requests: case["requests"].as_array().expect("requests").clone(),
+            adapters: adapters.to_vec(),
+            merges: case["scheduler"] == "peft",
+            predicts: case["scheduler"] == "vtc_len_predict",
+            counters: None,
             steps: Vec::new(),
             step: Map::new(),
             running: Vec::new(),
@@ -84,9 +91,9 @@ impl<'a> Steps<'a> {
     }
 }
 
-impl Observer for Steps<'_> {
-    fn see<'e>(&mut self, event: impl FnOnce() -> Event<'e>) {
-        match event() {
+impl Observer for Steps {
+    fn see(&mut self, event: Event<'_>) {
+        match event {
             Event::Arrived(id) => self.add("arrived", self.id(id)),
             Event::Cancelled(id) => self.add("cancelled", self.id(id)),
             Event::Rejected(id) => self.rejected.push(self.id(id)),
@@ -131,20 +138,29 @@ impl Observer for Steps<'_> {
                     self.insert("unmerge", json!(true));
                 }
             }
-            Event::StepEnd { wait_tokens } => {
+            Event::StepEnd { wait_tokens, counters, predicted } => {
                 self.step.entry("cost_us").or_insert(json!(0));
                 self.insert("running", self.ids(&self.running));
                 self.insert("wait_tokens", json!(wait_tokens));
                 self.joining.clear();
+                let counters = counters.map(|values| by_name(values, &self.adapters, true));
+                if counters != self.counters {
+                    self.insert("counters", counters.clone().expect("an order keeps counters or does not"));
+                    self.counters = counters;
+                }
+                if self.predicts {
+                    self.insert("predict", by_name(predicted, &self.adapters, false));
+                }
+                self.push();
             }
-            Event::Refused(_) | Event::TimedOut(_) | Event::Check { .. } => {}
+            Event::TimedOut(_) | Event::Check { .. } => {}
         }
     }
 }
 
 struct Case {
     trace: Arc<Trace>,
-    config: SchedulerConfig,
+    config: FleetConfig,
     cost: LinearCost,
     adapters: Vec<String>,
 }
@@ -178,16 +194,16 @@ fn read(case: &Value) -> Case {
     let lora = !case["no_lora"].as_bool().unwrap_or(false);
     Case {
         trace: Arc::new(trace),
-        config: SchedulerConfig {
-            max_total_tokens: number(case, "max_total_tokens"),
-            batch_max_tokens: number(case, "batch_max_tokens"),
-            max_running_requests: number(case, "running_max_req_size"),
+        config: FleetConfig {
+            blocks: number(case, "max_total_tokens"),
+            max_batch_tokens: number(case, "batch_max_tokens"),
+            max_requests: number(case, "running_max_req_size"),
             max_request_tokens: u32::MAX,
             max_input_tokens: u32::MAX,
-            original_blocking: true,
+            original: true,
             prefetch_adapters: case["prefetch"] == true,
             lora_compute: lora,
-            ..SchedulerConfig::default()
+            ..FleetConfig::slora()
         },
         cost: LinearCost {
             prefill_base_us: 10_000.0 * scale,
@@ -318,31 +334,16 @@ fn by_name(values: &[(u32, f64)], adapters: &[String], round: bool) -> Value {
     Value::Object(values.iter().map(entry).collect())
 }
 
-/// Steps of the simulation in the form of the reference, with counters where they changed.
+/// Steps of the run in the form of the reference, with counters where they changed.
 fn simulate(case: &Value, queueing: &Queueing, known: &Case) -> (Vec<Value>, Report) {
-    let requests = case["requests"].as_array().expect("requests");
-    let mut steps = Steps::new(requests, &known.adapters, case["scheduler"] == "peft");
-    let mut simulation = Simulation::new(Arc::clone(&known.trace), known.config, known.cost)
+    let steps = Arc::new(Mutex::new(Steps::new(case, &known.adapters)));
+    let report = Fleet::new(Arc::clone(&known.trace), known.config, Box::new(known.cost))
         .queued(queueing.clone())
-        .step_by_step();
-    let predicts = case["scheduler"] == "vtc_len_predict";
-    let mut told = None;
-    loop {
-        let done = simulation.advance(1, &mut steps);
-        let counters = simulation.line().counters().map(|(_, v)| by_name(&v, &known.adapters, true));
-        if counters != told {
-            steps.insert("counters", counters.clone().expect("an order keeps counters or does not"));
-            told = counters;
-        }
-        if predicts {
-            let lengths = simulation.line().predicted_lengths();
-            steps.insert("predict", by_name(&lengths, &known.adapters, false));
-        }
-        steps.push();
-        if done {
-            return (steps.steps, simulation.finish());
-        }
-    }
+        .step_by_step()
+        .watched(Box::new(Arc::clone(&steps)))
+        .run();
+    let steps = std::mem::take(&mut steps.lock().expect("nobody else watches").steps);
+    (steps, report)
 }
 
 /// Whether a step tells nothing but what was predicted before, which the reference repeats at every poll of an idle router.
@@ -379,7 +380,7 @@ fn router_runs() {
             let end_us = case["expect"]["end_us"].as_u64().expect("end_us");
             let is_after = |step: &Value| step["cost_us"] == 0 && step["t_us"].as_u64() >= Some(end_us);
             assert!(ours.all(is_after), "{id}: more steps than expected");
-            let leaps = Simulation::new(Arc::clone(&known.trace), known.config, known.cost).queued(queueing);
+            let leaps = Fleet::new(Arc::clone(&known.trace), known.config, Box::new(known.cost)).queued(queueing);
             assert_eq!(leaps.run(), report, "{id}: leaps differ from single steps");
         }
         servescope_tests::told(&path, cases.len());

@@ -11,7 +11,6 @@ use servescope_workload::Trace;
 use servescope_workload::trace::{Chain, NOBODY};
 
 use crate::report::Fate;
-use crate::timeline::Departure;
 
 /// The arrivals of a trace, as far as they are known.
 #[derive(Debug)]
@@ -162,14 +161,6 @@ impl Arrivals {
         if self.held.as_ref().is_some_and(|held| held.sent_us[id as usize] <= at_us) {
             self.ended(trace, id, at_us);
         }
-    }
-
-    /// Where requests are held, departures are told of places among those that were sent.
-    pub(crate) fn rename(&self, departures: &mut [Departure]) {
-        let Some(held) = &self.held else { return };
-        let mut places = vec![0u32; held.sent_us.len()];
-        (0u32..).zip(&held.sent).for_each(|(place, &id)| places[id as usize] = place);
-        departures.iter_mut().for_each(|departure| departure.id = places[departure.id as usize]);
     }
 
     /// The requests that were sent, in that order and with those times, and their fates. An open trace is as it was.

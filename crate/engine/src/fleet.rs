@@ -58,7 +58,7 @@ use line::Line;
 use crate::gateway::intake::Intake;
 use crate::gateway::proxy::Given;
 use crate::gateway::{GatewayConfig, Refusal};
-use crate::observer::{Watch, Watcher};
+use crate::observer::{Observer, Watch};
 use crate::report::{IterationModel, Outcome, Report};
 use crate::scheduler::{DecodeSpan, Queueing};
 use crate::timeline::{Departure, Timeline};
@@ -177,7 +177,7 @@ impl Fleet {
         let pool_tokens = f64::from(self.config.blocks) * f64::from(self.config.block_size);
         for replica in &mut self.replicas {
             replica.waiting = Line::new(&self.queueing, &self.trace, pool_tokens);
-            replica.state.queued(&self.queueing, &self.trace);
+            replica.state.queued(&self.queueing, &self.config, &self.trace);
         }
         if self.replicas[0].keeps_counters() {
             self.counting = Counting::new(&self.queueing, &self.trace);
@@ -200,8 +200,8 @@ impl Fleet {
     }
 
     /// Tells what happens as it does.
-    pub fn watched(mut self, watcher: Box<dyn Watcher>) -> Self {
-        self.watch = Watch(Some(watcher));
+    pub fn watched(mut self, observer: Box<dyn Observer>) -> Self {
+        self.watch = Watch::by(observer);
         self
     }
 
@@ -222,7 +222,7 @@ impl Fleet {
     pub fn advance(&mut self, times: usize) -> bool {
         for _ in 0..times {
             let given_us = self.next_given_us().unwrap_or(f64::INFINITY);
-            let end_us = self.events.peek().map_or(f64::INFINITY, |event| event.time_us);
+            let end_us = self.next_end_us();
             let now_us = given_us.min(end_us);
             if now_us == f64::INFINITY || now_us > self.until_us {
                 return true;
@@ -238,6 +238,19 @@ impl Fleet {
             self.tell_ends(now_us);
         }
         false
+    }
+
+    /// When a replica, or one of its stages, ends something next. Events that another one replaced are dropped.
+    fn next_end_us(&mut self) -> f64 {
+        while let Some(event) = self.events.peek() {
+            let is_stale =
+                self.pipelines.is_empty() && self.replicas[event.replica as usize].awaited != event.number;
+            if !is_stale {
+                return event.time_us;
+            }
+            self.events.pop();
+        }
+        f64::INFINITY
     }
 
     /// Share of the requests that have arrived so far.

@@ -25,9 +25,6 @@ pub mod window;
 pub use config::GatewayConfig;
 pub use log::GatewayLog;
 
-use crate::adapters::TOKENS_PER_RANK;
-use crate::config::SchedulerConfig;
-
 /// Why a request was refused, on arrival or while it waited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Refusal {
@@ -91,48 +88,5 @@ impl Refusal {
             Self::LateFirstToken => "late_first_token",
             Self::Overload => "overload",
         }
-    }
-}
-
-/// Whether a request is refused: the checks of S-LoRA's HTTP server, then, unless the original's blocking is wanted, the
-/// ones that its queue could never pass.
-pub fn refusal(config: &SchedulerConfig, input_tokens: u32, max_tokens: u32, rank: u32) -> Option<Refusal> {
-    let input = u64::from(input_tokens);
-    let need = input + u64::from(max_tokens);
-    let total = u64::from(config.max_total_tokens);
-    if input > u64::from(config.max_input_tokens) {
-        Some(Refusal::InputTooLong)
-    } else if need > u64::from(config.max_request_tokens) {
-        Some(Refusal::RequestTooLong)
-    } else if need + 1 > total {
-        Some(Refusal::PoolTooSmall)
-    } else if config.original_blocking {
-        None
-    } else if need + u64::from(TOKENS_PER_RANK) * u64::from(rank) >= total {
-        Some(Refusal::NeverFits)
-    } else if input > u64::from(config.batch_max_tokens) {
-        Some(Refusal::PromptOverBatch)
-    } else {
-        None
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bounds_are_the_originals() {
-        let config =
-            SchedulerConfig { max_total_tokens: 3_000, max_request_tokens: 3_072, ..Default::default() };
-        let reason = |input, max, rank| refusal(&config, input, max, rank);
-        assert_eq!(reason(2_048, 951, 0), None);
-        assert_eq!(reason(2_049, 1, 0), Some(Refusal::InputTooLong));
-        assert_eq!(reason(2_000, 1_073, 0), Some(Refusal::RequestTooLong));
-        assert_eq!(reason(2_000, 1_000, 0), Some(Refusal::PoolTooSmall));
-        assert_eq!(reason(1_999, 1_000, 0), None);
-        assert_eq!(reason(1_999, 1_000, 1), Some(Refusal::NeverFits));
-        let original = SchedulerConfig { original_blocking: true, ..config };
-        assert_eq!(refusal(&original, 1_999, 1_000, 64), None);
     }
 }

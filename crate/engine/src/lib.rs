@@ -11,7 +11,6 @@
 
 pub mod adapters;
 mod arrivals;
-pub mod config;
 pub mod explain;
 pub mod fleet;
 pub mod gateway;
@@ -19,11 +18,8 @@ pub mod metrics;
 pub mod observer;
 pub mod report;
 pub mod scheduler;
-pub mod simulation;
 pub mod timeline;
 
-pub use config::SchedulerConfig;
 pub use fleet::{Fleet, FleetConfig};
 pub use gateway::Refusal;
 pub use report::{Outcome, Report, Split};
-pub use simulation::Simulation;

@@ -1,12 +1,12 @@
-//! Watching a simulation decide, event by event, without cost when nobody watches.
+//! Watching a run decide, event by event, without cost when nobody watches.
+
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Something that happened in the router loop.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Event<'a> {
     /// A request arrived and joined the waiting line.
     Arrived(u32),
-    /// A request arrived and was refused.
-    Refused(u32),
     /// A request that arrived was refused by the order of service, at once or while it waited.
     Rejected(u32),
     /// A request waited longer than it may.
@@ -61,43 +61,49 @@ pub enum Event<'a> {
     },
     /// A request left the batch.
     Finished(u32),
-    /// A step of the router ended; the time given is that of the next.
+    /// A step of the router ended.
     StepEnd {
         /// Decode iterations since the last prefill, at most the rule's number.
         wait_tokens: u32,
+        /// Every client seen so far with its counter, where the order of service keeps them.
+        counters: Option<&'a [(u32, f64)]>,
+        /// What each client is expected to produce, where that is learnt.
+        predicted: &'a [(u32, f64)],
     },
 }
 
-/// Somebody who watches.
-pub trait Observer {
-    /// Takes an event; the closure makes it, and is not called when nobody watches.
-    fn see<'a>(&mut self, event: impl FnOnce() -> Event<'a>);
-}
-
-/// Nobody.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Unobserved;
-
-impl Observer for Unobserved {
-    #[inline(always)]
-    fn see<'a>(&mut self, _event: impl FnOnce() -> Event<'a>) {}
-}
-
-/// Somebody who watches a run from outside.
-pub trait Watcher: std::fmt::Debug + Send {
+/// Somebody who watches a run.
+pub trait Observer: std::fmt::Debug + Send {
     /// Takes an event.
-    fn watch(&mut self, event: Event<'_>);
+    fn see(&mut self, event: Event<'_>);
+}
+
+impl<T: Observer> Observer for Arc<Mutex<T>> {
+    fn see(&mut self, event: Event<'_>) {
+        self.lock().unwrap_or_else(PoisonError::into_inner).see(event);
+    }
 }
 
 /// Whoever watches a run, if anybody does.
 #[derive(Debug, Default)]
-pub struct Watch(pub(crate) Option<Box<dyn Watcher>>);
+pub struct Watch(Option<Box<dyn Observer>>);
 
-impl Observer for Watch {
+impl Watch {
+    /// Tells an observer.
+    pub fn by(observer: Box<dyn Observer>) -> Self {
+        Self(Some(observer))
+    }
+
+    /// Whether anybody watches.
+    pub fn is_on(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Tells an event; the closure makes it, and is not called when nobody watches.
     #[inline]
-    fn see<'a>(&mut self, event: impl FnOnce() -> Event<'a>) {
-        if let Some(watcher) = &mut self.0 {
-            watcher.watch(event());
+    pub fn see<'a>(&mut self, event: impl FnOnce() -> Event<'a>) {
+        if let Some(observer) = &mut self.0 {
+            observer.see(event());
         }
     }
 }

@@ -50,16 +50,6 @@ pub struct Fate {
     pub produced: u32,
 }
 
-impl Fate {
-    pub(crate) fn complete(&mut self, now_us: f64, produced: u32) {
-        self.finish_us = Some(now_us);
-        self.produced = produced;
-        if self.outcome == Outcome::Unfinished {
-            self.outcome = Outcome::Completed;
-        }
-    }
-}
-
 /// Where a finished request's time went, microseconds. The parts, added in the order of [`Split::parts`], make its E2E
 /// time exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -110,30 +100,6 @@ pub struct Served {
 }
 
 impl Served {
-    /// Nothing yet of `count` requests; the columns that may be empty are.
-    pub(crate) fn unserved(count: usize) -> Self {
-        let nan = || vec![f64::NAN; count];
-        Self {
-            scheduled_us: nan(),
-            first_token_us: nan(),
-            prefill_us: vec![0.0; count],
-            stalled_us: vec![0.0; count],
-            ..Self::default()
-        }
-    }
-
-    /// The whole prompt of a request was processed in one iteration: its start, the loading of adapters before it, its own
-    /// time and its end, microseconds. `load_us` has an entry for each request where adapters are loaded.
-    pub(crate) fn is_prefilled(&mut self, id: u32, [start_us, load_us, prefill_us, end_us]: [f64; 4]) {
-        let i = id as usize;
-        self.scheduled_us[i] = start_us;
-        self.first_token_us[i] = end_us;
-        self.prefill_us[i] = prefill_us;
-        if let Some(own) = self.load_us.get_mut(i) {
-            *own = load_us;
-        }
-    }
-
     /// The requests named by `order`, in that order.
     pub(crate) fn select(&self, order: &[u32]) -> Self {
         fn chosen<T: Copy>(column: &[T], order: &[u32]) -> Vec<T> {

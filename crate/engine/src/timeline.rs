@@ -187,11 +187,6 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// A request that waited is given up.
-    pub(crate) fn departs(&mut self, time_us: f64, id: u32) {
-        self.departures.push(Departure { time_us, id });
-    }
-
     /// The end of the last iteration, microseconds; 0 where there was none.
     pub fn end_us(&self) -> f64 {
         self.iterations.end_us()

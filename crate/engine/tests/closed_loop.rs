@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use servescope_cost::{AdapterCost, LinearCost};
-use servescope_engine::{Report, SchedulerConfig, Simulation};
+use servescope_engine::{Fleet, FleetConfig, Report};
 use servescope_workload::trace::{Chain, NOBODY, Request};
 use servescope_workload::{BASE_MODEL, Trace};
 
@@ -41,7 +41,7 @@ fn rounds(users: u32, rounds: u32, of: impl Fn(u32, u32) -> (f64, u32)) -> Trace
 
 /// One request at a time, `output_tokens` of [`TOKEN_US`] each.
 fn one_server(trace: Trace) -> Report {
-    let config = SchedulerConfig { max_running_requests: 1, idle_poll_us: 0.0, ..SchedulerConfig::default() };
+    let config = FleetConfig { max_requests: 1, idle_poll_us: 0.0, ..FleetConfig::slora() };
     let cost = LinearCost {
         prefill_base_us: TOKEN_US,
         prefill_per_token_us: 0.0,
@@ -57,7 +57,7 @@ fn one_server(trace: Trace) -> Report {
             decode_per_rank_us: 0.0,
         },
     };
-    Simulation::new(Arc::new(trace), config, cost).run()
+    Fleet::new(Arc::new(trace), config, Box::new(cost)).run()
 }
 
 #[test]

@@ -18,7 +18,7 @@ use servescope_engine::scheduler::accounts::Charging;
 use servescope_engine::scheduler::round_robin::RoundRobin;
 use servescope_engine::scheduler::vtc::{Fair, Lift, Prediction, TokenCost};
 use servescope_engine::scheduler::{Client, Order, Queueing};
-use servescope_engine::{Fleet, Outcome, Report, SchedulerConfig, Simulation};
+use servescope_engine::{Fleet, Outcome, Report};
 use servescope_workload::Trace;
 
 const NO_LOAD: LoadRule = LoadRule {
@@ -189,13 +189,8 @@ prop_compose! {
 }
 
 /// The engine's own bounds stay open: it is the proxy that holds requests back.
-fn server(config: SchedulerConfig) -> SchedulerConfig {
-    SchedulerConfig {
-        max_in_system: u32::MAX,
-        patience_us: f64::INFINITY,
-        original_blocking: false,
-        ..config
-    }
+fn server(config: FleetConfig) -> FleetConfig {
+    FleetConfig { max_in_system: u32::MAX, patience_us: f64::INFINITY, original: false, ..config }
 }
 
 prop_compose! {
@@ -219,8 +214,8 @@ prop_compose! {
     }
 }
 
-fn through(trace: &Arc<Trace>, config: SchedulerConfig, cost: LinearCost, gateway: GatewayConfig) -> Report {
-    Simulation::new(Arc::clone(trace), config, cost).behind(gateway).run()
+fn through(trace: &Arc<Trace>, config: FleetConfig, cost: LinearCost, gateway: GatewayConfig) -> Report {
+    Fleet::new(Arc::clone(trace), config, Box::new(cost)).behind(gateway).run()
 }
 
 fn fleet(trace: &Arc<Trace>, config: FleetConfig, cost: LinearCost) -> Fleet {
@@ -348,7 +343,7 @@ proptest! {
         let Trace { cancellations, arrival_us, chain, .. } = &mut trace;
         cancellations.retain(|&(at_us, id)| chain.is_none() && arrival_us[id as usize] <= at_us);
         let (trace, config) = (Arc::new(trace), server(config));
-        let plain = Simulation::new(Arc::clone(&trace), config, cost).run();
+        let plain = Fleet::new(Arc::clone(&trace), config, Box::new(cost)).run();
         let proxied = through(&trace, config, cost, transparent());
         prop_assert_eq!(plain.digest(), proxied.digest());
         prop_assert_eq!(&plain.fates, &proxied.fates);
@@ -365,7 +360,7 @@ proptest! {
         let (trace, config) = (Arc::new(trace), server(config));
         let leaping = through(&trace, config, cost, gateway.clone());
         check_run(&leaping, &gateway);
-        let stepping = Simulation::new(trace, config, cost).behind(gateway).step_by_step().run();
+        let stepping = Fleet::new(trace, config, Box::new(cost)).behind(gateway).step_by_step().run();
         prop_assert_eq!(&leaping.fates, &stepping.fates);
         prop_assert_eq!(&leaping.gateway, &stepping.gateway);
         prop_assert_eq!(leaping.digest(), stepping.digest());

@@ -12,7 +12,7 @@ use servescope_engine::scheduler::round_robin::RoundRobin;
 use servescope_engine::scheduler::vtc::Fair;
 use servescope_engine::scheduler::{Client, Order, Queueing};
 use servescope_engine::timeline::IterationRun;
-use servescope_engine::{Outcome, Refusal, Report, SchedulerConfig, Simulation};
+use servescope_engine::{Outcome, Refusal, Report};
 use servescope_workload::trace::{Chain, NOBODY, Request};
 use servescope_workload::{BASE_MODEL, Trace};
 
@@ -41,9 +41,9 @@ fn any_client() -> impl Strategy<Value = Client> {
 prop_compose! {
     fn any_run()(
         trace in any_trace(), config in any_config(), cost in any_cost(), order in any_order(), client in any_client(),
-    ) -> (Report, SchedulerConfig) {
+    ) -> (Report, FleetConfig) {
         let queueing = Queueing { order, client, ..Queueing::default() };
-        (Simulation::new(Arc::new(trace), config, cost).queued(queueing).run(), config)
+        (Fleet::new(Arc::new(trace), config, Box::new(cost)).queued(queueing).run(), config)
     }
 }
 
@@ -247,7 +247,7 @@ proptest! {
         relabelled.user.iter_mut().for_each(|user| *user = 3 - *user);
         let measure = |trace: Trace| {
             let queueing = Queueing { order: order.clone(), ..Queueing::default() };
-            let report = Simulation::new(Arc::new(trace), config, cost).queued(queueing).run();
+            let report = Fleet::new(Arc::new(trace), config, Box::new(cost)).queued(queueing).run();
             Monitor::measure(&report, &MonitorOptions { most: 4, ..ALL })
         };
         let (a, b) = (measure(trace), measure(relabelled));
@@ -292,7 +292,7 @@ proptest! {
         let mut trace = trace;
         trace.arrival_us.iter_mut().for_each(|time| *time *= stretch);
         let queueing = Queueing { order: Order::Fair(Fair::default()), ..Queueing::default() };
-        let report = Simulation::new(Arc::new(trace), config, cost).queued(queueing).run();
+        let report = Fleet::new(Arc::new(trace), config, Box::new(cost)).queued(queueing).run();
         let counters = report.counters.as_ref().unwrap();
         prop_assert!(counters.samples.len() <= 256);
         prop_assert!(counters.samples.windows(2).all(|pair| pair[0].time_us < pair[1].time_us));
@@ -332,8 +332,7 @@ fn samples_thin_out_evenly() {
         }
         let queueing = Queueing { order: Order::Fair(Fair::default()), ..Queueing::default() };
         let cost = servescope_cost::CALIBRATIONS[0].cost;
-        let report =
-            Simulation::new(Arc::new(trace), SchedulerConfig::default(), cost).queued(queueing).run();
+        let report = Fleet::new(Arc::new(trace), FleetConfig::slora(), Box::new(cost)).queued(queueing).run();
         let samples = report.counters.unwrap().samples;
         let expected = 4 * seconds as usize;
         assert!(samples.len() <= 256 && samples.len() + 5 >= expected.min(128), "{} samples", samples.len());
@@ -365,8 +364,8 @@ fn two_requests_by_hand() {
             max_tokens: output_tokens,
         });
     }
-    let config = SchedulerConfig { idle_poll_us: 0.0, ..SchedulerConfig::default() };
-    let report = Simulation::new(Arc::new(trace), config, cost).run();
+    let config = FleetConfig { idle_poll_us: 0.0, ..FleetConfig::slora() };
+    let report = Fleet::new(Arc::new(trace), config, Box::new(cost)).run();
     let monitor = Monitor::measure(&report, &MonitorOptions { windows: 12, most: 5, ..ALL });
     assert_eq!(monitor.end_us, 12e6);
     let [first, second] = &monitor.clients[..] else { panic!("two clients") };
@@ -405,7 +404,7 @@ fn counters_find_their_client_where_an_adapter_is_never_sent() {
     let queueing =
         Queueing { order: Order::Fair(Fair::default()), client: Client::Adapter, ..Queueing::default() };
     let cost = servescope_cost::CALIBRATIONS[0].cost;
-    let report = Simulation::new(trace, SchedulerConfig::default(), cost).queued(queueing).run();
+    let report = Fleet::new(trace, FleetConfig::slora(), Box::new(cost)).queued(queueing).run();
     let monitor = Monitor::measure(&report, &MonitorOptions { client: Client::Adapter, most: 4, ..ALL });
     let counter = |id: i64| monitor.clients.iter().find(|client| client.id == id).unwrap().counter;
     assert_eq!(report.trace.len(), 2);

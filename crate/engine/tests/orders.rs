@@ -6,13 +6,12 @@ use std::sync::Arc;
 use crate::given::{Memory, any_config, any_cost, any_trace};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
-use servescope_engine::observer::Unobserved;
 use servescope_engine::scheduler::accounts::Charging;
 use servescope_engine::scheduler::round_robin::RoundRobin;
 use servescope_engine::scheduler::vtc::{Fair, Lift, Prediction, TokenCost};
 use servescope_engine::scheduler::{Client, Order, Queueing};
 use servescope_engine::timeline::IterationRun;
-use servescope_engine::{Outcome, Report, SchedulerConfig, Simulation};
+use servescope_engine::{Fleet, FleetConfig, Outcome, Report};
 
 fn any_charging() -> impl Strategy<Value = Charging> {
     prop_oneof![Just(Charging::Slora), Just(Charging::Ideal), Just(Charging::Artifact)]
@@ -98,58 +97,27 @@ proptest! {
         prefetch_adapters in any::<bool>(),
     ) {
         let trace = Arc::new(trace);
-        let config = SchedulerConfig { prefetch_adapters, max_in_system: u32::MAX, ..config };
-        let start = || Simulation::new(Arc::clone(&trace), config, cost).queued(queueing.clone());
+        let config = FleetConfig { prefetch_adapters, ..config };
+        let start = || Fleet::new(Arc::clone(&trace), config, Box::new(cost)).queued(queueing.clone());
         let report = start().run();
-        let mut memory = Memory::of(&trace);
-        let mut stepped = start().step_by_step();
-        while !stepped.advance(7, &mut memory) {}
-        prop_assert_eq!(&stepped.finish(), &report);
-        prop_assert!(memory.most < u64::from(config.max_total_tokens), "KV over the pool: {}", memory.most);
+        let (most, stepped) = Memory::watched(start(), &trace);
+        prop_assert_eq!(&stepped, &report);
+        prop_assert!(most < u64::from(config.blocks), "KV over the pool: {most}");
         let produced: u64 = report.fates.iter().map(|f| u64::from(f.produced)).sum();
         let made = |run: IterationRun| u64::from(run.prompts) + u64::from(run.iterations) * u64::from(run.decodes);
         let tokens = report.timeline.iterations.iter().map(made);
         prop_assert_eq!(tokens.sum::<u64>(), produced, "tokens of the iterations and of the requests");
-        if !config.original_blocking {
+        if !config.original {
             prop_assert!(report.fates.iter().all(|f| f.outcome != Outcome::Unfinished));
         }
-    }
-
-    #[test]
-    fn both_engines_agree(
-        trace in any_trace(),
-        config in any_config(),
-        cost in any_cost(),
-        queueing in any_queueing(true),
-        prefetch_adapters in any::<bool>(),
-    ) {
-        let mut trace = trace;
-        let sent = trace.arrival_us.clone();
-        trace.cancellations.retain(|c| c.0 >= sent[c.1 as usize]);
-        if !trace.cancellations.is_empty() { trace.chain = None; }
-        let trace = Arc::new(trace);
-        let config = SchedulerConfig { prefetch_adapters, max_in_system: u32::MAX, ..config };
-        let old = Simulation::new(Arc::clone(&trace), config, cost).queued(queueing.clone()).run();
-        let fleet = || servescope_engine::Fleet::new(Arc::clone(&trace), config.into(), Box::new(cost)).queued(queueing.clone());
-        let new = fleet().run();
-        let stepped = fleet().step_by_step().run();
-        for id in 0..old.fates.len() {
-            let near = |x: Option<f64>| x.map(|x| (x * 1e3).round());
-            let all = |r: &Report| (r.fates[id].outcome, r.fates[id].produced, near(r.fates[id].finish_us), near(r.scheduled_us(id)), near(r.first_token_us(id)));
-            prop_assert_eq!(all(&new), all(&old), "{}", id);
-            prop_assert_eq!(all(&stepped), all(&new), "{}", id);
-        }
-        prop_assert_eq!(new.adapter_loads, old.adapter_loads);
-        prop_assert_eq!(new.counters.as_ref().map(|c| &c.values), old.counters.as_ref().map(|c| &c.values));
-        prop_assert_eq!(new, stepped);
     }
 
     #[test]
     fn nobody_waits_while_the_gpu_idles(
         trace in any_trace(), config in any_config(), cost in any_cost(), queueing in any_queueing(true),
     ) {
-        let config = SchedulerConfig { idle_poll_us: 0.0, original_blocking: false, ..config };
-        let report = Simulation::new(Arc::new(trace), config, cost).queued(queueing).run();
+        let config = FleetConfig { idle_poll_us: 0.0, original: false, ..config };
+        let report = Fleet::new(Arc::new(trace), config, Box::new(cost)).queued(queueing).run();
         check_work_conservation(&report);
     }
 
@@ -161,7 +129,7 @@ proptest! {
         relabelled.user.iter_mut().for_each(|u| *u = 3 - *u);
         let run = |trace| {
             let queueing = Queueing { order: order.clone(), ..Queueing::default() };
-            Simulation::new(Arc::new(trace), config, cost).queued(queueing).run()
+            Fleet::new(Arc::new(trace), config, Box::new(cost)).queued(queueing).run()
         };
         let (a, b) = (run(trace), run(relabelled));
         prop_assert_eq!(&a.fates, &b.fates);
@@ -176,11 +144,10 @@ fn a_poll_too_short_for_the_clock_does_not_hang_early_abort() {
     let (mut runner, strategy) = (proptest::test_runner::TestRunner::deterministic(), any_trace());
     for _ in 0..20 {
         let trace = strategy.new_tree(&mut runner).expect("a trace").current();
-        let config =
-            SchedulerConfig { idle_poll_us: 1e-297, original_blocking: true, ..SchedulerConfig::default() };
+        let config = FleetConfig { idle_poll_us: 1e-297, original: true, ..FleetConfig::slora() };
         let cost = servescope_cost::CALIBRATIONS[0].cost;
         let queueing = Queueing { order: Order::EarlyAbort { bound_us: 1e6 }, ..Queueing::default() };
-        let mut simulation = Simulation::new(Arc::new(trace), config, cost).queued(queueing);
-        assert!(simulation.advance(1_000_000, &mut Unobserved));
+        let mut simulation = Fleet::new(Arc::new(trace), config, Box::new(cost)).queued(queueing);
+        assert!(simulation.advance(1_000_000));
     }
 }

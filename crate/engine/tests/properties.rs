@@ -10,7 +10,7 @@ use servescope_engine::metrics::slora::satisfaction;
 use servescope_engine::metrics::summary::SummaryContext;
 use servescope_engine::metrics::token_gaps::TokenGaps;
 use servescope_engine::metrics::{Distribution, Slo, summarise};
-use servescope_engine::{Outcome, Report, SchedulerConfig, Simulation};
+use servescope_engine::{Fleet, FleetConfig, Outcome, Report};
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};
 
@@ -88,22 +88,19 @@ proptest! {
     #[test]
     fn a_run_keeps_its_promises(trace in any_trace(), config in any_config(), cost in any_cost()) {
         let trace = Arc::new(trace);
-        let report = Simulation::new(Arc::clone(&trace), config, cost).run();
+        let report = Fleet::new(Arc::clone(&trace), config, Box::new(cost)).run();
         check_every_request(&report);
         check_timeline(&report);
         check_waits(&report, &trace, config.patience_us);
 
         // One decode iteration at a time gives the same bits.
-        let mut memory = Memory::of(&trace);
-        let mut stepped = Simulation::new(Arc::clone(&trace), config, cost).step_by_step();
-        while !stepped.advance(7, &mut memory) {}
-        let stepped = stepped.finish();
+        let (most, stepped) = Memory::watched(Fleet::new(Arc::clone(&trace), config, Box::new(cost)), &trace);
         prop_assert_eq!(&stepped, &report);
         prop_assert_eq!(stepped.digest(), report.digest());
-        prop_assert!(memory.most < u64::from(config.max_total_tokens), "KV over the pool: {}", memory.most);
+        prop_assert!(most < u64::from(config.blocks), "KV over the pool: {most}");
 
         // Whoever is not stuck behind a request that the original would never admit gets an end.
-        if !config.original_blocking {
+        if !config.original {
             prop_assert!(report.fates.iter().all(|f| f.outcome != Outcome::Unfinished));
         }
 
@@ -140,7 +137,7 @@ proptest! {
             chain.think_us.iter_mut().for_each(|t| *t *= K);
             chain.until_us *= K;
         }
-        let slow_config = SchedulerConfig {
+        let slow_config = FleetConfig {
             idle_poll_us: config.idle_poll_us * K,
             patience_us: config.patience_us * K,
             ..config
@@ -161,8 +158,8 @@ proptest! {
                 decode_per_rank_us: a.decode_per_rank_us * K,
             },
         };
-        let quick = Simulation::new(Arc::new(trace), config, cost).run();
-        let slow = Simulation::new(Arc::new(slow), slow_config, slow_cost).run();
+        let quick = Fleet::new(Arc::new(trace), config, Box::new(cost)).run();
+        let slow = Fleet::new(Arc::new(slow), slow_config, Box::new(slow_cost)).run();
         for (q, s) in quick.fates.iter().zip(&slow.fates) {
             prop_assert_eq!(q.outcome, s.outcome);
             prop_assert_eq!(q.finish_us.map(|t| t * K), s.finish_us);
@@ -174,7 +171,7 @@ proptest! {
         let mut relabelled = trace.clone();
         relabelled.user.iter_mut().for_each(|u| *u = 3 - *u);
         let rows_by_user = |trace| {
-            let report = Simulation::new(Arc::new(trace), config, cost).run();
+            let report = Fleet::new(Arc::new(trace), config, Box::new(cost)).run();
             let context =
                 SummaryContext { slo: Slo { ttft_s: 6.0, tbt_s: 0.2 }, rate_rps: None, flops: None, table_rows: 4 };
             let mut rows = summarise(&report, &TokenGaps::of(&report.timeline), &context).per_user;
@@ -207,8 +204,8 @@ fn a_poll_too_short_for_the_clock_does_not_hang() {
             max_tokens: 5,
         });
     }
-    let config = SchedulerConfig { idle_poll_us: 1e-297, ..SchedulerConfig::default() };
-    let report = Simulation::new(Arc::new(trace), config, servescope_cost::CALIBRATIONS[0].cost).run();
+    let config = FleetConfig { idle_poll_us: 1e-297, ..FleetConfig::slora() };
+    let report = Fleet::new(Arc::new(trace), config, Box::new(servescope_cost::CALIBRATIONS[0].cost)).run();
     assert!((0..10).all(|id| report.is_completed(id)));
 }
 
@@ -226,19 +223,22 @@ fn a_refused_head_joins_when_decoding_has_made_room() {
             max_tokens: output_tokens,
         });
     }
-    let config = SchedulerConfig { max_total_tokens: 300, idle_poll_us: 0.0, ..SchedulerConfig::default() };
-    let report =
-        Simulation::new(Arc::new(trace), config, servescope_cost::Calibration::named("unit").unwrap().cost)
-            .run();
+    let config = FleetConfig { blocks: 300, idle_poll_us: 0.0, ..FleetConfig::slora() };
+    let report = Fleet::new(
+        Arc::new(trace),
+        config,
+        Box::new(servescope_cost::Calibration::named("unit").unwrap().cost),
+    )
+    .run();
     assert_eq!(report.scheduled_us(2), Some(28.0 * 20_000.0));
 }
 
 #[test]
 fn an_empty_run_has_a_summary_of_blanks() {
-    let report = Simulation::new(
+    let report = Fleet::new(
         Arc::new(Trace::default()),
-        SchedulerConfig::default(),
-        servescope_cost::CALIBRATIONS[0].cost,
+        FleetConfig::slora(),
+        Box::new(servescope_cost::CALIBRATIONS[0].cost),
     )
     .run();
     let context =

@@ -22,7 +22,7 @@ use servescope_engine::metrics::{
 use servescope_engine::observer::Unobserved;
 #[cfg(feature = "engines")]
 use servescope_engine::scheduler::Order;
-use servescope_engine::{Refusal, Report, Simulation};
+use servescope_engine::{Fleet, Refusal, Report};
 use servescope_workload::formats::{self, BadRows, Format, FormatError, ReadTrace, Reading, Warning};
 use servescope_workload::sessions::hold_turns;
 use servescope_workload::statistics::PrefixHits;
@@ -113,7 +113,7 @@ impl LoadedTrace {
 #[derive(Debug)]
 enum Engine {
     /// One server with S-LoRA's router loop.
-    Slora(Box<Simulation<LinearCost>>),
+    Slora(Box<Fleet<LinearCost>>),
     /// A fleet of replicas.
     #[cfg(feature = "engines")]
     Fleet(Box<Fleet>),
@@ -143,11 +143,11 @@ impl Engine {
         let queueing = scenario.queueing(&trace);
         let config = scenario.scheduler();
         #[cfg(feature = "engines")]
-        if let Some(gateway) = scenario.gateway(f64::from(config.max_total_tokens)) {
-            let simulation = Simulation::new(trace, scenario.server_behind(config), scenario.cost());
+        if let Some(gateway) = scenario.gateway(f64::from(config.blocks)) {
+            let simulation = Fleet::new(trace, scenario.server_behind(config), Box::new(scenario.cost()));
             return Ok(Self::Slora(Box::new(simulation.queued(queueing).behind(gateway))));
         }
-        let simulation = Simulation::new(trace, config, scenario.cost()).queued(queueing);
+        let simulation = Fleet::new(trace, config, Box::new(scenario.cost())).queued(queueing);
         Ok(Self::Slora(Box::new(simulation)))
     }
 }

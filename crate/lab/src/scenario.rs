@@ -16,7 +16,7 @@ mod workload;
 pub use sampling::sampling_problems;
 use serde_json::{Map, Value as Json};
 use servescope_cost::Calibration;
-use servescope_engine::SchedulerConfig;
+use servescope_engine::FleetConfig;
 #[cfg(feature = "engines")]
 pub use timed::{CostSource, SourcePart};
 
@@ -144,7 +144,7 @@ impl Scenario {
         let ms = |us: f64| Value::Number(us / 1e3);
         match id {
             Id::MaxTotalTokens => Value::Number(f64::from(calibration.pool_tokens)),
-            Id::BatchMaxTokens => Value::Number(f64::from(SchedulerConfig::default_batch_max_tokens(
+            Id::BatchMaxTokens => Value::Number(f64::from(FleetConfig::default_batch_max_tokens(
                 self.whole(Id::MaxTotalTokens),
                 self.whole(Id::MaxRequestTokens),
             ))),

@@ -1,7 +1,5 @@
 //! What a fleet is made of.
 
-use crate::config::SchedulerConfig;
-
 /// How requests are spread over the replicas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RouterKind {
@@ -119,30 +117,6 @@ pub struct FleetConfig {
     pub seed: u64,
 }
 
-impl From<SchedulerConfig> for FleetConfig {
-    /// One replica with S-LoRA's router.
-    fn from(server: SchedulerConfig) -> Self {
-        Self {
-            scheduler: SchedulerKind::Slora,
-            blocks: server.max_total_tokens,
-            block_size: 1,
-            watermark_blocks: 0,
-            max_requests: server.max_running_requests,
-            max_batch_tokens: server.batch_max_tokens,
-            max_request_tokens: server.max_request_tokens,
-            max_input_tokens: server.max_input_tokens,
-            decode_steps_between_prefills: server.decode_steps_between_prefills,
-            idle_poll_us: server.idle_poll_us,
-            original: server.original_blocking,
-            max_in_system: server.max_in_system,
-            patience_us: server.patience_us,
-            prefetch_adapters: server.prefetch_adapters,
-            lora_compute: server.lora_compute,
-            ..Self::default()
-        }
-    }
-}
-
 impl FleetConfig {
     /// Blocks that `tokens` take.
     pub fn blocks_for(&self, tokens: u32) -> u32 {
@@ -165,6 +139,28 @@ impl FleetConfig {
             Preemption::Swap { us_per_block, .. } => blocks as f64 * us_per_block,
             _ => 0.0,
         }
+    }
+
+    /// The server of S-LoRA's experiments on an A10G (Sheng et al., MLSys 2024).
+    pub fn slora() -> Self {
+        Self {
+            scheduler: SchedulerKind::Slora,
+            blocks: 14_500,
+            block_size: 1,
+            watermark_blocks: 0,
+            max_requests: 1_000,
+            max_batch_tokens: 3_072,
+            max_request_tokens: 3_072,
+            max_input_tokens: 2_048,
+            decode_steps_between_prefills: 10,
+            idle_poll_us: 10_000.0,
+            ..Self::default()
+        }
+    }
+
+    /// S-LoRA's default for `batch_max_tokens`: max(floor(total/6), max_request_tokens).
+    pub fn default_batch_max_tokens(max_total_tokens: u32, max_request_tokens: u32) -> u32 {
+        (max_total_tokens / 6).max(max_request_tokens)
     }
 
     /// Blocks that static and Orca batches reserve for a request.

@@ -4,7 +4,12 @@ use super::config::FleetConfig;
 use crate::gateway::Refusal;
 
 /// Whether a request is refused. `max_tokens` is the bound on its answer, `rank` that of its adapter.
-pub(super) fn refusal(config: &FleetConfig, input_tokens: u32, max_tokens: u32, rank: u32) -> Option<Refusal> {
+pub(super) fn refusal(
+    config: &FleetConfig,
+    input_tokens: u32,
+    max_tokens: u32,
+    rank: u32,
+) -> Option<Refusal> {
     let scheduler = config.scheduler.policy();
     if config.original && scheduler.is_of_vidur() {
         return None;
@@ -17,4 +22,23 @@ pub(super) fn refusal(config: &FleetConfig, input_tokens: u32, max_tokens: u32, 
         return Some(Refusal::RequestTooLong);
     }
     scheduler.refuses(config, input_tokens, total_tokens, rank)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_those_of_s_loras_server() {
+        let config = FleetConfig { blocks: 3_000, max_request_tokens: 3_072, ..FleetConfig::slora() };
+        let reason = |input, max, rank| refusal(&config, input, max, rank);
+        assert_eq!(reason(2_048, 951, 0), None);
+        assert_eq!(reason(2_049, 1, 0), Some(Refusal::InputTooLong));
+        assert_eq!(reason(2_000, 1_073, 0), Some(Refusal::RequestTooLong));
+        assert_eq!(reason(2_000, 1_000, 0), Some(Refusal::PoolTooSmall));
+        assert_eq!(reason(1_999, 1_000, 0), None);
+        assert_eq!(reason(1_999, 1_000, 1), Some(Refusal::NeverFits));
+        let original = FleetConfig { original: true, ..config };
+        assert_eq!(refusal(&original, 1_999, 1_000, 64), None);
+    }
 }

@@ -42,7 +42,8 @@ impl Run {
         if latest <= first || self.time_after(first) >= time_us {
             return first;
         }
-        let mut k = self.law.iterations_until(time_us - self.start_us - self.adapter_load_us).clamp(first, latest);
+        let mut k =
+            self.law.iterations_until(time_us - self.start_us - self.adapter_load_us).clamp(first, latest);
         // `start + elapsed` rounds once more than `time - start`: settle the last iteration on the clock itself.
         while k > first && self.time_after(k - 1) >= time_us {
             k -= 1;

@@ -26,7 +26,13 @@ pub(crate) trait BatchScheduler: Sync {
 
     /// Why a request can never be served whose prompt has `input_tokens` and whose prompt and longest answer together have
     /// `total_tokens`; `None` if it can.
-    fn refuses(&self, config: &FleetConfig, input_tokens: u32, total_tokens: u32, _rank: u32) -> Option<Refusal>;
+    fn refuses(
+        &self,
+        config: &FleetConfig,
+        input_tokens: u32,
+        total_tokens: u32,
+        _rank: u32,
+    ) -> Option<Refusal>;
 
     /// Whether Vidur has it, and lets requests that it can never serve block the queue.
     fn is_of_vidur(&self) -> bool {
@@ -167,9 +173,9 @@ impl State {
     }
 
     /// Keeps the queue of a scheduler that has its own in this order.
-    pub(crate) fn queued(&mut self, queueing: &Queueing, trace: &Trace) {
+    pub(crate) fn queued(&mut self, queueing: &Queueing, config: &FleetConfig, trace: &Trace) {
         if let Some(slora) = &mut self.slora {
-            slora.queued(queueing, trace);
+            slora.queued(queueing, config, trace);
         }
     }
 

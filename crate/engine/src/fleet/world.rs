@@ -30,7 +30,8 @@ pub(crate) struct World<'a> {
 
 impl World<'_> {
     fn rank(&self, id: u32) -> Option<u32> {
-        (self.config.lora_compute && self.trace.adapter[id as usize] != BASE_MODEL).then(|| self.trace.rank(id as usize))
+        (self.config.lora_compute && self.trace.adapter[id as usize] != BASE_MODEL)
+            .then(|| self.trace.rank(id as usize))
     }
 
     /// Tokens of prompt and answer.

@@ -9,7 +9,6 @@ use super::log::GatewayLog;
 use super::proxy::{Given, News, Proxy, Sight};
 use crate::arrivals::Arrivals;
 use crate::report::Fate;
-use crate::timeline::Departure;
 
 /// Whether the proxy is built in. Where it is not, constant early returns keep its code out of the module.
 const PROXY: bool = cfg!(feature = "orders");
@@ -63,12 +62,6 @@ impl Intake {
         if PROXY { self.proxy.as_deref_mut() } else { None }
     }
 
-    /// Whether there is a proxy.
-    #[inline]
-    pub(crate) fn has_proxy(&self) -> bool {
-        PROXY && self.proxy.is_some()
-    }
-
     /// How many requests have come in from their clients.
     pub(crate) fn seen(&self) -> usize {
         self.arrivals.seen()
@@ -94,18 +87,6 @@ impl Intake {
         match self.proxy() {
             None => arrival,
             Some(proxy) => earlier(arrival, proxy.due_us()),
-        }
-    }
-
-    /// When something may come in next, for an engine that can be looked at in the past: while nobody waits at the proxy its
-    /// looks at the load let nobody through and need not stop the engine.
-    #[inline]
-    pub(crate) fn due_to_engine_us(&mut self, trace: &Trace) -> Option<f64> {
-        let arrival = self.arrivals.due_us(trace);
-        match self.proxy() {
-            None => arrival,
-            Some(proxy) if proxy.somebody_waits() => earlier(arrival, proxy.due_us()),
-            Some(proxy) => earlier(arrival, proxy.due_to_requests_us()),
         }
     }
 
@@ -144,28 +125,6 @@ impl Intake {
         Some((given, at_us))
     }
 
-    /// When an engine that stands still until `until_us` is given something next.
-    pub(crate) fn given_while_still_us(
-        &mut self,
-        trace: &Trace,
-        until_us: f64,
-        sight: &dyn Sight,
-    ) -> Option<f64> {
-        if !self.has_proxy() {
-            return self.arrivals.due_us(trace);
-        }
-        let Self { proxy, arrivals } = self;
-        let proxy = proxy.as_deref_mut()?;
-        loop {
-            if let Some(at_us) = proxy.decided_us() {
-                return Some(at_us);
-            }
-            earlier(arrivals.due_us(trace), proxy.due_to_requests_us())?;
-            let due_us = due_until(proxy, arrivals, trace, until_us)?;
-            happens(proxy, arrivals, trace, due_us, sight);
-        }
-    }
-
     /// A request at the engine has its first token.
     #[inline]
     pub(crate) fn first_token(&mut self, id: u32, at_us: f64) {
@@ -201,11 +160,6 @@ impl Intake {
             Some(proxy) => !proxy.is_at_engine(id),
             None => !self.arrivals.has_sent(id),
         }
-    }
-
-    /// Where requests are held, departures are told of places among those that were sent.
-    pub(crate) fn rename(&self, departures: &mut [Departure]) {
-        self.arrivals.rename(departures);
     }
 
     /// The requests that were sent, in that order and with those times, their fates, and what the proxy wrote down. An open

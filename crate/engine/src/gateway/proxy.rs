@@ -281,11 +281,6 @@ impl Proxy {
         self.given.front().map(|given| given.1)
     }
 
-    /// Whether anybody waits here.
-    pub(crate) fn somebody_waits(&self) -> bool {
-        self.waiting > 0
-    }
-
     /// What was decided and not taken yet.
     pub(crate) fn take(&mut self) -> Option<(Given, f64)> {
         self.given.pop_front()

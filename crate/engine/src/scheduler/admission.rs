@@ -4,8 +4,8 @@ use servescope_workload::Trace;
 
 use super::memory::{Entry, MemoryEstimate};
 use crate::adapters::AdapterPool;
-use crate::config::SchedulerConfig;
-use crate::observer::{Event, Observer};
+use crate::fleet::FleetConfig;
+use crate::observer::{Event, Watch};
 use crate::report::{Fate, Outcome};
 
 /// When a request of the batch decodes, in decode steps.
@@ -41,9 +41,9 @@ pub struct Latency<'a> {
 
 /// One decision: what an order of service sees, and what it may do. Picked requests are added to the memory estimate, to
 /// the users of their adapters and to `picked`.
-pub struct Admission<'a, O: Observer> {
+pub struct Admission<'a> {
     /// The server's limits.
-    pub config: &'a SchedulerConfig,
+    pub config: &'a FleetConfig,
     /// Decode iterations so far.
     pub step: u64,
     /// The clock, microseconds.
@@ -63,7 +63,7 @@ pub struct Admission<'a, O: Observer> {
     /// Prefill times.
     pub latency: Latency<'a>,
     /// Who watches.
-    pub observer: &'a mut O,
+    pub watch: &'a mut Watch,
     verdict: Verdict,
 }
 
@@ -79,12 +79,12 @@ pub struct Verdict {
     pub retry_step: u64,
 }
 
-impl<'a, O: Observer> Admission<'a, O> {
+impl<'a> Admission<'a> {
     /// A decision at decode step `step` and time `now_us`.
     #[expect(clippy::too_many_arguments, reason = "the parts of the engine that a decision borrows")]
     #[inline]
     pub fn new(
-        config: &'a SchedulerConfig,
+        config: &'a FleetConfig,
         step: u64,
         now_us: f64,
         trace: &'a Trace,
@@ -93,24 +93,11 @@ impl<'a, O: Observer> Admission<'a, O> {
         adapters: &'a mut AdapterPool,
         picked: &'a mut Vec<u32>,
         latency: Latency<'a>,
-        observer: &'a mut O,
+        watch: &'a mut Watch,
     ) -> Self {
         picked.clear();
         let verdict = Verdict::default();
-        Self {
-            config,
-            step,
-            now_us,
-            trace,
-            fates,
-            spans,
-            memory,
-            adapters,
-            picked,
-            latency,
-            observer,
-            verdict,
-        }
+        Self { config, step, now_us, trace, fates, spans, memory, adapters, picked, latency, watch, verdict }
     }
 
     /// What the decision came to.
@@ -120,7 +107,7 @@ impl<'a, O: Observer> Admission<'a, O> {
 
     /// Whether the batch is at its largest already: then no queue is looked at.
     pub fn is_full(&mut self) -> bool {
-        let full = self.memory.len() >= self.config.max_running_requests as usize;
+        let full = self.memory.len() >= self.config.max_requests as usize;
         if full {
             self.verdict = Verdict { batch_tokens: 0, stop: Some(Stop::RunningCap), retry_step: u64::MAX };
         }
@@ -139,11 +126,11 @@ impl<'a, O: Observer> Admission<'a, O> {
             (self.trace.input_tokens[i], self.trace.max_tokens[i], self.trace.adapter[i]);
         let entry = Self::entry(self.step, input, max_tokens);
         let adapter_tokens = self.adapters.tokens_with(adapter);
-        let limit = i64::from(self.config.max_total_tokens) - i64::from(adapter_tokens);
-        let room = self.memory.len() < self.config.max_running_requests as usize;
+        let limit = i64::from(self.config.blocks) - i64::from(adapter_tokens);
+        let room = self.memory.len() < self.config.max_requests as usize;
         let fits = room && self.memory.fits(entry, limit);
-        let (memory, observer) = (&*self.memory, &mut *self.observer);
-        observer.see(|| Event::Check {
+        let (memory, watch) = (&*self.memory, &mut *self.watch);
+        watch.see(|| Event::Check {
             id,
             need_tokens: memory.need_with(entry),
             adapter_tokens,
@@ -151,7 +138,7 @@ impl<'a, O: Observer> Admission<'a, O> {
             fits,
         });
         let tokens = self.verdict.batch_tokens + u64::from(input);
-        if fits && tokens <= u64::from(self.config.batch_max_tokens) {
+        if fits && tokens <= u64::from(self.config.max_batch_tokens) {
             self.verdict.batch_tokens = tokens;
             self.memory.insert(entry);
             self.adapters.acquire(adapter);

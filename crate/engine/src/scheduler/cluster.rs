@@ -11,7 +11,6 @@ use servescope_workload::BASE_MODEL;
 
 use super::admission::Admission;
 use super::fcfs;
-use crate::observer::Observer;
 
 /// The line, in order of arrival, and the adapters of the batch.
 #[derive(Debug, Clone)]
@@ -57,7 +56,7 @@ impl Cluster {
     }
 
     /// Takes a decision.
-    pub fn decide(&mut self, admission: &mut Admission<'_, impl Observer>) {
+    pub fn decide(&mut self, admission: &mut Admission<'_>) {
         if self.distinct == 0 || self.distinct < self.limit {
             return fcfs::decide(&mut self.waiting, admission);
         }
@@ -70,11 +69,7 @@ impl Cluster {
         let ghost = refused.map(|id| {
             let (i, step) = (id as usize, admission.step);
             let adapter = trace.adapter[i];
-            let entry = Admission::<'_, crate::observer::Unobserved>::entry(
-                step,
-                trace.input_tokens[i],
-                trace.max_tokens[i],
-            );
+            let entry = Admission::entry(step, trace.input_tokens[i], trace.max_tokens[i]);
             admission.memory.insert(entry);
             admission.adapters.acquire(adapter);
             (entry, adapter)
@@ -90,11 +85,7 @@ impl Cluster {
 
     /// Picks the wanted requests in order of arrival and returns the first that is refused. What is picked, and the wanted
     /// ones whose client went away, leave the line.
-    fn pass(
-        &mut self,
-        admission: &mut Admission<'_, impl Observer>,
-        wanted: impl Fn(&Self, u32) -> bool,
-    ) -> Option<u32> {
+    fn pass(&mut self, admission: &mut Admission<'_>, wanted: impl Fn(&Self, u32) -> bool) -> Option<u32> {
         let mut refused = None;
         let mut scanned = 0;
         for i in 0..self.waiting.len() {

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use super::admission::Admission;
-use crate::observer::{Event, Observer};
+use crate::observer::Event;
 
 /// A request is given up this long before the bound, microseconds.
 const MARGIN_US: f64 = 500_000.0;
@@ -70,7 +70,7 @@ impl EarlyAbort {
     }
 
     /// Takes a decision.
-    pub fn decide(&mut self, admission: &mut Admission<'_, impl Observer>) {
+    pub fn decide(&mut self, admission: &mut Admission<'_>) {
         self.rejected.clear();
         if admission.is_full() {
             return;
@@ -106,14 +106,14 @@ impl EarlyAbort {
     }
 
     /// Rejects the oldest requests as far as they have waited too long.
-    fn give_up(&mut self, admission: &mut Admission<'_, impl Observer>) {
+    fn give_up(&mut self, admission: &mut Admission<'_>) {
         while self.due_us().is_some_and(|due| admission.now_us >= due) {
             let (id, _) = self.waiting.pop_front().expect("the line has an oldest request");
             self.rejected.push(id);
         }
         self.rejected.reverse();
         for &id in &self.rejected {
-            admission.observer.see(|| Event::Rejected(id));
+            admission.watch.see(|| Event::Rejected(id));
         }
     }
 }

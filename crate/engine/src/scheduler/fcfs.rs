@@ -8,11 +8,10 @@
 use std::collections::VecDeque;
 
 use super::admission::Admission;
-use crate::observer::Observer;
 
 /// Takes a decision over a line in order of arrival.
 #[inline]
-pub fn decide(waiting: &mut VecDeque<u32>, admission: &mut Admission<'_, impl Observer>) {
+pub fn decide(waiting: &mut VecDeque<u32>, admission: &mut Admission<'_>) {
     if admission.is_full() {
         return;
     }

@@ -5,7 +5,6 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use super::admission::Admission;
-use crate::observer::Observer;
 
 /// A place, or whatever waits, and its key.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,7 +34,7 @@ pub type Heap = BinaryHeap<Reverse<Keyed>>;
 
 /// Takes a decision over places in the order of arrival, `arrived` being the requests in that order. Cancelled requests leave
 /// when they come up.
-pub fn decide(waiting: &mut Heap, arrived: &[u32], admission: &mut Admission<'_, impl Observer>) {
+pub fn decide(waiting: &mut Heap, arrived: &[u32], admission: &mut Admission<'_>) {
     if admission.is_full() {
         return;
     }

@@ -15,9 +15,8 @@ use super::round_robin::RoundRobinLine;
 use super::rpm::Limiter;
 use super::vtc::FairLine;
 use super::{fcfs, keyed, lifo, pets, priority, shortest};
-use crate::config::SchedulerConfig;
+use crate::fleet::FleetConfig;
 use crate::gateway::Refusal;
-use crate::observer::Observer;
 use crate::report::{Fate, Outcome};
 
 /// Whether orders beyond first come, first served are built in. Where they are not, the early returns on this constant
@@ -60,7 +59,7 @@ enum Key {
 
 impl Line {
     /// An empty line for a trace under a server's limits.
-    pub fn new(queueing: Queueing, config: &SchedulerConfig, trace: &Trace) -> Self {
+    pub fn new(queueing: Queueing, config: &FleetConfig, trace: &Trace) -> Self {
         let Queueing { order, client, predictions } = queueing;
         let given = predictions.unwrap_or_default();
         let order = if ORDERS { order } else { Order::Fcfs };
@@ -78,7 +77,7 @@ impl Line {
             Order::EarlyAbort { bound_us } => Kind::EarlyAbort(EarlyAbort::new(bound_us)),
             Order::Fair(rule) => Kind::Fair(Box::new(FairLine::new(rule, client, given, trace))),
             Order::RoundRobin(rule) => {
-                let pool = config.max_total_tokens;
+                let pool = config.blocks;
                 Kind::RoundRobin(Box::new(RoundRobinLine::new(rule, client, pool, trace)))
             }
         };
@@ -217,14 +216,14 @@ impl Line {
 
     /// Takes an admission decision.
     #[inline]
-    pub fn decide(&mut self, admission: &mut Admission<'_, impl Observer>) {
+    pub fn decide(&mut self, admission: &mut Admission<'_>) {
         if let Kind::Fcfs(waiting) = &mut self.kind {
             return fcfs::decide(waiting, admission);
         }
         self.decide_otherwise(admission);
     }
 
-    fn decide_otherwise(&mut self, admission: &mut Admission<'_, impl Observer>) {
+    fn decide_otherwise(&mut self, admission: &mut Admission<'_>) {
         if !ORDERS {
             return;
         }

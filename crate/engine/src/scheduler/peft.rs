@@ -9,7 +9,6 @@
 use std::collections::VecDeque;
 
 use super::admission::Admission;
-use crate::observer::Observer;
 
 /// Requests of other adapters that may stand before the first that matches.
 const MOST_OTHERS: usize = 30;
@@ -36,8 +35,8 @@ impl Peft {
     }
 
     /// Takes a decision.
-    pub fn decide(&mut self, admission: &mut Admission<'_, impl Observer>) {
-        if !admission.config.original_blocking {
+    pub fn decide(&mut self, admission: &mut Admission<'_>) {
+        if !admission.config.original {
             while self.waiting.front().is_some_and(|&id| admission.is_cancelled(id)) {
                 self.waiting.pop_front();
             }
@@ -59,8 +58,7 @@ impl Peft {
         let mut scanned = 0;
         let mut kept = Vec::new();
         for &id in &self.waiting {
-            if adapter_of(id) != adapter || (admission.config.original_blocking && admission.is_cancelled(id))
-            {
+            if adapter_of(id) != adapter || (admission.config.original && admission.is_cancelled(id)) {
                 kept.push(id);
             } else if !admission.is_cancelled(id) && !admission.admit(id) {
                 break;

@@ -11,7 +11,6 @@
 use std::collections::VecDeque;
 
 use super::admission::Admission;
-use crate::observer::Observer;
 
 /// Requests that may wait before any plan is made.
 const PLAIN: usize = 10;
@@ -20,11 +19,11 @@ const PLAIN: usize = 10;
 pub const WINDOW: usize = 256;
 
 /// Takes a decision over a line in order of arrival.
-pub fn decide(waiting: &mut VecDeque<u32>, admission: &mut Admission<'_, impl Observer>) {
+pub fn decide(waiting: &mut VecDeque<u32>, admission: &mut Admission<'_>) {
     if admission.is_full() {
         return;
     }
-    if !admission.config.original_blocking {
+    if !admission.config.original {
         waiting.retain(|&id| !admission.is_cancelled(id));
     }
     if waiting.len() <= PLAIN {
@@ -44,7 +43,7 @@ pub fn decide(waiting: &mut VecDeque<u32>, admission: &mut Admission<'_, impl Ob
 }
 
 /// The batch that is due: requests in the order in which they are tried.
-fn plan(waiting: &VecDeque<u32>, admission: &Admission<'_, impl Observer>) -> Vec<u32> {
+fn plan(waiting: &VecDeque<u32>, admission: &Admission<'_>) -> Vec<u32> {
     let trace = admission.trace;
     let length = |id: u32| trace.input_tokens[id as usize];
     // Requests by adapter, adapters in the order in which they first occur.

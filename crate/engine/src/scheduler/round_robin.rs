@@ -12,7 +12,6 @@ use super::accounts::{Accounts, Charging};
 use super::admission::Admission;
 use super::order::Client;
 use super::tariff::Tariff;
-use crate::observer::Observer;
 use servescope_workload::Trace;
 
 /// With a smaller quantum rounds would not end.
@@ -132,7 +131,7 @@ impl RoundRobinLine {
     }
 
     /// Takes a decision.
-    pub fn decide(&mut self, admission: &mut Admission<'_, impl Observer>) {
+    pub fn decide(&mut self, admission: &mut Admission<'_>) {
         if admission.is_full() {
             return;
         }
@@ -179,7 +178,7 @@ impl RoundRobinLine {
     }
 
     /// Serves a client while its counter is positive; `false`: its oldest request does not fit.
-    fn serve(&mut self, client: u32, admission: &mut Admission<'_, impl Observer>) -> bool {
+    fn serve(&mut self, client: u32, admission: &mut Admission<'_>) -> bool {
         while self.accounts.value(client) > 0.0 {
             let Some(&id) = self.queues[client as usize].waiting.front() else { break };
             if !admission.is_cancelled(id) {
@@ -196,7 +195,7 @@ impl RoundRobinLine {
     }
 
     /// The head of `client` does not fit: says when its counter may have run out.
-    fn until_turn_is_lost(&mut self, client: u32, admission: &mut Admission<'_, impl Observer>) {
+    fn until_turn_is_lost(&mut self, client: u32, admission: &mut Admission<'_>) {
         let rate = -self.accounts.rate(client);
         if rate > 0.0 {
             let steps = self.accounts.value(client) / rate * (1.0 - 1e-9) - 1.0;

@@ -17,7 +17,6 @@ use super::keyed::Keyed;
 use super::order::Client;
 use super::prediction::updated_mean;
 use super::tariff::Tariff;
-use crate::observer::Observer;
 use crate::report::{Fate, Outcome};
 use servescope_workload::Trace;
 
@@ -263,7 +262,7 @@ impl FairLine {
     }
 
     /// Takes a decision.
-    pub fn decide(&mut self, admission: &mut Admission<'_, impl Observer>) {
+    pub fn decide(&mut self, admission: &mut Admission<'_>) {
         self.picked.clear();
         if admission.is_full() {
             return;
@@ -294,7 +293,7 @@ impl FairLine {
     }
 
     /// The head of `client` does not fit: says when another client's turn may come.
-    fn until_another_turn(&mut self, client: u32, admission: &mut Admission<'_, impl Observer>) {
+    fn until_another_turn(&mut self, client: u32, admission: &mut Admission<'_>) {
         if self.is_itemised() {
             return admission.retry_by(admission.step + 1);
         }
@@ -312,7 +311,7 @@ impl FairLine {
     }
 
     /// Raises every known client (`vtc_max_fair`).
-    fn raise_all(&mut self, admission: &Admission<'_, impl Observer>) {
+    fn raise_all(&mut self, admission: &Admission<'_>) {
         let floor = if let Some(newest) = self.batch.last() {
             let i = newest.id as usize;
             let produced = 1 + admission.step - admission.spans[i].first_step;

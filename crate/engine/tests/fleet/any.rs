@@ -86,7 +86,6 @@ prop_compose! {
                 .prop_map(|(host_blocks, us_per_block)| Preemption::Swap { host_blocks, us_per_block }),
         ],
         patience_us in prop_oneof![3 => Just(f64::INFINITY), 1 => (0u32..9_000).prop_map(f64::from)],
-        idle_poll_us in prop_oneof![Just(0.0), Just(10.0), 0.1..60.0f64],
         adapters in any::<(bool, bool)>(),
     ) -> FleetConfig {
         let config = FleetConfig {
@@ -96,7 +95,7 @@ prop_compose! {
             max_request_tokens: 160,
             max_slots: 6,
             max_input_tokens: 120,
-            idle_poll_us,
+            idle_poll_us: 0.0,
             prefetch_adapters: adapters.0,
             lora_compute: adapters.1,
             seed: 7,
@@ -157,6 +156,14 @@ prop_compose! {
         let count = trace.len();
         trace.user.copy_from_slice(&users[..count]);
         (trace, Queueing { order, client, predictions })
+    }
+}
+
+/// A model on so many stages as a scheduler runs on.
+pub(crate) fn on_its_stages(scheduler: SchedulerKind, cost: Toy) -> Toy {
+    match scheduler {
+        SchedulerKind::LightLlm | SchedulerKind::Slora => Toy { stages: 1, ..cost },
+        _ => cost,
     }
 }
 

@@ -18,7 +18,7 @@ use servescope_engine::scheduler::{Order, Queueing};
 use servescope_engine::{Outcome, Report};
 use servescope_workload::Trace;
 
-use any::{any_config, any_cost, any_trace, sent_by_users};
+use any::{any_config, any_cost, any_trace, on_its_stages, sent_by_users};
 use checks::{check_memory, check_reasons, check_requests, check_tokens, check_waits, check_work};
 use toy::{Asked, Listening, Slow, TOY, Toy, asked};
 
@@ -59,7 +59,7 @@ proptest! {
         (trace, queueing) in sent_by_users(), config in any_config(), cost in any_cost(),
     ) {
         let config = FleetConfig { original: false, ..config };
-        let cost = if config.scheduler == SchedulerKind::LightLlm { Toy { stages: 1, ..cost } } else { cost };
+        let cost = on_its_stages(config.scheduler, cost);
         let trace = Arc::new(trace);
         let (report, left) = run_queued(&trace, config, cost, &queueing);
         prop_assert!(left.iter().all(|&blocks| blocks == 0), "blocks stay in use: {left:?}");
@@ -79,7 +79,7 @@ proptest! {
         (trace, queueing) in sent_by_users(), config in any_config(), original in any::<bool>(), cost in any_cost(),
     ) {
         let config = FleetConfig { original, ..config };
-        let cost = if config.scheduler == SchedulerKind::LightLlm { Toy { stages: 1, ..cost } } else { cost };
+        let cost = on_its_stages(config.scheduler, cost);
         let (report, _) = run_queued(&Arc::new(trace), config, cost, &queueing);
         check_memory(&report);
         prop_assert!(report.timeline.iterations.iter().all(|run| run.end_us <= report.end_us()));
@@ -89,7 +89,7 @@ proptest! {
     fn leaps_equal_steps(
         (trace, queueing) in sent_by_users(), config in any_config(), cost in any_cost(),
     ) {
-        let cost = if config.scheduler == SchedulerKind::LightLlm { Toy { stages: 1, ..cost } } else { cost };
+        let cost = on_its_stages(config.scheduler, cost);
         let trace = Arc::new(trace);
         let (leaps, _) = run_queued(&trace, config, cost, &queueing);
         let steps =
@@ -106,7 +106,7 @@ proptest! {
 
     #[test]
     fn every_batch_is_told_after_the_run(trace in any_trace(), config in any_config(), cost in any_cost()) {
-        let cost = if config.scheduler == SchedulerKind::LightLlm { Toy { stages: 1, ..cost } } else { cost };
+        let cost = on_its_stages(config.scheduler, cost);
         let heard = Arc::default();
         let listening = Listening(cost, Arc::clone(&heard));
         let mut fleet = Fleet::new(Arc::new(trace), config, Box::new(listening));
@@ -122,7 +122,7 @@ proptest! {
 
     #[test]
     fn parts_add_up_to_the_time_worked(trace in any_trace(), config in any_config(), cost in any_cost()) {
-        let cost = if config.scheduler == SchedulerKind::LightLlm { Toy { stages: 1, ..cost } } else { cost };
+        let cost = on_its_stages(config.scheduler, cost);
         let cost = Toy { growth_us: 0.0, ..cost };
         let (report, _) = run(&Arc::new(trace), config, cost);
         let mut busy_us = vec![0.0; report.replicas as usize];
@@ -168,7 +168,7 @@ proptest! {
 
     #[test]
     fn a_stage_works_on_one_thing_at_a_time(trace in any_trace(), config in any_config(), cost in any_cost()) {
-        let cost = if config.scheduler == SchedulerKind::LightLlm { Toy { stages: 1, ..cost } } else { cost };
+        let cost = on_its_stages(config.scheduler, cost);
         let (report, _) = run(&Arc::new(trace), config, cost);
         let mut over_us = vec![0.0; (report.replicas * cost.stages) as usize];
         let mut busy_us = vec![0.0; report.replicas as usize];
@@ -193,7 +193,7 @@ proptest! {
         (trace, queueing) in sent_by_users(), config in any_config(), cost in any_cost(),
     ) {
         let config = FleetConfig { original: false, ..config };
-        let cost = if config.scheduler == SchedulerKind::LightLlm { Toy { stages: 1, ..cost } } else { cost };
+        let cost = on_its_stages(config.scheduler, cost);
         let mut fleet = Fleet::new(Arc::new(trace), config, Box::new(cost)).queued(queueing).step_by_step();
         while !fleet.advance(1) {
             let used = fleet.blocks_in_use();
@@ -211,7 +211,7 @@ proptest! {
     #[test]
     fn slower_by_a_factor_is_the_same_run(trace in any_trace(), config in any_config(), cost in any_cost()) {
         const K: f64 = 4.0;
-        let cost = if config.scheduler == SchedulerKind::LightLlm { Toy { stages: 1, ..cost } } else { cost };
+        let cost = on_its_stages(config.scheduler, cost);
         let mut slow = trace.clone();
         slow.arrival_us.iter_mut().for_each(|at| *at *= K);
         slow.cancellations.iter_mut().for_each(|(at, _)| *at *= K);
@@ -247,13 +247,16 @@ proptest! {
 
     #[test]
     fn two_replicas_in_turn_are_two_fleets(trace in any_trace(), config in any_config(), cost in any_cost()) {
-        let cost = if config.scheduler == SchedulerKind::LightLlm { Toy { stages: 1, ..cost } } else { cost };
+        let cost = on_its_stages(config.scheduler, cost);
         let trace = Trace { cancellations: vec![], chain: None, ..trace };
         let config = FleetConfig { replicas: 2, router: RouterKind::RoundRobin, original: true, ..config };
         let config = FleetConfig { max_in_system: u32::MAX, ..config };
-        // Who is refused has no turn, so nobody may be: vLLM v1 refuses whatever memory is too small for.
-        let is_v1 = config.scheduler == SchedulerKind::VllmV1;
-        let config = FleetConfig { blocks: if is_v1 { 160 } else { config.blocks }, ..config };
+        // Who is refused has no turn, so nobody may be: vLLM v1 and S-LoRA refuse whatever memory is too small for.
+        let config = match config.scheduler {
+            SchedulerKind::VllmV1 => FleetConfig { blocks: 160, ..config },
+            SchedulerKind::Slora => FleetConfig { blocks: 400, max_request_tokens: 400, max_input_tokens: 400, ..config },
+            _ => config,
+        };
         let both = run(&Arc::new(trace.clone()), config, cost).0;
         for half in 0..2 {
             let mut part = Trace::default();

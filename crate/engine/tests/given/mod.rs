@@ -1,11 +1,11 @@
 //! Any trace, server and cost, and an observer of memory, for property tests.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
 use servescope_cost::{AdapterCost, LinearCost};
-use servescope_engine::SchedulerConfig;
 use servescope_engine::observer::{Event, Observer};
+use servescope_engine::{Fleet, FleetConfig, Report};
 use servescope_workload::trace::{Chain, NOBODY, Request};
 use servescope_workload::{BASE_MODEL, Trace};
 
@@ -61,22 +61,23 @@ fn any_wait() -> impl Strategy<Value = (Option<u32>, f64)> {
 
 prop_compose! {
     pub fn any_config()(
-        max_total_tokens in 300u32..3_000,
-        batch_max_tokens in 50u32..800,
-        max_running_requests in prop_oneof![1u32..6, Just(1_000)],
+        blocks in 300u32..3_000,
+        max_batch_tokens in 50u32..800,
+        max_requests in prop_oneof![1u32..6, Just(1_000)],
         max_request_tokens in 100u32..500,
         max_input_tokens in 50u32..400,
         decode_steps_between_prefills in prop_oneof![Just(0u32), Just(10), 1u32..30],
         idle_poll_us in prop_oneof![Just(0.0), Just(10_000.0), 0.1..50_000f64],
-        original_blocking in any::<bool>(),
+        original in any::<bool>(),
         max_in_system in prop_oneof![3 => Just(u32::MAX), 1 => 1u32..20],
         patience_us in prop_oneof![3 => Just(f64::INFINITY), 1 => 0.0..1e7f64],
         lora_compute in any::<bool>(),
-    ) -> SchedulerConfig {
-        SchedulerConfig {
-            max_total_tokens, batch_max_tokens, max_running_requests, max_request_tokens, max_input_tokens,
-            decode_steps_between_prefills, idle_poll_us, original_blocking, lora_compute,
-            max_in_system, patience_us, prefetch_adapters: false,
+    ) -> FleetConfig {
+        FleetConfig {
+            blocks, max_batch_tokens, max_requests, max_request_tokens, max_input_tokens,
+            decode_steps_between_prefills, idle_poll_us, original, lora_compute,
+            max_in_system, patience_us,
+            ..FleetConfig::slora()
         }
     }
 }
@@ -110,6 +111,7 @@ prop_compose! {
 
 /// KV tokens that the batch holds, followed iteration by iteration. The token that an iteration makes is held from the next
 /// one on, so a request's last token never is.
+#[derive(Debug)]
 pub(crate) struct Memory {
     trace: Arc<Trace>,
     produced: Vec<u32>,
@@ -119,15 +121,21 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Of a run that has not begun.
-    pub(crate) fn of(trace: &Arc<Trace>) -> Self {
-        Self { trace: Arc::clone(trace), produced: vec![0; trace.len()], running: Vec::new(), most: 0 }
+    /// The memory of a run of single steps, and what came of it.
+    pub(crate) fn watched(run: Fleet, trace: &Arc<Trace>) -> (u64, Report) {
+        let (produced, running) = (vec![0; trace.len()], Vec::new());
+        let memory = Self { trace: Arc::clone(trace), produced, running, most: 0 };
+        let memory = Arc::new(Mutex::new(memory));
+        let mut run = run.step_by_step().watched(Box::new(Arc::clone(&memory)));
+        while !run.advance(7) {}
+        let most = memory.lock().expect("nobody else watches").most;
+        (most, run.finish())
     }
 }
 
 impl Observer for Memory {
-    fn see<'a>(&mut self, event: impl FnOnce() -> Event<'a>) {
-        match event() {
+    fn see(&mut self, event: Event<'_>) {
+        match event {
             Event::Decided { picked, .. } => {
                 for &id in picked {
                     self.produced[id as usize] = 1;

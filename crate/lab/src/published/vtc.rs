@@ -17,7 +17,7 @@ use servescope_engine::metrics::fairness::Served;
 use servescope_engine::scheduler::accounts::Charging;
 use servescope_engine::scheduler::vtc::{Fair, Lift, Prediction, TokenCost};
 use servescope_engine::scheduler::{Client, Order, Queueing, prediction};
-use servescope_engine::{SchedulerConfig, Simulation};
+use servescope_engine::{Fleet, FleetConfig};
 use servescope_workload::Trace;
 use servescope_workload::trace::Request;
 
@@ -220,14 +220,14 @@ impl Recording {
             client: Client::Adapter,
             predictions: Some(prediction::around(&trace.max_tokens, range, 0)),
         };
-        let config = SchedulerConfig {
-            max_total_tokens: server.pool_tokens,
-            batch_max_tokens: SchedulerConfig::default_batch_max_tokens(server.pool_tokens, 3_072),
+        let config = FleetConfig {
+            blocks: server.pool_tokens,
+            max_batch_tokens: FleetConfig::default_batch_max_tokens(server.pool_tokens, 3_072),
             lora_compute: false,
-            ..SchedulerConfig::default()
+            ..FleetConfig::slora()
         };
         let cost = LinearCost { overhead_us, ..server.calibration().cost };
-        let report = Simulation::new(trace, config, cost).queued(queueing).run();
+        let report = Fleet::new(trace, config, Box::new(cost)).queued(queueing).run();
         let served = self.requests.iter().enumerate().filter_map(|(id, r)| {
             Some(r.served(report.first_token_us(id)? / 1e6, report.fates[id].finish_us? / 1e6))
         });

@@ -1,7 +1,7 @@
 //! The scenario's service: what an iteration costs, the server's limits, the bounds by which runs are judged.
 
 use servescope_cost::{AdapterCost, LinearCost};
-use servescope_engine::SchedulerConfig;
+use servescope_engine::FleetConfig;
 use servescope_engine::fleet::{FleetConfig, Preemption, RouterKind, SchedulerKind};
 use servescope_engine::metrics::Slo;
 
@@ -34,16 +34,16 @@ impl Scenario {
     }
 
     /// The server's limits.
-    pub fn scheduler(&self) -> SchedulerConfig {
-        SchedulerConfig {
-            max_total_tokens: self.whole(Id::MaxTotalTokens),
-            batch_max_tokens: self.whole(Id::BatchMaxTokens),
-            max_running_requests: self.whole(Id::MaxRunning),
+    pub fn scheduler(&self) -> FleetConfig {
+        FleetConfig {
+            blocks: self.whole(Id::MaxTotalTokens),
+            max_batch_tokens: self.whole(Id::BatchMaxTokens),
+            max_requests: self.whole(Id::MaxRunning),
             max_request_tokens: self.whole(Id::MaxRequestTokens),
             max_input_tokens: self.whole(Id::MaxInputTokens),
             decode_steps_between_prefills: self.whole(Id::DecodeSteps),
             idle_poll_us: self.number(Id::IdlePoll) * 1e3,
-            original_blocking: self.flag(Id::OriginalBlocking),
+            original: self.flag(Id::OriginalBlocking),
             max_in_system: self.max_in_system(),
             patience_us: self.patience_us(),
             prefetch_adapters: self.is_active(Id::PrefetchAdapters) && self.flag(Id::PrefetchAdapters),

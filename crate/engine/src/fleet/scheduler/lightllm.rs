@@ -24,7 +24,13 @@ impl BatchScheduler for LightLlm {
         form(replica, world, flight)
     }
 
-    fn refuses(&self, config: &FleetConfig, input_tokens: u32, total_tokens: u32, _rank: u32) -> Option<Refusal> {
+    fn refuses(
+        &self,
+        config: &FleetConfig,
+        input_tokens: u32,
+        total_tokens: u32,
+        _rank: u32,
+    ) -> Option<Refusal> {
         let at_most = |tokens: u32, most: u32, reason: Refusal| (tokens > most).then_some(reason);
         // The last token is never written to the cache.
         at_most(config.blocks_for(total_tokens.saturating_sub(1)), config.blocks, Refusal::PoolTooSmall)

@@ -13,7 +13,13 @@ impl BatchScheduler for Sarathi {
         form(replica, world, flight)
     }
 
-    fn refuses(&self, config: &FleetConfig, _input_tokens: u32, total_tokens: u32, _rank: u32) -> Option<Refusal> {
+    fn refuses(
+        &self,
+        config: &FleetConfig,
+        _input_tokens: u32,
+        total_tokens: u32,
+        _rank: u32,
+    ) -> Option<Refusal> {
         let reads_nothing = (config.chunk_tokens == 0).then_some(Refusal::NeverFits);
         refuses_blocks(config, total_tokens).or(reads_nothing)
     }

@@ -21,7 +21,7 @@ use super::{BatchScheduler, FleetConfig, Flight, Look, Replica, World};
 use crate::adapters::TOKENS_PER_RANK;
 use crate::fleet::requests::Place;
 use crate::gateway::Refusal;
-use crate::observer::{Event, Observer};
+use crate::observer::Event;
 use crate::report::Outcome;
 use crate::scheduler::memory::Entry;
 use crate::scheduler::{Admission, DecodeSpan, Latency};
@@ -39,7 +39,13 @@ impl BatchScheduler for Slora {
 
     /// The check of S-LoRA's HTTP server against the pool, then, unless the original's blocking is wanted, the ones that its queue could
     /// never pass.
-    fn refuses(&self, config: &FleetConfig, input_tokens: u32, total_tokens: u32, rank: u32) -> Option<Refusal> {
+    fn refuses(
+        &self,
+        config: &FleetConfig,
+        input_tokens: u32,
+        total_tokens: u32,
+        rank: u32,
+    ) -> Option<Refusal> {
         let (need, pool) = (u64::from(total_tokens), u64::from(config.blocks));
         if need + 1 > pool {
             Some(Refusal::PoolTooSmall)
@@ -227,7 +233,7 @@ impl State {
                 },
             };
             let mut admission = Admission::new(
-                &self.limits,
+                world.config,
                 step,
                 world.now_us,
                 world.trace,
@@ -376,7 +382,12 @@ impl State {
 
     /// Tells that a step of the router is over.
     fn end_step(&mut self, world: &mut World<'_>) {
-        world.watch.see(|| Event::StepEnd { wait_tokens: self.wait_tokens });
+        if world.watch.is_on() {
+            let counters = self.line.counters().map(|(_, counters)| counters);
+            let (wait_tokens, predicted) = (self.wait_tokens, self.line.predicted_lengths());
+            let (counters, predicted) = (counters.as_deref(), predicted.as_slice());
+            world.watch.see(|| Event::StepEnd { wait_tokens, counters, predicted });
+        }
     }
 
     /// For how many of `most` decode iterations nothing but the clock may change.

@@ -13,7 +13,13 @@ impl BatchScheduler for Vllm {
         form(replica, world, flight)
     }
 
-    fn refuses(&self, config: &FleetConfig, input_tokens: u32, total_tokens: u32, _rank: u32) -> Option<Refusal> {
+    fn refuses(
+        &self,
+        config: &FleetConfig,
+        input_tokens: u32,
+        total_tokens: u32,
+        _rank: u32,
+    ) -> Option<Refusal> {
         let is_over_batch = (input_tokens > config.max_batch_tokens).then_some(Refusal::PromptOverBatch);
         refuses_blocks(config, total_tokens).or(is_over_batch)
     }

@@ -17,7 +17,13 @@ impl BatchScheduler for VllmV1 {
         form(replica, world, flight)
     }
 
-    fn refuses(&self, config: &FleetConfig, _input_tokens: u32, total_tokens: u32, _rank: u32) -> Option<Refusal> {
+    fn refuses(
+        &self,
+        config: &FleetConfig,
+        _input_tokens: u32,
+        total_tokens: u32,
+        _rank: u32,
+    ) -> Option<Refusal> {
         refuses_blocks(config, total_tokens)
     }
 

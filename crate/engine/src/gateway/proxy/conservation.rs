@@ -15,7 +15,7 @@ use crate::gateway::load::LoadRule;
 use crate::gateway::prediction::{LengthRule, LengthSource};
 use crate::scheduler::vtc::Fair;
 use crate::scheduler::{Client, Order};
-use crate::{Outcome, Report, SchedulerConfig, Simulation};
+use crate::{Outcome, Report};
 
 const REQUESTS: u32 = 24_000;
 const POOL_TOKENS: u32 = 4_000;
@@ -141,7 +141,7 @@ fn moves(report: &Report) -> u64 {
 
 #[test]
 fn nothing_is_lost_before_the_loop_of_slora_and_before_a_fleet() {
-    let config = SchedulerConfig { max_total_tokens: POOL_TOKENS, ..SchedulerConfig::default() };
+    let config = FleetConfig { blocks: POOL_TOKENS, ..FleetConfig::slora() };
     let fleet = FleetConfig {
         scheduler: SchedulerKind::Vllm,
         replicas: 2,
@@ -154,7 +154,7 @@ fn nothing_is_lost_before_the_loop_of_slora_and_before_a_fleet() {
     let mut all = 0;
     for seed in 0..RUNS {
         let trace = Arc::new(trace(seed));
-        let looped = Simulation::new(Arc::clone(&trace), config, COST).behind(gateway(seed)).run();
+        let looped = Fleet::new(Arc::clone(&trace), config, Box::new(COST)).behind(gateway(seed)).run();
         let spread = Fleet::new(trace, fleet, Box::new(COST)).behind(gateway(seed)).run();
         all += moves(&looped) + moves(&spread);
     }

@@ -3,13 +3,12 @@
 use servescope_workload::Trace;
 
 use crate::adapters::AdapterPool;
-use crate::config::SchedulerConfig;
 use crate::fleet::config::FleetConfig;
 use crate::fleet::world::World;
 use crate::report::Outcome;
+use crate::scheduler::Line;
 use crate::scheduler::memory::MemoryEstimate;
 use crate::scheduler::order::{Order, Queueing};
-use crate::scheduler::Line;
 
 /// What the router is told of between two steps.
 #[derive(Debug, Clone, Copy)]
@@ -25,7 +24,6 @@ pub(super) enum News {
 /// The state.
 #[derive(Debug)]
 pub(in crate::fleet::scheduler) struct State {
-    pub(super) limits: SchedulerConfig,
     pub(super) line: Line,
     pub(super) memory: MemoryEstimate,
     pub(super) adapters: AdapterPool,
@@ -60,16 +58,8 @@ struct Sleep {
 
 impl State {
     pub(in crate::fleet::scheduler) fn new(config: &FleetConfig, trace: &Trace) -> Self {
-        let limits = SchedulerConfig {
-            max_total_tokens: config.blocks,
-            batch_max_tokens: config.max_batch_tokens,
-            max_running_requests: config.max_requests,
-            original_blocking: config.original,
-            ..SchedulerConfig::default()
-        };
         Self {
-            line: Line::new(Queueing::default(), &limits, trace),
-            limits,
+            line: Line::new(Queueing::default(), config, trace),
             memory: MemoryEstimate::default(),
             adapters: AdapterPool::new(trace.adapter_count(), &trace.adapter_rank),
             picked: Vec::new(),
@@ -85,12 +75,17 @@ impl State {
     }
 
     /// Keeps the queue in this order. Requests over a rate limit are refused on arrival, before the router hears of them.
-    pub(in crate::fleet::scheduler) fn queued(&mut self, queueing: &Queueing, trace: &Trace) {
+    pub(in crate::fleet::scheduler) fn queued(
+        &mut self,
+        queueing: &Queueing,
+        config: &FleetConfig,
+        trace: &Trace,
+    ) {
         let order = match &queueing.order {
             Order::Rpm { .. } => Order::Rpm { limit: u32::MAX },
             other => other.clone(),
         };
-        self.line = Line::new(Queueing { order, ..queueing.clone() }, &self.limits, trace);
+        self.line = Line::new(Queueing { order, ..queueing.clone() }, config, trace);
     }
 
     pub(in crate::fleet::scheduler) fn hears_of_arrival(&mut self, id: u32, at_us: f64) -> bool {
@@ -100,7 +95,12 @@ impl State {
             self.least_leap = 0;
         }
         // Behind a head that can never join nobody joins either.
-        heeds || if self.sleep.is_some() { self.retry_step == 0 || self.line.is_empty() } else { self.line.is_empty() }
+        heeds
+            || if self.sleep.is_some() {
+                self.retry_step == 0 || self.line.is_empty()
+            } else {
+                self.line.is_empty()
+            }
     }
 
     pub(in crate::fleet::scheduler) fn hears_of_refusal(&mut self, id: u32) {
