@@ -156,6 +156,8 @@ fn check_decision(case: &Value) {
     assert_eq!(server.name(&server.line.waiting()), expect["left"], "{id}: left in the queue");
     let checks: Vec<Value> = server
         .checks
+        .lock()
+        .expect("nobody else watches")
         .0
         .iter()
         .map(|(id, need, adapter_tokens, n, fits)| {

@@ -380,7 +380,8 @@ fn router_runs() {
             let end_us = case["expect"]["end_us"].as_u64().expect("end_us");
             let is_after = |step: &Value| step["cost_us"] == 0 && step["t_us"].as_u64() >= Some(end_us);
             assert!(ours.all(is_after), "{id}: more steps than expected");
-            let leaps = Fleet::new(Arc::clone(&known.trace), known.config, Box::new(known.cost)).queued(queueing);
+            let leaps =
+                Fleet::new(Arc::clone(&known.trace), known.config, Box::new(known.cost)).queued(queueing);
             assert_eq!(leaps.run(), report, "{id}: leaps differ from single steps");
         }
         servescope_tests::told(&path, cases.len());

@@ -565,15 +565,22 @@ impl Fleet {
         let mut finished = 0;
         if !flight.chunks.is_empty() || replica.lockstep.has_ended() {
             replica.close_run(world);
+            let mut ended = std::mem::take(&mut replica.ended);
             while let Some(id) = replica.lockstep.pop_ended() {
-                // An entry may be left over from before an eviction.
+                // An entry may be left over from before an eviction, and be the same as the one that counts.
                 let is_over = world.requests.place[id as usize] == requests::Place::Decoding
-                    && replica.tokens(world, id) >= world.total(id);
+                    && replica.tokens(world, id) >= world.total(id)
+                    && ended.last() != Some(&id);
                 if is_over {
-                    replica.finish_decoding(world, id);
-                    finished += 1;
+                    ended.push(id);
                 }
             }
+            scheduler.order_ended(world, &mut ended);
+            finished += ended.len() as u32;
+            for id in ended.drain(..) {
+                replica.finish_decoding(world, id);
+            }
+            replica.ended = ended;
             let before = replica.holders;
             replica.end_prompts(world, &flight);
             finished += before - replica.holders;

@@ -228,7 +228,7 @@ pub(crate) fn set(scenario: &mut Scenario, path: &str, text: &str) {
 pub fn simulate(row: &Row, scenario: &Scenario) -> Summary {
     let trace = Arc::new(trace_of(row));
     let queueing = scenario.queueing(&trace);
-    let report = Fleet::new(trace, scenario.scheduler(), Box::new(scenario.cost())).queued(queueing).run();
+    let report = Fleet::new(trace, scenario.fleet(), Box::new(scenario.cost())).queued(queueing).run();
     let context =
         SummaryContext { slo: scenario.slo(), rate_rps: Some(row.rate_rps), flops: None, table_rows: 0 };
     summarise(&report, &TokenGaps::of(&report.timeline), &context)

@@ -4,9 +4,8 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use serde::Serialize;
-use servescope_cost::LinearCost;
-#[cfg(feature = "engines")]
-use servescope_engine::Fleet;
+#[cfg(not(feature = "engines"))]
+use servescope_cost::BatchCost;
 use servescope_engine::metrics::Summary;
 #[cfg(feature = "engines")]
 use servescope_engine::metrics::monitor::Monitor;
@@ -19,9 +18,6 @@ use servescope_engine::metrics::usage::{UsageColumns, UsageWindow, usage_columns
 use servescope_engine::metrics::{
     FleetSummary, GatewaySummary, Usage, fleet_summary, gateway_summary, usage,
 };
-use servescope_engine::observer::Unobserved;
-#[cfg(feature = "engines")]
-use servescope_engine::scheduler::Order;
 use servescope_engine::{Fleet, Refusal, Report};
 use servescope_workload::formats::{self, BadRows, Format, FormatError, ReadTrace, Reading, Warning};
 use servescope_workload::sessions::hold_turns;
@@ -109,53 +105,34 @@ impl LoadedTrace {
     }
 }
 
-/// The loop that runs a scenario.
-#[derive(Debug)]
-enum Engine {
-    /// One server with S-LoRA's router loop.
-    Slora(Box<Fleet<LinearCost>>),
-    /// A fleet of replicas.
+/// The fleet that serves a scenario's trace.
+fn fleet_of(scenario: &Scenario, trace: Arc<Trace>) -> Result<Fleet, Failure> {
     #[cfg(feature = "engines")]
-    Fleet(Box<Fleet>),
-}
-
-impl Engine {
-    #[cfg_attr(
-        not(feature = "engines"),
-        expect(clippy::unnecessary_wraps, reason = "what a fleet needs may be missing")
-    )]
-    fn new(scenario: &Scenario, trace: Arc<Trace>) -> Result<Self, Failure> {
-        #[cfg(feature = "engines")]
-        if scenario.fleet().is_some() {
-            let ranks = trace.adapter_rank.iter().map(|&rank| u64::from(rank)).sum();
-            if let Some(config) = scenario.fleet_with(scenario.pool_tokens(ranks)?) {
-                let tokens = f64::from(config.blocks * config.block_size) * f64::from(config.replicas);
-                let cost = scenario.fleet_cost()?;
-                let queueing = scenario.queueing(&trace);
-                let fleet = match scenario.gateway(tokens) {
-                    None => Fleet::new(trace, config, cost),
-                    Some(gateway) => Fleet::new(trace, scenario.fleet_behind(config), cost).behind(gateway),
-                };
-                let fleet = if queueing.order == Order::Fcfs { fleet } else { fleet.queued(queueing) };
-                return Ok(Self::Fleet(Box::new(fleet)));
-            }
-        }
-        let queueing = scenario.queueing(&trace);
-        let config = scenario.scheduler();
-        #[cfg(feature = "engines")]
-        if let Some(gateway) = scenario.gateway(f64::from(config.blocks)) {
-            let simulation = Fleet::new(trace, scenario.server_behind(config), Box::new(scenario.cost()));
-            return Ok(Self::Slora(Box::new(simulation.queued(queueing).behind(gateway))));
-        }
-        let simulation = Fleet::new(trace, config, Box::new(scenario.cost())).queued(queueing);
-        Ok(Self::Slora(Box::new(simulation)))
+    let (pool_tokens, cost) = {
+        // S-LoRA's adapters are in the pool, and come and go.
+        let stay = scenario.chosen(SchedulerKind::ID) != SchedulerKind::Slora;
+        let ranks = trace.adapter_rank.iter().filter(|_| stay).map(|&rank| u64::from(rank)).sum();
+        (scenario.pool_tokens(ranks)?, scenario.fleet_cost()?)
+    };
+    #[cfg(not(feature = "engines"))]
+    let (pool_tokens, cost) =
+        (scenario.whole(Id::MaxTotalTokens), Box::new(scenario.cost()) as Box<dyn BatchCost>);
+    let config = scenario.fleet_with(pool_tokens);
+    let queueing = scenario.queueing(&trace);
+    #[cfg(feature = "engines")]
+    let tokens = f64::from(config.blocks) * f64::from(config.block_size) * f64::from(config.replicas);
+    #[cfg(feature = "engines")]
+    if let Some(gateway) = scenario.gateway(tokens) {
+        let fleet = Fleet::new(trace, scenario.fleet_behind(config), cost).behind(gateway);
+        return Ok(fleet.queued(queueing));
     }
+    Ok(Fleet::new(trace, config, cost).queued(queueing))
 }
 
 /// A run under way, for callers that want to show progress or change their mind.
 #[derive(Debug)]
 pub struct Running {
-    engine: Engine,
+    fleet: Box<Fleet>,
     scenario: Scenario,
     generated: bool,
     context: Context,
@@ -176,31 +153,23 @@ impl Running {
         }
         let trace = trace_of(scenario, loaded)?;
         Ok(Self {
-            engine: Engine::new(scenario, trace).map_err(|failure| vec![failure])?,
+            fleet: Box::new(fleet_of(scenario, trace).map_err(|failure| vec![failure])?),
             scenario: scenario.clone(),
             generated: loaded.is_none(),
             context: loaded.map_or_else(Context::default, |loaded| loaded.context(Purpose::Run)),
         })
     }
 
-    /// Takes at most `steps` steps of the router and says which share of the requests has arrived; 1 is the end.
-    pub fn advance(&mut self, steps: usize) -> f64 {
-        let (is_over, progress) = match &mut self.engine {
-            Engine::Slora(loop_) => (loop_.advance(steps, &mut Unobserved), loop_.progress()),
-            #[cfg(feature = "engines")]
-            Engine::Fleet(fleet) => (fleet.advance(steps), fleet.progress()),
-        };
-        if is_over { 1.0 } else { progress.min(0.999) }
+    /// Handles what happens at, at most, `times` different times and says which share of the requests has arrived; 1 is the
+    /// end.
+    pub fn advance(&mut self, times: usize) -> f64 {
+        if self.fleet.advance(times) { 1.0 } else { self.fleet.progress().min(0.999) }
     }
 
     /// The finished run.
     pub fn finish(self) -> Run {
         Run {
-            report: match self.engine {
-                Engine::Slora(loop_) => loop_.finish(),
-                #[cfg(feature = "engines")]
-                Engine::Fleet(fleet) => fleet.finish(),
-            },
+            report: self.fleet.finish(),
             scenario: self.scenario,
             generated: self.generated,
             context: Some(self.context),

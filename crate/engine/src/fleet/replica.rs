@@ -44,6 +44,8 @@ pub(crate) struct Replica {
     /// Half-read prompts set aside while an iteration is formed.
     pub(crate) aside: Vec<u32>,
     spare: Vec<u32>,
+    /// Requests whose last token came with the iteration that ends; empty in between.
+    pub(crate) ended: Vec<u32>,
     pub(crate) lockstep: Lockstep,
     pub(crate) kv: KvCache,
     /// Requests that hold memory.
@@ -89,6 +91,7 @@ impl Replica {
             chunked: Vec::new(),
             aside: Vec::new(),
             spare: Vec::new(),
+            ended: Vec::new(),
             lockstep: Lockstep::new(config.block_size),
             kv: KvCache::new(config, trace),
             holders: 0,

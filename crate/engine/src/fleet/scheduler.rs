@@ -108,6 +108,9 @@ pub(crate) trait BatchScheduler: Sync {
     /// This many iterations have decoded.
     fn decoded(&self, _replica: &mut Replica, _world: &mut World<'_>, _iterations: u32) {}
 
+    /// Puts requests that end together in the order in which they leave; they come by their numbers.
+    fn order_ended(&self, _world: &World<'_>, _ended: &mut [u32]) {}
+
     /// A request that holds memory leaves: it decodes and has this many tokens, or `None`: it has not begun to decode.
     fn left(&self, _replica: &mut Replica, _world: &mut World<'_>, _id: u32, _decoded_to: Option<u32>) {}
 

@@ -22,7 +22,9 @@ impl Sight for Engines<'_> {
     fn used_tokens(&self, at_us: f64) -> f64 {
         let blocks: u64 =
             self.replicas.iter().map(|replica| u64::from(replica.used_at(self.config, at_us))).sum();
-        (blocks * u64::from(self.config.block_size)) as f64
+        let adapters: u64 =
+            self.replicas.iter().map(|replica| u64::from(replica.resident_adapters().1)).sum();
+        (blocks * u64::from(self.config.block_size) + adapters) as f64
     }
 
     fn held_tokens(&self, open: &[Reservation], at_us: f64, held: &mut Vec<u32>) {

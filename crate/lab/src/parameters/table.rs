@@ -121,8 +121,6 @@ const fn all(of: &'static [Condition]) -> Condition {
 
 /// Lengths: most tokens of a drawn length.
 const MOST: f64 = 1_000_000.0;
-/// Schedulers that run a fleet of replicas.
-const FLEETS: &[&str] = &["static", "orca", "vllm", "sarathi", "lightllm", "vllm_v1"];
 /// Costs that know the hardware and the model.
 const HARDWARE: &[Condition] = &[is(Id::CostKind, &["profile", "roofline"])];
 const ROOFLINE: &[Condition] = &[is(Id::CostKind, &["roofline"])];
@@ -135,8 +133,7 @@ const RETRIES: &[Condition] =
     &[is(Id::GatewayKind, &["proxy"]), is(Id::RetryKind, &["at_once", "backoff", "honour"])];
 const HISTORY: &[Condition] =
     &[is(Id::GatewayKind, &["proxy"]), is(Id::PredictKind, &["p90", "p95", "average"])];
-/// The linear cost, which S-LoRA's loop always has.
-const LINEAR: Condition = any(&[is(Id::SchedulerKind, &["slora"]), is(Id::CostKind, &["linear"])]);
+const LINEAR: Condition = is(Id::CostKind, &["linear"]);
 const HAS_ADAPTERS: Condition = above(Id::Adapters, 0.0);
 const SOME_ADAPTERS: Condition = above(Id::Adapters, 1.0);
 const SOME_USERS: Condition = above(Id::Users, 1.0);
@@ -657,10 +654,9 @@ table! {
         .when(&[is(Id::MemoryPlan, &["whole"])])
         .says("KV cache size", "Memory of each GPU for the KV cache (vLLM's --kv-cache-memory-bytes, which is per GPU, too); the bytes of a token make the replica's number of tokens of it, and the memory margin is not used. 0 = planned.");
     Replicas = row("fleet.replicas", "rep", "fleet", whole(1.0, 1024.0, 1.0)).linear(1.0, 16.0, 1.0)
-        .when(&[is(Id::SchedulerKind, FLEETS)])
         .says("Replicas", "How many equal servers share the traffic; each has its own waiting line and memory pool.");
     Router = row("fleet.router", "rt", "fleet", choice(choices::Router::ID))
-        .when(&[is(Id::SchedulerKind, FLEETS), above(Id::Replicas, 1.0)])
+        .when(&[above(Id::Replicas, 1.0)])
         .says("Router", "Which replica gets an arrival; who is given to one stays there. Prefix affinity takes the replica that was sent the longest matching prefix (cache_aware of SGLang's router), adapter affinity one that was sent the adapter, unless it is overloaded; what many requests share is kept on many replicas.");
     ChunkTokens = row("scheduler.chunk_tokens", "chk", "queue", whole(1.0, 1_000_000.0, 512.0)).unit("tokens").log(16.0, 8192.0, 1.0)
         .when(&[is(Id::SchedulerKind, &["sarathi"])])
@@ -816,8 +812,7 @@ table! {
         .when(&[LINEAR])
         .says("Calibration", "A named set of coefficients with its origin; it sets the defaults of all others here and of the memory pool.");
     CostKind = row("cost.kind", "cost", "cost", choice(choices::CostKind::ID))
-        .when(&[is(Id::SchedulerKind, FLEETS)])
-        .says("Cost model", "How the time of an iteration is computed: by the linear law, from operators that Vidur timed, or from what GPU and model must do. S-LoRA's loop keeps the linear law.");
+        .says("Cost model", "How the time of an iteration is computed: by the linear law, from operators that Vidur timed, or from what GPU and model must do.");
     Corrections = row("cost.corrections", "cfit", "cost", choice(choices::Corrections::ID))
         .when(ROOFLINE)
         .says("Corrections", "Efficiencies and fixed times fitted on measured operators, or none: the data sheet's peaks.");
@@ -852,10 +847,10 @@ table! {
         .when(&[LINEAR])
         .says("Overhead", "Scheduling and sampling, added to each decode iteration.");
     LoadBase = row("cost.adapters.load_base_ms", "lb", "cost", number(0.0, 100_000.0, 4.0)).unit("ms").linear(0.0, 50.0, 0.1)
-        .when(&[is(Id::SchedulerKind, &["slora"]), HAS_ADAPTERS])
+        .when(&[is(Id::SchedulerKind, &["slora"]), LINEAR, HAS_ADAPTERS])
         .says("Adapter load, constant", "Time to bring one adapter to the GPU, without its weights.");
     LoadPerRank = row("cost.adapters.load_per_rank_ms", "lr", "cost", number(0.0, 1000.0, 1.8)).unit("ms").linear(0.0, 10.0, 0.01)
-        .when(&[is(Id::SchedulerKind, &["slora"]), HAS_ADAPTERS])
+        .when(&[is(Id::SchedulerKind, &["slora"]), LINEAR, HAS_ADAPTERS])
         .says("Adapter load, each rank", "Added for each unit of the adapter's rank.");
     DecodePerRank = row("cost.adapters.decode_per_rank_ms", "dpr", "cost", number(0.0, 100.0, 0.003)).unit("ms").linear(0.0, 0.05, 0.0001)
         .when(&[LINEAR, HAS_ADAPTERS])

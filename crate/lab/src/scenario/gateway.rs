@@ -1,6 +1,5 @@
 //! The scenario's proxy in front of the engine.
 
-use servescope_engine::FleetConfig;
 use servescope_engine::fleet::FleetConfig;
 use servescope_engine::gateway::GatewayConfig;
 use servescope_engine::gateway::config::{
@@ -202,12 +201,7 @@ impl Scenario {
         }
     }
 
-    /// The same server behind a proxy: who waits too long, or finds too many there, is the proxy's matter.
-    pub fn server_behind(&self, config: FleetConfig) -> FleetConfig {
-        FleetConfig { max_in_system: u32::MAX, patience_us: f64::INFINITY, ..config }
-    }
-
-    /// The same fleet behind a proxy.
+    /// The same fleet behind a proxy: who waits too long, or finds too many there, is the proxy's matter.
     pub fn fleet_behind(&self, config: FleetConfig) -> FleetConfig {
         FleetConfig { max_in_system: u32::MAX, patience_us: f64::INFINITY, ..config }
     }

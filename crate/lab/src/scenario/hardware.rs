@@ -18,10 +18,9 @@ use crate::parameters::Id;
 use crate::parameters::choices::{self, CostKind};
 
 impl Scenario {
-    /// How iteration times are computed; S-LoRA's loop has the linear law.
+    /// How iteration times are computed.
     pub fn cost_kind(&self) -> CostKind {
-        let kind = self.chosen(CostKind::ID);
-        if kind == CostKind::Linear || self.is_active(Id::CostKind) { kind } else { CostKind::Linear }
+        self.chosen(CostKind::ID)
     }
 
     /// Whether the KV memory is what the GPUs have left.
@@ -195,16 +194,24 @@ impl Scenario {
     }
 
     /// Why GPUs cannot share the model as they are asked to: engines give every GPU of a layer as many heads as the others,
-    /// and every stage a layer; LightLLM's loop knows one stage.
+    /// and every stage a layer; the loops of S-LoRA and LightLLM know one stage.
     #[cfg(feature = "engines")]
     pub(super) fn split_problems(&self) -> Vec<Failure> {
         let mut problems = Vec::new();
         let stages = self.whole(Id::PipelineParallel);
         let path = Id::PipelineParallel.row().id;
-        let has_one_stage = self.chosen(choices::SchedulerKind::ID) == choices::SchedulerKind::LightLlm;
-        if has_one_stage && stages > 1 && self.is_active(Id::PipelineParallel) {
-            let message = format!("{path}: {stages} stages, but LightLLM's loop knows no more than 1");
-            problems.push(Failure::new("one_stage", path, message).number("value", stages.into()));
+        let loop_of = match self.chosen(choices::SchedulerKind::ID) {
+            choices::SchedulerKind::Slora => Some("S-LoRA"),
+            choices::SchedulerKind::LightLlm => Some("LightLLM"),
+            _ => None,
+        };
+        if let Some(system) = loop_of.filter(|_| stages > 1 && self.is_active(Id::PipelineParallel)) {
+            let message = format!("{path}: {stages} stages, but {system}'s loop knows no more than 1");
+            problems.push(
+                Failure::new("one_stage", path, message)
+                    .number("value", stages.into())
+                    .text("system", system),
+            );
         }
         if self.cost_kind() == CostKind::Linear {
             return problems;
@@ -262,7 +269,7 @@ impl Scenario {
             let needed = plan.parameter_bytes + plan.request_bytes;
             return Err(self.does_not_fit(needed - plan.available_bytes));
         }
-        let block = self.fleet().map_or(1, |fleet| fleet.block_size);
+        let block = self.fleet().block_size;
         Ok(plan.blocks(longest, block, deployment.pipeline_parallel).saturating_mul(block))
     }
 }

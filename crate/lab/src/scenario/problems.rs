@@ -42,7 +42,8 @@ impl Scenario {
         #[cfg(feature = "engines")]
         problems.extend(self.split_problems());
         let (batch, request) = (self.number(Id::BatchMaxTokens), self.number(Id::MaxRequestTokens));
-        if self.fleet().is_none() && self.flag(Id::OriginalBlocking) && batch < request {
+        let is_slora = self.chosen(SchedulerKind::ID) == SchedulerKind::Slora;
+        if is_slora && self.flag(Id::OriginalBlocking) && batch < request {
             let path = "scheduler.batch_max_tokens";
             let message = format!(
                 "{path}: {batch} is below scheduler.max_request_tokens ({request}), which S-LoRA refuses to start with"

@@ -1,7 +1,6 @@
 //! The scenario's service: what an iteration costs, the server's limits, the bounds by which runs are judged.
 
 use servescope_cost::{AdapterCost, LinearCost};
-use servescope_engine::FleetConfig;
 use servescope_engine::fleet::{FleetConfig, Preemption, RouterKind, SchedulerKind};
 use servescope_engine::metrics::Slo;
 
@@ -33,24 +32,6 @@ impl Scenario {
         }
     }
 
-    /// The server's limits.
-    pub fn scheduler(&self) -> FleetConfig {
-        FleetConfig {
-            blocks: self.whole(Id::MaxTotalTokens),
-            max_batch_tokens: self.whole(Id::BatchMaxTokens),
-            max_requests: self.whole(Id::MaxRunning),
-            max_request_tokens: self.whole(Id::MaxRequestTokens),
-            max_input_tokens: self.whole(Id::MaxInputTokens),
-            decode_steps_between_prefills: self.whole(Id::DecodeSteps),
-            idle_poll_us: self.number(Id::IdlePoll) * 1e3,
-            original: self.flag(Id::OriginalBlocking),
-            max_in_system: self.max_in_system(),
-            patience_us: self.patience_us(),
-            prefetch_adapters: self.is_active(Id::PrefetchAdapters) && self.flag(Id::PrefetchAdapters),
-            lora_compute: true,
-        }
-    }
-
     fn max_in_system(&self) -> u32 {
         Some(self.whole(Id::MaxInSystem)).filter(|&n| n > 0).unwrap_or(u32::MAX)
     }
@@ -59,15 +40,15 @@ impl Scenario {
         Some(self.number(Id::QueueTimeout) * 1e6).filter(|&t| t > 0.0).unwrap_or(f64::INFINITY)
     }
 
-    /// The fleet with the memory pool as given, unless the scheduler is S-LoRA's, which has a loop of its own.
-    pub fn fleet(&self) -> Option<FleetConfig> {
+    /// The fleet with the memory pool as given.
+    pub fn fleet(&self) -> FleetConfig {
         self.fleet_with(self.whole(Id::MaxTotalTokens))
     }
 
     /// The fleet whose replicas have a memory pool of so many tokens.
-    pub fn fleet_with(&self, pool_tokens: u32) -> Option<FleetConfig> {
+    pub fn fleet_with(&self, pool_tokens: u32) -> FleetConfig {
         let scheduler = match self.chosen(choices::SchedulerKind::ID) {
-            choices::SchedulerKind::Slora => return None,
+            choices::SchedulerKind::Slora => SchedulerKind::Slora,
             choices::SchedulerKind::Static => SchedulerKind::Static,
             choices::SchedulerKind::Orca => SchedulerKind::Orca,
             choices::SchedulerKind::Vllm => SchedulerKind::Vllm,
@@ -75,11 +56,11 @@ impl Scenario {
             choices::SchedulerKind::LightLlm => SchedulerKind::LightLlm,
             choices::SchedulerKind::VllmV1 => SchedulerKind::VllmV1,
         };
-        // LightLLM counts memory token by token.
-        let block_size = if scheduler == SchedulerKind::LightLlm { 1 } else { self.whole(Id::BlockSize) };
+        // S-LoRA and LightLLM count memory token by token.
+        let block_size = if self.is_active(Id::BlockSize) { self.whole(Id::BlockSize) } else { 1 };
         let blocks = pool_tokens / block_size;
         let max_request_tokens = self.whole(Id::MaxRequestTokens);
-        Some(FleetConfig {
+        FleetConfig {
             replicas: self.whole(Id::Replicas),
             router: self.router(),
             scheduler,
@@ -105,8 +86,17 @@ impl Scenario {
                 choices::Allocation::Reserve => self.is_active(Id::Allocation),
             },
             preemption: self.preemption(block_size),
+            max_input_tokens: self.active(Id::MaxInputTokens).map_or(u32::MAX, |tokens| tokens as u32),
+            idle_poll_us: self.active(Id::IdlePoll).map_or(0.0, |ms| ms * 1e3),
+            prefetch_adapters: self.is_active(Id::PrefetchAdapters) && self.flag(Id::PrefetchAdapters),
+            lora_compute: true,
             seed: self.number(Id::Seed) as u64,
-        })
+        }
+    }
+
+    /// A number, if it matters to the scenario.
+    fn active(&self, id: Id) -> Option<f64> {
+        self.is_active(id).then(|| self.number(id))
     }
 
     fn router(&self) -> RouterKind {

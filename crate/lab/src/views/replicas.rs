@@ -223,7 +223,7 @@ mod tests {
             scenario.set_text(path, value).unwrap();
         }
         let trace = crate::run::trace_of(&scenario, None).unwrap();
-        let fleet = Fleet::new(trace, scenario.fleet().unwrap(), Box::new(Known(scenario.cost())));
+        let fleet = Fleet::new(trace, scenario.fleet(), Box::new(Known(scenario.cost())));
         Run::of(fleet.run(), &scenario)
     }
 

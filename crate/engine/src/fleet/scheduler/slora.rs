@@ -98,6 +98,10 @@ impl BatchScheduler for Slora {
         with_state(replica, |state, _| state.prompts_end(world, flight));
     }
 
+    fn order_ended(&self, world: &World<'_>, ended: &mut [u32]) {
+        ended.sort_by_key(|&id| world.requests.spans[id as usize].joined);
+    }
+
     fn joined(&self, replica: &mut Replica, world: &mut World<'_>, id: u32) {
         with_state(replica, |state, replica| state.joined(replica, world, id));
     }
