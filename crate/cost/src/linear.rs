@@ -3,8 +3,6 @@
 //! Such a law describes measured iterations of one model on one GPU within a few per cent (S-LoRA and VTC profiles,
 //! DistServe's `simdistserve`), and it is what the closed forms of queueing theory are stated for.
 
-use crate::{DecodeRun, DecodeShape, IterationCost, PrefillShape};
-
 /// Coefficients in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LinearCost {
@@ -50,7 +48,7 @@ impl AdapterCost {
     };
 }
 
-/// A run of decode iterations under [`LinearCost`]: iteration j takes `first_us` + j `growth_us`.
+/// Times of consecutive decode iterations of one batch: iteration j takes `first_us` + j `growth_us`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LinearDecode {
     first_us: f64,
@@ -72,45 +70,23 @@ impl LinearDecode {
     pub fn growth_us(&self) -> f64 {
         self.growth_us
     }
-}
 
-impl IterationCost for LinearCost {
-    type Decode = LinearDecode;
-
-    fn prefill_us(&self, shape: &PrefillShape) -> f64 {
-        let plain = self.prefill_base_us + self.prefill_per_token_us * shape.tokens;
-        if shape.any_adapter { plain * self.adapters.prefill_factor } else { plain }
-    }
-
-    fn decode(&self, shape: &DecodeShape) -> LinearDecode {
-        let requests = f64::from(shape.requests);
-        let mut first_us = self.overhead_us
-            + self.decode_base_us
-            + self.decode_per_request_us * requests
-            + self.decode_per_kv_token_us * shape.kv_tokens
-            + self.adapters.decode_per_rank_us * shape.rank_sum;
-        if shape.any_adapter {
-            first_us += self.adapters.decode_active_us;
-        }
-        LinearDecode { first_us, growth_us: self.decode_per_kv_token_us * requests }
-    }
-
-    fn adapter_load_us(&self, rank: u32) -> f64 {
-        self.adapters.load_base_us + self.adapters.load_per_rank_us * f64::from(rank)
-    }
-}
-
-impl DecodeRun for LinearDecode {
-    fn elapsed_us(&self, iterations: u32) -> f64 {
+    /// Duration of the first `iterations` together. Increasing, and 0 at 0.
+    ///
+    /// The clock after k iterations is defined as start + `elapsed_us(k)`, whether the k are charged at once or one by
+    /// one: that is what makes both ways equal to the last bit.
+    pub fn elapsed_us(&self, iterations: u32) -> f64 {
         let k = f64::from(iterations);
         self.first_us * k + self.growth_us * (k * (k - 1.0) * 0.5)
     }
 
-    fn iteration_us(&self, index: u32) -> f64 {
+    /// Duration of iteration `index` (0 = first).
+    pub fn iteration_us(&self, index: u32) -> f64 {
         self.first_us + self.growth_us * f64::from(index)
     }
 
-    fn iterations_until(&self, time_us: f64) -> u32 {
+    /// The least number of iterations, at least 1, after which `elapsed_us` is at least `time_us`.
+    pub fn iterations_until(&self, time_us: f64) -> u32 {
         const MOST: f64 = u32::MAX as f64 / 2.0;
         // growth/2 k^2 + (first - growth/2) k = time, solved in the form that does not cancel.
         let linear = self.first_us - 0.5 * self.growth_us;
@@ -130,6 +106,7 @@ impl DecodeRun for LinearDecode {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Batch, BatchCost, Chunk};
     use proptest::prelude::*;
 
     const PLAIN: LinearCost = LinearCost {
@@ -144,12 +121,14 @@ mod tests {
 
     #[test]
     fn coefficients_add_up() {
-        assert_eq!(
-            PLAIN.prefill_us(&PrefillShape { requests: 3, tokens: 165.0, any_adapter: true }),
-            43_000.0
-        );
-        let shape = DecodeShape { requests: 3, kv_tokens: 160.0, rank_sum: 48.0, any_adapter: true };
-        let run = PLAIN.decode(&shape);
+        let chunk = |tokens| Chunk { kv_tokens: 0, tokens };
+        let prompts = [chunk(60), chunk(50), chunk(55)];
+        let plain = Batch { chunks: &[], decodes: 0, decode_kv_tokens: 0.0, rank_sum: 0, any_adapter: true };
+        let prefill = PLAIN.stage_time(&Batch { chunks: &prompts, ..plain }, true);
+        assert_eq!(prefill.first_us, 43_000.0);
+        let decode = Batch { decodes: 3, decode_kv_tokens: 160.0, rank_sum: 48, ..plain };
+        let time = PLAIN.stage_time(&decode, true);
+        let run = LinearDecode::new(time.first_us, time.growth_us);
         assert_eq!(run.iteration_us(0), 20_460.0);
         assert_eq!(run.iteration_us(2), 20_466.0);
         assert_eq!(run.elapsed_us(3), 20_460.0 + 20_463.0 + 20_466.0);

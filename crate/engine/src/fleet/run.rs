@@ -1,6 +1,6 @@
 //! Iterations of one batch on a replica of one stage, charged at once or one by one with equal bits.
 
-use servescope_cost::{DecodeRun as _, LinearDecode};
+use servescope_cost::LinearDecode;
 
 use super::replica::Replica;
 use super::world::World;

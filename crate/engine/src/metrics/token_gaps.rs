@@ -1,6 +1,6 @@
 //! Times between tokens (TBT) of all requests, from the timeline alone: exact, without a list of all tokens.
 
-use servescope_cost::{DecodeRun, LinearDecode};
+use servescope_cost::LinearDecode;
 use servescope_workload::statistics::sort_places;
 
 use super::distribution::{Distribution, QUANTILES, is_supported};

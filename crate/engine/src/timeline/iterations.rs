@@ -9,7 +9,7 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use servescope_cost::{Chunk, DecodeRun, LinearDecode};
+use servescope_cost::{Chunk, LinearDecode};
 
 use super::IterationRun;
 

@@ -194,19 +194,19 @@ impl Scenario {
     }
 
     /// Why GPUs cannot share the model as they are asked to: engines give every GPU of a layer as many heads as the others,
-    /// and every stage a layer; the loops of S-LoRA and LightLLM know one stage.
+    /// and every stage a layer; the schedulers of S-LoRA and LightLLM run on one stage.
     #[cfg(feature = "engines")]
     pub(super) fn split_problems(&self) -> Vec<Failure> {
         let mut problems = Vec::new();
         let stages = self.whole(Id::PipelineParallel);
         let path = Id::PipelineParallel.row().id;
-        let loop_of = match self.chosen(choices::SchedulerKind::ID) {
+        let one_stage = match self.chosen(choices::SchedulerKind::ID) {
             choices::SchedulerKind::Slora => Some("S-LoRA"),
             choices::SchedulerKind::LightLlm => Some("LightLLM"),
             _ => None,
         };
-        if let Some(system) = loop_of.filter(|_| stages > 1 && self.is_active(Id::PipelineParallel)) {
-            let message = format!("{path}: {stages} stages, but {system}'s loop knows no more than 1");
+        if let Some(system) = one_stage.filter(|_| stages > 1 && self.is_active(Id::PipelineParallel)) {
+            let message = format!("{path}: {stages} stages, but {system}'s scheduler runs on 1");
             problems.push(
                 Failure::new("one_stage", path, message)
                     .number("value", stages.into())
