@@ -42,7 +42,8 @@ use std::sync::Arc;
 use servescope_cost::{BatchCost, LinearDecode};
 use servescope_workload::Trace;
 
-pub use config::{FleetConfig, Preemption, RouterKind, SchedulerKind};
+pub use audit::{BatchMember, BatchUnderWay};
+pub use config::{FleetConfig, LongPrefill, Preemption, RouterKind, SchedulerKind, VllmRules};
 use pipeline::Pipeline;
 use record::Record;
 use replica::Replica;
@@ -75,6 +76,8 @@ pub struct Fleet {
     /// When waiting requests will have waited too long, in order of time, and entries of some that wait no more.
     deadlines: VecDeque<(f64, u32)>,
     requests: Requests,
+    /// Requests without a first token, and some that have one by now; kept where their prompts are bounded.
+    unread: Vec<u32>,
     record: Record,
     router: Router,
     replicas: Vec<Replica>,
@@ -129,22 +132,29 @@ impl Fleet {
         if config.keeps_prefixes() {
             requests.shared = vec![0; trace.len()];
         }
-        let pipelined = if stages > 1 { count } else { 0 };
-        if stages > 1 {
+        let policy = config.policy();
+        let is_pipelined = stages > 1 || !policy.keeps_lockstep();
+        let pipelined = if is_pipelined { count } else { 0 };
+        if is_pipelined {
             requests.worked_us = vec![0.0; trace.len()];
         }
+        if config.vllm_engine().is_some() {
+            requests.running = vec![None; trace.len()];
+        }
+        let batches = policy.batches_under_way(&config, stages);
         Self {
             requests,
             record: Record { ended: trace.chain.as_ref().map(|_| Vec::new()), ..Record::new(trace.len()) },
             router: Router::new(&config, &trace),
             replicas,
-            pipelines: (0..pipelined).map(|_| Pipeline::new(stages)).collect(),
+            pipelines: (0..pipelined).map(|_| Pipeline::new(stages, batches)).collect(),
             events: BinaryHeap::new(),
             event_count: 0,
             touched: Vec::new(),
             queueing: Arc::default(),
             counting: Counting::default(),
             ends_are_over: false,
+            unread: Vec::new(),
             longest_leap: u32::MAX,
             until_us: f64::INFINITY,
             intake: Intake::direct(&trace),
@@ -355,6 +365,7 @@ impl Fleet {
             let bound = self.config.max_in_system;
             (bound < u32::MAX && is_full() >= bound).then_some(Refusal::Concurrency)
         });
+        let refusal = refusal.or_else(|| self.refuses_unread(id));
         if let Some(reason) = refusal {
             self.record.fates[i].outcome = Outcome::Refused(reason);
         }
@@ -380,6 +391,23 @@ impl Fleet {
         }
     }
 
+    /// vLLM's `max_num_queued_tokens` (vllm/v1/engine/async_llm.py): whether prompts of too many tokens have no first token.
+    fn refuses_unread(&mut self, id: u32) -> Option<Refusal> {
+        let most = self.config.vllm_engine()?.max_num_queued_tokens?;
+        let Self { requests, trace, unread, .. } = self;
+        let is_unread = |id: u32| {
+            requests.place[id as usize] != requests::Place::Gone
+                && requests.first_token_us[id as usize].is_nan()
+        };
+        unread.retain(|&id| is_unread(id));
+        let tokens: u64 = unread.iter().map(|&id| u64::from(trace.input_tokens[id as usize])).sum();
+        if tokens >= u64::from(most) {
+            return Some(Refusal::QueueFull);
+        }
+        unread.push(id);
+        None
+    }
+
     /// Whoever may begin something new does.
     fn begin_touched(&mut self, now_us: f64) {
         while let Some(place) = self.touched.pop() {
@@ -391,12 +419,15 @@ impl Fleet {
     /// A replica has ended something, or its line has another head.
     fn begin(&mut self, place: usize, now_us: f64) {
         if !self.pipelines.is_empty() {
-            return self.fill_pipeline(place, now_us);
+            let waits_for_end = !self.config.policy().heeds_arrivals() && self.replicas[place].in_flight > 0;
+            return if self.pipelines[place].take_end() || !waits_for_end {
+                self.fill_pipeline(place, now_us);
+            };
         }
         if self.replicas[place].in_flight == 0 {
             return self.form(place, now_us);
         }
-        if self.config.scheduler.policy().heeds_arrivals() {
+        if self.config.policy().heeds_arrivals() {
             self.shorten(place, now_us);
         }
     }
@@ -494,7 +525,7 @@ impl Fleet {
     fn end_iterations(&mut self, place: usize, now_us: f64) {
         let (replica, mut world, _) = self.parts(place, now_us);
         let world = &mut world;
-        let scheduler = world.config.scheduler.policy();
+        let scheduler = world.config.policy();
         let mut flight = replica.flight.take().unwrap_or_default();
         replica.in_flight = 0;
         let leap = replica.leap;

@@ -30,7 +30,13 @@ impl World<'_> {
 
     /// Tokens of prompt and answer.
     pub(crate) fn total(&self, id: u32) -> u32 {
-        self.trace.input_tokens[id as usize] + self.trace.output_tokens[id as usize]
+        let total = self.trace.input_tokens[id as usize] + self.trace.output_tokens[id as usize];
+        if self.config.vllm_engine().is_some() { total.min(self.config.max_request_tokens) } else { total }
+    }
+
+    /// Tokens of the answer that a request gets.
+    pub(crate) fn answer(&self, id: u32) -> u32 {
+        self.total(id) - self.trace.input_tokens[id as usize]
     }
 
     /// Prompt tokens of a request that are not yet processed.
@@ -45,6 +51,11 @@ impl World<'_> {
         self.requests.stalled_us[i] += self.now_us - self.requests.seen_us[i];
         flight.prompts.push(id);
         flight.chunks.push(Chunk { kv_tokens: self.requests.done[i], tokens });
+        self.add_adapter(flight, id);
+    }
+
+    /// The adapter of a request is part of the iteration.
+    pub(crate) fn add_adapter(&self, flight: &mut Flight, id: u32) {
         let rank = self.rank(id);
         flight.rank_sum += u64::from(rank.unwrap_or(0));
         flight.any_adapter |= rank.is_some();
@@ -56,9 +67,7 @@ impl World<'_> {
         flight.members.push(id);
         flight.decodes += 1;
         flight.decode_kv_tokens += u64::from(self.requests.done[i]);
-        let rank = self.rank(id);
-        flight.rank_sum += u64::from(rank.unwrap_or(0));
-        flight.any_adapter |= rank.is_some();
+        self.add_adapter(flight, id);
         self.requests.stalled_us[i] += self.now_us - self.requests.seen_us[i];
     }
 
@@ -80,7 +89,7 @@ impl World<'_> {
 
     /// Blocks that a request which is done gives back.
     pub(crate) fn blocks_at_end(&self, id: u32) -> u32 {
-        self.config.scheduler.policy().blocks_at_end(self, id)
+        self.config.policy().blocks_at_end(self, id)
     }
 
     /// When a request came in.
