@@ -9,9 +9,22 @@ use super::given::{Given, list, whole};
 /// What a batch left behind when it was formed: requests that run and wait, and free blocks.
 type Left = (u32, u32, u32);
 
-/// Batches of vLLM's that hold anything.
-fn theirs(given: &Given) -> Vec<&Value> {
-    list(&given.file, "iterations").iter().filter(|batch| !list(batch, "scheduled").is_empty()).collect()
+/// Batches of vLLM's that hold anything, and what was left when all that were formed then had been: an empty one after
+/// them may have preempted requests.
+fn theirs(given: &Given) -> Vec<(&Value, Left)> {
+    let all = list(&given.file, "iterations");
+    let is_empty = |batch: &Value| list(batch, "scheduled").is_empty();
+    let tell = |(place, batch)| {
+        let follows = |next: &&Value| is_empty(next) && decided_us(next) == decided_us(batch);
+        let last = all[place + 1..].iter().take_while(follows).last().unwrap_or(batch);
+        (batch, (whole(last, "running"), whole(last, "waiting"), whole(last, "free_blocks")))
+    };
+    all.iter().enumerate().filter(|(_, batch)| !is_empty(batch)).map(tell).collect()
+}
+
+/// When a batch was formed.
+fn decided_us(batch: &Value) -> f64 {
+    batch["decided_us"].as_f64().or(batch["start_us"].as_f64()).unwrap_or(f64::NAN)
 }
 
 /// Runs to the end, and tells every batch, where one was formed alone with what it left.
@@ -54,7 +67,7 @@ fn cached(given: &Given, batches: &[(BatchUnderWay, Option<Left>)]) -> Vec<(Opti
 pub(crate) fn check(given: &Given) -> Result<Ran, String> {
     let theirs = theirs(given);
     let (ours, report) = ours(given);
-    for (place, (batch, own)) in theirs.iter().zip(&ours).enumerate() {
+    for (place, (&(batch, expected), own)) in theirs.iter().zip(&ours).enumerate() {
         let differs = |what: &str, own: &dyn std::fmt::Debug, other: &dyn std::fmt::Debug| {
             format!("batch {place} at {} us: {what} {own:?} instead of {other:?}", batch["start_us"])
         };
@@ -62,15 +75,11 @@ pub(crate) fn check(given: &Given) -> Result<Ran, String> {
         if own.0.requests != members {
             return Err(differs("holds", &own.0.requests, &members));
         }
-        if let Some(left) = own.1 {
-            let expected = (whole(batch, "running"), whole(batch, "waiting"), whole(batch, "free_blocks"));
-            if left != expected {
-                return Err(differs("leaves (running, waiting, free blocks)", &left, &expected));
-            }
+        if let Some(left) = own.1.filter(|&left| left != expected) {
+            return Err(differs("leaves (running, waiting, free blocks)", &left, &expected));
         }
-        let decided_us = batch["decided_us"].as_f64().or(batch["start_us"].as_f64()).unwrap_or(f64::NAN);
-        if !is_close(own.0.formed_us, decided_us) {
-            return Err(differs("is formed at", &own.0.formed_us, &decided_us));
+        if !is_close(own.0.formed_us, decided_us(batch)) {
+            return Err(differs("is formed at", &own.0.formed_us, &decided_us(batch)));
         }
     }
     if ours.len() != theirs.len() {
@@ -100,7 +109,7 @@ fn members(given: &Given, batch: &Value) -> Vec<BatchMember> {
     list(batch, "scheduled").iter().map(member).collect()
 }
 
-fn check_times(theirs: &[&Value], report: &Report) -> Result<(), String> {
+fn check_times(theirs: &[(&Value, Left)], report: &Report) -> Result<(), String> {
     let mut rows: Vec<(f64, f64)> = Vec::new();
     for run in &report.timeline.iterations {
         for i in 0..run.iterations {
@@ -112,7 +121,7 @@ fn check_times(theirs: &[&Value], report: &Report) -> Result<(), String> {
     if rows.len() != theirs.len() {
         return Err(format!("{} batches in the timeline instead of {}", rows.len(), theirs.len()));
     }
-    for (place, (row, batch)) in rows.iter().zip(theirs).enumerate() {
+    for (place, (row, (batch, _))) in rows.iter().zip(theirs).enumerate() {
         let expected = ["start_us", "duration_us"].map(|key| batch[key].as_f64().unwrap_or(f64::NAN));
         if !is_close(row.0, expected[0]) || !is_close(row.1, expected[1]) {
             return Err(format!("batch {place}: (start, duration) {row:?} instead of {expected:?}"));
@@ -124,9 +133,8 @@ fn check_times(theirs: &[&Value], report: &Report) -> Result<(), String> {
 fn check_preemptions(given: &Given, report: &Report) -> Result<(), String> {
     let mut theirs = Vec::new();
     for batch in list(&given.file, "iterations") {
-        let at_us = batch["decided_us"].as_f64().or(batch["start_us"].as_f64()).unwrap_or(f64::NAN);
         for id in list(batch, "preempted") {
-            theirs.push((given.place_of[&id.as_u64().expect("an id")], at_us));
+            theirs.push((given.place_of[&id.as_u64().expect("an id")], decided_us(batch)));
         }
     }
     // The file tells those of one batch in order of their ids.
