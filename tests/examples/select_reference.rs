@@ -46,6 +46,28 @@ const RUNS: [&str; 8] = [
 /// Vidur's operator tables that those runs name.
 const TABLES: [&str; 2] = ["a100_Llama-2-7b-hf_tp1", "a100_Llama-2-70b-hf_tp2"];
 
+/// Runs of vLLM's scheduler, one or two for each of its rules.
+const SCHEDULES: [&str; 18] = [
+    "active_seqs_8",
+    "async_2048",
+    "kv_block_edges",
+    "kv_pressure_isl",
+    "long_prefill_256",
+    "no_chunked_prefill",
+    "over_max_model_len",
+    "prefill_interval_4",
+    "prefix_whole_prompt",
+    "random_aborts_06",
+    "random_aborts_14",
+    "random_fcfs_14",
+    "random_fcfs_18",
+    "random_prefix_02",
+    "random_prefix_12",
+    "random_priority_06",
+    "random_priority_20",
+    "ties",
+];
+
 fn main() {
     let from = PathBuf::from(std::env::args_os().nth(1).expect("a folder with all reference vectors"));
     let to = Path::new(env!("CARGO_MANIFEST_DIR")).join("reference");
@@ -57,6 +79,13 @@ fn main() {
     for tables in TABLES {
         let part = Path::new("vidur/operator-tables").join(tables);
         copy(&from.join(&part), &to.join(&part), &[]);
+    }
+    // The folder may lack those that were run for this project (`own_*`), which are taken where they are.
+    let is_chosen = |name: &str| SCHEDULES.contains(&name) || name.starts_with("own_");
+    for path in
+        servescope_tests::files(&from.join("vllm"), |name| name.strip_suffix(".json").is_some_and(is_chosen))
+    {
+        write(&to.join("vllm").join(servescope_tests::plain_name(&path)), &servescope_tests::text(&path));
     }
 }
 

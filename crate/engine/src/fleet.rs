@@ -42,7 +42,8 @@ use std::sync::Arc;
 use servescope_cost::{BatchCost, LinearDecode};
 use servescope_workload::Trace;
 
-pub use config::{FleetConfig, Preemption, RouterKind, SchedulerKind};
+pub use audit::{BatchMember, BatchUnderWay};
+pub use config::{FleetConfig, LongPrefill, Preemption, RouterKind, SchedulerKind, VllmRules};
 use pipeline::Pipeline;
 use record::Record;
 use replica::Replica;
@@ -76,6 +77,8 @@ pub struct Fleet {
     /// When waiting requests will have waited too long, in order of time, and entries of some that wait no more.
     deadlines: VecDeque<(f64, u32)>,
     requests: Requests,
+    /// Requests without a first token, and some that have one by now; kept where their prompts are bounded.
+    unread: Vec<u32>,
     record: Record,
     router: Router,
     replicas: Vec<Replica>,
@@ -122,7 +125,7 @@ impl Fleet {
         let stages = cost.stages().max(1);
         let count = config.replicas.clamp(1, u32::from(u16::MAX));
         let config = FleetConfig { replicas: count, block_size: config.block_size.max(1), ..config };
-        let config = config.scheduler.policy().configured(config);
+        let config = config.policy().configured(config);
         let replicas: Vec<Replica> =
             (0..count).map(|i| Replica::new(i as u16, &config, &trace, stages)).collect();
         let mut requests = Requests::new(&trace);
@@ -132,19 +135,25 @@ impl Fleet {
         if config.keeps_prefixes() {
             requests.shared = vec![0; trace.len()];
         }
-        if config.scheduler.policy().follows_decode_steps() {
+        let policy = config.policy();
+        if policy.follows_decode_steps() {
             requests.spans = vec![DecodeSpan::default(); trace.len()];
         }
-        let pipelined = if stages > 1 { count } else { 0 };
-        if stages > 1 {
+        let is_pipelined = stages > 1 || !policy.keeps_lockstep();
+        let pipelined = if is_pipelined { count } else { 0 };
+        if is_pipelined {
             requests.worked_us = vec![0.0; trace.len()];
         }
+        if config.vllm_engine().is_some() {
+            requests.running = vec![None; trace.len()];
+        }
+        let batches = policy.batches_under_way(&config, stages);
         let mut fleet = Self {
             requests,
             record: Record { ended: trace.chain.as_ref().map(|_| Vec::new()), ..Record::new(trace.len()) },
             router: Router::new(&config, &trace),
             replicas,
-            pipelines: (0..pipelined).map(|_| Pipeline::new(stages)).collect(),
+            pipelines: (0..pipelined).map(|_| Pipeline::new(stages, batches)).collect(),
             events: BinaryHeap::new(),
             event_count: 0,
             touched: Vec::new(),
@@ -152,6 +161,7 @@ impl Fleet {
             counting: Counting::default(),
             ends_are_over: false,
             watch: Watch::default(),
+            unread: Vec::new(),
             longest_leap: u32::MAX,
             until_us: f64::INFINITY,
             intake: Intake::direct(&trace),
@@ -162,7 +172,7 @@ impl Fleet {
             cost,
         };
         for place in 0..fleet.replicas.len() {
-            let wakes_us = config.scheduler.policy().wakes_us(&fleet.replicas[place]);
+            let wakes_us = config.policy().wakes_us(&fleet.replicas[place]);
             if wakes_us < f64::INFINITY {
                 fleet.expect(wakes_us, place);
             }
@@ -394,6 +404,7 @@ impl Fleet {
             let bound = self.config.max_in_system;
             (bound < u32::MAX && is_full() >= bound).then_some(Refusal::Concurrency)
         });
+        let refusal = refusal.or_else(|| self.refuses_unread(id));
         if let Some(reason) = refusal {
             self.record.fates[i].outcome = Outcome::Refused(reason);
         }
@@ -423,6 +434,23 @@ impl Fleet {
         }
     }
 
+    /// vLLM's `max_num_queued_tokens` (vllm/v1/engine/async_llm.py): whether prompts of too many tokens have no first token.
+    fn refuses_unread(&mut self, id: u32) -> Option<Refusal> {
+        let most = self.config.vllm_engine()?.max_num_queued_tokens?;
+        let Self { requests, trace, unread, .. } = self;
+        let is_unread = |id: u32| {
+            requests.place[id as usize] != requests::Place::Gone
+                && requests.first_token_us[id as usize].is_nan()
+        };
+        unread.retain(|&id| is_unread(id));
+        let tokens: u64 = unread.iter().map(|&id| u64::from(trace.input_tokens[id as usize])).sum();
+        if tokens >= u64::from(most) {
+            return Some(Refusal::QueueFull);
+        }
+        unread.push(id);
+        None
+    }
+
     /// Whoever may begin something new does.
     fn begin_touched(&mut self, now_us: f64) {
         while let Some(place) = self.touched.pop() {
@@ -434,19 +462,22 @@ impl Fleet {
     /// A replica has ended something, or its line has another head.
     fn begin(&mut self, place: usize, now_us: f64) {
         if !self.pipelines.is_empty() {
-            return self.fill_pipeline(place, now_us);
+            let waits_for_end = !self.config.policy().heeds_arrivals() && self.replicas[place].in_flight > 0;
+            return if self.pipelines[place].take_end() || !waits_for_end {
+                self.fill_pipeline(place, now_us);
+            };
         }
         if self.replicas[place].in_flight == 0 {
             return self.form(place, now_us);
         }
-        if self.config.scheduler.policy().heeds_arrivals() {
+        if self.config.policy().heeds_arrivals() {
             self.shorten(place, now_us);
         }
     }
 
     /// What the replica does at once ends with the iteration under way.
     fn shorten(&mut self, place: usize, now_us: f64) {
-        let least = self.config.scheduler.policy().least_leap(&self.replicas[place]);
+        let least = self.config.policy().least_leap(&self.replicas[place]);
         let replica = &mut self.replicas[place];
         let Some(run) = replica.run.as_ref().filter(|_| replica.leap > 1) else { return };
         let last = run.done + replica.leap;
@@ -475,7 +506,7 @@ impl Fleet {
         scheduler::form_or_retry(replica, &mut world, &mut flight);
         if flight.is_empty() {
             replica.flight = Some(flight);
-            let wakes_us = world.config.scheduler.policy().wakes_us(replica);
+            let wakes_us = world.config.policy().wakes_us(replica);
             if wakes_us < f64::INFINITY {
                 self.expect(wakes_us, place);
             }
@@ -546,7 +577,7 @@ impl Fleet {
     fn end_iterations(&mut self, place: usize, now_us: f64) {
         let (replica, mut world, _) = self.parts(place, now_us);
         let world = &mut world;
-        let scheduler = world.config.scheduler.policy();
+        let scheduler = world.config.policy();
         let mut flight = replica.flight.take().unwrap_or_default();
         replica.in_flight = 0;
         let leap = replica.leap;

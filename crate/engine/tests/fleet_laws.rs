@@ -60,6 +60,7 @@ const ROOMY: FleetConfig = FleetConfig {
     decode_steps_between_prefills: 0,
     original: false,
     prefix_cache: false,
+    vllm: None,
     max_in_system: u32::MAX,
     patience_us: f64::INFINITY,
     reserve: false,

@@ -1,19 +1,69 @@
-//! The books of the KV memory, kept a second time: block by block from the state of every request, for tests.
+//! What tests look at while a fleet runs: the books of the KV memory, kept a second time block by block from the state of
+//! every request, and the batches under way.
 
+use super::flight::{Flight, Scheduled};
 use super::requests::Place;
 use super::{Fleet, Replica};
 
+/// A batch that has been formed and is not done.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BatchUnderWay {
+    /// How many batches its replica had formed with it.
+    pub number: u64,
+    /// When it was formed, microseconds.
+    pub formed_us: f64,
+    /// What it holds, in the order in which it was chosen.
+    pub requests: Vec<BatchMember>,
+}
+
+/// A request's part of a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BatchMember {
+    /// Which request.
+    pub id: u32,
+    /// Tokens that are processed.
+    pub tokens: u32,
+    /// Tokens that were processed, or scheduled to be, before.
+    pub computed: u32,
+    /// Whether they are of its prompt, or of an answer that is processed anew.
+    pub is_prompt: bool,
+    /// Whether it joins with this batch.
+    pub is_admitted: bool,
+}
+
 impl Fleet {
+    /// The batches under way of a replica of vLLM's engine, the oldest one first.
+    pub fn batches_under_way(&self, replica: usize) -> Vec<BatchUnderWay> {
+        let flights = self.pipelines.get(replica).map(super::pipeline::Pipeline::under_way);
+        let tell = |flight: &Flight| BatchUnderWay {
+            number: flight.number,
+            formed_us: flight.formed_us,
+            requests: flight.scheduled.iter().map(BatchMember::of).collect(),
+        };
+        let mut all: Vec<BatchUnderWay> = flights.into_iter().flatten().map(tell).collect();
+        all.sort_by_key(|batch| batch.number);
+        all
+    }
+
+    /// Requests of a replica that hold memory, and that wait.
+    pub fn running_and_waiting(&self, replica: usize) -> (u32, u32) {
+        let replica = &self.replicas[replica];
+        (replica.holders, replica.line)
+    }
+
     /// KV blocks in use of each replica, counted request by request, which is slow. `None` for static batches, whose
     /// memory belongs to the batch.
     pub fn audited_blocks(&mut self) -> Option<Vec<u32>> {
-        if self.config.scheduler.policy().allocates_by_batch() {
+        if self.config.policy().allocates_by_batch() {
             return None;
         }
         Some((0..self.replicas.len()).map(|place| self.audit(place)).collect())
     }
 
     fn audit(&mut self, place: usize) -> u32 {
+        if let Some(blocks) = self.config.policy().audit(&self.replicas[place]) {
+            return blocks;
+        }
         let flights: Vec<(u32, Option<u32>)> = self.in_flight(place);
         let (replica, world, _) = self.parts(place, 0.0);
         let config = world.config;
@@ -35,7 +85,7 @@ impl Fleet {
                     config.blocks_for(replica.tokens(&world, id))
                 }
                 (Place::Decoding, Some(_)) => config.blocks_for(replica.tokens(&world, id)),
-                (Place::Prefilling, Some(Some(chunk))) if config.scheduler.policy().allocates_by_chunk() => {
+                (Place::Prefilling, Some(Some(chunk))) if config.policy().allocates_by_chunk() => {
                     config.blocks_for(world.requests.done[i] + chunk)
                 }
                 _ => replica.blocks_of(&world, id),
@@ -59,6 +109,13 @@ impl Fleet {
             all.extend(flight.members.iter().map(|&id| (id, None)));
         }
         all
+    }
+}
+
+impl BatchMember {
+    fn of(scheduled: &Scheduled) -> Self {
+        let Scheduled { id, tokens, computed, is_prompt, is_admitted, .. } = *scheduled;
+        Self { id, tokens, computed, is_prompt, is_admitted }
     }
 }
 

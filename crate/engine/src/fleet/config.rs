@@ -1,5 +1,7 @@
 //! What a fleet is made of.
 
+use super::scheduler::BatchScheduler;
+
 /// How requests are spread over the replicas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RouterKind {
@@ -44,6 +46,54 @@ impl SchedulerKind {
     /// Every one.
     pub const ALL: [Self; 7] =
         [Self::Static, Self::Orca, Self::Vllm, Self::Sarathi, Self::LightLlm, Self::VllmV1, Self::Slora];
+}
+
+/// Settings of vLLM's engine that no other scheduler has, under vLLM's names and with its defaults (vllm/config/scheduler.py).
+/// Its `max_num_seqs` is [`FleetConfig::max_requests`], its `max_model_len` [`FleetConfig::max_request_tokens`], its
+/// `max_num_queued_reqs` [`FleetConfig::max_in_system`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VllmRules {
+    /// Whether a waiting request is let in only where the blocks of all its tokens are free, though it takes those of its
+    /// first chunk only.
+    pub scheduler_reserve_full_isl: bool,
+    /// Whether an iteration is formed when the one before it begins.
+    pub async_scheduling: bool,
+    /// Most tokens of one prompt in an iteration, unless its request is alone.
+    pub long_prefill_token_threshold: LongPrefill,
+    /// Whether a prompt that does not fit the rest of the budget is cut; otherwise it waits.
+    pub enable_chunked_prefill: bool,
+    /// Iterations from one with prompts to the next while requests decode.
+    pub prefill_schedule_interval: u32,
+    /// Most requests that run, where that is less than `max_num_seqs`.
+    pub max_num_active_seqs: Option<u32>,
+    /// A request is refused while prompts of so many tokens have no first token.
+    pub max_num_queued_tokens: Option<u32>,
+}
+
+/// How many tokens of one prompt an iteration may read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LongPrefill {
+    /// As many as the budget allows (a threshold of 0).
+    Unbounded,
+    /// So many.
+    Tokens(u32),
+    /// So many, or the budget divided by the number of requests where that is more
+    /// (`long_prefill_token_threshold_adaptive`).
+    Share(u32),
+}
+
+impl Default for VllmRules {
+    fn default() -> Self {
+        Self {
+            scheduler_reserve_full_isl: true,
+            async_scheduling: true,
+            long_prefill_token_threshold: LongPrefill::Unbounded,
+            enable_chunked_prefill: true,
+            prefill_schedule_interval: 1,
+            max_num_active_seqs: None,
+            max_num_queued_tokens: None,
+        }
+    }
 }
 
 /// What becomes of a request that is evicted.
@@ -96,6 +146,9 @@ pub struct FleetConfig {
     pub original: bool,
     /// Whether the starts of prompts are kept and shared, where the trace tells them (vLLM v1).
     pub prefix_cache: bool,
+    /// vLLM v1 by the rules of its own engine, with these settings; requests grow and are preempted as there, whatever
+    /// `reserve` and `preemption` say. `None`: one token budget with the memory rules that the other schedulers share.
+    pub vllm: Option<VllmRules>,
     /// Most requests waiting and running together in the whole fleet; another one is refused.
     pub max_in_system: u32,
     /// How long a request waits for its first iteration before it is given up, microseconds; infinite = for ever.
@@ -123,14 +176,27 @@ impl FleetConfig {
         tokens.div_ceil(self.block_size)
     }
 
+    /// Who joins the next iteration.
+    pub(super) fn policy(&self) -> &'static dyn BatchScheduler {
+        match self.vllm {
+            Some(_) if self.scheduler == SchedulerKind::VllmV1 => SchedulerKind::vllm_engine(),
+            _ => self.scheduler.policy(),
+        }
+    }
+
+    /// The settings of vLLM's engine, where it serves.
+    pub(super) fn vllm_engine(&self) -> Option<&VllmRules> {
+        self.vllm.as_ref().filter(|_| self.scheduler == SchedulerKind::VllmV1)
+    }
+
     /// Whether requests take blocks as they grow.
     pub fn grows(&self) -> bool {
-        self.scheduler.policy().grows(self)
+        self.policy().grows(self)
     }
 
     /// Whether the starts of prompts are kept and shared.
     pub(super) fn keeps_prefixes(&self) -> bool {
-        self.prefix_cache && self.scheduler.policy().can_cache_prefixes()
+        self.prefix_cache && self.policy().can_cache_prefixes()
     }
 
     /// How long the link to the host takes for `blocks`, microseconds.
@@ -192,6 +258,7 @@ impl Default for FleetConfig {
             decode_steps_between_prefills: 10,
             original: false,
             prefix_cache: false,
+            vllm: None,
             max_in_system: u32::MAX,
             patience_us: f64::INFINITY,
             reserve: false,

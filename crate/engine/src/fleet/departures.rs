@@ -60,7 +60,7 @@ impl Fleet {
             self.shorten(place, now_us);
         } else {
             let (replica, mut world, _) = self.parts(place, now_us);
-            replica.let_go(&mut world, id);
+            world.config.policy().let_go(replica, &mut world, id);
             self.touched.push(place as u32);
         }
     }
@@ -116,21 +116,27 @@ impl Replica {
         let i = id as usize;
         self.charge_ended(world);
         let was_head = self.head(world) == Some(id);
-        self.leaves_line(world, id);
         self.outstanding -= 1;
         if !world.requests.scheduled_us[i].is_nan() {
             self.close_fate(world, id);
         }
         self.forget_swapped(world, id);
-        world.requests.token_us.remove(&id);
         world.requests.place[i] = Place::Gone;
         world.record.ends(id);
-        self.waiting.forget(world.trace, id, &world.requests.place);
+        self.leave_waiting(world, id);
         was_head
     }
 
+    /// A request that waits, wherever it stands in the line, is no longer there.
+    pub(crate) fn leave_waiting(&mut self, world: &mut World<'_>, id: u32) {
+        self.line -= 1;
+        self.promised -= u64::from(world.config.blocks_for(world.requests.prompt[id as usize]));
+        world.requests.token_us.remove(&id);
+        self.waiting.forget(world.trace, id, &world.requests.place);
+    }
+
     /// What became of a request that was begun and goes away now.
-    fn close_fate(&mut self, world: &mut World<'_>, id: u32) {
+    pub(crate) fn close_fate(&mut self, world: &mut World<'_>, id: u32) {
         let i = id as usize;
         let is_decoding = world.requests.place[i] == Place::Decoding;
         let kept = world.swapped(id).max(world.requests.prompt[i]);
@@ -152,7 +158,7 @@ impl Replica {
         let is_decoding = world.requests.place[i] == Place::Decoding;
         self.close_fate(world, id);
         let decoded_to = is_decoding.then(|| self.tokens(world, id));
-        world.config.scheduler.policy().left(self, world, id, decoded_to);
+        world.config.policy().left(self, world, id, decoded_to);
         let blocks = self.blocks_of(world, id);
         self.leave_batch(world, id, blocks);
         self.outstanding -= 1;

@@ -2,6 +2,22 @@
 
 use servescope_cost::{Batch, Chunk};
 
+/// A request in an iteration of a scheduler that keeps the order in which it chose them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scheduled {
+    pub(crate) id: u32,
+    /// Tokens that are processed.
+    pub(crate) tokens: u32,
+    /// Tokens that were processed, or were to be, before.
+    pub(crate) computed: u32,
+    /// Whether they are of its prompt, or of an answer that is processed anew.
+    pub(crate) is_prompt: bool,
+    /// Whether a token of its answer comes out.
+    pub(crate) makes_token: bool,
+    /// Whether it joins with this iteration.
+    pub(crate) is_admitted: bool,
+}
+
 /// One iteration. Its buffers are used again by later ones.
 #[derive(Debug, Default)]
 pub(crate) struct Flight {
@@ -10,6 +26,8 @@ pub(crate) struct Flight {
     pub(crate) chunks: Vec<Chunk>,
     /// Requests that decode, where they are not the replica's lockstep.
     pub(crate) members: Vec<u32>,
+    /// All of its requests in the order in which they were chosen, where the scheduler keeps it.
+    pub(crate) scheduled: Vec<Scheduled>,
     pub(crate) decodes: u32,
     pub(crate) decode_kv_tokens: u64,
     pub(crate) rank_sum: u64,
@@ -23,6 +41,10 @@ pub(crate) struct Flight {
     /// Blocks reserved for a static batch.
     pub(crate) reserved: u32,
     pub(crate) formed_us: f64,
+    /// When its first stage took it.
+    pub(crate) began_us: f64,
+    /// How many batches its replica had formed with it.
+    pub(crate) number: u64,
     /// Time in stages so far.
     pub(crate) busy_us: f64,
 }
@@ -32,6 +54,7 @@ impl Flight {
         self.prompts.clear();
         self.chunks.clear();
         self.members.clear();
+        self.scheduled.clear();
         self.decodes = 0;
         self.decode_kv_tokens = 0;
         self.rank_sum = 0;

@@ -10,7 +10,7 @@ pub(super) fn refusal(
     max_tokens: u32,
     rank: u32,
 ) -> Option<Refusal> {
-    let scheduler = config.scheduler.policy();
+    let scheduler = config.policy();
     if config.original && scheduler.is_of_vidur() {
         return None;
     }
@@ -18,6 +18,13 @@ pub(super) fn refusal(
         return Some(Refusal::InputTooLong);
     }
     let total_tokens = input_tokens.saturating_add(max_tokens);
+    if config.vllm_engine().is_some() {
+        // vllm/v1/engine/input_processor.py: only the prompt has to leave room for a token, the answer is cut.
+        if input_tokens >= config.max_request_tokens {
+            return Some(Refusal::RequestTooLong);
+        }
+        return scheduler.refuses(config, input_tokens, total_tokens.min(config.max_request_tokens), rank);
+    }
     if total_tokens > config.max_request_tokens {
         return Some(Refusal::RequestTooLong);
     }

@@ -1,6 +1,7 @@
 //! The KV cache of one replica: its blocks in GPU memory, those that the host keeps of preempted requests, and the prefixes
 //! that requests share. No other file changes these counters. (vLLM: vllm/v1/core/kv_cache_manager.py.)
 
+mod blocks;
 mod prefix;
 
 use servescope_workload::Trace;
@@ -9,6 +10,8 @@ use servescope_workload::trace::PrefixBlocks;
 use super::config::{FleetConfig, Preemption};
 use super::world::World;
 use crate::report::PrefixLookups;
+use blocks::BlockCache;
+pub(crate) use blocks::Held;
 use prefix::PrefixCache;
 
 /// Blocks of one replica.
@@ -19,6 +22,8 @@ pub(crate) struct KvCache {
     host_total: u32,
     host_used: u32,
     prefixes: Option<PrefixCache>,
+    /// The prefixes of vLLM's engine.
+    blocks: Option<BlockCache>,
 }
 
 impl KvCache {
@@ -30,7 +35,9 @@ impl KvCache {
         };
         let told = prefix_blocks(trace).filter(|_| config.keeps_prefixes());
         let prefixes = told.and_then(|blocks| PrefixCache::new(blocks.block_tokens, config.block_size));
-        Self { total: config.blocks, used: 0, host_total, host_used: 0, prefixes }
+        let keeps_blocks = config.vllm_engine().is_some() && config.prefix_cache;
+        let blocks = keeps_blocks.then(|| BlockCache::new(config.block_size));
+        Self { total: config.blocks, used: 0, host_total, host_used: 0, prefixes, blocks }
     }
 
     /// Blocks in use.
@@ -100,7 +107,8 @@ impl KvCache {
 
     /// What admitted requests asked the prefix cache for; none without one.
     pub(crate) fn prefix_lookups(&self) -> Option<PrefixLookups> {
-        self.prefixes.as_ref().map(|cache| cache.asked)
+        let of_blocks = self.blocks.as_ref().map(|cache| cache.asked);
+        self.prefixes.as_ref().map(|cache| cache.asked).or(of_blocks)
     }
 
     /// Blocks of prefixes that requests use, and of one unit of them.
@@ -138,6 +146,46 @@ impl KvCache {
         // What was generated before a preemption is no part of the prompt that the trace tells.
         let tokens = world.trace.input_tokens[i].min(world.requests.prompt[i]);
         world.requests.shared[i] = cache.learn(blocks, id, tokens, world.requests.shared[i]);
+    }
+
+    /// How many of the first `most` blocks of a request are cached, and how many of these nobody uses (vLLM's engine).
+    pub(crate) fn known_blocks(&self, trace: &Trace, id: u32, most: u32) -> (u32, u32) {
+        self.blocks.as_ref().map_or((0, 0), |cache| cache.known(trace, id, most))
+    }
+
+    /// A request of `tokens` is admitted and uses its first `count` blocks, which are cached.
+    pub(crate) fn share_blocks(&mut self, trace: &Trace, id: u32, tokens: u32, count: u32, held: &mut Held) {
+        let Some(cache) = &mut self.blocks else { return };
+        let before = cache.idle();
+        cache.share(trace, id, count, held);
+        self.used += before - cache.idle();
+        cache.asked.tokens += u64::from(tokens);
+        cache.asked.cached_tokens += u64::from(count * cache.block_size());
+    }
+
+    /// A request takes `count` more blocks, which are known to be free.
+    pub(crate) fn take_blocks(&mut self, count: u32, held: &mut Held) {
+        self.allocate(count);
+        held.take(count);
+        let free = self.available();
+        if let Some(cache) = &mut self.blocks {
+            cache.trim(free);
+        }
+    }
+
+    /// The first `tokens` of a request are processed, or scheduled to be.
+    pub(crate) fn learn_blocks(&mut self, trace: &Trace, id: u32, tokens: u32, held: &mut Held) {
+        if let Some(cache) = &mut self.blocks {
+            cache.learn(trace, id, tokens, held);
+        }
+    }
+
+    /// A request gives its blocks back.
+    pub(crate) fn free_blocks(&mut self, held: &mut Held) {
+        self.used -= match &mut self.blocks {
+            Some(cache) => cache.release(held),
+            None => std::mem::take(held).count(),
+        };
     }
 
     /// A request stops using its shared units. Returns how many of its blocks stay, because other requests use them or they are

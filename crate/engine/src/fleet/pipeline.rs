@@ -1,5 +1,5 @@
-//! Replicas of several pipeline stages: each stage serves batches first come first served, and as many batches as there
-//! are stages are in flight.
+//! Replicas of several pipeline stages, or whose batches overlap: each stage serves batches first come first served, and as
+//! many batches as there are stages are in flight, or one more where a batch is formed while another one is worked on.
 
 use std::collections::VecDeque;
 
@@ -16,6 +16,8 @@ pub(super) struct Pipeline {
     flights: Vec<Flight>,
     unused: Vec<u32>,
     stages: Vec<Stage>,
+    /// Whether a batch has ended since batches were formed.
+    has_ended: bool,
 }
 
 #[derive(Debug, Default)]
@@ -25,12 +27,18 @@ struct Stage {
 }
 
 impl Pipeline {
-    pub(super) fn new(stages: u32) -> Self {
+    pub(super) fn new(stages: u32, batches: u32) -> Self {
         Self {
-            flights: (0..stages).map(|_| Flight::default()).collect(),
-            unused: (0..stages).rev().collect(),
+            flights: (0..batches).map(|_| Flight::default()).collect(),
+            unused: (0..batches).rev().collect(),
             stages: (0..stages).map(|_| Stage::default()).collect(),
+            has_ended: false,
         }
+    }
+
+    /// Whether a batch has ended since the last call.
+    pub(super) fn take_end(&mut self) -> bool {
+        std::mem::take(&mut self.has_ended)
     }
 
     /// The batches in the stages.
@@ -45,7 +53,7 @@ impl Pipeline {
 }
 
 impl Fleet {
-    /// Forms batches while a stage's worth of them is missing.
+    /// Forms batches while some are missing.
     pub(super) fn fill_pipeline(&mut self, place: usize, now_us: f64) {
         while let Some(slot) = self.pipelines[place].unused.pop() {
             let mut flight = std::mem::take(&mut self.pipelines[place].flights[slot as usize]);
@@ -55,6 +63,8 @@ impl Fleet {
             scheduler::form_or_retry(replica, &mut world, &mut flight);
             let is_empty = flight.is_empty();
             replica.in_flight += u32::from(!is_empty);
+            replica.formed += u64::from(!is_empty);
+            flight.number = replica.formed;
             let pipeline = &mut self.pipelines[place];
             pipeline.flights[slot as usize] = flight;
             if is_empty {
@@ -84,6 +94,18 @@ impl Fleet {
         self.event_count += 1;
         let (replica, stage) = (place as u32, stage as u32);
         self.events.push(Event { time_us: now_us + took_us, number: self.event_count, replica, stage });
+        if stage == 0 {
+            self.begin_batch(replica as usize, slot, now_us);
+        }
+    }
+
+    /// The first stage takes a batch.
+    fn begin_batch(&mut self, place: usize, slot: u32, now_us: f64) {
+        let mut flight = std::mem::take(&mut self.pipelines[place].flights[slot as usize]);
+        flight.began_us = now_us;
+        let (replica, mut world, _) = self.parts(place, now_us);
+        world.config.policy().begins(replica, &mut world, &flight);
+        self.pipelines[place].flights[slot as usize] = flight;
     }
 
     /// A stage is done with its batch, which moves on or is done.
@@ -100,16 +122,17 @@ impl Fleet {
         pipeline.unused.push(slot);
         let mut flight = std::mem::take(&mut pipeline.flights[slot as usize]);
         let (replica, mut world, _) = self.parts(place, now_us);
-        end_batch(replica, &mut world, &mut flight);
+        world.config.policy().end_batch(replica, &mut world, &mut flight);
+        self.pipelines[place].has_ended = true;
         self.pipelines[place].flights[slot as usize] = flight;
         self.touched.push(place as u32);
     }
 }
 
 /// The requests of a batch that left the last stage are further.
-fn end_batch(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
+pub(crate) fn end_batch(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
     replica.in_flight -= 1;
-    let scheduler = world.config.scheduler.policy();
+    let scheduler = world.config.policy();
     let now_us = world.now_us;
     let before = replica.holders;
     let is_fresh = |id: u32, world: &World<'_>| world.requests.seen_us[id as usize] == flight.formed_us;

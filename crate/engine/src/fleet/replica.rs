@@ -24,6 +24,7 @@ use crate::timeline::Hold;
 pub(crate) struct Replica {
     pub(crate) index: u16,
     pub(crate) stages: u32,
+    keeps_lockstep: bool,
     pub(crate) waiting: Line,
     /// How many wait.
     pub(crate) line: u32,
@@ -56,6 +57,8 @@ pub(crate) struct Replica {
     pub(crate) promised: u64,
     /// Batches in the pipeline.
     pub(crate) in_flight: u32,
+    /// Batches formed so far, of a replica that keeps no lockstep.
+    pub(crate) formed: u64,
     /// What the scheduler keeps.
     pub(crate) state: scheduler::State,
     /// How long requests that decode stood still while prompts alone were processed, so far.
@@ -81,6 +84,7 @@ impl Replica {
         Self {
             index,
             stages,
+            keeps_lockstep: stages == 1 && config.policy().keeps_lockstep(),
             waiting: Line::default(),
             line: 0,
             looks_again: false,
@@ -98,6 +102,7 @@ impl Replica {
             outstanding: 0,
             promised: 0,
             in_flight: 0,
+            formed: 0,
             state: scheduler::State::new(config, trace),
             stall_us: 0.0,
             standing: Vec::new(),
@@ -116,9 +121,9 @@ impl Replica {
         self.flight.as_ref().map_or(0, |flight| flight.decodes)
     }
 
-    /// Whether it has one pipeline stage.
+    /// Whether it has one pipeline stage and keeps those who decode in a lockstep.
     pub(crate) fn is_single(&self) -> bool {
-        self.stages == 1
+        self.keeps_lockstep
     }
 
     /// KV blocks in use at a time within the iterations under way.
@@ -307,7 +312,7 @@ impl Replica {
         if by_arrival || self.waiting.ranks_holders() {
             world.sort(&mut list, &self.waiting);
         }
-        let scheduler = world.config.scheduler.policy();
+        let scheduler = world.config.policy();
         let cap = self.batch_cap(world.config);
         let (mut next, mut end, mut kept) = (0, list.len(), 0);
         while next < end && kept < cap {
@@ -350,7 +355,7 @@ impl Replica {
 
     /// Whether a request that finds no block keeps those it has, for other batches are in the pipeline.
     pub(crate) fn may_stay(&self, world: &World<'_>) -> bool {
-        self.in_flight > 0 && world.config.scheduler.policy().waits_for_pipeline()
+        self.in_flight > 0 && world.config.policy().waits_for_pipeline()
     }
 
     /// The list of the policy: who was skipped, who decodes, who was in the last iteration with a part of its prompt.
@@ -379,7 +384,7 @@ impl Replica {
     pub(crate) fn blocks_of(&self, world: &World<'_>, id: u32) -> u32 {
         match world.requests.place[id as usize] {
             _ if !world.config.grows() => world.blocks_at_end(id),
-            Place::Prefilling if world.config.scheduler.policy().allocates_by_chunk() => {
+            Place::Prefilling if world.config.policy().allocates_by_chunk() => {
                 world.config.blocks_for(world.requests.done[id as usize])
             }
             Place::Prefilling => world.config.blocks_for(world.requests.prompt[id as usize]),
@@ -427,36 +432,40 @@ impl Replica {
         self.waiting.decodes(world.trace, id, false);
         self.stands_no_more(world.now_us);
         world.requests.stalled_us[i] += self.stall_us;
-        world.config.scheduler.policy().left(self, world, id, Some(tokens));
+        world.config.policy().left(self, world, id, Some(tokens));
         let blocks = world.blocks_at_end(id);
         self.finish(world, id, blocks);
     }
 
     /// A request is done and gives `blocks` back.
     pub(crate) fn finish(&mut self, world: &mut World<'_>, id: u32, blocks: u32) {
-        let i = id as usize;
-        let tokens = world.total(id);
-        world.requests.place[i] = Place::Gone;
-        let fate = &mut world.record.fates[i];
-        fate.finish_us = Some(world.now_us);
-        fate.produced = tokens - world.trace.input_tokens[i];
-        if fate.outcome == Outcome::Unfinished {
-            fate.outcome = Outcome::Completed;
-        }
-        world.record.ends(id);
-        self.waiting.ended(world.trace, id, tokens - world.trace.input_tokens[i], true);
+        self.complete(world, id);
         self.kv.free_request(world, id, blocks);
         self.holders -= 1;
-        self.outstanding -= 1;
         if self.is_single() && self.running.len() > 2 * self.lockstep.count as usize + 64 {
             let place = &world.requests.place;
             self.running.retain(|&id| place[id as usize] != Place::Gone);
         }
     }
 
+    /// A request has its whole answer.
+    pub(crate) fn complete(&mut self, world: &mut World<'_>, id: u32) {
+        let produced = world.answer(id);
+        world.requests.place[id as usize] = Place::Gone;
+        let fate = &mut world.record.fates[id as usize];
+        fate.finish_us = Some(world.now_us);
+        fate.produced = produced;
+        if fate.outcome == Outcome::Unfinished {
+            fate.outcome = Outcome::Completed;
+        }
+        world.record.ends(id);
+        self.waiting.ended(world.trace, id, produced, true);
+        self.outstanding -= 1;
+    }
+
     /// The prompts of an iteration that began at `formed_us` are further by their chunks.
     pub(crate) fn end_prompts(&mut self, world: &mut World<'_>, flight: &Flight) {
-        let scheduler = world.config.scheduler.policy();
+        let scheduler = world.config.policy();
         scheduler.prompts_end(self, world, flight);
         for (&id, chunk) in flight.prompts.iter().zip(&flight.chunks) {
             let i = id as usize;

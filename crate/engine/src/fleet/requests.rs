@@ -32,6 +32,8 @@ pub(crate) struct Requests {
     pub(crate) evictions: Vec<u16>,
     /// Units of the start of its prompt that it shares; empty without a prefix cache.
     pub(crate) shared: Vec<u32>,
+    /// Where vLLM's engine keeps it while it runs or its tokens are under way; empty without that engine.
+    pub(crate) running: Vec<Option<u32>>,
     /// Tokens that the host keeps of it while it waits, 0 = none; empty without swapping.
     pub(crate) swapped: Vec<u32>,
     pub(crate) replica: Vec<u16>,
@@ -67,6 +69,7 @@ impl Requests {
             done: vec![0; n],
             evictions: vec![0; n],
             shared: Vec::new(),
+            running: Vec::new(),
             swapped: Vec::new(),
             replica: vec![0; n],
             scheduled_us: nan(),

@@ -7,10 +7,12 @@ mod sarathi;
 mod slora;
 mod static_batch;
 mod vllm;
+mod vllm_engine;
 mod vllm_v1;
 
 use super::config::{FleetConfig, SchedulerKind};
 use super::flight::Flight;
+use super::pipeline;
 use super::replica::Replica;
 use super::world::World;
 use crate::gateway::Refusal;
@@ -140,6 +142,35 @@ pub(crate) trait BatchScheduler: Sync {
     /// A request decodes from now on.
     fn joined(&self, _replica: &mut Replica, _world: &mut World<'_>, _id: u32) {}
 
+    /// Whether the requests that decode may be kept in one lockstep, where a replica has one stage: all of them are then in
+    /// every iteration that decodes.
+    fn keeps_lockstep(&self) -> bool {
+        true
+    }
+
+    /// How many batches may be formed and not yet done, of a replica that keeps no lockstep.
+    fn batches_under_way(&self, _config: &FleetConfig, stages: u32) -> u32 {
+        stages
+    }
+
+    /// The first stage takes a batch, of a replica that keeps no lockstep.
+    fn begins(&self, _replica: &mut Replica, _world: &mut World<'_>, _flight: &Flight) {}
+
+    /// A batch has left the last stage, of a replica that keeps no lockstep: its requests are further.
+    fn end_batch(&self, replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
+        pipeline::end_batch(replica, world, flight);
+    }
+
+    /// A request that holds memory goes away.
+    fn let_go(&self, replica: &mut Replica, world: &mut World<'_>, id: u32) {
+        replica.let_go(world, id);
+    }
+
+    /// KV blocks in use counted from the scheduler's own state, where it keeps them itself.
+    fn audit(&self, _replica: &Replica) -> Option<u32> {
+        None
+    }
+
     /// An iteration has ended in which this many requests finished.
     fn ended(&self, _replica: &mut Replica, _world: &mut World<'_>, _flight: &mut Flight, _finished: u32) {}
 }
@@ -157,6 +188,11 @@ impl SchedulerKind {
             Self::Slora => &slora::Slora,
         }
     }
+
+    /// vLLM v1 by the rules of its own engine.
+    pub(crate) fn vllm_engine() -> &'static dyn BatchScheduler {
+        &vllm_engine::VllmEngine
+    }
 }
 
 /// What schedulers keep of a replica between iterations.
@@ -164,6 +200,7 @@ impl SchedulerKind {
 pub(crate) struct State {
     light: lightllm::State,
     fixed: static_batch::State,
+    vllm: vllm_engine::State,
     slora: Option<Box<slora::State>>,
 }
 
@@ -241,7 +278,7 @@ impl State {
 /// let in again at once; Vidur waits for the next arrival.
 pub(crate) fn form_or_retry(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
     let evicted_before = world.record.evictions.len();
-    let scheduler = world.config.scheduler.policy();
+    let scheduler = world.config.policy();
     let mut look = scheduler.form(replica, world, flight);
     let only_evicted = flight.is_empty() && world.record.evictions.len() > evicted_before;
     if only_evicted && replica.holders == 0 && !world.config.original {
@@ -273,13 +310,13 @@ pub(crate) fn leap(replica: &mut Replica, world: &World<'_>, flight: &Flight) ->
         return 1;
     }
     let most = replica.lockstep.until_end().min(steady(replica, world.config));
-    world.config.scheduler.policy().fast_forward_limit(replica, world, most)
+    world.config.policy().fast_forward_limit(replica, world, most)
 }
 
 /// For how many iterations the head of the line stays the same, where that matters to who looks at it. A full batch lets
 /// nobody in, but round robin gives quanta when it is looked at.
 fn steady(replica: &mut Replica, config: &FleetConfig) -> u32 {
-    let looks = config.scheduler.policy().looks_at_queue();
+    let looks = config.policy().looks_at_queue();
     let is_full = replica.stop == Some(Stop::RunningCap) && !replica.waiting.takes_turns();
     if looks && replica.line > 0 && !is_full { replica.waiting.steady() } else { u32::MAX }
 }

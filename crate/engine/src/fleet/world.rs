@@ -37,8 +37,16 @@ impl World<'_> {
     /// Tokens of prompt and answer.
     pub(crate) fn total(&self, id: u32) -> u32 {
         let whole = self.trace.input_tokens[id as usize] + self.trace.output_tokens[id as usize];
+        if self.config.vllm_engine().is_some() {
+            return whole.min(self.config.max_request_tokens);
+        }
         let cut = &self.requests.cut;
         if cut.is_empty() { whole } else { cut.get(&id).copied().unwrap_or(whole) }
+    }
+
+    /// Tokens of the answer that a request gets.
+    pub(crate) fn answer(&self, id: u32) -> u32 {
+        self.total(id) - self.trace.input_tokens[id as usize]
     }
 
     /// Prompt tokens of a request that are not yet processed.
@@ -53,6 +61,11 @@ impl World<'_> {
         self.requests.stalled_us[i] += self.now_us - self.requests.seen_us[i];
         flight.prompts.push(id);
         flight.chunks.push(Chunk { kv_tokens: self.requests.done[i], tokens });
+        self.add_adapter(flight, id);
+    }
+
+    /// The adapter of a request is part of the iteration.
+    pub(crate) fn add_adapter(&self, flight: &mut Flight, id: u32) {
         let rank = self.rank(id);
         flight.rank_sum += u64::from(rank.unwrap_or(0));
         flight.any_adapter |= rank.is_some();
@@ -64,9 +77,7 @@ impl World<'_> {
         flight.members.push(id);
         flight.decodes += 1;
         flight.decode_kv_tokens += u64::from(self.requests.done[i]);
-        let rank = self.rank(id);
-        flight.rank_sum += u64::from(rank.unwrap_or(0));
-        flight.any_adapter |= rank.is_some();
+        self.add_adapter(flight, id);
         self.requests.stalled_us[i] += self.now_us - self.requests.seen_us[i];
     }
 
@@ -88,7 +99,7 @@ impl World<'_> {
 
     /// Blocks that a request which is done gives back.
     pub(crate) fn blocks_at_end(&self, id: u32) -> u32 {
-        self.config.scheduler.policy().blocks_at_end(self, id)
+        self.config.policy().blocks_at_end(self, id)
     }
 
     /// When a request came in.

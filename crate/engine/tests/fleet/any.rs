@@ -1,7 +1,7 @@
 //! Any trace, fleet, order of service and cost.
 
 use proptest::prelude::*;
-use servescope_engine::fleet::{FleetConfig, Preemption, RouterKind, SchedulerKind};
+use servescope_engine::fleet::{FleetConfig, LongPrefill, Preemption, RouterKind, SchedulerKind, VllmRules};
 use servescope_engine::scheduler::accounts::Charging;
 use servescope_engine::scheduler::round_robin::RoundRobin;
 use servescope_engine::scheduler::vtc::{Fair, Lift, Prediction, TokenCost};
@@ -64,6 +64,30 @@ prop_compose! {
 }
 
 prop_compose! {
+    /// Any settings of vLLM's engine, and its longest request.
+    fn any_rules()(
+        flags in any::<[bool; 3]>(),
+        long_prefill_token_threshold in prop_oneof![
+            2 => Just(LongPrefill::Unbounded),
+            1 => (1u32..40).prop_map(LongPrefill::Tokens),
+            1 => (1u32..40).prop_map(LongPrefill::Share),
+        ],
+        prefill_schedule_interval in prop_oneof![2 => Just(1), 1 => 2u32..6],
+        max_num_active_seqs in prop::option::weighted(0.3, 1u32..12),
+        max_num_queued_tokens in prop::option::weighted(0.2, 1u32..500),
+        max_model_len in prop_oneof![Just(160), 40u32..160],
+    ) -> (VllmRules, u32) {
+        let [scheduler_reserve_full_isl, async_scheduling, enable_chunked_prefill] = flags;
+        let rules = VllmRules {
+            scheduler_reserve_full_isl, async_scheduling, long_prefill_token_threshold,
+            enable_chunked_prefill, prefill_schedule_interval,
+            max_num_active_seqs, max_num_queued_tokens,
+        };
+        (rules, max_model_len)
+    }
+}
+
+prop_compose! {
     pub(crate) fn any_config()(
         scheduler in prop::sample::select(&SchedulerKind::ALL[..]),
         router in prop::sample::select(&ROUTERS[..]),
@@ -87,6 +111,7 @@ prop_compose! {
         ],
         patience_us in prop_oneof![3 => Just(f64::INFINITY), 1 => (0u32..9_000).prop_map(f64::from)],
         adapters in any::<(bool, bool)>(),
+        rules in prop::option::of(any_rules()),
     ) -> FleetConfig {
         let config = FleetConfig {
             replicas, router, scheduler, block_size, watermark_blocks, max_requests, max_batch_tokens, chunk_tokens,
@@ -99,11 +124,19 @@ prop_compose! {
             prefetch_adapters: adapters.0,
             lora_compute: adapters.1,
             seed: 7,
+            vllm: None,
             blocks: if block_size == 1 { blocks * 8 } else { blocks },
         };
         match scheduler {
             SchedulerKind::LightLlm | SchedulerKind::Slora => FleetConfig { block_size: 1, blocks: blocks * 8, ..config },
-            SchedulerKind::VllmV1 => FleetConfig { max_batch_tokens: max_batch_tokens.max(max_requests), ..config },
+            SchedulerKind::VllmV1 => {
+                let config = FleetConfig { max_batch_tokens: max_batch_tokens.max(max_requests), ..config };
+                let Some((rules, max_request_tokens)) = rules else { return config };
+                // Without chunks the longest request has to fit the budget.
+                let wholes = if rules.enable_chunked_prefill { 0 } else { max_request_tokens };
+                let max_batch_tokens = config.max_batch_tokens.max(wholes);
+                FleetConfig { vllm: Some(rules), max_request_tokens, max_batch_tokens, ..config }
+            }
             _ => config,
         }
     }

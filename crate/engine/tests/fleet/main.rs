@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use servescope_cost::{BatchCost, OperatorClass};
-use servescope_engine::fleet::{Fleet, FleetConfig, Preemption, RouterKind, SchedulerKind};
+use servescope_engine::fleet::{Fleet, FleetConfig, Preemption, RouterKind, SchedulerKind, VllmRules};
 use servescope_engine::metrics::lanes::stage_works;
 use servescope_engine::metrics::operators::{RunParts, RunTotals, run_parts};
 use servescope_engine::metrics::token_gaps::TokenGaps;
@@ -64,7 +64,7 @@ proptest! {
         let (report, left) = run_queued(&trace, config, cost, &queueing);
         prop_assert!(left.iter().all(|&blocks| blocks == 0), "blocks stay in use: {left:?}");
         prop_assert!(report.timeline.iterations.iter().all(|run| run.blocks <= config.blocks));
-        check_requests(&report);
+        check_requests(&report, config.max_request_tokens);
         check_waits(&report, config.patience_us);
         check_tokens(&report);
         check_reasons(&report);
@@ -250,10 +250,13 @@ proptest! {
         let cost = on_its_stages(config.scheduler, cost);
         let trace = Trace { cancellations: vec![], chain: None, ..trace };
         let config = FleetConfig { replicas: 2, router: RouterKind::RoundRobin, original: true, ..config };
-        let config = FleetConfig { max_in_system: u32::MAX, ..config };
+        let vllm = config.vllm.map(|rules| VllmRules { max_num_queued_tokens: None, ..rules });
+        let config = FleetConfig { max_in_system: u32::MAX, max_request_tokens: 160, vllm, ..config };
         // Who is refused has no turn, so nobody may be: vLLM v1 and S-LoRA refuse whatever memory is too small for.
         let config = match config.scheduler {
-            SchedulerKind::VllmV1 => FleetConfig { blocks: 160, ..config },
+            SchedulerKind::VllmV1 => {
+                FleetConfig { blocks: 160, max_batch_tokens: config.max_batch_tokens.max(160), ..config }
+            }
             SchedulerKind::Slora => FleetConfig { blocks: 400, max_request_tokens: 400, max_input_tokens: 400, ..config },
             _ => config,
         };

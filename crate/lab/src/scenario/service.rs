@@ -79,6 +79,7 @@ impl Scenario {
             decode_steps_between_prefills: self.whole(Id::DecodeSteps),
             original: self.flag(Id::OriginalBlocking),
             prefix_cache: self.flag(Id::PrefixCache),
+            vllm: None,
             max_in_system: self.max_in_system(),
             patience_us: self.patience_us(),
             reserve: match self.chosen(choices::Allocation::ID) {

@@ -81,6 +81,8 @@ pub struct PrefixBlocks {
     pub ends: Vec<usize>,
     /// The ids of all requests, one after another.
     pub ids: Vec<u64>,
+    /// Whether the ids go on over the answers, as those of a later prompt that repeats one do.
+    pub tells_answers: bool,
 }
 
 impl PrefixBlocks {
@@ -130,7 +132,8 @@ impl PrefixBlocks {
     }
 
     fn select(&self, order: &[u32]) -> Self {
-        let mut chosen = Self { block_tokens: self.block_tokens, ..Self::default() };
+        let Self { block_tokens, tells_answers, .. } = *self;
+        let mut chosen = Self { block_tokens, tells_answers, ..Self::default() };
         if !self.is_empty() {
             order.iter().for_each(|&id| chosen.push(self.of(id as usize).iter().copied()));
         }

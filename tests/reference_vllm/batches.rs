@@ -1,0 +1,153 @@
+//! Batch by batch: who is in it with how many tokens, who was preempted for it, how many run and wait, and its times.
+
+use serde_json::Value;
+use servescope_engine::Report;
+use servescope_engine::fleet::{BatchMember, BatchUnderWay, Fleet};
+
+use super::given::{Given, list, whole};
+
+/// What a batch left behind when it was formed: requests that run and wait, and free blocks.
+type Left = (u32, u32, u32);
+
+/// Batches of vLLM's that hold anything, and what was left when all that were formed then had been: an empty one after
+/// them may have preempted requests.
+fn theirs(given: &Given) -> Vec<(&Value, Left)> {
+    let all = list(&given.file, "iterations");
+    let is_empty = |batch: &Value| list(batch, "scheduled").is_empty();
+    let tell = |(place, batch)| {
+        let follows = |next: &&Value| is_empty(next) && decided_us(next) == decided_us(batch);
+        let last = all[place + 1..].iter().take_while(follows).last().unwrap_or(batch);
+        (batch, (whole(last, "running"), whole(last, "waiting"), whole(last, "free_blocks")))
+    };
+    all.iter().enumerate().filter(|(_, batch)| !is_empty(batch)).map(tell).collect()
+}
+
+/// When a batch was formed.
+fn decided_us(batch: &Value) -> f64 {
+    batch["decided_us"].as_f64().or(batch["start_us"].as_f64()).unwrap_or(f64::NAN)
+}
+
+/// Runs to the end, and tells every batch, where one was formed alone with what it left.
+fn ours(given: &Given) -> (Vec<(BatchUnderWay, Option<Left>)>, Report) {
+    let mut fleet: Fleet = given.fleet();
+    let mut all: Vec<(BatchUnderWay, Option<Left>)> = Vec::new();
+    loop {
+        let is_over = fleet.advance(1);
+        let mut formed = fleet.batches_under_way(0);
+        formed.retain(|batch| batch.number > all.len() as u64);
+        let is_alone = formed.len() == 1;
+        let (running, waiting) = fleet.running_and_waiting(0);
+        let free = given.config.blocks - fleet.blocks_in_use()[0];
+        all.extend(formed.into_iter().map(|batch| (batch, is_alone.then_some((running, waiting, free)))));
+        if is_over {
+            return (all, fleet.finish());
+        }
+    }
+}
+
+/// A run whose batches are those of vLLM.
+pub(crate) struct Ran {
+    pub(crate) batches: usize,
+    pub(crate) report: Report,
+    /// Of each request the tokens that were cached when it was first let in, and each time it was.
+    pub(crate) cached: Vec<(Option<u32>, u32)>,
+}
+
+fn cached(given: &Given, batches: &[(BatchUnderWay, Option<Left>)]) -> Vec<(Option<u32>, u32)> {
+    let mut cached = vec![(None, 0); given.trace.len()];
+    for member in batches.iter().flat_map(|batch| &batch.0.requests).filter(|member| member.is_admitted) {
+        let (first, all) = &mut cached[member.id as usize];
+        first.get_or_insert(member.computed);
+        *all += member.computed;
+    }
+    cached
+}
+
+/// Runs and compares every batch.
+pub(crate) fn check(given: &Given) -> Result<Ran, String> {
+    let theirs = theirs(given);
+    let (ours, report) = ours(given);
+    for (place, (&(batch, expected), own)) in theirs.iter().zip(&ours).enumerate() {
+        let differs = |what: &str, own: &dyn std::fmt::Debug, other: &dyn std::fmt::Debug| {
+            format!("batch {place} at {} us: {what} {own:?} instead of {other:?}", batch["start_us"])
+        };
+        let members = members(given, batch);
+        if own.0.requests != members {
+            return Err(differs("holds", &own.0.requests, &members));
+        }
+        if let Some(left) = own.1.filter(|&left| left != expected) {
+            return Err(differs("leaves (running, waiting, free blocks)", &left, &expected));
+        }
+        if !is_close(own.0.formed_us, decided_us(batch)) {
+            return Err(differs("is formed at", &own.0.formed_us, &decided_us(batch)));
+        }
+    }
+    if ours.len() != theirs.len() {
+        return Err(format!("{} batches instead of {}", ours.len(), theirs.len()));
+    }
+    check_times(&theirs, &report)?;
+    check_preemptions(given, &report)?;
+    Ok(Ran { batches: theirs.len(), cached: cached(given, &ours), report })
+}
+
+/// Times are equal within a microsecond.
+pub(crate) fn is_close(ours: f64, theirs: f64) -> bool {
+    (ours - theirs).abs() <= 1.0
+}
+
+fn members(given: &Given, batch: &Value) -> Vec<BatchMember> {
+    let member = |entry: &Value| {
+        let number = |at: usize| entry[at].as_u64().expect("id, tokens and tokens before") as u32;
+        BatchMember {
+            id: given.place_of[&u64::from(number(0))],
+            tokens: number(1),
+            computed: number(2),
+            is_prompt: entry[3] == "p",
+            is_admitted: entry[4] == "admitted",
+        }
+    };
+    list(batch, "scheduled").iter().map(member).collect()
+}
+
+fn check_times(theirs: &[(&Value, Left)], report: &Report) -> Result<(), String> {
+    let mut rows: Vec<(f64, f64)> = Vec::new();
+    for run in &report.timeline.iterations {
+        for i in 0..run.iterations {
+            let k = f64::from(i);
+            let start_us = run.start_us + k * run.first_us + run.growth_us * (k * (k - 1.0) * 0.5);
+            rows.push((start_us, run.first_us + k * run.growth_us));
+        }
+    }
+    if rows.len() != theirs.len() {
+        return Err(format!("{} batches in the timeline instead of {}", rows.len(), theirs.len()));
+    }
+    for (place, (row, (batch, _))) in rows.iter().zip(theirs).enumerate() {
+        let expected = ["start_us", "duration_us"].map(|key| batch[key].as_f64().unwrap_or(f64::NAN));
+        if !is_close(row.0, expected[0]) || !is_close(row.1, expected[1]) {
+            return Err(format!("batch {place}: (start, duration) {row:?} instead of {expected:?}"));
+        }
+    }
+    Ok(())
+}
+
+fn check_preemptions(given: &Given, report: &Report) -> Result<(), String> {
+    let mut theirs = Vec::new();
+    for batch in list(&given.file, "iterations") {
+        for id in list(batch, "preempted") {
+            theirs.push((given.place_of[&id.as_u64().expect("an id")], decided_us(batch)));
+        }
+    }
+    // The file tells those of one batch in order of their ids.
+    let mut ours: Vec<_> = report.timeline.evictions.iter().map(|e| (e.id, e.time_us)).collect();
+    ours.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
+    for (own, other) in ours.iter().zip(&theirs) {
+        if own.0 != other.0 || !is_close(own.1, other.1) {
+            return Err(format!("preempts (request, time) {own:?} instead of {other:?}"));
+        }
+    }
+    if ours.len() == theirs.len() {
+        Ok(())
+    } else {
+        Err(format!("{} preemptions instead of {}", ours.len(), theirs.len()))
+    }
+}

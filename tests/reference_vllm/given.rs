@@ -1,0 +1,192 @@
+//! A file: its settings and its requests as the engine takes them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+use servescope_cost::{AdapterCost, LinearCost};
+use servescope_engine::fleet::{Fleet, FleetConfig, LongPrefill, SchedulerKind, VllmRules};
+use servescope_engine::scheduler::{Client, Order, Queueing};
+use servescope_workload::trace::{Extra, PrefixBlocks, Request};
+use servescope_workload::{BASE_MODEL, Trace};
+
+/// Settings that a file may have; another one would be passed over unseen.
+const SETTINGS: [&str; 16] = [
+    "block_size",
+    "usable_blocks",
+    "max_num_seqs",
+    "max_num_batched_tokens",
+    "long_prefill_token_threshold",
+    "long_prefill_token_threshold_adaptive",
+    "policy",
+    "enable_prefix_caching",
+    "watermark",
+    "scheduler_reserve_full_isl",
+    "async_scheduling",
+    "max_model_len",
+    "enable_chunked_prefill",
+    "prefill_schedule_interval",
+    "max_num_active_seqs",
+    "max_loras",
+];
+
+/// More than a run lasts: no wait brings a request before one of a better class.
+const NEVER_US: f64 = 1e12;
+
+/// A run to be repeated.
+pub(crate) struct Given {
+    pub(crate) file: Value,
+    /// The engine's name of each request in the file.
+    pub(crate) place_of: BTreeMap<u64, u32>,
+    pub(crate) trace: Arc<Trace>,
+    pub(crate) config: FleetConfig,
+    queueing: Queueing,
+    law: LinearCost,
+}
+
+/// A whole number that must be there.
+pub(crate) fn whole(value: &Value, key: &str) -> u32 {
+    let number = value[key].as_u64().unwrap_or_else(|| panic!("{key} is {}", value[key]));
+    u32::try_from(number).unwrap_or_else(|_| panic!("{key} is {number}"))
+}
+
+fn number(value: &Value, key: &str) -> f64 {
+    value[key].as_f64().unwrap_or_else(|| panic!("{key} is {}", value[key]))
+}
+
+fn flag(value: &Value, key: &str) -> bool {
+    value[key].as_bool().unwrap_or_else(|| panic!("{key} is {}", value[key]))
+}
+
+/// The entries of a list.
+pub(crate) fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+    value[key].as_array().unwrap_or_else(|| panic!("{key} is no list"))
+}
+
+impl Given {
+    pub(crate) fn read(file: &Value) -> Self {
+        let given = &file["config"];
+        for setting in given.as_object().expect("settings").keys() {
+            assert!(SETTINGS.contains(&&**setting), "unknown setting {setting}");
+        }
+        let config = config(given);
+        let mut requests: Vec<&Value> = list(file, "requests").iter().collect();
+        requests.sort_by(|a, b| number(a, "arrival_us").total_cmp(&number(b, "arrival_us")));
+        let (trace, classes) = trace(&requests, config.block_size);
+        let order = match given["policy"].as_str() {
+            Some("fcfs") => Order::Fcfs,
+            Some("priority") => Order::Priority { classes, ageing_us: NEVER_US },
+            other => panic!("unknown policy {other:?}"),
+        };
+        let law = &file["law_us"];
+        Self {
+            place_of: (0..).zip(&requests).map(|(place, request)| (id(request), place)).collect(),
+            trace: Arc::new(trace),
+            config,
+            queueing: Queueing { order, client: Client::User, predictions: None },
+            law: LinearCost {
+                prefill_base_us: number(law, "A_p"),
+                prefill_per_token_us: number(law, "b"),
+                decode_base_us: number(law, "A_d"),
+                decode_per_request_us: number(law, "c"),
+                decode_per_kv_token_us: number(law, "d"),
+                overhead_us: 0.0,
+                adapters: AdapterCost::FREE,
+            },
+            file: file.clone(),
+        }
+    }
+
+    /// The engine before the run.
+    pub(crate) fn fleet(&self) -> Fleet {
+        Fleet::new(Arc::clone(&self.trace), self.config, Box::new(self.law)).queued(self.queueing.clone())
+    }
+}
+
+fn id(request: &Value) -> u64 {
+    request["id"].as_u64().expect("a request has an id")
+}
+
+fn config(given: &Value) -> FleetConfig {
+    let blocks = whole(given, "usable_blocks");
+    // vLLM counts its null block, too.
+    let watermark_blocks = (number(given, "watermark") * f64::from(blocks + 1)) as u32;
+    let max_num_active_seqs =
+        (!given["max_num_active_seqs"].is_null()).then(|| whole(given, "max_num_active_seqs"));
+    FleetConfig {
+        scheduler: SchedulerKind::VllmV1,
+        blocks,
+        block_size: whole(given, "block_size"),
+        watermark_blocks,
+        max_requests: whole(given, "max_num_seqs"),
+        max_batch_tokens: whole(given, "max_num_batched_tokens"),
+        max_request_tokens: whole(given, "max_model_len"),
+        prefix_cache: flag(given, "enable_prefix_caching"),
+        vllm: Some(VllmRules {
+            scheduler_reserve_full_isl: flag(given, "scheduler_reserve_full_isl"),
+            async_scheduling: flag(given, "async_scheduling"),
+            long_prefill_token_threshold: match whole(given, "long_prefill_token_threshold") {
+                0 => LongPrefill::Unbounded,
+                most if flag(given, "long_prefill_token_threshold_adaptive") => LongPrefill::Share(most),
+                most => LongPrefill::Tokens(most),
+            },
+            enable_chunked_prefill: flag(given, "enable_chunked_prefill"),
+            prefill_schedule_interval: whole(given, "prefill_schedule_interval"),
+            max_num_active_seqs,
+            max_num_queued_tokens: None,
+        }),
+        ..FleetConfig::default()
+    }
+}
+
+/// The requests, and the class of each user: every priority is a user of its own.
+fn trace(requests: &[&Value], block_size: u32) -> (Trace, Vec<f64>) {
+    let mut trace = Trace::default();
+    let mut classes: Vec<f64> = Vec::new();
+    let mut blocks = Blocks::default();
+    let mut prefix =
+        PrefixBlocks { block_tokens: block_size, tells_answers: true, ..PrefixBlocks::default() };
+    for (place, request) in (0..).zip(requests) {
+        let class = request["priority"].as_f64().unwrap_or(0.0);
+        let user = classes.iter().position(|&other| other == class).unwrap_or_else(|| {
+            classes.push(class);
+            classes.len() - 1
+        });
+        let output_tokens = whole(request, "output_tokens");
+        trace.push(Request {
+            arrival_us: number(request, "arrival_us"),
+            user: user as u32,
+            adapter: request["adapter"].as_u64().map_or(BASE_MODEL, |adapter| adapter as u32),
+            input_tokens: whole(request, "input_tokens"),
+            output_tokens,
+            max_tokens: output_tokens,
+        });
+        prefix.push(blocks.of(request, block_size as usize));
+        if let Some(at_us) = request["cancel_us"].as_f64() {
+            trace.cancellations.push((at_us, place));
+        }
+    }
+    trace.extra = Some(Box::new(Extra { prefix, ..Extra::default() }));
+    trace.sort_cancellations();
+    (trace, classes)
+}
+
+/// Names of blocks: equal ones for equal tokens after equal blocks.
+#[derive(Default)]
+struct Blocks(BTreeMap<(u64, Vec<u64>), u64>);
+
+impl Blocks {
+    fn of(&mut self, request: &Value, block_size: usize) -> Vec<u64> {
+        let part = |key: &str| request[key].as_array().into_iter().flatten().filter_map(Value::as_u64);
+        let tokens: Vec<u64> = part("tokens").chain(part("answer")).collect();
+        let mut before = 0;
+        tokens
+            .chunks_exact(block_size)
+            .map(|chunk| {
+                let fresh = self.0.len() as u64 + 1;
+                before = *self.0.entry((before, chunk.to_vec())).or_insert(fresh);
+                before
+            })
+            .collect()
+    }
+}

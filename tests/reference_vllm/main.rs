@@ -1,0 +1,60 @@
+//! Runs of vLLM's own v1 scheduler, iteration by iteration: which requests, how many tokens, who is preempted, what was
+//! cached, every time within a microsecond.
+//!
+//! The folder is `vllm` in the one that `SERVESCOPE_REFERENCE` names, otherwise in `tests/reference/`; each `*.json.gz` below
+//! it, or unpacked file, is a run. Of runs with clients that go away the batches are compared, and the requests that stay.
+
+mod batches;
+mod given;
+mod results;
+
+use std::path::{Path, PathBuf};
+
+use given::Given;
+
+/// Every run below the folder.
+fn runs() -> Vec<PathBuf> {
+    let root = servescope_tests::reference().join("vllm");
+    servescope_tests::files(&root, |name| Path::new(name).extension().is_some_and(|end| end == "json"))
+}
+
+/// A run as the engine gives it against what vLLM gave. Returns how many batches and requests were compared.
+fn check(given: &Given) -> Result<usize, String> {
+    let ran = batches::check(given)?;
+    Ok(ran.batches + results::check(given, &ran)?)
+}
+
+#[test]
+fn every_batch_and_every_request() {
+    let (mut checked, mut left_out, mut wrong) = (0, Vec::new(), Vec::new());
+    for path in runs() {
+        let file = servescope_tests::json(&path);
+        let name = servescope_tests::plain_name(&path);
+        if !file["config"]["max_loras"].is_null() {
+            left_out.push(name);
+            continue;
+        }
+        match check(&Given::read(&file)) {
+            Ok(cases) => {
+                servescope_tests::told(&path, cases);
+                checked += 1;
+            }
+            Err(difference) => wrong.push(format!("{name}: {difference}")),
+        }
+    }
+    if !left_out.is_empty() {
+        println!(
+            "{} runs are left out, for the engine has no bound on the adapters of a batch (max_loras): {}",
+            left_out.len(),
+            left_out.join(", ")
+        );
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} of {} runs differ:\n{}",
+        wrong.len(),
+        checked + wrong.len(),
+        wrong.join("\n")
+    );
+    println!("{checked} runs agree");
+}
