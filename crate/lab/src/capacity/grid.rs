@@ -168,12 +168,13 @@ mod tests {
 
     #[test]
     fn axes_without_any_effect_are_told() {
-        let grid = Grid::parse(["workload.rate_rps=1,2,4", "fleet.replicas=1,2", "seed=1,2"]).unwrap();
-        // S-LoRA's loop has no replicas.
+        let axes = ["workload.rate_rps=1,2,4", "scheduler.chunk_tokens=256,512", "seed=1,2"];
+        let grid = Grid::parse(axes).unwrap();
+        // S-LoRA has no chunks.
         let all = grid.configurations(&Scenario::default());
         assert_eq!(all.len(), 2);
         let paths: Vec<String> = grid.notes(&all).into_iter().map(|note| note.path).collect();
-        assert_eq!(paths, ["workload.rate_rps", "fleet.replicas"]);
+        assert_eq!(paths, ["workload.rate_rps", "scheduler.chunk_tokens"]);
     }
 
     #[test]
