@@ -75,7 +75,7 @@ export class App {
         this.notices.info(() => this.text.t('notice.cancelled'));
       },
       restarted: (why) => { this.notices.error(() => this.text.t('notice.restarted', { message: this.text.failure(why) })); },
-    });
+    }, document.baseURI);
     this.#address = new Address(
       { encode: encodeLink, parse: parseLink },
       () => ({ values: this.store.values.value, keys: this.#pageKeys() }),
@@ -151,6 +151,11 @@ export class App {
     this.stopwatch.asked();
     this.failures.set(NONE);
     this.session.update({ state: 'running' });
+  }
+
+  /** With a network, what a run lacked may be there. */
+  runWithNetwork(): void {
+    if (this.failures.value.some(({ code }) => code === 'needs_table')) this.run();
   }
 
   cancel(): boolean {

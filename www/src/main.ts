@@ -49,6 +49,7 @@ async function start(): Promise<void> {
   document.querySelector('#page')?.replaceChildren(page);
   app.start(module);
   keepForOffline(app);
+  addEventListener('online', () => { app.runWithNetwork(); });
 }
 
 start().catch((thrown: unknown) => {

@@ -58,6 +58,8 @@ pub const CODES: &[&str] = &[
     "bad_columns",
     "bad_gzip",
     "needs_engine",
+    "needs_table",
+    "other_table",
     "unknown_check",
     "blocking_behind_proxy",
     "order_needs_slora",

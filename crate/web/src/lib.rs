@@ -36,6 +36,8 @@ mod simulator;
 mod studio;
 #[cfg(feature = "studio")]
 mod svg;
+#[cfg(feature = "engine")]
+mod tables;
 #[cfg(feature = "simulator")]
 mod take_over;
 mod types;
@@ -54,3 +56,5 @@ pub use simulator::Simulator;
 pub use studio::{Studio, body_forms, step_kinds, writable_formats};
 #[cfg(feature = "studio")]
 pub use svg::chart_svg;
+#[cfg(feature = "engine")]
+pub use tables::take_table;

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use servescope_web::{
     ChartSurface, Simulator, Studio, command, encode_link, page_schema, parse_link, published_figures,
-    resolve, step_kinds,
+    resolve, step_kinds, take_table,
 };
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
@@ -32,11 +32,38 @@ fn simulate(simulator: &mut Simulator, scenario: &Value) -> (Value, js_sys::Arra
     (json_of(field("summary")), field("charts").unchecked_into())
 }
 
+const LLAMA_2_7B: &str = include_str!("../../../static/profiles/a100_Llama-2-7b-hf.txt");
+const PHI_2: &str = include_str!("../../../static/profiles/a40_phi-2.txt");
+
+#[wasm_bindgen_test]
+fn a_run_without_its_operator_table_asks_for_it_and_takes_no_other() {
+    let mut simulator = Simulator::new();
+    let timed = json!({
+        "scheduler.kind": "vllm_v1",
+        "cost.kind": "profile",
+        "fleet.gpu": "a40",
+        "fleet.model": "phi-2",
+        "workload.duration_s": 20,
+    });
+    let failure = |thrown: JsValue| json_of(thrown)["failures"][0].clone();
+    let asked = failure(simulator.begin(&js(&timed)).expect_err("no table yet").into());
+    assert_eq!((&asked["code"], &asked["params"]["file"]), (&json!("needs_table"), &json!("a40_phi-2")));
+    for (file, text) in [("a40_phi-2", LLAMA_2_7B), ("a40_phi-2", ""), ("a40_nobody", PHI_2)] {
+        let refused = failure(take_table(file, text).expect_err("another table").into());
+        assert_eq!(refused["code"], "other_table");
+    }
+    assert!(simulator.begin(&js(&timed)).is_err());
+    assert!(take_table("a40_phi-2", PHI_2).is_ok());
+    let (summary, _) = simulate(&mut simulator, &timed);
+    assert!(summary["requests"]["completed"].as_f64() > Some(0.0));
+}
+
 #[wasm_bindgen_test]
 fn digests_are_those_of_the_terminal() {
     let cases: Vec<Value> =
         serde_json::from_str(include_str!("../../../tests/digests.json")).expect("a list");
     let mut simulator = Simulator::new();
+    assert!(take_table("a100_Llama-2-7b-hf", LLAMA_2_7B).is_ok());
     for case in &cases {
         let (summary, _) = simulate(&mut simulator, &case["scenario"]);
         assert_eq!(summary["digest"], case["digest"], "{}", case["name"]);

@@ -9,6 +9,8 @@ export interface Standings { standings: CapacityStanding[]; charts: ChartData[] 
 export interface Played { name: string; columns: TraceColumns }
 
 export type ToSearcher =
+  /** First of all: the page's address. */
+  | { kind: 'start'; page: string }
   /** The requests to play and the profile to take times from; null goes back to generated and shipped ones. */
   | { kind: 'trace'; trace: Played | null; profile: { name: string; text: string } | null }
   | { kind: 'grid'; ticket: number; scenario: ScenarioPatch }

@@ -16,6 +16,7 @@ class FakeWorker {
 beforeEach(() => {
   FakeWorker.made.length = 0;
   vi.stubGlobal('Worker', FakeWorker);
+  vi.stubGlobal('document', { baseURI: 'https://host/' });
 });
 afterEach(() => { vi.unstubAllGlobals(); });
 
@@ -38,5 +39,5 @@ it('gives the worker after it the trace and the profile that the others have', (
   thread.ask({ kind: 'search', scenario: {} }, () => undefined).catch(() => undefined);
   FakeWorker.made[0]?.onerror?.({ message: 'unreachable' });
   thread.ask({ kind: 'search', scenario: {} }, () => undefined).catch(() => undefined);
-  expect(kinds()).toEqual([['trace', 'search'], ['trace', 'search']]);
+  expect(kinds()).toEqual([['start', 'trace', 'search'], ['start', 'trace', 'search']]);
 });

@@ -47,6 +47,7 @@ export class Thread {
     const worker = new Worker(new URL('./capacity-worker.ts', import.meta.url), { type: 'module' });
     worker.onmessage = ({ data }: MessageEvent<FromSearcher>) => { this.#receive(data); };
     worker.onerror = (event: Partial<ErrorEvent>) => { this.#died(event.message); };
+    worker.postMessage({ kind: 'start', page: document.baseURI } satisfies ToSearcher);
     if (this.#trace !== null) worker.postMessage(this.#trace);
     return worker;
   }

@@ -50,7 +50,7 @@ beforeEach(() => {
     const made = new FakeWorker();
     workers.push(made);
     return made;
-  }, listener);
+  }, listener, 'https://host/');
 });
 afterEach(() => { vi.useRealTimers(); });
 

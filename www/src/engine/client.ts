@@ -64,13 +64,14 @@ export class Client {
   #profile: Pick<FittedProfile, 'name' | 'text'> | null = null;
   #deaths = 0;
 
-  constructor(private readonly spawn: () => WorkerPort, private readonly listener: Listener) {
+  /** `page` is its address. */
+  constructor(private readonly spawn: () => WorkerPort, private readonly listener: Listener, private readonly page: string) {
     this.#worker = this.#connect();
   }
 
   start(module: WebAssembly.Module): void {
     this.#module = module;
-    this.#worker.postMessage({ kind: 'start', module });
+    this.#worker.postMessage({ kind: 'start', module, page: this.page });
   }
 
   run(wish: Wish): void {

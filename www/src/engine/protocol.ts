@@ -25,7 +25,8 @@ export interface QueryResult {
 }
 
 export type ToWorker =
-  | { kind: 'start'; module: WebAssembly.Module }
+  /** The compiled module, and the page's address. */
+  | { kind: 'start'; module: WebAssembly.Module; page: string }
   | { kind: 'run'; revision: number; scenario: ScenarioPatch; preview: ScenarioPatch | null; options: RunOptions }
   | { kind: 'cancel' }
   | { kind: 'query'; ticket: number; query: Query };

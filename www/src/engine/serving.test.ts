@@ -3,11 +3,14 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Simulator } from '../../pkg/servescope.js';
 import type { EngineCall, FromWorker, Query } from './protocol.js';
+import { OperatorTables } from './operator-tables.js';
 import { Serving } from './serving.js';
 import type { Failures, RunOptions } from './types.js';
 
 const OPTIONS: RunOptions = { columns: 2, window: null, split_by: 'adapter', in_sight: null };
 const NEEDS: Failures = { failures: [{ code: 'needs_engine', path: 'scheduler.kind', message: 'vllm needs the whole', params: {} }] };
+
+const NEEDS_TABLE: Failures = { failures: [{ code: 'needs_table', path: 'cost.kind', message: 'not here yet', params: { file: 'a100_phi-2' } }] };
 
 /** Says in its summary what it is and what it was given. */
 class Fake {
@@ -31,6 +34,10 @@ class Small extends Fake {
 }
 
 class Whole extends Fake {
+  override begin(scenario: Record<string, unknown>): void {
+    if (scenario['cost.kind'] === 'profile' && !hasTable) throw NEEDS_TABLE as unknown as Error;
+    super.begin(scenario);
+  }
   load_profile(name: string): null { this.given.push(name); return null; }
   fit_profile(): unknown { return { name: 'fitted.txt', text: 'measured' }; }
   monitor(): string { return 'monitored'; }
@@ -41,13 +48,20 @@ const as = (fake: Fake): Simulator => fake as unknown as Simulator;
 let said: FromWorker[];
 let fetchWhole: ReturnType<typeof vi.fn<() => Promise<Simulator>>>;
 let serving: Serving;
+let tables: OperatorTables;
+let network: Promise<Response>;
+let hasTable: boolean;
 let revision: number;
 
 beforeEach(() => {
   said = [];
   revision = 0;
   fetchWhole = vi.fn(() => Promise.resolve(as(new Whole())));
-  serving = new Serving((message) => { said.push(message); }, fetchWhole);
+  tables = new OperatorTables({ take: () => { hasTable = true; }, fetch: () => network, caches: undefined });
+  tables.beside('https://host/');
+  hasTable = false;
+  network = Promise.resolve(new Response('times'));
+  serving = new Serving((message) => { said.push(message); }, fetchWhole, tables);
   serving.start(as(new Small()));
 });
 
@@ -129,6 +143,21 @@ describe('where it cannot be fetched', () => {
     fetchWhole.mockResolvedValue(as(new Whole()));
     expect(await call('monitor')).toMatchObject({ kind: 'reply', value: null });
     expect(await run()).toEqual(summary('Whole'));
+  });
+});
+
+describe('a run with timed operators', () => {
+  const TIMED = { 'scheduler.kind': 'vllm', 'cost.kind': 'profile' };
+
+  it('waits for its table', async () => {
+    expect(await run(TIMED)).toEqual(summary('Whole'));
+    expect(hasTable).toBe(true);
+  });
+
+  it('fails by name without it, and the thread goes on', async () => {
+    network = Promise.reject(new TypeError('Failed to fetch'));
+    expect(await run(TIMED)).toEqual({ kind: 'failed', revision: 1, failures: NEEDS_TABLE.failures });
+    expect(await run({ 'scheduler.kind': 'vllm' })).toEqual(summary('Whole'));
   });
 });
 

@@ -2,6 +2,7 @@
 // ends an older run at once. Questions about the finished run wait for the run in progress.
 import type { Simulator } from '../../pkg/servescope.js';
 import { MissingPart } from './fetched.js';
+import type { OperatorTables } from './operator-tables.js';
 import { readMessages, Wait } from './pause.js';
 import { buffersOf, type EngineCall, type FromWorker, type Query, type QueryResult, type ToWorker } from './protocol.js';
 import { isFailures, messageOf, type ChartData, type FittedProfile, type ScenarioPatch } from './types.js';
@@ -44,6 +45,7 @@ export class Serving {
   constructor(
     private readonly post: (message: FromWorker, transfer?: Transferable[]) => void,
     private readonly fetchWhole: () => Promise<Simulator>,
+    private readonly tables: OperatorTables,
   ) {}
 
   start(simulator: Simulator): void {
@@ -54,6 +56,7 @@ export class Serving {
   receive(message: Exclude<ToWorker, { kind: 'start' }>): void {
     this.#rest.cut();
     const simulator = this.#simulator;
+    if (message.kind === 'run' || message.kind === 'cancel') this.tables.letGo();
     if (message.kind === 'run') {
       this.#wanted = message;
       if (simulator !== null) void this.#serve(simulator);
@@ -130,7 +133,8 @@ export class Serving {
       compute += performance.now() - from;
       return value;
     };
-    timed(() => { sim.begin(scenario); });
+    const begun = await this.tables.have(() => { timed(() => { sim.begin(scenario); }); }, () => this.#wanted === run);
+    if (!begun) return false;
     for (;;) {
       const fraction = timed(() => sim.advance());
       if (fraction >= 1) break;

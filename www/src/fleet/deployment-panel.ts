@@ -49,6 +49,7 @@ export class DeploymentPanel extends LightElement {
   async #ask(): Promise<void> {
     if (this.app.session.value.state === 'running') return;
     const scenario = this.app.store.values.value;
+    const isTimed = this.app.store.resolved.values['cost.kind'] === 'profile';
     const asked = JSON.stringify([scenario, ownProfile.value?.text ?? '']);
     if (asked === this.#asked) return;
     this.#asked = asked;
@@ -57,7 +58,8 @@ export class DeploymentPanel extends LightElement {
       if (asked !== this.#asked) return;
       // Most settings have no part in it, and drawing it costs a frame of a drag its time.
       if (JSON.stringify(view) !== JSON.stringify(this.view)) this.view = view;
-      if (view === null) this.#asked = '';
+      // Without its table there is nothing to say of its times yet.
+      if (view === null || (isTimed && view.timed === null)) this.#asked = '';
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) throw thrown;
     }
@@ -109,6 +111,7 @@ export class DeploymentPanel extends LightElement {
         });
       return this.#word(timed.file === null ? 'cost.timed' : 'cost.loaded', { name: timed.name, file: timed.file ?? '', parts: timed.parts.map(part).join(this.#word('list')) });
     }
+    if (this.app.store.resolved.values['cost.kind'] === 'profile') return '';
     const word = cost.measured_on === '' ? 'cost.peaks' : cost.own ? 'cost.own' : 'cost.borrowed';
     return this.#word(word, { gpu: cost.measured_on, best: percent(cost.best), worst: percent(cost.worst) });
   }

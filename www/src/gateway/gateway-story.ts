@@ -79,7 +79,7 @@ export class GatewayStory extends LightElement {
     this.#asked = scenario;
     this.#ticket += 1;
     this.#worker ??= this.#spawn();
-    this.#worker.postMessage({ ticket: this.#ticket, scenario } satisfies ToStory);
+    this.#worker.postMessage({ ticket: this.#ticket, scenario, page: document.baseURI } satisfies ToStory);
   }
 
   #spawn(): Worker {

@@ -1,6 +1,7 @@
 // Parts of the page that cannot be fetched: offline early, or after a deployment that took them away.
 import type { Page } from '@playwright/test';
-import { control, digest, expect, missed, open, openGroups, setNumber, settled, test } from './page.js';
+import { control, digest, expect, goTo, missed, open, openGroups, setNumber, settled, test } from './page.js';
+import { terminal } from './terminal.js';
 
 const MISSING = 'This needs a part of the simulator that could not be fetched.';
 
@@ -73,6 +74,68 @@ for (const [language, told] of [['en', MISSING], ['zh', '这需要模拟器的�
     await missed(trouble);
   });
 }
+
+const TIMED = '#v=1&sched=vllm_v1&cost=profile&n=0&D=60';
+const NO_TIMES: Record<string, string> = {
+  en: 'The measured times of Llama-2-7B on NVIDIA A100 80GB SXM4 are not on this device yet, and could not be fetched. They are fetched as soon as there is a network; the other cost models need none.',
+  zh: 'Llama-2-7B 在 NVIDIA A100 80GB SXM4 上的实测耗时还不在本机，且未能取得。网络恢复后会自动取得；其他开销模型不需要它。',
+};
+
+for (const [language, told] of Object.entries(NO_TIMES)) {
+  test(`measured times that are out of reach are told, and come with the network (${language})`, async ({ page, trouble }, info) => {
+    const giveBack = await without(page, '**/profiles/*');
+    for (const [width, dark] of [[1440, false], [390, true]] as const) {
+      await page.setViewportSize({ width, height: 900 });
+      await page.emulateMedia({ colorScheme: dark ? 'dark' : 'light' });
+      await open(page, `${TIMED}&mdl=llama-2-7b&lang=${language}`);
+      await expect(page.locator('html')).toHaveAttribute('data-state', 'failed');
+      await expect(page.locator('status-area .notice.error')).toContainText(told);
+      await page.screenshot({ path: info.outputPath(`no-times-${language}-${String(width)}-${dark ? 'dark' : 'light'}.png`) });
+    }
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await openGroups(page);
+    await expect(control(page, 'cost.kind').locator('.control-error')).toHaveText(told);
+    await control(page, 'cost.kind').locator('select').selectOption('roofline');
+    const modelled = await digest(page);
+    await control(page, 'cost.kind').locator('select').selectOption('profile');
+    // The last answer stays, and is not taken for one of the measured times.
+    await expect(page.locator('html')).toHaveAttribute('data-state', 'failed');
+    await expect(page.locator('html')).toHaveAttribute('data-digest', modelled);
+    await giveBack();
+    await page.evaluate(() => dispatchEvent(new Event('online')));
+    await expect(page.locator('html')).toHaveAttribute('data-state', 'ready');
+    expect(await digest(page)).not.toBe(modelled);
+    await missed(trouble);
+  });
+}
+
+test('the measured times of a GPU and model are fetched when a run needs them, once, and kept', async ({ page, trouble }) => {
+  const fetched: string[] = [];
+  page.on('request', (request) => {
+    const [, file] = /\/profiles\/(.*)\.txt$/.exec(request.url()) ?? [];
+    if (file !== undefined) fetched.push(file);
+  });
+  await open(page, '#v=1&sched=vllm_v1&n=0&D=60');
+  expect(fetched).toEqual([]);
+  await goTo(page, `${TIMED}&mdl=llama-2-7b`);
+  const llama = await digest(page);
+  await goTo(page, `${TIMED}&mdl=phi-2&gpu=a40`);
+  const phi = await digest(page);
+  await goTo(page, `${TIMED}&mdl=llama-2-7b`);
+  expect(await digest(page)).toBe(llama);
+  expect(fetched).toEqual(['a100_Llama-2-7b-hf', 'a40_phi-2']);
+  const run = terminal();
+  if (run !== null) {
+    const settings = ['scheduler.kind=vllm_v1', 'cost.kind=profile', 'workload.adapters.count=0', 'workload.duration_s=60'];
+    const of = (...more: string[]): string => run('simulate', ...[...settings, ...more].flatMap((set) => ['--set', set]), '--json').digest;
+    expect(llama).toBe(of('fleet.model=llama-2-7b'));
+    expect(phi).toBe(of('fleet.model=phi-2', 'fleet.gpu=a40'));
+  }
+  await without(page, '**/profiles/*');
+  await open(page, `${TIMED}&mdl=phi-2&gpu=a40`);
+  expect(await digest(page)).toBe(phi);
+  await missed(trouble);
+});
 
 test('the capacity tab without its module says what is missing, once', async ({ page, trouble }) => {
   await open(page);
