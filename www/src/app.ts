@@ -3,6 +3,7 @@
 import { Client, Refusal, type WorkerPort } from './engine/client.js';
 import { encodeLink, palette, parseLink, resolve, schema } from './engine/module.js';
 import type { Answer } from './engine/protocol.js';
+import type { Start } from './engine/start.js';
 import { messageOf, type ChartData, type Failure, type Parameter, type RunOptions, type Traffic } from './engine/types.js';
 import { Scheduler } from './draw/scheduler.js';
 import type { Languages } from './i18n/languages.js';
@@ -75,7 +76,7 @@ export class App {
         this.notices.info(() => this.text.t('notice.cancelled'));
       },
       restarted: (why) => { this.notices.error(() => this.text.t('notice.restarted', { message: this.text.failure(why) })); },
-    }, document.baseURI);
+    });
     this.#address = new Address(
       { encode: encodeLink, parse: parseLink },
       () => ({ values: this.store.values.value, keys: this.#pageKeys() }),
@@ -120,8 +121,8 @@ export class App {
     return this.languages.of(this.settings.value.language);
   }
 
-  start(module: WebAssembly.Module): void {
-    this.#client.start(module);
+  start(start: Start): void {
+    this.#client.start(start);
     this.run();
   }
 

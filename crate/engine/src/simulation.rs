@@ -173,13 +173,10 @@ impl<C: IterationCost> Simulation<C> {
     /// What happened up to now. Where requests are held, those that were sent are told in the order in which they were,
     /// with the times at which they were; the others were never offered.
     pub fn finish(mut self) -> Report {
-        let mut counters = None;
-        if cfg!(feature = "orders") {
-            let samples = self.counters.into_samples();
-            let clients = self.line.clients();
-            let counted = self.line.counters();
-            counters = counted.map(|(client, values)| Counters { client, clients, values, samples });
-        }
+        let samples = self.counters.into_samples();
+        let clients = self.line.clients();
+        let counted = self.line.counters();
+        let counters = counted.map(|(client, values)| Counters { client, clients, values, samples });
         self.intake.rename(&mut self.timeline.departures);
         let served = match self.intake.sent() {
             Some(sent) => self.served.select(sent),

@@ -57,7 +57,6 @@ pub const CODES: &[&str] = &[
     "bad_link",
     "bad_columns",
     "bad_gzip",
-    "needs_engine",
     "needs_table",
     "other_table",
     "unknown_check",

@@ -5,22 +5,17 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use servescope_cost::LinearCost;
-#[cfg(feature = "engines")]
 use servescope_engine::Fleet;
 use servescope_engine::metrics::Summary;
-#[cfg(feature = "engines")]
 use servescope_engine::metrics::monitor::Monitor;
 use servescope_engine::metrics::summary::{SpanSums, SummaryContext, summarise_spans};
 use servescope_engine::metrics::token_gaps::TokenGaps;
 use servescope_engine::metrics::usage::spans;
-#[cfg(feature = "engines")]
 use servescope_engine::metrics::usage::{UsageColumns, UsageWindow, usage_columns, usage_with_columns};
-#[cfg(feature = "engines")]
 use servescope_engine::metrics::{
     FleetSummary, GatewaySummary, Usage, fleet_summary, gateway_summary, usage,
 };
 use servescope_engine::observer::Unobserved;
-#[cfg(feature = "engines")]
 use servescope_engine::scheduler::Order;
 use servescope_engine::{Refusal, Report, Simulation};
 use servescope_workload::formats::{self, BadRows, Format, FormatError, ReadTrace, Reading, Warning};
@@ -31,7 +26,7 @@ use servescope_workload::{BASE_MODEL, SessionSpec, Trace, generate, scale};
 use crate::failure::Failure;
 use crate::notes::{Context, Note, Purpose, Traffic, notes, unused};
 use crate::parameters::Id;
-use crate::parameters::choices::{self, GatewayKind, SchedulerKind, TraceTurns};
+use crate::parameters::choices::TraceTurns;
 use crate::scenario::{CostKind, Scenario};
 
 /// Rows of the tables by user and by adapter that a page can show.
@@ -115,17 +110,11 @@ enum Engine {
     /// One server with S-LoRA's router loop.
     Slora(Box<Simulation<LinearCost>>),
     /// A fleet of replicas.
-    #[cfg(feature = "engines")]
     Fleet(Box<Fleet>),
 }
 
 impl Engine {
-    #[cfg_attr(
-        not(feature = "engines"),
-        expect(clippy::unnecessary_wraps, reason = "what a fleet needs may be missing")
-    )]
     fn new(scenario: &Scenario, trace: Arc<Trace>) -> Result<Self, Failure> {
-        #[cfg(feature = "engines")]
         if scenario.fleet().is_some() {
             let ranks = trace.adapter_rank.iter().map(|&rank| u64::from(rank)).sum();
             if let Some(config) = scenario.fleet_with(scenario.pool_tokens(ranks)?) {
@@ -142,7 +131,6 @@ impl Engine {
         }
         let queueing = scenario.queueing(&trace);
         let config = scenario.scheduler();
-        #[cfg(feature = "engines")]
         if let Some(gateway) = scenario.gateway(f64::from(config.max_total_tokens)) {
             let simulation = Simulation::new(trace, scenario.server_behind(config), scenario.cost());
             return Ok(Self::Slora(Box::new(simulation.queued(queueing).behind(gateway))));
@@ -167,13 +155,6 @@ impl Running {
     /// # Errors
     /// Every [`Failure`] of the scenario, or that it makes no request.
     pub fn begin(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Self, Vec<Failure>> {
-        let is_first = scenario.chosen(SchedulerKind::ID) == SchedulerKind::Slora
-            && scenario.chosen(choices::Order::SCHEDULER) == choices::Order::Fcfs
-            && scenario.chosen(GatewayKind::ID) == GatewayKind::Direct;
-        if !cfg!(feature = "engines") && !is_first {
-            let message = "this scheduler is in the larger engine".to_owned();
-            return Err(vec![Failure::new("needs_engine", Id::SchedulerKind.row().id, message)]);
-        }
         let trace = trace_of(scenario, loaded)?;
         Ok(Self {
             engine: Engine::new(scenario, trace).map_err(|failure| vec![failure])?,
@@ -187,7 +168,6 @@ impl Running {
     pub fn advance(&mut self, steps: usize) -> f64 {
         let (is_over, progress) = match &mut self.engine {
             Engine::Slora(loop_) => (loop_.advance(steps, &mut Unobserved), loop_.progress()),
-            #[cfg(feature = "engines")]
             Engine::Fleet(fleet) => (fleet.advance(steps), fleet.progress()),
         };
         if is_over { 1.0 } else { progress.min(0.999) }
@@ -198,16 +178,13 @@ impl Running {
         Run {
             report: match self.engine {
                 Engine::Slora(loop_) => loop_.finish(),
-                #[cfg(feature = "engines")]
                 Engine::Fleet(fleet) => fleet.finish(),
             },
             scenario: self.scenario,
             generated: self.generated,
             context: Some(self.context),
             gaps: OnceCell::new(),
-            #[cfg(feature = "engines")]
             monitors: Default::default(),
-            #[cfg(feature = "engines")]
             usage: OnceCell::new(),
             spans: OnceCell::new(),
         }
@@ -323,10 +300,8 @@ pub struct Run {
     /// Every gap between tokens: summary and charts both ask for it.
     gaps: OnceCell<TokenGaps>,
     /// What users and adapters used, once somebody asks.
-    #[cfg(feature = "engines")]
     pub(crate) monitors: [OnceCell<Monitor>; 2],
     /// Sums over a fleet's iterations: likewise.
-    #[cfg(feature = "engines")]
     usage: OnceCell<Option<Usage>>,
     /// Sums over the iterations that every summary tells.
     spans: OnceCell<SpanSums>,
@@ -350,10 +325,8 @@ pub struct RunSummary {
     /// Where prompts are told in blocks: what a cache without limit would find.
     pub prefix: Option<PrefixSummary>,
     /// Of a fleet: what else is to be said of it.
-    #[cfg(feature = "engines")]
     pub fleet: Option<FleetSummary>,
     /// What the proxy did, if there was one.
-    #[cfg(feature = "engines")]
     pub gateway: Option<GatewaySummary>,
     /// What a reader of the numbers should know.
     pub warnings: Vec<Failure>,
@@ -378,9 +351,7 @@ impl Run {
             generated: false,
             context: None,
             gaps: OnceCell::new(),
-            #[cfg(feature = "engines")]
             monitors: Default::default(),
-            #[cfg(feature = "engines")]
             usage: OnceCell::new(),
             spans: OnceCell::new(),
         }
@@ -393,7 +364,6 @@ impl Run {
 
     /// The summary with at most `table_rows` users and adapters.
     pub fn summary_of(&self, table_rows: usize) -> RunSummary {
-        #[cfg(feature = "engines")]
         if let Some((usage, fleet)) = self.usage().zip(self.fleet()) {
             let mut summary = self.told(table_rows, &usage.spans);
             summary.run.gpu.mfu = fleet.mean(|row| row.mfu).or(summary.run.gpu.mfu);
@@ -415,7 +385,6 @@ impl Run {
     }
 
     /// What the summary says of a fleet beside the rest; none of S-LoRA's loop.
-    #[cfg(feature = "engines")]
     pub fn fleet(&self) -> Option<FleetSummary> {
         self.usage().map(|usage| fleet_summary(&self.report, usage))
     }
@@ -449,9 +418,7 @@ impl Run {
         RunSummary {
             run,
             prefix,
-            #[cfg(feature = "engines")]
             fleet: None,
-            #[cfg(feature = "engines")]
             gateway: gateway_summary(&self.report, self.scenario.slo()),
             warnings,
         }
@@ -533,14 +500,12 @@ impl Run {
     }
 
     /// Sums over the iterations of a fleet; none of S-LoRA's loop.
-    #[cfg(feature = "engines")]
     pub fn usage(&self) -> Option<&Usage> {
         self.usage.get_or_init(|| usage(&self.report).map(|(usage, gaps)| self.keep(usage, gaps))).as_ref()
     }
 
     /// What the summary of every run tells of its iterations.
     fn spans(&self) -> &SpanSums {
-        #[cfg(feature = "engines")]
         if let Some(Some(usage)) = self.usage.get() {
             return &usage.spans;
         }
@@ -553,7 +518,6 @@ impl Run {
 
     /// The iterations of a fleet over a window. Who asks for these before any summary gets the summary's sums for little
     /// more.
-    #[cfg(feature = "engines")]
     pub(crate) fn usage_columns(&self, window: &UsageWindow) -> Option<UsageColumns> {
         if self.usage.get().is_some() || self.spans.get().is_some() {
             return usage_columns(&self.report, window);
@@ -564,7 +528,6 @@ impl Run {
     }
 
     /// Keeps what came with the sums; where somebody asked for it before, it is there already.
-    #[cfg(feature = "engines")]
     fn keep(&self, usage: Usage, gaps: TokenGaps) -> Usage {
         let _ = self.gaps.set(gaps);
         usage

@@ -3,8 +3,8 @@
 use servescope_lab::profiles;
 use wasm_bindgen::prelude::*;
 
-use crate::convert::thrown;
-use crate::types::JsFailure;
+use servescope_boundary::convert::thrown;
+use servescope_boundary::types::JsFailure;
 
 /// Takes the text of the table that a failure `needs_table` has named; it stays as long as the module's memory.
 ///

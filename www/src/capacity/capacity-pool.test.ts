@@ -1,6 +1,7 @@
 // A thread of the capacity search whose worker ends.
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Refusal } from '../engine/client.js';
+import { share } from '../engine/start.js';
 import type { ToSearcher } from './capacity-calls.js';
 import { Thread } from './capacity-pool.js';
 
@@ -16,7 +17,7 @@ class FakeWorker {
 beforeEach(() => {
   FakeWorker.made.length = 0;
   vi.stubGlobal('Worker', FakeWorker);
-  vi.stubGlobal('document', { baseURI: 'https://host/' });
+  share({}, 'https://host/');
 });
 afterEach(() => { vi.unstubAllGlobals(); });
 
@@ -27,7 +28,7 @@ it('starts no worker for one that ended before it is asked again', async () => {
   const asked = thread.ask({ kind: 'grid', scenario: {} });
   FakeWorker.made[0]?.onerror?.({});
   const refused: unknown = await asked.catch((reason: unknown) => reason);
-  expect((refused as Refusal).failures.map(({ code }) => code)).toEqual(['needs_engine']);
+  expect((refused as Refusal).failures.map(({ code }) => code)).toEqual(['missing_part']);
   expect(FakeWorker.made).toHaveLength(1);
   thread.ask({ kind: 'grid', scenario: {} }).catch(() => undefined);
   expect(FakeWorker.made).toHaveLength(2);

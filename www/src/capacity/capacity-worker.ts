@@ -1,17 +1,14 @@
 // One thread of the capacity search: a configuration at a time, in slices, so that it can be stopped between two.
-import init, { capacity_grid, capacity_standings, CapacitySearch, take_table } from '../../pkg/engine.js';
-import address from '../../pkg/engine_bg.wasm?url';
-import { startedOnce } from '../engine/fetched.js';
-import { OperatorTables } from '../engine/operator-tables.js';
+import { capacity_grid, capacity_standings, CapacitySearch } from '../../pkg/servescope.js';
 import { readMessages } from '../engine/pause.js';
 import { buffersOf } from '../engine/protocol.js';
+import { begin, tables } from '../engine/simulating.js';
 import { failuresOf } from '../engine/types.js';
 import type { FromSearcher, ToSearcher } from './capacity-calls.js';
 
 const PROGRESS_EVERY_MS = 100;
 
-const ready = startedOnce(() => init({ module_or_path: new URL(address, import.meta.url) }));
-const tables = new OperatorTables({ take: take_table, fetch: fetch.bind(self), caches: self.caches });
+let ready = Promise.resolve();
 let searcher: CapacitySearch | null = null;
 /** The search that is wanted; an older one ends at its next slice. */
 let wanted = 0;
@@ -45,7 +42,7 @@ async function search(ticket: number, scenario: Extract<ToSearcher, { kind: 'sea
 }
 
 async function answer(message: Exclude<ToSearcher, { kind: 'start' }>): Promise<void> {
-  await ready();
+  await ready;
   switch (message.kind) {
     case 'trace':
       searcher?.free();
@@ -66,7 +63,7 @@ async function answer(message: Exclude<ToSearcher, { kind: 'start' }>): Promise<
 
 self.onmessage = ({ data }: MessageEvent<ToSearcher>) => {
   if (data.kind === 'start') {
-    tables.beside(data.page);
+    ready = begin(data);
     return;
   }
   if (data.kind === 'search') wanted = data.ticket;

@@ -1,9 +1,9 @@
 // Parts of the page that cannot be fetched: offline early, or after a deployment that took them away.
 import type { Page } from '@playwright/test';
-import { control, digest, expect, goTo, missed, open, openGroups, setNumber, settled, test } from './page.js';
+import { control, digest, dropFile, expect, goTo, missed, open, openGroups, setNumber, SMALL, test } from './page.js';
 import { terminal } from './terminal.js';
 
-const MISSING = 'This needs a part of the simulator that could not be fetched.';
+const MISSING = 'This needs a part of the page that could not be fetched.';
 
 /** Keeps files from the page until they are given back. */
 async function without(page: Page, files: string): Promise<() => Promise<void>> {
@@ -36,44 +36,6 @@ test('a click that needs a missing part is answered with a notice', async ({ pag
   trouble.splice(trouble.findIndex((line) => /dynamically imported/.test(line)), 1);
   await missed(trouble, 1);
 });
-
-test('the monitor without its module says what is missing; the page goes on, and nothing is started again', async ({ page, trouble }) => {
-  await open(page, '#v=1&R=4&D=60');
-  const before = await digest(page);
-  const giveBack = await without(page, '**/assets/engine*');
-  await page.locator('details.monitor > summary').click();
-  const section = page.locator('monitor-section');
-  await expect(section).toHaveAttribute('data-state', 'failed');
-  await expect(section).toContainText(MISSING);
-  expect(await digest(page)).toBe(before);
-  await setNumber(page, 'workload.rate_rps', 3);
-  expect(await digest(page)).not.toBe(before);
-  await expect(page.locator('.notice', { hasText: 'started again' })).toHaveCount(0);
-  await giveBack();
-  await page.locator('details.monitor > summary').click();
-  await page.locator('details.monitor > summary').click();
-  await expect(section).toHaveAttribute('data-state', 'ready');
-  await missed(trouble);
-});
-
-for (const [language, told] of [['en', MISSING], ['zh', '这需要模拟器的另一部分，而它未能取得。']] as const) {
-  test(`a scheduler whose module is missing is told at its control, in the page’s own words (${language})`, async ({ page, trouble }) => {
-    await open(page, `#v=1&D=60&lang=${language}`);
-    const giveBack = await without(page, '**/assets/engine*');
-    await openGroups(page);
-    const choice = control(page, 'scheduler.kind').locator('select');
-    await choice.selectOption('vllm_v1');
-    await expect(control(page, 'scheduler.kind').locator('.control-error')).toHaveText(told);
-    await expect(page.locator('html')).toHaveAttribute('data-state', 'failed');
-    await choice.selectOption('slora');
-    await settled(page);
-    await expect(page.locator('html')).toHaveAttribute('data-state', 'ready');
-    await giveBack();
-    await choice.selectOption('vllm_v1');
-    await expect(page.locator('[data-chart="lanes"]')).toBeVisible();
-    await missed(trouble);
-  });
-}
 
 const TIMED = '#v=1&sched=vllm_v1&cost=profile&n=0&D=60';
 const NO_TIMES: Record<string, string> = {
@@ -137,12 +99,17 @@ test('the measured times of a GPU and model are fetched when a run needs them, o
   await missed(trouble);
 });
 
-test('the capacity tab without its module says what is missing, once', async ({ page, trouble }) => {
+test('a file needs the module for files; without it that is said, and the page goes on', async ({ page, trouble }) => {
   await open(page);
-  await without(page, '**/assets/engine*');
-  await page.locator('[data-tab=capacity]').click();
-  await expect(page.locator('capacity-page')).toHaveAttribute('data-state', 'failed');
-  await expect(page.locator('capacity-page .notice.error')).toContainText(MISSING);
+  const before = await digest(page);
+  const giveBack = await without(page, '**/assets/studio_bg-*.wasm');
+  await dropFile(page, 'small.csv', Buffer.from(SMALL));
+  await expect(page.locator('.notice.error')).toContainText(MISSING);
+  await setNumber(page, 'workload.rate_rps', 3);
+  expect(await digest(page)).not.toBe(before);
+  await giveBack();
+  await dropFile(page, 'small.csv', Buffer.from(SMALL));
+  await expect(page.locator('.trace-in-use')).toContainText('3 requests');
   await missed(trouble);
 });
 
