@@ -38,7 +38,7 @@ const made = (scope = SCOPE): Copy => new Copy(scope, caches as unknown as Cache
 function deploy(build: string, ...names: string[]): void {
   const files = Object.fromEntries(['', 'theme.js', 'profiles/a.txt', ...names].map((name) => [name, `sha256-${name} of ${build}`]));
   host = new Map(Object.keys(files).map((name) => [SCOPE + name, name === '' ? index(build) : `${name} of ${build}`]));
-  host.set(`${SCOPE}files.json`, JSON.stringify({ build, files } satisfies Manifest));
+  host.set(`${SCOPE}files.json`, JSON.stringify({ build, files, start: [] } satisfies Manifest));
 }
 
 const request = (path: string, base = SCOPE): Request => new Request(base + path);

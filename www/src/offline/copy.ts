@@ -9,6 +9,8 @@ export interface Manifest {
   build: string;
   /** Path beside the page -> its hash, as `integrity` takes it. The page itself has the empty path. */
   files: Readonly<Record<string, string>>;
+  /** Those that an English reader's page fetches until it is ready. */
+  start: readonly string[];
 }
 
 export interface Wish {
