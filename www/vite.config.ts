@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve, sep } from 'node:path';
 import type { ResolvedConfig } from 'vite';
+import type { Rolldown } from 'vite';
 import { defineConfig, type Plugin } from 'vitest/config';
 import type { Manifest } from './src/offline/copy.js';
 
@@ -30,9 +31,34 @@ function filesUnder(folder: string): string[] {
     .sort();
 }
 
+/** Fetched by readers of another language in place of what an English reader's page fetches. */
+const OF_ANOTHER_LANGUAGE = /^assets\/zh-/;
+/** Of the files that are served as they are, the page reads these before it is ready, and those that its index names. */
+const READ_AT_START = /^presets\//;
+
+/** What a built script brings along: Vite tells which styles and files its sources name. */
+function broughtBy(name: string, bundle: Rolldown.OutputBundle): string[] {
+  const file = bundle[name];
+  if (file?.type !== 'chunk') return [];
+  const { importedAssets = new Set<string>(), importedCss = new Set<string>() } = file.viteMetadata ?? {};
+  return [...file.imports, ...importedAssets, ...importedCss];
+}
+
+/** What an English reader's page fetches until it is ready: its scripts, and all that these name themselves. */
+function fetchedAtStart(bundle: Rolldown.OutputBundle, entry: string): Set<string> {
+  const found = new Set<string>();
+  const waiting = [entry];
+  for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
+    if (found.has(name) || OF_ANOTHER_LANGUAGE.test(name)) continue;
+    found.add(name);
+    waiting.push(...broughtBy(name, bundle));
+  }
+  return found;
+}
+
 /**
  * Writes the build's name into the index, and `files.json`: the same name and the hash of every file that the page may
- * need, so that a copy of it is of one build only.
+ * need, so that a copy of it is of one build only; and which of them the page fetches until it is ready, to be weighed.
  */
 function manifest(): Plugin {
   let config: ResolvedConfig;
@@ -58,7 +84,11 @@ function manifest(): Plugin {
       const files: Record<string, string> = { '': integrity(readFileSync(join(folder, 'index.html'))) };
       for (const name of built.sort()) files[name] = integrity(readFileSync(join(folder, name)));
       for (const [name, content] of served()) files[name] = integrity(content);
-      writeFileSync(join(folder, 'files.json'), JSON.stringify({ build, files } satisfies Manifest));
+      const index = readFileSync(join(folder, 'index.html'), 'utf8');
+      const entry = Object.values(bundle).find((file) => file.type === 'chunk' && file.isEntry && file.name === 'index');
+      const atStart = fetchedAtStart(bundle, entry?.fileName ?? '');
+      const start = Object.keys(files).filter((name) => name === '' || atStart.has(name) || READ_AT_START.test(name) || index.includes(`/${name}"`));
+      writeFileSync(join(folder, 'files.json'), JSON.stringify({ build, files, start } satisfies Manifest));
     },
   };
 }

@@ -3,6 +3,7 @@
 import { Client, Refusal, type WorkerPort } from './engine/client.js';
 import { encodeLink, palette, parseLink, resolve, schema } from './engine/module.js';
 import type { Answer } from './engine/protocol.js';
+import type { Start } from './engine/start.js';
 import { messageOf, type ChartData, type Failure, type Parameter, type RunOptions, type Traffic } from './engine/types.js';
 import { Scheduler } from './draw/scheduler.js';
 import type { Languages } from './i18n/languages.js';
@@ -120,8 +121,8 @@ export class App {
     return this.languages.of(this.settings.value.language);
   }
 
-  start(module: WebAssembly.Module): void {
-    this.#client.start(module);
+  start(start: Start): void {
+    this.#client.start(start);
     this.run();
   }
 
@@ -151,6 +152,11 @@ export class App {
     this.stopwatch.asked();
     this.failures.set(NONE);
     this.session.update({ state: 'running' });
+  }
+
+  /** With a network, what a run lacked may be there. */
+  runWithNetwork(): void {
+    if (this.failures.value.some(({ code }) => code === 'needs_table')) this.run();
   }
 
   cancel(): boolean {

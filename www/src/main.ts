@@ -3,6 +3,7 @@ import './style/main.css';
 import { App } from './app.js';
 import type { WorkerPort } from './engine/client.js';
 import { loadModule, scenarioFromJson } from './engine/module.js';
+import { share } from './engine/start.js';
 import { messageOf } from './engine/types.js';
 import { Languages } from './i18n/languages.js';
 import { keepForOffline } from './offline/offline.js';
@@ -47,8 +48,9 @@ async function start(): Promise<void> {
   const page = new ServescopePage();
   page.app = app;
   document.querySelector('#page')?.replaceChildren(page);
-  app.start(module);
+  app.start(share(module, document.baseURI));
   keepForOffline(app);
+  addEventListener('online', () => { app.runWithNetwork(); });
 }
 
 start().catch((thrown: unknown) => {

@@ -13,7 +13,7 @@ let page: EventTarget;
 beforeEach(() => {
   notices = new Notices();
   page = new EventTarget();
-  const text = new Text('en', { ...english, failures: { needs_engine: 'This needs a part.' } });
+  const text = new Text('en', { ...english, failures: { missing_part: 'This needs a part.' } });
   watchTrouble({ notices, text } as unknown as App, page);
 });
 
@@ -30,7 +30,7 @@ it('tells of a failure that no caller waits for', () => {
 });
 
 it('tells a refusal in the page’s own words', () => {
-  rejected(new Refusal([{ code: 'needs_engine', path: '', message: 'raw', params: {} }]));
+  rejected(new Refusal([{ code: 'missing_part', path: '', message: 'raw', params: {} }]));
   expect(told()).toEqual(['This needs a part.']);
 });
 

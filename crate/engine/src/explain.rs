@@ -125,7 +125,7 @@ pub fn explain(report: &Report, id: usize) -> Explanation {
 
 /// The time before the engine knew of a request, and when that was.
 fn pass_gateway(report: &Report, id: usize, why: &mut Explanation) -> Option<f64> {
-    let log = report.gateway.as_deref().filter(|_| cfg!(feature = "orders"))?;
+    let log = report.gateway.as_deref()?;
     let (passage, forwarded_us) = (&log.passages[id], log.forwarded_us[id]);
     let came_in = Some(forwarded_us).filter(|at| !at.is_nan())?;
     why.gateway_us = forwarded_us - passage.asked_us;

@@ -8,7 +8,6 @@ pub mod fleet;
 pub mod gateway;
 pub mod groups;
 pub mod lanes;
-#[cfg(feature = "orders")]
 pub mod monitor;
 pub mod operators;
 pub mod slora;

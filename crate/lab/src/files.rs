@@ -2,23 +2,16 @@
 
 mod batches;
 mod chrome_trace;
-#[cfg(feature = "engines")]
 mod clients;
-#[cfg(feature = "engines")]
 mod event_trace;
-#[cfg(feature = "engines")]
 mod events;
 mod requests;
 
 pub use batches::{batches_csv, write_batches_csv};
 pub use chrome_trace::{chrome_trace, write_chrome_trace};
-#[cfg(feature = "engines")]
 pub(crate) use clients::{Keeper, counters};
-#[cfg(feature = "engines")]
 pub use clients::{clients_csv, clients_over_time_csv, write_clients_csv, write_clients_over_time_csv};
-#[cfg(feature = "engines")]
 pub use event_trace::{event_trace, write_event_trace};
-#[cfg(feature = "engines")]
 pub use events::{events_csv, write_events_csv};
 pub use requests::requests_csv;
 
@@ -33,7 +26,7 @@ pub(crate) fn kind(run: &IterationRun) -> &'static str {
     }
 }
 
-#[cfg(all(test, feature = "engines"))]
+#[cfg(test)]
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 

@@ -18,11 +18,9 @@ pub mod growth;
 pub mod inspect;
 pub mod link;
 pub mod measured;
-#[cfg(feature = "engines")]
 pub mod monitor;
 pub mod notes;
 pub mod parameters;
-#[cfg(feature = "engines")]
 pub mod profiles;
 pub mod published;
 pub mod recipe;
@@ -31,9 +29,7 @@ pub mod run;
 pub mod scenario;
 pub mod schema;
 pub mod thresholds;
-#[cfg(feature = "engines")]
 pub mod validate;
-#[cfg(feature = "engines")]
 pub mod vidur;
 pub mod views;
 

@@ -6,15 +6,11 @@
 //! overhead settled with all of them in sight (see [`servescope_cost::calibration`]): agreement is not prediction.
 //! [`one_run`] has the prediction: a calibration on one run a GPU, and rows of a second one.
 
-#[cfg(feature = "engines")]
 pub mod figures;
 pub mod numpy;
-#[cfg(feature = "engines")]
 pub mod one_run;
 pub mod policies;
-#[cfg(feature = "engines")]
 pub mod shipped;
-#[cfg(feature = "engines")]
 pub mod vtc;
 
 use std::sync::Arc;
@@ -89,7 +85,6 @@ macro_rules! rows {
     };
 }
 
-#[cfg(feature = "engines")]
 pub(crate) use rows;
 
 rows! {

@@ -4,17 +4,12 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use serde::Serialize;
-#[cfg(not(feature = "engines"))]
-use servescope_cost::BatchCost;
 use servescope_engine::metrics::Summary;
-#[cfg(feature = "engines")]
 use servescope_engine::metrics::monitor::Monitor;
 use servescope_engine::metrics::summary::{SpanSums, SummaryContext, summarise_spans};
 use servescope_engine::metrics::token_gaps::TokenGaps;
 use servescope_engine::metrics::usage::spans;
-#[cfg(feature = "engines")]
 use servescope_engine::metrics::usage::{UsageColumns, UsageWindow, usage_columns, usage_with_columns};
-#[cfg(feature = "engines")]
 use servescope_engine::metrics::{
     FleetSummary, GatewaySummary, Usage, fleet_summary, gateway_summary, usage,
 };
@@ -27,7 +22,7 @@ use servescope_workload::{BASE_MODEL, SessionSpec, Trace, generate, scale};
 use crate::failure::Failure;
 use crate::notes::{Context, Note, Purpose, Traffic, notes, unused};
 use crate::parameters::Id;
-use crate::parameters::choices::{self, GatewayKind, SchedulerKind, TraceTurns};
+use crate::parameters::choices::{SchedulerKind, TraceTurns};
 use crate::scenario::{CostKind, Scenario};
 
 /// Rows of the tables by user and by adapter that a page can show.
@@ -107,21 +102,12 @@ impl LoadedTrace {
 
 /// The fleet that serves a scenario's trace.
 fn fleet_of(scenario: &Scenario, trace: Arc<Trace>) -> Result<Fleet, Failure> {
-    #[cfg(feature = "engines")]
-    let (pool_tokens, cost) = {
-        // S-LoRA's adapters are in the pool, and come and go.
-        let stay = scenario.chosen(SchedulerKind::ID) != SchedulerKind::Slora;
-        let ranks = trace.adapter_rank.iter().filter(|_| stay).map(|&rank| u64::from(rank)).sum();
-        (scenario.pool_tokens(ranks)?, scenario.fleet_cost()?)
-    };
-    #[cfg(not(feature = "engines"))]
-    let (pool_tokens, cost) =
-        (scenario.whole(Id::MaxTotalTokens), Box::new(scenario.cost()) as Box<dyn BatchCost>);
-    let config = scenario.fleet_with(pool_tokens);
-    let queueing = scenario.queueing(&trace);
-    #[cfg(feature = "engines")]
+    // S-LoRA's adapters are in the pool, and come and go.
+    let stay = scenario.chosen(SchedulerKind::ID) != SchedulerKind::Slora;
+    let ranks = trace.adapter_rank.iter().filter(|_| stay).map(|&rank| u64::from(rank)).sum();
+    let config = scenario.fleet_with(scenario.pool_tokens(ranks)?);
+    let (cost, queueing) = (scenario.fleet_cost()?, scenario.queueing(&trace));
     let tokens = f64::from(config.blocks) * f64::from(config.block_size) * f64::from(config.replicas);
-    #[cfg(feature = "engines")]
     if let Some(gateway) = scenario.gateway(tokens) {
         let fleet = Fleet::new(trace, scenario.fleet_behind(config), cost).behind(gateway);
         return Ok(fleet.queued(queueing));
@@ -144,13 +130,6 @@ impl Running {
     /// # Errors
     /// Every [`Failure`] of the scenario, or that it makes no request.
     pub fn begin(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Self, Vec<Failure>> {
-        let is_first = scenario.chosen(SchedulerKind::ID) == SchedulerKind::Slora
-            && scenario.chosen(choices::Order::SCHEDULER) == choices::Order::Fcfs
-            && scenario.chosen(GatewayKind::ID) == GatewayKind::Direct;
-        if !cfg!(feature = "engines") && !is_first {
-            let message = "this scheduler is in the larger engine".to_owned();
-            return Err(vec![Failure::new("needs_engine", Id::SchedulerKind.row().id, message)]);
-        }
         let trace = trace_of(scenario, loaded)?;
         Ok(Self {
             fleet: Box::new(fleet_of(scenario, trace).map_err(|failure| vec![failure])?),
@@ -174,9 +153,7 @@ impl Running {
             generated: self.generated,
             context: Some(self.context),
             gaps: OnceCell::new(),
-            #[cfg(feature = "engines")]
             monitors: Default::default(),
-            #[cfg(feature = "engines")]
             usage: OnceCell::new(),
             spans: OnceCell::new(),
         }
@@ -292,10 +269,8 @@ pub struct Run {
     /// Every gap between tokens: summary and charts both ask for it.
     gaps: OnceCell<TokenGaps>,
     /// What users and adapters used, once somebody asks.
-    #[cfg(feature = "engines")]
     pub(crate) monitors: [OnceCell<Monitor>; 2],
     /// Sums over a fleet's iterations: likewise.
-    #[cfg(feature = "engines")]
     usage: OnceCell<Option<Usage>>,
     /// Sums over the iterations that every summary tells.
     spans: OnceCell<SpanSums>,
@@ -319,10 +294,8 @@ pub struct RunSummary {
     /// Where prompts are told in blocks: what a cache without limit would find.
     pub prefix: Option<PrefixSummary>,
     /// Of a fleet: what else is to be said of it.
-    #[cfg(feature = "engines")]
     pub fleet: Option<FleetSummary>,
     /// What the proxy did, if there was one.
-    #[cfg(feature = "engines")]
     pub gateway: Option<GatewaySummary>,
     /// What a reader of the numbers should know.
     pub warnings: Vec<Failure>,
@@ -347,9 +320,7 @@ impl Run {
             generated: false,
             context: None,
             gaps: OnceCell::new(),
-            #[cfg(feature = "engines")]
             monitors: Default::default(),
-            #[cfg(feature = "engines")]
             usage: OnceCell::new(),
             spans: OnceCell::new(),
         }
@@ -362,7 +333,6 @@ impl Run {
 
     /// The summary with at most `table_rows` users and adapters.
     pub fn summary_of(&self, table_rows: usize) -> RunSummary {
-        #[cfg(feature = "engines")]
         if let Some((usage, fleet)) = self.usage().zip(self.fleet()) {
             let mut summary = self.told(table_rows, &usage.spans);
             summary.run.gpu.mfu = fleet.mean(|row| row.mfu).or(summary.run.gpu.mfu);
@@ -384,7 +354,6 @@ impl Run {
     }
 
     /// What the summary says of a fleet beside the rest; none of S-LoRA's loop.
-    #[cfg(feature = "engines")]
     pub fn fleet(&self) -> Option<FleetSummary> {
         self.usage().map(|usage| fleet_summary(&self.report, usage))
     }
@@ -418,9 +387,7 @@ impl Run {
         RunSummary {
             run,
             prefix,
-            #[cfg(feature = "engines")]
             fleet: None,
-            #[cfg(feature = "engines")]
             gateway: gateway_summary(&self.report, self.scenario.slo()),
             warnings,
         }
@@ -502,14 +469,12 @@ impl Run {
     }
 
     /// Sums over the iterations of a fleet; none of S-LoRA's loop.
-    #[cfg(feature = "engines")]
     pub fn usage(&self) -> Option<&Usage> {
         self.usage.get_or_init(|| usage(&self.report).map(|(usage, gaps)| self.keep(usage, gaps))).as_ref()
     }
 
     /// What the summary of every run tells of its iterations.
     fn spans(&self) -> &SpanSums {
-        #[cfg(feature = "engines")]
         if let Some(Some(usage)) = self.usage.get() {
             return &usage.spans;
         }
@@ -522,7 +487,6 @@ impl Run {
 
     /// The iterations of a fleet over a window. Who asks for these before any summary gets the summary's sums for little
     /// more.
-    #[cfg(feature = "engines")]
     pub(crate) fn usage_columns(&self, window: &UsageWindow) -> Option<UsageColumns> {
         if self.usage.get().is_some() || self.spans.get().is_some() {
             return usage_columns(&self.report, window);
@@ -533,7 +497,6 @@ impl Run {
     }
 
     /// Keeps what came with the sums; where somebody asked for it before, it is there already.
-    #[cfg(feature = "engines")]
     fn keep(&self, usage: Usage, gaps: TokenGaps) -> Usage {
         let _ = self.gaps.set(gaps);
         usage

@@ -1,7 +1,6 @@
 //! A scenario: values for some parameters; the others have their defaults.
 
 mod curve;
-#[cfg(feature = "engines")]
 mod gateway;
 mod hardware;
 mod lengths;
@@ -9,7 +8,6 @@ mod problems;
 mod queueing;
 mod sampling;
 mod service;
-#[cfg(feature = "engines")]
 mod timed;
 mod workload;
 
@@ -17,14 +15,12 @@ pub use sampling::sampling_problems;
 use serde_json::{Map, Value as Json};
 use servescope_cost::Calibration;
 use servescope_engine::FleetConfig;
-#[cfg(feature = "engines")]
 pub use timed::{CostSource, SourcePart};
 
 use crate::failure::Failure;
 pub use crate::parameters::choices::CostKind;
 use crate::parameters::choices::{Choice, ChoiceId};
 use crate::parameters::{Id, TABLE, Value};
-#[cfg(feature = "engines")]
 use crate::profiles::LoadedProfile;
 use crate::repeated_keys::repeated;
 
@@ -40,17 +36,12 @@ pub const MAX_REQUESTS: f64 = 5_000_000.0;
 pub struct Scenario {
     values: [Option<Value>; TABLE.len()],
     /// What stands for the shipped profiles.
-    #[cfg(feature = "engines")]
     profile: Option<std::sync::Arc<LoadedProfile>>,
 }
 
 impl Default for Scenario {
     fn default() -> Self {
-        Self {
-            values: [const { None }; TABLE.len()],
-            #[cfg(feature = "engines")]
-            profile: None,
-        }
+        Self { values: [const { None }; TABLE.len()], profile: None }
     }
 }
 
@@ -230,7 +221,6 @@ impl Scenario {
         self.get(id) == Value::Flag(true)
     }
 
-    #[cfg(feature = "engines")]
     fn text(&self, id: Id) -> String {
         match self.get(id) {
             Value::Text(text) => text,

@@ -4,17 +4,12 @@
 
 mod arrives;
 pub mod capacity;
-#[cfg(feature = "engines")]
 pub mod deployment;
 mod feel;
-#[cfg(feature = "engines")]
 mod gateway;
 mod happens;
-#[cfg(feature = "engines")]
 pub mod monitor;
-#[cfg(feature = "engines")]
 pub mod published;
-#[cfg(feature = "engines")]
 mod replicas;
 mod traffic;
 
@@ -116,12 +111,8 @@ pub fn all(run: &Run, options: &ViewOptions) -> Vec<View> {
 pub fn wanted(run: &Run, options: &ViewOptions, is_wanted: &dyn Fn(&str) -> bool) -> Vec<View> {
     let window = Window::of(run, options);
     let any = |names: &[&str]| names.iter().any(|name| is_wanted(name));
-    #[cfg(feature = "engines")]
     let fleet = any(&replicas::NAMES).then(|| replicas::columns(run, &window)).flatten();
-    #[cfg(feature = "engines")]
     let gpu = fleet.as_ref().map(|columns| columns.gpu.clone());
-    #[cfg(not(feature = "engines"))]
-    let gpu = None;
     let gpu = gpu.or_else(|| {
         any(&happens::OF_GPU)
             .then(|| gpu_columns(&run.report, window.start_us, window.end_us, window.columns))
@@ -140,17 +131,13 @@ pub fn wanted(run: &Run, options: &ViewOptions, is_wanted: &dyn Fn(&str) -> bool
             _ => feel::time_split(run, options.split_by_length),
         })
     };
-    #[cfg_attr(not(feature = "engines"), expect(unused_mut, reason = "fleets add theirs"))]
     let mut views: Vec<View> =
         OF_ANY.iter().filter(|name| is_wanted(name)).filter_map(|name| view(name)).collect();
-    #[cfg(feature = "engines")]
-    {
-        views.extend(fleet.iter().flat_map(|columns| replicas::all(run, columns, &window)));
-        if any(&gateway::NAMES) {
-            views.extend(gateway::all(run, &window));
-        }
-        views.retain(|view| is_wanted(view.name));
+    views.extend(fleet.iter().flat_map(|columns| replicas::all(run, columns, &window)));
+    if any(&gateway::NAMES) {
+        views.extend(gateway::all(run, &window));
     }
+    views.retain(|view| is_wanted(view.name));
     views
 }
 

@@ -5,10 +5,10 @@ use servescope_lab::views::capacity::{fronts, probes};
 use servescope_lab::{Failure, LoadedTrace};
 use wasm_bindgen::prelude::*;
 
-use crate::convert::{charts, object, scenario_of, thrown};
 use crate::own_profile::OwnProfile;
-use crate::take_over;
-use crate::types::{
+use servescope_boundary::convert::{charts, object, scenario_of, thrown};
+use servescope_boundary::take_over;
+use servescope_boundary::types::{
     JsCapacity, JsCharts, JsEntries, JsFailure, JsGrid, JsPatch, JsStandings, JsTraceColumns,
 };
 

@@ -3,9 +3,9 @@
 use servescope_lab::views::deployment::deployment;
 use wasm_bindgen::prelude::*;
 
-use crate::convert::object;
 use crate::simulator::Simulator;
-use crate::types::{JsDeployment, JsFailure, JsPatch};
+use servescope_boundary::convert::object;
+use servescope_boundary::types::{JsDeployment, JsFailure, JsPatch};
 
 #[wasm_bindgen]
 impl Simulator {

@@ -3,9 +3,9 @@
 use servescope_lab::Failure;
 use wasm_bindgen::prelude::*;
 
-use crate::convert::{object, thrown};
 use crate::simulator::Simulator;
-use crate::types::{JsFailure, JsFleet};
+use servescope_boundary::convert::{object, thrown};
+use servescope_boundary::types::{JsFailure, JsFleet};
 
 #[wasm_bindgen]
 impl Simulator {

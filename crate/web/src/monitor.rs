@@ -7,9 +7,9 @@ use servescope_lab::views::ViewOptions;
 use servescope_lab::views::monitor::{ROLES, monitor};
 use wasm_bindgen::prelude::*;
 
-use crate::convert::{charts, object, thrown};
 use crate::simulator::Simulator;
-use crate::types::{JsFailure, JsMonitor, JsMonitorOptions};
+use servescope_boundary::convert::{charts, object, thrown};
+use servescope_boundary::types::{JsFailure, JsMonitor, JsMonitorOptions};
 
 /// What to look at.
 #[derive(Debug, Deserialize)]

@@ -7,8 +7,8 @@ use servescope_lab::schema;
 use servescope_lab::{Failure, Scenario};
 use wasm_bindgen::prelude::*;
 
-use crate::convert::{self, object, scenario_of, thrown};
-use crate::types::{JsFailure, JsLink, JsPalette, JsPatch, JsResolution, JsSchema, JsTraffic};
+use servescope_boundary::convert::{self, object, scenario_of, thrown};
+use servescope_boundary::types::{JsFailure, JsLink, JsPalette, JsPatch, JsResolution, JsSchema, JsTraffic};
 
 /// The parameter table.
 #[wasm_bindgen(js_name = schema)]

@@ -4,8 +4,8 @@ use servescope_lab::published::figures::{policies, sweep};
 use servescope_lab::views::published::figure;
 use wasm_bindgen::prelude::*;
 
-use crate::convert::{charts, object};
-use crate::types::JsFigures;
+use servescope_boundary::convert::{charts, object};
+use servescope_boundary::types::JsFigures;
 
 /// The figures of a suite ("S1", "S2", "S4") and a sweep ("n", "R", "cv", "alpha"), or of its "policies", simulated now;
 /// none where nothing was recorded.

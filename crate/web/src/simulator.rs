@@ -8,9 +8,11 @@ use servescope_lab::workload::{BASE_MODEL, Trace};
 use servescope_lab::{Failure, LoadedTrace, Run, Running, Scenario, files};
 use wasm_bindgen::prelude::*;
 
-use crate::convert::{charts, object, scenario_of, thrown};
-use crate::take_over;
-use crate::types::{JsCharts, JsExplanation, JsFailure, JsPatch, JsRun, JsRunOptions, JsTraceColumns};
+use servescope_boundary::convert::{charts, object, scenario_of, thrown};
+use servescope_boundary::take_over;
+use servescope_boundary::types::{
+    JsCharts, JsExplanation, JsFailure, JsPatch, JsRun, JsRunOptions, JsTraceColumns,
+};
 
 /// Router steps of one slice: a few milliseconds.
 const SLICE_STEPS: usize = 20_000;
@@ -43,7 +45,6 @@ impl Look {
 #[derive(Debug, Default)]
 pub struct Simulator {
     trace: Option<LoadedTrace>,
-    #[cfg(feature = "engine")]
     pub(crate) profile: crate::own_profile::OwnProfile,
     running: Option<Running>,
     run: Option<Run>,
@@ -139,11 +140,8 @@ impl Simulator {
         match kind {
             "requests.csv" => Ok(files::requests_csv(&run.report)),
             "batches.csv" => Ok(files::batches_csv(&run.report)),
-            #[cfg(feature = "engine")]
             "clients.csv" => Ok(files::clients_csv(run)),
-            #[cfg(feature = "engine")]
             "clients_over_time.csv" => Ok(files::clients_over_time_csv(run)),
-            #[cfg(feature = "engine")]
             "events.csv" => Ok(files::events_csv(&run.report)),
             "trace.json" => Ok(files::chrome_trace(&run.report)),
             "summary.json" => Ok(format!("{:#}\n", json!(run.summary()))),
@@ -156,10 +154,7 @@ impl Simulator {
 
     /// The scenario of a patch, with the loaded profile.
     pub(crate) fn scenario(&self, patch: &JsPatch) -> Result<Scenario, JsFailure> {
-        #[cfg(feature = "engine")]
-        return Ok(self.profile.give(scenario_of(patch)?));
-        #[cfg(not(feature = "engine"))]
-        scenario_of(patch)
+        Ok(self.profile.give(scenario_of(patch)?))
     }
 
     pub(crate) fn finished(&self) -> Result<&Run, JsFailure> {

@@ -2,9 +2,10 @@
 #![cfg(target_arch = "wasm32")]
 
 use serde_json::{Value, json};
+use servescope_studio::{Studio, fit_profile, step_kinds};
 use servescope_web::{
-    ChartSurface, Simulator, Studio, command, encode_link, page_schema, parse_link, published_figures,
-    resolve, step_kinds,
+    ChartSurface, Simulator, command, encode_link, page_schema, parse_link, published_figures, resolve,
+    take_table,
 };
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
@@ -32,11 +33,38 @@ fn simulate(simulator: &mut Simulator, scenario: &Value) -> (Value, js_sys::Arra
     (json_of(field("summary")), field("charts").unchecked_into())
 }
 
+const LLAMA_2_7B: &str = include_str!("../../../static/profiles/a100_Llama-2-7b-hf.txt");
+const PHI_2: &str = include_str!("../../../static/profiles/a40_phi-2.txt");
+
+#[wasm_bindgen_test]
+fn a_run_without_its_operator_table_asks_for_it_and_takes_no_other() {
+    let mut simulator = Simulator::new();
+    let timed = json!({
+        "scheduler.kind": "vllm_v1",
+        "cost.kind": "profile",
+        "fleet.gpu": "a40",
+        "fleet.model": "phi-2",
+        "workload.duration_s": 20,
+    });
+    let failure = |thrown: JsValue| json_of(thrown)["failures"][0].clone();
+    let asked = failure(simulator.begin(&js(&timed)).expect_err("no table yet").into());
+    assert_eq!((&asked["code"], &asked["params"]["file"]), (&json!("needs_table"), &json!("a40_phi-2")));
+    for (file, text) in [("a40_phi-2", LLAMA_2_7B), ("a40_phi-2", ""), ("a40_nobody", PHI_2)] {
+        let refused = failure(take_table(file, text).expect_err("another table").into());
+        assert_eq!(refused["code"], "other_table");
+    }
+    assert!(simulator.begin(&js(&timed)).is_err());
+    assert!(take_table("a40_phi-2", PHI_2).is_ok());
+    let (summary, _) = simulate(&mut simulator, &timed);
+    assert!(summary["requests"]["completed"].as_f64() > Some(0.0));
+}
+
 #[wasm_bindgen_test]
 fn digests_are_those_of_the_terminal() {
     let cases: Vec<Value> =
         serde_json::from_str(include_str!("../../../tests/digests.json")).expect("a list");
     let mut simulator = Simulator::new();
+    assert!(take_table("a100_Llama-2-7b-hf", LLAMA_2_7B).is_ok());
     for case in &cases {
         let (summary, _) = simulate(&mut simulator, &case["scenario"]);
         assert_eq!(summary["digest"], case["digest"], "{}", case["name"]);
@@ -45,7 +73,7 @@ fn digests_are_those_of_the_terminal() {
 
 /// Keys of an interface in boundary.d.ts, at its first level.
 fn declared(interface: &str) -> Vec<String> {
-    let text = include_str!("../src/boundary.d.ts");
+    let text = include_str!("../../boundary/src/boundary.d.ts");
     let start =
         text.find(&format!("interface {interface} {{")).unwrap_or_else(|| panic!("no interface {interface}"));
     let body = &text[start + text[start..].find('{').expect("a body") + 1..];
@@ -227,6 +255,23 @@ fn the_studio_changes_fits_and_writes_what_it_holds() {
     assert_eq!(keys(&kinds), declared("StepKinds"));
     assert_eq!(keys(&kinds["steps"][0]), declared("StepKind"));
     assert_eq!(keys(&kinds["steps"][0]["fields"][0]), declared("StepField"));
+}
+
+#[wasm_bindgen_test]
+fn a_profile_goes_from_the_studio_to_the_simulator() {
+    let chosen = json!({
+        "files": [{"name": "own.txt", "text": LLAMA_2_7B}],
+        "gpu": "", "model": "", "layers": 0,
+    });
+    let fitted = json_of(fit_profile(&js(&chosen)).ok().expect("a profile"));
+    assert_eq!(keys(&fitted), declared("FittedProfile"));
+    let mut simulator = Simulator::new();
+    let text = fitted["text"].as_str().expect("a text");
+    assert!(simulator.load_profile("own.txt", text).is_ok());
+    let timed = json!({"scheduler.kind": "vllm_v1", "cost.kind": "profile", "workload.duration_s": 20});
+    let (summary, _) = simulate(&mut simulator, &timed);
+    assert!(summary["requests"]["completed"].as_f64() > Some(0.0));
+    assert!(simulator.load_profile("bad.txt", "rubbish").is_err());
 }
 
 #[wasm_bindgen_test]

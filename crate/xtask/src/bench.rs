@@ -20,10 +20,9 @@ pub(crate) fn run(project: &Project, out: Option<&str>) -> Outcome {
         "gateway": native(project, &["--gateway"])?,
         "browser": browser(project)?,
         "bytes": {
-            "wasm_brotli": sizes.wasm_brotli,
-            "js_gzip": sizes.js_gzip,
-            "later_wasm_brotli": sizes.later_wasm_brotli,
-            "later_js_gzip": sizes.later_js_gzip,
+            "until_ready": sizes.until_ready,
+            "later_wasm": sizes.later_wasm,
+            "later_js": sizes.later_js,
         },
     });
     tell(&document, out)

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use crate::arguments::Choice;
 use crate::process::{self, Outcome};
-use crate::project::{NATIVE, Project};
+use crate::project::{NATIVE, Project, WEB};
 use crate::toolchain::{self, Compiler};
 use crate::{fuzz, sizes, tools};
 
@@ -204,8 +204,8 @@ fn clippy(project: &Project) -> Outcome {
         process::say("Debian's compiler has no clippy: what only wasm32 compiles is not linted here");
         return Ok(());
     }
-    let web = ["clippy", "--package", "servescope-web", "--target", toolchain::TARGET];
-    process::run(project.cargo().args(web).args(deny))
+    let modules = ["--package", "servescope-boundary", "--package", "servescope-studio", "--package", WEB];
+    process::run(project.cargo().arg("clippy").args(modules).args(["--target", toolchain::TARGET]).args(deny))
 }
 
 /// Unit, integration and documentation tests, and the programs that later steps use.
@@ -247,13 +247,13 @@ fn wasm(project: &Project) -> Outcome {
         toolchain.apply(&mut command, &folders)?;
         command
             .args(["test", "--headless", "--chrome", "--release", "--mode", "no-install"])
-            .arg(&settings.build.crate_folder)
+            .arg("crate/web")
             .current_dir(project.root());
         command
     } else {
         let mut command = toolchain.cargo(project)?;
         command
-            .args(["test", "--package", "servescope-web", "--target", toolchain::TARGET])
+            .args(["test", "--package", WEB, "--target", toolchain::TARGET])
             .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", runner)
             // These tests wait for the compiler, not for what it makes.
             .env("CARGO_PROFILE_DEV_OPT_LEVEL", "0")

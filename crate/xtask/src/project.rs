@@ -16,9 +16,20 @@ use crate::{generate, packages, page, process, tools, wasm};
 /// cases, and else a part of them.
 const WHOLE: &str = "SERVESCOPE_WHOLE";
 
-/// What is compiled for this machine: all but the boundary, whose tests run in a browser. Every build of it takes the same
-/// selection, so that each package is compiled once.
-pub(crate) const NATIVE: [&str; 3] = ["--workspace", "--exclude", "servescope-web"];
+/// What is compiled for this machine: all but the page's modules, whose tests run in a browser. Every build of it takes the
+/// same selection, so that each package is compiled once.
+pub(crate) const NATIVE: [&str; 7] = [
+    "--workspace",
+    "--exclude",
+    "servescope-boundary",
+    "--exclude",
+    "servescope-studio",
+    "--exclude",
+    "servescope-web",
+];
+
+/// The package whose tests run in a browser, over both modules.
+pub(crate) const WEB: &str = "servescope-web";
 
 /// How much the tests of a run do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -31,23 +31,28 @@ pub(crate) struct Tools {
     pub(crate) inference_lab: String,
 }
 
-/// What is built, and to where.
+/// How the modules are built, and to where.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Build {
-    #[serde(rename = "crate")]
-    pub(crate) crate_folder: String,
     pub(crate) target: String,
     pub(crate) out_dir: String,
+    pub(crate) profile: String,
 }
 
-/// One wasm module: the crate with some of its features.
+/// One wasm module: a crate of its own.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Module {
     pub(crate) out_name: String,
-    pub(crate) features: Vec<String>,
-    pub(crate) profile: String,
+    pub(crate) package: String,
+}
+
+impl Module {
+    /// What cargo calls the compiled crate.
+    pub(crate) fn library(&self) -> String {
+        format!("{}.wasm", self.package.replace('-', "_"))
+    }
 }
 
 /// How the module is made smaller and faster afterwards.

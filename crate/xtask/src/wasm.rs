@@ -1,14 +1,14 @@
-//! The wasm package: each module compiled by cargo, its glue made by wasm-bindgen, made smaller by wasm-opt; the result in
+//! The wasm package: the modules compiled by cargo, their glue made by wasm-bindgen, made smaller by wasm-opt; the result in
 //! `www/pkg`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 
 use crate::hash::{self, Fingerprint};
 use crate::process::{self, Outcome};
 use crate::project::Project;
-use crate::settings::Module;
+use crate::settings::{Build, Module};
 use crate::toolchain::{self, WasmToolchain};
 use crate::{packages, settings};
 
@@ -16,12 +16,9 @@ use crate::{packages, settings};
 const STAMP: &str = ".built-from";
 /// Crates that the module does not contain.
 const NOT_INSIDE: [&str; 2] = ["cli", "xtask"];
-/// What cargo calls the compiled crate.
-const LIBRARY: &str = "servescope_web.wasm";
 
-/// Builds the package, unless it is there and of the sources that are there. What one part waits for, another part does
-/// beside it: the generator and the page's tools are installed while the first module is compiled, and a module goes
-/// through both while the next is compiled.
+/// Builds the package, unless it is there and of the sources that are there. The generator and the page's tools are
+/// installed while the modules are compiled, which share all but their last crate; then each goes through both, side by side.
 pub(crate) fn build(project: &Project) -> Outcome {
     let toolchain = *project.wasm_toolchain()?;
     let built_from = fingerprint(project, toolchain)?;
@@ -30,28 +27,21 @@ pub(crate) fn build(project: &Project) -> Outcome {
         return Ok(());
     }
     let log = process::log();
+    let modules = &project.settings().modules;
     thread::scope(|scope| {
-        let mut parts = vec![
+        let tools = [
             scope.spawn(|| process::logged(log.clone(), || project.bindgen().map(drop))),
             scope.spawn(|| process::logged(log.clone(), || project.node_modules())),
         ];
-        let mut compiled = Ok(());
-        let modules = &project.settings().modules;
-        for (done, module) in modules.iter().enumerate() {
-            process::say(&format!("module {} ({} of {})", module.out_name, done + 1, modules.len()));
-            let stage = project.root().join("target/wasm-package").join(&module.out_name);
-            compiled = compile(project, toolchain, module, &stage);
-            if compiled.is_err() {
-                break;
-            }
-            let (log, package) = (log.clone(), &package);
-            parts
-                .push(scope.spawn(move || process::logged(log, || finish(project, module, &stage, package))));
-        }
-        let ended = parts
-            .into_iter()
-            .map(|part| part.join().unwrap_or_else(|_| Err("a part of the build panicked".to_owned())));
-        ended.fold(compiled, Outcome::and)
+        all([compile(project, toolchain)].into_iter().chain(tools.into_iter().map(ended)))?;
+        let finished: Vec<_> = modules
+            .iter()
+            .map(|module| {
+                let (log, package) = (log.clone(), &package);
+                scope.spawn(move || process::logged(log, || finish(project, module, package)))
+            })
+            .collect();
+        all(finished.into_iter().map(ended))
     })?;
     fs::write(package.join(STAMP), built_from).map_err(|error| format!("{}: {error}", package.display()))
 }
@@ -74,41 +64,46 @@ fn fingerprint(project: &Project, toolchain: WasmToolchain) -> Outcome<String> {
     Ok(fingerprint.text())
 }
 
-/// Compiles the module, and leaves it in its stage under its own name: the next has the same file.
-fn compile(project: &Project, toolchain: WasmToolchain, module: &Module, stage: &Path) -> Outcome {
-    let described = |error: std::io::Error| format!("{}: {error}", stage.display());
-    if stage.exists() {
-        fs::remove_dir_all(stage).map_err(described)?;
-    }
-    fs::create_dir_all(stage).map_err(described)?;
-    let mut command = toolchain.cargo(project)?;
-    command
-        .args(["build", "--lib", "--target", toolchain::TARGET, "--profile", &module.profile])
-        .args(["--manifest-path", &format!("{}/Cargo.toml", project.settings().build.crate_folder)])
-        .args(["--no-default-features", "--features", &module.features.join(","), "--target-dir"])
-        .arg(project.root().join("target"));
-    process::run(&mut command)?;
-    let built = project.root().join("target").join(toolchain::TARGET).join(&module.profile);
-    fs::copy(built.join(LIBRARY), raw(module, stage)).map(drop).map_err(described)
+/// Every part has ended by now; the first that failed is told.
+fn all(parts: impl Iterator<Item = Outcome>) -> Outcome {
+    parts.fold(Ok(()), Outcome::and)
 }
 
-fn raw(module: &Module, stage: &Path) -> PathBuf {
-    stage.join(format!("{}.wasm", module.out_name))
+fn ended(part: ScopedJoinHandle<'_, Outcome>) -> Outcome {
+    part.join().unwrap_or_else(|_| Err("a part of the build panicked".to_owned()))
+}
+
+/// Compiles the modules, in one call: what they have in common is compiled once.
+fn compile(project: &Project, toolchain: WasmToolchain) -> Outcome {
+    let mut command = toolchain.cargo(project)?;
+    let build = &project.settings().build;
+    command.args(["build", "--lib", "--target", toolchain::TARGET, "--profile", &build.profile]);
+    command.arg("--target-dir").arg(project.root().join("target"));
+    for module in &project.settings().modules {
+        command.args(["--package", &module.package]);
+    }
+    process::run(&mut command)
 }
 
 /// Glue and module, through wasm-opt, into their place. The script comes last: that is what the development server waits
 /// for, and then the module is there.
-fn finish(project: &Project, module: &Module, stage: &Path, package: &Path) -> Outcome {
+fn finish(project: &Project, module: &Module, package: &Path) -> Outcome {
     let described = |error: std::io::Error| format!("{}: {error}", package.display());
-    fs::create_dir_all(package).map_err(described)?;
-    let target = &project.settings().build.target;
+    let stage = &project.root().join("target/wasm-package").join(&module.out_name);
+    if stage.exists() {
+        fs::remove_dir_all(stage).map_err(described)?;
+    }
+    for folder in [stage, package] {
+        fs::create_dir_all(folder).map_err(described)?;
+    }
+    let Build { target, profile, .. } = &project.settings().build;
+    let compiled = project.root().join("target").join(toolchain::TARGET).join(profile);
     process::run(
         std::process::Command::new(project.bindgen()?)
-            .arg(raw(module, stage))
+            .arg(compiled.join(module.library()))
             .args(["--target", target, "--out-name", &module.out_name, "--out-dir"])
             .arg(stage),
     )?;
-    fs::remove_file(raw(module, stage)).map_err(described)?;
     let name = &module.out_name;
     let module = format!("{name}_bg.wasm");
     let mut optimizer = project.node_tool("wasm-opt")?;
@@ -148,7 +143,7 @@ mod tests {
         let root = project::root();
         let sources = sources(&root);
         let has = |name: &str| sources.contains(&root.join(name));
-        for name in ["Cargo.lock", "wasm-pack.toml", "crate/web/Cargo.toml", "crate/engine/Cargo.toml"] {
+        for name in ["Cargo.lock", "wasm-pack.toml", "crate/studio/Cargo.toml", "crate/engine/Cargo.toml"] {
             assert!(has(name), "{name}");
         }
         assert!(!has("crate/xtask/Cargo.toml"));

@@ -1,4 +1,5 @@
 // What the page and a worker of the capacity search say to each other.
+import type { Start } from '../engine/start.js';
 import type { Capacity, CapacityEntry, CapacityGrid, CapacityStanding, ChartData, Failure, ScenarioPatch, TraceColumns } from '../engine/types.js';
 
 export interface Found { capacity: Capacity; charts: ChartData[] }
@@ -9,6 +10,7 @@ export interface Standings { standings: CapacityStanding[]; charts: ChartData[] 
 export interface Played { name: string; columns: TraceColumns }
 
 export type ToSearcher =
+  | Start
   /** The requests to play and the profile to take times from; null goes back to generated and shipped ones. */
   | { kind: 'trace'; trace: Played | null; profile: { name: string; text: string } | null }
   | { kind: 'grid'; ticket: number; scenario: ScenarioPatch }

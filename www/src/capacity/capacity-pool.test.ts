@@ -1,6 +1,7 @@
 // A thread of the capacity search whose worker ends.
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Refusal } from '../engine/client.js';
+import { share } from '../engine/start.js';
 import type { ToSearcher } from './capacity-calls.js';
 import { Thread } from './capacity-pool.js';
 
@@ -16,6 +17,7 @@ class FakeWorker {
 beforeEach(() => {
   FakeWorker.made.length = 0;
   vi.stubGlobal('Worker', FakeWorker);
+  share({}, 'https://host/');
 });
 afterEach(() => { vi.unstubAllGlobals(); });
 
@@ -26,7 +28,7 @@ it('starts no worker for one that ended before it is asked again', async () => {
   const asked = thread.ask({ kind: 'grid', scenario: {} });
   FakeWorker.made[0]?.onerror?.({});
   const refused: unknown = await asked.catch((reason: unknown) => reason);
-  expect((refused as Refusal).failures.map(({ code }) => code)).toEqual(['needs_engine']);
+  expect((refused as Refusal).failures.map(({ code }) => code)).toEqual(['missing_part']);
   expect(FakeWorker.made).toHaveLength(1);
   thread.ask({ kind: 'grid', scenario: {} }).catch(() => undefined);
   expect(FakeWorker.made).toHaveLength(2);
@@ -38,5 +40,5 @@ it('gives the worker after it the trace and the profile that the others have', (
   thread.ask({ kind: 'search', scenario: {} }, () => undefined).catch(() => undefined);
   FakeWorker.made[0]?.onerror?.({ message: 'unreachable' });
   thread.ask({ kind: 'search', scenario: {} }, () => undefined).catch(() => undefined);
-  expect(kinds()).toEqual([['trace', 'search'], ['trace', 'search']]);
+  expect(kinds()).toEqual([['start', 'trace', 'search'], ['start', 'trace', 'search']]);
 });

@@ -1,6 +1,7 @@
 // The threads of the capacity search: each takes the next configuration as soon as it is free.
 import { Refusal } from '../engine/client.js';
 import { lostWorker } from '../engine/fetched.js';
+import { start } from '../engine/start.js';
 import type { CapacityEntry, CapacityGrid, Failure, ScenarioPatch } from '../engine/types.js';
 import { ownProfile } from '../profile/profile-own.js';
 import type { Found, FromSearcher, Played, Standings, ToSearcher } from './capacity-calls.js';
@@ -47,6 +48,7 @@ export class Thread {
     const worker = new Worker(new URL('./capacity-worker.ts', import.meta.url), { type: 'module' });
     worker.onmessage = ({ data }: MessageEvent<FromSearcher>) => { this.#receive(data); };
     worker.onerror = (event: Partial<ErrorEvent>) => { this.#died(event.message); };
+    worker.postMessage(start());
     if (this.#trace !== null) worker.postMessage(this.#trace);
     return worker;
   }

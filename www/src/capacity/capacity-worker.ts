@@ -1,15 +1,14 @@
 // One thread of the capacity search: a configuration at a time, in slices, so that it can be stopped between two.
-import init, { capacity_grid, capacity_standings, CapacitySearch } from '../../pkg/engine.js';
-import address from '../../pkg/engine_bg.wasm?url';
-import { startedOnce } from '../engine/fetched.js';
+import { capacity_grid, capacity_standings, CapacitySearch } from '../../pkg/servescope.js';
 import { readMessages } from '../engine/pause.js';
 import { buffersOf } from '../engine/protocol.js';
+import { begin, tables } from '../engine/simulating.js';
 import { failuresOf } from '../engine/types.js';
 import type { FromSearcher, ToSearcher } from './capacity-calls.js';
 
 const PROGRESS_EVERY_MS = 100;
 
-const ready = startedOnce(() => init({ module_or_path: new URL(address, import.meta.url) }));
+let ready = Promise.resolve();
 let searcher: CapacitySearch | null = null;
 /** The search that is wanted; an older one ends at its next slice. */
 let wanted = 0;
@@ -19,8 +18,11 @@ function post(message: FromSearcher, transfer: Transferable[] = []): void {
 }
 
 async function search(ticket: number, scenario: Extract<ToSearcher, { kind: 'search' }>['scenario']): Promise<void> {
-  searcher ??= new CapacitySearch();
-  searcher.begin(scenario);
+  const begun = await tables.have(() => { (searcher ??= new CapacitySearch()).begin(scenario); }, () => wanted === ticket);
+  if (!begun || searcher === null) {
+    post({ kind: 'stopped', ticket });
+    return;
+  }
   let told = performance.now();
   for (;;) {
     const fraction = searcher.advance();
@@ -39,8 +41,8 @@ async function search(ticket: number, scenario: Extract<ToSearcher, { kind: 'sea
   post({ kind: 'reply', ticket, value }, buffersOf(value.charts));
 }
 
-async function answer(message: ToSearcher): Promise<void> {
-  await ready();
+async function answer(message: Exclude<ToSearcher, { kind: 'start' }>): Promise<void> {
+  await ready;
   switch (message.kind) {
     case 'trace':
       searcher?.free();
@@ -60,8 +62,13 @@ async function answer(message: ToSearcher): Promise<void> {
 }
 
 self.onmessage = ({ data }: MessageEvent<ToSearcher>) => {
+  if (data.kind === 'start') {
+    ready = begin(data);
+    return;
+  }
   if (data.kind === 'search') wanted = data.ticket;
   else if (data.kind === 'stop') wanted = 0;
+  if (data.kind === 'search' || data.kind === 'stop') tables.letGo();
   answer(data).catch((thrown: unknown) => {
     post({ kind: 'refused', ticket: 'ticket' in data ? data.ticket : 0, failures: failuresOf(thrown) });
   });

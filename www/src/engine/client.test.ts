@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Client, Refusal, type Listener, type Wish, type WorkerPort } from './client.js';
 import type { FromWorker, ToWorker } from './protocol.js';
-import type { FittedProfile, Summary, TraceColumns } from './types.js';
+import type { Summary, TraceColumns } from './types.js';
 
 class FakeWorker implements WorkerPort {
   readonly sent: ToWorker[] = [];
@@ -152,13 +152,12 @@ describe('Client', () => {
     expect(worker().runs()).toHaveLength(0);
   });
 
-  const fitted: FittedProfile = { name: 'own.txt', gpu: 'g', model: 'a/b', text: 'measured', degrees: [1], errors: [], notes: [] };
-  const engineCalls = (): unknown[] => worker().sent.flatMap((message) => (message.kind === 'query' && message.query.kind === 'engine' ? [[message.query.call, ...message.query.values]] : []));
+  const engineCalls = (): unknown[] => worker().sent.flatMap((message) => (message.kind === 'query' && message.query.kind === 'call' ? [[message.query.call, ...message.query.values]] : []));
 
   it('gives the profile to a worker that was started again, before the run', async () => {
-    const fitting = client.ask({ kind: 'engine', call: 'fit_profile', values: [{}] });
-    worker().say({ kind: 'reply', ticket: 1, value: fitted });
-    await fitting;
+    const loading = client.ask({ kind: 'call', call: 'load_profile', values: ['own.txt', 'measured'] });
+    worker().say({ kind: 'reply', ticket: 1, value: null });
+    await loading;
     client.run(wish(1));
     worker().say({ kind: 'died', message: 'unreachable' });
     expect(worker().sent.map((message) => message.kind)).toEqual(['query', 'run']);
@@ -169,17 +168,24 @@ describe('Client', () => {
     expect(engineCalls()).toEqual([['load_profile', 'own.txt', 'measured']]);
   });
 
+  it('tells a worker that was started again what the first was told', () => {
+    const start = { kind: 'start', module: {} as WebAssembly.Module, page: 'https://host/' } as const;
+    client.start(start);
+    worker().say({ kind: 'died', message: 'unreachable' });
+    expect(workers.map(({ sent }) => sent[0])).toEqual([start, start]);
+  });
+
   it('gives no profile that was taken out again, and none that was refused', async () => {
-    const loading = client.ask({ kind: 'engine', call: 'load_profile', values: ['own.txt', 'measured'] });
+    const loading = client.ask({ kind: 'call', call: 'load_profile', values: ['own.txt', 'measured'] });
     worker().say({ kind: 'reply', ticket: 1, value: null });
     await loading;
-    const bad = client.ask({ kind: 'engine', call: 'load_profile', values: ['bad.txt', 'rubbish'] });
+    const bad = client.ask({ kind: 'call', call: 'load_profile', values: ['bad.txt', 'rubbish'] });
     worker().say({ kind: 'refused', ticket: 2, failures: [] });
     await expect(bad).rejects.toBeInstanceOf(Refusal);
     worker().say({ kind: 'died', message: 'unreachable' });
     expect(engineCalls()).toEqual([['load_profile', 'own.txt', 'measured']]);
     worker().say({ kind: 'reply', ticket: 3, value: null });
-    const back = client.ask({ kind: 'engine', call: 'load_profile', values: ['', ''] });
+    const back = client.ask({ kind: 'call', call: 'load_profile', values: ['', ''] });
     worker().say({ kind: 'reply', ticket: 4, value: null });
     await back;
     worker().say({ kind: 'died', message: 'unreachable' });
@@ -190,7 +196,7 @@ describe('Client', () => {
     client.run(wish(1));
     worker().onerror?.(new Event('error') as ErrorEvent);
     worker().onerror?.(new Event('error') as ErrorEvent);
-    expect(listener.failed).toHaveBeenCalledWith([expect.objectContaining({ code: 'needs_engine' })]);
+    expect(listener.failed).toHaveBeenCalledWith([expect.objectContaining({ code: 'missing_part' })]);
   });
 
   it('refuses a question with its failures', async () => {

@@ -3,6 +3,7 @@
 import { lostWorker } from './fetched.js';
 import type { Answer, FromWorker, Query, QueryResult, ToWorker } from './protocol.js';
 import { previewOf, type Cost } from './preview.js';
+import type { Start } from './start.js';
 import type { ChartData, Failure, FittedProfile, RunOptions, ScenarioPatch, TraceColumns } from './types.js';
 
 export interface WorkerPort {
@@ -47,7 +48,7 @@ const TRIES = 2;
 
 export class Client {
   #worker: WorkerPort;
-  #module: WebAssembly.Module | null = null;
+  #start: Start | null = null;
   #revision = 0;
   #flying: Wish | null = null;
   #next: Wish | null = null;
@@ -68,9 +69,9 @@ export class Client {
     this.#worker = this.#connect();
   }
 
-  start(module: WebAssembly.Module): void {
-    this.#module = module;
-    this.#worker.postMessage({ kind: 'start', module });
+  start(start: Start): void {
+    this.#start = start;
+    this.#worker.postMessage(start);
   }
 
   run(wish: Wish): void {
@@ -90,17 +91,16 @@ export class Client {
     const reply = new Promise((resolve, reject) => { this.#pending.set(ticket, { resolve, reject }); });
     this.#worker.postMessage({ kind: 'query', ticket, query });
     const value = await reply;
-    this.#remember(query, value);
+    this.#remember(query);
     return value as QueryResult[K];
   }
 
   /** What a worker that is started again must be given again. */
-  #remember(query: Query, value: unknown): void {
+  #remember(query: Query): void {
     switch (query.kind) {
       case 'load-trace': this.#trace = { name: query.name, columns: query.columns }; return;
       case 'clear-trace': this.#trace = null; return;
-      case 'engine':
-        if (query.call === 'fit_profile' && value !== null) this.#profile = value as FittedProfile;
+      case 'call':
         if (query.call === 'load_profile') {
           const [name, text] = query.values.map(String);
           this.#profile = name === undefined || text === undefined || text === '' ? null : { name, text };
@@ -114,7 +114,7 @@ export class Client {
   #giveBack(): void {
     const queries: Query[] = [];
     if (this.#trace !== null) queries.push({ kind: 'load-trace', ...this.#trace });
-    if (this.#profile !== null) queries.push({ kind: 'engine', call: 'load_profile', values: [this.#profile.name, this.#profile.text] });
+    if (this.#profile !== null) queries.push({ kind: 'call', call: 'load_profile', values: [this.#profile.name, this.#profile.text] });
     for (const query of queries) this.ask(query).catch((thrown: unknown) => { if (!(thrown instanceof Refusal)) throw thrown; });
   }
 
@@ -217,7 +217,7 @@ export class Client {
     this.#pending.clear();
     this.#deaths += 1;
     this.#worker = this.#connect();
-    if (this.#module !== null) this.start(this.#module);
+    if (this.#start !== null) this.start(this.#start);
     this.#giveBack();
     this.listener.restarted(lost);
     const wish = this.#next ?? this.#flying;

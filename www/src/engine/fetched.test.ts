@@ -14,5 +14,5 @@ it('starts once, and again after a failure', async () => {
 
 it('is told as what it is, not as the browser’s own message', async () => {
   const thrown: unknown = await startedOnce(() => Promise.reject(new TypeError('Failed to fetch')))().catch((reason: unknown) => reason);
-  expect(failuresOf(thrown).map(({ code }) => code)).toEqual(['needs_engine']);
+  expect(failuresOf(thrown).map(({ code }) => code)).toEqual(['missing_part']);
 });

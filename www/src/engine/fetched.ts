@@ -2,7 +2,7 @@
 // tried again the next time.
 import { messageOf, type Failure } from './types.js';
 
-/** A part of the simulator could not be fetched or started. */
+/** A part of the page could not be fetched or started. */
 export class MissingPart extends Error {
   readonly failures: Failure[];
 
@@ -13,7 +13,7 @@ export class MissingPart extends Error {
 }
 
 export function missingPart(message: string): Failure {
-  return { code: 'needs_engine', path: '', message: `a part of the simulator could not be fetched: ${message}`, params: {} };
+  return { code: 'missing_part', path: '', message: `a part of the page could not be fetched: ${message}`, params: {} };
 }
 
 /** Why a worker ended. An error without a message comes where its script could not be fetched. */

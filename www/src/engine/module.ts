@@ -22,7 +22,7 @@ export function resolve(patch: ScenarioPatch, traffic: Traffic | null = null): R
   return (resolving ??= resolver(schema(), resolution))(patch, traffic);
 }
 
-/** Fetches and compiles once; the compiled module is shared with the worker. */
+/** Fetches and compiles once; the compiled module is shared with every worker that simulates. */
 export async function loadModule(): Promise<WebAssembly.Module> {
   const module = await compile(new URL(address, import.meta.url));
   await init({ module_or_path: module });

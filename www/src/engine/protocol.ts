@@ -1,5 +1,6 @@
 // The messages between the page and its worker. The page asks; the worker answers with the same revision or ticket.
-import type { Simulator } from '../../pkg/engine.js';
+import type { Simulator } from '../../pkg/servescope.js';
+import type { Start } from './start.js';
 import type { ChartData, ExportKind, Explanation, Failure, RunOptions, ScenarioPatch, Summary, TraceColumns } from './types.js';
 
 /** Questions that get exactly one reply, whatever runs meanwhile. */
@@ -9,10 +10,10 @@ export type Query =
   | { kind: 'export'; what: ExportKind }
   | { kind: 'load-trace'; name: string; columns: TraceColumns }
   | { kind: 'clear-trace' }
-  /** A method that only the larger simulator has. */
-  | { kind: 'engine'; call: EngineCall; values: unknown[] };
+  /** A method of the simulator, and what it takes. */
+  | { kind: 'call'; call: SimulatorCall; values: unknown[] };
 
-export type EngineCall = keyof Pick<Simulator, 'deployment' | 'fit_profile' | 'fleet' | 'load_profile' | 'monitor'>;
+export type SimulatorCall = keyof Pick<Simulator, 'deployment' | 'fleet' | 'load_profile' | 'monitor'>;
 
 export interface QueryResult {
   charts: ChartData[];
@@ -20,12 +21,12 @@ export interface QueryResult {
   export: string;
   'load-trace': null;
   'clear-trace': null;
-  /** What the method returns; null while the worker has the first module only. */
-  engine: unknown;
+  /** What the method returns. */
+  call: unknown;
 }
 
 export type ToWorker =
-  | { kind: 'start'; module: WebAssembly.Module }
+  | Start
   | { kind: 'run'; revision: number; scenario: ScenarioPatch; preview: ScenarioPatch | null; options: RunOptions }
   | { kind: 'cancel' }
   | { kind: 'query'; ticket: number; query: Query };

@@ -1,14 +1,13 @@
 // What the simulation's thread does. A run goes in slices; between two slices messages are read, so that a newer scenario
 // ends an older run at once. Questions about the finished run wait for the run in progress.
 import type { Simulator } from '../../pkg/servescope.js';
-import { MissingPart } from './fetched.js';
+import type { OperatorTables } from './operator-tables.js';
 import { readMessages, Wait } from './pause.js';
-import { buffersOf, type EngineCall, type FromWorker, type Query, type QueryResult, type ToWorker } from './protocol.js';
-import { isFailures, messageOf, type ChartData, type FittedProfile, type ScenarioPatch } from './types.js';
+import { buffersOf, type FromWorker, type Query, type QueryResult, type SimulatorCall, type ToWorker } from './protocol.js';
+import { isFailures, messageOf, type ChartData, type ScenarioPatch } from './types.js';
 
 type Run = Extract<ToWorker, { kind: 'run' }>;
-type EngineQuery = Extract<Query, { kind: 'engine' }>;
-type LaterCalls = Partial<Record<EngineCall, (...values: unknown[]) => unknown>>;
+type SimulatorMethods = Record<SimulatorCall, (...values: unknown[]) => unknown>;
 
 const PROGRESS_EVERY_MS = 100;
 /** Charts out of sight let the page draw the others first. */
@@ -23,28 +22,17 @@ const REHEARSE_AFTER_MS = 150;
 
 export class Serving {
   #simulator: Simulator | null = null;
-  /** Whether the simulator is the one with every scheduler. */
-  #whole = false;
-  /** Whether the next run is to have it in any case: a question needs what only it knows. */
-  #enlarge = false;
-  /** Why the larger simulator could not be had when a question needed it. */
-  #missing: MissingPart | null = null;
-  /** What a larger simulator must be given again. */
-  #held: Extract<Query, { kind: 'load-trace' }> | null = null;
-  #profile: readonly unknown[] | null = null;
   #wanted: Run | null = null;
   #running = false;
+  /** A file's requests stand in for generated ones. */
+  #holdsTrace = false;
   /** The last run, if it was a short one over a generated trace. */
   #short: Run | null = null;
   #rehearsed_ms = 0;
   readonly #rest = new Wait();
   readonly #waiting: { ticket: number; query: Query }[] = [];
 
-  /** `fetchWhole` fetches and starts the simulator with every scheduler, in a module of its own. */
-  constructor(
-    private readonly post: (message: FromWorker, transfer?: Transferable[]) => void,
-    private readonly fetchWhole: () => Promise<Simulator>,
-  ) {}
+  constructor(private readonly post: (message: FromWorker, transfer?: Transferable[]) => void, private readonly tables: OperatorTables) {}
 
   start(simulator: Simulator): void {
     this.#simulator = simulator;
@@ -54,6 +42,7 @@ export class Serving {
   receive(message: Exclude<ToWorker, { kind: 'start' }>): void {
     this.#rest.cut();
     const simulator = this.#simulator;
+    if (message.kind === 'run' || message.kind === 'cancel') this.tables.letGo();
     if (message.kind === 'run') {
       this.#wanted = message;
       if (simulator !== null) void this.#serve(simulator);
@@ -66,10 +55,9 @@ export class Serving {
     }
   }
 
-  async #serve(first: Simulator): Promise<void> {
+  async #serve(sim: Simulator): Promise<void> {
     if (this.#running) return;
     this.#running = true;
-    let sim = first;
     for (;;) {
       // Between two runs: a trace that was just loaded must be there before the run that asks for it.
       for (const { ticket, query } of this.#waiting.splice(0)) this.#answer(ticket, query, sim);
@@ -79,37 +67,20 @@ export class Serving {
         await this.#rehearse(this.#short, sim);
         continue;
       }
-      sim = await this.#run(run, sim);
+      await this.#run(run, sim);
       if (this.#wanted === run) this.#wanted = null;
       else if (this.#wanted === null) this.post({ kind: 'cancelled', revision: run.revision });
     }
     this.#running = false;
   }
 
-  /** Carries out a run, with the larger simulator where it is needed; the simulator that is in use from now on. */
-  async #run(run: Run, first: Simulator): Promise<Simulator> {
-    let sim = first;
-    const failed = (thrown: unknown): void => {
+  async #run(run: Run, sim: Simulator): Promise<void> {
+    try {
+      await this.#simulateBoth(run, sim);
+    } catch (thrown) {
       if (isFailures(thrown)) this.post({ kind: 'failed', revision: run.revision, failures: thrown.failures });
       else this.post({ kind: 'died', message: messageOf(thrown) });
-    };
-    try {
-      if (this.#enlarge && !this.#whole) sim = await this.#largerIfItCan(sim);
-      if (this.#wanted === run) await this.#simulateBoth(run, sim);
-    } catch (thrown) {
-      if (this.#whole || !isFailures(thrown) || !thrown.failures.some(({ code }) => code === 'needs_engine')) {
-        failed(thrown);
-        return sim;
-      }
-      try {
-        sim = await this.#larger();
-        if (this.#wanted === run) await this.#simulateBoth(run, sim);
-      } catch (missing) {
-        // The run's own failure says which setting needs the part that is missing.
-        failed(missing instanceof MissingPart ? thrown : missing);
-      }
     }
-    return sim;
   }
 
   async #simulateBoth(run: Run, sim: Simulator): Promise<void> {
@@ -130,7 +101,8 @@ export class Serving {
       compute += performance.now() - from;
       return value;
     };
-    timed(() => { sim.begin(scenario); });
+    const begun = await this.tables.have(() => { timed(() => { sim.begin(scenario); }); }, () => this.#wanted === run);
+    if (!begun) return false;
     for (;;) {
       const fraction = timed(() => sim.advance());
       if (fraction >= 1) break;
@@ -142,7 +114,7 @@ export class Serving {
       }
     }
     const { summary, charts } = timed(() => sim.finish(run.options));
-    if (!preview) this.#short = compute < SHORT_MS && this.#held === null ? run : null;
+    if (!preview) this.#short = compute < SHORT_MS && !this.#holdsTrace ? run : null;
     const { revision, options } = run;
     const more = !preview && options.in_sight !== null;
     this.post({ kind: 'answer', revision, preview, summary, charts, options, more, compute_ms: compute }, buffersOf(charts));
@@ -156,30 +128,6 @@ export class Serving {
     if (this.#wanted !== run && this.#wanted !== null) return;
     const charts = sim.charts(run.options);
     this.post({ kind: 'others', revision: run.revision, charts }, buffersOf(charts));
-  }
-
-  /** For a question: where the larger simulator cannot be had, the run goes on without it and the question is refused. */
-  async #largerIfItCan(sim: Simulator): Promise<Simulator> {
-    try {
-      return await this.#larger();
-    } catch (thrown) {
-      if (!(thrown instanceof MissingPart)) throw thrown;
-      this.#enlarge = false;
-      this.#missing = thrown;
-      return sim;
-    }
-  }
-
-  /** The simulator with every scheduler, in place of the one that the page starts with. */
-  async #larger(): Promise<Simulator> {
-    const next = await this.fetchWhole().catch((thrown: unknown) => { throw new MissingPart(thrown); });
-    if (this.#held !== null) next.load_columns(this.#held.name, this.#held.columns);
-    if (this.#profile !== null) (next as unknown as LaterCalls).load_profile?.(...this.#profile);
-    this.#simulator?.free();
-    this.#simulator = next;
-    this.#whole = true;
-    this.#rehearsed_ms = 0;
-    return next;
   }
 
   /** Goes through the last run again, on a simulator of its own, while there is nothing else to do. */
@@ -221,30 +169,13 @@ export class Serving {
       case 'export': return sim.export(query.what);
       case 'load-trace':
         sim.load_columns(query.name, query.columns);
-        this.#held = query;
+        this.#holdsTrace = true;
         return null;
       case 'clear-trace':
         sim.clear_trace();
-        this.#held = null;
+        this.#holdsTrace = false;
         return null;
-      case 'engine': return this.#call(query, sim);
+      case 'call': return (sim as unknown as SimulatorMethods)[query.call](...query.values);
     }
-  }
-
-  #call({ call, values }: EngineQuery, sim: Simulator): unknown {
-    if (call === 'monitor' && !this.#whole) {
-      const missing = this.#missing;
-      this.#missing = null;
-      if (missing !== null) throw missing;
-      this.#enlarge = true;
-    }
-    const value = (sim as unknown as LaterCalls)[call]?.(...values) ?? null;
-    // The first simulator has no use for a profile; the larger one gets it before its first run.
-    if (call === 'load_profile') this.#profile = values[1] === '' ? null : values;
-    if (call === 'fit_profile' && value !== null) {
-      const { name, text } = value as FittedProfile;
-      this.#profile = [name, text];
-    }
-    return value;
   }
 }

@@ -1,26 +1,19 @@
-// The simulation's thread: the modules, and the messages between them and the page.
-import engineAddress from '../../pkg/engine_bg.wasm?url';
-import init, { Simulator } from '../../pkg/servescope.js';
+// The simulation's thread: the module, and the messages between it and the page.
+import { Simulator } from '../../pkg/servescope.js';
 import type { FromWorker, ToWorker } from './protocol.js';
 import { Serving } from './serving.js';
+import { begin, tables } from './simulating.js';
 import { messageOf } from './types.js';
 
 function post(message: FromWorker, transfer: Transferable[] = []): void {
   self.postMessage(message, { transfer });
 }
 
-/** In a module of its own: what most scenarios need is there from the start. */
-async function fetchWhole(): Promise<Simulator> {
-  const { default: start, Simulator: Whole } = await import('../../pkg/engine.js');
-  await start({ module_or_path: new URL(engineAddress, import.meta.url) });
-  return new Whole();
-}
-
-const serving = new Serving(post, fetchWhole);
+const serving = new Serving(post, tables);
 
 self.onmessage = ({ data }: MessageEvent<ToWorker>) => {
   if (data.kind === 'start') {
-    init({ module_or_path: data.module }).then(
+    begin(data).then(
       () => { serving.start(new Simulator()); },
       (thrown: unknown) => { post({ kind: 'died', message: messageOf(thrown) }); },
     );

@@ -1,4 +1,4 @@
-// What lies in each GPU's memory, and where the times of the deployment come from. The later module computes both.
+// What lies in each GPU's memory, and where the times of the deployment come from. The simulator computes both.
 import { html, nothing, svg, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
 import { Refusal } from '../engine/client.js';
@@ -34,7 +34,7 @@ export class DeploymentPanel extends LightElement {
     return String(this.app.store.resolved.values['cost.kind']);
   }
 
-  /** Asked when a run has ended, well or not: by then the worker has the module that answers. */
+  /** Asked when a run has ended, well or not: a drag is not held up. */
   override connectedCallback(): void {
     super.connectedCallback();
     this.#forget = partsOf(this.app.session, ({ state }) => state).subscribe(() => { void this.#ask(); });
@@ -49,15 +49,17 @@ export class DeploymentPanel extends LightElement {
   async #ask(): Promise<void> {
     if (this.app.session.value.state === 'running') return;
     const scenario = this.app.store.values.value;
+    const isTimed = this.app.store.resolved.values['cost.kind'] === 'profile';
     const asked = JSON.stringify([scenario, ownProfile.value?.text ?? '']);
     if (asked === this.#asked) return;
     this.#asked = asked;
     try {
-      const view = await this.app.ask({ kind: 'engine', call: 'deployment', values: [scenario] }) as DeploymentView | null;
+      const view = await this.app.ask({ kind: 'call', call: 'deployment', values: [scenario] }) as DeploymentView;
       if (asked !== this.#asked) return;
       // Most settings have no part in it, and drawing it costs a frame of a drag its time.
       if (JSON.stringify(view) !== JSON.stringify(this.view)) this.view = view;
-      if (view === null) this.#asked = '';
+      // Without its table there is nothing to say of its times yet.
+      if (isTimed && view.timed === null) this.#asked = '';
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) throw thrown;
     }
@@ -109,6 +111,7 @@ export class DeploymentPanel extends LightElement {
         });
       return this.#word(timed.file === null ? 'cost.timed' : 'cost.loaded', { name: timed.name, file: timed.file ?? '', parts: timed.parts.map(part).join(this.#word('list')) });
     }
+    if (this.app.store.resolved.values['cost.kind'] === 'profile') return '';
     const word = cost.measured_on === '' ? 'cost.peaks' : cost.own ? 'cost.own' : 'cost.borrowed';
     return this.#word(word, { gpu: cost.measured_on, best: percent(cost.best), worst: percent(cost.worst) });
   }

@@ -1,23 +1,25 @@
 // A thread that simulates the other column of a story, and says its summary.
-import init, { Simulator } from '../../pkg/engine.js';
-import address from '../../pkg/engine_bg.wasm?url';
-import { startedOnce } from '../engine/fetched.js';
+import { Simulator } from '../../pkg/servescope.js';
 import { readMessages } from '../engine/pause.js';
+import { begin, tables } from '../engine/simulating.js';
+import type { Start } from '../engine/start.js';
 import { failuresOf, type Failure, type ScenarioPatch, type Summary } from '../engine/types.js';
 
-export interface ToStory { ticket: number; scenario: ScenarioPatch }
+/** The other column of a story. */
+export interface Column { kind: 'column'; ticket: number; scenario: ScenarioPatch }
+export type ToStory = Start | Column;
 export type FromStory = { ticket: number; summary: Summary } | { ticket: number; failures: Failure[] };
 
-const ready = startedOnce(() => init({ module_or_path: new URL(address, import.meta.url) }));
+let ready = Promise.resolve();
 let simulator: Simulator | null = null;
 /** The run that is wanted; an older one ends at its next slice. */
 let wanted = 0;
 
-async function simulate({ ticket, scenario }: ToStory): Promise<void> {
-  await ready();
+async function simulate({ ticket, scenario }: Column): Promise<void> {
+  await ready;
   if (wanted !== ticket) return;
-  simulator ??= new Simulator();
-  simulator.begin(scenario);
+  const begun = await tables.have(() => { (simulator ??= new Simulator()).begin(scenario); }, () => wanted === ticket);
+  if (!begun || simulator === null) return;
   while (simulator.advance() < 1) {
     await readMessages();
     if (wanted !== ticket) return;
@@ -27,7 +29,12 @@ async function simulate({ ticket, scenario }: ToStory): Promise<void> {
 }
 
 self.onmessage = ({ data }: MessageEvent<ToStory>) => {
+  if (data.kind === 'start') {
+    ready = begin(data);
+    return;
+  }
   wanted = data.ticket;
+  tables.letGo();
   simulate(data).catch((thrown: unknown) => {
     self.postMessage({ ticket: data.ticket, failures: failuresOf(thrown) } satisfies FromStory);
   });

@@ -5,6 +5,7 @@ import type { App } from '../app.js';
 import { LightElement } from '../element.js';
 import { lostWorker } from '../engine/fetched.js';
 import { resolve } from '../engine/module.js';
+import { start } from '../engine/start.js';
 import type { Failure, GroupRow, ParameterValue, ScenarioPatch, Summary } from '../engine/types.js';
 import type { NumberKind } from '../i18n/format.js';
 import { presetOf, type Preset, type Story } from '../state/presets.js';
@@ -79,11 +80,12 @@ export class GatewayStory extends LightElement {
     this.#asked = scenario;
     this.#ticket += 1;
     this.#worker ??= this.#spawn();
-    this.#worker.postMessage({ ticket: this.#ticket, scenario } satisfies ToStory);
+    this.#worker.postMessage({ kind: 'column', ticket: this.#ticket, scenario } satisfies ToStory);
   }
 
   #spawn(): Worker {
     const worker = new Worker(new URL('./gateway-story-worker.ts', import.meta.url), { type: 'module' });
+    worker.postMessage(start());
     const take = (summary: Summary | null, failures: readonly Failure[]): void => { this.other = { asked: this.#asked ?? {}, summary, failures }; };
     worker.onmessage = ({ data }: MessageEvent<FromStory>) => {
       if (data.ticket !== this.#ticket) return;

@@ -9,12 +9,15 @@ import { marksEn, outcomesEn } from './keys.js';
 import type namesEn from './names-en.json';
 import namesAddress from './names-en.json?url';
 
+/** The modules' failures, and the page's own: a part of it that could not be fetched. */
+export type PageFailureCode = FailureCode | 'missing_part';
+
 export interface Tables {
   messages: Messages;
   /** Names and helps of the parameters. */
   parameters: Readonly<Partial<Record<ParameterId, { label: string; help: string }>>>;
   /** What is wrong, in words a newcomer understands; the module's own English names paths and files. */
-  failures: Readonly<Partial<Record<FailureCode, string>>>;
+  failures: Readonly<Partial<Record<PageFailureCode, string>>>;
   marks: Readonly<Record<keyof typeof marksEn, string>>;
   reasons: Readonly<Partial<Record<keyof (typeof namesEn)['reasons'], string>>>;
   /** Choices and outcomes whose own names say too little; the English name of another choice is shown as it is. */
@@ -27,7 +30,7 @@ export const english: Tables = {
   messages: en, parameters: {}, failures: {}, marks: marksEn, outcomes: outcomesEn, reasons: {}, options: {},
 };
 
-type Checked<T extends Record<FailureCode, string>> = T;
+type Checked<T extends Record<PageFailureCode, string>> = T;
 
 export async function loadEnglish(): Promise<Tables> {
   const [parameters, failures, names] = await Promise.all([

@@ -2,10 +2,10 @@
 // is missing is an error here.
 import type data from './zh.json';
 import address from './zh.json?url';
-import type { FailureCode, ParameterId } from '../generated/parameters.js';
-import { fetchTable, type Tables } from './tables.js';
+import type { ParameterId } from '../generated/parameters.js';
+import { fetchTable, type PageFailureCode, type Tables } from './tables.js';
 
-type Whole = Tables & { parameters: Record<ParameterId, { label: string; help: string }>; failures: Record<FailureCode, string> };
+type Whole = Tables & { parameters: Record<ParameterId, { label: string; help: string }>; failures: Record<PageFailureCode, string> };
 type Checked<T extends Whole> = T;
 export type Chinese = Checked<typeof data>;
 

@@ -16,7 +16,7 @@ export class MonitorData extends OpenQuestion<MonitorView> {
   constructor(app: App) {
     super(app, () => {
       const { window } = app.view.value;
-      return app.ask({ kind: 'engine', call: 'monitor', values: [{ ...this.sorting.value, window }] }) as Promise<MonitorView | null>;
+      return app.ask({ kind: 'call', call: 'monitor', values: [{ ...this.sorting.value, window }] }) as Promise<MonitorView>;
     }, partsOf(app.view, ({ window }) => window));
     this.sorting.subscribe(() => { this.ask(); });
   }

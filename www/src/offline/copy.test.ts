@@ -38,7 +38,7 @@ const made = (scope = SCOPE): Copy => new Copy(scope, caches as unknown as Cache
 function deploy(build: string, ...names: string[]): void {
   const files = Object.fromEntries(['', 'theme.js', 'profiles/a.txt', ...names].map((name) => [name, `sha256-${name} of ${build}`]));
   host = new Map(Object.keys(files).map((name) => [SCOPE + name, name === '' ? index(build) : `${name} of ${build}`]));
-  host.set(`${SCOPE}files.json`, JSON.stringify({ build, files } satisfies Manifest));
+  host.set(`${SCOPE}files.json`, JSON.stringify({ build, files, start: [] } satisfies Manifest));
 }
 
 const request = (path: string, base = SCOPE): Request => new Request(base + path);
@@ -83,10 +83,9 @@ describe('keep', () => {
   });
 
   it('takes only what was used where data is to be saved', async () => {
-    await keep('one', { everything: false, used: [`${SCOPE}assets/index-1.js`, `${SCOPE}profiles/a.txt`] });
+    await keep('one', { everything: false, used: [`${SCOPE}assets/index-1.js`] });
     answer = offline;
     expect(await text('assets/index-1.js')).toBe('assets/index-1.js of one');
-    expect(await text('profiles/a.txt')).toBe('profiles/a.txt of one');
     expect(await text('')).toBe(index('one'));
     await expect(text('assets/later-1.js')).rejects.toThrow();
   });
@@ -133,6 +132,12 @@ describe('respond', () => {
     expect(await text('assets/index-1.js')).toBe('assets/index-1.js of one');
     expect(await text('')).toBe(index('two'));
     expect(await text('theme.js')).toBe('theme.js of two');
+  });
+
+  it('leaves operator tables to the threads that compute with them', async () => {
+    await keep('one', { used: [`${SCOPE}profiles/a.txt`] });
+    expect(copy.respond(request('profiles/a.txt'))).toBeNull();
+    for (const cache of caches.all.values()) expect([...cache.held.keys()]).not.toContain(`${SCOPE}profiles/a.txt`);
   });
 
   it('leaves alone what is not of this page', () => {

@@ -9,6 +9,8 @@ export interface Manifest {
   build: string;
   /** Path beside the page -> its hash, as `integrity` takes it. The page itself has the empty path. */
   files: Readonly<Record<string, string>>;
+  /** Those that an English reader's page fetches until it is ready. */
+  start: readonly string[];
 }
 
 export interface Wish {
@@ -29,8 +31,8 @@ export const MARK = 'name="servescope-build"';
 const PATIENCE_MS = 3000;
 /** When a newer version was asked for, it is worth more of a wait. */
 const MORE_PATIENCE_MS = 30_000;
-/** Fetched by few, and only in part. */
-const OPTIONAL = 'profiles/';
+/** Operator tables: fetched by few, one at a time, and kept by the threads that compute with them. */
+const APART = 'profiles/';
 
 type Fetch = (input: Request | string, init?: RequestInit) => Promise<Response>;
 
@@ -43,10 +45,10 @@ export class Copy {
     this.#prefix = `servescope ${scope} `;
   }
 
-  /** The response to a request of the page; null for what is none of its files. */
+  /** The response to a request of the page; null for what is none of its files, or kept apart. */
   respond(request: Request): Promise<Response> | null {
     const url = request.url.replace(/[?#].*$/, '');
-    if (request.method !== 'GET' || !url.startsWith(this.scope)) return null;
+    if (request.method !== 'GET' || !url.startsWith(this.scope) || url.startsWith(this.#address(APART))) return null;
     return this.#isHashed(url) ? this.#fromCopy(request, url) : this.#fromNetwork(request, url);
   }
 
@@ -60,7 +62,7 @@ export class Copy {
     const manifest = await this.#manifest();
     if (manifest.build !== build) return 'newer';
     const copy = await this.caches.open(this.#prefix + build);
-    const wanted = Object.keys(manifest.files).filter((path) => path !== '' && ((everything && !path.startsWith(OPTIONAL)) || used.includes(this.#address(path))));
+    const wanted = Object.keys(manifest.files).filter((path) => path !== '' && !path.startsWith(APART) && (everything || used.includes(this.#address(path))));
     await Promise.all(wanted.map((path) => this.#take(copy, path, manifest)));
     // Last, since a copy with an index is one that works.
     await this.#take(copy, '', manifest);

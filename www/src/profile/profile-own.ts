@@ -5,17 +5,17 @@ import { Topic } from '../state/topic.js';
 
 export const ownProfile = new Topic<FittedProfile | null>(null);
 
-/** Reads or fits what was chosen; the former profile stays where a file is bad. False while no worker can. */
-export async function takeFiles(app: App, files: readonly File[], of: Omit<ProfileFiles, 'files'>): Promise<boolean> {
+/** Reads or fits what was chosen; the former profile stays where a file is bad. */
+export async function takeFiles(app: App, files: readonly File[], of: Omit<ProfileFiles, 'files'>): Promise<void> {
   const texts = await Promise.all(files.map(async (file) => ({ name: file.name, text: await file.text() })));
-  const fitted = await app.ask({ kind: 'engine', call: 'fit_profile', values: [{ ...of, files: texts }] });
-  if (fitted === null) return false;
-  use(app, fitted as FittedProfile);
-  return true;
+  const studio = await app.traceFile.studio();
+  const fitted = await studio.call('profile', { ...of, files: texts });
+  await app.ask({ kind: 'call', call: 'load_profile', values: [fitted.name, fitted.text] });
+  use(app, fitted);
 }
 
 export async function backToShipped(app: App): Promise<void> {
-  await app.ask({ kind: 'engine', call: 'load_profile', values: ['', ''] });
+  await app.ask({ kind: 'call', call: 'load_profile', values: ['', ''] });
   use(app, null);
 }
 

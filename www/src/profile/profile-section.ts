@@ -33,8 +33,8 @@ export class ProfileSection extends LightElement {
     const { app } = this;
     this.fitting = true;
     try {
-      if (await takeFiles(app, files, this.#about)) app.notices.dismissErrors();
-      else app.notices.error(() => wordsOf(app)('later'));
+      await takeFiles(app, files, this.#about);
+      app.notices.dismissErrors();
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) throw thrown;
       for (const failure of thrown.failures) app.notices.error(() => app.text.failure(failure));

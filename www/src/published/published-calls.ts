@@ -1,4 +1,5 @@
 // What the page and the worker of the published results say to each other.
+import type { Start } from '../engine/start.js';
 import type { ChartData, Failure, PublishedFigure } from '../engine/types.js';
 
 export const SUITES = ['S1', 'S2', 'S4'] as const;
@@ -10,7 +11,8 @@ export type Sweep = (typeof SWEEPS)[number];
 
 export interface Figures { figures: PublishedFigure[]; charts: ChartData[] }
 
-export interface ToPublished { ticket: number; suite: Suite; sweep: Sweep }
+export interface Sweeping { kind: 'sweep'; ticket: number; suite: Suite; sweep: Sweep }
+export type ToPublished = Start | Sweeping;
 
 export type FromPublished =
   | { kind: 'figures'; ticket: number; suite: Suite; sweep: Sweep; value: Figures }

@@ -3,6 +3,7 @@ import type { App } from '../app.js';
 import type { ChartFeed } from '../draw/chart-feed.js';
 import { messageOf, type ChartData, type PublishedFigure } from '../engine/types.js';
 import { lostWorker } from '../engine/fetched.js';
+import { start } from '../engine/start.js';
 import { chartMap } from '../state/session.js';
 import { Topic } from '../state/topic.js';
 import { SWEEPS, type FromPublished, type Suite, type Sweep, type ToPublished } from './published-calls.js';
@@ -59,7 +60,7 @@ export class PublishedState {
     this.shown.set({ suite, figures: new Map(), failure: '' });
     this.#ticket += 1;
     this.#worker ??= this.#spawn();
-    for (const sweep of SWEEPS) this.#worker.postMessage({ ticket: this.#ticket, suite, sweep } satisfies ToPublished);
+    for (const sweep of SWEEPS) this.#worker.postMessage({ kind: 'sweep', ticket: this.#ticket, suite, sweep } satisfies ToPublished);
   }
 
   /** Takes a scenario over, as a link to it would. */
@@ -73,6 +74,7 @@ export class PublishedState {
 
   #spawn(): Worker {
     const worker = new Worker(new URL('./published-worker.ts', import.meta.url), { type: 'module' });
+    worker.postMessage(start());
     worker.onmessage = ({ data }: MessageEvent<FromPublished>) => { this.#receive(data); };
     worker.onerror = ({ message }: Partial<ErrorEvent>) => {
       worker.terminate();

@@ -1,23 +1,26 @@
 // The thread that draws our curves anew: the authors' workloads, simulated sweep by sweep.
-import init, { published_figures } from '../../pkg/engine.js';
-import address from '../../pkg/engine_bg.wasm?url';
-import { startedOnce } from '../engine/fetched.js';
+import { published_figures } from '../../pkg/servescope.js';
 import { buffersOf } from '../engine/protocol.js';
+import { begin } from '../engine/simulating.js';
 import { failuresOf } from '../engine/types.js';
-import type { FromPublished, ToPublished } from './published-calls.js';
+import type { FromPublished, Sweeping, ToPublished } from './published-calls.js';
 
-const ready = startedOnce(() => init({ module_or_path: new URL(address, import.meta.url) }));
+let ready = Promise.resolve();
 
 function post(message: FromPublished, transfer: Transferable[] = []): void {
   self.postMessage(message, { transfer });
 }
 
-async function answer({ ticket, suite, sweep }: ToPublished): Promise<void> {
-  await ready();
+async function answer({ ticket, suite, sweep }: Sweeping): Promise<void> {
+  await ready;
   const value = published_figures(suite, sweep);
   post({ kind: 'figures', ticket, suite, sweep, value }, buffersOf(value.charts));
 }
 
 self.onmessage = ({ data }: MessageEvent<ToPublished>) => {
+  if (data.kind === 'start') {
+    ready = begin(data);
+    return;
+  }
   answer(data).catch((thrown: unknown) => { post({ kind: 'failed', ticket: data.ticket, failures: failuresOf(thrown) }); });
 };

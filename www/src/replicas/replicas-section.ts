@@ -31,7 +31,7 @@ export class ReplicasSection extends LightElement {
     const { app } = this;
     const say = wordsOf(app);
     const feed = (this.#feed ??= feedOf(app));
-    const fleet = (this.#fleet ??= new OpenQuestion(app, () => app.ask({ kind: 'engine', call: 'fleet', values: [] }) as Promise<FleetSummary | null>));
+    const fleet = (this.#fleet ??= new OpenQuestion(app, () => app.ask({ kind: 'call', call: 'fleet', values: [] }) as Promise<FleetSummary>));
     return html`
       <section class="charts replicas" aria-labelledby="section-replicas">
         <h2 id="section-replicas">${say('section.replicas')} <small>${say('section.replicas.about')}</small></h2>

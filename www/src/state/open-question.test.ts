@@ -1,4 +1,4 @@
-// A question that the worker may not be able to answer is asked a few times, never without end.
+// A question is asked while somebody looks, and again after it was refused.
 import { beforeEach, expect, it, vi } from 'vitest';
 import type { App } from '../app.js';
 import { Refusal } from '../engine/client.js';
@@ -9,8 +9,7 @@ import type { Topic } from './topic.js';
 const settle = (): Promise<void> => new Promise((done) => { setTimeout(done, 0); });
 
 let session: Topic<Session>;
-let question: ReturnType<typeof vi.fn<() => Promise<string | null>>>;
-let run: ReturnType<typeof vi.fn<() => void>>;
+let question: ReturnType<typeof vi.fn<() => Promise<string>>>;
 let open: OpenQuestion<string>;
 
 function answered(): void {
@@ -19,32 +18,24 @@ function answered(): void {
 
 beforeEach(() => {
   session = newSession();
-  question = vi.fn(() => Promise.resolve(null));
-  run = vi.fn(answered);
-  open = new OpenQuestion({ session, run, scheduler: { invalidateAll: vi.fn() } } as unknown as App, question);
+  question = vi.fn(() => Promise.resolve('view'));
+  open = new OpenQuestion({ session, scheduler: { invalidateAll: vi.fn() } } as unknown as App, question);
   answered();
 });
 
-it('asks for one run with the larger module, and then says that it is missing', async () => {
-  open.look(true);
+it('is asked while somebody looks, after every run', async () => {
   await settle();
-  expect(run).toHaveBeenCalledTimes(1);
-  expect(open.failures.value.map(({ code }) => code)).toEqual(['needs_engine']);
-  answered();
-  await settle();
-  expect(run).toHaveBeenCalledTimes(1);
-});
-
-it('is answered by the run with the larger module', async () => {
-  question.mockResolvedValueOnce(null).mockResolvedValue('view');
+  expect(question).not.toHaveBeenCalled();
   open.look(true);
   await settle();
   expect(open.view.value).toBe('view');
-  expect(open.failures.value).toEqual([]);
+  answered();
+  await settle();
+  expect(question).toHaveBeenCalledTimes(2);
 });
 
 it('shows why it was refused, and is asked again with the next run', async () => {
-  question.mockRejectedValueOnce(new Refusal([{ code: 'needs_engine', path: '', message: '', params: {} }])).mockResolvedValue('view');
+  question.mockRejectedValueOnce(new Refusal([{ code: 'missing_part', path: '', message: '', params: {} }])).mockResolvedValue('view');
   open.look(true);
   await settle();
   expect(open.failures.value).toHaveLength(1);
@@ -54,13 +45,12 @@ it('shows why it was refused, and is asked again with the next run', async () =>
   expect(open.view.value).toBe('view');
 });
 
-it('tries again when it is looked at again', async () => {
+it('is asked again when it is looked at again after a refusal', async () => {
+  question.mockRejectedValueOnce(new Refusal([]));
   open.look(true);
   await settle();
-  question.mockResolvedValueOnce(null).mockResolvedValue('view');
   open.look(false);
   open.look(true);
   await settle();
-  expect(run).toHaveBeenCalledTimes(2);
   expect(open.view.value).toBe('view');
 });

@@ -1,6 +1,6 @@
 // What the page asks of the studio's worker. Every call gets exactly one reply; `open` tells how far it has come.
 import type { Picture } from '../draw/export-chart.js';
-import type { ChartData, Failure, FitReply, Peeked, ScenarioPatch, Shaped, SourceInfo, StepKinds, TraceColumns } from '../engine/types.js';
+import type { ChartData, Failure, FitReply, FittedProfile, Peeked, ProfileFiles, ScenarioPatch, Shaped, SourceInfo, StepKinds, TraceColumns } from '../engine/types.js';
 
 export interface Reading {
   /** What the columns are, as the terminal takes it; "" for a known format. */
@@ -32,6 +32,8 @@ export interface StudioCalls {
   /** Request bodies, with the sampling of the scenario. */
   bodies: { args: { scenario: ScenarioPatch; form: string; endpoint: string; model: string; adapterName: string }; reply: { bytes: Uint8Array<ArrayBuffer>; lost: string[] } };
   svg: { args: Picture; reply: string };
+  /** Fits a profile to files of measurements, or reads one. */
+  profile: { args: ProfileFiles; reply: FittedProfile };
   formats: { args: null; reply: string[] };
   forms: { args: null; reply: string[] };
 }

@@ -1,5 +1,5 @@
 // The studio's thread: one module of its own, fetched when the first question comes. Questions are answered in order.
-import init, { body_forms, chart_svg, Studio, step_kinds, writable_formats } from '../../pkg/studio.js';
+import init, { body_forms, chart_svg, fit_profile, Studio, step_kinds, writable_formats } from '../../pkg/studio.js';
 import address from '../../pkg/studio_bg.wasm?url';
 import { startedOnce } from '../engine/fetched.js';
 import { buffersOf } from '../engine/protocol.js';
@@ -58,6 +58,7 @@ async function answer(studio: Studio, message: ToStudio): Promise<StudioCalls[Ca
     case 'export': return studio.export(message.args.format);
     case 'bodies': return studio.bodies(message.args.scenario, message.args.form, message.args.endpoint, message.args.model, message.args.adapterName);
     case 'svg': return chart_svg(message.args.chart, message.args.ghost, message.args.dark, message.args.width, message.args.height);
+    case 'profile': return fit_profile(message.args);
     case 'formats': return writable_formats();
     case 'forms': return body_forms();
   }

@@ -1,5 +1,5 @@
-// What the page starts with has one scheduler and one order; the others are fetched when a scenario asks for them.
-import { control, digest, dropFile, expect, open, openGroups, test } from './page.js';
+// What the page starts with has every scheduler and order of service: nothing is fetched when a scenario asks for another.
+import { control, digest, dropFile, expect, goTo, open, openGroups, test } from './page.js';
 import { terminal } from './terminal.js';
 
 const ORDERS = ['vtc', 'lifo', 'drr', 'cluster', 'early_abort'];
@@ -22,10 +22,10 @@ test('every order of service gives the terminal’s digest', async ({ page }) =>
     await expect.poll(() => digest(page), name).not.toBe(before);
     expect(await digest(page), name).toBe(run('simulate', ...SETTINGS, '--set', `scheduler.order=${name}`, '--json').digest);
   }
-  expect(fetched.length).toBe(1);
+  expect(fetched).toEqual([]);
 });
 
-test('a file stays in use when a larger engine is fetched', async ({ page }) => {
+test('a file stays in use when another order is chosen', async ({ page }) => {
   await open(page, `#${BUSY}`);
   const rows = Array.from({ length: 400 }, (_, id) => `${String(id / 40)},${String(id % 3)},200,60`);
   await dropFile(page, 'mine.csv', Buffer.from(`arrival_s,user,input_tokens,output_tokens\n${rows.join('\n')}\n`));
@@ -36,4 +36,22 @@ test('a file stays in use when a larger engine is fetched', async ({ page }) => 
   await expect.poll(() => digest(page)).not.toBe(before);
   await expect(page.locator('.trace-in-use')).toContainText('400 requests');
   await expect(page.locator('html')).toHaveAttribute('data-state', 'ready');
+});
+
+test('the simulator is fetched once: every worker that simulates shares the compiled module', async ({ page }) => {
+  const modules: string[] = [];
+  page.on('request', (request) => {
+    const [, name] = /\/(\w+)-[^/]*\.wasm$/.exec(request.url()) ?? [];
+    if (name !== undefined) modules.push(name);
+  });
+  await open(page, `#${BUSY}`);
+  await page.locator('details.monitor > summary').click();
+  await expect(page.locator('monitor-section')).toHaveAttribute('data-state', 'ready');
+  await page.locator('[data-tab=capacity]').click();
+  await expect(page.locator('capacity-page')).toHaveAttribute('data-state', 'ready');
+  await page.locator('[data-tab=published]').click();
+  await expect(page.locator('published-page')).toHaveAttribute('data-state', 'ready');
+  await goTo(page, '#v=2&sched=vllm_v1&n=0&D=60');
+  await expect(page.locator('html')).toHaveAttribute('data-state', 'ready');
+  expect(modules).toEqual(['servescope_bg']);
 });

@@ -1,8 +1,9 @@
 // Parts of the page that cannot be fetched: offline early, or after a deployment that took them away.
 import type { Page } from '@playwright/test';
-import { control, digest, expect, missed, open, openGroups, setNumber, settled, test } from './page.js';
+import { control, digest, dropFile, expect, goTo, missed, open, openGroups, setNumber, SMALL, test } from './page.js';
+import { terminal } from './terminal.js';
 
-const MISSING = 'This needs a part of the simulator that could not be fetched.';
+const MISSING = 'This needs a part of the page that could not be fetched.';
 
 /** Keeps files from the page until they are given back. */
 async function without(page: Page, files: string): Promise<() => Promise<void>> {
@@ -36,50 +37,79 @@ test('a click that needs a missing part is answered with a notice', async ({ pag
   await missed(trouble, 1);
 });
 
-test('the monitor without its module says what is missing; the page goes on, and nothing is started again', async ({ page, trouble }) => {
-  await open(page, '#v=1&R=4&D=60');
-  const before = await digest(page);
-  const giveBack = await without(page, '**/assets/engine*');
-  await page.locator('details.monitor > summary').click();
-  const section = page.locator('monitor-section');
-  await expect(section).toHaveAttribute('data-state', 'failed');
-  await expect(section).toContainText(MISSING);
-  expect(await digest(page)).toBe(before);
-  await setNumber(page, 'workload.rate_rps', 3);
-  expect(await digest(page)).not.toBe(before);
-  await expect(page.locator('.notice', { hasText: 'started again' })).toHaveCount(0);
-  await giveBack();
-  await page.locator('details.monitor > summary').click();
-  await page.locator('details.monitor > summary').click();
-  await expect(section).toHaveAttribute('data-state', 'ready');
-  await missed(trouble);
-});
+const TIMED = '#v=1&sched=vllm_v1&cost=profile&n=0&D=60';
+const NO_TIMES: Record<string, string> = {
+  en: 'The measured times of Llama-2-7B on NVIDIA A100 80GB SXM4 are not on this device yet, and could not be fetched. They are fetched as soon as there is a network; the other cost models need none.',
+  zh: 'Llama-2-7B 在 NVIDIA A100 80GB SXM4 上的实测耗时还不在本机，且未能取得。网络恢复后会自动取得；其他开销模型不需要它。',
+};
 
-for (const [language, told] of [['en', MISSING], ['zh', '这需要模拟器的另一部分，而它未能取得。']] as const) {
-  test(`a scheduler whose module is missing is told at its control, in the page’s own words (${language})`, async ({ page, trouble }) => {
-    await open(page, `#v=1&D=60&lang=${language}`);
-    const giveBack = await without(page, '**/assets/engine*');
+for (const [language, told] of Object.entries(NO_TIMES)) {
+  test(`measured times that are out of reach are told, and come with the network (${language})`, async ({ page, trouble }, info) => {
+    const giveBack = await without(page, '**/profiles/*');
+    for (const [width, dark] of [[1440, false], [390, true]] as const) {
+      await page.setViewportSize({ width, height: 900 });
+      await page.emulateMedia({ colorScheme: dark ? 'dark' : 'light' });
+      await open(page, `${TIMED}&mdl=llama-2-7b&lang=${language}`);
+      await expect(page.locator('html')).toHaveAttribute('data-state', 'failed');
+      await expect(page.locator('status-area .notice.error')).toContainText(told);
+      await page.screenshot({ path: info.outputPath(`no-times-${language}-${String(width)}-${dark ? 'dark' : 'light'}.png`) });
+    }
+    await page.setViewportSize({ width: 1440, height: 900 });
     await openGroups(page);
-    const choice = control(page, 'scheduler.kind').locator('select');
-    await choice.selectOption('vllm_v1');
-    await expect(control(page, 'scheduler.kind').locator('.control-error')).toHaveText(told);
+    await expect(control(page, 'cost.kind').locator('.control-error')).toHaveText(told);
+    await control(page, 'cost.kind').locator('select').selectOption('roofline');
+    const modelled = await digest(page);
+    await control(page, 'cost.kind').locator('select').selectOption('profile');
+    // The last answer stays, and is not taken for one of the measured times.
     await expect(page.locator('html')).toHaveAttribute('data-state', 'failed');
-    await choice.selectOption('slora');
-    await settled(page);
-    await expect(page.locator('html')).toHaveAttribute('data-state', 'ready');
+    await expect(page.locator('html')).toHaveAttribute('data-digest', modelled);
     await giveBack();
-    await choice.selectOption('vllm_v1');
-    await expect(page.locator('[data-chart="lanes"]')).toBeVisible();
+    await page.evaluate(() => dispatchEvent(new Event('online')));
+    await expect(page.locator('html')).toHaveAttribute('data-state', 'ready');
+    expect(await digest(page)).not.toBe(modelled);
     await missed(trouble);
   });
 }
 
-test('the capacity tab without its module says what is missing, once', async ({ page, trouble }) => {
+test('the measured times of a GPU and model are fetched when a run needs them, once, and kept', async ({ page, trouble }) => {
+  const fetched: string[] = [];
+  page.on('request', (request) => {
+    const [, file] = /\/profiles\/(.*)\.txt$/.exec(request.url()) ?? [];
+    if (file !== undefined) fetched.push(file);
+  });
+  await open(page, '#v=1&sched=vllm_v1&n=0&D=60');
+  expect(fetched).toEqual([]);
+  await goTo(page, `${TIMED}&mdl=llama-2-7b`);
+  const llama = await digest(page);
+  await goTo(page, `${TIMED}&mdl=phi-2&gpu=a40`);
+  const phi = await digest(page);
+  await goTo(page, `${TIMED}&mdl=llama-2-7b`);
+  expect(await digest(page)).toBe(llama);
+  expect(fetched).toEqual(['a100_Llama-2-7b-hf', 'a40_phi-2']);
+  const run = terminal();
+  if (run !== null) {
+    const settings = ['scheduler.kind=vllm_v1', 'cost.kind=profile', 'workload.adapters.count=0', 'workload.duration_s=60'];
+    const of = (...more: string[]): string => run('simulate', ...[...settings, ...more].flatMap((set) => ['--set', set]), '--json').digest;
+    expect(llama).toBe(of('fleet.model=llama-2-7b'));
+    expect(phi).toBe(of('fleet.model=phi-2', 'fleet.gpu=a40'));
+  }
+  await without(page, '**/profiles/*');
+  await open(page, `${TIMED}&mdl=phi-2&gpu=a40`);
+  expect(await digest(page)).toBe(phi);
+  await missed(trouble);
+});
+
+test('a file needs the module for files; without it that is said, and the page goes on', async ({ page, trouble }) => {
   await open(page);
-  await without(page, '**/assets/engine*');
-  await page.locator('[data-tab=capacity]').click();
-  await expect(page.locator('capacity-page')).toHaveAttribute('data-state', 'failed');
-  await expect(page.locator('capacity-page .notice.error')).toContainText(MISSING);
+  const before = await digest(page);
+  const giveBack = await without(page, '**/assets/studio_bg-*.wasm');
+  await dropFile(page, 'small.csv', Buffer.from(SMALL));
+  await expect(page.locator('.notice.error')).toContainText(MISSING);
+  await setNumber(page, 'workload.rate_rps', 3);
+  expect(await digest(page)).not.toBe(before);
+  await giveBack();
+  await dropFile(page, 'small.csv', Buffer.from(SMALL));
+  await expect(page.locator('.trace-in-use')).toContainText('3 requests');
   await missed(trouble);
 });
 

@@ -4,7 +4,7 @@ import type { Locator, Page } from '@playwright/test';
 import { brush, digest, drawn, expect, metric, open, saved, setNumber, settled, test, violations } from './page.js';
 import { terminal } from './terminal.js';
 
-/** The first module is enough for this; the monitor fetches the other. */
+/** S-LoRA's loop, first come, first served. */
 const PLAIN = '#v=1&R=4&D=120&u=30';
 const FAIR = '#v=1&R=6&D=120&u=30&order=vtc';
 const GATED = '#v=1&R=5&D=60&u=5&gk=proxy&gch=kv&gor=vtc';

@@ -10,9 +10,6 @@ use super::proxy::{Given, News, Proxy, Sight};
 use crate::arrivals::Arrivals;
 use crate::report::Fate;
 
-/// Whether the proxy is built in. Where it is not, constant early returns keep its code out of the module.
-const PROXY: bool = cfg!(feature = "orders");
-
 /// The earlier of two times; the second is infinite where there is none.
 #[inline]
 fn earlier(one: Option<f64>, other_us: f64) -> Option<f64> {
@@ -59,7 +56,7 @@ impl Intake {
 
     #[inline]
     fn proxy(&mut self) -> Option<&mut Proxy> {
-        if PROXY { self.proxy.as_deref_mut() } else { None }
+        self.proxy.as_deref_mut()
     }
 
     /// How many requests have come in from their clients.
@@ -69,7 +66,7 @@ impl Intake {
 
     /// When each request came in at the engine, where that is not as the trace says.
     pub(crate) fn sent_us(&self) -> Option<&[f64]> {
-        match self.proxy.as_deref().filter(|_| PROXY) {
+        match self.proxy.as_deref() {
             Some(proxy) => Some(proxy.forwarded_us()),
             None => self.arrivals.sent_us(),
         }
@@ -98,7 +95,7 @@ impl Intake {
         until_us: f64,
         sight: &dyn Sight,
     ) -> Option<(Given, f64)> {
-        if let Some(proxy) = self.proxy.as_deref_mut().filter(|_| PROXY) {
+        if let Some(proxy) = self.proxy.as_deref_mut() {
             if proxy.decided_us().is_none() {
                 let due_us = due_until(proxy, &self.arrivals, trace, until_us)?;
                 happens(proxy, &mut self.arrivals, trace, due_us, sight);
@@ -156,7 +153,7 @@ impl Intake {
 
     /// Whether a request is with its client or the proxy, so that the engine does not know it.
     pub(crate) fn is_outside(&self, id: u32) -> bool {
-        match self.proxy.as_deref().filter(|_| PROXY) {
+        match self.proxy.as_deref() {
             Some(proxy) => !proxy.is_at_engine(id),
             None => !self.arrivals.has_sent(id),
         }
@@ -169,7 +166,7 @@ impl Intake {
         trace: Arc<Trace>,
         fates: Vec<Fate>,
     ) -> (Arc<Trace>, Vec<Fate>, Option<Box<GatewayLog>>) {
-        let log = self.proxy.filter(|_| PROXY).map(|proxy| {
+        let log = self.proxy.map(|proxy| {
             let log = proxy.into_log(&trace);
             Box::new(match self.arrivals.sent() {
                 Some(sent) => log.select(sent),

@@ -19,10 +19,6 @@ use crate::fleet::FleetConfig;
 use crate::gateway::Refusal;
 use crate::report::{Fate, Outcome};
 
-/// Whether orders beyond first come, first served are built in. Where they are not, the early returns on this constant
-/// keep their code out of the module.
-const ORDERS: bool = cfg!(feature = "orders");
-
 /// The waiting requests.
 #[derive(Debug, Clone)]
 pub struct Line {
@@ -62,7 +58,6 @@ impl Line {
     pub fn new(queueing: Queueing, config: &FleetConfig, trace: &Trace) -> Self {
         let Queueing { order, client, predictions } = queueing;
         let given = predictions.unwrap_or_default();
-        let order = if ORDERS { order } else { Order::Fcfs };
         let keyed = |key| Kind::Keyed(Heap::new(), key, Vec::new());
         let clients = if matches!(order, Order::Fcfs) { 0 } else { client.count(trace) };
         let kind = match order {
@@ -101,9 +96,6 @@ impl Line {
     }
 
     fn line_up(&mut self, id: u32, at_us: f64, trace: &Trace) -> Result<(), Refusal> {
-        if !ORDERS {
-            return Ok(());
-        }
         match &mut self.kind {
             Kind::Fcfs(waiting) | Kind::Pets(waiting) => waiting.push_back(id),
             Kind::Cluster(line) => line.waiting.push_back(id),
@@ -145,9 +137,6 @@ impl Line {
     }
 
     fn has_nobody(&self) -> bool {
-        if !ORDERS {
-            return true;
-        }
         match &self.kind {
             Kind::Fcfs(waiting) | Kind::Pets(waiting) | Kind::Rpm(waiting, _) => waiting.is_empty(),
             Kind::Keyed(heap, ..) => heap.is_empty(),
@@ -166,9 +155,6 @@ impl Line {
     }
 
     fn is_restless(&self) -> bool {
-        if !ORDERS {
-            return false;
-        }
         match &self.kind {
             Kind::EarlyAbort(line) => !line.waiting.is_empty() || !line.is_settled(),
             Kind::Fair(line) => !line.is_empty() || line.is_restless(),
@@ -186,18 +172,12 @@ impl Line {
 
     /// Whether further decisions of an idle router over the requests that wait now would differ.
     pub fn is_unsettled(&self) -> bool {
-        if !ORDERS {
-            return false;
-        }
         matches!(&self.kind, Kind::EarlyAbort(line) if !line.waiting.is_empty() && !line.is_settled())
     }
 
     /// When time alone will change the line next, microseconds.
     #[inline]
     pub fn due_us(&self) -> Option<f64> {
-        if !ORDERS {
-            return None;
-        }
         match &self.kind {
             Kind::EarlyAbort(line) => line.due_us(),
             _ => None,
@@ -206,9 +186,6 @@ impl Line {
 
     /// An idle router took so many decisions over an empty line.
     pub fn idle(&mut self, decisions: f64) {
-        if !ORDERS {
-            return;
-        }
         if let Kind::EarlyAbort(line) = &mut self.kind {
             line.idle(decisions);
         }
@@ -224,9 +201,6 @@ impl Line {
     }
 
     fn decide_otherwise(&mut self, admission: &mut Admission<'_>) {
-        if !ORDERS {
-            return;
-        }
         match &mut self.kind {
             Kind::Fcfs(waiting) | Kind::Rpm(waiting, _) => fcfs::decide(waiting, admission),
             Kind::Keyed(heap, _, arrived) => keyed::decide(heap, arrived, admission),
@@ -247,9 +221,6 @@ impl Line {
     /// Requests that the last decision gave up.
     #[inline]
     pub fn rejected(&self) -> &[u32] {
-        if !ORDERS {
-            return &[];
-        }
         match &self.kind {
             Kind::EarlyAbort(line) => &line.rejected,
             _ => &[],
@@ -310,9 +281,6 @@ impl Line {
 
     /// The prefill of the picked requests ended.
     pub fn prefilled(&mut self, picked: &[u32], trace: &Trace) {
-        if !ORDERS {
-            return;
-        }
         match &mut self.kind {
             Kind::Fair(line) => line.prefilled(picked, trace),
             Kind::RoundRobin(line) => {
@@ -328,9 +296,6 @@ impl Line {
 
     /// A prefilled request joins the batch.
     pub fn joined(&mut self, id: u32, trace: &Trace) {
-        if !ORDERS {
-            return;
-        }
         match &mut self.kind {
             Kind::Cluster(line) => line.joined(trace.adapter[id as usize]),
             Kind::Peft(line) => line.joined(trace.adapter[id as usize]),
@@ -345,9 +310,6 @@ impl Line {
 
     /// So many decode iterations passed, the first at step `step`.
     pub fn decoded(&mut self, step: u64, iterations: u32, trace: &Trace, batch: (&[Fate], &[DecodeSpan])) {
-        if !ORDERS {
-            return;
-        }
         match &mut self.kind {
             Kind::Fair(line) => line.decoded(step, iterations, trace, batch),
             Kind::RoundRobin(line) => line.accounts().decoded(iterations),
@@ -357,9 +319,6 @@ impl Line {
 
     /// Some requests of the batch end with step `step`; each of them then leaves.
     pub fn finishing(&mut self, step: u64, trace: &Trace, spans: &[DecodeSpan]) {
-        if !ORDERS {
-            return;
-        }
         match &mut self.kind {
             Kind::Fair(line) => line.finishing(step, trace, spans),
             Kind::RoundRobin(line) => line.accounts().finishing(),
@@ -369,9 +328,6 @@ impl Line {
 
     /// A request leaves the batch.
     pub fn left(&mut self, id: u32, trace: &Trace) {
-        if !ORDERS {
-            return;
-        }
         match &mut self.kind {
             Kind::Cluster(line) => line.left(trace.adapter[id as usize]),
             Kind::Peft(line) => line.left(),
@@ -387,9 +343,6 @@ impl Line {
     /// Who counts as a client, and each client seen so far with its counter (a deficit counter for round robin), in the
     /// order of their first requests. `None` for an order without counters.
     pub fn counters(&mut self) -> Option<(Client, Vec<(u32, f64)>)> {
-        if !ORDERS {
-            return None;
-        }
         let counters = match &mut self.kind {
             Kind::Fair(line) => line.counters(),
             Kind::RoundRobin(line) => line.counters(),
@@ -400,7 +353,7 @@ impl Line {
 
     /// Whether the order of service keeps a counter for each client.
     pub fn keeps_counters(&self) -> bool {
-        ORDERS && matches!(self.kind, Kind::Fair(_) | Kind::RoundRobin(_))
+        matches!(self.kind, Kind::Fair(_) | Kind::RoundRobin(_))
     }
 
     /// What each client is expected to produce, where that is learnt.

@@ -4,15 +4,11 @@
 //! bounded and a run of any length has between half and all of its samples.
 
 /// Spacing of the first grid, microseconds.
-#[cfg(feature = "orders")]
 const FIRST_SPACING_US: f64 = 250_000.0;
 /// Most samples, and most counters in all of them together.
-#[cfg(feature = "orders")]
 const MOST_SAMPLES: usize = 256;
-#[cfg(feature = "orders")]
 const MOST_COUNTERS: usize = 1 << 20;
 /// Samples that are kept however many clients there are.
-#[cfg(feature = "orders")]
 const FEWEST_SAMPLES: usize = 8;
 
 /// The counters at one time.
@@ -27,12 +23,10 @@ pub struct CounterSample {
 /// Takes the samples. Nothing where no order of service keeps counters.
 #[derive(Debug, Clone, Default)]
 pub struct Sampler {
-    #[cfg(feature = "orders")]
     grid: Option<Grid>,
 }
 
 /// The samples so far and their grid.
-#[cfg(feature = "orders")]
 #[derive(Debug, Clone)]
 struct Grid {
     next_us: f64,
@@ -41,7 +35,6 @@ struct Grid {
     samples: Vec<CounterSample>,
 }
 
-#[cfg(feature = "orders")]
 impl Sampler {
     /// Samples of so many counters in a run that lasts at least so long, as far as is known, microseconds.
     pub fn of(clients: usize, lasts_us: f64) -> Self {
@@ -77,27 +70,5 @@ impl Sampler {
     /// The samples, in order of time.
     pub fn into_samples(self) -> Vec<CounterSample> {
         self.grid.map_or_else(Vec::new, |grid| grid.samples)
-    }
-}
-
-#[cfg(not(feature = "orders"))]
-impl Sampler {
-    /// Nothing to sample.
-    pub fn of(_clients: usize, _lasts_us: f64) -> Self {
-        Self {}
-    }
-
-    /// Never.
-    #[inline]
-    pub fn next_us(&self) -> Option<f64> {
-        None
-    }
-
-    /// Nothing is due.
-    pub fn take(&mut self, _values: Vec<f64>, _now_us: f64) {}
-
-    /// None.
-    pub fn into_samples(self) -> Vec<CounterSample> {
-        Vec::new()
     }
 }

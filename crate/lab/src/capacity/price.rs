@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use crate::parameters::Id;
-#[cfg(feature = "engines")]
 use crate::scenario::CostKind;
 use crate::scenario::Scenario;
 
@@ -34,16 +33,10 @@ impl Price {
 }
 
 /// GPUs of a replica, and the listed price of one.
-#[cfg(feature = "engines")]
 fn deployed(scenario: &Scenario) -> (u32, Option<f64>) {
     if scenario.cost_kind() == CostKind::Linear {
         return (1, None);
     }
     let deployment = scenario.deployment();
     (deployment.gpus(), deployment.gpu.price().map(|price| price.usd_per_hour))
-}
-
-#[cfg(not(feature = "engines"))]
-fn deployed(_scenario: &Scenario) -> (u32, Option<f64>) {
-    (1, None)
 }

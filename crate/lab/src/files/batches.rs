@@ -2,10 +2,8 @@
 
 use std::fmt;
 
-#[cfg(feature = "engines")]
 use servescope_cost::OperatorClass;
 use servescope_engine::Report;
-#[cfg(feature = "engines")]
 use servescope_engine::metrics::operators::{RunParts, run_parts};
 use servescope_engine::timeline::IterationRun;
 
@@ -28,7 +26,6 @@ pub fn write_batches_csv(report: &Report, to: &mut dyn fmt::Write) -> fmt::Resul
         "id,replica,kind,start_s,duration_s,adapter_load_s,requests,prefill_tokens,decode_tokens,kv_tokens,\
          adapters_resident",
     )?;
-    #[cfg(feature = "engines")]
     if report.cost.is_some() {
         return write_with_parts(report, to);
     }
@@ -45,7 +42,6 @@ pub fn write_batches_csv(report: &Report, to: &mut dyn fmt::Write) -> fmt::Resul
 }
 
 /// The rest of the heading, and the iterations with what they are made of.
-#[cfg(feature = "engines")]
 fn write_with_parts(report: &Report, to: &mut dyn fmt::Write) -> fmt::Result {
     to.write_str(",prompts")?;
     for class in OperatorClass::ALL {
@@ -86,7 +82,6 @@ fn write_iteration(to: &mut dyn fmt::Write, id: u64, run: &IterationRun, index: 
     )
 }
 
-#[cfg(feature = "engines")]
 fn write_parts(to: &mut dyn fmt::Write, parts: &RunParts, index: u32, stages: f64) -> fmt::Result {
     for us in parts.parts_us(index) {
         write!(to, ",{}", us * stages / 1e3)?;

@@ -1,86 +1,117 @@
-//! The profiles in `static/profiles`, by the GPUs and models of the parameter table.
+//! The profiles in `static/profiles`, by the GPUs and models of the parameter table. The page's module leaves their texts out
+//! and is handed each when a run needs it.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use servescope_cost::profile::{CompactTables, LayerSettings, Profile, ProfileError};
 
+use crate::failure::Failure;
+use crate::parameters::Id;
+
 /// One profile.
 struct Shipped {
+    /// Its file's name without the ending.
+    file: &'static str,
     gpu: &'static str,
     models: &'static [&'static str],
+    /// Nothing where it is handed over.
     text: &'static str,
+    /// Of its text: a host may have the table of another version of the page.
+    fingerprint: u64,
     read: OnceLock<Profile>,
 }
 
-const fn shipped(gpu: &'static str, models: &'static [&'static str], text: &'static str) -> Shipped {
-    Shipped { gpu, models, text, read: OnceLock::new() }
+/// FNV-1a of 64 bits: http://www.isthe.com/chongo/tech/comp/fnv/
+const fn fingerprint(text: &str) -> u64 {
+    let bytes = text.as_bytes();
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    let mut at = 0;
+    while at < bytes.len() {
+        hash = (hash ^ bytes[at] as u64).wrapping_mul(0x0100_0000_01b3);
+        at += 1;
+    }
+    hash
+}
+
+macro_rules! text {
+    ($file:literal) => {
+        include_str!(concat!("../../../../static/profiles/", $file, ".txt"))
+    };
+}
+
+macro_rules! shipped {
+    ($gpu:literal, $models:expr, $file:literal) => {
+        Shipped {
+            file: $file,
+            gpu: $gpu,
+            models: &$models,
+            text: if cfg!(feature = "tables") { text!($file) } else { "" },
+            fingerprint: const { fingerprint(text!($file)) },
+            read: OnceLock::new(),
+        }
+    };
 }
 
 /// Llama 3.1 has the layers of Llama 3. The GPUs of the A100 and H100 profiles are the SXM boards of DGX servers.
 static SHIPPED: [Shipped; 20] = [
-    shipped(
-        "a100_80_sxm",
-        &["codellama-34b"],
-        include_str!("../../../../static/profiles/a100_CodeLlama-34b-Instruct-hf.txt"),
-    ),
-    shipped(
-        "a100_80_sxm",
-        &["llama-2-70b"],
-        include_str!("../../../../static/profiles/a100_Llama-2-70b-hf.txt"),
-    ),
-    shipped(
-        "a100_80_sxm",
-        &["llama-2-7b"],
-        include_str!("../../../../static/profiles/a100_Llama-2-7b-hf.txt"),
-    ),
-    shipped(
-        "a100_80_sxm",
-        &["llama-3-70b", "llama-3.1-70b"],
-        include_str!("../../../../static/profiles/a100_Meta-Llama-3-70B.txt"),
-    ),
-    shipped(
-        "a100_80_sxm",
-        &["llama-3-8b", "llama-3.1-8b"],
-        include_str!("../../../../static/profiles/a100_Meta-Llama-3-8B.txt"),
-    ),
-    shipped("a100_80_sxm", &["qwen-72b"], include_str!("../../../../static/profiles/a100_Qwen-72B.txt")),
-    shipped(
-        "a100_80_sxm",
-        &["internlm-20b"],
-        include_str!("../../../../static/profiles/a100_internlm-20b.txt"),
-    ),
-    shipped("a100_80_sxm", &["phi-2"], include_str!("../../../../static/profiles/a100_phi-2.txt")),
-    shipped(
-        "a40",
-        &["codellama-34b"],
-        include_str!("../../../../static/profiles/a40_CodeLlama-34b-Instruct-hf.txt"),
-    ),
-    shipped("a40", &["llama-2-70b"], include_str!("../../../../static/profiles/a40_Llama-2-70b-hf.txt")),
-    shipped("a40", &["llama-2-7b"], include_str!("../../../../static/profiles/a40_Llama-2-7b-hf.txt")),
-    shipped("a40", &["qwen-72b"], include_str!("../../../../static/profiles/a40_Qwen-72B.txt")),
-    shipped("a40", &["internlm-20b"], include_str!("../../../../static/profiles/a40_internlm-20b.txt")),
-    shipped("a40", &["phi-2"], include_str!("../../../../static/profiles/a40_phi-2.txt")),
-    shipped(
-        "h100_sxm",
-        &["codellama-34b"],
-        include_str!("../../../../static/profiles/h100_CodeLlama-34b-Instruct-hf.txt"),
-    ),
-    shipped(
-        "h100_sxm",
-        &["llama-2-70b"],
-        include_str!("../../../../static/profiles/h100_Llama-2-70b-hf.txt"),
-    ),
-    shipped("h100_sxm", &["llama-2-7b"], include_str!("../../../../static/profiles/h100_Llama-2-7b-hf.txt")),
-    shipped("h100_sxm", &["qwen-72b"], include_str!("../../../../static/profiles/h100_Qwen-72B.txt")),
-    shipped("h100_sxm", &["internlm-20b"], include_str!("../../../../static/profiles/h100_internlm-20b.txt")),
-    shipped("h100_sxm", &["phi-2"], include_str!("../../../../static/profiles/h100_phi-2.txt")),
+    shipped!("a100_80_sxm", ["codellama-34b"], "a100_CodeLlama-34b-Instruct-hf"),
+    shipped!("a100_80_sxm", ["llama-2-70b"], "a100_Llama-2-70b-hf"),
+    shipped!("a100_80_sxm", ["llama-2-7b"], "a100_Llama-2-7b-hf"),
+    shipped!("a100_80_sxm", ["llama-3-70b", "llama-3.1-70b"], "a100_Meta-Llama-3-70B"),
+    shipped!("a100_80_sxm", ["llama-3-8b", "llama-3.1-8b"], "a100_Meta-Llama-3-8B"),
+    shipped!("a100_80_sxm", ["qwen-72b"], "a100_Qwen-72B"),
+    shipped!("a100_80_sxm", ["internlm-20b"], "a100_internlm-20b"),
+    shipped!("a100_80_sxm", ["phi-2"], "a100_phi-2"),
+    shipped!("a40", ["codellama-34b"], "a40_CodeLlama-34b-Instruct-hf"),
+    shipped!("a40", ["llama-2-70b"], "a40_Llama-2-70b-hf"),
+    shipped!("a40", ["llama-2-7b"], "a40_Llama-2-7b-hf"),
+    shipped!("a40", ["qwen-72b"], "a40_Qwen-72B"),
+    shipped!("a40", ["internlm-20b"], "a40_internlm-20b"),
+    shipped!("a40", ["phi-2"], "a40_phi-2"),
+    shipped!("h100_sxm", ["codellama-34b"], "h100_CodeLlama-34b-Instruct-hf"),
+    shipped!("h100_sxm", ["llama-2-70b"], "h100_Llama-2-70b-hf"),
+    shipped!("h100_sxm", ["llama-2-7b"], "h100_Llama-2-7b-hf"),
+    shipped!("h100_sxm", ["qwen-72b"], "h100_Qwen-72B"),
+    shipped!("h100_sxm", ["internlm-20b"], "h100_internlm-20b"),
+    shipped!("h100_sxm", ["phi-2"], "h100_phi-2"),
 ];
 
-/// The profile of a model on a GPU.
+fn shipped(gpu: &str, model: &str) -> Option<&'static Shipped> {
+    SHIPPED.iter().find(|s| s.gpu == gpu && s.models.contains(&model))
+}
+
+/// The profile of a model on a GPU, where there is one; none too while [`missing_table`] names its file.
 pub fn shipped_profile(gpu: &str, model: &str) -> Option<&'static Profile> {
-    let found = SHIPPED.iter().find(|s| s.gpu == gpu && s.models.contains(&model))?;
+    let found = shipped(gpu, model)?;
+    if found.text.is_empty() {
+        return found.read.get();
+    }
     let read = || Profile::read(found.text).expect("shipped profiles are read by a test");
     Some(found.read.get_or_init(read))
+}
+
+/// The file in `static/profiles`, without its ending, that [`take_table`] must be given before there is a profile of the
+/// model on the GPU.
+pub fn missing_table(gpu: &str, model: &str) -> Option<&'static str> {
+    let found = shipped(gpu, model)?;
+    (found.text.is_empty() && found.read.get().is_none()).then_some(found.file)
+}
+
+/// Takes the text of a file that [`missing_table`] has named.
+///
+/// # Errors
+/// [`Failure`] where that is no such file, or its text is not the one that this version was built with.
+pub fn take_table(file: &str, text: &str) -> Result<(), Failure> {
+    let found = SHIPPED.iter().find(|s| s.file == file);
+    let own = found.filter(|s| s.fingerprint == fingerprint(text));
+    let (Some(own), Ok(profile)) = (own, Profile::read(text)) else {
+        let path = Id::CostKind.row().id;
+        let message = format!("{path}: the operator table {file} is not the one of this version");
+        return Err(Failure::new("other_table", path, message).text("file", file));
+    };
+    // Taken before: the text is the same.
+    let _ = own.read.set(profile);
+    Ok(())
 }
 
 /// The tables of a shipped profile. The last ones are kept: a slider asks for the same at every move.
@@ -137,5 +168,17 @@ mod tests {
             );
         }
         assert_eq!(shipped_profiles().count(), 22);
+    }
+
+    #[test]
+    fn only_the_very_text_is_taken_for_a_file() {
+        let own = &SHIPPED[0];
+        assert!(take_table(own.file, own.text).is_ok());
+        let refused = |file: &str, text: &str| take_table(file, text).unwrap_err().code;
+        assert_eq!(refused(own.file, SHIPPED[1].text), "other_table");
+        assert_eq!(refused(own.file, &own.text.replacen('8', "9", 1)), "other_table");
+        assert_eq!(refused("a100_nobody", own.text), "other_table");
+        // Where the texts are inside, nothing is missing.
+        assert!(shipped_profiles().all(|(gpu, model)| missing_table(gpu, model).is_none()));
     }
 }

@@ -67,7 +67,6 @@ macro_rules! policy_rows {
     };
 }
 
-#[cfg(feature = "engines")]
 pub(crate) use policy_rows;
 
 policy_rows! {

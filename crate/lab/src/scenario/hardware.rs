@@ -1,6 +1,5 @@
 //! The scenario's hardware and model: which cost is asked, of which deployment.
 
-#[cfg(feature = "engines")]
 use servescope_cost::{
     BatchCost, Corrections, HostTime, Roofline,
     deployment::{Deployment, KvFormat, WeightFormat},
@@ -10,9 +9,7 @@ use servescope_cost::{
 };
 
 use super::Scenario;
-#[cfg(feature = "engines")]
 use super::service::GIB;
-#[cfg(feature = "engines")]
 use crate::failure::Failure;
 use crate::parameters::Id;
 use crate::parameters::choices::{self, CostKind};
@@ -34,7 +31,6 @@ impl Scenario {
 
     /// Bytes of a token's keys and values on one GPU: the model's, where one is known.
     pub fn kv_token_bytes(&self) -> f64 {
-        #[cfg(feature = "engines")]
         if self.cost_kind() != CostKind::Linear {
             return self.memory_plan(0).kv_token_bytes;
         }
@@ -42,7 +38,6 @@ impl Scenario {
     }
 
     /// A replica's hardware and model. What was timed had 16 bits.
-    #[cfg(feature = "engines")]
     pub fn deployment(&self) -> Deployment {
         let is_timed = self.cost_kind() == CostKind::Profile;
         Deployment {
@@ -55,7 +50,6 @@ impl Scenario {
         }
     }
 
-    #[cfg(feature = "engines")]
     fn weight_format(&self) -> WeightFormat {
         match self.chosen(choices::Weights::ID) {
             choices::Weights::Bf16 => WeightFormat::Bf16,
@@ -65,7 +59,6 @@ impl Scenario {
         }
     }
 
-    #[cfg(feature = "engines")]
     fn kv_format(&self) -> KvFormat {
         match self.chosen(choices::KvFormat::ID) {
             choices::KvFormat::Bf16 => KvFormat::Bf16,
@@ -74,14 +67,12 @@ impl Scenario {
     }
 
     /// The model: where a loaded profile is asked for times, one of its dimensions.
-    #[cfg(feature = "engines")]
     fn model(&self) -> Model {
         let chosen = Model::named(self.choice(Id::FleetModel)).unwrap_or(&MODELS[0]);
         self.own_profile().map_or(*chosen, |own| Model::of_shape(&own.profile.shape, chosen))
     }
 
     /// Its name: the profile's own, where the dimensions are.
-    #[cfg(feature = "engines")]
     pub fn model_name(&self) -> &str {
         let name = self.deployment().model.name;
         self.own_profile().filter(|_| name.is_empty()).map_or(name, |own| &own.profile.model)
@@ -91,7 +82,6 @@ impl Scenario {
     ///
     /// # Errors
     /// [`Failure`] where operators are asked for that were not timed.
-    #[cfg(feature = "engines")]
     pub fn fleet_cost(&self) -> Result<Box<dyn BatchCost>, Failure> {
         Ok(match self.cost_kind() {
             CostKind::Linear => Box::new(self.cost()),
@@ -101,7 +91,6 @@ impl Scenario {
     }
 
     /// The roofline of its deployment.
-    #[cfg(feature = "engines")]
     pub fn roofline(&self) -> Roofline {
         let deployment = self.deployment();
         let corrections = match self.chosen(choices::Corrections::ID) {
@@ -118,20 +107,17 @@ impl Scenario {
     }
 
     /// Sum of the ranks of the adapters that a scenario's own traffic asks for.
-    #[cfg(feature = "engines")]
     pub fn adapter_ranks(&self) -> u64 {
         let (ranks, count) = (self.list(Id::Ranks), self.number(Id::Adapters) as usize);
         ranks.iter().cycle().take(if ranks.is_empty() { 0 } else { count }).map(|&rank| rank as u64).sum()
     }
 
     /// What lies in a GPU's memory. A fleet never loads an adapter: all of them stay.
-    #[cfg(feature = "engines")]
     pub fn memory_plan(&self, adapter_ranks: u64) -> MemoryPlan {
         let kv_gib = if self.is_active(Id::KvCacheGib) { self.number(Id::KvCacheGib) } else { 0.0 };
         self.memory_plan_with(adapter_ranks, kv_gib * GIB)
     }
 
-    #[cfg(feature = "engines")]
     fn memory_plan_with(&self, adapter_ranks: u64, kv_bytes: f64) -> MemoryPlan {
         use choices::SchedulerKind::{LightLlm, Orca, Sarathi, Slora, Static, Vllm, VllmV1};
         let iteration = match self.chosen(choices::SchedulerKind::ID) {
@@ -153,7 +139,6 @@ impl Scenario {
     /// # Errors
     /// [`Failure`] with the bytes that are missing where the model does not fit, and for a model that Vidur's formula does not
     /// know.
-    #[cfg(feature = "engines")]
     pub fn pool_tokens(&self, adapter_ranks: u64) -> Result<u32, Failure> {
         if !self.plans_memory() {
             return Ok(self.whole(Id::MaxTotalTokens));
@@ -168,7 +153,6 @@ impl Scenario {
     }
 
     /// Why a plan does not fit: its adapters, the KV cache asked for, or the model.
-    #[cfg(feature = "engines")]
     fn why_not(&self, plan: &MemoryPlan) -> Failure {
         let gb = |bytes: f64| (bytes / 1e8).ceil() / 10.0;
         let (model, gpu) = (self.model_name(), self.deployment().gpu.name);
@@ -195,7 +179,6 @@ impl Scenario {
 
     /// Why GPUs cannot share the model as they are asked to: engines give every GPU of a layer as many heads as the others,
     /// and every stage a layer; the schedulers of S-LoRA and LightLLM run on one stage.
-    #[cfg(feature = "engines")]
     pub(super) fn split_problems(&self) -> Vec<Failure> {
         let mut problems = Vec::new();
         let stages = self.whole(Id::PipelineParallel);
@@ -234,7 +217,6 @@ impl Scenario {
         problems
     }
 
-    #[cfg(feature = "engines")]
     fn does_not_fit(&self, missing_bytes: f64) -> Failure {
         let (deployment, path) = (self.deployment(), Id::FleetModel.row().id);
         let missing_gb = (missing_bytes / 1e8).ceil() / 10.0;
@@ -246,7 +228,6 @@ impl Scenario {
             .text("gpu", gpu)
     }
 
-    #[cfg(feature = "engines")]
     fn vidur_pool_tokens(&self) -> Result<u32, Failure> {
         let deployment = self.deployment();
         let Some(shape) = deployment.model.dense_shape() else {

@@ -35,11 +35,8 @@ impl Scenario {
         }
         problems.extend(self.client_adapters());
         problems.extend(self.prefix_blocks());
-        #[cfg(feature = "engines")]
         problems.extend(self.gateway_problems());
-        #[cfg(feature = "engines")]
         problems.extend(self.order_problem());
-        #[cfg(feature = "engines")]
         problems.extend(self.split_problems());
         let (batch, request) = (self.number(Id::BatchMaxTokens), self.number(Id::MaxRequestTokens));
         let is_slora = self.chosen(SchedulerKind::ID) == SchedulerKind::Slora;
@@ -110,7 +107,7 @@ impl Scenario {
     }
 }
 
-#[cfg(all(test, feature = "engines"))]
+#[cfg(test)]
 mod tests {
     use super::Scenario;
 

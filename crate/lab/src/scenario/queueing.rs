@@ -7,7 +7,6 @@ use servescope_engine::scheduler::{Client, Order, Queueing, prediction};
 use servescope_workload::Trace;
 
 use super::Scenario;
-#[cfg(feature = "engines")]
 use crate::failure::Failure;
 use crate::parameters::Id;
 use crate::parameters::choices::{
@@ -17,9 +16,7 @@ use crate::parameters::choices::{
 impl Scenario {
     /// How the waiting line is kept when `trace` is served.
     pub fn queueing(&self, trace: &Trace) -> Queueing {
-        // Without the others nobody asks for one, and their settings need not be read.
-        let order =
-            if cfg!(feature = "engines") { self.order(choices::Order::SCHEDULER) } else { Order::Fcfs };
+        let order = self.order(choices::Order::SCHEDULER);
         let predicts = match &order {
             Order::Shortest => true,
             Order::Fair(fair) => fair.prediction == Prediction::Given,
@@ -53,7 +50,6 @@ impl Scenario {
     }
 
     /// The fleet's lines cannot keep the order of service, which needs S-LoRA's batches.
-    #[cfg(feature = "engines")]
     pub(super) fn order_problem(&self) -> Option<Failure> {
         let of = choices::Order::SCHEDULER;
         let kind = self.chosen(choices::SchedulerKind::ID);

@@ -13,7 +13,8 @@ use crate::failure::Failure;
 use crate::parameters::Id;
 use crate::parameters::choices::HostOverhead;
 use crate::profiles::{
-    HeldOutError, LoadedProfile, held_out_of, shipped_profile, shipped_profiles, shipped_tables,
+    HeldOutError, LoadedProfile, held_out_of, missing_table, shipped_profile, shipped_profiles,
+    shipped_tables,
 };
 
 /// Where a part of iteration times comes from, and how far it is from what was measured.
@@ -58,6 +59,13 @@ impl Scenario {
         let deployment = self.deployment();
         let own = self.own_profile().map(|own| &own.profile);
         let (gpu, model) = own.map_or((deployment.gpu.id, deployment.model.id), |own| (&own.gpu, &own.model));
+        if let Some(file) = missing_table(gpu, model).filter(|_| own.is_none()) {
+            let path = Id::CostKind.row().id;
+            let (model, gpu) = (self.model_name(), deployment.gpu.name);
+            let message = format!("{path}: the operator table of {model} on {gpu} is not here yet");
+            let failure = Failure::new("needs_table", path, message);
+            return Err(failure.text("model", model).text("gpu", gpu).text("file", file));
+        }
         let profile = own.or_else(|| shipped_profile(gpu, model));
         let found = profile.and_then(|p| Some((p, p.degree(deployment.tensor_parallel)?)));
         found.ok_or_else(|| {

@@ -2,7 +2,8 @@
 //!
 //! Cargo unites the features of what it builds together. A package that computes otherwise with another feature (num-traits
 //! takes the platform's functions where `std` is on) would make the tested build another one than the one in use. The
-//! page's module has other features on purpose; its own tests hold it to the same digests.
+//! page's module has other features on purpose (it fetches its texts and operator tables); its own tests hold it to the same
+//! digests.
 
 use std::collections::BTreeSet;
 use std::path::Path;

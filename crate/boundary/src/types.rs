@@ -55,14 +55,18 @@ extern "C" {
     /// How to look at a run.
     #[wasm_bindgen(typescript_type = "RunOptions")]
     pub type JsRunOptions;
+    /// Columns of the time charts.
     #[wasm_bindgen(method, getter)]
-    pub(crate) fn columns(this: &JsRunOptions) -> f64;
+    pub fn columns(this: &JsRunOptions) -> f64;
+    /// The ends of the window that is looked at, seconds.
     #[wasm_bindgen(method, getter)]
-    pub(crate) fn window(this: &JsRunOptions) -> Option<js_sys::Array>;
+    pub fn window(this: &JsRunOptions) -> Option<js_sys::Array>;
+    /// What waits are told by.
     #[wasm_bindgen(method, getter)]
-    pub(crate) fn split_by(this: &JsRunOptions) -> String;
+    pub fn split_by(this: &JsRunOptions) -> String;
+    /// Names of the charts in sight.
     #[wasm_bindgen(method, getter)]
-    pub(crate) fn in_sight(this: &JsRunOptions) -> Option<js_sys::Array>;
+    pub fn in_sight(this: &JsRunOptions) -> Option<js_sys::Array>;
     /// Summary and charts.
     #[wasm_bindgen(typescript_type = "{ summary: Summary; charts: ChartData[] }")]
     pub type JsRun;
@@ -115,40 +119,54 @@ extern "C" {
     /// A chart.
     #[wasm_bindgen(typescript_type = "ChartData")]
     pub type JsChart;
+    /// Its axis along.
     #[wasm_bindgen(method, getter)]
     pub fn x(this: &JsChart) -> JsAxis;
+    /// Its axis upwards.
     #[wasm_bindgen(method, getter)]
     pub fn y(this: &JsChart) -> JsAxis;
+    /// What it shows.
     #[wasm_bindgen(method, getter)]
     pub fn series(this: &JsChart) -> js_sys::Array;
+    /// Names of the places of an axis of categories.
     #[wasm_bindgen(method, getter)]
     pub fn categories(this: &JsChart) -> js_sys::Array;
 
     /// An axis.
     #[wasm_bindgen(typescript_type = "Axis")]
     pub type JsAxis;
+    /// Linear or logarithmic.
     #[wasm_bindgen(method, getter)]
     pub fn scale(this: &JsAxis) -> String;
+    /// Numbers, times or categories.
     #[wasm_bindgen(method, getter)]
     pub fn kind(this: &JsAxis) -> String;
+    /// Its lower end.
     #[wasm_bindgen(method, getter)]
     pub fn min(this: &JsAxis) -> f64;
+    /// Its upper end.
     #[wasm_bindgen(method, getter)]
     pub fn max(this: &JsAxis) -> f64;
 
     /// A series.
     #[wasm_bindgen(typescript_type = "Series")]
     pub type JsSeries;
+    /// What it stands for.
     #[wasm_bindgen(method, getter)]
     pub fn role(this: &JsSeries) -> String;
+    /// How it is drawn.
     #[wasm_bindgen(method, getter)]
     pub fn mark(this: &JsSeries) -> String;
+    /// Places along.
     #[wasm_bindgen(method, getter)]
     pub fn x(this: &JsSeries) -> js_sys::Float64Array;
+    /// Values.
     #[wasm_bindgen(method, getter)]
     pub fn y(this: &JsSeries) -> js_sys::Float64Array;
+    /// Lower ends, where a mark has two.
     #[wasm_bindgen(method, getter)]
     pub fn y0(this: &JsSeries) -> js_sys::Float64Array;
+    /// Right ends, where a mark has two.
     #[wasm_bindgen(method, getter)]
     pub fn x2(this: &JsSeries) -> js_sys::Float64Array;
 }

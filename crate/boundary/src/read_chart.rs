@@ -12,7 +12,7 @@ use crate::types::{JsAxis, JsChart, JsFailure, JsMaybeChart, JsSeries};
 ///
 /// # Errors
 /// Marks or roles that are not known.
-pub(crate) fn read_maybe(chart: &JsMaybeChart) -> Result<Option<Chart>, JsFailure> {
+pub fn read_maybe(chart: &JsMaybeChart) -> Result<Option<Chart>, JsFailure> {
     let value: &JsValue = chart.as_ref();
     if value.is_null() || value.is_undefined() { Ok(None) } else { read(value.unchecked_ref()).map(Some) }
 }
@@ -21,7 +21,7 @@ pub(crate) fn read_maybe(chart: &JsMaybeChart) -> Result<Option<Chart>, JsFailur
 ///
 /// # Errors
 /// Marks or roles that are not known.
-pub(crate) fn read(chart: &JsChart) -> Result<Chart, JsFailure> {
+pub fn read(chart: &JsChart) -> Result<Chart, JsFailure> {
     let axis = |axis: &JsAxis| {
         Ok(Axis {
             scale: ScaleKind::from_name(&axis.scale())?,
@@ -53,10 +53,12 @@ pub(crate) fn read(chart: &JsChart) -> Result<Chart, JsFailure> {
     build().map_err(not_drawn)
 }
 
-pub(crate) fn refused(message: &str) -> JsFailure {
+/// That a chart could not be drawn, as it is thrown.
+pub fn refused(message: &str) -> JsFailure {
     thrown(vec![Failure::new("bad_json", "chart", message.to_owned())])
 }
 
-pub(crate) fn not_drawn(error: DrawError) -> JsFailure {
+/// An error of drawing, as it is thrown.
+pub fn not_drawn(error: DrawError) -> JsFailure {
     refused(&error.to_string())
 }

@@ -10,27 +10,30 @@ use wasm_bindgen::prelude::*;
 use crate::types::{JsFailure, JsPatch};
 
 /// A serialised value as a plain object.
-pub(crate) fn object(value: &impl Serialize) -> JsValue {
+pub fn object(value: &impl Serialize) -> JsValue {
     value
         .serialize(&serde_wasm_bindgen::Serializer::json_compatible())
         .unwrap_or_else(|error| JsValue::from_str(&error.to_string()))
 }
 
 /// Failures as they are thrown.
-pub(crate) fn thrown(failures: Vec<Failure>) -> JsFailure {
+pub fn thrown(failures: Vec<Failure>) -> JsFailure {
     object(&serde_json::json!({ "failures": failures })).unchecked_into()
 }
 
 /// The scenario with what is good of a patch, and what is not.
-pub(crate) fn read_scenario(patch: &JsPatch) -> (Scenario, Vec<Failure>) {
+pub fn read_scenario(patch: &JsPatch) -> (Scenario, Vec<Failure>) {
     match serde_wasm_bindgen::from_value::<Json>(patch.into()) {
         Ok(json) => Scenario::from_json(&json),
         Err(error) => (Scenario::default(), vec![Failure::new("bad_json", "", error.to_string())]),
     }
 }
 
-/// The scenario of a patch, or what is thrown.
-pub(crate) fn scenario_of(patch: &JsPatch) -> Result<Scenario, JsFailure> {
+/// The scenario of a patch.
+///
+/// # Errors
+/// What is wrong with it, as it is thrown.
+pub fn scenario_of(patch: &JsPatch) -> Result<Scenario, JsFailure> {
     match read_scenario(patch) {
         (scenario, failures) if failures.is_empty() => Ok(scenario),
         (_, failures) => Err(thrown(failures)),
@@ -44,7 +47,7 @@ fn set(target: &Object, key: &str, value: &JsValue) {
 
 /// Views as `ChartData`, every column a part of one typed array: a hundred arrays of their own take longer to make and to
 /// hand over than what they hold.
-pub(crate) fn charts(views: &[View]) -> Array {
+pub fn charts(views: &[View]) -> Array {
     let mut numbers = Vec::new();
     for series in views.iter().flat_map(|view| &view.series) {
         columns_of(series).iter().for_each(|(_, column)| numbers.extend_from_slice(column));

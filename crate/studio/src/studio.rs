@@ -18,9 +18,9 @@ use servescope_lab::workload::transform::{self, Note, Step};
 use servescope_lab::{Failure, LoadedTrace};
 use wasm_bindgen::prelude::*;
 
-use crate::convert::{charts, object, scenario_of, thrown};
-use crate::hand_over::columns;
-use crate::types::{
+use servescope_boundary::convert::{charts, object, scenario_of, thrown};
+use servescope_boundary::hand_over::columns;
+use servescope_boundary::types::{
     JsExport, JsFailure, JsFitReply, JsPatch, JsPeeked, JsShaped, JsSourceInfo, JsStepKinds, JsStudioCharts,
     JsTraceColumns,
 };

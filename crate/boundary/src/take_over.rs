@@ -13,7 +13,7 @@ use crate::types::JsTraceColumns;
 ///
 /// # Errors
 /// The column that is absent, too short, or out of order.
-pub(crate) fn trace(columns: &JsTraceColumns) -> Result<Trace, Failure> {
+pub fn trace(columns: &JsTraceColumns) -> Result<Trace, Failure> {
     let field = |key: &'static str| Reflect::get(columns, &key.into()).unwrap_or_default();
     let doubles = |key| -> Result<Vec<f64>, Failure> {
         field(key).dyn_into::<Float64Array>().map(|a| a.to_vec()).map_err(|_| bad(key))

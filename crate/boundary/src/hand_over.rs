@@ -7,7 +7,7 @@ use wasm_bindgen::prelude::*;
 use crate::types::JsTraceColumns;
 
 /// The columns of a trace that a simulation needs.
-pub(crate) fn columns(trace: &Trace) -> JsTraceColumns {
+pub fn columns(trace: &Trace) -> JsTraceColumns {
     let target = Object::new();
     let set = |key: &str, value: JsValue| {
         // Setting a property of a fresh plain object cannot fail.

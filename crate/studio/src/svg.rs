@@ -4,8 +4,8 @@
 use servescope_charts::Style;
 use wasm_bindgen::prelude::*;
 
-use crate::read_chart::{not_drawn, read, read_maybe};
-use crate::types::{JsChart, JsFailure, JsMaybeChart};
+use servescope_boundary::read_chart::{not_drawn, read, read_maybe};
+use servescope_boundary::types::{JsChart, JsFailure, JsMaybeChart};
 
 /// A chart as the text of an SVG file.
 ///

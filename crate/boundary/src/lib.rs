@@ -1,0 +1,11 @@
+//! What the page's WebAssembly modules have in common.
+//!
+//! In goes one plain object by serde; out comes a summary the same way and columns as owned typed arrays. Errors are
+//! thrown as `{ failures: [{ code, path, message, params }] }`. The TypeScript types are in `boundary.d.ts`. A trace goes from
+//! one module to the other as columns.
+
+pub mod convert;
+pub mod hand_over;
+pub mod read_chart;
+pub mod take_over;
+pub mod types;

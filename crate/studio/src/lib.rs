@@ -1,0 +1,11 @@
+//! The page's module for files, fits and exports: readers and writers of traces, statistics, laws and profiles fitted to
+//! measurements, charts as SVG. The page fetches it when somebody opens a file or the workload studio; the simulator is the
+//! other module, `servescope-web`.
+
+mod fit_profile;
+mod studio;
+mod svg;
+
+pub use fit_profile::fit_profile;
+pub use studio::{Studio, body_forms, step_kinds, writable_formats};
+pub use svg::chart_svg;

@@ -1,0 +1,16 @@
+//! Operator tables: the page fetches the one that a run asks for.
+
+use servescope_lab::profiles;
+use wasm_bindgen::prelude::*;
+
+use servescope_boundary::convert::thrown;
+use servescope_boundary::types::JsFailure;
+
+/// Takes the text of the table that a failure `needs_table` has named; it stays as long as the module's memory.
+///
+/// # Errors
+/// That it is not the text that this build of the page knows under that name.
+#[wasm_bindgen]
+pub fn take_table(file: &str, text: &str) -> Result<(), JsFailure> {
+    profiles::take_table(file, text).map_err(|failure| thrown(vec![failure]))
+}

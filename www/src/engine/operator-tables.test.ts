@@ -1,0 +1,106 @@
+// Operator tables with a network, a cache and a simulator that are made up.
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { OperatorTables } from './operator-tables.js';
+import type { Failures } from './types.js';
+
+const PAGE = 'https://host/tool/index.html';
+const FILE = 'a100_phi-2';
+const ADDRESS = `https://host/tool/profiles/${FILE}.txt`;
+const NEEDS: Failures = { failures: [{ code: 'needs_table', path: 'cost.kind', message: 'not here yet', params: { model: 'phi-2', gpu: 'a100_80_sxm', file: FILE } }] };
+const OTHER: Failures = { failures: [{ code: 'other_table', path: 'cost.kind', message: 'not the one', params: { file: FILE } }] };
+
+let held: Map<string, Response>;
+let network: (address: string, init?: RequestInit) => Promise<Response>;
+let fetched: number;
+let taken: Set<string>;
+let tables: OperatorTables;
+
+/** A simulator that lacks its table. */
+const work = (): void => {
+  if (!taken.has(FILE)) throw NEEDS as unknown as Error;
+};
+const always = (): boolean => true;
+
+function made(caches: unknown = { open: () => Promise.resolve({
+  match: (address: string) => Promise.resolve(held.get(address)?.clone()),
+  put: (address: string, response: Response) => { held.set(address, response); return Promise.resolve(); },
+}) }): OperatorTables {
+  const take = (file: string, text: string): void => {
+    if (text !== 'ours') throw OTHER as unknown as Error;
+    taken.add(file);
+  };
+  const fetch = (address: string, init?: RequestInit): Promise<Response> => { fetched += 1; return network(address, init); };
+  const built = new OperatorTables({ take, fetch: fetch as typeof globalThis.fetch, caches: caches as CacheStorage });
+  built.beside(PAGE);
+  return built;
+}
+
+beforeEach(() => {
+  held = new Map();
+  fetched = 0;
+  taken = new Set();
+  network = (address) => Promise.resolve(new Response(address === ADDRESS ? 'ours' : '', { status: address === ADDRESS ? 200 : 404 }));
+  tables = made();
+});
+
+describe('a table', () => {
+  it('is fetched beside the page when a scenario needs it, and kept', async () => {
+    expect(await tables.have(work, always)).toBe(true);
+    expect(fetched).toBe(1);
+    expect([...held.keys()]).toEqual([ADDRESS]);
+    expect(await tables.have(work, always)).toBe(true);
+    expect(fetched).toBe(1);
+  });
+
+  it('comes from this device where it was kept', async () => {
+    held.set(ADDRESS, new Response('ours'));
+    expect(await tables.have(work, always)).toBe(true);
+    expect(fetched).toBe(0);
+  });
+
+  it('of another version is fetched anew', async () => {
+    held.set(ADDRESS, new Response('theirs'));
+    expect(await tables.have(work, always)).toBe(true);
+    expect(await held.get(ADDRESS)?.clone().text()).toBe('ours');
+  });
+
+  it('is fetched every time where nothing can be kept', async () => {
+    for (const caches of [undefined, { open: () => Promise.reject(new Error('forbidden')) }]) {
+      taken.clear();
+      expect(await made(caches).have(work, always)).toBe(true);
+    }
+    expect(fetched).toBe(2);
+  });
+});
+
+describe('without it', () => {
+  it('the scenario fails by its own words', async () => {
+    network = () => Promise.reject(new TypeError('Failed to fetch'));
+    await expect(tables.have(work, always)).rejects.toBe(NEEDS);
+    network = () => Promise.resolve(new Response('gone', { status: 404 }));
+    await expect(tables.have(work, always)).rejects.toBe(NEEDS);
+  });
+
+  it('another text in its place is told, and not kept', async () => {
+    network = () => Promise.resolve(new Response('<form>Sign in to the hotel</form>'));
+    await expect(tables.have(work, always)).rejects.toBe(OTHER);
+    expect(held.size).toBe(0);
+  });
+
+  it('a scenario that is let go ends at once, and is not begun', async () => {
+    network = (_address, init) => new Promise((_done, fail) => { init?.signal?.addEventListener('abort', () => { fail(new DOMException('', 'AbortError')); }); });
+    const begun = vi.fn(work);
+    let wanted = true;
+    const had = tables.have(begun, () => wanted);
+    await vi.waitFor(() => { expect(fetched).toBe(1); });
+    wanted = false;
+    tables.letGo();
+    expect(await had).toBe(false);
+    expect(begun).toHaveBeenCalledTimes(1);
+  });
+});
+
+it('what fails for another reason is no matter of tables', async () => {
+  await expect(tables.have(() => { throw new WebAssembly.RuntimeError('unreachable'); }, always)).rejects.toThrow('unreachable');
+  expect(fetched).toBe(0);
+});

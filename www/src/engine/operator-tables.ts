@@ -1,0 +1,101 @@
+// Operator tables, for what shares a thread with a simulator: the one that a scenario needs is fetched when the simulator
+// asks for it, and kept on this device from then on. The simulator takes no other text for it than the one that this
+// build knows, so a copy of another version is fetched anew, and is never computed with.
+import { isFailures, type Failure } from './types.js';
+
+/** A network that takes longer is as good as none. */
+const PATIENCE_MS = 30_000;
+
+export interface Given {
+  /** The module's `take_table`: throws where that is not the table. */
+  take(file: string, text: string): void;
+  fetch: typeof fetch;
+  /** None on a host that browsers do not trust: then every visit fetches anew. */
+  caches: CacheStorage | undefined;
+}
+
+export class OperatorTables {
+  #page = '';
+  #waiting: AbortController | null = null;
+
+  constructor(private readonly given: Given) {}
+
+  /** The page's address, beside which the tables are. */
+  beside(page: string): void {
+    this.#page = page;
+  }
+
+  /** The scenario that waits for a table is not wanted any more. */
+  letGo(): void {
+    this.#waiting?.abort();
+  }
+
+  /**
+   * Does `work`, and once more when the table that it lacks is there. False where it is not wanted any more by then. Without
+   * the table it throws what `work` has thrown.
+   */
+  async have(work: () => void, isWanted: () => boolean): Promise<boolean> {
+    try {
+      work();
+      return true;
+    } catch (thrown) {
+      const file = missing(thrown)?.params['file'];
+      if (typeof file !== 'string') throw thrown;
+      const waiting = new AbortController();
+      this.#waiting = waiting;
+      const isThere = await this.#bring(file, waiting.signal);
+      if (!isWanted()) return false;
+      if (!isThere) throw thrown;
+    }
+    work();
+    return true;
+  }
+
+  /** Whether it is there now. A text that the host has in its place is thrown as such. */
+  async #bring(file: string, signal: AbortSignal): Promise<boolean> {
+    const address = new URL(`profiles/${file}.txt`, this.#page).href;
+    const cache = await this.#cache();
+    const kept = await cache?.match(address, { ignoreVary: true });
+    if (kept !== undefined && this.#takes(file, await kept.text())) return true;
+    const text = await this.#fetched(address, signal);
+    if (text === null) return false;
+    this.given.take(file, text);
+    // Where there is no room for it, the next visit fetches it again.
+    await cache?.put(address, new Response(text)).catch(() => undefined);
+    return true;
+  }
+
+  #takes(file: string, text: string): boolean {
+    try {
+      this.given.take(file, text);
+      return true;
+    } catch (thrown) {
+      if (!isFailures(thrown)) throw thrown;
+      return false;
+    }
+  }
+
+  async #fetched(address: string, signal: AbortSignal): Promise<string | null> {
+    try {
+      const patience = AbortSignal.timeout(PATIENCE_MS);
+      const response = await this.given.fetch(address, { cache: 'no-cache', signal: AbortSignal.any([signal, patience]) });
+      return response.ok ? await response.text() : null;
+    } catch {
+      return null;
+    }
+  }
+
+  /** Of this page: a host may have several. */
+  async #cache(): Promise<Cache | undefined> {
+    try {
+      return await this.given.caches?.open(`servescope-tables ${new URL('.', this.#page).href}`);
+    } catch {
+      // Storage may be forbidden.
+      return undefined;
+    }
+  }
+}
+
+function missing(thrown: unknown): Failure | undefined {
+  return isFailures(thrown) ? thrown.failures.find(({ code }) => code === 'needs_table') : undefined;
+}
