@@ -27,6 +27,22 @@ pub struct Batch<'a> {
     pub rank_sum: u64,
     /// Whether any request uses an adapter.
     pub any_adapter: bool,
+    /// What its LoRA operators work on.
+    pub lora: LoraBatch,
+}
+
+/// The LoRA adapters of an iteration, as operators that group requests by adapter see them (S-LoRA's MBGMM and MBGMV,
+/// Punica's SGMV, vLLM's shrink and expand): weights are read once for each adapter, whoever uses it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LoraBatch {
+    /// Distinct adapters.
+    pub adapters: u32,
+    /// Sum of their ranks, each adapter once.
+    pub adapter_ranks: u64,
+    /// Tokens of requests with an adapter.
+    pub tokens: u32,
+    /// Sum over those tokens of their adapters' ranks.
+    pub token_ranks: u64,
 }
 
 impl Batch<'_> {
@@ -279,7 +295,7 @@ mod tests {
             };
             let chunks: Vec<Chunk> = chunks.into_iter().map(|(kv_tokens, tokens)| Chunk { kv_tokens, tokens }).collect();
             let rank_sum = if any_adapter { rank_sum } else { 0 };
-            let batch = Batch { chunks: &chunks, decodes, decode_kv_tokens: decode_kv_tokens as f64, rank_sum, any_adapter };
+            let batch = Batch { chunks: &chunks, decodes, decode_kv_tokens: decode_kv_tokens as f64, rank_sum, any_adapter, ..Batch::default() };
             let (time_us, parts) = (cost.stage_time(&batch, true).first_us, cost.stage_parts(&batch, true));
             prop_assert!((parts.iter().sum::<f64>() - time_us).abs() <= 8.0 * f64::EPSILON * time_us);
             prop_assert!(parts.iter().all(|&part| part >= 0.0));
