@@ -23,6 +23,8 @@ pub struct AdapterPool {
     idle: Vec<u32>,
     /// Times an adapter was loaded.
     pub loads: u64,
+    /// Times one was offloaded.
+    pub evictions: u64,
 }
 
 impl AdapterPool {
@@ -40,6 +42,7 @@ impl AdapterPool {
             used_tokens: 0,
             idle: Vec::new(),
             loads: 0,
+            evictions: 0,
         }
     }
 
@@ -105,6 +108,11 @@ impl AdapterPool {
         loaded
     }
 
+    /// Whether `adapter` is on the GPU.
+    pub fn is_resident(&self, adapter: u32) -> bool {
+        self.resident[adapter as usize]
+    }
+
     /// Offloads every resident adapter without a user, telling each.
     pub fn offload_unused(&mut self, mut tell: impl FnMut(u32)) {
         while let Some(adapter) = self.idle.pop() {
@@ -113,6 +121,7 @@ impl AdapterPool {
                 self.resident[i] = false;
                 self.resident_count -= 1;
                 self.resident_tokens -= self.tokens(adapter);
+                self.evictions += 1;
                 tell(adapter);
             }
         }

@@ -30,7 +30,7 @@ use crate::config::SchedulerConfig;
 use crate::gateway::intake::Intake;
 use crate::gateway::{GatewayConfig, Refusal};
 use crate::observer::{Event, Observer, Unobserved};
-use crate::report::{Counters, Fate, Outcome, Report, Served};
+use crate::report::{AdapterCounts, Counters, Fate, Outcome, Report, Served};
 use crate::scheduler::memory::MemoryEstimate;
 use crate::scheduler::sampler::Sampler;
 use crate::scheduler::{Admission, DecodeSpan, Latency, Line, Queueing};
@@ -193,7 +193,11 @@ impl<C: IterationCost> Simulation<C> {
             fates,
             timeline: self.timeline,
             pool_tokens: self.config.max_total_tokens,
-            adapter_loads: self.adapters.loads,
+            adapters: AdapterCounts {
+                loads: self.adapters.loads,
+                evictions: self.adapters.evictions,
+                ..AdapterCounts::default()
+            },
             replicas: 1,
             served: Box::new(served),
             preemptions: 0,

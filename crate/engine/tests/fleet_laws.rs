@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use servescope_cost::{AdapterCost, LinearCost};
-use servescope_engine::fleet::{Fleet, FleetConfig, Preemption, RouterKind, SchedulerKind};
+use servescope_engine::fleet::{AdapterConfig, Fleet, FleetConfig, Preemption, RouterKind, SchedulerKind};
 use servescope_engine::{Outcome, Report};
 use servescope_workload::stream::Stream;
 use servescope_workload::trace::Request;
@@ -64,6 +64,7 @@ const ROOMY: FleetConfig = FleetConfig {
     patience_us: f64::INFINITY,
     reserve: false,
     preemption: Preemption::Recompute,
+    adapters: AdapterConfig::FREE,
     seed: 1,
 };
 

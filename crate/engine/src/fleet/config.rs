@@ -1,5 +1,7 @@
 //! What a fleet is made of.
 
+use super::adapters::AdapterConfig;
+
 /// How requests are spread over the replicas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RouterKind {
@@ -71,7 +73,7 @@ pub struct FleetConfig {
     pub router: RouterKind,
     /// Who joins an iteration.
     pub scheduler: SchedulerKind,
-    /// KV blocks of a replica.
+    /// KV blocks of a replica; those of adapters in the pool are taken from them.
     pub blocks: u32,
     /// Tokens in a block; at least 1.
     pub block_size: u32,
@@ -103,6 +105,8 @@ pub struct FleetConfig {
     pub reserve: bool,
     /// What becomes of a request that is evicted.
     pub preemption: Preemption,
+    /// Where adapters are kept.
+    pub adapters: AdapterConfig,
     /// Seed of routers that draw.
     pub seed: u64,
 }
@@ -164,6 +168,7 @@ impl Default for FleetConfig {
             patience_us: f64::INFINITY,
             reserve: false,
             preemption: Preemption::Recompute,
+            adapters: AdapterConfig::FREE,
             seed: 42,
         }
     }

@@ -65,7 +65,7 @@ impl Fleet {
     fn leave_line(&mut self, id: u32, now_us: f64) {
         let place = usize::from(self.requests.replica[id as usize]);
         let (replica, mut world, _) = self.parts(place, now_us);
-        // Behind its head a line is not looked at.
+        // Behind its head a line is not looked at, but for those whose adapters have no slot.
         if replica.give_up(&mut world, id) {
             self.touched.push(place as u32);
         }
@@ -76,16 +76,18 @@ impl Replica {
     /// Takes the head of the line out of it.
     pub(crate) fn leave_line(&mut self, world: &World<'_>) -> Option<u32> {
         let id = self.waiting.pop(world.trace, &world.requests.place)?;
+        self.adapters.waits_no_more(world.adapter(id).0);
         self.line -= 1;
         self.promised -= u64::from(world.config.blocks_for(world.requests.prompt[id as usize]));
         Some(id)
     }
 
-    /// A waiting request goes away; says whether it was the head of the line.
+    /// A waiting request goes away; says whether others may be next now: it was the head of the line, or heads are passed over.
     fn give_up(&mut self, world: &mut World<'_>, id: u32) -> bool {
         let i = id as usize;
         self.charge_ended(world);
         let was_head = self.head(world) == Some(id);
+        self.adapters.waits_no_more(world.adapter(id).0);
         self.line -= 1;
         self.outstanding -= 1;
         self.promised -= u64::from(world.config.blocks_for(world.requests.prompt[i]));
@@ -97,7 +99,7 @@ impl Replica {
         world.requests.place[i] = Place::Gone;
         world.record.ends(id);
         self.waiting.forget(world.trace, id, &world.requests.place);
-        was_head
+        was_head || self.passes_over
     }
 
     /// What became of a request that was begun and goes away now.
@@ -126,6 +128,7 @@ impl Replica {
         world.config.scheduler.policy().left(self, world, id, decoded_to);
         let blocks = self.blocks_of(world, id);
         self.leave_batch(world, id, blocks);
+        self.adapters.offload_unused(&mut self.kv);
         self.outstanding -= 1;
         world.requests.token_us.remove(&id);
         world.requests.place[i] = Place::Gone;

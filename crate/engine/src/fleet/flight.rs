@@ -1,6 +1,6 @@
 //! An iteration under way: what it holds, and where it is in the pipeline.
 
-use servescope_cost::{Batch, Chunk};
+use servescope_cost::{Batch, Chunk, LoraBatch};
 
 /// One iteration. Its buffers are used again by later ones.
 #[derive(Debug, Default)]
@@ -14,6 +14,11 @@ pub(crate) struct Flight {
     pub(crate) decode_kv_tokens: u64,
     pub(crate) rank_sum: u64,
     pub(crate) any_adapter: bool,
+    pub(crate) lora: LoraBatch,
+    /// Loading of adapters before it begins.
+    pub(crate) load_us: f64,
+    /// Adapters in GPU memory and the tokens' worth of the KV pool that they take.
+    pub(crate) in_memory: (u32, u32),
     /// Whether somebody was evicted, or came back from the host, when it was formed.
     pub(crate) changes_again: bool,
     /// Blocks copied from or to the host before it begins.
@@ -34,6 +39,8 @@ impl Flight {
         self.decode_kv_tokens = 0;
         self.rank_sum = 0;
         self.any_adapter = false;
+        self.lora = LoraBatch::default();
+        self.load_us = 0.0;
         self.changes_again = false;
         self.copied_blocks = 0;
         self.reserved = 0;
@@ -62,6 +69,7 @@ impl Flight {
             decode_kv_tokens: self.decode_kv_tokens as f64,
             rank_sum: self.rank_sum,
             any_adapter: self.any_adapter,
+            lora: self.lora,
         }
     }
 }

@@ -44,8 +44,10 @@ pub(crate) struct Requests {
     pub(crate) token_us: BTreeMap<u32, f64>,
     /// How long it stood still between iterations; in the lockstep, less the replica's counter.
     pub(crate) stalled_us: Vec<f64>,
-    /// Durations of the iterations that processed its prompt.
+    /// Durations of the iterations that processed its prompt, without the loading of adapters.
     pub(crate) prefill_us: Vec<f64>,
+    /// How long adapters were loaded before those; empty where none was.
+    pub(crate) load_us: Vec<f64>,
     /// Of several stages: how long they worked on its iterations; empty for one stage, where that is their duration.
     pub(crate) worked_us: Vec<f64>,
 }
@@ -68,6 +70,7 @@ impl Requests {
             token_us: BTreeMap::new(),
             stalled_us: vec![0.0; n],
             prefill_us: vec![0.0; n],
+            load_us: Vec::new(),
             worked_us: Vec::new(),
         }
     }
@@ -78,7 +81,7 @@ impl Requests {
             scheduled_us: self.scheduled_us,
             first_token_us: self.first_token_us,
             prefill_us: self.prefill_us,
-            load_us: Vec::new(),
+            load_us: self.load_us,
             stalled_us: self.stalled_us,
             replica: self.replica,
             preemptions: self.evictions,

@@ -1,6 +1,6 @@
 //! Iterations of one batch on a replica of one stage, charged at once or one by one with equal bits.
 
-use servescope_cost::{DecodeRun as _, LinearDecode};
+use servescope_cost::{DecodeRun as _, LinearDecode, LoraBatch};
 
 use super::replica::Replica;
 use super::world::World;
@@ -24,6 +24,11 @@ pub(crate) struct Run {
     pub(crate) kv_tokens: u64,
     pub(crate) rank_sum: u64,
     pub(crate) any_adapter: bool,
+    pub(crate) lora: LoraBatch,
+    /// Adapters in GPU memory and the tokens' worth of the KV pool that they take.
+    pub(crate) in_memory: (u32, u32),
+    /// Loading of adapters, a part of the first iteration.
+    pub(crate) load_us: f64,
     /// Copying from and to the host, a part of the first iteration.
     pub(crate) copying_us: f64,
 }
@@ -75,7 +80,7 @@ impl Replica {
         let written = IterationRun {
             start_us: run.start_us,
             end_us,
-            busy_us: end_us - run.start_us,
+            busy_us: end_us - run.start_us - run.load_us,
             first_us: run.law.first_us(),
             growth_us: run.law.growth_us(),
             iterations: run.done,
@@ -89,6 +94,10 @@ impl Replica {
             blocks: self.kv.used(),
             rank_sum: run.rank_sum,
             any_adapter: run.any_adapter,
+            lora: run.lora,
+            resident_adapters: run.in_memory.0,
+            adapter_tokens: run.in_memory.1,
+            adapter_load_us: run.load_us,
             copying_us: run.copying_us,
             ..IterationRun::BLANK
         };

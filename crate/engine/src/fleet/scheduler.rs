@@ -131,17 +131,29 @@ pub(crate) struct State {
 /// let in again at once; Vidur waits for the next arrival.
 pub(crate) fn form_or_retry(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
     let evicted_before = world.record.evictions.len();
-    let scheduler = world.config.scheduler.policy();
-    let mut look = scheduler.form(replica, world, flight);
+    let mut look = form(replica, world, flight);
     let only_evicted = flight.is_empty() && world.record.evictions.len() > evicted_before;
     if only_evicted && replica.holders == 0 && !world.config.original {
-        look = scheduler.form(replica, world, flight);
+        look = form(replica, world, flight);
     }
     replica.looks_again = only_evicted && flight.is_empty();
     if let (Look::At(stop), true) = (look, replica.line > 0) {
         replica.holds_for(world, stop);
     }
     flight.changes_again |= world.record.evictions.len() > evicted_before;
+    flight.lora = replica.adapters.batch(world.trace, &replica.lockstep, flight);
+    flight.in_memory = replica.adapters.in_memory();
+}
+
+/// Forms an iteration; who was passed over for want of a LoRA slot is back in place then.
+fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look {
+    replica.passes_over = false;
+    let look = world.config.scheduler.policy().form(replica, world, flight);
+    replica.waiting.put_back();
+    match look {
+        Look::At(None) if replica.passes_over => Look::At(Some(Stop::LoraSlots)),
+        other => other,
+    }
 }
 
 /// What forming an iteration found at the line.
@@ -170,6 +182,10 @@ pub(crate) fn leap(replica: &mut Replica, world: &World<'_>, flight: &Flight) ->
 /// nobody in, but round robin gives quanta when it is looked at.
 fn steady(replica: &mut Replica, config: &FleetConfig) -> u32 {
     let looks = config.scheduler.policy().looks_at_queue();
+    if looks && replica.passes_over && replica.waiting.keeps_counters() {
+        // The head is not who is next.
+        return 1;
+    }
     let is_full = replica.stop == Some(Stop::RunningCap) && !replica.waiting.takes_turns();
     if looks && replica.line > 0 && !is_full { replica.waiting.steady() } else { u32::MAX }
 }

@@ -28,6 +28,8 @@ pub enum Stop {
     PromptBudget,
     /// The batch has `max_running_requests` requests.
     RunningCap,
+    /// Every LoRA slot is used, by other adapters than those of the requests that wait.
+    LoraSlots,
 }
 
 /// Times of a prefill, for orders that plan with them. Microseconds.
