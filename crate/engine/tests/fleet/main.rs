@@ -1,8 +1,10 @@
 //! What every fleet keeps, whatever its policy: requests, tokens and blocks, order, work, and leaps equal to steps.
 
+mod adapters;
 mod any;
 mod cases;
 mod checks;
+
 mod toy;
 
 use std::sync::Arc;
