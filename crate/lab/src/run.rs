@@ -32,6 +32,8 @@ use crate::failure::Failure;
 use crate::notes::{Context, Note, Purpose, Traffic, notes, unused};
 use crate::parameters::Id;
 use crate::parameters::choices::{self, GatewayKind, SchedulerKind, TraceTurns};
+#[cfg(feature = "engines")]
+use crate::scenario::AdapterRanks;
 use crate::scenario::{CostKind, Scenario};
 
 /// Rows of the tables by user and by adapter that a page can show.
@@ -127,10 +129,10 @@ impl Engine {
     fn new(scenario: &Scenario, trace: Arc<Trace>) -> Result<Self, Failure> {
         #[cfg(feature = "engines")]
         if scenario.fleet().is_some() {
-            let ranks = trace.adapter_rank.iter().map(|&rank| u64::from(rank)).sum();
-            if let Some(config) = scenario.fleet_with(scenario.pool_tokens(ranks)?) {
+            let ranks = AdapterRanks::of(&trace);
+            if let Some(config) = scenario.fleet_for(ranks)? {
                 let tokens = f64::from(config.blocks * config.block_size) * f64::from(config.replicas);
-                let cost = scenario.fleet_cost()?;
+                let cost = scenario.fleet_cost(ranks)?;
                 let queueing = scenario.queueing(&trace);
                 let fleet = match scenario.gateway(tokens) {
                     None => Fleet::new(trace, config, cost),
@@ -220,7 +222,7 @@ impl Running {
 /// Every [`Failure`] of the scenario, or that there is no request.
 pub fn trace_of(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Arc<Trace>, Vec<Failure>> {
     let problems = scenario.problems();
-    let of_service = ["scheduler", "gateway", "fleet"];
+    let of_service = ["scheduler", "gateway", "fleet", "adapters"];
     let relevant = problems
         .into_iter()
         .filter(|p| loaded.is_none() || of_service.iter().any(|group| p.path.starts_with(group)));

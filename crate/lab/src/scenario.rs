@@ -1,5 +1,6 @@
 //! A scenario: values for some parameters; the others have their defaults.
 
+mod adapters;
 mod curve;
 #[cfg(feature = "engines")]
 mod gateway;
@@ -13,6 +14,8 @@ mod service;
 mod timed;
 mod workload;
 
+#[cfg(feature = "engines")]
+pub use adapters::AdapterRanks;
 pub use sampling::sampling_problems;
 use serde_json::{Map, Value as Json};
 use servescope_cost::Calibration;
@@ -148,6 +151,7 @@ impl Scenario {
                 self.whole(Id::MaxTotalTokens),
                 self.whole(Id::MaxRequestTokens),
             ))),
+            Id::AdapterMemory => self.usual_memory(),
             Id::PrefillBase => ms(linear.prefill_base_us),
             Id::PrefillPerToken => ms(linear.prefill_per_token_us),
             Id::DecodeBase => ms(linear.decode_base_us),
@@ -191,6 +195,7 @@ impl Scenario {
                 Id::PrefillFactor,
             ],
             Id::MaxTotalTokens | Id::MaxRequestTokens => &[Id::BatchMaxTokens],
+            Id::SchedulerKind => &[Id::AdapterMemory],
             _ => &[],
         }
     }

@@ -138,6 +138,11 @@ const HISTORY: &[Condition] =
 /// The linear cost, which S-LoRA's loop always has.
 const LINEAR: Condition = any(&[is(Id::SchedulerKind, &["slora"]), is(Id::CostKind, &["linear"])]);
 const HAS_ADAPTERS: Condition = above(Id::Adapters, 0.0);
+/// LoRA slots of a fleet's replicas.
+const SLOTS: Condition = is(Id::AdapterMemory, &["slots"]);
+/// Memories in which adapters come and go; S-LoRA's loop has the first.
+const LOADED: Condition =
+    any(&[is(Id::SchedulerKind, &["slora"]), is(Id::AdapterMemory, &["unified", "slots"])]);
 const SOME_ADAPTERS: Condition = above(Id::Adapters, 1.0);
 const SOME_USERS: Condition = above(Id::Users, 1.0);
 /// Orders that know clients.
@@ -183,9 +188,11 @@ const KNOWS_USERS: &[Condition] = &[
     is(Id::Loop, &["closed"]),
     above(Id::UserTokens, 0.0),
 ];
-/// Where they depend on which adapter it asks for. Adapters of one rank cost a fleet all the same.
+/// Where they depend on which adapter it asks for. Under the linear law adapters of one rank that are all in memory cost the
+/// same.
 const KNOWS_ADAPTERS: &[Condition] = &[
-    is(Id::SchedulerKind, &["slora"]),
+    LOADED,
+    is(Id::CostKind, &["profile", "roofline"]),
     Condition::Varied(Id::Ranks),
     is(Id::OrderClient, &["adapter"]),
     is(Id::GatewayClient, &["adapter"]),
@@ -410,7 +417,7 @@ table! {
     OriginalBlocking = row("scheduler.original_blocking", "block", "queue", Kind::Flag(false))
         .says("Block as the original does", "Lets requests in that can never be admitted, which then block the queue for ever as in S-LoRA, in place of refusing them.");
     SchedulerKind = row("scheduler.kind", "sched", "queue", choice(choices::SchedulerKind::ID))
-        .says("Scheduler", "How requests are admitted to the batch. All but S-LoRA run a fleet of replicas with KV blocks, where all adapters stay on the GPU: they cost compute time and, where the KV memory is planned, GPU memory, but are never loaded or evicted.");
+        .says("Scheduler", "How requests are admitted to the batch. All but S-LoRA run a fleet of replicas with KV blocks; where their adapters are kept is adapters.memory.");
     SchedulerOrder = row("scheduler.order", "order", "queue", choice(choices::Order::SCHEDULER))
         .says("Order of service", "Who is looked at first in the waiting line, in a fleet in that of each replica. Early abort, running adapters first, one adapter at a time and least padding need S-LoRA's batches.");
     OrderClient = row("scheduler.client", "oc", "queue", choice(choices::Client::SCHEDULER))
@@ -692,7 +699,26 @@ table! {
         .says("Prefix cache", "Keeps the KV blocks of prompts and shares them with prompts that begin alike, where the traffic tells which do.");
     MaxTotalTokens = row("scheduler.max_total_tokens", "pool", "memory", whole(16.0, 100_000_000.0, 14_500.0)).unit("tokens").log(1000.0, 200_000.0, 1.0)
         .when(&[any(&[LINEAR, is(Id::KvPool, &["given"])])])
-        .says("Memory pool", "KV cache and adapters share this many token slots (max_total_token_num). Where KV memory is planned from the GPU, it sets only the default of the prompt budget.");
+        .says("Memory pool", "KV cache and adapters share this many token slots (max_total_token_num); LoRA slots and resident adapters are taken from it when the server starts. Where KV memory is planned from the GPU, it sets only the default of the prompt budget.");
+
+    AdapterMemory = row("adapters.memory", "am", "memory", choice(choices::AdapterMemory::ID))
+        .when(&[is(Id::SchedulerKind, FLEETS), HAS_ADAPTERS])
+        .says("Adapter memory", "Unified: in the KV pool while requests use them, as in S-LoRA, the default of LightLLM. Slots: adapters.max_loras slots of one size, set apart when the server starts, the least recently used replaced, as in vLLM, the default of the others. Resident: all in GPU memory from the start. S-LoRA's loop is always unified.");
+    MaxLoras = row("adapters.max_loras", "aml", "memory", whole(1.0, 100_000.0, 8.0)).linear(1.0, 64.0, 1.0)
+        .when(&[SLOTS])
+        .says("LoRA slots", "Most distinct adapters of running requests (vLLM's --max-loras); a waiting request whose adapter would be one more is passed over. The default of 8 is our choice: vLLM's is 1.");
+    MaxLoraRank = row("adapters.max_lora_rank", "amr", "memory", whole(0.0, 4096.0, 0.0)).linear(0.0, 512.0, 8.0)
+        .when(&[SLOTS])
+        .says("Largest LoRA rank", "Rank for which each slot has memory and to which LoRA operators pad (vLLM's --max-lora-rank); a request whose adapter has a larger one is rejected. 0 is the largest rank of the workload.");
+    MaxCpuLoras = row("adapters.max_cpu_loras", "amc", "memory", whole(0.0, 100_000.0, 0.0)).linear(0.0, 400.0, 1.0)
+        .when(&[SLOTS, is(Id::CostKind, &["profile", "roofline"])])
+        .says("LoRAs on the host", "Adapters that the host keeps, those in slots counted (vLLM's --max-cpu-loras); others are read from the disk. 0 is as many as slots, vLLM's default.");
+    HostRate = row("adapters.host_gb_per_s", "ahr", "memory", number(0.001, 100_000.0, 31.5)).unit("GB/s").log(1.0, 1000.0, 0.5)
+        .when(&[is(Id::AdapterMemory, &["unified", "slots"]), is(Id::CostKind, &["profile", "roofline"])])
+        .says("Adapters from the host", "How fast an adapter is copied to each GPU; PCIe 4.0 with 16 lanes carries 31.5 GB/s. The linear cost has cost.adapters.load_base_ms and load_per_rank_ms in its place.");
+    DiskRate = row("adapters.disk_gb_per_s", "adr", "memory", number(0.001, 100_000.0, 3.5)).unit("GB/s").log(0.1, 100.0, 0.1)
+        .when(&[SLOTS, is(Id::CostKind, &["profile", "roofline"])])
+        .says("Adapters from the disk", "How fast an adapter that the host does not keep is read; an NVMe disk on PCIe 3.0 gives 3.5 GB/s.");
 
     Popularity = row("workload.adapters.popularity", "pop", "adapters", choice(choices::Popularity::ADAPTERS))
         .when(&[SOME_ADAPTERS])
@@ -852,10 +878,10 @@ table! {
         .when(&[LINEAR])
         .says("Overhead", "Scheduling and sampling, added to each decode iteration.");
     LoadBase = row("cost.adapters.load_base_ms", "lb", "cost", number(0.0, 100_000.0, 4.0)).unit("ms").linear(0.0, 50.0, 0.1)
-        .when(&[is(Id::SchedulerKind, &["slora"]), HAS_ADAPTERS])
+        .when(&[LINEAR, HAS_ADAPTERS, LOADED])
         .says("Adapter load, constant", "Time to bring one adapter to the GPU, without its weights.");
     LoadPerRank = row("cost.adapters.load_per_rank_ms", "lr", "cost", number(0.0, 1000.0, 1.8)).unit("ms").linear(0.0, 10.0, 0.01)
-        .when(&[is(Id::SchedulerKind, &["slora"]), HAS_ADAPTERS])
+        .when(&[LINEAR, HAS_ADAPTERS, LOADED])
         .says("Adapter load, each rank", "Added for each unit of the adapter's rank.");
     DecodePerRank = row("cost.adapters.decode_per_rank_ms", "dpr", "cost", number(0.0, 100.0, 0.003)).unit("ms").linear(0.0, 0.05, 0.0001)
         .when(&[LINEAR, HAS_ADAPTERS])

@@ -41,6 +41,8 @@ impl Scenario {
         problems.extend(self.order_problem());
         #[cfg(feature = "engines")]
         problems.extend(self.split_problems());
+        #[cfg(feature = "engines")]
+        problems.extend(self.adapter_problems());
         let (batch, request) = (self.number(Id::BatchMaxTokens), self.number(Id::MaxRequestTokens));
         if self.fleet().is_none() && self.flag(Id::OriginalBlocking) && batch < request {
             let path = "scheduler.batch_max_tokens";

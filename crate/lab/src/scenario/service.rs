@@ -2,10 +2,14 @@
 
 use servescope_cost::{AdapterCost, LinearCost};
 use servescope_engine::SchedulerConfig;
-use servescope_engine::fleet::{FleetConfig, Preemption, RouterKind, SchedulerKind};
+use servescope_engine::fleet::{AdapterConfig, FleetConfig, Preemption, RouterKind, SchedulerKind};
 use servescope_engine::metrics::Slo;
 
 use super::Scenario;
+#[cfg(feature = "engines")]
+use super::adapters::AdapterRanks;
+#[cfg(feature = "engines")]
+use crate::failure::Failure;
 use crate::parameters::Id;
 use crate::parameters::choices::{self, Router};
 
@@ -64,8 +68,19 @@ impl Scenario {
         self.fleet_with(self.whole(Id::MaxTotalTokens))
     }
 
-    /// The fleet whose replicas have a memory pool of so many tokens.
-    pub fn fleet_with(&self, pool_tokens: u32) -> Option<FleetConfig> {
+    /// The fleet for adapters of these ranks.
+    ///
+    /// # Errors
+    /// [`Failure`] where the model or the adapters do not fit.
+    #[cfg(feature = "engines")]
+    pub fn fleet_for(&self, ranks: AdapterRanks) -> Result<Option<FleetConfig>, Failure> {
+        let adapters = self.fleet_adapters(ranks);
+        let config = self.fleet_with(self.pool_tokens(ranks)?);
+        Ok(config.map(|config| FleetConfig { adapters, ..config }))
+    }
+
+    /// The fleet whose replicas have so many tokens of KV memory; its adapters take no room and no time.
+    fn fleet_with(&self, pool_tokens: u32) -> Option<FleetConfig> {
         let scheduler = match self.chosen(choices::SchedulerKind::ID) {
             choices::SchedulerKind::Slora => return None,
             choices::SchedulerKind::Static => SchedulerKind::Static,
@@ -105,6 +120,7 @@ impl Scenario {
                 choices::Allocation::Reserve => self.is_active(Id::Allocation),
             },
             preemption: self.preemption(block_size),
+            adapters: AdapterConfig::FREE,
             seed: self.number(Id::Seed) as u64,
         })
     }
