@@ -192,6 +192,15 @@ fn read(case: &Value) -> Case {
     trace.cancellations.sort_by(|a, b| a.0.total_cmp(&b.0));
     let scale = case["cost_scale"].as_f64().unwrap_or(1.0);
     let lora = !case["no_lora"].as_bool().unwrap_or(false);
+    let cost = LinearCost {
+        prefill_base_us: 10_000.0 * scale,
+        prefill_per_token_us: 200.0 * scale,
+        decode_base_us: 20_000.0 * scale,
+        decode_per_request_us: 100.0 * scale,
+        decode_per_kv_token_us: scale,
+        overhead_us: 0.0,
+        adapters: AdapterCost { load_per_rank_us: 100.0, ..AdapterCost::FREE },
+    };
     Case {
         trace: Arc::new(trace),
         config: FleetConfig {
@@ -204,16 +213,9 @@ fn read(case: &Value) -> Case {
             prefetch_adapters: case["prefetch"] == true,
             lora_compute: lora,
             ..FleetConfig::slora()
-        },
-        cost: LinearCost {
-            prefill_base_us: 10_000.0 * scale,
-            prefill_per_token_us: 200.0 * scale,
-            decode_base_us: 20_000.0 * scale,
-            decode_per_request_us: 100.0 * scale,
-            decode_per_kv_token_us: scale,
-            overhead_us: 0.0,
-            adapters: AdapterCost { load_per_rank_us: 100.0, ..AdapterCost::FREE },
-        },
+        }
+        .loading_as(&cost.adapters),
+        cost,
         adapters,
     }
 }

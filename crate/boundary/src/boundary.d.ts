@@ -163,7 +163,10 @@ export interface Summary {
   prefix_cache: { hit_rate: number | null; looked_up_tokens: number; cached_tokens: number } | null;
   gpu: { busy: number | null; mfu: number | null; bandwidth: number | null };
   preemptions: number;
-  adapters: { loads: number; mean_resident: number | null; asked_for: number };
+  /** `load_s` is how long iterations waited for adapters. */
+  adapters: {
+    loads: number; mean_resident: number | null; evictions: number; load_s: number; asked_for: number;
+  };
   /** Different users who sent requests. */
   users: number;
   /** The busiest hundred, by number of requests. */

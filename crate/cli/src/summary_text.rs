@@ -87,7 +87,13 @@ pub(crate) fn table(summary: &RunSummary, users: &Monitor) -> String {
     );
     line(
         "adapters",
-        format!("{} loads, {} resident", run.adapters.loads, number(run.adapters.mean_resident)),
+        format!(
+            "{} loads in {} s, {} evictions, {} resident",
+            run.adapters.loads,
+            number(Some(run.adapters.load_s)),
+            run.adapters.evictions,
+            number(run.adapters.mean_resident)
+        ),
     );
     line(
         "fairness",

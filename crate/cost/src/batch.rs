@@ -27,6 +27,33 @@ pub struct Batch<'a> {
     pub rank_sum: u64,
     /// Whether any request uses an adapter.
     pub any_adapter: bool,
+    /// What its LoRA operators work on.
+    pub lora: LoraBatch,
+}
+
+/// The LoRA adapters of an iteration, as operators that group requests by adapter see them (S-LoRA's MBGMM and MBGMV,
+/// Punica's SGMV, vLLM's shrink and expand): weights are read once for each adapter, whoever uses it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LoraBatch {
+    /// Distinct adapters.
+    pub adapters: u32,
+    /// Sum of their ranks, each adapter once.
+    pub adapter_ranks: u64,
+    /// Tokens of requests with an adapter.
+    pub tokens: u32,
+    /// Sum over those tokens of their adapters' ranks.
+    pub token_ranks: u64,
+}
+
+impl LoraBatch {
+    /// So many tokens that all use one adapter of this rank; rank 0 is the base model.
+    pub fn of_one(rank: u32, tokens: u32) -> Self {
+        if rank == 0 {
+            return Self::default();
+        }
+        let rank = u64::from(rank);
+        Self { adapters: 1, adapter_ranks: rank, tokens, token_ranks: u64::from(tokens) * rank }
+    }
 }
 
 impl Batch<'_> {
@@ -173,11 +200,6 @@ pub trait BatchCost: std::fmt::Debug + Send + Sync {
         (parts, self.work(batch))
     }
 
-    /// Duration of copying an adapter of this rank to the GPU, microseconds.
-    fn adapter_load_us(&self, _rank: u32) -> f64 {
-        0.0
-    }
-
     /// What iterations of `decodes` requests have in common however many KV tokens they read; `None` where more hangs on
     /// these than the time of attention and, in proportion, its work.
     fn decode_usage(&self, _decodes: u32) -> Option<DecodeUsage> {
@@ -225,10 +247,6 @@ impl BatchCost for LinearCost {
         } else {
             StageTime::once(prefill_us + decode_us)
         }
-    }
-
-    fn adapter_load_us(&self, rank: u32) -> f64 {
-        self.adapters.load_base_us + self.adapters.load_per_rank_us * f64::from(rank)
     }
 
     /// The law tells what is read of KV memory, the host and adapters apart; all else is one.
@@ -288,7 +306,7 @@ mod tests {
             };
             let chunks: Vec<Chunk> = chunks.into_iter().map(|(kv_tokens, tokens)| Chunk { kv_tokens, tokens }).collect();
             let rank_sum = if any_adapter { rank_sum } else { 0 };
-            let batch = Batch { chunks: &chunks, decodes, decode_kv_tokens: decode_kv_tokens as f64, rank_sum, any_adapter };
+            let batch = Batch { chunks: &chunks, decodes, decode_kv_tokens: decode_kv_tokens as f64, rank_sum, any_adapter, ..Batch::default() };
             let (time_us, parts) = (cost.stage_time(&batch, true).first_us, cost.stage_parts(&batch, true));
             prop_assert!((parts.iter().sum::<f64>() - time_us).abs() <= 8.0 * f64::EPSILON * time_us);
             prop_assert!(parts.iter().all(|&part| part >= 0.0));

@@ -98,6 +98,14 @@ impl Deployment {
         }
     }
 
+    /// Bytes that a unit of an adapter's rank takes on the GPU that has most to hold: 16 bits, each module shared by the GPUs
+    /// of its layer.
+    pub fn adapter_bytes_per_rank(&self) -> f64 {
+        let model = &self.model;
+        let layers = f64::from(self.most_layers()) / f64::from(model.layers);
+        2.0 * model.adapter_parameters_per_rank() * layers / f64::from(self.tensor_parallel.max(1))
+    }
+
     /// US dollars for a replica and an hour at the price that stands for its GPU.
     pub fn usd_per_hour(&self) -> Option<f64> {
         Some(self.gpu.price()?.usd_per_hour * f64::from(self.gpus()))

@@ -12,7 +12,9 @@ pub mod models;
 pub mod profile;
 pub mod roofline;
 
-pub use batch::{Batch, BatchCost, Chunk, DecodeUsage, OperatorClass, Peak, StageParts, StageTime, Work};
+pub use batch::{
+    Batch, BatchCost, Chunk, DecodeUsage, LoraBatch, OperatorClass, Peak, StageParts, StageTime, Work,
+};
 pub use calibration::{CALIBRATIONS, Calibration};
 pub use deployment::{Deployment, KvFormat, WeightFormat};
 pub use gpus::Gpu;

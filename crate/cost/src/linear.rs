@@ -132,7 +132,6 @@ mod tests {
         assert_eq!(run.iteration_us(0), 20_460.0);
         assert_eq!(run.iteration_us(2), 20_466.0);
         assert_eq!(run.elapsed_us(3), 20_460.0 + 20_463.0 + 20_466.0);
-        assert_eq!(PLAIN.adapter_load_us(16), 1_600.0);
     }
 
     proptest! {

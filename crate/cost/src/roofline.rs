@@ -47,6 +47,8 @@ pub struct Roofline {
     wide_flops_s: f64,
     memory_bytes_s: f64,
     link_bytes_s: f64,
+    /// The rank to which LoRA kernels pad every adapter.
+    padded_lora_rank: Option<u32>,
 }
 
 impl Roofline {
@@ -64,7 +66,13 @@ impl Roofline {
             wide_flops_s,
             memory_bytes_s: gpu.bandwidth_gb_s.value * 1e9,
             link_bytes_s: gpu.link_gb_s.value * 1e9,
+            padded_lora_rank: None,
         }
+    }
+
+    /// The same with LoRA kernels that pad every adapter to this rank, as vLLM's do to that of its slots.
+    pub fn with_padded_lora(self, rank: u32) -> Self {
+        Self { padded_lora_rank: Some(rank), ..self }
     }
 
     /// What iterations of `decodes` requests ask of a GPU without KV tokens, and for each of those; `None` where some
@@ -153,7 +161,7 @@ impl BatchCost for Roofline {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::batch::Chunk;
+    use crate::batch::{Chunk, LoraBatch};
     use crate::deployment::KvFormat;
     use crate::gpus::{GPU_IDS, GPUS, Gpu};
     use crate::models::{MODELS, Model};
@@ -205,6 +213,79 @@ mod tests {
         let bytes = |decodes| cost.work(&Batch { decodes, ..Batch::default() }).unwrap().bytes;
         assert!((bytes(1) / (2.0 * 12.75e9) - 1.0).abs() < 0.01, "{}", bytes(1));
         assert!((bytes(256) / (2.0 * 46.57e9) - 1.0).abs() < 0.05, "{}", bytes(256));
+    }
+
+    /// Requests that decode, each with one of so many adapters in turn.
+    fn with_adapters(requests: u32, adapters: u32, rank: u32) -> Batch<'static> {
+        Batch {
+            decodes: requests,
+            decode_kv_tokens: 400.0 * f64::from(requests),
+            rank_sum: u64::from(requests * rank),
+            any_adapter: adapters > 0,
+            lora: LoraBatch {
+                adapters,
+                adapter_ranks: u64::from(adapters * rank),
+                tokens: requests,
+                token_ranks: u64::from(requests * rank),
+            },
+            ..Batch::default()
+        }
+    }
+
+    #[test]
+    fn an_iteration_grows_with_its_distinct_adapters() {
+        for (gpu, model) in
+            [("a100_80_sxm", "llama-2-7b"), ("h100_sxm", "llama-3.1-8b"), ("l4", "llama-3.1-8b")]
+        {
+            let cost = Roofline::new(deployment(gpu, model, 1), Corrections::of(gpu), HostTime::NONE);
+            for rank in [8, 16, 64] {
+                let us = |adapters| cost.stage_time(&with_adapters(32, adapters, rank), true).first_us;
+                let [none, one, eight, all] = [0, 1, 8, 32].map(us);
+                assert!(none < one && one < eight && eight < all, "{gpu}, rank {rank}");
+                assert!(
+                    one - none < 0.5 * (all - none),
+                    "{gpu}, rank {rank}: {} of {}",
+                    one - none,
+                    all - none
+                );
+            }
+        }
+    }
+
+    /// What the linear law says whose adapter terms were tuned on S-LoRA's published rows: 200 adapters of rank 8, and of
+    /// ranks 64, 32, 16 and 8, on an A10G; 30 requests use 28 of them.
+    #[test]
+    fn lora_operators_meet_the_published_rows() {
+        let corrections = Corrections::of("a10g");
+        let cost = Roofline::new(deployment("a10g", "llama-2-7b", 1), corrections, HostTime::NONE);
+        for mean_rank in [8, 30] {
+            let batch =
+                Batch { decodes: 30, rank_sum: 30 * mean_rank, ..with_adapters(30, 28, mean_rank as u32) };
+            let law_us = 500.0 + 3.0 * batch.rank_sum as f64;
+            let us = cost.lora_us(&batch, true);
+            assert!((us / law_us - 1.0).abs() < 0.02, "rank {mean_rank}: {us} against {law_us}");
+        }
+    }
+
+    #[test]
+    fn kernels_that_pad_take_every_adapter_for_the_largest() {
+        let cost = datasheet("h100_sxm", "llama-3.1-8b");
+        let [small, large] = [8, 64].map(|rank| with_adapters(32, 16, rank));
+        let padded = cost.with_padded_lora(64);
+        assert!(cost.lora_us(&small, true) < 0.2 * cost.lora_us(&large, true));
+        assert_eq!(padded.lora_us(&small, true), cost.lora_us(&large, true));
+        // What is not there is not padded.
+        assert_eq!(padded.lora_us(&with_adapters(32, 0, 8), true), 0.0);
+    }
+
+    /// An adapter of rank 8 of Llama-3.1-8B has 8 x 32 x 26,624 parameters: one is read once for 32 requests, 32 are read
+    /// one by one.
+    #[test]
+    fn the_weights_of_an_adapter_are_read_once() {
+        let cost = datasheet("h100_sxm", "llama-3.1-8b");
+        let bytes = |adapters| cost.work(&with_adapters(32, adapters, 8)).unwrap().bytes;
+        let each = 2.0 * 8.0 * 32.0 * 26_624.0;
+        assert!((bytes(32) - bytes(1) - 31.0 * each).abs() < 1.0, "{}", bytes(32) - bytes(1));
     }
 
     fn costs() -> impl Strategy<Value = Roofline> {
@@ -262,6 +343,12 @@ mod tests {
                 decode_kv_tokens: f64::from(mean) * f64::from(decodes),
                 rank_sum: ranks,
                 any_adapter: ranks > 0,
+                lora: LoraBatch {
+                    adapters: ranks.min(9) as u32,
+                    adapter_ranks: ranks,
+                    tokens: ranks.min(77) as u32,
+                    token_ranks: 3 * ranks,
+                },
             };
             let parts = cost.stage_parts(&batch, last);
             prop_assert!(parts.iter().all(|us| us.is_finite() && *us >= 0.0));

@@ -19,10 +19,16 @@ pub struct AdapterPool {
     resident_count: u32,
     resident_tokens: u32,
     used_tokens: u32,
+    tokens_per_rank: f64,
+    /// Adapters that requests of the batch use, and most of them.
+    used: u32,
+    slots: u32,
     /// Resident adapters whose last user left; entries may have become used again since.
     idle: Vec<u32>,
     /// Times an adapter was loaded.
     pub loads: u64,
+    /// Times one was offloaded.
+    pub evictions: u64,
 }
 
 impl AdapterPool {
@@ -38,9 +44,28 @@ impl AdapterPool {
             resident_count: 0,
             resident_tokens: 0,
             used_tokens: 0,
+            tokens_per_rank: f64::from(TOKENS_PER_RANK),
+            used: 0,
+            slots: u32::MAX,
             idle: Vec::new(),
             loads: 0,
+            evictions: 0,
         }
+    }
+
+    /// With so many pool tokens for a unit of rank, in place of [`TOKENS_PER_RANK`]; an adapter takes whole tokens.
+    pub fn with_tokens_per_rank(self, tokens_per_rank: f64) -> Self {
+        Self { tokens_per_rank, ..self }
+    }
+
+    /// For batches that use at most so many adapters.
+    pub fn with_slots(self, slots: u32) -> Self {
+        Self { slots, ..self }
+    }
+
+    /// Whether the batch uses `adapter`, or may use one more.
+    pub fn has_slot(&self, adapter: u32) -> bool {
+        adapter == BASE_MODEL || self.users[adapter as usize] > 0 || self.used < self.slots
     }
 
     /// Rank of an adapter; 0 for the base model.
@@ -49,7 +74,7 @@ impl AdapterPool {
     }
 
     fn tokens(&self, adapter: u32) -> u32 {
-        TOKENS_PER_RANK * self.rank(adapter)
+        (self.tokens_per_rank * f64::from(self.rank(adapter))).ceil() as u32
     }
 
     /// Pool tokens of the distinct adapters of the batch and of one more request with `adapter`.
@@ -66,6 +91,7 @@ impl AdapterPool {
         let users = &mut self.users[adapter as usize];
         *users += 1;
         if *users == 1 {
+            self.used += 1;
             self.used_tokens += self.tokens(adapter);
         }
     }
@@ -78,6 +104,7 @@ impl AdapterPool {
         let users = &mut self.users[adapter as usize];
         *users -= 1;
         if *users == 0 {
+            self.used -= 1;
             self.used_tokens -= self.tokens(adapter);
             self.idle.push(adapter);
         }
@@ -105,6 +132,11 @@ impl AdapterPool {
         loaded
     }
 
+    /// Whether `adapter` is on the GPU.
+    pub fn is_resident(&self, adapter: u32) -> bool {
+        self.resident[adapter as usize]
+    }
+
     /// Offloads every resident adapter without a user, telling each.
     pub fn offload_unused(&mut self, mut tell: impl FnMut(u32)) {
         while let Some(adapter) = self.idle.pop() {
@@ -113,6 +145,7 @@ impl AdapterPool {
                 self.resident[i] = false;
                 self.resident_count -= 1;
                 self.resident_tokens -= self.tokens(adapter);
+                self.evictions += 1;
                 tell(adapter);
             }
         }

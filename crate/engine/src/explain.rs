@@ -18,6 +18,8 @@ pub enum Reason {
     PromptBudget,
     /// The batch was at `max_running_requests`.
     RunningCap,
+    /// Every LoRA slot was used by another adapter.
+    LoraSlots,
     /// The rule of so many decode iterations between prefills, an iteration under way, or the idle poll.
     NextDecision,
     /// It stood still while others were prefilled.
@@ -49,6 +51,7 @@ impl Reason {
             Self::Memory => "why.memory",
             Self::PromptBudget => "why.prompt_budget",
             Self::RunningCap => "why.running_cap",
+            Self::LoraSlots => "why.lora_slots",
             Self::NextDecision => "why.next_decision",
             Self::Stalled => "why.stalled",
             Self::Evicted => "why.evicted",
@@ -76,6 +79,8 @@ pub struct Explanation {
     pub prompt_budget_us: f64,
     /// Time in the line while the batch was full.
     pub running_cap_us: f64,
+    /// Time in the line while every LoRA slot was used by another adapter.
+    pub lora_slots_us: f64,
     /// Time in the line until the next decision, with nothing else in the way.
     pub next_decision_us: f64,
     /// Time at the gateway in its last attempt, and what held it there last; before that, with its client.
@@ -104,6 +109,7 @@ pub fn explain(report: &Report, id: usize) -> Explanation {
         memory_us: 0.0,
         prompt_budget_us: 0.0,
         running_cap_us: 0.0,
+        lora_slots_us: 0.0,
         next_decision_us: 0.0,
         gateway_us: 0.0,
         held: Held::Nothing,
@@ -145,6 +151,7 @@ fn share_out_queue(report: &Report, id: usize, arrival: f64, scheduled: f64, why
         Some(Stop::Memory) => why.memory_us += waited,
         Some(Stop::PromptBudget) => why.prompt_budget_us += waited,
         Some(Stop::RunningCap) => why.running_cap_us += waited,
+        Some(Stop::LoraSlots) => why.lora_slots_us += waited,
         None => why.next_decision_us += waited,
     };
     for hold in holds.take_while(|hold| hold.start_us < scheduled) {
@@ -163,6 +170,7 @@ fn main_reason(why: &Explanation) -> Reason {
         (Reason::Memory, why.memory_us),
         (Reason::PromptBudget, why.prompt_budget_us),
         (Reason::RunningCap, why.running_cap_us),
+        (Reason::LoraSlots, why.lora_slots_us),
         (Reason::NextDecision, why.next_decision_us),
         (Reason::Stalled, why.split.stalled_us - why.evicted_us),
         (Reason::Evicted, why.evicted_us),
@@ -170,7 +178,7 @@ fn main_reason(why: &Explanation) -> Reason {
         (Reason::GatewayRetry, why.retrying_us),
         (at_gateway(why.held), why.gateway_us),
     ];
-    let (reason, most) = held_up.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).expect("there are nine");
+    let (reason, most) = held_up.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).expect("there are ten");
     let own = why.split.prefill_us + why.split.decode_us;
     if most >= 0.1 * own {
         reason

@@ -14,6 +14,7 @@
 //! (`Replica::end_prompts`), and the time in which its KV memory moves; experts spread over GPUs are the cost model's
 //! matter alone (`servescope_cost::deployment`).
 
+mod adapters;
 mod affinity;
 mod audit;
 mod config;
@@ -42,6 +43,7 @@ use std::sync::Arc;
 use servescope_cost::{BatchCost, LinearDecode};
 use servescope_workload::Trace;
 
+pub use adapters::{AdapterConfig, AdapterLoading, AdapterMemory};
 pub use audit::{BatchMember, BatchUnderWay};
 pub use config::{FleetConfig, LongPrefill, Preemption, RouterKind, SchedulerKind, VllmRules};
 use pipeline::Pipeline;
@@ -60,7 +62,7 @@ use crate::gateway::intake::Intake;
 use crate::gateway::proxy::Given;
 use crate::gateway::{GatewayConfig, Refusal};
 use crate::observer::{Observer, Watch};
-use crate::report::{IterationModel, Outcome, Report};
+use crate::report::{AdapterCounts, IterationModel, Outcome, Report};
 use crate::scheduler::{DecodeSpan, Queueing};
 use crate::timeline::{Departure, Timeline};
 
@@ -285,6 +287,13 @@ impl Fleet {
             replica.close_run(&mut world);
         }
         let counters = self.final_counters();
+        let of_replicas = || self.replicas.iter().map(Replica::loads_and_evictions);
+        let adapters = AdapterCounts {
+            loads: of_replicas().map(|counts| counts.0).sum(),
+            evictions: of_replicas().map(|counts| counts.1).sum(),
+            reserved_tokens: self.config.adapters.reserved_tokens,
+            stay: self.config.adapters.memory != AdapterMemory::Unified,
+        };
         let mut served = self.requests.into_served();
         if let Some(sent) = self.intake.sent() {
             served = served.select(sent);
@@ -304,7 +313,7 @@ impl Fleet {
             },
             fates,
             pool_tokens: self.config.blocks.saturating_mul(self.config.block_size),
-            adapter_loads: self.replicas.iter().map(Replica::adapter_loads).sum(),
+            adapters,
             replicas: self.config.replicas,
             served: Box::new(served),
             preemptions,
@@ -399,7 +408,8 @@ impl Fleet {
     fn arrive(&mut self, id: u32, now_us: f64) {
         let i = id as usize;
         let (input, max) = (self.trace.input_tokens[i], self.trace.max_tokens[i]);
-        let refusal = gateway::refusal(&self.config, input, max, self.trace.rank(i)).or_else(|| {
+        let rank = self.trace.rank(i);
+        let refusal = gateway::refusal(&self.config, input, max, rank).or_else(|| {
             let is_full = || self.replicas.iter().map(|replica| replica.outstanding).sum::<u32>();
             let bound = self.config.max_in_system;
             (bound < u32::MAX && is_full() >= bound).then_some(Refusal::Concurrency)
@@ -522,7 +532,7 @@ impl Fleet {
             );
             replica.chunks.clone_from(&flight.chunks);
             let copying_us = world.config.copying_us(flight.copied_blocks);
-            let is_slowed = copying_us > 0.0;
+            let is_slowed = copying_us > 0.0 || flight.load_us > 0.0;
             replica.run = Some(Run {
                 start_us: now_us,
                 law: LinearDecode::new(
@@ -538,8 +548,10 @@ impl Fleet {
                 kv_tokens: replica.kv_tokens(&flight),
                 rank_sum: flight.rank_sum,
                 any_adapter: flight.any_adapter,
+                lora: flight.lora,
+                in_memory: flight.in_memory,
+                load_us: flight.load_us,
                 copying_us,
-                adapter_load_us: flight.adapter_load_us,
             });
         }
         let most = scheduler::leap(replica, &world, &flight).min(longest);
@@ -623,6 +635,7 @@ impl Fleet {
             replica.let_leaving_go(world, &flight);
         }
         scheduler.ended(replica, world, &mut flight, finished);
+        replica.adapters.offload_unused(&mut replica.kv);
         replica.flight = Some(flight);
     }
 }

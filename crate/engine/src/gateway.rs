@@ -53,11 +53,13 @@ pub enum Refusal {
     LateFirstToken,
     /// The service is overloaded and sheds load.
     Overload,
+    /// Its adapter has a larger rank than the LoRA slots are made for.
+    LoraRank,
 }
 
 impl Refusal {
     /// Every reason.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::InputTooLong,
         Self::RequestTooLong,
         Self::PoolTooSmall,
@@ -70,6 +72,7 @@ impl Refusal {
         Self::QueueFull,
         Self::LateFirstToken,
         Self::Overload,
+        Self::LoraRank,
     ];
 
     /// The name in tables and files.
@@ -87,6 +90,7 @@ impl Refusal {
             Self::QueueFull => "queue_full",
             Self::LateFirstToken => "late_first_token",
             Self::Overload => "overload",
+            Self::LoraRank => "lora_rank",
         }
     }
 }

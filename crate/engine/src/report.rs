@@ -159,8 +159,8 @@ pub struct Report {
     pub pool_tokens: u32,
     /// KV blocks of each replica.
     pub pool_blocks: u32,
-    /// Times an adapter was loaded.
-    pub adapter_loads: u64,
+    /// What became of adapters.
+    pub adapters: AdapterCounts,
     /// How many replicas.
     pub replicas: u32,
     /// When each was served, and where.
@@ -175,6 +175,19 @@ pub struct Report {
     pub cost: Option<IterationModel>,
     /// What the proxy wrote down, if there was one.
     pub gateway: Option<Box<GatewayLog>>,
+}
+
+/// What became of the adapters of all replicas.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct AdapterCounts {
+    /// Times an adapter was loaded.
+    pub loads: u64,
+    /// Times one was evicted.
+    pub evictions: u64,
+    /// Tokens' worth of KV memory that each replica sets apart for adapters beside its pool.
+    pub reserved_tokens: u32,
+    /// Whether adapters stay in GPU memory while nothing runs.
+    pub stay: bool,
 }
 
 /// What a prefix cache was asked for, tokens. As vLLM counts (`vllm:prefix_cache_queries`, `vllm:prefix_cache_hits`): once

@@ -5,7 +5,7 @@ mod iterations;
 pub use iterations::Iterations;
 pub(crate) use iterations::in_steps;
 
-use servescope_cost::{Batch, Chunk};
+use servescope_cost::{Batch, Chunk, LoraBatch};
 
 use crate::scheduler::Stop;
 
@@ -50,6 +50,8 @@ pub struct IterationRun {
     pub rank_sum: u64,
     /// Whether any request uses an adapter.
     pub any_adapter: bool,
+    /// What its LoRA operators work on, each iteration; nothing is known of S-LoRA's loop.
+    pub lora: LoraBatch,
     /// Loading of adapters before the first of them begins; a part of its time, microseconds.
     pub adapter_load_us: f64,
     /// Copying of KV blocks from and to the host before the first of them begins; a part of its time, microseconds.
@@ -92,6 +94,7 @@ impl IterationRun {
         adapter_tokens: 0,
         rank_sum: 0,
         any_adapter: false,
+        lora: LoraBatch { adapters: 0, adapter_ranks: 0, tokens: 0, token_ranks: 0 },
         adapter_load_us: 0.0,
         copying_us: 0.0,
         chunks_at: 0,
@@ -105,8 +108,8 @@ impl IterationRun {
             0 => 0.0,
             decodes => self.kv_tokens - read + index * f64::from(decodes),
         };
-        let Self { decodes, rank_sum, any_adapter, .. } = *self;
-        Batch { chunks, decodes, decode_kv_tokens, rank_sum, any_adapter }
+        let Self { decodes, rank_sum, any_adapter, lora, .. } = *self;
+        Batch { chunks, decodes, decode_kv_tokens, rank_sum, any_adapter, lora }
     }
 
     /// Requests in each iteration.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use servescope_cost::{AdapterCost, LinearCost};
-use servescope_engine::fleet::{Fleet, FleetConfig, Preemption, RouterKind, SchedulerKind};
+use servescope_engine::fleet::{AdapterConfig, Fleet, FleetConfig, Preemption, RouterKind, SchedulerKind};
 use servescope_engine::{Outcome, Report};
 use servescope_workload::stream::Stream;
 use servescope_workload::trace::Request;
@@ -69,6 +69,7 @@ const ROOMY: FleetConfig = FleetConfig {
     idle_poll_us: 0.0,
     prefetch_adapters: false,
     lora_compute: true,
+    adapters: AdapterConfig::FREE,
     seed: 1,
 };
 

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use crate::given::{any_config, any_cost, any_trace};
 use proptest::prelude::*;
 use servescope_cost::LinearCost;
-use servescope_engine::fleet::{FleetConfig, Preemption, RouterKind, SchedulerKind, VllmRules};
+use servescope_engine::fleet::{
+    AdapterConfig, FleetConfig, Preemption, RouterKind, SchedulerKind, VllmRules,
+};
 use servescope_engine::gateway::config::{
     Charge, Check, KvRule, Lending, Quotas, RetryKind, RetryRule, Timeout,
 };
@@ -211,6 +213,7 @@ prop_compose! {
             decode_steps_between_prefills: 10, original: false, prefix_cache: false, max_in_system: u32::MAX,
             patience_us: f64::INFINITY, reserve: false, preemption: Preemption::Recompute, seed: 3,
             vllm,
+            adapters: AdapterConfig::FREE,
             ..FleetConfig::default()
         }
     }

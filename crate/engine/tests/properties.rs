@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::given::{Memory, any_config, any_cost, any_trace};
 use proptest::prelude::*;
 use servescope_cost::{AdapterCost, LinearCost};
+use servescope_engine::fleet::{AdapterConfig, AdapterLoading};
 use servescope_engine::metrics::slora::satisfaction;
 use servescope_engine::metrics::summary::SummaryContext;
 use servescope_engine::metrics::token_gaps::TokenGaps;
@@ -137,7 +138,14 @@ proptest! {
             chain.think_us.iter_mut().for_each(|t| *t *= K);
             chain.until_us *= K;
         }
+        let loading = config.adapters.loading;
+        let loading = AdapterLoading {
+            base_us: loading.base_us * K,
+            host_us_per_rank: loading.host_us_per_rank * K,
+            disk_us_per_rank: loading.disk_us_per_rank * K,
+        };
         let slow_config = FleetConfig {
+            adapters: AdapterConfig { loading, ..config.adapters },
             idle_poll_us: config.idle_poll_us * K,
             patience_us: config.patience_us * K,
             ..config

@@ -68,6 +68,7 @@ pub const CODES: &[&str] = &[
     "bad_axis",
     "does_not_fit",
     "adapters_do_not_fit",
+    "adapters_over_pool",
     "kv_does_not_fit",
     "one_stage",
     "more_stages_than_layers",

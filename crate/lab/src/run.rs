@@ -22,7 +22,8 @@ use servescope_workload::{BASE_MODEL, SessionSpec, Trace, generate, scale};
 use crate::failure::Failure;
 use crate::notes::{Context, Note, Purpose, Traffic, notes, unused};
 use crate::parameters::Id;
-use crate::parameters::choices::{SchedulerKind, TraceTurns};
+use crate::parameters::choices::TraceTurns;
+use crate::scenario::AdapterRanks;
 use crate::scenario::{CostKind, Scenario};
 
 /// Rows of the tables by user and by adapter that a page can show.
@@ -102,11 +103,9 @@ impl LoadedTrace {
 
 /// The fleet that serves a scenario's trace.
 fn fleet_of(scenario: &Scenario, trace: Arc<Trace>) -> Result<Fleet, Failure> {
-    // S-LoRA's adapters are in the pool, and come and go.
-    let stay = scenario.chosen(SchedulerKind::ID) != SchedulerKind::Slora;
-    let ranks = trace.adapter_rank.iter().filter(|_| stay).map(|&rank| u64::from(rank)).sum();
-    let config = scenario.fleet_with(scenario.pool_tokens(ranks)?);
-    let (cost, queueing) = (scenario.fleet_cost()?, scenario.queueing(&trace));
+    let ranks = AdapterRanks::of(&trace);
+    let config = scenario.fleet_for(ranks)?;
+    let (cost, queueing) = (scenario.fleet_cost(ranks)?, scenario.queueing(&trace));
     let tokens = f64::from(config.blocks) * f64::from(config.block_size) * f64::from(config.replicas);
     if let Some(gateway) = scenario.gateway(tokens) {
         let fleet = Fleet::new(trace, scenario.fleet_behind(config), cost).behind(gateway);
@@ -166,7 +165,7 @@ impl Running {
 /// Every [`Failure`] of the scenario, or that there is no request.
 pub fn trace_of(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Arc<Trace>, Vec<Failure>> {
     let problems = scenario.problems();
-    let of_service = ["scheduler", "gateway", "fleet"];
+    let of_service = ["scheduler", "gateway", "fleet", "adapters"];
     let relevant = problems
         .into_iter()
         .filter(|p| loaded.is_none() || of_service.iter().any(|group| p.path.starts_with(group)));

@@ -1,5 +1,6 @@
 //! A scenario: values for some parameters; the others have their defaults.
 
+mod adapters;
 mod curve;
 mod gateway;
 mod hardware;
@@ -11,6 +12,7 @@ mod service;
 mod timed;
 mod workload;
 
+pub use adapters::AdapterRanks;
 pub use sampling::sampling_problems;
 use serde_json::{Map, Value as Json};
 use servescope_cost::Calibration;
@@ -139,6 +141,7 @@ impl Scenario {
                 self.whole(Id::MaxTotalTokens),
                 self.whole(Id::MaxRequestTokens),
             ))),
+            Id::AdapterMemory => self.usual_memory(),
             Id::PrefillBase => ms(linear.prefill_base_us),
             Id::PrefillPerToken => ms(linear.prefill_per_token_us),
             Id::DecodeBase => ms(linear.decode_base_us),
@@ -182,6 +185,7 @@ impl Scenario {
                 Id::PrefillFactor,
             ],
             Id::MaxTotalTokens | Id::MaxRequestTokens => &[Id::BatchMaxTokens],
+            Id::SchedulerKind => &[Id::AdapterMemory],
             _ => &[],
         }
     }

@@ -168,10 +168,106 @@ fn kv_memory_may_be_asked_for() {
 
 #[test]
 fn adapters_that_do_not_fit_are_named() {
-    let adapters = [("workload.adapters.count", "5000"), ("workload.adapters.ranks", "16")];
-    let refused = failure(&[&H100_8B[..], &adapters].concat());
-    assert_eq!(refused.code, "adapters_do_not_fit");
+    let many = [("workload.adapters.count", "5000"), ("workload.adapters.ranks", "16")];
+    let with = |others: &[(&'static str, &'static str)]| [&H100_8B[..], &many, others].concat();
+    let refused = failure(&with(&[("adapters.memory", "resident")]));
+    assert_eq!((refused.code, refused.path.as_str()), ("adapters_do_not_fit", "adapters.memory"));
     assert!(refused.message.contains("adapters") && refused.message.contains("Llama-3.1-8B"), "{refused:?}");
     let refused = failure(&[&H100_8B[..], &[("fleet.model", "llama-3.1-70b")]].concat());
     assert_eq!(refused.code, "does_not_fit");
+    // 5,000 adapters of rank 16 take 320,000 tokens under the linear law.
+    let linear = [("cost.kind", "linear"), ("adapters.memory", "resident")];
+    let refused = failure(&with(&linear));
+    assert_eq!((refused.code, refused.path.as_str()), ("adapters_over_pool", "adapters.memory"));
+    // Slots and what comes and goes leave room.
+    for memory in ["slots", "unified"] {
+        let adapters = summary(&with(&[("adapters.memory", memory)])).run.adapters;
+        assert!(adapters.loads > 0, "{memory}: {adapters:?}");
+    }
+}
+
+/// 8 slots of rank 16 of Llama-3.1-8B: 8 x 16 x 1,703,936 bytes, at 128 KiB a token.
+#[test]
+fn slots_are_taken_from_the_pool_where_adapters_are_asked_for() {
+    let pool = |others: &[(&'static str, &'static str)]| {
+        summary(&[&H100_8B[..], others].concat()).run.kv.pool_tokens
+    };
+    let adapters = |others: &[(&'static str, &'static str)]| {
+        pool(&[&[("workload.adapters.count", "20"), ("workload.adapters.ranks", "8,16")], others].concat())
+    };
+    let none = pool(&[]);
+    assert_eq!(none, pool(&[("adapters.max_loras", "64")]), "nobody asks for an adapter");
+    let near = |pool: u32, tokens: u32| assert!((none - pool).abs_diff(tokens) <= 16, "{}", none - pool);
+    near(adapters(&[]), 8 * 16 * 13);
+    near(adapters(&[("adapters.max_lora_rank", "64")]), 8 * 64 * 13);
+    near(adapters(&[("adapters.max_loras", "20")]), 20 * 16 * 13);
+    near(adapters(&[("adapters.memory", "resident")]), 20 * 12 * 13);
+    assert_eq!(adapters(&[("adapters.memory", "unified")]), none);
+}
+
+#[test]
+fn the_host_keeps_at_least_what_is_in_slots() {
+    let adapters = [("workload.adapters.count", "20"), ("adapters.max_cpu_loras", "4")];
+    let refused = failure(&[&H100_8B[..], &adapters].concat());
+    assert_eq!((refused.code, refused.path.as_str()), ("out_of_range", "adapters.max_cpu_loras"));
+}
+
+#[test]
+fn a_rank_above_the_slots_is_rejected_and_counted() {
+    let adapters = [
+        ("workload.adapters.count", "20"),
+        ("workload.adapters.ranks", "8,64"),
+        ("adapters.max_lora_rank", "16"),
+    ];
+    let requests = summary(&[&H100_8B[..], &adapters].concat()).run.requests;
+    assert_eq!(requests.rejected["lora_rank"], requests.rejected_total);
+    assert!(requests.rejected_total > 0 && requests.completed > 0);
+}
+
+/// 64 adapters on 8 replicas: a replica that keeps to its own loads less and answers sooner.
+#[test]
+fn adapter_affinity_pays_off() {
+    let with = |router: &'static str| {
+        let adapters = [
+            ("workload.adapters.count", "64"),
+            ("workload.adapters.ranks", "64"),
+            ("fleet.replicas", "8"),
+            ("workload.rate_rps", "40"),
+            ("workload.duration_s", "60"),
+            ("fleet.router", router),
+        ];
+        summary(&[&H100_8B[..], &adapters].concat()).run
+    };
+    let (in_turn, by_adapter) = (with("round_robin"), with("adapter_affinity"));
+    assert!(2 * by_adapter.adapters.loads <= in_turn.adapters.loads, "{:?}", by_adapter.adapters);
+    assert!(by_adapter.ttft_s.mean < in_turn.ttft_s.mean, "{:?}", by_adapter.ttft_s);
+}
+
+/// At a batch of 32 an iteration grows with its distinct adapters, and one adapter for all costs less than half of what 32 do.
+#[test]
+fn an_iteration_grows_with_its_distinct_adapters() {
+    let profile: [(&str, &str); 4] = [
+        ("scheduler.kind", "vllm_v1"),
+        ("cost.kind", "profile"),
+        ("fleet.gpu", "a100_80_sxm"),
+        ("fleet.model", "llama-2-7b"),
+    ];
+    for hardware in [&H100_8B[..4], &profile] {
+        let tpot = |count: &'static str| {
+            let load = [
+                ("workload.adapters.count", count),
+                ("workload.rate_rps", "32"),
+                ("workload.duration_s", "1"),
+                ("workload.arrivals.kind", "batch"),
+                ("workload.arrivals.batch_size", "32"),
+                ("workload.input_tokens.kind", "fixed"),
+                ("workload.output_tokens.kind", "fixed"),
+                ("adapters.max_loras", "32"),
+            ];
+            summary(&[hardware, &load].concat()).run.tpot_s.mean.unwrap()
+        };
+        let [none, one, eight, all] = ["0", "1", "8", "400"].map(tpot);
+        assert!(none < one && one < eight && eight < all, "{none} {one} {eight} {all}");
+        assert!(one - none < 0.5 * (all - none), "{none} {one} {all}");
+    }
 }

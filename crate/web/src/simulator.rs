@@ -196,6 +196,7 @@ fn explanation(run: &Run, id: usize) -> serde_json::Value {
             "memory_s": why.memory_us / 1e6,
             "prompt_budget_s": why.prompt_budget_us / 1e6,
             "running_cap_s": why.running_cap_us / 1e6,
+            "lora_slots_s": why.lora_slots_us / 1e6,
             "next_decision_s": why.next_decision_us / 1e6,
             "evicted_s": why.evicted_us / 1e6,
             "gateway_s": why.gateway_us / 1e6,

@@ -13,4 +13,5 @@ export const outcomesEn: Readonly<Record<string, string>> = {
   never_fits: 'would never fit beside its adapter', prompt_over_batch: 'prompt longer than one prefill may be',
   rate_limit: 'over its requests per minute', token_quota: 'over its token quota', concurrency: 'too many requests at once', early_abort: 'given up: its first token would have come too late',
   queue_full: 'the gateway’s queue was full', late_first_token: 'first token expected too late', overload: 'service overloaded',
+  lora_rank: 'rank above that of the LoRA slots',
 };

@@ -1,7 +1,7 @@
 //! The plan of one replica: what lies on the GPU that has most to hold, and how many KV tokens that leaves room for.
 //!
 //! Counted are all weights (matrices in their format; embedding, head, norms and biases at 16 bits), activations of the
-//! largest iteration, adapters that stay, and a margin for what is not counted: context, collectives, fragments.
+//! largest iteration, adapters that stay or LoRA slots, and a margin for what is not counted: context, collectives, fragments.
 
 use crate::deployment::Deployment;
 use crate::models::Attention;
@@ -13,7 +13,7 @@ pub struct Ask {
     pub batch_tokens: u32,
     /// Requests that run together at most: each has a row of logits.
     pub requests: u32,
-    /// Sum of the ranks of the adapters that stay on the GPU.
+    /// Sum of the ranks for which memory is set apart: of all adapters that stay on the GPU, or of its LoRA slots.
     pub adapter_ranks: u64,
     /// Share of the memory that is left alone.
     pub margin: f64,
@@ -30,7 +30,7 @@ pub struct MemoryPlan {
     pub weight_bytes: f64,
     /// Activations.
     pub activation_bytes: f64,
-    /// Adapters.
+    /// Adapters that stay, or LoRA slots.
     pub adapter_bytes: f64,
     /// What is left alone.
     pub margin_bytes: f64,
@@ -46,15 +46,11 @@ pub struct MemoryPlan {
 impl MemoryPlan {
     /// Plans a replica of `deployment`.
     pub fn of(deployment: &Deployment, ask: &Ask) -> Self {
-        let model = &deployment.model;
-        let tensor = f64::from(deployment.tensor_parallel.max(1));
         let layers = f64::from(deployment.most_layers());
         let memory_bytes = deployment.gpu.memory_bytes;
         let weight_bytes = weight_bytes(deployment);
         let activation_bytes = activation_bytes(deployment, ask);
-        let adapter_bytes = 2.0 * model.adapter_parameters_per_rank() * ask.adapter_ranks as f64 * layers
-            / f64::from(model.layers)
-            / tensor;
+        let adapter_bytes = deployment.adapter_bytes_per_rank() * ask.adapter_ranks as f64;
         let kv_token_bytes = deployment.kv_values_per_layer() * deployment.kv.bytes() * layers;
         let left = memory_bytes - weight_bytes - activation_bytes - adapter_bytes;
         let margin_bytes =

@@ -4,7 +4,7 @@ use super::compact::CompactTables;
 use crate::batch::{Batch, BatchCost, DecodeUsage, OperatorClass, Peak, StageParts, StageTime, Work};
 use crate::roofline::Roofline;
 
-/// Measured times; operations, bytes and peaks of the deployment, and the products of adapters, which no profile has.
+/// Measured times; operations, bytes and peaks of the deployment, and the LoRA operators, which no profile has.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DeployedProfile {
     /// Times.
@@ -15,10 +15,7 @@ pub struct DeployedProfile {
 
 impl DeployedProfile {
     fn adapters_us(&self, batch: &Batch<'_>, is_last: bool) -> f64 {
-        if batch.rank_sum == 0 && !batch.any_adapter {
-            return 0.0;
-        }
-        self.roofline.stage_parts(batch, is_last)[OperatorClass::Adapters as usize]
+        self.roofline.lora_us(batch, is_last)
     }
 }
 

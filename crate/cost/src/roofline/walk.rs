@@ -10,8 +10,6 @@ use crate::models::Attention;
 const ACTIVATION: f64 = 2.0;
 /// Passes over the logits of a request that sample its token: largest, sum of exponentials, draw; 32 bits.
 const SAMPLING_BYTES: f64 = 3.0 * 4.0;
-/// Kernels that adapters add to a layer: shrinking and widening, for queries, keys, values and output.
-const ADAPTER_KERNELS: f64 = 8.0;
 
 /// What an iteration costs so far.
 #[derive(Debug, Default)]
@@ -161,7 +159,7 @@ impl Roofline {
         }
         self.attention(&mut tally, batch, layers, tokens);
         self.mlp(&mut tally, layers, tokens);
-        self.adapters(&mut tally, batch, layers, tokens);
+        self.adapters(&mut tally, batch, layers);
         let row = ACTIVATION * f64::from(model.hidden);
         if is_last {
             self.ends(&mut tally, batch, tokens);
@@ -265,19 +263,42 @@ impl Roofline {
         self.pointwise(tally, layers, &c.add, 3.0 * ACTIVATION * tokens * h);
     }
 
-    /// Adapters: every request reads the matrices of its own.
-    fn adapters(&self, tally: &mut Tally, batch: &Batch<'_>, layers: f64, tokens: f64) {
+    /// LoRA: of each module a shrink to the rank and an expand to the outputs, which are added to those of the projection.
+    /// The weights of an adapter are read once, whoever uses it; kernels that pad compute and read every adapter as if it had
+    /// the largest rank.
+    fn adapters(&self, tally: &mut Tally, batch: &Batch<'_>, layers: f64) {
         if !batch.any_adapter {
             return;
         }
-        let (c, model) = (&self.corrections, &self.deployment.model);
-        let per_rank = model.adapter_parameters_per_rank() / f64::from(model.layers) * layers
-            / f64::from(self.deployment.tensor_parallel);
-        let ranks = batch.rank_sum as f64;
-        let mean_rank = ranks / f64::from(batch.requests().max(1));
-        let launched = Efficiency { fixed_us: layers * ADAPTER_KERNELS * c.add.fixed_us, ..c.linear };
-        let work = (2.0 * tokens * mean_rank * per_rank, ACTIVATION * ranks * per_rank);
-        self.add(tally, OperatorClass::Adapters, 1.0, &launched, work);
+        let lora = &batch.lora;
+        let padded = |ranks: u64, count: u32| match self.padded_lora_rank {
+            Some(rank) => f64::from(count) * f64::from(rank),
+            None => ranks as f64,
+        };
+        let weights = padded(lora.adapter_ranks, lora.adapters);
+        let rows = padded(lora.token_ranks, lora.tokens);
+        let tokens = f64::from(lora.tokens);
+        let share = 1.0 / f64::from(self.deployment.tensor_parallel);
+        let c = &self.corrections;
+        let fixed_us = c.lora.fixed_us + c.lora_group_us * f64::from(lora.adapters);
+        let grouped = Efficiency { fixed_us, ..c.lora };
+        let operator = |tally: &mut Tally, width: f64, passes: f64| {
+            let bytes = ACTIVATION * (weights * width + passes * tokens * width + rows);
+            let work = (2.0 * rows * width * share, bytes * share);
+            self.add(tally, OperatorClass::Adapters, layers, &grouped, work);
+        };
+        let modules = self.deployment.model.adapter_modules();
+        for (inputs, outputs) in modules.into_iter().filter(|(inputs, _)| *inputs > 0.0) {
+            operator(tally, inputs, 1.0);
+            operator(tally, outputs, 2.0);
+        }
+    }
+
+    /// Microseconds of the LoRA operators of a stage.
+    pub(crate) fn lora_us(&self, batch: &Batch<'_>, is_last: bool) -> f64 {
+        let mut tally = Tally { is_timed: true, ..Tally::default() };
+        self.adapters(&mut tally, batch, self.deployment.stage_layers(is_last));
+        tally.parts[OperatorClass::Adapters as usize]
     }
 
     /// Embedding, last norm, head and sampling.

@@ -1,6 +1,8 @@
 //! What tests look at while a fleet runs: the books of the KV memory, kept a second time block by block from the state of
 //! every request, and the batches under way.
 
+use servescope_workload::BASE_MODEL;
+
 use super::flight::{Flight, Scheduled};
 use super::requests::Place;
 use super::{Fleet, Replica};
@@ -49,6 +51,28 @@ impl Fleet {
     pub fn running_and_waiting(&self, replica: usize) -> (u32, u32) {
         let replica = &self.replicas[replica];
         (replica.holders, replica.line)
+    }
+
+    /// Whether every replica's adapters, their slots and their blocks of the KV pool are those of the requests that hold memory,
+    /// counted request by request, which is slow.
+    pub fn audits_adapters(&mut self) -> bool {
+        (0..self.replicas.len()).all(|place| {
+            let (replica, world, _) = self.parts(place, 0.0);
+            let holds = |&id: &u32| {
+                let of_request = world.requests.place[id as usize];
+                world.requests.replica[id as usize] == replica.index
+                    && matches!(of_request, Place::Prefilling | Place::Decoding)
+            };
+            let ids = (0..world.trace.len() as u32).filter(holds);
+            let adapters: Vec<u32> =
+                ids.map(|id| world.adapter(id).0).filter(|&adapter| adapter != BASE_MODEL).collect();
+            replica.adapters.audit(&adapters, &replica.kv)
+        })
+    }
+
+    /// KV blocks that adapters take, of each replica.
+    pub fn adapter_blocks_in_use(&self) -> Vec<u32> {
+        self.replicas.iter().map(|replica| replica.kv.adapter_blocks()).collect()
     }
 
     /// KV blocks in use of each replica, counted request by request, which is slow. `None` for static batches, whose

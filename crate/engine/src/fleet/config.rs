@@ -1,6 +1,10 @@
 //! What a fleet is made of.
 
+use servescope_cost::AdapterCost;
+
+use super::adapters::{AdapterConfig, AdapterLoading, AdapterMemory};
 use super::scheduler::BatchScheduler;
+use crate::adapters::TOKENS_PER_RANK;
 
 /// How requests are spread over the replicas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,7 +127,7 @@ pub struct FleetConfig {
     pub router: RouterKind,
     /// Who joins an iteration.
     pub scheduler: SchedulerKind,
-    /// KV blocks of a replica.
+    /// KV blocks of a replica; those of adapters in the pool are taken from them.
     pub blocks: u32,
     /// Tokens in a block; at least 1.
     pub block_size: u32,
@@ -166,6 +170,8 @@ pub struct FleetConfig {
     pub prefetch_adapters: bool,
     /// Whether adapters are loaded and cost time. S-LoRA counts their memory either way, as the original does.
     pub lora_compute: bool,
+    /// Where adapters are kept.
+    pub adapters: AdapterConfig,
     /// Seed of routers that draw.
     pub seed: u64,
 }
@@ -220,8 +226,23 @@ impl FleetConfig {
             max_input_tokens: 2_048,
             decode_steps_between_prefills: 10,
             idle_poll_us: 10_000.0,
+            adapters: AdapterConfig {
+                memory: AdapterMemory::Unified,
+                tokens_per_rank: f64::from(TOKENS_PER_RANK),
+                ..AdapterConfig::FREE
+            },
             ..Self::default()
         }
+    }
+
+    /// Adapters are loaded as the linear law says.
+    pub fn loading_as(self, law: &AdapterCost) -> Self {
+        let loading = AdapterLoading {
+            base_us: law.load_base_us,
+            host_us_per_rank: law.load_per_rank_us,
+            disk_us_per_rank: 0.0,
+        };
+        Self { adapters: AdapterConfig { loading, ..self.adapters }, ..self }
     }
 
     /// S-LoRA's default for `batch_max_tokens`: max(floor(total/6), max_request_tokens).
@@ -267,6 +288,7 @@ impl Default for FleetConfig {
             idle_poll_us: 0.0,
             prefetch_adapters: false,
             lora_compute: true,
+            adapters: AdapterConfig::FREE,
             seed: 42,
         }
     }

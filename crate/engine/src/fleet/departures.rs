@@ -89,9 +89,9 @@ impl Fleet {
         let place = usize::from(self.requests.replica[id as usize]);
         let (replica, mut world, _) = self.parts(place, now_us);
         let outcome = world.record.fates[id as usize].outcome;
-        let has_other_head = replica.give_up(&mut world, id);
-        // Behind its head a line is not looked at.
-        if replica.state.hears_of_end(id, outcome) || has_other_head {
+        let may_be_next = replica.give_up(&mut world, id);
+        // Behind its head a line is not looked at, but for those whose adapters have no slot.
+        if replica.state.hears_of_end(id, outcome) || may_be_next {
             self.touched.push(place as u32);
         }
     }
@@ -107,11 +107,12 @@ impl Replica {
 
     /// A request waits no more.
     pub(crate) fn leaves_line(&mut self, world: &World<'_>, id: u32) {
+        self.adapters.waits_no_more(world.adapter(id).0);
         self.line -= 1;
         self.promised -= u64::from(world.config.blocks_for(world.requests.prompt[id as usize]));
     }
 
-    /// A waiting request goes away; says whether it was the head of the line.
+    /// A waiting request goes away; says whether others may be next now: it was the head of the line, or heads are passed over.
     fn give_up(&mut self, world: &mut World<'_>, id: u32) -> bool {
         let i = id as usize;
         self.charge_ended(world);
@@ -124,13 +125,12 @@ impl Replica {
         world.requests.place[i] = Place::Gone;
         world.record.ends(id);
         self.leave_waiting(world, id);
-        was_head
+        was_head || self.passes_over
     }
 
     /// A request that waits, wherever it stands in the line, is no longer there.
     pub(crate) fn leave_waiting(&mut self, world: &mut World<'_>, id: u32) {
-        self.line -= 1;
-        self.promised -= u64::from(world.config.blocks_for(world.requests.prompt[id as usize]));
+        self.leaves_line(world, id);
         world.requests.token_us.remove(&id);
         self.waiting.forget(world.trace, id, &world.requests.place);
     }
@@ -161,6 +161,7 @@ impl Replica {
         world.config.policy().left(self, world, id, decoded_to);
         let blocks = self.blocks_of(world, id);
         self.leave_batch(world, id, blocks);
+        self.adapters.offload_unused(&mut self.kv);
         self.outstanding -= 1;
         world.requests.token_us.remove(&id);
         world.requests.place[i] = Place::Gone;

@@ -45,9 +45,12 @@ impl Replica {
     /// A request loses its memory and waits at the head of the line.
     pub(crate) fn evict(&mut self, world: &mut World<'_>, flight: &mut Flight, id: u32) {
         let i = id as usize;
+        // Nobody may come between those who were passed over and those who stand behind them.
+        self.waiting.put_back();
         let was_decoding = world.requests.place[i] == Place::Decoding;
         let blocks = self.blocks_of(world, id);
         let tokens = self.leave_batch(world, id, blocks);
+        self.adapters.offload_unused(&mut self.kv);
         let mut lost_tokens = if was_decoding { tokens - 1 } else { tokens };
         let swaps = matches!(world.config.preemption, Preemption::Swap { .. });
         if swaps && was_decoding && self.kv.swap_out(blocks) {
@@ -68,6 +71,7 @@ impl Replica {
         self.promised += u64::from(world.config.blocks_for(world.requests.prompt[i]));
         let (arrival_us, is_on_host) = (world.arrival_us(id), world.swapped(id) > 0);
         self.waiting.come_back(world.trace, id, arrival_us, is_on_host);
+        self.adapters.waits(world.adapter(id).0);
         self.line += 1;
     }
 
@@ -89,18 +93,21 @@ impl Replica {
     /// as memory allows. Says how many.
     pub(crate) fn take_back(&mut self, world: &mut World<'_>, flight: &mut Flight, most: u32) -> u32 {
         let mut taken = 0;
+        self.waiting.put_back();
         while taken < most && self.awaits_host(world) {
             let Some(id) = self.waiting.first_ahead() else { break };
             let tokens = world.swapped(id);
             let blocks = world.config.blocks_for(tokens);
             let is_full =
                 self.holders >= world.config.max_requests || flight.size() >= self.batch_cap(world.config);
-            if is_full || !self.has_room(world, blocks) {
+            let has_slot = self.adapters.admits(world.adapter(id).0);
+            if is_full || !has_slot || !self.has_room(world, id, blocks) {
                 break;
             }
             self.leave_line(world);
             let kept = world.config.blocks_for(tokens - 1);
             world.requests.swapped[id as usize] = 0;
+            self.acquire_adapter(world, flight, id);
             self.kv.swap_in(kept, blocks);
             flight.copied_blocks += u64::from(kept);
             flight.changes_again = true;

@@ -1,6 +1,6 @@
 //! An iteration under way: what it holds, and where it is in the pipeline.
 
-use servescope_cost::{Batch, Chunk};
+use servescope_cost::{Batch, Chunk, LoraBatch};
 
 /// A request in an iteration of a scheduler that keeps the order in which it chose them.
 #[derive(Debug, Clone, Copy)]
@@ -32,12 +32,15 @@ pub(crate) struct Flight {
     pub(crate) decode_kv_tokens: u64,
     pub(crate) rank_sum: u64,
     pub(crate) any_adapter: bool,
+    pub(crate) lora: LoraBatch,
+    /// Loading of adapters before it begins.
+    pub(crate) load_us: f64,
+    /// Adapters in GPU memory and the tokens' worth of the KV pool that they take.
+    pub(crate) in_memory: (u32, u32),
     /// Whether somebody was evicted, or came back from the host, when it was formed.
     pub(crate) changes_again: bool,
     /// Blocks copied from or to the host before it begins.
     pub(crate) copied_blocks: u64,
-    /// Loading of adapters before it begins, microseconds.
-    pub(crate) adapter_load_us: f64,
     /// Blocks reserved for a static batch.
     pub(crate) reserved: u32,
     pub(crate) formed_us: f64,
@@ -59,9 +62,10 @@ impl Flight {
         self.decode_kv_tokens = 0;
         self.rank_sum = 0;
         self.any_adapter = false;
+        self.lora = LoraBatch::default();
+        self.load_us = 0.0;
         self.changes_again = false;
         self.copied_blocks = 0;
-        self.adapter_load_us = 0.0;
         self.reserved = 0;
         self.busy_us = 0.0;
     }
@@ -88,6 +92,7 @@ impl Flight {
             decode_kv_tokens: self.decode_kv_tokens as f64,
             rank_sum: self.rank_sum,
             any_adapter: self.any_adapter,
+            lora: self.lora,
         }
     }
 }

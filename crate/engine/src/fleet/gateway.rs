@@ -1,5 +1,6 @@
 //! What a fleet refuses on arrival: requests that its policy could never serve. Vidur lets them block the line for ever.
 
+use super::adapters::AdapterMemory;
 use super::config::FleetConfig;
 use crate::gateway::Refusal;
 
@@ -10,6 +11,10 @@ pub(super) fn refusal(
     max_tokens: u32,
     rank: u32,
 ) -> Option<Refusal> {
+    let adapters = &config.adapters;
+    if adapters.memory == AdapterMemory::Slots && rank > adapters.max_lora_rank {
+        return Some(Refusal::LoraRank);
+    }
     let scheduler = config.policy();
     if config.original && scheduler.is_of_vidur() {
         return None;
@@ -23,12 +28,18 @@ pub(super) fn refusal(
         if input_tokens >= config.max_request_tokens {
             return Some(Refusal::RequestTooLong);
         }
-        return scheduler.refuses(config, input_tokens, total_tokens.min(config.max_request_tokens), rank);
+        return scheduler.refuses(config, input_tokens, total_tokens.min(config.max_request_tokens));
     }
     if total_tokens > config.max_request_tokens {
         return Some(Refusal::RequestTooLong);
     }
-    scheduler.refuses(config, input_tokens, total_tokens, rank)
+    // Beside its adapter it finds less memory; the original lets it block the queue.
+    let adapter_blocks = if config.original { 0 } else { adapters.blocks(rank, config.block_size) };
+    let blocks = config.blocks.saturating_sub(adapter_blocks);
+    let refuses = |config: &FleetConfig| scheduler.refuses(config, input_tokens, total_tokens);
+    let refusal = refuses(&FleetConfig { blocks, ..*config });
+    let fits_alone = blocks < config.blocks && refuses(config).is_none();
+    refusal.map(|reason| if fits_alone { Refusal::NeverFits } else { reason })
 }
 
 #[cfg(test)]

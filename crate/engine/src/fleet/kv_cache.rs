@@ -19,6 +19,8 @@ use prefix::PrefixCache;
 pub(crate) struct KvCache {
     total: u32,
     used: u32,
+    /// Blocks in which adapters are.
+    adapters: u32,
     host_total: u32,
     host_used: u32,
     prefixes: Option<PrefixCache>,
@@ -37,17 +39,33 @@ impl KvCache {
         let prefixes = told.and_then(|blocks| PrefixCache::new(blocks.block_tokens, config.block_size));
         let keeps_blocks = config.vllm_engine().is_some() && config.prefix_cache;
         let blocks = keeps_blocks.then(|| BlockCache::new(config.block_size));
-        Self { total: config.blocks, used: 0, host_total, host_used: 0, prefixes, blocks }
+        Self { total: config.blocks, used: 0, adapters: 0, host_total, host_used: 0, prefixes, blocks }
     }
 
-    /// Blocks in use.
+    /// Blocks that requests use.
     pub(crate) fn used(&self) -> u32 {
         self.used
     }
 
+    /// Blocks in which adapters are.
+    pub(crate) fn adapter_blocks(&self) -> u32 {
+        self.adapters
+    }
+
+    /// An adapter takes blocks that are known to be free.
+    pub(crate) fn take_for_adapter(&mut self, blocks: u32) {
+        debug_assert!(blocks <= self.available(), "{blocks} blocks of {} free ones", self.available());
+        self.adapters += blocks;
+    }
+
+    /// An adapter gives its blocks back.
+    pub(crate) fn free_adapter(&mut self, blocks: u32) {
+        self.adapters -= blocks;
+    }
+
     /// Blocks that are free; those of prefixes that no request uses count as free.
     pub(crate) fn available(&self) -> u32 {
-        self.total - self.used
+        self.total - self.used - self.adapters
     }
 
     /// Blocks that the host keeps.

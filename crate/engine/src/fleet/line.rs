@@ -26,6 +26,8 @@ pub(crate) struct Line {
     /// Who waits first come, first served; in another order those who stand ahead of it. Those who went away stay in it until
     /// they are at its head, which always waits.
     ahead: VecDeque<u32>,
+    /// Those of them who are passed over while an iteration is formed.
+    aside: Vec<u32>,
     ranked: Option<Box<Ranked>>,
     limiter: Option<Box<Limiter>>,
 }
@@ -143,6 +145,26 @@ impl Line {
         ranked.charge_prompt(client, id, trace);
         ranked.queue.pop(client);
         Some(id)
+    }
+
+    /// The head is passed over until [`Self::put_back`]; nobody is charged.
+    pub(crate) fn set_aside(&mut self, places: &[Place]) {
+        if let Some(id) = self.ahead.pop_front() {
+            self.aside.push(id);
+            self.skip_gone(places);
+        } else if let Some(ranked) = &mut self.ranked {
+            ranked.queue.set_aside();
+        }
+    }
+
+    /// Those who were passed over are back in their places.
+    pub(crate) fn put_back(&mut self) {
+        while let Some(id) = self.aside.pop() {
+            self.ahead.push_front(id);
+        }
+        if let Some(ranked) = &mut self.ranked {
+            ranked.queue.put_back();
+        }
     }
 
     /// A request that waits has gone away, as `places` tell.

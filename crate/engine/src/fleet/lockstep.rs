@@ -7,6 +7,10 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use servescope_cost::LoraBatch;
+
+use super::adapters::Users;
+
 /// The requests in the lockstep.
 #[derive(Debug)]
 pub(crate) struct Lockstep {
@@ -20,6 +24,8 @@ pub(crate) struct Lockstep {
     pub(crate) rank_sum: u64,
     /// How many use an adapter.
     pub(crate) with_adapter: u32,
+    /// How many use each.
+    pub(crate) users: Users,
     /// Requests by (tokens - 1 - step) modulo the block size.
     phases: Vec<u32>,
     /// The phase of those who take a block in the next iteration: -step modulo the block size.
@@ -37,6 +43,8 @@ pub(crate) struct Member {
     pub(crate) tokens: u32,
     /// Tokens of prompt and answer.
     pub(crate) total: u32,
+    /// Its adapter, or the base model.
+    pub(crate) adapter: u32,
     /// Rank of its adapter; `None` for the base model.
     pub(crate) rank: Option<u32>,
 }
@@ -55,6 +63,7 @@ impl Lockstep {
             kv_tokens: 0,
             rank_sum: 0,
             with_adapter: 0,
+            users: Users::default(),
             phases: vec![0; block_size as usize],
             now: 0,
             ends: BinaryHeap::new(),
@@ -71,7 +80,10 @@ impl Lockstep {
         self.count += 1;
         self.kv_tokens += u64::from(member.tokens);
         self.rank_sum += u64::from(member.rank.unwrap_or(0));
-        self.with_adapter += u32::from(member.rank.is_some());
+        if let Some(rank) = member.rank {
+            self.with_adapter += 1;
+            self.users.add(member.adapter, rank);
+        }
         let phase = self.phase(member.tokens);
         self.phases[phase] += 1;
         self.ends_at(self.step + (member.total - member.tokens), member.id);
@@ -86,9 +98,22 @@ impl Lockstep {
         self.count -= 1;
         self.kv_tokens -= u64::from(member.tokens);
         self.rank_sum -= u64::from(member.rank.unwrap_or(0));
-        self.with_adapter -= u32::from(member.rank.is_some());
+        if let Some(rank) = member.rank {
+            self.with_adapter -= 1;
+            self.users.remove(member.adapter, rank);
+        }
         let phase = self.phase(member.tokens);
         self.phases[phase] -= 1;
+    }
+
+    /// What the LoRA operators of an iteration in which all of them decode work on.
+    pub(crate) fn lora(&self) -> LoraBatch {
+        LoraBatch {
+            adapters: self.users.distinct,
+            adapter_ranks: self.users.ranks,
+            tokens: self.with_adapter,
+            token_ranks: self.rank_sum,
+        }
     }
 
     /// The phase of those who take a block in the iteration `ahead` steps on; the one before it is the next iteration's.
@@ -170,6 +195,7 @@ impl Lockstep {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use servescope_workload::BASE_MODEL;
 
     proptest! {
         #[test]
@@ -184,7 +210,8 @@ mod tests {
             for (id, &(prompt, wait)) in members.iter().enumerate() {
                 lockstep.advance(wait);
                 tokens.iter_mut().for_each(|t| *t += wait);
-                lockstep.join(Member { id: id as u32, tokens: prompt + 1, total: 9_999, rank: None });
+                let member = Member { id: id as u32, tokens: prompt + 1, total: 9_999, adapter: BASE_MODEL, rank: None };
+                lockstep.join(member);
                 tokens.push(prompt + 1);
             }
             prop_assert_eq!(lockstep.kv_tokens, tokens.iter().map(|&t| u64::from(t)).sum::<u64>());

@@ -87,10 +87,12 @@ impl Fleet {
         let Some(slot) = this.queue.pop_front() else { return };
         this.serves = Some(slot);
         let flight = &mut pipeline.flights[slot as usize];
-        let copied_blocks = if stage == 0 { flight.copied_blocks } else { 0 };
-        let took_us =
+        let (copied_blocks, load_us) =
+            if stage == 0 { (flight.copied_blocks, flight.load_us) } else { (0, 0.0) };
+        let works_us =
             self.cost.stage_time(&flight.batch(), is_last).first_us + self.config.copying_us(copied_blocks);
-        flight.busy_us += took_us;
+        let took_us = works_us + load_us;
+        flight.busy_us += works_us;
         self.event_count += 1;
         let (replica, stage) = (place as u32, stage as u32);
         self.events.push(Event { time_us: now_us + took_us, number: self.event_count, replica, stage });
@@ -152,6 +154,10 @@ pub(crate) fn end_batch(replica: &mut Replica, world: &mut World<'_>, flight: &m
         blocks: replica.kv.used(),
         rank_sum: flight.rank_sum,
         any_adapter: flight.any_adapter,
+        lora: flight.lora,
+        resident_adapters: flight.in_memory.0,
+        adapter_tokens: flight.in_memory.1,
+        adapter_load_us: flight.load_us,
         copying_us: world.config.copying_us(flight.copied_blocks),
         ..IterationRun::BLANK
     };
@@ -185,4 +191,5 @@ pub(crate) fn end_batch(replica: &mut Replica, world: &mut World<'_>, flight: &m
     }
     let finished = before - replica.holders;
     scheduler.ended(replica, world, flight, finished);
+    replica.adapters.offload_unused(&mut replica.kv);
 }

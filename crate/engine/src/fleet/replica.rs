@@ -6,6 +6,7 @@
 use servescope_cost::Chunk;
 use servescope_workload::Trace;
 
+use super::adapters::Adapters;
 use super::config::FleetConfig;
 use super::flight::Flight;
 use super::kv_cache::KvCache;
@@ -49,6 +50,9 @@ pub(crate) struct Replica {
     pub(crate) ended: Vec<u32>,
     pub(crate) lockstep: Lockstep,
     pub(crate) kv: KvCache,
+    pub(crate) adapters: Adapters,
+    /// Whether the last look at the line passed over requests for whose adapters there is no LoRA slot.
+    pub(crate) passes_over: bool,
     /// Requests that hold memory.
     pub(crate) holders: u32,
     /// Requests that wait or hold memory.
@@ -98,6 +102,8 @@ impl Replica {
             ended: Vec::new(),
             lockstep: Lockstep::new(config.block_size),
             kv: KvCache::new(config, trace),
+            adapters: Adapters::new(&config.policy().managed_adapters(config), config.block_size, trace),
+            passes_over: false,
             holders: 0,
             outstanding: 0,
             promised: 0,
@@ -148,13 +154,18 @@ impl Replica {
         (config.max_requests / self.stages).max(u32::from(!config.original))
     }
 
-    /// Whether `blocks` can be given to a newcomer. What would never fit above the watermark may use it when nobody else
+    /// Whether `blocks` can be given to the head of the line, beside its adapter. What would never fit above the watermark may use it when nobody else
     /// holds memory, unless the original is wanted.
-    pub(crate) fn has_room(&self, world: &World<'_>, blocks: u32) -> bool {
+    pub(crate) fn has_room(&self, world: &World<'_>, id: u32, blocks: u32) -> bool {
         let config = world.config;
+        let Some(free) = self.free_beside_adapter(world, id) else { return false };
         let need = u64::from(blocks) + u64::from(config.watermark_blocks);
-        u64::from(self.kv.available()) >= need
-            || (!config.original && self.holders == 0 && self.kv.available() >= blocks)
+        u64::from(free) >= need || (!config.original && self.holders == 0 && free >= blocks)
+    }
+
+    /// Blocks that are free once the adapter of a waiting request is in memory; `None` where it does not fit.
+    pub(crate) fn free_beside_adapter(&self, world: &World<'_>, id: u32) -> Option<u32> {
+        self.kv.available().checked_sub(self.adapters.blocks_to_load(world.adapter(id).0))
     }
 
     /// Why the head of the line does not join the iteration; `None`: it does.
@@ -187,6 +198,22 @@ impl Replica {
         }
     }
 
+    /// The next request that may be admitted: the head of the line, or behind it the first for whose adapter there is a LoRA
+    /// slot. Those before it are passed over and go back to their places when the iteration is formed.
+    pub(crate) fn candidate(&mut self, world: &World<'_>) -> Option<u32> {
+        loop {
+            let id = self.head(world)?;
+            if self.adapters.admits(world.adapter(id).0) {
+                return Some(id);
+            }
+            self.passes_over = true;
+            if self.adapters.admits_nobody() {
+                return None;
+            }
+            self.waiting.set_aside(&world.requests.place);
+        }
+    }
+
     /// The head of the line.
     #[inline]
     pub(crate) fn head(&mut self, world: &World<'_>) -> Option<u32> {
@@ -207,11 +234,17 @@ impl Replica {
         }
         let head = if self.waiting.is_ranked() { self.head(world) } else { None };
         let is_unsteady = self.waiting.push(world.trace, id, world.now_us);
+        let adapter = world.adapter(id).0;
+        self.adapters.waits(adapter);
+        // Where the whole line was passed over, or it is sorted, others than the head may be next.
+        let may_pass = self.passes_over
+            && self.adapters.admits(adapter)
+            && (self.waiting.is_ranked() || self.stop == Some(Stop::LoraSlots));
         let has_other_head = was_empty || (self.waiting.is_ranked() && self.head(world) != head);
         if has_other_head {
             self.holds_for(world, None);
         }
-        has_other_head || is_unsteady || self.looks_again
+        has_other_head || is_unsteady || self.looks_again || may_pass
     }
 
     /// Charges the clients of those who decode for the iterations under way that are over.
@@ -244,14 +277,19 @@ impl Replica {
         self.state.counters().unwrap_or_else(|| self.waiting.counters())
     }
 
-    /// Adapters in GPU memory, and the KV tokens that they take.
-    pub(crate) fn resident_adapters(&self) -> (u32, u32) {
-        self.state.resident_adapters()
+    /// Adapters in GPU memory, and the tokens' worth of the KV pool that they take.
+    pub(crate) fn adapters_in_memory(&self) -> (u32, u32) {
+        self.state
+            .adapter_pool()
+            .map_or_else(|| self.adapters.in_memory(), |pool| (pool.resident_count(), pool.resident_tokens()))
     }
 
-    /// How often an adapter was loaded.
-    pub(crate) fn adapter_loads(&self) -> u64 {
-        self.state.adapter_loads()
+    /// How often an adapter was loaded, and evicted.
+    pub(crate) fn loads_and_evictions(&self) -> (u64, u64) {
+        let adapters = &self.adapters;
+        self.state
+            .adapter_pool()
+            .map_or((adapters.loads, adapters.evictions), |pool| (pool.loads, pool.evictions))
     }
 
     /// The head of the line gets `blocks` and its first chunk of `tokens`.
@@ -271,6 +309,7 @@ impl Replica {
         tokens: u32,
     ) {
         let i = id as usize;
+        self.acquire_adapter(world, flight, id);
         self.kv.allocate(blocks);
         self.holders += 1;
         let requests = &mut *world.requests;
@@ -282,6 +321,12 @@ impl Replica {
             world.comes_back(id);
         }
         world.add_chunk(flight, id, tokens);
+    }
+
+    /// The adapter of a request that is admitted is loaded before the iteration, if it is not there.
+    pub(crate) fn acquire_adapter(&mut self, world: &mut World<'_>, flight: &mut Flight, id: u32) {
+        let (adapter, rank) = world.adapter(id);
+        flight.load_us += self.adapters.acquire(&mut self.kv, adapter, rank);
     }
 
     /// Every request of the lockstep decodes in the iteration.
@@ -411,6 +456,8 @@ impl Replica {
             }
         }
         self.kv.free_request(world, id, blocks);
+        let (adapter, rank) = world.adapter(id);
+        self.adapters.release(adapter, rank);
         self.holders -= 1;
         tokens
     }
@@ -441,6 +488,8 @@ impl Replica {
     pub(crate) fn finish(&mut self, world: &mut World<'_>, id: u32, blocks: u32) {
         self.complete(world, id);
         self.kv.free_request(world, id, blocks);
+        let (adapter, rank) = world.adapter(id);
+        self.adapters.release(adapter, rank);
         self.holders -= 1;
         if self.is_single() && self.running.len() > 2 * self.lockstep.count as usize + 64 {
             let place = &world.requests.place;
@@ -467,12 +516,15 @@ impl Replica {
     pub(crate) fn end_prompts(&mut self, world: &mut World<'_>, flight: &Flight) {
         let scheduler = world.config.policy();
         scheduler.prompts_end(self, world, flight);
+        if flight.load_us > 0.0 && world.requests.load_us.is_empty() {
+            world.requests.load_us = vec![0.0; world.trace.len()];
+        }
         for (&id, chunk) in flight.prompts.iter().zip(&flight.chunks) {
             let i = id as usize;
             let requests = &mut *world.requests;
-            requests.prefill_us[i] += world.now_us - flight.formed_us - flight.adapter_load_us;
+            requests.prefill_us[i] += world.now_us - flight.formed_us - flight.load_us;
             if let Some(load_us) = requests.load_us.get_mut(i) {
-                *load_us += flight.adapter_load_us;
+                *load_us += flight.load_us;
             }
             if let Some(worked_us) = requests.worked_us.get_mut(i) {
                 *worked_us += flight.busy_us;

@@ -47,9 +47,9 @@ pub(crate) struct Requests {
     pub(crate) token_us: BTreeMap<u32, f64>,
     /// How long it stood still between iterations; in the lockstep, less the replica's counter.
     pub(crate) stalled_us: Vec<f64>,
-    /// Durations of the iterations that processed its prompt.
+    /// Durations of the iterations that processed its prompt, without the loading of adapters.
     pub(crate) prefill_us: Vec<f64>,
-    /// How long adapters were loaded before its prompt; empty where none was.
+    /// How long adapters were loaded before those; empty where none was.
     pub(crate) load_us: Vec<f64>,
     /// When requests decode, in steps of their replica (S-LoRA); empty for other schedulers.
     pub(crate) spans: Vec<DecodeSpan>,

@@ -1,6 +1,6 @@
 //! Iterations of one batch on a replica of one stage, charged at once or one by one with equal bits.
 
-use servescope_cost::LinearDecode;
+use servescope_cost::{LinearDecode, LoraBatch};
 
 use super::replica::Replica;
 use super::world::World;
@@ -24,16 +24,19 @@ pub(crate) struct Run {
     pub(crate) kv_tokens: u64,
     pub(crate) rank_sum: u64,
     pub(crate) any_adapter: bool,
+    pub(crate) lora: LoraBatch,
+    /// Adapters in GPU memory and the tokens' worth of the KV pool that they take.
+    pub(crate) in_memory: (u32, u32),
+    /// Loading of adapters before the first iteration.
+    pub(crate) load_us: f64,
     /// Copying from and to the host, a part of the first iteration.
     pub(crate) copying_us: f64,
-    /// Loading of adapters before the first iteration.
-    pub(crate) adapter_load_us: f64,
 }
 
 impl Run {
     /// The clock after `iterations`.
     pub(crate) fn time_after(&self, iterations: u32) -> f64 {
-        self.start_us + self.adapter_load_us + self.law.elapsed_us(iterations)
+        self.start_us + self.load_us + self.law.elapsed_us(iterations)
     }
 
     /// The first iteration after those that are over, and at most `latest`, that ends at `time_us` or later.
@@ -42,8 +45,7 @@ impl Run {
         if latest <= first || self.time_after(first) >= time_us {
             return first;
         }
-        let mut k =
-            self.law.iterations_until(time_us - self.start_us - self.adapter_load_us).clamp(first, latest);
+        let mut k = self.law.iterations_until(time_us - self.start_us - self.load_us).clamp(first, latest);
         // `start + elapsed` rounds once more than `time - start`: settle the last iteration on the clock itself.
         while k > first && self.time_after(k - 1) >= time_us {
             k -= 1;
@@ -58,15 +60,6 @@ impl Run {
 impl Replica {
     /// Writes the iterations since the last change into the record.
     pub(crate) fn close_run(&mut self, world: &mut World<'_>) {
-        self.close_run_with(world, self.resident_adapters());
-    }
-
-    /// The same with so many adapters in memory, which take so many KV tokens.
-    pub(crate) fn close_run_with(
-        &mut self,
-        world: &mut World<'_>,
-        (resident_adapters, adapter_tokens): (u32, u32),
-    ) {
         let Some(run) = self.run.take() else { return };
         if run.done == 0 {
             return;
@@ -87,8 +80,8 @@ impl Replica {
         let written = IterationRun {
             start_us: run.start_us,
             end_us,
-            busy_us: end_us - run.start_us - run.adapter_load_us,
-            first_us: run.adapter_load_us + run.law.first_us(),
+            busy_us: end_us - run.start_us - run.load_us,
+            first_us: run.load_us + run.law.first_us(),
             growth_us: run.law.growth_us(),
             iterations: run.done,
             replica: self.index,
@@ -101,10 +94,11 @@ impl Replica {
             blocks: self.kv.used(),
             rank_sum: run.rank_sum,
             any_adapter: run.any_adapter,
+            lora: run.lora,
+            resident_adapters: run.in_memory.0,
+            adapter_tokens: run.in_memory.1,
+            adapter_load_us: run.load_us,
             copying_us: run.copying_us,
-            adapter_load_us: run.adapter_load_us,
-            resident_adapters,
-            adapter_tokens,
             ..IterationRun::BLANK
         };
         world.record.iterations.push(&written, &self.chunks);

@@ -10,11 +10,13 @@ mod vllm;
 mod vllm_engine;
 mod vllm_v1;
 
+use super::adapters::{AdapterConfig, AdapterMemory};
 use super::config::{FleetConfig, SchedulerKind};
 use super::flight::Flight;
 use super::pipeline;
 use super::replica::Replica;
 use super::world::World;
+use crate::adapters::AdapterPool;
 use crate::gateway::Refusal;
 use crate::report::Outcome;
 use crate::scheduler::{Queueing, Stop};
@@ -28,13 +30,7 @@ pub(crate) trait BatchScheduler: Sync {
 
     /// Why a request can never be served whose prompt has `input_tokens` and whose prompt and longest answer together have
     /// `total_tokens`; `None` if it can.
-    fn refuses(
-        &self,
-        config: &FleetConfig,
-        input_tokens: u32,
-        total_tokens: u32,
-        _rank: u32,
-    ) -> Option<Refusal>;
+    fn refuses(&self, config: &FleetConfig, input_tokens: u32, total_tokens: u32) -> Option<Refusal>;
 
     /// Whether Vidur has it, and lets requests that it can never serve block the queue.
     fn is_of_vidur(&self) -> bool {
@@ -119,6 +115,11 @@ pub(crate) trait BatchScheduler: Sync {
     /// The settings as the scheduler takes them.
     fn configured(&self, config: FleetConfig) -> FleetConfig {
         config
+    }
+
+    /// The adapters that the replica manages for it.
+    fn managed_adapters(&self, config: &FleetConfig) -> AdapterConfig {
+        config.adapters
     }
 
     /// Whether it is told of decode steps: when requests join and leave.
@@ -263,14 +264,9 @@ impl State {
         self.slora.as_mut().map(|slora| slora.counters())
     }
 
-    /// Adapters in GPU memory and their KV tokens.
-    pub(crate) fn resident_adapters(&self) -> (u32, u32) {
-        self.slora.as_ref().map_or((0, 0), |slora| slora.resident_adapters())
-    }
-
-    /// How often an adapter was loaded.
-    pub(crate) fn adapter_loads(&self) -> u64 {
-        self.slora.as_ref().map_or(0, |slora| slora.adapter_loads())
+    /// The adapters of a scheduler that counts them itself.
+    pub(crate) fn adapter_pool(&self) -> Option<&AdapterPool> {
+        self.slora.as_ref().and_then(|slora| slora.adapter_pool())
     }
 }
 
@@ -278,17 +274,29 @@ impl State {
 /// let in again at once; Vidur waits for the next arrival.
 pub(crate) fn form_or_retry(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
     let evicted_before = world.record.evictions.len();
-    let scheduler = world.config.policy();
-    let mut look = scheduler.form(replica, world, flight);
+    let mut look = form(replica, world, flight);
     let only_evicted = flight.is_empty() && world.record.evictions.len() > evicted_before;
     if only_evicted && replica.holders == 0 && !world.config.original {
-        look = scheduler.form(replica, world, flight);
+        look = form(replica, world, flight);
     }
     replica.looks_again = only_evicted && flight.is_empty();
     if let (Look::At(stop), true) = (look, replica.line > 0) {
         replica.holds_for(world, stop);
     }
     flight.changes_again |= world.record.evictions.len() > evicted_before;
+    flight.lora = replica.adapters.batch(world.trace, &replica.lockstep, flight);
+    flight.in_memory = replica.adapters_in_memory();
+}
+
+/// Forms an iteration; who was passed over for want of a LoRA slot is back in place then.
+fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look {
+    replica.passes_over = false;
+    let look = world.config.policy().form(replica, world, flight);
+    replica.waiting.put_back();
+    match look {
+        Look::At(None) if replica.passes_over => Look::At(Some(Stop::LoraSlots)),
+        other => other,
+    }
 }
 
 /// What forming an iteration found at the line.
@@ -317,6 +325,10 @@ pub(crate) fn leap(replica: &mut Replica, world: &World<'_>, flight: &Flight) ->
 /// nobody in, but round robin gives quanta when it is looked at.
 fn steady(replica: &mut Replica, config: &FleetConfig) -> u32 {
     let looks = config.policy().looks_at_queue();
+    if looks && replica.passes_over && replica.waiting.keeps_counters() {
+        // The head is not who is next.
+        return 1;
+    }
     let is_full = replica.stop == Some(Stop::RunningCap) && !replica.waiting.takes_turns();
     if looks && replica.line > 0 && !is_full { replica.waiting.steady() } else { u32::MAX }
 }

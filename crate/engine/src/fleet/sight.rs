@@ -23,7 +23,7 @@ impl Sight for Engines<'_> {
         let blocks: u64 =
             self.replicas.iter().map(|replica| u64::from(replica.used_at(self.config, at_us))).sum();
         let adapters: u64 =
-            self.replicas.iter().map(|replica| u64::from(replica.resident_adapters().1)).sum();
+            self.replicas.iter().map(|replica| u64::from(replica.adapters_in_memory().1)).sum();
         (blocks * u64::from(self.config.block_size) + adapters) as f64
     }
 

@@ -29,6 +29,12 @@ pub(crate) struct World<'a> {
 }
 
 impl World<'_> {
+    /// The adapter of a request and its rank.
+    pub(crate) fn adapter(&self, id: u32) -> (u32, u32) {
+        let adapter = self.trace.adapter[id as usize];
+        (adapter, self.trace.rank_of(adapter))
+    }
+
     fn rank(&self, id: u32) -> Option<u32> {
         (self.config.lora_compute && self.trace.adapter[id as usize] != BASE_MODEL)
             .then(|| self.trace.rank(id as usize))
@@ -82,7 +88,8 @@ impl World<'_> {
     }
 
     pub(super) fn member(&self, id: u32, tokens: u32) -> Member {
-        Member { id, tokens, total: self.total(id), rank: self.rank(id) }
+        let adapter = self.trace.adapter[id as usize];
+        Member { id, tokens, total: self.total(id), adapter, rank: self.rank(id) }
     }
 
     /// Blocks with which a request is let in whose prompt takes `prompt_blocks`.

@@ -34,10 +34,12 @@ pub fn stage_works(report: &Report) -> impl Iterator<Item = StageWork> + '_ {
                 let pass = |(stage, free_us): (usize, &mut f64)| {
                     let start_us = ready_us.max(*free_us);
                     let is_last = stage as u32 + 1 == stages;
-                    let copying_us = if stage == 0 { run.copying_us } else { 0.0 };
-                    let end_us = start_us + (model.stage_time(&batch, is_last).first_us + copying_us);
+                    let (copying_us, load_us) =
+                        if stage == 0 { (run.copying_us, run.adapter_load_us) } else { (0.0, 0.0) };
+                    let works_us = model.stage_time(&batch, is_last).first_us + copying_us;
+                    let end_us = start_us + (works_us + load_us);
                     (ready_us, *free_us) = (end_us, end_us);
-                    StageWork { run, stage: stage as u32, start_us, end_us }
+                    StageWork { run, stage: stage as u32, start_us: start_us + load_us, end_us }
                 };
                 lanes.iter_mut().enumerate().map(pass).collect()
             }

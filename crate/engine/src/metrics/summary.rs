@@ -132,8 +132,12 @@ pub struct GpuUse {
 pub struct AdapterUse {
     /// Times an adapter was loaded.
     pub loads: u64,
-    /// Time average of the number on the GPU.
+    /// Time average of the number on the GPUs, all replicas together.
     pub mean_resident: Option<f64>,
+    /// Times an adapter was evicted.
+    pub evictions: u64,
+    /// Time for which iterations waited for adapters to be loaded, seconds.
+    pub load_s: f64,
     /// Different adapters asked for, the base model not counted.
     pub asked_for: u64,
 }
@@ -312,8 +316,10 @@ pub fn summarise_spans(
         },
         preemptions: report.preemptions,
         adapters: AdapterUse {
-            loads: report.adapter_loads,
-            mean_resident: mean_over_time(busy.resident_integral),
+            loads: report.adapters.loads,
+            mean_resident: mean_over_time(busy.resident_over(report, makespan_us)),
+            evictions: report.adapters.evictions,
+            load_s: busy.load_us / 1e6,
             asked_for: distinct(&report.trace.adapter) as u64,
         },
         users: distinct(&report.trace.user) as u64,
@@ -394,7 +400,7 @@ pub struct SpanSums {
     kv_integral: f64,
     block_integral: f64,
     block_peak: u32,
-    resident_integral: f64,
+    load_us: f64,
     /// Each replica.
     held: Vec<HeldKv>,
 }
@@ -404,6 +410,10 @@ pub struct SpanSums {
 pub(super) struct HeldKv {
     kv_integral: f64,
     block_integral: f64,
+    /// Adapters in memory, over time: during its iterations, and while nothing ran after the first of them if they stayed.
+    resident_integral: f64,
+    idle_resident_integral: f64,
+    resident: u32,
     /// Until when its iterations are counted: those of a pipeline overlap.
     counted_us: f64,
 }
@@ -415,11 +425,19 @@ impl HeldKv {
         (end_us > 0.0).then(|| (self.kv_integral / tokens).min(self.block_integral / blocks) / end_us)
     }
 
+    /// Nothing runs before a time.
+    fn stands_until(&mut self, time_us: f64) {
+        self.idle_resident_integral += (time_us - self.counted_us).max(0.0) * f64::from(self.resident);
+    }
+
     /// Counts iterations in the order of their start; returns the integrals of tokens and blocks over them.
     fn add(&mut self, run: &IterationRun) -> [f64; 2] {
         let tokens = (run.end_us - run.start_us) * 0.5 * (run.kv_tokens + run.kv_tokens_at_end());
         let uncounted_us = (run.end_us - run.start_us.max(self.counted_us)).max(0.0);
         let blocks = uncounted_us * f64::from(run.blocks);
+        self.resident_integral += uncounted_us * f64::from(run.resident_adapters);
+        self.stands_until(run.start_us);
+        self.resident = run.resident_adapters;
         self.counted_us = self.counted_us.max(run.end_us);
         self.kv_integral += tokens;
         self.block_integral += blocks;
@@ -432,6 +450,16 @@ impl SpanSums {
         let mut sums = Self::default();
         timeline.iterations.iter().for_each(|run| sums.add(&run));
         sums
+    }
+
+    /// Adapters in memory of all replicas over a run that ends at `end_us`.
+    fn resident_over(&self, report: &Report, end_us: f64) -> f64 {
+        self.held.iter().fold(0.0, |sum, held| {
+            let mut held = *held;
+            held.stands_until(end_us);
+            let idle = if report.adapters.stay { held.idle_resident_integral } else { 0.0 };
+            sum + held.resident_integral + idle
+        })
     }
 
     /// What each replica held, up to the last one that ran.
@@ -452,6 +480,6 @@ impl SpanSums {
         self.kv_integral += tokens;
         self.block_integral += blocks;
         self.block_peak = self.block_peak.max(run.blocks);
-        self.resident_integral += (run.end_us - run.start_us) * f64::from(run.resident_adapters);
+        self.load_us += run.adapter_load_us;
     }
 }

@@ -28,6 +28,8 @@ pub enum Stop {
     PromptBudget,
     /// The batch has `max_running_requests` requests.
     RunningCap,
+    /// Every LoRA slot is used, by other adapters than those of the requests that wait.
+    LoraSlots,
 }
 
 /// Times of a prefill, for orders that plan with them. Microseconds.
@@ -128,7 +130,8 @@ impl<'a> Admission<'a> {
         let adapter_tokens = self.adapters.tokens_with(adapter);
         let limit = i64::from(self.config.blocks) - i64::from(adapter_tokens);
         let room = self.memory.len() < self.config.max_requests as usize;
-        let fits = room && self.memory.fits(entry, limit);
+        let has_slot = self.adapters.has_slot(adapter);
+        let fits = room && has_slot && self.memory.fits(entry, limit);
         let (memory, watch) = (&*self.memory, &mut *self.watch);
         watch.see(|| Event::Check {
             id,
@@ -147,6 +150,7 @@ impl<'a> Admission<'a> {
         }
         let stop = match (room, fits) {
             (false, _) => Stop::RunningCap,
+            _ if !has_slot => Stop::LoraSlots,
             (true, false) => Stop::Memory,
             (true, true) => Stop::PromptBudget,
         };

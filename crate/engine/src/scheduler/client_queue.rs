@@ -48,6 +48,8 @@ struct Line {
     waiting: BinaryHeap<Reverse<Keyed>>,
     /// How many of them have not gone away.
     stay: u32,
+    /// How many are set aside.
+    aside: u32,
     standing: Standing,
     /// Place among clients in the order of their first requests.
     seen: u32,
@@ -84,6 +86,8 @@ pub struct ClientQueue {
     present: u32,
     /// The client that last stopped waiting.
     last_departed: Option<u32>,
+    /// Requests that are set aside, and their clients.
+    aside: Vec<(u32, Keyed)>,
 }
 
 impl ClientQueue {
@@ -102,6 +106,7 @@ impl ClientQueue {
         let line = Line {
             waiting: BinaryHeap::new(),
             stay: 0,
+            aside: 0,
             standing: Standing::Absent,
             seen: u32::MAX,
             key: f64::INFINITY,
@@ -119,6 +124,7 @@ impl ClientQueue {
             number: 0,
             present: 0,
             last_departed: None,
+            aside: Vec::new(),
         }
     }
 
@@ -203,6 +209,10 @@ impl ClientQueue {
     fn stand(&mut self, client: u32) {
         let line = &mut self.lines[client as usize];
         let Some(&Reverse(head)) = line.waiting.peek() else {
+            if line.aside > 0 {
+                line.standing = Standing::Parked(f64::INFINITY);
+                return;
+            }
             line.standing = Standing::Absent;
             self.present -= 1;
             self.last_departed = Some(client);
@@ -326,6 +336,54 @@ impl ClientQueue {
             return;
         }
         self.stand(client);
+    }
+
+    /// The request at the head is passed over until [`Self::put_back`]. Nobody is charged for it, and its client's others pass
+    /// in its place.
+    pub fn set_aside(&mut self) {
+        let Some((client, _)) = self.head() else { return };
+        let line = &mut self.lines[client as usize];
+        let Some(Reverse(entry)) = line.waiting.pop() else { return };
+        line.aside += 1;
+        self.aside.push((client, entry));
+        match line.waiting.peek() {
+            None => self.park(client, f64::INFINITY),
+            Some(&Reverse(next)) => {
+                if matches!(self.kind, Kind::Keyed(_)) {
+                    self.ready.push(Reverse(next.of(client)));
+                }
+            }
+        }
+    }
+
+    /// Requests that were set aside are back in their places, their clients first in turn.
+    pub fn put_back(&mut self) {
+        while let Some((client, entry)) = self.aside.pop() {
+            let line = &mut self.lines[client as usize];
+            line.aside -= 1;
+            line.waiting.push(Reverse(entry));
+            if self.is_parked(client) {
+                self.stand(client);
+                if matches!(self.kind, Kind::Turns { .. }) {
+                    self.turns.rotate_right(1);
+                }
+            } else if matches!(self.kind, Kind::Keyed(_)) {
+                self.ready.push(Reverse(entry.of(client)));
+            }
+        }
+        // Of entries that stand for nobody any more no more are kept than of others.
+        if matches!(self.kind, Kind::Keyed(_)) && self.ready.len() > 2 * self.present as usize + 64 {
+            let lines = &self.lines;
+            let mut ready = std::mem::take(&mut self.ready).into_vec();
+            ready.retain(|Reverse(of)| {
+                let line = &lines[of.id.id as usize];
+                let head = line.waiting.peek().filter(|_| line.standing == Standing::Ready);
+                head.is_some_and(|head| (head.0.key, head.0.id.number) == (of.key, of.id.number))
+            });
+            ready.sort_unstable();
+            ready.dedup();
+            self.ready = ready.into();
+        }
     }
 
     fn lose_turn(&mut self, client: u32) {

@@ -9,7 +9,7 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use servescope_cost::{Chunk, LinearDecode};
+use servescope_cost::{Chunk, LinearDecode, LoraBatch};
 
 use super::IterationRun;
 
@@ -41,6 +41,8 @@ const LOADS: u16 = 2048;
 const RESIDENT: u16 = 4096;
 /// Requests are stalled.
 const STALLED: u16 = 8192;
+/// What its LoRA operators work on is known.
+const LORA: u16 = 16_384;
 
 /// Of so many runs the ends are known.
 const KNOWN: usize = 8;
@@ -245,6 +247,7 @@ impl Log {
             | differs(LOADS, run.adapter_load_us, 0.0)
             | if self.before.adapters == (run.resident_adapters, run.adapter_tokens) { 0 } else { RESIDENT }
             | if run.stalled == 0 { 0 } else { STALLED }
+            | if run.lora == LoraBatch::default() { 0 } else { LORA }
             | if run.fresh == run.decodes { 0 } else { FRESH }
             | if run.any_adapter || run.rank_sum > 0 { ADAPTERS } else { 0 };
         flags | if flags > 0xff { MORE } else { 0 }
@@ -305,6 +308,12 @@ impl Log {
         }
         if flags & STALLED != 0 {
             self.count(run.stalled.into());
+        }
+        if flags & LORA != 0 {
+            let LoraBatch { adapters, adapter_ranks, tokens, token_ranks } = run.lora;
+            for count in [adapters.into(), adapter_ranks, tokens.into(), token_ranks] {
+                self.count(count);
+            }
         }
     }
 
@@ -419,6 +428,11 @@ impl<'a> Cursor<'a> {
         };
         if flags & STALLED != 0 {
             run.stalled = self.reader.count() as u32;
+        }
+        if flags & LORA != 0 {
+            let [adapters, adapter_ranks, tokens, token_ranks] = [(); 4].map(|()| self.reader.count());
+            let (adapters, tokens) = (adapters as u32, tokens as u32);
+            run.lora = LoraBatch { adapters, adapter_ranks, tokens, token_ranks };
         }
     }
 }
@@ -555,6 +569,7 @@ mod tests {
             (stalled, resident_adapters, adapter_tokens) in
                 (prop_oneof![Just(0), 0u32..300], prop_oneof![Just(0), 0u32..3], prop_oneof![Just(0), any::<u32>()]),
             load in prop_oneof![Just(0.0), Just(0.25)],
+            lora in prop::option::of((any::<u32>(), any::<u64>(), any::<u32>(), any::<u64>())),
         ) -> (Option<usize>, IterationRun, Vec<Chunk>) {
             let (start_us, follows, first_us, growth_us) = times;
             let [iterations, _, prompt_tokens, decodes, fresh, blocks] = counts;
@@ -567,6 +582,9 @@ mod tests {
                 rank_sum: adapters.map_or(0, |a| a.0), any_adapter: adapters.is_some_and(|a| a.1),
                 copying_us: if odd.0 { 0.5 * first_us } else { 0.0 }, chunks_at: 0,
                 stalled, resident_adapters, adapter_tokens, adapter_load_us: load * first_us,
+                lora: lora.map_or(LoraBatch::default(), |(adapters, adapter_ranks, tokens, token_ranks)| {
+                    LoraBatch { adapters, adapter_ranks, tokens, token_ranks }
+                }),
             };
             run.end_us = if odd.2 { start_us + first_us } else { end_by_law(&run) };
             run.busy_us = if odd.3 { 0.5 * first_us } else { whole_us(&run) };

@@ -1,7 +1,10 @@
 //! Any trace, fleet, order of service and cost.
 
 use proptest::prelude::*;
-use servescope_engine::fleet::{FleetConfig, LongPrefill, Preemption, RouterKind, SchedulerKind, VllmRules};
+use servescope_engine::fleet::{
+    AdapterConfig, AdapterLoading, AdapterMemory, FleetConfig, LongPrefill, Preemption, RouterKind,
+    SchedulerKind, VllmRules,
+};
 use servescope_engine::scheduler::accounts::Charging;
 use servescope_engine::scheduler::round_robin::RoundRobin;
 use servescope_engine::scheduler::vtc::{Fair, Lift, Prediction, TokenCost};
@@ -29,7 +32,7 @@ prop_compose! {
         cancels in prop_oneof![Just(vec![]), prop::collection::vec((0u32..60_000, 0usize..50), 1..12)],
         waits in prop::option::weighted(0.3, prop::collection::vec((0u32..70, 0u32..900), 50)),
     ) -> Trace {
-        let mut trace = Trace::default();
+        let mut trace = Trace { adapter_rank: vec![8, 16, 64, 8], ..Trace::default() };
         let mut now = 0.0;
         let mut prefix = PrefixBlocks { block_tokens, ..PrefixBlocks::default() };
         for (gap, input, output, adapter) in rows {
@@ -110,19 +113,20 @@ prop_compose! {
                 .prop_map(|(host_blocks, us_per_block)| Preemption::Swap { host_blocks, us_per_block }),
         ],
         patience_us in prop_oneof![3 => Just(f64::INFINITY), 1 => (0u32..9_000).prop_map(f64::from)],
-        adapters in any::<(bool, bool)>(),
+        copies in any::<(bool, bool)>(),
         rules in prop::option::of(any_rules()),
+        adapters in any_adapters(),
     ) -> FleetConfig {
         let config = FleetConfig {
             replicas, router, scheduler, block_size, watermark_blocks, max_requests, max_batch_tokens, chunk_tokens,
             decode_steps_between_prefills, original, prefix_cache,
-            max_in_system, patience_us, reserve, preemption,
+            max_in_system, patience_us, reserve, preemption, adapters,
             max_request_tokens: 160,
             max_slots: 6,
             max_input_tokens: 120,
             idle_poll_us: 0.0,
-            prefetch_adapters: adapters.0,
-            lora_compute: adapters.1,
+            prefetch_adapters: copies.0,
+            lora_compute: copies.1,
             seed: 7,
             vllm: None,
             blocks: if block_size == 1 { blocks * 8 } else { blocks },
@@ -140,6 +144,32 @@ prop_compose! {
             _ => config,
         }
     }
+}
+
+/// Adapters in any memory, with and without loading times.
+pub(crate) fn any_adapters() -> impl Strategy<Value = AdapterConfig> {
+    let memory = prop_oneof![
+        1 => Just(AdapterMemory::Unified),
+        2 => Just(AdapterMemory::Slots),
+        1 => Just(AdapterMemory::Resident)
+    ];
+    let us = || prop_oneof![Just(0.0), Just(3.0), 0.0..40.0f64];
+    let counts = (1u32..4, 0u32..3, prop_oneof![3 => Just(64u32), 1 => Just(16)]);
+    (memory, counts, prop_oneof![Just(0.0), Just(0.25), Just(1.0)], (us(), us(), us())).prop_map(
+        |(memory, (max_loras, more, max_lora_rank), tokens_per_rank, loading)| AdapterConfig {
+            memory,
+            max_loras,
+            max_lora_rank,
+            max_cpu_loras: max_loras + more,
+            reserved_tokens: 0,
+            tokens_per_rank,
+            loading: AdapterLoading {
+                base_us: loading.0,
+                host_us_per_rank: loading.1,
+                disk_us_per_rank: loading.2,
+            },
+        },
+    )
 }
 
 /// Every order of service that a fleet keeps, and one that it cannot.

@@ -103,7 +103,8 @@ pub(crate) fn check_reasons(report: &Report) {
     for id in 0..report.fates.len() {
         let why = explain(report, id);
         if report.scheduled_us(id).is_some() && report.fates[id].finish_us.is_some() {
-            let parts = why.memory_us + why.prompt_budget_us + why.running_cap_us + why.next_decision_us;
+            let held = why.memory_us + why.prompt_budget_us + why.running_cap_us + why.lora_slots_us;
+            let parts = held + why.next_decision_us;
             assert!((parts - why.split.queue_us).abs() < 1e-6, "request {id}: {why:?}");
             assert!(why.evicted_us <= why.split.stalled_us + 1e-6, "request {id}: {why:?}");
             assert!(why.evicted_us == 0.0 || report.preemptions(id) > 0);

@@ -1,15 +1,20 @@
 //! What every fleet keeps, whatever its policy: requests, tokens and blocks, order, work, and leaps equal to steps.
 
+mod adapters;
 mod any;
 mod cases;
 mod checks;
+
 mod toy;
 
 use std::sync::Arc;
 
 use proptest::prelude::*;
 use servescope_cost::{BatchCost, OperatorClass};
-use servescope_engine::fleet::{Fleet, FleetConfig, Preemption, RouterKind, SchedulerKind, VllmRules};
+use servescope_engine::fleet::{
+    AdapterConfig, AdapterLoading, AdapterMemory, Fleet, FleetConfig, Preemption, RouterKind, SchedulerKind,
+    VllmRules,
+};
 use servescope_engine::metrics::lanes::stage_works;
 use servescope_engine::metrics::operators::{RunParts, RunTotals, run_parts};
 use servescope_engine::metrics::token_gaps::TokenGaps;
@@ -70,7 +75,9 @@ proptest! {
         check_reasons(&report);
         check_memory(&report);
         if cost.stages == 1 {
-            check_work(&report, matches!(queueing.order, Order::Fcfs | Order::Rpm { .. }));
+            let passes_over = config.adapters.memory == AdapterMemory::Slots;
+            let is_in_turn = !passes_over && matches!(queueing.order, Order::Fcfs | Order::Rpm { .. });
+            check_work(&report, is_in_turn);
         }
     }
 
@@ -199,8 +206,11 @@ proptest! {
             let used = fleet.blocks_in_use();
             prop_assert!(used.iter().all(|&blocks| blocks <= config.blocks));
             if let Some(audited) = fleet.audited_blocks() {
-                prop_assert_eq!(used, audited);
+                prop_assert_eq!(&used, &audited);
             }
+            prop_assert!(fleet.audits_adapters());
+            let all = used.iter().zip(fleet.adapter_blocks_in_use()).map(|(used, adapters)| used + adapters);
+            prop_assert!(all.into_iter().all(|blocks| blocks <= config.blocks));
             if let Preemption::Swap { host_blocks, .. } = config.preemption {
                 prop_assert!(fleet.host_blocks_in_use().iter().all(|&blocks| blocks <= host_blocks));
             }
@@ -222,7 +232,14 @@ proptest! {
             Preemption::Swap { host_blocks, us_per_block } => Preemption::Swap { host_blocks, us_per_block: K * us_per_block },
             other => other,
         };
-        let slow_config = FleetConfig { patience_us: K * config.patience_us, preemption, ..config };
+        let AdapterLoading { base_us, host_us_per_rank, disk_us_per_rank } = config.adapters.loading;
+        let loading = AdapterLoading {
+            base_us: K * base_us,
+            host_us_per_rank: K * host_us_per_rank,
+            disk_us_per_rank: K * disk_us_per_rank,
+        };
+        let adapters = AdapterConfig { loading, ..config.adapters };
+        let slow_config = FleetConfig { patience_us: K * config.patience_us, preemption, adapters, ..config };
         let quick = run(&Arc::new(trace), config, cost).0;
         let slow = Fleet::new(Arc::new(slow), slow_config, Box::new(Slow(cost, K))).run();
         prop_assert_eq!(quick.preemptions, slow.preemptions);
@@ -251,7 +268,10 @@ proptest! {
         let trace = Trace { cancellations: vec![], chain: None, ..trace };
         let config = FleetConfig { replicas: 2, router: RouterKind::RoundRobin, original: true, ..config };
         let vllm = config.vllm.map(|rules| VllmRules { max_num_queued_tokens: None, ..rules });
-        let config = FleetConfig { max_in_system: u32::MAX, max_request_tokens: 160, vllm, ..config };
+        let adapters =
+            AdapterConfig { max_lora_rank: u32::MAX, tokens_per_rank: 0.0, ..config.adapters };
+        let config =
+            FleetConfig { max_in_system: u32::MAX, max_request_tokens: 160, vllm, adapters, ..config };
         // Who is refused has no turn, so nobody may be: vLLM v1 and S-LoRA refuse whatever memory is too small for.
         let config = match config.scheduler {
             SchedulerKind::VllmV1 => {
@@ -262,7 +282,7 @@ proptest! {
         };
         let both = run(&Arc::new(trace.clone()), config, cost).0;
         for half in 0..2 {
-            let mut part = Trace::default();
+            let mut part = Trace { adapter_rank: trace.adapter_rank.clone(), ..Trace::default() };
             let ids: Vec<usize> = (half..trace.len()).step_by(2).collect();
             ids.iter().for_each(|&id| part.push(trace.request(id)));
             let order: Vec<u32> = ids.iter().map(|&id| id as u32).collect();

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use servescope_cost::{Batch, BatchCost, Chunk, OperatorClass, Peak, StageParts, StageTime, Work};
+use servescope_cost::{Batch, BatchCost, Chunk, LoraBatch, OperatorClass, Peak, StageParts, StageTime, Work};
 
 /// A cost with steps in the KV tokens, growth between them, and a price for everything.
 #[derive(Debug, Clone, Copy)]
@@ -25,6 +25,7 @@ impl BatchCost for Toy {
             + 1.7 * f64::from(batch.prompt_tokens())
             + 3.1 * f64::from(batch.decodes)
             + 0.9 * (mean / self.hold) as f64
+            + 1.3 * f64::from(batch.lora.adapters)
             + if is_last { 0.0 } else { 2.5 };
         if batch.chunks.is_empty() {
             let holds = (self.hold - mean % self.hold) as u32;
@@ -41,6 +42,7 @@ impl BatchCost for Toy {
         parts[OperatorClass::PrefillAttention as usize] = 1.7 * f64::from(batch.prompt_tokens());
         parts[OperatorClass::Linear as usize] = 3.1 * f64::from(batch.decodes);
         parts[OperatorClass::DecodeAttention as usize] = 0.9 * (mean / self.hold) as f64;
+        parts[OperatorClass::Adapters as usize] = 1.3 * f64::from(batch.lora.adapters);
         parts[OperatorClass::Communication as usize] = if is_last { 0.0 } else { 2.5 };
         parts
     }
@@ -56,15 +58,15 @@ impl BatchCost for Toy {
 }
 
 /// What a cost model was asked about.
-pub(crate) type Asked = (Vec<Chunk>, u32, u64, u64, bool);
+pub(crate) type Asked = (Vec<Chunk>, u32, u64, u64, bool, LoraBatch);
 
 /// Remembers of the last stage what it is asked.
 #[derive(Debug, Clone)]
 pub(crate) struct Listening(pub(crate) Toy, pub(crate) Arc<Mutex<Vec<Asked>>>);
 
 pub(crate) fn asked(batch: &Batch<'_>) -> Asked {
-    let Batch { chunks, decodes, decode_kv_tokens, rank_sum, any_adapter } = *batch;
-    (chunks.to_vec(), decodes, decode_kv_tokens as u64, rank_sum, any_adapter)
+    let Batch { chunks, decodes, decode_kv_tokens, rank_sum, any_adapter, lora } = *batch;
+    (chunks.to_vec(), decodes, decode_kv_tokens as u64, rank_sum, any_adapter, lora)
 }
 
 impl BatchCost for Listening {

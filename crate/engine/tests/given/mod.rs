@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
 use servescope_cost::{AdapterCost, LinearCost};
+use servescope_engine::fleet::{AdapterConfig, AdapterLoading, AdapterMemory};
 use servescope_engine::observer::{Event, Observer};
 use servescope_engine::{Fleet, FleetConfig, Report};
 use servescope_workload::trace::{Chain, NOBODY, Request};
@@ -59,6 +60,30 @@ fn any_wait() -> impl Strategy<Value = (Option<u32>, f64)> {
     )
 }
 
+/// Adapters in the KV pool, as S-LoRA has them, or beside it; some may be too large for a slot.
+fn any_adapters() -> impl Strategy<Value = AdapterConfig> {
+    let unified = FleetConfig::slora().adapters;
+    let loading =
+        (0.0..3_000.0f64, 0.0..300.0f64, 0.0..300.0f64).prop_map(|(base, host, disk)| AdapterLoading {
+            base_us: base.floor(),
+            host_us_per_rank: host.floor(),
+            disk_us_per_rank: disk.floor(),
+        });
+    let memory = prop_oneof![
+        4 => Just(AdapterMemory::Unified), 1 => Just(AdapterMemory::Slots), 1 => Just(AdapterMemory::Resident),
+    ];
+    (memory, loading, 1u32..5, 1u32..8, prop_oneof![3 => Just(u32::MAX), 1 => 8u32..64]).prop_map(
+        move |(memory, loading, max_loras, max_cpu_loras, max_lora_rank)| AdapterConfig {
+            memory,
+            loading,
+            max_loras,
+            max_cpu_loras: max_cpu_loras.max(max_loras),
+            max_lora_rank,
+            ..unified
+        },
+    )
+}
+
 prop_compose! {
     pub fn any_config()(
         blocks in 300u32..3_000,
@@ -72,11 +97,12 @@ prop_compose! {
         max_in_system in prop_oneof![3 => Just(u32::MAX), 1 => 1u32..20],
         patience_us in prop_oneof![3 => Just(f64::INFINITY), 1 => 0.0..1e7f64],
         lora_compute in any::<bool>(),
+        adapters in any_adapters(),
     ) -> FleetConfig {
         FleetConfig {
             blocks, max_batch_tokens, max_requests, max_request_tokens, max_input_tokens,
             decode_steps_between_prefills, idle_poll_us, original, lora_compute,
-            max_in_system, patience_us,
+            max_in_system, patience_us, adapters,
             ..FleetConfig::slora()
         }
     }

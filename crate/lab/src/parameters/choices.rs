@@ -124,9 +124,9 @@ pub use gateway::{
     GatewayCharge, GatewayKind, GatewayWindow, LoadPolicy, OverQuota, PredictKind, RetryKind, TimeoutKind,
 };
 pub use service::{
-    Allocation, Client, Corrections, CostKind, FairCharging, FairCost, FairLift, FairPrediction,
-    HostOverhead, KvFormat, KvPool, MemoryPlan, Order, PredictionOf, Preemption, Router, SchedulerKind,
-    Weights,
+    AdapterMemory, Allocation, Client, Corrections, CostKind, FairCharging, FairCost, FairLift,
+    FairPrediction, HostOverhead, KvFormat, KvPool, MemoryPlan, Order, PredictionOf, Preemption, Router,
+    SchedulerKind, Weights,
 };
 pub use workload::{
     ArrivalKind, ArrivalsPer, AtCap, ClientKind, CurveKind, CurveSampling, LengthCurveKind, LengthKind,

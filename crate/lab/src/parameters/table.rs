@@ -135,6 +135,10 @@ const HISTORY: &[Condition] =
     &[is(Id::GatewayKind, &["proxy"]), is(Id::PredictKind, &["p90", "p95", "average"])];
 const LINEAR: Condition = is(Id::CostKind, &["linear"]);
 const HAS_ADAPTERS: Condition = above(Id::Adapters, 0.0);
+/// LoRA slots.
+const SLOTS: Condition = is(Id::AdapterMemory, &["slots"]);
+/// Memories in which adapters come and go.
+const LOADED: Condition = is(Id::AdapterMemory, &["unified", "slots"]);
 const SOME_ADAPTERS: Condition = above(Id::Adapters, 1.0);
 const SOME_USERS: Condition = above(Id::Users, 1.0);
 /// Orders that know clients.
@@ -180,9 +184,11 @@ const KNOWS_USERS: &[Condition] = &[
     is(Id::Loop, &["closed"]),
     above(Id::UserTokens, 0.0),
 ];
-/// Where they depend on which adapter it asks for. Adapters of one rank cost a fleet all the same.
+/// Where they depend on which adapter it asks for. Under the linear law adapters of one rank that are all in memory cost the
+/// same.
 const KNOWS_ADAPTERS: &[Condition] = &[
-    is(Id::SchedulerKind, &["slora"]),
+    LOADED,
+    is(Id::CostKind, &["profile", "roofline"]),
     Condition::Varied(Id::Ranks),
     is(Id::OrderClient, &["adapter"]),
     is(Id::GatewayClient, &["adapter"]),
@@ -407,9 +413,9 @@ table! {
     OriginalBlocking = row("scheduler.original_blocking", "block", "queue", Kind::Flag(false))
         .says("Block as the original does", "Lets requests in that can never be admitted, which then block the queue for ever as in S-LoRA, in place of refusing them.");
     SchedulerKind = row("scheduler.kind", "sched", "queue", choice(choices::SchedulerKind::ID))
-        .says("Scheduler", "How requests are admitted to the batch. All but S-LoRA run a fleet of replicas with KV blocks, where all adapters stay on the GPU: they cost compute time and, where the KV memory is planned, GPU memory, but are never loaded or evicted.");
+        .says("Scheduler", "How requests are admitted to the batch of a replica. S-LoRA and LightLLM count KV memory in tokens, the others in blocks; where adapters are kept is adapters.memory.");
     SchedulerOrder = row("scheduler.order", "order", "queue", choice(choices::Order::SCHEDULER))
-        .says("Order of service", "Who is looked at first in the waiting line, in a fleet in that of each replica. Early abort, running adapters first, one adapter at a time and least padding need S-LoRA's batches.");
+        .says("Order of service", "Who is looked at first in each replica's waiting queue. Early abort, running adapters first, one adapter at a time and least padding need S-LoRA's batches.");
     OrderClient = row("scheduler.client", "oc", "queue", choice(choices::Client::SCHEDULER))
         .when(&[is(Id::SchedulerOrder, BY_CLIENT), any(&[SOME_USERS, HAS_ADAPTERS])])
         .says("Clients are", "Whose requests and service is counted together: a user's, or an adapter's as in S-LoRA and VTC.");
@@ -462,6 +468,7 @@ table! {
         .when(&[
             is(Id::SchedulerKind, &["slora"]),
             is(Id::SchedulerOrder, &["fcfs", "lifo", "shortest", "priority", "rpm", "early_abort", "cluster", "pets"]),
+            is(Id::AdapterMemory, &["unified"]),
             HAS_ADAPTERS,
         ])
         .says("Prefetch adapters", "Copies adapters of waiting requests to the GPU while the batch decodes, twice between two prefills.");
@@ -688,7 +695,26 @@ table! {
         .says("Prefix cache", "Keeps the KV blocks of prompts and shares them with prompts that begin alike, where the traffic tells which do.");
     MaxTotalTokens = row("scheduler.max_total_tokens", "pool", "memory", whole(16.0, 100_000_000.0, 14_500.0)).unit("tokens").log(1000.0, 200_000.0, 1.0)
         .when(&[any(&[LINEAR, is(Id::KvPool, &["given"])])])
-        .says("Memory pool", "KV cache and adapters share this many token slots (max_total_token_num). Where KV memory is planned from the GPU, it sets only the default of the prompt budget.");
+        .says("Memory pool", "KV cache and adapters share this many token slots (max_total_token_num); LoRA slots and resident adapters are taken from it when the server starts. Where KV memory is planned from the GPU, it sets only the default of the prompt budget.");
+
+    AdapterMemory = row("adapters.memory", "am", "memory", choice(choices::AdapterMemory::ID))
+        .when(&[HAS_ADAPTERS])
+        .says("Adapter memory", "Unified: in the KV pool while requests use them, as in S-LoRA, its default and LightLLM's. Slots: adapters.max_loras slots of one size, set apart when the server starts, the least recently used replaced, as in vLLM, the default of the others. Resident: all in GPU memory from the start.");
+    MaxLoras = row("adapters.max_loras", "aml", "memory", whole(1.0, 100_000.0, 8.0)).linear(1.0, 64.0, 1.0)
+        .when(&[SLOTS])
+        .says("LoRA slots", "Most distinct adapters of running requests (vLLM's --max-loras); a waiting request whose adapter would be one more is passed over. The default of 8 is our choice: vLLM's is 1.");
+    MaxLoraRank = row("adapters.max_lora_rank", "amr", "memory", whole(0.0, 4096.0, 0.0)).linear(0.0, 512.0, 8.0)
+        .when(&[SLOTS])
+        .says("Largest LoRA rank", "Rank for which each slot has memory and to which LoRA operators pad (vLLM's --max-lora-rank); a request whose adapter has a larger one is rejected. 0 is the largest rank of the workload.");
+    MaxCpuLoras = row("adapters.max_cpu_loras", "amc", "memory", whole(0.0, 100_000.0, 0.0)).linear(0.0, 400.0, 1.0)
+        .when(&[SLOTS, is(Id::CostKind, &["profile", "roofline"])])
+        .says("LoRAs on the host", "Adapters that the host keeps, those in slots counted (vLLM's --max-cpu-loras); others are read from the disk. 0 is as many as slots, vLLM's default.");
+    HostRate = row("adapters.host_gb_per_s", "ahr", "memory", number(0.001, 100_000.0, 31.5)).unit("GB/s").log(1.0, 1000.0, 0.5)
+        .when(&[is(Id::AdapterMemory, &["unified", "slots"]), is(Id::CostKind, &["profile", "roofline"])])
+        .says("Adapters from the host", "How fast an adapter is copied to each GPU; PCIe 4.0 with 16 lanes carries 31.5 GB/s. The linear cost has cost.adapters.load_base_ms and load_per_rank_ms in its place.");
+    DiskRate = row("adapters.disk_gb_per_s", "adr", "memory", number(0.001, 100_000.0, 3.5)).unit("GB/s").log(0.1, 100.0, 0.1)
+        .when(&[SLOTS, is(Id::CostKind, &["profile", "roofline"])])
+        .says("Adapters from the disk", "How fast an adapter that the host does not keep is read; an NVMe disk on PCIe 3.0 gives 3.5 GB/s.");
 
     Popularity = row("workload.adapters.popularity", "pop", "adapters", choice(choices::Popularity::ADAPTERS))
         .when(&[SOME_ADAPTERS])
@@ -847,10 +873,10 @@ table! {
         .when(&[LINEAR])
         .says("Overhead", "Scheduling and sampling, added to each decode iteration.");
     LoadBase = row("cost.adapters.load_base_ms", "lb", "cost", number(0.0, 100_000.0, 4.0)).unit("ms").linear(0.0, 50.0, 0.1)
-        .when(&[is(Id::SchedulerKind, &["slora"]), LINEAR, HAS_ADAPTERS])
+        .when(&[LINEAR, HAS_ADAPTERS, LOADED])
         .says("Adapter load, constant", "Time to bring one adapter to the GPU, without its weights.");
     LoadPerRank = row("cost.adapters.load_per_rank_ms", "lr", "cost", number(0.0, 1000.0, 1.8)).unit("ms").linear(0.0, 10.0, 0.01)
-        .when(&[is(Id::SchedulerKind, &["slora"]), LINEAR, HAS_ADAPTERS])
+        .when(&[LINEAR, HAS_ADAPTERS, LOADED])
         .says("Adapter load, each rank", "Added for each unit of the adapter's rank.");
     DecodePerRank = row("cost.adapters.decode_per_rank_ms", "dpr", "cost", number(0.0, 100.0, 0.003)).unit("ms").linear(0.0, 0.05, 0.0001)
         .when(&[LINEAR, HAS_ADAPTERS])

@@ -6,9 +6,11 @@ use servescope_cost::{
     gpus::{GPUS, Gpu},
     memory_plan::{Ask, MemoryPlan, vidur},
     models::{MODELS, Model},
+    profile::DeployedProfile,
 };
 
 use super::Scenario;
+use super::adapters::AdapterRanks;
 use super::service::GIB;
 use crate::failure::Failure;
 use crate::parameters::Id;
@@ -32,7 +34,7 @@ impl Scenario {
     /// Bytes of a token's keys and values on one GPU: the model's, where one is known.
     pub fn kv_token_bytes(&self) -> f64 {
         if self.cost_kind() != CostKind::Linear {
-            return self.memory_plan(0).kv_token_bytes;
+            return self.memory_plan(AdapterRanks::default()).kv_token_bytes;
         }
         self.number(Id::KvBytesPerToken)
     }
@@ -78,15 +80,23 @@ impl Scenario {
         self.own_profile().filter(|_| name.is_empty()).map_or(name, |own| &own.profile.model)
     }
 
-    /// What the iterations of a fleet's replica take.
+    /// What the iterations of a fleet's replica take whose adapters have these ranks.
     ///
     /// # Errors
     /// [`Failure`] where operators are asked for that were not timed.
-    pub fn fleet_cost(&self) -> Result<Box<dyn BatchCost>, Failure> {
+    pub fn fleet_cost(&self, ranks: AdapterRanks) -> Result<Box<dyn BatchCost>, Failure> {
+        // vLLM's LoRA operators take every adapter for one of the slots' rank; S-LoRA's do not.
+        let padded = |roofline: Roofline| match self.chosen(choices::AdapterMemory::ID) {
+            choices::AdapterMemory::Slots => roofline.with_padded_lora(self.slot_rank(ranks)),
+            choices::AdapterMemory::Unified | choices::AdapterMemory::Resident => roofline,
+        };
         Ok(match self.cost_kind() {
             CostKind::Linear => Box::new(self.cost()),
-            CostKind::Profile => Box::new(self.timed()?),
-            CostKind::Roofline => Box::new(self.roofline()),
+            CostKind::Profile => {
+                let timed = self.timed()?;
+                Box::new(DeployedProfile { roofline: padded(timed.roofline), ..timed })
+            }
+            CostKind::Roofline => Box::new(padded(self.roofline())),
         })
     }
 
@@ -106,49 +116,45 @@ impl Scenario {
         Roofline::new(deployment, corrections, host)
     }
 
-    /// Sum of the ranks of the adapters that a scenario's own traffic asks for.
-    pub fn adapter_ranks(&self) -> u64 {
-        let (ranks, count) = (self.list(Id::Ranks), self.number(Id::Adapters) as usize);
-        ranks.iter().cycle().take(if ranks.is_empty() { 0 } else { count }).map(|&rank| rank as u64).sum()
-    }
-
-    /// What lies in a GPU's memory. A fleet never loads an adapter: all of them stay.
-    pub fn memory_plan(&self, adapter_ranks: u64) -> MemoryPlan {
-        let kv_gib = if self.is_active(Id::KvCacheGib) { self.number(Id::KvCacheGib) } else { 0.0 };
-        self.memory_plan_with(adapter_ranks, kv_gib * GIB)
-    }
-
-    fn memory_plan_with(&self, adapter_ranks: u64, kv_bytes: f64) -> MemoryPlan {
+    /// What lies in a GPU's memory, with the adapters or LoRA slots that are set apart from the start.
+    pub fn memory_plan(&self, ranks: AdapterRanks) -> MemoryPlan {
         use choices::SchedulerKind::{LightLlm, Orca, Sarathi, Slora, Static, Vllm, VllmV1};
         let iteration = match self.chosen(choices::SchedulerKind::ID) {
             Sarathi => Id::ChunkTokens,
             Slora | Static | Orca | Vllm | LightLlm | VllmV1 => Id::BatchMaxTokens,
         };
+        let kv_gib = if self.is_active(Id::KvCacheGib) { self.number(Id::KvCacheGib) } else { 0.0 };
         let ask = Ask {
             batch_tokens: self.whole(iteration),
             requests: self.whole(Id::MaxRunning),
-            adapter_ranks,
+            adapter_ranks: self.reserved_ranks(ranks),
             margin: self.number(Id::MemoryMargin),
-            kv_bytes,
+            kv_bytes: kv_gib * GIB,
         };
         MemoryPlan::of(&self.deployment(), &ask)
     }
 
-    /// KV tokens of a replica: what the plan leaves, or the pool as given.
+    /// KV tokens of a replica: what the plan leaves, or the pool as given, less what is set apart for adapters.
     ///
     /// # Errors
-    /// [`Failure`] with the bytes that are missing where the model does not fit, and for a model that Vidur's formula does not
-    /// know.
-    pub fn pool_tokens(&self, adapter_ranks: u64) -> Result<u32, Failure> {
-        if !self.plans_memory() {
-            return Ok(self.whole(Id::MaxTotalTokens));
-        }
-        match self.chosen(choices::MemoryPlan::ID) {
-            choices::MemoryPlan::Vidur => self.vidur_pool_tokens(),
-            choices::MemoryPlan::Whole => {
-                let plan = self.memory_plan(adapter_ranks);
-                if plan.fits() { Ok(plan.kv_tokens()) } else { Err(self.why_not(&plan)) }
+    /// [`Failure`] with the bytes or tokens that are missing where the model or the adapters do not fit, and for a model that
+    /// Vidur's formula does not know.
+    pub fn pool_tokens(&self, ranks: AdapterRanks) -> Result<u32, Failure> {
+        let pool = if self.plans_memory() {
+            match self.chosen(choices::MemoryPlan::ID) {
+                choices::MemoryPlan::Vidur => self.vidur_pool_tokens()?,
+                choices::MemoryPlan::Whole => {
+                    let plan = self.memory_plan(ranks);
+                    return if plan.fits() { Ok(plan.kv_tokens()) } else { Err(self.why_not(&plan)) };
+                }
             }
+        } else {
+            self.whole(Id::MaxTotalTokens)
+        };
+        let reserved = self.reserved_tokens(ranks);
+        match pool.checked_sub(reserved) {
+            Some(left) if left > 0 => Ok(left),
+            _ => Err(self.adapters_over_pool(reserved, pool)),
         }
     }
 
@@ -164,10 +170,8 @@ impl Scenario {
         };
         if plan.missing_bytes <= plan.adapter_bytes {
             let part_gb = gb(plan.adapter_bytes);
-            let why = format!(
-                "the adapters, which all stay in GPU memory, do not fit beside {model} with {part_gb} GB"
-            );
-            return described("adapters_do_not_fit", Id::FleetModel.row().id, &why, part_gb);
+            let why = format!("the adapters do not fit beside {model} with {part_gb} GB");
+            return described("adapters_do_not_fit", Id::AdapterMemory.row().id, &why, part_gb);
         }
         if self.is_active(Id::KvCacheGib) && plan.missing_bytes <= plan.kv_bytes - plan.kv_token_bytes {
             let part_gb = gb(plan.kv_bytes);

@@ -38,6 +38,7 @@ impl Scenario {
         problems.extend(self.gateway_problems());
         problems.extend(self.order_problem());
         problems.extend(self.split_problems());
+        problems.extend(self.adapter_problems());
         let (batch, request) = (self.number(Id::BatchMaxTokens), self.number(Id::MaxRequestTokens));
         let is_slora = self.chosen(SchedulerKind::ID) == SchedulerKind::Slora;
         if is_slora && self.flag(Id::OriginalBlocking) && batch < request {

@@ -1,10 +1,12 @@
 //! The scenario's service: what an iteration costs, the server's limits, the bounds by which runs are judged.
 
 use servescope_cost::{AdapterCost, LinearCost};
-use servescope_engine::fleet::{FleetConfig, Preemption, RouterKind, SchedulerKind};
+use servescope_engine::fleet::{AdapterConfig, FleetConfig, Preemption, RouterKind, SchedulerKind};
 use servescope_engine::metrics::Slo;
 
 use super::Scenario;
+use super::adapters::AdapterRanks;
+use crate::failure::Failure;
 use crate::parameters::Id;
 use crate::parameters::choices::{self, Router};
 
@@ -40,13 +42,23 @@ impl Scenario {
         Some(self.number(Id::QueueTimeout) * 1e6).filter(|&t| t > 0.0).unwrap_or(f64::INFINITY)
     }
 
-    /// The fleet with the memory pool as given.
+    /// The fleet with the memory pool as given, for adapters of the scenario's own ranks.
     pub fn fleet(&self) -> FleetConfig {
-        self.fleet_with(self.whole(Id::MaxTotalTokens))
+        let adapters = self.fleet_adapters(self.adapter_ranks());
+        FleetConfig { adapters, ..self.fleet_with(self.whole(Id::MaxTotalTokens)) }
     }
 
-    /// The fleet whose replicas have a memory pool of so many tokens.
-    pub fn fleet_with(&self, pool_tokens: u32) -> FleetConfig {
+    /// The fleet for adapters of these ranks.
+    ///
+    /// # Errors
+    /// [`Failure`] where the model or the adapters do not fit.
+    pub fn fleet_for(&self, ranks: AdapterRanks) -> Result<FleetConfig, Failure> {
+        let adapters = self.fleet_adapters(ranks);
+        Ok(FleetConfig { adapters, ..self.fleet_with(self.pool_tokens(ranks)?) })
+    }
+
+    /// The fleet whose replicas have so many tokens of KV memory; its adapters take no room and no time.
+    fn fleet_with(&self, pool_tokens: u32) -> FleetConfig {
         let scheduler = match self.chosen(choices::SchedulerKind::ID) {
             choices::SchedulerKind::Slora => SchedulerKind::Slora,
             choices::SchedulerKind::Static => SchedulerKind::Static,
@@ -91,6 +103,7 @@ impl Scenario {
             idle_poll_us: self.active(Id::IdlePoll).map_or(0.0, |ms| ms * 1e3),
             prefetch_adapters: self.is_active(Id::PrefetchAdapters) && self.flag(Id::PrefetchAdapters),
             lora_compute: true,
+            adapters: AdapterConfig::FREE,
             seed: self.number(Id::Seed) as u64,
         }
     }

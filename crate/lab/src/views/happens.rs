@@ -96,8 +96,12 @@ pub(super) fn running_waiting(run: &Run, window: &Window) -> View {
 pub(super) fn memory(run: &Run, gpu: &GpuColumns, window: &Window) -> View {
     let x = seconds(&gpu.kv_tokens.starts_us());
     let kv = gpu.kv_tokens.values();
-    let top: Vec<f64> = gpu.adapter_tokens.values().iter().zip(&kv).map(|(a, k)| a + k).collect();
-    let pool = f64::from(run.report.pool_tokens) * f64::from(run.report.replicas);
+    // What is set apart for adapters beside the KV pool is theirs, whatever lies in it.
+    let replicas = f64::from(run.report.replicas);
+    let reserved = f64::from(run.report.adapters.reserved_tokens) * replicas;
+    let adapters = gpu.adapter_tokens.values();
+    let top: Vec<f64> = adapters.iter().zip(&kv).map(|(a, k)| a + k + reserved).collect();
+    let pool = f64::from(run.report.pool_tokens) * replicas + reserved;
     let series = vec![
         Series { role: "kv", mark: "area", x: x.clone(), y: kv.clone(), ..Series::default() },
         Series { role: "adapters", mark: "area", x, y: top, y0: kv, ..Series::default() },

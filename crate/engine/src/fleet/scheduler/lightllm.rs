@@ -24,13 +24,7 @@ impl BatchScheduler for LightLlm {
         form(replica, world, flight)
     }
 
-    fn refuses(
-        &self,
-        config: &FleetConfig,
-        input_tokens: u32,
-        total_tokens: u32,
-        _rank: u32,
-    ) -> Option<Refusal> {
+    fn refuses(&self, config: &FleetConfig, input_tokens: u32, total_tokens: u32) -> Option<Refusal> {
         let at_most = |tokens: u32, most: u32, reason: Refusal| (tokens > most).then_some(reason);
         // The last token is never written to the cache.
         at_most(config.blocks_for(total_tokens.saturating_sub(1)), config.blocks, Refusal::PoolTooSmall)
@@ -91,7 +85,7 @@ fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Lo
 fn admit(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Option<Stop> {
     let config = world.config;
     let mut batch_tokens = 0u64;
-    while let Some(id) = replica.head(world) {
+    while let Some(id) = replica.candidate(world) {
         let i = id as usize;
         let prompt = world.requests.prompt[i];
         let entry = Entry::new(
@@ -101,7 +95,9 @@ fn admit(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> O
         );
         batch_tokens += u64::from(prompt);
         let has_budget = batch_tokens <= u64::from(config.max_batch_tokens);
-        let fits = replica.state.light.estimate.fits(entry, i64::from(config.blocks));
+        let of_adapters = replica.kv.adapter_blocks() + replica.adapters.blocks_to_load(world.adapter(id).0);
+        let pool = i64::from(config.blocks) - i64::from(of_adapters);
+        let fits = replica.state.light.estimate.fits(entry, pool);
         let stop = replica.stop_of(world, flight, has_budget, fits);
         if stop.is_some() {
             return stop;

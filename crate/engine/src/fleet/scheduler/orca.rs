@@ -13,13 +13,7 @@ impl BatchScheduler for Orca {
         form(replica, world, flight)
     }
 
-    fn refuses(
-        &self,
-        config: &FleetConfig,
-        _input_tokens: u32,
-        _total_tokens: u32,
-        _rank: u32,
-    ) -> Option<Refusal> {
+    fn refuses(&self, config: &FleetConfig, _input_tokens: u32, _total_tokens: u32) -> Option<Refusal> {
         refuses_slots(config)
     }
 

@@ -13,13 +13,7 @@ impl BatchScheduler for Sarathi {
         form(replica, world, flight)
     }
 
-    fn refuses(
-        &self,
-        config: &FleetConfig,
-        _input_tokens: u32,
-        total_tokens: u32,
-        _rank: u32,
-    ) -> Option<Refusal> {
+    fn refuses(&self, config: &FleetConfig, _input_tokens: u32, total_tokens: u32) -> Option<Refusal> {
         let reads_nothing = (config.chunk_tokens == 0).then_some(Refusal::NeverFits);
         refuses_blocks(config, total_tokens).or(reads_nothing)
     }
@@ -59,10 +53,10 @@ fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Lo
     if world.record.evictions.len() == evicted_before {
         left -= replica.take_back(world, flight, left);
     }
-    while let Some(id) = replica.head(world) {
+    while let Some(id) = replica.candidate(world) {
         let blocks = world.blocks_to_enter(id, config.blocks_for(world.requests.prompt[id as usize]));
         let tokens = world.next_chunk(id).min(left);
-        let stop = replica.stop_of(world, flight, tokens > 0, replica.has_room(world, blocks));
+        let stop = replica.stop_of(world, flight, tokens > 0, replica.has_room(world, id, blocks));
         if stop.is_some() {
             return Look::At(stop);
         }

@@ -14,11 +14,10 @@
 
 mod state;
 
-use servescope_cost::{Batch, Chunk};
+use servescope_cost::{Batch, Chunk, LoraBatch};
 use servescope_workload::BASE_MODEL;
 
-use super::{BatchScheduler, FleetConfig, Flight, Look, Replica, World};
-use crate::adapters::TOKENS_PER_RANK;
+use super::{AdapterConfig, AdapterMemory, BatchScheduler, FleetConfig, Flight, Look, Replica, World};
 use crate::fleet::requests::Place;
 use crate::gateway::Refusal;
 use crate::observer::Event;
@@ -37,23 +36,12 @@ impl BatchScheduler for Slora {
         with_state(replica, |state, replica| state.form(replica, world, flight)).unwrap_or(Look::Away)
     }
 
-    /// The check of S-LoRA's HTTP server against the pool, then, unless the original's blocking is wanted, the ones that its queue could
-    /// never pass.
-    fn refuses(
-        &self,
-        config: &FleetConfig,
-        input_tokens: u32,
-        total_tokens: u32,
-        rank: u32,
-    ) -> Option<Refusal> {
-        let (need, pool) = (u64::from(total_tokens), u64::from(config.blocks));
-        if need + 1 > pool {
+    /// The check of S-LoRA's HTTP server against the pool, then, unless the original's blocking is wanted, the one that its
+    /// queue could never pass.
+    fn refuses(&self, config: &FleetConfig, input_tokens: u32, total_tokens: u32) -> Option<Refusal> {
+        if total_tokens >= config.blocks {
             Some(Refusal::PoolTooSmall)
-        } else if config.original {
-            None
-        } else if need + u64::from(TOKENS_PER_RANK) * u64::from(rank) >= pool {
-            Some(Refusal::NeverFits)
-        } else if input_tokens > config.max_batch_tokens {
+        } else if !config.original && input_tokens > config.max_batch_tokens {
             Some(Refusal::PromptOverBatch)
         } else {
             None
@@ -68,6 +56,14 @@ impl BatchScheduler for Slora {
     fn configured(&self, config: FleetConfig) -> FleetConfig {
         let blocks = config.blocks.saturating_mul(config.block_size);
         FleetConfig { blocks, block_size: 1, watermark_blocks: 0, ..config }
+    }
+
+    /// Its memory test knows the adapters that take room in the pool.
+    fn managed_adapters(&self, config: &FleetConfig) -> AdapterConfig {
+        match config.adapters.memory {
+            AdapterMemory::Unified => AdapterConfig::FREE,
+            AdapterMemory::Slots | AdapterMemory::Resident => config.adapters,
+        }
     }
 
     fn grows(&self, _config: &FleetConfig) -> bool {
@@ -227,6 +223,7 @@ impl State {
                     decode_kv_tokens: 0.0,
                     rank_sum: u64::from(requests) * u64::from(rank),
                     any_adapter: rank > 0,
+                    lora: LoraBatch::of_one(rank, requests * tokens),
                 };
                 world.cost.stage_time(&batch, true).first_us
             };
@@ -280,21 +277,19 @@ impl State {
 
     /// Loads the adapters of the picked requests and begins with their prompts.
     fn prefill(&mut self, replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
-        // The iterations so far ended without the adapters that are loaded now.
-        replica.close_run_with(world, self.resident_adapters());
+        // The iterations so far took none of the blocks that are allocated now.
+        replica.close_run(world);
         for place in 0..self.picked.len() {
             let id = self.picked[place];
             let adapter = world.trace.adapter[id as usize];
-            if adapter != BASE_MODEL && world.config.lora_compute && self.adapters.load(adapter) {
-                flight.adapter_load_us += world.cost.adapter_load_us(self.adapters.rank(adapter));
+            let loads = self.owns_adapters && adapter != BASE_MODEL && world.config.lora_compute;
+            if loads && self.adapters.load(adapter) {
+                flight.load_us += world.config.adapters.loading.us(self.adapters.rank(adapter), true);
                 world.watch.see(|| Event::Loaded(adapter));
             }
             replica.leaves_line(world, id);
             let tokens = world.trace.input_tokens[id as usize];
             replica.start(world, flight, id, tokens, tokens);
-        }
-        if flight.adapter_load_us > 0.0 && world.requests.load_us.is_empty() {
-            world.requests.load_us = vec![0.0; world.trace.len()];
         }
     }
 
@@ -418,7 +413,11 @@ impl State {
     /// Decode iterations since the last prefill at which waiting requests' adapters are looked for next.
     fn next_prefetch(&self, world: &World<'_>) -> Option<u32> {
         let config = world.config;
-        if !config.prefetch_adapters || !config.lora_compute || !self.line.can_prefetch() {
+        if !self.owns_adapters
+            || !config.prefetch_adapters
+            || !config.lora_compute
+            || !self.line.can_prefetch()
+        {
             return None;
         }
         let (between, now) = (config.decode_steps_between_prefills, self.wait_tokens);

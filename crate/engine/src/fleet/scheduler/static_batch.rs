@@ -34,13 +34,7 @@ impl BatchScheduler for Static {
         form(replica, world, flight)
     }
 
-    fn refuses(
-        &self,
-        config: &FleetConfig,
-        _input_tokens: u32,
-        _total_tokens: u32,
-        _rank: u32,
-    ) -> Option<Refusal> {
+    fn refuses(&self, config: &FleetConfig, _input_tokens: u32, _total_tokens: u32) -> Option<Refusal> {
         refuses_slots(config)
     }
 
@@ -111,11 +105,11 @@ pub(super) fn admit_to_slots(
     flight: &mut Flight,
 ) -> Option<Stop> {
     let config = world.config;
-    while let Some(id) = replica.head(world) {
+    while let Some(id) = replica.candidate(world) {
         if flight.size() >= config.slots() {
             return Some(Stop::RunningCap);
         }
-        if replica.kv.available() < config.slot_blocks() {
+        if replica.free_beside_adapter(world, id).is_none_or(|free| free < config.slot_blocks()) {
             return Some(Stop::Memory);
         }
         replica.admit(world, flight, config.slot_blocks(), world.prompt_left(id));

@@ -13,13 +13,7 @@ impl BatchScheduler for Vllm {
         form(replica, world, flight)
     }
 
-    fn refuses(
-        &self,
-        config: &FleetConfig,
-        input_tokens: u32,
-        total_tokens: u32,
-        _rank: u32,
-    ) -> Option<Refusal> {
+    fn refuses(&self, config: &FleetConfig, input_tokens: u32, total_tokens: u32) -> Option<Refusal> {
         let is_over_batch = (input_tokens > config.max_batch_tokens).then_some(Refusal::PromptOverBatch);
         refuses_blocks(config, total_tokens).or(is_over_batch)
     }
@@ -50,7 +44,7 @@ fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Lo
 fn admit(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Option<Stop> {
     let config = world.config;
     let mut longest = 0;
-    while let Some(id) = replica.head(world) {
+    while let Some(id) = replica.candidate(world) {
         let prompt = world.requests.prompt[id as usize];
         let blocks = world.blocks_to_enter(id, config.blocks_for(prompt));
         longest = longest.max(prompt);
@@ -58,7 +52,7 @@ fn admit(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> O
         // What an evicted request has to process anew may be more than the budget; Vidur then waits for ever.
         let goes_alone = !config.original && flight.is_empty() && world.requests.evictions[id as usize] > 0;
         let has_budget = padded <= u64::from(config.max_batch_tokens) || goes_alone;
-        let stop = replica.stop_of(world, flight, has_budget, replica.has_room(world, blocks));
+        let stop = replica.stop_of(world, flight, has_budget, replica.has_room(world, id, blocks));
         if stop.is_some() {
             return stop;
         }

@@ -79,7 +79,7 @@ impl BatchScheduler for VllmEngine {
         form(replica, world, flight)
     }
 
-    fn refuses(&self, config: &FleetConfig, _input_tokens: u32, total_tokens: u32, _rank: u32) -> Option<Refusal> {
+    fn refuses(&self, config: &FleetConfig, _input_tokens: u32, total_tokens: u32) -> Option<Refusal> {
         // vLLM does not start with a budget below the longest request then; who is preempted would wait for ever.
         let is_chunked = config.vllm_engine().is_none_or(|rules| rules.enable_chunked_prefill);
         let over_budget = !is_chunked && total_tokens.saturating_sub(1) > config.max_batch_tokens;

@@ -17,13 +17,7 @@ impl BatchScheduler for VllmV1 {
         form(replica, world, flight)
     }
 
-    fn refuses(
-        &self,
-        config: &FleetConfig,
-        _input_tokens: u32,
-        total_tokens: u32,
-        _rank: u32,
-    ) -> Option<Refusal> {
+    fn refuses(&self, config: &FleetConfig, _input_tokens: u32, total_tokens: u32) -> Option<Refusal> {
         refuses_blocks(config, total_tokens)
     }
 
@@ -88,12 +82,12 @@ fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Lo
         return Look::At(Some(Stop::Memory));
     }
     left -= replica.take_back(world, flight, left);
-    while let Some(id) = replica.head(world) {
+    while let Some(id) = replica.candidate(world) {
         let (known, idle_blocks) = replica.kv.cached_prefix(world, id);
         let tokens = world.chunk_after(id, known).min(left);
         let own = world.blocks_to_enter(id, config.blocks_for(known + tokens)) - known / config.block_size;
         let blocks = own + idle_blocks;
-        let stop = replica.stop_of(world, flight, tokens > 0, replica.has_room(world, blocks));
+        let stop = replica.stop_of(world, flight, tokens > 0, replica.has_room(world, id, blocks));
         if stop.is_some() {
             return Look::At(stop);
         }

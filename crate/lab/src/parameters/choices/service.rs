@@ -140,6 +140,16 @@ choices! {
         Vidur = "vidur",
     }
 
+    /// Where adapters are kept.
+    AdapterMemory (ID = AdapterMemory) {
+        /// In the KV pool, as long as they are used.
+        Unified = "unified",
+        /// In slots beside it, the least recently used replaced.
+        Slots = "slots",
+        /// All of them beside it, from the start.
+        Resident = "resident",
+    }
+
     /// The replica that a request is sent to.
     Router (ID = Router) {
         /// Each in turn.

@@ -3,6 +3,7 @@
 use servescope_workload::Trace;
 
 use crate::adapters::AdapterPool;
+use crate::fleet::adapters::AdapterMemory;
 use crate::fleet::config::FleetConfig;
 use crate::fleet::world::World;
 use crate::report::Outcome;
@@ -26,7 +27,9 @@ pub(super) enum News {
 pub(in crate::fleet::scheduler) struct State {
     pub(super) line: Line,
     pub(super) memory: MemoryEstimate,
+    /// The adapters of the batch, and where they share the KV pool those in GPU memory.
     pub(super) adapters: AdapterPool,
+    pub(super) owns_adapters: bool,
     /// Whom the last decision picked.
     pub(super) picked: Vec<u32>,
     /// No decision before this decode step picks anybody or changes anything, unless a request leaves or arrives.
@@ -58,10 +61,20 @@ struct Sleep {
 
 impl State {
     pub(in crate::fleet::scheduler) fn new(config: &FleetConfig, trace: &Trace) -> Self {
+        let owns_adapters = config.adapters.memory == AdapterMemory::Unified;
+        let tokens_per_rank = if owns_adapters { config.adapters.tokens_per_rank } else { 0.0 };
+        let slots = match config.adapters.memory {
+            AdapterMemory::Slots => config.adapters.max_loras,
+            AdapterMemory::Unified | AdapterMemory::Resident => u32::MAX,
+        };
+        let adapters = AdapterPool::new(trace.adapter_count(), &trace.adapter_rank)
+            .with_tokens_per_rank(tokens_per_rank)
+            .with_slots(slots);
         Self {
             line: Line::new(Queueing::default(), config, trace),
             memory: MemoryEstimate::default(),
-            adapters: AdapterPool::new(trace.adapter_count(), &trace.adapter_rank),
+            adapters,
+            owns_adapters,
             picked: Vec::new(),
             retry_step: 0,
             wait_tokens: 0,
@@ -128,13 +141,9 @@ impl State {
         self.line.counters().map_or_else(Vec::new, |(_, counters)| counters)
     }
 
-    /// Adapters in GPU memory, and the KV tokens that they take.
-    pub(in crate::fleet::scheduler) fn resident_adapters(&self) -> (u32, u32) {
-        (self.adapters.resident_count(), self.adapters.resident_tokens())
-    }
-
-    pub(in crate::fleet::scheduler) fn adapter_loads(&self) -> u64 {
-        self.adapters.loads
+    /// The adapters in the pool, unless the replica manages them beside it.
+    pub(in crate::fleet::scheduler) fn adapter_pool(&self) -> Option<&AdapterPool> {
+        self.owns_adapters.then_some(&self.adapters)
     }
 
     /// When it wakes, infinite where only news wakes it.
