@@ -90,6 +90,14 @@ it('asks the simulator what only it knows', async () => {
   expect(await ask({ kind: 'call', call: 'monitor', values: [{}] })).toMatchObject({ kind: 'reply', value: 'monitored' });
 });
 
+it('says that a run was cancelled which had not begun', async () => {
+  await run();
+  // The thread rehearses the first one.
+  const old = run();
+  serving.receive({ kind: 'cancel' });
+  expect(await old).toEqual({ kind: 'cancelled', revision: 2 });
+});
+
 describe('a run with timed operators', () => {
   it('waits for its table', async () => {
     expect(await run(TIMED)).toEqual(summary());

@@ -24,6 +24,8 @@ export class Serving {
   #simulator: Simulator | null = null;
   #wanted: Run | null = null;
   #running = false;
+  /** The run that is carried out. */
+  #current: Run | null = null;
   /** A file's requests stand in for generated ones. */
   #holdsTrace = false;
   /** The last run, if it was a short one over a generated trace. */
@@ -47,7 +49,10 @@ export class Serving {
       this.#wanted = message;
       if (simulator !== null) void this.#serve(simulator);
     } else if (message.kind === 'cancel') {
+      const dropped = this.#wanted;
       this.#wanted = null;
+      // One that has begun says so itself when it ends.
+      if (dropped !== null && dropped !== this.#current) this.post({ kind: 'cancelled', revision: dropped.revision });
     } else if (this.#running || simulator === null) {
       this.#waiting.push(message);
     } else {
@@ -67,7 +72,9 @@ export class Serving {
         await this.#rehearse(this.#short, sim);
         continue;
       }
+      this.#current = run;
       await this.#run(run, sim);
+      this.#current = null;
       if (this.#wanted === run) this.#wanted = null;
       else if (this.#wanted === null) this.post({ kind: 'cancelled', revision: run.revision });
     }

@@ -1,7 +1,7 @@
 // The copy of the page in the browser, and new versions, on a host that the tests change.
 import type { BrowserContext, Page } from '@playwright/test';
 import { startHost, type Host } from './host.js';
-import { digest, expect, settled, test as base } from './page.js';
+import { digest, expect, goTo, settled, test as base } from './page.js';
 
 const test = base.extend<{ host: Host }>({
   host: async ({ trouble }, use) => {
@@ -54,6 +54,22 @@ test('the page works offline after the first visit, parts that were never looked
   await page.locator('[data-tab=published]').click();
   await expect(page.locator('published-page')).toHaveAttribute('data-state', 'ready', { timeout: 20_000 });
   await context.setOffline(false);
+});
+
+test('measured times that a run had are there offline, and those of another GPU are told to be missing', async ({ page, context, host }) => {
+  const timed = (gpu: string): string => `#v=2&sched=vllm_v1&cost=profile&mdl=llama-2-7b&n=0&D=60&gpu=${gpu}`;
+  await page.goto(`${host.url}${timed('a100_80_sxm')}`);
+  const before = await digest(page);
+  await kept(page);
+  await context.setOffline(true);
+  expect(await reloaded(page)).toBe(before);
+  await goTo(page, timed('h100_sxm'));
+  await expect(page.locator('html')).toHaveAttribute('data-state', 'failed');
+  await expect(page.locator('[data-parameter="cost.kind"] .control-error')).toContainText('not on this device yet');
+  await context.setOffline(false);
+  // The browser tells the page that there is a network again.
+  await expect(page.locator('html')).toHaveAttribute('data-state', 'ready');
+  expect(await digest(page)).not.toBe(before);
 });
 
 test('the copy stands in for errors of the host, for a network that wants a sign-in, and for one that never answers', async ({ page, host }) => {
