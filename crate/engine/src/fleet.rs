@@ -247,6 +247,7 @@ impl Fleet {
         for i in 0..self.replicas.len() {
             let (replica, mut world, _) = self.parts(i, f64::INFINITY);
             replica.close_run(&mut world);
+            world.config.policy().settle(replica, &mut world);
         }
         let counters = self.final_counters();
         let mut served = self.requests.into_served();

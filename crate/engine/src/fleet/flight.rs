@@ -28,6 +28,9 @@ pub(crate) struct Flight {
     pub(crate) members: Vec<u32>,
     /// All of its requests in the order in which they were chosen, where the scheduler keeps it.
     pub(crate) scheduled: Vec<Scheduled>,
+    /// Where its requests are those of the iteration before it, and are told nowhere in it: how many such ones there were
+    /// before it.
+    pub(crate) steady: Option<u32>,
     pub(crate) decodes: u32,
     pub(crate) decode_kv_tokens: u64,
     pub(crate) rank_sum: u64,
@@ -53,6 +56,7 @@ impl Flight {
         self.chunks.clear();
         self.members.clear();
         self.scheduled.clear();
+        self.steady = None;
         self.decodes = 0;
         self.decode_kv_tokens = 0;
         self.rank_sum = 0;
