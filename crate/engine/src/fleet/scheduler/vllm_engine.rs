@@ -61,10 +61,12 @@ pub(super) struct State {
     prompts_at: Option<u64>,
     /// Whether requests still waited after the last iteration that could admit them.
     is_capacity_bound: bool,
-    /// Whether the last iteration formed one request at a time held decoding requests only.
-    was_plain: bool,
-    /// Iterations that differ by a token of each request, while they last, and who was in the last such ones.
+    /// Whether the last iteration left a part of a prompt for the next one.
+    has_chunk: bool,
+    /// Iterations that differ by a token of each request, while they last, how often there were such ones, and who was in
+    /// the last ones.
     steady: Option<Box<steady::Steady>>,
+    steady_count: u32,
     was_steady: Vec<u32>,
 }
 
@@ -129,10 +131,9 @@ impl BatchScheduler for VllmEngine {
     }
 
     fn members(&self, replica: &Replica, world: &World<'_>, flight: &Flight) -> Vec<Scheduled> {
-        let state = &replica.state.vllm;
         match flight.steady {
             None => flight.scheduled.clone(),
-            Some(_) => state.steady_ids().iter().map(|&id| state.steady_part(world, flight, id)).collect(),
+            Some(_) => replica.state.vllm.steady_parts(world, flight),
         }
     }
 
@@ -197,6 +198,7 @@ fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Lo
     if step.reads_prompts {
         state.prompts_at = Some(state.iterations);
     }
+    state.has_chunk = false;
     for scheduled in &mut step.scheduled {
         let Some(place) = State::place(world, scheduled.id) else { continue };
         let entry = state.entry(place);
@@ -205,11 +207,12 @@ fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Lo
         entry.under_way += scheduled.tokens;
         entry.is_prompt_chunk = entry.computed < entry.known + entry.awaited;
         scheduled.makes_token = !entry.is_prompt_chunk;
+        let is_chunk = entry.is_prompt_chunk;
         entry.awaited += u32::from(scheduled.makes_token && step.rules.async_scheduling);
+        state.has_chunk |= is_chunk;
         fill(world, flight, *scheduled);
     }
     flight.scheduled.append(&mut step.scheduled);
-    state.was_plain = flight.prompts.is_empty() && flight.decodes as usize == state.order.len();
     look
 }
 

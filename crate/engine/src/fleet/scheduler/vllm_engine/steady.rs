@@ -2,10 +2,13 @@
 //! token of each request. Nothing is written for any of them then: it is made up for when something else happens.
 
 use super::{Flight, Look, Place, Replica, Scheduled, State, Step, World, waiting};
+use crate::fleet::flight::SteadyPart;
 
 /// Iterations in which the same requests decode, all that run.
 #[derive(Debug)]
 pub(super) struct Steady {
+    /// Which such iterations of the replica.
+    number: u32,
     ids: Vec<u32>,
     /// Iterations formed and ended.
     formed: u32,
@@ -39,17 +42,21 @@ impl State {
         self.steady.as_ref().map_or(0, |steady| steady.blocks)
     }
 
-    /// Those who are in the iterations that differ by a token of each.
-    pub(super) fn steady_ids(&self) -> &[u32] {
-        self.steady.as_ref().map_or(&self.was_steady, |steady| &steady.ids)
+    /// The iterations under way that `flight` is one of.
+    fn steady_of(&self, flight: &Flight) -> Option<&Steady> {
+        self.steady.as_deref().filter(|steady| flight.steady.is_some_and(|own| own.number == steady.number))
     }
 
-    /// The part of a request in such an iteration.
-    pub(super) fn steady_part(&self, world: &World<'_>, flight: &Flight, id: u32) -> Scheduled {
-        let computed = Self::place(world, id).map_or(0, |place| self.entries[place as usize].computed);
-        let after = flight.steady.unwrap_or(0);
-        let computed = if self.steady.is_some() { computed + after } else { computed };
-        Scheduled { id, tokens: 1, computed, is_prompt: false, makes_token: true, is_admitted: false }
+    /// Those who are in an iteration whose requests are told nowhere in it.
+    pub(super) fn steady_parts(&self, world: &World<'_>, flight: &Flight) -> Vec<Scheduled> {
+        let steady = self.steady_of(flight);
+        let after = steady.and(flight.steady).map_or(0, |own| own.after);
+        let tell = |&id: &u32| {
+            let computed = Self::place(world, id).map_or(0, |place| self.entries[place as usize].computed);
+            let computed = computed + after;
+            Scheduled { id, tokens: 1, computed, is_prompt: false, makes_token: true, is_admitted: false }
+        };
+        steady.map_or(&self.was_steady, |steady| &steady.ids).iter().map(tell).collect()
     }
 }
 
@@ -64,6 +71,7 @@ pub(super) fn form(
     if replica.state.vllm.steady.is_none() {
         let steady = begin(replica, world)?;
         replica.state.vllm.steady = Some(Box::new(steady));
+        replica.state.vllm.steady_count += 1;
     }
     let steady = replica.state.vllm.steady.as_deref()?;
     let count = steady.ids.len() as u32;
@@ -74,7 +82,7 @@ pub(super) fn form(
     }
     replica.kv.take_unwritten(blocks);
     let steady = replica.state.vllm.steady.as_deref_mut()?;
-    let after = steady.formed;
+    let (number, after) = (steady.number, steady.formed);
     let (kv_tokens, rank_sum, any_adapter) = (steady.kv_tokens, steady.rank_sum, steady.any_adapter);
     steady.formed += 1;
     steady.blocks += blocks;
@@ -82,7 +90,7 @@ pub(super) fn form(
     steady.ended_at_last = steady.ended_before + steady.ended;
     step.budget -= count;
     let look = waiting::schedule(replica, world, step);
-    flight.steady = Some(after);
+    flight.steady = Some(SteadyPart { number, after });
     flight.decodes = count;
     flight.decode_kv_tokens = kv_tokens;
     flight.rank_sum = rank_sum;
@@ -101,7 +109,7 @@ fn begin(replica: &Replica, world: &World<'_>) -> Option<Steady> {
     let tells_answers = || world.trace.extra.as_ref().is_some_and(|extra| extra.prefix.tells_answers);
     // Several stages work on several iterations at once; counters want every token; what others may find of an answer is
     // to be known at once.
-    if !state.was_plain
+    if state.has_chunk
         || state.order.is_empty()
         || replica.stages > 1
         || replica.waiting.keeps_counters()
@@ -110,6 +118,7 @@ fn begin(replica: &Replica, world: &World<'_>) -> Option<Steady> {
         return None;
     }
     let mut steady = Steady {
+        number: state.steady_count,
         ids: Vec::with_capacity(state.order.len()),
         formed: 0,
         ended: 0,
@@ -156,17 +165,16 @@ fn begin(replica: &Replica, world: &World<'_>) -> Option<Steady> {
 /// written down is.
 pub(super) fn ends(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> bool {
     let is_left = !replica.leaving.is_empty();
-    let Some(steady) = replica.state.vllm.steady.as_deref_mut() else {
-        write_members(replica, world, flight);
-        return false;
-    };
-    let goes_on = !is_left && steady.ended_before + steady.ended < steady.most_ended;
-    if !goes_on {
+    let goes_on = |steady: &Steady| !is_left && steady.ended_before + steady.ended < steady.most_ended;
+    if !replica.state.vllm.steady.as_deref().is_some_and(goes_on) {
         settle(replica, world);
-        write_members(replica, world, flight);
-        return false;
     }
-    if flight.steady.is_none() {
+    let is_one = replica.state.vllm.steady_of(flight).is_some();
+    if !is_one {
+        write_members(replica, world, flight);
+    }
+    let Some(steady) = replica.state.vllm.steady.as_deref_mut() else { return false };
+    if !is_one {
         // The last one before them: its requests are written to, and none is done.
         steady.ended_before += 1;
         return false;
@@ -182,18 +190,14 @@ fn write_members(replica: &Replica, world: &World<'_>, flight: &mut Flight) {
     if flight.steady.is_none() {
         return;
     }
-    let state = &replica.state.vllm;
-    for &id in state.steady_ids() {
-        flight.scheduled.push(state.steady_part(world, flight, id));
-        flight.members.push(id);
-    }
+    flight.scheduled = replica.state.vllm.steady_parts(world, flight);
+    flight.members.extend(flight.scheduled.iter().map(|own| own.id));
 }
 
 /// Writes down what was put off.
 pub(super) fn settle(replica: &mut Replica, world: &mut World<'_>) {
     let Replica { state, kv, .. } = replica;
     let state = &mut state.vllm;
-    state.was_plain = false;
     let Some(steady) = state.steady.take() else { return };
     let under_way = steady.formed - steady.ended;
     let is_async = world.config.vllm_engine().is_some_and(|rules| rules.async_scheduling);
