@@ -144,8 +144,8 @@ fn trace(requests: &[&Value], block_size: u32) -> (Trace, Vec<f64>) {
     let mut trace = Trace::default();
     let mut classes: Vec<f64> = Vec::new();
     let mut blocks = Blocks::default();
-    let mut prefix =
-        PrefixBlocks { block_tokens: block_size, tells_answers: true, ..PrefixBlocks::default() };
+    let tells_answers = requests.iter().any(|request| !request["answer"].is_null());
+    let mut prefix = PrefixBlocks { block_tokens: block_size, tells_answers, ..PrefixBlocks::default() };
     for (place, request) in (0..).zip(requests) {
         let class = request["priority"].as_f64().unwrap_or(0.0);
         let user = classes.iter().position(|&other| other == class).unwrap_or_else(|| {

@@ -285,6 +285,7 @@ impl Fleet {
         for i in 0..self.replicas.len() {
             let (replica, mut world, _) = self.parts(i, f64::INFINITY);
             replica.close_run(&mut world);
+            world.config.policy().settle(replica, &mut world);
         }
         let counters = self.final_counters();
         let of_replicas = || self.replicas.iter().map(Replica::loads_and_evictions);

@@ -35,14 +35,18 @@ pub struct BatchMember {
 
 impl Fleet {
     /// The batches under way of a replica of vLLM's engine, the oldest one first.
-    pub fn batches_under_way(&self, replica: usize) -> Vec<BatchUnderWay> {
-        let flights = self.pipelines.get(replica).map(super::pipeline::Pipeline::under_way);
+    pub fn batches_under_way(&mut self, replica: usize) -> Vec<BatchUnderWay> {
+        let pipelines = std::mem::take(&mut self.pipelines);
+        let (own, world, _) = self.parts(replica, 0.0);
+        let policy = world.config.policy();
         let tell = |flight: &Flight| BatchUnderWay {
             number: flight.number,
             formed_us: flight.formed_us,
-            requests: flight.scheduled.iter().map(BatchMember::of).collect(),
+            requests: policy.members(own, &world, flight).iter().map(BatchMember::of).collect(),
         };
+        let flights = pipelines.get(replica).map(super::pipeline::Pipeline::under_way);
         let mut all: Vec<BatchUnderWay> = flights.into_iter().flatten().map(tell).collect();
+        self.pipelines = pipelines;
         all.sort_by_key(|batch| batch.number);
         all
     }

@@ -18,6 +18,15 @@ pub(crate) struct Scheduled {
     pub(crate) is_admitted: bool,
 }
 
+/// One of several iterations that differ by a token of each request only.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SteadyPart {
+    /// Which iterations.
+    pub(crate) number: u32,
+    /// How many of them were formed before it.
+    pub(crate) after: u32,
+}
+
 /// One iteration. Its buffers are used again by later ones.
 #[derive(Debug, Default)]
 pub(crate) struct Flight {
@@ -28,6 +37,8 @@ pub(crate) struct Flight {
     pub(crate) members: Vec<u32>,
     /// All of its requests in the order in which they were chosen, where the scheduler keeps it.
     pub(crate) scheduled: Vec<Scheduled>,
+    /// Where its requests are those of the iteration before it and are told nowhere in it: which such one it is.
+    pub(crate) steady: Option<SteadyPart>,
     pub(crate) decodes: u32,
     pub(crate) decode_kv_tokens: u64,
     pub(crate) rank_sum: u64,
@@ -58,6 +69,7 @@ impl Flight {
         self.chunks.clear();
         self.members.clear();
         self.scheduled.clear();
+        self.steady = None;
         self.decodes = 0;
         self.decode_kv_tokens = 0;
         self.rank_sum = 0;

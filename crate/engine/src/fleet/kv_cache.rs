@@ -183,8 +183,13 @@ impl KvCache {
 
     /// A request takes `count` more blocks, which are known to be free.
     pub(crate) fn take_blocks(&mut self, count: u32, held: &mut Held) {
-        self.allocate(count);
         held.take(count);
+        self.take_unwritten(count);
+    }
+
+    /// Requests take `count` more blocks, which are known to be free; whose they are is written down later.
+    pub(crate) fn take_unwritten(&mut self, count: u32) {
+        self.allocate(count);
         let free = self.available();
         if let Some(cache) = &mut self.blocks {
             cache.trim(free);
@@ -198,10 +203,10 @@ impl KvCache {
         }
     }
 
-    /// A request gives its blocks back.
-    pub(crate) fn free_blocks(&mut self, held: &mut Held) {
+    /// A request gives its blocks back; one that comes back looks for them then.
+    pub(crate) fn free_blocks(&mut self, held: &mut Held, comes_back: bool) {
         self.used -= match &mut self.blocks {
-            Some(cache) => cache.release(held),
+            Some(cache) => cache.release(held, comes_back),
             None => std::mem::take(held).count(),
         };
     }

@@ -48,7 +48,9 @@ impl Pipeline {
 
     /// Whether a request is part of a batch in the stages.
     pub(super) fn holds(&self, id: u32) -> bool {
-        self.under_way().any(|flight| flight.prompts.contains(&id) || flight.members.contains(&id))
+        self.under_way().any(|flight| {
+            flight.steady.is_some() || flight.prompts.contains(&id) || flight.members.contains(&id)
+        })
     }
 }
 

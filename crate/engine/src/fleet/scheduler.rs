@@ -12,7 +12,7 @@ mod vllm_v1;
 
 use super::adapters::{AdapterConfig, AdapterMemory};
 use super::config::{FleetConfig, SchedulerKind};
-use super::flight::Flight;
+use super::flight::{Flight, Scheduled};
 use super::pipeline;
 use super::replica::Replica;
 use super::world::World;
@@ -165,6 +165,19 @@ pub(crate) trait BatchScheduler: Sync {
     /// A request that holds memory goes away.
     fn let_go(&self, replica: &mut Replica, world: &mut World<'_>, id: u32) {
         replica.let_go(world, id);
+    }
+
+    /// Writes down what was put off while only tokens were made.
+    fn settle(&self, _replica: &mut Replica, _world: &mut World<'_>) {}
+
+    /// The requests of a batch in the order in which they were chosen, where the scheduler keeps it.
+    fn members(&self, _replica: &Replica, _world: &World<'_>, flight: &Flight) -> Vec<Scheduled> {
+        flight.scheduled.clone()
+    }
+
+    /// Tokens that every request that decodes outside a lockstep has got and that are not written down.
+    fn unwritten_tokens(&self, _replica: &Replica) -> u32 {
+        0
     }
 
     /// KV blocks in use counted from the scheduler's own state, where it keeps them itself.

@@ -45,6 +45,8 @@ impl Sight for Engines<'_> {
                     *over = (number, self.over_at(replica, at_us));
                 }
                 done.wrapping_add(replica.lockstep.step).wrapping_add(over.1)
+            } else if place == Place::Decoding {
+                done + self.config.policy().unwritten_tokens(replica)
             } else {
                 done
             };

@@ -36,7 +36,7 @@ impl Held {
     }
 
     /// Takes `count` more.
-    pub(super) fn take(&mut self, count: u32) {
+    pub(crate) fn take(&mut self, count: u32) {
         self.plain += count;
     }
 
@@ -52,6 +52,8 @@ struct Block {
     contents: Contents,
     /// Requests that hold it.
     users: u32,
+    /// Whether a request finds it. What is a request's own nobody looks for until that was preempted.
+    is_found: bool,
     /// Neighbours among those that nobody holds.
     older: u32,
     newer: u32,
@@ -135,9 +137,12 @@ impl BlockCache {
         }
     }
 
-    /// A request gives its blocks back, the last one first. Returns how many nobody holds now.
-    pub(crate) fn release(&mut self, held: &mut Held) -> u32 {
+    /// A request gives its blocks back, the last one first; it may look for them later. Returns how many nobody holds now.
+    pub(crate) fn release(&mut self, held: &mut Held, comes_back: bool) -> u32 {
         let mut freed = std::mem::take(&mut held.plain);
+        if comes_back {
+            held.cached.iter().for_each(|&block| self.publish(block));
+        }
         for block in std::mem::take(&mut held.cached).into_iter().rev() {
             let entry = &mut self.blocks[block as usize];
             entry.users -= 1;
@@ -159,13 +164,25 @@ impl BlockCache {
     }
 
     fn insert(&mut self, contents: Contents) -> u32 {
-        let entry = Block { contents, users: 1, older: NONE, newer: NONE, twin: NONE };
+        let entry = Block { contents, users: 1, is_found: false, older: NONE, newer: NONE, twin: NONE };
         let block = self.unused.pop().unwrap_or_else(|| {
             self.blocks.push(entry);
             self.blocks.len() as u32 - 1
         });
         self.blocks[block as usize] = entry;
-        let mut at = *self.first.entry(contents).or_insert(block);
+        if matches!(contents, Contents::Told(..)) {
+            self.publish(block);
+        }
+        block
+    }
+
+    /// From now on requests find the block.
+    fn publish(&mut self, block: u32) {
+        let entry = &mut self.blocks[block as usize];
+        if std::mem::replace(&mut entry.is_found, true) {
+            return;
+        }
+        let mut at = *self.first.entry(entry.contents).or_insert(block);
         // The one that was cached first is found; the others stand behind it in their order.
         while at != block {
             let next = &mut self.blocks[at as usize].twin;
@@ -174,13 +191,12 @@ impl BlockCache {
             }
             at = *next;
         }
-        block
     }
 
     fn remove(&mut self, block: u32) {
-        let Block { contents, twin, .. } = self.blocks[block as usize];
+        let Block { contents, twin, is_found, .. } = self.blocks[block as usize];
         self.unused.push(block);
-        let Some(first) = self.first.get_mut(&contents) else { return };
+        let Some(first) = self.first.get_mut(&contents).filter(|_| is_found) else { return };
         if *first != block {
             let mut at = *first;
             while self.blocks[at as usize].twin != block {
@@ -278,12 +294,12 @@ mod tests {
         assert_eq!((first.cached.len(), first.plain), (2, 1));
         // The answer's block is its own, the prompt's first one the other's, too.
         cache.learn(&trace, 0, 48, &mut first);
-        assert_eq!((cache.known(&trace, 0, 3), cache.known(&trace, 1, 3)), ((3, 0), (1, 0)));
+        assert_eq!((cache.known(&trace, 0, 3), cache.known(&trace, 1, 3)), ((2, 0), (1, 0)));
         let mut second = Held { plain: 1, ..Held::default() };
         cache.learn(&trace, 1, 16, &mut second);
         assert_ne!(first.cached[0], second.cached[0]);
-        assert_eq!(cache.release(&mut first), 3);
-        assert_eq!((cache.idle(), cache.known(&trace, 1, 1)), (3, (1, 1)));
+        assert_eq!(cache.release(&mut first, true), 3);
+        assert_eq!((cache.idle(), cache.known(&trace, 1, 1), cache.known(&trace, 0, 3)), (3, (1, 1), (3, 3)));
         // The end is forgotten before the start, and the twin is found then.
         cache.trim(1);
         assert_eq!(cache.known(&trace, 0, 3), (1, 1));
@@ -292,6 +308,6 @@ mod tests {
         let mut third = Held::default();
         cache.share(&trace, 0, 1, &mut third);
         assert_eq!(third.cached, second.cached);
-        assert_eq!((cache.release(&mut second), cache.release(&mut third)), (0, 1));
+        assert_eq!((cache.release(&mut second, false), cache.release(&mut third, false)), (0, 1));
     }
 }

@@ -9,6 +9,7 @@
 
 mod end;
 mod running;
+mod steady;
 mod waiting;
 
 use servescope_cost::Chunk;
@@ -60,6 +61,13 @@ pub(super) struct State {
     prompts_at: Option<u64>,
     /// Whether requests still waited after the last iteration that could admit them.
     is_capacity_bound: bool,
+    /// Whether the last iteration left a part of a prompt for the next one.
+    has_chunk: bool,
+    /// Iterations that differ by a token of each request, while they last, how often there were such ones, and who was in
+    /// the last ones.
+    steady: Option<Box<steady::Steady>>,
+    steady_count: u32,
+    was_steady: Vec<u32>,
 }
 
 /// An iteration while it is formed.
@@ -118,6 +126,21 @@ impl BatchScheduler for VllmEngine {
         end::let_go(replica, world, id);
     }
 
+    fn settle(&self, replica: &mut Replica, world: &mut World<'_>) {
+        steady::settle(replica, world);
+    }
+
+    fn members(&self, replica: &Replica, world: &World<'_>, flight: &Flight) -> Vec<Scheduled> {
+        match flight.steady {
+            None => flight.scheduled.clone(),
+            Some(_) => replica.state.vllm.steady_parts(world, flight),
+        }
+    }
+
+    fn unwritten_tokens(&self, replica: &Replica) -> u32 {
+        replica.state.vllm.unwritten_tokens()
+    }
+
     fn audit(&self, replica: &Replica) -> Option<u32> {
         Some(replica.state.vllm.blocks_in_use())
     }
@@ -159,24 +182,23 @@ impl State {
         let counted = shared.len();
         shared.sort_unstable();
         shared.dedup();
-        all - (counted - shared.len()) as u32
+        all - (counted - shared.len()) as u32 + self.unwritten_blocks()
     }
 }
 
 fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look {
     let mut step = begin(replica, world);
-    let preempted_before = world.record.evictions.len();
-    running::schedule(replica, world, &mut step);
-    let look = if world.record.evictions.len() > preempted_before {
-        Look::At(Some(Stop::Memory))
-    } else {
-        waiting::schedule(replica, world, &mut step)
-    };
+    let is_steady = steady::form(replica, world, flight, &mut step);
+    let look = is_steady.unwrap_or_else(|| {
+        steady::settle(replica, world);
+        schedule(replica, world, &mut step)
+    });
     let state = &mut replica.state.vllm;
-    state.iterations += u64::from(!step.scheduled.is_empty());
+    state.iterations += u64::from(flight.decodes > 0 || !step.scheduled.is_empty());
     if step.reads_prompts {
         state.prompts_at = Some(state.iterations);
     }
+    state.has_chunk = false;
     for scheduled in &mut step.scheduled {
         let Some(place) = State::place(world, scheduled.id) else { continue };
         let entry = state.entry(place);
@@ -185,11 +207,23 @@ fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Lo
         entry.under_way += scheduled.tokens;
         entry.is_prompt_chunk = entry.computed < entry.known + entry.awaited;
         scheduled.makes_token = !entry.is_prompt_chunk;
+        let is_chunk = entry.is_prompt_chunk;
         entry.awaited += u32::from(scheduled.makes_token && step.rules.async_scheduling);
+        state.has_chunk |= is_chunk;
         fill(world, flight, *scheduled);
     }
-    flight.scheduled = step.scheduled;
+    flight.scheduled.append(&mut step.scheduled);
     look
+}
+
+/// Schedules request by request.
+fn schedule(replica: &mut Replica, world: &mut World<'_>, step: &mut Step) -> Look {
+    let preempted_before = world.record.evictions.len();
+    running::schedule(replica, world, step);
+    if world.record.evictions.len() > preempted_before {
+        return Look::At(Some(Stop::Memory));
+    }
+    waiting::schedule(replica, world, step)
 }
 
 fn begin(replica: &Replica, world: &World<'_>) -> Step {

@@ -1,6 +1,6 @@
 //! What a batch does to its requests when it begins and when it ends.
 
-use super::{Flight, Place, Replica, Scheduled, State, World};
+use super::{Flight, Place, Replica, Scheduled, State, World, steady};
 use crate::timeline::{IterationRun, in_steps};
 
 /// The first stage takes a batch: those who wait for it wait no more.
@@ -24,6 +24,7 @@ pub(super) fn begins(replica: &Replica, world: &mut World<'_>, flight: &Flight) 
 pub(super) fn end_batch(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
     replica.in_flight -= 1;
     let blocks = replica.kv.used();
+    let is_steady = steady::ends(replica, world, flight);
     for id in std::mem::take(&mut replica.leaving) {
         if world.requests.place[id as usize] == Place::Gone {
             continue;
@@ -34,7 +35,11 @@ pub(super) fn end_batch(replica: &mut Replica, world: &mut World<'_>, flight: &m
         let_go(replica, world, id);
     }
     let holders = replica.holders;
-    let fresh = flight.scheduled.iter().filter(|own| end_of(replica, world, flight, own)).count() as u32;
+    let fresh = if is_steady {
+        flight.decodes
+    } else {
+        flight.scheduled.iter().filter(|own| end_of(replica, world, flight, own)).count() as u32
+    };
     if replica.holders < holders {
         let State { order, entries, .. } = &mut replica.state.vllm;
         order.retain(|&place| State::place(world, entries[place as usize].id) == Some(place));
@@ -112,7 +117,7 @@ fn end_of(replica: &mut Replica, world: &mut World<'_>, flight: &Flight, schedul
     }
     let is_done = entry.known >= world.total(id);
     if is_done {
-        kv.free_blocks(&mut entry.held);
+        kv.free_blocks(&mut entry.held, false);
         state.vllm.remove(world, id);
     }
     world.requests.place[i] = Place::Decoding;
@@ -169,6 +174,7 @@ fn makes(replica: &mut Replica, world: &mut World<'_>, id: u32, last_us: f64, be
 
 /// A request that runs goes away.
 pub(super) fn let_go(replica: &mut Replica, world: &mut World<'_>, id: u32) {
+    steady::settle(replica, world);
     let i = id as usize;
     if world.requests.scheduled_us[i].is_nan() {
         replica.waiting.ended(world.trace, id, 0, false);
@@ -177,7 +183,7 @@ pub(super) fn let_go(replica: &mut Replica, world: &mut World<'_>, id: u32) {
     }
     if let Some(place) = State::place(world, id) {
         let Replica { state, kv, .. } = replica;
-        kv.free_blocks(&mut state.vllm.entry(place).held);
+        kv.free_blocks(&mut state.vllm.entry(place).held, false);
         state.vllm.order.retain(|&other| other != place);
         state.vllm.remove(world, id);
     }

@@ -114,7 +114,7 @@ fn preempt(replica: &mut Replica, world: &mut World<'_>, place: u32) {
     let Replica { state, kv, .. } = replica;
     let entry = state.vllm.entry(place);
     let i = entry.id as usize;
-    kv.free_blocks(&mut entry.held);
+    kv.free_blocks(&mut entry.held, true);
     let lost_tokens = entry.computed - entry.under_way;
     entry.stale = entry.under_way;
     (entry.computed, entry.awaited) = (0, 0);
