@@ -12,7 +12,7 @@ use servescope_cost::{
 
 use super::Scenario;
 #[cfg(feature = "engines")]
-use super::adapters::AdapterRanks;
+use super::adapters::{AdapterRanks, adapters_over_pool};
 #[cfg(feature = "engines")]
 use super::service::GIB;
 #[cfg(feature = "engines")]
@@ -169,7 +169,7 @@ impl Scenario {
         let reserved = self.reserved_tokens(ranks);
         match pool.checked_sub(reserved) {
             Some(left) if left > 0 => Ok(left),
-            _ => Err(self.adapters_over_pool(reserved, pool)),
+            _ => Err(adapters_over_pool(reserved, pool)),
         }
     }
 
