@@ -106,7 +106,7 @@ impl LinearDecode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Batch, BatchCost, Chunk};
+    use crate::{Batch, BatchCost, Chunk, LoraBatch};
     use proptest::prelude::*;
 
     const PLAIN: LinearCost = LinearCost {
@@ -123,7 +123,14 @@ mod tests {
     fn coefficients_add_up() {
         let chunk = |tokens| Chunk { kv_tokens: 0, tokens };
         let prompts = [chunk(60), chunk(50), chunk(55)];
-        let plain = Batch { chunks: &[], decodes: 0, decode_kv_tokens: 0.0, rank_sum: 0, any_adapter: true };
+        let plain = Batch {
+            chunks: &[],
+            decodes: 0,
+            decode_kv_tokens: 0.0,
+            rank_sum: 0,
+            any_adapter: true,
+            lora: LoraBatch::default(),
+        };
         let prefill = PLAIN.stage_time(&Batch { chunks: &prompts, ..plain }, true);
         assert_eq!(prefill.first_us, 43_000.0);
         let decode = Batch { decodes: 3, decode_kv_tokens: 160.0, rank_sum: 48, ..plain };

@@ -191,12 +191,20 @@ fn settings_that_were_silent_and_do_nothing_have_one() {
     let proxy =
         |checks| [("gateway.kind", "proxy"), ("gateway.checks", checks), ("workload.duration_s", "10")];
     let fleet = [("scheduler.kind", "vllm_v1"), ("workload.duration_s", "10")];
+    let resident = [fleet[0], fleet[1], ("adapters.memory", "resident")];
+    let bandwidths = [fleet[0], fleet[1], ("cost.kind", "roofline")];
     let each = [("workload.clients.kind", "each"), ("workload.duration_s", "10")];
     let sarathi = [("scheduler.kind", "sarathi"), ("workload.duration_s", "10")];
     let orca = [("scheduler.kind", "orca"), ("workload.duration_s", "10")];
     for (base, setting) in [
-        (&fleet[..], ("cost.adapters.load_base_ms", "100000")),
-        (&fleet, ("cost.adapters.load_per_rank_ms", "1000")),
+        (&resident[..], ("cost.adapters.load_base_ms", "100000")),
+        (&resident, ("cost.adapters.load_per_rank_ms", "1000")),
+        (&resident, ("adapters.max_loras", "1")),
+        (&resident, ("adapters.max_lora_rank", "4")),
+        (&bandwidths, ("cost.adapters.load_base_ms", "100000")),
+        (&fleet, ("adapters.host_gb_per_s", "0.01")),
+        (&fleet, ("adapters.disk_gb_per_s", "0.01")),
+        (&fleet, ("adapters.max_cpu_loras", "100")),
         (&fleet, ("fleet.router", "least_kv")),
         (&fleet, ("scheduler.prefix_cache", "true")),
         (&sarathi, ("scheduler.batch_max_tokens", "100")),
@@ -227,7 +235,8 @@ fn settings_that_were_silent_and_do_nothing_have_one() {
 
 #[test]
 fn what_changes_the_tables_alone_says_so() {
-    let fleet = [("scheduler.kind", "vllm_v1"), ("workload.duration_s", "20")];
+    let fleet =
+        [("scheduler.kind", "vllm_v1"), ("workload.duration_s", "20"), ("adapters.memory", "resident")];
     let digest_free = |run: &Run| {
         let mut json = serde_json::json!(run.summary().run);
         let labels = ["digest", "users", "per_user", "per_adapter", "adapters"];
@@ -244,8 +253,14 @@ fn what_changes_the_tables_alone_says_so() {
         assert_eq!(digest_free(&plain), digest_free(&other), "{setting:?}");
         assert_eq!(told(&other), [(setting.0, "tables")]);
     }
-    // With ranks that differ, or in S-LoRA's loop, which adapters are asked for matters; with a policy by client, which client asks.
-    for base in [&[fleet[0], ("workload.adapters.ranks", "8,64")][..], &[("workload.duration_s", "20")]] {
+    // With ranks that differ, where adapters are loaded, or where operators are counted, which adapters are asked for matters;
+    // with a policy by client, which client asks.
+    for base in [
+        &[fleet[0], fleet[2], ("workload.adapters.ranks", "8,16")][..],
+        &[fleet[0], fleet[1]],
+        &[fleet[0], fleet[1], fleet[2], ("cost.kind", "roofline")],
+        &[("workload.duration_s", "20")],
+    ] {
         let alpha = run(&[base, &[("workload.adapters.alpha", "0.1")]].concat());
         assert!(told(&alpha).is_empty(), "{:?}", told(&alpha));
         assert_ne!(digest_free(&run(base)), digest_free(&alpha));
@@ -301,6 +316,7 @@ fn behind_a_proxy_that_holds_everything_back_an_order_is_told_idle() {
             ("gateway.kind", "proxy"),
             ("gateway.checks", "kv"),
             ("workload.rate_rps", "1"),
+            ("workload.adapters.count", "0"),
         ];
         let plain = run(&base);
         for order in ["lifo", "vtc", "priority", "drr"] {

@@ -56,7 +56,8 @@ fn sorts_only(order: Order) -> bool {
 
 /// Whether some decision had to leave one of two waiting requests behind, or a part of its prompt.
 fn has_choice(report: &Report) -> bool {
-    if report.preemptions > 0 {
+    // Who is admitted first also decides which adapter in a LoRA slot is the least recently used.
+    if report.preemptions > 0 || (report.adapters.stay && report.adapters.evictions > 0) {
         return true;
     }
     let mut waits: Vec<(u16, f64, Option<f64>, Option<f64>)> = (0..report.fates.len())

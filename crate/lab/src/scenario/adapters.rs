@@ -126,21 +126,21 @@ impl Scenario {
         }
     }
 
-    /// Why a pool of so many tokens is too small for the adapters.
-    pub(super) fn adapters_over_pool(&self, reserved: u32, pool: u32) -> Failure {
-        let path = Id::AdapterMemory.row().id;
-        let message = format!(
-            "{path}: the adapters take {reserved} tokens' worth of memory, and the memory pool has {pool}"
-        );
-        Failure::new("adapters_over_pool", path, message)
-            .number("reserved", reserved.into())
-            .number("pool", pool.into())
-    }
-
     /// A host that keeps fewer adapters than there are slots, which vLLM refuses.
     pub(super) fn adapter_problems(&self) -> Option<Failure> {
         let (slots, host) = (self.number(Id::MaxLoras), self.number(Id::MaxCpuLoras));
         let is_bad = self.is_active(Id::MaxCpuLoras) && host > 0.0 && host < slots;
         is_bad.then(|| Failure::out_of_range(Id::MaxCpuLoras.row().id, host, slots, 100_000.0))
     }
+}
+
+/// Why a pool of so many tokens is too small for the adapters.
+pub(super) fn adapters_over_pool(reserved: u32, pool: u32) -> Failure {
+    let path = Id::AdapterMemory.row().id;
+    let message = format!(
+        "{path}: the adapters take {reserved} tokens' worth of memory, and the memory pool has {pool}"
+    );
+    Failure::new("adapters_over_pool", path, message)
+        .number("reserved", reserved.into())
+        .number("pool", pool.into())
 }

@@ -10,7 +10,7 @@ use servescope_cost::{
 };
 
 use super::Scenario;
-use super::adapters::AdapterRanks;
+use super::adapters::{AdapterRanks, adapters_over_pool};
 use super::service::GIB;
 use crate::failure::Failure;
 use crate::parameters::Id;
@@ -154,7 +154,7 @@ impl Scenario {
         let reserved = self.reserved_tokens(ranks);
         match pool.checked_sub(reserved) {
             Some(left) if left > 0 => Ok(left),
-            _ => Err(self.adapters_over_pool(reserved, pool)),
+            _ => Err(adapters_over_pool(reserved, pool)),
         }
     }
 
