@@ -229,13 +229,13 @@ impl Replica {
         self.line += 1;
         self.outstanding += 1;
         self.promised += u64::from(world.config.blocks_for(world.requests.prompt[id as usize]));
+        let adapter = world.adapter(id).0;
+        self.adapters.waits(adapter);
         if self.state.reads_mail() {
             return self.state.hears_of_arrival(id, world.now_us);
         }
         let head = if self.waiting.is_ranked() { self.head(world) } else { None };
         let is_unsteady = self.waiting.push(world.trace, id, world.now_us);
-        let adapter = world.adapter(id).0;
-        self.adapters.waits(adapter);
         // Where the whole line was passed over, or it is sorted, others than the head may be next.
         let may_pass = self.passes_over
             && self.adapters.admits(adapter)

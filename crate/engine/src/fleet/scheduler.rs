@@ -297,7 +297,10 @@ pub(crate) fn form_or_retry(replica: &mut Replica, world: &mut World<'_>, flight
         replica.holds_for(world, stop);
     }
     flight.changes_again |= world.record.evictions.len() > evicted_before;
-    flight.lora = replica.adapters.batch(world.trace, &replica.lockstep, flight);
+    // Iterations whose requests are told nowhere in them know their adapters.
+    if flight.steady.is_none() {
+        flight.lora = replica.adapters.batch(world.trace, &replica.lockstep, flight);
+    }
     flight.in_memory = replica.adapters_in_memory();
 }
 

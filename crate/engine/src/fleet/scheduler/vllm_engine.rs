@@ -16,6 +16,7 @@ use servescope_cost::Chunk;
 
 use super::vllm::refuses_blocks;
 use super::{BatchScheduler, FleetConfig, Flight, Look, Replica, World};
+use crate::fleet::adapters::Adapters;
 use crate::fleet::config::{LongPrefill, VllmRules};
 use crate::fleet::flight::Scheduled;
 use crate::fleet::kv_cache::Held;
@@ -44,6 +45,8 @@ struct Running {
     is_prompt_chunk: bool,
     /// Whether it is in this iteration.
     is_scheduled: bool,
+    /// Whether its adapter counts among those that are used.
+    has_adapter: bool,
     held: Held,
 }
 
@@ -80,6 +83,8 @@ struct Step {
     defers_prompts: bool,
     reads_prompts: bool,
     scheduled: Vec<Scheduled>,
+    /// How long adapters are loaded before it, microseconds.
+    load_us: f64,
 }
 
 impl BatchScheduler for VllmEngine {
@@ -168,6 +173,15 @@ impl State {
         place
     }
 
+    /// The adapter of a request is in no later iteration, unless the request is admitted again.
+    fn release_adapter(&mut self, adapters: &mut Adapters, world: &World<'_>, place: u32) {
+        let entry = self.entry(place);
+        if std::mem::take(&mut entry.has_adapter) {
+            let (adapter, rank) = world.adapter(entry.id);
+            adapters.release(adapter, rank);
+        }
+    }
+
     /// A request needs its place no more.
     fn remove(&mut self, world: &mut World<'_>, id: u32) {
         if let Some(place) = world.requests.running[id as usize].take() {
@@ -213,6 +227,7 @@ fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Lo
         fill(world, flight, *scheduled);
     }
     flight.scheduled.append(&mut step.scheduled);
+    flight.load_us = step.load_us;
     look
 }
 
@@ -242,7 +257,7 @@ fn begin(replica: &Replica, world: &World<'_>) -> Step {
     let is_too_soon = state.prompts_at.is_some_and(|at| state.iterations + 1 - at < interval);
     let somebody_decodes = || state.order.iter().any(|&place| !state.entries[place as usize].is_prompt_chunk);
     let defers_prompts = interval > 1 && !state.is_capacity_bound && is_too_soon && somebody_decodes();
-    Step { rules, budget, chunk, defers_prompts, reads_prompts: false, scheduled: Vec::new() }
+    Step { rules, budget, chunk, defers_prompts, reads_prompts: false, scheduled: Vec::new(), load_us: 0.0 }
 }
 
 /// A request is part of the iteration as the cost model sees it.

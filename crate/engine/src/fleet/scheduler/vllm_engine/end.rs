@@ -23,6 +23,9 @@ pub(super) fn begins(replica: &Replica, world: &mut World<'_>, flight: &Flight) 
 /// The last stage is done with a batch. Clients that went away meanwhile get no token of it.
 pub(super) fn end_batch(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
     replica.in_flight -= 1;
+    if flight.load_us > 0.0 && world.requests.load_us.is_empty() {
+        world.requests.load_us = vec![0.0; world.trace.len()];
+    }
     let blocks = replica.kv.used();
     let is_steady = steady::ends(replica, world, flight);
     for id in std::mem::take(&mut replica.leaving) {
@@ -65,9 +68,14 @@ pub(super) fn end_batch(replica: &mut Replica, world: &mut World<'_>, flight: &m
         blocks,
         rank_sum: flight.rank_sum,
         any_adapter: flight.any_adapter,
+        lora: flight.lora,
+        resident_adapters: flight.in_memory.0,
+        adapter_tokens: flight.in_memory.1,
+        adapter_load_us: flight.load_us,
         ..IterationRun::BLANK
     };
     world.record.iterations.push(&run, &flight.chunks);
+    replica.adapters.offload_unused(&mut replica.kv);
 }
 
 /// A request was worked on. Returns when it was last, which is when its last token was there if it decodes.
@@ -78,7 +86,10 @@ fn account(world: &mut World<'_>, flight: &Flight, scheduled: &Scheduled) -> f64
     requests.stalled_us[i] += (began_us - seen_us).max(0.0);
     requests.worked_us[i] += flight.busy_us;
     if scheduled.is_prompt {
-        requests.prefill_us[i] += world.now_us - seen_us.max(began_us);
+        requests.prefill_us[i] += world.now_us - seen_us.max(began_us) - flight.load_us;
+        if let Some(load_us) = requests.load_us.get_mut(i) {
+            *load_us += flight.load_us;
+        }
     }
     seen_us
 }
@@ -88,7 +99,7 @@ fn end_of(replica: &mut Replica, world: &mut World<'_>, flight: &Flight, schedul
     let Scheduled { id, tokens, makes_token, .. } = *scheduled;
     let i = id as usize;
     let Some(place) = State::place(world, id) else { return false };
-    let Replica { state, kv, .. } = replica;
+    let Replica { state, kv, adapters, .. } = replica;
     let entry = state.vllm.entry(place);
     entry.under_way -= tokens;
     let was_preempted = entry.stale > 0;
@@ -118,6 +129,7 @@ fn end_of(replica: &mut Replica, world: &mut World<'_>, flight: &Flight, schedul
     let is_done = entry.known >= world.total(id);
     if is_done {
         kv.free_blocks(&mut entry.held, false);
+        state.vllm.release_adapter(adapters, world, place);
         state.vllm.remove(world, id);
     }
     world.requests.place[i] = Place::Decoding;
@@ -182,8 +194,9 @@ pub(super) fn let_go(replica: &mut Replica, world: &mut World<'_>, id: u32) {
         replica.close_fate(world, id);
     }
     if let Some(place) = State::place(world, id) {
-        let Replica { state, kv, .. } = replica;
+        let Replica { state, kv, adapters, .. } = replica;
         kv.free_blocks(&mut state.vllm.entry(place).held, false);
+        state.vllm.release_adapter(adapters, world, place);
         state.vllm.order.retain(|&other| other != place);
         state.vllm.remove(world, id);
     }

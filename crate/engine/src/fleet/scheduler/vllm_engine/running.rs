@@ -10,6 +10,10 @@ pub(super) fn schedule(replica: &mut Replica, world: &mut World<'_>, step: &mut 
         let place = replica.state.vllm.order[next];
         let tokens = tokens_of(replica.state.vllm.entry(place), world, step);
         if tokens == 0 {
+            let Replica { state, adapters, .. } = replica;
+            if is_last_under_way(state.vllm.entry(place), world) {
+                state.vllm.release_adapter(adapters, world, place);
+            }
             next += 1;
             continue;
         }
@@ -38,12 +42,16 @@ pub(super) fn schedule(replica: &mut Replica, world: &mut World<'_>, step: &mut 
     }
 }
 
+/// Whether the token under way is the last that a request may get.
+fn is_last_under_way(entry: &Running, world: &World<'_>) -> bool {
+    let i = entry.id as usize;
+    let most = world.trace.input_tokens[i].saturating_add(world.trace.max_tokens[i]);
+    entry.awaited > 0 && entry.computed + 2 - entry.awaited >= most
+}
+
 /// Tokens of a running request that this iteration processes; 0: it is not part of it.
 fn tokens_of(entry: &Running, world: &World<'_>, step: &Step) -> u32 {
-    let i = entry.id as usize;
-    // The token under way is the last that it may get.
-    let most = world.trace.input_tokens[i].saturating_add(world.trace.max_tokens[i]);
-    if entry.awaited > 0 && entry.computed + 2 - entry.awaited >= most {
+    if is_last_under_way(entry, world) {
         return 0;
     }
     if step.defers_prompts && entry.is_prompt_chunk {
@@ -111,7 +119,8 @@ fn least_urgent(replica: &Replica, world: &World<'_>) -> usize {
 
 /// A request that is taken out of the order loses its memory and waits.
 fn preempt(replica: &mut Replica, world: &mut World<'_>, place: u32) {
-    let Replica { state, kv, .. } = replica;
+    let Replica { state, kv, adapters, .. } = replica;
+    state.vllm.release_adapter(adapters, world, place);
     let entry = state.vllm.entry(place);
     let i = entry.id as usize;
     kv.free_blocks(&mut entry.held, true);
@@ -134,6 +143,8 @@ fn preempt(replica: &mut Replica, world: &mut World<'_>, place: u32) {
     let (time_us, replica_index) = (world.now_us, replica.index);
     world.record.evictions.push(Eviction { time_us, id, replica: replica_index, lost_tokens });
     replica.back_to_line(world, id);
+    // Where adapters share the KV memory, those that nobody uses any more make room.
+    replica.adapters.offload_unused(&mut replica.kv);
 }
 
 impl Replica {
@@ -141,6 +152,7 @@ impl Replica {
     pub(super) fn back_to_line(&mut self, world: &World<'_>, id: u32) {
         self.promised += u64::from(world.config.blocks_for(world.requests.prompt[id as usize]));
         self.line += 1;
+        self.adapters.waits(world.adapter(id).0);
         self.waiting.come_back(world.trace, id, world.arrival_us(id), false);
     }
 }

@@ -1,6 +1,8 @@
 //! While everybody who runs decodes and nobody comes, goes or gives way, an iteration differs from the one before it by a
 //! token of each request. Nothing is written for any of them then: it is made up for when something else happens.
 
+use servescope_cost::LoraBatch;
+
 use super::{Flight, Look, Place, Replica, Scheduled, State, Step, World, waiting};
 use crate::fleet::flight::SteadyPart;
 
@@ -26,6 +28,7 @@ pub(super) struct Steady {
     kv_tokens: u64,
     rank_sum: u64,
     any_adapter: bool,
+    lora: LoraBatch,
     /// End of the last one, and how long all of them were worked on.
     ended_us: f64,
     worked_us: f64,
@@ -83,7 +86,8 @@ pub(super) fn form(
     replica.kv.take_unwritten(blocks);
     let steady = replica.state.vllm.steady.as_deref_mut()?;
     let (number, after) = (steady.number, steady.formed);
-    let (kv_tokens, rank_sum, any_adapter) = (steady.kv_tokens, steady.rank_sum, steady.any_adapter);
+    let (kv_tokens, rank_sum) = (steady.kv_tokens, steady.rank_sum);
+    let (any_adapter, lora) = (steady.any_adapter, steady.lora);
     steady.formed += 1;
     steady.blocks += blocks;
     steady.kv_tokens += u64::from(count);
@@ -95,6 +99,7 @@ pub(super) fn form(
     flight.decode_kv_tokens = kv_tokens;
     flight.rank_sum = rank_sum;
     flight.any_adapter = any_adapter;
+    flight.lora = lora;
     if !step.scheduled.is_empty() {
         write_members(replica, world, flight);
         flight.steady = None;
@@ -104,7 +109,7 @@ pub(super) fn form(
 }
 
 /// Whether the next iteration, and those after it, hold the same requests as the one before it.
-fn begin(replica: &Replica, world: &World<'_>) -> Option<Steady> {
+fn begin(replica: &mut Replica, world: &World<'_>) -> Option<Steady> {
     let state = &replica.state.vllm;
     let tells_answers = || world.trace.extra.as_ref().is_some_and(|extra| extra.prefix.tells_answers);
     // Several stages work on several iterations at once; counters want every token; what others may find of an answer is
@@ -131,6 +136,7 @@ fn begin(replica: &Replica, world: &World<'_>) -> Option<Steady> {
         kv_tokens: 0,
         rank_sum: 0,
         any_adapter: false,
+        lora: LoraBatch::default(),
         ended_us: f64::NAN,
         worked_us: 0.0,
     };
@@ -158,6 +164,9 @@ fn begin(replica: &Replica, world: &World<'_>) -> Option<Steady> {
         world.add_adapter(&mut adapters, entry.id);
     }
     (steady.rank_sum, steady.any_adapter) = (adapters.rank_sum, adapters.any_adapter);
+    adapters.members.clone_from(&steady.ids);
+    adapters.decodes = steady.ids.len() as u32;
+    steady.lora = replica.adapters.batch(world.trace, &replica.lockstep, &adapters);
     Some(steady)
 }
 

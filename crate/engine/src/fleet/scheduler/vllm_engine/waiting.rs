@@ -25,6 +25,14 @@ pub(super) fn schedule(replica: &mut Replica, world: &mut World<'_>, step: &mut 
                 deferred.push(id);
             }
             continue;
+        } else if !replica.adapters.admits(world.adapter(id).0) {
+            // Those behind it go on (vllm/v1/core/sched/scheduler.py: max_loras).
+            replica.passes_over = true;
+            if replica.adapters.admits_nobody() {
+                break;
+            }
+            replica.waiting.set_aside(&world.requests.place);
+            continue;
         } else {
             admit(replica, world, step, id).err()
         };
@@ -62,10 +70,13 @@ fn admit(replica: &mut Replica, world: &mut World<'_>, step: &mut Step, id: u32)
     let watermark = if replica.state.vllm.order.is_empty() { 0 } else { config.watermark_blocks };
     let blocks = config.blocks_for(computed + tokens) - hits;
     let wanted = if step.rules.scheduler_reserve_full_isl { config.blocks_for(known) - hits } else { blocks };
-    if u64::from(wanted) + u64::from(idle) + u64::from(watermark) > u64::from(replica.kv.available()) {
+    let wanted = u64::from(wanted) + u64::from(idle) + u64::from(watermark);
+    if replica.free_beside_adapter(world, id).is_none_or(|free| wanted > u64::from(free)) {
         return Err(Stop::Memory);
     }
     replica.leave_line(world);
+    let (adapter, rank) = world.adapter(id);
+    step.load_us += replica.adapters.acquire(&mut replica.kv, adapter, rank);
     let mut held = Held::default();
     replica.kv.share_blocks(world.trace, id, known, hits, &mut held);
     replica.kv.take_blocks(blocks, &mut held);
@@ -84,7 +95,7 @@ fn admit(replica: &mut Replica, world: &mut World<'_>, step: &mut Step, id: u32)
         is_admitted: true,
     });
     let state = &mut replica.state.vllm;
-    let entry = Running { id, known, computed, held, ..Running::default() };
+    let entry = Running { id, known, computed, held, has_adapter: true, ..Running::default() };
     let place = state.add(world, entry);
     state.order.push(place);
     Ok(())
