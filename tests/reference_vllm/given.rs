@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
-use servescope_cost::{AdapterCost, LinearCost};
+use servescope_cost::{AdapterCost, Batch, BatchCost, LinearCost, StageTime};
 use servescope_engine::fleet::{Fleet, FleetConfig, LongPrefill, SchedulerKind, VllmRules};
 use servescope_engine::scheduler::{Client, Order, Queueing};
 use servescope_workload::trace::{Extra, PrefixBlocks, Request};
 use servescope_workload::{BASE_MODEL, Trace};
 
 /// Settings that a file may have; another one would be passed over unseen.
-const SETTINGS: [&str; 16] = [
+const SETTINGS: [&str; 17] = [
     "block_size",
     "usable_blocks",
     "max_num_seqs",
@@ -28,10 +28,25 @@ const SETTINGS: [&str; 16] = [
     "prefill_schedule_interval",
     "max_num_active_seqs",
     "max_loras",
+    "pipeline_parallel_size",
 ];
 
 /// More than a run lasts: no wait brings a request before one of a better class.
 const NEVER_US: f64 = 1e12;
+
+/// The law of every pipeline stage.
+#[derive(Debug, Clone, Copy)]
+struct Stages(LinearCost, u32);
+
+impl BatchCost for Stages {
+    fn stages(&self) -> u32 {
+        self.1
+    }
+
+    fn stage_time(&self, batch: &Batch<'_>, is_last: bool) -> StageTime {
+        self.0.stage_time(batch, is_last)
+    }
+}
 
 /// A run to be repeated.
 pub(crate) struct Given {
@@ -41,7 +56,7 @@ pub(crate) struct Given {
     pub(crate) trace: Arc<Trace>,
     pub(crate) config: FleetConfig,
     queueing: Queueing,
-    law: LinearCost,
+    law: Stages,
 }
 
 /// A whole number that must be there.
@@ -84,15 +99,22 @@ impl Given {
             trace: Arc::new(trace),
             config,
             queueing: Queueing { order, client: Client::User, predictions: None },
-            law: LinearCost {
-                prefill_base_us: number(law, "A_p"),
-                prefill_per_token_us: number(law, "b"),
-                decode_base_us: number(law, "A_d"),
-                decode_per_request_us: number(law, "c"),
-                decode_per_kv_token_us: number(law, "d"),
-                overhead_us: 0.0,
-                adapters: AdapterCost::FREE,
-            },
+            law: Stages(
+                LinearCost {
+                    prefill_base_us: number(law, "A_p"),
+                    prefill_per_token_us: number(law, "b"),
+                    decode_base_us: number(law, "A_d"),
+                    decode_per_request_us: number(law, "c"),
+                    decode_per_kv_token_us: number(law, "d"),
+                    overhead_us: 0.0,
+                    adapters: AdapterCost::FREE,
+                },
+                if given["pipeline_parallel_size"].is_null() {
+                    1
+                } else {
+                    whole(given, "pipeline_parallel_size")
+                },
+            ),
             file: file.clone(),
         }
     }
