@@ -137,9 +137,11 @@ fn check_preemptions(given: &Given, report: &Report) -> Result<(), String> {
             theirs.push((given.place_of[&id.as_u64().expect("an id")], decided_us(batch)));
         }
     }
-    // The file tells those of one batch in order of their ids.
     let mut ours: Vec<_> = report.timeline.evictions.iter().map(|e| (e.id, e.time_us)).collect();
-    ours.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
+    // The file tells those of one batch in order of their ids, and several may be formed at a time.
+    for list in [&mut ours, &mut theirs] {
+        list.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
+    }
     for (own, other) in ours.iter().zip(&theirs) {
         if own.0 != other.0 || !is_close(own.1, other.1) {
             return Err(format!("preempts (request, time) {own:?} instead of {other:?}"));

@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
-use servescope_cost::{AdapterCost, LinearCost};
-use servescope_engine::fleet::{Fleet, FleetConfig, LongPrefill, SchedulerKind, VllmRules};
+use servescope_cost::{AdapterCost, Batch, BatchCost, LinearCost, StageTime};
+use servescope_engine::fleet::{
+    AdapterConfig, AdapterMemory, Fleet, FleetConfig, LongPrefill, SchedulerKind, VllmRules,
+};
 use servescope_engine::scheduler::{Client, Order, Queueing};
 use servescope_workload::trace::{Extra, PrefixBlocks, Request};
 use servescope_workload::{BASE_MODEL, Trace};
 
 /// Settings that a file may have; another one would be passed over unseen.
-const SETTINGS: [&str; 16] = [
+const SETTINGS: [&str; 17] = [
     "block_size",
     "usable_blocks",
     "max_num_seqs",
@@ -28,10 +30,25 @@ const SETTINGS: [&str; 16] = [
     "prefill_schedule_interval",
     "max_num_active_seqs",
     "max_loras",
+    "pipeline_parallel_size",
 ];
 
 /// More than a run lasts: no wait brings a request before one of a better class.
 const NEVER_US: f64 = 1e12;
+
+/// The law of every pipeline stage.
+#[derive(Debug, Clone, Copy)]
+struct Stages(LinearCost, u32);
+
+impl BatchCost for Stages {
+    fn stages(&self) -> u32 {
+        self.1
+    }
+
+    fn stage_time(&self, batch: &Batch<'_>, is_last: bool) -> StageTime {
+        self.0.stage_time(batch, is_last)
+    }
+}
 
 /// A run to be repeated.
 pub(crate) struct Given {
@@ -41,7 +58,7 @@ pub(crate) struct Given {
     pub(crate) trace: Arc<Trace>,
     pub(crate) config: FleetConfig,
     queueing: Queueing,
-    law: LinearCost,
+    law: Stages,
 }
 
 /// A whole number that must be there.
@@ -84,15 +101,22 @@ impl Given {
             trace: Arc::new(trace),
             config,
             queueing: Queueing { order, client: Client::User, predictions: None },
-            law: LinearCost {
-                prefill_base_us: number(law, "A_p"),
-                prefill_per_token_us: number(law, "b"),
-                decode_base_us: number(law, "A_d"),
-                decode_per_request_us: number(law, "c"),
-                decode_per_kv_token_us: number(law, "d"),
-                overhead_us: 0.0,
-                adapters: AdapterCost::FREE,
-            },
+            law: Stages(
+                LinearCost {
+                    prefill_base_us: number(law, "A_p"),
+                    prefill_per_token_us: number(law, "b"),
+                    decode_base_us: number(law, "A_d"),
+                    decode_per_request_us: number(law, "c"),
+                    decode_per_kv_token_us: number(law, "d"),
+                    overhead_us: 0.0,
+                    adapters: AdapterCost::FREE,
+                },
+                if given["pipeline_parallel_size"].is_null() {
+                    1
+                } else {
+                    whole(given, "pipeline_parallel_size")
+                },
+            ),
             file: file.clone(),
         }
     }
@@ -111,10 +135,21 @@ fn config(given: &Value) -> FleetConfig {
     let blocks = whole(given, "usable_blocks");
     // vLLM counts its null block, too.
     let watermark_blocks = (number(given, "watermark") * f64::from(blocks + 1)) as u32;
+    // Loading takes the driver no time.
+    let adapters = match given["max_loras"].as_u64() {
+        None => AdapterConfig::FREE,
+        Some(slots) => AdapterConfig {
+            memory: AdapterMemory::Slots,
+            max_loras: slots as u32,
+            max_cpu_loras: slots as u32,
+            ..AdapterConfig::FREE
+        },
+    };
     let max_num_active_seqs =
         (!given["max_num_active_seqs"].is_null()).then(|| whole(given, "max_num_active_seqs"));
     FleetConfig {
         scheduler: SchedulerKind::VllmV1,
+        adapters,
         blocks,
         block_size: whole(given, "block_size"),
         watermark_blocks,
@@ -141,7 +176,9 @@ fn config(given: &Value) -> FleetConfig {
 
 /// The requests, and the class of each user: every priority is a user of its own.
 fn trace(requests: &[&Value], block_size: u32) -> (Trace, Vec<f64>) {
-    let mut trace = Trace::default();
+    let adapters = requests.iter().filter_map(|request| request["adapter"].as_u64()).max();
+    let adapter_rank = vec![8; adapters.map_or(0, |most| most as usize + 1)];
+    let mut trace = Trace { adapter_rank, ..Trace::default() };
     let mut classes: Vec<f64> = Vec::new();
     let mut blocks = Blocks::default();
     let tells_answers = requests.iter().any(|request| !request["answer"].is_null());

@@ -26,14 +26,10 @@ fn check(given: &Given) -> Result<usize, String> {
 
 #[test]
 fn every_batch_and_every_request() {
-    let (mut checked, mut left_out, mut wrong) = (0, Vec::new(), Vec::new());
+    let (mut checked, mut wrong) = (0, Vec::new());
     for path in runs() {
         let file = servescope_tests::json(&path);
         let name = servescope_tests::plain_name(&path);
-        if !file["config"]["max_loras"].is_null() {
-            left_out.push(name);
-            continue;
-        }
         match check(&Given::read(&file)) {
             Ok(cases) => {
                 servescope_tests::told(&path, cases);
@@ -41,13 +37,6 @@ fn every_batch_and_every_request() {
             }
             Err(difference) => wrong.push(format!("{name}: {difference}")),
         }
-    }
-    if !left_out.is_empty() {
-        println!(
-            "{} runs are left out, for the engine has no bound on the adapters of a batch (max_loras): {}",
-            left_out.len(),
-            left_out.join(", ")
-        );
     }
     assert!(
         wrong.is_empty(),

@@ -143,7 +143,7 @@ impl Fleet {
         }
         let is_pipelined = stages > 1 || !policy.keeps_lockstep();
         let pipelined = if is_pipelined { count } else { 0 };
-        if is_pipelined {
+        if stages > 1 {
             requests.worked_us = vec![0.0; trace.len()];
         }
         if config.vllm_engine().is_some() {
@@ -208,6 +208,7 @@ impl Fleet {
     /// Charges every iteration by itself and forms each anew. The outcome is the same to the last bit.
     pub fn step_by_step(mut self) -> Self {
         self.longest_leap = 1;
+        self.replicas.iter_mut().for_each(|replica| replica.writes_every_iteration = true);
         self
     }
 

@@ -18,6 +18,9 @@ pub(super) struct Pipeline {
     stages: Vec<Stage>,
     /// Whether a batch has ended since batches were formed.
     has_ended: bool,
+    /// Batches that are formed and not done, the oldest one first, where an empty one (`None`) takes the place of another
+    /// until those before it are done.
+    queue: VecDeque<Option<u32>>,
 }
 
 #[derive(Debug, Default)]
@@ -33,6 +36,7 @@ impl Pipeline {
             unused: (0..batches).rev().collect(),
             stages: (0..stages).map(|_| Stage::default()).collect(),
             has_ended: false,
+            queue: VecDeque::new(),
         }
     }
 
@@ -57,25 +61,53 @@ impl Pipeline {
 impl Fleet {
     /// Forms batches while some are missing.
     pub(super) fn fill_pipeline(&mut self, place: usize, now_us: f64) {
-        while let Some(slot) = self.pipelines[place].unused.pop() {
-            let mut flight = std::mem::take(&mut self.pipelines[place].flights[slot as usize]);
-            let (replica, mut world, _) = self.parts(place, now_us);
-            flight.clear();
-            flight.formed_us = now_us;
-            scheduler::form_or_retry(replica, &mut world, &mut flight);
-            let is_empty = flight.is_empty();
-            replica.in_flight += u32::from(!is_empty);
-            replica.formed += u64::from(!is_empty);
-            flight.number = replica.formed;
-            let pipeline = &mut self.pipelines[place];
-            pipeline.flights[slot as usize] = flight;
-            if is_empty {
-                pipeline.unused.push(slot);
-                break;
-            }
-            pipeline.stages[0].queue.push_back(slot);
-            self.serve(place, 0, now_us);
+        if self.config.policy().queues_empty_batches() {
+            return self.fill_queue(place, now_us);
         }
+        while self.form_batch(place, now_us).is_some() {}
+    }
+
+    /// The same where an empty batch takes a place in the queue: another one may hold somebody who could not be in it. As
+    /// often as there are places an empty one is followed by another without a batch under way.
+    fn fill_queue(&mut self, place: usize, now_us: f64) {
+        let most = self.pipelines[place].flights.len();
+        let mut empty = 0;
+        loop {
+            let queue = &mut self.pipelines[place].queue;
+            while queue.front() == Some(&None) && (queue.len() >= most || queue.iter().all(Option::is_none)) {
+                queue.pop_front();
+            }
+            let replica = &self.replicas[place];
+            if queue.len() >= most || empty > most || replica.holders + replica.line == 0 {
+                return;
+            }
+            let batch = self.form_batch(place, now_us);
+            empty = if batch.is_some() { 0 } else { empty + 1 };
+            self.pipelines[place].queue.push_back(batch);
+        }
+    }
+
+    /// Forms a batch, and gives it to the first stage unless it is empty.
+    fn form_batch(&mut self, place: usize, now_us: f64) -> Option<u32> {
+        let slot = self.pipelines[place].unused.pop()?;
+        let mut flight = std::mem::take(&mut self.pipelines[place].flights[slot as usize]);
+        let (replica, mut world, _) = self.parts(place, now_us);
+        flight.clear();
+        flight.formed_us = now_us;
+        scheduler::form_or_retry(replica, &mut world, &mut flight);
+        let is_empty = flight.is_empty();
+        replica.in_flight += u32::from(!is_empty);
+        replica.formed += u64::from(!is_empty);
+        flight.number = replica.formed;
+        let pipeline = &mut self.pipelines[place];
+        pipeline.flights[slot as usize] = flight;
+        if is_empty {
+            pipeline.unused.push(slot);
+            return None;
+        }
+        pipeline.stages[0].queue.push_back(slot);
+        self.serve(place, 0, now_us);
+        Some(slot)
     }
 
     /// An idle stage takes the next batch of its queue.
@@ -124,6 +156,7 @@ impl Fleet {
         }
         let pipeline = &mut self.pipelines[place];
         pipeline.unused.push(slot);
+        pipeline.queue.retain(|&batch| batch != Some(slot));
         let mut flight = std::mem::take(&mut pipeline.flights[slot as usize]);
         let (replica, mut world, _) = self.parts(place, now_us);
         world.config.policy().end_batch(replica, &mut world, &mut flight);

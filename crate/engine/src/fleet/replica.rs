@@ -26,6 +26,8 @@ pub(crate) struct Replica {
     pub(crate) index: u16,
     pub(crate) stages: u32,
     keeps_lockstep: bool,
+    /// Whether the scheduler writes down each iteration's tokens by itself.
+    pub(crate) writes_every_iteration: bool,
     pub(crate) waiting: Line,
     /// How many wait.
     pub(crate) line: u32,
@@ -89,6 +91,7 @@ impl Replica {
             index,
             stages,
             keeps_lockstep: stages == 1 && config.policy().keeps_lockstep(),
+            writes_every_iteration: false,
             waiting: Line::default(),
             line: 0,
             looks_again: false,

@@ -154,6 +154,11 @@ pub(crate) trait BatchScheduler: Sync {
         stages
     }
 
+    /// Whether an empty batch takes the place of another one until those formed before it are done.
+    fn queues_empty_batches(&self) -> bool {
+        false
+    }
+
     /// The first stage takes a batch, of a replica that keeps no lockstep.
     fn begins(&self, _replica: &mut Replica, _world: &mut World<'_>, _flight: &Flight) {}
 
@@ -289,7 +294,8 @@ pub(crate) fn form_or_retry(replica: &mut Replica, world: &mut World<'_>, flight
     let evicted_before = world.record.evictions.len();
     let mut look = form(replica, world, flight);
     let only_evicted = flight.is_empty() && world.record.evictions.len() > evicted_before;
-    if only_evicted && replica.holders == 0 && !world.config.original {
+    let is_asked_again = world.config.policy().queues_empty_batches();
+    if only_evicted && replica.holders == 0 && !world.config.original && !is_asked_again {
         look = form(replica, world, flight);
     }
     replica.looks_again = only_evicted && flight.is_empty();

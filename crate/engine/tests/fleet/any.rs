@@ -172,6 +172,20 @@ pub(crate) fn any_adapters() -> impl Strategy<Value = AdapterConfig> {
     )
 }
 
+prop_compose! {
+    /// A fleet of vLLM's engine.
+    pub(crate) fn any_vllm()(config in any_config(), (rules, max_request_tokens) in any_rules()) -> FleetConfig {
+        // A token takes a block of its own in LightLLM's memory.
+        let block_size = if config.scheduler == SchedulerKind::LightLlm { 16 } else { config.block_size };
+        let wholes = if rules.enable_chunked_prefill { 0 } else { max_request_tokens };
+        let max_batch_tokens = config.max_batch_tokens.max(config.max_requests).max(wholes);
+        let vllm = Some(rules);
+        FleetConfig {
+            scheduler: SchedulerKind::VllmV1, block_size, max_batch_tokens, vllm, max_request_tokens, ..config
+        }
+    }
+}
+
 /// Every order of service that a fleet keeps, and one that it cannot.
 pub(crate) fn any_order() -> impl Strategy<Value = Order> {
     let weights = || prop::collection::vec(prop_oneof![Just(1.0), Just(3.0), 0.1..5.0f64], 1..4);

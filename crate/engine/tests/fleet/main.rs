@@ -23,7 +23,7 @@ use servescope_engine::scheduler::{Order, Queueing};
 use servescope_engine::{Outcome, Report};
 use servescope_workload::Trace;
 
-use any::{any_config, any_cost, any_trace, on_its_stages, sent_by_users};
+use any::{any_config, any_cost, any_trace, any_vllm, on_its_stages, sent_by_users};
 use checks::{check_memory, check_reasons, check_requests, check_tokens, check_waits, check_work};
 use toy::{Asked, Listening, Slow, TOY, Toy, asked};
 
@@ -109,6 +109,21 @@ proptest! {
             let read = |report: &Report| report.timeline.iterations.iter().map(|r| u64::from(r.prompt_tokens)).sum::<u64>();
             prop_assert!(read(&leaps) <= read(&without));
         }
+    }
+
+    #[test]
+    fn vllms_iterations_may_be_written_down_together(
+        (trace, queueing) in sent_by_users(), config in any_vllm(), cost in any_cost(), replicas in 1u32..3,
+    ) {
+        let trace = Arc::new(trace);
+        let config = FleetConfig { replicas, ..config };
+        let together = run_queued(&trace, config, cost, &queueing).0;
+        let alone = Fleet::new(Arc::clone(&trace), config, Box::new(cost)).queued(queueing).step_by_step();
+        prop_assert!(together == alone.run());
+        check_requests(&together, config.max_request_tokens);
+        check_waits(&together, config.patience_us);
+        check_tokens(&together);
+        check_memory(&together);
     }
 
     #[test]

@@ -47,6 +47,8 @@ struct Running {
     is_scheduled: bool,
     /// Whether its adapter counts among those that are used.
     has_adapter: bool,
+    /// The first look at the replica in which it may decode again.
+    decodes_from: u64,
     held: Held,
 }
 
@@ -59,6 +61,8 @@ pub(super) struct State {
     order: Vec<u32>,
     /// Waiting requests that were passed over and are not yet admitted.
     deferred: Vec<u32>,
+    /// Looks at the replica so far.
+    looks: u64,
     /// Iterations so far, and at which one a prompt was read last.
     iterations: u64,
     prompts_at: Option<u64>,
@@ -117,6 +121,10 @@ impl BatchScheduler for VllmEngine {
 
     fn batches_under_way(&self, config: &FleetConfig, stages: u32) -> u32 {
         stages + u32::from(config.vllm_engine().is_some_and(|rules| rules.async_scheduling))
+    }
+
+    fn queues_empty_batches(&self) -> bool {
+        true
     }
 
     fn begins(&self, replica: &mut Replica, world: &mut World<'_>, flight: &Flight) {
@@ -201,6 +209,7 @@ impl State {
 }
 
 fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look {
+    replica.state.vllm.looks += 1;
     let mut step = begin(replica, world);
     let is_steady = steady::form(replica, world, flight, &mut step);
     let look = is_steady.unwrap_or_else(|| {
@@ -212,6 +221,7 @@ fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Lo
     if step.reads_prompts {
         state.prompts_at = Some(state.iterations);
     }
+    let (looks, stages) = (state.looks, replica.stages);
     state.has_chunk = false;
     for scheduled in &mut step.scheduled {
         let Some(place) = State::place(world, scheduled.id) else { continue };
@@ -222,6 +232,10 @@ fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Lo
         entry.is_prompt_chunk = entry.computed < entry.known + entry.awaited;
         scheduled.makes_token = !entry.is_prompt_chunk;
         let is_chunk = entry.is_prompt_chunk;
+        if scheduled.makes_token && step.rules.async_scheduling {
+            // Of several stages a request is in every so manieth iteration only.
+            entry.decodes_from = looks + u64::from(stages);
+        }
         entry.awaited += u32::from(scheduled.makes_token && step.rules.async_scheduling);
         state.has_chunk |= is_chunk;
         fill(world, flight, *scheduled);

@@ -84,7 +84,9 @@ fn account(world: &mut World<'_>, flight: &Flight, scheduled: &Scheduled) -> f64
     let (requests, began_us) = (&mut *world.requests, flight.began_us);
     let seen_us = std::mem::replace(&mut requests.seen_us[i], world.now_us);
     requests.stalled_us[i] += (began_us - seen_us).max(0.0);
-    requests.worked_us[i] += flight.busy_us;
+    if let Some(worked_us) = requests.worked_us.get_mut(i) {
+        *worked_us += flight.busy_us;
+    }
     if scheduled.is_prompt {
         requests.prefill_us[i] += world.now_us - seen_us.max(began_us) - flight.load_us;
         if let Some(load_us) = requests.load_us.get_mut(i) {

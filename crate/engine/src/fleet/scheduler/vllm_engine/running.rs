@@ -8,7 +8,9 @@ pub(super) fn schedule(replica: &mut Replica, world: &mut World<'_>, step: &mut 
     let mut next = 0;
     while next < replica.state.vllm.order.len() && step.budget > 0 {
         let place = replica.state.vllm.order[next];
-        let tokens = tokens_of(replica.state.vllm.entry(place), world, step);
+        let state = &replica.state.vllm;
+        let entry = &state.entries[place as usize];
+        let tokens = if state.looks < entry.decodes_from { 0 } else { tokens_of(entry, world, step) };
         if tokens == 0 {
             let Replica { state, adapters, .. } = replica;
             if is_last_under_way(state.vllm.entry(place), world) {

@@ -29,9 +29,8 @@ pub(super) struct Steady {
     rank_sum: u64,
     any_adapter: bool,
     lora: LoraBatch,
-    /// End of the last one, and how long all of them were worked on.
+    /// End of the last one.
     ended_us: f64,
-    worked_us: f64,
 }
 
 impl State {
@@ -117,6 +116,7 @@ fn begin(replica: &mut Replica, world: &World<'_>) -> Option<Steady> {
     if state.has_chunk
         || state.order.is_empty()
         || replica.stages > 1
+        || replica.writes_every_iteration
         || replica.waiting.keeps_counters()
         || (world.config.prefix_cache && tells_answers())
     {
@@ -138,7 +138,6 @@ fn begin(replica: &mut Replica, world: &World<'_>) -> Option<Steady> {
         any_adapter: false,
         lora: LoraBatch::default(),
         ended_us: f64::NAN,
-        worked_us: 0.0,
     };
     let mut adapters = Flight::default();
     for &place in &state.order {
@@ -190,7 +189,6 @@ pub(super) fn ends(replica: &mut Replica, world: &mut World<'_>, flight: &mut Fl
     }
     steady.ended += 1;
     steady.ended_us = world.now_us;
-    steady.worked_us += flight.busy_us;
     true
 }
 
@@ -229,7 +227,6 @@ pub(super) fn settle(replica: &mut Replica, world: &mut World<'_>) {
         if world.requests.place[i] == Place::Decoding {
             world.requests.done[i] = entry.known;
         }
-        world.requests.worked_us[i] += steady.worked_us;
     }
     state.was_steady = steady.ids;
 }
