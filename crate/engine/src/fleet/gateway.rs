@@ -22,19 +22,19 @@ pub(super) fn refusal(
     if input_tokens > config.max_input_tokens {
         return Some(Refusal::InputTooLong);
     }
-    let total_tokens = input_tokens.saturating_add(max_tokens);
+    let mut total_tokens = input_tokens.saturating_add(max_tokens);
     if config.vllm_engine().is_some() {
         // vllm/v1/engine/input_processor.py: only the prompt has to leave room for a token, the answer is cut.
         if input_tokens >= config.max_request_tokens {
             return Some(Refusal::RequestTooLong);
         }
-        return scheduler.refuses(config, input_tokens, total_tokens.min(config.max_request_tokens));
-    }
-    if total_tokens > config.max_request_tokens {
+        total_tokens = total_tokens.min(config.max_request_tokens);
+    } else if total_tokens > config.max_request_tokens {
         return Some(Refusal::RequestTooLong);
     }
-    // Beside its adapter it finds less memory; the original lets it block the queue.
-    let adapter_blocks = if config.original { 0 } else { adapters.blocks(rank, config.block_size) };
+    // Beside its adapter it finds less memory.
+    let may_block = scheduler.may_block_queue(config);
+    let adapter_blocks = if may_block { 0 } else { adapters.blocks(rank, config.block_size) };
     let blocks = config.blocks.saturating_sub(adapter_blocks);
     let refuses = |config: &FleetConfig| scheduler.refuses(config, input_tokens, total_tokens);
     let refusal = refuses(&FleetConfig { blocks, ..*config });

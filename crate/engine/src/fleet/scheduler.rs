@@ -37,6 +37,11 @@ pub(crate) trait BatchScheduler: Sync {
         true
     }
 
+    /// Whether a request that with its adapter never fits is let in all the same, and then blocks the queue.
+    fn may_block_queue(&self, _config: &FleetConfig) -> bool {
+        false
+    }
+
     /// Whether requests take blocks as they grow; otherwise all are reserved at admission.
     fn grows(&self, config: &FleetConfig) -> bool {
         !config.reserve

@@ -52,6 +52,10 @@ impl BatchScheduler for Slora {
         false
     }
 
+    fn may_block_queue(&self, config: &FleetConfig) -> bool {
+        config.original
+    }
+
     /// Its pool counts tokens.
     fn configured(&self, config: FleetConfig) -> FleetConfig {
         let blocks = config.blocks.saturating_mul(config.block_size);

@@ -202,6 +202,7 @@ pub(super) fn let_go(replica: &mut Replica, world: &mut World<'_>, id: u32) {
         state.vllm.order.retain(|&other| other != place);
         state.vllm.remove(world, id);
     }
+    replica.adapters.offload_unused(&mut replica.kv);
     replica.holders -= 1;
     replica.outstanding -= 1;
     world.requests.token_us.remove(&id);
