@@ -406,7 +406,7 @@ impl Fleet {
         if self.replicas[place].in_flight == 0 {
             return self.form(place, now_us);
         }
-        if self.config.scheduler.policy().heeds_arrivals() {
+        if self.config.scheduler.policy().heeds_arrivals() || self.config.adapters.loads_ahead() {
             self.shorten(place, now_us);
         }
     }

@@ -116,21 +116,23 @@ pub(crate) fn any_adapters() -> impl Strategy<Value = AdapterConfig> {
     ];
     let us = || prop_oneof![Just(0.0), Just(3.0), 0.0..40.0f64];
     let counts = (1u32..4, 0u32..3, prop_oneof![3 => Just(64u32), 1 => Just(16)]);
-    (memory, counts, prop_oneof![Just(0.0), Just(0.25), Just(1.0)], (us(), us(), us())).prop_map(
-        |(memory, (max_loras, more, max_lora_rank), tokens_per_rank, loading)| AdapterConfig {
-            memory,
-            max_loras,
-            max_lora_rank,
-            max_cpu_loras: max_loras + more,
-            reserved_tokens: 0,
-            tokens_per_rank,
-            loading: AdapterLoading {
-                base_us: loading.0,
-                host_us_per_rank: loading.1,
-                disk_us_per_rank: loading.2,
-            },
-        },
-    )
+    (memory, counts, prop_oneof![Just(0.0), Just(0.25), Just(1.0)], (us(), us(), us()), any::<bool>())
+        .prop_map(|(memory, (max_loras, more, max_lora_rank), tokens_per_rank, loading, prefetch)| {
+            AdapterConfig {
+                memory,
+                max_loras,
+                max_lora_rank,
+                max_cpu_loras: max_loras + more,
+                reserved_tokens: 0,
+                tokens_per_rank,
+                prefetch,
+                loading: AdapterLoading {
+                    base_us: loading.0,
+                    host_us_per_rank: loading.1,
+                    disk_us_per_rank: loading.2,
+                },
+            }
+        })
 }
 
 /// Every order of service that a fleet keeps, and one that it cannot.
