@@ -210,11 +210,11 @@ fn read(case: &Value) -> Case {
             max_request_tokens: u32::MAX,
             max_input_tokens: u32::MAX,
             original: true,
-            prefetch_adapters: case["prefetch"] == true,
             lora_compute: lora,
             ..FleetConfig::slora()
         }
-        .loading_as(&cost.adapters),
+        .loading_as(&cost.adapters)
+        .prefetching(case["prefetch"] == true),
         cost,
         adapters,
     }

@@ -172,7 +172,7 @@ fn gateway() -> Result<(), Failed> {
         "gateway.predict.kind=p90",
     ];
     for scheduler in ["slora", "vllm_v1"] {
-        let mut scenarios = [with(TRAFFIC)?, with(&[TRAFFIC, GATEWAY].concat())?];
+        let mut scenarios = vec![with(TRAFFIC)?, with(&[TRAFFIC, GATEWAY].concat())?];
         for scenario in &mut scenarios {
             scenario.set_text("scheduler.kind", scheduler)?;
         }

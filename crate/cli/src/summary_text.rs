@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use servescope_lab::RunSummary;
 use servescope_lab::engine::metrics::fleet::ReplicaRow;
 use servescope_lab::engine::metrics::monitor::Monitor;
-use servescope_lab::engine::metrics::summary::{KvUsage, SplitMeans};
+use servescope_lab::engine::metrics::summary::{AdapterUse, KvUsage, SplitMeans};
 use servescope_lab::engine::metrics::{Distribution, GatewaySummary};
 
 /// The table; `users` is what each of them used.
@@ -85,16 +85,7 @@ pub(crate) fn table(summary: &RunSummary, users: &Monitor) -> String {
             number(run.batch.mean_time_s)
         ),
     );
-    line(
-        "adapters",
-        format!(
-            "{} loads in {} s, {} evictions, {} resident",
-            run.adapters.loads,
-            number(Some(run.adapters.load_s)),
-            run.adapters.evictions,
-            number(run.adapters.mean_resident)
-        ),
-    );
+    line("adapters", adapters(&run.adapters));
     line(
         "fairness",
         format!(
@@ -149,6 +140,17 @@ fn times(text: &mut String, summary: &RunSummary) {
 fn pool(kv: &KvUsage) -> String {
     let blocks = kv.pool_blocks.map(|blocks| format!(" ({blocks} blocks)")).unwrap_or_default();
     format!("{} tokens{blocks} a replica", kv.pool_tokens)
+}
+
+/// What adapters were loaded and evicted.
+fn adapters(used: &AdapterUse) -> String {
+    format!(
+        "{} loads in {} s, {} evictions, {} resident",
+        used.loads,
+        number(Some(used.load_s)),
+        used.evictions,
+        number(used.mean_resident)
+    )
 }
 
 /// Where the time of a request went.

@@ -482,7 +482,7 @@ impl Fleet {
         if self.replicas[place].in_flight == 0 {
             return self.form(place, now_us);
         }
-        if self.config.policy().heeds_arrivals() {
+        if self.config.policy().heeds_arrivals() || self.config.loads_ahead() {
             self.shorten(place, now_us);
         }
     }

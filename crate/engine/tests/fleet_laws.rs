@@ -67,7 +67,6 @@ const ROOMY: FleetConfig = FleetConfig {
     preemption: Preemption::Recompute,
     max_input_tokens: u32::MAX,
     idle_poll_us: 0.0,
-    prefetch_adapters: false,
     lora_compute: true,
     adapters: AdapterConfig::FREE,
     seed: 1,

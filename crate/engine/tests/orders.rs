@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::given::{Memory, any_config, any_cost, any_trace};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
+use servescope_engine::fleet::AdapterConfig;
 use servescope_engine::scheduler::accounts::Charging;
 use servescope_engine::scheduler::round_robin::RoundRobin;
 use servescope_engine::scheduler::vtc::{Fair, Lift, Prediction, TokenCost};
@@ -97,7 +98,8 @@ proptest! {
         prefetch_adapters in any::<bool>(),
     ) {
         let trace = Arc::new(trace);
-        let config = FleetConfig { prefetch_adapters, ..config };
+        let adapters = AdapterConfig { prefetch: prefetch_adapters, ..config.adapters };
+        let config = FleetConfig { adapters, ..config };
         let start = || Fleet::new(Arc::clone(&trace), config, Box::new(cost)).queued(queueing.clone());
         let report = start().run();
         let (most, stepped) = Memory::watched(start(), &trace);

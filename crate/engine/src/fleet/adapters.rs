@@ -3,7 +3,7 @@
 //!
 //! An adapter is loaded when the first request that uses it is admitted, and the iteration waits for it: once for each, one
 //! after the other. Where it is then, and when it goes, is for one of three memories to say: [`slots`], [`unified`] and
-//! [`resident`].
+//! [`resident`]. In the KV pool the adapter of the next request may be loaded ahead, behind the iterations before its own.
 
 mod resident;
 mod slots;
@@ -69,6 +69,8 @@ pub struct AdapterConfig {
     pub reserved_tokens: u32,
     /// Unified: tokens' worth of the KV pool that a unit of rank takes.
     pub tokens_per_rank: f64,
+    /// Unified: whether the adapter of the head of the waiting queue is loaded while iterations run.
+    pub prefetch: bool,
     /// How long loading takes.
     pub loading: AdapterLoading,
 }
@@ -82,8 +84,14 @@ impl AdapterConfig {
         max_cpu_loras: u32::MAX,
         reserved_tokens: 0,
         tokens_per_rank: 0.0,
+        prefetch: false,
         loading: AdapterLoading::FREE,
     };
+
+    /// Whether adapters are loaded ahead.
+    pub(super) fn loads_ahead(&self) -> bool {
+        self.prefetch && self.memory == AdapterMemory::Unified
+    }
 
     /// KV blocks of `block_size` tokens that an adapter takes.
     pub(super) fn blocks(&self, rank: u32, block_size: u32) -> u32 {
@@ -238,8 +246,31 @@ impl Adapters {
         }
     }
 
-    /// A request is admitted; returns for how long its adapter is loaded, microseconds.
-    pub(crate) fn acquire(&mut self, kv: &mut KvCache, adapter: u32, rank: u32) -> f64 {
+    /// The adapter of the head of the waiting queue, for which there is room, is loaded while the iteration that begins now and
+    /// those after it run.
+    pub(crate) fn prefetch(&mut self, kv: &mut KvCache, adapter: u32, rank: u32, now_us: f64) {
+        if let Memory::Unified(unified) = &mut self.memory
+            && adapter != BASE_MODEL
+            && unified.load_ahead(kv, adapter, self.loading.us(rank, true), now_us)
+        {
+            self.loads += 1;
+        }
+    }
+
+    /// Whether an adapter is loaded ahead for somebody who waits.
+    pub(crate) fn is_ahead(&self) -> bool {
+        matches!(&self.memory, Memory::Unified(unified) if unified.is_ahead())
+    }
+
+    /// An adapter that was loaded ahead for somebody else than the next request, whose adapter this is, gives its memory back.
+    pub(crate) fn keep_ahead(&mut self, kv: &mut KvCache, next: Option<u32>) {
+        if let Memory::Unified(unified) = &mut self.memory {
+            self.evictions += unified.keep_ahead(kv, next);
+        }
+    }
+
+    /// A request is admitted; returns for how long the iteration waits for its adapter, microseconds.
+    pub(crate) fn acquire(&mut self, kv: &mut KvCache, adapter: u32, rank: u32, now_us: f64) -> f64 {
         if adapter == BASE_MODEL {
             return 0.0;
         }
@@ -255,6 +286,7 @@ impl Adapters {
         };
         let is_on_host = match loaded {
             Loaded::No => return 0.0,
+            Loaded::Ahead { ready_us } => return (ready_us - now_us).max(0.0),
             Loaded::FromHost { evicts } | Loaded::FromDisk { evicts } => {
                 self.evictions += u64::from(evicts);
                 matches!(loaded, Loaded::FromHost { .. })
@@ -339,10 +371,12 @@ impl Adapters {
 }
 
 /// What admitting a request did to its adapter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 enum Loaded {
     /// Nothing: it is in GPU memory.
     No,
+    /// It was loaded ahead, and is there at this time.
+    Ahead { ready_us: f64 },
     /// It came from the host, maybe in place of another one.
     FromHost { evicts: bool },
     /// It came from the disk.

@@ -166,8 +166,6 @@ pub struct FleetConfig {
     pub max_input_tokens: u32,
     /// Sleep of an idle router, microseconds; 0 = woken by the arrival (S-LoRA).
     pub idle_poll_us: f64,
-    /// Whether adapters of waiting requests are copied ahead, while the batch decodes (S-LoRA).
-    pub prefetch_adapters: bool,
     /// Whether adapters are loaded and cost time. S-LoRA counts their memory either way, as the original does.
     pub lora_compute: bool,
     /// Where adapters are kept.
@@ -198,6 +196,11 @@ impl FleetConfig {
     /// Whether requests take blocks as they grow.
     pub fn grows(&self) -> bool {
         self.policy().grows(self)
+    }
+
+    /// Whether replicas load the adapters of waiting requests ahead.
+    pub(super) fn loads_ahead(&self) -> bool {
+        self.policy().managed_adapters(self).loads_ahead()
     }
 
     /// Whether the starts of prompts are kept and shared.
@@ -245,6 +248,11 @@ impl FleetConfig {
         Self { adapters: AdapterConfig { loading, ..self.adapters }, ..self }
     }
 
+    /// Adapters of waiting requests are loaded ahead, or not.
+    pub fn prefetching(self, prefetch: bool) -> Self {
+        Self { adapters: AdapterConfig { prefetch, ..self.adapters }, ..self }
+    }
+
     /// S-LoRA's default for `batch_max_tokens`: max(floor(total/6), max_request_tokens).
     pub fn default_batch_max_tokens(max_total_tokens: u32, max_request_tokens: u32) -> u32 {
         (max_total_tokens / 6).max(max_request_tokens)
@@ -286,7 +294,6 @@ impl Default for FleetConfig {
             preemption: Preemption::Recompute,
             max_input_tokens: u32::MAX,
             idle_poll_us: 0.0,
-            prefetch_adapters: false,
             lora_compute: true,
             adapters: AdapterConfig::FREE,
             seed: 42,

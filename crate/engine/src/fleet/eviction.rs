@@ -50,6 +50,7 @@ impl Replica {
         let was_decoding = world.requests.place[i] == Place::Decoding;
         let blocks = self.blocks_of(world, id);
         let tokens = self.leave_batch(world, id, blocks);
+        self.adapters.keep_ahead(&mut self.kv, None);
         self.adapters.offload_unused(&mut self.kv);
         let mut lost_tokens = if was_decoding { tokens - 1 } else { tokens };
         let swaps = matches!(world.config.preemption, Preemption::Swap { .. });

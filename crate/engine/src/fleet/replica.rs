@@ -329,7 +329,25 @@ impl Replica {
     /// The adapter of a request that is admitted is loaded before the iteration, if it is not there.
     pub(crate) fn acquire_adapter(&mut self, world: &mut World<'_>, flight: &mut Flight, id: u32) {
         let (adapter, rank) = world.adapter(id);
-        flight.load_us += self.adapters.acquire(&mut self.kv, adapter, rank);
+        flight.load_us += self.adapters.acquire(&mut self.kv, adapter, rank, world.now_us);
+    }
+
+    /// The adapter of the head of the line is loaded while an iteration runs, if there is room for it.
+    pub(crate) fn prefetch(&mut self, world: &World<'_>) {
+        let Some(id) = self.head(world) else { return };
+        let (adapter, rank) = world.adapter(id);
+        let blocks = self.adapters.blocks_to_load(adapter);
+        if world.config.scheduler.policy().has_room_ahead(self, world, blocks) {
+            self.adapters.prefetch(&mut self.kv, adapter, rank, world.now_us);
+        }
+    }
+
+    /// What was loaded ahead for somebody who is not the head any more goes.
+    pub(crate) fn keep_ahead(&mut self, world: &World<'_>) {
+        if self.adapters.is_ahead() {
+            let next = self.head(world).map(|id| world.adapter(id).0);
+            self.adapters.keep_ahead(&mut self.kv, next);
+        }
     }
 
     /// Every request of the lockstep decodes in the iteration.
@@ -356,6 +374,8 @@ impl Replica {
             self.decode_lockstep(flight);
             return true;
         }
+        // Memory is short: nothing is loaded ahead.
+        self.adapters.keep_ahead(&mut self.kv, None);
         let mut list = self.take_list(world);
         if by_arrival || self.waiting.ranks_holders() {
             world.sort(&mut list, &self.waiting);

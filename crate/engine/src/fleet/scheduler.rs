@@ -108,6 +108,12 @@ pub(crate) trait BatchScheduler: Sync {
         }
     }
 
+    /// Whether an adapter of `blocks` may be loaded ahead. Everybody who decodes may need a block before its request is let in.
+    fn has_room_ahead(&self, replica: &Replica, world: &World<'_>, blocks: u32) -> bool {
+        let spare = u64::from(world.config.watermark_blocks) + u64::from(replica.holders);
+        u64::from(replica.kv.available()) >= u64::from(blocks) + spare
+    }
+
     /// This many iterations have decoded.
     fn decoded(&self, _replica: &mut Replica, _world: &mut World<'_>, _iterations: u32) {}
 
@@ -308,6 +314,9 @@ pub(crate) fn form_or_retry(replica: &mut Replica, world: &mut World<'_>, flight
         replica.holds_for(world, stop);
     }
     flight.changes_again |= world.record.evictions.len() > evicted_before;
+    if world.config.loads_ahead() && !flight.is_empty() {
+        replica.prefetch(world);
+    }
     // Iterations whose requests are told nowhere in them know their adapters.
     if flight.steady.is_none() {
         flight.lora = replica.adapters.batch(world.trace, &replica.lockstep, flight);
@@ -318,6 +327,7 @@ pub(crate) fn form_or_retry(replica: &mut Replica, world: &mut World<'_>, flight
 /// Forms an iteration; who was passed over for want of a LoRA slot is back in place then.
 fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look {
     replica.passes_over = false;
+    replica.keep_ahead(world);
     let look = world.config.policy().form(replica, world, flight);
     replica.waiting.put_back();
     match look {
@@ -351,12 +361,13 @@ pub(crate) fn leap(replica: &mut Replica, world: &World<'_>, flight: &Flight) ->
 /// For how many iterations the head of the line stays the same, where that matters to who looks at it. A full batch lets
 /// nobody in, but round robin gives quanta when it is looked at.
 fn steady(replica: &mut Replica, config: &FleetConfig) -> u32 {
-    let looks = config.policy().looks_at_queue();
+    let loads_ahead = config.loads_ahead();
+    let looks = config.policy().looks_at_queue() || loads_ahead;
     if looks && replica.passes_over && replica.waiting.keeps_counters() {
         // The head is not who is next.
         return 1;
     }
-    let is_full = replica.stop == Some(Stop::RunningCap) && !replica.waiting.takes_turns();
+    let is_full = replica.stop == Some(Stop::RunningCap) && !replica.waiting.takes_turns() && !loads_ahead;
     if looks && replica.line > 0 && !is_full { replica.waiting.steady() } else { u32::MAX }
 }
 

@@ -127,6 +127,28 @@ fn an_iteration_waits_for_the_adapters_that_it_loads() {
     }
 }
 
+/// What was loaded ahead behind the iterations of another is there when its request is let in: only the first is waited for.
+#[test]
+fn adapters_are_loaded_ahead_behind_other_iterations() {
+    let rows: Vec<(f64, u32, u32, u32)> = (0..3).map(|adapter| (0.0, 20, 30, adapter)).collect();
+    for scheduler in SchedulerKind::ALL {
+        let of = |prefetch| {
+            let adapters = AdapterConfig { prefetch, ..UNIFIED };
+            let config = FleetConfig { max_requests: 1, ..with(adapters, scheduler) };
+            let (report, _) = run(&asking(&rows), config, TOY);
+            let waits = report.timeline.iterations.iter().map(|run| run.adapter_load_us).sum::<f64>();
+            (waits, report.adapters.loads, report.fates[2].finish_us.unwrap())
+        };
+        let (ahead, blocking) = (of(true), of(false));
+        assert!(
+            (blocking.0 - 78.0).abs() < 1e-9 && (ahead.0 - 26.0).abs() < 1e-9,
+            "{scheduler:?}: {ahead:?}"
+        );
+        assert_eq!((ahead.1, blocking.1), (3, 3), "{scheduler:?}");
+        assert!((blocking.2 - ahead.2 - 52.0).abs() < 1e-6, "{scheduler:?}: {ahead:?} {blocking:?}");
+    }
+}
+
 /// 32 tokens of adapter beside 8 blocks of 16: a request that fills them is refused with an adapter, not without.
 #[test]
 fn adapters_in_the_pool_take_its_blocks() {

@@ -113,7 +113,7 @@ prop_compose! {
                 .prop_map(|(host_blocks, us_per_block)| Preemption::Swap { host_blocks, us_per_block }),
         ],
         patience_us in prop_oneof![3 => Just(f64::INFINITY), 1 => (0u32..9_000).prop_map(f64::from)],
-        copies in any::<(bool, bool)>(),
+        lora_compute in any::<bool>(),
         rules in prop::option::of(any_rules()),
         adapters in any_adapters(),
     ) -> FleetConfig {
@@ -125,8 +125,7 @@ prop_compose! {
             max_slots: 6,
             max_input_tokens: 120,
             idle_poll_us: 0.0,
-            prefetch_adapters: copies.0,
-            lora_compute: copies.1,
+            lora_compute,
             seed: 7,
             vllm: None,
             blocks: if block_size == 1 { blocks * 8 } else { blocks },
@@ -155,21 +154,23 @@ pub(crate) fn any_adapters() -> impl Strategy<Value = AdapterConfig> {
     ];
     let us = || prop_oneof![Just(0.0), Just(3.0), 0.0..40.0f64];
     let counts = (1u32..4, 0u32..3, prop_oneof![3 => Just(64u32), 1 => Just(16)]);
-    (memory, counts, prop_oneof![Just(0.0), Just(0.25), Just(1.0)], (us(), us(), us())).prop_map(
-        |(memory, (max_loras, more, max_lora_rank), tokens_per_rank, loading)| AdapterConfig {
-            memory,
-            max_loras,
-            max_lora_rank,
-            max_cpu_loras: max_loras + more,
-            reserved_tokens: 0,
-            tokens_per_rank,
-            loading: AdapterLoading {
-                base_us: loading.0,
-                host_us_per_rank: loading.1,
-                disk_us_per_rank: loading.2,
-            },
-        },
-    )
+    (memory, counts, prop_oneof![Just(0.0), Just(0.25), Just(1.0)], (us(), us(), us()), any::<bool>())
+        .prop_map(|(memory, (max_loras, more, max_lora_rank), tokens_per_rank, loading, prefetch)| {
+            AdapterConfig {
+                memory,
+                max_loras,
+                max_lora_rank,
+                max_cpu_loras: max_loras + more,
+                reserved_tokens: 0,
+                tokens_per_rank,
+                prefetch,
+                loading: AdapterLoading {
+                    base_us: loading.0,
+                    host_us_per_rank: loading.1,
+                    disk_us_per_rank: loading.2,
+                },
+            }
+        })
 }
 
 prop_compose! {

@@ -71,7 +71,10 @@ fn write_works(report: &Report, events: &mut Events<'_>) -> fmt::Result {
     let mut over_us = vec![0.0f64; report.replicas as usize];
     for StageWork { run, stage, start_us, end_us } in stage_works(report) {
         if stage == 0 && run.adapter_load_us > 0.0 {
-            events.slice([run.replica.into(), 0], "adapter load", run.start_us, run.adapter_load_us)?;
+            // In a pipeline a batch may wait for its first stage.
+            let waited = start_us > run.begins_us();
+            let load_start_us = if waited { start_us - run.adapter_load_us } else { run.start_us };
+            events.slice([run.replica.into(), 0], "adapter load", load_start_us, run.adapter_load_us)?;
             events.end(format_args!("\"resident\":{}", run.resident_adapters))?;
         }
         events.slice([run.replica.into(), stage], super::kind(&run), start_us, end_us - start_us)?;

@@ -466,12 +466,14 @@ table! {
         .says("Ageing", "Waiting this long makes up for one class; 0 is first come, first served.");
     PrefetchAdapters = row("scheduler.prefetch_adapters", "pre", "queue", Kind::Flag(false))
         .when(&[
-            is(Id::SchedulerKind, &["slora"]),
-            is(Id::SchedulerOrder, &["fcfs", "lifo", "shortest", "priority", "rpm", "early_abort", "cluster", "pets"]),
-            is(Id::AdapterMemory, &["unified"]),
             HAS_ADAPTERS,
+            is(Id::AdapterMemory, &["unified"]),
+            any(&[
+                is_not(Id::SchedulerKind, &["slora"]),
+                is(Id::SchedulerOrder, &["fcfs", "lifo", "shortest", "priority", "rpm", "early_abort", "cluster", "pets"]),
+            ]),
         ])
-        .says("Prefetch adapters", "Copies adapters of waiting requests to the GPU while the batch decodes, twice between two prefills.");
+        .says("Prefetch adapters", "Copies adapters to the GPU while iterations run: in S-LoRA those of waiting requests, twice between two prefills; with other schedulers that of the next request.");
 
     GatewayKind = row("gateway.kind", "gk", "gateway", choice(choices::GatewayKind::ID))
         .says("In front of the engine", "Direct: requests join the engine's waiting line at once. Proxy: an admission proxy checks them, lets them wait, and refuses (429).");

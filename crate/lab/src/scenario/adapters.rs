@@ -104,6 +104,7 @@ impl Scenario {
             max_cpu_loras: self.whole(Id::MaxCpuLoras).max(max_loras),
             reserved_tokens: self.reserved_tokens(ranks),
             tokens_per_rank: self.tokens_per_rank(),
+            prefetch: self.is_active(Id::PrefetchAdapters) && self.flag(Id::PrefetchAdapters),
             loading: self.adapter_loading(),
         }
     }

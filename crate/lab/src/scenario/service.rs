@@ -101,7 +101,6 @@ impl Scenario {
             preemption: self.preemption(block_size),
             max_input_tokens: self.active(Id::MaxInputTokens).map_or(u32::MAX, |tokens| tokens as u32),
             idle_poll_us: self.active(Id::IdlePoll).map_or(0.0, |ms| ms * 1e3),
-            prefetch_adapters: self.is_active(Id::PrefetchAdapters) && self.flag(Id::PrefetchAdapters),
             lora_compute: true,
             adapters: AdapterConfig::FREE,
             seed: self.number(Id::Seed) as u64,

@@ -2,13 +2,22 @@
 //! host keeps all of them, so none comes from the disk.
 //!
 //! S-LoRA keeps no cache: when requests have left, what the remaining batch does not use is offloaded. Here that is at the end
-//! of their iteration, and at once where a preemption looks for memory.
+//! of their iteration, and at once where a preemption looks for memory. What is loaded ahead for the head of the waiting queue
+//! stays as long as it is the head.
 
 use servescope_workload::Trace;
 
 use super::{AdapterConfig, Loaded};
 use crate::adapters::AdapterPool;
 use crate::fleet::kv_cache::KvCache;
+
+/// An adapter that is loaded for a request which waits.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Ahead {
+    adapter: u32,
+    /// When it is there.
+    ready_us: f64,
+}
 
 /// The adapters in the KV pool.
 #[derive(Debug)]
@@ -17,6 +26,10 @@ pub(super) struct Unified {
     config: AdapterConfig,
     block_size: u32,
     tokens: u32,
+    /// It counts as used.
+    ahead: Option<Ahead>,
+    /// When the link to the host has carried all that was loaded ahead.
+    link_free_us: f64,
     /// Who goes, while they go.
     gone: Vec<u32>,
 }
@@ -24,7 +37,15 @@ pub(super) struct Unified {
 impl Unified {
     pub(super) fn new(config: &AdapterConfig, block_size: u32, trace: &Trace) -> Self {
         let pool = AdapterPool::new(trace.adapter_count(), &trace.adapter_rank);
-        Self { pool, config: *config, block_size, tokens: 0, gone: Vec::new() }
+        Self {
+            pool,
+            config: *config,
+            block_size,
+            tokens: 0,
+            ahead: None,
+            link_free_us: 0.0,
+            gone: Vec::new(),
+        }
     }
 
     fn blocks(&self, adapter: u32) -> u32 {
@@ -41,13 +62,44 @@ impl Unified {
     }
 
     pub(super) fn acquire(&mut self, kv: &mut KvCache, adapter: u32) -> Loaded {
-        self.pool.acquire(adapter);
-        if !self.pool.load(adapter) {
-            return Loaded::No;
+        if let Some(ahead) = self.ahead.take_if(|ahead| ahead.adapter == adapter) {
+            // What was loaded for a request that waits is now the request's.
+            return Loaded::Ahead { ready_us: ahead.ready_us };
         }
-        kv.take_for_adapter(self.blocks(adapter));
-        self.tokens += self.config.pool_tokens(self.pool.rank(adapter));
-        Loaded::FromHost { evicts: false }
+        if self.load(kv, adapter) { Loaded::FromHost { evicts: false } } else { Loaded::No }
+    }
+
+    /// One more uses an adapter; says whether it is loaded for that.
+    fn load(&mut self, kv: &mut KvCache, adapter: u32) -> bool {
+        self.pool.acquire(adapter);
+        let loads = self.pool.load(adapter);
+        if loads {
+            kv.take_for_adapter(self.blocks(adapter));
+            self.tokens += self.config.pool_tokens(self.pool.rank(adapter));
+        }
+        loads
+    }
+
+    /// Says whether an adapter that takes `load_us` is loaded from now on for a request that waits.
+    pub(super) fn load_ahead(&mut self, kv: &mut KvCache, adapter: u32, load_us: f64, now_us: f64) -> bool {
+        if self.ahead.is_some() || self.pool.is_resident(adapter) {
+            return false;
+        }
+        self.load(kv, adapter);
+        self.link_free_us = self.link_free_us.max(now_us) + load_us;
+        self.ahead = Some(Ahead { adapter, ready_us: self.link_free_us });
+        true
+    }
+
+    pub(super) fn is_ahead(&self) -> bool {
+        self.ahead.is_some()
+    }
+
+    /// Says how many went.
+    pub(super) fn keep_ahead(&mut self, kv: &mut KvCache, next: Option<u32>) -> u64 {
+        let Some(other) = self.ahead.take_if(|ahead| Some(ahead.adapter) != next) else { return 0 };
+        self.pool.release(other.adapter);
+        self.offload_unused(kv)
     }
 
     pub(super) fn release(&mut self, adapter: u32) {
@@ -70,6 +122,7 @@ impl Unified {
 
     pub(super) fn audit(&self, holders: &[u32], kv: &KvCache) -> bool {
         let mut used = holders.to_vec();
+        used.extend(self.ahead.map(|ahead| ahead.adapter));
         used.sort_unstable();
         used.dedup();
         let blocks: u32 = used.iter().map(|&adapter| self.blocks(adapter)).sum();

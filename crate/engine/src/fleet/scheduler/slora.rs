@@ -418,7 +418,7 @@ impl State {
     fn next_prefetch(&self, world: &World<'_>) -> Option<u32> {
         let config = world.config;
         if !self.owns_adapters
-            || !config.prefetch_adapters
+            || !config.adapters.prefetch
             || !config.lora_compute
             || !self.line.can_prefetch()
         {
