@@ -76,7 +76,7 @@ fn admit(replica: &mut Replica, world: &mut World<'_>, step: &mut Step, id: u32)
     }
     replica.leave_line(world);
     let (adapter, rank) = world.adapter(id);
-    step.load_us += replica.adapters.acquire(&mut replica.kv, adapter, rank);
+    step.load_us += replica.adapters.acquire(&mut replica.kv, adapter, rank, world.now_us);
     let mut held = Held::default();
     replica.kv.share_blocks(world.trace, id, known, hits, &mut held);
     replica.kv.take_blocks(blocks, &mut held);
