@@ -7,6 +7,9 @@
 //! quota of its own, is parked, and the others pass. Every change costs O(log clients + log requests),
 //! but for a return under [`Lift::Max`].
 
+#[cfg(test)]
+mod tests;
+
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -505,145 +508,5 @@ impl ClientQueue {
             self.parked.pop();
         }
         None
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::round_robin::RoundRobin;
-    use super::*;
-    use proptest::prelude::*;
-
-    fn orders() -> impl Strategy<Value = Order> {
-        prop_oneof![
-            Just(Order::Fcfs),
-            Just(Order::Lifo),
-            Just(Order::Shortest),
-            (prop::collection::vec(0.0..3.0f64, 1..3), 0.0..1e7f64)
-                .prop_map(|(classes, ageing_us)| Order::Priority { classes, ageing_us }),
-            Just(Order::Fair(Fair::default())),
-            Just(Order::Fair(Fair { lift: Lift::Paper, weights: vec![1.0, 3.0], ..Fair::default() })),
-            Just(Order::Fair(Fair { lift: Lift::Never, ..Fair::default() })),
-            (1.0..500.0f64).prop_map(|quantum| {
-                Order::RoundRobin(RoundRobin { quantum: Some(quantum), ..RoundRobin::default() })
-            }),
-        ]
-    }
-
-    proptest! {
-        /// Everybody who stays comes up once, whoever parks or leaves and whatever is charged in between.
-        #[test]
-        fn everybody_is_served_once(
-            order in orders(),
-            moves in prop::collection::vec((0u8..7, 0u32..5, 1u32..300), 1..200),
-        ) {
-            let mut queue = ClientQueue::new(&order, 5, 1_000.0);
-            let (mut clients, mut served, mut gone, mut now) = (Vec::new(), Vec::new(), Vec::new(), 0.0);
-            for (kind, client, size) in moves {
-                now += 1.0;
-                match kind {
-                    0..=2 => {
-                        queue.push(clients.len() as u32, client, f64::from(size), now);
-                        clients.push(client);
-                    }
-                    3 => if let Some((client, id)) = queue.head() {
-                        prop_assert_eq!(clients[id as usize], client);
-                        if gone.contains(&id) {
-                            queue.skip(client);
-                        } else {
-                            queue.charge(client, f64::from(size));
-                            queue.pop(client);
-                            served.push(id);
-                        }
-                    },
-                    6 => {
-                        let is_there = |id: &u32| !served.contains(id) && !gone.contains(id);
-                        if let Some(id) = (0..clients.len() as u32).filter(is_there).nth(size as usize % 7) {
-                            queue.forget(clients[id as usize]);
-                            gone.push(id);
-                        }
-                    }
-                    4 => if let Some((client, _)) = queue.head() {
-                        queue.park(client, if size % 2 == 0 { now + f64::from(size) } else { f64::INFINITY });
-                    },
-                    _ => {
-                        queue.charge(client, 2.0 * f64::from(size));
-                        queue.unpark(client);
-                        queue.unpark_until(now, |_| {});
-                    }
-                }
-            }
-            queue.unpark_all(|_| {});
-            while let Some((client, id)) = queue.head() {
-                if gone.contains(&id) {
-                    queue.skip(client);
-                } else {
-                    queue.pop(client);
-                    served.push(id);
-                }
-            }
-            prop_assert!(queue.is_empty());
-            served.append(&mut gone);
-            served.sort_unstable();
-            prop_assert!(served.iter().copied().eq(0..clients.len() as u32));
-        }
-
-        /// The keys of whoever comes next are in order, and ties in order of arrival.
-        #[test]
-        fn keyed_orders_are_sorted(sizes in prop::collection::vec((0u32..4, 1u32..20), 1..60)) {
-            let mut queue = ClientQueue::new(&Order::Shortest, 4, 1_000.0);
-            for (id, &(client, size)) in sizes.iter().enumerate() {
-                queue.push(id as u32, client, f64::from(size), id as f64);
-            }
-            let mut expected: Vec<u32> = (0..sizes.len() as u32).collect();
-            expected.sort_by_key(|&id| sizes[id as usize].1);
-            let served: Vec<u32> = std::iter::from_fn(|| {
-                let (client, id) = queue.head()?;
-                queue.pop(client);
-                Some(id)
-            })
-            .collect();
-            prop_assert_eq!(served, expected);
-        }
-    }
-
-    #[test]
-    fn counters_share_the_service_by_weight() {
-        for order in [
-            Order::Fair(Fair { weights: vec![1.0, 2.0], ..Fair::default() }),
-            Order::RoundRobin(RoundRobin {
-                weights: vec![1.0, 2.0],
-                quantum: Some(50.0),
-                ..RoundRobin::default()
-            }),
-        ] {
-            let mut queue = ClientQueue::new(&order, 2, 1_000.0);
-            for id in 0..2_000 {
-                queue.push(id, id % 2, 10.0, 0.0);
-            }
-            let mut served = [0u32; 2];
-            for _ in 0..900 {
-                let Some((client, _)) = queue.head() else { break };
-                queue.charge(client, queue.tariff().prompt(client, 100.0, 0.0));
-                queue.pop(client);
-                served[client as usize] += 1;
-            }
-            assert!(served[0].abs_diff(300) <= 2, "{order:?}: {served:?}");
-        }
-    }
-
-    #[test]
-    fn a_newcomer_is_lifted_to_those_who_wait() {
-        let mut queue = ClientQueue::new(&Order::Fair(Fair::default()), 2, 1_000.0);
-        for id in 0..50 {
-            queue.push(id, 0, 10.0, 0.0);
-        }
-        for _ in 0..40 {
-            queue.head();
-            queue.charge(0, 100.0);
-            queue.pop(0);
-        }
-        queue.push(50, 1, 10.0, 1.0);
-        assert_eq!(queue.counters(), [(0, 4_000.0), (1, 4_000.0)]);
     }
 }
