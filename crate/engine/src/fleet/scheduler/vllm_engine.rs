@@ -222,7 +222,7 @@ fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Lo
         state.prompts_at = Some(state.iterations);
     }
     let (looks, stages) = (state.looks, replica.stages);
-    state.has_chunk = false;
+    let mut leaves_chunk = false;
     for scheduled in &mut step.scheduled {
         let Some(place) = State::place(world, scheduled.id) else { continue };
         let entry = state.entry(place);
@@ -231,15 +231,15 @@ fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Lo
         entry.under_way += scheduled.tokens;
         entry.is_prompt_chunk = entry.computed < entry.known + entry.awaited;
         scheduled.makes_token = !entry.is_prompt_chunk;
-        let is_chunk = entry.is_prompt_chunk;
+        leaves_chunk |= entry.is_prompt_chunk;
         if scheduled.makes_token && step.rules.async_scheduling {
-            // Of several stages a request is in every so manieth iteration only.
+            // With several stages a request decodes in one of as many iterations as there are stages.
             entry.decodes_from = looks + u64::from(stages);
         }
         entry.awaited += u32::from(scheduled.makes_token && step.rules.async_scheduling);
-        state.has_chunk |= is_chunk;
         fill(world, flight, *scheduled);
     }
+    state.has_chunk = leaves_chunk;
     flight.scheduled.append(&mut step.scheduled);
     flight.load_us = step.load_us;
     look

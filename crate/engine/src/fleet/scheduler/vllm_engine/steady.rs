@@ -143,9 +143,10 @@ fn begin(replica: &mut Replica, world: &World<'_>) -> Option<Steady> {
     for &place in &state.order {
         let entry = &state.entries[place as usize];
         let i = entry.id as usize;
-        let is_fresh = match (entry.under_way, entry.awaited) {
-            (0, 0) => world.requests.seen_us[i] == world.now_us,
-            (under_way, awaited) => under_way == 1 && awaited == 1,
+        // It was in the iteration that has just ended, or is in the one under way.
+        let is_fresh = match replica.in_flight {
+            0 => entry.under_way == 0 && entry.awaited == 0 && world.requests.seen_us[i] == world.now_us,
+            _ => entry.under_way == 1 && entry.awaited == 1,
         };
         let follows = entry.known + entry.awaited == entry.computed + 1;
         if !is_fresh || !follows || entry.is_prompt_chunk || entry.computed < world.requests.prompt[i] {
