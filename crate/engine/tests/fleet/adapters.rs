@@ -131,7 +131,8 @@ fn an_iteration_waits_for_the_adapters_that_it_loads() {
 #[test]
 fn adapters_are_loaded_ahead_behind_other_iterations() {
     let rows: Vec<(f64, u32, u32, u32)> = (0..3).map(|adapter| (0.0, 20, 30, adapter)).collect();
-    for scheduler in SchedulerKind::ALL {
+    // S-LoRA offloads what nobody uses whenever a request ends, also what it loaded ahead.
+    for scheduler in SchedulerKind::ALL.into_iter().filter(|&kind| kind != SchedulerKind::Slora) {
         let of = |prefetch| {
             let adapters = AdapterConfig { prefetch, ..UNIFIED };
             let config = FleetConfig { max_requests: 1, ..with(adapters, scheduler) };
