@@ -157,7 +157,7 @@ export interface Summary {
   split_s: { queue: number | null; adapter_load: number | null; prefill: number | null; stalled: number | null; decode: number | null };
   slo: { ttft_s: number; tbt_s: number; attainment: number | null; satisfaction: number | null; goodput_rps: number | null };
   batch: { iterations: number; mean_size: number | null; mean_time_s: number | null };
-  /** The pool is that of a replica; S-LoRA's loop counts tokens, not blocks. */
+  /** The pool is that of a replica; S-LoRA and LightLLM count tokens, not blocks. */
   kv: { mean_usage: number | null; peak_usage: number | null; pool_tokens: number; pool_blocks: number | null };
   /** Where prefixes are cached: prompt tokens found over those looked up, for each admission. */
   prefix_cache: { hit_rate: number | null; looked_up_tokens: number; cached_tokens: number } | null;

@@ -142,7 +142,7 @@ fn with(settings: &[&str]) -> Result<Scenario, Failed> {
     Ok(scenario)
 }
 
-/// A proxy with every check on, against the same traffic without one, before S-LoRA's loop and before a fleet: whole runs
+/// A proxy with every check on, against the same traffic without one, before S-LoRA and before vLLM v1: whole runs
 /// from generation to summary, in turn.
 fn gateway() -> Result<(), Failed> {
     const TRAFFIC: &[&str] = &[

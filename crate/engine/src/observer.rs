@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Something that happened in the router loop.
+/// Something that happened in S-LoRA's router.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Event<'a> {
     /// A request arrived and joined the waiting line.

@@ -50,7 +50,7 @@ pub struct IterationRun {
     pub rank_sum: u64,
     /// Whether any request uses an adapter.
     pub any_adapter: bool,
-    /// What its LoRA operators work on, each iteration; nothing is known of S-LoRA's loop.
+    /// What its LoRA operators work on, each iteration.
     pub lora: LoraBatch,
     /// Loading of adapters before the first of them begins; a part of its time, microseconds.
     pub adapter_load_us: f64,

@@ -352,7 +352,7 @@ impl Run {
         summary
     }
 
-    /// What the summary says of a fleet beside the rest; none of S-LoRA's loop.
+    /// What the summary says of the replicas beside the rest.
     pub fn fleet(&self) -> Option<FleetSummary> {
         self.usage().map(|usage| fleet_summary(&self.report, usage))
     }
@@ -467,7 +467,7 @@ impl Run {
         self.gaps.get().expect("the pass over the iterations counts them")
     }
 
-    /// Sums over the iterations of a fleet; none of S-LoRA's loop.
+    /// Sums over the iterations; none of a run without a cost model.
     pub fn usage(&self) -> Option<&Usage> {
         self.usage.get_or_init(|| usage(&self.report).map(|(usage, gaps)| self.keep(usage, gaps))).as_ref()
     }

@@ -1,6 +1,7 @@
 //! The lab's tests from outside, as one program: each file is a module of it.
 
 mod capacity;
+mod combinations;
 mod fleets;
 mod gateway;
 #[path = "matrix/main.rs"]

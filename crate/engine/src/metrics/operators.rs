@@ -151,7 +151,7 @@ fn copying_us(cost: &dyn BatchCost, run: &IterationRun) -> f64 {
     run.copying_us / f64::from(cost.stages().max(1))
 }
 
-/// Every run of a fleet with its parts, in order of start; none of S-LoRA's loop.
+/// Every run of a fleet with its parts, in order of start.
 pub fn run_parts(report: &Report) -> impl Iterator<Item = (IterationRun, RunParts)> {
     let cost = report.cost.as_ref().map(|model| &*model.0);
     let runs = &report.timeline.iterations;

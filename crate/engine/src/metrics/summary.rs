@@ -101,7 +101,7 @@ pub struct KvUsage {
     pub peak_usage: Option<f64>,
     /// Tokens that the pool of a replica has room for.
     pub pool_tokens: u32,
-    /// The same in blocks; missing for S-LoRA's loop, which counts tokens.
+    /// The same in blocks; missing where memory is counted in tokens.
     pub pool_blocks: Option<u32>,
 }
 

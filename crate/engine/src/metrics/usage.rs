@@ -77,7 +77,7 @@ pub struct UsageWindow {
     pub lane_columns: usize,
 }
 
-/// The sums over the iterations of a fleet, and the gaps between tokens, which come of the same pass; none of S-LoRA's loop.
+/// The sums over the iterations of a fleet, and the gaps between tokens, which come of the same pass; none of a run without a cost model.
 pub fn usage(report: &Report) -> Option<(Usage, TokenGaps)> {
     let model = report.cost.as_ref()?;
     let (mut usage, mut gaps) = (Usage::new(report), TokenGaps::default());
@@ -99,7 +99,7 @@ pub fn spans(report: &Report) -> (SpanSums, TokenGaps) {
     (sums, gaps.whole(&report.timeline))
 }
 
-/// The columns over a window; none of S-LoRA's loop.
+/// The columns over a window; none of a run without a cost model.
 pub fn usage_columns(report: &Report, window: &UsageWindow) -> Option<UsageColumns> {
     let model = report.cost.as_ref()?;
     let mut columns = UsageColumns::new(report, window);

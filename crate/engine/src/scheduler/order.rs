@@ -80,7 +80,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// Whether a line can keep it that knows nothing of batches: a fleet's, or the gateway's. The others are S-LoRA's alone.
+    /// Whether a queue can keep it that knows nothing of batches. The others are S-LoRA's alone.
     pub fn needs_no_batcher(&self) -> bool {
         !matches!(self, Self::Cluster { .. } | Self::Peft | Self::Pets | Self::EarlyAbort { .. })
     }

@@ -109,7 +109,7 @@ impl Scenario {
         }
     }
 
-    /// By the linear law as S-LoRA's loop has it; otherwise at the bandwidths. Every GPU loads its part of an adapter at the same
+    /// By the linear law as in S-LoRA; otherwise at the bandwidths. Every GPU loads its part of an adapter at the same
     /// time; from the disk it is read once.
     fn adapter_loading(&self) -> AdapterLoading {
         if self.cost_kind() == CostKind::Linear {

@@ -17,7 +17,7 @@ const MOST_BARS: usize = 12_000;
 /// The charts of a fleet.
 pub(super) const NAMES: [&str; 5] = ["lanes", "operators", "batch", "utilisation", "preemptions"];
 
-/// What a fleet did over the window, as columns; none of S-LoRA's loop.
+/// What the replicas did over the window, as columns; none of a run without a cost model.
 pub(super) fn columns(run: &Run, window: &Window) -> Option<UsageColumns> {
     let lanes = run.report.replicas.min(MOST_LANES) as usize;
     run.usage_columns(&UsageWindow {

@@ -6,7 +6,7 @@ use crate::parameters::Id;
 choices! {
     /// The scheduler of an engine.
     SchedulerKind (ID = SchedulerKind) {
-        /// S-LoRA's loop: one engine whose adapters are loaded and evicted.
+        /// S-LoRA: prompts alone, let in where batch and adapters will fit at their worst moment.
         Slora = "slora",
         /// Static batches, as in FasterTransformer.
         Static = "static",
