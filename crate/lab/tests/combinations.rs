@@ -60,7 +60,8 @@ fn run(settings: &[(&str, &str)]) -> Answer {
         produced += u64::from(fate.produced);
     }
     assert_eq!(ended, report.trace.len());
-    let decoded = report.timeline.iterations.iter().map(|run| u64::from(run.iterations) * u64::from(run.decodes));
+    let decoded =
+        report.timeline.iterations.iter().map(|run| u64::from(run.iterations) * u64::from(run.decodes));
     assert!(decoded.sum::<u64>() <= produced, "{settings:?}: iterations make more tokens than requests have");
     Answer { ttft_s: summary.ttft_s.mean, tpot_s: summary.tpot_s.mean, loads: summary.adapters.loads }
 }

@@ -130,7 +130,7 @@ fn objects_have_the_declared_keys() {
     let series: js_sys::Array =
         js_sys::Reflect::get(&chart, &"series".into()).expect("series").unchecked_into();
     assert_eq!(names(&series.get(0)), declared("Series"));
-    assert_eq!(charts.length(), 10);
+    assert_eq!(charts.length(), 15);
     let reply = published_figures("S1", "n");
     let figures = js_sys::Reflect::get(&reply, &"figures".into()).expect("figures");
     let figure = &json_of(figures)[0];

@@ -12,6 +12,7 @@ import { Parts } from './parts.js';
 import { listenToShortcuts } from './shortcuts.js';
 import '../controls/control-panel.js';
 import '../draw/chart-view.js';
+import '../replicas/replicas-section.js';
 import './headline-numbers.js';
 import './page-header.js';
 import './request-card.js';
@@ -19,7 +20,7 @@ import './station-line.js';
 import './status-area.js';
 import './who-table.js';
 
-type Later = Exclude<Tab, 'service'> | 'replicas' | 'gateway' | 'monitor';
+type Later = Exclude<Tab, 'service'> | 'gateway' | 'monitor';
 
 interface Section { id: string; title: MessageKey; about?: MessageKey; charts: readonly string[] }
 
@@ -38,10 +39,10 @@ export class ServescopePage extends LightElement {
   }
 
   protected override look(): string {
-    return `${this.app.view.value.tab} ${String(this.#isFleet)} ${String(this.#hasGateway)}`;
+    return `${this.app.view.value.tab} ${String(this.#hasReplicas)} ${String(this.#hasGateway)}`;
   }
 
-  get #isFleet(): boolean {
+  get #hasReplicas(): boolean {
     return this.app.session.value.answer?.charts.has('lanes') === true;
   }
 
@@ -61,7 +62,6 @@ export class ServescopePage extends LightElement {
     const { t } = app.text;
     const { tab } = app.view.value;
     if (tab !== 'service') this.#want(tab);
-    if (this.#isFleet) this.#want('replicas');
     if (this.#hasGateway) this.#want('gateway');
     if (this.#monitorWanted) this.#want('monitor');
     const gateway = this.#parts.value('gateway') as GatewayViews | undefined;
@@ -78,7 +78,7 @@ export class ServescopePage extends LightElement {
           <div class="tab" ?hidden=${tab !== 'service'}>
             ${gateway?.story ?? nothing}
             <headline-numbers .app=${app}></headline-numbers>
-            ${SECTIONS.map((section) => html`${this.#section(section)}${section.id === 'happens' && this.#isFleet ? this.#part('replicas') : nothing}${section.id === 'happens' && this.#hasGateway ? (gateway?.section ?? this.#part('gateway')) : nothing}`)}
+            ${SECTIONS.map((section) => html`${this.#section(section)}${section.id === 'happens' && this.#hasReplicas ? html`<replicas-section .app=${app}></replicas-section>` : nothing}${section.id === 'happens' && this.#hasGateway ? (gateway?.section ?? this.#part('gateway')) : nothing}`)}
             <section class="who-section" id="who" aria-labelledby="who-title">
               <h2 id="who-title">${t('section.who')}</h2>
               <who-table .app=${app}></who-table>
@@ -110,7 +110,7 @@ export class ServescopePage extends LightElement {
       case null: return nothing;
       case 'there': return this.#parts.value(name);
       // Charts that a run adds come without a word.
-      case 'fetching': return name === 'replicas' || name === 'gateway' ? nothing : t('tab.loading');
+      case 'fetching': return name === 'gateway' ? nothing : t('tab.loading');
       case 'missing': return html`<p class="notice error" role="alert" data-missing=${name}>${t('tab.missing')}
         <button type="button" @click=${() => { this.#parts.again(name); }}>${t('tab.again')}</button></p>`;
     }
@@ -134,7 +134,6 @@ function fetched(app: App, what: Later): Promise<unknown> {
     case 'capacity': return import('../capacity/capacity-page.js').then(({ capacityPage }) => capacityPage(app));
     case 'published': return import('../published/published-page.js').then(({ publishedPage }) => publishedPage(app));
     case 'monitor': return import('../monitor/monitor-section.js').then(({ monitorSection }) => monitorSection(app));
-    case 'replicas': return import('../replicas/replicas-section.js').then(({ replicasSection }) => replicasSection(app));
   }
 }
 

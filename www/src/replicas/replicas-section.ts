@@ -1,4 +1,4 @@
-// What the replicas of a fleet do. It is fetched with the first answer of a fleet.
+// What the replicas do.
 import { html, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
 import { serviceFeed, type ChartFeed } from '../draw/chart-feed.js';
@@ -13,13 +13,7 @@ const CHARTS = ['lanes', 'operators', 'batch', 'utilisation', 'preemptions'] as 
 /** Lanes that the module draws at most. */
 const MOST_LANES = 32;
 
-export function replicasSection(app: App): ReplicasSection {
-  const section = new ReplicasSection();
-  section.app = app;
-  return section;
-}
-
-export class ReplicasSection extends LightElement {
+class ReplicasSection extends LightElement {
   #feed: ChartFeed | undefined;
   #fleet: OpenQuestion<FleetSummary> | undefined;
 

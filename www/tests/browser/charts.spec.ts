@@ -3,6 +3,7 @@ import { ALONE, brush, control, digest, drawn, expect, exported, link, metric, o
 
 const CHARTS = ['gaps', 'shares', 'lengths', 'rates', 'running_waiting', 'memory', 'tokens', 'latency_cdf', 'ttft_by_arrival', 'time_split'];
 const TIME_CHARTS = ['rates', 'running_waiting', 'memory', 'tokens', 'ttft_by_arrival'];
+const REPLICA_CHARTS = ['lanes', 'operators', 'batch', 'utilisation', 'preemptions'];
 
 const plot = (page: Page, name: string) => page.locator(`[data-chart="${name}"] .plot`);
 
@@ -71,7 +72,7 @@ test('a brush zooms all time charts; double click gives the whole run back', asy
   const before = await digest(page);
   await brush(page, plot(page, 'rates'));
   const resets = page.locator('.reset-zoom:visible');
-  await expect(resets).toHaveCount(TIME_CHARTS.length);
+  await expect(resets).toHaveCount(TIME_CHARTS.length + REPLICA_CHARTS.length);
   expect(await link(page)).toMatch(/zoom=[\d.]+-[\d.]+/);
   expect(await digest(page)).toBe(before);
   await plot(page, 'tokens').dblclick({ position: { x: 300, y: 60 } });

@@ -13,10 +13,10 @@ fn the_answer_does_not_depend_on_threads_or_on_how_it_is_printed() {
     let one = json(&[&arguments[..], &["--threads", "1", "--json"]].concat());
     assert_eq!(one, json(&[&arguments[..], &["--threads", "3", "--json"]].concat()));
     let ranking = one["ranking"].as_array().expect("a ranking");
-    assert_eq!(ranking.len(), 3);
+    assert_eq!(ranking.len(), 4);
     let csv = folder("capacity").join("ranking.csv");
     let (table, _) = good(&[&arguments[..], &["--csv", csv.to_str().unwrap()]].concat());
-    assert_eq!(table.lines().count(), 4);
+    assert_eq!(table.lines().count(), 5);
     let rows = std::fs::read_to_string(csv).unwrap();
     assert!(rows.starts_with("scheduler.kind,fleet.replicas,rate_rps,"));
     let best = ranking[0]["capacity"]["rate_rps"].as_f64().unwrap();

@@ -120,6 +120,7 @@ pub enum Preemption {
 
 /// The settings of a fleet of equal replicas.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct FleetConfig {
     /// How many replicas; at least 1.
     pub replicas: u32,

@@ -22,6 +22,7 @@ use crate::timeline::Hold;
 
 /// The state of one replica.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a state of its own")]
 pub(crate) struct Replica {
     pub(crate) index: u16,
     pub(crate) stages: u32,

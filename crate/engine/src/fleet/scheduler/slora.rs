@@ -180,7 +180,7 @@ impl State {
                         _ => Event::Cancelled(id),
                     });
                     if outcome == Outcome::Cancelled {
-                        self.cut_short(replica, world, id);
+                        Self::cut_short(replica, world, id);
                     }
                     self.retry_step = 0;
                 }
@@ -189,7 +189,7 @@ impl State {
     }
 
     /// A running request whose client has gone leaves the batch after one more token.
-    fn cut_short(&mut self, replica: &mut Replica, world: &mut World<'_>, id: u32) {
+    fn cut_short(replica: &mut Replica, world: &mut World<'_>, id: u32) {
         let i = id as usize;
         let fate = &mut world.record.fates[i];
         if fate.outcome != Outcome::Unfinished || world.requests.place[i] != Place::Decoding {
