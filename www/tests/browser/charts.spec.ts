@@ -44,7 +44,7 @@ test('headline numbers are finite and consistent with the summary file', async (
 });
 
 test('one cursor over all time charts, with a read-out', async ({ page }) => {
-  await page.setViewportSize({ width: 1440, height: 2600 });
+  await page.setViewportSize({ width: 1440, height: 3800 });
   await open(page);
   await plot(page, 'memory').hover({ position: { x: 400, y: 60 } });
   for (const name of TIME_CHARTS) await expect(page.locator(`[data-chart="${name}"] .cursor-line`), name).toBeVisible();
@@ -67,7 +67,7 @@ test('the keyboard moves the cursor and hears the read-out', async ({ page }) =>
 });
 
 test('a brush zooms all time charts; double click gives the whole run back', async ({ page }) => {
-  await page.setViewportSize({ width: 1440, height: 2600 });
+  await page.setViewportSize({ width: 1440, height: 3800 });
   await open(page);
   const before = await digest(page);
   await brush(page, plot(page, 'rates'));
