@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use servescope_cost::{AdapterCost, Batch, BatchCost, LinearCost, StageTime};
 use servescope_engine::fleet::{
-    AdapterConfig, AdapterMemory, Fleet, FleetConfig, LongPrefill, SchedulerKind, VllmRules,
+    AdapterConfig, AdapterMemory, Equals, Fleet, FleetConfig, LongPrefill, SchedulerKind, VllmRules,
 };
 use servescope_engine::scheduler::{Client, Order, Queueing};
 use servescope_workload::trace::{Extra, PrefixBlocks, Request};
@@ -169,6 +169,7 @@ fn config(given: &Value) -> FleetConfig {
             prefill_schedule_interval: whole(given, "prefill_schedule_interval"),
             max_num_active_seqs,
             max_num_queued_tokens: None,
+            equals: Equals::FirstAdmitted,
         }),
         ..FleetConfig::default()
     }

@@ -45,7 +45,7 @@ use servescope_workload::Trace;
 
 pub use adapters::{AdapterConfig, AdapterLoading, AdapterMemory};
 pub use audit::{BatchMember, BatchUnderWay};
-pub use config::{FleetConfig, LongPrefill, Preemption, RouterKind, SchedulerKind, VllmRules};
+pub use config::{Equals, FleetConfig, LongPrefill, Preemption, RouterKind, SchedulerKind, VllmRules};
 use pipeline::Pipeline;
 use record::Record;
 use replica::Replica;

@@ -72,6 +72,18 @@ pub struct VllmRules {
     pub max_num_active_seqs: Option<u32>,
     /// A request is refused while prompts of so many tokens have no first token.
     pub max_num_queued_tokens: Option<u32>,
+    /// Which one is preempted of running requests that are equally urgent.
+    pub equals: Equals,
+}
+
+/// Which one of running requests of the same priority and arrival is preempted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Equals {
+    /// The one that was admitted first, as vLLM does. Where memory is short such requests may preempt each other in turn for
+    /// ever.
+    FirstAdmitted,
+    /// The one that was admitted last, so that the first one gets on and every run ends.
+    LastAdmitted,
 }
 
 /// How many tokens of one prompt an iteration may read.
@@ -96,6 +108,7 @@ impl Default for VllmRules {
             prefill_schedule_interval: 1,
             max_num_active_seqs: None,
             max_num_queued_tokens: None,
+            equals: Equals::FirstAdmitted,
         }
     }
 }

@@ -338,12 +338,12 @@ impl Replica {
         let Some(id) = self.head(world) else { return };
         let (adapter, rank) = world.adapter(id);
         let blocks = self.adapters.blocks_to_load(adapter);
-        if world.config.scheduler.policy().has_room_ahead(self, world, blocks) {
+        if world.config.policy().has_room_ahead(self, world, blocks) {
             self.adapters.prefetch(&mut self.kv, adapter, rank, world.now_us);
         }
     }
 
-    /// What was loaded ahead for somebody who is not the head any more goes.
+    /// An adapter that was loaded ahead for a request that is not the head of the queue any more is offloaded.
     pub(crate) fn keep_ahead(&mut self, world: &World<'_>) {
         if self.adapters.is_ahead() {
             let next = self.head(world).map(|id| world.adapter(id).0);

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use servescope_engine::fleet::{
-    AdapterConfig, AdapterLoading, AdapterMemory, FleetConfig, LongPrefill, Preemption, RouterKind,
+    AdapterConfig, AdapterLoading, AdapterMemory, Equals, FleetConfig, LongPrefill, Preemption, RouterKind,
     SchedulerKind, VllmRules,
 };
 use servescope_engine::scheduler::accounts::Charging;
@@ -85,6 +85,8 @@ prop_compose! {
             scheduler_reserve_full_isl, async_scheduling, long_prefill_token_threshold,
             enable_chunked_prefill, prefill_schedule_interval,
             max_num_active_seqs, max_num_queued_tokens,
+            // With the other rule of vLLM a run may not end.
+            equals: Equals::LastAdmitted,
         };
         (rules, max_model_len)
     }

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use servescope_engine::explain::{Reason, explain};
-use servescope_engine::fleet::{Fleet, FleetConfig, Preemption, RouterKind, SchedulerKind};
+use servescope_engine::fleet::{
+    Equals, Fleet, FleetConfig, LongPrefill, Preemption, RouterKind, SchedulerKind, VllmRules,
+};
+use servescope_engine::scheduler::{Order, Queueing};
 use servescope_engine::{Outcome, Report};
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};
@@ -197,4 +200,38 @@ fn the_originals_random_router_draws_as_python_does() {
     let (report, _) = run(&fixed(&requests), config, TOY);
     let replicas: Vec<u16> = (0..12).map(|id| report.replica(id)).collect();
     assert_eq!(replicas, [2, 0, 0, 2, 1, 0, 0, 0, 2, 0, 2, 2]);
+}
+
+/// Three prompts of the same priority and arrival, read in pieces, two of which do not fit beside each other: vLLM has them
+/// preempt each other in turn for ever.
+#[test]
+fn equally_urgent_requests_get_on_where_the_first_one_stays() {
+    let mut trace = Trace::default();
+    for user in 0..3 {
+        let (input_tokens, output_tokens) = (79, 40);
+        let (adapter, max_tokens) = (BASE_MODEL, output_tokens);
+        trace.push(Request { arrival_us: 0.0, user, adapter, input_tokens, output_tokens, max_tokens });
+    }
+    let trace = Arc::new(trace);
+    let is_over = |equals| {
+        let rules = VllmRules {
+            scheduler_reserve_full_isl: false,
+            long_prefill_token_threshold: LongPrefill::Tokens(28),
+            equals,
+            ..VllmRules::default()
+        };
+        let config = FleetConfig {
+            scheduler: SchedulerKind::VllmV1,
+            blocks: 136,
+            block_size: 1,
+            watermark_blocks: 0,
+            max_batch_tokens: 227,
+            vllm: Some(rules),
+            ..FleetConfig::default()
+        };
+        let order = Order::Priority { classes: vec![0.0], ageing_us: 0.0 };
+        let queueing = Queueing { order, ..Queueing::default() };
+        Fleet::new(Arc::clone(&trace), config, Box::new(TOY)).queued(queueing).advance(20_000)
+    };
+    assert_eq!([Equals::FirstAdmitted, Equals::LastAdmitted].map(is_over), [false, true]);
 }

@@ -1,6 +1,7 @@
 //! Those who run: a token each or the next chunk of a prompt, and who is preempted where blocks run out.
 
 use super::{Place, Replica, Running, Scheduled, State, Step, World};
+use crate::fleet::config::Equals;
 use crate::timeline::Eviction;
 
 /// Schedules those who run, in their order.
@@ -90,7 +91,8 @@ fn make_room(
             return true;
         }
         let order = &replica.state.vllm.order;
-        let at = if is_by_priority { least_urgent(replica, world) } else { order.len() - 1 };
+        let at =
+            if is_by_priority { least_urgent(replica, world, step.rules.equals) } else { order.len() - 1 };
         let victim = replica.state.vllm.order.remove(at);
         if at < *next {
             *next -= 1;
@@ -110,13 +112,20 @@ fn make_room(
 }
 
 /// Where the least urgent one stands in the order: of the lowest priority, then of the latest arrival.
-fn least_urgent(replica: &Replica, world: &World<'_>) -> usize {
+fn least_urgent(replica: &Replica, world: &World<'_>, equals: Equals) -> usize {
     let state = &replica.state.vllm;
     let key = |at: usize| {
         let id = state.entries[state.order[at] as usize].id;
         replica.waiting.key(world.trace, id, world.arrival_us(id))
     };
-    (0..state.order.len()).rev().max_by(|&a, &b| key(a).total_cmp(&key(b))).unwrap_or(0)
+    let by_key = |&a: &usize, &b: &usize| key(a).total_cmp(&key(b));
+    let places = 0..state.order.len();
+    // The last of equal ones is the greatest to Rust, the first one to vLLM.
+    match equals {
+        Equals::FirstAdmitted => places.rev().max_by(by_key),
+        Equals::LastAdmitted => places.max_by(by_key),
+    }
+    .unwrap_or(0)
 }
 
 /// A request that is taken out of the order loses its memory and waits.
