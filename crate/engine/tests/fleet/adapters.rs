@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use servescope_engine::fleet::{
-    AdapterConfig, AdapterLoading, AdapterMemory, FleetConfig, RouterKind, SchedulerKind,
+    AdapterConfig, AdapterLoading, AdapterMemory, FleetConfig, RouterKind, SchedulerKind, VllmRules,
 };
 use servescope_engine::scheduler::Queueing;
 use servescope_engine::{Outcome, Refusal, Report};
@@ -165,6 +165,22 @@ fn adapters_in_the_pool_take_its_blocks() {
         assert_eq!(outcome(0, 70), Outcome::Completed);
         // 64 x 4 tokens are more than there is.
         assert_eq!(outcome(3, 1), Outcome::Refused(Refusal::NeverFits));
+    }
+}
+
+/// The running request grows into the blocks of the adapter that was loaded ahead, which gives them back: no scheduler preempts
+/// for it, nor hangs.
+#[test]
+fn an_adapter_loaded_ahead_gives_way_to_who_runs() {
+    for scheduler in [SchedulerKind::Vllm, SchedulerKind::Sarathi, SchedulerKind::VllmV1] {
+        for vllm in [None, Some(VllmRules::default())] {
+            let adapters = AdapterConfig { prefetch: true, ..UNIFIED };
+            let config = FleetConfig { blocks: 10, max_requests: 1, vllm, ..with(adapters, scheduler) };
+            let (report, left) = run(&asking(&[(0.0, 40, 100, BASE_MODEL), (0.0, 40, 20, 2)]), config, TOY);
+            assert_eq!(left, [0, 0], "{scheduler:?}");
+            assert_eq!(report.preemptions, 0, "{scheduler:?}");
+            assert!(report.fates.iter().all(|fate| fate.outcome == Outcome::Completed), "{scheduler:?}");
+        }
     }
 }
 

@@ -90,6 +90,11 @@ fn make_room(
             );
             return true;
         }
+        // An adapter that is there for a waiting request makes room before a running request does.
+        if replica.adapters.is_ahead() {
+            replica.adapters.keep_ahead(&mut replica.kv, None);
+            continue;
+        }
         let order = &replica.state.vllm.order;
         let at =
             if is_by_priority { least_urgent(replica, world, step.rules.equals) } else { order.len() - 1 };
