@@ -157,7 +157,7 @@ fn check_decision(case: &Value) {
     let checks: Vec<Value> = server
         .checks
         .lock()
-        .expect("nobody else watches")
+        .expect("no other thread watches")
         .0
         .iter()
         .map(|(id, need, adapter_tokens, n, fits)| {

@@ -344,7 +344,7 @@ fn simulate(case: &Value, queueing: &Queueing, known: &Case) -> (Vec<Value>, Rep
         .step_by_step()
         .watched(Box::new(Arc::clone(&steps)))
         .run();
-    let steps = std::mem::take(&mut steps.lock().expect("nobody else watches").steps);
+    let steps = std::mem::take(&mut steps.lock().expect("no other thread watches").steps);
     (steps, report)
 }
 

@@ -32,7 +32,7 @@ pub struct Batch<'a> {
 }
 
 /// The LoRA adapters of an iteration, as operators that group requests by adapter see them (S-LoRA's MBGMM and MBGMV,
-/// Punica's SGMV, vLLM's shrink and expand): weights are read once for each adapter, whoever uses it.
+/// Punica's SGMV, vLLM's shrink and expand): weights are read once for each adapter, however many requests use it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LoraBatch {
     /// Distinct adapters.

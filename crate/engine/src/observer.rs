@@ -1,4 +1,4 @@
-//! Watching a run decide, event by event, without cost when nobody watches.
+//! Watching a run decide, event by event, without cost when no observer is there.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -72,7 +72,7 @@ pub enum Event<'a> {
     },
 }
 
-/// Somebody who watches a run.
+/// An observer of a run.
 pub trait Observer: std::fmt::Debug + Send {
     /// Takes an event.
     fn see(&mut self, event: Event<'_>);
@@ -84,7 +84,7 @@ impl<T: Observer> Observer for Arc<Mutex<T>> {
     }
 }
 
-/// Whoever watches a run, if anybody does.
+/// The observer of a run, if there is one.
 #[derive(Debug, Default)]
 pub struct Watch(Option<Box<dyn Observer>>);
 
@@ -94,12 +94,12 @@ impl Watch {
         Self(Some(observer))
     }
 
-    /// Whether anybody watches.
+    /// Whether there is one.
     pub fn is_on(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Tells an event; the closure makes it, and is not called when nobody watches.
+    /// Tells an event; the closure makes it, and is not called where no observer is.
     #[inline]
     pub fn see<'a>(&mut self, event: impl FnOnce() -> Event<'a>) {
         if let Some(observer) = &mut self.0 {

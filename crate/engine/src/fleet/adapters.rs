@@ -213,8 +213,8 @@ impl Adapters {
         }
     }
 
-    /// Whether no waiting request may be admitted, whoever it is.
-    pub(crate) fn admits_nobody(&self) -> bool {
+    /// Whether no waiting request may be admitted, whichever it is.
+    pub(crate) fn admits_none(&self) -> bool {
         self.welcome == 0 && matches!(&self.memory, Memory::Slots(slots) if slots.is_full())
     }
 
@@ -257,12 +257,12 @@ impl Adapters {
         }
     }
 
-    /// Whether an adapter is loaded ahead for somebody who waits.
+    /// Whether an adapter is loaded ahead for a waiting request.
     pub(crate) fn is_ahead(&self) -> bool {
         matches!(&self.memory, Memory::Unified(unified) if unified.is_ahead())
     }
 
-    /// An adapter that was loaded ahead for somebody else than the next request, whose adapter this is, gives its memory back.
+    /// Offloads an adapter that was loaded ahead, unless it is that of the next request.
     pub(crate) fn keep_ahead(&mut self, kv: &mut KvCache, next: Option<u32>) {
         if let Memory::Unified(unified) = &mut self.memory {
             self.evictions += unified.keep_ahead(kv, next);

@@ -42,7 +42,7 @@ pub enum SchedulerKind {
     LightLlm,
     /// vLLM's engine of 2025: one token budget for prompts and decoding alike.
     VllmV1,
-    /// S-LoRA: prompts alone, let in where batch and adapters will fit at their worst moment.
+    /// S-LoRA: prefill-only iterations; a request is admitted where the batch and its adapters will fit at their worst moment.
     Slora,
 }
 
@@ -57,7 +57,7 @@ impl SchedulerKind {
 /// `max_num_queued_reqs` [`FleetConfig::max_in_system`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VllmRules {
-    /// Whether a waiting request is let in only where the blocks of all its tokens are free, though it takes those of its
+    /// Whether a waiting request is admitted only where the blocks of all its tokens are free, though it takes those of its
     /// first chunk only.
     pub scheduler_reserve_full_isl: bool,
     /// Whether an iteration is formed when the one before it begins.
@@ -176,7 +176,7 @@ pub struct FleetConfig {
     pub reserve: bool,
     /// What becomes of a request that is evicted.
     pub preemption: Preemption,
-    /// Longest prompt that is let in (S-LoRA).
+    /// Longest prompt that is accepted (S-LoRA).
     pub max_input_tokens: u32,
     /// Sleep of an idle router, microseconds; 0 = woken by the arrival (S-LoRA).
     pub idle_poll_us: f64,

@@ -45,7 +45,7 @@ impl Replica {
     /// A request loses its memory and waits at the head of the line.
     pub(crate) fn evict(&mut self, world: &mut World<'_>, flight: &mut Flight, id: u32) {
         let i = id as usize;
-        // Nobody may come between those who were passed over and those who stand behind them.
+        // No request may come between those that were skipped and those behind them.
         self.waiting.put_back();
         let was_decoding = world.requests.place[i] == Place::Decoding;
         let blocks = self.blocks_of(world, id);

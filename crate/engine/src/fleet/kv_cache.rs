@@ -166,7 +166,7 @@ impl KvCache {
         world.requests.shared[i] = cache.learn(blocks, id, tokens, world.requests.shared[i]);
     }
 
-    /// How many of the first `most` blocks of a request are cached, and how many of these nobody uses (vLLM's engine).
+    /// How many of the first `most` blocks of a request are cached, and how many of these no request uses (vLLM's engine).
     pub(crate) fn known_blocks(&self, trace: &Trace, id: u32, most: u32) -> (u32, u32) {
         self.blocks.as_ref().map_or((0, 0), |cache| cache.known(trace, id, most))
     }

@@ -147,7 +147,7 @@ impl Line {
         Some(id)
     }
 
-    /// The head is passed over until [`Self::put_back`]; nobody is charged.
+    /// The head is skipped until [`Self::put_back`]; no client is charged.
     pub(crate) fn set_aside(&mut self, places: &[Place]) {
         if let Some(id) = self.ahead.pop_front() {
             self.aside.push(id);

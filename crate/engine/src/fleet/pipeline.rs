@@ -67,7 +67,7 @@ impl Fleet {
         while self.form_batch(place, now_us).is_some() {}
     }
 
-    /// The same where an empty batch takes a place in the queue: another one may hold somebody who could not be in it. As
+    /// The same where an empty batch takes a place in the queue: another one may hold a request that could not be in it. As
     /// often as there are places an empty one is followed by another without a batch under way.
     fn fill_queue(&mut self, place: usize, now_us: f64) {
         let most = self.pipelines[place].flights.len();

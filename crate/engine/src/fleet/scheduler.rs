@@ -37,7 +37,7 @@ pub(crate) trait BatchScheduler: Sync {
         true
     }
 
-    /// Whether a request that with its adapter never fits is let in all the same, and then blocks the queue.
+    /// Whether a request that with its adapter never fits is accepted all the same, and then blocks the queue.
     fn may_block_queue(&self, _config: &FleetConfig) -> bool {
         false
     }
@@ -108,7 +108,7 @@ pub(crate) trait BatchScheduler: Sync {
         }
     }
 
-    /// Whether an adapter of `blocks` may be loaded ahead. Everybody who decodes may need a block before its request is let in.
+    /// Whether an adapter of `blocks` may be loaded ahead. Every request that decodes may need a block before its request is admitted.
     fn has_room_ahead(&self, replica: &Replica, world: &World<'_>, blocks: u32) -> bool {
         let spare = u64::from(world.config.watermark_blocks) + u64::from(replica.holders);
         u64::from(replica.kv.available()) >= u64::from(blocks) + spare

@@ -341,7 +341,7 @@ impl ClientQueue {
         self.stand(client);
     }
 
-    /// The request at the head is passed over until [`Self::put_back`]. Nobody is charged for it, and its client's others pass
+    /// The request at the head is passed over until [`Self::put_back`]. No client is charged for it, and its client's others are skipped
     /// in its place.
     pub fn set_aside(&mut self) {
         let Some((client, _)) = self.head() else { return };
@@ -374,7 +374,7 @@ impl ClientQueue {
                 self.ready.push(Reverse(entry.of(client)));
             }
         }
-        // Of entries that stand for nobody any more no more are kept than of others.
+        // No more entries that stand for no client any more are kept than others.
         if matches!(self.kind, Kind::Keyed(_)) && self.ready.len() > 2 * self.present as usize + 64 {
             let lines = &self.lines;
             let mut ready = std::mem::take(&mut self.ready).into_vec();

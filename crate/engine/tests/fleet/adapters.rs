@@ -121,17 +121,17 @@ fn an_iteration_waits_for_the_adapters_that_it_loads() {
             assert!((wait - expected).abs() < 1e-6, "{waits:?}");
         }
         assert!((load_us - 558.0).abs() < 1e-6);
-        // S-LoRA keeps none that nobody uses, and all of them on the host.
+        // S-LoRA keeps none that no request uses, and all of them on the host.
         let (unified, load_us) = ttft_us(UNIFIED);
         assert!((load_us - 4.0 * 26.0).abs() < 1e-6 && unified[2] > free[2]);
     }
 }
 
-/// What was loaded ahead behind the iterations of another is there when its request is let in: only the first is waited for.
+/// What was loaded ahead behind the iterations of another is there when its request is admitted: only the first is waited for.
 #[test]
 fn adapters_are_loaded_ahead_behind_other_iterations() {
     let rows: Vec<(f64, u32, u32, u32)> = (0..3).map(|adapter| (0.0, 20, 30, adapter)).collect();
-    // S-LoRA offloads what nobody uses whenever a request ends, also what it loaded ahead.
+    // S-LoRA offloads what no request uses whenever a request ends, also what it loaded ahead.
     for scheduler in SchedulerKind::ALL.into_iter().filter(|&kind| kind != SchedulerKind::Slora) {
         let of = |prefetch| {
             let adapters = AdapterConfig { prefetch, ..UNIFIED };
@@ -168,10 +168,9 @@ fn adapters_in_the_pool_take_its_blocks() {
     }
 }
 
-/// The running request grows into the blocks of the adapter that was loaded ahead, which gives them back: no scheduler preempts
-/// for it, nor hangs.
+/// The running request grows into the blocks of the adapter that was loaded ahead, which gives them back: no scheduler preempts for it, nor hangs.
 #[test]
-fn an_adapter_loaded_ahead_gives_way_to_who_runs() {
+fn an_adapter_loaded_ahead_gives_way_to_running_requests() {
     for scheduler in [SchedulerKind::Vllm, SchedulerKind::Sarathi, SchedulerKind::VllmV1] {
         for vllm in [None, Some(VllmRules::default())] {
             let adapters = AdapterConfig { prefetch: true, ..UNIFIED };
@@ -217,7 +216,7 @@ fn adapter_affinity_loads_less_and_answers_sooner() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..servescope_testkit::cases(60, 600) })]
 
-    /// Where nobody asks for an adapter, no memory for them changes a bit.
+    /// Where no request asks for an adapter, no memory for them changes a bit.
     #[test]
     fn without_adapters_their_memory_does_not_matter(
         (trace, queueing) in sent_by_users(), config in any_config(), cost in any_cost(),
@@ -241,7 +240,7 @@ proptest! {
         }
     }
 
-    /// More slots never lead to more loads where everybody who waits is let in at once.
+    /// More slots never lead to more loads where every waiting request is admitted at once.
     #[test]
     fn with_a_slot_for_each_an_adapter_is_loaded_once(
         (trace, queueing) in sent_by_users(), config in any_config(), cost in any_cost(),

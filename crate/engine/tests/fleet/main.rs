@@ -287,7 +287,7 @@ proptest! {
             AdapterConfig { max_lora_rank: u32::MAX, tokens_per_rank: 0.0, ..config.adapters };
         let config =
             FleetConfig { max_in_system: u32::MAX, max_request_tokens: 160, vllm, adapters, ..config };
-        // Who is refused has no turn, so nobody may be: vLLM v1 and S-LoRA refuse whatever memory is too small for.
+        // A request that is refused has no turn, so none may be: vLLM v1 and S-LoRA refuse whatever memory is too small for.
         let config = match config.scheduler {
             SchedulerKind::VllmV1 => {
                 FleetConfig { blocks: 160, max_batch_tokens: config.max_batch_tokens.max(160), ..config }

@@ -154,7 +154,7 @@ impl Memory {
         let memory = Arc::new(Mutex::new(memory));
         let mut run = run.step_by_step().watched(Box::new(Arc::clone(&memory)));
         while !run.advance(7) {}
-        let most = memory.lock().expect("nobody else watches").most;
+        let most = memory.lock().expect("no other thread watches").most;
         (most, run.finish())
     }
 }

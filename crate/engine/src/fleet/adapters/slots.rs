@@ -24,9 +24,9 @@ pub(super) struct Slots {
     max_loras: u32,
     max_cpu_loras: u32,
     pub(super) users: Users,
-    /// Where each adapter is, and since when nobody uses it.
+    /// Where each adapter is, and since when no request uses it.
     places: Vec<(Place, u64)>,
-    /// Adapters in slots that nobody uses, by when that began; then those that only the host keeps.
+    /// Adapters in slots that no request uses, by when that began; then those that only the host keeps.
     idle: BTreeMap<u64, u32>,
     on_host: BTreeMap<u64, u32>,
     clock: u64,
@@ -90,7 +90,7 @@ impl Slots {
         if place == Place::Host { Loaded::FromHost { evicts } } else { Loaded::FromDisk { evicts } }
     }
 
-    /// Says whether nobody uses the adapter any more.
+    /// Says whether no request uses the adapter any more.
     pub(super) fn release(&mut self, adapter: u32, rank: u32) -> bool {
         let was_last = self.users.remove(adapter, rank);
         if was_last {

@@ -52,9 +52,9 @@ struct Block {
     contents: Contents,
     /// Requests that hold it.
     users: u32,
-    /// Whether a request finds it. What is a request's own nobody looks for until that was preempted.
+    /// Whether a request finds it. A request's own block is looked for only after that request was preempted.
     is_found: bool,
-    /// Neighbours among those that nobody holds.
+    /// Neighbours among those that no request holds.
     older: u32,
     newer: u32,
     /// The next one with the same contents.
@@ -89,7 +89,7 @@ impl BlockCache {
         }
     }
 
-    /// Cached blocks that nobody holds.
+    /// Cached blocks that no request holds.
     pub(crate) fn idle(&self) -> u32 {
         self.idle
     }
@@ -104,7 +104,7 @@ impl BlockCache {
         told(trace, id, index, self.block_size).unwrap_or(Contents::Own(id, index))
     }
 
-    /// How many of a request's first `most` blocks are cached, and how many of these nobody holds.
+    /// How many of a request's first `most` blocks are cached, and how many of these no request holds.
     pub(crate) fn known(&self, trace: &Trace, id: u32, most: u32) -> (u32, u32) {
         let mut found = (0, 0);
         for index in 0..most {
@@ -137,7 +137,7 @@ impl BlockCache {
         }
     }
 
-    /// A request gives its blocks back, the last one first; it may look for them later. Returns how many nobody holds now.
+    /// A request gives its blocks back, the last one first; it may look for them later. Returns how many no request holds now.
     pub(crate) fn release(&mut self, held: &mut Held, comes_back: bool) -> u32 {
         let mut freed = std::mem::take(&mut held.plain);
         if comes_back {
@@ -210,7 +210,7 @@ impl BlockCache {
         }
     }
 
-    /// Nobody holds the block from now on.
+    /// No request holds the block from now on.
     fn link(&mut self, block: u32) {
         let last = self.newest;
         let entry = &mut self.blocks[block as usize];

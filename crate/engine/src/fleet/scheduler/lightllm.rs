@@ -48,11 +48,11 @@ impl BatchScheduler for LightLlm {
 
     /// The batch fits at its worst moment beside it, too.
     fn has_room_ahead(&self, replica: &Replica, world: &World<'_>, blocks: u32) -> bool {
-        let nobody = Entry::new(u64::from(replica.lockstep.step), 0, 0);
+        let no_request = Entry::new(u64::from(replica.lockstep.step), 0, 0);
         let of_adapters = i64::from(replica.kv.adapter_blocks()) + i64::from(blocks);
         let estimate = &replica.state.light.estimate;
         replica.kv.available() >= blocks
-            && estimate.fits(nobody, i64::from(world.config.blocks) - of_adapters)
+            && estimate.fits(no_request, i64::from(world.config.blocks) - of_adapters)
     }
 
     fn decoded(&self, replica: &mut Replica, world: &mut World<'_>, iterations: u32) {

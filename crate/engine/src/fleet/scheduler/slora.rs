@@ -206,7 +206,7 @@ impl State {
         }
     }
 
-    /// Whether a decision at the present step is known to pick nobody and to change nothing.
+    /// Whether a decision at the present step is known to pick no request and to change nothing.
     fn is_blocked(&self, step: u64, now_us: f64) -> bool {
         self.retry_step > step && self.line.due_us().is_none_or(|due| now_us < due)
     }
@@ -218,7 +218,7 @@ impl State {
         let known = self.is_blocked(step, world.now_us);
         let mut look = Look::Away;
         if (world.steps_singly || !known) && self.line.wants_decision() {
-            let somebody_waits = !self.line.is_empty();
+            let has_waiting = !self.line.is_empty();
             let prefill_us = |requests: u32, tokens: u32, rank: u32| {
                 let chunks = vec![Chunk { kv_tokens: 0, tokens }; requests as usize];
                 let batch = Batch {
@@ -254,7 +254,7 @@ impl State {
             self.give_up_rejected(replica, world);
             if !known {
                 self.retry_step = if self.picked.is_empty() { verdict.retry_step } else { 0 };
-                if somebody_waits {
+                if has_waiting {
                     look = Look::At(verdict.stop);
                 }
             }
@@ -432,15 +432,15 @@ impl State {
     /// Copies adapters of waiting requests ahead, behind the decode iteration that begins now.
     fn prefetch(&mut self, world: &mut World<'_>) {
         let (adapters, watch, trace) = (&mut self.adapters, &mut *world.watch, world.trace);
-        let mut somebody = false;
+        let mut has_waiting = false;
         self.line.look_ahead(world.config.max_batch_tokens, trace, &world.record.fates, |id| {
-            somebody = true;
+            has_waiting = true;
             let adapter = trace.adapter[id as usize];
             if adapter != BASE_MODEL && adapters.prefetch(adapter) {
                 watch.see(|| Event::Loaded(adapter));
             }
         });
-        if somebody {
+        if has_waiting {
             watch.see(|| Event::Prefetched);
         }
     }

@@ -3,7 +3,7 @@
 //!
 //! An iteration has one budget of tokens. First those who run, in the order in which they were admitted: a token each, or
 //! the next chunk of a prompt. Who finds no block preempts the last one, under priority the one that is least urgent, even
-//! if it is in this very iteration. Then, if nobody was preempted, those who wait. Tokens count as computed from when they
+//! if it is in this very iteration. Then, if no request was preempted, the waiting requests. Tokens count as computed from when they
 //! are scheduled: with asynchronous scheduling, which forms an iteration when the one before it begins, a request decodes on
 //! before its last token is there.
 
@@ -261,7 +261,7 @@ fn begin(replica: &Replica, world: &World<'_>) -> Step {
     let budget = world.config.max_batch_tokens;
     let requests = state.order.len() as u32 + replica.line;
     let chunk = match rules.long_prefill_token_threshold {
-        // A request that is alone keeps nobody from the budget.
+        // A request that is alone takes the budget from no other.
         _ if requests <= 1 => u32::MAX,
         LongPrefill::Unbounded => u32::MAX,
         LongPrefill::Tokens(most) => most.max(1),
@@ -269,8 +269,8 @@ fn begin(replica: &Replica, world: &World<'_>) -> Step {
     };
     let interval = u64::from(rules.prefill_schedule_interval);
     let is_too_soon = state.prompts_at.is_some_and(|at| state.iterations + 1 - at < interval);
-    let somebody_decodes = || state.order.iter().any(|&place| !state.entries[place as usize].is_prompt_chunk);
-    let defers_prompts = interval > 1 && !state.is_capacity_bound && is_too_soon && somebody_decodes();
+    let any_decodes = || state.order.iter().any(|&place| !state.entries[place as usize].is_prompt_chunk);
+    let defers_prompts = interval > 1 && !state.is_capacity_bound && is_too_soon && any_decodes();
     Step { rules, budget, chunk, defers_prompts, reads_prompts: false, scheduled: Vec::new(), load_us: 0.0 }
 }
 

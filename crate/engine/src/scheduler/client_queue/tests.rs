@@ -19,7 +19,7 @@ fn orders() -> impl Strategy<Value = Order> {
 }
 
 proptest! {
-    /// Everybody who stays comes up once, whoever parks or leaves and whatever is charged in between.
+    /// Every request that stays comes up once, whichever clients park or leave and whatever is charged in between.
     #[test]
     fn everybody_is_served_once(
         order in orders(),
@@ -76,7 +76,7 @@ proptest! {
         prop_assert!(served.iter().copied().eq(0..clients.len() as u32));
     }
 
-    /// Who is set aside and put back comes up as if nobody had been.
+    /// Requests that are set aside and put back come up as if none had been.
     #[test]
     fn who_is_put_back_is_in_place(
         order in orders(),
@@ -99,7 +99,7 @@ proptest! {
         let mut served = Vec::new();
         for (aside, after) in passes {
             (0..aside).for_each(|_| queues[0].set_aside());
-            // Those behind them may pass; nobody who was set aside does.
+            // Those behind them may pass; none that was set aside does.
             served.extend((0..after).filter(|_| is_in_turns).filter_map(|_| serve(&mut queues[0])));
             queues[0].put_back();
         }
@@ -117,7 +117,7 @@ proptest! {
         prop_assert!(queues.iter().all(ClientQueue::is_empty));
     }
 
-    /// The keys of whoever comes next are in order, and ties in order of arrival.
+    /// The keys of the requests that come next are in order, and ties in order of arrival.
     #[test]
     fn keyed_orders_are_sorted(sizes in prop::collection::vec((0u32..4, 1u32..20), 1..60)) {
         let mut queue = ClientQueue::new(&Order::Shortest, 4, 1_000.0);

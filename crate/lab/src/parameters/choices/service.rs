@@ -6,7 +6,7 @@ use crate::parameters::Id;
 choices! {
     /// The scheduler of an engine.
     SchedulerKind (ID = SchedulerKind) {
-        /// S-LoRA: prompts alone, let in where batch and adapters will fit at their worst moment.
+        /// S-LoRA: prefill-only iterations; a request is admitted where the batch and its adapters will fit at their worst moment.
         Slora = "slora",
         /// Static batches, as in FasterTransformer.
         Static = "static",

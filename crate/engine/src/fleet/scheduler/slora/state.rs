@@ -32,7 +32,7 @@ pub(in crate::fleet::scheduler) struct State {
     pub(super) owns_adapters: bool,
     /// Whom the last decision picked.
     pub(super) picked: Vec<u32>,
-    /// No decision before this decode step picks anybody or changes anything, unless a request leaves or arrives.
+    /// No decision before this decode step picks a request or changes anything, unless a request leaves or arrives.
     pub(super) retry_step: u64,
     /// Decode iterations since the last prefill, at most the rule's number.
     pub(super) wait_tokens: u32,
@@ -107,7 +107,7 @@ impl State {
         if heeds {
             self.least_leap = 0;
         }
-        // Behind a head that can never join nobody joins either.
+        // Behind a head that can never be admitted no request is admitted either.
         heeds
             || if self.sleep.is_some() {
                 self.retry_step == 0 || self.line.is_empty()
@@ -171,7 +171,7 @@ impl State {
         false
     }
 
-    /// Nothing runs and nobody can join: sleeps until something is due.
+    /// No request runs and none can be admitted: sleeps until something is due.
     pub(super) fn sleep(&mut self, now_us: f64, poll_us: f64) {
         if poll_us > 0.0 && self.line.is_unsettled() {
             return self.sleep_once(now_us, poll_us);

@@ -1,4 +1,4 @@
-//! Those who run: a token each or the next chunk of a prompt, and who is preempted where blocks run out.
+//! The running requests: a token each or the next chunk of a prompt, and which is preempted where blocks run out.
 
 use super::{Place, Replica, Running, Scheduled, State, Step, World};
 use crate::fleet::config::Equals;
@@ -65,7 +65,7 @@ fn tokens_of(entry: &Running, world: &World<'_>, step: &Step) -> u32 {
     tokens.min(step.chunk).min(step.budget).min(to_longest)
 }
 
-/// Takes the blocks for the next `tokens` of a running request, whoever has to give way for them. Says whether it has them;
+/// Takes the blocks for the next `tokens` of a running request, preempting others where there are too few. Says whether it has them;
 /// otherwise it was preempted itself.
 fn make_room(
     replica: &mut Replica,
@@ -159,12 +159,12 @@ fn preempt(replica: &mut Replica, world: &mut World<'_>, place: u32) {
     let (time_us, replica_index) = (world.now_us, replica.index);
     world.record.evictions.push(Eviction { time_us, id, replica: replica_index, lost_tokens });
     replica.back_to_line(world, id);
-    // Where adapters share the KV memory, those that nobody uses any more make room.
+    // Where adapters share the KV memory, those that no request uses any more make room.
     replica.adapters.offload_unused(&mut replica.kv);
 }
 
 impl Replica {
-    /// A request that was let in waits again.
+    /// A request that was admitted waits again.
     pub(super) fn back_to_line(&mut self, world: &World<'_>, id: u32) {
         self.promised += u64::from(world.config.blocks_for(world.requests.prompt[id as usize]));
         self.line += 1;

@@ -1,4 +1,4 @@
-//! While everybody who runs decodes and nobody comes, goes or gives way, an iteration differs from the one before it by a
+//! While all running requests decode and none is admitted, ends or is preempted, an iteration differs from the one before it by a
 //! token of each request. Nothing is written for any of them then: it is made up for when something else happens.
 
 use servescope_cost::LoraBatch;

@@ -1,4 +1,4 @@
-//! Those who wait: who is let in, with the blocks that are cached of it.
+//! The waiting requests: which are admitted, with the blocks that are cached of them.
 
 use super::{Held, Look, Place, Replica, Running, Scheduled, Step, Stop, World};
 
@@ -28,7 +28,7 @@ pub(super) fn schedule(replica: &mut Replica, world: &mut World<'_>, step: &mut 
         } else if !replica.adapters.admits(world.adapter(id).0) {
             // Those behind it go on (vllm/v1/core/sched/scheduler.py: max_loras).
             replica.passes_over = true;
-            if replica.adapters.admits_nobody() {
+            if replica.adapters.admits_none() {
                 break;
             }
             replica.waiting.set_aside(&world.requests.place);
