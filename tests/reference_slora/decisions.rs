@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use servescope_engine::observer::{Event, Observer, Watch};
 use servescope_engine::report::Fate;
 use servescope_engine::scheduler::memory::{Entry, MemoryEstimate};
-use servescope_engine::scheduler::{Admission, DecodeSpan, Latency, Line, Order, Queueing};
-use servescope_engine::{FleetConfig, Outcome};
+use servescope_engine::scheduler::{Admission, DecodeSpan, Latency, Limits, Line, Order, Queueing};
+use servescope_engine::Outcome;
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};
 
@@ -28,7 +28,7 @@ impl Observer for Checks {
 
 /// A server and its line, driven decision by decision.
 struct Server {
-    config: FleetConfig,
+    limits: Limits,
     trace: Trace,
     fates: Vec<Fate>,
     spans: Vec<DecodeSpan>,
@@ -64,16 +64,15 @@ impl Server {
                 fate.outcome = Outcome::Cancelled;
             }
         }
-        let config = FleetConfig {
-            blocks: number(case, "max_total_tokens"),
-            max_batch_tokens: number(case, "batch_max_tokens"),
-            max_requests: number(case, "running_max_req_size"),
-            original: true,
-            ..FleetConfig::slora()
+        let limits = Limits {
+            pool_tokens: number(case, "max_total_tokens"),
+            batch_max_tokens: number(case, "batch_max_tokens"),
+            max_running_requests: number(case, "running_max_req_size"),
+            original_blocking: true,
         };
         Self {
-            line: Line::new(Queueing { order, ..Queueing::default() }, &config, &trace),
-            config,
+            line: Line::new(Queueing { order, ..Queueing::default() }, limits.pool_tokens, &trace),
+            limits,
             spans: vec![DecodeSpan::default(); fates.len()],
             fates,
             memory: MemoryEstimate::default(),
@@ -94,7 +93,7 @@ impl Server {
         };
         let mut watch = Watch::by(Box::new(Arc::clone(&self.checks)));
         let mut admission = Admission::new(
-            &self.config,
+            self.limits,
             0,
             now_us,
             &self.trace,
@@ -147,7 +146,7 @@ fn check_decision(case: &Value) {
     }
     let mut ahead = Vec::new();
     let (trace, fates) = (&server.trace, &server.fates);
-    server.line.look_ahead(server.config.max_batch_tokens, trace, fates, |id| ahead.push(id));
+    server.line.look_ahead(server.limits.batch_max_tokens, trace, fates, |id| ahead.push(id));
     let picked = server.decide(0.0);
 
     let expect = &case["expect"];

@@ -27,6 +27,6 @@ pub mod shortest;
 pub mod tariff;
 pub mod vtc;
 
-pub use admission::{Admission, DecodeSpan, Latency, Stop};
+pub use admission::{Admission, DecodeSpan, Latency, Limits, Stop};
 pub use line::Line;
 pub use order::{Client, Order, Queueing};

@@ -166,25 +166,27 @@ impl Fleet {
     }
 }
 
-/// The requests of a batch that left the last stage are further.
-pub(crate) fn end_batch(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
-    replica.in_flight -= 1;
-    let scheduler = world.config.policy();
-    let now_us = world.now_us;
-    let before = replica.holders;
-    let is_fresh = |id: u32, world: &World<'_>| world.requests.seen_us[id as usize] == flight.formed_us;
-    let run = IterationRun {
-        start_us: flight.formed_us,
-        end_us: now_us,
-        busy_us: in_steps(flight.busy_us / f64::from(replica.stages), now_us),
-        first_us: now_us - flight.formed_us,
+/// How a batch that began at `start_us` and has left the last stage is written down. `fresh` requests made their last token when
+/// it began.
+pub(crate) fn written(
+    replica: &Replica,
+    world: &World<'_>,
+    flight: &Flight,
+    start_us: f64,
+    fresh: u32,
+) -> IterationRun {
+    IterationRun {
+        start_us,
+        end_us: world.now_us,
+        busy_us: in_steps(flight.busy_us / f64::from(replica.stages), world.now_us),
+        first_us: world.now_us - start_us,
         growth_us: 0.0,
         iterations: 1,
         replica: replica.index,
         prompts: flight.prompts.len() as u32,
         prompt_tokens: flight.prompt_tokens(),
         decodes: flight.decodes,
-        fresh: flight.members.iter().filter(|&&id| is_fresh(id, world)).count() as u32,
+        fresh,
         kv_tokens: replica.kv_tokens(flight) as f64,
         blocks: replica.kv.used(),
         rank_sum: flight.rank_sum,
@@ -195,7 +197,18 @@ pub(crate) fn end_batch(replica: &mut Replica, world: &mut World<'_>, flight: &m
         adapter_load_us: flight.load_us,
         copying_us: world.config.copying_us(flight.copied_blocks),
         ..IterationRun::BLANK
-    };
+    }
+}
+
+/// The requests of a batch that left the last stage are further.
+pub(crate) fn end_batch(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
+    replica.in_flight -= 1;
+    let scheduler = world.config.policy();
+    let now_us = world.now_us;
+    let before = replica.holders;
+    let is_fresh = |id: u32, world: &World<'_>| world.requests.seen_us[id as usize] == flight.formed_us;
+    let fresh = flight.members.iter().filter(|&&id| is_fresh(id, world)).count() as u32;
+    let run = written(replica, world, flight, flight.formed_us, fresh);
     world.record.iterations.push(&run, &flight.chunks);
     for &id in &flight.members {
         let i = id as usize;

@@ -4,7 +4,6 @@ use servescope_workload::Trace;
 
 use super::memory::{Entry, MemoryEstimate};
 use crate::adapters::AdapterPool;
-use crate::fleet::FleetConfig;
 use crate::observer::{Event, Watch};
 use crate::report::{Fate, Outcome};
 
@@ -32,6 +31,19 @@ pub enum Stop {
     LoraSlots,
 }
 
+/// The limits of a server that its queue knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// KV and adapter pool, tokens.
+    pub pool_tokens: u32,
+    /// Most prompt tokens in one prefill (S-LoRA: `batch_max_tokens`).
+    pub batch_max_tokens: u32,
+    /// Most requests in the batch (S-LoRA: `running_max_req_size`).
+    pub max_running_requests: u32,
+    /// Whether a request that can never be admitted blocks the queue for ever, as the original lets it.
+    pub original_blocking: bool,
+}
+
 /// Times of a prefill, for orders that plan with them. Microseconds.
 #[derive(Clone, Copy)]
 pub struct Latency<'a> {
@@ -45,7 +57,7 @@ pub struct Latency<'a> {
 /// the users of their adapters and to `picked`.
 pub struct Admission<'a> {
     /// The server's limits.
-    pub config: &'a FleetConfig,
+    pub limits: Limits,
     /// Decode iterations so far.
     pub step: u64,
     /// The clock, microseconds.
@@ -86,7 +98,7 @@ impl<'a> Admission<'a> {
     #[expect(clippy::too_many_arguments, reason = "the parts of the engine that a decision borrows")]
     #[inline]
     pub fn new(
-        config: &'a FleetConfig,
+        limits: Limits,
         step: u64,
         now_us: f64,
         trace: &'a Trace,
@@ -99,7 +111,7 @@ impl<'a> Admission<'a> {
     ) -> Self {
         picked.clear();
         let verdict = Verdict::default();
-        Self { config, step, now_us, trace, fates, spans, memory, adapters, picked, latency, watch, verdict }
+        Self { limits, step, now_us, trace, fates, spans, memory, adapters, picked, latency, watch, verdict }
     }
 
     /// What the decision came to.
@@ -109,7 +121,7 @@ impl<'a> Admission<'a> {
 
     /// Whether the batch is at its largest already: then no queue is looked at.
     pub fn is_full(&mut self) -> bool {
-        let full = self.memory.len() >= self.config.max_requests as usize;
+        let full = self.memory.len() >= self.limits.max_running_requests as usize;
         if full {
             self.verdict = Verdict { batch_tokens: 0, stop: Some(Stop::RunningCap), retry_step: u64::MAX };
         }
@@ -128,8 +140,8 @@ impl<'a> Admission<'a> {
             (self.trace.input_tokens[i], self.trace.max_tokens[i], self.trace.adapter[i]);
         let entry = Self::entry(self.step, input, max_tokens);
         let adapter_tokens = self.adapters.tokens_with(adapter);
-        let limit = i64::from(self.config.blocks) - i64::from(adapter_tokens);
-        let room = self.memory.len() < self.config.max_requests as usize;
+        let limit = i64::from(self.limits.pool_tokens) - i64::from(adapter_tokens);
+        let room = self.memory.len() < self.limits.max_running_requests as usize;
         let has_slot = self.adapters.has_slot(adapter);
         let fits = room && has_slot && self.memory.fits(entry, limit);
         let (memory, watch) = (&*self.memory, &mut *self.watch);
@@ -141,7 +153,7 @@ impl<'a> Admission<'a> {
             fits,
         });
         let tokens = self.verdict.batch_tokens + u64::from(input);
-        if fits && tokens <= u64::from(self.config.max_batch_tokens) {
+        if fits && tokens <= u64::from(self.limits.batch_max_tokens) {
             self.verdict.batch_tokens = tokens;
             self.memory.insert(entry);
             self.adapters.acquire(adapter);

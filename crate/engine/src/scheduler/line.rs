@@ -15,7 +15,6 @@ use super::round_robin::RoundRobinLine;
 use super::rpm::Limiter;
 use super::vtc::FairLine;
 use super::{fcfs, keyed, lifo, pets, priority, shortest};
-use crate::fleet::FleetConfig;
 use crate::gateway::Refusal;
 use crate::report::{Fate, Outcome};
 
@@ -54,8 +53,8 @@ enum Key {
 }
 
 impl Line {
-    /// An empty line for a trace under a server's limits.
-    pub fn new(queueing: Queueing, config: &FleetConfig, trace: &Trace) -> Self {
+    /// An empty line for a trace and a pool of so many tokens.
+    pub fn new(queueing: Queueing, pool_tokens: u32, trace: &Trace) -> Self {
         let Queueing { order, client, predictions } = queueing;
         let given = predictions.unwrap_or_default();
         let keyed = |key| Kind::Keyed(Heap::new(), key, Vec::new());
@@ -72,8 +71,7 @@ impl Line {
             Order::EarlyAbort { bound_us } => Kind::EarlyAbort(EarlyAbort::new(bound_us)),
             Order::Fair(rule) => Kind::Fair(Box::new(FairLine::new(rule, client, given, trace))),
             Order::RoundRobin(rule) => {
-                let pool = config.blocks;
-                Kind::RoundRobin(Box::new(RoundRobinLine::new(rule, client, pool, trace)))
+                Kind::RoundRobin(Box::new(RoundRobinLine::new(rule, client, pool_tokens, trace)))
             }
         };
         let heeds_arrivals = !matches!(kind, Kind::Fcfs(_) | Kind::Rpm(..));

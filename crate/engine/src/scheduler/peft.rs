@@ -36,7 +36,7 @@ impl Peft {
 
     /// Takes a decision.
     pub fn decide(&mut self, admission: &mut Admission<'_>) {
-        if !admission.config.original {
+        if !admission.limits.original_blocking {
             while self.waiting.front().is_some_and(|&id| admission.is_cancelled(id)) {
                 self.waiting.pop_front();
             }
@@ -58,7 +58,7 @@ impl Peft {
         let mut scanned = 0;
         let mut kept = Vec::new();
         for &id in &self.waiting {
-            if adapter_of(id) != adapter || (admission.config.original && admission.is_cancelled(id)) {
+            if adapter_of(id) != adapter || (admission.limits.original_blocking && admission.is_cancelled(id)) {
                 kept.push(id);
             } else if !admission.is_cancelled(id) && !admission.admit(id) {
                 break;

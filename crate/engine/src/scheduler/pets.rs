@@ -23,7 +23,7 @@ pub fn decide(waiting: &mut VecDeque<u32>, admission: &mut Admission<'_>) {
     if admission.is_full() {
         return;
     }
-    if !admission.config.original {
+    if !admission.limits.original_blocking {
         waiting.retain(|&id| !admission.is_cancelled(id));
     }
     if waiting.len() <= PLAIN {

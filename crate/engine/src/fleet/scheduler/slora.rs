@@ -23,7 +23,7 @@ use crate::gateway::Refusal;
 use crate::observer::Event;
 use crate::report::Outcome;
 use crate::scheduler::memory::Entry;
-use crate::scheduler::{Admission, DecodeSpan, Latency};
+use crate::scheduler::{Admission, DecodeSpan, Latency, Limits};
 use crate::timeline::Departure;
 use state::News;
 pub(super) use state::State;
@@ -237,8 +237,14 @@ impl State {
                     prefill_us(requests, length, rank) - prefill_us(requests, length, 0)
                 },
             };
+            let limits = Limits {
+                pool_tokens: world.config.blocks,
+                batch_max_tokens: world.config.max_batch_tokens,
+                max_running_requests: world.config.max_requests,
+                original_blocking: world.config.original,
+            };
             let mut admission = Admission::new(
-                world.config,
+                limits,
                 step,
                 world.now_us,
                 world.trace,

@@ -71,7 +71,7 @@ impl State {
             .with_tokens_per_rank(tokens_per_rank)
             .with_slots(slots);
         Self {
-            line: Line::new(Queueing::default(), config, trace),
+            line: Line::new(Queueing::default(), config.blocks, trace),
             memory: MemoryEstimate::default(),
             adapters,
             owns_adapters,
@@ -98,7 +98,7 @@ impl State {
             Order::Rpm { .. } => Order::Rpm { limit: u32::MAX },
             other => other.clone(),
         };
-        self.line = Line::new(Queueing { order, ..queueing.clone() }, config, trace);
+        self.line = Line::new(Queueing { order, ..queueing.clone() }, config.blocks, trace);
     }
 
     pub(in crate::fleet::scheduler) fn hears_of_arrival(&mut self, id: u32, at_us: f64) -> bool {

@@ -1,7 +1,8 @@
 //! What a batch does to its requests when it begins and when it ends.
 
 use super::{Flight, Place, Replica, Scheduled, State, World, steady};
-use crate::timeline::{IterationRun, in_steps};
+use crate::fleet::pipeline::written;
+use crate::timeline::IterationRun;
 
 /// The first stage takes a batch: those who wait for it wait no more.
 pub(super) fn begins(replica: &Replica, world: &mut World<'_>, flight: &Flight) {
@@ -52,28 +53,7 @@ pub(super) fn end_batch(replica: &mut Replica, world: &mut World<'_>, flight: &m
             }
         }
     }
-    let run = IterationRun {
-        start_us: flight.began_us,
-        end_us: world.now_us,
-        busy_us: in_steps(flight.busy_us / f64::from(replica.stages), world.now_us),
-        first_us: world.now_us - flight.began_us,
-        growth_us: 0.0,
-        iterations: 1,
-        replica: replica.index,
-        prompts: flight.prompts.len() as u32,
-        prompt_tokens: flight.prompt_tokens(),
-        decodes: flight.decodes,
-        fresh,
-        kv_tokens: replica.kv_tokens(flight) as f64,
-        blocks,
-        rank_sum: flight.rank_sum,
-        any_adapter: flight.any_adapter,
-        lora: flight.lora,
-        resident_adapters: flight.in_memory.0,
-        adapter_tokens: flight.in_memory.1,
-        adapter_load_us: flight.load_us,
-        ..IterationRun::BLANK
-    };
+    let run = IterationRun { blocks, ..written(replica, world, flight, flight.began_us, fresh) };
     world.record.iterations.push(&run, &flight.chunks);
     replica.adapters.offload_unused(&mut replica.kv);
 }
