@@ -11,9 +11,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use servescope_cost::profile::{ExactTables, LayerSettings};
-use servescope_engine::FleetConfig;
-use servescope_engine::fleet::{Fleet, SchedulerKind};
 use servescope_engine::metrics::token_gaps::TokenGaps;
+use servescope_engine::{Fleet, FleetConfig, SchedulerKind};
 use servescope_workload::stream::Stream;
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};

@@ -5,7 +5,7 @@
 use std::time::Instant;
 
 use servescope_engine::metrics::monitor::{Monitor, MonitorOptions};
-use servescope_engine::scheduler::Client;
+use servescope_engine::queue::Client;
 use servescope_lab::{Run, Scenario};
 
 fn main() {

@@ -1,14 +1,15 @@
 //! `a_queue_decisions.jsonl`: one admission decision a line, of every queue.
 
 use serde_json::{Value, json};
-use servescope_engine::adapters::AdapterPool;
+use servescope_engine::adapters::pool::AdapterPool;
 use std::sync::{Arc, Mutex};
 
-use servescope_engine::observer::{Event, Observer, Watch};
-use servescope_engine::report::Fate;
-use servescope_engine::scheduler::memory::{Entry, MemoryEstimate};
-use servescope_engine::scheduler::{Admission, DecodeSpan, Latency, Limits, Line, Order, Queueing};
+use servescope_engine::Fate;
 use servescope_engine::Outcome;
+use servescope_engine::observer::{Event, Observer, Watch};
+use servescope_engine::peak_memory::{Entry, MemoryEstimate};
+use servescope_engine::queue::batch_aware::Line;
+use servescope_engine::queue::{Admission, DecodeSpan, Latency, Limits, Order, Queueing};
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};
 

@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Map, Value, json};
 use servescope_cost::{AdapterCost, LinearCost};
+use servescope_engine::Outcome;
 use servescope_engine::observer::{Event, Observer};
-use servescope_engine::report::Outcome;
-use servescope_engine::scheduler::accounts::Charging;
-use servescope_engine::scheduler::round_robin::RoundRobin;
-use servescope_engine::scheduler::vtc::{Fair, Lift, Prediction, TokenCost};
-use servescope_engine::scheduler::{Client, Order, Queueing};
+use servescope_engine::queue::accounts::Charging;
+use servescope_engine::queue::round_robin::RoundRobin;
+use servescope_engine::queue::vtc::{Fair, Lift, Prediction, TokenCost};
+use servescope_engine::queue::{Client, Order, Queueing};
 use servescope_engine::{Fleet, FleetConfig, Refusal, Report};
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};

@@ -3,8 +3,7 @@
 
 use std::sync::Arc;
 
-use servescope_engine::fleet::RouterKind;
-use servescope_engine::{Fleet, Report};
+use servescope_engine::{Fleet, Report, RouterKind};
 use servescope_lab::capacity::{Goal, Miss, Probe};
 use servescope_lab::{Run, Scenario};
 use servescope_workload::Trace;

@@ -1,10 +1,9 @@
 //! `summary.json`: means and percentiles of a run.
 
 use serde_json::Value;
-use servescope_engine::metrics::Distribution;
 use servescope_engine::metrics::summary::SummaryContext;
 use servescope_engine::metrics::token_gaps::TokenGaps;
-use servescope_engine::metrics::{Slo, summarise};
+use servescope_engine::metrics::{Distribution, Slo, summarise};
 
 use super::cases;
 

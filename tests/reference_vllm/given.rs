@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use servescope_cost::{AdapterCost, Batch, BatchCost, LinearCost, StageTime};
-use servescope_engine::fleet::{
+use servescope_engine::queue::{Client, Order, Queueing};
+use servescope_engine::{
     AdapterConfig, AdapterMemory, Equals, Fleet, FleetConfig, LongPrefill, SchedulerKind, VllmRules,
 };
-use servescope_engine::scheduler::{Client, Order, Queueing};
 use servescope_workload::trace::{Extra, PrefixBlocks, Request};
 use servescope_workload::{BASE_MODEL, Trace};
 

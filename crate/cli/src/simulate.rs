@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::json;
-use servescope_lab::engine::scheduler::Client;
+use servescope_lab::engine::queue::Client;
 use servescope_lab::views::{self, ViewOptions};
 use servescope_lab::{Run, files};
 

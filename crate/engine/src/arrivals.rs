@@ -10,7 +10,7 @@ use std::sync::Arc;
 use servescope_workload::Trace;
 use servescope_workload::trace::{Chain, NOBODY};
 
-use crate::report::Fate;
+use crate::request::Fate;
 
 /// The arrivals of a trace, as far as they are known.
 #[derive(Debug)]

@@ -2,8 +2,8 @@
 
 use crate::gateway::config::Check;
 use crate::gateway::log::Held;
-use crate::report::{Outcome, Report, Split};
-use crate::scheduler::Stop;
+use crate::report::{Report, Split};
+use crate::request::{Outcome, Stop};
 
 /// What a request mostly waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,17 +9,22 @@
 //! Time is in microseconds, f64. Nothing here reads a clock, iterates a hash map or depends on threads: equal inputs give
 //! equal bits on every machine.
 
-pub mod adapters;
 mod arrivals;
+mod config;
+mod engine;
 pub mod explain;
-pub mod fleet;
 pub mod gateway;
 pub mod metrics;
-pub mod observer;
+mod record;
+mod replica;
 pub mod report;
-pub mod scheduler;
-pub mod timeline;
+mod request;
+mod router;
 
-pub use fleet::{Fleet, FleetConfig};
-pub use gateway::Refusal;
-pub use report::{Outcome, Report, Split};
+pub use config::{Equals, FleetConfig, LongPrefill, Preemption, RouterKind, SchedulerKind, VllmRules};
+pub use engine::{BatchMember, BatchUnderWay, Fleet};
+pub use record::{observer, sampler, served, timeline};
+pub use replica::adapters::{self, AdapterConfig, AdapterLoading, AdapterMemory};
+pub use replica::{peak_memory, queue};
+pub use report::{Report, Split};
+pub use request::{Fate, Outcome, Refusal, Stop};

@@ -5,50 +5,12 @@ use std::sync::Arc;
 use servescope_cost::BatchCost;
 use servescope_workload::{BASE_MODEL, Trace};
 
-use crate::gateway::{GatewayLog, Refusal};
-use crate::scheduler::Client;
-use crate::scheduler::sampler::CounterSample;
-use crate::timeline::Timeline;
-
-/// How a request ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Outcome {
-    /// It still waits, or runs.
-    #[default]
-    Unfinished,
-    /// All its tokens were produced.
-    Completed,
-    /// It was refused on arrival.
-    Refused(Refusal),
-    /// Its client went away.
-    Cancelled,
-    /// It waited longer than it may.
-    TimedOut,
-}
-
-impl Outcome {
-    /// The name in tables and files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Unfinished => "unfinished",
-            Self::Completed => "completed",
-            Self::Refused(reason) => reason.name(),
-            Self::Cancelled => "cancelled",
-            Self::TimedOut => "timed_out",
-        }
-    }
-}
-
-/// What became of one request.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Fate {
-    /// How it ended.
-    pub outcome: Outcome,
-    /// When it left the batch, microseconds.
-    pub finish_us: Option<f64>,
-    /// Tokens produced.
-    pub produced: u32,
-}
+use crate::gateway::GatewayLog;
+use crate::record::sampler::CounterSample;
+use crate::record::served::{AdapterCounts, PrefixLookups, Served};
+use crate::record::timeline::Timeline;
+use crate::replica::queue::Client;
+use crate::request::{Fate, Outcome};
 
 /// Where a finished request's time went, microseconds. The parts, added in the order of [`Split::parts`], make its E2E
 /// time exactly.
@@ -75,63 +37,6 @@ impl Split {
     /// The sum of the parts.
     pub fn total_us(&self) -> f64 {
         self.parts().iter().sum()
-    }
-}
-
-/// What is known of each request, one entry a request in every column; NaN where there is none.
-#[derive(Debug, Clone, Default)]
-pub struct Served {
-    /// When the first iteration that it was part of was formed, microseconds.
-    pub scheduled_us: Vec<f64>,
-    /// When its first token was there.
-    pub first_token_us: Vec<f64>,
-    /// Durations of the iterations that processed its prompt, without the loading of adapters.
-    pub prefill_us: Vec<f64>,
-    /// How long adapters were loaded before those; empty where none was.
-    pub load_us: Vec<f64>,
-    /// How long it stood still between its iterations.
-    pub stalled_us: Vec<f64>,
-    /// Which replica; empty where there is one.
-    pub replica: Vec<u16>,
-    /// How often it was preempted; empty where no request can be.
-    pub preemptions: Vec<u16>,
-    /// Where replicas have several stages: how long they worked on its iterations. Empty otherwise.
-    pub worked_us: Vec<f64>,
-}
-
-impl Served {
-    /// The requests named by `order`, in that order.
-    pub(crate) fn select(&self, order: &[u32]) -> Self {
-        fn chosen<T: Copy>(column: &[T], order: &[u32]) -> Vec<T> {
-            order.iter().filter_map(|&id| column.get(id as usize).copied()).collect()
-        }
-        Self {
-            scheduled_us: chosen(&self.scheduled_us, order),
-            first_token_us: chosen(&self.first_token_us, order),
-            prefill_us: chosen(&self.prefill_us, order),
-            load_us: chosen(&self.load_us, order),
-            stalled_us: chosen(&self.stalled_us, order),
-            replica: chosen(&self.replica, order),
-            preemptions: chosen(&self.preemptions, order),
-            worked_us: chosen(&self.worked_us, order),
-        }
-    }
-}
-
-impl PartialEq for Served {
-    /// Equal bits, so that what is missing equals what is missing.
-    fn eq(&self, other: &Self) -> bool {
-        let same = |a: &[f64], b: &[f64]| {
-            a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x.to_bits() == y.to_bits())
-        };
-        same(&self.scheduled_us, &other.scheduled_us)
-            && same(&self.first_token_us, &other.first_token_us)
-            && same(&self.prefill_us, &other.prefill_us)
-            && same(&self.load_us, &other.load_us)
-            && same(&self.stalled_us, &other.stalled_us)
-            && same(&self.worked_us, &other.worked_us)
-            && self.replica == other.replica
-            && self.preemptions == other.preemptions
     }
 }
 
@@ -175,45 +80,6 @@ pub struct Report {
     pub cost: Option<IterationModel>,
     /// What the proxy wrote down, if there was one.
     pub gateway: Option<Box<GatewayLog>>,
-}
-
-/// What became of the adapters of all replicas.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct AdapterCounts {
-    /// Times an adapter was loaded.
-    pub loads: u64,
-    /// Times one was evicted.
-    pub evictions: u64,
-    /// Tokens' worth of KV memory that each replica sets apart for adapters beside its pool.
-    pub reserved_tokens: u32,
-    /// Whether adapters stay in GPU memory while nothing runs.
-    pub stay: bool,
-}
-
-/// What a prefix cache was asked for, tokens. As vLLM counts (`vllm:prefix_cache_queries`, `vllm:prefix_cache_hits`): once
-/// for each admission, again for a request that comes back after a preemption.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct PrefixLookups {
-    /// Tokens of the prompts that were looked up.
-    pub tokens: u64,
-    /// Those of them that were found, and not computed again.
-    pub cached_tokens: u64,
-}
-
-impl PrefixLookups {
-    /// Found over looked up; `None` where no prompt was looked up.
-    pub fn hit_rate(&self) -> Option<f64> {
-        (self.tokens > 0).then(|| self.cached_tokens as f64 / self.tokens as f64)
-    }
-}
-
-impl std::iter::Sum for PrefixLookups {
-    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
-        all.fold(Self::default(), |sum, one| Self {
-            tokens: sum.tokens + one.tokens,
-            cached_tokens: sum.cached_tokens + one.cached_tokens,
-        })
-    }
 }
 
 /// The counters of an order of service over a run and at its end.

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use servescope_cost::{AdapterCost, LinearCost};
-use servescope_engine::fleet::{AdapterConfig, Fleet, FleetConfig, Preemption, RouterKind, SchedulerKind};
-use servescope_engine::{Outcome, Report};
+use servescope_engine::{
+    AdapterConfig, Fleet, FleetConfig, Outcome, Preemption, Report, RouterKind, SchedulerKind,
+};
 use servescope_workload::stream::Stream;
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};

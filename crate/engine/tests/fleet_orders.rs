@@ -5,12 +5,11 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use servescope_cost::{Batch, BatchCost, StageTime};
 use servescope_engine::explain::explain;
-use servescope_engine::fleet::{Fleet, FleetConfig, RouterKind, SchedulerKind};
-use servescope_engine::scheduler::accounts::Charging;
-use servescope_engine::scheduler::round_robin::RoundRobin;
-use servescope_engine::scheduler::vtc::{Fair, Lift, Prediction, TokenCost};
-use servescope_engine::scheduler::{Client, Order, Queueing};
-use servescope_engine::{Outcome, Refusal, Report};
+use servescope_engine::queue::accounts::Charging;
+use servescope_engine::queue::round_robin::RoundRobin;
+use servescope_engine::queue::vtc::{Fair, Lift, Prediction, TokenCost};
+use servescope_engine::queue::{Client, Order, Queueing};
+use servescope_engine::{Fleet, FleetConfig, Outcome, Refusal, Report, RouterKind, SchedulerKind};
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};
 
@@ -304,7 +303,7 @@ proptest! {
             });
             let due: f64 = own.map(|id| {
                 let (input, output) = (f64::from(trace.input_tokens[id]), f64::from(trace.output_tokens[id]));
-                let cost = servescope_engine::scheduler::vtc::profiled_cost;
+                let cost = servescope_engine::queue::vtc::profiled_cost;
                 match rule.cost {
                     TokenCost::Linear => input + 2.0 * (output - free),
                     // S-LoRA charges an iteration before it has made its token: it is the last one that is free.

@@ -5,9 +5,6 @@ use std::sync::Arc;
 use crate::given::{any_config, any_cost, any_trace};
 use proptest::prelude::*;
 use servescope_cost::LinearCost;
-use servescope_engine::fleet::{
-    AdapterConfig, FleetConfig, Preemption, RouterKind, SchedulerKind, VllmRules,
-};
 use servescope_engine::gateway::config::{
     Charge, Check, KvRule, Lending, Quotas, RetryKind, RetryRule, Timeout,
 };
@@ -16,10 +13,11 @@ use servescope_engine::gateway::prediction::{LengthRule, LengthSource};
 use servescope_engine::gateway::window::Window;
 use servescope_engine::gateway::{GatewayConfig, GatewayLog};
 use servescope_engine::metrics::monitor::{Monitor, MonitorOptions};
-use servescope_engine::scheduler::accounts::Charging;
-use servescope_engine::scheduler::round_robin::RoundRobin;
-use servescope_engine::scheduler::vtc::{Fair, Lift, Prediction, TokenCost};
-use servescope_engine::scheduler::{Client, Order, Queueing};
+use servescope_engine::queue::accounts::Charging;
+use servescope_engine::queue::round_robin::RoundRobin;
+use servescope_engine::queue::vtc::{Fair, Lift, Prediction, TokenCost};
+use servescope_engine::queue::{Client, Order, Queueing};
+use servescope_engine::{AdapterConfig, FleetConfig, Preemption, RouterKind, SchedulerKind, VllmRules};
 use servescope_engine::{Fleet, Outcome, Report};
 use servescope_workload::Trace;
 

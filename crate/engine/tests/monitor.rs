@@ -5,14 +5,13 @@ use std::sync::Arc;
 use crate::given::{any_config, any_cost, any_trace};
 use proptest::prelude::*;
 use servescope_cost::LinearCost;
-use servescope_engine::fleet::{Fleet, FleetConfig, Preemption, SchedulerKind};
 use servescope_engine::metrics::fairness::{Fairness, Served, Ticks, largest_gap};
 use servescope_engine::metrics::monitor::{Cell, ClientTotals, Monitor, MonitorOptions};
-use servescope_engine::scheduler::round_robin::RoundRobin;
-use servescope_engine::scheduler::vtc::Fair;
-use servescope_engine::scheduler::{Client, Order, Queueing};
+use servescope_engine::queue::round_robin::RoundRobin;
+use servescope_engine::queue::vtc::Fair;
+use servescope_engine::queue::{Client, Order, Queueing};
 use servescope_engine::timeline::IterationRun;
-use servescope_engine::{Outcome, Refusal, Report};
+use servescope_engine::{Fleet, FleetConfig, Outcome, Preemption, Refusal, Report, SchedulerKind};
 use servescope_workload::trace::{Chain, NOBODY, Request};
 use servescope_workload::{BASE_MODEL, Trace};
 

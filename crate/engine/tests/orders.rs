@@ -6,13 +6,12 @@ use std::sync::Arc;
 use crate::given::{Memory, any_config, any_cost, any_trace};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
-use servescope_engine::fleet::AdapterConfig;
-use servescope_engine::scheduler::accounts::Charging;
-use servescope_engine::scheduler::round_robin::RoundRobin;
-use servescope_engine::scheduler::vtc::{Fair, Lift, Prediction, TokenCost};
-use servescope_engine::scheduler::{Client, Order, Queueing};
+use servescope_engine::queue::accounts::Charging;
+use servescope_engine::queue::round_robin::RoundRobin;
+use servescope_engine::queue::vtc::{Fair, Lift, Prediction, TokenCost};
+use servescope_engine::queue::{Client, Order, Queueing};
 use servescope_engine::timeline::IterationRun;
-use servescope_engine::{Fleet, FleetConfig, Outcome, Report};
+use servescope_engine::{AdapterConfig, Fleet, FleetConfig, Outcome, Report};
 
 fn any_charging() -> impl Strategy<Value = Charging> {
     prop_oneof![Just(Charging::Slora), Just(Charging::Ideal), Just(Charging::Artifact)]

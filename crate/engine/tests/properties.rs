@@ -6,12 +6,11 @@ use std::sync::Arc;
 use crate::given::{Memory, any_config, any_cost, any_trace};
 use proptest::prelude::*;
 use servescope_cost::{AdapterCost, LinearCost};
-use servescope_engine::fleet::{AdapterConfig, AdapterLoading};
 use servescope_engine::metrics::slora::satisfaction;
 use servescope_engine::metrics::summary::SummaryContext;
 use servescope_engine::metrics::token_gaps::TokenGaps;
 use servescope_engine::metrics::{Distribution, Slo, summarise};
-use servescope_engine::{Fleet, FleetConfig, Outcome, Report};
+use servescope_engine::{AdapterConfig, AdapterLoading, Fleet, FleetConfig, Outcome, Report};
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};
 

@@ -8,9 +8,9 @@ use servescope_cost::gpus::Gpu;
 use servescope_cost::models::{MODELS, Model};
 use servescope_cost::roofline::{Corrections, HostTime, Roofline};
 use servescope_cost::{BatchCost, OperatorClass, StageParts, Work};
-use servescope_engine::fleet::{Fleet, FleetConfig, SchedulerKind};
 use servescope_engine::metrics::operators::RunTotals;
 use servescope_engine::metrics::usage::usage;
+use servescope_engine::{Fleet, FleetConfig, SchedulerKind};
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};
 

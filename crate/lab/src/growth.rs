@@ -24,7 +24,7 @@
 //! assert_eq!(Growth::of(&stays, [0.0, 999e6]).verdict(), Verdict::Growing);
 //! ```
 
-use servescope_engine::report::{Outcome, Report};
+use servescope_engine::{Outcome, Report};
 use servescope_workload::statistics::Dispersion;
 
 /// The largest share of the arrivals that one standard deviation may be in a run that tells.

@@ -2,7 +2,7 @@
 
 use servescope_engine::Refusal;
 use servescope_engine::metrics::monitor::{ClientTotals, Monitor, MonitorOptions};
-use servescope_engine::scheduler::Client;
+use servescope_engine::queue::Client;
 use servescope_workload::statistics::sort_places;
 
 use crate::run::Run;

@@ -8,8 +8,9 @@ use servescope_engine::metrics::Summary;
 use servescope_engine::metrics::monitor::Monitor;
 use servescope_engine::metrics::summary::{SpanSums, SummaryContext, summarise_spans};
 use servescope_engine::metrics::token_gaps::TokenGaps;
-use servescope_engine::metrics::usage::spans;
-use servescope_engine::metrics::usage::{UsageColumns, UsageWindow, usage_columns, usage_with_columns};
+use servescope_engine::metrics::usage::{
+    UsageColumns, UsageWindow, spans, usage_columns, usage_with_columns,
+};
 use servescope_engine::metrics::{
     FleetSummary, GatewaySummary, Usage, fleet_summary, gateway_summary, usage,
 };
@@ -23,8 +24,7 @@ use crate::failure::Failure;
 use crate::notes::{Context, Note, Purpose, Traffic, notes, unused};
 use crate::parameters::Id;
 use crate::parameters::choices::TraceTurns;
-use crate::scenario::AdapterRanks;
-use crate::scenario::{CostKind, Scenario};
+use crate::scenario::{AdapterRanks, CostKind, Scenario};
 
 /// Rows of the tables by user and by adapter that a page can show.
 pub const TABLE_ROWS: usize = 100;

@@ -14,8 +14,7 @@ use serde_json::Value as Json;
 use servescope_cost::BatchCost;
 use servescope_cost::memory_plan::vidur::{DEVICES, Device, MODELS, plan};
 use servescope_cost::profile::{ExactTables, LayerSettings, ProfileError};
-use servescope_engine::fleet::{RouterKind, SchedulerKind};
-use servescope_engine::{Fleet, FleetConfig};
+use servescope_engine::{Fleet, FleetConfig, RouterKind, SchedulerKind};
 use servescope_workload::Trace;
 use servescope_workload::formats::Replay;
 

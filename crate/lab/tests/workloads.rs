@@ -1,6 +1,6 @@
 //! Closed loops, sessions, clients and shared beginnings, from their settings to the numbers of a run.
 
-use servescope_lab::engine::fleet::Preemption;
+use servescope_lab::engine::Preemption;
 use servescope_lab::{LoadedTrace, Run, Scenario, link};
 
 fn scenario(settings: &[(&str, &str)]) -> Scenario {

@@ -3,7 +3,7 @@
 use super::load::LoadRule;
 use super::prediction::LengthRule;
 use super::window::Window;
-use crate::scheduler::order::{Client, Order};
+use crate::replica::queue::order::{Client, Order};
 
 /// One link of the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

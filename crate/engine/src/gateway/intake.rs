@@ -8,7 +8,7 @@ use super::config::GatewayConfig;
 use super::log::GatewayLog;
 use super::proxy::{Given, News, Proxy, Sight};
 use crate::arrivals::Arrivals;
-use crate::report::Fate;
+use crate::request::Fate;
 
 /// The earlier of two times; the second is infinite where there is none.
 #[inline]

@@ -1,10 +1,11 @@
 //! What the proxy writes down: of each request, and of the service over time.
 
+use super::config::Check;
 use super::load::LoadState;
 use super::reserved::Reserved;
-use super::{Refusal, config::Check};
-use crate::scheduler::order::Client;
-use crate::scheduler::sampler::CounterSample;
+use crate::record::sampler::CounterSample;
+use crate::replica::queue::order::Client;
+use crate::request::Refusal;
 
 /// Most samples over time: when they are there, every other one is dropped and the rest come half as often.
 const MOST_SAMPLES: usize = 2_048;

@@ -23,7 +23,6 @@ use std::collections::{BinaryHeap, VecDeque};
 use servescope_workload::Trace;
 use servescope_workload::stream::Stream;
 
-use super::Refusal;
 use super::accounts::Accounts;
 use super::config::{Check, GatewayConfig, Timeout};
 use super::load::{Load, LoadPolicy, LoadState};
@@ -34,8 +33,9 @@ use super::record::Record;
 use super::reservations::{Reservation, Reservations};
 use super::retries;
 use super::waits::Waits;
-use crate::scheduler::accounts::Charging;
-use crate::scheduler::client_queue::ClientQueue;
+use crate::replica::queue::accounts::Charging;
+use crate::replica::queue::client_queue::ClientQueue;
+use crate::request::Refusal;
 
 /// The load is looked at so many times within the time over which it is averaged, and as often as these bounds allow,
 /// microseconds.

@@ -6,11 +6,11 @@
 //! beyond that, while the pressure is below the threshold, what the pool has left. So no floor is ever lent, and all clients
 //! together never take more than their quotas.
 
-use super::Refusal;
 use super::config::{Charge, Quotas};
 use super::ledger::{Kind, Ledger, Taken};
 use super::meters::Meters;
 use super::window::{Quota, Window};
+use crate::request::Refusal;
 
 /// How soon a client tries again whose quota depends on what others do, microseconds.
 const TRY_AGAIN_US: f64 = 1e6;

@@ -5,8 +5,8 @@ use servescope_workload::Trace;
 use super::config::{Check, GatewayConfig};
 use super::reservations::{Ended, Reservations};
 use super::reserved::{Recorder, Reserved};
-use crate::scheduler::client_queue::ClientQueue;
-use crate::scheduler::sampler::{CounterSample, Sampler};
+use crate::record::sampler::{CounterSample, Sampler};
+use crate::replica::queue::client_queue::ClientQueue;
 
 /// What is kept so far.
 #[derive(Debug)]

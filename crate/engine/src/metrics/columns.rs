@@ -1,7 +1,7 @@
 //! Quantities over time as columns of equal width, each holding the quantity's mean over its width.
 
+use crate::record::timeline::IterationRun;
 use crate::report::Report;
-use crate::timeline::IterationRun;
 
 /// Columns of equal width over a window of time. Adding an interval costs O(1) or the number of columns it crosses.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,6 +1,7 @@
 //! When requests leave the system.
 
-use crate::report::{Outcome, Report};
+use crate::report::Report;
+use crate::request::Outcome;
 
 /// When every request left the system, microseconds: served, rejected, timed out, or its client gone; and the end of the run,
 /// until which requests without an end stay.

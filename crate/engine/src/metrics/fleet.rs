@@ -10,7 +10,8 @@ use super::distribution::Distribution;
 use super::operators::{peak, used};
 use super::summary::HeldKv;
 use super::usage::{ReplicaUsage, Usage};
-use crate::report::{PrefixLookups, Report};
+use crate::record::served::PrefixLookups;
+use crate::report::Report;
 
 /// One replica over the makespan.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -6,11 +6,12 @@ use serde::Serialize;
 
 use super::distribution::Distribution;
 use super::summary::Slo;
+use crate::gateway::GatewayLog;
 use crate::gateway::config::Check;
 use crate::gateway::load::LoadState;
 use crate::gateway::log::Held;
-use crate::gateway::{GatewayLog, Refusal};
 use crate::report::Report;
+use crate::request::Refusal;
 
 /// Requests that needed no second attempt.
 #[derive(Debug, Clone, PartialEq, Serialize)]

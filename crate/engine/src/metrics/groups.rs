@@ -5,7 +5,8 @@ use servescope_workload::BASE_MODEL;
 use servescope_workload::statistics::sort_places;
 
 use super::distribution::{is_supported, select};
-use crate::report::{Outcome, Report};
+use crate::report::Report;
+use crate::request::Outcome;
 
 /// One user's or adapter's part of a run. Times are means or quantiles over completed requests.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]

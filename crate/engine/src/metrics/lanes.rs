@@ -3,8 +3,8 @@
 //! A fleet writes down when a batch entered its pipeline and when it left. A stage serves batches first come first served
 //! and takes for each what the cost model says, so the times between follow.
 
+use crate::record::timeline::IterationRun;
 use crate::report::Report;
-use crate::timeline::IterationRun;
 
 /// A stage works on equal iterations, without a pause between them.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -17,9 +17,9 @@ pub use tails::{Tail, Tails};
 
 use super::departures::left_us;
 use super::fairness::{Served, Ticks, largest_gap};
-use crate::gateway::Refusal;
-use crate::report::{Outcome, Report};
-use crate::scheduler::Client;
+use crate::replica::queue::Client;
+use crate::report::Report;
+use crate::request::{Outcome, Refusal};
 use tails::Samples;
 
 /// Reasons for a refusal.

@@ -6,8 +6,8 @@
 
 use servescope_cost::{BatchCost, DecodeUsage, OperatorClass, Peak, StageParts, Work};
 
+use crate::record::timeline::{IterationRun, Timeline};
 use crate::report::Report;
-use crate::timeline::{IterationRun, Timeline};
 
 /// Equal iterations of a fleet's replica, taken apart.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -10,9 +10,10 @@ use super::distribution::Distribution;
 use super::groups::{GroupBy, GroupRow, busiest};
 use super::slora::{satisfaction, strip_throughput};
 use super::token_gaps::TokenGaps;
-use crate::gateway::Refusal;
-use crate::report::{Outcome, PrefixLookups, Report};
-use crate::timeline::{IterationRun, Timeline};
+use crate::record::served::PrefixLookups;
+use crate::record::timeline::{IterationRun, Timeline};
+use crate::report::Report;
+use crate::request::{Outcome, Refusal};
 
 /// Bounds by which a run is judged.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -4,7 +4,7 @@ use servescope_cost::LinearDecode;
 use servescope_workload::statistics::sort_places;
 
 use super::distribution::{Distribution, QUANTILES, is_supported};
-use crate::timeline::{IterationRun, Timeline};
+use crate::record::timeline::{IterationRun, Timeline};
 
 /// `count` gaps between tokens of `first_us`, `count` of `first_us + growth_us`, … over `iterations` iterations, the first
 /// of which begins or ends at `at_us`.
@@ -301,7 +301,7 @@ impl TokenGaps {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::timeline::{Gap, Iterations};
+    use crate::record::timeline::{Gap, Iterations};
 
     /// One request decodes twice and is stalled for 57 microseconds, another for the last 7 of them; then all three decode.
     #[test]

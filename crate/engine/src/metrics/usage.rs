@@ -7,8 +7,8 @@ use super::columns::{Columns, GpuColumns};
 use super::operators::{Asked, RunTotals};
 use super::summary::SpanSums;
 use super::token_gaps::TokenGaps;
+use crate::record::timeline::IterationRun;
 use crate::report::Report;
-use crate::timeline::IterationRun;
 
 /// Sums over the iterations of a fleet.
 #[derive(Debug, Clone, PartialEq)]

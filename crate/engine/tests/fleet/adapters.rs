@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use servescope_engine::fleet::{
+use servescope_engine::queue::Queueing;
+use servescope_engine::{
     AdapterConfig, AdapterLoading, AdapterMemory, FleetConfig, RouterKind, SchedulerKind, VllmRules,
 };
-use servescope_engine::scheduler::Queueing;
 use servescope_engine::{Outcome, Refusal, Report};
 use servescope_workload::stream::Stream;
 use servescope_workload::trace::Request;

@@ -1,14 +1,14 @@
 //! Any trace, fleet, order of service and cost.
 
 use proptest::prelude::*;
-use servescope_engine::fleet::{
+use servescope_engine::queue::accounts::Charging;
+use servescope_engine::queue::round_robin::RoundRobin;
+use servescope_engine::queue::vtc::{Fair, Lift, Prediction, TokenCost};
+use servescope_engine::queue::{Client, Order, Queueing};
+use servescope_engine::{
     AdapterConfig, AdapterLoading, AdapterMemory, Equals, FleetConfig, LongPrefill, Preemption, RouterKind,
     SchedulerKind, VllmRules,
 };
-use servescope_engine::scheduler::accounts::Charging;
-use servescope_engine::scheduler::round_robin::RoundRobin;
-use servescope_engine::scheduler::vtc::{Fair, Lift, Prediction, TokenCost};
-use servescope_engine::scheduler::{Client, Order, Queueing};
 use servescope_workload::trace::{Chain, Extra, NOBODY, PrefixBlocks, Request};
 use servescope_workload::{BASE_MODEL, Trace};
 

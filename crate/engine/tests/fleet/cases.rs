@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use servescope_engine::explain::{Reason, explain};
-use servescope_engine::fleet::{
+use servescope_engine::queue::{Order, Queueing};
+use servescope_engine::{
     Equals, Fleet, FleetConfig, LongPrefill, Preemption, RouterKind, SchedulerKind, VllmRules,
 };
-use servescope_engine::scheduler::{Order, Queueing};
 use servescope_engine::{Outcome, Report};
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};

@@ -3,8 +3,7 @@
 use servescope_engine::explain::explain;
 use servescope_engine::metrics::summary::SummaryContext;
 use servescope_engine::metrics::token_gaps::TokenGaps;
-use servescope_engine::metrics::{Slo, summarise};
-use servescope_engine::metrics::{fleet_summary, usage};
+use servescope_engine::metrics::{Slo, fleet_summary, summarise, usage};
 use servescope_engine::{Outcome, Report};
 
 /// `longest` is the most tokens of a request: what would go beyond them is cut.

@@ -11,15 +11,15 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use servescope_cost::{BatchCost, OperatorClass};
-use servescope_engine::fleet::{
-    AdapterConfig, AdapterLoading, AdapterMemory, Fleet, FleetConfig, Preemption, RouterKind, SchedulerKind,
-    VllmRules,
-};
 use servescope_engine::metrics::lanes::stage_works;
 use servescope_engine::metrics::operators::{RunParts, RunTotals, run_parts};
 use servescope_engine::metrics::token_gaps::TokenGaps;
 use servescope_engine::metrics::{fleet_summary, usage};
-use servescope_engine::scheduler::{Order, Queueing};
+use servescope_engine::queue::{Order, Queueing};
+use servescope_engine::{
+    AdapterConfig, AdapterLoading, AdapterMemory, Fleet, FleetConfig, Preemption, RouterKind, SchedulerKind,
+    VllmRules,
+};
 use servescope_engine::{Outcome, Report};
 use servescope_workload::Trace;
 

@@ -4,9 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
 use servescope_cost::{AdapterCost, LinearCost};
-use servescope_engine::fleet::{AdapterConfig, AdapterLoading, AdapterMemory};
 use servescope_engine::observer::{Event, Observer};
-use servescope_engine::{Fleet, FleetConfig, Report};
+use servescope_engine::{AdapterConfig, AdapterLoading, AdapterMemory, Fleet, FleetConfig, Report};
 use servescope_workload::trace::{Chain, NOBODY, Request};
 use servescope_workload::{BASE_MODEL, Trace};
 

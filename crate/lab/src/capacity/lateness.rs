@@ -1,7 +1,7 @@
 //! How many were late, over the time of a run, and how well the rate is known at which too many are.
 
 use servescope_engine::metrics::token_gaps::TokenGaps;
-use servescope_engine::report::{Outcome, Report};
+use servescope_engine::{Outcome, Report};
 
 use super::goal::{Goal, METRICS};
 

@@ -1,8 +1,7 @@
 //! One run at one rate, held against the goal.
 
 use serde::Serialize;
-use servescope_engine::Refusal;
-use servescope_engine::report::{Outcome, Report};
+use servescope_engine::{Outcome, Refusal, Report};
 
 use super::goal::{Goal, METRICS};
 use super::lateness::Lateness;

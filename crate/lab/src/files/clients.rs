@@ -4,8 +4,8 @@ use std::fmt;
 
 use servescope_engine::Refusal;
 use servescope_engine::metrics::monitor::{Cell, Monitor};
-use servescope_engine::scheduler::Client;
-use servescope_engine::scheduler::sampler::CounterSample;
+use servescope_engine::queue::Client;
+use servescope_engine::sampler::CounterSample;
 
 use crate::monitor::{Heading, Whole, client_name};
 use crate::run::Run;

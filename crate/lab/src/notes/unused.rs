@@ -84,5 +84,5 @@ fn has_choice(report: &Report) -> bool {
 
 /// Whether a request never joined the waiting queue.
 fn is_rejected(report: &Report, id: usize) -> bool {
-    matches!(report.fates[id].outcome, servescope_engine::report::Outcome::Refused(_))
+    matches!(report.fates[id].outcome, servescope_engine::Outcome::Refused(_))
 }

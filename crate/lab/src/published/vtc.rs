@@ -14,9 +14,9 @@ use std::sync::Arc;
 
 use servescope_cost::{Calibration, LinearCost};
 use servescope_engine::metrics::fairness::Served;
-use servescope_engine::scheduler::accounts::Charging;
-use servescope_engine::scheduler::vtc::{Fair, Lift, Prediction, TokenCost};
-use servescope_engine::scheduler::{Client, Order, Queueing, prediction};
+use servescope_engine::queue::accounts::Charging;
+use servescope_engine::queue::vtc::{Fair, Lift, Prediction, TokenCost};
+use servescope_engine::queue::{Client, Order, Queueing, prediction};
 use servescope_engine::{Fleet, FleetConfig};
 use servescope_workload::Trace;
 use servescope_workload::trace::Request;

@@ -1,15 +1,13 @@
 //! The scenario's adapters: where replicas keep them, what of the memory they take, how long loading one takes.
 
-use servescope_engine::adapters::TOKENS_PER_RANK;
-use servescope_engine::fleet::{AdapterConfig, AdapterLoading};
+use servescope_engine::adapters::pool::TOKENS_PER_RANK;
+use servescope_engine::{AdapterConfig, AdapterLoading};
 use servescope_workload::Trace;
 
-use super::CostKind;
-use super::Scenario;
+use super::{CostKind, Scenario};
 use crate::failure::Failure;
-use crate::parameters::Id;
-use crate::parameters::Value;
 use crate::parameters::choices::{AdapterMemory, SchedulerKind};
+use crate::parameters::{Id, Value};
 
 /// The ranks of the adapters that requests ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -91,7 +89,7 @@ impl Scenario {
 
     /// The adapters of each replica.
     pub(super) fn fleet_adapters(&self, ranks: AdapterRanks) -> AdapterConfig {
-        use servescope_engine::fleet::AdapterMemory as Kind;
+        use servescope_engine::AdapterMemory as Kind;
         let max_loras = self.whole(Id::MaxLoras);
         AdapterConfig {
             memory: match self.chosen(AdapterMemory::ID) {

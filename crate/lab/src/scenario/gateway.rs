@@ -1,6 +1,6 @@
 //! The scenario's proxy in front of the engine.
 
-use servescope_engine::fleet::FleetConfig;
+use servescope_engine::FleetConfig;
 use servescope_engine::gateway::GatewayConfig;
 use servescope_engine::gateway::config::{
     Charge, Check, KvRule, Lending, Quotas, RetryKind, RetryRule, Timeout,

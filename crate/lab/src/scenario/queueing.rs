@@ -1,9 +1,9 @@
 //! The scenario's waiting line: the order of service with its settings.
 
-use servescope_engine::scheduler::accounts::Charging;
-use servescope_engine::scheduler::round_robin::RoundRobin;
-use servescope_engine::scheduler::vtc::{Fair, Lift, Prediction, TokenCost};
-use servescope_engine::scheduler::{Client, Order, Queueing, prediction};
+use servescope_engine::queue::accounts::Charging;
+use servescope_engine::queue::round_robin::RoundRobin;
+use servescope_engine::queue::vtc::{Fair, Lift, Prediction, TokenCost};
+use servescope_engine::queue::{Client, Order, Queueing, prediction};
 use servescope_workload::Trace;
 
 use super::Scenario;

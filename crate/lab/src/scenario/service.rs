@@ -1,8 +1,8 @@
 //! The scenario's service: what an iteration costs, the server's limits, the bounds by which runs are judged.
 
 use servescope_cost::{AdapterCost, LinearCost};
-use servescope_engine::fleet::{AdapterConfig, FleetConfig, Preemption, RouterKind, SchedulerKind};
 use servescope_engine::metrics::Slo;
+use servescope_engine::{AdapterConfig, FleetConfig, Preemption, RouterKind, SchedulerKind};
 
 use super::Scenario;
 use super::adapters::AdapterRanks;

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use servescope_engine::metrics::monitor::{Cell, Monitor};
-use servescope_engine::scheduler::Client;
+use servescope_engine::queue::Client;
 
 use super::{Series, View, ViewOptions, Window, empty, upward};
 use crate::files::{Keeper, counters};

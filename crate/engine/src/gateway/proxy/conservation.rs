@@ -8,13 +8,14 @@ use servescope_cost::{AdapterCost, LinearCost};
 use servescope_workload::BASE_MODEL;
 use servescope_workload::trace::Request;
 
+use super::super::config::{KvRule, Quotas, RetryKind, RetryRule};
+use super::super::load::LoadRule;
+use super::super::prediction::{LengthRule, LengthSource};
 use super::*;
-use crate::fleet::{Fleet, FleetConfig, Preemption, SchedulerKind};
-use crate::gateway::config::{KvRule, Quotas, RetryKind, RetryRule};
-use crate::gateway::load::LoadRule;
-use crate::gateway::prediction::{LengthRule, LengthSource};
-use crate::scheduler::vtc::Fair;
-use crate::scheduler::{Client, Order};
+use crate::config::{FleetConfig, Preemption, SchedulerKind};
+use crate::engine::Fleet;
+use crate::replica::queue::vtc::Fair;
+use crate::replica::queue::{Client, Order};
 use crate::{Outcome, Report};
 
 const REQUESTS: u32 = 24_000;

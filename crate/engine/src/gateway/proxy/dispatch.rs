@@ -2,11 +2,11 @@
 
 use servescope_workload::Trace;
 
+use super::super::config::Check;
+use super::super::load::{LoadPolicy, LoadState};
+use super::super::log::Held;
 use super::{Given, Note, Place, Proxy, Sight, after};
-use crate::gateway::Refusal;
-use crate::gateway::config::Check;
-use crate::gateway::load::{LoadPolicy, LoadState};
-use crate::gateway::log::Held;
+use crate::request::Refusal;
 
 /// What becomes of the head of the queue.
 #[derive(Debug, Clone, Copy)]

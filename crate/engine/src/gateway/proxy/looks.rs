@@ -2,9 +2,9 @@
 
 use servescope_workload::Trace;
 
+use super::super::load::{LoadState, Signals};
+use super::super::log::Sample;
 use super::{Place, Proxy, Sight, View, after};
-use crate::gateway::load::{LoadState, Signals};
-use crate::gateway::log::Sample;
 
 /// Where nobody asks for it the usage is looked at so often, microseconds.
 const LOOK_EVERY_US: f64 = 2e6;

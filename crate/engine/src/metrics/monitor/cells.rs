@@ -5,7 +5,8 @@
 
 use super::tails::{Samples, Tails};
 use super::{OUTPUT_PRICE, REASONS, recomputed};
-use crate::report::{Outcome, Report};
+use crate::report::Report;
+use crate::request::Outcome;
 
 /// Windows of equal length over a part of the run, with one cell before them and one behind.
 #[derive(Debug, Clone, PartialEq)]

@@ -10,8 +10,8 @@
 use servescope_workload::statistics::sort_places;
 
 use super::cells::Cells;
+use crate::record::timeline::IterationRun;
 use crate::report::Report;
-use crate::timeline::IterationRun;
 
 /// What was held.
 pub(super) struct Held {

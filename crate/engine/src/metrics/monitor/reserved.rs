@@ -3,8 +3,8 @@
 //! The gateway has written them down over cells of its own, exactly; within one of them they count as even.
 
 use super::cells::Cells;
+use crate::replica::queue::Client;
 use crate::report::Report;
-use crate::scheduler::Client;
 
 /// The place of a client among `count`, that of `known` clients has `client`: a trace of which some requests were never sent
 /// may know fewer, and the base model is always the last adapter.

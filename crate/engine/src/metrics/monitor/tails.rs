@@ -1,6 +1,6 @@
 //! Percentiles of the times of many groups of requests at once.
 
-use crate::metrics::distribution::{is_supported, select};
+use super::super::distribution::{is_supported, select};
 use crate::report::Report;
 
 /// Percentiles, seconds; each is missing where the sample does not allow it.

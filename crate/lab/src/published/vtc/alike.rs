@@ -1,7 +1,7 @@
 //! A recording as a scenario: what the page opens when a reader wants to drag on from there.
 
-use servescope_engine::scheduler::Order;
-use servescope_engine::scheduler::vtc::{Lift, Prediction, TokenCost};
+use servescope_engine::queue::Order;
+use servescope_engine::queue::vtc::{Lift, Prediction, TokenCost};
 
 use super::{RANK, Recorded, Recording, Server};
 use crate::published::TOKENIZER_EXTRA;

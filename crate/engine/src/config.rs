@@ -1,0 +1,316 @@
+//! What a fleet is made of.
+
+use servescope_cost::AdapterCost;
+
+use crate::replica::adapters::pool::TOKENS_PER_RANK;
+use crate::replica::adapters::{AdapterConfig, AdapterLoading, AdapterMemory};
+use crate::replica::scheduler::BatchScheduler;
+
+/// How requests are spread over the replicas.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RouterKind {
+    /// In turn.
+    RoundRobin,
+    /// At random.
+    Random,
+    /// The replica with the fewest requests that wait or run.
+    LeastOutstanding,
+    /// The replica with the shortest waiting line, as Vidur's `lor` counts.
+    ShortestLine,
+    /// The better of two drawn at random, by requests that wait or run.
+    PowerOfTwo,
+    /// The replica with the fewest KV blocks in use or promised to its waiting line.
+    LeastKv,
+    /// Requests of one adapter go to one replica, unless it is far busier than the others.
+    AdapterAffinity,
+    /// Requests that share the start of their prompts go to one replica, unless it is far busier than the others.
+    PrefixAffinity,
+}
+
+/// Who joins the next iteration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SchedulerKind {
+    /// FasterTransformer: a batch runs until its last member is done.
+    Static,
+    /// Orca: whole prompts beside decoding, memory reserved for the longest request.
+    Orca,
+    /// vLLM of 2023: prompts first, then decoding; who finds no block is evicted.
+    Vllm,
+    /// Sarathi-Serve: prompts in chunks beside decoding.
+    Sarathi,
+    /// LightLLM: prompts are let in where the batch will fit at its worst moment.
+    LightLlm,
+    /// vLLM's engine of 2025: one token budget for prompts and decoding alike.
+    VllmV1,
+    /// S-LoRA: prefill-only iterations; a request is admitted where the batch and its adapters will fit at their worst moment.
+    Slora,
+}
+
+impl SchedulerKind {
+    /// Every one.
+    pub const ALL: [Self; 7] =
+        [Self::Static, Self::Orca, Self::Vllm, Self::Sarathi, Self::LightLlm, Self::VllmV1, Self::Slora];
+}
+
+/// Settings of vLLM's engine that no other scheduler has, under vLLM's names and with its defaults (vllm/config/scheduler.py).
+/// Its `max_num_seqs` is [`FleetConfig::max_requests`], its `max_model_len` [`FleetConfig::max_request_tokens`], its
+/// `max_num_queued_reqs` [`FleetConfig::max_in_system`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VllmRules {
+    /// Whether a waiting request is admitted only where the blocks of all its tokens are free, though it takes those of its
+    /// first chunk only.
+    pub scheduler_reserve_full_isl: bool,
+    /// Whether an iteration is formed when the one before it begins.
+    pub async_scheduling: bool,
+    /// Most tokens of one prompt in an iteration, unless its request is alone.
+    pub long_prefill_token_threshold: LongPrefill,
+    /// Whether a prompt that does not fit the rest of the budget is cut; otherwise it waits.
+    pub enable_chunked_prefill: bool,
+    /// Iterations from one with prompts to the next while requests decode.
+    pub prefill_schedule_interval: u32,
+    /// Most requests that run, where that is less than `max_num_seqs`.
+    pub max_num_active_seqs: Option<u32>,
+    /// A request is refused while prompts of so many tokens have no first token.
+    pub max_num_queued_tokens: Option<u32>,
+    /// Which one is preempted of running requests that are equally urgent.
+    pub equals: Equals,
+}
+
+/// Which one of running requests of the same priority and arrival is preempted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Equals {
+    /// The one that was admitted first, as vLLM does. Where memory is short such requests may preempt each other in turn for
+    /// ever.
+    FirstAdmitted,
+    /// The one that was admitted last, so that the first one gets on and every run ends.
+    LastAdmitted,
+}
+
+/// How many tokens of one prompt an iteration may read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LongPrefill {
+    /// As many as the budget allows (a threshold of 0).
+    Unbounded,
+    /// So many.
+    Tokens(u32),
+    /// So many, or the budget divided by the number of requests where that is more
+    /// (`long_prefill_token_threshold_adaptive`).
+    Share(u32),
+}
+
+impl Default for VllmRules {
+    fn default() -> Self {
+        Self {
+            scheduler_reserve_full_isl: true,
+            async_scheduling: true,
+            long_prefill_token_threshold: LongPrefill::Unbounded,
+            enable_chunked_prefill: true,
+            prefill_schedule_interval: 1,
+            max_num_active_seqs: None,
+            max_num_queued_tokens: None,
+            equals: Equals::FirstAdmitted,
+        }
+    }
+}
+
+/// What becomes of a request that is evicted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Preemption {
+    /// Its prompt and the answer so far are processed anew, as one prompt (vLLM).
+    Recompute,
+    /// Its prompt is processed anew, and the answer so far again token by token: one an iteration. Only schedulers that
+    /// read prompts in chunks do so.
+    Regenerate,
+    /// What it has is copied to the host and back (vLLM). Half-read prompts, and those for which the host has no room, are
+    /// processed anew.
+    Swap {
+        /// KV blocks that the host of a replica has room for.
+        host_blocks: u32,
+        /// How long the link takes for a block, microseconds.
+        us_per_block: f64,
+    },
+}
+
+/// The settings of a fleet of equal replicas.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
+pub struct FleetConfig {
+    /// How many replicas; at least 1.
+    pub replicas: u32,
+    /// Who gets an arrival.
+    pub router: RouterKind,
+    /// Who joins an iteration.
+    pub scheduler: SchedulerKind,
+    /// KV blocks of a replica; those of adapters in the pool are taken from them.
+    pub blocks: u32,
+    /// Tokens in a block; at least 1.
+    pub block_size: u32,
+    /// Blocks that an admission leaves free.
+    pub watermark_blocks: u32,
+    /// Most requests that hold memory at once.
+    pub max_requests: u32,
+    /// Most requests of the longest length that fit: bounds static and Orca batches.
+    pub max_slots: u32,
+    /// Longest request, prompt and answer: what static and Orca batches reserve for each.
+    pub max_request_tokens: u32,
+    /// Most prompt tokens in one iteration (vLLM: padded to the longest), or all tokens (vLLM v1).
+    pub max_batch_tokens: u32,
+    /// Tokens in an iteration of Sarathi-Serve.
+    pub chunk_tokens: u32,
+    /// Decode iterations between two attempts of LightLLM to let prompts in.
+    pub decode_steps_between_prefills: u32,
+    /// Whether what the original cannot serve blocks the line, and its leak, its restart of half-read prompts and its
+    /// count of token gaps (without those across an eviction) are kept; otherwise such requests are refused or served.
+    pub original: bool,
+    /// Whether the starts of prompts are kept and shared, where the trace tells them (vLLM v1).
+    pub prefix_cache: bool,
+    /// vLLM v1 by the rules of its own engine, with these settings; requests grow and are preempted as there, whatever
+    /// `reserve` and `preemption` say. `None`: one token budget with the memory rules that the other schedulers share.
+    pub vllm: Option<VllmRules>,
+    /// Most requests waiting and running together in the whole fleet; another one is refused.
+    pub max_in_system: u32,
+    /// How long a request waits for its first iteration before it is given up, microseconds; infinite = for ever.
+    pub patience_us: f64,
+    /// Whether a request is let in only with memory for its prompt and longest answer, so that nobody is ever evicted
+    /// (vLLM, Sarathi-Serve, vLLM v1; static and Orca batches always do so, for the longest request).
+    pub reserve: bool,
+    /// What becomes of a request that is evicted.
+    pub preemption: Preemption,
+    /// Longest prompt that is accepted (S-LoRA).
+    pub max_input_tokens: u32,
+    /// Sleep of an idle router, microseconds; 0 = woken by the arrival (S-LoRA).
+    pub idle_poll_us: f64,
+    /// Whether adapters are loaded and cost time. S-LoRA counts their memory either way, as the original does.
+    pub lora_compute: bool,
+    /// Where adapters are kept.
+    pub adapters: AdapterConfig,
+    /// Seed of routers that draw.
+    pub seed: u64,
+}
+
+impl FleetConfig {
+    /// Blocks that `tokens` take.
+    pub fn blocks_for(&self, tokens: u32) -> u32 {
+        tokens.div_ceil(self.block_size)
+    }
+
+    /// Who joins the next iteration.
+    pub(crate) fn policy(&self) -> &'static dyn BatchScheduler {
+        match self.vllm {
+            Some(_) if self.scheduler == SchedulerKind::VllmV1 => SchedulerKind::vllm_engine(),
+            _ => self.scheduler.policy(),
+        }
+    }
+
+    /// The settings of vLLM's engine, where it serves.
+    pub(crate) fn vllm_engine(&self) -> Option<&VllmRules> {
+        self.vllm.as_ref().filter(|_| self.scheduler == SchedulerKind::VllmV1)
+    }
+
+    /// Whether requests take blocks as they grow.
+    pub fn grows(&self) -> bool {
+        self.policy().grows(self)
+    }
+
+    /// Whether replicas load the adapters of waiting requests ahead.
+    pub(crate) fn loads_ahead(&self) -> bool {
+        self.policy().managed_adapters(self).loads_ahead()
+    }
+
+    /// Whether the starts of prompts are kept and shared.
+    pub(crate) fn keeps_prefixes(&self) -> bool {
+        self.prefix_cache && self.policy().can_cache_prefixes()
+    }
+
+    /// How long the link to the host takes for `blocks`, microseconds.
+    pub(crate) fn copying_us(&self, blocks: u64) -> f64 {
+        match self.preemption {
+            Preemption::Swap { us_per_block, .. } => blocks as f64 * us_per_block,
+            _ => 0.0,
+        }
+    }
+
+    /// The server of S-LoRA's experiments on an A10G (Sheng et al., MLSys 2024).
+    pub fn slora() -> Self {
+        Self {
+            scheduler: SchedulerKind::Slora,
+            blocks: 14_500,
+            block_size: 1,
+            watermark_blocks: 0,
+            max_requests: 1_000,
+            max_batch_tokens: 3_072,
+            max_request_tokens: 3_072,
+            max_input_tokens: 2_048,
+            decode_steps_between_prefills: 10,
+            idle_poll_us: 10_000.0,
+            adapters: AdapterConfig {
+                memory: AdapterMemory::Unified,
+                tokens_per_rank: f64::from(TOKENS_PER_RANK),
+                ..AdapterConfig::FREE
+            },
+            ..Self::default()
+        }
+    }
+
+    /// Adapters are loaded as the linear law says.
+    pub fn loading_as(self, law: &AdapterCost) -> Self {
+        let loading = AdapterLoading {
+            base_us: law.load_base_us,
+            host_us_per_rank: law.load_per_rank_us,
+            disk_us_per_rank: 0.0,
+        };
+        Self { adapters: AdapterConfig { loading, ..self.adapters }, ..self }
+    }
+
+    /// Adapters of waiting requests are loaded ahead, or not.
+    pub fn prefetching(self, prefetch: bool) -> Self {
+        Self { adapters: AdapterConfig { prefetch, ..self.adapters }, ..self }
+    }
+
+    /// S-LoRA's default for `batch_max_tokens`: max(floor(total/6), max_request_tokens).
+    pub fn default_batch_max_tokens(max_total_tokens: u32, max_request_tokens: u32) -> u32 {
+        (max_total_tokens / 6).max(max_request_tokens)
+    }
+
+    /// Blocks that static and Orca batches reserve for a request.
+    pub fn slot_blocks(&self) -> u32 {
+        self.max_request_tokens / self.block_size
+    }
+
+    /// Most requests in one static or Orca batch.
+    pub fn slots(&self) -> u32 {
+        self.max_slots.min(self.max_requests)
+    }
+}
+
+impl Default for FleetConfig {
+    /// One replica of Llama-2-7b on an A100 80 GB under Vidur's defaults, with vLLM's scheduler of 2023.
+    fn default() -> Self {
+        Self {
+            replicas: 1,
+            router: RouterKind::RoundRobin,
+            scheduler: SchedulerKind::Vllm,
+            blocks: 7_424,
+            block_size: 16,
+            watermark_blocks: 74,
+            max_requests: 128,
+            max_slots: 29,
+            max_request_tokens: 4_096,
+            max_batch_tokens: 4_096,
+            chunk_tokens: 512,
+            decode_steps_between_prefills: 10,
+            original: false,
+            prefix_cache: false,
+            vllm: None,
+            max_in_system: u32::MAX,
+            patience_us: f64::INFINITY,
+            reserve: false,
+            preemption: Preemption::Recompute,
+            max_input_tokens: u32::MAX,
+            idle_poll_us: 0.0,
+            lora_compute: true,
+            adapters: AdapterConfig::FREE,
+            seed: 42,
+        }
+    }
+}

@@ -1,0 +1,631 @@
+//! A fleet: equal replicas behind a router, each with a waiting line, a scheduling policy, KV blocks and one or more
+//! pipeline stages.
+//!
+//! ```text
+//! Trace ──> gateway ──> router ──> replica: waiting line ──> policy ──> stages ──> Report
+//! ```
+//!
+//! An iteration is formed when its replica has a stage free for it: at an arrival, or when another one ends. At equal
+//! times arrivals come first, so that they are seen by the iteration formed then; with that order all of Vidur's runs
+//! are met. On a replica of one stage, iterations in which nobody can join or leave are charged at once.
+//! [`Fleet::step_by_step`] charges them one by one, with equal bits.
+//!
+//! Prompts and answers are served by the same replicas. Separate pools would take a second router where a prompt ends
+//! (`Replica::end_prompts`), and the time in which its KV memory moves; experts spread over GPUs are the cost model's
+//! matter alone (`servescope_cost::deployment`).
+
+mod audit;
+mod counters;
+mod departures;
+mod pipeline;
+mod rejection;
+mod sight;
+
+use std::cmp::Ordering;
+use std::collections::{BinaryHeap, VecDeque};
+use std::sync::Arc;
+
+use servescope_cost::{BatchCost, LinearDecode};
+use servescope_workload::Trace;
+
+use crate::config::{FleetConfig, Preemption};
+use crate::replica::adapters::AdapterMemory;
+pub use audit::{BatchMember, BatchUnderWay};
+use pipeline::Pipeline;
+use sight::Engines;
+
+use crate::record::Record;
+use crate::replica::requests::Requests;
+use crate::replica::run::Run;
+use crate::replica::world::World;
+use crate::replica::{Replica, requests, scheduler};
+use crate::router::Router;
+
+use crate::replica::queue::line::Line;
+use counters::Counting;
+
+use crate::gateway::GatewayConfig;
+use crate::gateway::intake::Intake;
+use crate::gateway::proxy::Given;
+use crate::record::observer::{Observer, Watch};
+use crate::record::served::AdapterCounts;
+use crate::record::timeline::{Departure, Timeline};
+use crate::replica::queue::{DecodeSpan, Queueing};
+use crate::report::{IterationModel, Report};
+use crate::request::{Outcome, Refusal};
+
+/// A simulation of a fleet under way.
+#[derive(Debug)]
+pub struct Fleet {
+    trace: Arc<Trace>,
+    config: FleetConfig,
+    cost: Box<dyn BatchCost>,
+    longest_leap: u32,
+    until_us: f64,
+    intake: Intake,
+    next_cancellation: usize,
+    /// When waiting requests will have waited too long, in order of time, and entries of some that wait no more.
+    deadlines: VecDeque<(f64, u32)>,
+    requests: Requests,
+    /// Requests without a first token, and some that have one by now; kept where their prompts are bounded.
+    unread: Vec<u32>,
+    record: Record,
+    router: Router,
+    replicas: Vec<Replica>,
+    pipelines: Vec<Pipeline>,
+    events: BinaryHeap<Event>,
+    event_count: u64,
+    /// Replicas that may begin something new at the present time.
+    touched: Vec<u32>,
+    queueing: Arc<Queueing>,
+    counting: Counting,
+    /// Whether what ends at the present time has ended.
+    ends_are_over: bool,
+    watch: Watch,
+}
+
+/// The end of what a replica, or one of its stages, works on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Event {
+    time_us: f64,
+    number: u64,
+    replica: u32,
+    stage: u32,
+}
+
+impl Eq for Event {}
+
+/// The earliest is the greatest; at equal times the lower replica's, of one replica the one that was made first.
+impl Ord for Event {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let key = |event: &Self| (event.replica, event.number);
+        other.time_us.total_cmp(&self.time_us).then(key(other).cmp(&key(self)))
+    }
+}
+
+impl PartialOrd for Event {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Fleet {
+    /// A simulation of `trace` that has not begun.
+    pub fn new(trace: Arc<Trace>, config: FleetConfig, cost: Box<dyn BatchCost>) -> Self {
+        let stages = cost.stages().max(1);
+        let count = config.replicas.clamp(1, u32::from(u16::MAX));
+        let config = FleetConfig { replicas: count, block_size: config.block_size.max(1), ..config };
+        let config = config.policy().configured(config);
+        let replicas: Vec<Replica> =
+            (0..count).map(|i| Replica::new(i as u16, &config, &trace, stages)).collect();
+        let mut requests = Requests::new(&trace);
+        if matches!(config.preemption, Preemption::Swap { .. }) {
+            requests.swapped = vec![0; trace.len()];
+        }
+        if config.keeps_prefixes() {
+            requests.shared = vec![0; trace.len()];
+        }
+        let policy = config.policy();
+        if policy.follows_decode_steps() {
+            requests.spans = vec![DecodeSpan::default(); trace.len()];
+        }
+        let is_pipelined = stages > 1 || !policy.keeps_lockstep();
+        let pipelined = if is_pipelined { count } else { 0 };
+        if stages > 1 {
+            requests.worked_us = vec![0.0; trace.len()];
+        }
+        if config.vllm_engine().is_some() {
+            requests.running = vec![None; trace.len()];
+        }
+        let batches = policy.batches_under_way(&config, stages);
+        let mut fleet = Self {
+            requests,
+            record: Record { ended: trace.chain.as_ref().map(|_| Vec::new()), ..Record::new(trace.len()) },
+            router: Router::new(&config, &trace),
+            replicas,
+            pipelines: (0..pipelined).map(|_| Pipeline::new(stages, batches)).collect(),
+            events: BinaryHeap::new(),
+            event_count: 0,
+            touched: Vec::new(),
+            queueing: Arc::default(),
+            counting: Counting::default(),
+            ends_are_over: false,
+            watch: Watch::default(),
+            unread: Vec::new(),
+            longest_leap: u32::MAX,
+            until_us: f64::INFINITY,
+            intake: Intake::direct(&trace),
+            next_cancellation: 0,
+            deadlines: VecDeque::new(),
+            trace,
+            config,
+            cost,
+        };
+        for place in 0..fleet.replicas.len() {
+            let wakes_us = config.policy().wakes_us(&fleet.replicas[place]);
+            if wakes_us < f64::INFINITY {
+                fleet.expect(wakes_us, place);
+            }
+        }
+        fleet
+    }
+
+    /// Keeps every replica's waiting line in another way than first come, first served. Orders that need a batcher
+    /// ([`Order::needs_no_batcher`](crate::replica::queue::Order::needs_no_batcher)) stay first come, first served.
+    pub fn queued(mut self, queueing: Queueing) -> Self {
+        self.queueing = Arc::new(queueing);
+        let pool_tokens = f64::from(self.config.blocks) * f64::from(self.config.block_size);
+        for replica in &mut self.replicas {
+            replica.waiting = Line::new(&self.queueing, &self.trace, pool_tokens);
+            replica.state.queued(&self.queueing, &self.config, &self.trace);
+        }
+        if self.replicas[0].keeps_counters() {
+            self.counting = Counting::new(&self.queueing, &self.trace);
+        }
+        self
+    }
+
+    /// Puts a proxy before the router.
+    pub fn behind(mut self, gateway: GatewayConfig) -> Self {
+        self.intake.set_proxy(gateway, &self.trace);
+        self.record.ended.get_or_insert_default();
+        self.record.first_tokens = Some(Vec::new());
+        self
+    }
+
+    /// Charges every iteration by itself and forms each anew. The outcome is the same to the last bit.
+    pub fn step_by_step(mut self) -> Self {
+        self.longest_leap = 1;
+        self.replicas.iter_mut().for_each(|replica| replica.writes_every_iteration = true);
+        self
+    }
+
+    /// Tells what happens as it does.
+    pub fn watched(mut self, observer: Box<dyn Observer>) -> Self {
+        self.watch = Watch::by(observer);
+        self
+    }
+
+    /// Ends at a time: whatever would end after it is not done. Every iteration is charged by itself then, for a leap may
+    /// go beyond.
+    pub fn until(mut self, until_us: f64) -> Self {
+        self.until_us = until_us;
+        if until_us < f64::INFINITY { self.step_by_step() } else { self }
+    }
+
+    /// Runs to the end.
+    pub fn run(mut self) -> Report {
+        while !self.advance(usize::MAX) {}
+        self.finish()
+    }
+
+    /// Handles what happens at, at most, `times` different times and says whether the end is reached.
+    pub fn advance(&mut self, times: usize) -> bool {
+        for _ in 0..times {
+            let given_us = self.next_given_us().unwrap_or(f64::INFINITY);
+            let end_us = self.next_end_us();
+            let now_us = given_us.min(end_us);
+            if now_us == f64::INFINITY || now_us > self.until_us {
+                return true;
+            }
+            self.sample_counters(now_us);
+            if end_us < given_us {
+                self.ends(now_us);
+            } else {
+                self.deliver(now_us, false);
+            }
+            self.begin_touched(now_us);
+            // Requests may be given up where an iteration is formed.
+            self.tell_ends(now_us);
+        }
+        false
+    }
+
+    /// When a replica, or one of its stages, ends something next. Events that another one replaced are dropped.
+    fn next_end_us(&mut self) -> f64 {
+        while let Some(event) = self.events.peek() {
+            let is_stale =
+                self.pipelines.is_empty() && self.replicas[event.replica as usize].awaited != event.number;
+            if !is_stale {
+                return event.time_us;
+            }
+            self.events.pop();
+        }
+        f64::INFINITY
+    }
+
+    /// Share of the requests that have arrived so far.
+    pub fn progress(&self) -> f64 {
+        self.intake.seen() as f64 / self.trace.len().max(1) as f64
+    }
+
+    /// KV blocks in use, of each replica.
+    pub fn blocks_in_use(&self) -> Vec<u32> {
+        self.replicas.iter().map(|replica| replica.kv.used()).collect()
+    }
+
+    /// KV blocks that the host of each replica keeps.
+    pub fn host_blocks_in_use(&self) -> Vec<u32> {
+        self.replicas.iter().map(|replica| replica.kv.host_used()).collect()
+    }
+
+    /// What happened up to now.
+    pub fn finish(mut self) -> Report {
+        for i in 0..self.replicas.len() {
+            let (replica, mut world, _) = self.parts(i, f64::INFINITY);
+            replica.close_run(&mut world);
+            world.config.policy().settle(replica, &mut world);
+        }
+        let counters = self.final_counters();
+        let of_replicas = || self.replicas.iter().map(Replica::loads_and_evictions);
+        let adapters = AdapterCounts {
+            loads: of_replicas().map(|counts| counts.0).sum(),
+            evictions: of_replicas().map(|counts| counts.1).sum(),
+            reserved_tokens: self.config.adapters.reserved_tokens,
+            stay: self.config.adapters.memory != AdapterMemory::Unified,
+        };
+        let mut served = self.requests.into_served();
+        if let Some(sent) = self.intake.sent() {
+            served = served.select(sent);
+            self.record.rename(sent);
+        }
+        let preemptions = self.record.evictions.len() as u64;
+        let prefix_lookups = self.replicas.iter().filter_map(|replica| replica.kv.prefix_lookups()).collect();
+        let (trace, fates, gateway) = self.intake.finish(self.trace, self.record.fates);
+        Report {
+            timeline: Timeline {
+                iterations: self.record.iterations,
+                evictions: self.record.evictions,
+                gaps: self.record.gaps,
+                holds: self.record.holds,
+                departures: self.record.departures,
+                absences: self.record.absences,
+            },
+            fates,
+            pool_tokens: self.config.blocks.saturating_mul(self.config.block_size),
+            adapters,
+            replicas: self.config.replicas,
+            served: Box::new(served),
+            preemptions,
+            pool_blocks: self.config.blocks,
+            cost: Some(IterationModel(self.cost.into())),
+            prefix_lookups,
+            gateway,
+            counters,
+            trace,
+        }
+    }
+
+    /// One replica, what it works on, and the model that says how long.
+    fn parts(&mut self, replica: usize, now_us: f64) -> (&mut Replica, World<'_>, &dyn BatchCost) {
+        let world = World {
+            config: &self.config,
+            trace: &self.trace,
+            requests: &mut self.requests,
+            record: &mut self.record,
+            cost: &*self.cost,
+            watch: &mut self.watch,
+            steps_singly: self.longest_leap == 1,
+            sent_us: self.intake.sent_us(),
+            now_us,
+            ends_are_over: self.ends_are_over,
+        };
+        (&mut self.replicas[replica], world, &*self.cost)
+    }
+
+    /// When the next request arrives or goes away, whatever the replicas do.
+    fn next_given_us(&mut self) -> Option<f64> {
+        let arrival = self.intake.due_us(&self.trace);
+        let cancellation = self.trace.cancellations.get(self.next_cancellation).map(|c| c.0);
+        arrival.into_iter().chain(cancellation).chain(self.deadline_us()).reduce(f64::min)
+    }
+
+    /// Sees who arrives and who goes away up to `now_us`; either may let a held request go.
+    fn deliver(&mut self, now_us: f64, ends_are_over: bool) {
+        self.ends_are_over = ends_are_over;
+        loop {
+            let engines = Engines {
+                config: &self.config,
+                trace: &self.trace,
+                requests: &self.requests,
+                replicas: &self.replicas,
+                ends_are_over,
+            };
+            if let Some((given, _)) = self.intake.next_until(&self.trace, now_us, &engines) {
+                match given {
+                    Given::Forward(id) => self.arrive(id, now_us),
+                    Given::Refused(id, reason) => self.end_outside(id, Outcome::Refused(reason), now_us),
+                    Given::TimedOut(id) => self.end_outside(id, Outcome::TimedOut, now_us),
+                }
+            } else if let Some(&(_, id)) =
+                self.trace.cancellations.get(self.next_cancellation).filter(|c| c.0 <= now_us)
+            {
+                self.next_cancellation += 1;
+                self.cancel(id, now_us);
+            } else if self.deadline_us().is_some_and(|at| at <= now_us) {
+                self.time_out(now_us);
+            } else {
+                break;
+            }
+            self.tell_ends(now_us);
+        }
+    }
+
+    /// Whoever waits for a request that has come to its end thinks, and sends.
+    fn tell_ends(&mut self, now_us: f64) {
+        let Some(ended) = &mut self.record.ended else { return };
+        if ended.is_empty() && self.record.first_tokens.as_ref().is_none_or(Vec::is_empty) {
+            return;
+        }
+        for id in self.record.first_tokens.iter_mut().flat_map(|ids| ids.drain(..)) {
+            self.intake.first_token(id, now_us);
+        }
+        for id in ended.drain(..) {
+            let fate = &self.record.fates[id as usize];
+            let completed = fate.outcome == Outcome::Completed;
+            self.intake.ended(&self.trace, id, now_us, fate.produced, completed);
+        }
+    }
+
+    /// A request has come to its end before it came in.
+    fn end_outside(&mut self, id: u32, outcome: Outcome, now_us: f64) {
+        self.record.departures.push(Departure { time_us: now_us, id });
+        self.record.fates[id as usize].outcome = outcome;
+        self.requests.place[id as usize] = requests::Place::Gone;
+    }
+
+    /// A request comes in: it is refused, or given to a replica.
+    fn arrive(&mut self, id: u32, now_us: f64) {
+        let i = id as usize;
+        let (input, max) = (self.trace.input_tokens[i], self.trace.max_tokens[i]);
+        let rank = self.trace.rank(i);
+        let refusal = rejection::refusal(&self.config, input, max, rank).or_else(|| {
+            let is_full = || self.replicas.iter().map(|replica| replica.outstanding).sum::<u32>();
+            let bound = self.config.max_in_system;
+            (bound < u32::MAX && is_full() >= bound).then_some(Refusal::Concurrency)
+        });
+        let refusal = refusal.or_else(|| self.refuses_unread(id));
+        if let Some(reason) = refusal {
+            self.record.fates[i].outcome = Outcome::Refused(reason);
+        }
+        // A client may go away before its request is there.
+        if self.record.fates[i].outcome != Outcome::Unfinished {
+            self.requests.place[i] = requests::Place::Gone;
+            return self.record.ends(id);
+        }
+        let place = self.router.pick(&self.config, &self.replicas, &self.trace, id, now_us);
+        let queueing = Arc::clone(&self.queueing);
+        self.counting.see(&queueing, &self.trace, id);
+        let (replica, mut world, _) = self.parts(place, now_us);
+        if !replica.waiting.accepts(&queueing, world.trace, id, now_us) {
+            world.record.fates[i].outcome = Outcome::Refused(Refusal::RateLimit);
+            world.requests.place[i] = requests::Place::Gone;
+            world.record.ends(id);
+            if replica.state.hears_of_refusal(id) {
+                self.touched.push(place as u32);
+            }
+            return;
+        }
+        if replica.enqueue(&mut world, id) {
+            self.touched.push(place as u32);
+        }
+        if self.config.patience_us < f64::INFINITY {
+            self.deadlines.push_back((now_us + self.config.patience_us, id));
+        }
+    }
+
+    /// vLLM's `max_num_queued_tokens` (vllm/v1/engine/async_llm.py): whether prompts of too many tokens have no first token.
+    fn refuses_unread(&mut self, id: u32) -> Option<Refusal> {
+        let most = self.config.vllm_engine()?.max_num_queued_tokens?;
+        let Self { requests, trace, unread, .. } = self;
+        let is_unread = |id: u32| {
+            requests.place[id as usize] != requests::Place::Gone
+                && requests.first_token_us[id as usize].is_nan()
+        };
+        unread.retain(|&id| is_unread(id));
+        let tokens: u64 = unread.iter().map(|&id| u64::from(trace.input_tokens[id as usize])).sum();
+        if tokens >= u64::from(most) {
+            return Some(Refusal::QueueFull);
+        }
+        unread.push(id);
+        None
+    }
+
+    /// Whoever may begin something new does.
+    fn begin_touched(&mut self, now_us: f64) {
+        while let Some(place) = self.touched.pop() {
+            self.touched.retain(|&other| other != place);
+            self.begin(place as usize, now_us);
+        }
+    }
+
+    /// A replica has ended something, or its line has another head.
+    fn begin(&mut self, place: usize, now_us: f64) {
+        if !self.pipelines.is_empty() {
+            let waits_for_end = !self.config.policy().heeds_arrivals() && self.replicas[place].in_flight > 0;
+            return if self.pipelines[place].take_end() || !waits_for_end {
+                self.fill_pipeline(place, now_us);
+            };
+        }
+        if self.replicas[place].in_flight == 0 {
+            return self.form(place, now_us);
+        }
+        if self.config.policy().heeds_arrivals() || self.config.loads_ahead() {
+            self.shorten(place, now_us);
+        }
+    }
+
+    /// What the replica does at once ends with the iteration under way.
+    fn shorten(&mut self, place: usize, now_us: f64) {
+        let least = self.config.policy().least_leap(&self.replicas[place]);
+        let replica = &mut self.replicas[place];
+        let Some(run) = replica.run.as_ref().filter(|_| replica.leap > 1) else { return };
+        let last = run.done + replica.leap;
+        let end = run.first_end_from(now_us, last).max(run.done + least);
+        if end < last {
+            let (time_us, leap) = (run.time_after(end), end - run.done);
+            replica.leap = leap;
+            self.expect(time_us, place);
+        }
+    }
+
+    /// The replica's work ends at `time_us`, whatever was expected before.
+    fn expect(&mut self, time_us: f64, place: usize) {
+        self.event_count += 1;
+        self.replicas[place].awaited = self.event_count;
+        self.events.push(Event { time_us, number: self.event_count, replica: place as u32, stage: 0 });
+    }
+
+    /// Forms the next iteration of a replica of one stage, and begins it.
+    fn form(&mut self, place: usize, now_us: f64) {
+        let longest = self.longest_leap;
+        let (replica, mut world, cost) = self.parts(place, now_us);
+        let mut flight = replica.flight.take().unwrap_or_default();
+        flight.clear();
+        flight.formed_us = now_us;
+        scheduler::form_or_retry(replica, &mut world, &mut flight);
+        if flight.is_empty() {
+            replica.flight = Some(flight);
+            let wakes_us = world.config.policy().wakes_us(replica);
+            if wakes_us < f64::INFINITY {
+                self.expect(wakes_us, place);
+            }
+            return;
+        }
+        let goes_on = flight.chunks.is_empty() && replica.run.is_some_and(|run| run.done < run.holds);
+        if !goes_on {
+            replica.close_run(&mut world);
+            let time = cost.stage_time(&flight.batch(), true);
+            debug_assert!(
+                flight.decodes == 0 || flight.decode_kv_tokens == replica.lockstep.kv_tokens,
+                "what decodes is told by what is in memory"
+            );
+            replica.chunks.clone_from(&flight.chunks);
+            let copying_us = world.config.copying_us(flight.copied_blocks);
+            let is_slowed = copying_us > 0.0 || flight.load_us > 0.0;
+            replica.run = Some(Run {
+                start_us: now_us,
+                law: LinearDecode::new(
+                    time.first_us + copying_us,
+                    if is_slowed { 0.0 } else { time.growth_us },
+                ),
+                holds: if is_slowed { 1 } else { time.holds.max(1) },
+                done: 0,
+                prompts: flight.prompts.len() as u32,
+                prompt_tokens: flight.prompt_tokens(),
+                decodes: flight.decodes,
+                stalled: if flight.decodes > 0 { 0 } else { replica.lockstep.count },
+                kv_tokens: replica.kv_tokens(&flight),
+                rank_sum: flight.rank_sum,
+                any_adapter: flight.any_adapter,
+                lora: flight.lora,
+                in_memory: flight.in_memory,
+                load_us: flight.load_us,
+                copying_us,
+            });
+        }
+        let most = scheduler::leap(replica, &world, &flight).min(longest);
+        replica.flight = Some(flight);
+        let Some(run) = &replica.run else { return };
+        let leap = most.min(run.holds - run.done);
+        let end_us = run.time_after(run.done + leap);
+        replica.leap = leap;
+        replica.charged = 0;
+        replica.in_flight = 1;
+        self.expect(end_us, place);
+    }
+
+    /// What replicas worked on until `now_us` ends; who is let go by that arrives before anybody begins anew.
+    fn ends(&mut self, now_us: f64) {
+        while self.events.peek().is_some_and(|event| event.time_us <= now_us) {
+            let Some(event) = self.events.pop() else { break };
+            let place = event.replica as usize;
+            if !self.pipelines.is_empty() {
+                self.end_stage(event);
+            } else if self.replicas[place].awaited == event.number {
+                // Otherwise a replica that stood still looks again.
+                if self.replicas[place].in_flight > 0 {
+                    self.end_iterations(place, now_us);
+                }
+                self.touched.push(event.replica);
+            }
+        }
+        if self.record.ended.is_some() {
+            self.tell_ends(now_us);
+            self.deliver(now_us, true);
+        }
+    }
+
+    fn end_iterations(&mut self, place: usize, now_us: f64) {
+        let (replica, mut world, _) = self.parts(place, now_us);
+        let world = &mut world;
+        let scheduler = world.config.policy();
+        let mut flight = replica.flight.take().unwrap_or_default();
+        replica.in_flight = 0;
+        let leap = replica.leap;
+        if let Some(run) = &mut replica.run {
+            run.done += leap;
+        }
+        if flight.decodes > 0 {
+            replica.charge(world, leap - replica.charged);
+            replica.kv.allocate(scheduler::later_blocks(replica, world.config, leap));
+            replica.lockstep.advance(leap);
+            replica.decoded_us = now_us;
+            scheduler.decoded(replica, world, leap);
+        } else if replica.lockstep.count > 0 {
+            replica.stall_us += now_us - flight.formed_us;
+        }
+        let mut finished = 0;
+        if !flight.chunks.is_empty() || replica.lockstep.has_ended() {
+            replica.close_run(world);
+            let mut ended = std::mem::take(&mut replica.ended);
+            while let Some(id) = replica.lockstep.pop_ended() {
+                // An entry may be left over from before an eviction, and be the same as the one that counts.
+                let is_over = world.requests.place[id as usize] == requests::Place::Decoding
+                    && replica.tokens(world, id) >= world.total(id)
+                    && ended.last() != Some(&id);
+                if is_over {
+                    ended.push(id);
+                }
+            }
+            scheduler.order_ended(world, &mut ended);
+            finished += ended.len() as u32;
+            for id in ended.drain(..) {
+                replica.finish_decoding(world, id);
+            }
+            replica.ended = ended;
+            let before = replica.holders;
+            replica.end_prompts(world, &flight);
+            finished += before - replica.holders;
+        }
+        if finished > 0 {
+            replica.waiting.finishing();
+        }
+        if !replica.leaving.is_empty() {
+            replica.let_leaving_go(world, &flight);
+        }
+        scheduler.ended(replica, world, &mut flight, finished);
+        replica.adapters.offload_unused(&mut replica.kv);
+        replica.flight = Some(flight);
+    }
+}

@@ -1,0 +1,153 @@
+//! What tests look at while a fleet runs: the books of the KV memory, kept a second time block by block from the state of
+//! every request, and the batches under way.
+
+use servescope_workload::BASE_MODEL;
+
+use super::Fleet;
+use crate::replica::Replica;
+use crate::replica::iteration::{Flight, Scheduled};
+use crate::replica::requests::Place;
+
+/// A batch that has been formed and is not done.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BatchUnderWay {
+    /// How many batches its replica had formed with it.
+    pub number: u64,
+    /// When it was formed, microseconds.
+    pub formed_us: f64,
+    /// What it holds, in the order in which it was chosen.
+    pub requests: Vec<BatchMember>,
+}
+
+/// A request's part of a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BatchMember {
+    /// Which request.
+    pub id: u32,
+    /// Tokens that are processed.
+    pub tokens: u32,
+    /// Tokens that were processed, or scheduled to be, before.
+    pub computed: u32,
+    /// Whether they are of its prompt, or of an answer that is processed anew.
+    pub is_prompt: bool,
+    /// Whether it joins with this batch.
+    pub is_admitted: bool,
+}
+
+impl Fleet {
+    /// The batches under way of a replica of vLLM's engine, the oldest one first.
+    pub fn batches_under_way(&mut self, replica: usize) -> Vec<BatchUnderWay> {
+        let pipelines = std::mem::take(&mut self.pipelines);
+        let (own, world, _) = self.parts(replica, 0.0);
+        let policy = world.config.policy();
+        let tell = |flight: &Flight| BatchUnderWay {
+            number: flight.number,
+            formed_us: flight.formed_us,
+            requests: policy.members(own, &world, flight).iter().map(BatchMember::of).collect(),
+        };
+        let flights = pipelines.get(replica).map(super::pipeline::Pipeline::under_way);
+        let mut all: Vec<BatchUnderWay> = flights.into_iter().flatten().map(tell).collect();
+        self.pipelines = pipelines;
+        all.sort_by_key(|batch| batch.number);
+        all
+    }
+
+    /// Requests of a replica that hold memory, and that wait.
+    pub fn running_and_waiting(&self, replica: usize) -> (u32, u32) {
+        let replica = &self.replicas[replica];
+        (replica.holders, replica.line)
+    }
+
+    /// Whether every replica's adapters, their slots and their blocks of the KV pool are those of the requests that hold memory,
+    /// counted request by request, which is slow.
+    pub fn audits_adapters(&mut self) -> bool {
+        (0..self.replicas.len()).all(|place| {
+            let (replica, world, _) = self.parts(place, 0.0);
+            let holds = |&id: &u32| {
+                let of_request = world.requests.place[id as usize];
+                world.requests.replica[id as usize] == replica.index
+                    && matches!(of_request, Place::Prefilling | Place::Decoding)
+            };
+            let ids = (0..world.trace.len() as u32).filter(holds);
+            let adapters: Vec<u32> =
+                ids.map(|id| world.adapter(id).0).filter(|&adapter| adapter != BASE_MODEL).collect();
+            replica.adapters.audit(&adapters, &replica.kv)
+        })
+    }
+
+    /// KV blocks that adapters take, of each replica.
+    pub fn adapter_blocks_in_use(&self) -> Vec<u32> {
+        self.replicas.iter().map(|replica| replica.kv.adapter_blocks()).collect()
+    }
+
+    /// KV blocks in use of each replica, counted request by request, which is slow. `None` for static batches, whose
+    /// memory belongs to the batch.
+    pub fn audited_blocks(&mut self) -> Option<Vec<u32>> {
+        if self.config.policy().allocates_by_batch() {
+            return None;
+        }
+        Some((0..self.replicas.len()).map(|place| self.audit(place)).collect())
+    }
+
+    fn audit(&mut self, place: usize) -> u32 {
+        if let Some(blocks) = self.config.policy().audit(&self.replicas[place]) {
+            return blocks;
+        }
+        let flights: Vec<(u32, Option<u32>)> = self.in_flight(place);
+        let (replica, world, _) = self.parts(place, 0.0);
+        let config = world.config;
+        let (shared, unit_blocks) = replica.kv.prefix_blocks_in_use();
+        let mut blocks = shared;
+        for id in 0..world.trace.len() as u32 {
+            let i = id as usize;
+            let place = world.requests.place[i];
+            if world.requests.replica[i] != replica.index
+                || !matches!(place, Place::Prefilling | Place::Decoding)
+            {
+                continue;
+            }
+            // The blocks of an iteration are taken when it is formed.
+            let coming = flights.iter().find(|(other, _)| *other == id).map(|(_, chunk)| *chunk);
+            let held = match (place, coming) {
+                _ if !config.grows() => world.blocks_at_end(id),
+                (Place::Decoding, _) if replica.is_single() && decodes(replica) => {
+                    config.blocks_for(replica.tokens(&world, id))
+                }
+                (Place::Decoding, Some(_)) => config.blocks_for(replica.tokens(&world, id)),
+                (Place::Prefilling, Some(Some(chunk))) if config.policy().allocates_by_chunk() => {
+                    config.blocks_for(world.requests.done[i] + chunk)
+                }
+                _ => replica.blocks_of(&world, id),
+            };
+            let units = world.requests.shared.get(i).copied().unwrap_or(0);
+            blocks += held - units * unit_blocks;
+        }
+        blocks
+    }
+
+    /// Requests in the iterations under way, prompts with the tokens that are read of them.
+    fn in_flight(&self, place: usize) -> Vec<(u32, Option<u32>)> {
+        let replica = &self.replicas[place];
+        let single = replica.flight.as_deref().filter(|_| replica.in_flight > 0 && replica.is_single());
+        let piped = self.pipelines.get(place).map(super::pipeline::Pipeline::under_way).into_iter().flatten();
+        let mut all = Vec::new();
+        for flight in single.into_iter().chain(piped) {
+            all.extend(
+                flight.prompts.iter().zip(&flight.chunks).map(|(&id, chunk)| (id, Some(chunk.tokens))),
+            );
+            all.extend(flight.members.iter().map(|&id| (id, None)));
+        }
+        all
+    }
+}
+
+impl BatchMember {
+    fn of(scheduled: &Scheduled) -> Self {
+        let Scheduled { id, tokens, computed, is_prompt, is_admitted, .. } = *scheduled;
+        Self { id, tokens, computed, is_prompt, is_admitted }
+    }
+}
+
+fn decodes(replica: &Replica) -> bool {
+    replica.in_flight > 0 && replica.decodes() > 0
+}

@@ -1,0 +1,164 @@
+//! Replicas of several pipeline stages, or whose batches overlap: each stage serves batches first come first served, and as
+//! many batches as there are stages are in flight, or one more where a batch is formed while another one is worked on.
+
+use std::collections::VecDeque;
+
+use super::{Event, Fleet};
+use crate::replica::iteration::Flight;
+use crate::replica::scheduler;
+
+/// The stages of one replica and the batches in them.
+#[derive(Debug)]
+pub(super) struct Pipeline {
+    flights: Vec<Flight>,
+    unused: Vec<u32>,
+    stages: Vec<Stage>,
+    /// Whether a batch has ended since batches were formed.
+    has_ended: bool,
+    /// Batches that are formed and not done, the oldest one first, where an empty one (`None`) takes the place of another
+    /// until those before it are done.
+    queue: VecDeque<Option<u32>>,
+}
+
+#[derive(Debug, Default)]
+struct Stage {
+    queue: VecDeque<u32>,
+    serves: Option<u32>,
+}
+
+impl Pipeline {
+    pub(super) fn new(stages: u32, batches: u32) -> Self {
+        Self {
+            flights: (0..batches).map(|_| Flight::default()).collect(),
+            unused: (0..batches).rev().collect(),
+            stages: (0..stages).map(|_| Stage::default()).collect(),
+            has_ended: false,
+            queue: VecDeque::new(),
+        }
+    }
+
+    /// Whether a batch has ended since the last call.
+    pub(super) fn take_end(&mut self) -> bool {
+        std::mem::take(&mut self.has_ended)
+    }
+
+    /// The batches in the stages.
+    pub(super) fn under_way(&self) -> impl Iterator<Item = &Flight> {
+        (0..).zip(&self.flights).filter(|(slot, _)| !self.unused.contains(slot)).map(|(_, flight)| flight)
+    }
+
+    /// Whether a request is part of a batch in the stages.
+    pub(super) fn holds(&self, id: u32) -> bool {
+        self.under_way().any(|flight| {
+            flight.steady.is_some() || flight.prompts.contains(&id) || flight.members.contains(&id)
+        })
+    }
+}
+
+impl Fleet {
+    /// Forms batches while some are missing.
+    pub(super) fn fill_pipeline(&mut self, place: usize, now_us: f64) {
+        if self.config.policy().queues_empty_batches() {
+            return self.fill_queue(place, now_us);
+        }
+        while self.form_batch(place, now_us).is_some() {}
+    }
+
+    /// The same where an empty batch takes a place in the queue: another one may hold a request that could not be in it. As
+    /// often as there are places an empty one is followed by another without a batch under way.
+    fn fill_queue(&mut self, place: usize, now_us: f64) {
+        let most = self.pipelines[place].flights.len();
+        let mut empty = 0;
+        loop {
+            let queue = &mut self.pipelines[place].queue;
+            while queue.front() == Some(&None) && (queue.len() >= most || queue.iter().all(Option::is_none)) {
+                queue.pop_front();
+            }
+            let replica = &self.replicas[place];
+            if queue.len() >= most || empty > most || replica.holders + replica.line == 0 {
+                return;
+            }
+            let batch = self.form_batch(place, now_us);
+            empty = if batch.is_some() { 0 } else { empty + 1 };
+            self.pipelines[place].queue.push_back(batch);
+        }
+    }
+
+    /// Forms a batch, and gives it to the first stage unless it is empty.
+    fn form_batch(&mut self, place: usize, now_us: f64) -> Option<u32> {
+        let slot = self.pipelines[place].unused.pop()?;
+        let mut flight = std::mem::take(&mut self.pipelines[place].flights[slot as usize]);
+        let (replica, mut world, _) = self.parts(place, now_us);
+        flight.clear();
+        flight.formed_us = now_us;
+        scheduler::form_or_retry(replica, &mut world, &mut flight);
+        let is_empty = flight.is_empty();
+        replica.in_flight += u32::from(!is_empty);
+        replica.formed += u64::from(!is_empty);
+        flight.number = replica.formed;
+        let pipeline = &mut self.pipelines[place];
+        pipeline.flights[slot as usize] = flight;
+        if is_empty {
+            pipeline.unused.push(slot);
+            return None;
+        }
+        pipeline.stages[0].queue.push_back(slot);
+        self.serve(place, 0, now_us);
+        Some(slot)
+    }
+
+    /// An idle stage takes the next batch of its queue.
+    fn serve(&mut self, place: usize, stage: usize, now_us: f64) {
+        let pipeline = &mut self.pipelines[place];
+        let is_last = stage + 1 == pipeline.stages.len();
+        let this = &mut pipeline.stages[stage];
+        if this.serves.is_some() {
+            return;
+        }
+        let Some(slot) = this.queue.pop_front() else { return };
+        this.serves = Some(slot);
+        let flight = &mut pipeline.flights[slot as usize];
+        let (copied_blocks, load_us) =
+            if stage == 0 { (flight.copied_blocks, flight.load_us) } else { (0, 0.0) };
+        let works_us =
+            self.cost.stage_time(&flight.batch(), is_last).first_us + self.config.copying_us(copied_blocks);
+        let took_us = works_us + load_us;
+        flight.busy_us += works_us;
+        self.event_count += 1;
+        let (replica, stage) = (place as u32, stage as u32);
+        self.events.push(Event { time_us: now_us + took_us, number: self.event_count, replica, stage });
+        if stage == 0 {
+            self.begin_batch(replica as usize, slot, now_us);
+        }
+    }
+
+    /// The first stage takes a batch.
+    fn begin_batch(&mut self, place: usize, slot: u32, now_us: f64) {
+        let mut flight = std::mem::take(&mut self.pipelines[place].flights[slot as usize]);
+        flight.began_us = now_us;
+        let (replica, mut world, _) = self.parts(place, now_us);
+        world.config.policy().begins(replica, &mut world, &flight);
+        self.pipelines[place].flights[slot as usize] = flight;
+    }
+
+    /// A stage is done with its batch, which moves on or is done.
+    pub(super) fn end_stage(&mut self, event: Event) {
+        let (place, stage, now_us) = (event.replica as usize, event.stage as usize, event.time_us);
+        let pipeline = &mut self.pipelines[place];
+        let Some(slot) = pipeline.stages[stage].serves.take() else { return };
+        let next = pipeline.stages.get_mut(stage + 1).map(|next| next.queue.push_back(slot));
+        self.serve(place, stage, now_us);
+        if next.is_some() {
+            return self.serve(place, stage + 1, now_us);
+        }
+        let pipeline = &mut self.pipelines[place];
+        pipeline.unused.push(slot);
+        pipeline.queue.retain(|&batch| batch != Some(slot));
+        let mut flight = std::mem::take(&mut pipeline.flights[slot as usize]);
+        let (replica, mut world, _) = self.parts(place, now_us);
+        world.config.policy().end_batch(replica, &mut world, &mut flight);
+        self.pipelines[place].has_ended = true;
+        self.pipelines[place].flights[slot as usize] = flight;
+        self.touched.push(place as u32);
+    }
+}

@@ -1,0 +1,62 @@
+//! What a fleet refuses on arrival: requests that its policy could never serve. Vidur lets them block the line for ever.
+
+use crate::config::FleetConfig;
+use crate::replica::adapters::AdapterMemory;
+use crate::request::Refusal;
+
+/// Whether a request is refused. `max_tokens` is the bound on its answer, `rank` that of its adapter.
+pub(super) fn refusal(
+    config: &FleetConfig,
+    input_tokens: u32,
+    max_tokens: u32,
+    rank: u32,
+) -> Option<Refusal> {
+    let adapters = &config.adapters;
+    if adapters.memory == AdapterMemory::Slots && rank > adapters.max_lora_rank {
+        return Some(Refusal::LoraRank);
+    }
+    let scheduler = config.policy();
+    if config.original && scheduler.is_of_vidur() {
+        return None;
+    }
+    if input_tokens > config.max_input_tokens {
+        return Some(Refusal::InputTooLong);
+    }
+    let mut total_tokens = input_tokens.saturating_add(max_tokens);
+    if config.vllm_engine().is_some() {
+        // vllm/v1/engine/input_processor.py: only the prompt has to leave room for a token, the answer is cut.
+        if input_tokens >= config.max_request_tokens {
+            return Some(Refusal::RequestTooLong);
+        }
+        total_tokens = total_tokens.min(config.max_request_tokens);
+    } else if total_tokens > config.max_request_tokens {
+        return Some(Refusal::RequestTooLong);
+    }
+    // Beside its adapter it finds less memory.
+    let may_block = scheduler.may_block_queue(config);
+    let adapter_blocks = if may_block { 0 } else { adapters.blocks(rank, config.block_size) };
+    let blocks = config.blocks.saturating_sub(adapter_blocks);
+    let refuses = |config: &FleetConfig| scheduler.refuses(config, input_tokens, total_tokens);
+    let refusal = refuses(&FleetConfig { blocks, ..*config });
+    let fits_alone = blocks < config.blocks && refuses(config).is_none();
+    refusal.map(|reason| if fits_alone { Refusal::NeverFits } else { reason })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_those_of_s_loras_server() {
+        let config = FleetConfig { blocks: 3_000, max_request_tokens: 3_072, ..FleetConfig::slora() };
+        let reason = |input, max, rank| refusal(&config, input, max, rank);
+        assert_eq!(reason(2_048, 951, 0), None);
+        assert_eq!(reason(2_049, 1, 0), Some(Refusal::InputTooLong));
+        assert_eq!(reason(2_000, 1_073, 0), Some(Refusal::RequestTooLong));
+        assert_eq!(reason(2_000, 1_000, 0), Some(Refusal::PoolTooSmall));
+        assert_eq!(reason(1_999, 1_000, 0), None);
+        assert_eq!(reason(1_999, 1_000, 1), Some(Refusal::NeverFits));
+        let original = FleetConfig { original: true, ..config };
+        assert_eq!(refusal(&original, 1_999, 1_000, 64), None);
+    }
+}

@@ -1,0 +1,70 @@
+//! How the proxy sees the fleet: all replicas' memory as one, and the tokens of a request in it.
+
+use servescope_workload::Trace;
+
+use crate::config::FleetConfig;
+use crate::gateway::proxy::Sight;
+use crate::gateway::reservations::Reservation;
+use crate::replica::Replica;
+use crate::replica::requests::{Place, Requests};
+
+/// The fleet at the present time.
+pub(super) struct Engines<'a> {
+    pub(super) config: &'a FleetConfig,
+    pub(super) trace: &'a Trace,
+    pub(super) requests: &'a Requests,
+    pub(super) replicas: &'a [Replica],
+    /// Whether what ends now has ended: at equal times arrivals come before it.
+    pub(super) ends_are_over: bool,
+}
+
+impl Sight for Engines<'_> {
+    fn used_tokens(&self, at_us: f64) -> f64 {
+        let blocks: u64 =
+            self.replicas.iter().map(|replica| u64::from(replica.used_at(self.config, at_us))).sum();
+        let adapters: u64 =
+            self.replicas.iter().map(|replica| u64::from(replica.adapters_in_memory().1)).sum();
+        (blocks * u64::from(self.config.block_size) + adapters) as f64
+    }
+
+    fn held_tokens(&self, open: &[Reservation], at_us: f64, held: &mut Vec<u32>) {
+        // Iterations that are over, of the replicas that were asked for last.
+        let mut overs = [(u16::MAX, 0); 8];
+        held.extend(open.iter().map(|entry| {
+            let i = entry.id as usize;
+            let place = self.requests.place[i];
+            if matches!(place, Place::Waiting | Place::Gone) {
+                return 0;
+            }
+            let number = self.requests.replica[i];
+            let replica = &self.replicas[usize::from(number)];
+            let done = self.requests.done[i];
+            let tokens = if place == Place::Decoding && replica.is_single() {
+                let over = &mut overs[usize::from(number) % 8];
+                if over.0 != number {
+                    *over = (number, self.over_at(replica, at_us));
+                }
+                done.wrapping_add(replica.lockstep.step).wrapping_add(over.1)
+            } else if place == Place::Decoding {
+                done + self.config.policy().unwritten_tokens(replica)
+            } else {
+                done
+            };
+            tokens.min(self.trace.input_tokens[i] + self.trace.output_tokens[i])
+        }));
+    }
+}
+
+impl Engines<'_> {
+    /// Iterations of what a replica works on that are over at a time.
+    fn over_at(&self, replica: &Replica, at_us: f64) -> u32 {
+        match &replica.run {
+            Some(run) if replica.in_flight > 0 && replica.decodes() > 0 => {
+                let next = run.first_end_from(at_us, run.done + replica.leap);
+                let is_over = self.ends_are_over && run.time_after(next) <= at_us;
+                next - run.done - u32::from(!is_over)
+            }
+            _ => 0,
+        }
+    }
+}

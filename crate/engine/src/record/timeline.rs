@@ -1,0 +1,197 @@
+//! What the GPUs did, as records in order of time.
+
+mod iterations;
+
+pub use iterations::Iterations;
+pub(crate) use iterations::in_steps;
+
+use servescope_cost::{Batch, Chunk, LoraBatch};
+
+use crate::request::Stop;
+
+/// Consecutive equal iterations of one replica: prompts and decoding, each alone or both together. Iteration j takes
+/// `first_us` + j `growth_us`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct IterationRun {
+    /// Start of the first, microseconds.
+    pub start_us: f64,
+    /// End of the last.
+    pub end_us: f64,
+    /// Time that the stages worked on them, over the number of stages; without the loading of adapters.
+    pub busy_us: f64,
+    /// Duration of the first.
+    pub first_us: f64,
+    /// By how much each is longer than the one before.
+    pub growth_us: f64,
+    /// How many.
+    pub iterations: u32,
+    /// Which replica.
+    pub replica: u16,
+    /// Requests whose prompts, or parts of them, are processed.
+    pub prompts: u32,
+    /// Prompt tokens.
+    pub prompt_tokens: u32,
+    /// Requests that decode one token each in every iteration.
+    pub decodes: u32,
+    /// Those of them whose last token came when the first iteration began; the gaps of the others are in
+    /// [`Timeline::gaps`].
+    pub fresh: u32,
+    /// Requests that hold KV memory and are stalled meanwhile: no part of the iterations.
+    pub stalled: u32,
+    /// Tokens in KV memory during the first, but for those of its prompts.
+    pub kv_tokens: f64,
+    /// KV blocks in use at the end.
+    pub blocks: u32,
+    /// Adapters in GPU memory.
+    pub resident_adapters: u32,
+    /// Tokens' worth of the KV pool that those adapters take.
+    pub adapter_tokens: u32,
+    /// Sum over its requests of their adapters' ranks.
+    pub rank_sum: u64,
+    /// Whether any request uses an adapter.
+    pub any_adapter: bool,
+    /// What its LoRA operators work on, each iteration.
+    pub lora: LoraBatch,
+    /// Loading of adapters before the first of them begins; a part of its time, microseconds.
+    pub adapter_load_us: f64,
+    /// Copying of KV blocks from and to the host before the first of them begins; a part of its time, microseconds.
+    pub copying_us: f64,
+    /// Where [`Iterations::chunks`] finds what is read of its prompts.
+    pub chunks_at: usize,
+}
+
+/// A request is thrown out of the batch.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Eviction {
+    /// When, microseconds.
+    pub time_us: f64,
+    /// Which request.
+    pub id: u32,
+    /// Of which replica.
+    pub replica: u16,
+    /// Tokens that it had in memory and that are processed again; none where the host keeps them.
+    pub lost_tokens: u32,
+}
+
+impl IterationRun {
+    /// Nothing.
+    pub(crate) const BLANK: Self = Self {
+        start_us: 0.0,
+        end_us: 0.0,
+        busy_us: 0.0,
+        first_us: 0.0,
+        growth_us: 0.0,
+        iterations: 0,
+        replica: 0,
+        prompts: 0,
+        prompt_tokens: 0,
+        decodes: 0,
+        fresh: 0,
+        stalled: 0,
+        kv_tokens: 0.0,
+        blocks: 0,
+        resident_adapters: 0,
+        adapter_tokens: 0,
+        rank_sum: 0,
+        any_adapter: false,
+        lora: LoraBatch { adapters: 0, adapter_ranks: 0, tokens: 0, token_ranks: 0 },
+        adapter_load_us: 0.0,
+        copying_us: 0.0,
+        chunks_at: 0,
+    };
+
+    /// What iteration `index` holds, as a cost model sees it; half-way between two it is the mean of both. `chunks` are
+    /// those of [`Iterations::chunks`].
+    pub fn batch<'a>(&self, chunks: &'a [Chunk], index: f64) -> Batch<'a> {
+        let read: f64 = chunks.iter().map(|chunk| f64::from(chunk.kv_tokens)).sum();
+        let decode_kv_tokens = match self.decodes {
+            0 => 0.0,
+            decodes => self.kv_tokens - read + index * f64::from(decodes),
+        };
+        let Self { decodes, rank_sum, any_adapter, lora, .. } = *self;
+        Batch { chunks, decodes, decode_kv_tokens, rank_sum, any_adapter, lora }
+    }
+
+    /// Requests in each iteration.
+    pub fn requests(&self) -> u32 {
+        self.prompts + self.decodes
+    }
+
+    /// When the first of them begins: behind the loading of adapters, microseconds.
+    pub fn begins_us(&self) -> f64 {
+        self.start_us + self.adapter_load_us
+    }
+
+    /// Tokens in KV memory during the last. The token that it makes is there from the next one on.
+    pub fn kv_tokens_at_end(&self) -> f64 {
+        let added = f64::from(self.iterations.saturating_sub(1)) * f64::from(self.decodes);
+        self.kv_tokens + f64::from(self.prompt_tokens) + added
+    }
+}
+
+/// A request that waited is given up: it waited longer than it may, or the order of service refuses it after all. When a
+/// client went away is in the trace.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Departure {
+    /// When, microseconds.
+    pub time_us: f64,
+    /// Which request.
+    pub id: u32,
+}
+
+/// Equal gaps between tokens.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Gap {
+    /// When the first of them ended, microseconds.
+    pub end_us: f64,
+    /// Length, microseconds.
+    pub length_us: f64,
+    /// How many.
+    pub count: u32,
+}
+
+/// What kept the head of a waiting line from joining, from one admission decision to the next that says something else.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Hold {
+    /// The decision, microseconds.
+    pub start_us: f64,
+    /// Whose line.
+    pub replica: u16,
+    /// Why it stopped; `None`: it picked everybody who waited, later arrivals wait for the next decision.
+    pub stop: Option<Stop>,
+}
+
+/// The time between a request's preemption and its next iteration.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Absence {
+    /// Who.
+    pub request: u32,
+    /// Its last iteration before, microseconds.
+    pub start_us: f64,
+    /// The start of its next one.
+    pub end_us: f64,
+}
+
+/// Everything that the GPU did, and why the waiting line stood.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Timeline {
+    /// Admission decisions in order of time.
+    pub holds: Vec<Hold>,
+    /// Requests that were given up while they waited, in order of time.
+    pub departures: Vec<Departure>,
+    /// How long preempted requests were away, by the time at which they were resumed.
+    pub absences: Vec<Absence>,
+    /// Iterations of the replicas in order of their start.
+    pub iterations: Iterations,
+    /// Preempted requests, in order of time.
+    pub evictions: Vec<Eviction>,
+    /// Gaps between tokens that are longer than an iteration: their requests were stalled, or preempted.
+    pub gaps: Vec<Gap>,
+}
+
+impl Timeline {
+    /// The end of the last iteration, microseconds; 0 where there was none.
+    pub fn end_us(&self) -> f64 {
+        self.iterations.end_us()
+    }
+}

@@ -1,0 +1,385 @@
+//! The LoRA adapters of one replica: which of them are in GPU memory, which requests use them, and how long loading one
+//! takes. No other file loads or evicts.
+//!
+//! An adapter is loaded when the first request that uses it is admitted, and the iteration waits for it: once for each, one
+//! after the other. Where it is then, and when it goes, is for one of three memories to say: [`slots`], [`unified`] and
+//! [`resident`]. In the KV pool the adapter of the next request may be loaded ahead, behind the iterations before its own.
+
+pub mod pool;
+mod resident;
+mod slots;
+mod unified;
+
+use servescope_cost::LoraBatch;
+use servescope_workload::{BASE_MODEL, Trace};
+
+use super::decode_batch::Lockstep;
+use super::iteration::Flight;
+use super::kv_cache::KvCache;
+use resident::Resident;
+use slots::Slots;
+use unified::Unified;
+
+/// Where adapters are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AdapterMemory {
+    /// In the KV pool, as long as they are used (S-LoRA's unified paging).
+    Unified,
+    /// In slots of one size beside the KV pool, the least recently used replaced (vLLM).
+    Slots,
+    /// All of them, from the start, beside the KV pool.
+    Resident,
+}
+
+/// How long loading an adapter takes: `base_us`, and for each unit of its rank the way from the host to the GPU, and before it
+/// that from the disk where the host does not keep it. Microseconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AdapterLoading {
+    /// For each load.
+    pub base_us: f64,
+    /// For each unit of rank, from the host to the GPU.
+    pub host_us_per_rank: f64,
+    /// For each unit of rank, from the disk to the host.
+    pub disk_us_per_rank: f64,
+}
+
+impl AdapterLoading {
+    /// Loading takes no time.
+    pub const FREE: Self = Self { base_us: 0.0, host_us_per_rank: 0.0, disk_us_per_rank: 0.0 };
+
+    /// How long loading an adapter of a rank takes, microseconds.
+    pub(crate) fn us(&self, rank: u32, is_on_host: bool) -> f64 {
+        let disk_us_per_rank = if is_on_host { 0.0 } else { self.disk_us_per_rank };
+        self.base_us + (self.host_us_per_rank + disk_us_per_rank) * f64::from(rank)
+    }
+}
+
+/// The adapters of every replica of a fleet.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AdapterConfig {
+    /// Where they are kept.
+    pub memory: AdapterMemory,
+    /// Slots: most distinct adapters of the requests that hold memory (vLLM: `--max-loras`).
+    pub max_loras: u32,
+    /// Slots: a request whose adapter has a larger rank is refused (vLLM: `--max-lora-rank`).
+    pub max_lora_rank: u32,
+    /// Slots: adapters that the host keeps, those in GPU memory counted (vLLM: `--max-cpu-loras`).
+    pub max_cpu_loras: u32,
+    /// Slots and resident adapters: tokens' worth of KV memory set apart for them, which [`crate::config::FleetConfig::blocks`] does
+    /// not count.
+    pub reserved_tokens: u32,
+    /// Unified: tokens' worth of the KV pool that a unit of rank takes.
+    pub tokens_per_rank: f64,
+    /// Unified: whether the adapter of the head of the waiting queue is loaded while iterations run.
+    pub prefetch: bool,
+    /// How long loading takes.
+    pub loading: AdapterLoading,
+}
+
+impl AdapterConfig {
+    /// Adapters that are there from the start and take no memory.
+    pub const FREE: Self = Self {
+        memory: AdapterMemory::Resident,
+        max_loras: u32::MAX,
+        max_lora_rank: u32::MAX,
+        max_cpu_loras: u32::MAX,
+        reserved_tokens: 0,
+        tokens_per_rank: 0.0,
+        prefetch: false,
+        loading: AdapterLoading::FREE,
+    };
+
+    /// Whether adapters are loaded ahead.
+    pub(crate) fn loads_ahead(&self) -> bool {
+        self.prefetch && self.memory == AdapterMemory::Unified
+    }
+
+    /// KV blocks of `block_size` tokens that an adapter takes.
+    pub(crate) fn blocks(&self, rank: u32, block_size: u32) -> u32 {
+        match self.memory {
+            AdapterMemory::Unified => self.pool_tokens(rank).div_ceil(block_size),
+            AdapterMemory::Slots | AdapterMemory::Resident => 0,
+        }
+    }
+
+    /// Tokens' worth of the KV pool that an adapter takes.
+    fn pool_tokens(&self, rank: u32) -> u32 {
+        (self.tokens_per_rank * f64::from(rank)).ceil() as u32
+    }
+}
+
+/// How many requests use each adapter.
+#[derive(Debug, Default)]
+pub(crate) struct Users {
+    counts: Vec<u32>,
+    /// Adapters that are used.
+    pub(crate) distinct: u32,
+    /// Sum of their ranks.
+    pub(crate) ranks: u64,
+}
+
+impl Users {
+    /// Whether a request uses the adapter.
+    pub(crate) fn has(&self, adapter: u32) -> bool {
+        self.of(adapter) > 0
+    }
+
+    fn of(&self, adapter: u32) -> u32 {
+        self.counts.get(adapter as usize).copied().unwrap_or(0)
+    }
+
+    /// One more; says whether it is the first.
+    pub(crate) fn add(&mut self, adapter: u32, rank: u32) -> bool {
+        let count = entry(&mut self.counts, adapter);
+        *count += 1;
+        let is_first = *count == 1;
+        if is_first {
+            self.distinct += 1;
+            self.ranks += u64::from(rank);
+        }
+        is_first
+    }
+
+    /// One less; says whether it was the last.
+    pub(crate) fn remove(&mut self, adapter: u32, rank: u32) -> bool {
+        let count = entry(&mut self.counts, adapter);
+        *count -= 1;
+        let was_last = *count == 0;
+        if was_last {
+            self.distinct -= 1;
+            self.ranks -= u64::from(rank);
+        }
+        was_last
+    }
+}
+
+/// The entry of an adapter in a column that grows with the adapters seen.
+fn entry<T: Clone + Default>(column: &mut Vec<T>, adapter: u32) -> &mut T {
+    let place = adapter as usize;
+    if column.len() <= place {
+        column.resize(place + 1, T::default());
+    }
+    &mut column[place]
+}
+
+#[derive(Debug)]
+enum Memory {
+    Unified(Unified),
+    Slots(Slots),
+    Resident(Resident),
+}
+
+/// The adapters of one replica.
+#[derive(Debug)]
+pub(crate) struct Adapters {
+    memory: Memory,
+    loading: AdapterLoading,
+    /// Waiting requests by adapter, and how many of them may be admitted when every slot is used: those without an adapter,
+    /// or with one that is.
+    waiting: Vec<u32>,
+    welcome: u32,
+    /// Iterations formed so far, and the one in which each adapter was counted last.
+    iteration: u64,
+    counted: Vec<u64>,
+    /// Times that an adapter was loaded.
+    pub(crate) loads: u64,
+    /// Times that one was evicted.
+    pub(crate) evictions: u64,
+}
+
+impl Adapters {
+    pub(crate) fn new(config: &AdapterConfig, block_size: u32, trace: &Trace) -> Self {
+        Self {
+            memory: match config.memory {
+                AdapterMemory::Unified => Memory::Unified(Unified::new(config, block_size, trace)),
+                AdapterMemory::Slots => Memory::Slots(Slots::new(config)),
+                AdapterMemory::Resident => Memory::Resident(Resident::new(trace)),
+            },
+            loading: config.loading,
+            waiting: Vec::new(),
+            welcome: 0,
+            iteration: 0,
+            counted: Vec::new(),
+            loads: 0,
+            evictions: 0,
+        }
+    }
+
+    /// Whether a waiting request may be admitted as far as its adapter goes: where every slot is used, only if it is in one
+    /// of them (vLLM: vllm/v1/core/sched/scheduler.py).
+    pub(crate) fn admits(&self, adapter: u32) -> bool {
+        match &self.memory {
+            Memory::Slots(slots) => adapter == BASE_MODEL || slots.admits(adapter),
+            Memory::Unified(_) | Memory::Resident(_) => true,
+        }
+    }
+
+    /// Whether no waiting request may be admitted, whichever it is.
+    pub(crate) fn admits_none(&self) -> bool {
+        self.welcome == 0 && matches!(&self.memory, Memory::Slots(slots) if slots.is_full())
+    }
+
+    /// A request joins the waiting queue.
+    pub(crate) fn waits(&mut self, adapter: u32) {
+        if adapter != BASE_MODEL {
+            *entry(&mut self.waiting, adapter) += 1;
+        }
+        self.welcome += u32::from(self.is_welcome(adapter));
+    }
+
+    /// A request leaves it.
+    pub(crate) fn waits_no_more(&mut self, adapter: u32) {
+        if adapter != BASE_MODEL {
+            *entry(&mut self.waiting, adapter) -= 1;
+        }
+        self.welcome -= u32::from(self.is_welcome(adapter));
+    }
+
+    fn is_welcome(&self, adapter: u32) -> bool {
+        adapter == BASE_MODEL || matches!(&self.memory, Memory::Slots(slots) if slots.users.has(adapter))
+    }
+
+    /// KV blocks that loading the adapter of a waiting request takes; none where it is loaded.
+    pub(crate) fn blocks_to_load(&self, adapter: u32) -> u32 {
+        match &self.memory {
+            Memory::Unified(unified) if adapter != BASE_MODEL => unified.blocks_to_load(adapter),
+            _ => 0,
+        }
+    }
+
+    /// The adapter of the head of the waiting queue, for which there is room, is loaded while the iteration that begins now and
+    /// those after it run.
+    pub(crate) fn prefetch(&mut self, kv: &mut KvCache, adapter: u32, rank: u32, now_us: f64) {
+        if let Memory::Unified(unified) = &mut self.memory
+            && adapter != BASE_MODEL
+            && unified.load_ahead(kv, adapter, self.loading.us(rank, true), now_us)
+        {
+            self.loads += 1;
+        }
+    }
+
+    /// Whether an adapter is loaded ahead for a waiting request.
+    pub(crate) fn is_ahead(&self) -> bool {
+        matches!(&self.memory, Memory::Unified(unified) if unified.is_ahead())
+    }
+
+    /// Offloads an adapter that was loaded ahead, unless it is that of the next request.
+    pub(crate) fn keep_ahead(&mut self, kv: &mut KvCache, next: Option<u32>) {
+        if let Memory::Unified(unified) = &mut self.memory {
+            self.evictions += unified.keep_ahead(kv, next);
+        }
+    }
+
+    /// A request is admitted; returns for how long the iteration waits for its adapter, microseconds.
+    pub(crate) fn acquire(&mut self, kv: &mut KvCache, adapter: u32, rank: u32, now_us: f64) -> f64 {
+        if adapter == BASE_MODEL {
+            return 0.0;
+        }
+        let loaded = match &mut self.memory {
+            Memory::Unified(unified) => unified.acquire(kv, adapter),
+            Memory::Slots(slots) => {
+                if !slots.users.has(adapter) {
+                    self.welcome += self.waiting.get(adapter as usize).copied().unwrap_or(0);
+                }
+                slots.acquire(adapter, rank)
+            }
+            Memory::Resident(_) => Loaded::No,
+        };
+        let is_on_host = match loaded {
+            Loaded::No => return 0.0,
+            Loaded::Ahead { ready_us } => return (ready_us - now_us).max(0.0),
+            Loaded::FromHost { evicts } | Loaded::FromDisk { evicts } => {
+                self.evictions += u64::from(evicts);
+                matches!(loaded, Loaded::FromHost { .. })
+            }
+        };
+        self.loads += 1;
+        self.loading.us(rank, is_on_host)
+    }
+
+    /// A request that was admitted leaves the batch.
+    pub(crate) fn release(&mut self, adapter: u32, rank: u32) {
+        if adapter == BASE_MODEL {
+            return;
+        }
+        match &mut self.memory {
+            Memory::Unified(unified) => unified.release(adapter),
+            Memory::Slots(slots) => {
+                if slots.release(adapter, rank) {
+                    self.welcome -= self.waiting.get(adapter as usize).copied().unwrap_or(0);
+                }
+            }
+            Memory::Resident(_) => {}
+        }
+    }
+
+    /// Adapters in the KV pool that no request uses give their memory back.
+    pub(crate) fn offload_unused(&mut self, kv: &mut KvCache) {
+        if let Memory::Unified(unified) = &mut self.memory {
+            self.evictions += unified.offload_unused(kv);
+        }
+    }
+
+    /// Adapters in GPU memory and the tokens' worth of the KV pool that they take.
+    pub(crate) fn in_memory(&self) -> (u32, u32) {
+        match &self.memory {
+            Memory::Unified(unified) => unified.in_memory(),
+            Memory::Slots(slots) => (slots.in_memory(), 0),
+            Memory::Resident(resident) => (resident.count, 0),
+        }
+    }
+
+    /// What the LoRA operators of an iteration work on.
+    pub(crate) fn batch(&mut self, trace: &Trace, lockstep: &Lockstep, flight: &Flight) -> LoraBatch {
+        let mut lora = LoraBatch::default();
+        if !flight.any_adapter {
+            return lora;
+        }
+        self.iteration += 1;
+        // What decodes is the lockstep, or the members of the flight.
+        let decodes_together = flight.decodes > 0 && flight.members.is_empty();
+        if decodes_together {
+            lora = lockstep.lora();
+        }
+        let chunks = flight.prompts.iter().zip(&flight.chunks).map(|(&id, chunk)| (id, chunk.tokens));
+        for (id, tokens) in chunks.chain(flight.members.iter().map(|&id| (id, 1))) {
+            let adapter = trace.adapter[id as usize];
+            if adapter == BASE_MODEL {
+                continue;
+            }
+            let rank = u64::from(trace.rank_of(adapter));
+            lora.tokens += tokens;
+            lora.token_ranks += u64::from(tokens) * rank;
+            let counted = entry(&mut self.counted, adapter);
+            if *counted != self.iteration && !(decodes_together && lockstep.users.has(adapter)) {
+                lora.adapters += 1;
+                lora.adapter_ranks += rank;
+            }
+            *counted = self.iteration;
+        }
+        lora
+    }
+
+    /// Says whether users and residents are what `holders`, the adapters of all requests that hold memory, make of them; for
+    /// tests.
+    pub(crate) fn audit(&self, holders: &[u32], kv: &KvCache) -> bool {
+        match &self.memory {
+            Memory::Unified(unified) => unified.audit(holders, kv),
+            Memory::Slots(slots) => slots.audit(holders),
+            Memory::Resident(_) => true,
+        }
+    }
+}
+
+/// What admitting a request did to its adapter.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Loaded {
+    /// Nothing: it is in GPU memory.
+    No,
+    /// It was loaded ahead, and is there at this time.
+    Ahead { ready_us: f64 },
+    /// It came from the host, maybe in place of another one.
+    FromHost { evicts: bool },
+    /// It came from the disk.
+    FromDisk { evicts: bool },
+}

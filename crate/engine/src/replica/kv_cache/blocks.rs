@@ -1,0 +1,313 @@
+//! The prefix cache of vLLM's engine, block by block (vllm/v1/core/block_pool.py): a block that is full is cached by what it
+//! holds and what stands before it, answers like prompts, from when it is scheduled on. A block that is computed again while
+//! it is cached is cached a second time. Free blocks without contents are taken first, then the longest unused one.
+//!
+//! The trace says which blocks are equal; what it does not tell is equal only to itself.
+
+use std::collections::BTreeMap;
+
+use servescope_workload::Trace;
+
+use crate::record::served::PrefixLookups;
+
+/// No block.
+const NONE: u32 = u32::MAX;
+
+/// What a block holds, together with all before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Contents {
+    /// The adapter, the id of a block of the trace and which of its KV blocks.
+    Told(u32, u64, u32),
+    /// A request's own: which request, which of its blocks.
+    Own(u32, u32),
+}
+
+/// Blocks that a request holds: first those that are cached, then the others.
+#[derive(Debug, Default)]
+pub(crate) struct Held {
+    cached: Vec<u32>,
+    plain: u32,
+}
+
+impl Held {
+    /// How many.
+    pub(crate) fn count(&self) -> u32 {
+        self.cached.len() as u32 + self.plain
+    }
+
+    /// Takes `count` more.
+    pub(crate) fn take(&mut self, count: u32) {
+        self.plain += count;
+    }
+
+    /// Those that other requests may hold, too.
+    pub(crate) fn cached(&self) -> &[u32] {
+        &self.cached
+    }
+}
+
+/// A block that is cached.
+#[derive(Debug, Clone, Copy)]
+struct Block {
+    contents: Contents,
+    /// Requests that hold it.
+    users: u32,
+    /// Whether a request finds it. A request's own block is looked for only after that request was preempted.
+    is_found: bool,
+    /// Neighbours among those that no request holds.
+    older: u32,
+    newer: u32,
+    /// The next one with the same contents.
+    twin: u32,
+}
+
+/// The cached blocks of one replica.
+#[derive(Debug)]
+pub(crate) struct BlockCache {
+    block_size: u32,
+    blocks: Vec<Block>,
+    unused: Vec<u32>,
+    first: BTreeMap<Contents, u32>,
+    oldest: u32,
+    newest: u32,
+    idle: u32,
+    /// What admitted requests asked it for.
+    pub(super) asked: PrefixLookups,
+}
+
+impl BlockCache {
+    pub(crate) fn new(block_size: u32) -> Self {
+        Self {
+            block_size,
+            blocks: Vec::new(),
+            unused: Vec::new(),
+            first: BTreeMap::new(),
+            oldest: NONE,
+            newest: NONE,
+            idle: 0,
+            asked: PrefixLookups::default(),
+        }
+    }
+
+    /// Cached blocks that no request holds.
+    pub(crate) fn idle(&self) -> u32 {
+        self.idle
+    }
+
+    /// Tokens in a block.
+    pub(crate) fn block_size(&self) -> u32 {
+        self.block_size
+    }
+
+    /// What block `index` of a request holds.
+    fn contents(&self, trace: &Trace, id: u32, index: u32) -> Contents {
+        told(trace, id, index, self.block_size).unwrap_or(Contents::Own(id, index))
+    }
+
+    /// How many of a request's first `most` blocks are cached, and how many of these no request holds.
+    pub(crate) fn known(&self, trace: &Trace, id: u32, most: u32) -> (u32, u32) {
+        let mut found = (0, 0);
+        for index in 0..most {
+            let Some(&block) = self.first.get(&self.contents(trace, id, index)) else { break };
+            found.0 += 1;
+            found.1 += u32::from(self.blocks[block as usize].users == 0);
+        }
+        found
+    }
+
+    /// A request that holds nothing uses its first `count` blocks, which are cached.
+    pub(crate) fn share(&mut self, trace: &Trace, id: u32, count: u32, held: &mut Held) {
+        for index in 0..count {
+            let Some(&block) = self.first.get(&self.contents(trace, id, index)) else { break };
+            if self.blocks[block as usize].users == 0 {
+                self.unlink(block);
+            }
+            self.blocks[block as usize].users += 1;
+            held.cached.push(block);
+        }
+    }
+
+    /// The first `tokens` of a request are processed, or scheduled to be: their full blocks are cached.
+    pub(crate) fn learn(&mut self, trace: &Trace, id: u32, tokens: u32, held: &mut Held) {
+        for index in held.cached.len() as u32..tokens / self.block_size {
+            let contents = self.contents(trace, id, index);
+            let block = self.insert(contents);
+            held.cached.push(block);
+            held.plain -= 1;
+        }
+    }
+
+    /// A request gives its blocks back, the last one first; it may look for them later. Returns how many no request holds now.
+    pub(crate) fn release(&mut self, held: &mut Held, comes_back: bool) -> u32 {
+        let mut freed = std::mem::take(&mut held.plain);
+        if comes_back {
+            held.cached.iter().for_each(|&block| self.publish(block));
+        }
+        for block in std::mem::take(&mut held.cached).into_iter().rev() {
+            let entry = &mut self.blocks[block as usize];
+            entry.users -= 1;
+            if entry.users == 0 {
+                self.link(block);
+                freed += 1;
+            }
+        }
+        freed
+    }
+
+    /// Forgets the longest unused blocks until at most `most` of them are left.
+    pub(crate) fn trim(&mut self, most: u32) {
+        while self.idle > most {
+            let block = self.oldest;
+            self.unlink(block);
+            self.remove(block);
+        }
+    }
+
+    fn insert(&mut self, contents: Contents) -> u32 {
+        let entry = Block { contents, users: 1, is_found: false, older: NONE, newer: NONE, twin: NONE };
+        let block = self.unused.pop().unwrap_or_else(|| {
+            self.blocks.push(entry);
+            self.blocks.len() as u32 - 1
+        });
+        self.blocks[block as usize] = entry;
+        if matches!(contents, Contents::Told(..)) {
+            self.publish(block);
+        }
+        block
+    }
+
+    /// From now on requests find the block.
+    fn publish(&mut self, block: u32) {
+        let entry = &mut self.blocks[block as usize];
+        if std::mem::replace(&mut entry.is_found, true) {
+            return;
+        }
+        let mut at = *self.first.entry(entry.contents).or_insert(block);
+        // The one that was cached first is found; the others stand behind it in their order.
+        while at != block {
+            let next = &mut self.blocks[at as usize].twin;
+            if *next == NONE {
+                *next = block;
+            }
+            at = *next;
+        }
+    }
+
+    fn remove(&mut self, block: u32) {
+        let Block { contents, twin, is_found, .. } = self.blocks[block as usize];
+        self.unused.push(block);
+        let Some(first) = self.first.get_mut(&contents).filter(|_| is_found) else { return };
+        if *first != block {
+            let mut at = *first;
+            while self.blocks[at as usize].twin != block {
+                at = self.blocks[at as usize].twin;
+            }
+            self.blocks[at as usize].twin = twin;
+        } else if twin == NONE {
+            self.first.remove(&contents);
+        } else {
+            *first = twin;
+        }
+    }
+
+    /// No request holds the block from now on.
+    fn link(&mut self, block: u32) {
+        let last = self.newest;
+        let entry = &mut self.blocks[block as usize];
+        (entry.older, entry.newer) = (last, NONE);
+        match self.blocks.get_mut(last as usize) {
+            Some(before) => before.newer = block,
+            None => self.oldest = block,
+        }
+        self.newest = block;
+        self.idle += 1;
+    }
+
+    fn unlink(&mut self, block: u32) {
+        let Block { older, newer, .. } = self.blocks[block as usize];
+        match self.blocks.get_mut(older as usize) {
+            Some(before) => before.newer = newer,
+            None => self.oldest = newer,
+        }
+        match self.blocks.get_mut(newer as usize) {
+            Some(behind) => behind.older = older,
+            None => self.newest = older,
+        }
+        self.idle -= 1;
+    }
+}
+
+/// What the trace tells of KV block `index` of a request. `None`: it tells nothing, or not of the whole block.
+fn told(trace: &Trace, id: u32, index: u32, block_size: u32) -> Option<Contents> {
+    let i = id as usize;
+    let prefix = &trace.extra.as_deref()?.prefix;
+    let answer = if prefix.tells_answers { trace.output_tokens[i] } else { 0 };
+    let end = (index + 1) * block_size;
+    if end > trace.input_tokens[i] + answer || prefix.block_tokens == 0 {
+        return None;
+    }
+    let start = index * block_size;
+    let (place, part) = if prefix.block_tokens.is_multiple_of(block_size) {
+        (start / prefix.block_tokens, start % prefix.block_tokens / block_size)
+    } else if block_size.is_multiple_of(prefix.block_tokens) {
+        (end / prefix.block_tokens - 1, 0)
+    } else {
+        return None;
+    };
+    let &of_block = prefix.of(i).get(place as usize)?;
+    Some(Contents::Told(trace.adapter[i], of_block, part))
+}
+
+#[cfg(test)]
+mod tests {
+    use servescope_workload::BASE_MODEL;
+    use servescope_workload::trace::{Extra, PrefixBlocks, Request};
+
+    use super::*;
+
+    fn trace() -> Trace {
+        let mut trace = Trace::default();
+        let mut prefix = PrefixBlocks { block_tokens: 8, ..PrefixBlocks::default() };
+        for ids in [[1, 2, 3, 4], [1, 2, 9, 10]] {
+            prefix.push(ids);
+            let (arrival_us, user, adapter, input_tokens) = (0.0, 0, BASE_MODEL, 32);
+            trace.push(Request {
+                arrival_us,
+                user,
+                adapter,
+                input_tokens,
+                output_tokens: 20,
+                max_tokens: 20,
+            });
+        }
+        trace.extra = Some(Box::new(Extra { prefix, ..Extra::default() }));
+        trace
+    }
+
+    #[test]
+    fn blocks_are_shared_kept_twice_and_forgotten_longest_unused_first() {
+        let trace = trace();
+        let mut cache = BlockCache::new(16);
+        let mut first = Held { plain: 3, ..Held::default() };
+        assert_eq!(cache.known(&trace, 0, 2), (0, 0));
+        cache.learn(&trace, 0, 40, &mut first);
+        assert_eq!((first.cached.len(), first.plain), (2, 1));
+        // The answer's block is its own, the prompt's first one the other's, too.
+        cache.learn(&trace, 0, 48, &mut first);
+        assert_eq!((cache.known(&trace, 0, 3), cache.known(&trace, 1, 3)), ((2, 0), (1, 0)));
+        let mut second = Held { plain: 1, ..Held::default() };
+        cache.learn(&trace, 1, 16, &mut second);
+        assert_ne!(first.cached[0], second.cached[0]);
+        assert_eq!(cache.release(&mut first, true), 3);
+        assert_eq!((cache.idle(), cache.known(&trace, 1, 1), cache.known(&trace, 0, 3)), (3, (1, 1), (3, 3)));
+        // The end is forgotten before the start, and the twin is found then.
+        cache.trim(1);
+        assert_eq!(cache.known(&trace, 0, 3), (1, 1));
+        cache.trim(0);
+        assert_eq!((cache.idle(), cache.known(&trace, 0, 3)), (0, (1, 0)));
+        let mut third = Held::default();
+        cache.share(&trace, 0, 1, &mut third);
+        assert_eq!(third.cached, second.cached);
+        assert_eq!((cache.release(&mut second, false), cache.release(&mut third, false)), (0, 1));
+    }
+}

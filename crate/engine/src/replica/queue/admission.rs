@@ -1,0 +1,179 @@
+//! One admission decision under way: the memory test and the prompt budget, which all of S-LoRA's queues share.
+
+use servescope_workload::Trace;
+
+use crate::record::observer::{Event, Watch};
+use crate::replica::adapters::pool::AdapterPool;
+use crate::replica::peak_memory::{Entry, MemoryEstimate};
+use crate::request::{Fate, Outcome, Stop};
+
+/// When a request of the batch decodes, in decode steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DecodeSpan {
+    /// How many joined a batch before it.
+    pub joined: u32,
+    /// The step after its prefill.
+    pub first_step: u64,
+    /// The step after which its last token is there.
+    pub last_step: u64,
+}
+
+/// The limits of a server that its queue knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// KV and adapter pool, tokens.
+    pub pool_tokens: u32,
+    /// Most prompt tokens in one prefill (S-LoRA: `batch_max_tokens`).
+    pub batch_max_tokens: u32,
+    /// Most requests in the batch (S-LoRA: `running_max_req_size`).
+    pub max_running_requests: u32,
+    /// Whether a request that can never be admitted blocks the queue for ever, as the original lets it.
+    pub original_blocking: bool,
+}
+
+/// Times of a prefill, for orders that plan with them. Microseconds.
+#[derive(Clone, Copy)]
+pub struct Latency<'a> {
+    /// So many prompts of such a length on the base model.
+    pub base_us: &'a dyn Fn(u32, u32) -> f64,
+    /// What adapters of a rank add to so many prompts of such a length.
+    pub adapter_us: &'a dyn Fn(u32, u32, u32) -> f64,
+}
+
+/// One decision: what an order of service sees, and what it may do. Picked requests are added to the memory estimate, to
+/// the users of their adapters and to `picked`.
+pub struct Admission<'a> {
+    /// The server's limits.
+    pub limits: Limits,
+    /// Decode iterations so far.
+    pub step: u64,
+    /// The clock, microseconds.
+    pub now_us: f64,
+    /// The requests.
+    pub trace: &'a Trace,
+    /// What has become of them.
+    pub fates: &'a [Fate],
+    /// When those that joined the batch decode.
+    pub spans: &'a [DecodeSpan],
+    /// The batch in the coordinates of the memory test.
+    pub memory: &'a mut MemoryEstimate,
+    /// Which adapters the batch uses.
+    pub adapters: &'a mut AdapterPool,
+    /// Who joins, in the order of picking.
+    pub picked: &'a mut Vec<u32>,
+    /// Prefill times.
+    pub latency: Latency<'a>,
+    /// Who watches.
+    pub watch: &'a mut Watch,
+    verdict: Verdict,
+}
+
+/// What a decision came to, besides the picked requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Verdict {
+    /// Prompt tokens picked so far.
+    batch_tokens: u64,
+    /// Why the scan stopped before the end of the line.
+    pub stop: Option<Stop>,
+    /// When nothing was picked: the first decode step at which a decision can pick somebody or change anything, if nobody
+    /// leaves the batch and nobody arrives; `u64::MAX` = never.
+    pub retry_step: u64,
+}
+
+impl<'a> Admission<'a> {
+    /// A decision at decode step `step` and time `now_us`.
+    #[expect(clippy::too_many_arguments, reason = "the parts of the engine that a decision borrows")]
+    #[inline]
+    pub fn new(
+        limits: Limits,
+        step: u64,
+        now_us: f64,
+        trace: &'a Trace,
+        (fates, spans): (&'a [Fate], &'a [DecodeSpan]),
+        memory: &'a mut MemoryEstimate,
+        adapters: &'a mut AdapterPool,
+        picked: &'a mut Vec<u32>,
+        latency: Latency<'a>,
+        watch: &'a mut Watch,
+    ) -> Self {
+        picked.clear();
+        let verdict = Verdict::default();
+        Self { limits, step, now_us, trace, fates, spans, memory, adapters, picked, latency, watch, verdict }
+    }
+
+    /// What the decision came to.
+    pub fn verdict(&self) -> Verdict {
+        self.verdict
+    }
+
+    /// Whether the batch is at its largest already: then no queue is looked at.
+    pub fn is_full(&mut self) -> bool {
+        let full = self.memory.len() >= self.limits.max_running_requests as usize;
+        if full {
+            self.verdict = Verdict { batch_tokens: 0, stop: Some(Stop::RunningCap), retry_step: u64::MAX };
+        }
+        full
+    }
+
+    /// Whether the client of a waiting request went away, or the request waited longer than it may.
+    pub fn is_cancelled(&self, id: u32) -> bool {
+        self.fates[id as usize].outcome != Outcome::Unfinished
+    }
+
+    /// Picks a request if memory, the cap and the prompt budget allow it, and says whether they do.
+    pub fn admit(&mut self, id: u32) -> bool {
+        let i = id as usize;
+        let (input, max_tokens, adapter) =
+            (self.trace.input_tokens[i], self.trace.max_tokens[i], self.trace.adapter[i]);
+        let entry = Self::entry(self.step, input, max_tokens);
+        let adapter_tokens = self.adapters.tokens_with(adapter);
+        let limit = i64::from(self.limits.pool_tokens) - i64::from(adapter_tokens);
+        let room = self.memory.len() < self.limits.max_running_requests as usize;
+        let has_slot = self.adapters.has_slot(adapter);
+        let fits = room && has_slot && self.memory.fits(entry, limit);
+        let (memory, watch) = (&*self.memory, &mut *self.watch);
+        watch.see(|| Event::Check {
+            id,
+            need_tokens: memory.need_with(entry),
+            adapter_tokens,
+            requests: memory.len() + 1,
+            fits,
+        });
+        let tokens = self.verdict.batch_tokens + u64::from(input);
+        if fits && tokens <= u64::from(self.limits.batch_max_tokens) {
+            self.verdict.batch_tokens = tokens;
+            self.memory.insert(entry);
+            self.adapters.acquire(adapter);
+            self.picked.push(id);
+            return true;
+        }
+        let stop = match (room, fits) {
+            (false, _) => Stop::RunningCap,
+            _ if !has_slot => Stop::LoraSlots,
+            (true, false) => Stop::Memory,
+            (true, true) => Stop::PromptBudget,
+        };
+        self.verdict.stop = Some(stop);
+        self.verdict.retry_step = if stop == Stop::Memory && self.picked.is_empty() {
+            self.memory.first_fit(self.step, input + 1, max_tokens - 1, limit).unwrap_or(u64::MAX)
+        } else {
+            u64::MAX
+        };
+        false
+    }
+
+    /// A candidate in the coordinates of the memory test: (input + 1, max_tokens - 1).
+    pub fn entry(step: u64, input_tokens: u32, max_tokens: u32) -> Entry {
+        Entry::new(step, input_tokens + 1, max_tokens - 1)
+    }
+
+    /// Asks to be called again at this decode step at the latest, even if nobody leaves or arrives.
+    pub fn retry_by(&mut self, step: u64) {
+        self.verdict.retry_step = self.verdict.retry_step.min(step);
+    }
+
+    /// Says that looking at an empty line, or at one of which nobody is left, changed nothing and will not.
+    pub fn rest(&mut self) {
+        self.verdict.retry_step = u64::MAX;
+    }
+}

@@ -1,0 +1,74 @@
+//! One adapter at a time (`peft` of S-LoRA, which stands for serving with merged weights): the batch has the adapter of
+//! the head of the line, or of the requests that run, and picks waiting requests of that adapter in order of arrival.
+//!
+//! If more than 30 requests of other adapters stand before the first that matches, nobody is admitted, so that the batch
+//! drains and the others get their turn. In the original, requests whose client went away never leave the line: if one
+//! comes to its head and nothing else asks for its adapter, nobody is served any more. Unless the original's blocking is
+//! wanted, they leave when they are passed.
+
+use std::collections::VecDeque;
+
+use super::admission::Admission;
+
+/// Requests of other adapters that may stand before the first that matches.
+const MOST_OTHERS: usize = 30;
+
+/// The line, in order of arrival.
+#[derive(Debug, Clone, Default)]
+pub struct Peft {
+    /// Waiting requests.
+    pub waiting: VecDeque<u32>,
+    /// The adapter of the batch and how many of its requests run.
+    running: Option<(u32, u32)>,
+}
+
+impl Peft {
+    /// A request with `adapter` joined the batch.
+    pub fn joined(&mut self, adapter: u32) {
+        let count = self.running.map_or(0, |(_, count)| count);
+        self.running = Some((adapter, count + 1));
+    }
+
+    /// A request left the batch.
+    pub fn left(&mut self) {
+        self.running = self.running.filter(|r| r.1 > 1).map(|(adapter, count)| (adapter, count - 1));
+    }
+
+    /// Takes a decision.
+    pub fn decide(&mut self, admission: &mut Admission<'_>) {
+        if !admission.limits.original_blocking {
+            while self.waiting.front().is_some_and(|&id| admission.is_cancelled(id)) {
+                self.waiting.pop_front();
+            }
+        }
+        if admission.is_full() {
+            return;
+        }
+        admission.rest();
+        let adapter_of = |id: u32| admission.trace.adapter[id as usize];
+        let Some(adapter) =
+            self.running.map(|r| r.0).or_else(|| self.waiting.front().map(|&id| adapter_of(id)))
+        else {
+            return;
+        };
+        let mut window = self.waiting.iter().take(MOST_OTHERS + 1);
+        if self.waiting.len() > MOST_OTHERS && window.all(|&id| adapter_of(id) != adapter) {
+            return;
+        }
+        let mut scanned = 0;
+        let mut kept = Vec::new();
+        for &id in &self.waiting {
+            if adapter_of(id) != adapter || (admission.limits.original_blocking && admission.is_cancelled(id))
+            {
+                kept.push(id);
+            } else if !admission.is_cancelled(id) && !admission.admit(id) {
+                break;
+            }
+            scanned += 1;
+        }
+        self.waiting.drain(..scanned);
+        for id in kept.into_iter().rev() {
+            self.waiting.push_front(id);
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! The state of every request, one entry a request in every column.
+
+use std::collections::BTreeMap;
+
+use servescope_workload::Trace;
+
+use super::queue::DecodeSpan;
+use crate::record::served::Served;
+
+/// Where a request is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Place {
+    /// Not arrived, or in a waiting line.
+    #[default]
+    Waiting,
+    /// Holds memory; its prompt is not yet processed.
+    Prefilling,
+    /// Holds memory and decodes.
+    Decoding,
+    /// Gone, whichever way.
+    Gone,
+}
+
+/// The columns.
+#[derive(Debug, Default)]
+pub(crate) struct Requests {
+    pub(crate) place: Vec<Place>,
+    /// Tokens to process before decoding: the prompt, after an eviction also what was generated.
+    pub(crate) prompt: Vec<u32>,
+    /// Tokens processed. While a request decodes in the lockstep of its replica, less the replica's step (wrapping).
+    pub(crate) done: Vec<u32>,
+    pub(crate) evictions: Vec<u16>,
+    /// Units of the start of its prompt that it shares; empty without a prefix cache.
+    pub(crate) shared: Vec<u32>,
+    /// Where vLLM's engine keeps it while it runs or its tokens are under way; empty without that engine.
+    pub(crate) running: Vec<Option<u32>>,
+    /// Tokens that the host keeps of it while it waits, 0 = none; empty without swapping.
+    pub(crate) swapped: Vec<u32>,
+    pub(crate) replica: Vec<u16>,
+    /// When its first iteration was formed; NaN before.
+    pub(crate) scheduled_us: Vec<f64>,
+    /// When its first token was there; NaN before.
+    pub(crate) first_token_us: Vec<f64>,
+    /// End of its last iteration outside the lockstep, or its eviction.
+    pub(crate) seen_us: Vec<f64>,
+    /// When the last token before an eviction was there, of those whose next one is not: few at a time.
+    pub(crate) token_us: BTreeMap<u32, f64>,
+    /// How long it stood still between iterations; in the lockstep, less the replica's counter.
+    pub(crate) stalled_us: Vec<f64>,
+    /// Durations of the iterations that processed its prompt, without the loading of adapters.
+    pub(crate) prefill_us: Vec<f64>,
+    /// How long adapters were loaded before those; empty where none was.
+    pub(crate) load_us: Vec<f64>,
+    /// When requests decode, in steps of their replica (S-LoRA); empty for other schedulers.
+    pub(crate) spans: Vec<DecodeSpan>,
+    /// Tokens of prompt and answer of requests whose answers are cut short.
+    pub(crate) cut: BTreeMap<u32, u32>,
+    /// Of several stages: how long they worked on its iterations; empty for one stage, where that is their duration.
+    pub(crate) worked_us: Vec<f64>,
+}
+
+impl Requests {
+    pub(crate) fn new(trace: &Trace) -> Self {
+        let n = trace.len();
+        let nan = || vec![f64::NAN; n];
+        Self {
+            place: vec![Place::Waiting; n],
+            prompt: trace.input_tokens.clone(),
+            done: vec![0; n],
+            evictions: vec![0; n],
+            shared: Vec::new(),
+            running: Vec::new(),
+            swapped: Vec::new(),
+            replica: vec![0; n],
+            scheduled_us: nan(),
+            first_token_us: nan(),
+            seen_us: nan(),
+            token_us: BTreeMap::new(),
+            stalled_us: vec![0.0; n],
+            prefill_us: vec![0.0; n],
+            load_us: Vec::new(),
+            spans: Vec::new(),
+            cut: BTreeMap::new(),
+            worked_us: Vec::new(),
+        }
+    }
+
+    /// What a report tells of them.
+    pub(crate) fn into_served(self) -> Served {
+        Served {
+            scheduled_us: self.scheduled_us,
+            first_token_us: self.first_token_us,
+            prefill_us: self.prefill_us,
+            load_us: self.load_us,
+            stalled_us: self.stalled_us,
+            replica: self.replica,
+            preemptions: self.evictions,
+            worked_us: self.worked_us,
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Iterations of one batch on a replica of one stage, charged at once or one by one with equal bits.
+
+use servescope_cost::{LinearDecode, LoraBatch};
+
+use super::Replica;
+use super::iteration::Flight;
+use super::world::World;
+use crate::record::timeline::{IterationRun, in_steps};
+
+/// The iterations since the batch last changed. The clock after k of them is start + elapsed(k), however they are charged.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Run {
+    pub(crate) start_us: f64,
+    pub(crate) law: LinearDecode,
+    /// Iterations for which the law is right.
+    pub(crate) holds: u32,
+    /// Iterations that are over.
+    pub(crate) done: u32,
+    pub(crate) prompts: u32,
+    pub(crate) prompt_tokens: u32,
+    pub(crate) decodes: u32,
+    /// Requests that decode and are stalled by its prompts.
+    pub(crate) stalled: u32,
+    /// Tokens in KV memory before the first iteration.
+    pub(crate) kv_tokens: u64,
+    pub(crate) rank_sum: u64,
+    pub(crate) any_adapter: bool,
+    pub(crate) lora: LoraBatch,
+    /// Adapters in GPU memory and the tokens' worth of the KV pool that they take.
+    pub(crate) in_memory: (u32, u32),
+    /// Loading of adapters before the first iteration.
+    pub(crate) load_us: f64,
+    /// Copying from and to the host, a part of the first iteration.
+    pub(crate) copying_us: f64,
+}
+
+impl Run {
+    /// The clock after `iterations`.
+    pub(crate) fn time_after(&self, iterations: u32) -> f64 {
+        self.start_us + self.load_us + self.law.elapsed_us(iterations)
+    }
+
+    /// The first iteration after those that are over, and at most `latest`, that ends at `time_us` or later.
+    pub(crate) fn first_end_from(&self, time_us: f64, latest: u32) -> u32 {
+        let first = self.done + 1;
+        if latest <= first || self.time_after(first) >= time_us {
+            return first;
+        }
+        let mut k = self.law.iterations_until(time_us - self.start_us - self.load_us).clamp(first, latest);
+        // `start + elapsed` rounds once more than `time - start`: settle the last iteration on the clock itself.
+        while k > first && self.time_after(k - 1) >= time_us {
+            k -= 1;
+        }
+        while k < latest && self.time_after(k) < time_us {
+            k += 1;
+        }
+        k
+    }
+}
+
+impl Replica {
+    /// Writes the iterations since the last change into the record.
+    pub(crate) fn close_run(&mut self, world: &mut World<'_>) {
+        let Some(run) = self.run.take() else { return };
+        if run.done == 0 {
+            return;
+        }
+        let end_us = run.time_after(run.done);
+        let mut fresh = 0;
+        if run.decodes > 0 {
+            let first_end_us = run.time_after(1);
+            for (count, token_us) in self.standing.drain(..) {
+                if token_us == run.start_us {
+                    fresh += count;
+                } else {
+                    world.record.gap(token_us, first_end_us, count);
+                }
+            }
+            self.standing.push((run.decodes, end_us));
+        }
+        let written = IterationRun {
+            start_us: run.start_us,
+            end_us,
+            busy_us: end_us - run.start_us - run.load_us,
+            first_us: run.load_us + run.law.first_us(),
+            growth_us: run.law.growth_us(),
+            iterations: run.done,
+            replica: self.index,
+            prompts: run.prompts,
+            prompt_tokens: run.prompt_tokens,
+            decodes: run.decodes,
+            fresh,
+            stalled: run.stalled,
+            kv_tokens: run.kv_tokens as f64,
+            blocks: self.kv.used(),
+            rank_sum: run.rank_sum,
+            any_adapter: run.any_adapter,
+            lora: run.lora,
+            resident_adapters: run.in_memory.0,
+            adapter_tokens: run.in_memory.1,
+            adapter_load_us: run.load_us,
+            copying_us: run.copying_us,
+            ..IterationRun::BLANK
+        };
+        world.record.iterations.push(&written, &self.chunks);
+    }
+}
+
+/// How a batch that began at `start_us` and has left the last stage is written down. `fresh` requests made their last token when
+/// it began.
+pub(crate) fn written(
+    replica: &Replica,
+    world: &World<'_>,
+    flight: &Flight,
+    start_us: f64,
+    fresh: u32,
+) -> IterationRun {
+    IterationRun {
+        start_us,
+        end_us: world.now_us,
+        busy_us: in_steps(flight.busy_us / f64::from(replica.stages), world.now_us),
+        first_us: world.now_us - start_us,
+        growth_us: 0.0,
+        iterations: 1,
+        replica: replica.index,
+        prompts: flight.prompts.len() as u32,
+        prompt_tokens: flight.prompt_tokens(),
+        decodes: flight.decodes,
+        fresh,
+        kv_tokens: replica.kv_tokens(flight) as f64,
+        blocks: replica.kv.used(),
+        rank_sum: flight.rank_sum,
+        any_adapter: flight.any_adapter,
+        lora: flight.lora,
+        resident_adapters: flight.in_memory.0,
+        adapter_tokens: flight.in_memory.1,
+        adapter_load_us: flight.load_us,
+        copying_us: world.config.copying_us(flight.copied_blocks),
+        ..IterationRun::BLANK
+    }
+}

@@ -1,0 +1,206 @@
+//! What S-LoRA's router keeps of a replica: its queue, the memory test, adapters, the mail that it has not read, its sleep.
+
+use servescope_workload::Trace;
+
+use crate::config::FleetConfig;
+use crate::replica::adapters::AdapterMemory;
+use crate::replica::adapters::pool::AdapterPool;
+use crate::replica::peak_memory::MemoryEstimate;
+use crate::replica::queue::batch_aware::Line;
+use crate::replica::queue::order::{Order, Queueing};
+use crate::replica::world::World;
+use crate::request::Outcome;
+
+/// What the router is told of between two steps.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum News {
+    /// A request came in, at this time in microseconds.
+    Arrived(u32, f64),
+    /// A request came in that was over its client's rate limit.
+    Refused(u32),
+    /// A waiting request was given up, or the client of a request has gone.
+    Ended(u32, Outcome),
+}
+
+/// The state.
+#[derive(Debug)]
+pub(in crate::replica::scheduler) struct State {
+    pub(super) line: Line,
+    pub(super) memory: MemoryEstimate,
+    /// The adapters of the batch, and where they share the KV pool those in GPU memory.
+    pub(super) adapters: AdapterPool,
+    pub(super) owns_adapters: bool,
+    /// Whom the last decision picked.
+    pub(super) picked: Vec<u32>,
+    /// No decision before this decode step picks a request or changes anything, unless a request leaves or arrives.
+    pub(super) retry_step: u64,
+    /// Decode iterations since the last prefill, at most the rule's number.
+    pub(super) wait_tokens: u32,
+    /// Whether the present step began with a decision.
+    pub(super) decides: bool,
+    /// Whether requests of the iteration that ends have left.
+    pub(super) is_finishing: bool,
+    /// How many joined the batch so far.
+    pub(super) joined: u32,
+    pub(super) mail: Vec<News>,
+    /// Iterations under way that an arrival does not cut short.
+    pub(super) least_leap: u32,
+    sleep: Option<Sleep>,
+}
+
+/// The router's sleep.
+#[derive(Debug, Clone, Copy)]
+struct Sleep {
+    since_us: f64,
+    wakes_us: f64,
+    /// Polls until then.
+    polls: f64,
+    /// Whether news does not shorten it.
+    is_deaf: bool,
+}
+
+impl State {
+    pub(in crate::replica::scheduler) fn new(config: &FleetConfig, trace: &Trace) -> Self {
+        let owns_adapters = config.adapters.memory == AdapterMemory::Unified;
+        let tokens_per_rank = if owns_adapters { config.adapters.tokens_per_rank } else { 0.0 };
+        let slots = match config.adapters.memory {
+            AdapterMemory::Slots => config.adapters.max_loras,
+            AdapterMemory::Unified | AdapterMemory::Resident => u32::MAX,
+        };
+        let adapters = AdapterPool::new(trace.adapter_count(), &trace.adapter_rank)
+            .with_tokens_per_rank(tokens_per_rank)
+            .with_slots(slots);
+        Self {
+            line: Line::new(Queueing::default(), config.blocks, trace),
+            memory: MemoryEstimate::default(),
+            adapters,
+            owns_adapters,
+            picked: Vec::new(),
+            retry_step: 0,
+            wait_tokens: 0,
+            decides: false,
+            is_finishing: false,
+            joined: 0,
+            mail: Vec::new(),
+            least_leap: 0,
+            sleep: Some(Sleep { since_us: 0.0, wakes_us: 0.0, polls: 1.0, is_deaf: true }),
+        }
+    }
+
+    /// Keeps the queue in this order. Requests over a rate limit are refused on arrival, before the router hears of them.
+    pub(in crate::replica::scheduler) fn queued(
+        &mut self,
+        queueing: &Queueing,
+        config: &FleetConfig,
+        trace: &Trace,
+    ) {
+        let order = match &queueing.order {
+            Order::Rpm { .. } => Order::Rpm { limit: u32::MAX },
+            other => other.clone(),
+        };
+        self.line = Line::new(Queueing { order, ..queueing.clone() }, config.blocks, trace);
+    }
+
+    pub(in crate::replica::scheduler) fn hears_of_arrival(&mut self, id: u32, at_us: f64) -> bool {
+        self.mail.push(News::Arrived(id, at_us));
+        let heeds = self.line.heeds_arrivals();
+        if heeds {
+            self.least_leap = 0;
+        }
+        // Behind a head that can never be admitted no request is admitted either.
+        heeds
+            || if self.sleep.is_some() {
+                self.retry_step == 0 || self.line.is_empty()
+            } else {
+                self.line.is_empty()
+            }
+    }
+
+    pub(in crate::replica::scheduler) fn hears_of_refusal(&mut self, id: u32) {
+        self.mail.push(News::Refused(id));
+    }
+
+    pub(in crate::replica::scheduler) fn hears_of_end(&mut self, id: u32, outcome: Outcome) {
+        self.mail.push(News::Ended(id, outcome));
+        self.least_leap = 0;
+    }
+
+    /// Charges the clients of requests that decode for iterations from `step` on.
+    pub(in crate::replica::scheduler) fn charge(&mut self, world: &World<'_>, step: u64, iterations: u32) {
+        if self.line.follows_batch() && iterations > 0 {
+            let batch = (world.record.fates.as_slice(), world.requests.spans.as_slice());
+            self.line.decoded(step, iterations, world.trace, batch);
+        }
+    }
+
+    pub(in crate::replica::scheduler) fn keeps_counters(&self) -> bool {
+        self.line.keeps_counters()
+    }
+
+    pub(in crate::replica::scheduler) fn counters(&mut self) -> Vec<(u32, f64)> {
+        self.line.counters().map_or_else(Vec::new, |(_, counters)| counters)
+    }
+
+    /// The adapters in the pool, unless the replica manages them beside it.
+    pub(in crate::replica::scheduler) fn adapter_pool(&self) -> Option<&AdapterPool> {
+        self.owns_adapters.then_some(&self.adapters)
+    }
+
+    /// When it wakes, infinite where only news wakes it.
+    pub(super) fn wakes_us(&self) -> f64 {
+        self.sleep.map_or(f64::INFINITY, |sleep| sleep.wakes_us)
+    }
+
+    /// Whether the router is asleep and stays so. News shortens a sleep to the first poll that hears of it.
+    pub(super) fn sleeps_on(&mut self, now_us: f64, poll_us: f64) -> bool {
+        let Some(sleep) = &mut self.sleep else { return false };
+        if now_us < sleep.wakes_us && !sleep.is_deaf {
+            let (wakes_us, polls) = first_poll(sleep.since_us, poll_us, now_us);
+            if wakes_us < sleep.wakes_us {
+                *sleep = Sleep { wakes_us, polls, ..*sleep };
+            }
+        }
+        if now_us < sleep.wakes_us {
+            return true;
+        }
+        if !sleep.is_deaf && poll_us > 0.0 {
+            let polls = sleep.polls;
+            self.line.idle(polls - 1.0);
+        }
+        self.sleep = None;
+        false
+    }
+
+    /// No request runs and none can be admitted: sleeps until something is due.
+    pub(super) fn sleep(&mut self, now_us: f64, poll_us: f64) {
+        if poll_us > 0.0 && self.line.is_unsettled() {
+            return self.sleep_once(now_us, poll_us);
+        }
+        let due_us = self.line.due_us();
+        let (wakes_us, polls) =
+            due_us.map_or((f64::INFINITY, 1.0), |due_us| first_poll(now_us, poll_us, due_us));
+        self.sleep = Some(Sleep { since_us: now_us, wakes_us, polls, is_deaf: false });
+    }
+
+    /// Sleeps for one poll, whatever happens.
+    pub(super) fn sleep_once(&mut self, now_us: f64, poll_us: f64) {
+        let wakes_us = now_us + poll_us;
+        self.sleep = Some(Sleep { since_us: now_us, wakes_us, polls: 1.0, is_deaf: true });
+    }
+}
+
+/// The first poll at `due_us` or later of a sleep that began at `since_us`, and which it is; without polls what is due wakes.
+fn first_poll(since_us: f64, poll_us: f64, due_us: f64) -> (f64, f64) {
+    if poll_us == 0.0 {
+        return (since_us.max(due_us), 1.0);
+    }
+    let polls = ((due_us - since_us) / poll_us).ceil().max(1.0);
+    let after = |polls: f64| since_us + polls * poll_us;
+    // Rounding puts the quotient off by one at most; a poll too short for the clock wakes at what is due.
+    let wake = [polls - 1.0, polls, polls + 1.0]
+        .into_iter()
+        .filter(|&n| n >= 1.0)
+        .map(after)
+        .find(|&at| at >= due_us);
+    (wake.unwrap_or(due_us), polls)
+}

@@ -1,0 +1,129 @@
+//! What a replica works on beside its own state: the trace, what is kept of each request, the record, the clock.
+
+use servescope_cost::{BatchCost, Chunk};
+use servescope_workload::{BASE_MODEL, Trace};
+
+use super::decode_batch::Member;
+use super::iteration::Flight;
+use super::queue::line::Line;
+use super::requests::Requests;
+use crate::config::FleetConfig;
+use crate::record::Record;
+use crate::record::observer::Watch;
+
+/// What a replica works on beside its own state.
+pub(crate) struct World<'a> {
+    pub(crate) config: &'a FleetConfig,
+    pub(crate) trace: &'a Trace,
+    pub(crate) requests: &'a mut Requests,
+    pub(crate) record: &'a mut Record,
+    pub(crate) cost: &'a dyn BatchCost,
+    pub(crate) watch: &'a mut Watch,
+    /// Whether iterations are charged one by one and decisions taken anew.
+    pub(crate) steps_singly: bool,
+    /// When requests came in, where that is not as the trace says.
+    pub(crate) sent_us: Option<&'a [f64]>,
+    pub(crate) now_us: f64,
+    /// Whether what ends now has ended: at equal times arrivals come before it.
+    pub(crate) ends_are_over: bool,
+}
+
+impl World<'_> {
+    /// The adapter of a request and its rank.
+    pub(crate) fn adapter(&self, id: u32) -> (u32, u32) {
+        let adapter = self.trace.adapter[id as usize];
+        (adapter, self.trace.rank_of(adapter))
+    }
+
+    fn rank(&self, id: u32) -> Option<u32> {
+        (self.config.lora_compute && self.trace.adapter[id as usize] != BASE_MODEL)
+            .then(|| self.trace.rank(id as usize))
+    }
+
+    /// Tokens of prompt and answer.
+    pub(crate) fn total(&self, id: u32) -> u32 {
+        let whole = self.trace.input_tokens[id as usize] + self.trace.output_tokens[id as usize];
+        if self.config.vllm_engine().is_some() {
+            return whole.min(self.config.max_request_tokens);
+        }
+        let cut = &self.requests.cut;
+        if cut.is_empty() { whole } else { cut.get(&id).copied().unwrap_or(whole) }
+    }
+
+    /// Tokens of the answer that a request gets.
+    pub(crate) fn answer(&self, id: u32) -> u32 {
+        self.total(id) - self.trace.input_tokens[id as usize]
+    }
+
+    /// Prompt tokens of a request that are not yet processed.
+    pub(crate) fn prompt_left(&self, id: u32) -> u32 {
+        let i = id as usize;
+        self.requests.prompt[i] - self.requests.done[i]
+    }
+
+    /// The next `tokens` of a prompt are part of the iteration.
+    pub(crate) fn add_chunk(&mut self, flight: &mut Flight, id: u32, tokens: u32) {
+        let i = id as usize;
+        self.requests.stalled_us[i] += self.now_us - self.requests.seen_us[i];
+        flight.prompts.push(id);
+        flight.chunks.push(Chunk { kv_tokens: self.requests.done[i], tokens });
+        self.add_adapter(flight, id);
+    }
+
+    /// The adapter of a request is part of the iteration.
+    pub(crate) fn add_adapter(&self, flight: &mut Flight, id: u32) {
+        let rank = self.rank(id);
+        flight.rank_sum += u64::from(rank.unwrap_or(0));
+        flight.any_adapter |= rank.is_some();
+    }
+
+    /// One request outside a lockstep decodes in the iteration.
+    pub(crate) fn decode_member(&mut self, flight: &mut Flight, id: u32) {
+        let i = id as usize;
+        flight.members.push(id);
+        flight.decodes += 1;
+        flight.decode_kv_tokens += u64::from(self.requests.done[i]);
+        self.add_adapter(flight, id);
+        self.requests.stalled_us[i] += self.now_us - self.requests.seen_us[i];
+    }
+
+    pub(crate) fn member(&self, id: u32, tokens: u32) -> Member {
+        let adapter = self.trace.adapter[id as usize];
+        Member { id, tokens, total: self.total(id), adapter, rank: self.rank(id) }
+    }
+
+    /// Blocks with which a request is let in whose prompt takes `prompt_blocks`.
+    pub(crate) fn blocks_to_enter(&self, id: u32, prompt_blocks: u32) -> u32 {
+        if self.config.grows() { prompt_blocks } else { self.blocks_reserved(id) }
+    }
+
+    /// Blocks for the prompt and the longest answer; the last token is never written to the cache.
+    pub(crate) fn blocks_reserved(&self, id: u32) -> u32 {
+        let i = id as usize;
+        let longest = self.trace.input_tokens[i].saturating_add(self.trace.max_tokens[i]);
+        self.config.blocks_for(longest - 1)
+    }
+
+    /// Blocks that a request which is done gives back.
+    pub(crate) fn blocks_at_end(&self, id: u32) -> u32 {
+        self.config.policy().blocks_at_end(self, id)
+    }
+
+    /// When a request came in.
+    pub(crate) fn arrival_us(&self, id: u32) -> f64 {
+        self.sent_us.unwrap_or(&self.trace.arrival_us)[id as usize]
+    }
+
+    /// Puts ids in order of arrival, under priority in the order of the line; equal ones stay in the order they have.
+    pub(crate) fn sort(&self, list: &mut [u32], line: &Line) {
+        let key = |id: u32| line.key(self.trace, id, self.arrival_us(id));
+        if !list.is_sorted_by(|&a, &b| key(a) <= key(b)) {
+            // Insertion: the lists are nearly in order, and the few that are not are short.
+            for i in 1..list.len() {
+                let at = key(list[i]);
+                let place = list[..i].partition_point(|&other| key(other) <= at);
+                list[place..=i].rotate_right(1);
+            }
+        }
+    }
+}
