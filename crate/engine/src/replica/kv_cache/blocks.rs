@@ -2,7 +2,9 @@
 //! holds and what stands before it, answers like prompts, from when it is scheduled on. A block that is computed again while
 //! it is cached is cached a second time. Free blocks without contents are taken first, then the longest unused one.
 //!
-//! The trace says which blocks are equal; what it does not tell is equal only to itself.
+//! The trace says which blocks are equal; what it does not tell is equal only to itself. Such a block is found only by its own
+//! request after a preemption. Until then the blocks that a request fills behind those that are told are counted, not kept one
+//! by one.
 
 use std::collections::BTreeMap;
 
@@ -26,13 +28,15 @@ enum Contents {
 #[derive(Debug, Default)]
 pub(crate) struct Held {
     cached: Vec<u32>,
+    /// Cached blocks behind those that no request looks for yet.
+    own: u32,
     plain: u32,
 }
 
 impl Held {
     /// How many.
     pub(crate) fn count(&self) -> u32 {
-        self.cached.len() as u32 + self.plain
+        self.cached.len() as u32 + self.own + self.plain
     }
 
     /// Takes `count` more.
@@ -46,10 +50,12 @@ impl Held {
     }
 }
 
-/// A block that is cached.
+/// A block that is cached, or several that no request finds.
 #[derive(Debug, Clone, Copy)]
 struct Block {
     contents: Contents,
+    /// How many.
+    count: u32,
     /// Requests that hold it.
     users: u32,
     /// Whether a request finds it. A request's own block is looked for only after that request was preempted.
@@ -129,19 +135,32 @@ impl BlockCache {
 
     /// The first `tokens` of a request are processed, or scheduled to be: their full blocks are cached.
     pub(crate) fn learn(&mut self, trace: &Trace, id: u32, tokens: u32, held: &mut Held) {
-        for index in held.cached.len() as u32..tokens / self.block_size {
-            let contents = self.contents(trace, id, index);
-            let block = self.insert(contents);
-            held.cached.push(block);
+        let most = tokens / self.block_size;
+        let mut index = held.cached.len() as u32 + held.own;
+        while index < most && held.own == 0 {
+            let Some(contents) = told(trace, id, index, self.block_size) else { break };
+            held.cached.push(self.insert(contents));
             held.plain -= 1;
+            index += 1;
         }
+        // The told blocks of a request are its first ones.
+        held.own += most.saturating_sub(index);
+        held.plain -= most.saturating_sub(index);
     }
 
     /// A request gives its blocks back, the last one first; it may look for them later. Returns how many no request holds now.
-    pub(crate) fn release(&mut self, held: &mut Held, comes_back: bool) -> u32 {
+    pub(crate) fn release(&mut self, id: u32, held: &mut Held, comes_back: bool) -> u32 {
         let mut freed = std::mem::take(&mut held.plain);
+        let own = std::mem::take(&mut held.own);
         if comes_back {
+            let first = held.cached.len() as u32;
+            held.cached.extend((first..first + own).map(|index| self.insert(Contents::Own(id, index))));
             held.cached.iter().for_each(|&block| self.publish(block));
+        } else if own > 0 {
+            let block = self.insert(Contents::Own(id, 0));
+            self.blocks[block as usize].count = own;
+            self.link(block);
+            freed += own;
         }
         for block in std::mem::take(&mut held.cached).into_iter().rev() {
             let entry = &mut self.blocks[block as usize];
@@ -158,13 +177,21 @@ impl BlockCache {
     pub(crate) fn trim(&mut self, most: u32) {
         while self.idle > most {
             let block = self.oldest;
+            let entry = &mut self.blocks[block as usize];
+            let surplus = self.idle - most;
+            if entry.count > surplus {
+                entry.count -= surplus;
+                self.idle = most;
+                return;
+            }
             self.unlink(block);
             self.remove(block);
         }
     }
 
     fn insert(&mut self, contents: Contents) -> u32 {
-        let entry = Block { contents, users: 1, is_found: false, older: NONE, newer: NONE, twin: NONE };
+        let entry =
+            Block { contents, count: 1, users: 1, is_found: false, older: NONE, newer: NONE, twin: NONE };
         let block = self.unused.pop().unwrap_or_else(|| {
             self.blocks.push(entry);
             self.blocks.len() as u32 - 1
@@ -220,11 +247,11 @@ impl BlockCache {
             None => self.oldest = block,
         }
         self.newest = block;
-        self.idle += 1;
+        self.idle += self.blocks[block as usize].count;
     }
 
     fn unlink(&mut self, block: u32) {
-        let Block { older, newer, .. } = self.blocks[block as usize];
+        let Block { older, newer, count, .. } = self.blocks[block as usize];
         match self.blocks.get_mut(older as usize) {
             Some(before) => before.newer = newer,
             None => self.oldest = newer,
@@ -233,7 +260,7 @@ impl BlockCache {
             Some(behind) => behind.older = older,
             None => self.newest = older,
         }
-        self.idle -= 1;
+        self.idle -= count;
     }
 }
 
@@ -291,14 +318,14 @@ mod tests {
         let mut first = Held { plain: 3, ..Held::default() };
         assert_eq!(cache.known(&trace, 0, 2), (0, 0));
         cache.learn(&trace, 0, 40, &mut first);
-        assert_eq!((first.cached.len(), first.plain), (2, 1));
+        assert_eq!((first.cached.len(), first.own, first.plain), (2, 0, 1));
         // The answer's block is its own, the prompt's first one the other's, too.
         cache.learn(&trace, 0, 48, &mut first);
         assert_eq!((cache.known(&trace, 0, 3), cache.known(&trace, 1, 3)), ((2, 0), (1, 0)));
         let mut second = Held { plain: 1, ..Held::default() };
         cache.learn(&trace, 1, 16, &mut second);
         assert_ne!(first.cached[0], second.cached[0]);
-        assert_eq!(cache.release(&mut first, true), 3);
+        assert_eq!(cache.release(0, &mut first, true), 3);
         assert_eq!((cache.idle(), cache.known(&trace, 1, 1), cache.known(&trace, 0, 3)), (3, (1, 1), (3, 3)));
         // The end is forgotten before the start, and the twin is found then.
         cache.trim(1);
@@ -308,6 +335,6 @@ mod tests {
         let mut third = Held::default();
         cache.share(&trace, 0, 1, &mut third);
         assert_eq!(third.cached, second.cached);
-        assert_eq!((cache.release(&mut second, false), cache.release(&mut third, false)), (0, 1));
+        assert_eq!((cache.release(1, &mut second, false), cache.release(0, &mut third, false)), (0, 1));
     }
 }

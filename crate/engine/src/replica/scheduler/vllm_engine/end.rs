@@ -110,7 +110,7 @@ fn end_of(replica: &mut Replica, world: &mut World<'_>, flight: &Flight, schedul
     }
     let is_done = entry.known >= world.total(id);
     if is_done {
-        kv.free_blocks(&mut entry.held, false);
+        kv.free_blocks(id, &mut entry.held, false);
         state.vllm.release_adapter(adapters, world, place);
         state.vllm.remove(world, id);
     }
@@ -177,7 +177,7 @@ pub(super) fn let_go(replica: &mut Replica, world: &mut World<'_>, id: u32) {
     }
     if let Some(place) = State::place(world, id) {
         let Replica { state, kv, adapters, .. } = replica;
-        kv.free_blocks(&mut state.vllm.entry(place).held, false);
+        kv.free_blocks(id, &mut state.vllm.entry(place).held, false);
         state.vllm.release_adapter(adapters, world, place);
         state.vllm.order.retain(|&other| other != place);
         state.vllm.remove(world, id);

@@ -139,7 +139,7 @@ fn preempt(replica: &mut Replica, world: &mut World<'_>, place: u32) {
     state.vllm.release_adapter(adapters, world, place);
     let entry = state.vllm.entry(place);
     let i = entry.id as usize;
-    kv.free_blocks(&mut entry.held, true);
+    kv.free_blocks(entry.id, &mut entry.held, true);
     let lost_tokens = entry.computed - entry.under_way;
     entry.stale = entry.under_way;
     (entry.computed, entry.awaited) = (0, 0);
