@@ -16,7 +16,7 @@ use crate::record::served::PrefixLookups;
 const NONE: u32 = u32::MAX;
 
 /// What a block holds, together with all before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy)]
 enum Contents {
     /// The adapter, the id of a block of the trace and which of its KV blocks.
     Told(u32, u64, u32),
@@ -67,13 +67,75 @@ struct Block {
     twin: u32,
 }
 
+/// The block that is found for some contents: of several the one that was cached first.
+#[derive(Debug, Default)]
+struct Index {
+    told: BTreeMap<(u32, u64, u32), u32>,
+    /// Of requests that were preempted: blocks by their place in the request, [`NONE`] where there is none, and how many there
+    /// are.
+    own: BTreeMap<u32, (Vec<u32>, u32)>,
+}
+
+impl Index {
+    fn get(&self, contents: Contents) -> Option<u32> {
+        match contents {
+            Contents::Told(adapter, block, part) => self.told.get(&(adapter, block, part)).copied(),
+            Contents::Own(id, index) => {
+                let found = self.own.get(&id)?.0.get(index as usize);
+                found.copied().filter(|&block| block != NONE)
+            }
+        }
+    }
+
+    /// The block that is found; `block` from now on, where there was none.
+    fn get_or_insert(&mut self, contents: Contents, block: u32) -> u32 {
+        match contents {
+            Contents::Told(adapter, of_block, part) => {
+                *self.told.entry((adapter, of_block, part)).or_insert(block)
+            }
+            Contents::Own(id, index) => {
+                let (blocks, count) = self.own.entry(id).or_default();
+                let place = index as usize;
+                if blocks.len() <= place {
+                    blocks.resize(place + 1, NONE);
+                }
+                if blocks[place] == NONE {
+                    blocks[place] = block;
+                    *count += 1;
+                }
+                blocks[place]
+            }
+        }
+    }
+
+    /// Another block is found from now on, or none ([`NONE`]).
+    fn replace(&mut self, contents: Contents, block: u32) {
+        match contents {
+            Contents::Told(adapter, of_block, part) if block == NONE => {
+                self.told.remove(&(adapter, of_block, part));
+            }
+            Contents::Told(adapter, of_block, part) => {
+                self.told.insert((adapter, of_block, part), block);
+            }
+            Contents::Own(id, index) => {
+                let Some((blocks, count)) = self.own.get_mut(&id) else { return };
+                blocks[index as usize] = block;
+                *count -= u32::from(block == NONE);
+                if *count == 0 {
+                    self.own.remove(&id);
+                }
+            }
+        }
+    }
+}
+
 /// The cached blocks of one replica.
 #[derive(Debug)]
 pub(crate) struct BlockCache {
     block_size: u32,
     blocks: Vec<Block>,
     unused: Vec<u32>,
-    first: BTreeMap<Contents, u32>,
+    first: Index,
     oldest: u32,
     newest: u32,
     idle: u32,
@@ -87,7 +149,7 @@ impl BlockCache {
             block_size,
             blocks: Vec::new(),
             unused: Vec::new(),
-            first: BTreeMap::new(),
+            first: Index::default(),
             oldest: NONE,
             newest: NONE,
             idle: 0,
@@ -114,7 +176,7 @@ impl BlockCache {
     pub(crate) fn known(&self, trace: &Trace, id: u32, most: u32) -> (u32, u32) {
         let mut found = (0, 0);
         for index in 0..most {
-            let Some(&block) = self.first.get(&self.contents(trace, id, index)) else { break };
+            let Some(block) = self.first.get(self.contents(trace, id, index)) else { break };
             found.0 += 1;
             found.1 += u32::from(self.blocks[block as usize].users == 0);
         }
@@ -124,7 +186,7 @@ impl BlockCache {
     /// A request that holds nothing uses its first `count` blocks, which are cached.
     pub(crate) fn share(&mut self, trace: &Trace, id: u32, count: u32, held: &mut Held) {
         for index in 0..count {
-            let Some(&block) = self.first.get(&self.contents(trace, id, index)) else { break };
+            let Some(block) = self.first.get(self.contents(trace, id, index)) else { break };
             if self.blocks[block as usize].users == 0 {
                 self.unlink(block);
             }
@@ -209,7 +271,7 @@ impl BlockCache {
         if std::mem::replace(&mut entry.is_found, true) {
             return;
         }
-        let mut at = *self.first.entry(entry.contents).or_insert(block);
+        let mut at = self.first.get_or_insert(entry.contents, block);
         // The one that was cached first is found; the others stand behind it in their order.
         while at != block {
             let next = &mut self.blocks[at as usize].twin;
@@ -223,18 +285,14 @@ impl BlockCache {
     fn remove(&mut self, block: u32) {
         let Block { contents, twin, is_found, .. } = self.blocks[block as usize];
         self.unused.push(block);
-        let Some(first) = self.first.get_mut(&contents).filter(|_| is_found) else { return };
-        if *first != block {
-            let mut at = *first;
-            while self.blocks[at as usize].twin != block {
-                at = self.blocks[at as usize].twin;
-            }
-            self.blocks[at as usize].twin = twin;
-        } else if twin == NONE {
-            self.first.remove(&contents);
-        } else {
-            *first = twin;
+        let Some(mut at) = self.first.get(contents).filter(|_| is_found) else { return };
+        if at == block {
+            return self.first.replace(contents, twin);
         }
+        while self.blocks[at as usize].twin != block {
+            at = self.blocks[at as usize].twin;
+        }
+        self.blocks[at as usize].twin = twin;
     }
 
     /// No request holds the block from now on.
