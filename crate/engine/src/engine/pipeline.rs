@@ -10,9 +10,9 @@ use crate::replica::scheduler;
 /// The stages of one replica and the batches in them.
 #[derive(Debug)]
 pub(super) struct Pipeline {
-    flights: Vec<Flight>,
+    pub(super) flights: Vec<Flight>,
     unused: Vec<u32>,
-    stages: Vec<Stage>,
+    pub(super) stages: Vec<Stage>,
     /// Whether a batch has ended since batches were formed.
     has_ended: bool,
     /// Batches that are formed and not done, the oldest one first, where an empty one (`None`) takes the place of another
@@ -21,9 +21,9 @@ pub(super) struct Pipeline {
 }
 
 #[derive(Debug, Default)]
-struct Stage {
+pub(super) struct Stage {
     queue: VecDeque<u32>,
-    serves: Option<u32>,
+    pub(super) serves: Option<u32>,
 }
 
 impl Pipeline {
@@ -45,6 +45,13 @@ impl Pipeline {
     /// The batches in the stages.
     pub(super) fn under_way(&self) -> impl Iterator<Item = &Flight> {
         (0..).zip(&self.flights).filter(|(slot, _)| !self.unused.contains(slot)).map(|(_, flight)| flight)
+    }
+
+    /// Whether all batches in the stages differ by a token of each request only.
+    pub(super) fn is_steady(&self) -> bool {
+        let mut numbers = self.under_way().map(|flight| flight.steady.map(|own| own.number));
+        let first = numbers.next().flatten();
+        first.is_some() && numbers.all(|other| other == first)
     }
 
     /// Whether a request is part of a batch in the stages.
@@ -118,6 +125,11 @@ impl Fleet {
         let Some(slot) = this.queue.pop_front() else { return };
         this.serves = Some(slot);
         let flight = &mut pipeline.flights[slot as usize];
+        if pipeline.stages.len() == 1 {
+            let end_us = self.begin_iteration(place, slot, now_us);
+            self.expect(end_us, place);
+            return self.begin_batch(place, slot, now_us);
+        }
         let (copied_blocks, load_us) =
             if stage == 0 { (flight.copied_blocks, flight.load_us) } else { (0, 0.0) };
         let works_us =

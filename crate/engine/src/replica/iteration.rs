@@ -61,6 +61,14 @@ pub(crate) struct Flight {
     pub(crate) number: u64,
     /// Time in stages so far.
     pub(crate) busy_us: f64,
+    /// The same for iterations in which the same requests decode, none else, one after the other; 0: prompts are in it.
+    pub(crate) composition: u64,
+    /// Whether it differs from the iteration before it on its stage by a token of each request only, and takes the time
+    /// that follows from that one's.
+    pub(crate) goes_on: bool,
+    /// How long it takes, and by how much more the next one of the same requests, where it has one stage, microseconds.
+    pub(crate) first_us: f64,
+    pub(crate) growth_us: f64,
 }
 
 impl Flight {
@@ -80,6 +88,17 @@ impl Flight {
         self.copied_blocks = 0;
         self.reserved = 0;
         self.busy_us = 0.0;
+        self.composition = 0;
+        self.goes_on = false;
+    }
+
+    /// It is so many iterations later, in each of which every request got a token.
+    pub(crate) fn moves_on(&mut self, iterations: u32) {
+        self.number += u64::from(iterations);
+        self.decode_kv_tokens += u64::from(iterations) * u64::from(self.decodes);
+        if let Some(own) = &mut self.steady {
+            own.after += iterations;
+        }
     }
 
     /// Requests in it.

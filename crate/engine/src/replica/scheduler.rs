@@ -112,6 +112,23 @@ pub(crate) trait BatchScheduler: Sync {
         u64::from(replica.kv.available()) >= u64::from(blocks) + spare
     }
 
+    /// Blocks that the iterations under way take after the first one of them, where `begun` have begun.
+    fn later_blocks(&self, replica: &Replica, config: &FleetConfig, begun: u32) -> u32 {
+        later_blocks(replica, config, begun)
+    }
+
+    /// How many of the iterations under way, `most` at the most, may end as one, of a replica of one stage that keeps no
+    /// lockstep: before the last one of them ends they, and those that are formed meanwhile, differ by a token of each
+    /// request only, if nothing arrives.
+    fn iterations_alike(&self, _replica: &mut Replica, _world: &mut World<'_>, _most: u32) -> u32 {
+        1
+    }
+
+    /// So many of those have ended, the last one now. Returns the blocks taken by the iteration that was formed then.
+    fn end_alike(&self, _replica: &mut Replica, _world: &mut World<'_>, _iterations: u32) -> u32 {
+        0
+    }
+
     /// This many iterations have decoded.
     fn decoded(&self, _replica: &mut Replica, _world: &mut World<'_>, _iterations: u32) {}
 

@@ -74,6 +74,10 @@ pub(super) struct State {
     steady: Option<Box<steady::Steady>>,
     steady_count: u32,
     was_steady: Vec<u32>,
+    /// Which composition the last iteration had, how many there were, and its requests.
+    composition: u64,
+    compositions: u64,
+    last: Vec<u32>,
 }
 
 /// An iteration while it is formed.
@@ -126,6 +130,18 @@ impl BatchScheduler for VllmEngine {
         true
     }
 
+    fn later_blocks(&self, replica: &Replica, _config: &FleetConfig, begun: u32) -> u32 {
+        replica.state.vllm.later_blocks(begun - 1)
+    }
+
+    fn iterations_alike(&self, replica: &mut Replica, world: &mut World<'_>, most: u32) -> u32 {
+        steady::iterations_alike(replica, world, most)
+    }
+
+    fn end_alike(&self, replica: &mut Replica, world: &mut World<'_>, iterations: u32) -> u32 {
+        steady::end_alike(replica, world, iterations)
+    }
+
     fn begins(&self, replica: &mut Replica, world: &mut World<'_>, flight: &Flight) {
         end::begins(replica, world, flight);
     }
@@ -166,6 +182,18 @@ impl State {
 
     fn entry(&mut self, place: u32) -> &mut Running {
         &mut self.entries[place as usize]
+    }
+
+    /// An iteration is formed that holds these requests, which decode, and prompts beside them or not.
+    fn compose(&mut self, members: &[u32], has_prompts: bool) {
+        if has_prompts {
+            self.composition = 0;
+        } else if self.composition == 0 || self.last != members {
+            self.compositions += 1;
+            self.composition = self.compositions;
+            self.last.clear();
+            self.last.extend_from_slice(members);
+        }
     }
 
     /// A request gets a place.
@@ -241,6 +269,10 @@ fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Lo
     state.has_chunk = leaves_chunk;
     flight.scheduled.append(&mut step.scheduled);
     flight.load_us = step.load_us;
+    if flight.steady.is_none() && stages == 1 && !flight.is_empty() {
+        state.compose(&flight.members, !flight.prompts.is_empty());
+    }
+    flight.composition = state.composition;
     look
 }
 

@@ -53,8 +53,12 @@ pub(super) fn end_batch(replica: &mut Replica, world: &mut World<'_>, flight: &m
             }
         }
     }
-    let run = IterationRun { blocks, ..written(replica, world, flight, flight.began_us, fresh) };
-    world.record.iterations.push(&run, &flight.chunks);
+    if replica.stages == 1 {
+        replica.write(world, flight, 1, fresh, blocks);
+    } else {
+        let run = IterationRun { blocks, ..written(replica, world, flight, flight.began_us, fresh) };
+        world.record.iterations.push(&run, &flight.chunks);
+    }
     replica.adapters.offload_unused(&mut replica.kv);
 }
 

@@ -3,7 +3,7 @@
 
 use servescope_cost::LoraBatch;
 
-use super::{Flight, Look, Place, Replica, Scheduled, State, Step, World, waiting};
+use super::{Flight, LongPrefill, Look, Place, Replica, Scheduled, State, Step, World, waiting};
 use crate::replica::iteration::SteadyPart;
 
 /// Iterations in which the same requests decode, all that run.
@@ -44,6 +44,11 @@ impl State {
         self.steady.as_ref().map_or(0, |steady| steady.blocks)
     }
 
+    /// Blocks that so many iterations take which are formed after the last one.
+    pub(super) fn later_blocks(&self, iterations: u32) -> u32 {
+        self.steady.as_ref().map_or(0, |steady| (0..iterations).map(|ahead| steady.new_blocks(ahead)).sum())
+    }
+
     /// The iterations under way that `flight` is one of.
     fn steady_of(&self, flight: &Flight) -> Option<&Steady> {
         self.steady.as_deref().filter(|steady| flight.steady.is_some_and(|own| own.number == steady.number))
@@ -62,6 +67,14 @@ impl State {
     }
 }
 
+impl Steady {
+    /// Blocks that the iteration takes which is formed so many after the next one.
+    fn new_blocks(&self, ahead: u32) -> u32 {
+        let size = self.phases.len();
+        self.phases[(size - (self.formed + ahead) as usize % size) % size]
+    }
+}
+
 /// Schedules those who run if the iteration differs from the one before it by a token of each only, and lets in those who
 /// wait.
 pub(super) fn form(
@@ -72,13 +85,14 @@ pub(super) fn form(
 ) -> Option<Look> {
     if replica.state.vllm.steady.is_none() {
         let steady = begin(replica, world)?;
-        replica.state.vllm.steady = Some(Box::new(steady));
-        replica.state.vllm.steady_count += 1;
+        let state = &mut replica.state.vllm;
+        state.compose(&steady.ids, false);
+        state.steady = Some(Box::new(steady));
+        state.steady_count += 1;
     }
     let steady = replica.state.vllm.steady.as_deref()?;
     let count = steady.ids.len() as u32;
-    let size = steady.phases.len();
-    let blocks = steady.phases[(size - steady.formed as usize % size) % size];
+    let blocks = steady.new_blocks(0);
     if steady.formed >= steady.most_formed || count > step.budget || blocks > replica.kv.available() {
         return None;
     }
@@ -168,6 +182,61 @@ fn begin(replica: &mut Replica, world: &World<'_>) -> Option<Steady> {
     adapters.decodes = steady.ids.len() as u32;
     steady.lora = replica.adapters.batch(world.trace, &replica.lockstep, &adapters);
     Some(steady)
+}
+
+/// For how many iterations, `most` at the most, nothing changes but that each request gets a token, until the last one ends.
+pub(super) fn iterations_alike(replica: &mut Replica, world: &World<'_>, most: u32) -> u32 {
+    let is_seen_through = replica.leaving.is_empty() && replica.state.vllm.deferred.is_empty();
+    let Some(steady) = replica.state.vllm.steady.as_deref().filter(|_| is_seen_through) else { return 1 };
+    let ends = steady.most_ended.saturating_sub(steady.ended_before + steady.ended);
+    let forms = steady.most_formed - steady.formed;
+    let mut most = most.min(ends.min(forms).saturating_add(1));
+    if replica.line > 0 {
+        most = most.min(head_stays(replica, world));
+    }
+    let Some(steady) = replica.state.vllm.steady.as_deref() else { return 1 };
+    let mut left = replica.kv.available();
+    // A request takes a block at the most in as many iterations as a block has tokens.
+    let mut ahead = 0;
+    while ahead + 1 < most {
+        let blocks = steady.new_blocks(ahead);
+        if blocks > left {
+            break;
+        }
+        left -= blocks;
+        ahead += 1;
+    }
+    (ahead + 1).min(most)
+}
+
+/// For how many iterations the head of the queue stays where it is, for what it lacked when the last one was formed.
+fn head_stays(replica: &mut Replica, world: &World<'_>) -> u32 {
+    let rules = world.config.vllm.unwrap_or_default();
+    let is_looked_at_anew = rules.prefill_schedule_interval > 1
+        || matches!(rules.long_prefill_token_threshold, LongPrefill::Share(_))
+        || world.config.loads_ahead()
+        || replica.waiting.takes_turns()
+        || replica.stop.is_none();
+    if is_looked_at_anew { 1 } else { replica.waiting.steady() }
+}
+
+/// So many iterations have ended, the last one now, and as many were formed.
+pub(super) fn end_alike(replica: &mut Replica, world: &World<'_>, iterations: u32) -> u32 {
+    let Replica { state, kv, .. } = replica;
+    let State { steady, iterations: formed, looks, .. } = &mut state.vllm;
+    let Some(steady) = steady.as_deref_mut() else { return 0 };
+    let blocks: u32 = (0..iterations).map(|ahead| steady.new_blocks(ahead)).sum();
+    let last = steady.new_blocks(iterations - 1);
+    kv.take_unwritten(blocks);
+    steady.blocks += blocks;
+    steady.formed += iterations;
+    steady.ended += iterations;
+    steady.ended_at_last = steady.ended_before + steady.ended;
+    steady.kv_tokens += u64::from(iterations) * steady.ids.len() as u64;
+    steady.ended_us = world.now_us;
+    *formed += u64::from(iterations);
+    *looks += u64::from(iterations);
+    last
 }
 
 /// An iteration ends in which every request gets a token and goes on. Says whether that is so; otherwise what was not
