@@ -729,8 +729,8 @@ table! {
         .says("KV bytes a token", "Keys and values of one token on one GPU; a 7B Llama has 2 x 32 layers x 4096 numbers of 2 bytes.");
     PrefixCache = row("scheduler.prefix_cache", "pfx", "memory", Kind::Flag(true))
         .also(&["scheduler.enable_prefix_caching"])
-        .when(&[is(Id::SchedulerKind, &["vllm_v1"]), is(Id::PrefixKind, &["tree"])])
-        .says("Prefix caching", "Full KV blocks of prompts and outputs are kept and shared with requests whose prompts begin alike, where the traffic tells which do (vLLM's --enable-prefix-caching).");
+        .when(VLLM_V1)
+        .says("Prefix caching", "Full KV blocks of prompts and outputs are kept, for requests whose prompts begin alike, where the traffic tells which do, and for preempted requests (vLLM's --enable-prefix-caching).");
     MaxTotalTokens = row("scheduler.max_total_tokens", "pool", "memory", whole(16.0, 100_000_000.0, 14_500.0)).unit("tokens").log(1000.0, 200_000.0, 1.0)
         .when(&[any(&[LINEAR, is(Id::KvPool, &["given"])])])
         .says("Memory pool", "KV cache and adapters share this many token slots (max_total_token_num); LoRA slots and resident adapters are taken from it when the server starts. Where KV memory is planned from the GPU, it sets only the default of the prompt budget.");
