@@ -49,9 +49,10 @@ impl Pipeline {
 
     /// Whether all batches in the stages differ by a token of each request only.
     pub(super) fn is_steady(&self) -> bool {
-        let mut numbers = self.under_way().map(|flight| flight.steady.map(|own| own.number));
-        let first = numbers.next().flatten();
-        first.is_some() && numbers.all(|other| other == first)
+        let told = |flight: &Flight| flight.steady.map(|_| (flight.composition, flight.in_memory));
+        let mut all = self.under_way().map(told);
+        let first = all.next().flatten();
+        first.is_some_and(|(composition, _)| composition > 0) && all.all(|other| other == first)
     }
 
     /// Whether a request is part of a batch in the stages.

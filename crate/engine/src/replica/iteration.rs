@@ -18,13 +18,12 @@ pub(crate) struct Scheduled {
     pub(crate) is_admitted: bool,
 }
 
-/// One of several iterations that differ by a token of each request only.
+/// An iteration in which the requests of the replica's lockstep decode, of a scheduler that keeps them there while nothing else
+/// happens to them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SteadyPart {
-    /// Which iterations.
+    /// The step of the lockstep when it was formed.
     pub(crate) number: u32,
-    /// How many of them were formed before it.
-    pub(crate) after: u32,
 }
 
 /// One iteration. Its buffers are used again by later ones.
@@ -37,7 +36,7 @@ pub(crate) struct Flight {
     pub(crate) members: Vec<u32>,
     /// All of its requests in the order in which they were chosen, where the scheduler keeps it.
     pub(crate) scheduled: Vec<Scheduled>,
-    /// Where its requests are those of the iteration before it and are told nowhere in it: which such one it is.
+    /// Where those who decode are told nowhere in it: which such iteration it is.
     pub(crate) steady: Option<SteadyPart>,
     pub(crate) decodes: u32,
     pub(crate) decode_kv_tokens: u64,
@@ -97,7 +96,7 @@ impl Flight {
         self.number += u64::from(iterations);
         self.decode_kv_tokens += u64::from(iterations) * u64::from(self.decodes);
         if let Some(own) = &mut self.steady {
-            own.after += iterations;
+            own.number += iterations;
         }
     }
 
