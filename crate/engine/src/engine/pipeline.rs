@@ -95,17 +95,18 @@ impl Fleet {
     /// Forms a batch, and gives it to the first stage unless it is empty.
     fn form_batch(&mut self, place: usize, now_us: f64) -> Option<u32> {
         let slot = self.pipelines[place].unused.pop()?;
-        let mut flight = std::mem::take(&mut self.pipelines[place].flights[slot as usize]);
+        let mut flights = std::mem::take(&mut self.pipelines[place].flights);
+        let flight = &mut flights[slot as usize];
         let (replica, mut world, _) = self.parts(place, now_us);
         flight.clear();
         flight.formed_us = now_us;
-        scheduler::form_or_retry(replica, &mut world, &mut flight);
+        scheduler::form_or_retry(replica, &mut world, flight);
         let is_empty = flight.is_empty();
         replica.in_flight += u32::from(!is_empty);
         replica.formed += u64::from(!is_empty);
         flight.number = replica.formed;
         let pipeline = &mut self.pipelines[place];
-        pipeline.flights[slot as usize] = flight;
+        pipeline.flights = flights;
         if is_empty {
             pipeline.unused.push(slot);
             return None;
@@ -147,11 +148,12 @@ impl Fleet {
 
     /// The first stage takes a batch.
     fn begin_batch(&mut self, place: usize, slot: u32, now_us: f64) {
-        let mut flight = std::mem::take(&mut self.pipelines[place].flights[slot as usize]);
+        let mut flights = std::mem::take(&mut self.pipelines[place].flights);
+        let flight = &mut flights[slot as usize];
         flight.began_us = now_us;
         let (replica, mut world, _) = self.parts(place, now_us);
-        world.config.policy().begins(replica, &mut world, &flight);
-        self.pipelines[place].flights[slot as usize] = flight;
+        world.config.policy().begins(replica, &mut world, flight);
+        self.pipelines[place].flights = flights;
     }
 
     /// A stage is done with its batch, which moves on or is done.
@@ -167,11 +169,11 @@ impl Fleet {
         let pipeline = &mut self.pipelines[place];
         pipeline.unused.push(slot);
         pipeline.queue.retain(|&batch| batch != Some(slot));
-        let mut flight = std::mem::take(&mut pipeline.flights[slot as usize]);
+        let mut flights = std::mem::take(&mut pipeline.flights);
         let (replica, mut world, _) = self.parts(place, now_us);
-        world.config.policy().end_batch(replica, &mut world, &mut flight);
+        world.config.policy().end_batch(replica, &mut world, &mut flights[slot as usize]);
         self.pipelines[place].has_ended = true;
-        self.pipelines[place].flights[slot as usize] = flight;
+        self.pipelines[place].flights = flights;
         self.touched.push(place as u32);
     }
 }
