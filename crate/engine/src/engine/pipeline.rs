@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use super::{Event, Fleet};
 use crate::replica::iteration::Flight;
-use crate::replica::scheduler;
+use crate::replica::{batch_end, scheduler};
 
 /// The stages of one replica and the batches in them.
 #[derive(Debug)]
@@ -18,6 +18,8 @@ pub(super) struct Pipeline {
     /// Batches that are formed and not done, the oldest one first, where an empty one (`None`) takes the place of another
     /// until those before it are done.
     queue: VecDeque<Option<u32>>,
+    /// Batches that have just ended and whose requests may decode on as they are.
+    again: Vec<u32>,
 }
 
 #[derive(Debug, Default)]
@@ -34,6 +36,7 @@ impl Pipeline {
             stages: (0..stages).map(|_| Stage::default()).collect(),
             has_ended: false,
             queue: VecDeque::new(),
+            again: Vec::new(),
         }
     }
 
@@ -69,7 +72,46 @@ impl Fleet {
         if self.config.policy().queues_empty_batches() {
             return self.fill_queue(place, now_us);
         }
-        while self.form_batch(place, now_us).is_some() {}
+        if !self.form_again(place, now_us) {
+            while self.form_batch(place, now_us).is_some() {}
+        }
+    }
+
+    /// Forms batches of the requests of those that have just ended, where nothing else can be formed. Says whether that is so;
+    /// otherwise those requests are in no batch.
+    fn form_again(&mut self, place: usize, now_us: f64) -> bool {
+        let again = std::mem::take(&mut self.pipelines[place].again);
+        let mut is_formed = !again.is_empty();
+        for &slot in &again {
+            let mut flights = std::mem::take(&mut self.pipelines[place].flights);
+            let flight = &mut flights[slot as usize];
+            let (replica, mut world, _) = self.parts(place, now_us);
+            is_formed = is_formed && batch_end::forms_alike(replica, &world, flight);
+            if !is_formed {
+                batch_end::write_down(&mut world, flight);
+                replica.running.extend_from_slice(&flight.members);
+            }
+            let pipeline = &mut self.pipelines[place];
+            pipeline.flights = flights;
+            if is_formed {
+                pipeline.stages[0].queue.push_back(slot);
+                self.serve(place, 0, now_us);
+            } else {
+                pipeline.unused.push(slot);
+            }
+        }
+        self.pipelines[place].again = again;
+        self.pipelines[place].again.clear();
+        is_formed
+    }
+
+    /// Writes down what requests in the stages got.
+    pub(super) fn write_batches_down(&mut self, place: usize) {
+        let Some(pipeline) = self.pipelines.get_mut(place) else { return };
+        let mut flights = std::mem::take(&mut pipeline.flights);
+        let (_, mut world, _) = self.parts(place, f64::INFINITY);
+        flights.iter_mut().for_each(|flight| batch_end::write_down(&mut world, flight));
+        self.pipelines[place].flights = flights;
     }
 
     /// The same where an empty batch takes a place in the queue: another one may hold a request that could not be in it. As
@@ -134,8 +176,14 @@ impl Fleet {
         }
         let (copied_blocks, load_us) =
             if stage == 0 { (flight.copied_blocks, flight.load_us) } else { (0, 0.0) };
-        let works_us =
-            self.cost.stage_time(&flight.batch(), is_last).first_us + self.config.copying_us(copied_blocks);
+        let stage_us = match flight.inner_us {
+            Some(us) if !is_last => us,
+            _ => self.cost.stage_time(&flight.batch(), is_last).first_us,
+        };
+        if !is_last {
+            flight.inner_us = Some(stage_us);
+        }
+        let works_us = stage_us + self.config.copying_us(copied_blocks);
         let took_us = works_us + load_us;
         flight.busy_us += works_us;
         self.event_count += 1;
@@ -167,13 +215,23 @@ impl Fleet {
             return self.serve(place, stage + 1, now_us);
         }
         let pipeline = &mut self.pipelines[place];
-        pipeline.unused.push(slot);
         pipeline.queue.retain(|&batch| batch != Some(slot));
         let mut flights = std::mem::take(&mut pipeline.flights);
+        let flight = &mut flights[slot as usize];
         let (replica, mut world, _) = self.parts(place, now_us);
-        world.config.policy().end_batch(replica, &mut world, &mut flights[slot as usize]);
-        self.pipelines[place].has_ended = true;
-        self.pipelines[place].flights = flights;
+        let goes_on = replica.stages > 1 && batch_end::ends_alike(replica, &mut world, flight);
+        if !goes_on {
+            batch_end::write_down(&mut world, flight);
+            world.config.policy().end_batch(replica, &mut world, flight);
+        }
+        let pipeline = &mut self.pipelines[place];
+        pipeline.has_ended = true;
+        pipeline.flights = flights;
+        if goes_on {
+            pipeline.again.push(slot);
+        } else {
+            pipeline.unused.push(slot);
+        }
         self.touched.push(place as u32);
     }
 }

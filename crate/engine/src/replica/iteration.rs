@@ -26,6 +26,20 @@ pub(crate) struct SteadyPart {
     pub(crate) number: u32,
 }
 
+/// Iterations of a batch in the pipeline that have ended and are not written down in its requests.
+#[derive(Debug, Default)]
+pub(crate) struct Unwritten {
+    pub(crate) iterations: u32,
+    /// With which of them the first request is done.
+    pub(crate) first_done: u32,
+    /// Requests by their tokens - 1 before the first of them, modulo the block size.
+    pub(crate) phases: Vec<u32>,
+    /// How long the stages worked on each.
+    pub(crate) worked_us: Vec<f64>,
+    /// When the last one ended.
+    pub(crate) ended_us: f64,
+}
+
 /// One iteration. Its buffers are used again by later ones.
 #[derive(Debug, Default)]
 pub(crate) struct Flight {
@@ -68,6 +82,10 @@ pub(crate) struct Flight {
     /// How long it takes, and by how much more the next one of the same requests, where it has one stage, microseconds.
     pub(crate) first_us: f64,
     pub(crate) growth_us: f64,
+    /// Iterations of the same requests before it, in a pipeline.
+    pub(crate) unwritten: Unwritten,
+    /// How long the stages before the last one take for it, once that is known.
+    pub(crate) inner_us: Option<f64>,
 }
 
 impl Flight {
@@ -88,6 +106,7 @@ impl Flight {
         self.reserved = 0;
         self.busy_us = 0.0;
         self.composition = 0;
+        self.inner_us = None;
         self.goes_on = false;
     }
 
