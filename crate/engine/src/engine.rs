@@ -278,6 +278,7 @@ impl Fleet {
     /// What happened up to now.
     pub fn finish(mut self) -> Report {
         for i in 0..self.replicas.len() {
+            self.write_batches_down(i);
             let (replica, mut world, _) = self.parts(i, f64::INFINITY);
             replica.close_run(&mut world);
             replica.close_open(&mut world);

@@ -8,7 +8,8 @@ use super::{Fleet, Run};
 impl Fleet {
     /// The stage takes a batch; says when it is done with it.
     pub(super) fn begin_iteration(&mut self, place: usize, slot: u32, now_us: f64) -> f64 {
-        let mut flight = std::mem::take(&mut self.pipelines[place].flights[slot as usize]);
+        let mut flights = std::mem::take(&mut self.pipelines[place].flights);
+        let flight = &mut flights[slot as usize];
         let (replica, world, cost) = self.parts(place, now_us);
         let is_next = |run: &Run| {
             run.composition == flight.composition
@@ -34,7 +35,7 @@ impl Fleet {
                 prompt_tokens: flight.prompt_tokens(),
                 decodes: flight.decodes,
                 stalled: 0,
-                kv_tokens: replica.kv_tokens(&flight),
+                kv_tokens: replica.kv_tokens(flight),
                 rank_sum: flight.rank_sum,
                 any_adapter: flight.any_adapter,
                 lora: flight.lora,
@@ -50,7 +51,7 @@ impl Fleet {
             flight.growth_us = run.law.growth_us();
             end_us = run.time_after(run.done + 1);
         }
-        self.pipelines[place].flights[slot as usize] = flight;
+        self.pipelines[place].flights = flights;
         end_us
     }
 

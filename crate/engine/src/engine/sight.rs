@@ -46,7 +46,8 @@ impl Sight for Engines<'_> {
                 }
                 done.wrapping_add(replica.lockstep.step).wrapping_add(over.1)
             } else if place == Place::Decoding {
-                done + self.config.policy().unwritten_tokens(replica) + self.over_at(replica, at_us)
+                let unwritten = self.config.policy().unwritten_tokens(replica, self.requests, entry.id);
+                done + unwritten.map_or(0, |tokens| tokens + self.over_at(replica, at_us))
             } else {
                 done
             };

@@ -14,6 +14,7 @@ use super::adapters::pool::AdapterPool;
 use super::adapters::{AdapterConfig, AdapterMemory};
 use super::iteration::{Flight, Scheduled};
 use super::queue::Queueing;
+use super::requests::Requests;
 use super::world::World;
 use super::{Replica, batch_end};
 use crate::config::{FleetConfig, SchedulerKind};
@@ -206,9 +207,9 @@ pub(crate) trait BatchScheduler: Sync {
         flight.scheduled.clone()
     }
 
-    /// Tokens that every request that decodes outside a lockstep has got and that are not written down.
-    fn unwritten_tokens(&self, _replica: &Replica) -> u32 {
-        0
+    /// Tokens that a request has got and that are not written down, of a replica that keeps no lockstep; `None`: all are.
+    fn unwritten_tokens(&self, _replica: &Replica, _requests: &Requests, _id: u32) -> Option<u32> {
+        None
     }
 
     /// KV blocks in use counted from the scheduler's own state, where it keeps them itself.
@@ -332,10 +333,7 @@ pub(crate) fn form_or_retry(replica: &mut Replica, world: &mut World<'_>, flight
     if world.config.loads_ahead() && !flight.is_empty() {
         replica.prefetch(world);
     }
-    // Iterations whose requests are told nowhere in them know their adapters.
-    if flight.steady.is_none() {
-        flight.lora = replica.adapters.batch(world.trace, &replica.lockstep, flight);
-    }
+    flight.lora = replica.adapters.batch(world.trace, &replica.lockstep, flight);
     flight.in_memory = replica.adapters_in_memory();
 }
 
