@@ -8,8 +8,8 @@ use servescope_engine::Fate;
 use servescope_engine::Outcome;
 use servescope_engine::observer::{Event, Observer, Watch};
 use servescope_engine::peak_memory::{Entry, MemoryEstimate};
-use servescope_engine::queue::batch_aware::Line;
-use servescope_engine::queue::{Admission, DecodeSpan, Latency, Limits, Order, Queueing};
+use servescope_engine::queue::{Order, Queueing};
+use servescope_engine::slora::{Admission, Latency, Limits, SloraQueue};
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};
 
@@ -27,15 +27,14 @@ impl Observer for Checks {
     }
 }
 
-/// A server and its line, driven decision by decision.
+/// A server and its queue, driven decision by decision.
 struct Server {
     limits: Limits,
     trace: Trace,
     fates: Vec<Fate>,
-    spans: Vec<DecodeSpan>,
     memory: MemoryEstimate,
     adapters: AdapterPool,
-    line: Line,
+    queue: SloraQueue,
     names: Vec<Value>,
     checks: Arc<Mutex<Checks>>,
 }
@@ -72,9 +71,8 @@ impl Server {
             original_blocking: true,
         };
         Self {
-            line: Line::new(Queueing { order, ..Queueing::default() }, limits.pool_tokens, &trace),
+            queue: SloraQueue::new(Queueing { order, ..Queueing::default() }, limits.pool_tokens, &trace),
             limits,
-            spans: vec![DecodeSpan::default(); fates.len()],
             fates,
             memory: MemoryEstimate::default(),
             adapters: AdapterPool::new(trace.adapter_count(), &trace.adapter_rank),
@@ -98,14 +96,14 @@ impl Server {
             0,
             now_us,
             &self.trace,
-            (&self.fates, &self.spans),
+            &self.fates,
             &mut self.memory,
             &mut self.adapters,
             &mut picked,
             latency,
             &mut watch,
         );
-        self.line.decide(&mut admission);
+        self.queue.decide(&mut admission);
         picked
     }
 
@@ -140,20 +138,20 @@ fn check_decision(case: &Value) {
         let left = number(request, "max_output_len") - produced - 1;
         server.memory.insert(Entry::new(0, number(request, "input_len") + produced, left));
         server.adapters.acquire(server.trace.adapter[id]);
-        server.line.joined(id as u32, &server.trace);
+        server.queue.joined(id as u32, 0, &server.trace);
     }
     for id in 0..waiting.len() as u32 {
-        server.line.arrive(id, 0.0, &server.trace).expect("nothing is refused here");
+        server.queue.arrive(id, 0.0, &server.trace);
     }
     let mut ahead = Vec::new();
     let (trace, fates) = (&server.trace, &server.fates);
-    server.line.look_ahead(server.limits.batch_max_tokens, trace, fates, |id| ahead.push(id));
+    server.queue.look_ahead(server.limits.batch_max_tokens, trace, fates, |id| ahead.push(id));
     let picked = server.decide(0.0);
 
     let expect = &case["expect"];
     assert_eq!(server.name(&picked), expect["picked"], "{id}: picked");
     assert_eq!(json!(picked.is_empty()), expect["returned_none"], "{id}: returned none");
-    assert_eq!(server.name(&server.line.waiting()), expect["left"], "{id}: left in the queue");
+    assert_eq!(server.name(&server.queue.waiting()), expect["left"], "{id}: left in the queue");
     let checks: Vec<Value> = server
         .checks
         .lock()
@@ -187,16 +185,16 @@ fn check_abort(case: &Value) {
         let id = format!("{}, step {i}", case["id"]);
         for _ in step["arrivals"].as_array().into_iter().flatten() {
             let at_us = server.trace.arrival_us[next as usize];
-            server.line.arrive(next, at_us, &server.trace).expect("nothing is refused on arrival");
+            server.queue.arrive(next, at_us, &server.trace);
             next += 1;
         }
         let picked = server.decide(step["call_at_us"].as_f64().expect("call_at_us"));
         assert_eq!(server.name(&picked), step["picked"], "{id}: picked");
-        assert_eq!(server.name(server.line.rejected()), step["aborted"], "{id}: aborted");
-        let mut left = server.line.waiting();
+        assert_eq!(server.name(server.queue.rejected()), step["aborted"], "{id}: aborted");
+        let mut left = server.queue.waiting();
         left.reverse();
         assert_eq!(server.name(&left), step["left_newest_first"], "{id}: left");
-        let (rate, size, last) = server.line.abort_estimates().expect("early abort keeps estimates");
+        let (rate, size, last) = server.queue.abort_estimates().expect("early abort keeps estimates");
         let ours = json!([rate, size, last]);
         assert_eq!(
             ours,

@@ -35,6 +35,7 @@ use super::retries;
 use super::waits::Waits;
 use crate::replica::queue::accounts::Charging;
 use crate::replica::queue::client_queue::ClientQueue;
+use crate::replica::queue::fairness::FairnessRules;
 use crate::request::Refusal;
 
 /// The load is looked at so many times within the time over which it is averaged, and as often as these bounds allow,
@@ -157,7 +158,7 @@ impl Proxy {
         let clients = config.client.count(trace);
         let n = trace.len();
         let book = QuotaBook::new(config.quotas, clients);
-        let queue = ClientQueue::new(&config.order, clients, config.pool_tokens);
+        let queue = ClientQueue::new(&config.order, FairnessRules::Engine, clients, config.pool_tokens);
         Self {
             clients,
             place: vec![Place::Away; n],

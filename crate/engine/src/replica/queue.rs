@@ -1,30 +1,29 @@
-//! The waiting line and its orders of service, one policy a file: what joins the next iteration.
+//! The waiting queue of a replica and its scheduling policies, one a file: which request is looked at next.
 //!
 //! ```text
-//! Order (a setting) ──> Line (its waiting requests) ──> Admission (one decision) ──> picked
-//!                        who is looked at, when           memory test, prompt budget
+//! WaitingQueue ──> ClientQueue ──> fcfs | lifo | shortest | priority        a key for each request
+//!  preempted        requests by    vtc (least counter, with or without lift)
+//!  requests,        client; the    round_robin                              counters of service
+//!  charges          gateway's too
 //! ```
+//!
+//! Policies that look at the running batch are the scheduler's own: [`crate::slora`].
 
 pub mod accounts;
-pub mod admission;
-pub mod batch_aware;
 pub mod client_queue;
-pub mod cluster;
-pub mod early_abort;
+pub mod fairness;
 pub mod fcfs;
 pub mod keyed;
 pub mod lifo;
-pub mod line;
 pub mod order;
-pub mod peft;
-pub mod pets;
 pub mod prediction;
 pub mod priority;
 pub mod round_robin;
 pub mod rpm;
 pub mod shortest;
 pub mod tariff;
+mod token_charges;
 pub mod vtc;
+pub(crate) mod waiting_queue;
 
-pub use admission::{Admission, DecodeSpan, Latency, Limits};
 pub use order::{Client, Order, Queueing};

@@ -66,14 +66,13 @@ pub struct Accounts {
     accounts: Vec<Account>,
     /// Times that every running request was charged so far.
     tick: u64,
-    charging: Charging,
 }
 
 impl Accounts {
     /// Accounts of 0 that an output token of client i moves by `charges[i]`.
-    pub fn new(charges: impl Iterator<Item = f64>, charging: Charging) -> Self {
+    pub fn new(charges: impl Iterator<Item = f64>) -> Self {
         let account = |charge| Account { charge, ..Account::default() };
-        Self { accounts: charges.map(account).collect(), tick: 0, charging }
+        Self { accounts: charges.map(account).collect(), tick: 0 }
     }
 
     fn settled(&mut self, client: u32) -> &mut Account {
@@ -130,35 +129,11 @@ impl Accounts {
     /// A request left the batch.
     pub fn left(&mut self, client: u32) {
         self.settled(client).running -= 1;
-        if self.charging == Charging::Ideal {
-            self.charge(client);
-        }
     }
 
-    /// So many decode iterations passed.
+    /// Every request of the batch is charged this many output tokens.
     pub fn decoded(&mut self, iterations: u32) {
         self.tick += u64::from(iterations);
-    }
-
-    /// Some request of the running batch is about to leave.
-    pub fn finishing(&mut self) {
-        if self.charging == Charging::Artifact {
-            self.tick += 1;
-        }
-    }
-
-    /// A prefill ended; `ended` says whether any of its requests did.
-    pub fn prefilled(&mut self, clients: impl Iterator<Item = (u32, bool)>, ended: bool) {
-        for (client, has_ended) in clients {
-            let charged = match self.charging {
-                Charging::Slora => false,
-                Charging::Ideal => has_ended,
-                Charging::Artifact => ended,
-            };
-            if charged {
-                self.charge(client);
-            }
-        }
     }
 }
 

@@ -111,6 +111,14 @@ pub struct Queueing {
     pub predictions: Option<Vec<f64>>,
 }
 
+impl Queueing {
+    /// Output tokens that are predicted of a request before it is admitted.
+    pub fn told_tokens(&self, trace: &Trace, id: u32) -> f64 {
+        let given = self.predictions.as_ref().and_then(|given| given.get(id as usize));
+        given.copied().unwrap_or(f64::from(trace.max_tokens[id as usize]))
+    }
+}
+
 /// The entry of a list that is dealt out in turn; `otherwise` for an empty one.
 pub fn dealt(list: &[f64], index: usize, otherwise: f64) -> f64 {
     if list.is_empty() { otherwise } else { list[index % list.len()] }

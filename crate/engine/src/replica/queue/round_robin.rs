@@ -1,24 +1,20 @@
-//! Deficit round robin over clients (`mdrr_fair` of VTC's artifact, after Shreedhar and Varghese, SIGCOMM 1995, with costs
-//! that are known only afterwards).
+//! Deficit round robin over clients (Shreedhar and Varghese, SIGCOMM 1995, with costs that are known only afterwards;
+//! `mdrr_fair` of VTC's artifact).
 //!
-//! Active clients take turns. At its turn a client whose deficit counter is not positive gets a quantum, and is served
-//! while the counter is positive: the prompt is deducted when a request is picked, output as it appears. A request that does
-//! not fit ends the decision and its client keeps the turn, unless its counter has fallen below 0 by the next one. Clients
-//! without waiting requests stay active until their debt is paid.
+//! Clients take turns. At its turn a client whose deficit counter is not positive gets a quantum, and is served while the
+//! counter is positive: the prompt is deducted when a request is admitted, output as it appears. A request that does not
+//! fit keeps the turn of its client until the counter has run out; the client then waits for its next turn.
+//!
+//! Two rules differ between the systems ([`FairnessRules`]): what a client keeps of its counter while nothing of it waits,
+//! and whether one that was blocked at a counter of exactly 0 has lost its turn.
 
 use std::collections::VecDeque;
 
 use super::accounts::{Accounts, Charging};
-use super::admission::Admission;
-use super::order::Client;
-use super::tariff::Tariff;
-use servescope_workload::Trace;
+use super::fairness::FairnessRules;
 
 /// With a smaller quantum rounds would not end.
 const LEAST_QUANTUM: f64 = 1.0;
-
-/// So many quanta of debt make it worth while to look for rounds without service.
-const DEEP: f64 = 8.0;
 
 /// The settings.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,161 +43,188 @@ impl Default for RoundRobin {
     }
 }
 
-/// One client's line.
-#[derive(Debug, Clone, Default)]
-struct Queue {
-    waiting: VecDeque<u32>,
-    is_active: bool,
-    is_seen: bool,
-}
-
-/// The waiting line.
+/// The turns of the clients.
 #[derive(Debug, Clone)]
-pub struct RoundRobinLine {
-    tariff: Tariff,
+pub(super) struct Turns {
     quantum: f64,
-    client: Client,
-    accounts: Accounts,
-    queues: Vec<Queue>,
-    seen: Vec<u32>,
+    rules: FairnessRules,
+    /// Clients in the order of their turns.
     active: VecDeque<u32>,
-    /// Whose request did not fit last.
-    refused: Option<u32>,
-    waiting: usize,
+    is_active: Vec<bool>,
+    /// The client whose turn has begun, with a positive counter.
+    served: Option<u32>,
+    /// S-LoRA: the client whose request did not fit last.
+    blocked: Option<u32>,
 }
 
-impl RoundRobinLine {
-    /// A line for a trace's clients under a pool of `pool_tokens`.
-    pub fn new(rule: RoundRobin, client: Client, pool_tokens: u32, trace: &Trace) -> Self {
-        let clients = client.count(trace);
-        let tariff = Tariff::from(&rule);
-        let charges = (0..clients as u32).map(|client| -tariff.token(client, 0.0, 1.0));
+impl Turns {
+    /// No client is active yet. `pool_tokens`: KV memory, tokens.
+    pub(super) fn new(rule: &RoundRobin, rules: FairnessRules, clients: usize, pool_tokens: f64) -> Self {
         Self {
-            quantum: rule.quantum.unwrap_or(f64::from(pool_tokens) / 20.0).max(LEAST_QUANTUM),
-            client,
-            accounts: Accounts::new(charges, rule.charging),
-            queues: vec![Queue::default(); clients],
-            seen: Vec::new(),
+            quantum: rule.quantum.unwrap_or(pool_tokens / 20.0).max(LEAST_QUANTUM),
+            rules,
             active: VecDeque::new(),
-            refused: None,
-            waiting: 0,
-            tariff,
+            is_active: vec![false; clients],
+            served: None,
+            blocked: None,
         }
     }
 
-    /// Whether nobody waits.
-    pub fn is_empty(&self) -> bool {
-        self.waiting == 0
+    /// Whether no client is active, waiting or in debt.
+    pub(super) fn is_empty(&self) -> bool {
+        self.active.is_empty()
     }
 
-    /// Whether a decision would change anything.
-    pub fn is_restless(&self) -> bool {
-        !self.active.is_empty()
+    /// The client at its turn, whether it waits or not.
+    pub(super) fn front(&self) -> Option<u32> {
+        self.active.front().copied()
     }
 
-    /// Every client seen so far with its deficit counter, in the order of their first requests.
-    pub fn counters(&mut self) -> Vec<(u32, f64)> {
-        self.seen.iter().map(|&client| (client, self.accounts.value(client))).collect()
-    }
-
-    /// The accounts, for the charging of output.
-    pub fn accounts(&mut self) -> &mut Accounts {
-        &mut self.accounts
-    }
-
-    /// The client of a request.
-    pub fn client_of(&self, trace: &Trace, id: u32) -> u32 {
-        self.client.of(trace, id, self.queues.len())
-    }
-
-    /// A request arrives.
-    pub fn arrive(&mut self, id: u32, trace: &Trace) {
-        let client = self.client_of(trace, id);
-        let queue = &mut self.queues[client as usize];
-        queue.waiting.push_back(id);
-        self.waiting += 1;
-        if !queue.is_seen {
-            queue.is_seen = true;
-            self.seen.push(client);
-        }
-        if !queue.is_active {
-            queue.is_active = true;
+    /// A client waits: it is active, behind all others if it was not.
+    pub(super) fn enter(&mut self, client: u32) {
+        if !self.is_active[client as usize] {
+            self.is_active[client as usize] = true;
             self.active.push_back(client);
         }
     }
 
-    /// Takes a decision.
-    pub fn decide(&mut self, admission: &mut Admission<'_>) {
-        if admission.is_full() {
-            return;
+    /// The same for a client whose request was passed over: its turn is next.
+    pub(super) fn enter_first(&mut self, client: u32) {
+        if !self.is_active[client as usize] {
+            self.is_active[client as usize] = true;
+            self.active.push_front(client);
         }
-        admission.rest();
-        while let Some(client) = self.active.pop_front() {
-            if self.refused == Some(client) && self.accounts.value(client) < 0.0 {
-                self.active.push_back(client);
-                self.refused = None;
+    }
+
+    /// The turn of a client is over, and it is active no more.
+    pub(super) fn leave(&mut self, client: u32) {
+        self.served = self.served.filter(|&served| served != client);
+        self.is_active[client as usize] = false;
+        if self.front() == Some(client) {
+            self.active.pop_front();
+        } else {
+            self.active.retain(|&other| other != client);
+        }
+    }
+
+    /// No request of a client waits any more.
+    pub(super) fn depart(&mut self, client: u32, accounts: &mut Accounts) {
+        let counter = accounts.value(client);
+        match self.rules {
+            // What is saved up is lost with the turn.
+            FairnessRules::Engine => accounts.add(client, -counter.max(0.0)),
+            // Debts are paid before the client is active no more.
+            FairnessRules::Slora if counter < 0.0 => self.enter(client),
+            FairnessRules::Slora => {}
+        }
+    }
+
+    /// The request of the client at its turn does not fit.
+    pub(super) fn block(&mut self) {
+        if self.rules == FairnessRules::Slora {
+            self.blocked = self.served.take();
+        }
+    }
+
+    /// The first client that waits, as `waits` tells, and whose deficit counter is, or becomes with its quantum, positive.
+    pub(super) fn first(&mut self, accounts: &mut Accounts, waits: impl Fn(u32) -> bool) -> Option<u32> {
+        let mut passed = 0;
+        loop {
+            let client = self.front()?;
+            let begins = self.served != Some(client);
+            if begins && self.blocked == Some(client) && accounts.value(client) < 0.0 {
+                self.blocked = None;
+                self.active.rotate_left(1);
                 continue;
             }
-            if self.accounts.value(client) <= -DEEP * self.quantum {
-                self.pass_rounds(client);
+            // A turn at which the counter ran out while a request did not fit is lost without a quantum.
+            if begins && accounts.value(client) <= 0.0 {
+                accounts.add(client, self.quantum);
             }
-            if self.accounts.value(client) <= 0.0 {
-                self.accounts.add(client, self.quantum);
+            let (counter, waits) = (accounts.value(client), waits(client));
+            if counter > 0.0 && waits {
+                self.served = Some(client);
+                return Some(client);
             }
-            if !self.serve(client, admission) {
-                self.active.push_front(client);
-                self.refused = Some(client);
-                return self.until_turn_is_lost(client, admission);
-            }
-            if !self.queues[client as usize].waiting.is_empty() || self.accounts.value(client) < 0.0 {
-                self.active.push_back(client);
+            self.served = None;
+            if waits || counter < 0.0 {
+                self.active.rotate_left(1);
             } else {
-                self.queues[client as usize].is_active = false;
+                self.leave(client);
+            }
+            passed += 1;
+            if passed >= self.active.len() {
+                self.pass_rounds(accounts);
+                passed = 0;
             }
         }
     }
 
-    /// Takes the rounds at once in which `client` and all other active clients get their quantum and nobody is served.
-    fn pass_rounds(&mut self, client: u32) {
+    /// Takes the rounds at once in which all active clients get their quantum and none is served.
+    fn pass_rounds(&mut self, accounts: &mut Accounts) {
         let mut rounds = f64::INFINITY;
-        for i in 0..=self.active.len() {
-            let other = self.active.get(i).copied().unwrap_or(client);
-            let debt = -self.accounts.value(other) / self.quantum;
-            rounds = rounds.min(if self.refused == Some(other) { 0.0 } else { debt * (1.0 - 1e-9) - 2.0 });
+        for &client in &self.active {
+            let debt = -accounts.value(client) / self.quantum;
+            rounds = rounds.min(if self.blocked == Some(client) { 0.0 } else { debt * (1.0 - 1e-9) - 2.0 });
         }
         if rounds >= 1.0 {
-            for i in 0..=self.active.len() {
-                let other = self.active.get(i).copied().unwrap_or(client);
-                self.accounts.add_repeated(other, self.quantum, rounds as u64);
+            for &client in &self.active {
+                accounts.add_repeated(client, self.quantum, rounds as u64);
             }
         }
     }
+}
 
-    /// Serves a client while its counter is positive; `false`: its oldest request does not fit.
-    fn serve(&mut self, client: u32, admission: &mut Admission<'_>) -> bool {
-        while self.accounts.value(client) > 0.0 {
-            let Some(&id) = self.queues[client as usize].waiting.front() else { break };
-            if !admission.is_cancelled(id) {
-                if !admission.admit(id) {
-                    return false;
-                }
-                let input = f64::from(admission.trace.input_tokens[id as usize]);
-                self.accounts.add(client, -self.tariff.prompt(client, input, 0.0));
-            }
-            self.queues[client as usize].waiting.pop_front();
-            self.waiting -= 1;
-        }
-        true
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn turns(rules: FairnessRules) -> (Turns, Accounts) {
+        let rule = RoundRobin { quantum: Some(10.0), ..RoundRobin::default() };
+        (Turns::new(&rule, rules, 2, 1_000.0), Accounts::new((0..2).map(|_| -2.0)))
     }
 
-    /// The head of `client` does not fit: says when its counter may have run out.
-    fn until_turn_is_lost(&mut self, client: u32, admission: &mut Admission<'_>) {
-        let rate = -self.accounts.rate(client);
-        if rate > 0.0 {
-            let steps = self.accounts.value(client) / rate * (1.0 - 1e-9) - 1.0;
-            if steps < 1e15 {
-                admission.retry_by(admission.step + 1 + steps.max(0.0) as u64);
-            }
+    #[test]
+    fn a_deep_debt_is_passed_at_once_and_to_the_bit() {
+        for rules in [FairnessRules::Slora, FairnessRules::Engine] {
+            let (mut turns, mut accounts) = turns(rules);
+            turns.enter(0);
+            accounts.add(0, -1e6 - 0.3);
+            assert_eq!(turns.first(&mut accounts, |_| true), Some(0));
+            let by_hand = (0..100_001).fold(-1e6 - 0.3, |counter: f64, _| counter + 10.0);
+            assert_eq!(accounts.value(0).to_bits(), by_hand.to_bits());
+        }
+    }
+
+    #[test]
+    fn what_an_idle_client_keeps_differs() {
+        for (rules, credit, debt) in [(FairnessRules::Slora, 5.0, 5.0), (FairnessRules::Engine, 0.0, -15.0)] {
+            let (mut turns, mut accounts) = turns(rules);
+            accounts.add(0, 5.0);
+            turns.depart(0, &mut accounts);
+            assert_eq!(accounts.value(0), credit, "credit under {rules:?}");
+            accounts.add(1, -15.0);
+            turns.depart(1, &mut accounts);
+            assert_eq!(turns.first(&mut accounts, |_| false), None);
+            assert_eq!(accounts.value(1), debt, "debt under {rules:?}");
+        }
+    }
+
+    #[test]
+    fn a_blocked_client_loses_its_turn_with_its_counter() {
+        for (rules, counter, next) in [
+            (FairnessRules::Slora, 0.0, 0),
+            (FairnessRules::Slora, -1.0, 1),
+            (FairnessRules::Engine, 0.0, 1),
+            (FairnessRules::Engine, -1.0, 1),
+        ] {
+            let (mut turns, mut accounts) = turns(rules);
+            turns.enter(0);
+            turns.enter(1);
+            assert_eq!(turns.first(&mut accounts, |_| true), Some(0));
+            turns.block();
+            accounts.add(0, counter - 10.0);
+            assert_eq!(turns.first(&mut accounts, |_| true), Some(next), "{rules:?} at {counter}");
         }
     }
 }

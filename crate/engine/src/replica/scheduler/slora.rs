@@ -12,6 +12,13 @@
 //! ([`crate::replica::peak_memory`]). Adapters are loaded before a prefill, and offloaded when requests end and nothing uses
 //! them any more ([`crate::replica::adapters::pool`]).
 
+mod admission;
+mod cluster;
+mod early_abort;
+mod fcfs;
+mod peft;
+mod pets;
+mod queue;
 mod state;
 
 use servescope_cost::{Batch, Chunk, LoraBatch};
@@ -21,9 +28,10 @@ use super::{AdapterConfig, AdapterMemory, BatchScheduler, FleetConfig, Flight, L
 use crate::record::observer::Event;
 use crate::record::timeline::Departure;
 use crate::replica::peak_memory::Entry;
-use crate::replica::queue::{Admission, DecodeSpan, Latency, Limits};
 use crate::replica::requests::Place;
-use crate::request::{Outcome, Refusal};
+use crate::request::{DecodeSpan, Outcome, Refusal};
+pub use admission::{Admission, Latency, Limits};
+pub use queue::SloraQueue;
 use state::News;
 pub(super) use state::State;
 
@@ -164,8 +172,8 @@ impl State {
             match news {
                 News::Arrived(id, at_us) => {
                     world.watch.see(|| Event::Arrived(id));
-                    self.line.arrive(id, at_us, world.trace).ok();
-                    if self.line.heeds_arrivals() {
+                    self.queue.arrive(id, at_us, world.trace);
+                    if self.queue.arrival_invalidates_decision() {
                         self.retry_step = 0;
                     }
                 }
@@ -179,7 +187,7 @@ impl State {
                         _ => Event::Cancelled(id),
                     });
                     if outcome == Outcome::Cancelled {
-                        Self::cut_short(replica, world, id);
+                        self.cut_short(replica, world, id);
                     }
                     self.retry_step = 0;
                 }
@@ -188,13 +196,14 @@ impl State {
     }
 
     /// A running request whose client has gone leaves the batch after one more token.
-    fn cut_short(replica: &mut Replica, world: &mut World<'_>, id: u32) {
+    fn cut_short(&mut self, replica: &mut Replica, world: &mut World<'_>, id: u32) {
         let i = id as usize;
         let fate = &mut world.record.fates[i];
         if fate.outcome != Outcome::Unfinished || world.requests.place[i] != Place::Decoding {
             return;
         }
         fate.outcome = Outcome::Cancelled;
+        self.queue.abandoned(id);
         let last_step = u64::from(replica.lockstep.step) + 1;
         let span = &mut world.requests.spans[i];
         if last_step < span.last_step {
@@ -207,7 +216,7 @@ impl State {
 
     /// Whether a decision at the present step is known to pick no request and to change nothing.
     fn is_blocked(&self, step: u64, now_us: f64) -> bool {
-        self.retry_step > step && self.line.due_us().is_none_or(|due| now_us < due)
+        self.retry_step > step && self.queue.due_us().is_none_or(|due| now_us < due)
     }
 
     /// Takes a decision: who joins is in `picked`.
@@ -216,8 +225,8 @@ impl State {
         let step = u64::from(replica.lockstep.step);
         let known = self.is_blocked(step, world.now_us);
         let mut look = Look::Away;
-        if (world.steps_singly || !known) && self.line.wants_decision() {
-            let has_waiting = !self.line.is_empty();
+        if (world.steps_singly || !known) && self.queue.needs_scheduling() {
+            let has_waiting = !self.queue.is_empty();
             let prefill_us = |requests: u32, tokens: u32, rank: u32| {
                 let chunks = vec![Chunk { kv_tokens: 0, tokens }; requests as usize];
                 let batch = Batch {
@@ -247,14 +256,14 @@ impl State {
                 step,
                 world.now_us,
                 world.trace,
-                (&world.record.fates, &world.requests.spans),
+                &world.record.fates,
                 &mut self.memory,
                 &mut self.adapters,
                 &mut self.picked,
                 latency,
                 &mut *world.watch,
             );
-            self.line.decide(&mut admission);
+            self.queue.decide(&mut admission);
             let verdict = admission.verdict();
             self.give_up_rejected(replica, world);
             if !known {
@@ -270,7 +279,7 @@ impl State {
 
     /// Requests that the last decision gave up are refused.
     fn give_up_rejected(&mut self, replica: &mut Replica, world: &mut World<'_>) {
-        for &id in self.line.rejected() {
+        for &id in self.queue.rejected() {
             let i = id as usize;
             let outcome = &mut world.record.fates[i].outcome;
             if *outcome == Outcome::Unfinished {
@@ -310,8 +319,8 @@ impl State {
         world.watch.see(|| Event::Prefill { at_us: flight.formed_us, duration_us });
         self.wait_tokens = 0;
         self.retry_step = 0;
-        if self.line.follows_batch() {
-            self.line.prefilled(&flight.prompts, world.trace);
+        if self.queue.follows_batch() {
+            self.queue.prefilled(&flight.prompts, world.trace);
         }
     }
 
@@ -333,8 +342,8 @@ impl State {
         let span = self.starts(replica, world, id);
         let (input, max) = (world.trace.input_tokens[i], world.trace.max_tokens[i]);
         self.memory.insert(Entry::new(span.first_step, input + 1, max - 2));
-        if self.line.follows_batch() {
-            self.line.joined(id, world.trace);
+        if self.queue.follows_batch() {
+            self.queue.joined(id, span.first_step, world.trace);
         }
     }
 
@@ -355,9 +364,9 @@ impl State {
     fn left(&mut self, replica: &Replica, world: &mut World<'_>, id: u32, has_decoded: bool) {
         let i = id as usize;
         if has_decoded {
-            if !self.is_finishing && self.line.follows_batch() {
+            if !self.is_finishing && self.queue.follows_batch() {
                 let step = u64::from(replica.lockstep.step);
-                self.line.finishing(step, world.trace, &world.requests.spans);
+                self.queue.finishing(step, &world.requests.spans);
             }
             self.is_finishing = true;
             let (input, max) = (world.trace.input_tokens[i], world.trace.max_tokens[i]);
@@ -366,8 +375,8 @@ impl State {
             self.starts(replica, world, id);
         }
         self.adapters.release(world.trace.adapter[i]);
-        if has_decoded && self.line.follows_batch() {
-            self.line.left(id, world.trace);
+        if has_decoded && self.queue.follows_batch() {
+            self.queue.left(id, world.trace);
         }
         world.watch.see(|| Event::Finished(id));
     }
@@ -391,8 +400,8 @@ impl State {
     /// Tells that a step of the router is over.
     fn end_step(&mut self, world: &mut World<'_>) {
         if world.watch.is_on() {
-            let counters = self.line.counters().map(|(_, counters)| counters);
-            let (wait_tokens, predicted) = (self.wait_tokens, self.line.predicted_lengths());
+            let counters = self.queue.counters();
+            let (wait_tokens, predicted) = (self.wait_tokens, self.queue.predicted_lengths());
             let (counters, predicted) = (counters.as_deref(), predicted.as_slice());
             world.watch.see(|| Event::StepEnd { wait_tokens, counters, predicted });
         }
@@ -403,12 +412,12 @@ impl State {
         let Some(run) = &replica.run else { return 1 };
         let mut leap = most;
         let rest = world.config.decode_steps_between_prefills - self.wait_tokens;
-        if self.line.wants_decision() {
+        if self.queue.needs_scheduling() {
             // A decision is due when the rule allows one and the head of the queue may fit.
             let step = u64::from(replica.lockstep.step);
             let until_retry = self.retry_step.saturating_sub(step).min(u64::from(leap)) as u32;
             leap = leap.min(rest.max(until_retry).max(1));
-            if let Some(due_us) = self.line.due_us() {
+            if let Some(due_us) = self.queue.due_us() {
                 let until_due = run.first_end_from(due_us, run.done.saturating_add(leap)) - run.done;
                 leap = leap.min(until_due.max(rest).max(1));
             }
@@ -425,7 +434,7 @@ impl State {
         if !self.owns_adapters
             || !config.adapters.prefetch
             || !config.lora_compute
-            || !self.line.can_prefetch()
+            || !self.queue.can_prefetch()
         {
             return None;
         }
@@ -438,7 +447,7 @@ impl State {
     fn prefetch(&mut self, world: &mut World<'_>) {
         let (adapters, watch, trace) = (&mut self.adapters, &mut *world.watch, world.trace);
         let mut has_waiting = false;
-        self.line.look_ahead(world.config.max_batch_tokens, trace, &world.record.fates, |id| {
+        self.queue.look_ahead(world.config.max_batch_tokens, trace, &world.record.fates, |id| {
             has_waiting = true;
             let adapter = trace.adapter[id as usize];
             if adapter != BASE_MODEL && adapters.prefetch(adapter) {

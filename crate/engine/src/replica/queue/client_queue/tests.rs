@@ -1,4 +1,5 @@
 use super::super::round_robin::RoundRobin;
+use super::super::vtc::Lift;
 use super::*;
 use proptest::prelude::*;
 
@@ -25,7 +26,7 @@ proptest! {
         order in orders(),
         moves in prop::collection::vec((0u8..7, 0u32..5, 1u32..300), 1..200),
     ) {
-        let mut queue = ClientQueue::new(&order, 5, 1_000.0);
+        let mut queue = ClientQueue::new(&order, FairnessRules::Engine, 5, 1_000.0);
         let (mut clients, mut served, mut gone, mut now) = (Vec::new(), Vec::new(), Vec::new(), 0.0);
         for (kind, client, size) in moves {
             now += 1.0;
@@ -84,7 +85,7 @@ proptest! {
         passes in prop::collection::vec((0usize..9, 0usize..4), 1..6),
     ) {
         let is_in_turns = matches!(order, Order::RoundRobin(_));
-        let mut queues = [(); 2].map(|()| ClientQueue::new(&order, 5, 1_000.0));
+        let mut queues = [(); 2].map(|()| ClientQueue::new(&order, FairnessRules::Engine, 5, 1_000.0));
         for queue in &mut queues {
             for (id, &(client, size)) in pushes.iter().enumerate() {
                 queue.push(id as u32, client, f64::from(size), id as f64);
@@ -120,7 +121,7 @@ proptest! {
     /// The keys of the requests that come next are in order, and ties in order of arrival.
     #[test]
     fn keyed_orders_are_sorted(sizes in prop::collection::vec((0u32..4, 1u32..20), 1..60)) {
-        let mut queue = ClientQueue::new(&Order::Shortest, 4, 1_000.0);
+        let mut queue = ClientQueue::new(&Order::Shortest, FairnessRules::Engine, 4, 1_000.0);
         for (id, &(client, size)) in sizes.iter().enumerate() {
             queue.push(id as u32, client, f64::from(size), id as f64);
         }
@@ -146,7 +147,7 @@ fn counters_share_the_service_by_weight() {
             ..RoundRobin::default()
         }),
     ] {
-        let mut queue = ClientQueue::new(&order, 2, 1_000.0);
+        let mut queue = ClientQueue::new(&order, FairnessRules::Engine, 2, 1_000.0);
         for id in 0..2_000 {
             queue.push(id, id % 2, 10.0, 0.0);
         }
@@ -163,7 +164,7 @@ fn counters_share_the_service_by_weight() {
 
 #[test]
 fn a_newcomer_is_lifted_to_those_who_wait() {
-    let mut queue = ClientQueue::new(&Order::Fair(Fair::default()), 2, 1_000.0);
+    let mut queue = ClientQueue::new(&Order::Fair(Fair::default()), FairnessRules::Engine, 2, 1_000.0);
     for id in 0..50 {
         queue.push(id, 0, 10.0, 0.0);
     }

@@ -7,17 +7,6 @@ use crate::replica::adapters::pool::AdapterPool;
 use crate::replica::peak_memory::{Entry, MemoryEstimate};
 use crate::request::{Fate, Outcome, Stop};
 
-/// When a request of the batch decodes, in decode steps.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct DecodeSpan {
-    /// How many joined a batch before it.
-    pub joined: u32,
-    /// The step after its prefill.
-    pub first_step: u64,
-    /// The step after which its last token is there.
-    pub last_step: u64,
-}
-
 /// The limits of a server that its queue knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -53,8 +42,6 @@ pub struct Admission<'a> {
     pub trace: &'a Trace,
     /// What has become of them.
     pub fates: &'a [Fate],
-    /// When those that joined the batch decode.
-    pub spans: &'a [DecodeSpan],
     /// The batch in the coordinates of the memory test.
     pub memory: &'a mut MemoryEstimate,
     /// Which adapters the batch uses.
@@ -89,7 +76,7 @@ impl<'a> Admission<'a> {
         step: u64,
         now_us: f64,
         trace: &'a Trace,
-        (fates, spans): (&'a [Fate], &'a [DecodeSpan]),
+        fates: &'a [Fate],
         memory: &'a mut MemoryEstimate,
         adapters: &'a mut AdapterPool,
         picked: &'a mut Vec<u32>,
@@ -98,7 +85,7 @@ impl<'a> Admission<'a> {
     ) -> Self {
         picked.clear();
         let verdict = Verdict::default();
-        Self { limits, step, now_us, trace, fates, spans, memory, adapters, picked, latency, watch, verdict }
+        Self { limits, step, now_us, trace, fates, memory, adapters, picked, latency, watch, verdict }
     }
 
     /// What the decision came to.
@@ -167,13 +154,13 @@ impl<'a> Admission<'a> {
         Entry::new(step, input_tokens + 1, max_tokens - 1)
     }
 
-    /// Asks to be called again at this decode step at the latest, even if nobody leaves or arrives.
-    pub fn retry_by(&mut self, step: u64) {
+    /// Asks to be called again at this decode step at the latest, even if no request leaves or arrives.
+    pub fn reschedule_no_later_than(&mut self, step: u64) {
         self.verdict.retry_step = self.verdict.retry_step.min(step);
     }
 
-    /// Says that looking at an empty line, or at one of which nobody is left, changed nothing and will not.
-    pub fn rest(&mut self) {
+    /// Says that looking at an empty queue, or at one of which no request is left, changed nothing and will not.
+    pub fn mark_stable(&mut self) {
         self.verdict.retry_step = u64::MAX;
     }
 }

@@ -13,51 +13,48 @@ use super::admission::Admission;
 /// Requests of other adapters that may stand before the first that matches.
 const MOST_OTHERS: usize = 30;
 
-/// The line, in order of arrival.
+/// The adapter of the batch.
 #[derive(Debug, Clone, Default)]
-pub struct Peft {
-    /// Waiting requests.
-    pub waiting: VecDeque<u32>,
+pub(super) struct Peft {
     /// The adapter of the batch and how many of its requests run.
     running: Option<(u32, u32)>,
 }
 
 impl Peft {
     /// A request with `adapter` joined the batch.
-    pub fn joined(&mut self, adapter: u32) {
+    pub(super) fn joined(&mut self, adapter: u32) {
         let count = self.running.map_or(0, |(_, count)| count);
         self.running = Some((adapter, count + 1));
     }
 
     /// A request left the batch.
-    pub fn left(&mut self) {
+    pub(super) fn left(&mut self) {
         self.running = self.running.filter(|r| r.1 > 1).map(|(adapter, count)| (adapter, count - 1));
     }
 
-    /// Takes a decision.
-    pub fn decide(&mut self, admission: &mut Admission<'_>) {
+    /// Takes a decision over requests in the order of arrival.
+    pub(super) fn decide(&mut self, waiting: &mut VecDeque<u32>, admission: &mut Admission<'_>) {
         if !admission.limits.original_blocking {
-            while self.waiting.front().is_some_and(|&id| admission.is_cancelled(id)) {
-                self.waiting.pop_front();
+            while waiting.front().is_some_and(|&id| admission.is_cancelled(id)) {
+                waiting.pop_front();
             }
         }
         if admission.is_full() {
             return;
         }
-        admission.rest();
+        admission.mark_stable();
         let adapter_of = |id: u32| admission.trace.adapter[id as usize];
-        let Some(adapter) =
-            self.running.map(|r| r.0).or_else(|| self.waiting.front().map(|&id| adapter_of(id)))
+        let Some(adapter) = self.running.map(|r| r.0).or_else(|| waiting.front().map(|&id| adapter_of(id)))
         else {
             return;
         };
-        let mut window = self.waiting.iter().take(MOST_OTHERS + 1);
-        if self.waiting.len() > MOST_OTHERS && window.all(|&id| adapter_of(id) != adapter) {
+        let mut window = waiting.iter().take(MOST_OTHERS + 1);
+        if waiting.len() > MOST_OTHERS && window.all(|&id| adapter_of(id) != adapter) {
             return;
         }
         let mut scanned = 0;
         let mut kept = Vec::new();
-        for &id in &self.waiting {
+        for &id in waiting.iter() {
             if adapter_of(id) != adapter || (admission.limits.original_blocking && admission.is_cancelled(id))
             {
                 kept.push(id);
@@ -66,9 +63,9 @@ impl Peft {
             }
             scanned += 1;
         }
-        self.waiting.drain(..scanned);
+        waiting.drain(..scanned);
         for id in kept.into_iter().rev() {
-            self.waiting.push_front(id);
+            waiting.push_front(id);
         }
     }
 }

@@ -12,11 +12,9 @@ use servescope_workload::BASE_MODEL;
 use super::admission::Admission;
 use super::fcfs;
 
-/// The line, in order of arrival, and the adapters of the batch.
+/// The adapters of the batch.
 #[derive(Debug, Clone)]
-pub struct Cluster {
-    /// Waiting requests.
-    pub waiting: VecDeque<u32>,
+pub(super) struct Cluster {
     limit: usize,
     /// Running requests of each adapter, the base model behind the last.
     running: Vec<u32>,
@@ -26,15 +24,9 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// A line that prefers running adapters once `limit` of them run.
-    pub fn new(limit: u32, adapters: usize) -> Self {
-        Self {
-            waiting: VecDeque::new(),
-            limit: limit as usize,
-            running: vec![0; adapters + 1],
-            distinct: 0,
-            left: VecDeque::new(),
-        }
+    /// A policy that prefers running adapters once `limit` of them run.
+    pub(super) fn new(limit: u32, adapters: usize) -> Self {
+        Self { limit: limit as usize, running: vec![0; adapters + 1], distinct: 0, left: VecDeque::new() }
     }
 
     fn place(&self, adapter: u32) -> usize {
@@ -42,30 +34,30 @@ impl Cluster {
     }
 
     /// A request with `adapter` joined the batch.
-    pub fn joined(&mut self, adapter: u32) {
+    pub(super) fn joined(&mut self, adapter: u32) {
         let place = self.place(adapter);
         self.running[place] += 1;
         self.distinct += usize::from(self.running[place] == 1);
     }
 
     /// A request with `adapter` left the batch.
-    pub fn left(&mut self, adapter: u32) {
+    pub(super) fn left(&mut self, adapter: u32) {
         let place = self.place(adapter);
         self.running[place] -= 1;
         self.distinct -= usize::from(self.running[place] == 0);
     }
 
-    /// Takes a decision.
-    pub fn decide(&mut self, admission: &mut Admission<'_>) {
+    /// Takes a decision over requests in the order of arrival.
+    pub(super) fn decide(&mut self, waiting: &mut VecDeque<u32>, admission: &mut Admission<'_>) {
         if self.distinct == 0 || self.distinct < self.limit {
-            return fcfs::decide(&mut self.waiting, admission);
+            return fcfs::decide(waiting, admission);
         }
-        if admission.is_full() || self.waiting.iter().all(|&id| admission.is_cancelled(id)) {
+        if admission.is_full() || waiting.iter().all(|&id| admission.is_cancelled(id)) {
             return;
         }
         let trace = admission.trace;
-        let runs = |line: &Self, id: u32| line.running[line.place(trace.adapter[id as usize])] > 0;
-        let refused = self.pass(admission, runs);
+        let runs = |own: &Self, id: u32| own.running[own.place(trace.adapter[id as usize])] > 0;
+        let refused = self.pass(waiting, admission, runs);
         let ghost = refused.map(|id| {
             let (i, step) = (id as usize, admission.step);
             let adapter = trace.adapter[i];
@@ -74,22 +66,26 @@ impl Cluster {
             admission.adapters.acquire(adapter);
             (entry, adapter)
         });
-        self.pass(admission, |_, _| true);
+        self.pass(waiting, admission, |_, _| true);
         if let Some((entry, adapter)) = ghost {
             admission.memory.remove(entry);
             admission.adapters.release(adapter);
         }
         // With the refused candidate in the estimate nothing closed says when the next one fits.
-        admission.retry_by(admission.step + 1);
+        admission.reschedule_no_later_than(admission.step + 1);
     }
 
     /// Picks the wanted requests in order of arrival and returns the first that is refused. What is picked, and the wanted
     /// ones whose client went away, leave the line.
-    fn pass(&mut self, admission: &mut Admission<'_>, wanted: impl Fn(&Self, u32) -> bool) -> Option<u32> {
+    fn pass(
+        &mut self,
+        waiting: &mut VecDeque<u32>,
+        admission: &mut Admission<'_>,
+        wanted: impl Fn(&Self, u32) -> bool,
+    ) -> Option<u32> {
         let mut refused = None;
         let mut scanned = 0;
-        for i in 0..self.waiting.len() {
-            let id = self.waiting[i];
+        for &id in waiting.iter() {
             if !wanted(self, id) {
                 self.left.push_back(id);
             } else if !admission.is_cancelled(id) && !admission.admit(id) {
@@ -98,9 +94,9 @@ impl Cluster {
             }
             scanned += 1;
         }
-        self.waiting.drain(..scanned);
+        waiting.drain(..scanned);
         while let Some(id) = self.left.pop_back() {
-            self.waiting.push_front(id);
+            waiting.push_front(id);
         }
         refused
     }

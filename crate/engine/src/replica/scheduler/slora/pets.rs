@@ -16,10 +16,10 @@ use super::admission::Admission;
 const PLAIN: usize = 10;
 
 /// Requests that are planned at most.
-pub const WINDOW: usize = 256;
+pub(super) const WINDOW: usize = 256;
 
 /// Takes a decision over a line in order of arrival.
-pub fn decide(waiting: &mut VecDeque<u32>, admission: &mut Admission<'_>) {
+pub(super) fn decide(waiting: &mut VecDeque<u32>, admission: &mut Admission<'_>) {
     if admission.is_full() {
         return;
     }

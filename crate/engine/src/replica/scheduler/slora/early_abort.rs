@@ -12,19 +12,19 @@ use crate::record::observer::Event;
 /// A request is given up this long before the bound, microseconds.
 const MARGIN_US: f64 = 500_000.0;
 
-/// The line, in order of arrival, and the two estimates.
+/// When the waiting requests arrived, and the two estimates.
 #[derive(Debug, Clone)]
-pub struct EarlyAbort {
-    /// Waiting requests and when they arrived.
-    pub waiting: VecDeque<(u32, f64)>,
+pub(super) struct EarlyAbort {
+    /// When the waiting requests arrived, in their order, microseconds.
+    pub(super) arrived_us: VecDeque<f64>,
     /// Requests that the last decision rejected, newest first.
-    pub rejected: Vec<u32>,
+    pub(super) rejected: Vec<u32>,
     /// Estimated arrivals between two decisions.
-    pub request_rate: i64,
+    pub(super) request_rate: i64,
     /// Estimated batch size.
-    pub batch_size: i64,
+    pub(super) batch_size: i64,
     /// Requests left waiting by the last decision that picked somebody.
-    pub last_waiting: usize,
+    pub(super) last_waiting: usize,
     patience_us: f64,
     /// Whether one more decision over the same line would leave the rate as it is.
     settled: bool,
@@ -32,9 +32,9 @@ pub struct EarlyAbort {
 
 impl EarlyAbort {
     /// A line that gives up requests whose first token would come after `bound_us`.
-    pub fn new(bound_us: f64) -> Self {
+    pub(super) fn new(bound_us: f64) -> Self {
         Self {
-            waiting: VecDeque::new(),
+            arrived_us: VecDeque::new(),
             rejected: Vec::new(),
             request_rate: 1,
             batch_size: 1,
@@ -45,13 +45,13 @@ impl EarlyAbort {
     }
 
     /// Whether decisions no longer change anything while nobody arrives or leaves.
-    pub fn is_settled(&self) -> bool {
+    pub(super) fn is_fixed_point(&self) -> bool {
         self.settled
     }
 
     /// When the oldest request will be given up.
-    pub fn due_us(&self) -> Option<f64> {
-        self.waiting.front().map(|&(_, at_us)| at_us + self.patience_us)
+    pub(super) fn due_us(&self) -> Option<f64> {
+        self.arrived_us.front().map(|&at_us| at_us + self.patience_us)
     }
 
     fn next_rate(&self, waiting: usize) -> i64 {
@@ -60,29 +60,29 @@ impl EarlyAbort {
     }
 
     /// Takes up to `decisions` decisions over an empty line.
-    pub fn idle(&mut self, decisions: f64) {
+    pub(super) fn idle(&mut self, decisions: f64) {
         let mut taken = 0.0;
-        while taken < decisions && self.waiting.is_empty() && !self.settled {
+        while taken < decisions && self.arrived_us.is_empty() && !self.settled {
             self.request_rate = self.next_rate(0);
             self.settled = self.next_rate(0) == self.request_rate;
             taken += 1.0;
         }
     }
 
-    /// Takes a decision.
-    pub fn decide(&mut self, admission: &mut Admission<'_>) {
+    /// Takes a decision over requests in the order of arrival.
+    pub(super) fn decide(&mut self, waiting: &mut VecDeque<u32>, admission: &mut Admission<'_>) {
         self.rejected.clear();
         if admission.is_full() {
             return;
         }
-        admission.rest();
-        self.request_rate = self.next_rate(self.waiting.len());
-        self.give_up(admission);
+        admission.mark_stable();
+        self.request_rate = self.next_rate(waiting.len());
+        self.give_up(waiting, admission);
         let newest_first = self.request_rate >= self.batch_size;
         let mut scanned = 0;
-        for i in 0..self.waiting.len() {
-            let place = if newest_first { self.waiting.len() - 1 - i } else { i };
-            let (id, _) = self.waiting[place];
+        for i in 0..waiting.len() {
+            let place = if newest_first { waiting.len() - 1 - i } else { i };
+            let id = waiting[place];
             if !admission.is_cancelled(id) && !admission.admit(id) {
                 break;
             }
@@ -90,26 +90,28 @@ impl EarlyAbort {
         }
         if !admission.picked.is_empty() {
             if newest_first {
-                self.waiting.truncate(self.waiting.len() - scanned);
+                waiting.truncate(waiting.len() - scanned);
+                self.arrived_us.truncate(waiting.len());
             } else {
-                self.waiting.drain(..scanned);
+                waiting.drain(..scanned);
+                self.arrived_us.drain(..scanned);
             }
-            self.last_waiting = self.waiting.len();
+            self.last_waiting = waiting.len();
             let picked = admission.picked.len() as f64;
             self.batch_size = ((0.7 * picked + 0.3 * self.batch_size as f64) as i64).max(1);
         }
-        self.settled = self.next_rate(self.waiting.len()) == self.request_rate;
+        self.settled = self.next_rate(waiting.len()) == self.request_rate;
         if !self.settled {
             // Not the next step: an idle router decides again without one.
-            admission.retry_by(admission.step);
+            admission.reschedule_no_later_than(admission.step);
         }
     }
 
     /// Rejects the oldest requests as far as they have waited too long.
-    fn give_up(&mut self, admission: &mut Admission<'_>) {
+    fn give_up(&mut self, waiting: &mut VecDeque<u32>, admission: &mut Admission<'_>) {
         while self.due_us().is_some_and(|due| admission.now_us >= due) {
-            let (id, _) = self.waiting.pop_front().expect("the line has an oldest request");
-            self.rejected.push(id);
+            self.arrived_us.pop_front();
+            self.rejected.extend(waiting.pop_front());
         }
         self.rejected.reverse();
         for &id in &self.rejected {
