@@ -8,8 +8,8 @@ use servescope_engine::Fate;
 use servescope_engine::Outcome;
 use servescope_engine::observer::{Event, Observer, Watch};
 use servescope_engine::peak_memory::{Entry, MemoryEstimate};
-use servescope_engine::queue::{Order, Queueing};
-use servescope_engine::slora::{Admission, Latency, Limits, SloraQueue};
+use servescope_engine::queue::{QueueConfig, QueuePolicy};
+use servescope_engine::slora::{AdmissionPass, Latency, Limits, SloraQueue};
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};
 
@@ -41,7 +41,7 @@ struct Server {
 
 impl Server {
     /// Puts every request of the case into the trace: those that wait or arrive, then those that run.
-    fn new(case: &Value, order: Order, requests: &[(f64, &Value)]) -> Self {
+    fn new(case: &Value, order: QueuePolicy, requests: &[(f64, &Value)]) -> Self {
         let names: Vec<&String> = case["adapters"].as_object().expect("adapters").keys().collect();
         let mut trace = Trace {
             adapter_rank: names.iter().map(|n| number(&case["adapters"], n)).collect(),
@@ -71,7 +71,11 @@ impl Server {
             original_blocking: true,
         };
         Self {
-            queue: SloraQueue::new(Queueing { order, ..Queueing::default() }, limits.pool_tokens, &trace),
+            queue: SloraQueue::new(
+                QueueConfig { policy: order, ..QueueConfig::default() },
+                limits.pool_tokens,
+                &trace,
+            ),
             limits,
             fates,
             memory: MemoryEstimate::default(),
@@ -91,7 +95,7 @@ impl Server {
             },
         };
         let mut watch = Watch::by(Box::new(Arc::clone(&self.checks)));
-        let mut admission = Admission::new(
+        let mut admission = AdmissionPass::new(
             self.limits,
             0,
             now_us,
@@ -115,16 +119,16 @@ impl Server {
 fn check_decision(case: &Value) {
     let id = &case["id"];
     let order = match case["queue"].as_str() {
-        Some("slora") => Order::Fcfs,
-        Some("cluster") => Order::Cluster { adapters: number(case, "batch_num_adapters") },
-        Some("peft") => Order::Peft,
+        Some("slora") => QueuePolicy::Fcfs,
+        Some("cluster") => QueuePolicy::Cluster { adapters: number(case, "batch_num_adapters") },
+        Some("peft") => QueuePolicy::Peft,
         Some("pets") => {
             let model = json!({
                 "alpha(bs,len)": "5 + bs*len",
                 "beta(rank,bs,len)": "3*rank + floor(bs*len*rank/8)",
             });
             assert_eq!(case["latency_model"], model, "{id}: another latency model");
-            Order::Pets
+            QueuePolicy::Pets
         }
         other => panic!("{id}: an unknown queue, {other:?}"),
     };
@@ -179,7 +183,7 @@ fn check_abort(case: &Value) {
         let at = step["arrive_at_us"].as_f64().expect("arrive_at_us");
         all.extend(step["arrivals"].as_array().expect("arrivals").iter().map(|r| (at, r)));
     }
-    let mut server = Server::new(case, Order::EarlyAbort { bound_us: 6e6 }, &all);
+    let mut server = Server::new(case, QueuePolicy::EarlyAbort { bound_us: 6e6 }, &all);
     let mut next = 0;
     for (i, step) in steps.iter().enumerate() {
         let id = format!("{}, step {i}", case["id"]);

@@ -51,7 +51,7 @@ use crate::gateway::proxy::Given;
 use crate::record::observer::{Observer, Watch};
 use crate::record::served::AdapterCounts;
 use crate::record::timeline::{Departure, Timeline};
-use crate::replica::queue::Queueing;
+use crate::replica::queue::QueueConfig;
 use crate::report::{IterationModel, Report};
 use crate::request::{DecodeSpan, Outcome, Refusal};
 
@@ -78,7 +78,7 @@ pub struct Fleet {
     event_count: u64,
     /// Replicas that may begin something new at the present time.
     touched: Vec<u32>,
-    queueing: Arc<Queueing>,
+    queueing: Arc<QueueConfig>,
     counting: Counting,
     /// Whether what ends at the present time has ended.
     ends_are_over: bool,
@@ -172,8 +172,8 @@ impl Fleet {
     }
 
     /// Keeps every replica's waiting line in another way than first come, first served. Orders that need a batcher
-    /// ([`Order::needs_no_batcher`](crate::replica::queue::Order::needs_no_batcher)) stay first come, first served.
-    pub fn queued(mut self, queueing: Queueing) -> Self {
+    /// ([`QueuePolicy::is_batch_aware`](crate::replica::queue::QueuePolicy::is_batch_aware)) stay first come, first served.
+    pub fn queued(mut self, queueing: QueueConfig) -> Self {
         self.queueing = Arc::new(queueing);
         let pool_tokens = f64::from(self.config.blocks) * f64::from(self.config.block_size);
         for replica in &mut self.replicas {

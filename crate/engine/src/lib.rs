@@ -23,7 +23,7 @@ mod router;
 
 /// S-LoRA's waiting queue and its admission decisions, one by one.
 pub mod slora {
-    pub use crate::replica::scheduler::slora::{Admission, Latency, Limits, SloraQueue};
+    pub use crate::replica::scheduler::slora::{AdmissionPass, Latency, Limits, SloraQueue};
 }
 
 pub use config::{Equals, FleetConfig, LongPrefill, Preemption, RouterKind, SchedulerKind, VllmRules};

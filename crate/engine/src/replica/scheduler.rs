@@ -13,7 +13,7 @@ mod vllm_v1;
 use super::adapters::pool::AdapterPool;
 use super::adapters::{AdapterConfig, AdapterMemory};
 use super::iteration::{Flight, Scheduled};
-use super::queue::Queueing;
+use super::queue::QueueConfig;
 use super::world::World;
 use super::{Replica, batch_end};
 use crate::config::{FleetConfig, SchedulerKind};
@@ -241,7 +241,7 @@ impl State {
     }
 
     /// Keeps the queue of a scheduler that has its own under this policy; says whether it has one.
-    pub(crate) fn queued(&mut self, queueing: &Queueing, config: &FleetConfig, trace: &Trace) -> bool {
+    pub(crate) fn queued(&mut self, queueing: &QueueConfig, config: &FleetConfig, trace: &Trace) -> bool {
         if let Some(slora) = &mut self.slora {
             slora.queued(queueing, config, trace);
         }

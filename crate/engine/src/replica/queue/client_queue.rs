@@ -3,7 +3,7 @@
 //!
 //! Under first come, last come, shortest and priority a client stands for its first request's key. Under virtual token
 //! counters ([`super::vtc`]) and least counter it stands for its counter, under deficit round robin it has its turn
-//! ([`super::round_robin`]); inside a client these serve first come, first served. A client that may not send just now, for a
+//! ([`super::drr`]); inside a client these serve first come, first served. A client that may not send just now, for a
 //! quota of its own, is parked, and the others pass. Every change costs O(log clients + log requests),
 //! but for a return under [`Lift::Max`](super::vtc::Lift::Max).
 
@@ -13,14 +13,15 @@ mod tests;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use super::accounts::Accounts;
+use super::client::cycle_get;
+use super::drr::Turns;
 use super::fairness::FairnessRules;
-use super::keyed::{Heads, Keyed, Numbered, Sorted};
-use super::order::{Order, dealt};
-use super::round_robin::Turns;
-use super::tariff::Tariff;
-use super::vtc::{Fair, LeastCounter};
-use super::{fcfs, lifo, priority, shortest};
+use super::policy::QueuePolicy;
+use super::priority_queue::{Heads, Numbered, QueueKey, Sorted};
+use super::service_counters::ServiceCounters;
+use super::token_cost::TokenCostModel;
+use super::vtc::{LeastCounter, VtcConfig};
+use super::{fcfs, lifo, priority, sjf};
 
 /// What a client is doing.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -48,7 +49,7 @@ struct ClientEntry {
 
 impl ClientEntry {
     /// Its next request, if it may be served.
-    fn head(&self) -> Option<Keyed<Numbered>> {
+    fn head(&self) -> Option<QueueKey<Numbered>> {
         self.waiting.peek().filter(|_| self.standing == Standing::Ready)
     }
 
@@ -60,7 +61,7 @@ impl ClientEntry {
 /// Which client comes next.
 #[derive(Debug, Clone)]
 enum Ranking {
-    Keyed(Order, Heads),
+    QueueKey(QueuePolicy, Heads),
     Least(LeastCounter),
     Turns(Turns),
 }
@@ -70,8 +71,8 @@ enum Ranking {
 pub struct ClientQueue {
     ranking: Ranking,
     clients: Vec<ClientEntry>,
-    accounts: Accounts,
-    tariff: Tariff,
+    counters: ServiceCounters,
+    token_costs: TokenCostModel,
     /// (time as bits, place among clients in the order of their first requests), and some that are parked no more.
     parked: BinaryHeap<Reverse<(u64, u32)>>,
     /// Clients in the order of their first requests.
@@ -81,27 +82,28 @@ pub struct ClientQueue {
     /// Clients of which a request waits.
     present: u32,
     /// Requests that are set aside, and their clients.
-    aside: Vec<(u32, Keyed<Numbered>)>,
+    aside: Vec<(u32, QueueKey<Numbered>)>,
 }
 
 impl ClientQueue {
     /// An empty queue for `clients` clients of a server with `pool_tokens` tokens of KV memory. Batch-aware policies serve
     /// first come, first served here.
-    pub fn new(order: &Order, rules: FairnessRules, clients: usize, pool_tokens: f64) -> Self {
-        let (ranking, tariff) = match order {
-            Order::Fair(fair) => {
-                (Ranking::Least(LeastCounter::new(fair.lift, rules, clients)), Tariff::of_fair(fair, clients))
+    pub fn new(policy: &QueuePolicy, rules: FairnessRules, clients: usize, pool_tokens: f64) -> Self {
+        let (ranking, token_costs) = match policy {
+            QueuePolicy::Vtc(rule) => {
+                (Ranking::Least(LeastCounter::new(rule.lift, rules, clients)), rule.token_costs(clients))
             }
-            Order::RoundRobin(rule) => {
-                (Ranking::Turns(Turns::new(rule, rules, clients, pool_tokens)), Tariff::from(rule))
+            QueuePolicy::Drr(rule) => {
+                (Ranking::Turns(Turns::new(rule, rules, clients, pool_tokens)), rule.token_costs())
             }
-            keyed => {
-                (Ranking::Keyed(keyed.clone(), Heads::default()), Tariff::of_fair(&Fair::default(), clients))
-            }
+            keyed => (
+                Ranking::QueueKey(keyed.clone(), Heads::default()),
+                VtcConfig::default().token_costs(clients),
+            ),
         };
         let sign = if matches!(ranking, Ranking::Turns(_)) { -1.0 } else { 1.0 };
-        let charges = (0..clients as u32).map(|client| sign * tariff.token(client, 0.0, 1.0));
-        let is_sorted = matches!(order, Order::Lifo | Order::Shortest | Order::Priority { .. });
+        let charges = (0..clients as u32).map(|client| sign * token_costs.token(client, 0.0, 1.0));
+        let is_sorted = matches!(policy, QueuePolicy::Lifo | QueuePolicy::Sjf | QueuePolicy::Priority { .. });
         let entry = ClientEntry {
             waiting: if is_sorted { Sorted::Heap(BinaryHeap::new()) } else { Sorted::Fifo(VecDeque::new()) },
             stay: 0,
@@ -110,10 +112,10 @@ impl ClientQueue {
             seen: u32::MAX,
         };
         Self {
-            accounts: Accounts::new(charges),
+            counters: ServiceCounters::new(charges),
             ranking,
             clients: vec![entry; clients],
-            tariff,
+            token_costs,
             parked: BinaryHeap::new(),
             seen: Vec::new(),
             number: 0,
@@ -124,21 +126,21 @@ impl ClientQueue {
 
     /// Whether service is counted.
     pub fn keeps_counters(&self) -> bool {
-        !matches!(self.ranking, Ranking::Keyed(..))
+        !matches!(self.ranking, Ranking::QueueKey(..))
     }
 
     /// Whether a decision may move counters although no request waits, or all that wait stay.
     pub fn decision_has_side_effects(&self) -> bool {
         match &self.ranking {
-            Ranking::Keyed(..) => false,
+            Ranking::QueueKey(..) => false,
             Ranking::Least(least) => least.is_raised_at_decisions(),
             Ranking::Turns(turns) => !turns.is_empty(),
         }
     }
 
     /// What tokens cost.
-    pub fn tariff(&self) -> &Tariff {
-        &self.tariff
+    pub fn token_costs(&self) -> &TokenCostModel {
+        &self.token_costs
     }
 
     /// Whether no request waits.
@@ -160,13 +162,13 @@ impl ClientQueue {
     /// cost, in the order of their first requests; nothing where none are kept.
     pub fn counters(&mut self) -> Vec<(u32, f64)> {
         let keeps = self.keeps_counters();
-        let counter = |c: u32| (c, self.tariff.counter(self.accounts.value(c)));
+        let counter = |c: u32| (c, self.token_costs.counter(self.counters.value(c)));
         self.seen.iter().filter(|_| keeps).copied().map(counter).collect()
     }
 
     /// The requests that wait in the order of their keys, gone ones included.
     pub fn in_order(&self) -> Vec<u32> {
-        let mut all: Vec<Keyed<Numbered>> =
+        let mut all: Vec<QueueKey<Numbered>> =
             self.clients.iter().flat_map(|client| client.waiting.iter()).collect();
         all.sort_unstable();
         all.into_iter().map(|entry| entry.id.id).collect()
@@ -177,10 +179,10 @@ impl ClientQueue {
         let number = self.number;
         self.number += 1;
         let key = match &self.ranking {
-            Ranking::Keyed(Order::Lifo, _) => lifo::key(number),
-            Ranking::Keyed(Order::Shortest, _) => shortest::key(predicted_output),
-            Ranking::Keyed(Order::Priority { classes, ageing_us }, _) => {
-                priority::key(dealt(classes, client as usize, 0.0), *ageing_us, at_us)
+            Ranking::QueueKey(QueuePolicy::Lifo, _) => lifo::key(number),
+            Ranking::QueueKey(QueuePolicy::Sjf, _) => sjf::key(predicted_output),
+            Ranking::QueueKey(QueuePolicy::Priority { classes, ageing_us }, _) => {
+                priority::key(cycle_get(classes, client as usize, 0.0), *ageing_us, at_us)
             }
             _ => fcfs::key(number),
         };
@@ -194,13 +196,13 @@ impl ClientQueue {
             own.seen = self.seen.len() as u32;
             self.seen.push(client);
         }
-        let entry = Keyed { key, id: Numbered { number, id } };
+        let entry = QueueKey { key, id: Numbered { number, id } };
         let leads = own.waiting.peek().is_none_or(|head| entry < head);
         own.waiting.push(entry);
         own.stay += 1;
         if is_new {
             self.stand(client);
-        } else if let (true, true, Ranking::Keyed(_, heads)) = (leads, own.is_ready(), &mut self.ranking) {
+        } else if let (true, true, Ranking::QueueKey(_, heads)) = (leads, own.is_ready(), &mut self.ranking) {
             heads.enter(client, entry);
         }
         is_new
@@ -208,12 +210,12 @@ impl ClientQueue {
 
     /// A client of which no request waited gets a counter that does not save up the time.
     fn lift(&mut self, client: u32) {
-        let Self { ranking: Ranking::Least(least), clients, accounts, seen, present, .. } = self else {
+        let Self { ranking: Ranking::Least(least), clients, counters, seen, present, .. } = self else {
             return;
         };
-        let floor = least.floor(seen, *present == 0, accounts, |other| clients[other as usize].is_ready());
+        let floor = least.floor(seen, *present == 0, counters, |other| clients[other as usize].is_ready());
         if let Some(floor) = floor {
-            accounts.raise(client, floor);
+            counters.raise(client, floor);
         }
     }
 
@@ -228,32 +230,32 @@ impl ClientQueue {
             own.standing = Standing::Absent;
             self.present -= 1;
             match &mut self.ranking {
-                Ranking::Keyed(..) => {}
+                Ranking::QueueKey(..) => {}
                 Ranking::Least(least) => least.depart(client),
-                Ranking::Turns(turns) => turns.depart(client, &mut self.accounts),
+                Ranking::Turns(turns) => turns.depart(client, &mut self.counters),
             }
             return;
         };
         own.standing = Standing::Ready;
         match &mut self.ranking {
-            Ranking::Keyed(_, heads) => heads.enter(client, head),
-            Ranking::Least(least) => least.enter(client, own.seen, &mut self.accounts),
+            Ranking::QueueKey(_, heads) => heads.enter(client, head),
+            Ranking::Least(least) => least.enter(client, own.seen, &mut self.counters),
             Ranking::Turns(turns) => turns.enter(client),
         }
     }
 
     /// The next request, with its client.
     pub fn head(&mut self) -> Option<(u32, u32)> {
-        let Self { ranking, clients, accounts, .. } = self;
+        let Self { ranking, clients, counters, .. } = self;
         let client = match ranking {
-            Ranking::Keyed(_, heads) => heads.first(|client| clients[client as usize].head())?,
-            Ranking::Least(least) => least.first(accounts, |client| clients[client as usize].is_ready())?.0,
-            Ranking::Turns(turns) => turns.first(accounts, |client| clients[client as usize].is_ready())?,
+            Ranking::QueueKey(_, heads) => heads.first(|client| clients[client as usize].head())?,
+            Ranking::Least(least) => least.first(counters, |client| clients[client as usize].is_ready())?.0,
+            Ranking::Turns(turns) => turns.first(counters, |client| clients[client as usize].is_ready())?,
         };
         clients[client as usize].waiting.peek().map(|head| (client, head.id.id))
     }
 
-    /// The next request, as [`Self::head`] has told it, does not fit and stays.
+    /// The next request, as [`Self::head`] gave it, does not fit and stays.
     pub fn block(&mut self) {
         if let Ranking::Turns(turns) = &mut self.ranking {
             turns.block();
@@ -275,7 +277,7 @@ impl ClientQueue {
             own.waiting.clear();
         }
         if let Ranking::Turns(turns) = &mut self.ranking {
-            if !own.waiting.is_empty() && self.accounts.value(client) > 0.0 {
+            if !own.waiting.is_empty() && self.counters.value(client) > 0.0 {
                 return;
             }
             turns.leave(client);
@@ -294,7 +296,7 @@ impl ClientQueue {
         match own.waiting.peek() {
             None => self.park(client, f64::INFINITY),
             Some(next) => {
-                if let Ranking::Keyed(_, heads) = &mut self.ranking {
+                if let Ranking::QueueKey(_, heads) = &mut self.ranking {
                     heads.enter(client, next);
                 }
             }
@@ -312,12 +314,12 @@ impl ClientQueue {
                     turns.enter_first(client);
                 }
                 self.stand(client);
-            } else if let Ranking::Keyed(_, heads) = &mut self.ranking {
+            } else if let Ranking::QueueKey(_, heads) = &mut self.ranking {
                 heads.enter(client, entry);
             }
         }
         let Self { ranking, clients, present, .. } = self;
-        if let Ranking::Keyed(_, heads) = ranking {
+        if let Ranking::QueueKey(_, heads) = ranking {
             heads.compact(*present, |client| clients[client as usize].head());
         }
     }
@@ -338,13 +340,13 @@ impl ClientQueue {
     /// Moves a client's counter by what it was served, or for negative amounts was charged too much.
     pub fn charge(&mut self, client: u32, amount: f64) {
         match &mut self.ranking {
-            Ranking::Keyed(..) => {}
-            Ranking::Turns(_) => self.accounts.add(client, -amount),
+            Ranking::QueueKey(..) => {}
+            Ranking::Turns(_) => self.counters.add(client, -amount),
             Ranking::Least(least) => {
-                self.accounts.add(client, amount);
+                self.counters.add(client, amount);
                 let own = &self.clients[client as usize];
                 if amount < 0.0 && own.is_ready() {
-                    least.enter(client, own.seen, &mut self.accounts);
+                    least.enter(client, own.seen, &mut self.counters);
                 }
             }
         }
@@ -352,31 +354,31 @@ impl ClientQueue {
 
     /// Raises the counter of every client that has sent a request to at least `floor`; `None`: to the largest of them.
     pub fn raise_all(&mut self, floor: Option<f64>) {
-        let Self { accounts, seen, .. } = self;
+        let Self { counters, seen, .. } = self;
         let floor =
-            floor.or_else(|| seen.iter().map(|&client| accounts.value(client)).max_by(f64::total_cmp));
+            floor.or_else(|| seen.iter().map(|&client| counters.value(client)).max_by(f64::total_cmp));
         if let Some(floor) = floor {
-            seen.iter().for_each(|&client| accounts.raise(client, floor));
+            seen.iter().for_each(|&client| counters.raise(client, floor));
         }
     }
 
-    /// The accounts, for requests whose every output token is charged alike.
-    pub fn accounts(&mut self) -> &mut Accounts {
-        &mut self.accounts
+    /// The counters, for requests whose every output token is charged alike.
+    pub fn service(&mut self) -> &mut ServiceCounters {
+        &mut self.counters
     }
 
     /// For how many further tokens of each of its requests the client of the next request stays next, if no other client's
     /// counter falls and no request comes or leaves: a lower bound, infinite for ever. A token of each of the requests costs
     /// the client at most `rate`.
-    pub fn steady(&mut self, rate: impl FnOnce(u32, &Accounts, &Tariff) -> f64) -> f64 {
-        let Self { ranking, clients, accounts, tariff, .. } = self;
+    pub fn steady(&mut self, rate: impl FnOnce(u32, &ServiceCounters, &TokenCostModel) -> f64) -> f64 {
+        let Self { ranking, clients, counters, token_costs, .. } = self;
         let room = match ranking {
-            Ranking::Keyed(..) => None,
-            Ranking::Turns(turns) => turns.front().map(|client| (client, accounts.value(client))),
-            Ranking::Least(least) => least.lead(accounts, |client| clients[client as usize].is_ready()),
+            Ranking::QueueKey(..) => None,
+            Ranking::Turns(turns) => turns.front().map(|client| (client, counters.value(client))),
+            Ranking::Least(least) => least.lead(counters, |client| clients[client as usize].is_ready()),
         };
         let Some((client, room)) = room else { return f64::INFINITY };
-        let rate = rate(client, accounts, tariff);
+        let rate = rate(client, counters, token_costs);
         if rate == 0.0 || room == f64::INFINITY {
             return f64::INFINITY;
         }
@@ -408,7 +410,7 @@ impl ClientQueue {
         }
     }
 
-    /// Every client may try again; `each` is told of those that were parked.
+    /// Every client may try again; `each` gets those that were parked.
     pub fn unpark_all(&mut self, mut each: impl FnMut(u32)) {
         for place in 0..self.seen.len() {
             let client = self.seen[place];
@@ -419,7 +421,7 @@ impl ClientQueue {
         }
     }
 
-    /// Clients may try again whose time has come; `each` is told of them.
+    /// Clients may try again whose time has come; `each` gets them.
     pub fn unpark_until(&mut self, now_us: f64, mut each: impl FnMut(u32)) {
         while let Some(until_us) = self.next_unpark_us().filter(|&at| at <= now_us) {
             let Some(Reverse((_, seen))) = self.parked.pop() else { return };

@@ -1,7 +1,7 @@
 //! Where the fair policies of published systems differ, and which of them is meant. Everything else of virtual token
-//! counters ([`super::vtc`]) and deficit round robin ([`super::round_robin`]) is the same for all.
+//! counters ([`super::vtc`]) and deficit round robin ([`super::drr`]) is the same for all.
 
-/// Whose rules the fair policies follow.
+/// The system whose rules the fair policies follow.
 ///
 /// | | S-LoRA and VTC's artifact | the queues of the other engines, the gateway |
 /// |---|---|---|
@@ -15,6 +15,6 @@
 pub enum FairnessRules {
     /// S-LoRA's router (slora/server/router/vtc_req_queue.py) and the variants of VTC's artifact.
     Slora,
-    /// Engines that S-LoRA's router is not in front of.
+    /// All other engines, and the gateway.
     Engine,
 }

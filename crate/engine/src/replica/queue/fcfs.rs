@@ -1,6 +1,6 @@
 //! First come, first served: the oldest request first, as vLLM's `fcfs` and S-LoRA's plain queue.
 
-/// The key of [`super::keyed`] for the request that came in at this place.
+/// The key of [`super::priority_queue`] for the request that came in at this place.
 pub fn key(place: u32) -> f64 {
     f64::from(place)
 }

@@ -3,14 +3,13 @@
 //!
 //! A token is charged when it is there; what was charged ahead of it, by prediction, is charged no more, and what of that
 //! was not produced is given back in the end. Which tokens are free and which are charged twice is for the scheduler to
-//! say ([`super::accounts::Charging`]).
+//! say ([`super::service_counters::OutputAccounting`]).
 
 use super::client_queue::ClientQueue;
 use super::fairness::FairnessRules;
-use super::order::Order;
-use super::prediction::updated_mean;
-use super::tariff::Tariff;
-use super::vtc::Prediction;
+use super::policy::QueuePolicy;
+use super::prediction::{Prediction, updated_mean};
+use super::token_cost::TokenCostModel;
 
 /// An admitted request, where requests are charged one by one.
 #[derive(Debug, Clone, Copy)]
@@ -42,16 +41,16 @@ pub(super) struct TokenCharges {
 }
 
 impl TokenCharges {
-    pub(super) fn new(order: &Order, rules: FairnessRules, queue: &ClientQueue) -> Self {
-        let prediction = match order {
-            Order::Fair(rule) => rule.prediction,
+    pub(super) fn new(policy: &QueuePolicy, rules: FairnessRules, queue: &ClientQueue) -> Self {
+        let prediction = match policy {
+            QueuePolicy::Vtc(rule) => rule.prediction,
             _ => Prediction::None,
         };
         let learns = prediction == Prediction::History;
         Self {
             rules,
             prediction,
-            is_itemised: queue.tariff().is_profiled() || prediction != Prediction::None,
+            is_itemised: queue.token_costs().is_profiled() || prediction != Prediction::None,
             items: Vec::new(),
             expected: vec![0.0; if learns { queue.client_count() } else { 0 }],
         }
@@ -95,7 +94,7 @@ impl TokenCharges {
             Prediction::Given => told(),
         };
         let [input, output] = tokens.map(f64::from);
-        queue.charge(client, queue.tariff().prompt(client, input, predicted));
+        queue.charge(client, queue.token_costs().prompt(client, input, predicted));
         if self.is_itemised {
             let item = Item {
                 id,
@@ -122,16 +121,16 @@ impl TokenCharges {
                 item.decodes = joins;
             }
         } else if joins {
-            queue.accounts().joined(client);
+            queue.service().joined(client);
         } else {
-            queue.accounts().left(client);
+            queue.service().left(client);
         }
     }
 
     /// Every request of the batch has made this many tokens.
     pub(super) fn decoded(&mut self, queue: &mut ClientQueue, iterations: u32) {
         if !self.is_itemised {
-            return queue.accounts().decoded(iterations);
+            return queue.service().decoded(iterations);
         }
         for _ in 0..iterations {
             for place in 0..self.items.len() {
@@ -178,14 +177,14 @@ impl TokenCharges {
                 self.charge(queue, &item);
             }
         } else if is_charged {
-            queue.accounts().charge(client);
+            queue.service().charge(client);
         }
     }
 
     /// Every request of the batch pays once more for the last of its tokens. Those that `have_ended` are settled.
     pub(super) fn charge_again(&mut self, queue: &mut ClientQueue, have_ended: impl Fn(u32) -> bool) {
         if !self.is_itemised {
-            return queue.accounts().decoded(1);
+            return queue.service().decoded(1);
         }
         for place in 0..self.items.len() {
             let item = self.items[place];
@@ -215,9 +214,9 @@ impl TokenCharges {
     }
 
     /// What a token of each request of `client` in the batch costs at most: a later one never costs less.
-    pub(super) fn most_per_iteration(&self, tariff: &Tariff, client: u32) -> f64 {
+    pub(super) fn most_per_iteration(&self, token_costs: &TokenCostModel, client: u32) -> f64 {
         let own = self.items.iter().filter(|item| item.decodes && item.client == client);
-        own.map(|item| tariff.token(client, item.input, item.output)).sum()
+        own.map(|item| token_costs.token(client, item.input, item.output)).sum()
     }
 
     /// Charges the last token of a request, or what of it was not charged ahead.
@@ -230,7 +229,7 @@ impl TokenCharges {
             FairnessRules::Slora => item.produced - 1.0,
             FairnessRules::Engine => ahead.max(item.produced - 1.0),
         };
-        queue.charge(item.client, queue.tariff().output(item.client, item.input, from, item.produced));
+        queue.charge(item.client, queue.token_costs().output(item.client, item.input, from, item.produced));
     }
 
     /// Gives back what was charged ahead and not produced, and learns from the length.
@@ -239,7 +238,7 @@ impl TokenCharges {
             return;
         }
         if produced < item.predicted {
-            let amount = queue.tariff().output(item.client, item.input, item.predicted, produced);
+            let amount = queue.token_costs().output(item.client, item.input, item.predicted, produced);
             queue.charge(item.client, amount);
         }
         if let Some(mean) = self.expected.get_mut(item.client as usize) {

@@ -1,19 +1,21 @@
 //! Virtual token counters (Sheng et al., "Fairness in Serving Large Language Models", OSDI 2024) and their relatives.
 //!
 //! Each client has a counter of the weighted tokens it was served. The client with the smallest counter is served next,
-//! equal ones in the order in which they were first seen; if its oldest request does not fit, nobody is admitted. A
-//! request's prompt is charged when it is picked, its output as it appears. A client that had nothing waiting is lifted, on
-//! its next request, to the smallest counter of those who wait, so that idle time is not saved up.
+//! equal ones in the order in which they were first seen; if its oldest request does not fit, none is admitted. A
+//! request's prompt is charged when it is admitted, its output as it appears. A client that had nothing waiting is lifted, on
+//! its next request, to the smallest counter of those that wait, so that idle time is not saved up.
 //!
-//! Relatives: least counter first never lifts; `vtc_max_fair` raises everybody before each decision; predicting variants
-//! charge the expected output at once and settle the difference later; a profiled cost takes the place of prices.
+//! Relatives: least counter first (LCF) never lifts; `vtc_max_fair` raises all clients before each decision; predicting variants
+//! charge the expected output at once and settle the difference later; a profiled cost takes the place of weights of tokens.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::accounts::{Accounts, Charging};
 use super::fairness::FairnessRules;
-use super::keyed::{Keyed, Numbered};
+use super::prediction::Prediction;
+use super::priority_queue::{Numbered, QueueKey};
+use super::service_counters::{OutputAccounting, ServiceCounters};
+use super::token_cost::{TokenCost, TokenCostModel};
 
 /// What happens to the counter of a client that had nothing waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -21,40 +23,18 @@ pub enum Lift {
     /// Raised to the smallest counter of the other clients that wait, if any (the authors' code).
     #[default]
     Waiting,
-    /// The same, and where nobody waits to the counter of the client that last stopped waiting (the paper, algorithm 2).
+    /// The same, and where no request waits to the counter of the client that last stopped waiting (the paper, algorithm 2).
     Paper,
-    /// Nothing: least counter first.
+    /// Nothing: least counter first (LCF).
     Never,
     /// Before each decision every counter is raised: to the largest when nothing runs, otherwise to that of the newest
-    /// running request less its own tokens (`vtc_max_fair`).
+    /// running request less its own tokens (`vtc_max_fair`); elsewhere than in S-LoRA a returning client's to the largest.
     Max,
-}
-
-/// What tokens cost.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub enum TokenCost {
-    /// A price for each prompt token and one for each output token.
-    #[default]
-    Linear,
-    /// The authors' fit of measured times, milliseconds: [`profiled_cost`].
-    Profile,
-}
-
-/// What is charged for output when a request is picked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Prediction {
-    /// Nothing.
-    #[default]
-    None,
-    /// The running mean of the client's finished outputs (`vtc_len_predict`).
-    History,
-    /// [`super::Queueing::predictions`] (`vtc_oracle`).
-    Given,
 }
 
 /// The settings.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Fair {
+pub struct VtcConfig {
     /// Weight of each client in turn; clients beyond the list weigh 1.
     pub weights: Vec<f64>,
     /// Price of a prompt token.
@@ -64,14 +44,14 @@ pub struct Fair {
     /// What tokens cost.
     pub cost: TokenCost,
     /// When output is charged.
-    pub charging: Charging,
+    pub accounting: OutputAccounting,
     /// What returning clients get.
     pub lift: Lift,
     /// What is charged ahead.
     pub prediction: Prediction,
 }
 
-impl Default for Fair {
+impl Default for VtcConfig {
     /// S-LoRA's `vtc_fair`.
     fn default() -> Self {
         Self {
@@ -79,21 +59,20 @@ impl Default for Fair {
             input_price: 1.0,
             output_price: 2.0,
             cost: TokenCost::Linear,
-            charging: Charging::Slora,
+            accounting: OutputAccounting::Slora,
             lift: Lift::Waiting,
             prediction: Prediction::None,
         }
     }
 }
 
-/// The time in milliseconds that `input` prompt tokens and `output` tokens of one request cost on an A10G with Llama-7B, as
-/// VTC's authors fitted it.
-pub fn profiled_cost(input: f64, output: f64) -> f64 {
-    0.210_018_91 * input
-        + 0.100_753_95 * output
-        + 0.003_986_8 * input * output
-        + 0.003_247_33 * output * output
-        + 1.146_014_54
+impl VtcConfig {
+    /// What tokens of `clients` clients cost. Only the ratios of weights count: without their common factor equal weights
+    /// give the counters of no weights, and ties stay ties.
+    pub(super) fn token_costs(&self, clients: usize) -> TokenCostModel {
+        TokenCostModel::new(&self.weights, [self.input_price, self.output_price], self.cost)
+            .without_common_factor(clients)
+    }
 }
 
 /// Clients that wait, least counter first.
@@ -103,7 +82,7 @@ pub(super) struct LeastCounter {
     rules: FairnessRules,
     /// (counter, place among clients in the order of their first requests, client). An entry may lag behind its counter,
     /// never be ahead of it.
-    entries: BinaryHeap<Reverse<Keyed<Numbered>>>,
+    entries: BinaryHeap<Reverse<QueueKey<Numbered>>>,
     /// Key of the entry that stands for each client, infinite if there is none; other entries are stale.
     keys: Vec<f64>,
     /// The client that last stopped waiting.
@@ -124,12 +103,12 @@ impl LeastCounter {
 
     /// Sees to it that a client that waits, the `seen`-th that ever sent a request, has an entry that is not ahead of its
     /// counter.
-    pub(super) fn enter(&mut self, client: u32, seen: u32, accounts: &mut Accounts) {
-        let key = accounts.value(client);
+    pub(super) fn enter(&mut self, client: u32, seen: u32, counters: &mut ServiceCounters) {
+        let key = counters.value(client);
         let own = &mut self.keys[client as usize];
         if key < *own {
             *own = key;
-            self.entries.push(Reverse(Keyed { key, id: Numbered { number: seen, id: client } }));
+            self.entries.push(Reverse(QueueKey { key, id: Numbered { number: seen, id: client } }));
         }
     }
 
@@ -141,7 +120,7 @@ impl LeastCounter {
     /// The client that is served next, with its counter; `is_ready` tells which clients may be.
     pub(super) fn first(
         &mut self,
-        accounts: &mut Accounts,
+        counters: &mut ServiceCounters,
         is_ready: impl Fn(u32) -> bool,
     ) -> Option<(u32, f64)> {
         while let Some(&Reverse(top)) = self.entries.peek() {
@@ -156,7 +135,7 @@ impl LeastCounter {
                 self.entries.pop();
                 continue;
             }
-            let counter = accounts.value(client);
+            let counter = counters.value(client);
             if counter <= top.key {
                 return Some((client, top.key));
             }
@@ -172,12 +151,12 @@ impl LeastCounter {
     /// The client that is served next, and how far its counter is below that of the one after it; infinite: it is alone.
     pub(super) fn lead(
         &mut self,
-        accounts: &mut Accounts,
+        counters: &mut ServiceCounters,
         is_ready: impl Fn(u32) -> bool,
     ) -> Option<(u32, f64)> {
-        let (client, counter) = self.first(accounts, &is_ready)?;
+        let (client, counter) = self.first(counters, &is_ready)?;
         let own = self.entries.pop();
-        let next = self.first(accounts, is_ready).map_or(f64::INFINITY, |next| next.1);
+        let next = self.first(counters, is_ready).map_or(f64::INFINITY, |next| next.1);
         self.entries.extend(own);
         Some((client, next - counter))
     }
@@ -188,18 +167,18 @@ impl LeastCounter {
         &mut self,
         clients: &[u32],
         is_idle: bool,
-        accounts: &mut Accounts,
+        counters: &mut ServiceCounters,
         is_ready: impl Fn(u32) -> bool,
     ) -> Option<f64> {
         match self.lift {
             Lift::Never => None,
             Lift::Max if self.is_raised_at_decisions() => None,
-            Lift::Max => clients.iter().map(|&client| accounts.value(client)).reduce(f64::max),
-            Lift::Waiting => self.first(accounts, is_ready).map(|first| first.1),
+            Lift::Max => clients.iter().map(|&client| counters.value(client)).reduce(f64::max),
+            Lift::Waiting => self.first(counters, is_ready).map(|first| first.1),
             Lift::Paper => {
-                let first = self.first(accounts, is_ready).map(|first| first.1);
+                let first = self.first(counters, is_ready).map(|first| first.1);
                 let last = self.last_departed.filter(|_| is_idle);
-                first.or_else(|| last.map(|client| accounts.value(client)))
+                first.or_else(|| last.map(|client| counters.value(client)))
             }
         }
     }
@@ -216,21 +195,21 @@ mod tests {
             moves in prop::collection::vec((0u32..6, -20.0..30f64, any::<bool>(), any::<bool>()), 1..120),
         ) {
             let mut least = LeastCounter::new(Lift::Waiting, FairnessRules::Slora, 6);
-            let mut accounts = Accounts::new((0..6).map(|_| 2.0));
+            let mut counters = ServiceCounters::new((0..6).map(|_| 2.0));
             let mut waits = [false; 6];
             for (client, amount, arrives, leaves) in moves {
-                accounts.add(client, amount);
+                counters.add(client, amount);
                 waits[client as usize] |= arrives;
                 if waits[client as usize] {
-                    least.enter(client, client, &mut accounts);
+                    least.enter(client, client, &mut counters);
                 }
                 let waiting = (0..6u32).filter(|&c| waits[c as usize]);
-                let values: Vec<(f64, u32)> = waiting.map(|c| (accounts.value(c), c)).collect();
+                let values: Vec<(f64, u32)> = waiting.map(|c| (counters.value(c), c)).collect();
                 let by_scan = values.iter().copied().reduce(|a, b| if b.0 < a.0 { b } else { a });
-                let first = least.first(&mut accounts, |c| waits[c as usize]);
+                let first = least.first(&mut counters, |c| waits[c as usize]);
                 prop_assert_eq!(first, by_scan.map(|(counter, client)| (client, counter)));
                 let next = values.iter().filter(|v| Some(v.1) != first.map(|f| f.0)).map(|v| v.0).reduce(f64::min);
-                let lead = least.lead(&mut accounts, |c| waits[c as usize]);
+                let lead = least.lead(&mut counters, |c| waits[c as usize]);
                 prop_assert_eq!(lead, first.map(|f| (f.0, next.unwrap_or(f64::INFINITY) - f.1)));
                 if let (true, Some((client, _))) = (leaves, first) {
                     waits[client as usize] = false;
@@ -243,13 +222,13 @@ mod tests {
     fn a_client_that_returns_is_lifted_as_its_rule_says() {
         let floor = |lift, rules, is_idle: bool| {
             let mut least = LeastCounter::new(lift, rules, 4);
-            let mut accounts = Accounts::new((0..4).map(|_| 2.0));
-            [5.0, 7.0, 9.0].iter().zip(0..).for_each(|(&value, client)| accounts.add(client, value));
+            let mut counters = ServiceCounters::new((0..4).map(|_| 2.0));
+            [5.0, 7.0, 9.0].iter().zip(0..).for_each(|(&value, client)| counters.add(client, value));
             least.depart(1);
             if !is_idle {
-                least.enter(0, 0, &mut accounts);
+                least.enter(0, 0, &mut counters);
             }
-            least.floor(&[0, 1, 2], is_idle, &mut accounts, |client| client == 0)
+            least.floor(&[0, 1, 2], is_idle, &mut counters, |client| client == 0)
         };
         for rules in [FairnessRules::Slora, FairnessRules::Engine] {
             assert_eq!([false, true].map(|idle| floor(Lift::Waiting, rules, idle)), [Some(5.0), None]);

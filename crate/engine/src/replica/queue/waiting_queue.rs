@@ -4,19 +4,20 @@
 //! their place, as in vLLM's priority queue (vllm/v1/core/sched/request_queue.py), but for those that the host keeps.
 //! Counters are the replica's own: instances share none. A prompt is charged when it is first admitted, a preempted one not
 //! again; an output token when it is there. Which moments are charged besides is the scheduler's
-//! ([`super::accounts::Charging`]).
+//! ([`super::service_counters::OutputAccounting`]).
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use servescope_workload::Trace;
 
-use super::accounts::Charging;
+use super::client::cycle_get;
 use super::client_queue::ClientQueue;
 use super::fairness::FairnessRules;
-use super::order::{Order, Queueing, dealt};
+use super::policy::{QueueConfig, QueuePolicy};
 use super::priority;
 use super::rpm::Limiter;
+use super::service_counters::OutputAccounting;
 use super::token_charges::TokenCharges;
 
 /// A waiting queue.
@@ -34,41 +35,43 @@ pub(crate) struct WaitingQueue {
 /// The part of a queue that is not first come, first served.
 #[derive(Debug, Clone)]
 struct Ranked {
-    queueing: Arc<Queueing>,
+    config: Arc<QueueConfig>,
     queue: ClientQueue,
     charges: TokenCharges,
-    charging: Charging,
+    accounting: OutputAccounting,
 }
 
 impl WaitingQueue {
     /// An empty queue of a replica with `pool_tokens` tokens of KV memory. Batch-aware policies are first come, first served
     /// here: S-LoRA's scheduler looks at the requests in that order.
     pub(crate) fn new(
-        queueing: &Arc<Queueing>,
+        config: &Arc<QueueConfig>,
         rules: FairnessRules,
         trace: &Trace,
         pool_tokens: f64,
     ) -> Self {
-        let mut queue = Self::limited(queueing, trace);
-        if !matches!(queueing.order, Order::Fcfs | Order::Rpm { .. }) && queueing.order.needs_no_batcher() {
-            queue.ranked = Some(Box::new(Ranked::new(queueing, rules, trace, pool_tokens)));
+        let mut queue = Self::limited(config, trace);
+        if !matches!(config.policy, QueuePolicy::Fcfs | QueuePolicy::Rpm { .. })
+            && !config.policy.is_batch_aware()
+        {
+            queue.ranked = Some(Box::new(Ranked::new(config, rules, trace, pool_tokens)));
         }
         queue
     }
 
     /// A first come, first served queue that rejects what the policy rejects on arrival.
-    pub(crate) fn limited(queueing: &Queueing, trace: &Trace) -> Self {
-        let limiter = match &queueing.order {
-            Order::Rpm { limit } => Some(Box::new(Limiter::new(*limit, queueing.client.count(trace)))),
+    pub(crate) fn limited(config: &QueueConfig, trace: &Trace) -> Self {
+        let limiter = match &config.policy {
+            QueuePolicy::Rpm { limit } => Some(Box::new(Limiter::new(*limit, config.client.count(trace)))),
             _ => None,
         };
         Self { limiter, ..Self::default() }
     }
 
     /// Whether a request that comes now may wait; times never decrease.
-    pub(crate) fn accepts(&mut self, queueing: &Queueing, trace: &Trace, id: u32, now_us: f64) -> bool {
+    pub(crate) fn accepts(&mut self, config: &QueueConfig, trace: &Trace, id: u32, now_us: f64) -> bool {
         let Some(limiter) = &mut self.limiter else { return true };
-        let client = queueing.client.of(trace, id, limiter.clients());
+        let client = config.client.of(trace, id, limiter.clients());
         limiter.accepts(client as usize, now_us)
     }
 
@@ -89,7 +92,7 @@ impl WaitingQueue {
         &mut self.ahead
     }
 
-    /// The same to look at.
+    /// The same, to look at.
     pub(crate) fn by_arrival(&self) -> &VecDeque<u32> {
         &self.ahead
     }
@@ -117,7 +120,7 @@ impl WaitingQueue {
             return false;
         };
         let client = ranked.client_of(trace, id);
-        let is_new = ranked.queue.push(id, client, ranked.queueing.told_tokens(trace, id), now_us);
+        let is_new = ranked.queue.push(id, client, ranked.config.predicted_tokens(trace, id), now_us);
         is_new && ranked.queue.keeps_counters()
     }
 
@@ -240,7 +243,7 @@ impl WaitingQueue {
 
     /// Whether looking at the head moves counters.
     pub(crate) fn takes_turns(&self) -> bool {
-        self.ranked.as_ref().is_some_and(|r| matches!(r.queueing.order, Order::RoundRobin(_)))
+        self.ranked.as_ref().is_some_and(|r| matches!(r.config.policy, QueuePolicy::Drr(_)))
     }
 
     /// Every client's counter, in the units of the token cost.
@@ -253,7 +256,7 @@ impl WaitingQueue {
     pub(crate) fn raw_counter(&mut self, trace: &Trace, id: u32) -> f64 {
         self.ranked.as_mut().map_or(0.0, |ranked| {
             let client = ranked.client_of(trace, id);
-            ranked.queue.accounts().value(client)
+            ranked.queue.service().value(client)
         })
     }
 
@@ -268,7 +271,7 @@ impl WaitingQueue {
     /// counters; in the order of their first requests.
     pub(crate) fn predicted_lengths(&self) -> Vec<(u32, f64)> {
         match self.ranked.as_deref() {
-            Some(Ranked { queueing, queue, charges, .. }) if matches!(queueing.order, Order::Fair(_)) => {
+            Some(Ranked { config, queue, charges, .. }) if matches!(config.policy, QueuePolicy::Vtc(_)) => {
                 queue.seen().iter().map(|&client| (client, charges.expected(client))).collect()
             }
             _ => Vec::new(),
@@ -280,7 +283,7 @@ impl WaitingQueue {
     }
 
     fn counting_artifacts(&mut self) -> Option<&mut Ranked> {
-        self.counting().filter(|ranked| ranked.charging == Charging::Artifact)
+        self.counting().filter(|ranked| ranked.accounting == OutputAccounting::Artifact)
     }
 
     /// A request decodes in the batch from now on, or no more.
@@ -299,7 +302,7 @@ impl WaitingQueue {
     /// A request has made a token outside the batch: its first one, or another.
     pub(crate) fn made_token(&mut self, trace: &Trace, id: u32, is_first: bool) {
         let Some(ranked) = self.counting() else { return };
-        let is_charged = !is_first || ranked.charging == Charging::Ideal;
+        let is_charged = !is_first || ranked.accounting == OutputAccounting::Ideal;
         ranked.makes(trace, id, 1.0, is_charged);
     }
 
@@ -337,10 +340,10 @@ impl WaitingQueue {
         ranked.charges.end(&mut ranked.queue, id, Some(produced));
     }
 
-    /// A request that was charged for all of its tokens has ended; the ideal charging now charges the first one.
+    /// A request that was charged for all of its tokens has ended; the ideal accounting now charges the first one.
     pub(crate) fn ended_in_full(&mut self, trace: &Trace, id: u32, is_first_due: bool) {
         let Some(ranked) = self.counting() else { return };
-        if is_first_due && ranked.charging == Charging::Ideal {
+        if is_first_due && ranked.accounting == OutputAccounting::Ideal {
             ranked.makes(trace, id, 0.0, true);
         }
         ranked.charges.end(&mut ranked.queue, id, None);
@@ -356,29 +359,29 @@ impl WaitingQueue {
 }
 
 impl Ranked {
-    fn new(queueing: &Arc<Queueing>, rules: FairnessRules, trace: &Trace, pool_tokens: f64) -> Self {
-        let clients = queueing.client.count(trace);
-        let queue = ClientQueue::new(&queueing.order, rules, clients, pool_tokens);
+    fn new(config: &Arc<QueueConfig>, rules: FairnessRules, trace: &Trace, pool_tokens: f64) -> Self {
+        let clients = config.client.count(trace);
+        let queue = ClientQueue::new(&config.policy, rules, clients, pool_tokens);
         Self {
-            charges: TokenCharges::new(&queueing.order, rules, &queue),
-            queueing: Arc::clone(queueing),
+            charges: TokenCharges::new(&config.policy, rules, &queue),
+            config: Arc::clone(config),
             queue,
-            charging: queueing.order.charging(),
+            accounting: config.policy.accounting(),
         }
     }
 
     fn client_of(&self, trace: &Trace, id: u32) -> u32 {
-        self.queueing.client.of(trace, id, self.queue.client_count())
+        self.config.client.of(trace, id, self.queue.client_count())
     }
 
     fn is_by_class(&self) -> bool {
-        matches!(self.queueing.order, Order::Priority { .. })
+        matches!(self.config.policy, QueuePolicy::Priority { .. })
     }
 
     fn key(&self, trace: &Trace, id: u32, arrival_us: f64) -> f64 {
-        match &self.queueing.order {
-            Order::Priority { classes, ageing_us } => {
-                let class = dealt(classes, self.client_of(trace, id) as usize, 0.0);
+        match &self.config.policy {
+            QueuePolicy::Priority { classes, ageing_us } => {
+                let class = cycle_get(classes, self.client_of(trace, id) as usize, 0.0);
                 priority::key(class, *ageing_us, arrival_us)
             }
             _ => arrival_us,
@@ -397,21 +400,21 @@ impl Ranked {
 
     fn steady(&mut self) -> f64 {
         let Self { queue, charges, .. } = self;
-        queue.steady(|client, accounts, tariff| {
+        queue.steady(|client, counters, token_costs| {
             if charges.is_itemised() {
-                charges.most_per_iteration(tariff, client)
+                charges.most_per_iteration(token_costs, client)
             } else {
-                accounts.rate(client).abs()
+                counters.rate(client).abs()
             }
         })
     }
 
     /// A request is admitted for the first time.
     fn charge_prompt(&mut self, client: u32, id: u32, trace: &Trace) {
-        let Self { queueing, queue, charges, .. } = self;
+        let Self { config, queue, charges, .. } = self;
         if queue.keeps_counters() {
             let tokens = [trace.input_tokens[id as usize], trace.output_tokens[id as usize]];
-            charges.admit(queue, client, id, tokens, || queueing.told_tokens(trace, id));
+            charges.admit(queue, client, id, tokens, || config.predicted_tokens(trace, id));
         }
     }
 

@@ -2,13 +2,13 @@
 //!
 //! One step of the router, at time t:
 //! 1. It is told of everything that came in or was cancelled up to t, in that order.
-//! 2. Nothing runs: it decides. If requests are picked, it loads their adapters and processes their prompts; otherwise it
+//! 2. Nothing runs: it decides. If requests are admitted, it loads their adapters and processes their prompts; otherwise it
 //!    sleeps, and polls.
 //! 3. Something runs: with fewer than ten decode iterations since the last prefill it decodes. Otherwise it decides; if
-//!    requests are picked, their adapters are loaded and their prompts processed while the others are stalled; otherwise it
+//!    requests are admitted, their adapters are loaded and their prompts processed while the others are stalled; otherwise it
 //!    decodes, and decides again before the next iteration.
 //!
-//! Memory is a pool of tokens. A request is picked if the batch and its adapters will fit at their worst moment
+//! Memory is a pool of tokens. A request is admitted if the batch and its adapters will fit at their worst moment
 //! ([`crate::replica::peak_memory`]). Adapters are loaded before a prefill, and offloaded when requests end and nothing uses
 //! them any more ([`crate::replica::adapters::pool`]).
 
@@ -30,7 +30,7 @@ use crate::record::timeline::Departure;
 use crate::replica::peak_memory::Entry;
 use crate::replica::requests::Place;
 use crate::request::{DecodeSpan, Outcome, Refusal};
-pub use admission::{Admission, Latency, Limits};
+pub use admission::{AdmissionPass, Latency, Limits};
 pub use queue::SloraQueue;
 use state::News;
 pub(super) use state::State;
@@ -147,7 +147,7 @@ impl State {
         let mut look = Look::Away;
         if self.decides {
             look = self.decide(replica, world);
-            if !self.picked.is_empty() {
+            if !self.admitted.is_empty() {
                 self.prefill(replica, world, flight);
                 return look;
             }
@@ -166,7 +166,7 @@ impl State {
         look
     }
 
-    /// Learns of what came in and who went away since the last step.
+    /// Learns of what came in and went away since the last step.
     fn read_mail(&mut self, replica: &mut Replica, world: &mut World<'_>) {
         for news in std::mem::take(&mut self.mail) {
             match news {
@@ -219,9 +219,9 @@ impl State {
         self.retry_step > step && self.queue.due_us().is_none_or(|due| now_us < due)
     }
 
-    /// Takes a decision: who joins is in `picked`.
+    /// Takes a decision: requests that join are in `admitted`.
     fn decide(&mut self, replica: &mut Replica, world: &mut World<'_>) -> Look {
-        self.picked.clear();
+        self.admitted.clear();
         let step = u64::from(replica.lockstep.step);
         let known = self.is_blocked(step, world.now_us);
         let mut look = Look::Away;
@@ -251,7 +251,7 @@ impl State {
                 max_running_requests: world.config.max_requests,
                 original_blocking: world.config.original,
             };
-            let mut admission = Admission::new(
+            let mut pass = AdmissionPass::new(
                 limits,
                 step,
                 world.now_us,
@@ -259,26 +259,26 @@ impl State {
                 &world.record.fates,
                 &mut self.memory,
                 &mut self.adapters,
-                &mut self.picked,
+                &mut self.admitted,
                 latency,
                 &mut *world.watch,
             );
-            self.queue.decide(&mut admission);
-            let verdict = admission.verdict();
-            self.give_up_rejected(replica, world);
+            self.queue.decide(&mut pass);
+            let result = pass.result();
+            self.reject_late(replica, world);
             if !known {
-                self.retry_step = if self.picked.is_empty() { verdict.retry_step } else { 0 };
+                self.retry_step = if self.admitted.is_empty() { result.retry_step } else { 0 };
                 if has_waiting {
-                    look = Look::At(verdict.stop);
+                    look = Look::At(result.stop);
                 }
             }
         }
-        world.watch.see(|| Event::Decided { at_us: world.now_us, picked: &self.picked });
+        world.watch.see(|| Event::Decided { at_us: world.now_us, picked: &self.admitted });
         look
     }
 
-    /// Requests that the last decision gave up are refused.
-    fn give_up_rejected(&mut self, replica: &mut Replica, world: &mut World<'_>) {
+    /// Requests that the last decision rejected leave the queue.
+    fn reject_late(&mut self, replica: &mut Replica, world: &mut World<'_>) {
         for &id in self.queue.rejected() {
             let i = id as usize;
             let outcome = &mut world.record.fates[i].outcome;
@@ -293,12 +293,12 @@ impl State {
         }
     }
 
-    /// Loads the adapters of the picked requests and begins with their prompts.
+    /// Loads the adapters of the admitted requests and begins with their prompts.
     fn prefill(&mut self, replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
         // The iterations so far took none of the blocks that are allocated now.
         replica.close_run(world);
-        for place in 0..self.picked.len() {
-            let id = self.picked[place];
+        for place in 0..self.admitted.len() {
+            let id = self.admitted[place];
             let adapter = world.trace.adapter[id as usize];
             let loads = self.owns_adapters && adapter != BASE_MODEL && world.config.lora_compute;
             if loads && self.adapters.load(adapter) {

@@ -1,15 +1,15 @@
 //! Adapter clustering (`batch_num_adapters` of S-LoRA): once the running batch uses as many adapters as the limit,
 //! requests whose adapter runs already come first, then the rest in order of arrival.
 //!
-//! The limit is a preference, not a cap: the second pass lets new adapters in, and from idle there is no limit at all. A
-//! candidate that either pass refuses goes on counting in the memory estimate of the same decision, and both passes share
-//! one prompt budget. Cancelled requests that were passed leave the line even if nobody is picked.
+//! The limit is a preference, not a cap: the second pass admits new adapters, and from idle there is no limit at all. A
+//! candidate that does not fit in either pass goes on counting in the memory estimate of the same decision, and both passes share
+//! one prompt budget. Cancelled requests that were passed leave the queue even if no request is admitted.
 
 use std::collections::VecDeque;
 
 use servescope_workload::BASE_MODEL;
 
-use super::admission::Admission;
+use super::admission::AdmissionPass;
 use super::fcfs;
 
 /// The adapters of the batch.
@@ -48,48 +48,48 @@ impl Cluster {
     }
 
     /// Takes a decision over requests in the order of arrival.
-    pub(super) fn decide(&mut self, waiting: &mut VecDeque<u32>, admission: &mut Admission<'_>) {
+    pub(super) fn decide(&mut self, waiting: &mut VecDeque<u32>, pass: &mut AdmissionPass<'_>) {
         if self.distinct == 0 || self.distinct < self.limit {
-            return fcfs::decide(waiting, admission);
+            return fcfs::decide(waiting, pass);
         }
-        if admission.is_full() || waiting.iter().all(|&id| admission.is_cancelled(id)) {
+        if pass.is_full() || waiting.iter().all(|&id| pass.is_cancelled(id)) {
             return;
         }
-        let trace = admission.trace;
+        let trace = pass.trace;
         let runs = |own: &Self, id: u32| own.running[own.place(trace.adapter[id as usize])] > 0;
-        let refused = self.pass(waiting, admission, runs);
-        let ghost = refused.map(|id| {
-            let (i, step) = (id as usize, admission.step);
+        let blocked = self.pass(waiting, pass, runs);
+        let ghost = blocked.map(|id| {
+            let (i, step) = (id as usize, pass.step);
             let adapter = trace.adapter[i];
-            let entry = Admission::entry(step, trace.input_tokens[i], trace.max_tokens[i]);
-            admission.memory.insert(entry);
-            admission.adapters.acquire(adapter);
+            let entry = AdmissionPass::entry(step, trace.input_tokens[i], trace.max_tokens[i]);
+            pass.memory.insert(entry);
+            pass.adapters.acquire(adapter);
             (entry, adapter)
         });
-        self.pass(waiting, admission, |_, _| true);
+        self.pass(waiting, pass, |_, _| true);
         if let Some((entry, adapter)) = ghost {
-            admission.memory.remove(entry);
-            admission.adapters.release(adapter);
+            pass.memory.remove(entry);
+            pass.adapters.release(adapter);
         }
-        // With the refused candidate in the estimate nothing closed says when the next one fits.
-        admission.reschedule_no_later_than(admission.step + 1);
+        // With the blocked candidate in the estimate nothing closed says when the next one fits.
+        pass.reschedule_no_later_than(pass.step + 1);
     }
 
-    /// Picks the wanted requests in order of arrival and returns the first that is refused. What is picked, and the wanted
-    /// ones whose client went away, leave the line.
+    /// Admits the wanted requests in order of arrival and returns the first that does not fit. Admitted ones, and wanted ones
+    /// whose client went away, leave the queue.
     fn pass(
         &mut self,
         waiting: &mut VecDeque<u32>,
-        admission: &mut Admission<'_>,
+        pass: &mut AdmissionPass<'_>,
         wanted: impl Fn(&Self, u32) -> bool,
     ) -> Option<u32> {
-        let mut refused = None;
+        let mut blocked = None;
         let mut scanned = 0;
         for &id in waiting.iter() {
             if !wanted(self, id) {
                 self.left.push_back(id);
-            } else if !admission.is_cancelled(id) && !admission.admit(id) {
-                refused = Some(id);
+            } else if !pass.is_cancelled(id) && !pass.admit(id) {
+                blocked = Some(id);
                 break;
             }
             scanned += 1;
@@ -98,6 +98,6 @@ impl Cluster {
         while let Some(id) = self.left.pop_back() {
             waiting.push_front(id);
         }
-        refused
+        blocked
     }
 }

@@ -7,22 +7,22 @@
 
 use std::collections::VecDeque;
 
-use super::admission::Admission;
+use super::admission::AdmissionPass;
 
 /// Takes a decision over requests in order of arrival.
 #[inline]
-pub(super) fn decide(waiting: &mut VecDeque<u32>, admission: &mut Admission<'_>) {
-    if admission.is_full() {
+pub(super) fn decide(waiting: &mut VecDeque<u32>, pass: &mut AdmissionPass<'_>) {
+    if pass.is_full() {
         return;
     }
     let mut passed = 0;
     for &id in waiting.iter() {
-        if !admission.is_cancelled(id) && !admission.admit(id) {
+        if !pass.is_cancelled(id) && !pass.admit(id) {
             break;
         }
         passed += 1;
     }
-    if !admission.picked.is_empty() {
+    if !pass.admitted.is_empty() {
         waiting.drain(..passed);
     }
 }

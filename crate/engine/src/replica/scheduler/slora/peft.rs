@@ -1,14 +1,14 @@
 //! One adapter at a time (`peft` of S-LoRA, which stands for serving with merged weights): the batch has the adapter of
-//! the head of the line, or of the requests that run, and picks waiting requests of that adapter in order of arrival.
+//! the head of the queue, or of the requests that run, and admits waiting requests of that adapter in order of arrival.
 //!
-//! If more than 30 requests of other adapters stand before the first that matches, nobody is admitted, so that the batch
-//! drains and the others get their turn. In the original, requests whose client went away never leave the line: if one
-//! comes to its head and nothing else asks for its adapter, nobody is served any more. Unless the original's blocking is
+//! If more than 30 requests of other adapters stand before the first that matches, none is admitted, so that the batch
+//! drains and the others get their turn. In S-LoRA, requests whose client went away never leave the queue: if one
+//! comes to its head and nothing else asks for its adapter, none is served any more. Unless S-LoRA's own blocking is
 //! wanted, they leave when they are passed.
 
 use std::collections::VecDeque;
 
-use super::admission::Admission;
+use super::admission::AdmissionPass;
 
 /// Requests of other adapters that may stand before the first that matches.
 const MOST_OTHERS: usize = 30;
@@ -33,17 +33,17 @@ impl Peft {
     }
 
     /// Takes a decision over requests in the order of arrival.
-    pub(super) fn decide(&mut self, waiting: &mut VecDeque<u32>, admission: &mut Admission<'_>) {
-        if !admission.limits.original_blocking {
-            while waiting.front().is_some_and(|&id| admission.is_cancelled(id)) {
+    pub(super) fn decide(&mut self, waiting: &mut VecDeque<u32>, pass: &mut AdmissionPass<'_>) {
+        if !pass.limits.original_blocking {
+            while waiting.front().is_some_and(|&id| pass.is_cancelled(id)) {
                 waiting.pop_front();
             }
         }
-        if admission.is_full() {
+        if pass.is_full() {
             return;
         }
-        admission.mark_stable();
-        let adapter_of = |id: u32| admission.trace.adapter[id as usize];
+        pass.mark_stable();
+        let adapter_of = |id: u32| pass.trace.adapter[id as usize];
         let Some(adapter) = self.running.map(|r| r.0).or_else(|| waiting.front().map(|&id| adapter_of(id)))
         else {
             return;
@@ -55,10 +55,9 @@ impl Peft {
         let mut scanned = 0;
         let mut kept = Vec::new();
         for &id in waiting.iter() {
-            if adapter_of(id) != adapter || (admission.limits.original_blocking && admission.is_cancelled(id))
-            {
+            if adapter_of(id) != adapter || (pass.limits.original_blocking && pass.is_cancelled(id)) {
                 kept.push(id);
-            } else if !admission.is_cancelled(id) && !admission.admit(id) {
+            } else if !pass.is_cancelled(id) && !pass.admit(id) {
                 break;
             }
             scanned += 1;

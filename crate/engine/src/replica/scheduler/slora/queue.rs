@@ -8,21 +8,21 @@ use std::sync::Arc;
 
 use servescope_workload::Trace;
 
-use super::admission::Admission;
+use super::admission::AdmissionPass;
 use super::cluster::Cluster;
 use super::early_abort::EarlyAbort;
 use super::peft::Peft;
 use super::{fcfs, pets};
-use crate::replica::queue::accounts::Charging;
+use crate::replica::queue::OutputAccounting;
 use crate::replica::queue::fairness::FairnessRules;
-use crate::replica::queue::order::{Order, Queueing};
+use crate::replica::queue::policy::{QueueConfig, QueuePolicy};
 use crate::replica::queue::waiting_queue::WaitingQueue;
 use crate::request::{DecodeSpan, Fate, Outcome};
 
 /// The queue.
 #[derive(Debug, Clone)]
 pub struct SloraQueue {
-    queueing: Arc<Queueing>,
+    config: Arc<QueueConfig>,
     queue: WaitingQueue,
     policy: Policy,
     /// The batch in the order in which its requests joined, with their first decode steps; only where counters are raised
@@ -45,22 +45,24 @@ enum Policy {
 impl SloraQueue {
     /// An empty queue for a trace and a pool of `pool_tokens` tokens. Requests over a rate limit are rejected before they
     /// come to it.
-    pub fn new(queueing: Queueing, pool_tokens: u32, trace: &Trace) -> Self {
-        let policy = match &queueing.order {
-            Order::Fcfs | Order::Rpm { .. } => Policy::FirstCome,
-            Order::Lifo
-            | Order::Shortest
-            | Order::Priority { .. }
-            | Order::Fair(_)
-            | Order::RoundRobin(_) => Policy::Ranked,
-            Order::Cluster { adapters } => Policy::Cluster(Cluster::new(*adapters, trace.adapter_count())),
-            Order::Peft => Policy::Peft(Peft::default()),
-            Order::Pets => Policy::Pets,
-            Order::EarlyAbort { bound_us } => Policy::EarlyAbort(EarlyAbort::new(*bound_us)),
+    pub fn new(config: QueueConfig, pool_tokens: u32, trace: &Trace) -> Self {
+        let policy = match &config.policy {
+            QueuePolicy::Fcfs | QueuePolicy::Rpm { .. } => Policy::FirstCome,
+            QueuePolicy::Lifo
+            | QueuePolicy::Sjf
+            | QueuePolicy::Priority { .. }
+            | QueuePolicy::Vtc(_)
+            | QueuePolicy::Drr(_) => Policy::Ranked,
+            QueuePolicy::Cluster { adapters } => {
+                Policy::Cluster(Cluster::new(*adapters, trace.adapter_count()))
+            }
+            QueuePolicy::Peft => Policy::Peft(Peft::default()),
+            QueuePolicy::Pets => Policy::Pets,
+            QueuePolicy::EarlyAbort { bound_us } => Policy::EarlyAbort(EarlyAbort::new(*bound_us)),
         };
-        let queueing = Arc::new(queueing);
-        let queue = WaitingQueue::new(&queueing, FairnessRules::Slora, trace, f64::from(pool_tokens));
-        Self { queueing, queue, policy, batch: Vec::new() }
+        let config = Arc::new(config);
+        let queue = WaitingQueue::new(&config, FairnessRules::Slora, trace, f64::from(pool_tokens));
+        Self { config, queue, policy, batch: Vec::new() }
     }
 
     /// A request arrives at `at_us` and waits.
@@ -123,67 +125,67 @@ impl SloraQueue {
 
     /// Takes an admission decision.
     #[inline]
-    pub fn decide(&mut self, admission: &mut Admission<'_>) {
+    pub fn decide(&mut self, pass: &mut AdmissionPass<'_>) {
         let waiting = self.queue.by_arrival_mut();
         match &mut self.policy {
-            Policy::FirstCome => fcfs::decide(waiting, admission),
-            Policy::Ranked => self.decide_in_order(admission),
-            Policy::Cluster(policy) => policy.decide(waiting, admission),
-            Policy::Peft(policy) => policy.decide(waiting, admission),
-            Policy::Pets => pets::decide(waiting, admission),
-            Policy::EarlyAbort(policy) => policy.decide(waiting, admission),
+            Policy::FirstCome => fcfs::decide(waiting, pass),
+            Policy::Ranked => self.decide_in_order(pass),
+            Policy::Cluster(policy) => policy.decide(waiting, pass),
+            Policy::Peft(policy) => policy.decide(waiting, pass),
+            Policy::Pets => pets::decide(waiting, pass),
+            Policy::EarlyAbort(policy) => policy.decide(waiting, pass),
         }
     }
 
     /// Admits requests in the order of the waiting queue until one does not fit. Cancelled ones leave when they come up.
-    fn decide_in_order(&mut self, admission: &mut Admission<'_>) {
-        if admission.is_full() {
+    fn decide_in_order(&mut self, pass: &mut AdmissionPass<'_>) {
+        if pass.is_full() {
             return;
         }
         let keeps_counters = self.queue.keeps_counters();
         let raises_counters = self.raises_counters();
         if keeps_counters {
-            admission.mark_stable();
+            pass.mark_stable();
         }
         if raises_counters {
-            let floor = self.newest_counter(admission);
+            let floor = self.newest_counter(pass);
             self.queue.raise_all(floor);
         }
-        while let Some(id) = self.queue.head(|id| admission.is_cancelled(id)) {
-            if !admission.admit(id) {
+        while let Some(id) = self.queue.head(|id| pass.is_cancelled(id)) {
+            if !pass.admit(id) {
                 if keeps_counters {
-                    self.reschedule_when_head_changes(admission);
+                    self.reschedule_when_head_changes(pass);
                 }
                 self.queue.block();
                 break;
             }
-            self.queue.pop(admission.trace, |_| false);
+            self.queue.pop(pass.trace, |_| false);
         }
         if raises_counters {
-            admission.reschedule_no_later_than(admission.step + 1);
+            pass.reschedule_no_later_than(pass.step + 1);
         }
     }
 
     /// Whether every decision raises counters ([`Lift::Max`](crate::replica::queue::vtc::Lift::Max)).
     fn raises_counters(&self) -> bool {
-        matches!(self.queueing.order, Order::Fair(_)) && self.queue.decision_has_side_effects()
+        matches!(self.config.policy, QueuePolicy::Vtc(_)) && self.queue.decision_has_side_effects()
     }
 
     /// The counter of the newest request of the batch less its own tokens, to which all are raised (`vtc_max_fair`).
-    fn newest_counter(&mut self, admission: &Admission<'_>) -> Option<f64> {
+    fn newest_counter(&mut self, pass: &AdmissionPass<'_>) -> Option<f64> {
         let &(id, first_step) = self.batch.last()?;
-        let produced = 1 + admission.step - first_step;
-        let tokens = f64::from(admission.trace.input_tokens[id as usize]);
-        Some(self.queue.raw_counter(admission.trace, id) - tokens - produced as f64)
+        let produced = 1 + pass.step - first_step;
+        let tokens = f64::from(pass.trace.input_tokens[id as usize]);
+        Some(self.queue.raw_counter(pass.trace, id) - tokens - produced as f64)
     }
 
     /// The head does not fit: says when another client's turn may come.
-    fn reschedule_when_head_changes(&mut self, admission: &mut Admission<'_>) {
+    fn reschedule_when_head_changes(&mut self, pass: &mut AdmissionPass<'_>) {
         let Some(iterations) = self.queue.iterations_blocked() else {
-            return admission.reschedule_no_later_than(admission.step + 1);
+            return pass.reschedule_no_later_than(pass.step + 1);
         };
         if iterations < 1e15 {
-            admission.reschedule_no_later_than(admission.step + 1 + iterations.max(0.0) as u64);
+            pass.reschedule_no_later_than(pass.step + 1 + iterations.max(0.0) as u64);
         }
     }
 
@@ -214,10 +216,10 @@ impl SloraQueue {
             }
             fits
         };
-        match (&self.policy, &self.queueing.order) {
+        match (&self.policy, &self.config.policy) {
             (Policy::Ranked, _) => self.queue.in_order().iter().all(take),
             // S-LoRA keeps these two queues newest first.
-            (_, Order::EarlyAbort { .. } | Order::Rpm { .. }) => {
+            (_, QueuePolicy::EarlyAbort { .. } | QueuePolicy::Rpm { .. }) => {
                 self.queue.by_arrival().iter().rev().all(take)
             }
             _ => self.queue.by_arrival().iter().all(take),
@@ -236,16 +238,16 @@ impl SloraQueue {
     }
 
     /// The prefill of the admitted requests ended: a mini-batch of its own. Where one of them has ended with it, the ideal
-    /// charging charges that one for its only token, the artifact's all of them.
+    /// accounting charges that one for its only token, the artifact's all of them.
     pub fn prefilled(&mut self, admitted: &[u32], trace: &Trace) {
-        let charging = self.queueing.order.charging();
+        let accounting = self.config.policy.accounting();
         let has_ended = |id: u32| trace.output_tokens[id as usize] == 1;
         let any = admitted.iter().any(|&id| has_ended(id));
         for &id in admitted {
-            let is_charged = match charging {
-                Charging::Slora => false,
-                Charging::Ideal => has_ended(id),
-                Charging::Artifact => any,
+            let is_charged = match accounting {
+                OutputAccounting::Slora => false,
+                OutputAccounting::Ideal => has_ended(id),
+                OutputAccounting::Artifact => any,
             };
             self.queue.made_first_token(trace, id, is_charged);
             if has_ended(id) {
@@ -312,7 +314,7 @@ impl SloraQueue {
         self.queue.predicted_lengths()
     }
 
-    /// The two estimates and the memory of early abort: request rate, batch size, waiting after the last admission.
+    /// The two estimates and the memory of early abort: request rate, batch size, waiting after the last pass.
     pub fn abort_estimates(&self) -> Option<(i64, i64, usize)> {
         match &self.policy {
             Policy::EarlyAbort(policy) => Some((policy.request_rate, policy.batch_size, policy.last_waiting)),

@@ -7,7 +7,7 @@ use crate::config::FleetConfig;
 use crate::replica::adapters::AdapterMemory;
 use crate::replica::adapters::pool::AdapterPool;
 use crate::replica::peak_memory::MemoryEstimate;
-use crate::replica::queue::order::Queueing;
+use crate::replica::queue::policy::QueueConfig;
 use crate::request::Outcome;
 
 /// What the router is told of between two steps.
@@ -29,8 +29,8 @@ pub(in crate::replica::scheduler) struct State {
     /// The adapters of the batch, and where they share the KV pool those in GPU memory.
     pub(super) adapters: AdapterPool,
     pub(super) owns_adapters: bool,
-    /// Whom the last decision picked.
-    pub(super) picked: Vec<u32>,
+    /// Requests that the last decision admitted.
+    pub(super) admitted: Vec<u32>,
     /// No decision before this decode step picks a request or changes anything, unless a request leaves or arrives.
     pub(super) retry_step: u64,
     /// Decode iterations since the last prefill, at most the rule's number.
@@ -70,11 +70,11 @@ impl State {
             .with_tokens_per_rank(tokens_per_rank)
             .with_slots(slots);
         Self {
-            queue: SloraQueue::new(Queueing::default(), config.blocks, trace),
+            queue: SloraQueue::new(QueueConfig::default(), config.blocks, trace),
             memory: MemoryEstimate::default(),
             adapters,
             owns_adapters,
-            picked: Vec::new(),
+            admitted: Vec::new(),
             retry_step: 0,
             wait_tokens: 0,
             decides: false,
@@ -89,7 +89,7 @@ impl State {
     /// Keeps the queue under this policy. Requests over a rate limit are rejected on arrival, before the router hears of them.
     pub(in crate::replica::scheduler) fn queued(
         &mut self,
-        queueing: &Queueing,
+        queueing: &QueueConfig,
         config: &FleetConfig,
         trace: &Trace,
     ) {

@@ -8,22 +8,22 @@ use super::fcfs;
 
 /// A place, or whatever waits, and its key.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Keyed<I = u32> {
+pub struct QueueKey<I = u32> {
     /// Smallest first.
     pub key: f64,
     /// Settles equal keys: smallest first.
     pub id: I,
 }
 
-impl<I: Ord> Eq for Keyed<I> {}
+impl<I: Ord> Eq for QueueKey<I> {}
 
-impl<I: Ord> Ord for Keyed<I> {
+impl<I: Ord> Ord for QueueKey<I> {
     fn cmp(&self, other: &Self) -> Ordering {
         self.key.total_cmp(&other.key).then(self.id.cmp(&other.id))
     }
 }
 
-impl<I: Ord> PartialOrd for Keyed<I> {
+impl<I: Ord> PartialOrd for QueueKey<I> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
@@ -36,7 +36,7 @@ pub(super) struct Numbered {
     pub(super) id: u32,
 }
 
-impl Keyed<Numbered> {
+impl QueueKey<Numbered> {
     /// The same for the client of the request.
     pub(super) fn of(self, client: u32) -> Self {
         Self { id: Numbered { id: client, ..self.id }, ..self }
@@ -49,7 +49,7 @@ pub(super) enum Sorted {
     /// First come, first served: the key is the number.
     Fifo(VecDeque<Numbered>),
     /// By key.
-    Heap(BinaryHeap<Reverse<Keyed<Numbered>>>),
+    Heap(BinaryHeap<Reverse<QueueKey<Numbered>>>),
 }
 
 impl Sorted {
@@ -68,7 +68,7 @@ impl Sorted {
     }
 
     /// The next request.
-    pub(super) fn peek(&self) -> Option<Keyed<Numbered>> {
+    pub(super) fn peek(&self) -> Option<QueueKey<Numbered>> {
         match self {
             Self::Fifo(list) => list.front().map(|&id| by_number(id)),
             Self::Heap(heap) => heap.peek().map(|entry| entry.0),
@@ -76,7 +76,7 @@ impl Sorted {
     }
 
     /// Takes the next request out.
-    pub(super) fn pop(&mut self) -> Option<Keyed<Numbered>> {
+    pub(super) fn pop(&mut self) -> Option<QueueKey<Numbered>> {
         match self {
             Self::Fifo(list) => list.pop_front().map(by_number),
             Self::Heap(heap) => heap.pop().map(|entry| entry.0),
@@ -84,7 +84,7 @@ impl Sorted {
     }
 
     /// A request waits; of those served first come, first served the last one.
-    pub(super) fn push(&mut self, entry: Keyed<Numbered>) {
+    pub(super) fn push(&mut self, entry: QueueKey<Numbered>) {
         match self {
             Self::Fifo(list) => list.push_back(entry.id),
             Self::Heap(heap) => heap.push(Reverse(entry)),
@@ -92,7 +92,7 @@ impl Sorted {
     }
 
     /// A request that was taken out is back in its place.
-    pub(super) fn put_back(&mut self, entry: Keyed<Numbered>) {
+    pub(super) fn put_back(&mut self, entry: QueueKey<Numbered>) {
         match self {
             Self::Fifo(list) => list.push_front(entry.id),
             Self::Heap(heap) => heap.push(Reverse(entry)),
@@ -100,7 +100,7 @@ impl Sorted {
     }
 
     /// The requests, in no order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = Keyed<Numbered>> + '_ {
+    pub(super) fn iter(&self) -> impl Iterator<Item = QueueKey<Numbered>> + '_ {
         let (list, heap) = match self {
             Self::Fifo(list) => (Some(list), None),
             Self::Heap(heap) => (None, Some(heap)),
@@ -110,25 +110,25 @@ impl Sorted {
     }
 }
 
-fn by_number(id: Numbered) -> Keyed<Numbered> {
-    Keyed { key: fcfs::key(id.number), id }
+fn by_number(id: Numbered) -> QueueKey<Numbered> {
+    QueueKey { key: fcfs::key(id.number), id }
 }
 
 /// Clients that wait, by the keys of their next requests.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Heads {
     /// Clients under the key of a request; those whose next request has another key are stale.
-    entries: BinaryHeap<Reverse<Keyed<Numbered>>>,
+    entries: BinaryHeap<Reverse<QueueKey<Numbered>>>,
 }
 
 impl Heads {
     /// The next request of a client is this one.
-    pub(super) fn enter(&mut self, client: u32, head: Keyed<Numbered>) {
+    pub(super) fn enter(&mut self, client: u32, head: QueueKey<Numbered>) {
         self.entries.push(Reverse(head.of(client)));
     }
 
     /// The client whose next request comes first; `head` is the next request of a client that may be served.
-    pub(super) fn first(&mut self, head: impl Fn(u32) -> Option<Keyed<Numbered>>) -> Option<u32> {
+    pub(super) fn first(&mut self, head: impl Fn(u32) -> Option<QueueKey<Numbered>>) -> Option<u32> {
         while let Some(&Reverse(top)) = self.entries.peek() {
             if head(top.id.id).is_some_and(|head| head.of(top.id.id) == top) {
                 return Some(top.id.id);
@@ -139,7 +139,7 @@ impl Heads {
     }
 
     /// Drops stale entries where they are more than the others of `clients` that wait.
-    pub(super) fn compact(&mut self, clients: u32, head: impl Fn(u32) -> Option<Keyed<Numbered>>) {
+    pub(super) fn compact(&mut self, clients: u32, head: impl Fn(u32) -> Option<QueueKey<Numbered>>) {
         if self.entries.len() > 2 * clients as usize + 64 {
             let mut entries = std::mem::take(&mut self.entries).into_vec();
             entries.retain(|&Reverse(of)| head(of.id.id).is_some_and(|head| head.of(of.id.id) == of));

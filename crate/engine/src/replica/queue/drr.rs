@@ -10,15 +10,16 @@
 
 use std::collections::VecDeque;
 
-use super::accounts::{Accounts, Charging};
 use super::fairness::FairnessRules;
+use super::service_counters::{OutputAccounting, ServiceCounters};
+use super::token_cost::{TokenCost, TokenCostModel};
 
 /// With a smaller quantum rounds would not end.
 const LEAST_QUANTUM: f64 = 1.0;
 
 /// The settings.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RoundRobin {
+pub struct DrrConfig {
     /// Weight of each client in turn; clients beyond the list weigh 1.
     pub weights: Vec<f64>,
     /// Price of a prompt token.
@@ -26,20 +27,27 @@ pub struct RoundRobin {
     /// Price of an output token.
     pub output_price: f64,
     /// When output is charged.
-    pub charging: Charging,
+    pub accounting: OutputAccounting,
     /// What a turn is worth, at least 1; absent: a 20th of the memory pool.
     pub quantum: Option<f64>,
 }
 
-impl Default for RoundRobin {
+impl Default for DrrConfig {
     fn default() -> Self {
         Self {
             weights: Vec::new(),
             input_price: 1.0,
             output_price: 2.0,
-            charging: Charging::Slora,
+            accounting: OutputAccounting::Slora,
             quantum: None,
         }
+    }
+}
+
+impl DrrConfig {
+    /// What tokens cost.
+    pub(super) fn token_costs(&self) -> TokenCostModel {
+        TokenCostModel::new(&self.weights, [self.input_price, self.output_price], TokenCost::Linear)
     }
 }
 
@@ -59,7 +67,7 @@ pub(super) struct Turns {
 
 impl Turns {
     /// No client is active yet. `pool_tokens`: KV memory, tokens.
-    pub(super) fn new(rule: &RoundRobin, rules: FairnessRules, clients: usize, pool_tokens: f64) -> Self {
+    pub(super) fn new(rule: &DrrConfig, rules: FairnessRules, clients: usize, pool_tokens: f64) -> Self {
         Self {
             quantum: rule.quantum.unwrap_or(pool_tokens / 20.0).max(LEAST_QUANTUM),
             rules,
@@ -108,11 +116,11 @@ impl Turns {
     }
 
     /// No request of a client waits any more.
-    pub(super) fn depart(&mut self, client: u32, accounts: &mut Accounts) {
-        let counter = accounts.value(client);
+    pub(super) fn depart(&mut self, client: u32, counters: &mut ServiceCounters) {
+        let counter = counters.value(client);
         match self.rules {
             // What is saved up is lost with the turn.
-            FairnessRules::Engine => accounts.add(client, -counter.max(0.0)),
+            FairnessRules::Engine => counters.add(client, -counter.max(0.0)),
             // Debts are paid before the client is active no more.
             FairnessRules::Slora if counter < 0.0 => self.enter(client),
             FairnessRules::Slora => {}
@@ -127,21 +135,25 @@ impl Turns {
     }
 
     /// The first client that waits, as `waits` tells, and whose deficit counter is, or becomes with its quantum, positive.
-    pub(super) fn first(&mut self, accounts: &mut Accounts, waits: impl Fn(u32) -> bool) -> Option<u32> {
+    pub(super) fn first(
+        &mut self,
+        counters: &mut ServiceCounters,
+        waits: impl Fn(u32) -> bool,
+    ) -> Option<u32> {
         let mut passed = 0;
         loop {
             let client = self.front()?;
             let begins = self.served != Some(client);
-            if begins && self.blocked == Some(client) && accounts.value(client) < 0.0 {
+            if begins && self.blocked == Some(client) && counters.value(client) < 0.0 {
                 self.blocked = None;
                 self.active.rotate_left(1);
                 continue;
             }
             // A turn at which the counter ran out while a request did not fit is lost without a quantum.
-            if begins && accounts.value(client) <= 0.0 {
-                accounts.add(client, self.quantum);
+            if begins && counters.value(client) <= 0.0 {
+                counters.add(client, self.quantum);
             }
-            let (counter, waits) = (accounts.value(client), waits(client));
+            let (counter, waits) = (counters.value(client), waits(client));
             if counter > 0.0 && waits {
                 self.served = Some(client);
                 return Some(client);
@@ -154,22 +166,22 @@ impl Turns {
             }
             passed += 1;
             if passed >= self.active.len() {
-                self.pass_rounds(accounts);
+                self.pass_rounds(counters);
                 passed = 0;
             }
         }
     }
 
     /// Takes the rounds at once in which all active clients get their quantum and none is served.
-    fn pass_rounds(&mut self, accounts: &mut Accounts) {
+    fn pass_rounds(&mut self, counters: &mut ServiceCounters) {
         let mut rounds = f64::INFINITY;
         for &client in &self.active {
-            let debt = -accounts.value(client) / self.quantum;
+            let debt = -counters.value(client) / self.quantum;
             rounds = rounds.min(if self.blocked == Some(client) { 0.0 } else { debt * (1.0 - 1e-9) - 2.0 });
         }
         if rounds >= 1.0 {
             for &client in &self.active {
-                accounts.add_repeated(client, self.quantum, rounds as u64);
+                counters.add_repeated(client, self.quantum, rounds as u64);
             }
         }
     }
@@ -179,34 +191,34 @@ impl Turns {
 mod tests {
     use super::*;
 
-    fn turns(rules: FairnessRules) -> (Turns, Accounts) {
-        let rule = RoundRobin { quantum: Some(10.0), ..RoundRobin::default() };
-        (Turns::new(&rule, rules, 2, 1_000.0), Accounts::new((0..2).map(|_| -2.0)))
+    fn turns(rules: FairnessRules) -> (Turns, ServiceCounters) {
+        let rule = DrrConfig { quantum: Some(10.0), ..DrrConfig::default() };
+        (Turns::new(&rule, rules, 2, 1_000.0), ServiceCounters::new((0..2).map(|_| -2.0)))
     }
 
     #[test]
     fn a_deep_debt_is_passed_at_once_and_to_the_bit() {
         for rules in [FairnessRules::Slora, FairnessRules::Engine] {
-            let (mut turns, mut accounts) = turns(rules);
+            let (mut turns, mut counters) = turns(rules);
             turns.enter(0);
-            accounts.add(0, -1e6 - 0.3);
-            assert_eq!(turns.first(&mut accounts, |_| true), Some(0));
+            counters.add(0, -1e6 - 0.3);
+            assert_eq!(turns.first(&mut counters, |_| true), Some(0));
             let by_hand = (0..100_001).fold(-1e6 - 0.3, |counter: f64, _| counter + 10.0);
-            assert_eq!(accounts.value(0).to_bits(), by_hand.to_bits());
+            assert_eq!(counters.value(0).to_bits(), by_hand.to_bits());
         }
     }
 
     #[test]
     fn what_an_idle_client_keeps_differs() {
         for (rules, credit, debt) in [(FairnessRules::Slora, 5.0, 5.0), (FairnessRules::Engine, 0.0, -15.0)] {
-            let (mut turns, mut accounts) = turns(rules);
-            accounts.add(0, 5.0);
-            turns.depart(0, &mut accounts);
-            assert_eq!(accounts.value(0), credit, "credit under {rules:?}");
-            accounts.add(1, -15.0);
-            turns.depart(1, &mut accounts);
-            assert_eq!(turns.first(&mut accounts, |_| false), None);
-            assert_eq!(accounts.value(1), debt, "debt under {rules:?}");
+            let (mut turns, mut counters) = turns(rules);
+            counters.add(0, 5.0);
+            turns.depart(0, &mut counters);
+            assert_eq!(counters.value(0), credit, "credit under {rules:?}");
+            counters.add(1, -15.0);
+            turns.depart(1, &mut counters);
+            assert_eq!(turns.first(&mut counters, |_| false), None);
+            assert_eq!(counters.value(1), debt, "debt under {rules:?}");
         }
     }
 
@@ -218,13 +230,13 @@ mod tests {
             (FairnessRules::Engine, 0.0, 1),
             (FairnessRules::Engine, -1.0, 1),
         ] {
-            let (mut turns, mut accounts) = turns(rules);
+            let (mut turns, mut counters) = turns(rules);
             turns.enter(0);
             turns.enter(1);
-            assert_eq!(turns.first(&mut accounts, |_| true), Some(0));
+            assert_eq!(turns.first(&mut counters, |_| true), Some(0));
             turns.block();
-            accounts.add(0, counter - 10.0);
-            assert_eq!(turns.first(&mut accounts, |_| true), Some(next), "{rules:?} at {counter}");
+            counters.add(0, counter - 10.0);
+            assert_eq!(turns.first(&mut counters, |_| true), Some(next), "{rules:?} at {counter}");
         }
     }
 }
