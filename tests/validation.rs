@@ -5,11 +5,11 @@ use servescope_lab::measured::operators::{held_out, samples};
 use servescope_lab::measured::splitwise::{self, Way, What};
 use servescope_lab::published::one_run;
 use servescope_lab::published::policies::is_in_order;
-use servescope_lab::{Run, Scenario, thresholds};
 use servescope_lab::validate::{
     Effort, closed_forms, closed_forms_table, operators_table, policies, policies_table, predictions,
     predictions_table, published, published_table, splitwise_table, thresholds_table,
 };
+use servescope_lab::{Run, Scenario, thresholds};
 
 #[test]
 fn closed_forms_hold() {

@@ -8,8 +8,8 @@ use servescope_engine::Fate;
 use servescope_engine::Outcome;
 use servescope_engine::observer::{Event, Observer, Watch};
 use servescope_engine::peak_memory::{Entry, MemoryEstimate};
-use servescope_engine::queue::batch_aware::Line;
-use servescope_engine::queue::{Admission, DecodeSpan, Latency, Limits, Order, Queueing};
+use servescope_engine::queue::{QueueConfig, QueuePolicy};
+use servescope_engine::slora::{AdmissionPass, Latency, Limits, SloraQueue};
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};
 
@@ -27,22 +27,21 @@ impl Observer for Checks {
     }
 }
 
-/// A server and its line, driven decision by decision.
+/// A server and its queue, driven decision by decision.
 struct Server {
     limits: Limits,
     trace: Trace,
     fates: Vec<Fate>,
-    spans: Vec<DecodeSpan>,
     memory: MemoryEstimate,
     adapters: AdapterPool,
-    line: Line,
+    queue: SloraQueue,
     names: Vec<Value>,
     checks: Arc<Mutex<Checks>>,
 }
 
 impl Server {
     /// Puts every request of the case into the trace: those that wait or arrive, then those that run.
-    fn new(case: &Value, order: Order, requests: &[(f64, &Value)]) -> Self {
+    fn new(case: &Value, order: QueuePolicy, requests: &[(f64, &Value)]) -> Self {
         let names: Vec<&String> = case["adapters"].as_object().expect("adapters").keys().collect();
         let mut trace = Trace {
             adapter_rank: names.iter().map(|n| number(&case["adapters"], n)).collect(),
@@ -72,9 +71,12 @@ impl Server {
             original_blocking: true,
         };
         Self {
-            line: Line::new(Queueing { order, ..Queueing::default() }, limits.pool_tokens, &trace),
+            queue: SloraQueue::new(
+                QueueConfig { policy: order, ..QueueConfig::default() },
+                limits.pool_tokens,
+                &trace,
+            ),
             limits,
-            spans: vec![DecodeSpan::default(); fates.len()],
             fates,
             memory: MemoryEstimate::default(),
             adapters: AdapterPool::new(trace.adapter_count(), &trace.adapter_rank),
@@ -93,19 +95,19 @@ impl Server {
             },
         };
         let mut watch = Watch::by(Box::new(Arc::clone(&self.checks)));
-        let mut admission = Admission::new(
+        let mut admission = AdmissionPass::new(
             self.limits,
             0,
             now_us,
             &self.trace,
-            (&self.fates, &self.spans),
+            &self.fates,
             &mut self.memory,
             &mut self.adapters,
             &mut picked,
             latency,
             &mut watch,
         );
-        self.line.decide(&mut admission);
+        self.queue.decide(&mut admission);
         picked
     }
 
@@ -117,16 +119,16 @@ impl Server {
 fn check_decision(case: &Value) {
     let id = &case["id"];
     let order = match case["queue"].as_str() {
-        Some("slora") => Order::Fcfs,
-        Some("cluster") => Order::Cluster { adapters: number(case, "batch_num_adapters") },
-        Some("peft") => Order::Peft,
+        Some("slora") => QueuePolicy::Fcfs,
+        Some("cluster") => QueuePolicy::Cluster { adapters: number(case, "batch_num_adapters") },
+        Some("peft") => QueuePolicy::Peft,
         Some("pets") => {
             let model = json!({
                 "alpha(bs,len)": "5 + bs*len",
                 "beta(rank,bs,len)": "3*rank + floor(bs*len*rank/8)",
             });
             assert_eq!(case["latency_model"], model, "{id}: another latency model");
-            Order::Pets
+            QueuePolicy::Pets
         }
         other => panic!("{id}: an unknown queue, {other:?}"),
     };
@@ -140,20 +142,20 @@ fn check_decision(case: &Value) {
         let left = number(request, "max_output_len") - produced - 1;
         server.memory.insert(Entry::new(0, number(request, "input_len") + produced, left));
         server.adapters.acquire(server.trace.adapter[id]);
-        server.line.joined(id as u32, &server.trace);
+        server.queue.joined(id as u32, 0, &server.trace);
     }
     for id in 0..waiting.len() as u32 {
-        server.line.arrive(id, 0.0, &server.trace).expect("nothing is refused here");
+        server.queue.arrive(id, 0.0, &server.trace);
     }
     let mut ahead = Vec::new();
     let (trace, fates) = (&server.trace, &server.fates);
-    server.line.look_ahead(server.limits.batch_max_tokens, trace, fates, |id| ahead.push(id));
+    server.queue.look_ahead(server.limits.batch_max_tokens, trace, fates, |id| ahead.push(id));
     let picked = server.decide(0.0);
 
     let expect = &case["expect"];
     assert_eq!(server.name(&picked), expect["picked"], "{id}: picked");
     assert_eq!(json!(picked.is_empty()), expect["returned_none"], "{id}: returned none");
-    assert_eq!(server.name(&server.line.waiting()), expect["left"], "{id}: left in the queue");
+    assert_eq!(server.name(&server.queue.waiting()), expect["left"], "{id}: left in the queue");
     let checks: Vec<Value> = server
         .checks
         .lock()
@@ -181,22 +183,22 @@ fn check_abort(case: &Value) {
         let at = step["arrive_at_us"].as_f64().expect("arrive_at_us");
         all.extend(step["arrivals"].as_array().expect("arrivals").iter().map(|r| (at, r)));
     }
-    let mut server = Server::new(case, Order::EarlyAbort { bound_us: 6e6 }, &all);
+    let mut server = Server::new(case, QueuePolicy::EarlyAbort { bound_us: 6e6 }, &all);
     let mut next = 0;
     for (i, step) in steps.iter().enumerate() {
         let id = format!("{}, step {i}", case["id"]);
         for _ in step["arrivals"].as_array().into_iter().flatten() {
             let at_us = server.trace.arrival_us[next as usize];
-            server.line.arrive(next, at_us, &server.trace).expect("nothing is refused on arrival");
+            server.queue.arrive(next, at_us, &server.trace);
             next += 1;
         }
         let picked = server.decide(step["call_at_us"].as_f64().expect("call_at_us"));
         assert_eq!(server.name(&picked), step["picked"], "{id}: picked");
-        assert_eq!(server.name(server.line.rejected()), step["aborted"], "{id}: aborted");
-        let mut left = server.line.waiting();
+        assert_eq!(server.name(server.queue.rejected()), step["aborted"], "{id}: aborted");
+        let mut left = server.queue.waiting();
         left.reverse();
         assert_eq!(server.name(&left), step["left_newest_first"], "{id}: left");
-        let (rate, size, last) = server.line.abort_estimates().expect("early abort keeps estimates");
+        let (rate, size, last) = server.queue.abort_estimates().expect("early abort keeps estimates");
         let ours = json!([rate, size, last]);
         assert_eq!(
             ours,

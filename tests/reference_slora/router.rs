@@ -7,10 +7,10 @@ use serde_json::{Map, Value, json};
 use servescope_cost::{AdapterCost, LinearCost};
 use servescope_engine::Outcome;
 use servescope_engine::observer::{Event, Observer};
-use servescope_engine::queue::accounts::Charging;
-use servescope_engine::queue::round_robin::RoundRobin;
-use servescope_engine::queue::vtc::{Fair, Lift, Prediction, TokenCost};
-use servescope_engine::queue::{Client, Order, Queueing};
+use servescope_engine::queue::DrrConfig;
+use servescope_engine::queue::OutputAccounting;
+use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
+use servescope_engine::queue::{Lift, Prediction, TokenCost, VtcConfig};
 use servescope_engine::{Fleet, FleetConfig, Refusal, Report};
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};
@@ -280,36 +280,36 @@ fn check_requests(case: &Value, report: &Report) {
 
 /// The order of service of a case. Precedence as in the original: the scheduler's name, then `batch_num_adapters`, then
 /// `enable_abort`.
-fn order(case: &Value) -> Order {
+fn order(case: &Value) -> QueuePolicy {
     let is_artifact = case["implementation"] == "VTC-artifact";
     let weights: Vec<f64> =
         case["fair_weights"].as_array().into_iter().flatten().filter_map(Value::as_f64).collect();
-    let charging = if is_artifact { Charging::Artifact } else { Charging::Slora };
-    let fair = Fair {
+    let accounting = if is_artifact { OutputAccounting::Artifact } else { OutputAccounting::Slora };
+    let fair = VtcConfig {
         weights: weights.clone(),
-        charging,
+        accounting,
         cost: match case["cost_func"].as_str() {
             None | Some("linear") => TokenCost::Linear,
             Some("profile") => TokenCost::Profile,
             other => panic!("an unknown cost function, {other:?}"),
         },
-        ..Fair::default()
+        ..VtcConfig::default()
     };
     match case["scheduler"].as_str().expect("scheduler") {
-        "vtc_fair" => Order::Fair(fair),
-        "lcf_fair" => Order::Fair(Fair { lift: Lift::Never, ..fair }),
-        "vtc_max_fair" => Order::Fair(Fair { lift: Lift::Max, ..fair }),
-        "vtc_len_predict" => Order::Fair(Fair { prediction: Prediction::History, ..fair }),
-        "vtc_oracle" => Order::Fair(Fair { prediction: Prediction::Given, ..fair }),
-        "mdrr_fair" => Order::RoundRobin(RoundRobin { weights, charging, ..RoundRobin::default() }),
-        "lshare_fair" => Order::Rpm { limit: number(case, "rate_limit") },
-        "pets" => Order::Pets,
-        "peft" => Order::Peft,
+        "vtc_fair" => QueuePolicy::Vtc(fair),
+        "lcf_fair" => QueuePolicy::Vtc(VtcConfig { lift: Lift::Never, ..fair }),
+        "vtc_max_fair" => QueuePolicy::Vtc(VtcConfig { lift: Lift::Max, ..fair }),
+        "vtc_len_predict" => QueuePolicy::Vtc(VtcConfig { prediction: Prediction::History, ..fair }),
+        "vtc_oracle" => QueuePolicy::Vtc(VtcConfig { prediction: Prediction::Given, ..fair }),
+        "mdrr_fair" => QueuePolicy::Drr(DrrConfig { weights, accounting, ..DrrConfig::default() }),
+        "lshare_fair" => QueuePolicy::Rpm { limit: number(case, "rate_limit") },
+        "pets" => QueuePolicy::Pets,
+        "peft" => QueuePolicy::Peft,
         "slora" if case["batch_num_adapters"].is_u64() => {
-            Order::Cluster { adapters: number(case, "batch_num_adapters") }
+            QueuePolicy::Cluster { adapters: number(case, "batch_num_adapters") }
         }
-        "slora" if case["enable_abort"] == true => Order::EarlyAbort { bound_us: 6e6 },
-        "slora" => Order::Fcfs,
+        "slora" if case["enable_abort"] == true => QueuePolicy::EarlyAbort { bound_us: 6e6 },
+        "slora" => QueuePolicy::Fcfs,
         other => panic!("an unknown scheduler, {other}"),
     }
 }
@@ -337,7 +337,7 @@ fn by_name(values: &[(u32, f64)], adapters: &[String], round: bool) -> Value {
 }
 
 /// Steps of the run in the form of the reference, with counters where they changed.
-fn simulate(case: &Value, queueing: &Queueing, known: &Case) -> (Vec<Value>, Report) {
+fn simulate(case: &Value, queueing: &QueueConfig, known: &Case) -> (Vec<Value>, Report) {
     let steps = Arc::new(Mutex::new(Steps::new(case, &known.adapters)));
     let report = Fleet::new(Arc::clone(&known.trace), known.config, Box::new(known.cost))
         .queued(queueing.clone())
@@ -364,7 +364,8 @@ fn router_runs() {
         for case in &cases {
             let id = &case["id"];
             let known = read(case);
-            let queueing = Queueing { order: order(case), client: Client::Adapter, predictions: drawn(case) };
+            let queueing =
+                QueueConfig { policy: order(case), client: Client::Adapter, predictions: drawn(case) };
             let (ours, report) = simulate(case, &queueing, &known);
             check_requests(case, &report);
             let mut ours = ours.iter().peekable();

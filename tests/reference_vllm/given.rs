@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use servescope_cost::{AdapterCost, Batch, BatchCost, LinearCost, StageTime};
-use servescope_engine::queue::{Client, Order, Queueing};
+use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
 use servescope_engine::{
     AdapterConfig, AdapterMemory, Equals, Fleet, FleetConfig, LongPrefill, SchedulerKind, VllmRules,
 };
@@ -57,7 +57,7 @@ pub(crate) struct Given {
     pub(crate) place_of: BTreeMap<u64, u32>,
     pub(crate) trace: Arc<Trace>,
     pub(crate) config: FleetConfig,
-    queueing: Queueing,
+    queueing: QueueConfig,
     law: Stages,
 }
 
@@ -91,8 +91,8 @@ impl Given {
         requests.sort_by(|a, b| number(a, "arrival_us").total_cmp(&number(b, "arrival_us")));
         let (trace, classes) = trace(&requests, config.block_size);
         let order = match given["policy"].as_str() {
-            Some("fcfs") => Order::Fcfs,
-            Some("priority") => Order::Priority { classes, ageing_us: NEVER_US },
+            Some("fcfs") => QueuePolicy::Fcfs,
+            Some("priority") => QueuePolicy::Priority { classes, ageing_us: NEVER_US },
             other => panic!("unknown policy {other:?}"),
         };
         let law = &file["law_us"];
@@ -100,7 +100,7 @@ impl Given {
             place_of: (0..).zip(&requests).map(|(place, request)| (id(request), place)).collect(),
             trace: Arc::new(trace),
             config,
-            queueing: Queueing { order, client: Client::User, predictions: None },
+            queueing: QueueConfig { policy: order, client: Client::User, predictions: None },
             law: Stages(
                 LinearCost {
                     prefill_base_us: number(law, "A_p"),

@@ -42,7 +42,8 @@ use crate::replica::world::World;
 use crate::replica::{Replica, requests, scheduler};
 use crate::router::Router;
 
-use crate::replica::queue::line::Line;
+use crate::replica::queue::fairness::FairnessRules;
+use crate::replica::queue::waiting_queue::WaitingQueue;
 use counters::Counting;
 
 use crate::gateway::GatewayConfig;
@@ -51,9 +52,9 @@ use crate::gateway::proxy::Given;
 use crate::record::observer::{Observer, Watch};
 use crate::record::served::AdapterCounts;
 use crate::record::timeline::{Departure, Timeline};
-use crate::replica::queue::{DecodeSpan, Queueing};
+use crate::replica::queue::QueueConfig;
 use crate::report::{IterationModel, Report};
-use crate::request::{Outcome, Refusal};
+use crate::request::{DecodeSpan, Outcome, Refusal};
 
 /// A simulation of a fleet under way.
 #[derive(Debug)]
@@ -79,7 +80,7 @@ pub struct Fleet {
     event_count: u64,
     /// Replicas that may begin something new at the present time.
     touched: Vec<u32>,
-    queueing: Arc<Queueing>,
+    queueing: Arc<QueueConfig>,
     counting: Counting,
     /// Whether what ends at the present time has ended.
     ends_are_over: bool,
@@ -174,13 +175,16 @@ impl Fleet {
     }
 
     /// Keeps every replica's waiting line in another way than first come, first served. Orders that need a batcher
-    /// ([`Order::needs_no_batcher`](crate::replica::queue::Order::needs_no_batcher)) stay first come, first served.
-    pub fn queued(mut self, queueing: Queueing) -> Self {
+    /// ([`QueuePolicy::is_batch_aware`](crate::replica::queue::QueuePolicy::is_batch_aware)) stay first come, first served.
+    pub fn queued(mut self, queueing: QueueConfig) -> Self {
         self.queueing = Arc::new(queueing);
         let pool_tokens = f64::from(self.config.blocks) * f64::from(self.config.block_size);
         for replica in &mut self.replicas {
-            replica.waiting = Line::new(&self.queueing, &self.trace, pool_tokens);
-            replica.state.queued(&self.queueing, &self.config, &self.trace);
+            replica.waiting = if replica.state.queued(&self.queueing, &self.config, &self.trace) {
+                WaitingQueue::limited(&self.queueing, &self.trace)
+            } else {
+                WaitingQueue::new(&self.queueing, FairnessRules::Engine, &self.trace, pool_tokens)
+            };
         }
         if self.replicas[0].keeps_counters() {
             self.counting = Counting::new(&self.queueing, &self.trace);
@@ -608,7 +612,7 @@ impl Fleet {
             run.done += leap;
         }
         if flight.decodes > 0 {
-            replica.charge(world, leap - replica.charged);
+            replica.charge(leap - replica.charged);
             replica.kv.allocate(scheduler::later_blocks(replica, world.config, leap));
             replica.lockstep.advance(leap);
             replica.decoded_us = now_us;

@@ -21,6 +21,11 @@ pub mod report;
 mod request;
 mod router;
 
+/// S-LoRA's waiting queue and its admission decisions, one by one.
+pub mod slora {
+    pub use crate::replica::scheduler::slora::{AdmissionPass, Latency, Limits, SloraQueue};
+}
+
 pub use config::{Equals, FleetConfig, LongPrefill, Preemption, RouterKind, SchedulerKind, VllmRules};
 pub use engine::{BatchMember, BatchUnderWay, Fleet};
 pub use record::{observer, sampler, served, timeline};

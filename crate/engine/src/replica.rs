@@ -26,7 +26,7 @@ use crate::replica::adapters::Adapters;
 use crate::replica::decode_batch::Lockstep;
 use crate::replica::iteration::Flight;
 use crate::replica::kv_cache::KvCache;
-use crate::replica::queue::line::Line;
+use crate::replica::queue::waiting_queue::WaitingQueue;
 use crate::replica::requests::Place;
 use crate::replica::run::Run;
 use crate::replica::world::World;
@@ -41,7 +41,7 @@ pub(crate) struct Replica {
     keeps_lockstep: bool,
     /// Whether the scheduler writes down each iteration's tokens by itself.
     pub(crate) writes_every_iteration: bool,
-    pub(crate) waiting: Line,
+    pub(crate) waiting: WaitingQueue,
     /// How many wait.
     pub(crate) line: u32,
     /// Whether memory became free after the last look at the line, by evictions that left nothing to do: the next arrival
@@ -107,7 +107,7 @@ impl Replica {
             stages,
             keeps_lockstep: stages == 1 && config.policy().keeps_lockstep(),
             writes_every_iteration: false,
-            waiting: Line::default(),
+            waiting: WaitingQueue::default(),
             line: 0,
             looks_again: false,
             stop: None,
@@ -229,14 +229,14 @@ impl Replica {
             if self.adapters.admits_none() {
                 return None;
             }
-            self.waiting.set_aside(&world.requests.place);
+            self.waiting.set_aside(|id| world.is_gone(id));
         }
     }
 
     /// The head of the line.
     #[inline]
     pub(crate) fn head(&mut self, world: &World<'_>) -> Option<u32> {
-        self.waiting.head(&world.requests.place)
+        self.waiting.head(|id| world.is_gone(id))
     }
 
     /// A request joins the waiting line; says whether that can change what the replica does next. A line that stands still
@@ -273,15 +273,14 @@ impl Replica {
             let next = run.first_end_from(world.now_us, run.done + self.leap);
             let is_over = world.ends_are_over && run.time_after(next) <= world.now_us;
             let over = next - run.done - u32::from(!is_over);
-            self.charge(world, over.saturating_sub(self.charged));
+            self.charge(over.saturating_sub(self.charged));
             self.charged = self.charged.max(over);
         }
     }
 
     /// Charges the clients of those who decode for so many iterations.
-    pub(crate) fn charge(&mut self, world: &World<'_>, iterations: u32) {
-        let step = u64::from(self.lockstep.step) + u64::from(self.charged);
-        if !self.state.charge(world, step, iterations) {
+    pub(crate) fn charge(&mut self, iterations: u32) {
+        if !self.state.charge(iterations) {
             self.waiting.decoded(iterations);
         }
     }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use servescope_cost::{Batch, BatchCost, StageTime};
 use servescope_engine::explain::explain;
-use servescope_engine::queue::accounts::Charging;
-use servescope_engine::queue::round_robin::RoundRobin;
-use servescope_engine::queue::vtc::{Fair, Lift, Prediction, TokenCost};
-use servescope_engine::queue::{Client, Order, Queueing};
+use servescope_engine::queue::DrrConfig;
+use servescope_engine::queue::OutputAccounting;
+use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
+use servescope_engine::queue::{Lift, Prediction, TokenCost, VtcConfig};
 use servescope_engine::{Fleet, FleetConfig, Outcome, Refusal, Report, RouterKind, SchedulerKind};
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};
@@ -62,22 +62,26 @@ fn trace(rows: impl IntoIterator<Item = (f64, u32, u32, u32)>) -> Arc<Trace> {
     Arc::new(trace)
 }
 
-fn serve(trace: &Arc<Trace>, config: FleetConfig, order: Order) -> Report {
-    let queueing = Queueing { order, ..Queueing::default() };
+fn serve(trace: &Arc<Trace>, config: FleetConfig, order: QueuePolicy) -> Report {
+    let queueing = QueueConfig { policy: order, ..QueueConfig::default() };
     Fleet::new(Arc::clone(trace), config, Box::new(Plain)).queued(queueing).run()
 }
 
-fn vtc(weights: &[f64]) -> Order {
-    Order::Fair(Fair { weights: weights.to_vec(), charging: Charging::Ideal, ..Fair::default() })
+fn vtc(weights: &[f64]) -> QueuePolicy {
+    QueuePolicy::Vtc(VtcConfig {
+        weights: weights.to_vec(),
+        accounting: OutputAccounting::Ideal,
+        ..VtcConfig::default()
+    })
 }
 
-fn turns(weights: &[f64]) -> Order {
+fn turns(weights: &[f64]) -> QueuePolicy {
     let quantum = Some(500.0);
-    Order::RoundRobin(RoundRobin {
+    QueuePolicy::Drr(DrrConfig {
         weights: weights.to_vec(),
-        charging: Charging::Ideal,
+        accounting: OutputAccounting::Ideal,
         quantum,
-        ..RoundRobin::default()
+        ..DrrConfig::default()
     })
 }
 
@@ -130,7 +134,7 @@ fn backlogged_clients_get_what_their_weights_say() {
         let [first, second] = [0, 1].map(|user| service(&report, user, until));
         assert!((second / first / ratio - 1.0).abs() < 0.05, "{order:?}: {first} and {second}");
     }
-    let report = serve(&trace, config, Order::Fcfs);
+    let report = serve(&trace, config, QueuePolicy::Fcfs);
     let [first, second] = [0, 1].map(|user| service(&report, user, backlogged_until(&report)));
     assert!(second / first < 0.4, "{first} and {second}");
 }
@@ -141,13 +145,13 @@ fn the_service_gap_is_bounded() {
     let (trace, config) = (greedy(), v1());
     let pool = f64::from(config.blocks * config.block_size);
     let bound = 2.0 * f64::max(110.0, 2.0 * pool);
-    let largest = |order: Order| {
+    let largest = |order: QueuePolicy| {
         let report = serve(&trace, config, order);
         let until = backlogged_until(&report).min(30e6);
         let gap = |at: f64| (service(&report, 0, at) - service(&report, 1, at)).abs();
         (1..=100).map(|i| gap(until * f64::from(i) / 100.0)).fold(0.0, f64::max)
     };
-    let (fair, fcfs) = (largest(vtc(&[])), largest(Order::Fcfs));
+    let (fair, fcfs) = (largest(vtc(&[])), largest(QueuePolicy::Fcfs));
     assert!(fair <= bound, "{fair} of {bound}");
     assert!(fcfs > bound, "first come, first served passes it: {fcfs}");
     assert!(largest(turns(&[])) <= bound);
@@ -162,7 +166,7 @@ fn shortest_first_lowers_the_mean_wait() {
             (0..1_500).map(|id| report.scheduled_us(id).unwrap() - trace.arrival_us[id]).collect();
         waits.iter().sum::<f64>() / 1_500.0
     };
-    let (shortest, fcfs) = (wait(Order::Shortest), wait(Order::Fcfs));
+    let (shortest, fcfs) = (wait(QueuePolicy::Sjf), wait(QueuePolicy::Fcfs));
     assert!(shortest < 0.7 * fcfs, "{shortest} of {fcfs}");
 }
 
@@ -171,7 +175,7 @@ fn classes_go_first_and_ageing_makes_up_for_them() {
     let trace = trace((0..1_000u32).map(|i| (f64::from(i) * 8e3, i % 2, 60, 60)));
     // The longest waits by class, of those who are let in by a time.
     let waits = |ageing_us, until_us: f64| {
-        let report = serve(&trace, v1(), Order::Priority { classes: vec![1.0, 0.0], ageing_us });
+        let report = serve(&trace, v1(), QueuePolicy::Priority { classes: vec![1.0, 0.0], ageing_us });
         [0, 1].map(|user| {
             let own = (0..1_000).filter(|&id| trace.user[id] == user);
             let starts =
@@ -191,11 +195,11 @@ fn the_newest_is_next_and_the_explanation_counts_those_let_in_before() {
     // The first fills the replica; then three wait.
     let config = FleetConfig { max_requests: 1, ..v1() };
     let trace = trace([(0.0, 0, 50, 50), (1.0, 0, 50, 9), (2.0, 0, 50, 9), (3.0, 0, 50, 9)]);
-    let report = serve(&trace, config, Order::Lifo);
+    let report = serve(&trace, config, QueuePolicy::Lifo);
     let starts: Vec<f64> = (0..4).map(|id| report.scheduled_us(id).unwrap()).collect();
     assert!(starts[3] < starts[2] && starts[2] < starts[1], "{starts:?}");
     assert_eq!([1, 2, 3].map(|id| explain(&report, id).ahead), [0, 0, 0]);
-    let report = serve(&trace, config, Order::Fcfs);
+    let report = serve(&trace, config, QueuePolicy::Fcfs);
     assert_eq!([1, 2, 3].map(|id| explain(&report, id).ahead), [0, 1, 2]);
 }
 
@@ -205,7 +209,7 @@ fn requests_a_minute_are_counted_by_the_replica() {
     for replicas in [1, 2] {
         // In turn: each replica serves one of the users.
         let config = FleetConfig { replicas, router: RouterKind::RoundRobin, ..v1() };
-        let report = serve(&trace, config, Order::Rpm { limit: 7 });
+        let report = serve(&trace, config, QueuePolicy::Rpm { limit: 7 });
         let refused = report.fates.iter().filter(|f| f.outcome == Outcome::Refused(Refusal::RateLimit));
         assert_eq!(refused.count(), 40 - 14);
     }
@@ -216,7 +220,7 @@ fn requests_a_minute_are_counted_by_the_replica() {
 fn priority_takes_the_evicted_back_in_its_place() {
     let config = FleetConfig { blocks: 20, watermark_blocks: 0, ..v1() };
     let rows = [(0.0, 1, 100, 150), (1.0, 1, 100, 150), (400e3, 0, 90, 20)];
-    let classes = |classes: &[f64]| Order::Priority { classes: classes.to_vec(), ageing_us: 1e9 };
+    let classes = |classes: &[f64]| QueuePolicy::Priority { classes: classes.to_vec(), ageing_us: 1e9 };
     let comes_in_time = |order| {
         let report = serve(&trace(rows), config, order);
         assert!(report.preemptions > 0 && report.preemptions(1) > 0);
@@ -224,7 +228,7 @@ fn priority_takes_the_evicted_back_in_its_place() {
     };
     assert!(comes_in_time(classes(&[0.0, 1.0])));
     assert!(!comes_in_time(classes(&[1.0, 0.0])));
-    assert!(!comes_in_time(Order::Fcfs), "first come, first served the evicted stand ahead");
+    assert!(!comes_in_time(QueuePolicy::Fcfs), "first come, first served the evicted stand ahead");
 }
 
 fn any_rows() -> impl Strategy<Value = Vec<(f64, u32, u32, u32)>> {
@@ -239,19 +243,15 @@ fn any_rows() -> impl Strategy<Value = Vec<(f64, u32, u32, u32)>> {
     })
 }
 
-fn any_counting() -> impl Strategy<Value = Order> {
-    let charging = prop_oneof![Just(Charging::Slora), Just(Charging::Ideal)];
+fn any_counting() -> impl Strategy<Value = QueuePolicy> {
+    let accounting = prop_oneof![Just(OutputAccounting::Slora), Just(OutputAccounting::Ideal)];
     let prediction = prop_oneof![Just(Prediction::None), Just(Prediction::History), Just(Prediction::Given)];
     let cost = prop_oneof![Just(TokenCost::Linear), Just(TokenCost::Profile)];
     prop_oneof![
-        (charging.clone(), prediction, cost).prop_map(|(charging, prediction, cost)| Order::Fair(Fair {
-            charging,
-            prediction,
-            cost,
-            lift: Lift::Never,
-            ..Fair::default()
-        })),
-        charging.prop_map(|charging| Order::RoundRobin(RoundRobin { charging, ..RoundRobin::default() })),
+        (accounting.clone(), prediction, cost).prop_map(|(accounting, prediction, cost)| QueuePolicy::Vtc(
+            VtcConfig { accounting, prediction, cost, lift: Lift::Never, ..VtcConfig::default() }
+        )),
+        accounting.prop_map(|accounting| QueuePolicy::Drr(DrrConfig { accounting, ..DrrConfig::default() })),
     ]
 }
 
@@ -290,20 +290,20 @@ proptest! {
         let report = serve(&trace, config, order.clone());
         let counters = report.counters.as_ref().unwrap();
         prop_assert!(counters.samples.iter().all(|sample| sample.values.len() <= counters.values.len()));
-        let Order::Fair(rule) = &order else { return Ok(()) };
+        let QueuePolicy::Vtc(rule) = &order else { return Ok(()) };
         // S-LoRA's predicting variants are those of VTC's artifact, which its own vectors hold.
-        let is_artifacts = config.scheduler == SchedulerKind::Slora || rule.charging == Charging::Slora;
+        let is_artifacts = config.scheduler == SchedulerKind::Slora || rule.accounting == OutputAccounting::Slora;
         if rule.prediction != Prediction::None && is_artifacts {
             return Ok(());
         }
-        let free = if rule.charging == Charging::Slora { 1.0 } else { 0.0 };
+        let free = if rule.accounting == OutputAccounting::Slora { 1.0 } else { 0.0 };
         for &(client, value) in &counters.values {
             let own = (0..trace.len()).filter(|&id| {
                 trace.user[id] == client && report.fates[id].outcome == Outcome::Completed
             });
             let due: f64 = own.map(|id| {
                 let (input, output) = (f64::from(trace.input_tokens[id]), f64::from(trace.output_tokens[id]));
-                let cost = servescope_engine::queue::vtc::profiled_cost;
+                let cost = servescope_engine::queue::token_cost::profiled_cost;
                 match rule.cost {
                     TokenCost::Linear => input + 2.0 * (output - free),
                     // S-LoRA charges an iteration before it has made its token: it is the last one that is free.
@@ -369,10 +369,10 @@ proptest! {
     fn one_client_is_first_come_first_served(rows in any_rows(), order in any_counting(), config in any_fleet()) {
         let trace = trace(rows);
         let run = |order| {
-            let queueing = Queueing { order, client: Client::Adapter, ..Queueing::default() };
+            let queueing = QueueConfig { policy: order, client: Client::Adapter, ..QueueConfig::default() };
             Fleet::new(Arc::clone(&trace), config, Box::new(Plain)).queued(queueing).run()
         };
-        let (fair, fcfs) = (run(order), run(Order::Fcfs));
+        let (fair, fcfs) = (run(order), run(QueuePolicy::Fcfs));
         prop_assert_eq!(fair.digest(), fcfs.digest());
     }
 }

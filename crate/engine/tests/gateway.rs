@@ -13,10 +13,10 @@ use servescope_engine::gateway::prediction::{LengthRule, LengthSource};
 use servescope_engine::gateway::window::Window;
 use servescope_engine::gateway::{GatewayConfig, GatewayLog};
 use servescope_engine::metrics::monitor::{Monitor, MonitorOptions};
-use servescope_engine::queue::accounts::Charging;
-use servescope_engine::queue::round_robin::RoundRobin;
-use servescope_engine::queue::vtc::{Fair, Lift, Prediction, TokenCost};
-use servescope_engine::queue::{Client, Order, Queueing};
+use servescope_engine::queue::DrrConfig;
+use servescope_engine::queue::OutputAccounting;
+use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
+use servescope_engine::queue::{Lift, Prediction, TokenCost, VtcConfig};
 use servescope_engine::{AdapterConfig, FleetConfig, Preemption, RouterKind, SchedulerKind, VllmRules};
 use servescope_engine::{Fleet, Outcome, Report};
 use servescope_workload::Trace;
@@ -64,7 +64,7 @@ fn transparent() -> GatewayConfig {
             cold_start: 5,
         },
         load: NO_LOAD,
-        order: Order::Fcfs,
+        queue_policy: QueuePolicy::Fcfs,
         pool_tokens: 1_000.0,
         seed: 1,
     }
@@ -138,21 +138,22 @@ prop_compose! {
     }
 }
 
-fn any_order() -> impl Strategy<Value = Order> {
+fn any_order() -> impl Strategy<Value = QueuePolicy> {
     let lift = prop_oneof![Just(Lift::Waiting), Just(Lift::Paper), Just(Lift::Never), Just(Lift::Max)];
     let prediction = prop_oneof![Just(Prediction::None), Just(Prediction::Given)];
     let cost = prop_oneof![2 => Just(TokenCost::Linear), 1 => Just(TokenCost::Profile)];
-    let charging = || prop_oneof![2 => Just(Charging::Slora), 1 => Just(Charging::Artifact)];
+    let accounting =
+        || prop_oneof![2 => Just(OutputAccounting::Slora), 1 => Just(OutputAccounting::Artifact)];
     prop_oneof![
-        Just(Order::Fcfs),
-        Just(Order::Lifo),
-        Just(Order::Shortest),
-        (0.0..1e7f64).prop_map(|ageing_us| Order::Priority { classes: Vec::new(), ageing_us }),
-        (lift, prediction, cost, charging()).prop_map(|(lift, prediction, cost, charging)| Order::Fair(
-            Fair { lift, prediction, cost, charging, ..Fair::default() }
-        )),
-        (1.0..500.0f64, charging()).prop_map(|(quantum, charging)| {
-            Order::RoundRobin(RoundRobin { quantum: Some(quantum), charging, ..RoundRobin::default() })
+        Just(QueuePolicy::Fcfs),
+        Just(QueuePolicy::Lifo),
+        Just(QueuePolicy::Sjf),
+        (0.0..1e7f64).prop_map(|ageing_us| QueuePolicy::Priority { classes: Vec::new(), ageing_us }),
+        (lift, prediction, cost, accounting()).prop_map(|(lift, prediction, cost, accounting)| {
+            QueuePolicy::Vtc(VtcConfig { lift, prediction, cost, accounting, ..VtcConfig::default() })
+        }),
+        (1.0..500.0f64, accounting()).prop_map(|(quantum, accounting)| {
+            QueuePolicy::Drr(DrrConfig { quantum: Some(quantum), accounting, ..DrrConfig::default() })
         }),
     ]
 }
@@ -174,14 +175,14 @@ prop_compose! {
         retries in any_retries(),
         lengths in any_lengths(),
         load in any_load(),
-        order in any_order(),
+        queue_policy in any_order(),
         by_adapter in any::<bool>(),
         pool_tokens in 300.0..3_000.0f64,
     ) -> GatewayConfig {
         GatewayConfig {
             checks, quotas, concurrency, client_concurrency, queue_requests: queue.0, queue_tokens: queue.1,
             kv: KvRule { headroom_tokens: kv.0, lag_us: kv.1, leaks: kv.2 },
-            ttft_bound_us, timeout, sweep_us, retries, lengths, load, order, pool_tokens,
+            ttft_bound_us, timeout, sweep_us, retries, lengths, load, queue_policy, pool_tokens,
             client: if by_adapter { Client::Adapter } else { Client::User },
             ..transparent()
         }
@@ -376,7 +377,7 @@ proptest! {
     ) {
         let trace = Arc::new(trace);
         let fleet = || {
-            let queueing = Queueing { order: order.clone(), ..Queueing::default() };
+            let queueing = QueueConfig { policy: order.clone(), ..QueueConfig::default() };
             fleet(&trace, config, cost).queued(queueing).behind(gateway.clone())
         };
         let leaping = fleet().run();

@@ -7,9 +7,9 @@ use proptest::prelude::*;
 use servescope_cost::LinearCost;
 use servescope_engine::metrics::fairness::{Fairness, Served, Ticks, largest_gap};
 use servescope_engine::metrics::monitor::{Cell, ClientTotals, Monitor, MonitorOptions};
-use servescope_engine::queue::round_robin::RoundRobin;
-use servescope_engine::queue::vtc::Fair;
-use servescope_engine::queue::{Client, Order, Queueing};
+use servescope_engine::queue::DrrConfig;
+use servescope_engine::queue::VtcConfig;
+use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
 use servescope_engine::timeline::IterationRun;
 use servescope_engine::{Fleet, FleetConfig, Outcome, Preemption, Refusal, Report, SchedulerKind};
 use servescope_workload::trace::{Chain, NOBODY, Request};
@@ -22,14 +22,14 @@ fn near(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * (1.0 + a.abs().max(b.abs()))
 }
 
-fn any_order() -> impl Strategy<Value = Order> {
+fn any_order() -> impl Strategy<Value = QueuePolicy> {
     prop_oneof![
-        Just(Order::Fcfs),
-        Just(Order::Lifo),
-        (1u32..9).prop_map(|limit| Order::Rpm { limit }),
-        (1e5..3e6f64).prop_map(|bound_us| Order::EarlyAbort { bound_us }),
-        Just(Order::Fair(Fair::default())),
-        Just(Order::RoundRobin(RoundRobin::default())),
+        Just(QueuePolicy::Fcfs),
+        Just(QueuePolicy::Lifo),
+        (1u32..9).prop_map(|limit| QueuePolicy::Rpm { limit }),
+        (1e5..3e6f64).prop_map(|bound_us| QueuePolicy::EarlyAbort { bound_us }),
+        Just(QueuePolicy::Vtc(VtcConfig::default())),
+        Just(QueuePolicy::Drr(DrrConfig::default())),
     ]
 }
 
@@ -41,7 +41,7 @@ prop_compose! {
     fn any_run()(
         trace in any_trace(), config in any_config(), cost in any_cost(), order in any_order(), client in any_client(),
     ) -> (Report, FleetConfig) {
-        let queueing = Queueing { order, client, ..Queueing::default() };
+        let queueing = QueueConfig { policy: order, client, ..QueueConfig::default() };
         (Fleet::new(Arc::new(trace), config, Box::new(cost)).queued(queueing).run(), config)
     }
 }
@@ -245,7 +245,7 @@ proptest! {
         let mut relabelled = trace.clone();
         relabelled.user.iter_mut().for_each(|user| *user = 3 - *user);
         let measure = |trace: Trace| {
-            let queueing = Queueing { order: order.clone(), ..Queueing::default() };
+            let queueing = QueueConfig { policy: order.clone(), ..QueueConfig::default() };
             let report = Fleet::new(Arc::new(trace), config, Box::new(cost)).queued(queueing).run();
             Monitor::measure(&report, &MonitorOptions { most: 4, ..ALL })
         };
@@ -290,7 +290,7 @@ proptest! {
     ) {
         let mut trace = trace;
         trace.arrival_us.iter_mut().for_each(|time| *time *= stretch);
-        let queueing = Queueing { order: Order::Fair(Fair::default()), ..Queueing::default() };
+        let queueing = QueueConfig { policy: QueuePolicy::Vtc(VtcConfig::default()), ..QueueConfig::default() };
         let report = Fleet::new(Arc::new(trace), config, Box::new(cost)).queued(queueing).run();
         let counters = report.counters.as_ref().unwrap();
         prop_assert!(counters.samples.len() <= 256);
@@ -329,7 +329,8 @@ fn samples_thin_out_evenly() {
             };
             trace.push(request);
         }
-        let queueing = Queueing { order: Order::Fair(Fair::default()), ..Queueing::default() };
+        let queueing =
+            QueueConfig { policy: QueuePolicy::Vtc(VtcConfig::default()), ..QueueConfig::default() };
         let cost = servescope_cost::CALIBRATIONS[0].cost;
         let report = Fleet::new(Arc::new(trace), FleetConfig::slora(), Box::new(cost)).queued(queueing).run();
         let samples = report.counters.unwrap().samples;
@@ -400,8 +401,11 @@ fn counters_find_their_client_where_an_adapter_is_never_sent() {
     }
     trace.chain = Some(Box::new(chain));
     let trace = Arc::new(trace);
-    let queueing =
-        Queueing { order: Order::Fair(Fair::default()), client: Client::Adapter, ..Queueing::default() };
+    let queueing = QueueConfig {
+        policy: QueuePolicy::Vtc(VtcConfig::default()),
+        client: Client::Adapter,
+        ..QueueConfig::default()
+    };
     let cost = servescope_cost::CALIBRATIONS[0].cost;
     let report = Fleet::new(trace, FleetConfig::slora(), Box::new(cost)).queued(queueing).run();
     let monitor = Monitor::measure(&report, &MonitorOptions { client: Client::Adapter, most: 4, ..ALL });

@@ -6,15 +6,19 @@ use std::sync::Arc;
 use crate::given::{Memory, any_config, any_cost, any_trace};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
-use servescope_engine::queue::accounts::Charging;
-use servescope_engine::queue::round_robin::RoundRobin;
-use servescope_engine::queue::vtc::{Fair, Lift, Prediction, TokenCost};
-use servescope_engine::queue::{Client, Order, Queueing};
+use servescope_engine::queue::DrrConfig;
+use servescope_engine::queue::OutputAccounting;
+use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
+use servescope_engine::queue::{Lift, Prediction, TokenCost, VtcConfig};
 use servescope_engine::timeline::IterationRun;
 use servescope_engine::{AdapterConfig, Fleet, FleetConfig, Outcome, Report};
 
-fn any_charging() -> impl Strategy<Value = Charging> {
-    prop_oneof![Just(Charging::Slora), Just(Charging::Ideal), Just(Charging::Artifact)]
+fn any_charging() -> impl Strategy<Value = OutputAccounting> {
+    prop_oneof![
+        Just(OutputAccounting::Slora),
+        Just(OutputAccounting::Ideal),
+        Just(OutputAccounting::Artifact)
+    ]
 }
 
 prop_compose! {
@@ -22,35 +26,35 @@ prop_compose! {
         weights in prop::collection::vec(prop_oneof![Just(1.0), Just(2.0), Just(3.0), 0.1..5.0f64], 0..4),
         prices in (0.0..3.0f64, prop_oneof![Just(2.0), 0.1..4.0f64]),
         profile in any::<bool>(),
-        charging in any_charging(),
+        accounting in any_charging(),
         lift in prop_oneof![Just(Lift::Waiting), Just(Lift::Paper), Just(Lift::Never), Just(Lift::Max)],
         prediction in prop_oneof![3 => Just(Prediction::None), 1 => Just(Prediction::History), 1 => Just(Prediction::Given)],
-    ) -> Fair {
+    ) -> VtcConfig {
         let cost = if profile { TokenCost::Profile } else { TokenCost::Linear };
-        Fair { weights, input_price: prices.0, output_price: prices.1, cost, charging, lift, prediction }
+        VtcConfig { weights, input_price: prices.0, output_price: prices.1, cost, accounting, lift, prediction }
     }
 }
 
 /// Orders that favour no user by name, if `weights` are left out.
-fn any_order(weighted: bool) -> impl Strategy<Value = Order> {
+fn any_order(weighted: bool) -> impl Strategy<Value = QueuePolicy> {
     let fair = any_fair().prop_map(move |fair| {
-        Order::Fair(Fair { weights: if weighted { fair.weights } else { Vec::new() }, ..fair })
+        QueuePolicy::Vtc(VtcConfig { weights: if weighted { fair.weights } else { Vec::new() }, ..fair })
     });
     let round_robin = (any_charging(), prop_oneof![Just(None), (1.0..500.0f64).prop_map(Some)]);
     let classes = if weighted { vec![0.0, 2.0, 1.0] } else { Vec::new() };
     prop_oneof![
-        1 => Just(Order::Fcfs),
-        1 => Just(Order::Lifo),
-        1 => Just(Order::Shortest),
-        1 => (0.0..1e7f64).prop_map(move |ageing_us| Order::Priority { classes: classes.clone(), ageing_us }),
-        1 => (1u32..5).prop_map(|adapters| Order::Cluster { adapters }),
-        1 => Just(Order::Peft),
-        1 => Just(Order::Pets),
-        1 => (1e5..8e6f64).prop_map(|bound_us| Order::EarlyAbort { bound_us }),
-        1 => (1u32..40).prop_map(|limit| Order::Rpm { limit }),
+        1 => Just(QueuePolicy::Fcfs),
+        1 => Just(QueuePolicy::Lifo),
+        1 => Just(QueuePolicy::Sjf),
+        1 => (0.0..1e7f64).prop_map(move |ageing_us| QueuePolicy::Priority { classes: classes.clone(), ageing_us }),
+        1 => (1u32..5).prop_map(|adapters| QueuePolicy::Cluster { adapters }),
+        1 => Just(QueuePolicy::Peft),
+        1 => Just(QueuePolicy::Pets),
+        1 => (1e5..8e6f64).prop_map(|bound_us| QueuePolicy::EarlyAbort { bound_us }),
+        1 => (1u32..40).prop_map(|limit| QueuePolicy::Rpm { limit }),
         4 => fair,
-        2 => round_robin.prop_map(|(charging, quantum)| {
-            Order::RoundRobin(RoundRobin { charging, quantum, ..RoundRobin::default() })
+        2 => round_robin.prop_map(|(accounting, quantum)| {
+            QueuePolicy::Drr(DrrConfig { accounting, quantum, ..DrrConfig::default() })
         }),
     ]
 }
@@ -60,9 +64,9 @@ prop_compose! {
         order in any_order(weighted),
         by_adapter in any::<bool>(),
         predictions in prop_oneof![Just(None), prop::collection::vec(0.0..200.0f64, 80).prop_map(Some)],
-    ) -> Queueing {
+    ) -> QueueConfig {
         let client = if by_adapter { Client::Adapter } else { Client::User };
-        Queueing { order, client, predictions }
+        QueueConfig { policy: order, client, predictions }
     }
 }
 
@@ -129,7 +133,7 @@ proptest! {
         let mut relabelled = trace.clone();
         relabelled.user.iter_mut().for_each(|u| *u = 3 - *u);
         let run = |trace| {
-            let queueing = Queueing { order: order.clone(), ..Queueing::default() };
+            let queueing = QueueConfig { policy: order.clone(), ..QueueConfig::default() };
             Fleet::new(Arc::new(trace), config, Box::new(cost)).queued(queueing).run()
         };
         let (a, b) = (run(trace), run(relabelled));
@@ -147,7 +151,8 @@ fn a_poll_too_short_for_the_clock_does_not_hang_early_abort() {
         let trace = strategy.new_tree(&mut runner).expect("a trace").current();
         let config = FleetConfig { idle_poll_us: 1e-297, original: true, ..FleetConfig::slora() };
         let cost = servescope_cost::CALIBRATIONS[0].cost;
-        let queueing = Queueing { order: Order::EarlyAbort { bound_us: 1e6 }, ..Queueing::default() };
+        let queueing =
+            QueueConfig { policy: QueuePolicy::EarlyAbort { bound_us: 1e6 }, ..QueueConfig::default() };
         let mut simulation = Fleet::new(Arc::new(trace), config, Box::new(cost)).queued(queueing);
         assert!(simulation.advance(1_000_000));
     }

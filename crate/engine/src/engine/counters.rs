@@ -4,7 +4,7 @@ use servescope_workload::Trace;
 
 use super::Fleet;
 use crate::record::sampler::Sampler;
-use crate::replica::queue::order::Queueing;
+use crate::replica::queue::policy::QueueConfig;
 use crate::report::Counters;
 
 /// The clients seen so far and the samples.
@@ -18,13 +18,13 @@ pub(super) struct Counting {
 
 impl Counting {
     /// Of lines that keep counters.
-    pub(super) fn new(queueing: &Queueing, trace: &Trace) -> Self {
+    pub(super) fn new(queueing: &QueueConfig, trace: &Trace) -> Self {
         let clients = queueing.client.count(trace);
         Self { sampler: Sampler::of(clients, 0.0), seen: Vec::new(), places: vec![None; clients] }
     }
 
     /// A request comes in.
-    pub(super) fn see(&mut self, queueing: &Queueing, trace: &Trace, id: u32) {
+    pub(super) fn see(&mut self, queueing: &QueueConfig, trace: &Trace, id: u32) {
         if self.places.is_empty() {
             return;
         }

@@ -3,7 +3,7 @@
 use super::load::LoadRule;
 use super::prediction::LengthRule;
 use super::window::Window;
-use crate::replica::queue::order::{Client, Order};
+use crate::replica::queue::{Client, QueuePolicy};
 
 /// One link of the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -180,7 +180,7 @@ pub struct GatewayConfig {
     /// When the service counts as overloaded, and what follows.
     pub load: LoadRule,
     /// Who is let through first.
-    pub order: Order,
+    pub queue_policy: QueuePolicy,
     /// KV memory of the whole service as the proxy knows it, tokens; the engine's own may be another.
     pub pool_tokens: f64,
     /// Seed of what is drawn.

@@ -4,7 +4,7 @@ use super::config::Check;
 use super::load::LoadState;
 use super::reserved::Reserved;
 use crate::record::sampler::CounterSample;
-use crate::replica::queue::order::Client;
+use crate::replica::queue::Client;
 use crate::request::Refusal;
 
 /// Most samples over time: when they are there, every other one is dropped and the rest come half as often.

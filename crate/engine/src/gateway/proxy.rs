@@ -33,8 +33,9 @@ use super::record::Record;
 use super::reservations::{Reservation, Reservations};
 use super::retries;
 use super::waits::Waits;
-use crate::replica::queue::accounts::Charging;
+use crate::replica::queue::OutputAccounting;
 use crate::replica::queue::client_queue::ClientQueue;
+use crate::replica::queue::fairness::FairnessRules;
 use crate::request::Refusal;
 
 /// The load is looked at so many times within the time over which it is averaged, and as often as these bounds allow,
@@ -157,7 +158,8 @@ impl Proxy {
         let clients = config.client.count(trace);
         let n = trace.len();
         let book = QuotaBook::new(config.quotas, clients);
-        let queue = ClientQueue::new(&config.order, clients, config.pool_tokens);
+        let queue =
+            ClientQueue::new(&config.queue_policy, FairnessRules::Engine, clients, config.pool_tokens);
         Self {
             clients,
             place: vec![Place::Away; n],
@@ -360,8 +362,8 @@ impl Proxy {
                     self.lengths.learn(note.client, produced);
                 }
                 let [input, from, to] = [trace.input_tokens[i], note.charged_output, produced].map(f64::from);
-                self.queue.charge(note.client, self.queue.tariff().output(note.client, input, from, to));
-                if self.config.order.charging() == Charging::Artifact {
+                self.queue.charge(note.client, self.queue.token_costs().output(note.client, input, from, to));
+                if self.config.queue_policy.accounting() == OutputAccounting::Artifact {
                     self.charge_again(trace, note.client, input, produced);
                 }
                 self.book.settle(note.client, &note.paid, [trace.input_tokens[i], produced], at_us);
@@ -378,12 +380,12 @@ impl Proxy {
     fn charge_again(&mut self, trace: &Trace, client: u32, input: f64, produced: u32) {
         let queue = &mut self.queue;
         if produced > 0 {
-            queue.charge(client, queue.tariff().token(client, input, f64::from(produced)));
+            queue.charge(client, queue.token_costs().token(client, input, f64::from(produced)));
         }
         for (entry, note) in self.reservations.noted().filter(|(_, note)| !note.first_token_us.is_nan()) {
             let input = f64::from(trace.input_tokens[entry.id as usize]);
             let nth = f64::from(note.charged_output.max(1));
-            queue.charge(note.client, queue.tariff().token(note.client, input, nth));
+            queue.charge(note.client, queue.token_costs().token(note.client, input, nth));
         }
     }
 

@@ -10,7 +10,7 @@ use std::ops::Range;
 use servescope_workload::Trace;
 
 use super::reservations::Reservations;
-use crate::replica::queue::order::Client;
+use crate::replica::queue::Client;
 
 /// Length of the first cells, microseconds.
 const FIRST_CELL_US: f64 = 15_625.0;

@@ -7,7 +7,7 @@
 
 use servescope_workload::statistics::sort;
 
-use crate::replica::queue::vtc::profiled_cost;
+use crate::replica::queue::token_cost::profiled_cost;
 
 /// What fairness needs to know of one served request. Seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -8,7 +8,7 @@ use super::world::World;
 impl Replica {
     /// Takes the head of the line out of it.
     pub(crate) fn leave_line(&mut self, world: &World<'_>) -> Option<u32> {
-        let id = self.waiting.pop(world.trace, &world.requests.place)?;
+        let id = self.waiting.pop(world.trace, |id| world.is_gone(id))?;
         self.leaves_line(world, id);
         Some(id)
     }
@@ -40,7 +40,7 @@ impl Replica {
     pub(crate) fn leave_waiting(&mut self, world: &mut World<'_>, id: u32) {
         self.leaves_line(world, id);
         world.requests.token_us.remove(&id);
-        self.waiting.forget(world.trace, id, &world.requests.place);
+        self.waiting.forget(world.trace, id, |id| world.is_gone(id));
     }
 
     /// What became of a request that was begun and goes away now.

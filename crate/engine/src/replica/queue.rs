@@ -1,30 +1,36 @@
-//! The waiting line and its orders of service, one policy a file: what joins the next iteration.
+//! The waiting queue of a replica and its scheduling policies, one a file: which request is looked at next.
 //!
 //! ```text
-//! Order (a setting) ──> Line (its waiting requests) ──> Admission (one decision) ──> picked
-//!                        who is looked at, when           memory test, prompt budget
+//! WaitingQueue ──────> ClientQueue ─────────> fcfs | lifo | sjf | priority    a key for each request
+//!  preempted requests,  requests by client;   vtc                             least counter, with or without lift (LCF)
+//!  what clients are     the gateway's proxy   drr                             turns, deficit counters
+//!  charged              waits in it too
 //! ```
+//!
+//! Policies that look at the running batch belong to the scheduler that has one: [`crate::slora`].
 
-pub mod accounts;
-pub mod admission;
-pub mod batch_aware;
+pub mod client;
 pub mod client_queue;
-pub mod cluster;
-pub mod early_abort;
+pub mod drr;
+pub mod fairness;
 pub mod fcfs;
-pub mod keyed;
 pub mod lifo;
-pub mod line;
-pub mod order;
-pub mod peft;
-pub mod pets;
+pub mod policy;
 pub mod prediction;
 pub mod priority;
-pub mod round_robin;
+pub mod priority_queue;
 pub mod rpm;
-pub mod shortest;
-pub mod tariff;
+pub mod service_counters;
+pub mod sjf;
+mod token_charges;
+pub mod token_cost;
 pub mod vtc;
+pub(crate) mod waiting_queue;
 
-pub use admission::{Admission, DecodeSpan, Latency, Limits};
-pub use order::{Client, Order, Queueing};
+pub use client::Client;
+pub use drr::DrrConfig;
+pub use policy::{QueueConfig, QueuePolicy};
+pub use prediction::Prediction;
+pub use service_counters::OutputAccounting;
+pub use token_cost::TokenCost;
+pub use vtc::{Lift, VtcConfig};

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use servescope_workload::Trace;
 
-use super::queue::DecodeSpan;
 use crate::record::served::Served;
+use crate::request::DecodeSpan;
 
 /// Where a request is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -4,7 +4,7 @@
 mod lightllm;
 mod orca;
 mod sarathi;
-mod slora;
+pub(crate) mod slora;
 mod static_batch;
 mod vllm;
 mod vllm_engine;
@@ -13,7 +13,7 @@ mod vllm_v1;
 use super::adapters::pool::AdapterPool;
 use super::adapters::{AdapterConfig, AdapterMemory};
 use super::iteration::{Flight, Scheduled};
-use super::queue::Queueing;
+use super::queue::QueueConfig;
 use super::requests::Requests;
 use super::world::World;
 use super::{Replica, batch_end};
@@ -258,11 +258,12 @@ impl State {
         Self { slora, ..Self::default() }
     }
 
-    /// Keeps the queue of a scheduler that has its own in this order.
-    pub(crate) fn queued(&mut self, queueing: &Queueing, config: &FleetConfig, trace: &Trace) {
+    /// Keeps the queue of a scheduler that has its own under this policy; says whether it has one.
+    pub(crate) fn queued(&mut self, queueing: &QueueConfig, config: &FleetConfig, trace: &Trace) -> bool {
         if let Some(slora) = &mut self.slora {
             slora.queued(queueing, config, trace);
         }
+        self.slora.is_some()
     }
 
     /// Whether the scheduler learns of arrivals between two iterations.
@@ -291,10 +292,10 @@ impl State {
         self.reads_mail()
     }
 
-    /// Charges the clients of requests that decode for iterations from `step` on, where the scheduler does that.
-    pub(crate) fn charge(&mut self, world: &World<'_>, step: u64, iterations: u32) -> bool {
+    /// Charges the clients of requests that decode for iterations, where the scheduler does that.
+    pub(crate) fn charge(&mut self, iterations: u32) -> bool {
         if let Some(slora) = &mut self.slora {
-            slora.charge(world, step, iterations);
+            slora.charge(iterations);
         }
         self.slora.is_some()
     }

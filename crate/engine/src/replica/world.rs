@@ -5,8 +5,8 @@ use servescope_workload::{BASE_MODEL, Trace};
 
 use super::decode_batch::Member;
 use super::iteration::Flight;
-use super::queue::line::Line;
-use super::requests::Requests;
+use super::queue::waiting_queue::WaitingQueue;
+use super::requests::{Place, Requests};
 use crate::config::FleetConfig;
 use crate::record::Record;
 use crate::record::observer::Watch;
@@ -29,6 +29,11 @@ pub(crate) struct World<'a> {
 }
 
 impl World<'_> {
+    /// Whether a request is over.
+    pub(crate) fn is_gone(&self, id: u32) -> bool {
+        self.requests.place[id as usize] == Place::Gone
+    }
+
     /// The adapter of a request and its rank.
     pub(crate) fn adapter(&self, id: u32) -> (u32, u32) {
         let adapter = self.trace.adapter[id as usize];
@@ -115,8 +120,8 @@ impl World<'_> {
     }
 
     /// Puts ids in order of arrival, under priority in the order of the line; equal ones stay in the order they have.
-    pub(crate) fn sort(&self, list: &mut [u32], line: &Line) {
-        let key = |id: u32| line.key(self.trace, id, self.arrival_us(id));
+    pub(crate) fn sort(&self, list: &mut [u32], queue: &WaitingQueue) {
+        let key = |id: u32| queue.key(self.trace, id, self.arrival_us(id));
         if !list.is_sorted_by(|&a, &b| key(a) <= key(b)) {
             // Insertion: the lists are nearly in order, and the few that are not are short.
             for i in 1..list.len() {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use servescope_engine::queue::Queueing;
+use servescope_engine::queue::QueueConfig;
 use servescope_engine::{
     AdapterConfig, AdapterLoading, AdapterMemory, FleetConfig, RouterKind, SchedulerKind, VllmRules,
 };
@@ -225,7 +225,7 @@ proptest! {
         trace.adapter.fill(BASE_MODEL);
         let trace = Arc::new(trace);
         let cost = if config.scheduler == SchedulerKind::LightLlm { Toy { stages: 1, ..cost } } else { cost };
-        let of = |adapters, queueing: &Queueing| {
+        let of = |adapters, queueing: &QueueConfig| {
             let (mut report, _) = run_queued(&trace, FleetConfig { adapters, ..config }, cost, queueing);
             report.adapters.stay = false;
             report

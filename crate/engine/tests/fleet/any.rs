@@ -1,10 +1,10 @@
 //! Any trace, fleet, order of service and cost.
 
 use proptest::prelude::*;
-use servescope_engine::queue::accounts::Charging;
-use servescope_engine::queue::round_robin::RoundRobin;
-use servescope_engine::queue::vtc::{Fair, Lift, Prediction, TokenCost};
-use servescope_engine::queue::{Client, Order, Queueing};
+use servescope_engine::queue::DrrConfig;
+use servescope_engine::queue::OutputAccounting;
+use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
+use servescope_engine::queue::{Lift, Prediction, TokenCost, VtcConfig};
 use servescope_engine::{
     AdapterConfig, AdapterLoading, AdapterMemory, Equals, FleetConfig, LongPrefill, Preemption, RouterKind,
     SchedulerKind, VllmRules,
@@ -190,9 +190,15 @@ prop_compose! {
 }
 
 /// Every order of service that a fleet keeps, and one that it cannot.
-pub(crate) fn any_order() -> impl Strategy<Value = Order> {
+pub(crate) fn any_order() -> impl Strategy<Value = QueuePolicy> {
     let weights = || prop::collection::vec(prop_oneof![Just(1.0), Just(3.0), 0.1..5.0f64], 1..4);
-    let charging = || prop_oneof![Just(Charging::Slora), Just(Charging::Ideal), Just(Charging::Artifact)];
+    let accounting = || {
+        prop_oneof![
+            Just(OutputAccounting::Slora),
+            Just(OutputAccounting::Ideal),
+            Just(OutputAccounting::Artifact)
+        ]
+    };
     let lift = prop_oneof![Just(Lift::Waiting), Just(Lift::Paper), Just(Lift::Never), Just(Lift::Max)];
     let prediction = prop_oneof![
         2 => Just(Prediction::None),
@@ -201,23 +207,31 @@ pub(crate) fn any_order() -> impl Strategy<Value = Order> {
     ];
     let cost = prop_oneof![2 => Just(TokenCost::Linear), 1 => Just(TokenCost::Profile)];
     let fair =
-        (weights(), 0.0..2.0f64, prop_oneof![Just(2.0), 0.0..3.0f64], cost, charging(), lift, prediction)
-            .prop_map(|(weights, input_price, output_price, cost, charging, lift, prediction)| {
-                Order::Fair(Fair { weights, input_price, output_price, cost, charging, lift, prediction })
+        (weights(), 0.0..2.0f64, prop_oneof![Just(2.0), 0.0..3.0f64], cost, accounting(), lift, prediction)
+            .prop_map(|(weights, input_price, output_price, cost, accounting, lift, prediction)| {
+                QueuePolicy::Vtc(VtcConfig {
+                    weights,
+                    input_price,
+                    output_price,
+                    cost,
+                    accounting,
+                    lift,
+                    prediction,
+                })
             });
-    let turns = (weights(), charging(), prop_oneof![Just(None), (1.0..200.0f64).prop_map(Some)]).prop_map(
-        |(weights, charging, quantum)| {
-            Order::RoundRobin(RoundRobin { weights, charging, quantum, ..RoundRobin::default() })
+    let turns = (weights(), accounting(), prop_oneof![Just(None), (1.0..200.0f64).prop_map(Some)]).prop_map(
+        |(weights, accounting, quantum)| {
+            QueuePolicy::Drr(DrrConfig { weights, accounting, quantum, ..DrrConfig::default() })
         },
     );
     prop_oneof![
-        2 => Just(Order::Fcfs),
-        1 => Just(Order::Lifo),
-        1 => Just(Order::Shortest),
+        2 => Just(QueuePolicy::Fcfs),
+        1 => Just(QueuePolicy::Lifo),
+        1 => Just(QueuePolicy::Sjf),
         1 => (prop::collection::vec(0.0..3.0f64, 1..4), prop_oneof![Just(0.0), 0.0..9e3f64])
-            .prop_map(|(classes, ageing_us)| Order::Priority { classes, ageing_us }),
-        1 => (1u32..9).prop_map(|limit| Order::Rpm { limit }),
-        1 => Just(Order::Peft),
+            .prop_map(|(classes, ageing_us)| QueuePolicy::Priority { classes, ageing_us }),
+        1 => (1u32..9).prop_map(|limit| QueuePolicy::Rpm { limit }),
+        1 => Just(QueuePolicy::Peft),
         4 => fair,
         3 => turns,
     ]
@@ -231,11 +245,11 @@ prop_compose! {
         order in any_order(),
         client in prop_oneof![Just(Client::User), Just(Client::Adapter)],
         predictions in prop::option::of(prop::collection::vec(0.0..80.0f64, 50)),
-    ) -> (Trace, Queueing) {
+    ) -> (Trace, QueueConfig) {
         let mut trace = trace;
         let count = trace.len();
         trace.user.copy_from_slice(&users[..count]);
-        (trace, Queueing { order, client, predictions })
+        (trace, QueueConfig { policy: order, client, predictions })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use servescope_engine::explain::{Reason, explain};
-use servescope_engine::queue::{Order, Queueing};
+use servescope_engine::queue::{QueueConfig, QueuePolicy};
 use servescope_engine::{
     Equals, Fleet, FleetConfig, LongPrefill, Preemption, RouterKind, SchedulerKind, VllmRules,
 };
@@ -229,8 +229,8 @@ fn equally_urgent_requests_get_on_where_the_first_one_stays() {
             vllm: Some(rules),
             ..FleetConfig::default()
         };
-        let order = Order::Priority { classes: vec![0.0], ageing_us: 0.0 };
-        let queueing = Queueing { order, ..Queueing::default() };
+        let order = QueuePolicy::Priority { classes: vec![0.0], ageing_us: 0.0 };
+        let queueing = QueueConfig { policy: order, ..QueueConfig::default() };
         Fleet::new(Arc::clone(&trace), config, Box::new(TOY)).queued(queueing).advance(20_000)
     };
     assert_eq!([Equals::FirstAdmitted, Equals::LastAdmitted].map(is_over), [false, true]);

@@ -15,7 +15,7 @@ use servescope_engine::metrics::lanes::stage_works;
 use servescope_engine::metrics::operators::{RunParts, RunTotals, run_parts};
 use servescope_engine::metrics::token_gaps::TokenGaps;
 use servescope_engine::metrics::{fleet_summary, usage};
-use servescope_engine::queue::{Order, Queueing};
+use servescope_engine::queue::{QueueConfig, QueuePolicy};
 use servescope_engine::timeline::IterationRun;
 use servescope_engine::{
     AdapterConfig, AdapterLoading, AdapterMemory, Fleet, FleetConfig, Preemption, RouterKind, SchedulerKind,
@@ -30,7 +30,7 @@ use toy::{Asked, Listening, Slow, TOY, Toy, asked};
 
 /// Runs first come, first served to the end.
 pub(crate) fn run(trace: &Arc<Trace>, config: FleetConfig, cost: Toy) -> (Report, Vec<u32>) {
-    run_queued(trace, config, cost, &Queueing::default())
+    run_queued(trace, config, cost, &QueueConfig::default())
 }
 
 /// Runs to the end and says how many blocks stay in use, of the replicas and then of their hosts.
@@ -38,7 +38,7 @@ pub(crate) fn run_queued(
     trace: &Arc<Trace>,
     config: FleetConfig,
     cost: Toy,
-    queueing: &Queueing,
+    queueing: &QueueConfig,
 ) -> (Report, Vec<u32>) {
     let mut fleet = Fleet::new(Arc::clone(trace), config, Box::new(cost)).queued(queueing.clone());
     let mut events = 0u64;
@@ -77,7 +77,7 @@ proptest! {
         check_memory(&report);
         if cost.stages == 1 {
             let passes_over = config.adapters.memory == AdapterMemory::Slots;
-            let is_in_turn = !passes_over && matches!(queueing.order, Order::Fcfs | Order::Rpm { .. });
+            let is_in_turn = !passes_over && matches!(queueing.policy, QueuePolicy::Fcfs | QueuePolicy::Rpm { .. });
             check_work(&report, is_in_turn);
         }
     }
@@ -105,7 +105,7 @@ proptest! {
         prop_assert_eq!(leaps.digest(), steps.digest());
         prop_assert!(leaps == steps, "equal outcomes, other timelines");
         if config.prefix_cache && config.scheduler == SchedulerKind::VllmV1 && leaps.preemptions == 0
-            && is_plain(&trace, &config) && queueing.order == Order::Fcfs {
+            && is_plain(&trace, &config) && queueing.policy == QueuePolicy::Fcfs {
             let without = run(&trace, FleetConfig { prefix_cache: false, ..config }, cost).0;
             let read = |report: &Report| report.timeline.iterations.iter().map(|r| u64::from(r.prompt_tokens)).sum::<u64>();
             prop_assert!(read(&leaps) <= read(&without));

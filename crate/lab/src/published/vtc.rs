@@ -3,7 +3,7 @@
 //! A recording is a table of requests: when each was sent, by whom, its lengths, and what was measured. The servers were an
 //! A10G with Llama-7B and a pool of 10,000 tokens and, in the recordings of the paper's section 6.4, an A100-80 with
 //! Llama-13B and the pool that their names say; adapters not computed but counted in admission (rank 8 each), the
-//! artifact's charging. Iteration times are those of the GPU's calibration without its overhead, in whose place stands one
+//! artifact's accounting. Iteration times are those of the GPU's calibration without its overhead, in whose place stands one
 //! constant a GPU, settled on a single recording ([`ONE_RUN`]). All others are predictions.
 
 mod alike;
@@ -14,9 +14,9 @@ use std::sync::Arc;
 
 use servescope_cost::{Calibration, LinearCost};
 use servescope_engine::metrics::fairness::Served;
-use servescope_engine::queue::accounts::Charging;
-use servescope_engine::queue::vtc::{Fair, Lift, Prediction, TokenCost};
-use servescope_engine::queue::{Client, Order, Queueing, prediction};
+use servescope_engine::queue::OutputAccounting;
+use servescope_engine::queue::{Client, QueueConfig, QueuePolicy, prediction};
+use servescope_engine::queue::{Lift, Prediction, TokenCost, VtcConfig};
 use servescope_engine::{Fleet, FleetConfig};
 use servescope_workload::Trace;
 use servescope_workload::trace::Request;
@@ -88,8 +88,8 @@ impl Server {
 }
 
 /// The clients' weights of an order of service; clients beyond them weigh 1.
-fn weights(order: &Order) -> &[f64] {
-    if let Order::Fair(fair) = order { &fair.weights } else { &[] }
+fn weights(order: &QueuePolicy) -> &[f64] {
+    if let QueuePolicy::Vtc(fair) = order { &fair.weights } else { &[] }
 }
 
 /// A recorded run.
@@ -169,19 +169,21 @@ impl Recording {
 
     /// The order of service that the scheduler's name stands for; `None` for one that is not known, or whose settings were
     /// not recorded.
-    pub fn order(&self) -> Option<Order> {
-        let fair = Fair { charging: Charging::Artifact, ..Fair::default() };
+    pub fn order(&self) -> Option<QueuePolicy> {
+        let fair = VtcConfig { accounting: OutputAccounting::Artifact, ..VtcConfig::default() };
         let name = self.on_a100().map_or(self.scheduler.as_str(), |(_, name)| name);
         let cost = if name.ends_with("_profile") { TokenCost::Profile } else { TokenCost::Linear };
         let order = match name.strip_suffix("_profile").unwrap_or(name) {
-            "FCFS" => Order::Fcfs,
-            "VTC" => Order::Fair(Fair { cost, ..fair }),
+            "FCFS" => QueuePolicy::Fcfs,
+            "VTC" => QueuePolicy::Vtc(VtcConfig { cost, ..fair }),
             // Not recorded; the paper's weights, and in proportion to the clients' rates.
-            "WVTC" => Order::Fair(Fair { weights: vec![1.0, 2.0, 3.0, 4.0], ..fair }),
-            "LCF" => Order::Fair(Fair { lift: Lift::Never, ..fair }),
-            "VTC_oracle" | "VTC_pred_50" => Order::Fair(Fair { cost, prediction: Prediction::Given, ..fair }),
-            "VTC_predict" => Order::Fair(Fair { cost, prediction: Prediction::History, ..fair }),
-            name => Order::Rpm { limit: name.strip_prefix("LShare__rpm")?.parse().ok()? },
+            "WVTC" => QueuePolicy::Vtc(VtcConfig { weights: vec![1.0, 2.0, 3.0, 4.0], ..fair }),
+            "LCF" => QueuePolicy::Vtc(VtcConfig { lift: Lift::Never, ..fair }),
+            "VTC_oracle" | "VTC_pred_50" => {
+                QueuePolicy::Vtc(VtcConfig { cost, prediction: Prediction::Given, ..fair })
+            }
+            "VTC_predict" => QueuePolicy::Vtc(VtcConfig { cost, prediction: Prediction::History, ..fair }),
+            name => QueuePolicy::Rpm { limit: name.strip_prefix("LShare__rpm")?.parse().ok()? },
         };
         Some(order)
     }
@@ -212,11 +214,11 @@ impl Recording {
     }
 
     /// Simulates the same arrivals under an order of service, with this overhead on each decode iteration.
-    fn simulated(&self, server: Server, order: Order, weights: &[f64], overhead_us: f64) -> Simulated {
+    fn simulated(&self, server: Server, order: QueuePolicy, weights: &[f64], overhead_us: f64) -> Simulated {
         let trace = Arc::new(self.trace());
         let range = if self.scheduler.starts_with("VTC_pred_50") { 0.5 } else { 0.0 };
-        let queueing = Queueing {
-            order,
+        let queueing = QueueConfig {
+            policy: order,
             client: Client::Adapter,
             predictions: Some(prediction::around(&trace.max_tokens, range, 0)),
         };
@@ -369,8 +371,8 @@ impl VtcComparison {
 /// The largest service gap that VTC allows between clients that always wait: 2 max(w_p L, w_q M), with the prices of prompt
 /// and output tokens, the longest prompt and the pool (the paper's theorem 4.4); `None` under an order of service, or a
 /// price, for which it is not stated.
-fn gap_bound(recording: &Recording, server: Server, order: &Order) -> Option<f64> {
-    let Order::Fair(fair) = order else { return None };
+fn gap_bound(recording: &Recording, server: Server, order: &QueuePolicy) -> Option<f64> {
+    let QueuePolicy::Vtc(fair) = order else { return None };
     let is_stated = fair.lift == Lift::Waiting && fair.cost == TokenCost::Linear;
     let longest = recording.requests.iter().map(|r| r.input_tokens).max().unwrap_or(0);
     let (prompts, outputs) =
@@ -385,7 +387,7 @@ pub fn compare(recording: &Recording) -> Option<VtcComparison> {
     let bound = gap_bound(recording, server, &order);
     let recorded = recording.measured(&weights);
     let simulated = |order| recording.simulated(server, order, &weights, server.overhead_us());
-    let fcfs = simulated(Order::Fcfs).measured;
+    let fcfs = simulated(QueuePolicy::Fcfs).measured;
     let Simulated { measured: ours, largest_batch, digest } = simulated(order);
     Some(VtcComparison {
         scheduler: recording.scheduler.clone(),

@@ -112,7 +112,7 @@ impl Scenario {
             retries: self.retries(),
             lengths: self.predicted_lengths(),
             load: self.load(),
-            order: self.order(choices::Order::GATEWAY),
+            queue_policy: self.order(choices::Order::GATEWAY),
             pool_tokens,
             seed: self.number(Id::Seed) as u64,
         })

@@ -1,9 +1,9 @@
 //! The scenario's waiting line: the order of service with its settings.
 
-use servescope_engine::queue::accounts::Charging;
-use servescope_engine::queue::round_robin::RoundRobin;
-use servescope_engine::queue::vtc::{Fair, Lift, Prediction, TokenCost};
-use servescope_engine::queue::{Client, Order, Queueing, prediction};
+use servescope_engine::queue::DrrConfig;
+use servescope_engine::queue::OutputAccounting;
+use servescope_engine::queue::{Client, QueueConfig, QueuePolicy, prediction};
+use servescope_engine::queue::{Lift, Prediction, TokenCost, VtcConfig};
 use servescope_workload::Trace;
 
 use super::Scenario;
@@ -15,20 +15,20 @@ use crate::parameters::choices::{
 
 impl Scenario {
     /// How the waiting line is kept when `trace` is served.
-    pub fn queueing(&self, trace: &Trace) -> Queueing {
+    pub fn queueing(&self, trace: &Trace) -> QueueConfig {
         let order = self.order(choices::Order::SCHEDULER);
         let predicts = match &order {
-            Order::Shortest => true,
-            Order::Fair(fair) => fair.prediction == Prediction::Given,
-            Order::Fcfs
-            | Order::Lifo
-            | Order::Priority { .. }
-            | Order::Cluster { .. }
-            | Order::Peft
-            | Order::Pets
-            | Order::EarlyAbort { .. }
-            | Order::Rpm { .. }
-            | Order::RoundRobin(_) => false,
+            QueuePolicy::Sjf => true,
+            QueuePolicy::Vtc(fair) => fair.prediction == Prediction::Given,
+            QueuePolicy::Fcfs
+            | QueuePolicy::Lifo
+            | QueuePolicy::Priority { .. }
+            | QueuePolicy::Cluster { .. }
+            | QueuePolicy::Peft
+            | QueuePolicy::Pets
+            | QueuePolicy::EarlyAbort { .. }
+            | QueuePolicy::Rpm { .. }
+            | QueuePolicy::Drr(_) => false,
         };
         let predictions = predicts.then(|| {
             let (range, seed) = (self.number(Id::PredictionRange), self.number(Id::Seed) as u64);
@@ -38,7 +38,7 @@ impl Scenario {
             };
             prediction::around(around, range, seed)
         });
-        Queueing { order, client: self.client(choices::Client::SCHEDULER), predictions }
+        QueueConfig { policy: order, client: self.client(choices::Client::SCHEDULER), predictions }
     }
 
     /// What counts as one client of a waiting queue.
@@ -53,11 +53,11 @@ impl Scenario {
     pub(super) fn order_problem(&self) -> Option<Failure> {
         let of = choices::Order::SCHEDULER;
         let kind = self.chosen(choices::SchedulerKind::ID);
-        if kind == choices::SchedulerKind::Slora || self.order(of).needs_no_batcher() {
+        if kind == choices::SchedulerKind::Slora || !self.order(of).is_batch_aware() {
             return None;
         }
         let (path, order, kind) = (of.id().row().id, self.chosen(of).name(), kind.name());
-        let kept = of.values().iter().filter(|&&other| self.order_of(other).needs_no_batcher());
+        let kept = of.values().iter().filter(|&&other| !self.order_of(other).is_batch_aware());
         let names = kept.map(|other| other.name()).collect::<Vec<_>>().join(", ");
         let message = format!(
             "{path}: {order} needs S-LoRA's batches; the lines of scheduler.kind {kind} keep {names}"
@@ -71,40 +71,42 @@ impl Scenario {
     }
 
     /// The order of a waiting queue with its settings.
-    pub(super) fn order(&self, of: ChoiceId<choices::Order>) -> Order {
+    pub(super) fn order(&self, of: ChoiceId<choices::Order>) -> QueuePolicy {
         self.order_of(self.chosen(of))
     }
 
-    fn order_of(&self, chosen: choices::Order) -> Order {
+    fn order_of(&self, chosen: choices::Order) -> QueuePolicy {
         match chosen {
-            choices::Order::Fcfs => Order::Fcfs,
-            choices::Order::Lifo => Order::Lifo,
-            choices::Order::Shortest => Order::Shortest,
-            choices::Order::Priority => Order::Priority {
+            choices::Order::Fcfs => QueuePolicy::Fcfs,
+            choices::Order::Lifo => QueuePolicy::Lifo,
+            choices::Order::Shortest => QueuePolicy::Sjf,
+            choices::Order::Priority => QueuePolicy::Priority {
                 classes: self.list(Id::PriorityClasses),
                 ageing_us: self.number(Id::PriorityAgeing) * 1e6,
             },
-            choices::Order::Vtc => Order::Fair(self.fair(match self.chosen(FairLift::ID) {
+            choices::Order::Vtc => QueuePolicy::Vtc(self.fair(match self.chosen(FairLift::ID) {
                 FairLift::Waiting => Lift::Waiting,
                 FairLift::Paper => Lift::Paper,
                 FairLift::Max => Lift::Max,
             })),
-            choices::Order::Lcf => Order::Fair(self.fair(Lift::Never)),
+            choices::Order::Lcf => QueuePolicy::Vtc(self.fair(Lift::Never)),
             choices::Order::Drr => {
-                let Fair { weights, input_price, output_price, charging, .. } = self.fair(Lift::Never);
+                let VtcConfig { weights, input_price, output_price, accounting, .. } = self.fair(Lift::Never);
                 let quantum = Some(self.number(Id::DrrQuantum)).filter(|&q| q > 0.0);
-                Order::RoundRobin(RoundRobin { weights, input_price, output_price, charging, quantum })
+                QueuePolicy::Drr(DrrConfig { weights, input_price, output_price, accounting, quantum })
             }
-            choices::Order::Rpm => Order::Rpm { limit: self.whole(Id::RpmLimit) },
-            choices::Order::EarlyAbort => Order::EarlyAbort { bound_us: self.number(Id::AbortBound) * 1e6 },
-            choices::Order::Cluster => Order::Cluster { adapters: self.whole(Id::ClusterAdapters) },
-            choices::Order::Peft => Order::Peft,
-            choices::Order::Pets => Order::Pets,
+            choices::Order::Rpm => QueuePolicy::Rpm { limit: self.whole(Id::RpmLimit) },
+            choices::Order::EarlyAbort => {
+                QueuePolicy::EarlyAbort { bound_us: self.number(Id::AbortBound) * 1e6 }
+            }
+            choices::Order::Cluster => QueuePolicy::Cluster { adapters: self.whole(Id::ClusterAdapters) },
+            choices::Order::Peft => QueuePolicy::Peft,
+            choices::Order::Pets => QueuePolicy::Pets,
         }
     }
 
-    fn fair(&self, lift: Lift) -> Fair {
-        Fair {
+    fn fair(&self, lift: Lift) -> VtcConfig {
+        VtcConfig {
             weights: self.list(Id::FairWeights),
             input_price: self.number(Id::FairInputPrice),
             output_price: self.number(Id::FairOutputPrice),
@@ -112,10 +114,10 @@ impl Scenario {
                 FairCost::Linear => TokenCost::Linear,
                 FairCost::Profile => TokenCost::Profile,
             },
-            charging: match self.chosen(FairCharging::ID) {
-                FairCharging::Slora => Charging::Slora,
-                FairCharging::Ideal => Charging::Ideal,
-                FairCharging::Artifact => Charging::Artifact,
+            accounting: match self.chosen(FairCharging::ID) {
+                FairCharging::Slora => OutputAccounting::Slora,
+                FairCharging::Ideal => OutputAccounting::Ideal,
+                FairCharging::Artifact => OutputAccounting::Artifact,
             },
             lift,
             prediction: match self.chosen(FairPrediction::ID) {

@@ -14,8 +14,8 @@ use super::super::prediction::{LengthRule, LengthSource};
 use super::*;
 use crate::config::{FleetConfig, Preemption, SchedulerKind};
 use crate::engine::Fleet;
-use crate::replica::queue::vtc::Fair;
-use crate::replica::queue::{Client, Order};
+use crate::replica::queue::VtcConfig;
+use crate::replica::queue::{Client, QueuePolicy};
 use crate::{Outcome, Report};
 
 const REQUESTS: u32 = 24_000;
@@ -109,7 +109,11 @@ fn gateway(seed: u64) -> GatewayConfig {
             dwell_us: 0.0,
             policy: LoadPolicy::AdmitAll,
         },
-        order: if seed.is_multiple_of(2) { Order::Fcfs } else { Order::Fair(Fair::default()) },
+        queue_policy: if seed.is_multiple_of(2) {
+            QueuePolicy::Fcfs
+        } else {
+            QueuePolicy::Vtc(VtcConfig::default())
+        },
         pool_tokens: f64::from(POOL_TOKENS),
         seed,
     }

@@ -100,9 +100,9 @@ impl Proxy {
     fn forward(&mut self, trace: &Trace, client: u32, id: u32, at_us: f64) {
         let i = id as usize;
         let (input, predicted) = (trace.input_tokens[i], self.log.passages[i].predicted_tokens);
-        let charged_output = if self.config.order.charges_ahead() { predicted } else { 0 };
+        let charged_output = if self.config.queue_policy.charges_ahead() { predicted } else { 0 };
         let [prompt, output] = [input, charged_output].map(f64::from);
-        self.queue.charge(client, self.queue.tariff().prompt(client, prompt, output));
+        self.queue.charge(client, self.queue.token_costs().prompt(client, prompt, output));
         self.queue.pop(client);
         self.waiting -= 1;
         self.waiting_tokens -= u64::from(input) + u64::from(predicted);

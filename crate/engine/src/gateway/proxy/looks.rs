@@ -51,7 +51,7 @@ impl Proxy {
             let output = held.saturating_sub(input);
             if output > note.charged_output {
                 let [input, from, to] = [input, note.charged_output, output].map(f64::from);
-                queue.charge(note.client, queue.tariff().output(note.client, input, from, to));
+                queue.charge(note.client, queue.token_costs().output(note.client, input, from, to));
                 note.charged_output = output;
             }
         });

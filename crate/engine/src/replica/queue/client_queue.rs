@@ -1,11 +1,11 @@
-//! A waiting queue of many clients: a line for each of them, and who of them comes next. The gateway's proxy and the replicas
-//! of a fleet wait in it.
+//! The waiting requests of many clients, and which of them comes next. The waiting queues of the replicas are made of it,
+//! and the gateway's proxy waits in it.
 //!
 //! Under first come, last come, shortest and priority a client stands for its first request's key. Under virtual token
 //! counters ([`super::vtc`]) and least counter it stands for its counter, under deficit round robin it has its turn
-//! ([`super::round_robin`]); inside a client these serve first come, first served. A client that may not send just now, for a
+//! ([`super::drr`]); inside a client these serve first come, first served. A client that may not send just now, for a
 //! quota of its own, is parked, and the others pass. Every change costs O(log clients + log requests),
-//! but for a return under [`Lift::Max`].
+//! but for a return under [`Lift::Max`](super::vtc::Lift::Max).
 
 #[cfg(test)]
 mod tests;
@@ -13,42 +13,31 @@ mod tests;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use super::accounts::{Accounts, Charging};
-use super::order::{Order, dealt};
-use super::tariff::Tariff;
-use super::vtc::{Fair, Lift};
-use super::{lifo, priority, shortest};
-
-/// A request, or a client; that of the smaller number comes first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Numbered {
-    number: u32,
-    id: u32,
-}
-
-type Keyed = super::keyed::Keyed<Numbered>;
-
-impl Keyed {
-    /// The same for the client.
-    fn of(self, client: u32) -> Self {
-        Self { id: Numbered { id: client, ..self.id }, ..self }
-    }
-}
+use super::client::cycle_get;
+use super::drr::Turns;
+use super::fairness::FairnessRules;
+use super::policy::QueuePolicy;
+use super::priority_queue::{Heads, Numbered, QueueKey, Sorted};
+use super::service_counters::ServiceCounters;
+use super::token_cost::TokenCostModel;
+use super::vtc::{LeastCounter, VtcConfig};
+use super::{fcfs, lifo, priority, sjf};
 
 /// What a client is doing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Standing {
-    /// Nothing of it waits.
+    /// None of its requests waits.
     Absent,
     /// It may be next.
     Ready,
-    /// It may not send before this time; infinite: before one of its requests ends.
+    /// It may not send before this time, microseconds; infinite: before one of its requests ends.
     Parked(f64),
 }
 
+/// One client.
 #[derive(Debug, Clone)]
-struct Line {
-    waiting: BinaryHeap<Reverse<Keyed>>,
+struct ClientEntry {
+    waiting: Sorted,
     /// How many of them have not gone away.
     stay: u32,
     /// How many are set aside.
@@ -56,304 +45,259 @@ struct Line {
     standing: Standing,
     /// Place among clients in the order of their first requests.
     seen: u32,
-    /// Where counters are kept: key of the entry of the heap that stands for it, infinite if there is none; others are stale.
-    key: f64,
 }
 
-#[derive(Debug)]
-enum Kind {
-    Keyed(Order),
-    /// The least counter, with this lift.
-    Least(Lift),
-    Turns {
-        quantum: f64,
-    },
+impl ClientEntry {
+    /// Its next request, if it may be served.
+    fn head(&self) -> Option<QueueKey<Numbered>> {
+        self.waiting.peek().filter(|_| self.standing == Standing::Ready)
+    }
+
+    fn is_ready(&self) -> bool {
+        self.standing == Standing::Ready
+    }
+}
+
+/// Which client comes next.
+#[derive(Debug, Clone)]
+enum Ranking {
+    QueueKey(QueuePolicy, Heads),
+    Least(LeastCounter),
+    Turns(Turns),
 }
 
 /// The queue.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct ClientQueue {
-    kind: Kind,
-    lines: Vec<Line>,
-    accounts: Accounts,
-    tariff: Tariff,
-    ready: BinaryHeap<Reverse<Keyed>>,
+    ranking: Ranking,
+    clients: Vec<ClientEntry>,
+    counters: ServiceCounters,
+    token_costs: TokenCostModel,
     /// (time as bits, place among clients in the order of their first requests), and some that are parked no more.
     parked: BinaryHeap<Reverse<(u64, u32)>>,
-    turns: VecDeque<u32>,
-    /// Who was found at its turn, with a positive counter.
-    served: Option<u32>,
+    /// Clients in the order of their first requests.
     seen: Vec<u32>,
+    /// Requests so far.
     number: u32,
-    /// Clients of which something waits.
+    /// Clients of which a request waits.
     present: u32,
-    /// The client that last stopped waiting.
-    last_departed: Option<u32>,
     /// Requests that are set aside, and their clients.
-    aside: Vec<(u32, Keyed)>,
+    aside: Vec<(u32, QueueKey<Numbered>)>,
 }
 
 impl ClientQueue {
-    /// An empty queue for so many clients. Orders that only a batcher can keep serve first come, first served here.
-    pub fn new(order: &Order, clients: usize, pool_tokens: f64) -> Self {
-        let (kind, tariff) = match order {
-            Order::Fair(fair) => (Kind::Least(fair.lift), Tariff::of_fair(fair, clients)),
-            Order::RoundRobin(rule) => {
-                let quantum = rule.quantum.unwrap_or(pool_tokens / 20.0).max(1.0);
-                (Kind::Turns { quantum }, Tariff::from(rule))
+    /// An empty queue for `clients` clients of a server with `pool_tokens` tokens of KV memory. Batch-aware policies serve
+    /// first come, first served here.
+    pub fn new(policy: &QueuePolicy, rules: FairnessRules, clients: usize, pool_tokens: f64) -> Self {
+        let (ranking, token_costs) = match policy {
+            QueuePolicy::Vtc(rule) => {
+                (Ranking::Least(LeastCounter::new(rule.lift, rules, clients)), rule.token_costs(clients))
             }
-            keyed => (Kind::Keyed(keyed.clone()), Tariff::of_fair(&Fair::default(), clients)),
+            QueuePolicy::Drr(rule) => {
+                (Ranking::Turns(Turns::new(rule, rules, clients, pool_tokens)), rule.token_costs())
+            }
+            keyed => (
+                Ranking::QueueKey(keyed.clone(), Heads::default()),
+                VtcConfig::default().token_costs(clients),
+            ),
         };
-        let sign = if matches!(kind, Kind::Turns { .. }) { -1.0 } else { 1.0 };
-        let charges = (0..clients as u32).map(|client| sign * tariff.token(client, 0.0, 1.0));
-        let line = Line {
-            waiting: BinaryHeap::new(),
+        let sign = if matches!(ranking, Ranking::Turns(_)) { -1.0 } else { 1.0 };
+        let charges = (0..clients as u32).map(|client| sign * token_costs.token(client, 0.0, 1.0));
+        let is_sorted = matches!(policy, QueuePolicy::Lifo | QueuePolicy::Sjf | QueuePolicy::Priority { .. });
+        let entry = ClientEntry {
+            waiting: if is_sorted { Sorted::Heap(BinaryHeap::new()) } else { Sorted::Fifo(VecDeque::new()) },
             stay: 0,
             aside: 0,
             standing: Standing::Absent,
             seen: u32::MAX,
-            key: f64::INFINITY,
         };
         Self {
-            accounts: Accounts::new(charges, Charging::Slora),
-            kind,
-            lines: vec![line; clients],
-            tariff,
-            ready: BinaryHeap::new(),
+            counters: ServiceCounters::new(charges),
+            ranking,
+            clients: vec![entry; clients],
+            token_costs,
             parked: BinaryHeap::new(),
-            turns: VecDeque::new(),
-            served: None,
             seen: Vec::new(),
             number: 0,
             present: 0,
-            last_departed: None,
             aside: Vec::new(),
         }
     }
 
     /// Whether service is counted.
     pub fn keeps_counters(&self) -> bool {
-        !matches!(self.kind, Kind::Keyed(_))
+        !matches!(self.ranking, Ranking::QueueKey(..))
+    }
+
+    /// Whether a decision may move counters although no request waits, or all that wait stay.
+    pub fn decision_has_side_effects(&self) -> bool {
+        match &self.ranking {
+            Ranking::QueueKey(..) => false,
+            Ranking::Least(least) => least.is_raised_at_decisions(),
+            Ranking::Turns(turns) => !turns.is_empty(),
+        }
     }
 
     /// What tokens cost.
-    pub fn tariff(&self) -> &Tariff {
-        &self.tariff
+    pub fn token_costs(&self) -> &TokenCostModel {
+        &self.token_costs
     }
 
-    /// Whether nobody waits.
+    /// Whether no request waits.
     pub fn is_empty(&self) -> bool {
         self.present == 0
     }
 
-    /// Every client that has asked, with its counter (a deficit counter for round robin), in the order of their first
-    /// requests; nothing where the order keeps none.
+    /// How many clients it tells apart.
+    pub fn client_count(&self) -> usize {
+        self.clients.len()
+    }
+
+    /// Every client that has sent a request, in the order of their first ones.
+    pub fn seen(&self) -> &[u32] {
+        &self.seen
+    }
+
+    /// Every client that has sent a request, with its counter (a deficit counter for round robin) in the units of the token
+    /// cost, in the order of their first requests; nothing where none are kept.
     pub fn counters(&mut self) -> Vec<(u32, f64)> {
         let keeps = self.keeps_counters();
-        let counter = |c: u32| (c, self.tariff.counter(self.accounts.value(c)));
+        let counter = |c: u32| (c, self.token_costs.counter(self.counters.value(c)));
         self.seen.iter().filter(|_| keeps).copied().map(counter).collect()
     }
 
-    /// A request joins the queue; says whether its client was not waiting.
+    /// The requests that wait in the order of their keys, gone ones included.
+    pub fn in_order(&self) -> Vec<u32> {
+        let mut all: Vec<QueueKey<Numbered>> =
+            self.clients.iter().flat_map(|client| client.waiting.iter()).collect();
+        all.sort_unstable();
+        all.into_iter().map(|entry| entry.id.id).collect()
+    }
+
+    /// A request joins the queue; says whether its client was not waiting. `predicted_output`: tokens.
     pub fn push(&mut self, id: u32, client: u32, predicted_output: f64, at_us: f64) -> bool {
         let number = self.number;
         self.number += 1;
-        let key = match &self.kind {
-            Kind::Keyed(Order::Lifo) => lifo::key(number),
-            Kind::Keyed(Order::Shortest) => shortest::key(predicted_output),
-            Kind::Keyed(Order::Priority { classes, ageing_us }) => {
-                priority::key(dealt(classes, client as usize, 0.0), *ageing_us, at_us)
+        let key = match &self.ranking {
+            Ranking::QueueKey(QueuePolicy::Lifo, _) => lifo::key(number),
+            Ranking::QueueKey(QueuePolicy::Sjf, _) => sjf::key(predicted_output),
+            Ranking::QueueKey(QueuePolicy::Priority { classes, ageing_us }, _) => {
+                priority::key(cycle_get(classes, client as usize, 0.0), *ageing_us, at_us)
             }
-            _ => f64::from(number),
+            _ => fcfs::key(number),
         };
-        let is_new = self.lines[client as usize].standing == Standing::Absent;
+        let is_new = self.clients[client as usize].standing == Standing::Absent;
         if is_new {
             self.lift(client);
             self.present += 1;
         }
-        let line = &mut self.lines[client as usize];
-        if line.seen == u32::MAX {
-            line.seen = self.seen.len() as u32;
+        let own = &mut self.clients[client as usize];
+        if own.seen == u32::MAX {
+            own.seen = self.seen.len() as u32;
             self.seen.push(client);
         }
-        let entry = Keyed { key, id: Numbered { number, id } };
-        let leads = line.waiting.peek().is_none_or(|head| entry < head.0);
-        line.waiting.push(Reverse(entry));
-        line.stay += 1;
+        let entry = QueueKey { key, id: Numbered { number, id } };
+        let leads = own.waiting.peek().is_none_or(|head| entry < head);
+        own.waiting.push(entry);
+        own.stay += 1;
         if is_new {
             self.stand(client);
-        } else if leads && line.standing == Standing::Ready && matches!(self.kind, Kind::Keyed(_)) {
-            self.ready.push(Reverse(entry.of(client)));
+        } else if let (true, true, Ranking::QueueKey(_, heads)) = (leads, own.is_ready(), &mut self.ranking) {
+            heads.enter(client, entry);
         }
         is_new
     }
 
-    /// A client of which nothing waited gets a counter that does not save up the time.
+    /// A client of which no request waited gets a counter that does not save up the time.
     fn lift(&mut self, client: u32) {
-        let Kind::Least(lift) = self.kind else { return };
-        let least = match lift {
-            Lift::Never => None,
-            Lift::Max => {
-                let accounts = &mut self.accounts;
-                self.seen.iter().map(|&other| accounts.value(other)).reduce(f64::max)
-            }
-            Lift::Waiting | Lift::Paper => {
-                self.settle_ready();
-                self.ready.peek().map(|head| head.0.key)
-            }
+        let Self { ranking: Ranking::Least(least), clients, counters, seen, present, .. } = self else {
+            return;
         };
-        let last = self.last_departed.filter(|_| lift == Lift::Paper && self.present == 0);
-        if let Some(floor) = least.or(last.map(|last| self.accounts.value(last))) {
-            self.accounts.raise(client, floor);
+        let floor = least.floor(seen, *present == 0, counters, |other| clients[other as usize].is_ready());
+        if let Some(floor) = floor {
+            counters.raise(client, floor);
         }
     }
 
     /// A client's requests may be served.
     fn stand(&mut self, client: u32) {
-        let line = &mut self.lines[client as usize];
-        let Some(&Reverse(head)) = line.waiting.peek() else {
-            if line.aside > 0 {
-                line.standing = Standing::Parked(f64::INFINITY);
+        let own = &mut self.clients[client as usize];
+        let Some(head) = own.waiting.peek() else {
+            if own.aside > 0 {
+                own.standing = Standing::Parked(f64::INFINITY);
                 return;
             }
-            line.standing = Standing::Absent;
+            own.standing = Standing::Absent;
             self.present -= 1;
-            self.last_departed = Some(client);
-            if matches!(self.kind, Kind::Turns { .. }) {
-                // What is saved up is lost with the turn.
-                let saved = self.accounts.value(client).max(0.0);
-                self.accounts.add(client, -saved);
+            match &mut self.ranking {
+                Ranking::QueueKey(..) => {}
+                Ranking::Least(least) => least.depart(client),
+                Ranking::Turns(turns) => turns.depart(client, &mut self.counters),
             }
             return;
         };
-        line.standing = Standing::Ready;
-        match self.kind {
-            Kind::Keyed(_) => self.ready.push(Reverse(head.of(client))),
-            Kind::Least(_) => self.line_up(client),
-            Kind::Turns { .. } => self.turns.push_back(client),
+        own.standing = Standing::Ready;
+        match &mut self.ranking {
+            Ranking::QueueKey(_, heads) => heads.enter(client, head),
+            Ranking::Least(least) => least.enter(client, own.seen, &mut self.counters),
+            Ranking::Turns(turns) => turns.enter(client),
         }
     }
 
-    /// Sees to it that a client that waits has an entry that is not ahead of its counter.
-    fn line_up(&mut self, client: u32) {
-        let key = self.accounts.value(client);
-        let line = &mut self.lines[client as usize];
-        if key < line.key {
-            line.key = key;
-            self.ready.push(Reverse(Keyed { key, id: Numbered { number: line.seen, id: client } }));
-        }
-    }
-
-    /// Drops entries that stand for no client any more from the head of the heap.
-    fn settle_ready(&mut self) {
-        while let Some(&Reverse(top)) = self.ready.peek() {
-            let line = &mut self.lines[top.id.id as usize];
-            let is_ready = line.standing == Standing::Ready;
-            if let Kind::Least(_) = self.kind {
-                let counter = self.accounts.value(top.id.id);
-                if top.key == line.key && is_ready && counter > top.key {
-                    // Counters grow while their entries stand still.
-                    line.key = counter;
-                    if let Some(mut top) = self.ready.peek_mut() {
-                        top.0.key = counter;
-                    }
-                    continue;
-                }
-                if top.key == line.key && is_ready {
-                    return;
-                }
-                line.key = if top.key == line.key { f64::INFINITY } else { line.key };
-            } else if is_ready
-                && line
-                    .waiting
-                    .peek()
-                    .is_some_and(|head| (head.0.key, head.0.id.number) == (top.key, top.id.number))
-            {
-                return;
-            }
-            self.ready.pop();
-        }
-    }
-
-    /// Who comes next: the client, and its request.
+    /// The next request, with its client.
     pub fn head(&mut self) -> Option<(u32, u32)> {
-        let client = if let Kind::Turns { quantum } = self.kind {
-            self.whose_turn(quantum)?
-        } else {
-            self.settle_ready();
-            self.ready.peek()?.0.id.id
+        let Self { ranking, clients, counters, .. } = self;
+        let client = match ranking {
+            Ranking::QueueKey(_, heads) => heads.first(|client| clients[client as usize].head())?,
+            Ranking::Least(least) => least.first(counters, |client| clients[client as usize].is_ready())?.0,
+            Ranking::Turns(turns) => turns.first(counters, |client| clients[client as usize].is_ready())?,
         };
-        self.lines[client as usize].waiting.peek().map(|head| (client, head.0.id.id))
+        clients[client as usize].waiting.peek().map(|head| (client, head.id.id))
     }
 
-    /// The first client whose deficit counter is, or becomes with its quantum, positive.
-    fn whose_turn(&mut self, quantum: f64) -> Option<u32> {
-        let mut passed = 0;
-        loop {
-            let &client = self.turns.front()?;
-            // Who had to wait at its turn until the counter ran out has lost it, and gets its quantum at the next.
-            if self.accounts.value(client) <= 0.0 && self.served != Some(client) {
-                self.accounts.add(client, quantum);
-            }
-            if self.accounts.value(client) > 0.0 {
-                self.served = Some(client);
-                return Some(client);
-            }
-            self.served = None;
-            self.turns.rotate_left(1);
-            passed += 1;
-            if passed >= self.turns.len() {
-                // A whole round without service: all those that would follow pass at once.
-                let accounts = &mut self.accounts;
-                let debts = self.turns.iter().map(|&client| -accounts.value(client) / quantum);
-                let rounds = debts.fold(f64::INFINITY, f64::min).floor().max(0.0);
-                for &client in &self.turns {
-                    self.accounts.add(client, rounds * quantum);
-                }
-                passed = 0;
-            }
+    /// The next request, as [`Self::head`] gave it, does not fit and stays.
+    pub fn block(&mut self) {
+        if let Ranking::Turns(turns) = &mut self.ranking {
+            turns.block();
         }
     }
 
-    /// The request at the head of `client`'s line leaves to be served; its client has been charged.
+    /// The next request of `client` leaves to be served; its client has been charged.
     pub fn pop(&mut self, client: u32) {
-        let line = &mut self.lines[client as usize];
-        line.stay = line.stay.saturating_sub(1);
+        let own = &mut self.clients[client as usize];
+        own.stay = own.stay.saturating_sub(1);
         self.skip(client);
     }
 
-    /// The request at the head of `client`'s line, which has gone away, is looked at no more.
+    /// The next request of `client`, which has gone away, is looked at no more.
     pub fn skip(&mut self, client: u32) {
-        let line = &mut self.lines[client as usize];
-        line.waiting.pop();
-        if line.stay == 0 {
-            line.waiting.clear();
+        let own = &mut self.clients[client as usize];
+        own.waiting.pop();
+        if own.stay == 0 {
+            own.waiting.clear();
         }
-        if matches!(self.kind, Kind::Turns { .. }) {
-            let stays = !line.waiting.is_empty() && self.accounts.value(client) > 0.0;
-            if !stays {
-                self.lose_turn(client);
-                self.turns.pop_front();
-                self.stand(client);
+        if let Ranking::Turns(turns) = &mut self.ranking {
+            if !own.waiting.is_empty() && self.counters.value(client) > 0.0 {
+                return;
             }
-            return;
+            turns.leave(client);
         }
         self.stand(client);
     }
 
-    /// The request at the head is passed over until [`Self::put_back`]. No client is charged for it, and its client's others are skipped
-    /// in its place.
+    /// The next request is passed over until [`Self::put_back`]. No client is charged for it, and its client's others are
+    /// next in its place.
     pub fn set_aside(&mut self) {
         let Some((client, _)) = self.head() else { return };
-        let line = &mut self.lines[client as usize];
-        let Some(Reverse(entry)) = line.waiting.pop() else { return };
-        line.aside += 1;
+        let own = &mut self.clients[client as usize];
+        let Some(entry) = own.waiting.pop() else { return };
+        own.aside += 1;
         self.aside.push((client, entry));
-        match line.waiting.peek() {
+        match own.waiting.peek() {
             None => self.park(client, f64::INFINITY),
-            Some(&Reverse(next)) => {
-                if matches!(self.kind, Kind::Keyed(_)) {
-                    self.ready.push(Reverse(next.of(client)));
+            Some(next) => {
+                if let Ranking::QueueKey(_, heads) = &mut self.ranking {
+                    heads.enter(client, next);
                 }
             }
         }
@@ -362,46 +306,32 @@ impl ClientQueue {
     /// Requests that were set aside are back in their places, their clients first in turn.
     pub fn put_back(&mut self) {
         while let Some((client, entry)) = self.aside.pop() {
-            let line = &mut self.lines[client as usize];
-            line.aside -= 1;
-            line.waiting.push(Reverse(entry));
+            let own = &mut self.clients[client as usize];
+            own.aside -= 1;
+            own.waiting.put_back(entry);
             if self.is_parked(client) {
-                self.stand(client);
-                if matches!(self.kind, Kind::Turns { .. }) {
-                    self.turns.rotate_right(1);
+                if let Ranking::Turns(turns) = &mut self.ranking {
+                    turns.enter_first(client);
                 }
-            } else if matches!(self.kind, Kind::Keyed(_)) {
-                self.ready.push(Reverse(entry.of(client)));
+                self.stand(client);
+            } else if let Ranking::QueueKey(_, heads) = &mut self.ranking {
+                heads.enter(client, entry);
             }
         }
-        // No more entries that stand for no client any more are kept than others.
-        if matches!(self.kind, Kind::Keyed(_)) && self.ready.len() > 2 * self.present as usize + 64 {
-            let lines = &self.lines;
-            let mut ready = std::mem::take(&mut self.ready).into_vec();
-            ready.retain(|Reverse(of)| {
-                let line = &lines[of.id.id as usize];
-                let head = line.waiting.peek().filter(|_| line.standing == Standing::Ready);
-                head.is_some_and(|head| (head.0.key, head.0.id.number) == (of.key, of.id.number))
-            });
-            ready.sort_unstable();
-            ready.dedup();
-            self.ready = ready.into();
+        let Self { ranking, clients, present, .. } = self;
+        if let Ranking::QueueKey(_, heads) = ranking {
+            heads.compact(*present, |client| clients[client as usize].head());
         }
-    }
-
-    fn lose_turn(&mut self, client: u32) {
-        self.served = self.served.filter(|&served| served != client);
     }
 
     /// A waiting request of `client` goes away. It comes up all the same, for [`Self::skip`], if others of its client wait.
     pub fn forget(&mut self, client: u32) {
-        let line = &mut self.lines[client as usize];
-        line.stay = line.stay.saturating_sub(1);
-        if line.stay == 0 && line.standing != Standing::Absent {
-            line.waiting.clear();
-            if matches!(self.kind, Kind::Turns { .. }) {
-                self.lose_turn(client);
-                self.turns.retain(|&other| other != client);
+        let own = &mut self.clients[client as usize];
+        own.stay = own.stay.saturating_sub(1);
+        if own.stay == 0 && own.standing != Standing::Absent {
+            own.waiting.clear();
+            if let Ranking::Turns(turns) = &mut self.ranking {
+                turns.leave(client);
             }
             self.stand(client);
         }
@@ -409,63 +339,68 @@ impl ClientQueue {
 
     /// Moves a client's counter by what it was served, or for negative amounts was charged too much.
     pub fn charge(&mut self, client: u32, amount: f64) {
-        match self.kind {
-            Kind::Keyed(_) => {}
-            Kind::Turns { .. } => self.accounts.add(client, -amount),
-            Kind::Least(_) => {
-                self.accounts.add(client, amount);
-                if amount < 0.0 && self.lines[client as usize].standing == Standing::Ready {
-                    self.line_up(client);
+        match &mut self.ranking {
+            Ranking::QueueKey(..) => {}
+            Ranking::Turns(_) => self.counters.add(client, -amount),
+            Ranking::Least(least) => {
+                self.counters.add(client, amount);
+                let own = &self.clients[client as usize];
+                if amount < 0.0 && own.is_ready() {
+                    least.enter(client, own.seen, &mut self.counters);
                 }
             }
         }
     }
 
-    /// The accounts, for requests whose every output token is charged alike.
-    pub fn accounts(&mut self) -> &mut Accounts {
-        &mut self.accounts
+    /// Raises the counter of every client that has sent a request to at least `floor`; `None`: to the largest of them.
+    pub fn raise_all(&mut self, floor: Option<f64>) {
+        let Self { counters, seen, .. } = self;
+        let floor =
+            floor.or_else(|| seen.iter().map(|&client| counters.value(client)).max_by(f64::total_cmp));
+        if let Some(floor) = floor {
+            seen.iter().for_each(|&client| counters.raise(client, floor));
+        }
     }
 
-    /// For how many further tokens of each of its requests the client at the head stays there, if no other client's counter
-    /// falls and nobody comes or leaves. A token of each of the requests costs it at most `rate`; a lower bound, at least 1.
-    pub fn steady(&mut self, rate: impl FnOnce(u32, &Accounts) -> f64) -> u32 {
-        let room = match self.kind {
-            Kind::Keyed(_) => return u32::MAX,
-            Kind::Turns { .. } => self.turns.front().map(|&client| (client, self.accounts.value(client))),
-            Kind::Least(_) => {
-                self.settle_ready();
-                let first = self.ready.pop();
-                self.settle_ready();
-                let next = self.ready.peek().map_or(f64::INFINITY, |next| next.0.key);
-                self.ready.extend(first);
-                first.map(|first| (first.0.id.id, next - first.0.key))
-            }
+    /// The counters, for requests whose every output token is charged alike.
+    pub fn service(&mut self) -> &mut ServiceCounters {
+        &mut self.counters
+    }
+
+    /// For how many further tokens of each of its requests the client of the next request stays next, if no other client's
+    /// counter falls and no request comes or leaves: a lower bound, infinite for ever. A token of each of the requests costs
+    /// the client at most `rate`.
+    pub fn steady(&mut self, rate: impl FnOnce(u32, &ServiceCounters, &TokenCostModel) -> f64) -> f64 {
+        let Self { ranking, clients, counters, token_costs, .. } = self;
+        let room = match ranking {
+            Ranking::QueueKey(..) => None,
+            Ranking::Turns(turns) => turns.front().map(|client| (client, counters.value(client))),
+            Ranking::Least(least) => least.lead(counters, |client| clients[client as usize].is_ready()),
         };
-        let Some((client, room)) = room else { return u32::MAX };
-        let rate = rate(client, &self.accounts);
+        let Some((client, room)) = room else { return f64::INFINITY };
+        let rate = rate(client, counters, token_costs);
         if rate == 0.0 || room == f64::INFINITY {
-            return u32::MAX;
+            return f64::INFINITY;
         }
         // Rounding is left a step.
-        (room / rate * (1.0 - 1e-9) - 1.0).max(1.0) as u32
+        room / rate * (1.0 - 1e-9) - 1.0
     }
 
-    /// The client of the head may not send before `until_us`.
+    /// The client of the next request may not send before `until_us`.
     pub fn park(&mut self, client: u32, until_us: f64) {
-        self.lines[client as usize].standing = Standing::Parked(until_us);
-        if matches!(self.kind, Kind::Turns { .. }) {
-            self.lose_turn(client);
-            self.turns.pop_front();
+        let own = &mut self.clients[client as usize];
+        own.standing = Standing::Parked(until_us);
+        if let Ranking::Turns(turns) = &mut self.ranking {
+            turns.leave(client);
         }
         if until_us < f64::INFINITY {
-            let seen = self.lines[client as usize].seen;
-            self.parked.push(Reverse((until_us.to_bits(), seen)));
+            self.parked.push(Reverse((until_us.to_bits(), own.seen)));
         }
     }
 
     /// Whether a client that waits is parked.
     pub fn is_parked(&self, client: u32) -> bool {
-        matches!(self.lines[client as usize].standing, Standing::Parked(_))
+        matches!(self.clients[client as usize].standing, Standing::Parked(_))
     }
 
     /// A client may try again.
@@ -475,7 +410,7 @@ impl ClientQueue {
         }
     }
 
-    /// Every client may try again; `each` is told of those that were parked.
+    /// Every client may try again; `each` gets those that were parked.
     pub fn unpark_all(&mut self, mut each: impl FnMut(u32)) {
         for place in 0..self.seen.len() {
             let client = self.seen[place];
@@ -486,12 +421,12 @@ impl ClientQueue {
         }
     }
 
-    /// Clients may try again whose time has come; `each` is told of them.
+    /// Clients may try again whose time has come; `each` gets them.
     pub fn unpark_until(&mut self, now_us: f64, mut each: impl FnMut(u32)) {
         while let Some(until_us) = self.next_unpark_us().filter(|&at| at <= now_us) {
             let Some(Reverse((_, seen))) = self.parked.pop() else { return };
             let client = self.seen[seen as usize];
-            if self.lines[client as usize].standing == Standing::Parked(until_us) {
+            if self.clients[client as usize].standing == Standing::Parked(until_us) {
                 self.stand(client);
                 each(client);
             }
@@ -502,7 +437,7 @@ impl ClientQueue {
     pub fn next_unpark_us(&mut self) -> Option<f64> {
         while let Some(&Reverse((bits, seen))) = self.parked.peek() {
             let (until_us, client) = (f64::from_bits(bits), self.seen[seen as usize]);
-            if self.lines[client as usize].standing == Standing::Parked(until_us) {
+            if self.clients[client as usize].standing == Standing::Parked(until_us) {
                 return Some(until_us);
             }
             self.parked.pop();

@@ -1,6 +1,18 @@
-//! What is believed of a request's output before it ends.
+//! How many output tokens are expected of a request before it ends.
 
 use servescope_workload::stream::Stream;
+
+/// What is charged for output when a request is admitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Prediction {
+    /// Nothing.
+    #[default]
+    None,
+    /// The running mean of the client's finished outputs (`vtc_len_predict`).
+    History,
+    /// [`super::QueueConfig::predictions`] (`vtc_oracle`).
+    Given,
+}
 
 /// Predictions around these lengths, uniform from length (1 - range) to length (1 + range). Each request has a substream of
 /// its own. VTC's artifact takes max_tokens, which in its experiments is the true length.

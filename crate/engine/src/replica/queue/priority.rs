@@ -4,7 +4,18 @@
 //! wait, so the order is that of class x ageing + arrival, which needs no clock (linear ageing, Kleinrock's
 //! time-dependent priorities with equal slopes).
 
-/// The key of [`super::keyed`] for a request of `class` that arrived at `arrival_us`.
+/// The key of [`super::priority_queue`] for a request of `class` that arrived at `arrival_us`, microseconds.
 pub fn key(class: f64, ageing_us: f64, arrival_us: f64) -> f64 {
     class * ageing_us + arrival_us
+}
+
+#[cfg(test)]
+mod tests {
+    use super::key;
+
+    #[test]
+    fn a_class_is_worth_its_ageing_time() {
+        assert!(key(0.0, 1e6, 9e5) < key(1.0, 1e6, 0.0));
+        assert!(key(1.0, 1e6, 0.0) < key(0.0, 1e6, 1.1e6));
+    }
 }

@@ -1,5 +1,5 @@
 //! Requests per minute (`lshare_fair` of VTC's artifact): a client with as many accepted requests in the last 60 s as its
-//! limit is refused on arrival; refused ones do not count. The line itself is first come, first served.
+//! limit is rejected on arrival; rejected ones do not count. The queue itself is first come, first served.
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ pub struct Limiter {
 }
 
 impl Limiter {
-    /// A limit of so many requests a minute for each of `clients`.
+    /// A limit of this many requests a minute for each of `clients`.
     pub fn new(limit: u32, clients: usize) -> Self {
         Self { limit: limit as usize, accepted_us: vec![VecDeque::new(); clients] }
     }
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_far_end_of_the_window_counts_and_refused_requests_do_not() {
+    fn the_far_end_of_the_window_counts_and_rejected_requests_do_not() {
         let mut limiter = Limiter::new(2, 1);
         let at = [0.0, 1e6, 2e6, 60e6, 60e6 + 1.0, 60e6 + 2.0, 61e6, 61e6 + 1.0];
         let accepted: Vec<bool> = at.iter().map(|&t| limiter.accepts(0, t)).collect();

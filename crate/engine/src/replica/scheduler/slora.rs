@@ -2,16 +2,23 @@
 //!
 //! One step of the router, at time t:
 //! 1. It is told of everything that came in or was cancelled up to t, in that order.
-//! 2. Nothing runs: it decides. If requests are picked, it loads their adapters and processes their prompts; otherwise it
+//! 2. Nothing runs: it decides. If requests are admitted, it loads their adapters and processes their prompts; otherwise it
 //!    sleeps, and polls.
 //! 3. Something runs: with fewer than ten decode iterations since the last prefill it decodes. Otherwise it decides; if
-//!    requests are picked, their adapters are loaded and their prompts processed while the others are stalled; otherwise it
+//!    requests are admitted, their adapters are loaded and their prompts processed while the others are stalled; otherwise it
 //!    decodes, and decides again before the next iteration.
 //!
-//! Memory is a pool of tokens. A request is picked if the batch and its adapters will fit at their worst moment
+//! Memory is a pool of tokens. A request is admitted if the batch and its adapters will fit at their worst moment
 //! ([`crate::replica::peak_memory`]). Adapters are loaded before a prefill, and offloaded when requests end and nothing uses
 //! them any more ([`crate::replica::adapters::pool`]).
 
+mod admission;
+mod cluster;
+mod early_abort;
+mod fcfs;
+mod peft;
+mod pets;
+mod queue;
 mod state;
 
 use servescope_cost::{Batch, Chunk, LoraBatch};
@@ -21,9 +28,10 @@ use super::{AdapterConfig, AdapterMemory, BatchScheduler, FleetConfig, Flight, L
 use crate::record::observer::Event;
 use crate::record::timeline::Departure;
 use crate::replica::peak_memory::Entry;
-use crate::replica::queue::{Admission, DecodeSpan, Latency, Limits};
 use crate::replica::requests::Place;
-use crate::request::{Outcome, Refusal};
+use crate::request::{DecodeSpan, Outcome, Refusal};
+pub use admission::{AdmissionPass, Latency, Limits};
+pub use queue::SloraQueue;
 use state::News;
 pub(super) use state::State;
 
@@ -139,7 +147,7 @@ impl State {
         let mut look = Look::Away;
         if self.decides {
             look = self.decide(replica, world);
-            if !self.picked.is_empty() {
+            if !self.admitted.is_empty() {
                 self.prefill(replica, world, flight);
                 return look;
             }
@@ -158,14 +166,14 @@ impl State {
         look
     }
 
-    /// Learns of what came in and who went away since the last step.
+    /// Learns of what came in and went away since the last step.
     fn read_mail(&mut self, replica: &mut Replica, world: &mut World<'_>) {
         for news in std::mem::take(&mut self.mail) {
             match news {
                 News::Arrived(id, at_us) => {
                     world.watch.see(|| Event::Arrived(id));
-                    self.line.arrive(id, at_us, world.trace).ok();
-                    if self.line.heeds_arrivals() {
+                    self.queue.arrive(id, at_us, world.trace);
+                    if self.queue.arrival_invalidates_decision() {
                         self.retry_step = 0;
                     }
                 }
@@ -179,7 +187,7 @@ impl State {
                         _ => Event::Cancelled(id),
                     });
                     if outcome == Outcome::Cancelled {
-                        Self::cut_short(replica, world, id);
+                        self.cut_short(replica, world, id);
                     }
                     self.retry_step = 0;
                 }
@@ -188,13 +196,14 @@ impl State {
     }
 
     /// A running request whose client has gone leaves the batch after one more token.
-    fn cut_short(replica: &mut Replica, world: &mut World<'_>, id: u32) {
+    fn cut_short(&mut self, replica: &mut Replica, world: &mut World<'_>, id: u32) {
         let i = id as usize;
         let fate = &mut world.record.fates[i];
         if fate.outcome != Outcome::Unfinished || world.requests.place[i] != Place::Decoding {
             return;
         }
         fate.outcome = Outcome::Cancelled;
+        self.queue.abandoned(id);
         let last_step = replica.lockstep.step + 1;
         let span = &mut world.requests.spans[i];
         if last_step < span.last_step {
@@ -207,17 +216,17 @@ impl State {
 
     /// Whether a decision at the present step is known to pick no request and to change nothing.
     fn is_blocked(&self, step: u64, now_us: f64) -> bool {
-        self.retry_step > step && self.line.due_us().is_none_or(|due| now_us < due)
+        self.retry_step > step && self.queue.due_us().is_none_or(|due| now_us < due)
     }
 
-    /// Takes a decision: who joins is in `picked`.
+    /// Takes a decision: requests that join are in `admitted`.
     fn decide(&mut self, replica: &mut Replica, world: &mut World<'_>) -> Look {
-        self.picked.clear();
+        self.admitted.clear();
         let step = u64::from(replica.lockstep.step);
         let known = self.is_blocked(step, world.now_us);
         let mut look = Look::Away;
-        if (world.steps_singly || !known) && self.line.wants_decision() {
-            let has_waiting = !self.line.is_empty();
+        if (world.steps_singly || !known) && self.queue.needs_scheduling() {
+            let has_waiting = !self.queue.is_empty();
             let prefill_us = |requests: u32, tokens: u32, rank: u32| {
                 let chunks = vec![Chunk { kv_tokens: 0, tokens }; requests as usize];
                 let batch = Batch {
@@ -242,35 +251,35 @@ impl State {
                 max_running_requests: world.config.max_requests,
                 original_blocking: world.config.original,
             };
-            let mut admission = Admission::new(
+            let mut pass = AdmissionPass::new(
                 limits,
                 step,
                 world.now_us,
                 world.trace,
-                (&world.record.fates, &world.requests.spans),
+                &world.record.fates,
                 &mut self.memory,
                 &mut self.adapters,
-                &mut self.picked,
+                &mut self.admitted,
                 latency,
                 &mut *world.watch,
             );
-            self.line.decide(&mut admission);
-            let verdict = admission.verdict();
-            self.give_up_rejected(replica, world);
+            self.queue.decide(&mut pass);
+            let result = pass.result();
+            self.reject_late(replica, world);
             if !known {
-                self.retry_step = if self.picked.is_empty() { verdict.retry_step } else { 0 };
+                self.retry_step = if self.admitted.is_empty() { result.retry_step } else { 0 };
                 if has_waiting {
-                    look = Look::At(verdict.stop);
+                    look = Look::At(result.stop);
                 }
             }
         }
-        world.watch.see(|| Event::Decided { at_us: world.now_us, picked: &self.picked });
+        world.watch.see(|| Event::Decided { at_us: world.now_us, picked: &self.admitted });
         look
     }
 
-    /// Requests that the last decision gave up are refused.
-    fn give_up_rejected(&mut self, replica: &mut Replica, world: &mut World<'_>) {
-        for &id in self.line.rejected() {
+    /// Requests that the last decision rejected leave the queue.
+    fn reject_late(&mut self, replica: &mut Replica, world: &mut World<'_>) {
+        for &id in self.queue.rejected() {
             let i = id as usize;
             let outcome = &mut world.record.fates[i].outcome;
             if *outcome == Outcome::Unfinished {
@@ -284,12 +293,12 @@ impl State {
         }
     }
 
-    /// Loads the adapters of the picked requests and begins with their prompts.
+    /// Loads the adapters of the admitted requests and begins with their prompts.
     fn prefill(&mut self, replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
         // The iterations so far took none of the blocks that are allocated now.
         replica.close_run(world);
-        for place in 0..self.picked.len() {
-            let id = self.picked[place];
+        for place in 0..self.admitted.len() {
+            let id = self.admitted[place];
             let adapter = world.trace.adapter[id as usize];
             let loads = self.owns_adapters && adapter != BASE_MODEL && world.config.lora_compute;
             if loads && self.adapters.load(adapter) {
@@ -310,8 +319,8 @@ impl State {
         world.watch.see(|| Event::Prefill { at_us: flight.formed_us, duration_us });
         self.wait_tokens = 0;
         self.retry_step = 0;
-        if self.line.follows_batch() {
-            self.line.prefilled(&flight.prompts, world.trace);
+        if self.queue.follows_batch() {
+            self.queue.prefilled(&flight.prompts, world.trace);
         }
     }
 
@@ -333,8 +342,8 @@ impl State {
         let span = self.starts(replica, world, id);
         let (input, max) = (world.trace.input_tokens[i], world.trace.max_tokens[i]);
         self.memory.insert(Entry::new(u64::from(span.first_step), input + 1, max - 2));
-        if self.line.follows_batch() {
-            self.line.joined(id, world.trace);
+        if self.queue.follows_batch() {
+            self.queue.joined(id, u64::from(span.first_step), world.trace);
         }
     }
 
@@ -355,9 +364,9 @@ impl State {
     fn left(&mut self, replica: &Replica, world: &mut World<'_>, id: u32, has_decoded: bool) {
         let i = id as usize;
         if has_decoded {
-            if !self.is_finishing && self.line.follows_batch() {
+            if !self.is_finishing && self.queue.follows_batch() {
                 let step = u64::from(replica.lockstep.step);
-                self.line.finishing(step, world.trace, &world.requests.spans);
+                self.queue.finishing(step, &world.requests.spans);
             }
             self.is_finishing = true;
             let (input, max) = (world.trace.input_tokens[i], world.trace.max_tokens[i]);
@@ -366,8 +375,8 @@ impl State {
             self.starts(replica, world, id);
         }
         self.adapters.release(world.trace.adapter[i]);
-        if has_decoded && self.line.follows_batch() {
-            self.line.left(id, world.trace);
+        if has_decoded && self.queue.follows_batch() {
+            self.queue.left(id, world.trace);
         }
         world.watch.see(|| Event::Finished(id));
     }
@@ -391,8 +400,8 @@ impl State {
     /// Tells that a step of the router is over.
     fn end_step(&mut self, world: &mut World<'_>) {
         if world.watch.is_on() {
-            let counters = self.line.counters().map(|(_, counters)| counters);
-            let (wait_tokens, predicted) = (self.wait_tokens, self.line.predicted_lengths());
+            let counters = self.queue.counters();
+            let (wait_tokens, predicted) = (self.wait_tokens, self.queue.predicted_lengths());
             let (counters, predicted) = (counters.as_deref(), predicted.as_slice());
             world.watch.see(|| Event::StepEnd { wait_tokens, counters, predicted });
         }
@@ -403,12 +412,12 @@ impl State {
         let Some(run) = &replica.run else { return 1 };
         let mut leap = most;
         let rest = world.config.decode_steps_between_prefills - self.wait_tokens;
-        if self.line.wants_decision() {
+        if self.queue.needs_scheduling() {
             // A decision is due when the rule allows one and the head of the queue may fit.
             let step = u64::from(replica.lockstep.step);
             let until_retry = self.retry_step.saturating_sub(step).min(u64::from(leap)) as u32;
             leap = leap.min(rest.max(until_retry).max(1));
-            if let Some(due_us) = self.line.due_us() {
+            if let Some(due_us) = self.queue.due_us() {
                 let until_due = run.first_end_from(due_us, run.done.saturating_add(leap)) - run.done;
                 leap = leap.min(until_due.max(rest).max(1));
             }
@@ -425,7 +434,7 @@ impl State {
         if !self.owns_adapters
             || !config.adapters.prefetch
             || !config.lora_compute
-            || !self.line.can_prefetch()
+            || !self.queue.can_prefetch()
         {
             return None;
         }
@@ -438,7 +447,7 @@ impl State {
     fn prefetch(&mut self, world: &mut World<'_>) {
         let (adapters, watch, trace) = (&mut self.adapters, &mut *world.watch, world.trace);
         let mut has_waiting = false;
-        self.line.look_ahead(world.config.max_batch_tokens, trace, &world.record.fates, |id| {
+        self.queue.look_ahead(world.config.max_batch_tokens, trace, &world.record.fates, |id| {
             has_waiting = true;
             let adapter = trace.adapter[id as usize];
             if adapter != BASE_MODEL && adapters.prefetch(adapter) {

@@ -1,7 +1,7 @@
 //! A recording as a scenario: what the page opens when a reader wants to drag on from there.
 
-use servescope_engine::queue::Order;
-use servescope_engine::queue::vtc::{Lift, Prediction, TokenCost};
+use servescope_engine::queue::QueuePolicy;
+use servescope_engine::queue::{Lift, Prediction, TokenCost};
 
 use super::{RANK, Recorded, Recording, Server};
 use crate::published::TOKENIZER_EXTRA;
@@ -68,14 +68,14 @@ fn server_texts(server: Server) -> Vec<(&'static str, String)> {
 }
 
 /// The settings of the orders of service that recordings have.
-fn order_texts(order: &Order) -> Option<Vec<(&'static str, String)>> {
+fn order_texts(order: &QueuePolicy) -> Option<Vec<(&'static str, String)>> {
     let fair = match order {
-        Order::Fcfs => return Some(vec![("scheduler.order", "fcfs".to_owned())]),
-        Order::Rpm { limit } => {
+        QueuePolicy::Fcfs => return Some(vec![("scheduler.order", "fcfs".to_owned())]),
+        QueuePolicy::Rpm { limit } => {
             let limit = ("scheduler.rpm.limit", limit.to_string());
             return Some(vec![("scheduler.order", "rpm".to_owned()), limit]);
         }
-        Order::Fair(fair) => fair,
+        QueuePolicy::Vtc(fair) => fair,
         _ => return None,
     };
     let kind = if fair.lift == Lift::Never { "lcf" } else { "vtc" };
@@ -87,7 +87,7 @@ fn order_texts(order: &Order) -> Option<Vec<(&'static str, String)>> {
     };
     let mut texts = vec![
         ("scheduler.order", kind.to_owned()),
-        ("scheduler.fair.charging", "artifact".to_owned()),
+        ("scheduler.fair.accounting", "artifact".to_owned()),
         ("scheduler.fair.cost", cost.to_owned()),
         ("scheduler.fair.prediction", prediction.to_owned()),
     ];
@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(scenario.fleet().blocks, 35_000);
         assert_eq!(scenario.cost().overhead_us, server.overhead_us());
         assert_eq!(scenario.cost().adapters, servescope_cost::AdapterCost::FREE);
-        let order = scenario.queueing(&servescope_workload::Trace::default()).order;
+        let order = scenario.queueing(&servescope_workload::Trace::default()).policy;
         assert_eq!(Some(order), recording.order().map(with_unit_weight));
         let link = crate::link::encode(&scenario);
         for part in ["n=2", "inv=258", "outv=64", "shares=2,2", "D=60", "cal=a100-80-opt-13b"] {
@@ -164,11 +164,11 @@ mod tests {
     }
 
     /// The scenario says what the recording leaves to the default.
-    fn with_unit_weight(order: Order) -> Order {
+    fn with_unit_weight(order: QueuePolicy) -> QueuePolicy {
         match order {
-            Order::Fair(mut fair) => {
+            QueuePolicy::Vtc(mut fair) => {
                 fair.weights = vec![1.0];
-                Order::Fair(fair)
+                QueuePolicy::Vtc(fair)
             }
             other => other,
         }

@@ -1,19 +1,24 @@
-use super::super::round_robin::RoundRobin;
+use super::super::drr::DrrConfig;
+use super::super::vtc::{Lift, VtcConfig};
 use super::*;
 use proptest::prelude::*;
 
-fn orders() -> impl Strategy<Value = Order> {
+fn orders() -> impl Strategy<Value = QueuePolicy> {
     prop_oneof![
-        Just(Order::Fcfs),
-        Just(Order::Lifo),
-        Just(Order::Shortest),
+        Just(QueuePolicy::Fcfs),
+        Just(QueuePolicy::Lifo),
+        Just(QueuePolicy::Sjf),
         (prop::collection::vec(0.0..3.0f64, 1..3), 0.0..1e7f64)
-            .prop_map(|(classes, ageing_us)| Order::Priority { classes, ageing_us }),
-        Just(Order::Fair(Fair::default())),
-        Just(Order::Fair(Fair { lift: Lift::Paper, weights: vec![1.0, 3.0], ..Fair::default() })),
-        Just(Order::Fair(Fair { lift: Lift::Never, ..Fair::default() })),
+            .prop_map(|(classes, ageing_us)| QueuePolicy::Priority { classes, ageing_us }),
+        Just(QueuePolicy::Vtc(VtcConfig::default())),
+        Just(QueuePolicy::Vtc(VtcConfig {
+            lift: Lift::Paper,
+            weights: vec![1.0, 3.0],
+            ..VtcConfig::default()
+        })),
+        Just(QueuePolicy::Vtc(VtcConfig { lift: Lift::Never, ..VtcConfig::default() })),
         (1.0..500.0f64).prop_map(|quantum| {
-            Order::RoundRobin(RoundRobin { quantum: Some(quantum), ..RoundRobin::default() })
+            QueuePolicy::Drr(DrrConfig { quantum: Some(quantum), ..DrrConfig::default() })
         }),
     ]
 }
@@ -21,11 +26,11 @@ fn orders() -> impl Strategy<Value = Order> {
 proptest! {
     /// Every request that stays comes up once, whichever clients park or leave and whatever is charged in between.
     #[test]
-    fn everybody_is_served_once(
+    fn every_request_is_served_once(
         order in orders(),
         moves in prop::collection::vec((0u8..7, 0u32..5, 1u32..300), 1..200),
     ) {
-        let mut queue = ClientQueue::new(&order, 5, 1_000.0);
+        let mut queue = ClientQueue::new(&order, FairnessRules::Engine, 5, 1_000.0);
         let (mut clients, mut served, mut gone, mut now) = (Vec::new(), Vec::new(), Vec::new(), 0.0);
         for (kind, client, size) in moves {
             now += 1.0;
@@ -78,13 +83,13 @@ proptest! {
 
     /// Requests that are set aside and put back come up as if none had been.
     #[test]
-    fn who_is_put_back_is_in_place(
+    fn requests_that_are_put_back_are_in_place(
         order in orders(),
         pushes in prop::collection::vec((0u32..5, 1u32..300), 1..60),
         passes in prop::collection::vec((0usize..9, 0usize..4), 1..6),
     ) {
-        let is_in_turns = matches!(order, Order::RoundRobin(_));
-        let mut queues = [(); 2].map(|()| ClientQueue::new(&order, 5, 1_000.0));
+        let is_in_turns = matches!(order, QueuePolicy::Drr(_));
+        let mut queues = [(); 2].map(|()| ClientQueue::new(&order, FairnessRules::Engine, 5, 1_000.0));
         for queue in &mut queues {
             for (id, &(client, size)) in pushes.iter().enumerate() {
                 queue.push(id as u32, client, f64::from(size), id as f64);
@@ -120,7 +125,7 @@ proptest! {
     /// The keys of the requests that come next are in order, and ties in order of arrival.
     #[test]
     fn keyed_orders_are_sorted(sizes in prop::collection::vec((0u32..4, 1u32..20), 1..60)) {
-        let mut queue = ClientQueue::new(&Order::Shortest, 4, 1_000.0);
+        let mut queue = ClientQueue::new(&QueuePolicy::Sjf, FairnessRules::Engine, 4, 1_000.0);
         for (id, &(client, size)) in sizes.iter().enumerate() {
             queue.push(id as u32, client, f64::from(size), id as f64);
         }
@@ -139,21 +144,17 @@ proptest! {
 #[test]
 fn counters_share_the_service_by_weight() {
     for order in [
-        Order::Fair(Fair { weights: vec![1.0, 2.0], ..Fair::default() }),
-        Order::RoundRobin(RoundRobin {
-            weights: vec![1.0, 2.0],
-            quantum: Some(50.0),
-            ..RoundRobin::default()
-        }),
+        QueuePolicy::Vtc(VtcConfig { weights: vec![1.0, 2.0], ..VtcConfig::default() }),
+        QueuePolicy::Drr(DrrConfig { weights: vec![1.0, 2.0], quantum: Some(50.0), ..DrrConfig::default() }),
     ] {
-        let mut queue = ClientQueue::new(&order, 2, 1_000.0);
+        let mut queue = ClientQueue::new(&order, FairnessRules::Engine, 2, 1_000.0);
         for id in 0..2_000 {
             queue.push(id, id % 2, 10.0, 0.0);
         }
         let mut served = [0u32; 2];
         for _ in 0..900 {
             let Some((client, _)) = queue.head() else { break };
-            queue.charge(client, queue.tariff().prompt(client, 100.0, 0.0));
+            queue.charge(client, queue.token_costs().prompt(client, 100.0, 0.0));
             queue.pop(client);
             served[client as usize] += 1;
         }
@@ -163,7 +164,8 @@ fn counters_share_the_service_by_weight() {
 
 #[test]
 fn a_newcomer_is_lifted_to_those_who_wait() {
-    let mut queue = ClientQueue::new(&Order::Fair(Fair::default()), 2, 1_000.0);
+    let mut queue =
+        ClientQueue::new(&QueuePolicy::Vtc(VtcConfig::default()), FairnessRules::Engine, 2, 1_000.0);
     for id in 0..50 {
         queue.push(id, 0, 10.0, 0.0);
     }

@@ -2,13 +2,12 @@
 
 use servescope_workload::Trace;
 
+use super::queue::SloraQueue;
 use crate::config::FleetConfig;
 use crate::replica::adapters::AdapterMemory;
 use crate::replica::adapters::pool::AdapterPool;
 use crate::replica::peak_memory::MemoryEstimate;
-use crate::replica::queue::batch_aware::Line;
-use crate::replica::queue::order::{Order, Queueing};
-use crate::replica::world::World;
+use crate::replica::queue::policy::QueueConfig;
 use crate::request::Outcome;
 
 /// What the router is told of between two steps.
@@ -25,13 +24,13 @@ pub(super) enum News {
 /// The state.
 #[derive(Debug)]
 pub(in crate::replica::scheduler) struct State {
-    pub(super) line: Line,
+    pub(super) queue: SloraQueue,
     pub(super) memory: MemoryEstimate,
     /// The adapters of the batch, and where they share the KV pool those in GPU memory.
     pub(super) adapters: AdapterPool,
     pub(super) owns_adapters: bool,
-    /// Whom the last decision picked.
-    pub(super) picked: Vec<u32>,
+    /// Requests that the last decision admitted.
+    pub(super) admitted: Vec<u32>,
     /// No decision before this decode step picks a request or changes anything, unless a request leaves or arrives.
     pub(super) retry_step: u64,
     /// Decode iterations since the last prefill, at most the rule's number.
@@ -71,11 +70,11 @@ impl State {
             .with_tokens_per_rank(tokens_per_rank)
             .with_slots(slots);
         Self {
-            line: Line::new(Queueing::default(), config.blocks, trace),
+            queue: SloraQueue::new(QueueConfig::default(), config.blocks, trace),
             memory: MemoryEstimate::default(),
             adapters,
             owns_adapters,
-            picked: Vec::new(),
+            admitted: Vec::new(),
             retry_step: 0,
             wait_tokens: 0,
             decides: false,
@@ -87,32 +86,28 @@ impl State {
         }
     }
 
-    /// Keeps the queue in this order. Requests over a rate limit are refused on arrival, before the router hears of them.
+    /// Keeps the queue under this policy. Requests over a rate limit are rejected on arrival, before the router hears of them.
     pub(in crate::replica::scheduler) fn queued(
         &mut self,
-        queueing: &Queueing,
+        queueing: &QueueConfig,
         config: &FleetConfig,
         trace: &Trace,
     ) {
-        let order = match &queueing.order {
-            Order::Rpm { .. } => Order::Rpm { limit: u32::MAX },
-            other => other.clone(),
-        };
-        self.line = Line::new(Queueing { order, ..queueing.clone() }, config.blocks, trace);
+        self.queue = SloraQueue::new(queueing.clone(), config.blocks, trace);
     }
 
     pub(in crate::replica::scheduler) fn hears_of_arrival(&mut self, id: u32, at_us: f64) -> bool {
         self.mail.push(News::Arrived(id, at_us));
-        let heeds = self.line.heeds_arrivals();
-        if heeds {
+        let invalidates = self.queue.arrival_invalidates_decision();
+        if invalidates {
             self.least_leap = 0;
         }
         // Behind a head that can never be admitted no request is admitted either.
-        heeds
+        invalidates
             || if self.sleep.is_some() {
-                self.retry_step == 0 || self.line.is_empty()
+                self.retry_step == 0 || self.queue.is_empty()
             } else {
-                self.line.is_empty()
+                self.queue.is_empty()
             }
     }
 
@@ -125,20 +120,17 @@ impl State {
         self.least_leap = 0;
     }
 
-    /// Charges the clients of requests that decode for iterations from `step` on.
-    pub(in crate::replica::scheduler) fn charge(&mut self, world: &World<'_>, step: u64, iterations: u32) {
-        if self.line.follows_batch() && iterations > 0 {
-            let batch = (world.record.fates.as_slice(), world.requests.spans.as_slice());
-            self.line.decoded(step, iterations, world.trace, batch);
-        }
+    /// Charges the clients of requests that decode for iterations.
+    pub(in crate::replica::scheduler) fn charge(&mut self, iterations: u32) {
+        self.queue.decoded(iterations);
     }
 
     pub(in crate::replica::scheduler) fn keeps_counters(&self) -> bool {
-        self.line.keeps_counters()
+        self.queue.keeps_counters()
     }
 
     pub(in crate::replica::scheduler) fn counters(&mut self) -> Vec<(u32, f64)> {
-        self.line.counters().map_or_else(Vec::new, |(_, counters)| counters)
+        self.queue.counters().unwrap_or_default()
     }
 
     /// The adapters in the pool, unless the replica manages them beside it.
@@ -165,7 +157,7 @@ impl State {
         }
         if !sleep.is_deaf && poll_us > 0.0 {
             let polls = sleep.polls;
-            self.line.idle(polls - 1.0);
+            self.queue.idle(polls - 1.0);
         }
         self.sleep = None;
         false
@@ -173,10 +165,10 @@ impl State {
 
     /// No request runs and none can be admitted: sleeps until something is due.
     pub(super) fn sleep(&mut self, now_us: f64, poll_us: f64) {
-        if poll_us > 0.0 && self.line.is_unsettled() {
+        if poll_us > 0.0 && self.queue.must_repoll() {
             return self.sleep_once(now_us, poll_us);
         }
-        let due_us = self.line.due_us();
+        let due_us = self.queue.due_us();
         let (wakes_us, polls) =
             due_us.map_or((f64::INFINITY, 1.0), |due_us| first_poll(now_us, poll_us, due_us));
         self.sleep = Some(Sleep { since_us: now_us, wakes_us, polls, is_deaf: false });

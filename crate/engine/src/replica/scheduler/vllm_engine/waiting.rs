@@ -31,7 +31,7 @@ pub(super) fn schedule(replica: &mut Replica, world: &mut World<'_>, step: &mut 
             if replica.adapters.admits_none() {
                 break;
             }
-            replica.waiting.set_aside(&world.requests.place);
+            replica.waiting.set_aside(|id| world.is_gone(id));
             continue;
         } else {
             admit(replica, world, step, id).err()

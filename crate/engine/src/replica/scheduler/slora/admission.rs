@@ -1,4 +1,5 @@
-//! One admission decision under way: the memory test and the prompt budget, which all of S-LoRA's queues share.
+//! One admission decision under way (generate_new_batch and _can_add_new_req of slora/server/router/req_queue.py): the memory
+//! test and the prompt budget, which all of S-LoRA's queues share.
 
 use servescope_workload::Trace;
 
@@ -6,17 +7,6 @@ use crate::record::observer::{Event, Watch};
 use crate::replica::adapters::pool::AdapterPool;
 use crate::replica::peak_memory::{Entry, MemoryEstimate};
 use crate::request::{Fate, Outcome, Stop};
-
-/// When a request of the batch decodes, in decode steps.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct DecodeSpan {
-    /// How many joined a batch before it.
-    pub joined: u32,
-    /// The step after its prefill.
-    pub first_step: u32,
-    /// The step after which its last token is there.
-    pub last_step: u32,
-}
 
 /// The limits of a server that its queue knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,22 +17,22 @@ pub struct Limits {
     pub batch_max_tokens: u32,
     /// Most requests in the batch (S-LoRA: `running_max_req_size`).
     pub max_running_requests: u32,
-    /// Whether a request that can never be admitted blocks the queue for ever, as the original lets it.
+    /// Whether a request that can never be admitted blocks the queue for ever, as S-LoRA itself lets it.
     pub original_blocking: bool,
 }
 
-/// Times of a prefill, for orders that plan with them. Microseconds.
+/// Times of a prefill, for policies that plan with them. Microseconds.
 #[derive(Clone, Copy)]
 pub struct Latency<'a> {
-    /// So many prompts of such a length on the base model.
+    /// A number of prompts of a length on the base model.
     pub base_us: &'a dyn Fn(u32, u32) -> f64,
-    /// What adapters of a rank add to so many prompts of such a length.
+    /// What adapters of a rank add to a number of prompts of a length.
     pub adapter_us: &'a dyn Fn(u32, u32, u32) -> f64,
 }
 
-/// One decision: what an order of service sees, and what it may do. Picked requests are added to the memory estimate, to
-/// the users of their adapters and to `picked`.
-pub struct Admission<'a> {
+/// One decision: what a scheduling policy sees, and what it may do. Admitted requests are added to the memory estimate, to
+/// the users of their adapters and to `admitted`.
+pub struct AdmissionPass<'a> {
     /// The server's limits.
     pub limits: Limits,
     /// Decode iterations so far.
@@ -53,34 +43,32 @@ pub struct Admission<'a> {
     pub trace: &'a Trace,
     /// What has become of them.
     pub fates: &'a [Fate],
-    /// When those that joined the batch decode.
-    pub spans: &'a [DecodeSpan],
     /// The batch in the coordinates of the memory test.
     pub memory: &'a mut MemoryEstimate,
     /// Which adapters the batch uses.
     pub adapters: &'a mut AdapterPool,
-    /// Who joins, in the order of picking.
-    pub picked: &'a mut Vec<u32>,
+    /// Requests that join the batch, in the order of admission.
+    pub admitted: &'a mut Vec<u32>,
     /// Prefill times.
     pub latency: Latency<'a>,
-    /// Who watches.
+    /// The observer.
     pub watch: &'a mut Watch,
-    verdict: Verdict,
+    result: AdmissionResult,
 }
 
-/// What a decision came to, besides the picked requests.
+/// What a decision came to, besides the admitted requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Verdict {
-    /// Prompt tokens picked so far.
+pub struct AdmissionResult {
+    /// Prompt tokens admitted so far.
     batch_tokens: u64,
-    /// Why the scan stopped before the end of the line.
+    /// Why the scan stopped before the end of the queue.
     pub stop: Option<Stop>,
-    /// When nothing was picked: the first decode step at which a decision can pick somebody or change anything, if nobody
-    /// leaves the batch and nobody arrives; `u64::MAX` = never.
+    /// When no request was admitted: the first decode step at which a decision can admit one or change anything, if none
+    /// leaves the batch and none arrives; `u64::MAX` = never.
     pub retry_step: u64,
 }
 
-impl<'a> Admission<'a> {
+impl<'a> AdmissionPass<'a> {
     /// A decision at decode step `step` and time `now_us`.
     #[expect(clippy::too_many_arguments, reason = "the parts of the engine that a decision borrows")]
     #[inline]
@@ -89,28 +77,29 @@ impl<'a> Admission<'a> {
         step: u64,
         now_us: f64,
         trace: &'a Trace,
-        (fates, spans): (&'a [Fate], &'a [DecodeSpan]),
+        fates: &'a [Fate],
         memory: &'a mut MemoryEstimate,
         adapters: &'a mut AdapterPool,
-        picked: &'a mut Vec<u32>,
+        admitted: &'a mut Vec<u32>,
         latency: Latency<'a>,
         watch: &'a mut Watch,
     ) -> Self {
-        picked.clear();
-        let verdict = Verdict::default();
-        Self { limits, step, now_us, trace, fates, spans, memory, adapters, picked, latency, watch, verdict }
+        admitted.clear();
+        let result = AdmissionResult::default();
+        Self { limits, step, now_us, trace, fates, memory, adapters, admitted, latency, watch, result }
     }
 
     /// What the decision came to.
-    pub fn verdict(&self) -> Verdict {
-        self.verdict
+    pub fn result(&self) -> AdmissionResult {
+        self.result
     }
 
     /// Whether the batch is at its largest already: then no queue is looked at.
     pub fn is_full(&mut self) -> bool {
         let full = self.memory.len() >= self.limits.max_running_requests as usize;
         if full {
-            self.verdict = Verdict { batch_tokens: 0, stop: Some(Stop::RunningCap), retry_step: u64::MAX };
+            self.result =
+                AdmissionResult { batch_tokens: 0, stop: Some(Stop::RunningCap), retry_step: u64::MAX };
         }
         full
     }
@@ -120,7 +109,7 @@ impl<'a> Admission<'a> {
         self.fates[id as usize].outcome != Outcome::Unfinished
     }
 
-    /// Picks a request if memory, the cap and the prompt budget allow it, and says whether they do.
+    /// Admits a request if memory, the cap and the prompt budget allow it, and says whether they do.
     pub fn admit(&mut self, id: u32) -> bool {
         let i = id as usize;
         let (input, max_tokens, adapter) =
@@ -139,12 +128,12 @@ impl<'a> Admission<'a> {
             requests: memory.len() + 1,
             fits,
         });
-        let tokens = self.verdict.batch_tokens + u64::from(input);
+        let tokens = self.result.batch_tokens + u64::from(input);
         if fits && tokens <= u64::from(self.limits.batch_max_tokens) {
-            self.verdict.batch_tokens = tokens;
+            self.result.batch_tokens = tokens;
             self.memory.insert(entry);
             self.adapters.acquire(adapter);
-            self.picked.push(id);
+            self.admitted.push(id);
             return true;
         }
         let stop = match (room, fits) {
@@ -153,8 +142,8 @@ impl<'a> Admission<'a> {
             (true, false) => Stop::Memory,
             (true, true) => Stop::PromptBudget,
         };
-        self.verdict.stop = Some(stop);
-        self.verdict.retry_step = if stop == Stop::Memory && self.picked.is_empty() {
+        self.result.stop = Some(stop);
+        self.result.retry_step = if stop == Stop::Memory && self.admitted.is_empty() {
             self.memory.first_fit(self.step, input + 1, max_tokens - 1, limit).unwrap_or(u64::MAX)
         } else {
             u64::MAX
@@ -167,13 +156,13 @@ impl<'a> Admission<'a> {
         Entry::new(step, input_tokens + 1, max_tokens - 1)
     }
 
-    /// Asks to be called again at this decode step at the latest, even if nobody leaves or arrives.
-    pub fn retry_by(&mut self, step: u64) {
-        self.verdict.retry_step = self.verdict.retry_step.min(step);
+    /// Asks to be called again at this decode step at the latest, even if no request leaves or arrives.
+    pub fn reschedule_no_later_than(&mut self, step: u64) {
+        self.result.retry_step = self.result.retry_step.min(step);
     }
 
-    /// Says that looking at an empty line, or at one of which nobody is left, changed nothing and will not.
-    pub fn rest(&mut self) {
-        self.verdict.retry_step = u64::MAX;
+    /// Says that looking at an empty queue, or at one of which no request is left, changed nothing and will not.
+    pub fn mark_stable(&mut self) {
+        self.result.retry_step = u64::MAX;
     }
 }

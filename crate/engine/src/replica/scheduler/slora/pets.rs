@@ -5,46 +5,46 @@
 //! batches by what the adapter adds; the mini batches of all adapters, sorted by longest prompt, are cut into batches by
 //! the time of the base model. Both are quadratic, so only the oldest [`WINDOW`] requests are planned.
 //!
-//! In the original, requests whose client went away are planned too and leave only with a pick, so a batch of nothing else
-//! blocks the line. Unless the original's blocking is wanted, they leave before.
+//! In S-LoRA, requests whose client went away are planned too and leave only with an admission, so a batch of nothing else
+//! blocks the queue. Unless S-LoRA's own blocking is wanted, they leave before.
 
 use std::collections::VecDeque;
 
-use super::admission::Admission;
+use super::admission::AdmissionPass;
 
 /// Requests that may wait before any plan is made.
 const PLAIN: usize = 10;
 
 /// Requests that are planned at most.
-pub const WINDOW: usize = 256;
+pub(super) const WINDOW: usize = 256;
 
-/// Takes a decision over a line in order of arrival.
-pub fn decide(waiting: &mut VecDeque<u32>, admission: &mut Admission<'_>) {
-    if admission.is_full() {
+/// Takes a decision over requests in order of arrival.
+pub(super) fn decide(waiting: &mut VecDeque<u32>, pass: &mut AdmissionPass<'_>) {
+    if pass.is_full() {
         return;
     }
-    if !admission.limits.original_blocking {
-        waiting.retain(|&id| !admission.is_cancelled(id));
+    if !pass.limits.original_blocking {
+        waiting.retain(|&id| !pass.is_cancelled(id));
     }
     if waiting.len() <= PLAIN {
-        return super::fcfs::decide(waiting, admission);
+        return super::fcfs::decide(waiting, pass);
     }
-    let candidates = plan(waiting, admission);
+    let candidates = plan(waiting, pass);
     let mut leaving: Vec<u32> = Vec::new();
     for &id in &candidates {
-        if !admission.is_cancelled(id) && !admission.admit(id) {
+        if !pass.is_cancelled(id) && !pass.admit(id) {
             break;
         }
         leaving.push(id);
     }
-    if !admission.picked.is_empty() {
+    if !pass.admitted.is_empty() {
         waiting.retain(|id| !leaving.contains(id));
     }
 }
 
 /// The batch that is due: requests in the order in which they are tried.
-fn plan(waiting: &VecDeque<u32>, admission: &Admission<'_>) -> Vec<u32> {
-    let trace = admission.trace;
+fn plan(waiting: &VecDeque<u32>, pass: &AdmissionPass<'_>) -> Vec<u32> {
+    let trace = pass.trace;
     let length = |id: u32| trace.input_tokens[id as usize];
     // Requests by adapter, adapters in the order in which they first occur.
     let mut groups: Vec<(u32, Vec<u32>)> = Vec::new();
@@ -61,7 +61,7 @@ fn plan(waiting: &VecDeque<u32>, admission: &Admission<'_>) -> Vec<u32> {
         let rank = trace.rank_of(adapter);
         let cost = |first: usize, last: usize| {
             let requests = (last - first + 1) as u32;
-            if rank == 0 { 0.0 } else { (admission.latency.adapter_us)(rank, requests, length(ids[last])) }
+            if rank == 0 { 0.0 } else { (pass.latency.adapter_us)(rank, requests, length(ids[last])) }
         };
         let cuts = cheapest_cuts(ids.len(), cost);
         mini_batches.extend(cuts.into_iter().map(|range| ids[range].to_vec()));
@@ -74,7 +74,7 @@ fn plan(waiting: &VecDeque<u32>, admission: &Admission<'_>) -> Vec<u32> {
         until.push(until[until.len() - 1] + mini.len() as u32);
     }
     let cost = |first: usize, last: usize| {
-        (admission.latency.base_us)(until[last + 1] - until[first], longest(&mini_batches[last]))
+        (pass.latency.base_us)(until[last + 1] - until[first], longest(&mini_batches[last]))
     };
     let batches = cheapest_cuts(mini_batches.len(), cost);
     // Cuts come from the back, so the last holds the shortest prompts.

@@ -5,7 +5,7 @@
 //! additions leave. Within one binade every addition moves the sum by the same multiple of its spacing, so
 //! [`add_repeated`] takes a binade at a time. A client's counter is brought up to date only when it is looked at.
 
-/// Adds `charge` to `sum` `times` times over, with the bits that so many additions give.
+/// Adds `charge` to `sum` `times` times over, with the bits that as many additions give.
 pub fn add_repeated(mut sum: f64, charge: f64, mut times: u64) -> f64 {
     while times > 0 {
         let next = sum + charge;
@@ -38,7 +38,7 @@ fn binade(x: f64) -> f64 {
 
 /// When output is charged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Charging {
+pub enum OutputAccounting {
     /// Before each decode iteration, for every request of the batch: the prefill's token is free (S-LoRA).
     #[default]
     Slora,
@@ -49,9 +49,9 @@ pub enum Charging {
     Artifact,
 }
 
-/// One client's account.
+/// The counter of one client.
 #[derive(Debug, Clone, Copy, Default)]
-struct Account {
+struct ServiceCounter {
     value: f64,
     /// The tick up to which `value` is charged.
     tick: u64,
@@ -60,66 +60,65 @@ struct Account {
     charge: f64,
 }
 
-/// Every client's account.
+/// The counters of all clients.
 #[derive(Debug, Clone)]
-pub struct Accounts {
-    accounts: Vec<Account>,
+pub struct ServiceCounters {
+    counters: Vec<ServiceCounter>,
     /// Times that every running request was charged so far.
     tick: u64,
-    charging: Charging,
 }
 
-impl Accounts {
-    /// Accounts of 0 that an output token of client i moves by `charges[i]`.
-    pub fn new(charges: impl Iterator<Item = f64>, charging: Charging) -> Self {
-        let account = |charge| Account { charge, ..Account::default() };
-        Self { accounts: charges.map(account).collect(), tick: 0, charging }
+impl ServiceCounters {
+    /// ServiceCounters of 0 that an output token of client i moves by `charges[i]`.
+    pub fn new(charges: impl Iterator<Item = f64>) -> Self {
+        let counter = |charge| ServiceCounter { charge, ..ServiceCounter::default() };
+        Self { counters: charges.map(counter).collect(), tick: 0 }
     }
 
-    fn settled(&mut self, client: u32) -> &mut Account {
-        let account = &mut self.accounts[client as usize];
-        let times = u64::from(account.running) * (self.tick - account.tick);
+    fn settled(&mut self, client: u32) -> &mut ServiceCounter {
+        let counter = &mut self.counters[client as usize];
+        let times = u64::from(counter.running) * (self.tick - counter.tick);
         if times > 0 {
-            account.value = add_repeated(account.value, account.charge, times);
+            counter.value = add_repeated(counter.value, counter.charge, times);
         }
-        account.tick = self.tick;
-        account
+        counter.tick = self.tick;
+        counter
     }
 
-    /// What a client's account stands at.
+    /// The counter of a client.
     pub fn value(&mut self, client: u32) -> f64 {
         self.settled(client).value
     }
 
-    /// Moves a client's account.
+    /// Moves a client's counter.
     pub fn add(&mut self, client: u32, amount: f64) {
         self.settled(client).value += amount;
     }
 
-    /// Moves a client's account so many times over.
+    /// Moves a client's counter this many times over.
     pub fn add_repeated(&mut self, client: u32, amount: f64, times: u64) {
-        let account = self.settled(client);
-        account.value = add_repeated(account.value, amount, times);
+        let counter = self.settled(client);
+        counter.value = add_repeated(counter.value, amount, times);
     }
 
-    /// Raises a client's account to at least `floor`.
+    /// Raises a client's counter to at least `floor`.
     pub fn raise(&mut self, client: u32, floor: f64) {
-        let account = self.settled(client);
-        if account.value < floor {
-            account.value = floor;
+        let counter = self.settled(client);
+        if counter.value < floor {
+            counter.value = floor;
         }
     }
 
-    /// By how much a client's account moves in a decode iteration.
+    /// By how much a client's counter moves in a decode iteration.
     pub fn rate(&self, client: u32) -> f64 {
-        let account = &self.accounts[client as usize];
-        f64::from(account.running) * account.charge
+        let counter = &self.counters[client as usize];
+        f64::from(counter.running) * counter.charge
     }
 
     /// Charges one output token of one request.
     pub fn charge(&mut self, client: u32) {
-        let account = self.settled(client);
-        account.value += account.charge;
+        let counter = self.settled(client);
+        counter.value += counter.charge;
     }
 
     /// A request joined the batch.
@@ -130,35 +129,11 @@ impl Accounts {
     /// A request left the batch.
     pub fn left(&mut self, client: u32) {
         self.settled(client).running -= 1;
-        if self.charging == Charging::Ideal {
-            self.charge(client);
-        }
     }
 
-    /// So many decode iterations passed.
+    /// Every request of the batch is charged this many output tokens.
     pub fn decoded(&mut self, iterations: u32) {
         self.tick += u64::from(iterations);
-    }
-
-    /// Some request of the running batch is about to leave.
-    pub fn finishing(&mut self) {
-        if self.charging == Charging::Artifact {
-            self.tick += 1;
-        }
-    }
-
-    /// A prefill ended; `ended` says whether any of its requests did.
-    pub fn prefilled(&mut self, clients: impl Iterator<Item = (u32, bool)>, ended: bool) {
-        for (client, has_ended) in clients {
-            let charged = match self.charging {
-                Charging::Slora => false,
-                Charging::Ideal => has_ended,
-                Charging::Artifact => ended,
-            };
-            if charged {
-                self.charge(client);
-            }
-        }
     }
 }
 

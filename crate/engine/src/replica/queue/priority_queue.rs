@@ -1,0 +1,151 @@
+//! Requests sorted by a key that a request keeps as long as it waits: the smallest key is served first, equal keys in order
+//! of arrival.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BinaryHeap, VecDeque};
+
+use super::fcfs;
+
+/// A place, or whatever waits, and its key.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct QueueKey<I = u32> {
+    /// Smallest first.
+    pub key: f64,
+    /// Settles equal keys: smallest first.
+    pub id: I,
+}
+
+impl<I: Ord> Eq for QueueKey<I> {}
+
+impl<I: Ord> Ord for QueueKey<I> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key.total_cmp(&other.key).then(self.id.cmp(&other.id))
+    }
+}
+
+impl<I: Ord> PartialOrd for QueueKey<I> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// A request, or a client; of equal keys that of the smaller number comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Numbered {
+    pub(super) number: u32,
+    pub(super) id: u32,
+}
+
+impl QueueKey<Numbered> {
+    /// The same for the client of the request.
+    pub(super) fn of(self, client: u32) -> Self {
+        Self { id: Numbered { id: client, ..self.id }, ..self }
+    }
+}
+
+/// The waiting requests of one client.
+#[derive(Debug, Clone)]
+pub(super) enum Sorted {
+    /// First come, first served: the key is the number.
+    Fifo(VecDeque<Numbered>),
+    /// By key.
+    Heap(BinaryHeap<Reverse<QueueKey<Numbered>>>),
+}
+
+impl Sorted {
+    pub(super) fn is_empty(&self) -> bool {
+        match self {
+            Self::Fifo(list) => list.is_empty(),
+            Self::Heap(heap) => heap.is_empty(),
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        match self {
+            Self::Fifo(list) => list.clear(),
+            Self::Heap(heap) => heap.clear(),
+        }
+    }
+
+    /// The next request.
+    pub(super) fn peek(&self) -> Option<QueueKey<Numbered>> {
+        match self {
+            Self::Fifo(list) => list.front().map(|&id| by_number(id)),
+            Self::Heap(heap) => heap.peek().map(|entry| entry.0),
+        }
+    }
+
+    /// Takes the next request out.
+    pub(super) fn pop(&mut self) -> Option<QueueKey<Numbered>> {
+        match self {
+            Self::Fifo(list) => list.pop_front().map(by_number),
+            Self::Heap(heap) => heap.pop().map(|entry| entry.0),
+        }
+    }
+
+    /// A request waits; of those served first come, first served the last one.
+    pub(super) fn push(&mut self, entry: QueueKey<Numbered>) {
+        match self {
+            Self::Fifo(list) => list.push_back(entry.id),
+            Self::Heap(heap) => heap.push(Reverse(entry)),
+        }
+    }
+
+    /// A request that was taken out is back in its place.
+    pub(super) fn put_back(&mut self, entry: QueueKey<Numbered>) {
+        match self {
+            Self::Fifo(list) => list.push_front(entry.id),
+            Self::Heap(heap) => heap.push(Reverse(entry)),
+        }
+    }
+
+    /// The requests, in no order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = QueueKey<Numbered>> + '_ {
+        let (list, heap) = match self {
+            Self::Fifo(list) => (Some(list), None),
+            Self::Heap(heap) => (None, Some(heap)),
+        };
+        let list = list.into_iter().flatten().map(|&id| by_number(id));
+        list.chain(heap.into_iter().flatten().map(|entry| entry.0))
+    }
+}
+
+fn by_number(id: Numbered) -> QueueKey<Numbered> {
+    QueueKey { key: fcfs::key(id.number), id }
+}
+
+/// Clients that wait, by the keys of their next requests.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Heads {
+    /// Clients under the key of a request; those whose next request has another key are stale.
+    entries: BinaryHeap<Reverse<QueueKey<Numbered>>>,
+}
+
+impl Heads {
+    /// The next request of a client is this one.
+    pub(super) fn enter(&mut self, client: u32, head: QueueKey<Numbered>) {
+        self.entries.push(Reverse(head.of(client)));
+    }
+
+    /// The client whose next request comes first; `head` is the next request of a client that may be served.
+    pub(super) fn first(&mut self, head: impl Fn(u32) -> Option<QueueKey<Numbered>>) -> Option<u32> {
+        while let Some(&Reverse(top)) = self.entries.peek() {
+            if head(top.id.id).is_some_and(|head| head.of(top.id.id) == top) {
+                return Some(top.id.id);
+            }
+            self.entries.pop();
+        }
+        None
+    }
+
+    /// Drops stale entries where they are more than the others of `clients` that wait.
+    pub(super) fn compact(&mut self, clients: u32, head: impl Fn(u32) -> Option<QueueKey<Numbered>>) {
+        if self.entries.len() > 2 * clients as usize + 64 {
+            let mut entries = std::mem::take(&mut self.entries).into_vec();
+            entries.retain(|&Reverse(of)| head(of.id.id).is_some_and(|head| head.of(of.id.id) == of));
+            entries.sort_unstable();
+            entries.dedup();
+            self.entries = entries.into();
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Early abort (`enable_abort` of S-LoRA): the queue is newest first; requests that would miss the bound on the first token
+//! anyway are rejected; and when requests come faster than the batches take them, the newest are served first, otherwise the oldest.
+//!
+//! Both speeds are integers, smoothed and truncated at every decision: rate = trunc(0.7 (waiting - waiting after the last
+//! pick) + 0.3 rate), and after an admission batch = max(trunc(0.7 admitted + 0.3 batch), 1).
+
+use std::collections::VecDeque;
+
+use super::admission::AdmissionPass;
+use crate::record::observer::Event;
+
+/// A request is rejected this long before the bound, microseconds.
+const MARGIN_US: f64 = 500_000.0;
+
+/// When the waiting requests arrived, and the two estimates.
+#[derive(Debug, Clone)]
+pub(super) struct EarlyAbort {
+    /// When the waiting requests arrived, in their order, microseconds.
+    pub(super) arrived_us: VecDeque<f64>,
+    /// Requests that the last decision rejected, newest first.
+    pub(super) rejected: Vec<u32>,
+    /// Estimated arrivals between two decisions.
+    pub(super) request_rate: i64,
+    /// Estimated batch size.
+    pub(super) batch_size: i64,
+    /// Requests left waiting by the last decision that admitted a request.
+    pub(super) last_waiting: usize,
+    patience_us: f64,
+    /// Whether one more decision over the same queue would leave the rate as it is.
+    settled: bool,
+}
+
+impl EarlyAbort {
+    /// A policy that rejects requests whose first token would come after `bound_us`.
+    pub(super) fn new(bound_us: f64) -> Self {
+        Self {
+            arrived_us: VecDeque::new(),
+            rejected: Vec::new(),
+            request_rate: 1,
+            batch_size: 1,
+            last_waiting: 0,
+            patience_us: bound_us - MARGIN_US,
+            settled: false,
+        }
+    }
+
+    /// Whether decisions no longer change anything while no request arrives or leaves.
+    pub(super) fn is_fixed_point(&self) -> bool {
+        self.settled
+    }
+
+    /// When the oldest request will be rejected, microseconds.
+    pub(super) fn due_us(&self) -> Option<f64> {
+        self.arrived_us.front().map(|&at_us| at_us + self.patience_us)
+    }
+
+    fn next_rate(&self, waiting: usize) -> i64 {
+        let surplus = waiting as f64 - self.last_waiting as f64;
+        (0.7 * surplus + 0.3 * self.request_rate as f64) as i64
+    }
+
+    /// Takes up to `decisions` decisions over an empty queue.
+    pub(super) fn idle(&mut self, decisions: f64) {
+        let mut taken = 0.0;
+        while taken < decisions && self.arrived_us.is_empty() && !self.settled {
+            self.request_rate = self.next_rate(0);
+            self.settled = self.next_rate(0) == self.request_rate;
+            taken += 1.0;
+        }
+    }
+
+    /// Takes a decision over requests in the order of arrival.
+    pub(super) fn decide(&mut self, waiting: &mut VecDeque<u32>, pass: &mut AdmissionPass<'_>) {
+        self.rejected.clear();
+        if pass.is_full() {
+            return;
+        }
+        pass.mark_stable();
+        self.request_rate = self.next_rate(waiting.len());
+        self.reject_late(waiting, pass);
+        let newest_first = self.request_rate >= self.batch_size;
+        let mut scanned = 0;
+        for i in 0..waiting.len() {
+            let place = if newest_first { waiting.len() - 1 - i } else { i };
+            let id = waiting[place];
+            if !pass.is_cancelled(id) && !pass.admit(id) {
+                break;
+            }
+            scanned += 1;
+        }
+        if !pass.admitted.is_empty() {
+            if newest_first {
+                waiting.truncate(waiting.len() - scanned);
+                self.arrived_us.truncate(waiting.len());
+            } else {
+                waiting.drain(..scanned);
+                self.arrived_us.drain(..scanned);
+            }
+            self.last_waiting = waiting.len();
+            let admitted = pass.admitted.len() as f64;
+            self.batch_size = ((0.7 * admitted + 0.3 * self.batch_size as f64) as i64).max(1);
+        }
+        self.settled = self.next_rate(waiting.len()) == self.request_rate;
+        if !self.settled {
+            // Not the next step: an idle router decides again without one.
+            pass.reschedule_no_later_than(pass.step);
+        }
+    }
+
+    /// Rejects the oldest requests as far as they have waited too long.
+    fn reject_late(&mut self, waiting: &mut VecDeque<u32>, pass: &mut AdmissionPass<'_>) {
+        while self.due_us().is_some_and(|due| pass.now_us >= due) {
+            self.arrived_us.pop_front();
+            self.rejected.extend(waiting.pop_front());
+        }
+        self.rejected.reverse();
+        for &id in &self.rejected {
+            pass.watch.see(|| Event::Rejected(id));
+        }
+    }
+}
