@@ -3,7 +3,7 @@ import { beforeEach, expect, it } from 'vitest';
 import type { App } from './app.js';
 import { Refusal } from './engine/client.js';
 import { Text } from './i18n/text.js';
-import { english } from './i18n/tables.js';
+import { english } from './i18n/languages.js';
 import { Notices } from './state/notices.js';
 import { watchTrouble } from './trouble.js';
 
@@ -13,7 +13,7 @@ let page: EventTarget;
 beforeEach(() => {
   notices = new Notices();
   page = new EventTarget();
-  const text = new Text('en', { ...english, failures: { missing_part: 'This needs a part.' } });
+  const text = new Text('en', english);
   watchTrouble({ notices, text } as unknown as App, page);
 });
 
@@ -31,7 +31,7 @@ it('tells of a failure that no caller waits for', () => {
 
 it('tells a refusal in the page’s own words', () => {
   rejected(new Refusal([{ code: 'missing_part', path: '', message: 'raw', params: {} }]));
-  expect(told()).toEqual(['This needs a part.']);
+  expect(told()).toEqual(['This needs a part of the page that could not be fetched.']);
 });
 
 it('tells that a part is missing, not what the browser says of it', () => {

@@ -12,7 +12,7 @@ import { CapacityState } from './capacity-state.js';
 import './grid-editor.js';
 import { missWords } from './miss.js';
 import './ranking-table.js';
-import { wordsOf } from './words.js';
+import { capacity } from '../i18n/en/capacity.js';
 
 const GROUP = 'capacity';
 const GRID = 'capacity.grid';
@@ -33,7 +33,7 @@ export class CapacityPage extends LightElement {
 
   protected override render(): TemplateResult {
     const { app, search } = this;
-    const say = wordsOf(app);
+    const say = app.text.say(capacity);
     const { state, axes, rows, done, progress, failures, notes } = search.answer.value;
     const shown = search.shown;
     this.dataset['state'] = state;
@@ -71,7 +71,7 @@ export class CapacityPage extends LightElement {
 
   #answer(): TemplateResult | string {
     const { app, search } = this;
-    const say = wordsOf(app);
+    const say = app.text.say(capacity);
     const row = search.shown;
     if (row === undefined) return '';
     if (row.failures.length > 0) return say('cannot_run', { message: app.text.failures(row.failures) });

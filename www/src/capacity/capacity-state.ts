@@ -8,7 +8,7 @@ import { chartMap } from '../state/session.js';
 import { Topic } from '../state/topic.js';
 import type { Played } from './capacity-calls.js';
 import { CapacityPool, Stopped } from './capacity-pool.js';
-import { isWord, wordsOf } from './words.js';
+import { capacity } from '../i18n/en/capacity.js';
 
 /** A drag moves on before a search is worth its while. */
 const SETTLE_MS = 120;
@@ -63,7 +63,7 @@ export class CapacityState {
       about: (name) => this.#word(`chart.${name}.about`),
       role: (chart, role) => {
         const own = `role.${chart}.${role}`;
-        return isWord(own) ? this.#word(own) : app.text.named('role.', role);
+        return app.text.find(capacity, own) ?? app.text.named('role.', role);
       },
     };
     app.store.values.subscribe(() => { this.#changed(); });
@@ -75,7 +75,7 @@ export class CapacityState {
   }
 
   #word(key: string): string {
-    return isWord(key) ? wordsOf(this.app)(key) : key;
+    return this.app.text.find(capacity, key) ?? key;
   }
 
   #changed(): void {

@@ -8,9 +8,9 @@ import type { NumberKind } from '../i18n/format.js';
 import type { Watchable } from '../state/topic.js';
 import type { CapacityState, Row } from './capacity-state.js';
 import { missWords, quantileWords } from './miss.js';
-import { wordsOf, type WordKey } from './words.js';
+import { capacity } from '../i18n/en/capacity.js';
 
-interface Column { key: WordKey; name: string; kind: NumberKind; of: (row: Row) => number | null }
+interface Column { key: `column.${'rate' | 'gpus' | 'usd' | 'per_usd' | 'ttft' | 'tbt'}`; name: string; kind: NumberKind; of: (row: Row) => number | null }
 
 const COLUMNS: readonly Column[] = [
   { key: 'column.rate', name: 'rate_rps', kind: 'number', of: ({ capacity }) => capacity?.rate_rps ?? null },
@@ -38,7 +38,7 @@ export class RankingTable extends LightElement {
 
   protected override render(): TemplateResult {
     const { app, search } = this;
-    const say = wordsOf(app);
+    const say = app.text.say(capacity);
     const { axes, rows } = search.answer.value;
     const quantile = quantileWords(app);
     const label = (id: string): string => {
@@ -87,15 +87,15 @@ export class RankingTable extends LightElement {
 
   #row(row: Row): TemplateResult {
     const { app, search } = this;
-    const say = wordsOf(app);
+    const say = app.text.say(capacity);
     const { standing } = row;
     const fronts = [standing?.is_on_ttft_front === true ? say('front.ttft') : '', standing?.is_on_tbt_front === true ? say('front.tbt') : ''];
     const picked = search.shown?.place === row.place;
     return html`
       <tr aria-selected=${picked} data-configuration=${row.place}>
         ${row.values.map((value, i) => html`<td>${i === 0
-          ? html`<button type="button" class="quiet" title=${say('grid.show')} @click=${() => { search.chosen.set(row.place); }}>${this.#value(value)}</button>`
-          : this.#value(value)}</td>`)}
+          ? html`<button type="button" class="quiet" title=${say('grid.show')} @click=${() => { search.chosen.set(row.place); }}>${this.#value(value, i)}</button>`
+          : this.#value(value, i)}</td>`)}
         ${COLUMNS.map(({ kind, of }) => html`<td>${app.text.format.of(kind, of(row))}</td>`)}
         <td>${fronts.filter((front) => front !== '').join(' ')}</td>
         <td class="reason">${this.#reason(row)}</td>
@@ -103,8 +103,8 @@ export class RankingTable extends LightElement {
       </tr>`;
   }
 
-  #value(value: string): string {
-    return value === '' ? '–' : this.app.text.option(value);
+  #value(value: string, axis: number): string {
+    return value === '' ? '–' : this.app.text.option(value, this.search.answer.value.axes[axis]);
   }
 
   #reason({ capacity, failures }: Row): string {

@@ -76,7 +76,7 @@ export class ParameterControl extends LightElement {
     const value = this.#value;
     switch (parameter.type) {
       case 'choice': return html`<select id=${id} ?disabled=${disabled} @change=${(event: Event) => { this.#set((event.target as HTMLSelectElement).value); }}>
-        ${parameter.options.map((option) => html`<option value=${option} .selected=${option === value}>${app.text.option(option)}</option>`)}</select>`;
+        ${parameter.options.map((option) => html`<option value=${option} .selected=${option === value}>${app.text.option(option, parameter.id)}</option>`)}</select>`;
       case 'boolean': return html`<input id=${id} type="checkbox" ?disabled=${disabled} .checked=${value === true}
         @change=${(event: Event) => { this.#set((event.target as HTMLInputElement).checked); }}>`;
       case 'text':

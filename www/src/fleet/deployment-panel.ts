@@ -6,13 +6,16 @@ import type { DeploymentView } from '../engine/types.js';
 import { ownProfile } from '../profile/profile-own.js';
 import { partsOf, type Watchable } from '../state/topic.js';
 import './deployment-panel.css';
-import { wordsOf, type Word } from './words.js';
+import { deployment } from '../i18n/en/deployment.js';
 
 type Part = DeploymentView['parts'][number];
 
 const WIDTH = 400;
 /** Smaller parts could not be seen. */
 const LEAST_GB = 0.05;
+
+/** Keys of what the module says was held out of the fit. */
+type HeldOut = Extract<keyof (typeof deployment)['english'], `held.${string}.${string}`>;
 
 export class DeploymentPanel extends LightElement {
   static override properties = { ...LightElement.properties, view: { state: true } };
@@ -65,28 +68,25 @@ export class DeploymentPanel extends LightElement {
     }
   }
 
-  #word(word: Word, params: Record<string, string | number> = {}): string {
-    return wordsOf(this.app)(word, params);
-  }
-
   protected override render(): TemplateResult | typeof nothing {
     const { view } = this;
     if (view === null) return nothing;
+    const say = this.app.text.say(deployment);
     const { format } = this.app.text;
     const gb = (value: number): string => format.short(value);
     const short = view.missing_gb > 0;
     const shown = view.parts.filter((part) => part.gb >= LEAST_GB);
-    const label = (part: Part): string => this.#word('memory.part', { name: this.#word(`memory.${part.name}`), gb: gb(part.gb) });
+    const label = (part: Part): string => say('memory.part', { name: say(`memory.${part.name}`), gb: gb(part.gb) });
     const sentence = short
-      ? this.#word('memory.short', { model: view.model, gpu: view.gpu, missing: gb(view.missing_gb) })
-      : this.#word('memory.sum', { gpus: view.gpus, gpu: view.gpu, memory: gb(view.memory_gb), tokens: format.whole(view.kv_tokens) });
+      ? say('memory.short', { model: view.model, gpu: view.gpu, missing: gb(view.missing_gb) })
+      : say('memory.sum', { gpus: view.gpus, gpu: view.gpu, memory: gb(view.memory_gb), tokens: format.whole(view.kv_tokens) });
     return html`
       <figure class="memory" data-fits=${String(!short)}>
-        <figcaption>${this.#word('memory.title')}</figcaption>
+        <figcaption>${say('memory.title')}</figcaption>
         ${this.#bar(view, shown, shown.map(label).join(', '))}
         <ul class="legend">${shown.map((part) => html`<li><svg class="swatch" data-part=${part.name} viewBox="0 0 20 8" aria-hidden="true"><rect class="face" width="20" height="8"/></svg>${label(part)}</li>`)}</ul>
         <p class=${short ? 'short' : ''} role="status">${sentence}</p>
-        ${view.usd_per_hour === null ? nothing : html`<p>${this.#word('price', { usd: format.short(view.usd_per_hour), source: view.price_source })}</p>`}
+        ${view.usd_per_hour === null ? nothing : html`<p>${say('price', { usd: format.short(view.usd_per_hour), source: view.price_source })}</p>`}
         <p class="origin">${this.#origin(view)} ${this.#heldOut(view)}</p>
       </figure>
       ${this.app.store.resolved.values['cost.kind'] === 'profile' ? this.#profile(view) : nothing}`;
@@ -102,27 +102,29 @@ export class DeploymentPanel extends LightElement {
   }
 
   #origin({ cost, timed }: DeploymentView): string {
+    const say = this.app.text.say(deployment);
     const { format } = this.app.text;
     const percent = (share: number): string => format.short(100 * share);
     if (timed !== null) {
       const part = ({ name, origin, median_error, p95_error }: (typeof timed.parts)[number]): string =>
-        this.#word(name === 'attention' ? 'cost.attention' : 'cost.operators', {
-          origin: this.#word(`origin.${origin}`), median: percent(median_error), p95: percent(p95_error),
+        say(name === 'attention' ? 'cost.attention' : 'cost.operators', {
+          origin: say(`origin.${origin}`), median: percent(median_error), p95: percent(p95_error),
         });
-      return this.#word(timed.file === null ? 'cost.timed' : 'cost.loaded', { name: timed.name, file: timed.file ?? '', parts: timed.parts.map(part).join(this.#word('list')) });
+      return say(timed.file === null ? 'cost.timed' : 'cost.loaded', { name: timed.name, file: timed.file ?? '', parts: timed.parts.map(part).join(this.app.text.t('list.sentences')) });
     }
     if (this.app.store.resolved.values['cost.kind'] === 'profile') return '';
     const word = cost.measured_on === '' ? 'cost.peaks' : cost.own ? 'cost.own' : 'cost.borrowed';
-    return this.#word(word, { gpu: cost.measured_on, best: percent(cost.best), worst: percent(cost.worst) });
+    return say(word, { gpu: cost.measured_on, best: percent(cost.best), worst: percent(cost.worst) });
   }
 
   /** How far timed operators are off where nothing was timed. */
   #heldOut({ timed }: DeploymentView): string {
     if (timed === null || timed.held_out.length === 0) return '';
+    const say = this.app.text.say(deployment);
     const { format } = this.app.text;
     const percent = (share: number): string => format.short(100 * share);
-    const parts = timed.held_out.map(({ name, unseen, from, to }) => this.#word(`held.${name}.${unseen}` as Word, { from: percent(from), to: percent(to) }));
-    return this.#word('held.all', { parts: parts.join(this.#word('list')) });
+    const parts = timed.held_out.map(({ name, unseen, from, to }) => say(`held.${name}.${unseen}` as HeldOut, { from: percent(from), to: percent(to) }));
+    return say('held.all', { parts: parts.join(this.app.text.t('list.sentences')) });
   }
 
   /** The parts side by side; the line is where the memory ends, and what lies beyond it is missing. */

@@ -3,7 +3,7 @@
 import { beforeEach, expect, it } from 'vitest';
 import type { App } from '../app.js';
 import type { Failure, Parameter } from '../engine/types.js';
-import { english } from '../i18n/tables.js';
+import { english } from '../i18n/languages.js';
 import { Text } from '../i18n/text.js';
 import { newSession } from '../state/session.js';
 import { Topic } from '../state/topic.js';

@@ -12,7 +12,7 @@ import { presetOf, type Preset, type Story } from '../state/presets.js';
 import { sameValues, withoutDefaults, type Values } from '../state/store.js';
 import type { Watchable } from '../state/topic.js';
 import type { FromStory, ToStory } from './gateway-story-worker.js';
-import { wordsOf } from './gateway-words.js';
+import { gateway } from '../i18n/en/gateway.js';
 import './gateway.css';
 
 type Side = 'without' | 'with';
@@ -104,7 +104,7 @@ export class GatewayStory extends LightElement {
     const sides = this.#sides;
     if (sides === null) return nothing;
     const { app } = this;
-    const say = wordsOf(app);
+    const say = app.text.say(gateway);
     const { story } = sides;
     const words = story.words[app.text.language];
     const shown = this.#shown(sides);
@@ -132,11 +132,11 @@ export class GatewayStory extends LightElement {
   }
 
   #cell(summary: Summary | null, { kind, of }: Row): string {
-    return summary === null ? wordsOf(this.app)('story.waiting') : this.app.text.format.of(kind, of(summary));
+    return summary === null ? this.app.text.say(gateway)('story.waiting') : this.app.text.format.of(kind, of(summary));
   }
 
   #rows({ clients }: Story): Row[] {
-    const say = wordsOf(this.app);
+    const say = this.app.text.say(gateway);
     const { language } = this.app.text;
     const ofClient = clients.flatMap(({ user, ...names }): Row[] => {
       const client = names[language];

@@ -11,7 +11,8 @@ import type { Watchable } from '../state/topic.js';
 import { MonitorData } from './monitor-data.js';
 import './monitor-section.css';
 import './monitor-table.js';
-import { isWord, wordsOf, type Say, type Word } from './words.js';
+import type { Say } from '../i18n/area.js';
+import { monitor } from '../i18n/en/monitor.js';
 
 export function monitorSection(app: App): MonitorSection {
   const section = new MonitorSection();
@@ -44,7 +45,7 @@ export class MonitorSection extends LightElement {
 
   protected override render(): TemplateResult {
     const { app, data } = this;
-    const say = wordsOf(app);
+    const say = app.text.say(monitor);
     const view = data.view.value;
     const { client } = data.sorting.value;
     const feed = (this.#feed ??= feedOf(app, data));
@@ -66,7 +67,7 @@ export class MonitorSection extends LightElement {
       <div class="choices">${this.#file(say('csv'), 'clients.csv')}${this.#file(say('csv.time'), 'clients_over_time.csv')}</div>`;
   }
 
-  #numbers(say: Say, view: MonitorView): TemplateResult {
+  #numbers(say: Say<typeof monitor>, view: MonitorView): TemplateResult {
     const { format } = this.app.text;
     const computed = view.computed_tokens;
     const wasted = view.wasted_tokens > 0 ? ` (${format.share(view.wasted_tokens / computed)})` : '';
@@ -96,12 +97,12 @@ export class MonitorSection extends LightElement {
 }
 
 /** The client's name in legends. */
-function clientName(say: Say, client: MonitorView['client'], id: number): string {
+function clientName(say: Say<typeof monitor>, client: MonitorView['client'], id: number): string {
   return id < 0 ? say('client.base') : say(`client.${client}`, { id: String(id) });
 }
 
 function feedOf(app: App, data: MonitorData): ChartFeed {
-  const word = (key: string): string => (isWord(key) ? wordsOf(app)(key satisfies Word) : app.text.named('', key));
+  const word = (key: string): string => (app.text.find(monitor, key) ?? app.text.named('', key));
   return {
     topic: () => data.view,
     zooms: true,
@@ -113,8 +114,8 @@ function feedOf(app: App, data: MonitorData): ChartFeed {
     role: (_chart, role) => {
       const view = data.view.value;
       const charted = view?.charted.find((one) => one.role === role);
-      if (view !== null && charted !== undefined) return clientName(wordsOf(app), view.client, charted.id);
-      return role === 'pool' ? app.text.named('role.', role) : wordsOf(app)('others');
+      if (view !== null && charted !== undefined) return clientName(app.text.say(monitor), view.client, charted.id);
+      return role === 'pool' ? app.text.named('role.', role) : app.text.say(monitor)('others');
     },
     empty: word,
   };

@@ -5,7 +5,7 @@ import { download, downloadSvg, downloadText } from '../draw/export-chart.js';
 import { Refusal } from '../engine/client.js';
 import { scenarioJson } from '../engine/module.js';
 import type { ExportKind } from '../engine/types.js';
-import type { MessageKey } from '../i18n/en.js';
+import type { MessageKey } from '../i18n/text.js';
 import { menuItem } from './menu.js';
 
 const FROM_RUN: readonly { label: MessageKey; what: ExportKind; type: string }[] = [

@@ -2,7 +2,7 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
 import { command } from '../engine/module.js';
-import type { MessageKey } from '../i18n/en.js';
+import type { MessageKey } from '../i18n/text.js';
 import { presetOf, type Preset } from '../state/presets.js';
 import { TABS } from '../state/session.js';
 import { nextTheme } from '../state/settings.js';

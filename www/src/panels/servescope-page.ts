@@ -3,7 +3,7 @@ import { html, nothing, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
 import { LightElement } from '../element.js';
 import type { GatewayViews } from '../gateway/gateway-section.js';
-import type { MessageKey } from '../i18n/en.js';
+import type { MessageKey } from '../i18n/text.js';
 import type { Tab } from '../state/session.js';
 import { partsOf, type Watchable } from '../state/topic.js';
 import { closeMenusOutside } from './menu.js';

@@ -2,7 +2,7 @@
 import { html, svg, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
 import type { GroupRow } from '../engine/types.js';
-import type { MessageKey } from '../i18n/en.js';
+import type { MessageKey } from '../i18n/text.js';
 import type { NumberKind } from '../i18n/format.js';
 import { partsOf, type Watchable } from '../state/topic.js';
 

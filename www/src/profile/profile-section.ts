@@ -8,7 +8,8 @@ import type { DeploymentView, FittedProfile } from '../engine/types.js';
 import type { Watchable } from '../state/topic.js';
 import { backToShipped, ownProfile, takeFiles } from './profile-own.js';
 import './profile-section.css';
-import { wordsOf, type Say } from './words.js';
+import type { Say } from '../i18n/area.js';
+import { profile } from '../i18n/en/profile.js';
 
 interface About { model: string; layers: number; gpu: string }
 
@@ -44,7 +45,7 @@ export class ProfileSection extends LightElement {
   }
 
   protected override render(): TemplateResult {
-    const say = wordsOf(this.app);
+    const say = this.app.text.say(profile);
     const own = ownProfile.value;
     return html`
       <details class="own-profile" @dragover=${(event: Event) => { event.preventDefault(); }} @drop=${(event: DragEvent) => { this.#dropped(event); }}>
@@ -62,7 +63,7 @@ export class ProfileSection extends LightElement {
       </details>`;
   }
 
-  #fields(say: Say): TemplateResult[] {
+  #fields(say: Say<typeof profile>): TemplateResult[] {
     const about = this.#about;
     const input = (key: keyof About, type: string, read: (text: string) => Partial<About>): TemplateResult => html`
       <label for="own-profile-${key}">${say(key)}</label>
@@ -89,7 +90,7 @@ export class ProfileSection extends LightElement {
     void this.#take([...(event.dataTransfer?.files ?? [])]);
   }
 
-  #inUse(say: Say, own: FittedProfile): TemplateResult {
+  #inUse(say: Say<typeof profile>, own: FittedProfile): TemplateResult {
     const { app } = this;
     const percent = (points: number, share: number): string =>
       points === 0 ? say('none') : say('percent', { share: app.text.format.short(100 * share) });

@@ -10,7 +10,7 @@ import { errorText } from './errors.js';
 import { chartName, PublishedState } from './published-state.js';
 import './published.css';
 import './recordings-section.js';
-import { wordsOf } from './words.js';
+import { validation } from '../i18n/en/validation.js';
 
 /** Measures of each sweep, in the order of the page. */
 const MEASURES: Readonly<Record<Sweep, readonly PublishedFigure['measure'][]>> = {
@@ -37,7 +37,7 @@ export class PublishedPage extends LightElement {
 
   protected override render(): TemplateResult {
     const { app, published } = this;
-    const say = wordsOf(app);
+    const say = app.text.say(validation);
     const { suite, figures, failure } = published.shown.value;
     const isReady = figures.size === SWEEPS.length && published.recordings.value !== null;
     this.dataset['state'] = failure !== '' ? 'failed' : isReady ? 'ready' : 'running';
@@ -60,7 +60,7 @@ export class PublishedPage extends LightElement {
 
   #sweep(sweep: Sweep): TemplateResult | typeof nothing {
     const { app, published } = this;
-    const say = wordsOf(app);
+    const say = app.text.say(validation);
     const figures = published.shown.value.figures.get(sweep);
     if (figures?.length === 0) return nothing;
     return html`
@@ -77,7 +77,7 @@ export class PublishedPage extends LightElement {
 
   #errors(figure: PublishedFigure | undefined): TemplateResult | typeof nothing {
     if (figure === undefined) return nothing;
-    const say = wordsOf(this.app);
+    const say = this.app.text.say(validation);
     const { points, ours, one_run } = figure;
     const tuned = points.filter(({ is_tuned }) => is_tuned).length;
     return html`
@@ -87,7 +87,7 @@ export class PublishedPage extends LightElement {
 
   #error(who: string, { measure }: PublishedFigure, { max, mean, points, bound, within }: PublishedErrors): TemplateResult {
     const { format } = this.app.text;
-    const say = wordsOf(this.app);
+    const say = this.app.text.say(validation);
     const isShare = measure === 'attainment';
     const as = (error: number): string => errorText(format, error, isShare);
     const kept = bound === null ? '' : say('errors.within', { within, points, bound: isShare ? format.short(bound) : format.share(bound) });
@@ -97,7 +97,7 @@ export class PublishedPage extends LightElement {
   /** The points as numbers, each with the way to its scenario: what a click on the drawing does for those who see it. */
   #table(sweep: Sweep, figures: readonly PublishedFigure[]): TemplateResult {
     const { app } = this;
-    const say = wordsOf(app);
+    const say = app.text.say(validation);
     const { points } = figures[0] ?? { points: [] };
     return html`
       <details class="published-table"><summary>${say('table.show')}</summary>
@@ -115,7 +115,7 @@ export class PublishedPage extends LightElement {
 
   #row(sweep: Sweep, point: PublishedPoint, figures: readonly PublishedFigure[]): TemplateResult {
     const { app } = this;
-    const say = wordsOf(app);
+    const say = app.text.say(validation);
     const { policy, x, is_tuned, is_settling, link } = point;
     const roles = [is_tuned ? say('table.tuned') : '', is_settling ? say('table.settles') : ''].filter((role) => role !== '');
     const isPolicies = sweep === 'policies';

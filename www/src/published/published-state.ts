@@ -8,7 +8,7 @@ import { chartMap } from '../state/session.js';
 import { Topic } from '../state/topic.js';
 import { SWEEPS, type FromPublished, type Suite, type Sweep, type ToPublished } from './published-calls.js';
 import { fetchRecordings, rpmCharts, runCharts, type Recordings, type Run } from './recordings.js';
-import { isWord, wordsOf } from './words.js';
+import { validation } from '../i18n/en/validation.js';
 
 export interface Shown {
   suite: Suite;
@@ -109,7 +109,7 @@ export class PublishedState {
 
   #drawRun(): void {
     const run = this.run.value;
-    const say = wordsOf(this.app);
+    const say = this.app.text.say(validation);
     if (run !== null) this.#draw(runCharts(run, (number) => say('client', { number })));
   }
 
@@ -124,20 +124,21 @@ export class PublishedState {
   }
 
   #word(key: string): string {
-    return isWord(key) ? wordsOf(this.app)(key) : key;
+    return this.app.text.find(validation, key) ?? key;
   }
 
   /** Names of charts are put together of what was swept and of the measure. */
   #named(kind: 'chart' | 'about', chart: string): string {
     const [, against, measure] = SWEPT.exec(chart) ?? [];
-    if (against === undefined || measure === undefined) return this.#word(`${kind}.${chart}`);
+    if (against === undefined || measure === undefined) return this.#word(kind === 'chart' ? `chart.${chart}` : `about.${chart}`);
     if (kind === 'about') return this.#word(`about.${measure}`);
-    return wordsOf(this.app)('chart.of', { measure: this.#word(`measure.${measure}`), against: this.#word(`against.${against}`) });
+    return this.app.text.say(validation)('chart.of', { measure: this.#word(`measure.${measure}`), against: this.#word(`against.${against}`) });
   }
 
   #role(chart: string, role: string): string {
     const own = `role.${chart}.${role}`;
-    if (isWord(own)) return this.#word(own);
+    const text = this.app.text.find(validation, own);
+    if (text !== undefined) return text;
     if (role === 'host') return this.#word('role.expected');
     if (role === 'expected' || role === 'plain_twin' || role === 'slo') return this.#word(`role.${role}`);
     const isOneRun = !STORED.test(chart) && this.shown.value.suite === 'S4';

@@ -7,7 +7,7 @@ import type { Watchable } from '../state/topic.js';
 import type { PublishedState } from './published-state.js';
 import { errorText, signedError } from './errors.js';
 import { rpmLimit, type Recordings, type Run } from './recordings.js';
-import { wordsOf } from './words.js';
+import { validation } from '../i18n/en/validation.js';
 
 export class RecordingsSection extends LightElement {
   static override properties = { ...LightElement.properties, published: { attribute: false } };
@@ -20,7 +20,7 @@ export class RecordingsSection extends LightElement {
   protected override render(): TemplateResult | typeof nothing {
     const recordings = this.published.recordings.value;
     if (recordings === null) return nothing;
-    const say = wordsOf(this.app);
+    const say = this.app.text.say(validation);
     const { runs } = recordings;
     return html`
       <section aria-labelledby="published-rpm"><h2 id="published-rpm">${say('rpm')}</h2>
@@ -56,7 +56,7 @@ export class RecordingsSection extends LightElement {
   #rpmErrors({ runs }: Recordings, value: (measured: Run['ours']) => number, bound: number): TemplateResult {
     const errors = runs.filter((run) => rpmLimit(run) !== null).map(({ ours, recorded }) => Math.abs(value(ours) / value(recorded) - 1));
     const { format } = this.app.text;
-    const say = wordsOf(this.app);
+    const say = this.app.text.say(validation);
     const mean = errors.reduce((sum, error) => sum + error, 0) / errors.length;
     const within = errors.filter((error) => error <= bound).length;
     const counted = say('errors.within', { within, points: errors.length, bound: format.share(bound) });
@@ -68,7 +68,7 @@ export class RecordingsSection extends LightElement {
     const run = this.published.run.value;
     if (run === null) return nothing;
     const { format } = this.app.text;
-    const say = wordsOf(this.app);
+    const say = this.app.text.say(validation);
     const [right, all] = run.ordered;
     const { gap_bound, ours, recorded, fcfs_gap } = run;
     const gap = say('run.gap_note', { ours: format.short(ours.service_gap), theirs: format.short(recorded.service_gap), share: errorText(format, ours.service_gap / fcfs_gap) });
@@ -83,13 +83,13 @@ export class RecordingsSection extends LightElement {
 
   #caption(runs: readonly Run[]): string {
     const counted = runs.filter(({ settles, beyond }) => !settles && beyond === null);
-    return wordsOf(this.app)('run.caption', { all: runs.length, predicted: counted.length, within: counted.filter(({ within }) => within).length });
+    return this.app.text.say(validation)('run.caption', { all: runs.length, predicted: counted.length, within: counted.filter(({ within }) => within).length });
   }
 
   #row(run: Run, { bounds }: Recordings): TemplateResult {
     const { app, published } = this;
     const { format } = app.text;
-    const say = wordsOf(app);
+    const say = app.text.say(validation);
     const { ours, recorded, ordered, gap_bound } = run;
     const picked = run === published.run.value;
     const off = Math.abs(ours.tokens_per_s / recorded.tokens_per_s - 1) > bounds.tokens;
@@ -114,7 +114,7 @@ export class RecordingsSection extends LightElement {
   }
 
   #verdict({ settles, beyond, within }: Run): string {
-    const say = wordsOf(this.app);
+    const say = this.app.text.say(validation);
     if (beyond !== null) return say('run.beyond', beyond);
     if (settles) return say('run.settles');
     return say(within ? 'run.within' : 'run.off');

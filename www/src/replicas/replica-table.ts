@@ -5,7 +5,7 @@ import type { FleetSummary, ReplicaRow } from '../engine/types.js';
 import type { NumberKind } from '../i18n/format.js';
 import type { OpenQuestion } from '../state/open-question.js';
 import type { Watchable } from '../state/topic.js';
-import { wordsOf } from './words.js';
+import { replicas } from '../i18n/en/replicas.js';
 
 /** The others are in the summary's file. */
 const MOST_ROWS = 64;
@@ -25,7 +25,7 @@ export class ReplicaTable extends LightElement {
 
   protected override render(): TemplateResult | typeof nothing {
     const { app } = this;
-    const say = wordsOf(app);
+    const say = app.text.say(replicas);
     const failures = this.data.failures.value;
     if (failures.length > 0) return html`<p class="notice error" role="alert">${app.text.failures(failures)}</p>`;
     const rows = this.data.view.value?.per_replica;

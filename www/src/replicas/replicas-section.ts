@@ -7,7 +7,7 @@ import type { FleetSummary } from '../engine/types.js';
 import { OpenQuestion } from '../state/open-question.js';
 import type { Watchable } from '../state/topic.js';
 import './replica-table.js';
-import { isWord, wordsOf } from './words.js';
+import { replicas } from '../i18n/en/replicas.js';
 
 const CHARTS = ['lanes', 'operators', 'batch', 'utilisation', 'preemptions'] as const;
 /** Lanes that the module draws at most. */
@@ -23,7 +23,7 @@ class ReplicasSection extends LightElement {
 
   protected override render(): TemplateResult {
     const { app } = this;
-    const say = wordsOf(app);
+    const say = app.text.say(replicas);
     const feed = (this.#feed ??= feedOf(app));
     const fleet = (this.#fleet ??= new OpenQuestion(app, () => app.ask({ kind: 'call', call: 'fleet', values: [] }) as Promise<FleetSummary>));
     return html`
@@ -40,20 +40,20 @@ class ReplicasSection extends LightElement {
 
 function feedOf(app: App): ChartFeed {
   const service = serviceFeed(app);
-  const say = (key: string): string => (isWord(key) ? wordsOf(app)(key) : app.text.named('', key));
+  const say = (key: string): string => (app.text.find(replicas, key) ?? app.text.named('', key));
   return {
     ...service,
     // Former lanes would only hide those of now.
     ghost: (name) => (name === 'lanes' ? null : service.ghost(name)),
     title: (name) => {
       const all = Number(app.store.resolved.values['fleet.replicas']);
-      return name === 'lanes' && all > MOST_LANES ? wordsOf(app)('chart.lanes.some', { shown: MOST_LANES, all }) : say(`chart.${name}`);
+      return name === 'lanes' && all > MOST_LANES ? app.text.say(replicas)('chart.lanes.some', { shown: MOST_LANES, all }) : say(`chart.${name}`);
     },
     about: (name) => say(`chart.${name}.about`),
     // A chart may have its own word for what has one colour everywhere.
     role: (chart, role) => {
       const own = `role.${chart}.${role}`;
-      return say(isWord(own) ? own : `role.${role}`);
+      return app.text.find(replicas, own) ?? say(`role.${role}`);
     },
     empty: say,
   };

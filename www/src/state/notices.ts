@@ -1,5 +1,5 @@
 // Short messages of the page as a whole. The text is made when it is shown, so that it follows the language.
-import type { MessageKey } from '../i18n/en.js';
+import type { MessageKey } from '../i18n/text.js';
 import { Topic } from './topic.js';
 
 export interface Notice {

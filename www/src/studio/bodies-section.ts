@@ -4,7 +4,7 @@ import { LightElement } from '../element.js';
 import { download } from '../draw/export-chart.js';
 import { Refusal } from '../engine/client.js';
 import type { Watchable } from '../state/topic.js';
-import { isWord, wordsOf } from './words.js';
+import { workload } from '../i18n/en/workload.js';
 
 const ENDPOINTS = ['chat', 'completions'] as const;
 /** Forms that name a path of OpenAI's API. */
@@ -33,11 +33,8 @@ export class BodiesSection extends LightElement {
   }
 
   protected override render(): TemplateResult {
-    const say = wordsOf(this.app);
-    const name = (form: string): string => {
-      const key = `bodies.form.${form}`;
-      return isWord(key) ? say(key) : form;
-    };
+    const say = this.app.text.say(workload);
+    const name = (form: string): string => this.app.text.find(workload, `bodies.form.${form}`) ?? form;
     return html`
       <p class="about">${say('bodies.about')}</p>
       <form class="choices" @submit=${(event: SubmitEvent) => { event.preventDefault(); void this.#save(event.target as HTMLFormElement); }}>

@@ -3,7 +3,7 @@
 import { html, svg, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
 import type { Watchable } from '../state/topic.js';
-import { wordsOf } from './words.js';
+import { workload } from '../i18n/en/workload.js';
 
 /** Places in time at which a drawn curve has a point. */
 const PLACES = 40;
@@ -62,7 +62,7 @@ export class CurveDrawing extends LightElement {
 
   protected override render(): TemplateResult {
     const { app } = this;
-    const say = wordsOf(app);
+    const say = app.text.say(workload);
     const { format } = app.text;
     const fromFile = app.traceFile.info.value !== null;
     if (fromFile) return html`<p class="about">${say('draw.file')}</p>`;

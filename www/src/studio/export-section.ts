@@ -4,7 +4,8 @@ import { LightElement } from '../element.js';
 import { download } from '../draw/export-chart.js';
 import { Refusal } from '../engine/client.js';
 import type { Watchable } from '../state/topic.js';
-import { lossWords, wordsOf } from './words.js';
+import { workload } from '../i18n/en/workload.js';
+import { lossWords } from './step-texts.js';
 
 const JSON_LINES = ['servescope_jsonl', 'aibrix', 'bailian', 'aiperf', 'timed_trace', 'mooncake', 'agent_sessions', 'wildchat'];
 
@@ -22,7 +23,7 @@ export class ExportSection extends LightElement {
   }
 
   protected override render(): TemplateResult {
-    const say = wordsOf(this.app);
+    const say = this.app.text.say(workload);
     return html`
       <p class="about">${say('export.about')}</p>
       <div class="choices">${(this.formats ?? []).map((format) => html`
@@ -36,7 +37,7 @@ export class ExportSection extends LightElement {
       await studio.call('look', { scenario: app.store.values.value });
       const { bytes, lost } = await studio.call('export', { format });
       const lines = JSON_LINES.includes(format);
-      const say = wordsOf(app);
+      const say = app.text.say(workload);
       if (lost.length > 0) app.notices.info(() => say('export.lost', { format, lost: lossWords(app, lost) }));
       download(`workload-${format}.${lines ? 'jsonl' : 'csv'}`, new Blob([bytes], { type: lines ? 'application/jsonl' : 'text/csv' }));
     } catch (thrown) {

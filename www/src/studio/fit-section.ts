@@ -4,7 +4,9 @@ import { LightElement } from '../element.js';
 import type { FitReply } from '../engine/types.js';
 import type { Watchable } from '../state/topic.js';
 import type { StudioState } from './studio-state.js';
-import { modelAbout, modelLabel, noticeWords, wordsOf, type Say } from './words.js';
+import type { Say } from '../i18n/area.js';
+import { workload } from '../i18n/en/workload.js';
+import { modelAbout, modelLabel, noticeWords } from './step-texts.js';
 
 const MODELS = ['bursts', 'curve', 'weibull_mle', 'gamma_mle', 'gamma', 'poisson'] as const;
 /** A ratio of dispersions further from 1 than this is told as a miss. */
@@ -28,7 +30,7 @@ export class FitSection extends LightElement {
 
   protected override render(): TemplateResult {
     const { app, studio } = this;
-    const say = wordsOf(app);
+    const say = app.text.say(workload);
     const fit = studio.fit.value;
     const working = studio.fitting.value;
     return html`
@@ -47,7 +49,7 @@ export class FitSection extends LightElement {
     void this.studio.drawTwin(this.model, this.seed);
   }
 
-  #reply(say: Say, fit: FitReply): TemplateResult {
+  #reply(say: Say<typeof workload>, fit: FitReply): TemplateResult {
     const { app } = this;
     const { format } = app.text;
     const number = (value: number | null): string => format.of('number', value);
@@ -77,7 +79,7 @@ export class FitSection extends LightElement {
       </div>`;
   }
 
-  async #use(say: Say): Promise<void> {
+  async #use(say: Say<typeof workload>): Promise<void> {
     const { traceFile } = this.app;
     const name = say('fit.twin_name', { model: this.model, seed: this.seed });
     // The twin is of what the steps made: they are not taken again.
@@ -86,7 +88,7 @@ export class FitSection extends LightElement {
   }
 }
 
-function lengthText(say: Say, option: (name: string) => string, number: (value: number | null) => string, law: { law: string; distance: number | null } | null): string {
+function lengthText(say: Say<typeof workload>, option: (name: string) => string, number: (value: number | null) => string, law: { law: string; distance: number | null } | null): string {
   return law === null ? '–' : say('fit.law.length', { law: option(law.law), distance: number(law.distance) });
 }
 

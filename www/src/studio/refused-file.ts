@@ -1,11 +1,13 @@
 // A file that was refused: its bad rows can be left out, and columns of no known format can be named.
 import { html, nothing, type TemplateResult } from 'lit';
+import type { App } from '../app.js';
 import { LightElement } from '../element.js';
 import { Refusal } from '../engine/client.js';
 import type { Peeked } from '../engine/types.js';
 import type { Watchable } from '../state/topic.js';
 import type { Refused } from '../state/trace-file.js';
-import { isWord, wordsOf, type Say } from './words.js';
+import type { Say } from '../i18n/area.js';
+import { workload } from '../i18n/en/workload.js';
 
 /** Codes of a single row's trouble. */
 const OF_A_ROW = ['cell_count', 'bad_cell', 'cell_out_of_range', 'rank_conflict'];
@@ -27,7 +29,7 @@ export class RefusedFile extends LightElement {
     if (refused !== this.#of) this.peeked = null;
     this.#of = refused;
     if (refused === null) return nothing;
-    const say = wordsOf(app);
+    const say = app.text.say(workload);
     const { file, add, failures } = refused;
     const { name } = file;
     const ofRow = failures.some(({ code }) => OF_A_ROW.includes(code));
@@ -50,23 +52,23 @@ export class RefusedFile extends LightElement {
     }
   }
 
-  #form(say: Say, peeked: Peeked, { file, add }: Refused): TemplateResult {
+  #form(say: Say<typeof workload>, peeked: Peeked, { file, add }: Refused): TemplateResult {
     const { columns, roles } = peeked;
     const change = (role: Role, to: Partial<Role>): void => {
       this.peeked = { ...peeked, roles: roles.map((other) => (other === role ? { ...role, ...to } : other)) };
     };
-    const missing = roles.filter(({ required, column }) => required && column === '').map(({ name }) => roleName(say, name));
+    const missing = roles.filter(({ required, column }) => required && column === '').map(({ name }) => roleName(this.app, name));
     const mapping = roles.filter(({ column }) => column !== '').map(({ name, column, unit }) => `${name}=${column}:${unit}`).join(',');
     return html`
       <p class="about">${say('map.about', { name: file.name })}</p>
       <div class="fields mapping">${roles.map((role) => html`
         <div class="field" data-role-of=${role.name}>
-          <label for="map-${role.name}" title=${role.help}>${roleName(say, role.name)}</label>
+          <label for="map-${role.name}" title=${role.help}>${roleName(this.app, role.name)}</label>
           <select id="map-${role.name}" @change=${(event: Event) => { change(role, { column: (event.target as HTMLSelectElement).value }); }}>
             <option value="" .selected=${role.column === ''}>${say('map.none')}</option>
             ${columns.map(({ name, values }) => html`<option value=${name} .selected=${role.column === name}>${name} (${values.slice(0, 2).join(', ')})</option>`)}</select>
           ${role.units.length < 2 ? nothing : html`
-            <select aria-label=${say('map.unit', { role: roleName(say, role.name) })} @change=${(event: Event) => { change(role, { unit: (event.target as HTMLSelectElement).value }); }}>
+            <select aria-label=${say('map.unit', { role: roleName(this.app, role.name) })} @change=${(event: Event) => { change(role, { unit: (event.target as HTMLSelectElement).value }); }}>
               ${role.units.map((unit) => html`<option value=${unit} .selected=${role.unit === unit}>${unit}</option>`)}</select>`}
         </div>`)}</div>
       <p class="control-error" ?hidden=${missing.length === 0}>${say('map.missing', { roles: missing.join(', ') })}</p>
@@ -74,9 +76,8 @@ export class RefusedFile extends LightElement {
   }
 }
 
-function roleName(say: Say, role: string): string {
-  const key = `map.role.${role}`;
-  return isWord(key) ? say(key) : role;
+function roleName({ text }: App, role: string): string {
+  return text.find(workload, `map.role.${role}`) ?? role;
 }
 
 customElements.define('refused-file', RefusedFile);

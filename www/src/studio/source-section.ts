@@ -5,7 +5,8 @@ import { Refusal } from '../engine/client.js';
 import type { SourceInfo } from '../engine/types.js';
 import type { Watchable } from '../state/topic.js';
 import './refused-file.js';
-import { wordsOf, type Say } from './words.js';
+import type { Say } from '../i18n/area.js';
+import { workload } from '../i18n/en/workload.js';
 
 export class SourceSection extends LightElement {
   protected override watched(): Watchable[] {
@@ -20,7 +21,7 @@ export class SourceSection extends LightElement {
 
   protected override render(): TemplateResult {
     const { app } = this;
-    const say = wordsOf(app);
+    const say = app.text.say(workload);
     const { format } = app.text;
     const sources = app.traceFile.sources.value;
     const loading = app.traceFile.loading.value;
@@ -46,7 +47,7 @@ export class SourceSection extends LightElement {
       </div>`;
   }
 
-  #badRows(say: Say, { name, bad_rows }: SourceInfo): TemplateResult {
+  #badRows(say: Say<typeof workload>, { name, bad_rows }: SourceInfo): TemplateResult {
     return html`
       <p class="bad-rows">${say('source.bad_rows', { name, bad: bad_rows.total })}</p>
       <div class="table-view" tabindex="0" role="region" aria-label=${say('source.bad_rows', { name, bad: bad_rows.total })}>
@@ -56,7 +57,7 @@ export class SourceSection extends LightElement {
   }
 
   /** Files without some output lengths: the length that stands for them. */
-  #assumedOutput(say: Say, sources: readonly SourceInfo[]): TemplateResult {
+  #assumedOutput(say: Say<typeof workload>, sources: readonly SourceInfo[]): TemplateResult {
     const requests = sources.reduce((sum, { assumed_outputs }) => sum + assumed_outputs, 0);
     const tokens = sources.find(({ assumed_outputs }) => assumed_outputs > 0)?.assumed_output_tokens ?? 0;
     return html`
@@ -90,7 +91,7 @@ export class SourceSection extends LightElement {
   async #freeze(): Promise<void> {
     const { app } = this;
     const { 'seed': seed } = app.store.resolved.values;
-    const name = wordsOf(app)('source.generated_name', { seed: String(seed) });
+    const name = app.text.say(workload)('source.generated_name', { seed: String(seed) });
     try {
       await app.traceFile.take(await (await app.traceFile.studio()).call('freeze', { name, scenario: app.store.values.value }));
     } catch (thrown) {

@@ -6,7 +6,9 @@ import type { StepKind, StepKinds, StepNote } from '../engine/types.js';
 import type { Watchable } from '../state/topic.js';
 import { stepFields } from './step-fields.js';
 import { draftOf, parseStep, textOf, type StepDraft } from './steps.js';
-import { factWords, refusalWords, stepHelp, stepLabel, wordsOf, type Say } from './words.js';
+import type { Say } from '../i18n/area.js';
+import { workload } from '../i18n/en/workload.js';
+import { factWords, refusalWords, stepHelp, stepLabel } from './step-texts.js';
 
 export class StepsSection extends LightElement {
   static override properties = { ...LightElement.properties, kinds: { state: true } };
@@ -25,7 +27,7 @@ export class StepsSection extends LightElement {
   protected override render(): TemplateResult | typeof nothing {
     const { app, kinds } = this;
     if (kinds === undefined) return nothing;
-    const say = wordsOf(app);
+    const say = app.text.say(workload);
     const { pipe, notes, refusal, sources } = app.traceFile;
     const several = sources.value.length > 1;
     const { steps } = pipe.value;
@@ -44,7 +46,7 @@ export class StepsSection extends LightElement {
       ${sources.value.length === 0 || this.#command() === null ? nothing : html`<p class="about">${say('steps.command')}: <code>${this.#command()}</code></p>`}`;
   }
 
-  #join(kinds: StepKinds, say: Say, note: StepNote | undefined): TemplateResult | typeof nothing {
+  #join(kinds: StepKinds, say: Say<typeof workload>, note: StepNote | undefined): TemplateResult | typeof nothing {
     const { app } = this;
     const { pipe, refusal } = app.traceFile;
     const draft = parseStep(pipe.value.join, kinds.joins);
@@ -62,7 +64,7 @@ export class StepsSection extends LightElement {
       </div>`;
   }
 
-  #step(kinds: StepKinds, say: Say, text: string, place: number, note: StepNote | undefined): TemplateResult {
+  #step(kinds: StepKinds, say: Say<typeof workload>, text: string, place: number, note: StepNote | undefined): TemplateResult {
     const { app } = this;
     const { pipe, refusal } = app.traceFile;
     const draft = parseStep(text, kinds.steps);
@@ -86,7 +88,7 @@ export class StepsSection extends LightElement {
       </li>`;
   }
 
-  #note(say: Say, note: StepNote | undefined): TemplateResult | typeof nothing {
+  #note(say: Say<typeof workload>, note: StepNote | undefined): TemplateResult | typeof nothing {
     if (note === undefined) return nothing;
     const { format } = this.app.text;
     const { before, after, facts } = note;

@@ -10,7 +10,7 @@ import './fit-section.js';
 import './source-section.js';
 import './steps-section.js';
 import { StudioState } from './studio-state.js';
-import { wordsOf } from './words.js';
+import { workload } from '../i18n/en/workload.js';
 
 /** On one time axis: what AIBrix's plot of a workload has. */
 const OVER_TIME = ['traffic_rate', 'traffic_input_tokens', 'traffic_output_tokens', 'traffic_sessions'] as const;
@@ -32,7 +32,7 @@ export class StudioPage extends LightElement {
 
   protected override render(): TemplateResult {
     const { app, studio } = this;
-    const say = wordsOf(app);
+    const say = app.text.say(workload);
     const chart = (name: string): TemplateResult => html`<chart-view .app=${app} .name=${name} .feed=${studio.feed}></chart-view>`;
     return html`
       <section aria-labelledby="studio-source"><h2 id="studio-source">${say('source.title')}</h2>

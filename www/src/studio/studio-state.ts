@@ -6,7 +6,7 @@ import { Refusal } from '../engine/client.js';
 import type { ChartData, Failure, FitReply } from '../engine/types.js';
 import { chartMap } from '../state/session.js';
 import { Topic } from '../state/topic.js';
-import { isWord, wordsOf } from './words.js';
+import { workload } from '../i18n/en/workload.js';
 
 /** Columns of the time chart: about one a pixel of the widest. */
 const COLUMNS = 600;
@@ -42,7 +42,7 @@ export class StudioState {
   }
 
   #word(key: string): string {
-    return isWord(key) ? wordsOf(this.app)(key) : key;
+    return this.app.text.find(workload, key) ?? key;
   }
 
   /** Brings the charts up to date; out of sight they may stay behind. */

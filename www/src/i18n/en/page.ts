@@ -1,6 +1,7 @@
-// Every message of the page. The keys of this table are the keys: the other language is checked against them by the
-// compiler. `{name}` stands for a value.
-export const en = {
+// What the page shows before any other part of it is fetched.
+import { area } from '../area.js';
+
+export const page = area('page', {
   'page.title': 'Servescope: drag a slider, watch an LLM service answer',
   'page.skip': 'Skip to the results',
   'page.controls': 'Controls',
@@ -276,6 +277,9 @@ export const en = {
   'request.outcome': 'Outcome: {outcome}',
   'request.close': 'Close',
 
+  'list.items': ', ',
+  'list.sentences': '; ',
+
   'tab.label': 'Views',
   'tab.service': 'Service',
   'tab.workload': 'Workload',
@@ -294,7 +298,6 @@ export const en = {
   'progress.cancel': 'Esc cancels',
   'warnings.label': 'To keep in mind',
 
-
   'unit.req/s': 'req/s',
   'unit.tokens/s': 'tokens/s',
   'unit.tokens': 'tokens',
@@ -306,7 +309,4 @@ export const en = {
   'unit.ms': 'ms',
   'unit.points': 'points',
   'unit.iterations': 'steps',
-} as const;
-
-export type MessageKey = keyof typeof en;
-export type Messages = Readonly<Record<MessageKey, string>>;
+});

@@ -1,8 +1,7 @@
-// The words of the published results, in both languages; the compiler compares the tables.
-import { ownWords } from '../i18n/own-words.js';
-import { chinese } from './words-zh.js';
+// The tab Validation: recorded runs and what is simulated for them.
+import { area } from '../area.js';
 
-export const english = {
+export const validation = area('validation', {
   'title': 'Checked against recorded runs',
   'intro': 'Points are what the authors of S-LoRA and VTC measured on real GPUs. Lines are what this simulator answers to the same requests; those of S-LoRA are computed now, in this browser, also between the points. Click a point, or “Open” in a table, to take its setting to the Service tab and drag on from there: with the same laws, but requests drawn anew.',
   'intro.calibrations': 'The solid line has the calibration that the Service tab begins with. It was tuned on six of these settings and its overhead chosen with all in sight, so much of its agreement is not prediction. The dotted line is: a profile of the GPU and two numbers, one from a single recorded run without adapters and one from a single row of this page; everything else it predicts. The A100 has only this one, as a solid line.',
@@ -117,9 +116,4 @@ export const english = {
   'run.off': 'off',
   'run.settles': 'settles the overhead',
   'run.beyond': 'not predicted: batches of {batch}, the profile knows {law}',
-} as const;
-
-export type WordKey = keyof typeof english;
-export type Words = Readonly<Record<WordKey, string>>;
-
-export const { wordsOf, isWord } = ownWords<WordKey>(english, chinese);
+});

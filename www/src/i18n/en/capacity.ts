@@ -1,8 +1,7 @@
-// The capacity view's own words, in both languages; the compiler compares the tables.
-import { ownWords } from '../i18n/own-words.js';
-import { chinese } from './words-zh.js';
+// The search for capacity, and its grid of configurations.
+import { area } from '../area.js';
 
-export const english = {
+export const capacity = area('capacity', {
   'goal.title': 'How much can it take?',
   'goal.about': 'The rate R is raised and lowered, with the same requests closer together or further apart, until the highest one is found that keeps every bound. Rates are those that the runs had. Where the duration is too short for the tolerance, the runs go on for longer. A loaded file is played faster or slower.',
   'goal.running': 'Searching…',
@@ -64,9 +63,4 @@ export const english = {
   'role.capacity_ttft.ttft': 'configurations',
   'role.capacity_tbt.expected': 'front',
   'role.capacity_tbt.tbt': 'configurations',
-} as const;
-
-export type WordKey = keyof typeof english;
-export type Words = Readonly<Record<WordKey, string>>;
-
-export const { wordsOf, isWord } = ownWords<WordKey>(english, chinese);
+});

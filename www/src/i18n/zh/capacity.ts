@@ -1,7 +1,7 @@
-// The capacity view's words in Chinese.
-import type { Words } from './words.js';
+import type { Translation } from '../area.js';
+import type { capacity as english } from '../en/capacity.js';
 
-export const chinese: Words = {
+export const capacity: Translation<typeof english> = {
   'goal.title': '最多能承受多少请求？',
   'goal.about': '不断提高和降低速率 R（同样的请求排得更密或更疏），直到找出仍能满足各项上限的最高速率。所列速率均为运行中实际的到达速率；给定时长不足以达到容差时，会加长运行。载入的文件则加快或放慢播放。',
   'goal.running': '搜索中……',

@@ -1,7 +1,7 @@
-// The words of the published results in Chinese.
-import type { Words } from './words.js';
+import type { Translation } from '../area.js';
+import type { validation as english } from '../en/validation.js';
 
-export const chinese: Words = {
+export const validation: Translation<typeof english> = {
   'title': '与实测对照',
   'intro': '点是 S-LoRA 与 VTC 的作者在真实 GPU 上测得的结果；线是本模拟器对同样请求的回答，其中 S-LoRA 部分（包括点与点之间）就在此浏览器中现场算出。点击一个点，或表格中的“打开”，即可把该设定带到“服务”页继续拖动：分布相同，但请求重新抽取。',
   'intro.calibrations': '实线采用“服务”页的默认标定。它曾用其中六个设定调参，开销一项更是看着全部结果选定的，因此吻合大多不算预测。点线才是预测：除 GPU 的性能剖析外只有两个数，一个取自一次不带适配器的实测运行，另一个取自本页的一行数据，其余全靠推算。A100 只有后一种标定，画作实线。',

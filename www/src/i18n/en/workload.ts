@@ -1,13 +1,7 @@
-// The studio's own words, in both languages; the compiler compares the tables. Names of steps and fields come from the
-// module in English and have their Chinese here.
-import type { App } from '../app.js';
-import type { Fact, Failure, FitRow, StepField, StepKind } from '../engine/types.js';
-import type { FactCode, Loss, RefusalCode, StepFieldName, StepName } from '../generated/parameters.js';
-import { ownWords, type SayOf } from '../i18n/own-words.js';
-import type { Params } from '../i18n/text.js';
-import { chinese, chineseNames } from './words-zh.js';
+// The tab Workload: source, steps, charts, fit, export.
+import { area } from '../area.js';
 
-export const english = {
+export const workload = area('workload', {
   'source.title': 'Where requests come from',
   'source.generated': 'The settings generate them: {requests} requests over {span}.',
   'source.file': '{name} ({format}): {requests} requests over {span}, {rate} req/s; on average {input} tokens in and {output} out (P:D ratio {pd}).',
@@ -59,7 +53,6 @@ export const english = {
   'steps.cv': 'cv {before} → {after}',
 
   'charts.title': 'What they look like',
-  'charts.before': 'before the steps',
   'chart.traffic_rate': 'Requests per second over time',
   'chart.traffic_rate.about': 'Arrivals per second in columns of equal width.',
   'chart.traffic_input_tokens': 'Prompt tokens per second over time',
@@ -139,80 +132,4 @@ export const english = {
   'loss.models': 'models and kinds',
   'loss.details': 'agents’ events',
   'loss.unknown_outputs': 'which output lengths are unknown',
-} as const;
-
-export type WordKey = keyof typeof english;
-export type Words = Readonly<Record<WordKey, string>>;
-
-/** What the module says in English, in the other language. */
-export interface Named {
-  steps: Readonly<Record<StepName, { label: string; help: string }>>;
-  fields: Readonly<Record<StepFieldName, string>>;
-  facts: Readonly<Record<FactCode, string>>;
-  refusals: Readonly<Record<RefusalCode, string>>;
-  models: Readonly<Record<string, { label: string; about: string }>>;
-  notices: Readonly<Record<string, string>>;
-}
-
-export type Say = SayOf<WordKey>;
-
-export const { wordsOf, isWord } = ownWords<WordKey>(english, chinese);
-
-function isChinese(app: App): boolean {
-  return app.settings.value.language === 'zh';
-}
-
-/** The Chinese of what the module names; undefined in English and for what it does not know. */
-function inChinese<T>(app: App, table: Readonly<Record<string, T>>, key: string): T | undefined {
-  return isChinese(app) && Object.hasOwn(table, key) ? table[key] : undefined;
-}
-
-export function stepLabel(app: App, name: string): string {
-  return inChinese(app, chineseNames.steps, name)?.label ?? name.replaceAll('_', ' ');
-}
-
-export function stepHelp(app: App, kind: StepKind): string {
-  return inChinese(app, chineseNames.steps, kind.name)?.help ?? kind.help;
-}
-
-export function fieldWords(app: App, step: string, field: StepField): string {
-  return inChinese(app, chineseNames.fields, `${step}.${field.name}`) ?? field.help;
-}
-
-export function factWords(app: App, fact: Fact): string {
-  return filled(app, inChinese(app, chineseNames.facts, fact.code), fact);
-}
-
-export function noticeWords(app: App, fact: Fact): string {
-  return filled(app, inChinese(app, chineseNames.notices, fact.code), fact);
-}
-
-/** A step's refusal has a code of the studio's own. */
-export function refusalWords(app: App, failure: Failure): string {
-  const code = failure.code.replace(/^step\./, '');
-  if (code === failure.code) return app.text.failure(failure);
-  return filled(app, inChinese(app, chineseNames.refusals, code), failure);
-}
-
-/** What an export left out. The compiler checks that every loss has a word. */
-export function lossWords(app: App, lost: readonly string[]): string {
-  const words = lost.map((loss) => {
-    const key: WordKey = `loss.${loss as Loss}`;
-    return wordsOf(app)(key);
-  });
-  return words.join(isChinese(app) ? '、' : ', ');
-}
-
-export function modelLabel(app: App, model: string): string {
-  return inChinese(app, chineseNames.models, model)?.label ?? model.replaceAll('_', ' ').replace('mle', '(likelihood)');
-}
-
-export function modelAbout(app: App, row: FitRow): string {
-  return inChinese(app, chineseNames.models, row.model)?.about ?? row.about;
-}
-
-function filled(app: App, template: string | undefined, { message, params }: { message: string; params: Params }): string {
-  if (template === undefined) return message;
-  const short = Object.fromEntries(Object.entries(params).map(([name, value]) => [name, typeof value === 'number' ? app.text.format.short(value) : value]));
-  return app.text.fill(template, short);
-}
+});
