@@ -31,14 +31,14 @@ it('tells of a failure that no caller waits for', () => {
 
 it('tells a refusal in the page’s own words', () => {
   rejected(new Refusal([{ code: 'missing_part', path: '', message: 'raw', params: {} }]));
-  expect(told()).toEqual(['This needs a part of the page that could not be fetched.']);
+  expect(told()).toEqual(['A part of the page could not be downloaded. Check the network and try again.']);
 });
 
 it('tells that a part is missing, not what the browser says of it', () => {
   const payload = new TypeError('Failed to fetch dynamically imported module: https://host/assets/help-1.js');
   page.dispatchEvent(Object.assign(new Event('vite:preloadError'), { payload }));
   rejected(payload);
-  expect(told()).toEqual(['A part of the page could not be fetched.']);
+  expect(told()).toEqual(['A part of the page could not be downloaded.']);
 });
 
 it('says nothing of a question that was taken back', () => {

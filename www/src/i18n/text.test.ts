@@ -35,8 +35,8 @@ describe('Text', () => {
 
   it('puts bounds into a failure', () => {
     const failure = { code: 'out_of_range', path: 'seed', message: 'seed: -1 is not between 0 and 9', params: { value: -1, min: 0, max: 9 } };
-    expect(english.failure(failure)).toBe('This must lie between 0 and 9; -1 does not.');
-    expect(chinese.failure(failure)).toBe('应在 0 与 9 之间，-1 超出了范围。');
+    expect(english.failure(failure)).toBe('Must be between 0 and 9 (got -1).');
+    expect(chinese.failure(failure)).toBe('须在 0 与 9 之间（现为 -1）。');
   });
 
   it('falls back to the module’s English when it cannot fill a message', () => {

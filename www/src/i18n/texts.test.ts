@@ -17,8 +17,8 @@ const PARAMETERS = Object.entries(zh.parameters).flatMap(([id, { label, help }])
 
 /** Lower-case words of the field that Chinese engineers use as they are. */
 const FIELD = new Set([
-  'abort', 'adapter', 'all-reduce', 'alpha', 'cache-aware', 'chat', 'completions', 'concurrency', 'cv', 'early', 'exp', 'false', 'gamma', 'graph', 'gzip', 'interval-ms', 'kernel', 'kv', 'low',
-  'max', 'none', 'profile', 'prompt', 'queue', 'rpm', 'theta', 'token', 'tpm', 'trace', 'true', 'ttft', 'twin',
+  'abort', 'adapter', 'aging', 'all-reduce', 'alpha', 'cache-aware', 'chat', 'chunked', 'completions', 'concurrency', 'cv', 'early', 'exp', 'false', 'gamma', 'graph', 'gzip', 'interval-ms', 'kernel', 'kv', 'load', 'low',
+  'max', 'none', 'of', 'prefill', 'profile', 'prompt', 'queue', 'rpm', 'shedding', 'theta', 'token', 'tpm', 'trace', 'true', 'ttft', 'twin', 'watermark',
 ]);
 
 /** Whether it reads as English: a word in small letters that is neither the field's nor a part of a name or of code. */
