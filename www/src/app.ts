@@ -73,9 +73,9 @@ export class App {
       },
       cancelled: () => {
         this.session.update({ state: 'ready', progress: null });
-        this.notices.info(() => this.text.t('notice.cancelled'));
+        this.notices.info('cancelled', () => this.text.t('notice.cancelled'));
       },
-      restarted: (why) => { this.notices.error(() => this.text.t('notice.restarted', { message: this.text.failure(why) })); },
+      restarted: (why) => { this.notices.error('restarted', () => this.text.t('notice.restarted', { message: this.text.failure(why) })); },
     });
     this.#address = new Address(
       { encode: encodeLink, parse: parseLink },
@@ -89,15 +89,15 @@ export class App {
     this.traceFile = new TraceFile(this.ask, {
       loaded: (trace) => {
         this.notices.dismissErrors();
-        this.notices.info(() => this.text.t('notice.trace_loaded', { name: trace.name, requests: trace.requests }));
+        this.notices.info('trace_loaded', () => this.text.t('notice.trace_loaded', { name: trace.name, requests: trace.requests }));
         this.#otherTraffic(`file ${String(performance.now())}`);
       },
       changed: (hand) => { this.#otherTraffic(hand); },
-      cancelled: (name) => { this.notices.info(() => this.text.t('notice.reading_cancelled', { name })); },
+      cancelled: (name) => { this.notices.info('reading_cancelled', () => this.text.t('notice.reading_cancelled', { name })); },
       refused: (name, failures) => {
-        this.notices.error(() => this.text.t('notice.trace_failed', { name, message: this.text.failures(failures) }));
+        this.notices.error('trace_failed', () => this.text.t('notice.trace_failed', { name, message: this.text.failures(failures) }));
       },
-      wanted: (name) => { this.notices.error(() => this.text.t('notice.trace_wanted', { name })); },
+      wanted: (name) => { this.notices.error('trace_wanted', () => this.text.t('notice.trace_wanted', { name })); },
     });
     this.traceFile.info.subscribe(() => {
       this.#traffic = this.traceFile.info.value?.traffic ?? null;
@@ -217,7 +217,7 @@ export class App {
       setLanguage(this.settings, language);
       this.#address.schedule();
     } catch (thrown) {
-      this.notices.error(() => this.text.t('notice.language_failed', { message: messageOf(thrown) }));
+      this.notices.error('language_failed', () => this.text.t('notice.language_failed', { message: messageOf(thrown) }));
     }
   }
 
@@ -294,7 +294,7 @@ export class App {
 
   #tellProblems(problems: readonly Failure[]): void {
     for (const problem of problems) {
-      this.notices.error(() => this.text.t('notice.link_problem', { message: this.named(problem) }));
+      this.notices.error('link_problem', () => this.text.t('notice.link_problem', { message: this.named(problem) }));
     }
   }
 }

@@ -65,7 +65,7 @@ export class RankingTable extends LightElement {
 
   #heading(title: string, name: string): TemplateResult {
     const active = this.sortKey === name;
-    return html`<th scope="col" aria-sort=${active ? (this.ascending ? 'ascending' : 'descending') : 'none'}>
+    return html`<th scope="col" data-column=${name} aria-sort=${active ? (this.ascending ? 'ascending' : 'descending') : 'none'}>
       <button type="button" class="quiet sort" title=${this.app.text.t('who.sort', { column: title })} @click=${() => {
         this.ascending = active && !this.ascending;
         this.sortKey = name;
@@ -99,7 +99,7 @@ export class RankingTable extends LightElement {
         ${COLUMNS.map(({ kind, of }) => html`<td>${app.text.format.of(kind, of(row))}</td>`)}
         <td>${fronts.filter((front) => front !== '').join(' ')}</td>
         <td class="reason">${this.#reason(row)}</td>
-        <td>${row.capacity === null ? nothing : html`<button type="button" class="quiet" title=${say('grid.use_these')} @click=${() => { this.#use(row); }}>${say('grid.use')}</button>`}</td>
+        <td>${row.capacity === null ? nothing : html`<button type="button" class="quiet use" title=${say('grid.use_these')} @click=${() => { this.#use(row); }}>${say('grid.use')}</button>`}</td>
       </tr>`;
   }
 

@@ -64,10 +64,10 @@ export class ParameterControl extends LightElement {
         ${this.#box(disabled)}
       </div>
       ${this.#slider(disabled)}
-      <p class="control-help" id="${id}-help" ?hidden=${this.helpOpen !== true}>${text.help(parameter)}
+      <p class="control-help" id="${id}-help" data-changes=${parameter.changes} ?hidden=${this.helpOpen !== true}>${text.help(parameter)}
         ${parameter.changes === 'score' ? text.t('control.score') : nothing}</p>
       <p class="control-reason" ?hidden=${inactive === null}>${inactive}</p>
-      <p class="control-error" id="${id}-error" role="alert" ?hidden=${problem === undefined}>${problem === undefined ? nothing : text.failure(problem)}</p>`;
+      <p class="control-error" id="${id}-error" role="alert" data-code=${problem?.code ?? ''} ?hidden=${problem === undefined}>${problem === undefined ? nothing : text.failure(problem)}</p>`;
   }
 
   #box(disabled: boolean): TemplateResult {

@@ -133,7 +133,7 @@ export class ChartView extends LightElement implements Drawable {
           <div class="brush" hidden></div>
           <div class="picked" hidden></div>
           <div class="read-out" aria-hidden="true" hidden></div>
-          <p class="empty" ?hidden=${empty === null}>${empty}</p>
+          <p class="empty" data-empty=${chart?.empty ?? ''} ?hidden=${empty === null}>${empty}</p>
         </div>
         <p class="visually-hidden" id="chart-${name}-keys">${text.t(name === REQUEST_CHART ? 'chart.keys_request' : 'chart.keys')}</p>
         <output class="visually-hidden spoken" aria-live="polite"></output>

@@ -21,6 +21,11 @@ export function failuresOf(thrown: unknown): Failure[] {
   return [{ code: 'internal', path: '', message: messageOf(thrown), params: {} }];
 }
 
+/** What failures are about, for the document. */
+export function codesOf(failures: readonly Failure[]): string {
+  return failures.map(({ code }) => code).join(' ');
+}
+
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }

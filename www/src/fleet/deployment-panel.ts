@@ -87,7 +87,7 @@ export class DeploymentPanel extends LightElement {
         <ul class="legend">${shown.map((part) => html`<li><svg class="swatch" data-part=${part.name} viewBox="0 0 20 8" aria-hidden="true"><rect class="face" width="20" height="8"/></svg>${label(part)}</li>`)}</ul>
         <p class=${short ? 'short' : ''} role="status">${sentence}</p>
         ${view.usd_per_hour === null ? nothing : html`<p>${say('price', { usd: format.short(view.usd_per_hour), source: view.price_source })}</p>`}
-        <p class="origin">${this.#origin(view)} ${this.#heldOut(view)}</p>
+        <p class="origin" data-origin=${originOf(view)} data-held-out=${view.timed?.held_out.length ?? 0}>${this.#origin(view)} ${this.#heldOut(view)}</p>
       </figure>
       ${this.app.store.resolved.values['cost.kind'] === 'profile' ? this.#profile(view) : nothing}`;
   }
@@ -113,8 +113,7 @@ export class DeploymentPanel extends LightElement {
       return say(timed.file === null ? 'cost.timed' : 'cost.loaded', { name: timed.name, file: timed.file ?? '', parts: timed.parts.map(part).join(this.app.text.t('list.sentences')) });
     }
     if (this.app.store.resolved.values['cost.kind'] === 'profile') return '';
-    const word = cost.measured_on === '' ? 'cost.peaks' : cost.own ? 'cost.own' : 'cost.borrowed';
-    return say(word, { gpu: cost.measured_on, best: percent(cost.best), worst: percent(cost.worst) });
+    return say(`cost.${modelledFrom(cost)}`, { gpu: cost.measured_on, best: percent(cost.best), worst: percent(cost.worst) });
   }
 
   /** How far timed operators are off where nothing was timed. */
@@ -141,6 +140,17 @@ export class DeploymentPanel extends LightElement {
     return html`<svg class="memory-bar" role="img" aria-label=${label} viewBox="0 0 ${WIDTH} 24" preserveAspectRatio="none">
       ${rects}<line class="end" x1=${end} x2=${end} y1="0" y2="24"/></svg>`;
   }
+}
+
+function modelledFrom(cost: DeploymentView['cost']): 'peaks' | 'own' | 'borrowed' {
+  if (cost.measured_on === '') return 'peaks';
+  return cost.own ? 'own' : 'borrowed';
+}
+
+/** Where times come from, for the document. */
+function originOf({ cost, timed }: DeploymentView): string {
+  if (timed === null) return modelledFrom(cost);
+  return timed.file === null ? 'timed' : 'loaded';
 }
 
 customElements.define('deployment-panel', DeploymentPanel);

@@ -6,7 +6,7 @@ import type { ChartFeed } from '../draw/chart-feed.js';
 import { downloadText } from '../draw/export-chart.js';
 import { LightElement } from '../element.js';
 import { Refusal } from '../engine/client.js';
-import type { ExportKind, MonitorView } from '../engine/types.js';
+import { codesOf, type ExportKind, type MonitorView } from '../engine/types.js';
 import type { Watchable } from '../state/topic.js';
 import { MonitorData } from './monitor-data.js';
 import './monitor-section.css';
@@ -52,13 +52,13 @@ export class MonitorSection extends LightElement {
     const failures = data.failures.value;
     this.dataset['state'] = failures.length > 0 ? 'failed' : view === null ? 'waiting' : 'ready';
     // What is left would be of another run.
-    if (failures.length > 0) return html`<p class="notice error" role="alert">${app.text.failures(failures)}</p>`;
+    if (failures.length > 0) return html`<p class="notice error" role="alert" data-code=${codesOf(failures)}>${app.text.failures(failures)}</p>`;
     if (view === null) return html`<p class="about">${say('loading')}</p>`;
     const choose = (chosen: typeof client): void => { data.sorting.update({ client: chosen }); };
     return html`
       <div class="who-choice" role="group" aria-label=${say('choice')}>
-        <button type="button" class="quiet" aria-pressed=${client === 'user'} @click=${() => { choose('user'); }}>${say('users')}</button>
-        <button type="button" class="quiet" aria-pressed=${client === 'adapter'} @click=${() => { choose('adapter'); }}>${say('adapters')}</button>
+        <button type="button" class="quiet" data-client="user" aria-pressed=${client === 'user'} @click=${() => { choose('user'); }}>${say('users')}</button>
+        <button type="button" class="quiet" data-client="adapter" aria-pressed=${client === 'adapter'} @click=${() => { choose('adapter'); }}>${say('adapters')}</button>
       </div>
       ${this.#numbers(say, view)}
       <div class="chart-grid">${repeat(view.charts, ({ name }) => name, ({ name }) => html`<chart-view .app=${app} .name=${name} .feed=${feed}></chart-view>`)}</div>
@@ -91,7 +91,7 @@ export class MonitorSection extends LightElement {
       downloadText(`servescope-${what}`, await app.ask({ kind: 'export', what }), 'text/csv');
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) throw thrown;
-      app.notices.error(() => app.text.t('notice.export_failed', { message: app.text.failures(thrown.failures) }));
+      app.notices.error('export_failed', () => app.text.t('notice.export_failed', { message: app.text.failures(thrown.failures) }));
     }
   }
 }

@@ -12,8 +12,9 @@ export function menu({ label, name, content, className = '' }: Menu): TemplateRe
     </details>`;
 }
 
-export function menuItem(label: unknown, choose: () => void): TemplateResult {
-  return html`<button type="button" @click=${choose}>${label}</button>`;
+/** `item` names it in the document. */
+export function menuItem(item: string, label: unknown, choose: () => void): TemplateResult {
+  return html`<button type="button" data-item=${item} @click=${choose}>${label}</button>`;
 }
 
 function onChoice(event: Event): void {

@@ -11,10 +11,10 @@ export async function openFile(app: App, file: File): Promise<void> {
 async function openScenario(app: App, file: File): Promise<void> {
   try {
     app.editor.replace(scenarioFromJson(await file.text()), 'file');
-    app.notices.info(() => app.text.t('notice.scenario_opened', { name: file.name }));
+    app.notices.info('scenario_opened', () => app.text.t('notice.scenario_opened', { name: file.name }));
   } catch (thrown) {
     const failures = failuresOf(thrown);
-    app.notices.error(() => app.text.t('notice.scenario_failed', { name: file.name, message: failures.map((failure) => app.named(failure)).join(' ') }));
+    app.notices.error('scenario_failed', () => app.text.t('notice.scenario_failed', { name: file.name, message: failures.map((failure) => app.named(failure)).join(' ') }));
   }
 }
 

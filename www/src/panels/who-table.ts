@@ -69,7 +69,7 @@ export class WhoTable extends LightElement {
   #heading({ key }: Column): TemplateResult {
     const { t } = this.app.text;
     const active = this.sortKey === key;
-    return html`<th scope="col" aria-sort=${active ? (this.ascending ? 'ascending' : 'descending') : 'none'}>
+    return html`<th scope="col" data-column=${key.replace('who.', '')} aria-sort=${active ? (this.ascending ? 'ascending' : 'descending') : 'none'}>
       <button type="button" class="quiet sort" title=${t('who.sort', { column: t(key) })} @click=${() => {
         this.ascending = active && !this.ascending;
         this.sortKey = key;

@@ -38,7 +38,7 @@ export class ProfileSection extends LightElement {
       app.notices.dismissErrors();
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) throw thrown;
-      for (const failure of thrown.failures) app.notices.error(() => app.text.failure(failure));
+      for (const failure of thrown.failures) app.notices.error(failure.code, () => app.text.failure(failure));
     } finally {
       this.fitting = false;
     }
@@ -95,16 +95,16 @@ export class ProfileSection extends LightElement {
     const percent = (points: number, share: number): string =>
       points === 0 ? say('none') : say('percent', { share: app.text.format.short(100 * share) });
     return html`
-      <p role="status">${say('in_use', { name: own.name, model: own.model, gpu: own.gpu, degrees: own.degrees.join(', ') })}</p>
-      ${own.notes.map((note) => html`<p class="note">${app.text.failure(note)}</p>`)}
-      ${own.errors.length === 0 ? html`<p>${say('unknown')}</p>` : html`
+      <p role="status" data-degrees=${own.degrees.join()}>${say('in_use', { name: own.name, model: own.model, gpu: own.gpu, degrees: own.degrees.join(', ') })}</p>
+      ${own.notes.map((note) => html`<p class="note" data-code=${note.code}>${app.text.failure(note)}</p>`)}
+      ${own.errors.length === 0 ? html`<p class="unknown">${say('unknown')}</p>` : html`
       <div class="errors" tabindex="0" role="region" aria-label=${say('table')}><table>
         <caption>${say('table')}</caption>
         <thead><tr>${(['degree', 'operator'] as const).map((key) => html`<th scope="col">${say(key)}</th>`)}
           ${(['median', 'p95'] as const).map((key) => html`<th scope="col" class="number">${say(key)}</th>`)}<th scope="col">${say('origin')}</th></tr></thead>
         <tbody>${own.errors.map(({ degree, name, origin, points, median, p95 }) => html`
           <tr data-operator=${name} data-degree=${degree}><td>${degree === 0 ? say('none') : degree}</td><th scope="row"><code>${name}</code></th>
-            <td class="number">${percent(points, median)}</td><td class="number">${percent(points, p95)}</td><td>${say(origin)}</td></tr>`)}</tbody>
+            <td class="number">${percent(points, median)}</td><td class="number">${percent(points, p95)}</td><td data-origin=${origin}>${say(origin)}</td></tr>`)}</tbody>
       </table></div>`}`;
   }
 }

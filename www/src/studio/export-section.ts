@@ -38,11 +38,11 @@ export class ExportSection extends LightElement {
       const { bytes, lost } = await studio.call('export', { format });
       const lines = JSON_LINES.includes(format);
       const say = app.text.say(workload);
-      if (lost.length > 0) app.notices.info(() => say('export.lost', { format, lost: lossWords(app, lost) }));
+      if (lost.length > 0) app.notices.info('export_lost', () => say('export.lost', { format, lost: lossWords(app, lost) }));
       download(`workload-${format}.${lines ? 'jsonl' : 'csv'}`, new Blob([bytes], { type: lines ? 'application/jsonl' : 'text/csv' }));
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) throw thrown;
-      app.notices.error(() => app.text.t('notice.export_failed', { message: app.text.failures(thrown.failures) }));
+      app.notices.error('export_failed', () => app.text.t('notice.export_failed', { message: app.text.failures(thrown.failures) }));
     }
   }
 }

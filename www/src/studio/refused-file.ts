@@ -3,7 +3,7 @@ import { html, nothing, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
 import { LightElement } from '../element.js';
 import { Refusal } from '../engine/client.js';
-import type { Peeked } from '../engine/types.js';
+import { codesOf, type Peeked } from '../engine/types.js';
 import type { Watchable } from '../state/topic.js';
 import type { Refused } from '../state/trace-file.js';
 import type { Say } from '../i18n/area.js';
@@ -36,7 +36,7 @@ export class RefusedFile extends LightElement {
     const unknown = failures.some(({ code }) => code === 'unknown_format' || code === 'no_column');
     return html`
       <div class="refused">
-        <p class="control-error" role="alert">${app.text.failures(failures)}</p>
+        <p class="control-error" role="alert" data-code=${codesOf(failures)}>${app.text.failures(failures)}</p>
         <button type="button" class="leave-out" ?hidden=${!ofRow} @click=${() => { void app.traceFile.load(file, add, { mapping: '', leaveOut: true, anyOutput: 0 }); }}>${say('source.leave_out', { name })}</button>
         ${unknown && this.peeked === null ? html`<button type="button" class="map-start" @click=${() => { void this.#peek(file); }}>${say('map.start', { name })}</button>` : nothing}
         ${this.peeked === null ? nothing : this.#form(say, this.peeked, refused)}
@@ -48,7 +48,7 @@ export class RefusedFile extends LightElement {
       this.peeked = await (await this.app.traceFile.studio()).call('peek', { file });
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) throw thrown;
-      this.app.notices.error(() => this.app.text.failures(thrown.failures));
+      this.app.notices.error(codesOf(thrown.failures), () => this.app.text.failures(thrown.failures));
     }
   }
 
@@ -68,7 +68,7 @@ export class RefusedFile extends LightElement {
             <option value="" .selected=${role.column === ''}>${say('map.none')}</option>
             ${columns.map(({ name, values }) => html`<option value=${name} .selected=${role.column === name}>${name} (${values.slice(0, 2).join(', ')})</option>`)}</select>
           ${role.units.length < 2 ? nothing : html`
-            <select aria-label=${say('map.unit', { role: roleName(this.app, role.name) })} @change=${(event: Event) => { change(role, { unit: (event.target as HTMLSelectElement).value }); }}>
+            <select data-unit-of=${role.name} aria-label=${say('map.unit', { role: roleName(this.app, role.name) })} @change=${(event: Event) => { change(role, { unit: (event.target as HTMLSelectElement).value }); }}>
               ${role.units.map((unit) => html`<option value=${unit} .selected=${role.unit === unit}>${unit}</option>`)}</select>`}
         </div>`)}</div>
       <p class="control-error" ?hidden=${missing.length === 0}>${say('map.missing', { roles: missing.join(', ') })}</p>

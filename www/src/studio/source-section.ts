@@ -2,7 +2,7 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
 import { Refusal } from '../engine/client.js';
-import type { SourceInfo } from '../engine/types.js';
+import { codesOf, type SourceInfo } from '../engine/types.js';
 import type { Watchable } from '../state/topic.js';
 import './refused-file.js';
 import type { Say } from '../i18n/area.js';
@@ -28,8 +28,8 @@ export class SourceSection extends LightElement {
     const requests = app.session.value.answer?.summary.requests.offered ?? 0;
     const duration = Number(app.store.resolved.values['workload.duration_s']);
     return html`
-      ${sources.length === 0 ? html`<p>${say('source.generated', { requests, span: format.seconds(duration) })}</p>` : nothing}
-      ${sources.map((file) => html`<p class="source">${say('source.file', {
+      ${sources.length === 0 ? html`<p class="generated">${say('source.generated', { requests, span: format.seconds(duration) })}</p>` : nothing}
+      ${sources.map((file) => html`<p class="source" data-name=${file.name} data-format=${file.format} data-requests=${file.requests}>${say('source.file', {
         name: file.name, format: file.format === '' ? '–' : file.format, requests: file.requests, span: format.seconds(file.span_s),
         rate: format.of('number', file.rate_rps), input: format.short(file.input_tokens_mean), output: format.short(file.output_tokens_mean), pd: format.of('number', file.pd_ratio),
       })}</p>
@@ -49,10 +49,10 @@ export class SourceSection extends LightElement {
 
   #badRows(say: Say<typeof workload>, { name, bad_rows }: SourceInfo): TemplateResult {
     return html`
-      <p class="bad-rows">${say('source.bad_rows', { name, bad: bad_rows.total })}</p>
+      <p class="bad-rows" data-name=${name} data-rows=${bad_rows.total}>${say('source.bad_rows', { name, bad: bad_rows.total })}</p>
       <div class="table-view" tabindex="0" role="region" aria-label=${say('source.bad_rows', { name, bad: bad_rows.total })}>
         <table><thead><tr><th scope="col">${say('source.row')}</th><th scope="col">${say('source.column')}</th><th scope="col">${say('source.reason')}</th></tr></thead>
-          <tbody>${bad_rows.listed.map(({ row, column, failure }) => html`<tr><td>${row}</td><td>${column}</td><td>${this.app.text.failure(failure)}</td></tr>`)}</tbody></table>
+          <tbody>${bad_rows.listed.map(({ row, column, failure }) => html`<tr><td>${row}</td><td>${column}</td><td data-code=${failure.code}>${this.app.text.failure(failure)}</td></tr>`)}</tbody></table>
       </div>`;
   }
 
@@ -96,7 +96,7 @@ export class SourceSection extends LightElement {
       await app.traceFile.take(await (await app.traceFile.studio()).call('freeze', { name, scenario: app.store.values.value }));
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) throw thrown;
-      app.notices.error(() => app.text.failures(thrown.failures));
+      app.notices.error(codesOf(thrown.failures), () => app.text.failures(thrown.failures));
     }
   }
 }

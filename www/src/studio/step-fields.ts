@@ -19,7 +19,7 @@ export function stepFields({ app, at, kind, draft, refusal, change }: Shown): Te
         <label for=${id}>${fieldWords(app, kind.name, field)}</label>
         ${input(app, field, id, draft.values[field.name] ?? field.default, (value) => { set(field.name, value); })}
         <small class="unit">${field.unit === '' ? nothing : app.text.unit(field.unit)}</small>
-        <p class="control-error" role="alert" ?hidden=${wrong === null}>${wrong === null ? nothing : refusalWords(app, wrong)}</p>
+        <p class="control-error" role="alert" data-code=${wrong?.code ?? ''} ?hidden=${wrong === null}>${wrong === null ? nothing : refusalWords(app, wrong)}</p>
       </div>`;
   })}</div>
   ${refusal !== null && refusal.path === at ? html`<p class="control-error" role="alert">${refusalWords(app, refusal)}</p>` : nothing}`;

@@ -72,7 +72,7 @@ export class StepsSection extends LightElement {
     const { steps } = pipe.value;
     const label = draft === null ? text : stepLabel(app, draft.name);
     const tool = (key: 'steps.up' | 'steps.down' | 'steps.remove', sign: string, disabled: boolean, act: () => void): TemplateResult => html`
-      <button type="button" class="quiet" ?disabled=${disabled} aria-label=${say(key, { step: label })} title=${say(key, { step: label })} @click=${act}>${sign}</button>`;
+      <button type="button" class="quiet" data-tool=${key.replace('steps.', '')} ?disabled=${disabled} aria-label=${say(key, { step: label })} title=${say(key, { step: label })} @click=${act}>${sign}</button>`;
     return html`
       <li class="step" data-step=${draft?.name ?? ''}>
         <div class="step-head"><b>${label}</b> <small>${kind === undefined ? nothing : stepHelp(app, kind)}</small>
