@@ -1,6 +1,7 @@
 // The page's centre: it joins the scenario, the simulation, the address and what is on screen. Elements read its topics
 // and call its methods; it knows none of them, and writes the digest of what is shown on the document.
-import { Client, Refusal, type WorkerPort } from './engine/client.js';
+import { Client } from './engine/client.js';
+import { Refusal, type WorkerPort } from './engine/worker-link.js';
 import { encodeLink, palette, parseLink, resolve, schema } from './engine/module.js';
 import type { Answer } from './engine/protocol.js';
 import type { Start } from './engine/start.js';

@@ -1,7 +1,7 @@
 // Starts the page: reads settings, compiles the module once, shares it with the worker, hangs the page up.
 import './style/main.css';
 import { App } from './app.js';
-import type { WorkerPort } from './engine/client.js';
+import type { WorkerPort } from './engine/worker-link.js';
 import { loadModule, scenarioFromJson } from './engine/module.js';
 import { share } from './engine/start.js';
 import { messageOf } from './engine/types.js';

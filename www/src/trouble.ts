@@ -1,6 +1,6 @@
 // What went wrong where no caller waits for it: told above the results. Without this, a click that fails does nothing.
 import type { App } from './app.js';
-import { Refusal } from './engine/client.js';
+import { Refusal } from './engine/worker-link.js';
 import { codesOf, messageOf } from './engine/types.js';
 import { offerNewerIfAny } from './offline/offline.js';
 

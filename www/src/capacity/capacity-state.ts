@@ -1,13 +1,13 @@
 // What the page knows of the capacity search: the newest scenario's answer, as far as it has come.
 import type { App } from '../app.js';
 import type { ChartFeed } from '../draw/chart-feed.js';
-import { Refusal } from '../engine/client.js';
+import { Cancelled, Refusal } from '../engine/worker-link.js';
 import type { Capacity, CapacityEntry, CapacityStanding, ChartData, Failure, ScenarioPatch } from '../engine/types.js';
 import { ownProfile } from '../profile/profile-own.js';
 import { chartMap } from '../state/session.js';
 import { Topic } from '../state/topic.js';
 import type { Played } from './capacity-calls.js';
-import { CapacityPool, Stopped } from './capacity-pool.js';
+import { CapacityPool } from './capacity-pool.js';
 import { capacity } from '../i18n/en/capacity.js';
 
 /** A drag moves on before a search is worth its while. */
@@ -114,7 +114,7 @@ export class CapacityState {
       this.answer.set({ ...NOTHING, axes, notes, rows });
       await this.#searchAll(turn, rows, trace);
     } catch (thrown) {
-      if (thrown instanceof Stopped) return;
+      if (thrown instanceof Cancelled) return;
       if (!(thrown instanceof Refusal)) throw thrown;
       if (turn === this.#turn) this.answer.set({ ...NOTHING, state: 'failed', failures: thrown.failures });
     }

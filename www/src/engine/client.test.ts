@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Client, Refusal, type Listener, type Wish, type WorkerPort } from './client.js';
+import { Client, type Listener, type Wish } from './client.js';
 import type { FromWorker, ToWorker } from './protocol.js';
 import type { Summary, TraceColumns } from './types.js';
+import { Refusal, type WorkerPort } from './worker-link.js';
 
 class FakeWorker implements WorkerPort {
   readonly sent: ToWorker[] = [];

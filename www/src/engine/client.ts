@@ -1,17 +1,10 @@
 // The page's end of the worker: the latest wish wins, one run is in flight, late answers are dropped by their revision,
 // and a worker that dies is started again with the last wish, and with the trace and the profile it held.
-import { lostWorker } from './fetched.js';
 import type { Answer, FromWorker, Query, QueryResult, ToWorker } from './protocol.js';
 import { previewOf, type Cost } from './preview.js';
 import type { Start } from './start.js';
 import type { ChartData, Failure, FittedProfile, RunOptions, ScenarioPatch, TraceColumns } from './types.js';
-
-export interface WorkerPort {
-  postMessage(message: ToWorker): void;
-  terminate(): void;
-  onmessage: ((event: MessageEvent<FromWorker>) => void) | null;
-  onerror: ((event: ErrorEvent) => void) | null;
-}
+import { Refusal, WorkerLink, type WorkerPort } from './worker-link.js';
 
 export interface Wish {
   scenario: ScenarioPatch;
@@ -32,14 +25,7 @@ export interface Listener {
   restarted(why: Failure): void;
 }
 
-/** A question that the worker refused, with its reasons. */
-export class Refusal extends Error {
-  constructor(readonly failures: Failure[]) {
-    super(failures.map((failure) => failure.message).join('; '));
-  }
-}
-
-interface Pending { resolve(value: unknown): void; reject(reason: Refusal): void }
+type AboutRuns = Extract<FromWorker, { revision: number }>;
 
 /** A run younger than this is let through: a drag that ends every run before its answer would show nothing at all. */
 const LET_FINISH_MS = 150;
@@ -47,7 +33,7 @@ const LET_FINISH_MS = 150;
 const TRIES = 2;
 
 export class Client {
-  #worker: WorkerPort;
+  readonly #link: WorkerLink<AboutRuns>;
   #start: Start | null = null;
   #revision = 0;
   #flying: Wish | null = null;
@@ -59,19 +45,22 @@ export class Client {
   /** The last wish that was answered in full, and whether a preview of a later one stands in its place. */
   #answered: Wish | null = null;
   #previewed = false;
-  #ticket = 0;
-  readonly #pending = new Map<number, Pending>();
   #trace: { name: string; columns: TraceColumns } | null = null;
   #profile: Pick<FittedProfile, 'name' | 'text'> | null = null;
   #deaths = 0;
 
-  constructor(private readonly spawn: () => WorkerPort, private readonly listener: Listener) {
-    this.#worker = this.#connect();
+  constructor(spawn: () => WorkerPort, private readonly listener: Listener) {
+    this.#link = new WorkerLink(spawn, {
+      first: () => (this.#start === null ? [] : [this.#start]),
+      lost: (why) => { if (why !== null) this.#revive(why); },
+      other: (message) => { if (message.revision === this.#revision) this.#receiveRun(message); },
+    });
+    this.#link.connect();
   }
 
   start(start: Start): void {
     this.#start = start;
-    this.#worker.postMessage(start);
+    this.#tell(start);
   }
 
   run(wish: Wish): void {
@@ -82,15 +71,11 @@ export class Client {
   /** Ends the run in progress; the last answer stays. */
   cancel(): void {
     this.#next = null;
-    if (this.#flying !== null) this.#worker.postMessage({ kind: 'cancel' });
+    if (this.#flying !== null) this.#tell({ kind: 'cancel' });
   }
 
   async ask<K extends Query['kind']>(query: Extract<Query, { kind: K }>): Promise<QueryResult[K]> {
-    this.#ticket += 1;
-    const ticket = this.#ticket;
-    const reply = new Promise((resolve, reject) => { this.#pending.set(ticket, { resolve, reject }); });
-    this.#worker.postMessage({ kind: 'query', ticket, query });
-    const value = await reply;
+    const value = await this.#link.ask({ kind: 'query', query });
     this.#remember(query);
     return value as QueryResult[K];
   }
@@ -128,7 +113,7 @@ export class Client {
     this.#clearTimer();
     this.#overdue = setTimeout(() => { this.#yieldToNext(); }, LET_FINISH_MS);
     const preview = this.#trace === null ? previewOf(wish.scenario, wish.values, this.#cost) : null;
-    this.#worker.postMessage({ kind: 'run', revision: this.#revision, scenario: wish.scenario, preview, options: wish.options });
+    this.#tell({ kind: 'run', revision: this.#revision, scenario: wish.scenario, preview, options: wish.options });
   }
 
   #yieldToNext(): void {
@@ -141,26 +126,11 @@ export class Client {
     this.#overdue = null;
   }
 
-  #connect(): WorkerPort {
-    const worker = this.spawn();
-    worker.onmessage = ({ data }) => { this.#receive(data); };
-    worker.onerror = (event: Partial<ErrorEvent>) => { this.#revive(event.message); };
-    return worker;
+  #tell(message: Exclude<ToWorker, { kind: 'query' }>): void {
+    this.#link.tell(message);
   }
 
-  #receive(message: FromWorker): void {
-    if ('revision' in message) {
-      if (message.revision === this.#revision) this.#receiveRun(message);
-      return;
-    }
-    switch (message.kind) {
-      case 'reply': this.#take(message.ticket)?.resolve(message.value); return;
-      case 'refused': this.#take(message.ticket)?.reject(new Refusal(message.failures)); return;
-      case 'died': this.#revive(message.message); return;
-    }
-  }
-
-  #receiveRun(message: Extract<FromWorker, { revision: number }>): void {
+  #receiveRun(message: AboutRuns): void {
     if (message.kind === 'progress') {
       this.listener.progress(message.fraction);
       return;
@@ -204,20 +174,10 @@ export class Client {
     this.#clearTimer();
   }
 
-  #take(ticket: number): Pending | undefined {
-    const pending = this.#pending.get(ticket);
-    this.#pending.delete(ticket);
-    return pending;
-  }
-
-  #revive(message: string | undefined): void {
-    this.#worker.terminate();
-    const lost = lostWorker(message);
-    for (const pending of this.#pending.values()) pending.reject(new Refusal([lost]));
-    this.#pending.clear();
+  /** The next worker is started at once: the page goes on with the wish that this one had. */
+  #revive(lost: Failure): void {
     this.#deaths += 1;
-    this.#worker = this.#connect();
-    if (this.#start !== null) this.start(this.#start);
+    this.#link.connect();
     this.#giveBack();
     this.listener.restarted(lost);
     const wish = this.#next ?? this.#flying;

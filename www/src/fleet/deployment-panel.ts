@@ -1,7 +1,7 @@
 // What lies in each GPU's memory, and where the times of the deployment come from. The simulator computes both.
 import { html, nothing, svg, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
-import { Refusal } from '../engine/client.js';
+import { Refusal } from '../engine/worker-link.js';
 import type { DeploymentView } from '../engine/types.js';
 import { ownProfile } from '../profile/profile-own.js';
 import { partsOf, type Watchable } from '../state/topic.js';

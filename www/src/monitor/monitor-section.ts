@@ -5,7 +5,7 @@ import type { App } from '../app.js';
 import type { ChartFeed } from '../draw/chart-feed.js';
 import { downloadText } from '../draw/export-chart.js';
 import { LightElement } from '../element.js';
-import { Refusal } from '../engine/client.js';
+import { Refusal } from '../engine/worker-link.js';
 import { codesOf, type ExportKind, type MonitorView } from '../engine/types.js';
 import type { Watchable } from '../state/topic.js';
 import { MonitorData } from './monitor-data.js';

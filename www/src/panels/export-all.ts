@@ -2,7 +2,7 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
 import { download, downloadSvg, downloadText } from '../draw/export-chart.js';
-import { Refusal } from '../engine/client.js';
+import { Refusal } from '../engine/worker-link.js';
 import { scenarioJson } from '../engine/module.js';
 import type { ExportKind } from '../engine/types.js';
 import type { MessageKey } from '../i18n/text.js';

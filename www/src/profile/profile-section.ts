@@ -3,7 +3,7 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { downloadText } from '../draw/export-chart.js';
 import { LightElement } from '../element.js';
-import { Refusal } from '../engine/client.js';
+import { Refusal } from '../engine/worker-link.js';
 import type { DeploymentView, FittedProfile } from '../engine/types.js';
 import type { Watchable } from '../state/topic.js';
 import { backToShipped, ownProfile, takeFiles } from './profile-own.js';

@@ -1,6 +1,7 @@
 // What the page and the worker of the published results say to each other.
 import type { Start } from '../engine/start.js';
-import type { ChartData, Failure, PublishedFigure } from '../engine/types.js';
+import type { ChartData, PublishedFigure } from '../engine/types.js';
+import type { Reply } from '../engine/worker-link.js';
 
 export const SUITES = ['S1', 'S2', 'S4'] as const;
 export type Suite = (typeof SUITES)[number];
@@ -14,6 +15,4 @@ export interface Figures { figures: PublishedFigure[]; charts: ChartData[] }
 export interface Sweeping { kind: 'sweep'; ticket: number; suite: Suite; sweep: Sweep }
 export type ToPublished = Start | Sweeping;
 
-export type FromPublished =
-  | { kind: 'figures'; ticket: number; suite: Suite; sweep: Sweep; value: Figures }
-  | { kind: 'failed'; ticket: number; failures: Failure[] };
+export type FromPublished = Reply<Figures>;

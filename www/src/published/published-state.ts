@@ -2,11 +2,11 @@
 import type { App } from '../app.js';
 import type { ChartFeed } from '../draw/chart-feed.js';
 import { messageOf, type ChartData, type PublishedFigure } from '../engine/types.js';
-import { lostWorker } from '../engine/fetched.js';
 import { start } from '../engine/start.js';
+import { Refusal, WorkerLink } from '../engine/worker-link.js';
 import { chartMap } from '../state/session.js';
 import { Topic } from '../state/topic.js';
-import { SWEEPS, type FromPublished, type Suite, type Sweep, type ToPublished } from './published-calls.js';
+import { SWEEPS, type Figures, type Suite, type Sweep } from './published-calls.js';
 import { fetchRecordings, rpmCharts, runCharts, type Recordings, type Run } from './recordings.js';
 import { validation } from '../i18n/en/validation.js';
 
@@ -30,8 +30,9 @@ export class PublishedState {
   readonly run = new Topic<Run | null>(null);
   readonly charts = new Topic<ReadonlyMap<string, ChartData>>(new Map());
   readonly feed: ChartFeed;
-  #worker: Worker | null = null;
-  #ticket = 0;
+  readonly #link = new WorkerLink(
+    () => new Worker(new URL('./published-worker.ts', import.meta.url), { type: 'module' }), { first: () => [start()] },
+  );
   #language: string;
 
   constructor(readonly app: App) {
@@ -58,9 +59,7 @@ export class PublishedState {
 
   choose(suite: Suite): void {
     this.shown.set({ suite, figures: new Map(), failure: '' });
-    this.#ticket += 1;
-    this.#worker ??= this.#spawn();
-    for (const sweep of SWEEPS) this.#worker.postMessage({ kind: 'sweep', ticket: this.#ticket, suite, sweep } satisfies ToPublished);
+    for (const sweep of SWEEPS) void this.#sweep(suite, sweep);
   }
 
   /** Takes a scenario over, as a link to it would. */
@@ -72,27 +71,17 @@ export class PublishedState {
     return [...this.shown.value.figures.values()].flat().find((figure) => chartName(figure) === chart);
   }
 
-  #spawn(): Worker {
-    const worker = new Worker(new URL('./published-worker.ts', import.meta.url), { type: 'module' });
-    worker.postMessage(start());
-    worker.onmessage = ({ data }: MessageEvent<FromPublished>) => { this.#receive(data); };
-    worker.onerror = ({ message }: Partial<ErrorEvent>) => {
-      worker.terminate();
-      this.#worker = null;
-      this.shown.update({ failure: this.app.text.failure(lostWorker(message)) });
-    };
-    return worker;
-  }
-
-  #receive(message: FromPublished): void {
-    if (message.ticket !== this.#ticket) return;
-    if (message.kind === 'failed') {
-      this.shown.update({ failure: this.app.text.failures(message.failures) });
-      return;
+  async #sweep(suite: Suite, sweep: Sweep): Promise<void> {
+    const isShown = (): boolean => this.shown.value.suite === suite;
+    try {
+      const { figures, charts } = await (this.#link.ask({ kind: 'sweep', suite, sweep }) as Promise<Figures>);
+      if (!isShown()) return;
+      this.#draw(charts);
+      this.shown.update({ figures: new Map(this.shown.value.figures).set(sweep, figures) });
+    } catch (thrown) {
+      if (!(thrown instanceof Refusal)) throw thrown;
+      if (isShown()) this.shown.update({ failure: this.app.text.failures(thrown.failures) });
     }
-    const { sweep, value } = message;
-    this.#draw(value.charts);
-    this.shown.update({ figures: new Map(this.shown.value.figures).set(sweep, value.figures) });
   }
 
   async #read(): Promise<void> {

@@ -14,7 +14,7 @@ function post(message: FromPublished, transfer: Transferable[] = []): void {
 async function answer({ ticket, suite, sweep }: Sweeping): Promise<void> {
   await ready;
   const value = published_figures(suite, sweep);
-  post({ kind: 'figures', ticket, suite, sweep, value }, buffersOf(value.charts));
+  post({ kind: 'reply', ticket, value }, buffersOf(value.charts));
 }
 
 self.onmessage = ({ data }: MessageEvent<ToPublished>) => {
@@ -22,5 +22,5 @@ self.onmessage = ({ data }: MessageEvent<ToPublished>) => {
     ready = begin(data);
     return;
   }
-  answer(data).catch((thrown: unknown) => { post({ kind: 'failed', ticket: data.ticket, failures: failuresOf(thrown) }); });
+  answer(data).catch((thrown: unknown) => { post({ kind: 'refused', ticket: data.ticket, failures: failuresOf(thrown) }); });
 };

@@ -1,7 +1,7 @@
 // A question is asked while somebody looks, and again after it was refused.
 import { beforeEach, expect, it, vi } from 'vitest';
 import type { App } from '../app.js';
-import { Refusal } from '../engine/client.js';
+import { Refusal } from '../engine/worker-link.js';
 import { OpenQuestion } from './open-question.js';
 import { newSession, type Session } from './session.js';
 import type { Topic } from './topic.js';

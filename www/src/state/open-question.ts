@@ -1,6 +1,6 @@
 // A question about the finished run that is asked while somebody looks at its answer: after every run, one at a time.
 import type { App } from '../app.js';
-import { Refusal } from '../engine/client.js';
+import { Refusal } from '../engine/worker-link.js';
 import type { Failure } from '../engine/types.js';
 import { partsOf, Topic, type Watchable } from './topic.js';
 

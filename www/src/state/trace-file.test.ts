@@ -1,6 +1,6 @@
 // The way of files and steps to the simulator, where the studio or the simulator ends in between.
 import { beforeEach, expect, it, vi } from 'vitest';
-import { Refusal } from '../engine/client.js';
+import { Refusal } from '../engine/worker-link.js';
 import type { SourceInfo } from '../engine/types.js';
 import { TraceFile, type Pipe, type TraceListener } from './trace-file.js';
 

@@ -1,7 +1,8 @@
 // The traffic that stands for the generated one: files, what steps make of them, and the file that a link names before
 // anybody has dropped it. The studio reads and changes it, in a thread and with a module of its own that are fetched when
 // the first file comes; the simulator gets columns.
-import { Refusal, type Client } from '../engine/client.js';
+import type { Client } from '../engine/client.js';
+import { Refusal } from '../engine/worker-link.js';
 import type { Failure, Shaped, SourceInfo } from '../engine/types.js';
 import type { Reading } from '../studio/studio-calls.js';
 import type { StudioLink } from '../studio/studio-link.js';

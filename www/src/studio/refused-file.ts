@@ -2,7 +2,7 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
 import { LightElement } from '../element.js';
-import { Refusal } from '../engine/client.js';
+import { Refusal } from '../engine/worker-link.js';
 import { codesOf, type Peeked } from '../engine/types.js';
 import type { Watchable } from '../state/topic.js';
 import type { Refused } from '../state/trace-file.js';

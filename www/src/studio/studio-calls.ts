@@ -1,6 +1,7 @@
 // What the page asks of the studio's worker. Every call gets exactly one reply; `open` tells how far it has come.
 import type { Picture } from '../draw/export-chart.js';
-import type { ChartData, Failure, FitReply, FittedProfile, Peeked, ProfileFiles, ScenarioPatch, Shaped, SourceInfo, StepKinds, TraceColumns } from '../engine/types.js';
+import type { ChartData, FitReply, FittedProfile, Peeked, ProfileFiles, ScenarioPatch, Shaped, SourceInfo, StepKinds, TraceColumns } from '../engine/types.js';
+import type { Reply } from '../engine/worker-link.js';
 
 export interface Reading {
   /** What the columns are, as the terminal takes it; "" for a known format. */
@@ -40,9 +41,4 @@ export interface StudioCalls {
 
 export type CallName = keyof StudioCalls;
 export type ToStudio = { [K in CallName]: { ticket: number; call: K; args: StudioCalls[K]['args'] } }[CallName];
-export type FromStudio =
-  | { kind: 'reply'; ticket: number; value: StudioCalls[CallName]['reply'] }
-  | { kind: 'refused'; ticket: number; failures: Failure[] }
-  | { kind: 'progress'; fraction: number }
-  /** The module trapped; its memory cannot be trusted any more. */
-  | { kind: 'died'; message: string };
+export type FromStudio = Reply<StudioCalls[CallName]['reply']>;

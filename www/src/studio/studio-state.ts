@@ -2,7 +2,7 @@
 // wait; only the newest of them is carried out.
 import type { App } from '../app.js';
 import type { ChartFeed } from '../draw/chart-feed.js';
-import { Refusal } from '../engine/client.js';
+import { Refusal } from '../engine/worker-link.js';
 import type { ChartData, Failure, FitReply } from '../engine/types.js';
 import { chartMap } from '../state/session.js';
 import { Topic } from '../state/topic.js';

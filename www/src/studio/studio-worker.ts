@@ -18,7 +18,7 @@ const studioReady = startedOnce(async () => {
   return new Studio();
 });
 
-async function feed(studio: Studio, file: File): Promise<void> {
+async function feed(studio: Studio, file: File, told: (part: number) => void): Promise<void> {
   studio.reserve(file.size);
   const reader = file.stream().getReader();
   let got = 0;
@@ -27,25 +27,25 @@ async function feed(studio: Studio, file: File): Promise<void> {
     if (done) break;
     studio.feed(value);
     got += value.byteLength;
-    post({ kind: 'progress', fraction: (READING_PART * got) / Math.max(file.size, 1) });
+    told((READING_PART * got) / Math.max(file.size, 1));
   }
 }
 
-async function open(studio: Studio, { file, add, mapping, leaveOut, anyOutput }: StudioCalls['open']['args']): Promise<StudioCalls['open']['reply']> {
-  await feed(studio, file);
-  const told = (part: number): void => { post({ kind: 'progress', fraction: READING_PART + (1 - READING_PART) * part }); };
-  return studio.open(file.name, add, mapping, leaveOut, anyOutput, told);
+async function open(studio: Studio, { file, add, mapping, leaveOut, anyOutput }: StudioCalls['open']['args'], told: (part: number) => void): Promise<StudioCalls['open']['reply']> {
+  await feed(studio, file, told);
+  return studio.open(file.name, add, mapping, leaveOut, anyOutput, (part: number) => { told(READING_PART + (1 - READING_PART) * part); });
 }
 
-async function peek(studio: Studio, { file }: StudioCalls['peek']['args']): Promise<StudioCalls['peek']['reply']> {
-  await feed(studio, file);
+async function peek(studio: Studio, { file }: StudioCalls['peek']['args'], told: (part: number) => void): Promise<StudioCalls['peek']['reply']> {
+  await feed(studio, file, told);
   return studio.peek(file.name);
 }
 
 async function answer(studio: Studio, message: ToStudio): Promise<StudioCalls[CallName]['reply']> {
+  const told = (fraction: number): void => { post({ kind: 'progress', ticket: message.ticket, fraction }); };
   switch (message.call) {
-    case 'open': return open(studio, message.args);
-    case 'peek': return peek(studio, message.args);
+    case 'open': return open(studio, message.args, told);
+    case 'peek': return peek(studio, message.args, told);
     case 'freeze': return studio.freeze(message.args.name, message.args.scenario);
     case 'twin': return studio.take_twin(message.args.name);
     case 'shape': return studio.shape(message.args.join, message.args.steps);

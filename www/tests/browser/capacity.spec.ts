@@ -63,7 +63,7 @@ test('axes are added, changed and removed; a wrong one is told', async ({ page }
   await page.locator('[data-axis="fleet.replicas"] input').fill('1,0');
   await page.locator('[data-axis="fleet.replicas"] input').press('Enter');
   await searched(page, 'failed');
-  await expect(page.locator('capacity-page .notice.error')).toHaveAttribute('data-code', 'bad_axis');
+  await expect(page.locator('capacity-page .notice.error')).toHaveAttribute('data-code', 'out_of_range');
   await page.locator('[data-axis="fleet.replicas"] button').click();
   await searched(page);
   await expect(page.locator('table.ranking')).toHaveCount(0);
