@@ -1,15 +1,15 @@
 // The page's centre: it joins the scenario, the simulation, the address and what is on screen. Elements read its topics
 // and call its methods; it knows none of them, and writes the digest of what is shown on the document.
-import { Client } from './engine/client.js';
-import { Refusal, type WorkerPort } from './engine/worker-link.js';
-import { encodeLink, palette, parseLink, resolve, schema } from './engine/module.js';
-import type { Answer } from './engine/protocol.js';
-import type { Start } from './engine/start.js';
-import { messageOf, type ChartData, type Failure, type Parameter, type RunOptions, type Traffic } from './engine/types.js';
+import { Client } from './simulation/client.js';
+import { Refusal, type WorkerPort } from './simulation/worker-link.js';
+import { encodeLink, palette, parseLink, resolve, schema } from './simulation/module.js';
+import type { Answer } from './simulation/protocol.js';
+import type { Start } from './simulation/start.js';
+import { codesOf, messageOf, type ChartData, type Failure, type Parameter, type RunOptions, type Traffic } from './simulation/types.js';
 import { Scheduler } from './draw/scheduler.js';
 import type { Languages } from './i18n/languages.js';
 import type { Text } from './i18n/text.js';
-import { lineCharts } from './panels/station-map.js';
+import { lineCharts } from './state/stations.js';
 import { Stopwatch } from './stopwatch.js';
 import { Address, type PageKeys } from './state/address.js';
 import { Editor } from './state/editor.js';
@@ -18,7 +18,7 @@ import type { Preset } from './state/presets.js';
 import { chartMap, Ghost, newSession, newView, shownOf, tabOf, type Tab, type View } from './state/session.js';
 import { setLanguage, type Language, type Settings } from './state/settings.js';
 import { withoutDefaults, type Store, type Values } from './state/store.js';
-import { TraceFile } from './state/trace-file.js';
+import { TraceFile } from './workload/trace-file.js';
 import { Topic } from './state/topic.js';
 
 /** The controls show a change with its answer; of a longer run they do not wait for it. */
@@ -96,7 +96,7 @@ export class App {
       changed: (hand) => { this.#otherTraffic(hand); },
       cancelled: (name) => { this.notices.info('reading_cancelled', () => this.text.t('notice.reading_cancelled', { name })); },
       refused: (name, failures) => {
-        this.notices.error('trace_failed', () => this.text.t('notice.trace_failed', { name, message: this.text.failures(failures) }));
+        this.notices.error(`trace_failed ${codesOf(failures)}`, () => this.text.t('notice.trace_failed', { name, message: this.text.failures(failures) }));
       },
       wanted: (name) => { this.notices.error('trace_wanted', () => this.text.t('notice.trace_wanted', { name })); },
     });

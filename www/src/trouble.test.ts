@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import { beforeEach, expect, it } from 'vitest';
 import type { App } from './app.js';
-import { Refusal } from './engine/worker-link.js';
+import { Refusal } from './simulation/worker-link.js';
 import { Text } from './i18n/text.js';
 import { english } from './i18n/languages.js';
 import { Notices } from './state/notices.js';

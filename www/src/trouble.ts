@@ -1,7 +1,7 @@
 // What went wrong where no caller waits for it: told above the results. Without this, a click that fails does nothing.
 import type { App } from './app.js';
-import { Refusal } from './engine/worker-link.js';
-import { codesOf, messageOf } from './engine/types.js';
+import { Refusal } from './simulation/worker-link.js';
+import { codesOf, messageOf } from './simulation/types.js';
 import { offerNewerIfAny } from './offline/offline.js';
 
 /** The bundler's event for a part of the page that could not be fetched. */

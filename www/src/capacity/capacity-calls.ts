@@ -1,7 +1,7 @@
 // What the page and a worker of the capacity search say to each other.
-import type { Start } from '../engine/start.js';
-import type { Capacity, CapacityEntry, CapacityGrid, CapacityStanding, ChartData, ScenarioPatch, TraceColumns } from '../engine/types.js';
-import type { Reply } from '../engine/worker-link.js';
+import type { Start } from '../simulation/start.js';
+import type { Capacity, CapacityEntry, CapacityGrid, CapacityStanding, ChartData, ScenarioPatch, TraceColumns } from '../simulation/types.js';
+import type { Reply } from '../simulation/worker-link.js';
 
 export interface Found { capacity: Capacity; charts: ChartData[] }
 

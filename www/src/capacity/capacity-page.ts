@@ -6,7 +6,7 @@ import type { App } from '../app.js';
 import '../controls/parameter-control.js';
 import '../draw/chart-view.js';
 import { LightElement } from '../element.js';
-import type { Parameter } from '../engine/types.js';
+import type { Parameter } from '../simulation/types.js';
 import type { Watchable } from '../state/topic.js';
 import { CapacityState } from './capacity-state.js';
 import './grid-editor.js';

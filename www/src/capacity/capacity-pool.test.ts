@@ -1,7 +1,7 @@
 // A thread of the capacity search whose worker ends.
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { Refusal } from '../engine/worker-link.js';
-import { share } from '../engine/start.js';
+import type { Refusal } from '../simulation/worker-link.js';
+import { share } from '../simulation/start.js';
 import type { ToSearcher } from './capacity-calls.js';
 import { Thread } from './capacity-pool.js';
 

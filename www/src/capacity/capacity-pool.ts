@@ -1,7 +1,7 @@
 // The threads of the capacity search: each takes the next configuration as soon as it is free.
-import { start } from '../engine/start.js';
-import type { CapacityEntry, CapacityGrid, Failure, ScenarioPatch } from '../engine/types.js';
-import { Cancelled, Refusal, WorkerLink } from '../engine/worker-link.js';
+import { start } from '../simulation/start.js';
+import type { CapacityEntry, CapacityGrid, Failure, ScenarioPatch } from '../simulation/types.js';
+import { Cancelled, Refusal, WorkerLink } from '../simulation/worker-link.js';
 import { ownProfile } from '../profile/profile-own.js';
 import type { Found, Played, Standings, ToSearcher } from './capacity-calls.js';
 

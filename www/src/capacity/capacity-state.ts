@@ -1,8 +1,8 @@
 // What the page knows of the capacity search: the newest scenario's answer, as far as it has come.
 import type { App } from '../app.js';
 import type { ChartFeed } from '../draw/chart-feed.js';
-import { Cancelled, Refusal } from '../engine/worker-link.js';
-import type { Capacity, CapacityEntry, CapacityStanding, ChartData, Failure, ScenarioPatch } from '../engine/types.js';
+import { Cancelled, Refusal } from '../simulation/worker-link.js';
+import type { Capacity, CapacityEntry, CapacityStanding, ChartData, Failure, ScenarioPatch } from '../simulation/types.js';
 import { ownProfile } from '../profile/profile-own.js';
 import { chartMap } from '../state/session.js';
 import { Topic } from '../state/topic.js';

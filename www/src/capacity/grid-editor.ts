@@ -2,7 +2,7 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 import { LightElement } from '../element.js';
-import type { Parameter } from '../engine/types.js';
+import type { Parameter } from '../simulation/types.js';
 import type { Watchable } from '../state/topic.js';
 import { gridText, parseGrid, type GridAxis } from './grid.js';
 import { capacity } from '../i18n/en/capacity.js';

@@ -1,6 +1,6 @@
 // Why a rate is too high, in words.
 import type { App } from '../app.js';
-import type { CapacityMiss } from '../engine/types.js';
+import type { CapacityMiss } from '../simulation/types.js';
 import { capacity } from '../i18n/en/capacity.js';
 
 export function missWords(app: App, miss: CapacityMiss): string {

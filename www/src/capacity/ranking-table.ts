@@ -3,7 +3,7 @@ import { html, nothing, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 import { downloadText } from '../draw/export-chart.js';
 import { LightElement } from '../element.js';
-import { command } from '../engine/module.js';
+import { command } from '../simulation/module.js';
 import type { NumberKind } from '../i18n/format.js';
 import type { Watchable } from '../state/topic.js';
 import type { CapacityState, Row } from './capacity-state.js';

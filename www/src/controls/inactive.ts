@@ -2,7 +2,7 @@
 // of one slider asks this of every control, so the reason comes as a key, and is put into words where it is shown.
 import type { App } from '../app.js';
 import type { MessageKey } from '../i18n/text.js';
-import type { Condition, Parameter } from '../engine/types.js';
+import type { Condition, Parameter } from '../simulation/types.js';
 
 /** A message, or the conditions that are not met. */
 export interface Inactive { key: MessageKey | 'control.applies'; unmet: readonly Condition[] }

@@ -2,8 +2,8 @@
 // about it comes from the parameter table.
 import { html, nothing, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
-import type { Parameter, ParameterValue } from '../engine/types.js';
-import { randomSeed } from '../engine/module.js';
+import type { Parameter, ParameterValue } from '../simulation/types.js';
+import { randomSeed } from '../simulation/module.js';
 import type { Watchable } from '../state/topic.js';
 import { inactive as reasonOf, inactiveMark, inactiveReason, isUsable } from './inactive.js';
 import { parseTyped } from './typed.js';

@@ -1,6 +1,6 @@
 // The small tools in a chart's corner: what it means, its files, its numbers as a table.
 import { html, type TemplateResult } from 'lit';
-import { menu, menuItem } from '../panels/menu.js';
+import { menu, menuItem } from '../menu.js';
 import type { ChartView } from './chart-view.js';
 import { chartCsv, chartPng, download, downloadSvg, downloadText, type Picture } from './export-chart.js';
 

@@ -5,7 +5,7 @@ import { repeat } from 'lit/directives/repeat.js';
 import { onlyAtGateway } from '../controls/borrowed.js';
 import { unmetOf } from '../controls/inactive.js';
 import { LightElement } from '../element.js';
-import type { Parameter, Summary } from '../engine/types.js';
+import type { Parameter, Summary } from '../simulation/types.js';
 import { partsOf, type Watchable } from '../state/topic.js';
 import { arranged, CHECKS, moved, readChain, switched, writeChain, type Check } from './chain.js';
 import { gateway } from '../i18n/en/gateway.js';

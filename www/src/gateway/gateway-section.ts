@@ -4,7 +4,7 @@ import { html, nothing, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
 import { serviceFeed, type ChartFeed } from '../draw/chart-feed.js';
 import { LightElement } from '../element.js';
-import type { Distribution, Summary } from '../engine/types.js';
+import type { Distribution, Summary } from '../simulation/types.js';
 import { partsOf, type Watchable } from '../state/topic.js';
 import { GatewayStory } from './gateway-story.js';
 import type { PlainKey } from '../i18n/area.js';

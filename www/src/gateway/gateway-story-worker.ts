@@ -1,10 +1,10 @@
 // A thread that simulates the other column of a story, and says its summary.
 import { Simulator } from '../../pkg/servescope.js';
-import { readMessages } from '../engine/pause.js';
-import { begin, tables } from '../engine/simulating.js';
-import type { Start } from '../engine/start.js';
-import { failuresOf, type ScenarioPatch, type Summary } from '../engine/types.js';
-import type { Reply } from '../engine/worker-link.js';
+import { readMessages } from '../simulation/pause.js';
+import { begin, tables } from '../simulation/simulating.js';
+import type { Start } from '../simulation/start.js';
+import { failuresOf, type ScenarioPatch, type Summary } from '../simulation/types.js';
+import type { Reply } from '../simulation/worker-link.js';
 
 /** The other column of a story. */
 export interface Column { kind: 'column'; ticket: number; scenario: ScenarioPatch }

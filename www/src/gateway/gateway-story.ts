@@ -3,10 +3,10 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
 import { LightElement } from '../element.js';
-import { resolve } from '../engine/module.js';
-import { start } from '../engine/start.js';
-import { Cancelled, Refusal, WorkerLink } from '../engine/worker-link.js';
-import type { Failure, GroupRow, ParameterValue, ScenarioPatch, Summary } from '../engine/types.js';
+import { resolve } from '../simulation/module.js';
+import { start } from '../simulation/start.js';
+import { Cancelled, Refusal, WorkerLink } from '../simulation/worker-link.js';
+import type { Failure, GroupRow, ParameterValue, ScenarioPatch, Summary } from '../simulation/types.js';
 import type { NumberKind } from '../i18n/format.js';
 import { presetOf, type Preset, type Story } from '../state/presets.js';
 import { sameValues, withoutDefaults, type Values } from '../state/store.js';

@@ -3,7 +3,7 @@ import { html, nothing, svg, type SVGTemplateResult, type TemplateResult } from 
 import type { ChartView } from '../draw/chart-view.js';
 import type { Drawable } from '../draw/scheduler.js';
 import { LightElement } from '../element.js';
-import type { Summary } from '../engine/types.js';
+import type { Summary } from '../simulation/types.js';
 import { partsOf, type Watchable } from '../state/topic.js';
 import { gateway } from '../i18n/en/gateway.js';
 

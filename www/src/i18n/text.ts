@@ -1,5 +1,5 @@
 // One language's texts: those of the page by area and key, and what the modules name.
-import type { ChartData, Failure, Parameter, ParameterValue } from '../engine/types.js';
+import type { ChartData, Failure, Parameter, ParameterValue } from '../simulation/types.js';
 import type { FactCode, ParameterId, RefusalCode, StepFieldName, StepName } from '../generated/parameters.js';
 import type { Language } from '../state/settings.js';
 import { fill, placesOf, type Area, type AreaName, type Params, type PlainKey, type Say, type Table } from './area.js';

@@ -2,11 +2,11 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
 import { download, downloadSvg, downloadText } from '../draw/export-chart.js';
-import { Refusal } from '../engine/worker-link.js';
-import { scenarioJson } from '../engine/module.js';
-import type { ExportKind } from '../engine/types.js';
+import { Refusal } from '../simulation/worker-link.js';
+import { scenarioJson } from '../simulation/module.js';
+import type { ExportKind } from '../simulation/types.js';
 import type { MessageKey } from '../i18n/text.js';
-import { menuItem } from './menu.js';
+import { menuItem } from '../menu.js';
 
 const FROM_RUN: readonly { label: MessageKey; what: ExportKind; type: string }[] = [
   { label: 'export.summary', what: 'summary.json', type: 'application/json' },

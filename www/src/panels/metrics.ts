@@ -1,5 +1,5 @@
 // The headline: which numbers of the summary stand there, and whether more of one is good news.
-import type { Summary } from '../engine/types.js';
+import type { Summary } from '../simulation/types.js';
 import type { MessageKey } from '../i18n/text.js';
 import type { NumberKind } from '../i18n/format.js';
 

@@ -1,7 +1,7 @@
 // A file that was dropped or chosen: a scenario of ours, or a trace of requests.
 import type { App } from '../app.js';
-import { scenarioFromJson } from '../engine/module.js';
-import { failuresOf } from '../engine/types.js';
+import { scenarioFromJson } from '../simulation/module.js';
+import { failuresOf } from '../simulation/types.js';
 
 export async function openFile(app: App, file: File): Promise<void> {
   if (file.name.toLowerCase().endsWith('.json')) await openScenario(app, file);

@@ -1,14 +1,14 @@
 // Name, presets, undo, sharing, files, language, theme, help.
 import { html, nothing, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
-import { command } from '../engine/module.js';
+import { command } from '../simulation/module.js';
 import type { MessageKey } from '../i18n/text.js';
 import { presetOf, type Preset } from '../state/presets.js';
 import { TABS } from '../state/session.js';
 import { nextTheme } from '../state/settings.js';
 import type { Watchable } from '../state/topic.js';
 import { exportItems } from './export-all.js';
-import { menu } from './menu.js';
+import { menu } from '../menu.js';
 import { openFile } from './open-file.js';
 
 export class PageHeader extends LightElement {

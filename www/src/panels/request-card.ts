@@ -1,7 +1,7 @@
 // One request, explained: what it was, what stood in front of it, and how its time was spent.
 import { html, nothing, svg, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
-import type { Explanation } from '../engine/types.js';
+import type { Explanation } from '../simulation/types.js';
 import type { Watchable } from '../state/topic.js';
 
 const WIDTH = 400;

@@ -1,7 +1,7 @@
 // Who gets how much: the busiest adapters and users, what they were expected to ask beside what they did.
 import { html, svg, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
-import type { GroupRow } from '../engine/types.js';
+import type { GroupRow } from '../simulation/types.js';
 import type { MessageKey } from '../i18n/text.js';
 import type { NumberKind } from '../i18n/format.js';
 import { partsOf, type Watchable } from '../state/topic.js';

@@ -3,8 +3,8 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { downloadText } from '../draw/export-chart.js';
 import { LightElement } from '../element.js';
-import { Refusal } from '../engine/worker-link.js';
-import type { DeploymentView, FittedProfile } from '../engine/types.js';
+import { Refusal } from '../simulation/worker-link.js';
+import type { DeploymentView, FittedProfile } from '../simulation/types.js';
 import type { Watchable } from '../state/topic.js';
 import { backToShipped, ownProfile, takeFiles } from './profile-own.js';
 import './profile-section.css';

@@ -3,7 +3,7 @@ import { html, nothing, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
 import '../draw/chart-view.js';
 import { LightElement } from '../element.js';
-import type { PublishedErrors, PublishedFigure, PublishedPoint } from '../engine/types.js';
+import type { PublishedErrors, PublishedFigure, PublishedPoint } from '../simulation/types.js';
 import type { Watchable } from '../state/topic.js';
 import { SUITES, SWEEPS, type Suite, type Sweep } from './published-calls.js';
 import { errorText } from './errors.js';

@@ -1,6 +1,6 @@
 // A step's text: what is written is read back.
 import { describe, expect, it } from 'vitest';
-import type { StepField, StepKind } from '../engine/types.js';
+import type { StepField, StepKind } from '../simulation/types.js';
 import { draftOf, parseStep, textOf } from './steps.js';
 
 const field = (name: string, usual: string): StepField => ({

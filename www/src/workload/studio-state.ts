@@ -2,8 +2,8 @@
 // wait; only the newest of them is carried out.
 import type { App } from '../app.js';
 import type { ChartFeed } from '../draw/chart-feed.js';
-import { Refusal } from '../engine/worker-link.js';
-import type { ChartData, Failure, FitReply } from '../engine/types.js';
+import { Refusal } from '../simulation/worker-link.js';
+import type { ChartData, Failure, FitReply } from '../simulation/types.js';
 import { chartMap } from '../state/session.js';
 import { Topic } from '../state/topic.js';
 import { workload } from '../i18n/en/workload.js';

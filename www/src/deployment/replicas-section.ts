@@ -3,7 +3,7 @@ import { html, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
 import { serviceFeed, type ChartFeed } from '../draw/chart-feed.js';
 import { LightElement } from '../element.js';
-import type { FleetSummary } from '../engine/types.js';
+import type { FleetSummary } from '../simulation/types.js';
 import { OpenQuestion } from '../state/open-question.js';
 import type { Watchable } from '../state/topic.js';
 import './replica-table.js';

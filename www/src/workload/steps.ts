@@ -1,5 +1,5 @@
 // A step as the page holds it: its kind and the text of each field; and the text that the terminal takes.
-import type { StepKind } from '../engine/types.js';
+import type { StepKind } from '../simulation/types.js';
 
 export interface StepDraft { name: string; values: Readonly<Record<string, string>> }
 

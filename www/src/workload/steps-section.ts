@@ -2,7 +2,7 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 import { LightElement } from '../element.js';
-import type { StepKind, StepKinds, StepNote } from '../engine/types.js';
+import type { StepKind, StepKinds, StepNote } from '../simulation/types.js';
 import type { Watchable } from '../state/topic.js';
 import { stepFields } from './step-fields.js';
 import { draftOf, parseStep, textOf, type StepDraft } from './steps.js';

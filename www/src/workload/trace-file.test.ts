@@ -1,7 +1,7 @@
 // The way of files and steps to the simulator, where the studio or the simulator ends in between.
 import { beforeEach, expect, it, vi } from 'vitest';
-import { Refusal } from '../engine/worker-link.js';
-import type { SourceInfo } from '../engine/types.js';
+import { Refusal } from '../simulation/worker-link.js';
+import type { SourceInfo } from '../simulation/types.js';
 import { TraceFile, type Pipe, type TraceListener } from './trace-file.js';
 
 interface Call { call: string; args: unknown; resolve: (value: unknown) => void; reject: (reason: Error) => void }
@@ -12,7 +12,7 @@ class Cancelled extends Error {
   override name = 'Cancelled';
 }
 
-vi.mock('../studio/studio-link.js', () => ({
+vi.mock('./studio-link.js', () => ({
   StudioLink: class {
     constructor(_progress: unknown, lost: () => void) { studio.lost = lost; }
     call(call: string, args: unknown): Promise<unknown> {

@@ -1,5 +1,5 @@
 // The page's end of the studio's worker. Cancelling ends the worker: reading a file cannot be interrupted otherwise.
-import { Cancelled, WorkerLink } from '../engine/worker-link.js';
+import { Cancelled, WorkerLink } from '../simulation/worker-link.js';
 import type { CallName, StudioCalls } from './studio-calls.js';
 
 export class StudioLink {

@@ -1,9 +1,9 @@
 // The studio's thread: one module of its own, fetched when the first question comes. Questions are answered in order.
 import init, { body_forms, chart_svg, fit_profile, Studio, step_kinds, writable_formats } from '../../pkg/studio.js';
 import address from '../../pkg/studio_bg.wasm?url';
-import { startedOnce } from '../engine/fetched.js';
-import { buffersOf } from '../engine/protocol.js';
-import { isFailures, messageOf } from '../engine/types.js';
+import { startedOnce } from '../simulation/fetched.js';
+import { buffersOf } from '../simulation/protocol.js';
+import { isFailures, messageOf } from '../simulation/types.js';
 import type { CallName, FromStudio, StudioCalls, ToStudio } from './studio-calls.js';
 
 /** Fetching the bytes is the smaller part of opening a file, by the time it takes. */

@@ -2,10 +2,10 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
 import { LightElement } from '../element.js';
-import { Refusal } from '../engine/worker-link.js';
-import { codesOf, type Peeked } from '../engine/types.js';
+import { Refusal } from '../simulation/worker-link.js';
+import { codesOf, type Peeked } from '../simulation/types.js';
 import type { Watchable } from '../state/topic.js';
-import type { Refused } from '../state/trace-file.js';
+import type { Refused } from './trace-file.js';
 import type { Say } from '../i18n/area.js';
 import { workload } from '../i18n/en/workload.js';
 

@@ -1,8 +1,8 @@
 // The thread that draws our curves anew: the authors' workloads, simulated sweep by sweep.
 import { published_figures } from '../../pkg/servescope.js';
-import { buffersOf } from '../engine/protocol.js';
-import { begin } from '../engine/simulating.js';
-import { failuresOf } from '../engine/types.js';
+import { buffersOf } from '../simulation/protocol.js';
+import { begin } from '../simulation/simulating.js';
+import { failuresOf } from '../simulation/types.js';
 import type { FromPublished, Sweeping, ToPublished } from './published-calls.js';
 
 let ready = Promise.resolve();

@@ -1,7 +1,7 @@
 // What the page and the worker of the published results say to each other.
-import type { Start } from '../engine/start.js';
-import type { ChartData, PublishedFigure } from '../engine/types.js';
-import type { Reply } from '../engine/worker-link.js';
+import type { Start } from '../simulation/start.js';
+import type { ChartData, PublishedFigure } from '../simulation/types.js';
+import type { Reply } from '../simulation/worker-link.js';
 
 export const SUITES = ['S1', 'S2', 'S4'] as const;
 export type Suite = (typeof SUITES)[number];

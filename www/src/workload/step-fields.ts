@@ -1,7 +1,7 @@
 // The fields of one step, made from the table of steps.
 import { html, nothing, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
-import type { Failure, StepField, StepKind } from '../engine/types.js';
+import type { Failure, StepField, StepKind } from '../simulation/types.js';
 import type { Say } from '../i18n/area.js';
 import { type workload } from '../i18n/en/workload.js';
 import { fieldWords, refusalWords } from './step-texts.js';

@@ -1,8 +1,8 @@
 // Where requests come from: the settings, or a file.
 import { html, nothing, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
-import { Refusal } from '../engine/worker-link.js';
-import { codesOf, type SourceInfo } from '../engine/types.js';
+import { Refusal } from '../simulation/worker-link.js';
+import { codesOf, type SourceInfo } from '../simulation/types.js';
 import type { Watchable } from '../state/topic.js';
 import './refused-file.js';
 import type { Say } from '../i18n/area.js';

@@ -1,9 +1,9 @@
 // What the page knows of the published results: figures as they are simulated, and the recordings as they were written down.
 import type { App } from '../app.js';
 import type { ChartFeed } from '../draw/chart-feed.js';
-import { messageOf, type ChartData, type PublishedFigure } from '../engine/types.js';
-import { start } from '../engine/start.js';
-import { Refusal, WorkerLink } from '../engine/worker-link.js';
+import { messageOf, type ChartData, type PublishedFigure } from '../simulation/types.js';
+import { start } from '../simulation/start.js';
+import { Refusal, WorkerLink } from '../simulation/worker-link.js';
 import { chartMap } from '../state/session.js';
 import { Topic } from '../state/topic.js';
 import { SWEEPS, type Figures, type Suite, type Sweep } from './published-calls.js';

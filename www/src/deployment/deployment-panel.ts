@@ -1,8 +1,8 @@
 // What lies in each GPU's memory, and where the times of the deployment come from. The simulator computes both.
 import { html, nothing, svg, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
-import { Refusal } from '../engine/worker-link.js';
-import type { DeploymentView } from '../engine/types.js';
+import { Refusal } from '../simulation/worker-link.js';
+import type { DeploymentView } from '../simulation/types.js';
 import { ownProfile } from '../profile/profile-own.js';
 import { partsOf, type Watchable } from '../state/topic.js';
 import './deployment-panel.css';

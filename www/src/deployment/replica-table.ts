@@ -1,7 +1,7 @@
 // Every replica in numbers. Nobody waits for them while a slider moves: they are asked for when the table is open.
 import { html, nothing, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
-import type { FleetSummary, ReplicaRow } from '../engine/types.js';
+import type { FleetSummary, ReplicaRow } from '../simulation/types.js';
 import type { NumberKind } from '../i18n/format.js';
 import type { OpenQuestion } from '../state/open-question.js';
 import type { Watchable } from '../state/topic.js';

@@ -1,5 +1,5 @@
 // VTC's recorded runs as the terminal wrote them down, and their charts.
-import type { Axis, ChartData, Series } from '../engine/types.js';
+import type { Axis, ChartData, Series } from '../simulation/types.js';
 
 export interface Measured {
   tokens_per_s: number; client_tokens_per_s: number[]; rejected: number; first_token_s: (number | null)[];

@@ -1,12 +1,12 @@
 // The traffic that stands for the generated one: files, what steps make of them, and the file that a link names before
 // anybody has dropped it. The studio reads and changes it, in a thread and with a module of its own that are fetched when
 // the first file comes; the simulator gets columns.
-import type { Client } from '../engine/client.js';
-import { Refusal } from '../engine/worker-link.js';
-import type { Failure, Shaped, SourceInfo } from '../engine/types.js';
-import type { Reading } from '../studio/studio-calls.js';
-import type { StudioLink } from '../studio/studio-link.js';
-import { Topic } from './topic.js';
+import type { Client } from '../simulation/client.js';
+import { Refusal } from '../simulation/worker-link.js';
+import type { Failure, Shaped, SourceInfo } from '../simulation/types.js';
+import type { Reading } from './studio-calls.js';
+import type { StudioLink } from './studio-link.js';
+import { Topic } from '../state/topic.js';
 
 export interface TraceListener {
   loaded(trace: SourceInfo): void;
@@ -67,7 +67,7 @@ export class TraceFile {
   }
 
   studio(): Promise<StudioLink> {
-    this.#studio ??= import('../studio/studio-link.js').then(({ StudioLink: Link }) => new Link(
+    this.#studio ??= import('./studio-link.js').then(({ StudioLink: Link }) => new Link(
       (fraction) => { if (this.loading.value !== null) this.loading.update({ fraction }); },
       () => { this.#restored = this.#giveBack(); },
     )).catch((thrown: unknown) => {

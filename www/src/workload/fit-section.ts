@@ -1,7 +1,7 @@
 // Fit and compare: the laws found, the twins of every model and how far each is from the source.
 import { html, nothing, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
-import type { FitReply } from '../engine/types.js';
+import type { FitReply } from '../simulation/types.js';
 import type { Watchable } from '../state/topic.js';
 import type { StudioState } from './studio-state.js';
 import type { Say } from '../i18n/area.js';

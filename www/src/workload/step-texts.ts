@@ -1,7 +1,7 @@
 // What the studio’s module names: its steps, their fields, what a step did and why one was refused. The module says it in
 // English; other languages have their own texts for its codes.
 import type { App } from '../app.js';
-import type { Fact, Failure, FitRow, StepField, StepKind } from '../engine/types.js';
+import type { Fact, Failure, FitRow, StepField, StepKind } from '../simulation/types.js';
 import type { Loss } from '../generated/parameters.js';
 import type { Params } from '../i18n/area.js';
 import { workload } from '../i18n/en/workload.js';

@@ -1,7 +1,7 @@
 // What the page asks of the studio's worker. Every call gets exactly one reply; `open` tells how far it has come.
 import type { Picture } from '../draw/export-chart.js';
-import type { ChartData, FitReply, FittedProfile, Peeked, ProfileFiles, ScenarioPatch, Shaped, SourceInfo, StepKinds, TraceColumns } from '../engine/types.js';
-import type { Reply } from '../engine/worker-link.js';
+import type { ChartData, FitReply, FittedProfile, Peeked, ProfileFiles, ScenarioPatch, Shaped, SourceInfo, StepKinds, TraceColumns } from '../simulation/types.js';
+import type { Reply } from '../simulation/worker-link.js';
 
 export interface Reading {
   /** What the columns are, as the terminal takes it; "" for a known format. */

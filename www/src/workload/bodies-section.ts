@@ -2,7 +2,7 @@
 import { html, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
 import { download } from '../draw/export-chart.js';
-import { Refusal } from '../engine/worker-link.js';
+import { Refusal } from '../simulation/worker-link.js';
 import type { Watchable } from '../state/topic.js';
 import { workload } from '../i18n/en/workload.js';
 
