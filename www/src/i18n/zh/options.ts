@@ -114,7 +114,7 @@ export const options: Translation<typeof english> = {
   random: '随机',
   least_outstanding: '未完成请求最少',
   shortest_line: '队列最短（Vidur 的 LOR）',
-  power_of_two: '随机取两个选较优（Power of Two Choices）',
+  power_of_two: '随机取两个选较优（P2C）',
   least_kv: 'KV 缓存占用最低',
   adapter_affinity: '适配器亲和',
   prefix_affinity: '前缀亲和（cache-aware）',
