@@ -6,7 +6,7 @@ import type { App } from '../app.js';
 import '../controls/parameter-control.js';
 import '../draw/chart-view.js';
 import { LightElement } from '../element.js';
-import type { Parameter } from '../simulation/types.js';
+import { codesOf, type Parameter } from '../simulation/types.js';
 import type { Watchable } from '../state/topic.js';
 import { CapacityState } from './capacity-state.js';
 import './grid-editor.js';
@@ -52,7 +52,7 @@ export class CapacityPage extends LightElement {
           ${state === 'stopped' ? html`<span>${say('goal.stopped')}</span>
             <button type="button" class="again" @click=${() => { void search.search(); }}>${say('goal.again')}</button>` : nothing}
         </div>
-        <p class="capacity-answer" data-metric="capacity.rate_rps" data-value=${shown?.capacity?.rate_rps ?? ''} data-limit=${shown?.capacity?.miss?.kind ?? ''} aria-live="polite">${this.#answer()}</p>
+        <p class="capacity-answer" data-metric="capacity.rate_rps" data-value=${shown?.capacity?.rate_rps ?? ''} data-limit=${shown?.capacity?.miss?.kind ?? ''} data-code=${codesOf(shown?.failures ?? [])} aria-live="polite">${this.#answer()}</p>
         <div class="happens"><div class="chart-grid">${chart('capacity_curve')}</div></div>
       </section>
       <section aria-labelledby="capacity-grid"><h2 id="capacity-grid">${say('grid.title')}</h2>
