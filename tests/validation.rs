@@ -5,7 +5,7 @@ use servescope_lab::measured::operators::{held_out, samples};
 use servescope_lab::measured::splitwise::{self, Way, What};
 use servescope_lab::published::one_run;
 use servescope_lab::published::policies::is_in_order;
-use servescope_lab::thresholds;
+use servescope_lab::{Run, Scenario, thresholds};
 use servescope_lab::validate::{
     Effort, closed_forms, closed_forms_table, operators_table, policies, policies_table, predictions,
     predictions_table, published, published_table, splitwise_table, thresholds_table,
@@ -109,4 +109,27 @@ fn the_roofline_is_as_near_to_splitwise_as_stated() {
     assert!(scaled.size < 0.08, "{scaled:?}");
     let prompts = splitwise::off(&points, What::OnePrompt, Way::Fitted, |_| true);
     assert!(prompts.size < 0.25, "{prompts:?}");
+}
+
+/// S-LoRA's table 3: one adapter a batch (PEFT) serves less than S-LoRA, and the less the more adapters there are.
+#[test]
+fn one_adapter_a_batch_serves_less_the_more_adapters_there_are() {
+    let throughput_rps = |adapters: &str, order: &str| {
+        let mut scenario = Scenario::default();
+        for (path, value) in [
+            ("cost.kind", "profile"),
+            ("fleet.model", "llama-2-7b"),
+            ("workload.rate_rps", "10"),
+            ("workload.duration_s", "120"),
+            ("workload.adapters.ranks", "8"),
+            ("workload.adapters.count", adapters),
+            ("scheduler.order", order),
+        ] {
+            scenario.set_text(path, value).unwrap();
+        }
+        Run::simulate(&scenario, None).unwrap().summary().run.throughput_rps.unwrap()
+    };
+    let [few, many] = ["5", "100"].map(|n| (throughput_rps(n, "fcfs"), throughput_rps(n, "peft")));
+    assert!(few.0 > 2.0 * few.1 && many.0 > 5.0 * many.1, "{few:?} {many:?}");
+    assert!(few.1 > 2.0 * many.1 && (few.0 / many.0 - 1.0).abs() < 0.05, "{few:?} {many:?}");
 }

@@ -28,7 +28,7 @@ fn decided_us(batch: &Value) -> f64 {
 
 /// Runs to the end, and tells every batch, where one was formed alone with what it left.
 fn ours(given: &Given) -> (Vec<(BatchUnderWay, Option<Left>)>, Report) {
-    let mut fleet: Fleet = given.fleet();
+    let mut fleet: Fleet = given.fleet().step_by_step();
     let mut all: Vec<(BatchUnderWay, Option<Left>)> = Vec::new();
     loop {
         let is_over = fleet.advance(1);

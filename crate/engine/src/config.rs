@@ -214,7 +214,7 @@ impl FleetConfig {
 
     /// Whether replicas load the adapters of waiting requests ahead.
     pub(crate) fn loads_ahead(&self) -> bool {
-        self.policy().managed_adapters(self).loads_ahead()
+        self.adapters.loads_ahead() && self.policy().managed_adapters(self).loads_ahead()
     }
 
     /// Whether the starts of prompts are kept and shared.

@@ -17,6 +17,7 @@
 mod audit;
 mod counters;
 mod departures;
+mod fast_forward;
 mod pipeline;
 mod rejection;
 mod sight;
@@ -73,6 +74,7 @@ pub struct Fleet {
     router: Router,
     replicas: Vec<Replica>,
     pipelines: Vec<Pipeline>,
+    has_stages: bool,
     events: BinaryHeap<Event>,
     event_count: u64,
     /// Replicas that may begin something new at the present time.
@@ -144,6 +146,7 @@ impl Fleet {
             router: Router::new(&config, &trace),
             replicas,
             pipelines: (0..pipelined).map(|_| Pipeline::new(stages, batches)).collect(),
+            has_stages: stages > 1,
             events: BinaryHeap::new(),
             event_count: 0,
             touched: Vec::new(),
@@ -244,14 +247,17 @@ impl Fleet {
     /// When a replica, or one of its stages, ends something next. Events that another one replaced are dropped.
     fn next_end_us(&mut self) -> f64 {
         while let Some(event) = self.events.peek() {
-            let is_stale =
-                self.pipelines.is_empty() && self.replicas[event.replica as usize].awaited != event.number;
-            if !is_stale {
+            if !self.is_stale(event) {
                 return event.time_us;
             }
             self.events.pop();
         }
         f64::INFINITY
+    }
+
+    /// Whether another end has taken the place of this one. Of several stages each ends by itself.
+    fn is_stale(&self, event: &Event) -> bool {
+        !self.has_stages && self.replicas[event.replica as usize].awaited != event.number
     }
 
     /// Share of the requests that have arrived so far.
@@ -272,8 +278,10 @@ impl Fleet {
     /// What happened up to now.
     pub fn finish(mut self) -> Report {
         for i in 0..self.replicas.len() {
+            self.write_batches_down(i);
             let (replica, mut world, _) = self.parts(i, f64::INFINITY);
             replica.close_run(&mut world);
+            replica.close_open(&mut world);
             world.config.policy().settle(replica, &mut world);
         }
         let counters = self.final_counters();
@@ -463,9 +471,15 @@ impl Fleet {
     fn begin(&mut self, place: usize, now_us: f64) {
         if !self.pipelines.is_empty() {
             let waits_for_end = !self.config.policy().heeds_arrivals() && self.replicas[place].in_flight > 0;
-            return if self.pipelines[place].take_end() || !waits_for_end {
+            if self.pipelines[place].take_end() || !waits_for_end {
                 self.fill_pipeline(place, now_us);
-            };
+                if !self.has_stages {
+                    self.fast_forward(place, now_us);
+                }
+            } else {
+                self.shorten(place, now_us);
+            }
+            return;
         }
         if self.replicas[place].in_flight == 0 {
             return self.form(place, now_us);
@@ -531,6 +545,7 @@ impl Fleet {
                 ),
                 holds: if is_slowed { 1 } else { time.holds.max(1) },
                 done: 0,
+                composition: 0,
                 prompts: flight.prompts.len() as u32,
                 prompt_tokens: flight.prompt_tokens(),
                 decodes: flight.decodes,
@@ -560,9 +575,15 @@ impl Fleet {
         while self.events.peek().is_some_and(|event| event.time_us <= now_us) {
             let Some(event) = self.events.pop() else { break };
             let place = event.replica as usize;
-            if !self.pipelines.is_empty() {
+            if self.is_stale(&event) {
+                continue;
+            }
+            if self.has_stages {
                 self.end_stage(event);
-            } else if self.replicas[place].awaited == event.number {
+            } else if !self.pipelines.is_empty() {
+                self.end_alike(place);
+                self.end_stage(event);
+            } else {
                 // Otherwise a replica that stood still looks again.
                 if self.replicas[place].in_flight > 0 {
                     self.end_iterations(place, now_us);

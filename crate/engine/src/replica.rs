@@ -21,7 +21,7 @@ use servescope_cost::Chunk;
 use servescope_workload::Trace;
 
 use crate::config::FleetConfig;
-use crate::record::timeline::Hold;
+use crate::record::timeline::{Hold, IterationRun};
 use crate::replica::adapters::Adapters;
 use crate::replica::decode_batch::Lockstep;
 use crate::replica::iteration::Flight;
@@ -88,6 +88,8 @@ pub(crate) struct Replica {
     pub(crate) decoded_us: f64,
     /// The iterations since the batch last changed, the flight they share, how many are under way.
     pub(crate) run: Option<Run>,
+    /// Iterations that are over and not yet written down, of one stage without a lockstep: others may follow them.
+    pub(crate) open: Option<IterationRun>,
     /// What the run under way reads of prompts.
     pub(crate) chunks: Vec<Chunk>,
     pub(crate) flight: Option<Box<Flight>>,
@@ -130,6 +132,7 @@ impl Replica {
             standing: Vec::new(),
             decoded_us: f64::NEG_INFINITY,
             run: None,
+            open: None,
             chunks: Vec::new(),
             flight: None,
             leap: 0,
@@ -153,7 +156,7 @@ impl Replica {
         match &self.run {
             Some(run) if self.in_flight > 0 && self.leap > 1 => {
                 let begun = run.first_end_from(now_us, run.done + self.leap) - run.done;
-                self.kv.used() + scheduler::later_blocks(self, config, begun)
+                self.kv.used() + config.policy().later_blocks(self, config, begun)
             }
             _ => self.kv.used(),
         }

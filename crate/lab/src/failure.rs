@@ -52,6 +52,7 @@ pub const CODES: &[&str] = &[
     "no_arrivals",
     "bodies_too_large",
     "batch_below_request",
+    "budget_below_running",
     "bad_json",
     "repeated_key",
     "bad_link",

@@ -12,8 +12,30 @@ const VERSION: &str = "2";
 /// Older versions that are still read: what is left out of such an address has the default that it had then.
 const OLD_VERSIONS: [&str; 1] = ["1"];
 
-/// Defaults that were others in older versions of the address: version, parameter, default as text.
-const OLD_DEFAULTS: [(&str, Id, &str); 1] = [("1", Id::GatewayChecks, "rpm|tpm|concurrency|queue|kv")];
+/// A default that was another one in an older version of the address.
+struct OldDefault {
+    version: &'static str,
+    id: Id,
+    /// What it was beside the other settings.
+    was: fn(&Scenario) -> String,
+}
+
+/// Before version 2 vLLM v1 had the memory rules and bounds of the other schedulers, and the proxy's chain began with the check
+/// of KV memory. In the order in which they are set: the bound on running requests follows the token budget.
+const OLD_DEFAULTS: [OldDefault; 7] = [
+    OldDefault { version: "1", id: Id::GatewayChecks, was: |_| "rpm|tpm|concurrency|queue|kv".to_owned() },
+    OldDefault { version: "1", id: Id::BatchMaxTokens, was: |scenario| scenario.pool_budget().to_string() },
+    OldDefault { version: "1", id: Id::MaxRunning, was: old_max_running },
+    OldDefault { version: "1", id: Id::ReserveFullIsl, was: |_| "false".to_owned() },
+    OldDefault { version: "1", id: Id::AsyncScheduling, was: |_| "false".to_owned() },
+    OldDefault { version: "1", id: Id::PrefixCache, was: |_| "false".to_owned() },
+    OldDefault { version: "1", id: Id::Watermark, was: |_| "0.01".to_owned() },
+];
+
+/// 1000; vLLM does not start with more running requests than tokens in its budget.
+fn old_max_running(scenario: &Scenario) -> String {
+    scenario.number(Id::BatchMaxTokens).min(1000.0).to_string()
+}
 
 /// Keys of the address that belong to the page alone.
 const PAGE_KEYS: [&str; 7] = ["file", "lang", "zoom", "by", "preset", "tab", "pipe"];
@@ -49,11 +71,12 @@ fn encode_text(out: &mut String, text: &str) {
 
 /// Gives what an older address leaves to its defaults the value that it had then, where it has an effect.
 fn keep_old_defaults(scenario: &mut Scenario, version: &str, given: &BTreeSet<u16>) {
-    for &(_, id, old) in OLD_DEFAULTS.iter().filter(|row| row.0 == version) {
+    for &OldDefault { id, was, .. } in OLD_DEFAULTS.iter().filter(|old| old.version == version) {
         // An empty text is as good as none.
         let is_left_out = !given.contains(&(id as u16)) || scenario.get(id) == Value::Text(String::new());
-        if is_left_out && scenario.is_active(id) {
-            set(scenario, id, id.row().parse(old).expect("an old default is within bounds"));
+        let old = id.row().parse(&was(scenario)).expect("an old default is within bounds");
+        if is_left_out && scenario.is_active(id) && scenario.get(id) != old {
+            set(scenario, id, old);
         }
     }
 }
@@ -197,8 +220,19 @@ mod tests {
         ] {
             assert_eq!(checks(link), same, "{link}");
         }
-        for (version, id, old) in OLD_DEFAULTS {
-            assert!(OLD_VERSIONS.contains(&version) && id.row().parse(old).is_ok(), "{}", id.row().id);
+        // vLLM v1 goes on with the bounds and rules that it had, as far as they are settings.
+        assert_eq!(
+            checks("#v=1&sched=vllm_v1"),
+            "v=2&batch=3072&run=1000&sched=vllm_v1&isl=false&asy=false&wmk=0.01"
+        );
+        assert_eq!(
+            checks("#v=1&sched=vllm_v1&batch=500&wmk=0.02&pk=tree"),
+            "v=2&batch=500&run=500&sched=vllm_v1&isl=false&asy=false&wmk=0.02&pfx=false&pk=tree"
+        );
+        assert_eq!(checks("#v=1&sched=sarathi"), "v=2&sched=sarathi");
+        for OldDefault { version, id, was } in OLD_DEFAULTS {
+            let old = was(&Scenario::default());
+            assert!(OLD_VERSIONS.contains(&version) && id.row().parse(&old).is_ok(), "{}", id.row().id);
         }
     }
 

@@ -41,9 +41,10 @@ impl Id {
         &TABLE[self as usize]
     }
 
-    /// The parameter with this path.
+    /// The parameter with this path, or with this alias.
     pub fn from_path(path: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|id| id.row().id == path)
+        let has = |row: &Parameter| row.id == path || row.aliases.contains(&path);
+        Self::ALL.iter().copied().find(|id| has(id.row()))
     }
 
     /// The parameter with this key of the address.
@@ -61,7 +62,9 @@ mod tests {
         for (i, id) in Id::ALL.iter().enumerate() {
             let row = id.row();
             assert_eq!(i, *id as usize);
-            assert_eq!(Id::from_path(row.id), Some(*id), "path {} is not unique", row.id);
+            for path in [&row.id].into_iter().chain(row.aliases) {
+                assert_eq!(Id::from_path(path), Some(*id), "path {path} is not unique");
+            }
             assert_eq!(Id::from_key(row.key), Some(*id), "key {} is not unique", row.key);
             assert!(GROUPS.contains(&row.group), "{}: group {}", row.id, row.group);
             assert!(row.check(&row.default_value()).is_ok(), "{}: its default is out of bounds", row.id);

@@ -10,13 +10,13 @@ mod queueing;
 mod sampling;
 mod service;
 mod timed;
+mod vllm;
 mod workload;
 
 pub use adapters::AdapterRanks;
 pub use sampling::sampling_problems;
 use serde_json::{Map, Value as Json};
 use servescope_cost::Calibration;
-use servescope_engine::FleetConfig;
 pub use timed::{CostSource, SourcePart};
 
 use crate::failure::Failure;
@@ -33,7 +33,7 @@ pub(crate) const USUAL_CHECKS: &[&str] = &["rpm", "tpm", "concurrency", "queue"]
 pub const MAX_REQUESTS: f64 = 5_000_000.0;
 
 /// Values by parameter. What is not set has a default, and some defaults depend on what is set: the coefficients and the
-/// pool on the calibration, the prompt budget on the pool.
+/// pool on the calibration, the token budget on the pool or the GPU, what vLLM v1 bounds on the GPU.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scenario {
     values: [Option<Value>; TABLE.len()],
@@ -137,10 +137,9 @@ impl Scenario {
         let ms = |us: f64| Value::Number(us / 1e3);
         match id {
             Id::MaxTotalTokens => Value::Number(f64::from(calibration.pool_tokens)),
-            Id::BatchMaxTokens => Value::Number(f64::from(FleetConfig::default_batch_max_tokens(
-                self.whole(Id::MaxTotalTokens),
-                self.whole(Id::MaxRequestTokens),
-            ))),
+            Id::BatchMaxTokens => Value::Number(f64::from(self.usual_token_budget())),
+            Id::MaxRunning => self.usual_max_running(),
+            Id::Watermark if self.is_vllm_v1() => Value::Number(0.0),
             Id::AdapterMemory => self.usual_memory(),
             Id::PrefillBase => ms(linear.prefill_base_us),
             Id::PrefillPerToken => ms(linear.prefill_per_token_us),
@@ -167,8 +166,9 @@ impl Scenario {
         self.values[id as usize].is_some()
     }
 
-    /// The parameters whose defaults, in [`Scenario::default_of`], depend on this one.
-    pub(crate) fn defaults_from(id: Id) -> &'static [Id] {
+    /// The parameters whose defaults, in [`Scenario::default_of`], depend on this one beside the other settings.
+    pub(crate) fn defaults_from(&self, id: Id) -> &'static [Id] {
+        let is_vllm_v1 = self.is_vllm_v1();
         match id {
             Id::Calibration => &[
                 Id::MaxTotalTokens,
@@ -184,8 +184,12 @@ impl Scenario {
                 Id::DecodeActive,
                 Id::PrefillFactor,
             ],
-            Id::MaxTotalTokens | Id::MaxRequestTokens => &[Id::BatchMaxTokens],
-            Id::SchedulerKind => &[Id::AdapterMemory],
+            Id::MaxTotalTokens | Id::MaxRequestTokens if !is_vllm_v1 => &[Id::BatchMaxTokens],
+            Id::FleetGpu | Id::BatchMaxTokens if is_vllm_v1 && self.cost_kind() != CostKind::Linear => {
+                &[Id::BatchMaxTokens, Id::MaxRunning]
+            }
+            Id::BatchMaxTokens if is_vllm_v1 => &[Id::MaxRunning],
+            Id::SchedulerKind => &[Id::AdapterMemory, Id::BatchMaxTokens, Id::MaxRunning, Id::Watermark],
             _ => &[],
         }
     }

@@ -65,18 +65,28 @@ pub fn json_schema() -> Json {
     let mut root =
         object("A Servescope scenario: values for some parameters; the others have their defaults.");
     for row in &TABLE {
-        let mut place = &mut root;
-        let parts: Vec<&str> = row.id.split('.').collect();
-        let (leaf, groups) = parts.split_last().expect("a path has a last part");
-        for group in groups {
-            let entry = properties(place).entry(*group).or_insert_with(|| object(""));
-            place = entry;
+        insert(&mut root, row.id, property(row));
+        for alias in row.aliases {
+            let description = format!("Another name of {}.", row.id);
+            let mut other = property(row);
+            other["description"] = description.into();
+            insert(&mut root, alias, other);
         }
-        properties(place).insert((*leaf).to_owned(), property(row));
     }
     root["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
     root["title"] = "Servescope scenario".into();
     root
+}
+
+/// Puts the schema of a parameter at its dotted path.
+fn insert(root: &mut Json, path: &str, described: Json) {
+    let mut place = root;
+    let parts: Vec<&str> = path.split('.').collect();
+    let (leaf, groups) = parts.split_last().expect("a path has a last part");
+    for group in groups {
+        place = properties(place).entry(*group).or_insert_with(|| object(""));
+    }
+    properties(place).insert((*leaf).to_owned(), described);
 }
 
 fn object(description: &str) -> Json {

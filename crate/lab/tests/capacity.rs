@@ -37,6 +37,10 @@ fn decoding(base_ms: &str, each_ms: &str, more: &[(&str, &str)]) -> Scenario {
         ("scheduler.kind", "vllm_v1"),
         ("scheduler.block_size", "1"),
         ("scheduler.batch_max_tokens", "100000"),
+        ("scheduler.max_running_requests", "100000"),
+        // The law knows neither blocks that are free an iteration later nor preempted requests that find their blocks again.
+        ("scheduler.async_scheduling", "false"),
+        ("scheduler.prefix_cache", "false"),
         ("capacity.queue_s", "100000"),
         ("capacity.tolerance", "0.01"),
     ];

@@ -235,8 +235,9 @@ fn check_story(id: usize, story: &[Row], outcome: &str, left_s: &str, has_gatewa
             "refused" | "timed_out" => &["arrived", "retried", "admitted"],
             "preempted" => &["scheduled", "first_token", "resumed"],
             "resumed" => &["preempted"],
-            "first_token" => &["scheduled", "resumed"],
-            "finished" => &["first_token", "resumed"],
+            // With asynchronous scheduling a preempted request still gets the token that is under way.
+            "first_token" => &["scheduled", "resumed", "preempted"],
+            "finished" => &["first_token", "resumed", "preempted"],
             "left" => &[
                 "arrived",
                 "attempt_rejected",
@@ -257,7 +258,8 @@ fn check_story(id: usize, story: &[Row], outcome: &str, left_s: &str, has_gatewa
                 .contains(&next);
         assert_eq!(row.attempt, is_gateways.then_some(attempt), "{}", told());
         assert_eq!(!row.reason.is_empty(), matches!(next, "attempt_rejected" | "refused"), "{}", told());
-        state = next;
+        let is_under_way = next == "first_token" && state == "preempted";
+        state = if is_under_way { state } else { next };
     }
     let last = &story[story.len() - 1];
     let ends = ["finished", "left", "refused", "timed_out"];
@@ -372,5 +374,6 @@ fn time_outs_retries_and_returns_are_in_the_files() {
     ]);
     check_events(&tight);
     let count = |event: &str| files::events_csv(&tight.report).matches(&format!(",{event},")).count();
-    assert!(count("preempted") > 20 && count("resumed") == count("preempted"));
+    let last_tokens = count("preempted") - count("resumed");
+    assert!(count("preempted") > 20 && last_tokens < 5, "{last_tokens} ended with a token under way");
 }

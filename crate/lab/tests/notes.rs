@@ -157,7 +157,7 @@ const PLANNED: [(&str, &str); 7] = [
     ("workload.rate_rps", "14"),
     ("workload.input_tokens.kind", "fixed"),
     ("workload.input_tokens.value", "800"),
-    ("scheduler.kind", "vllm_v1"),
+    ("scheduler.kind", "vllm"),
     ("cost.kind", "roofline"),
     ("workload.duration_s", "20"),
     ("workload.arrivals.cv", "4"),
@@ -326,7 +326,7 @@ fn behind_a_proxy_that_holds_everything_back_an_order_is_told_idle() {
         }
     }
     let swap =
-        [("scheduler.kind", "vllm_v1"), ("scheduler.preemption", "swap"), ("workload.rate_rps", "0.5")];
+        [("scheduler.kind", "sarathi"), ("scheduler.preemption", "swap"), ("workload.rate_rps", "0.5")];
     assert_eq!(told(&run(&swap)), [("scheduler.preemption", "no_preemption")]);
     let tight = [&swap[..], &[("scheduler.max_total_tokens", "3100"), ("workload.rate_rps", "4")]].concat();
     assert!(told(&run(&tight)).is_empty());

@@ -5,25 +5,27 @@ use std::collections::VecDeque;
 
 use super::{Event, Fleet};
 use crate::replica::iteration::Flight;
-use crate::replica::scheduler;
+use crate::replica::{batch_end, scheduler};
 
 /// The stages of one replica and the batches in them.
 #[derive(Debug)]
 pub(super) struct Pipeline {
-    flights: Vec<Flight>,
+    pub(super) flights: Vec<Flight>,
     unused: Vec<u32>,
-    stages: Vec<Stage>,
+    pub(super) stages: Vec<Stage>,
     /// Whether a batch has ended since batches were formed.
     has_ended: bool,
     /// Batches that are formed and not done, the oldest one first, where an empty one (`None`) takes the place of another
     /// until those before it are done.
     queue: VecDeque<Option<u32>>,
+    /// Batches that have just ended and whose requests may decode on as they are.
+    again: Vec<u32>,
 }
 
 #[derive(Debug, Default)]
-struct Stage {
+pub(super) struct Stage {
     queue: VecDeque<u32>,
-    serves: Option<u32>,
+    pub(super) serves: Option<u32>,
 }
 
 impl Pipeline {
@@ -34,6 +36,7 @@ impl Pipeline {
             stages: (0..stages).map(|_| Stage::default()).collect(),
             has_ended: false,
             queue: VecDeque::new(),
+            again: Vec::new(),
         }
     }
 
@@ -45,6 +48,14 @@ impl Pipeline {
     /// The batches in the stages.
     pub(super) fn under_way(&self) -> impl Iterator<Item = &Flight> {
         (0..).zip(&self.flights).filter(|(slot, _)| !self.unused.contains(slot)).map(|(_, flight)| flight)
+    }
+
+    /// Whether all batches in the stages differ by a token of each request only.
+    pub(super) fn is_steady(&self) -> bool {
+        let told = |flight: &Flight| flight.steady.map(|_| (flight.composition, flight.in_memory));
+        let mut all = self.under_way().map(told);
+        let first = all.next().flatten();
+        first.is_some_and(|(composition, _)| composition > 0) && all.all(|other| other == first)
     }
 
     /// Whether a request is part of a batch in the stages.
@@ -61,7 +72,46 @@ impl Fleet {
         if self.config.policy().queues_empty_batches() {
             return self.fill_queue(place, now_us);
         }
-        while self.form_batch(place, now_us).is_some() {}
+        if !self.form_again(place, now_us) {
+            while self.form_batch(place, now_us).is_some() {}
+        }
+    }
+
+    /// Forms batches of the requests of those that have just ended, where nothing else can be formed. Says whether that is so;
+    /// otherwise those requests are in no batch.
+    fn form_again(&mut self, place: usize, now_us: f64) -> bool {
+        let again = std::mem::take(&mut self.pipelines[place].again);
+        let mut is_formed = !again.is_empty();
+        for &slot in &again {
+            let mut flights = std::mem::take(&mut self.pipelines[place].flights);
+            let flight = &mut flights[slot as usize];
+            let (replica, mut world, _) = self.parts(place, now_us);
+            is_formed = is_formed && batch_end::forms_alike(replica, &world, flight);
+            if !is_formed {
+                batch_end::write_down(&mut world, flight);
+                replica.running.extend_from_slice(&flight.members);
+            }
+            let pipeline = &mut self.pipelines[place];
+            pipeline.flights = flights;
+            if is_formed {
+                pipeline.stages[0].queue.push_back(slot);
+                self.serve(place, 0, now_us);
+            } else {
+                pipeline.unused.push(slot);
+            }
+        }
+        self.pipelines[place].again = again;
+        self.pipelines[place].again.clear();
+        is_formed
+    }
+
+    /// Writes down what requests in the stages got.
+    pub(super) fn write_batches_down(&mut self, place: usize) {
+        let Some(pipeline) = self.pipelines.get_mut(place) else { return };
+        let mut flights = std::mem::take(&mut pipeline.flights);
+        let (_, mut world, _) = self.parts(place, f64::INFINITY);
+        flights.iter_mut().for_each(|flight| batch_end::write_down(&mut world, flight));
+        self.pipelines[place].flights = flights;
     }
 
     /// The same where an empty batch takes a place in the queue: another one may hold a request that could not be in it. As
@@ -87,17 +137,18 @@ impl Fleet {
     /// Forms a batch, and gives it to the first stage unless it is empty.
     fn form_batch(&mut self, place: usize, now_us: f64) -> Option<u32> {
         let slot = self.pipelines[place].unused.pop()?;
-        let mut flight = std::mem::take(&mut self.pipelines[place].flights[slot as usize]);
+        let mut flights = std::mem::take(&mut self.pipelines[place].flights);
+        let flight = &mut flights[slot as usize];
         let (replica, mut world, _) = self.parts(place, now_us);
         flight.clear();
         flight.formed_us = now_us;
-        scheduler::form_or_retry(replica, &mut world, &mut flight);
+        scheduler::form_or_retry(replica, &mut world, flight);
         let is_empty = flight.is_empty();
         replica.in_flight += u32::from(!is_empty);
         replica.formed += u64::from(!is_empty);
         flight.number = replica.formed;
         let pipeline = &mut self.pipelines[place];
-        pipeline.flights[slot as usize] = flight;
+        pipeline.flights = flights;
         if is_empty {
             pipeline.unused.push(slot);
             return None;
@@ -118,10 +169,21 @@ impl Fleet {
         let Some(slot) = this.queue.pop_front() else { return };
         this.serves = Some(slot);
         let flight = &mut pipeline.flights[slot as usize];
+        if pipeline.stages.len() == 1 {
+            let end_us = self.begin_iteration(place, slot, now_us);
+            self.expect(end_us, place);
+            return self.begin_batch(place, slot, now_us);
+        }
         let (copied_blocks, load_us) =
             if stage == 0 { (flight.copied_blocks, flight.load_us) } else { (0, 0.0) };
-        let works_us =
-            self.cost.stage_time(&flight.batch(), is_last).first_us + self.config.copying_us(copied_blocks);
+        let stage_us = match flight.inner_us {
+            Some(us) if !is_last => us,
+            _ => self.cost.stage_time(&flight.batch(), is_last).first_us,
+        };
+        if !is_last {
+            flight.inner_us = Some(stage_us);
+        }
+        let works_us = stage_us + self.config.copying_us(copied_blocks);
         let took_us = works_us + load_us;
         flight.busy_us += works_us;
         self.event_count += 1;
@@ -134,11 +196,12 @@ impl Fleet {
 
     /// The first stage takes a batch.
     fn begin_batch(&mut self, place: usize, slot: u32, now_us: f64) {
-        let mut flight = std::mem::take(&mut self.pipelines[place].flights[slot as usize]);
+        let mut flights = std::mem::take(&mut self.pipelines[place].flights);
+        let flight = &mut flights[slot as usize];
         flight.began_us = now_us;
         let (replica, mut world, _) = self.parts(place, now_us);
-        world.config.policy().begins(replica, &mut world, &flight);
-        self.pipelines[place].flights[slot as usize] = flight;
+        world.config.policy().begins(replica, &mut world, flight);
+        self.pipelines[place].flights = flights;
     }
 
     /// A stage is done with its batch, which moves on or is done.
@@ -152,13 +215,23 @@ impl Fleet {
             return self.serve(place, stage + 1, now_us);
         }
         let pipeline = &mut self.pipelines[place];
-        pipeline.unused.push(slot);
         pipeline.queue.retain(|&batch| batch != Some(slot));
-        let mut flight = std::mem::take(&mut pipeline.flights[slot as usize]);
+        let mut flights = std::mem::take(&mut pipeline.flights);
+        let flight = &mut flights[slot as usize];
         let (replica, mut world, _) = self.parts(place, now_us);
-        world.config.policy().end_batch(replica, &mut world, &mut flight);
-        self.pipelines[place].has_ended = true;
-        self.pipelines[place].flights[slot as usize] = flight;
+        let goes_on = replica.stages > 1 && batch_end::ends_alike(replica, &mut world, flight);
+        if !goes_on {
+            batch_end::write_down(&mut world, flight);
+            world.config.policy().end_batch(replica, &mut world, flight);
+        }
+        let pipeline = &mut self.pipelines[place];
+        pipeline.has_ended = true;
+        pipeline.flights = flights;
+        if goes_on {
+            pipeline.again.push(slot);
+        } else {
+            pipeline.unused.push(slot);
+        }
         self.touched.push(place as u32);
     }
 }

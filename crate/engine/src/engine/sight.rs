@@ -46,7 +46,8 @@ impl Sight for Engines<'_> {
                 }
                 done.wrapping_add(replica.lockstep.step).wrapping_add(over.1)
             } else if place == Place::Decoding {
-                done + self.config.policy().unwritten_tokens(replica)
+                let unwritten = self.config.policy().unwritten_tokens(replica, self.requests, entry.id);
+                done + unwritten.map_or(0, |tokens| tokens + self.over_at(replica, at_us))
             } else {
                 done
             };
@@ -59,7 +60,7 @@ impl Engines<'_> {
     /// Iterations of what a replica works on that are over at a time.
     fn over_at(&self, replica: &Replica, at_us: f64) -> u32 {
         match &replica.run {
-            Some(run) if replica.in_flight > 0 && replica.decodes() > 0 => {
+            Some(run) if replica.in_flight > 0 && (replica.decodes() > 0 || replica.leap > 1) => {
                 let next = run.first_end_from(at_us, run.done + replica.leap);
                 let is_over = self.ends_are_over && run.time_after(next) <= at_us;
                 next - run.done - u32::from(!is_over)

@@ -1,7 +1,8 @@
-//! The end of a batch in the last pipeline stage.
+//! The end of a batch in the last pipeline stage. Nothing is written for its requests while they decode together: what they
+//! got is made up for when one of them is done, a client goes away or another request may join.
 
 use super::Replica;
-use super::iteration::Flight;
+use super::iteration::{Flight, Unwritten};
 use super::requests::Place;
 use super::run::written;
 use super::world::World;
@@ -46,4 +47,101 @@ pub(crate) fn end_batch(replica: &mut Replica, world: &mut World<'_>, flight: &m
     let finished = before - replica.holders;
     scheduler.ended(replica, world, flight, finished);
     replica.adapters.offload_unused(&mut replica.kv);
+}
+
+/// Whether a batch ends in which every request gets a token and goes on; its requests are to be written down later.
+pub(crate) fn ends_alike(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> bool {
+    let policy = world.config.policy();
+    let is_told_at_once = world.steps_singly
+        || world.record.first_tokens.is_some()
+        || replica.waiting.keeps_counters()
+        || policy.queues_empty_batches()
+        || !policy.mixes_batches();
+    let is_plain = flight.chunks.is_empty() && flight.copied_blocks == 0 && flight.load_us == 0.0;
+    if is_told_at_once || !is_plain || !replica.has_none_beside() {
+        return false;
+    }
+    if flight.unwritten.iterations == 0 && !begin_unwritten(world, flight) {
+        return false;
+    }
+    let unwritten = &mut flight.unwritten;
+    if unwritten.iterations + 1 >= unwritten.first_done {
+        return false;
+    }
+    unwritten.iterations += 1;
+    unwritten.worked_us.push(flight.busy_us);
+    unwritten.ended_us = world.now_us;
+    replica.in_flight -= 1;
+    let run = written(replica, world, flight, flight.formed_us, flight.decodes);
+    world.record.iterations.push(&run, &[]);
+    true
+}
+
+/// Looks at every request of a batch whose tokens are to be written down later; says whether each follows the one before it.
+fn begin_unwritten(world: &World<'_>, flight: &mut Flight) -> bool {
+    let Flight { unwritten, members, formed_us, .. } = flight;
+    let size = world.config.block_size;
+    unwritten.first_done = u32::MAX;
+    unwritten.phases.clear();
+    unwritten.phases.resize(size as usize, 0);
+    for &id in &*members {
+        let done = world.requests.done[id as usize];
+        unwritten.first_done = unwritten.first_done.min(world.total(id) - done);
+        unwritten.phases[((done - 1) % size) as usize] += 1;
+        if world.requests.seen_us[id as usize] != *formed_us {
+            return false;
+        }
+    }
+    true
+}
+
+/// Forms a batch of the requests of the one that has just ended, if they decode on and no other request may join.
+pub(crate) fn forms_alike(replica: &mut Replica, world: &World<'_>, flight: &mut Flight) -> bool {
+    let Unwritten { iterations, phases, .. } = &flight.unwritten;
+    let size = phases.len();
+    let blocks = if world.config.grows() { phases[(size - *iterations as usize % size) % size] } else { 0 };
+    if !replica.has_none_beside() || replica.kv.available() <= blocks {
+        return false;
+    }
+    replica.kv.allocate(blocks);
+    replica.in_flight += 1;
+    replica.formed += 1;
+    replica.looks_again = false;
+    replica.passes_over = false;
+    flight.number = replica.formed;
+    flight.formed_us = world.now_us;
+    flight.decode_kv_tokens += u64::from(flight.decodes);
+    flight.busy_us = 0.0;
+    flight.inner_us = None;
+    flight.in_memory = replica.adapters_in_memory();
+    true
+}
+
+/// Writes down what the requests of a batch got.
+pub(crate) fn write_down(world: &mut World<'_>, flight: &mut Flight) {
+    let unwritten = &mut flight.unwritten;
+    if unwritten.iterations == 0 {
+        return;
+    }
+    for &id in &flight.members {
+        let i = id as usize;
+        world.requests.done[i] += unwritten.iterations;
+        world.requests.seen_us[i] = unwritten.ended_us;
+        let worked_us = &mut world.requests.worked_us[i];
+        unwritten.worked_us.iter().for_each(|us| *worked_us += us);
+    }
+    unwritten.iterations = 0;
+    unwritten.worked_us.clear();
+}
+
+impl Replica {
+    /// Whether no request waits, goes away or is in no batch.
+    fn has_none_beside(&self) -> bool {
+        self.line == 0
+            && self.leaving.is_empty()
+            && self.running.is_empty()
+            && self.skipped.is_empty()
+            && self.chunked.is_empty()
+            && !self.adapters.is_ahead()
+    }
 }

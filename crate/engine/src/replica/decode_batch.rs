@@ -173,6 +173,11 @@ impl Lockstep {
         self.next_end().map_or(u32::MAX, |end| end.saturating_sub(self.step).max(1))
     }
 
+    /// The same where it may be now, and without a bound where there is none.
+    pub(crate) fn until_end_or_none(&self) -> u32 {
+        self.next_end().map_or(u32::MAX, |end| end.saturating_sub(self.step))
+    }
+
     /// Whether a request's end is reached.
     pub(crate) fn has_ended(&self) -> bool {
         self.next_end().is_some_and(|end| end <= self.step)

@@ -18,13 +18,26 @@ pub(crate) struct Scheduled {
     pub(crate) is_admitted: bool,
 }
 
-/// One of several iterations that differ by a token of each request only.
+/// An iteration in which the requests of the replica's lockstep decode, of a scheduler that keeps them there while nothing else
+/// happens to them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SteadyPart {
-    /// Which iterations.
+    /// The step of the lockstep when it was formed.
     pub(crate) number: u32,
-    /// How many of them were formed before it.
-    pub(crate) after: u32,
+}
+
+/// Iterations of a batch in the pipeline that have ended and are not written down in its requests.
+#[derive(Debug, Default)]
+pub(crate) struct Unwritten {
+    pub(crate) iterations: u32,
+    /// With which of them the first request is done.
+    pub(crate) first_done: u32,
+    /// Requests by their tokens - 1 before the first of them, modulo the block size.
+    pub(crate) phases: Vec<u32>,
+    /// How long the stages worked on each.
+    pub(crate) worked_us: Vec<f64>,
+    /// When the last one ended.
+    pub(crate) ended_us: f64,
 }
 
 /// One iteration. Its buffers are used again by later ones.
@@ -37,7 +50,7 @@ pub(crate) struct Flight {
     pub(crate) members: Vec<u32>,
     /// All of its requests in the order in which they were chosen, where the scheduler keeps it.
     pub(crate) scheduled: Vec<Scheduled>,
-    /// Where its requests are those of the iteration before it and are told nowhere in it: which such one it is.
+    /// Where those who decode are told nowhere in it: which such iteration it is.
     pub(crate) steady: Option<SteadyPart>,
     pub(crate) decodes: u32,
     pub(crate) decode_kv_tokens: u64,
@@ -61,6 +74,18 @@ pub(crate) struct Flight {
     pub(crate) number: u64,
     /// Time in stages so far.
     pub(crate) busy_us: f64,
+    /// The same for iterations in which the same requests decode, none else, one after the other; 0: prompts are in it.
+    pub(crate) composition: u64,
+    /// Whether it differs from the iteration before it on its stage by a token of each request only, and takes the time
+    /// that follows from that one's.
+    pub(crate) goes_on: bool,
+    /// How long it takes, and by how much more the next one of the same requests, where it has one stage, microseconds.
+    pub(crate) first_us: f64,
+    pub(crate) growth_us: f64,
+    /// Iterations of the same requests before it, in a pipeline.
+    pub(crate) unwritten: Unwritten,
+    /// How long the stages before the last one take for it, once that is known.
+    pub(crate) inner_us: Option<f64>,
 }
 
 impl Flight {
@@ -80,6 +105,18 @@ impl Flight {
         self.copied_blocks = 0;
         self.reserved = 0;
         self.busy_us = 0.0;
+        self.composition = 0;
+        self.inner_us = None;
+        self.goes_on = false;
+    }
+
+    /// It is so many iterations later, in each of which every request got a token.
+    pub(crate) fn moves_on(&mut self, iterations: u32) {
+        self.number += u64::from(iterations);
+        self.decode_kv_tokens += u64::from(iterations) * u64::from(self.decodes);
+        if let Some(own) = &mut self.steady {
+            own.number += iterations;
+        }
     }
 
     /// Requests in it.

@@ -204,9 +204,9 @@ impl KvCache {
     }
 
     /// A request gives its blocks back; one that comes back looks for them then.
-    pub(crate) fn free_blocks(&mut self, held: &mut Held, comes_back: bool) {
+    pub(crate) fn free_blocks(&mut self, id: u32, held: &mut Held, comes_back: bool) {
         self.used -= match &mut self.blocks {
-            Some(cache) => cache.release(held, comes_back),
+            Some(cache) => cache.release(id, held, comes_back),
             None => std::mem::take(held).count(),
         };
     }

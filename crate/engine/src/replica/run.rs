@@ -1,6 +1,6 @@
 //! Iterations of one batch on a replica of one stage, charged at once or one by one with equal bits.
 
-use servescope_cost::{LinearDecode, LoraBatch};
+use servescope_cost::{Chunk, LinearDecode, LoraBatch};
 
 use super::Replica;
 use super::iteration::Flight;
@@ -16,6 +16,8 @@ pub(crate) struct Run {
     pub(crate) holds: u32,
     /// Iterations that are over.
     pub(crate) done: u32,
+    /// Whose iterations they are, of a replica that keeps no lockstep ([`Flight::composition`]).
+    pub(crate) composition: u64,
     pub(crate) prompts: u32,
     pub(crate) prompt_tokens: u32,
     pub(crate) decodes: u32,
@@ -61,7 +63,7 @@ impl Run {
 impl Replica {
     /// Writes the iterations since the last change into the record.
     pub(crate) fn close_run(&mut self, world: &mut World<'_>) {
-        let Some(run) = self.run.take() else { return };
+        let Some(run) = self.run.take().filter(|_| self.is_single()) else { return };
         if run.done == 0 {
             return;
         }
@@ -103,6 +105,47 @@ impl Replica {
             ..IterationRun::BLANK
         };
         world.record.iterations.push(&written, &self.chunks);
+    }
+}
+
+impl Replica {
+    /// Writes iterations down that end now and began one after the other, the first one with `flight`, on the one stage.
+    /// `fresh` requests made their last token when it began.
+    pub(crate) fn write(
+        &mut self,
+        world: &mut World<'_>,
+        flight: &Flight,
+        iterations: u32,
+        fresh: u32,
+        blocks: u32,
+    ) {
+        let end_us = world.now_us;
+        if let (true, Some(open)) = (flight.goes_on && fresh == flight.decodes, &mut self.open) {
+            open.iterations += iterations;
+            (open.end_us, open.blocks) = (end_us, blocks);
+            return;
+        }
+        self.close_open(world);
+        let (first_us, growth_us) = (flight.first_us, flight.growth_us);
+        let started = written(self, world, flight, flight.began_us, fresh);
+        self.open = Some(IterationRun { iterations, first_us, growth_us, blocks, ..started });
+        if flight.composition == 0 {
+            self.close_open_with(world, &flight.chunks);
+        }
+    }
+
+    /// Writes the iterations down that others might have followed.
+    pub(crate) fn close_open(&mut self, world: &mut World<'_>) {
+        self.close_open_with(world, &[]);
+    }
+
+    fn close_open_with(&mut self, world: &mut World<'_>, chunks: &[Chunk]) {
+        let Some(mut run) = self.open.take() else { return };
+        run.busy_us = run.end_us - run.start_us - run.adapter_load_us;
+        if run.iterations == 1 {
+            (run.first_us, run.growth_us) = (run.end_us - run.start_us, 0.0);
+        }
+        world.record.iterations.push(&run, chunks);
     }
 }
 

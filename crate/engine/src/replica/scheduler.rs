@@ -14,6 +14,7 @@ use super::adapters::pool::AdapterPool;
 use super::adapters::{AdapterConfig, AdapterMemory};
 use super::iteration::{Flight, Scheduled};
 use super::queue::Queueing;
+use super::requests::Requests;
 use super::world::World;
 use super::{Replica, batch_end};
 use crate::config::{FleetConfig, SchedulerKind};
@@ -112,6 +113,23 @@ pub(crate) trait BatchScheduler: Sync {
         u64::from(replica.kv.available()) >= u64::from(blocks) + spare
     }
 
+    /// Blocks that the iterations under way take after the first one of them, where `begun` have begun.
+    fn later_blocks(&self, replica: &Replica, config: &FleetConfig, begun: u32) -> u32 {
+        later_blocks(replica, config, begun)
+    }
+
+    /// How many of the iterations under way, `most` at the most, may end as one, of a replica of one stage that keeps no
+    /// lockstep: before the last one of them ends they, and those that are formed meanwhile, differ by a token of each
+    /// request only, if nothing arrives.
+    fn iterations_alike(&self, _replica: &mut Replica, _world: &mut World<'_>, _most: u32) -> u32 {
+        1
+    }
+
+    /// So many of those have ended, the last one now. Returns the blocks taken by the iteration that was formed then.
+    fn end_alike(&self, _replica: &mut Replica, _world: &mut World<'_>, _iterations: u32) -> u32 {
+        0
+    }
+
     /// This many iterations have decoded.
     fn decoded(&self, _replica: &mut Replica, _world: &mut World<'_>, _iterations: u32) {}
 
@@ -189,9 +207,9 @@ pub(crate) trait BatchScheduler: Sync {
         flight.scheduled.clone()
     }
 
-    /// Tokens that every request that decodes outside a lockstep has got and that are not written down.
-    fn unwritten_tokens(&self, _replica: &Replica) -> u32 {
-        0
+    /// Tokens that a request has got and that are not written down, of a replica that keeps no lockstep; `None`: all are.
+    fn unwritten_tokens(&self, _replica: &Replica, _requests: &Requests, _id: u32) -> Option<u32> {
+        None
     }
 
     /// KV blocks in use counted from the scheduler's own state, where it keeps them itself.
@@ -315,10 +333,7 @@ pub(crate) fn form_or_retry(replica: &mut Replica, world: &mut World<'_>, flight
     if world.config.loads_ahead() && !flight.is_empty() {
         replica.prefetch(world);
     }
-    // Iterations whose requests are told nowhere in them know their adapters.
-    if flight.steady.is_none() {
-        flight.lora = replica.adapters.batch(world.trace, &replica.lockstep, flight);
-    }
+    flight.lora = replica.adapters.batch(world.trace, &replica.lockstep, flight);
     flight.in_memory = replica.adapters_in_memory();
 }
 

@@ -16,6 +16,7 @@ use servescope_engine::metrics::operators::{RunParts, RunTotals, run_parts};
 use servescope_engine::metrics::token_gaps::TokenGaps;
 use servescope_engine::metrics::{fleet_summary, usage};
 use servescope_engine::queue::{Order, Queueing};
+use servescope_engine::timeline::IterationRun;
 use servescope_engine::{
     AdapterConfig, AdapterLoading, AdapterMemory, Fleet, FleetConfig, Preemption, RouterKind, SchedulerKind,
     VllmRules,
@@ -112,7 +113,7 @@ proptest! {
     }
 
     #[test]
-    fn vllms_iterations_may_be_written_down_together(
+    fn vllms_leaps_equal_steps(
         (trace, queueing) in sent_by_users(), config in any_vllm(), cost in any_cost(), replicas in 1u32..3,
     ) {
         let trace = Arc::new(trace);
@@ -139,7 +140,18 @@ proptest! {
         let mut heard = heard.lock().unwrap().clone();
         told.sort_by_cached_key(key);
         heard.sort_by_cached_key(key);
-        prop_assert_eq!(told, heard);
+        if config.vllm.is_none() || cost.stages > 1 {
+            prop_assert_eq!(told, heard);
+            return Ok(());
+        }
+        // An iteration that makes no token for a client that has gone is told by itself, and takes the time that was known.
+        let goes_on = |run: &IterationRun| run.prompts == 0 && run.fresh < run.decodes;
+        let most = heard.len() + timeline.iterations.iter().filter(goes_on).count();
+        prop_assert!(told.len() <= most, "{} told of {}", told.len(), heard.len());
+        for batch in heard {
+            let place = told.iter().position(|other| *other == batch);
+            prop_assert!(place.map(|place| told.remove(place)).is_some(), "{batch:?} is not told");
+        }
     }
 
     #[test]

@@ -15,9 +15,8 @@ impl Settings<'_> {
     /// Whether a parameter acts: by itself, or as the source of a default that acts.
     pub(super) fn acts(&self, id: Id) -> bool {
         self.unmet(id).is_empty()
-            || Scenario::defaults_from(id)
-                .iter()
-                .any(|&other| !self.scenario.is_set(other) && self.acts(other))
+            || (self.scenario.defaults_from(id).iter())
+                .any(|&other| other != id && !self.scenario.is_set(other) && self.acts(other))
     }
 
     /// The conditions of a parameter that do not hold.

@@ -16,8 +16,9 @@ pub fn unused(scenario: &Scenario, context: &Context, report: &Report) -> Vec<No
     let changed = || scenario.given().filter(|&id| idle(scenario, context, id).is_none());
     let of_order = |id: Id| is_of_order(scenario, context, id);
     let has_choice = !changed().any(of_order) || has_choice(report);
+    let shares_prefixes = report.trace.extra.as_deref().is_some_and(|extra| !extra.prefix.is_empty());
     let reason = |id: Id| {
-        if report.preemptions == 0 && is_of_preemption(id) {
+        if report.preemptions == 0 && (is_of_preemption(id) || id == Id::PrefixCache && !shares_prefixes) {
             Some(Reason::NoPreemption)
         } else if !has_choice && of_order(id) {
             Some(Reason::NoChoice)

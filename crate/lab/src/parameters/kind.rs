@@ -104,6 +104,8 @@ pub enum Condition {
 pub struct Parameter {
     /// Dotted path.
     pub id: &'static str,
+    /// Other paths that are read as this one: the names of flags of the systems that have it.
+    pub aliases: &'static [&'static str],
     /// Key of the address.
     pub key: &'static str,
     /// Group of the panel.

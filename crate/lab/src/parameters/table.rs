@@ -28,6 +28,7 @@ macro_rules! table {
 const fn row(id: &'static str, key: &'static str, group: &'static str, kind: Kind) -> Parameter {
     Parameter {
         id,
+        aliases: &[],
         key,
         group,
         kind,
@@ -57,6 +58,11 @@ const fn choice<C>(of: ChoiceId<C>) -> Kind {
 impl Parameter {
     const fn unit(mut self, unit: &'static str) -> Self {
         self.unit = unit;
+        self
+    }
+
+    const fn also(mut self, aliases: &'static [&'static str]) -> Self {
+        self.aliases = aliases;
         self
     }
 
@@ -124,8 +130,8 @@ const MOST: f64 = 1_000_000.0;
 /// Costs that know the hardware and the model.
 const HARDWARE: &[Condition] = &[is(Id::CostKind, &["profile", "roofline"])];
 const ROOFLINE: &[Condition] = &[is(Id::CostKind, &["roofline"])];
-/// Schedulers that hand memory out block by block, and evict.
-const PAGED: &[&str] = &["vllm", "sarathi", "vllm_v1"];
+/// Schedulers whose requests take block after block as they grow, in more than one way.
+const PAGED: &[&str] = &["vllm", "sarathi"];
 const SWAPS: &[Condition] = &[is(Id::Preemption, &["swap"])];
 const PROXY: &[Condition] = &[is(Id::GatewayKind, &["proxy"])];
 const LENDING: &[Condition] = &[is(Id::GatewayKind, &["proxy"]), is(Id::Lending, &["true"])];
@@ -227,6 +233,7 @@ const REJECTED: Condition = any(&[
     is(Id::LoadPolicy, &["shed"]),
 ]);
 const SLORA: &[Condition] = &[is(Id::SchedulerKind, &["slora"])];
+const VLLM_V1: &[Condition] = &[is(Id::SchedulerKind, &["vllm_v1"])];
 const PATTERNS: &[&str] =
     &["quick_rising", "slow_rising", "slight_fluctuation", "severe_fluctuation", "sine"];
 const CHANGES: &[&str] = &["ramp", "step", "spike"];
@@ -392,15 +399,18 @@ table! {
         .says("max_tokens cap", "The bound that every client sends; a longer answer raises its own bound to its length.");
 
     BatchMaxTokens = row("scheduler.batch_max_tokens", "batch", "queue", whole(1.0, 100_000_000.0, 3072.0)).unit("tokens").log(64.0, 16_384.0, 1.0)
+        .also(&["scheduler.max_num_batched_tokens"])
         .when(&[
             is_not(Id::SchedulerKind, &["sarathi"]),
             any(&[is_not(Id::SchedulerKind, &["static", "orca"]), is(Id::MemoryPlan, &["whole"])]),
         ])
-        .says("Prompt budget", "Most prompt tokens in one prefill (batch_max_tokens); the default is the larger of a sixth of the pool and the longest request.");
+        .says("Token budget", "vLLM v1: most tokens of one iteration, prompts and decoding together (--max-num-batched-tokens), by default 2048, 8192 on an H100, 16384 on a GPU with 160 GB. The others: most prompt tokens of one prefill (S-LoRA's batch_max_tokens), by default a sixth of the pool, at least the longest request.");
     MaxRunning = row("scheduler.max_running_requests", "run", "queue", whole(1.0, 1_000_000.0, 1000.0)).unit("requests").log(1.0, 1000.0, 1.0)
-        .says("Largest batch", "Most requests that run together.");
+        .also(&["scheduler.max_num_seqs"])
+        .says("Max running requests", "Most requests that run together (vLLM's --max-num-seqs). vLLM v1's default is 256, 1024 on a GPU from 80 GB (the A100 left out), and never above the token budget.");
     MaxRequestTokens = row("scheduler.max_request_tokens", "maxreq", "queue", whole(2.0, 100_000_000.0, 3072.0)).unit("tokens").log(64.0, 16_384.0, 1.0)
-        .says("Longest request", "A request whose prompt and max_tokens together exceed this is refused.");
+        .also(&["scheduler.max_model_len"])
+        .says("Max request length", "A request whose prompt and max_tokens together exceed this is rejected. vLLM v1 (--max-model-len) rejects only a prompt that leaves no room for a token, and ends an output at this length.");
     MaxInputTokens = row("scheduler.max_input_tokens", "maxin", "queue", whole(1.0, 100_000_000.0, 2048.0)).unit("tokens").log(16.0, 16_384.0, 1.0)
         .when(SLORA)
         .says("Longest prompt let in", "A longer prompt is refused.");
@@ -414,6 +424,31 @@ table! {
         .says("Block as the original does", "Lets requests in that can never be admitted, which then block the queue for ever as in S-LoRA, in place of refusing them.");
     SchedulerKind = row("scheduler.kind", "sched", "queue", choice(choices::SchedulerKind::ID))
         .says("Scheduler", "How requests are admitted to the batch of a replica. S-LoRA and LightLLM count KV memory in tokens, the others in blocks; where adapters are kept is adapters.memory.");
+    ReserveFullIsl = row("scheduler.reserve_full_isl", "isl", "queue", Kind::Flag(true))
+        .also(&["scheduler.scheduler_reserve_full_isl"])
+        .when(VLLM_V1)
+        .says("Whole prompt must fit", "A waiting request is admitted only where the blocks of its whole prompt are free, though it takes those of its first chunk only (vLLM's --scheduler-reserve-full-isl).");
+    AsyncScheduling = row("scheduler.async_scheduling", "asy", "queue", Kind::Flag(true))
+        .when(VLLM_V1)
+        .says("Asynchronous scheduling", "An iteration is scheduled when the one before it begins, so that the GPU never waits for the scheduler; an arrival waits up to one iteration longer (vLLM's --async-scheduling).");
+    ChunkedPrefill = row("scheduler.enable_chunked_prefill", "ecp", "queue", Kind::Flag(true))
+        .when(VLLM_V1)
+        .says("Chunked prefill", "A prompt that does not fit into the rest of the token budget is cut; switched off, it waits (vLLM's --enable-chunked-prefill).");
+    LongPrefillTokens = row("scheduler.long_prefill_token_threshold", "lpt", "queue", whole(0.0, 100_000_000.0, 0.0)).unit("tokens").linear(0.0, 8192.0, 16.0)
+        .when(VLLM_V1)
+        .says("Long prefill threshold", "Most tokens of one prompt in an iteration, unless its request is alone (vLLM's --long-prefill-token-threshold). 0 = no limit.");
+    LongPrefillAdaptive = row("scheduler.long_prefill_token_threshold_adaptive", "lpa", "queue", Kind::Flag(false))
+        .when(&[is(Id::SchedulerKind, &["vllm_v1"]), above(Id::LongPrefillTokens, 0.0)])
+        .says("Adaptive threshold", "The long prefill threshold is never below the token budget divided by the number of requests that run and wait (vLLM's long_prefill_token_threshold_adaptive).");
+    PrefillInterval = row("scheduler.prefill_schedule_interval", "psi", "queue", whole(1.0, 1_000_000.0, 1.0)).unit("iterations").linear(1.0, 32.0, 1.0)
+        .when(VLLM_V1)
+        .says("Prefill interval", "Iterations from one with prompts to the next while requests decode (vLLM's prefill_schedule_interval).");
+    MaxActiveSeqs = row("scheduler.max_num_active_seqs", "mas", "queue", whole(0.0, 1_000_000.0, 0.0)).unit("requests").linear(0.0, 1000.0, 1.0)
+        .when(VLLM_V1)
+        .says("Max active requests", "Most requests that run, where that is less than the max running requests (vLLM's max_num_active_seqs). 0 = no limit.");
+    MaxQueuedTokens = row("scheduler.max_num_queued_tokens", "mqt", "queue", whole(0.0, 100_000_000.0, 0.0)).unit("tokens").linear(0.0, 1_000_000.0, 1000.0)
+        .when(VLLM_V1)
+        .says("Max queued tokens", "A request is rejected (429) while prompts of this many tokens wait for their first output token (vLLM's max_num_queued_tokens). 0 = no limit.");
     SchedulerOrder = row("scheduler.order", "order", "queue", choice(choices::Order::SCHEDULER))
         .says("Order of service", "Who is looked at first in each replica's waiting queue. Early abort, running adapters first, one adapter at a time and least padding need S-LoRA's batches.");
     OrderClient = row("scheduler.client", "oc", "queue", choice(choices::Client::SCHEDULER))
@@ -676,13 +711,13 @@ table! {
         .says("KV block", "KV memory is handed out in blocks of this many tokens; LightLLM hands it out token by token.");
     Allocation = row("scheduler.allocation", "alc", "memory", choice(choices::Allocation::ID))
         .when(&[is(Id::SchedulerKind, PAGED)])
-        .says("Allocation", "How KV blocks are handed out: as requests grow, with or without a share left free when one is let in; or all that the longest answer may need at once, so that nobody is evicted.");
+        .says("Allocation", "How KV blocks are allocated: as requests grow, with or without a share left free at an admission; or all that the longest output may need at once, so that no request is preempted. vLLM v1 allocates as requests grow.");
     Watermark = row("scheduler.watermark", "wmk", "memory", number(0.0, 1.0, 0.01)).linear(0.0, 0.2, 0.005)
-        .when(&[is(Id::Allocation, &["watermark"])])
-        .says("Watermark", "The share of KV blocks that letting a request in leaves free, for the answers of those who run.");
+        .when(&[any(&[is(Id::Allocation, &["watermark"]), is(Id::SchedulerKind, &["vllm_v1"])])])
+        .says("Watermark", "The share of KV blocks that an admission leaves free for the outputs of the running requests. vLLM v1's default is 0.");
     Preemption = row("scheduler.preemption", "evi", "memory", choice(choices::Preemption::ID))
         .when(&[is(Id::Allocation, &["watermark", "on_demand"])])
-        .says("Preemption", "What becomes of a request that finds no block: prompt and answer so far are read anew, or copied to the host and back, or the answer is generated again token by token (where prompts are read in chunks).");
+        .says("Preemption", "What becomes of a preempted request: its prompt and output so far are recomputed, or swapped to the host and back, or the output is generated again token by token (where prompts are prefilled in chunks). vLLM v1 recomputes.");
     SwapRate = row("fleet.swap_gb_per_s", "swr", "memory", number(0.001, 100_000.0, 31.5)).unit("GB/s").log(1.0, 1000.0, 0.5)
         .when(SWAPS)
         .says("Link to the host", "How fast each GPU copies KV blocks to its host and back; PCIe 4.0 with 16 lanes carries 31.5 GB/s.");
@@ -692,9 +727,10 @@ table! {
     KvBytesPerToken = row("fleet.kv_bytes_per_token", "kvb", "memory", whole(1.0, 100_000_000.0, 524_288.0)).unit("bytes").log(10_000.0, 2_000_000.0, 1.0)
         .when(&[is(Id::Preemption, &["swap"]), is(Id::CostKind, &["linear"])])
         .says("KV bytes a token", "Keys and values of one token on one GPU; a 7B Llama has 2 x 32 layers x 4096 numbers of 2 bytes.");
-    PrefixCache = row("scheduler.prefix_cache", "pfx", "memory", Kind::Flag(false))
-        .when(&[is(Id::SchedulerKind, &["vllm_v1"]), is(Id::PrefixKind, &["tree"])])
-        .says("Prefix cache", "Keeps the KV blocks of prompts and shares them with prompts that begin alike, where the traffic tells which do.");
+    PrefixCache = row("scheduler.prefix_cache", "pfx", "memory", Kind::Flag(true))
+        .also(&["scheduler.enable_prefix_caching"])
+        .when(VLLM_V1)
+        .says("Prefix caching", "Full KV blocks of prompts and outputs are kept, for requests whose prompts begin alike, where the traffic tells which do, and for preempted requests (vLLM's --enable-prefix-caching).");
     MaxTotalTokens = row("scheduler.max_total_tokens", "pool", "memory", whole(16.0, 100_000_000.0, 14_500.0)).unit("tokens").log(1000.0, 200_000.0, 1.0)
         .when(&[any(&[LINEAR, is(Id::KvPool, &["given"])])])
         .says("Memory pool", "KV cache and adapters share this many token slots (max_total_token_num); LoRA slots and resident adapters are taken from it when the server starts. Where KV memory is planned from the GPU, it sets only the default of the prompt budget.");

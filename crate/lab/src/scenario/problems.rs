@@ -39,6 +39,7 @@ impl Scenario {
         problems.extend(self.order_problem());
         problems.extend(self.split_problems());
         problems.extend(self.adapter_problems());
+        problems.extend(self.vllm_problem());
         let (batch, request) = (self.number(Id::BatchMaxTokens), self.number(Id::MaxRequestTokens));
         let is_slora = self.chosen(SchedulerKind::ID) == SchedulerKind::Slora;
         if is_slora && self.flag(Id::OriginalBlocking) && batch < request {

@@ -78,11 +78,10 @@ impl Scenario {
             scheduler,
             blocks,
             block_size,
-            watermark_blocks: if self.is_active(Id::Watermark) {
-                (self.number(Id::Watermark) * f64::from(blocks)) as u32
-            } else {
-                0
-            },
+            watermark_blocks: self.active(Id::Watermark).map_or(0, |share| {
+                // vLLM v1 counts its null block, too (vllm/v1/core/kv_cache_manager.py).
+                (share * (f64::from(blocks) + f64::from(u8::from(self.is_vllm_v1())))) as u32
+            }),
             max_requests: self.whole(Id::MaxRunning),
             max_slots: blocks / max_request_tokens.div_ceil(block_size).max(1),
             max_request_tokens,
@@ -91,7 +90,7 @@ impl Scenario {
             decode_steps_between_prefills: self.whole(Id::DecodeSteps),
             original: self.flag(Id::OriginalBlocking),
             prefix_cache: self.flag(Id::PrefixCache),
-            vllm: None,
+            vllm: self.is_vllm_v1().then(|| self.vllm_rules()),
             max_in_system: self.max_in_system(),
             patience_us: self.patience_us(),
             reserve: match self.chosen(choices::Allocation::ID) {

@@ -25,6 +25,7 @@ export const failures = area('failures', {
   no_sessions: '{requests} requests in sessions of {turns} turns on average are {value} sessions: less than one.',
   no_arrivals: 'No request arrives in this duration ({value} are expected): change the seed, or raise the duration or the rate.',
   bodies_too_large: 'The prompts have {value} characters together, more than {max}. The terminal writes files of any length: servescope generate --bodies.',
+  budget_below_running: 'vLLM does not start when its token budget ({value}) is below the max running requests ({min}).',
   batch_below_request: 'S-LoRA does not start when the prefill token budget ({value}) is below the longest request ({min}).',
   bad_json: 'This is not a scenario in JSON.',
   repeated_key: 'The key {path} is given twice.',

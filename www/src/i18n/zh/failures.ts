@@ -21,6 +21,7 @@ export const failures: Translation<typeof english> = {
   no_sessions: '{requests} 个请求，平均每个会话 {turns} 轮，只合 {value} 个会话，不足一个。',
   no_arrivals: '在所设时长内没有请求到达（期望 {value} 个）：请换种子、加长时长或提高速率。',
   bodies_too_large: '提示词共 {value} 个字符，超过 {max}。请在终端用 servescope generate --bodies 写出。',
+  budget_below_running: 'token 预算（{value}）小于最大运行请求数（{min}）时，vLLM 拒绝启动。',
   batch_below_request: '预填充 token 预算（{value}）小于最长请求（{min}）时，S-LoRA 拒绝启动。',
   bad_json: '这不是 JSON 格式的场景。',
   repeated_key: '键 {path} 出现了两次。',

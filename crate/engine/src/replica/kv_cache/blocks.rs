@@ -2,7 +2,9 @@
 //! holds and what stands before it, answers like prompts, from when it is scheduled on. A block that is computed again while
 //! it is cached is cached a second time. Free blocks without contents are taken first, then the longest unused one.
 //!
-//! The trace says which blocks are equal; what it does not tell is equal only to itself.
+//! The trace says which blocks are equal; what it does not tell is equal only to itself. Such a block is found only by its own
+//! request after a preemption. Until then the blocks that a request fills behind those that are told are counted, not kept one
+//! by one.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +16,7 @@ use crate::record::served::PrefixLookups;
 const NONE: u32 = u32::MAX;
 
 /// What a block holds, together with all before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy)]
 enum Contents {
     /// The adapter, the id of a block of the trace and which of its KV blocks.
     Told(u32, u64, u32),
@@ -26,13 +28,15 @@ enum Contents {
 #[derive(Debug, Default)]
 pub(crate) struct Held {
     cached: Vec<u32>,
+    /// Cached blocks behind those that no request looks for yet.
+    own: u32,
     plain: u32,
 }
 
 impl Held {
     /// How many.
     pub(crate) fn count(&self) -> u32 {
-        self.cached.len() as u32 + self.plain
+        self.cached.len() as u32 + self.own + self.plain
     }
 
     /// Takes `count` more.
@@ -46,10 +50,12 @@ impl Held {
     }
 }
 
-/// A block that is cached.
+/// A block that is cached, or several that no request finds.
 #[derive(Debug, Clone, Copy)]
 struct Block {
     contents: Contents,
+    /// How many.
+    count: u32,
     /// Requests that hold it.
     users: u32,
     /// Whether a request finds it. A request's own block is looked for only after that request was preempted.
@@ -61,13 +67,75 @@ struct Block {
     twin: u32,
 }
 
+/// The block that is found for some contents: of several the one that was cached first.
+#[derive(Debug, Default)]
+struct Index {
+    told: BTreeMap<(u32, u64, u32), u32>,
+    /// Of requests that were preempted: blocks by their place in the request, [`NONE`] where there is none, and how many there
+    /// are.
+    own: BTreeMap<u32, (Vec<u32>, u32)>,
+}
+
+impl Index {
+    fn get(&self, contents: Contents) -> Option<u32> {
+        match contents {
+            Contents::Told(adapter, block, part) => self.told.get(&(adapter, block, part)).copied(),
+            Contents::Own(id, index) => {
+                let found = self.own.get(&id)?.0.get(index as usize);
+                found.copied().filter(|&block| block != NONE)
+            }
+        }
+    }
+
+    /// The block that is found; `block` from now on, where there was none.
+    fn get_or_insert(&mut self, contents: Contents, block: u32) -> u32 {
+        match contents {
+            Contents::Told(adapter, of_block, part) => {
+                *self.told.entry((adapter, of_block, part)).or_insert(block)
+            }
+            Contents::Own(id, index) => {
+                let (blocks, count) = self.own.entry(id).or_default();
+                let place = index as usize;
+                if blocks.len() <= place {
+                    blocks.resize(place + 1, NONE);
+                }
+                if blocks[place] == NONE {
+                    blocks[place] = block;
+                    *count += 1;
+                }
+                blocks[place]
+            }
+        }
+    }
+
+    /// Another block is found from now on, or none ([`NONE`]).
+    fn replace(&mut self, contents: Contents, block: u32) {
+        match contents {
+            Contents::Told(adapter, of_block, part) if block == NONE => {
+                self.told.remove(&(adapter, of_block, part));
+            }
+            Contents::Told(adapter, of_block, part) => {
+                self.told.insert((adapter, of_block, part), block);
+            }
+            Contents::Own(id, index) => {
+                let Some((blocks, count)) = self.own.get_mut(&id) else { return };
+                blocks[index as usize] = block;
+                *count -= u32::from(block == NONE);
+                if *count == 0 {
+                    self.own.remove(&id);
+                }
+            }
+        }
+    }
+}
+
 /// The cached blocks of one replica.
 #[derive(Debug)]
 pub(crate) struct BlockCache {
     block_size: u32,
     blocks: Vec<Block>,
     unused: Vec<u32>,
-    first: BTreeMap<Contents, u32>,
+    first: Index,
     oldest: u32,
     newest: u32,
     idle: u32,
@@ -81,7 +149,7 @@ impl BlockCache {
             block_size,
             blocks: Vec::new(),
             unused: Vec::new(),
-            first: BTreeMap::new(),
+            first: Index::default(),
             oldest: NONE,
             newest: NONE,
             idle: 0,
@@ -108,7 +176,7 @@ impl BlockCache {
     pub(crate) fn known(&self, trace: &Trace, id: u32, most: u32) -> (u32, u32) {
         let mut found = (0, 0);
         for index in 0..most {
-            let Some(&block) = self.first.get(&self.contents(trace, id, index)) else { break };
+            let Some(block) = self.first.get(self.contents(trace, id, index)) else { break };
             found.0 += 1;
             found.1 += u32::from(self.blocks[block as usize].users == 0);
         }
@@ -118,7 +186,7 @@ impl BlockCache {
     /// A request that holds nothing uses its first `count` blocks, which are cached.
     pub(crate) fn share(&mut self, trace: &Trace, id: u32, count: u32, held: &mut Held) {
         for index in 0..count {
-            let Some(&block) = self.first.get(&self.contents(trace, id, index)) else { break };
+            let Some(block) = self.first.get(self.contents(trace, id, index)) else { break };
             if self.blocks[block as usize].users == 0 {
                 self.unlink(block);
             }
@@ -129,19 +197,32 @@ impl BlockCache {
 
     /// The first `tokens` of a request are processed, or scheduled to be: their full blocks are cached.
     pub(crate) fn learn(&mut self, trace: &Trace, id: u32, tokens: u32, held: &mut Held) {
-        for index in held.cached.len() as u32..tokens / self.block_size {
-            let contents = self.contents(trace, id, index);
-            let block = self.insert(contents);
-            held.cached.push(block);
+        let most = tokens / self.block_size;
+        let mut index = held.cached.len() as u32 + held.own;
+        while index < most && held.own == 0 {
+            let Some(contents) = told(trace, id, index, self.block_size) else { break };
+            held.cached.push(self.insert(contents));
             held.plain -= 1;
+            index += 1;
         }
+        // The told blocks of a request are its first ones.
+        held.own += most.saturating_sub(index);
+        held.plain -= most.saturating_sub(index);
     }
 
     /// A request gives its blocks back, the last one first; it may look for them later. Returns how many no request holds now.
-    pub(crate) fn release(&mut self, held: &mut Held, comes_back: bool) -> u32 {
+    pub(crate) fn release(&mut self, id: u32, held: &mut Held, comes_back: bool) -> u32 {
         let mut freed = std::mem::take(&mut held.plain);
+        let own = std::mem::take(&mut held.own);
         if comes_back {
+            let first = held.cached.len() as u32;
+            held.cached.extend((first..first + own).map(|index| self.insert(Contents::Own(id, index))));
             held.cached.iter().for_each(|&block| self.publish(block));
+        } else if own > 0 {
+            let block = self.insert(Contents::Own(id, 0));
+            self.blocks[block as usize].count = own;
+            self.link(block);
+            freed += own;
         }
         for block in std::mem::take(&mut held.cached).into_iter().rev() {
             let entry = &mut self.blocks[block as usize];
@@ -158,13 +239,21 @@ impl BlockCache {
     pub(crate) fn trim(&mut self, most: u32) {
         while self.idle > most {
             let block = self.oldest;
+            let entry = &mut self.blocks[block as usize];
+            let surplus = self.idle - most;
+            if entry.count > surplus {
+                entry.count -= surplus;
+                self.idle = most;
+                return;
+            }
             self.unlink(block);
             self.remove(block);
         }
     }
 
     fn insert(&mut self, contents: Contents) -> u32 {
-        let entry = Block { contents, users: 1, is_found: false, older: NONE, newer: NONE, twin: NONE };
+        let entry =
+            Block { contents, count: 1, users: 1, is_found: false, older: NONE, newer: NONE, twin: NONE };
         let block = self.unused.pop().unwrap_or_else(|| {
             self.blocks.push(entry);
             self.blocks.len() as u32 - 1
@@ -182,7 +271,7 @@ impl BlockCache {
         if std::mem::replace(&mut entry.is_found, true) {
             return;
         }
-        let mut at = *self.first.entry(entry.contents).or_insert(block);
+        let mut at = self.first.get_or_insert(entry.contents, block);
         // The one that was cached first is found; the others stand behind it in their order.
         while at != block {
             let next = &mut self.blocks[at as usize].twin;
@@ -196,18 +285,14 @@ impl BlockCache {
     fn remove(&mut self, block: u32) {
         let Block { contents, twin, is_found, .. } = self.blocks[block as usize];
         self.unused.push(block);
-        let Some(first) = self.first.get_mut(&contents).filter(|_| is_found) else { return };
-        if *first != block {
-            let mut at = *first;
-            while self.blocks[at as usize].twin != block {
-                at = self.blocks[at as usize].twin;
-            }
-            self.blocks[at as usize].twin = twin;
-        } else if twin == NONE {
-            self.first.remove(&contents);
-        } else {
-            *first = twin;
+        let Some(mut at) = self.first.get(contents).filter(|_| is_found) else { return };
+        if at == block {
+            return self.first.replace(contents, twin);
         }
+        while self.blocks[at as usize].twin != block {
+            at = self.blocks[at as usize].twin;
+        }
+        self.blocks[at as usize].twin = twin;
     }
 
     /// No request holds the block from now on.
@@ -220,11 +305,11 @@ impl BlockCache {
             None => self.oldest = block,
         }
         self.newest = block;
-        self.idle += 1;
+        self.idle += self.blocks[block as usize].count;
     }
 
     fn unlink(&mut self, block: u32) {
-        let Block { older, newer, .. } = self.blocks[block as usize];
+        let Block { older, newer, count, .. } = self.blocks[block as usize];
         match self.blocks.get_mut(older as usize) {
             Some(before) => before.newer = newer,
             None => self.oldest = newer,
@@ -233,7 +318,7 @@ impl BlockCache {
             Some(behind) => behind.older = older,
             None => self.newest = older,
         }
-        self.idle -= 1;
+        self.idle -= count;
     }
 }
 
@@ -291,14 +376,14 @@ mod tests {
         let mut first = Held { plain: 3, ..Held::default() };
         assert_eq!(cache.known(&trace, 0, 2), (0, 0));
         cache.learn(&trace, 0, 40, &mut first);
-        assert_eq!((first.cached.len(), first.plain), (2, 1));
+        assert_eq!((first.cached.len(), first.own, first.plain), (2, 0, 1));
         // The answer's block is its own, the prompt's first one the other's, too.
         cache.learn(&trace, 0, 48, &mut first);
         assert_eq!((cache.known(&trace, 0, 3), cache.known(&trace, 1, 3)), ((2, 0), (1, 0)));
         let mut second = Held { plain: 1, ..Held::default() };
         cache.learn(&trace, 1, 16, &mut second);
         assert_ne!(first.cached[0], second.cached[0]);
-        assert_eq!(cache.release(&mut first, true), 3);
+        assert_eq!(cache.release(0, &mut first, true), 3);
         assert_eq!((cache.idle(), cache.known(&trace, 1, 1), cache.known(&trace, 0, 3)), (3, (1, 1), (3, 3)));
         // The end is forgotten before the start, and the twin is found then.
         cache.trim(1);
@@ -308,6 +393,6 @@ mod tests {
         let mut third = Held::default();
         cache.share(&trace, 0, 1, &mut third);
         assert_eq!(third.cached, second.cached);
-        assert_eq!((cache.release(&mut second, false), cache.release(&mut third, false)), (0, 1));
+        assert_eq!((cache.release(1, &mut second, false), cache.release(0, &mut third, false)), (0, 1));
     }
 }

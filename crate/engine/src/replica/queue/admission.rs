@@ -13,9 +13,9 @@ pub struct DecodeSpan {
     /// How many joined a batch before it.
     pub joined: u32,
     /// The step after its prefill.
-    pub first_step: u64,
+    pub first_step: u32,
     /// The step after which its last token is there.
-    pub last_step: u64,
+    pub last_step: u32,
 }
 
 /// The limits of a server that its queue knows.

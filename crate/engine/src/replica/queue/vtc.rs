@@ -314,7 +314,7 @@ impl FairLine {
     fn raise_all(&mut self, admission: &Admission<'_>) {
         let floor = if let Some(newest) = self.batch.last() {
             let i = newest.id as usize;
-            let produced = 1 + admission.step - admission.spans[i].first_step;
+            let produced = 1 + admission.step - u64::from(admission.spans[i].first_step);
             let tokens = f64::from(admission.trace.input_tokens[i]);
             Some(self.accounts.value(newest.client) - tokens - produced as f64)
         } else {
@@ -384,7 +384,7 @@ impl FairLine {
             for i in 0..self.batch.len() {
                 let item = self.batch[i];
                 let i = item.id as usize;
-                let produced = (1 + step - spans[i].first_step) as f64;
+                let produced = (1 + step - u64::from(spans[i].first_step)) as f64;
                 // The original takes a request whose client went away for a finished one at once.
                 self.charge_token(item, trace, produced);
                 if fates[i].outcome == Outcome::Cancelled && self.rule.charging == Charging::Artifact {
@@ -402,8 +402,8 @@ impl FairLine {
         for i in 0..self.batch.len() {
             let item = self.batch[i];
             let span = &spans[item.id as usize];
-            let produced = (1 + step - span.first_step) as f64;
-            self.charge_at_end(item, trace, produced, span.last_step <= step, true);
+            let produced = (1 + step - u64::from(span.first_step)) as f64;
+            self.charge_at_end(item, trace, produced, u64::from(span.last_step) <= step, true);
         }
     }
 

@@ -195,13 +195,13 @@ impl State {
             return;
         }
         fate.outcome = Outcome::Cancelled;
-        let last_step = u64::from(replica.lockstep.step) + 1;
+        let last_step = replica.lockstep.step + 1;
         let span = &mut world.requests.spans[i];
         if last_step < span.last_step {
             span.last_step = last_step;
-            let produced = 1 + (last_step - span.first_step) as u32;
+            let produced = 1 + last_step - span.first_step;
             world.requests.cut.insert(id, world.trace.input_tokens[i] + produced);
-            replica.lockstep.ends_at(last_step as u32, id);
+            replica.lockstep.ends_at(last_step, id);
         }
     }
 
@@ -318,13 +318,13 @@ impl State {
     /// Notes when a request decodes that has its first token.
     fn starts(&mut self, replica: &Replica, world: &mut World<'_>, id: u32) -> DecodeSpan {
         let i = id as usize;
-        let first_step = u64::from(replica.lockstep.step);
-        let last_step = first_step + u64::from(world.trace.output_tokens[i] - 1);
+        let first_step = replica.lockstep.step;
+        let last_step = first_step + (world.trace.output_tokens[i] - 1);
         let span = DecodeSpan { joined: self.joined, first_step, last_step };
         self.joined += 1;
         world.requests.spans[i] = span;
         let (input, max) = (world.trace.input_tokens[i], world.trace.max_tokens[i]);
-        self.memory.remove(Entry::new(first_step, input + 1, max - 1));
+        self.memory.remove(Entry::new(u64::from(first_step), input + 1, max - 1));
         span
     }
 
@@ -332,7 +332,7 @@ impl State {
         let i = id as usize;
         let span = self.starts(replica, world, id);
         let (input, max) = (world.trace.input_tokens[i], world.trace.max_tokens[i]);
-        self.memory.insert(Entry::new(span.first_step, input + 1, max - 2));
+        self.memory.insert(Entry::new(u64::from(span.first_step), input + 1, max - 2));
         if self.line.follows_batch() {
             self.line.joined(id, world.trace);
         }
@@ -361,7 +361,7 @@ impl State {
             }
             self.is_finishing = true;
             let (input, max) = (world.trace.input_tokens[i], world.trace.max_tokens[i]);
-            self.memory.remove(Entry::new(world.requests.spans[i].first_step, input + 1, max - 2));
+            self.memory.remove(Entry::new(u64::from(world.requests.spans[i].first_step), input + 1, max - 2));
         } else {
             self.starts(replica, world, id);
         }

@@ -20,7 +20,7 @@ use crate::config::{LongPrefill, VllmRules};
 use crate::replica::adapters::Adapters;
 use crate::replica::iteration::Scheduled;
 use crate::replica::kv_cache::Held;
-use crate::replica::requests::Place;
+use crate::replica::requests::{Place, Requests};
 use crate::request::{Refusal, Stop};
 
 /// The scheduler.
@@ -49,6 +49,15 @@ struct Running {
     /// The first look at the replica in which it may decode again.
     decodes_from: u64,
     held: Held,
+    /// How many were admitted before it.
+    admission: u64,
+    /// Whether it is written down with the group only, the first iteration of which it is part there, those before which it
+    /// leaves the group at the latest and before which it is done, and what was known of it when it joined.
+    is_in_group: bool,
+    joined: u32,
+    formed_to: u32,
+    ended_to: u32,
+    known_at_join: u32,
 }
 
 /// What is kept of a replica between iterations.
@@ -69,11 +78,14 @@ pub(super) struct State {
     is_capacity_bound: bool,
     /// Whether the last iteration left a part of a prompt for the next one.
     has_chunk: bool,
-    /// Iterations that differ by a token of each request, while they last, how often there were such ones, and who was in
-    /// the last ones.
-    steady: Option<Box<steady::Steady>>,
-    steady_count: u32,
-    was_steady: Vec<u32>,
+    /// Those who decode in every iteration.
+    group: steady::Group,
+    /// Requests admitted so far.
+    admissions: u64,
+    /// Which composition the last iteration had, how many there were, and its requests.
+    composition: u64,
+    compositions: u64,
+    last: Vec<u32>,
 }
 
 /// An iteration while it is formed.
@@ -126,6 +138,18 @@ impl BatchScheduler for VllmEngine {
         true
     }
 
+    fn later_blocks(&self, replica: &Replica, _config: &FleetConfig, begun: u32) -> u32 {
+        replica.lockstep.new_blocks_over(0, begun - 1)
+    }
+
+    fn iterations_alike(&self, replica: &mut Replica, world: &mut World<'_>, most: u32) -> u32 {
+        steady::iterations_alike(replica, world, most)
+    }
+
+    fn end_alike(&self, replica: &mut Replica, world: &mut World<'_>, iterations: u32) -> u32 {
+        steady::end_alike(replica, world, iterations)
+    }
+
     fn begins(&self, replica: &mut Replica, world: &mut World<'_>, flight: &Flight) {
         end::begins(replica, world, flight);
     }
@@ -145,12 +169,16 @@ impl BatchScheduler for VllmEngine {
     fn members(&self, replica: &Replica, world: &World<'_>, flight: &Flight) -> Vec<Scheduled> {
         match flight.steady {
             None => flight.scheduled.clone(),
-            Some(_) => replica.state.vllm.steady_parts(world, flight),
+            Some(own) => {
+                let mut members = replica.state.vllm.parts(world, own.number);
+                members.extend_from_slice(&flight.scheduled);
+                members
+            }
         }
     }
 
-    fn unwritten_tokens(&self, replica: &Replica) -> u32 {
-        replica.state.vllm.unwritten_tokens()
+    fn unwritten_tokens(&self, replica: &Replica, requests: &Requests, id: u32) -> Option<u32> {
+        requests.running[id as usize].and_then(|place| replica.state.vllm.unwritten_tokens(place))
     }
 
     fn audit(&self, replica: &Replica) -> Option<u32> {
@@ -168,9 +196,23 @@ impl State {
         &mut self.entries[place as usize]
     }
 
+    /// An iteration is formed that holds these requests, which decode, and prompts beside them or not.
+    fn compose(&mut self, members: &[u32], has_prompts: bool) {
+        if has_prompts {
+            self.composition = 0;
+        } else if self.composition == 0 || self.last != members {
+            self.compositions += 1;
+            self.composition = self.compositions;
+            self.last.clear();
+            self.last.extend_from_slice(members);
+        }
+    }
+
     /// A request gets a place.
     fn add(&mut self, world: &mut World<'_>, entry: Running) -> u32 {
         let id = entry.id as usize;
+        let entry = Running { admission: self.admissions, ..entry };
+        self.admissions += 1;
         let place = self.unused.pop().unwrap_or(self.entries.len() as u32);
         match self.entries.get_mut(place as usize) {
             Some(old) => *old = entry,
@@ -178,6 +220,14 @@ impl State {
         }
         world.requests.running[id] = Some(place);
         place
+    }
+
+    /// A request runs no more. They stand in the order of their admission.
+    fn leave_order(&mut self, place: u32) {
+        let admission = |place: u32| self.entries[place as usize].admission;
+        let own = admission(place);
+        let at = self.order.partition_point(|&other| admission(other) < own);
+        self.order.remove(at);
     }
 
     /// The adapter of a request is in no later iteration, unless the request is admitted again.
@@ -203,7 +253,7 @@ impl State {
         let counted = shared.len();
         shared.sort_unstable();
         shared.dedup();
-        all - (counted - shared.len()) as u32 + self.unwritten_blocks()
+        all - (counted - shared.len()) as u32
     }
 }
 
@@ -241,6 +291,10 @@ fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Lo
     state.has_chunk = leaves_chunk;
     flight.scheduled.append(&mut step.scheduled);
     flight.load_us = step.load_us;
+    if flight.steady.is_none() && stages == 1 && !flight.is_empty() {
+        state.compose(&flight.members, !flight.prompts.is_empty());
+    }
+    flight.composition = state.composition;
     look
 }
 

@@ -28,7 +28,7 @@ pub(super) fn end_batch(replica: &mut Replica, world: &mut World<'_>, flight: &m
         world.requests.load_us = vec![0.0; world.trace.len()];
     }
     let blocks = replica.kv.used();
-    let is_steady = steady::ends(replica, world, flight);
+    let others = steady::ends(replica, world, flight);
     for id in std::mem::take(&mut replica.leaving) {
         if world.requests.place[id as usize] == Place::Gone {
             continue;
@@ -39,22 +39,21 @@ pub(super) fn end_batch(replica: &mut Replica, world: &mut World<'_>, flight: &m
         let_go(replica, world, id);
     }
     let holders = replica.holders;
-    let fresh = if is_steady {
-        flight.decodes
-    } else {
-        flight.scheduled.iter().filter(|own| end_of(replica, world, flight, own)).count() as u32
-    };
+    let fresh = flight.scheduled.iter().filter(|own| end_of(replica, world, flight, own)).count() as u32;
+    let fresh = others + fresh;
     if replica.holders < holders {
-        let State { order, entries, .. } = &mut replica.state.vllm;
-        order.retain(|&place| State::place(world, entries[place as usize].id) == Some(place));
         for &id in flight.members.iter().chain(&flight.prompts) {
             if world.requests.place[id as usize] == Place::Decoding {
                 replica.waiting.finishing_beside(world.trace, id);
             }
         }
     }
-    let run = IterationRun { blocks, ..written(replica, world, flight, flight.began_us, fresh) };
-    world.record.iterations.push(&run, &flight.chunks);
+    if replica.stages == 1 {
+        replica.write(world, flight, 1, fresh, blocks);
+    } else {
+        let run = IterationRun { blocks, ..written(replica, world, flight, flight.began_us, fresh) };
+        world.record.iterations.push(&run, &flight.chunks);
+    }
     replica.adapters.offload_unused(&mut replica.kv);
 }
 
@@ -81,7 +80,7 @@ fn end_of(replica: &mut Replica, world: &mut World<'_>, flight: &Flight, schedul
     let Scheduled { id, tokens, makes_token, .. } = *scheduled;
     let i = id as usize;
     let Some(place) = State::place(world, id) else { return false };
-    let Replica { state, kv, adapters, .. } = replica;
+    let Replica { state, kv, .. } = replica;
     let entry = state.vllm.entry(place);
     entry.under_way -= tokens;
     let was_preempted = entry.stale > 0;
@@ -110,8 +109,11 @@ fn end_of(replica: &mut Replica, world: &mut World<'_>, flight: &Flight, schedul
     }
     let is_done = entry.known >= world.total(id);
     if is_done {
-        kv.free_blocks(&mut entry.held, false);
+        steady::leave(replica, world, place);
+        let Replica { state, kv, adapters, .. } = replica;
+        kv.free_blocks(id, &mut state.vllm.entry(place).held, false);
         state.vllm.release_adapter(adapters, world, place);
+        state.vllm.leave_order(place);
         state.vllm.remove(world, id);
     }
     world.requests.place[i] = Place::Decoding;
@@ -177,7 +179,7 @@ pub(super) fn let_go(replica: &mut Replica, world: &mut World<'_>, id: u32) {
     }
     if let Some(place) = State::place(world, id) {
         let Replica { state, kv, adapters, .. } = replica;
-        kv.free_blocks(&mut state.vllm.entry(place).held, false);
+        kv.free_blocks(id, &mut state.vllm.entry(place).held, false);
         state.vllm.release_adapter(adapters, world, place);
         state.vllm.order.retain(|&other| other != place);
         state.vllm.remove(world, id);

@@ -13,10 +13,7 @@ pub(super) fn schedule(replica: &mut Replica, world: &mut World<'_>, step: &mut 
         let entry = &state.entries[place as usize];
         let tokens = if state.looks < entry.decodes_from { 0 } else { tokens_of(entry, world, step) };
         if tokens == 0 {
-            let Replica { state, adapters, .. } = replica;
-            if is_last_under_way(state.vllm.entry(place), world) {
-                state.vllm.release_adapter(adapters, world, place);
-            }
+            release_last(replica, world, place);
             next += 1;
             continue;
         }
@@ -42,6 +39,14 @@ pub(super) fn schedule(replica: &mut Replica, world: &mut World<'_>, step: &mut 
             is_admitted: false,
         });
         next += 1;
+    }
+}
+
+/// The adapter of a request whose last token is under way is in no later iteration.
+pub(super) fn release_last(replica: &mut Replica, world: &World<'_>, place: u32) {
+    let Replica { state, adapters, .. } = replica;
+    if is_last_under_way(state.vllm.entry(place), world) {
+        state.vllm.release_adapter(adapters, world, place);
     }
 }
 
@@ -139,7 +144,7 @@ fn preempt(replica: &mut Replica, world: &mut World<'_>, place: u32) {
     state.vllm.release_adapter(adapters, world, place);
     let entry = state.vllm.entry(place);
     let i = entry.id as usize;
-    kv.free_blocks(&mut entry.held, true);
+    kv.free_blocks(entry.id, &mut entry.held, true);
     let lost_tokens = entry.computed - entry.under_way;
     entry.stale = entry.under_way;
     (entry.computed, entry.awaited) = (0, 0);

@@ -1,114 +1,186 @@
-//! While all running requests decode and none is admitted, ends or is preempted, an iteration differs from the one before it by a
-//! token of each request. Nothing is written for any of them then: it is made up for when something else happens.
+//! The running requests that decode in every iteration are kept together in the replica's lockstep: nothing is written for
+//! any of them while they do. They join when their prompts are computed and leave with their last token; where blocks run
+//! out, a prompt is computed in parts or a client goes away, all of them are written down and scheduled one by one.
 
-use servescope_cost::LoraBatch;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
-use super::{Flight, Look, Place, Replica, Scheduled, State, Step, World, waiting};
+use super::{
+    Flight, LongPrefill, Look, Place, Replica, Running, Scheduled, State, Step, World, running, waiting,
+};
+use crate::replica::decode_batch::Member;
 use crate::replica::iteration::SteadyPart;
 
-/// Iterations in which the same requests decode, all that run.
-#[derive(Debug)]
-pub(super) struct Steady {
-    /// Which such iterations of the replica.
-    number: u32,
-    ids: Vec<u32>,
-    /// Iterations formed and ended.
-    formed: u32,
-    ended: u32,
-    /// Earlier iterations that have ended since.
-    ended_before: u32,
-    /// Iterations that had ended when the last one was formed, earlier ones included.
-    ended_at_last: u32,
-    /// How many may be formed, and may end before one ends in which a request is done.
-    most_formed: u32,
-    most_ended: u32,
-    /// Requests by their tokens modulo the block size, and blocks taken so far.
-    phases: Vec<u32>,
-    blocks: u32,
-    kv_tokens: u64,
-    rank_sum: u64,
-    any_adapter: bool,
-    lora: LoraBatch,
-    /// End of the last one.
+/// What the scheduler knows of the requests in the lockstep. Iterations are numbered by the lockstep's step when they are formed.
+#[derive(Debug, Default)]
+pub(super) struct Group {
+    /// Whether there is one.
+    is_on: bool,
+    /// Its first iteration, and the first one that has not ended.
+    start: u32,
+    next_end: u32,
+    /// The same when the last one was formed.
+    next_end_at_form: u32,
+    /// End of the last one that has ended.
     ended_us: f64,
+    /// The iteration before which a request has its last token, and the request, in the halves of a word.
+    ends: BinaryHeap<Reverse<u64>>,
+    /// Running requests outside it.
+    outside: Vec<u32>,
+    /// Requests that left it while iterations with them were under way.
+    left: Vec<Left>,
+    /// Whether a request has left or joined since an iteration was formed.
+    has_changed: bool,
+    /// Members of iterations under way when the last group was written down, by the number of the iteration.
+    was: Vec<(u32, Vec<Scheduled>)>,
+}
+
+/// A request that was part of some iterations of the group.
+#[derive(Debug, Clone, Copy)]
+struct Left {
+    id: u32,
+    /// The first iteration, and the one after the last.
+    from: u32,
+    to: u32,
+}
+
+/// What becomes of a running request in the next iteration.
+enum Next {
+    /// It decodes, in so many iterations at the most.
+    Decodes(u32),
+    /// It waits for its last token.
+    Waits,
+    /// Something else.
+    Other,
 }
 
 impl State {
-    /// Tokens that requests that decode have got and that are not written down.
-    pub(super) fn unwritten_tokens(&self) -> u32 {
-        self.steady.as_ref().map_or(0, |steady| steady.ended)
+    /// Tokens of a running request that are there and not written down; `None`: all are.
+    pub(super) fn unwritten_tokens(&self, place: u32) -> Option<u32> {
+        let entry = &self.entries[place as usize];
+        entry.is_in_group.then(|| self.group.next_end.saturating_sub(entry.joined))
     }
 
-    /// Blocks that are taken and not written down.
-    pub(super) fn unwritten_blocks(&self) -> u32 {
-        self.steady.as_ref().map_or(0, |steady| steady.blocks)
+    /// Whether iterations under way are all those of the group.
+    fn is_seen_through(&self, in_flight: u32, step: u32) -> bool {
+        let Group { is_on, next_end, outside, left, .. } = &self.group;
+        *is_on
+            && outside.is_empty()
+            && left.is_empty()
+            && step - next_end == in_flight
+            && self.deferred.is_empty()
     }
 
-    /// The iterations under way that `flight` is one of.
-    fn steady_of(&self, flight: &Flight) -> Option<&Steady> {
-        self.steady.as_deref().filter(|steady| flight.steady.is_some_and(|own| own.number == steady.number))
+    /// The requests of one iteration of the group.
+    pub(super) fn parts(&self, world: &World<'_>, number: u32) -> Vec<Scheduled> {
+        if let Some((_, parts)) = self.group.was.iter().find(|was| was.0 == number) {
+            return parts.clone();
+        }
+        let entries = self.order.iter().map(|&place| &self.entries[place as usize]);
+        let members = entries.filter(|entry| entry.is_in_group && entry.joined <= number);
+        let mut parts: Vec<Scheduled> =
+            members.map(|entry| decode(entry.id, entry.computed + number - entry.joined)).collect();
+        parts.extend(self.left_of(world, number));
+        self.sort(world, &mut parts);
+        parts
     }
 
-    /// Those who are in an iteration whose requests are told nowhere in it.
-    pub(super) fn steady_parts(&self, world: &World<'_>, flight: &Flight) -> Vec<Scheduled> {
-        let steady = self.steady_of(flight);
-        let after = steady.and(flight.steady).map_or(0, |own| own.after);
-        let tell = |&id: &u32| {
-            let computed = Self::place(world, id).map_or(0, |place| self.entries[place as usize].computed);
-            let computed = computed + after;
-            Scheduled { id, tokens: 1, computed, is_prompt: false, makes_token: true, is_admitted: false }
+    /// Those of them that have left the group since.
+    fn left_of(&self, world: &World<'_>, number: u32) -> Vec<Scheduled> {
+        let tell = |left: &Left| {
+            let entry = Self::place(world, left.id).map(|place| &self.entries[place as usize]);
+            let computed = entry.map_or(0, |entry| entry.computed.saturating_sub(left.to - number));
+            decode(left.id, computed)
         };
-        steady.map_or(&self.was_steady, |steady| &steady.ids).iter().map(tell).collect()
+        self.group.left.iter().filter(|left| (left.from..left.to).contains(&number)).map(tell).collect()
+    }
+
+    /// Before which iteration the first request of the group is done.
+    fn next_done(&mut self, world: &World<'_>) -> Option<u32> {
+        loop {
+            let &Reverse(word) = self.group.ends.peek()?;
+            let (end, id) = ((word >> 32) as u32, word as u32);
+            let entry = Self::place(world, id).map(|place| &self.entries[place as usize]);
+            if entry.is_some_and(|entry| entry.is_in_group && entry.ended_to == end) {
+                return Some(end);
+            }
+            self.group.ends.pop();
+        }
+    }
+
+    /// Puts requests in the order of their admission; those that have gone come first.
+    fn sort(&self, world: &World<'_>, parts: &mut [Scheduled]) {
+        parts.sort_by_key(|own| {
+            Self::place(world, own.id).map(|place| self.entries[place as usize].admission)
+        });
     }
 }
 
-/// Schedules those who run if the iteration differs from the one before it by a token of each only, and lets in those who
-/// wait.
+/// A request decodes that has so many tokens computed.
+fn decode(id: u32, computed: u32) -> Scheduled {
+    Scheduled { id, tokens: 1, computed, is_prompt: false, makes_token: true, is_admitted: false }
+}
+
+/// Schedules those who run if the iteration differs from the one before it by a token of each who decodes only, and lets in
+/// those who wait.
 pub(super) fn form(
     replica: &mut Replica,
     world: &mut World<'_>,
     flight: &mut Flight,
     step: &mut Step,
 ) -> Option<Look> {
-    if replica.state.vllm.steady.is_none() {
-        let steady = begin(replica, world)?;
-        replica.state.vllm.steady = Some(Box::new(steady));
-        replica.state.vllm.steady_count += 1;
-    }
-    let steady = replica.state.vllm.steady.as_deref()?;
-    let count = steady.ids.len() as u32;
-    let size = steady.phases.len();
-    let blocks = steady.phases[(size - steady.formed as usize % size) % size];
-    if steady.formed >= steady.most_formed || count > step.budget || blocks > replica.kv.available() {
+    let is_ready =
+        if replica.state.vllm.group.is_on { follow_up(replica, world) } else { begin(replica, world) };
+    let count = replica.lockstep.count;
+    let blocks = replica.lockstep.new_blocks(0);
+    if !is_ready || count == 0 || count > step.budget || blocks > replica.kv.available() {
         return None;
     }
     replica.kv.take_unwritten(blocks);
-    let steady = replica.state.vllm.steady.as_deref_mut()?;
-    let (number, after) = (steady.number, steady.formed);
-    let (kv_tokens, rank_sum) = (steady.kv_tokens, steady.rank_sum);
-    let (any_adapter, lora) = (steady.any_adapter, steady.lora);
-    steady.formed += 1;
-    steady.blocks += blocks;
-    steady.kv_tokens += u64::from(count);
-    steady.ended_at_last = steady.ended_before + steady.ended;
+    replica.decode_lockstep(flight);
+    flight.steady = Some(SteadyPart { number: replica.lockstep.step });
+    replica.lockstep.advance(1);
     step.budget -= count;
     let look = waiting::schedule(replica, world, step);
-    flight.steady = Some(SteadyPart { number, after });
-    flight.decodes = count;
-    flight.decode_kv_tokens = kv_tokens;
-    flight.rank_sum = rank_sum;
-    flight.any_adapter = any_adapter;
-    flight.lora = lora;
+    let state = &mut replica.state.vllm;
+    let group = &mut state.group;
+    group.next_end_at_form = group.next_end;
+    group.outside.extend(step.scheduled.iter().map(|own| own.id));
+    if std::mem::take(&mut group.has_changed) || state.composition == 0 {
+        state.compositions += 1;
+        state.composition = state.compositions;
+    }
     if !step.scheduled.is_empty() {
-        write_members(replica, world, flight);
-        flight.steady = None;
-        settle(replica, world);
+        state.composition = 0;
     }
     Some(look)
 }
 
-/// Whether the next iteration, and those after it, hold the same requests as the one before it.
-fn begin(replica: &mut Replica, world: &World<'_>) -> Option<Steady> {
+/// What becomes of a running request in the next iteration, if that follows the one before it.
+fn next_of(replica: &Replica, world: &World<'_>, entry: &Running) -> Next {
+    let i = entry.id as usize;
+    // It was in the iteration that has just ended, or is in the one under way.
+    let is_fresh = match replica.in_flight {
+        0 => entry.under_way == 0 && entry.awaited == 0 && world.requests.seen_us[i] == world.now_us,
+        _ => entry.under_way > 0 && entry.awaited == 1,
+    };
+    let follows = entry.known + entry.awaited == entry.computed + 1;
+    if !follows || entry.is_prompt_chunk || entry.computed < world.requests.prompt[i] {
+        return Next::Other;
+    }
+    // As long as the bounds of a request allow a token more.
+    let most = world.trace.input_tokens[i].saturating_add(world.trace.max_tokens[i]);
+    let most = most.min(world.config.max_request_tokens).saturating_sub(1);
+    match most.saturating_sub(entry.computed) {
+        0 if entry.awaited > 0 => Next::Waits,
+        0 => Next::Other,
+        _ if !is_fresh => Next::Other,
+        iterations => Next::Decodes(iterations),
+    }
+}
+
+/// Makes a group of all running requests, if they decode one and all in the next iteration.
+fn begin(replica: &mut Replica, world: &mut World<'_>) -> bool {
     let state = &replica.state.vllm;
     let tells_answers = || world.trace.extra.as_ref().is_some_and(|extra| extra.prefix.tells_answers);
     // Several stages work on several iterations at once; counters want every token; what others may find of an answer is
@@ -120,114 +192,233 @@ fn begin(replica: &mut Replica, world: &World<'_>) -> Option<Steady> {
         || replica.waiting.keeps_counters()
         || (world.config.prefix_cache && tells_answers())
     {
-        return None;
-    }
-    let mut steady = Steady {
-        number: state.steady_count,
-        ids: Vec::with_capacity(state.order.len()),
-        formed: 0,
-        ended: 0,
-        ended_before: 0,
-        ended_at_last: 0,
-        most_formed: u32::MAX,
-        most_ended: u32::MAX,
-        phases: vec![0; world.config.block_size as usize],
-        blocks: 0,
-        kv_tokens: 0,
-        rank_sum: 0,
-        any_adapter: false,
-        lora: LoraBatch::default(),
-        ended_us: f64::NAN,
-    };
-    let mut adapters = Flight::default();
-    for &place in &state.order {
-        let entry = &state.entries[place as usize];
-        let i = entry.id as usize;
-        // It was in the iteration that has just ended, or is in the one under way.
-        let is_fresh = match replica.in_flight {
-            0 => entry.under_way == 0 && entry.awaited == 0 && world.requests.seen_us[i] == world.now_us,
-            _ => entry.under_way == 1 && entry.awaited == 1,
-        };
-        let follows = entry.known + entry.awaited == entry.computed + 1;
-        if !is_fresh || !follows || entry.is_prompt_chunk || entry.computed < world.requests.prompt[i] {
-            return None;
-        }
-        steady.ids.push(entry.id);
-        // As long as the bounds of a request allow a token more.
-        let most = world.trace.input_tokens[i].saturating_add(world.trace.max_tokens[i]);
-        let most = most.min(world.config.max_request_tokens).saturating_sub(1);
-        steady.most_formed = steady.most_formed.min(most.saturating_sub(entry.computed));
-        steady.most_ended = steady.most_ended.min((world.total(entry.id) - entry.known).saturating_sub(1));
-        let phase = entry.computed as usize % steady.phases.len();
-        steady.phases[phase] += 1;
-        steady.kv_tokens += u64::from(entry.computed) + 1;
-        world.add_adapter(&mut adapters, entry.id);
-    }
-    (steady.rank_sum, steady.any_adapter) = (adapters.rank_sum, adapters.any_adapter);
-    adapters.members.clone_from(&steady.ids);
-    adapters.decodes = steady.ids.len() as u32;
-    steady.lora = replica.adapters.batch(world.trace, &replica.lockstep, &adapters);
-    Some(steady)
-}
-
-/// An iteration ends in which every request gets a token and goes on. Says whether that is so; otherwise what was not
-/// written down is.
-pub(super) fn ends(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> bool {
-    let is_left = !replica.leaving.is_empty();
-    let goes_on = |steady: &Steady| !is_left && steady.ended_before + steady.ended < steady.most_ended;
-    if !replica.state.vllm.steady.as_deref().is_some_and(goes_on) {
-        settle(replica, world);
-    }
-    let is_one = replica.state.vllm.steady_of(flight).is_some();
-    if !is_one {
-        write_members(replica, world, flight);
-    }
-    let Some(steady) = replica.state.vllm.steady.as_deref_mut() else { return false };
-    if !is_one {
-        // The last one before them: its requests are written to, and none is done.
-        steady.ended_before += 1;
         return false;
     }
-    steady.ended += 1;
-    steady.ended_us = world.now_us;
+    let next = |&place: &u32| next_of(replica, world, &state.entries[place as usize]);
+    if !state.order.iter().all(|place| matches!(next(place), Next::Decodes(_))) {
+        return false;
+    }
+    let step = replica.lockstep.step;
+    let state = &mut replica.state.vllm;
+    let group = &mut state.group;
+    (group.is_on, group.start, group.next_end, group.next_end_at_form) = (true, step, step, step);
+    group.outside.extend(state.order.iter().map(|&place| state.entries[place as usize].id));
+    let ids = group.outside.clone();
+    follow_up(replica, world);
+    let state = &mut replica.state.vllm;
+    state.group.has_changed = false;
+    state.compose(&ids, false);
     true
 }
 
-/// Tells the requests of an iteration one by one, where that was put off.
-fn write_members(replica: &Replica, world: &World<'_>, flight: &mut Flight) {
-    if flight.steady.is_none() {
-        return;
+/// Requests whose prompts are computed join, and those that wait for their last token leave. Says whether those outside need
+/// nothing else.
+fn follow_up(replica: &mut Replica, world: &mut World<'_>) -> bool {
+    if replica.state.vllm.has_chunk {
+        return false;
     }
-    flight.scheduled = replica.state.vllm.steady_parts(world, flight);
-    flight.members.extend(flight.scheduled.iter().map(|own| own.id));
+    while let Some(id) = replica.lockstep.pop_ended() {
+        let place = State::place(world, id);
+        let is_member = |place: &u32| {
+            let entry = &replica.state.vllm.entries[*place as usize];
+            entry.is_in_group && entry.formed_to == replica.lockstep.step
+        };
+        if let Some(place) = place.filter(is_member) {
+            leave(replica, world, place);
+            replica.state.vllm.group.outside.push(id);
+        }
+    }
+    let mut outside = std::mem::take(&mut replica.state.vllm.group.outside);
+    let mut is_ready = true;
+    outside.retain(|&id| {
+        let Some(place) = State::place(world, id) else { return false };
+        let entry = &replica.state.vllm.entries[place as usize];
+        match next_of(replica, world, entry) {
+            Next::Decodes(iterations) => {
+                join(replica, world, place, iterations);
+                return false;
+            }
+            Next::Waits => running::release_last(replica, world, place),
+            Next::Other => is_ready = false,
+        }
+        true
+    });
+    replica.state.vllm.group.outside = outside;
+    is_ready
 }
 
-/// Writes down what was put off.
-pub(super) fn settle(replica: &mut Replica, world: &mut World<'_>) {
-    let Replica { state, kv, .. } = replica;
-    let state = &mut state.vllm;
-    let Some(steady) = state.steady.take() else { return };
-    let under_way = steady.formed - steady.ended;
-    let is_async = world.config.vllm_engine().is_some_and(|rules| rules.async_scheduling);
-    for &id in &steady.ids {
-        let Some(place) = State::place(world, id) else { continue };
-        let entry = state.entry(place);
-        let learnt = entry.known - steady.ended_before + steady.ended_at_last;
-        entry.computed += steady.formed;
-        entry.known += steady.ended;
-        entry.under_way += under_way;
-        entry.awaited += if is_async { under_way } else { 0 };
-        entry.held.take(world.config.blocks_for(entry.computed) - entry.held.count());
-        if steady.formed > 0 {
-            kv.learn_blocks(world.trace, id, learnt, &mut entry.held);
+/// A request decodes in the next iterations, in so many at the most.
+fn join(replica: &mut Replica, world: &World<'_>, place: u32, iterations: u32) {
+    let Replica { state, lockstep, .. } = replica;
+    let State { group, entries, .. } = &mut state.vllm;
+    let entry = &mut entries[place as usize];
+    let step = lockstep.step;
+    entry.is_in_group = true;
+    (entry.joined, entry.formed_to, entry.known_at_join) = (step, step + iterations, entry.known);
+    let tokens = entry.computed + 1;
+    lockstep.join(Member { total: tokens + iterations, ..world.member(entry.id, tokens) });
+    // What is under way makes the first of the tokens that it lacks.
+    let lacks = world.total(entry.id).saturating_sub(entry.known + u32::from(entry.under_way > 0));
+    if lacks > 0 {
+        entry.ended_to = step + lacks;
+        group.ends.push(Reverse(u64::from(entry.ended_to) << 32 | u64::from(entry.id)));
+    } else {
+        entry.ended_to = step;
+    }
+    group.has_changed = true;
+}
+
+/// A request of the group is written down and decodes in no later iteration of it.
+pub(super) fn leave(replica: &mut Replica, world: &mut World<'_>, place: u32) {
+    let Replica { state, lockstep, kv, .. } = replica;
+    let State { group, entries, .. } = &mut state.vllm;
+    let entry = &mut entries[place as usize];
+    if !std::mem::take(&mut entry.is_in_group) {
+        return;
+    }
+    let id = entry.id;
+    let formed = lockstep.step - entry.joined;
+    let ended = group.next_end.saturating_sub(entry.joined);
+    let known_at_form = match formed {
+        1 => entry.known_at_join,
+        _ => entry.known + group.next_end_at_form.saturating_sub(entry.joined),
+    };
+    entry.computed += formed;
+    entry.known += ended;
+    entry.under_way += formed - ended;
+    if world.config.vllm_engine().is_some_and(|rules| rules.async_scheduling) {
+        entry.awaited += formed - ended;
+    }
+    entry.held.take(world.config.blocks_for(entry.computed) - entry.held.count());
+    if formed > 0 {
+        kv.learn_blocks(world.trace, id, known_at_form, &mut entry.held);
+    }
+    let i = id as usize;
+    if ended > 0 {
+        world.requests.seen_us[i] = group.ended_us;
+    }
+    if world.requests.place[i] == Place::Decoding {
+        world.requests.done[i] = entry.known;
+    }
+    if formed > ended {
+        group.left.push(Left { id, from: entry.joined, to: lockstep.step });
+    }
+    lockstep.leave(world.member(id, entry.computed + 1));
+    group.has_changed = true;
+}
+
+/// For how many iterations, `most` at the most, nothing changes but that each request gets a token, until the last one ends.
+pub(super) fn iterations_alike(replica: &mut Replica, world: &World<'_>, most: u32) -> u32 {
+    let Replica { state, lockstep, .. } = replica;
+    if !replica.leaving.is_empty() || !state.vllm.is_seen_through(replica.in_flight, lockstep.step) {
+        return 1;
+    }
+    let forms = lockstep.until_end_or_none();
+    let ends = state.vllm.next_done(world).map_or(u32::MAX, |end| end - state.vllm.group.next_end);
+    let mut most = most.min(ends).min(forms.saturating_add(1));
+    if replica.line > 0 {
+        most = most.min(head_stays(replica, world));
+    }
+    let mut left = replica.kv.available();
+    for ahead in 0..most.saturating_sub(1) {
+        let blocks = replica.lockstep.new_blocks(ahead);
+        if blocks > left {
+            return ahead + 1;
         }
-        let i = id as usize;
-        if steady.ended > 0 {
-            world.requests.seen_us[i] = steady.ended_us;
-        }
-        if world.requests.place[i] == Place::Decoding {
-            world.requests.done[i] = entry.known;
+        left -= blocks;
+    }
+    most
+}
+
+/// For how many iterations the head of the queue stays where it is, for what it lacked when the last one was formed.
+fn head_stays(replica: &mut Replica, world: &World<'_>) -> u32 {
+    let rules = world.config.vllm.unwrap_or_default();
+    let is_looked_at_anew = rules.prefill_schedule_interval > 1
+        || matches!(rules.long_prefill_token_threshold, LongPrefill::Share(_))
+        || world.config.loads_ahead()
+        || replica.waiting.takes_turns()
+        || replica.stop.is_none();
+    if is_looked_at_anew { 1 } else { replica.waiting.steady() }
+}
+
+/// So many iterations have ended, the last one now, and as many were formed. Returns the blocks that the last of those took.
+pub(super) fn end_alike(replica: &mut Replica, world: &World<'_>, iterations: u32) -> u32 {
+    let Replica { state, kv, lockstep, .. } = replica;
+    let last = lockstep.new_blocks(iterations - 1);
+    kv.take_unwritten(lockstep.new_blocks_over(0, iterations));
+    lockstep.advance(iterations);
+    let State { group, iterations: formed, looks, .. } = &mut state.vllm;
+    group.next_end += iterations;
+    group.next_end_at_form = group.next_end;
+    group.ended_us = world.now_us;
+    *formed += u64::from(iterations);
+    *looks += u64::from(iterations);
+    last
+}
+
+/// An iteration ends: `flight` tells the requests to which something is to be written, in the order of their admission. Returns
+/// how many others there are, to whom it gives a token.
+pub(super) fn ends(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> u32 {
+    if !replica.leaving.is_empty() {
+        settle(replica, world);
+    }
+    let Some(SteadyPart { number }) = flight.steady else { return 0 };
+    let group = &replica.state.vllm.group;
+    let is_of_group = group.is_on && number >= group.start;
+    if !is_of_group {
+        let parts = replica.state.vllm.parts(world, number);
+        flight.scheduled.splice(0..0, parts);
+        return 0;
+    }
+    debug_assert_eq!(number, group.next_end, "iterations end in their order");
+    while let Some(end) = replica.state.vllm.next_done(world).filter(|&end| end <= number + 1) {
+        debug_assert_eq!(end, number + 1, "none is done before");
+        let Some(Reverse(entry)) = replica.state.vllm.group.ends.pop() else { break };
+        if let Some(place) = State::place(world, entry as u32) {
+            leave(replica, world, place);
         }
     }
-    state.was_steady = steady.ids;
+    let state = &mut replica.state.vllm;
+    let mut parts = state.left_of(world, number);
+    state.sort(world, &mut parts);
+    let others = flight.decodes - parts.len() as u32;
+    flight.scheduled.splice(0..0, parts);
+    let group = &mut state.group;
+    group.next_end = number + 1;
+    group.ended_us = world.now_us;
+    group.left.retain(|left| left.to > number + 1);
+    others
+}
+
+/// Writes all of the group down.
+pub(super) fn settle(replica: &mut Replica, world: &mut World<'_>) {
+    let state = &mut replica.state.vllm;
+    if !state.group.is_on {
+        return;
+    }
+    let step = replica.lockstep.step;
+    for number in state.group.next_end..step {
+        let parts = state.parts(world, number);
+        state.group.was.push((number, parts));
+    }
+    // No more of them are under way.
+    let past = state.group.was.len().saturating_sub(2);
+    state.group.was.drain(..past);
+    let State { group, entries, order, last, composition, .. } = state;
+    if group.has_changed {
+        *composition = 0;
+    } else {
+        let members = order.iter().map(|&place| &entries[place as usize]).filter(|entry| entry.is_in_group);
+        last.clear();
+        last.extend(members.map(|entry| entry.id));
+    }
+    for at in 0..replica.state.vllm.order.len() {
+        let place = replica.state.vllm.order[at];
+        leave(replica, world, place);
+    }
+    let group = &mut replica.state.vllm.group;
+    group.is_on = false;
+    group.ends.clear();
+    group.outside.clear();
+    group.left.clear();
 }

@@ -1,0 +1,162 @@
+//! The scenario's vLLM v1: the settings of its scheduler under vLLM's names, and the defaults that `vllm serve` derives from
+//! the GPU (vllm/engine/arg_utils.py, `get_batch_defaults`; vllm/config/scheduler.py).
+
+use servescope_cost::gpus::{GPUS, Gpu};
+use servescope_engine::{Equals, FleetConfig, LongPrefill, VllmRules};
+
+use super::service::GIB;
+use super::{CostKind, Scenario};
+use crate::failure::Failure;
+use crate::parameters::choices::SchedulerKind;
+use crate::parameters::{Id, Value};
+
+/// What `vllm serve` takes for `max_num_batched_tokens` and `max_num_seqs` on a GPU.
+fn serve_defaults(gpu: &Gpu) -> (u32, u32) {
+    // The A100 prefills no faster with more tokens in an iteration, whatever its memory.
+    let is_a100 = gpu.id.starts_with("a100");
+    match gpu.memory_bytes / GIB {
+        gib if gib >= 160.0 => (16_384, 1024),
+        gib if gib >= 70.0 && !is_a100 => (8192, 1024),
+        _ => (2048, 256),
+    }
+}
+
+impl Scenario {
+    /// Whether vLLM v1 schedules.
+    pub(super) fn is_vllm_v1(&self) -> bool {
+        self.chosen(SchedulerKind::ID) == SchedulerKind::VllmV1
+    }
+
+    /// vLLM's defaults for the scenario's GPU; where the cost names none, those of a GPU below 70 GiB.
+    fn vllm_defaults(&self) -> (u32, u32) {
+        match self.cost_kind() {
+            CostKind::Linear => (2048, 256),
+            CostKind::Profile | CostKind::Roofline => {
+                serve_defaults(Gpu::named(self.choice(Id::FleetGpu)).unwrap_or(&GPUS[0]))
+            }
+        }
+    }
+
+    /// The token budget where none is given: vLLM v1's by GPU, otherwise what S-LoRA derives from the pool.
+    pub(super) fn usual_token_budget(&self) -> u32 {
+        if self.is_vllm_v1() {
+            return self.vllm_defaults().0;
+        }
+        self.pool_budget()
+    }
+
+    /// The token budget that S-LoRA derives from the pool.
+    pub(crate) fn pool_budget(&self) -> u32 {
+        FleetConfig::default_batch_max_tokens(
+            self.whole(Id::MaxTotalTokens),
+            self.whole(Id::MaxRequestTokens),
+        )
+    }
+
+    /// The bound on running requests where none is given. vLLM does not start with one above its token budget.
+    pub(super) fn usual_max_running(&self) -> Value {
+        if self.is_vllm_v1() {
+            return Value::Number(self.vllm_defaults().1.min(self.whole(Id::BatchMaxTokens)).into());
+        }
+        Id::MaxRunning.row().default_value()
+    }
+
+    /// The rules of vLLM v1's scheduler.
+    pub(super) fn vllm_rules(&self) -> VllmRules {
+        let bound = |id: Id| Some(self.whole(id)).filter(|&most| most > 0);
+        VllmRules {
+            scheduler_reserve_full_isl: self.flag(Id::ReserveFullIsl),
+            async_scheduling: self.flag(Id::AsyncScheduling),
+            long_prefill_token_threshold: match self.whole(Id::LongPrefillTokens) {
+                0 => LongPrefill::Unbounded,
+                most if self.flag(Id::LongPrefillAdaptive) => LongPrefill::Share(most),
+                most => LongPrefill::Tokens(most),
+            },
+            enable_chunked_prefill: self.flag(Id::ChunkedPrefill),
+            prefill_schedule_interval: self.whole(Id::PrefillInterval),
+            max_num_active_seqs: bound(Id::MaxActiveSeqs),
+            max_num_queued_tokens: bound(Id::MaxQueuedTokens),
+            // vLLM preempts the first admitted of equally urgent requests, with which some runs never end.
+            equals: Equals::LastAdmitted,
+        }
+    }
+
+    /// A token budget in which the running requests do not find a token each: vLLM does not start with it.
+    pub(super) fn vllm_problem(&self) -> Option<Failure> {
+        let (budget, running) = (self.number(Id::BatchMaxTokens), self.number(Id::MaxRunning));
+        (self.is_vllm_v1() && budget < running).then(|| {
+            let path = Id::BatchMaxTokens.row().id;
+            let message = format!(
+                "{path}: {budget} is below scheduler.max_running_requests ({running}), which vLLM refuses to start with"
+            );
+            Failure::new("budget_below_running", path, message).number("value", budget).number("min", running)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scenario(settings: &[(&str, &str)]) -> Scenario {
+        let mut scenario = Scenario::default();
+        for (path, value) in [("scheduler.kind", "vllm_v1")].iter().chain(settings) {
+            scenario.set_text(path, value).unwrap();
+        }
+        scenario
+    }
+
+    #[test]
+    fn defaults_are_those_of_vllm_serve() {
+        let defaults = |settings: &[(&str, &str)]| {
+            let scenario = scenario(settings);
+            (scenario.whole(Id::BatchMaxTokens), scenario.whole(Id::MaxRunning))
+        };
+        let on = |gpu| defaults(&[("cost.kind", "roofline"), ("fleet.gpu", gpu)]);
+        assert_eq!(on("a100_80_sxm"), (2048, 256));
+        assert_eq!(on("h100_sxm"), (8192, 1024));
+        assert_eq!(on("h200_sxm"), (8192, 1024));
+        assert_eq!(on("b200_sxm"), (16_384, 1024));
+        assert_eq!(on("l40s"), (2048, 256));
+        assert_eq!(defaults(&[]), (2048, 256));
+        assert_eq!(defaults(&[("scheduler.max_num_batched_tokens", "64")]), (64, 64));
+        let scenario = scenario(&[]);
+        assert_eq!(scenario.number(Id::Watermark), 0.0);
+        assert_eq!(
+            scenario.fleet().vllm,
+            Some(VllmRules { equals: Equals::LastAdmitted, ..VllmRules::default() })
+        );
+        assert_eq!(Scenario::default().fleet().vllm, None);
+    }
+
+    #[test]
+    fn vllms_names_are_read() {
+        let scenario = scenario(&[
+            ("scheduler.max_num_batched_tokens", "4096"),
+            ("scheduler.max_num_seqs", "64"),
+            ("scheduler.max_model_len", "2000"),
+            ("scheduler.scheduler_reserve_full_isl", "false"),
+            ("scheduler.long_prefill_token_threshold", "512"),
+            ("scheduler.long_prefill_token_threshold_adaptive", "true"),
+            ("scheduler.max_num_active_seqs", "9"),
+        ]);
+        let fleet = scenario.fleet();
+        assert_eq!((fleet.max_batch_tokens, fleet.max_requests, fleet.max_request_tokens), (4096, 64, 2000));
+        let rules = fleet.vllm.unwrap();
+        assert!(!rules.scheduler_reserve_full_isl && rules.async_scheduling);
+        assert_eq!(rules.long_prefill_token_threshold, LongPrefill::Share(512));
+        assert_eq!((rules.max_num_active_seqs, rules.max_num_queued_tokens), (Some(9), None));
+        let paths: Vec<&str> = scenario.changed().map(|(id, _)| id.row().id).collect();
+        assert_eq!(paths[0], "scheduler.batch_max_tokens", "what is written has the one name");
+    }
+
+    #[test]
+    fn a_budget_below_the_running_requests_is_refused() {
+        let code =
+            |settings: &[(&str, &str)]| scenario(settings).problems().first().map(|failure| failure.code);
+        let budget = ("scheduler.batch_max_tokens", "100");
+        assert_eq!(code(&[budget, ("scheduler.max_running_requests", "101")]), Some("budget_below_running"));
+        assert_eq!(code(&[budget, ("scheduler.max_running_requests", "100")]), None);
+        assert_eq!(code(&[budget]), None);
+    }
+}
