@@ -31,8 +31,6 @@ function filesUnder(folder: string): string[] {
     .sort();
 }
 
-/** Fetched by readers of another language in place of what an English reader's page fetches. */
-const OF_ANOTHER_LANGUAGE = /^assets\/zh-/;
 /** Of the files that are served as they are, the page reads these before it is ready, and those that its index names. */
 const READ_AT_START = /^presets\//;
 
@@ -49,7 +47,7 @@ function fetchedAtStart(bundle: Rolldown.OutputBundle, entry: string): Set<strin
   const found = new Set<string>();
   const waiting = [entry];
   for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
-    if (found.has(name) || OF_ANOTHER_LANGUAGE.test(name)) continue;
+    if (found.has(name)) continue;
     found.add(name);
     waiting.push(...broughtBy(name, bundle));
   }

@@ -1,14 +1,15 @@
 // The page's centre: it joins the scenario, the simulation, the address and what is on screen. Elements read its topics
 // and call its methods; it knows none of them, and writes the digest of what is shown on the document.
-import { Client, Refusal, type WorkerPort } from './engine/client.js';
-import { encodeLink, palette, parseLink, resolve, schema } from './engine/module.js';
-import type { Answer } from './engine/protocol.js';
-import type { Start } from './engine/start.js';
-import { messageOf, type ChartData, type Failure, type Parameter, type RunOptions, type Traffic } from './engine/types.js';
+import { Client } from './simulation/client.js';
+import { Refusal, type WorkerPort } from './simulation/worker-link.js';
+import { encodeLink, palette, parseLink, resolve, schema } from './simulation/module.js';
+import type { Answer } from './simulation/protocol.js';
+import type { Start } from './simulation/start.js';
+import { codesOf, messageOf, type ChartData, type Failure, type Parameter, type RunOptions, type Traffic } from './simulation/types.js';
 import { Scheduler } from './draw/scheduler.js';
 import type { Languages } from './i18n/languages.js';
 import type { Text } from './i18n/text.js';
-import { lineCharts } from './panels/station-map.js';
+import { lineCharts } from './state/stations.js';
 import { Stopwatch } from './stopwatch.js';
 import { Address, type PageKeys } from './state/address.js';
 import { Editor } from './state/editor.js';
@@ -17,7 +18,7 @@ import type { Preset } from './state/presets.js';
 import { chartMap, Ghost, newSession, newView, shownOf, tabOf, type Tab, type View } from './state/session.js';
 import { setLanguage, type Language, type Settings } from './state/settings.js';
 import { withoutDefaults, type Store, type Values } from './state/store.js';
-import { TraceFile } from './state/trace-file.js';
+import { TraceFile } from './workload/trace-file.js';
 import { Topic } from './state/topic.js';
 
 /** The controls show a change with its answer; of a longer run they do not wait for it. */
@@ -73,9 +74,9 @@ export class App {
       },
       cancelled: () => {
         this.session.update({ state: 'ready', progress: null });
-        this.notices.info(() => this.text.t('notice.cancelled'));
+        this.notices.info('cancelled', () => this.text.t('notice.cancelled'));
       },
-      restarted: (why) => { this.notices.error(() => this.text.t('notice.restarted', { message: this.text.failure(why) })); },
+      restarted: (why) => { this.notices.error('restarted', () => this.text.t('notice.restarted', { message: this.text.failure(why) })); },
     });
     this.#address = new Address(
       { encode: encodeLink, parse: parseLink },
@@ -89,15 +90,15 @@ export class App {
     this.traceFile = new TraceFile(this.ask, {
       loaded: (trace) => {
         this.notices.dismissErrors();
-        this.notices.info(() => this.text.t('notice.trace_loaded', { name: trace.name, requests: trace.requests }));
+        this.notices.info('trace_loaded', () => this.text.t('notice.trace_loaded', { name: trace.name, requests: trace.requests }));
         this.#otherTraffic(`file ${String(performance.now())}`);
       },
       changed: (hand) => { this.#otherTraffic(hand); },
-      cancelled: (name) => { this.notices.info(() => this.text.t('notice.reading_cancelled', { name })); },
+      cancelled: (name) => { this.notices.info('reading_cancelled', () => this.text.t('notice.reading_cancelled', { name })); },
       refused: (name, failures) => {
-        this.notices.error(() => this.text.t('notice.trace_failed', { name, message: this.text.failures(failures) }));
+        this.notices.error(`trace_failed ${codesOf(failures)}`, () => this.text.t('notice.trace_failed', { name, message: this.text.failures(failures) }));
       },
-      wanted: (name) => { this.notices.error(() => this.text.t('notice.trace_wanted', { name })); },
+      wanted: (name) => { this.notices.error('trace_wanted', () => this.text.t('notice.trace_wanted', { name })); },
     });
     this.traceFile.info.subscribe(() => {
       this.#traffic = this.traceFile.info.value?.traffic ?? null;
@@ -217,7 +218,7 @@ export class App {
       setLanguage(this.settings, language);
       this.#address.schedule();
     } catch (thrown) {
-      this.notices.error(() => this.text.t('notice.language_failed', { message: messageOf(thrown) }));
+      this.notices.error('language_failed', () => this.text.t('notice.language_failed', { message: messageOf(thrown) }));
     }
   }
 
@@ -294,7 +295,7 @@ export class App {
 
   #tellProblems(problems: readonly Failure[]): void {
     for (const problem of problems) {
-      this.notices.error(() => this.text.t('notice.link_problem', { message: this.named(problem) }));
+      this.notices.error('link_problem', () => this.text.t('notice.link_problem', { message: this.named(problem) }));
     }
   }
 }

@@ -1,10 +1,10 @@
 // Starts the page: reads settings, compiles the module once, shares it with the worker, hangs the page up.
 import './style/main.css';
 import { App } from './app.js';
-import type { WorkerPort } from './engine/client.js';
-import { loadModule, scenarioFromJson } from './engine/module.js';
-import { share } from './engine/start.js';
-import { messageOf } from './engine/types.js';
+import type { WorkerPort } from './simulation/worker-link.js';
+import { loadModule, scenarioFromJson } from './simulation/module.js';
+import { share } from './simulation/start.js';
+import { messageOf } from './simulation/types.js';
 import { Languages } from './i18n/languages.js';
 import { keepForOffline } from './offline/offline.js';
 import { ServescopePage } from './panels/servescope-page.js';
@@ -20,7 +20,7 @@ const languages = new Languages();
 showSettings(settings);
 
 function spawn(): WorkerPort {
-  return new Worker(new URL('./engine/worker.ts', import.meta.url), { type: 'module' });
+  return new Worker(new URL('./simulation/worker.ts', import.meta.url), { type: 'module' });
 }
 
 /** The page is whole without its presets; their menu is then short. */

@@ -1,7 +1,7 @@
 // Measures what a slider's move costs: until the worker is asked, until its answer is here, taking the answer in (the
 // controls are drawn anew with it), drawing. Waiting for the next frame is the screen's time and not counted. Read by the
 // bench as performance measures.
-import type { Answer } from './engine/protocol.js';
+import type { Answer } from './simulation/protocol.js';
 
 const NAME = 'servescope:slider-to-drawn';
 const READY = 'servescope:ready';

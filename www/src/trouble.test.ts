@@ -1,9 +1,9 @@
 // @vitest-environment happy-dom
 import { beforeEach, expect, it } from 'vitest';
 import type { App } from './app.js';
-import { Refusal } from './engine/client.js';
+import { Refusal } from './simulation/worker-link.js';
 import { Text } from './i18n/text.js';
-import { english } from './i18n/tables.js';
+import { english } from './i18n/languages.js';
 import { Notices } from './state/notices.js';
 import { watchTrouble } from './trouble.js';
 
@@ -13,7 +13,7 @@ let page: EventTarget;
 beforeEach(() => {
   notices = new Notices();
   page = new EventTarget();
-  const text = new Text('en', { ...english, failures: { missing_part: 'This needs a part.' } });
+  const text = new Text('en', english);
   watchTrouble({ notices, text } as unknown as App, page);
 });
 
@@ -31,14 +31,14 @@ it('tells of a failure that no caller waits for', () => {
 
 it('tells a refusal in the page’s own words', () => {
   rejected(new Refusal([{ code: 'missing_part', path: '', message: 'raw', params: {} }]));
-  expect(told()).toEqual(['This needs a part.']);
+  expect(told()).toEqual(['A part of the page could not be downloaded. Check the network and try again.']);
 });
 
 it('tells that a part is missing, not what the browser says of it', () => {
   const payload = new TypeError('Failed to fetch dynamically imported module: https://host/assets/help-1.js');
   page.dispatchEvent(Object.assign(new Event('vite:preloadError'), { payload }));
   rejected(payload);
-  expect(told()).toEqual(['A part of the page could not be fetched.']);
+  expect(told()).toEqual(['A part of the page could not be downloaded.']);
 });
 
 it('says nothing of a question that was taken back', () => {

@@ -1,7 +1,7 @@
 // What went wrong where no caller waits for it: told above the results. Without this, a click that fails does nothing.
 import type { App } from './app.js';
-import { Refusal } from './engine/client.js';
-import { messageOf } from './engine/types.js';
+import { Refusal } from './simulation/worker-link.js';
+import { codesOf, messageOf } from './simulation/types.js';
 import { offerNewerIfAny } from './offline/offline.js';
 
 /** The bundler's event for a part of the page that could not be fetched. */
@@ -21,10 +21,8 @@ export function watchTrouble(app: App, page: EventTarget = window): void {
       event.preventDefault();
       return;
     }
-    app.notices.error(() => {
-      if (reason instanceof Refusal) return app.text.failures(reason.failures);
-      if (typeof reason === 'object' && reason !== null && missing.has(reason)) return app.text.t('notice.part_missing');
-      return app.text.t('notice.unexpected', { message: messageOf(reason) });
-    });
+    if (reason instanceof Refusal) app.notices.error(codesOf(reason.failures), () => app.text.failures(reason.failures));
+    else if (typeof reason === 'object' && reason !== null && missing.has(reason)) app.notices.error('part_missing', () => app.text.t('notice.part_missing'));
+    else app.notices.error('unexpected', () => app.text.t('notice.unexpected', { message: messageOf(reason) }));
   });
 }

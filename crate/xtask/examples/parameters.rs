@@ -4,13 +4,15 @@
 use std::fmt::Write as _;
 
 use servescope_lab::failure::CODES;
-use servescope_lab::parameters::TABLE;
+use servescope_lab::parameters::{Kind, TABLE};
 use servescope_lab::workload::formats::LOSSES;
 use servescope_lab::workload::transform::{FACTS, JOINS, REFUSALS, STEPS};
 
 fn main() {
-    let rows: Vec<Row<'_>> =
-        TABLE.iter().map(|row| Row { id: row.id, label: row.label, help: row.help }).collect();
+    let rows: Vec<Row<'_>> = TABLE
+        .iter()
+        .map(|row| Row { id: row.id, label: row.label, help: row.help, options: names(row.kind) })
+        .collect();
     if std::env::args().nth(1).as_deref() == Some("text") {
         let text =
             |row: &Row<'_>| (row.id.to_owned(), serde_json::json!({"label": row.label, "help": row.help}));
@@ -35,6 +37,12 @@ struct Row<'a> {
     id: &'a str,
     label: &'a str,
     help: &'a str,
+    options: &'a [&'a str],
+}
+
+/// What a choice can be; nothing for other parameters.
+fn names(kind: Kind) -> &'static [&'static str] {
+    if let Kind::Choice(names) = kind { names } else { &[] }
 }
 
 fn render(rows: &[Row<'_>], codes: &[&str]) -> String {
@@ -43,6 +51,7 @@ fn render(rows: &[Row<'_>], codes: &[&str]) -> String {
     );
     let ids: Vec<&str> = rows.iter().map(|row| row.id).collect();
     list(&mut text, "PARAMETER_IDS", "ParameterId", &ids);
+    options(&mut text, rows);
     list(&mut text, "FAILURE_CODES", "FailureCode", codes);
     text
 }
@@ -53,6 +62,16 @@ fn list(text: &mut String, constant: &str, name: &str, items: &[&str]) {
         let _ = writeln!(text, "  {},", quoted(item));
     }
     let _ = writeln!(text, "] as const;\nexport type {name} = (typeof {constant})[number];");
+}
+
+/// The names of the values of every choice.
+fn options(text: &mut String, rows: &[Row<'_>]) {
+    let _ = writeln!(text, "\nexport const OPTIONS = {{");
+    for row in rows.iter().filter(|row| !row.options.is_empty()) {
+        let names: Vec<String> = row.options.iter().map(|name| quoted(name)).collect();
+        let _ = writeln!(text, "  {}: [{}],", quoted(row.id), names.join(", "));
+    }
+    let _ = writeln!(text, "}} as const;\nexport type Choice = keyof typeof OPTIONS;");
 }
 
 /// Every JSON string is a string of TypeScript.
@@ -66,13 +85,22 @@ mod tests {
 
     #[test]
     fn the_table_becomes_typescript() {
-        let rows = [Row { id: "workload.rate_rps", label: "Rate", help: "The \"offered\" rate" }];
+        let rows = [
+            Row { id: "workload.rate_rps", label: "Rate", help: "The \"offered\" rate", options: &[] },
+            Row { id: "fleet.router", label: "Router", help: "", options: &["random", "round_robin"] },
+        ];
         let expected = r#"// Written by `cargo xtask generate` from the parameter table of crate/lab; a change here is lost.
 
 export const PARAMETER_IDS = [
   "workload.rate_rps",
+  "fleet.router",
 ] as const;
 export type ParameterId = (typeof PARAMETER_IDS)[number];
+
+export const OPTIONS = {
+  "fleet.router": ["random", "round_robin"],
+} as const;
+export type Choice = keyof typeof OPTIONS;
 
 export const FAILURE_CODES = [
   "out_of_range",

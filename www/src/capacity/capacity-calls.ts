@@ -1,6 +1,7 @@
 // What the page and a worker of the capacity search say to each other.
-import type { Start } from '../engine/start.js';
-import type { Capacity, CapacityEntry, CapacityGrid, CapacityStanding, ChartData, Failure, ScenarioPatch, TraceColumns } from '../engine/types.js';
+import type { Start } from '../simulation/start.js';
+import type { Capacity, CapacityEntry, CapacityGrid, CapacityStanding, ChartData, ScenarioPatch, TraceColumns } from '../simulation/types.js';
+import type { Reply } from '../simulation/worker-link.js';
 
 export interface Found { capacity: Capacity; charts: ChartData[] }
 
@@ -19,8 +20,4 @@ export type ToSearcher =
   /** Lets go of the search under way. */
   | { kind: 'stop' };
 
-export type FromSearcher =
-  | { kind: 'progress'; ticket: number; fraction: number }
-  | { kind: 'reply'; ticket: number; value: CapacityGrid | Found | Standings }
-  | { kind: 'refused'; ticket: number; failures: Failure[] }
-  | { kind: 'stopped'; ticket: number };
+export type FromSearcher = Reply<CapacityGrid | Found | Standings>;

@@ -6,13 +6,13 @@ import type { App } from '../app.js';
 import '../controls/parameter-control.js';
 import '../draw/chart-view.js';
 import { LightElement } from '../element.js';
-import type { Parameter } from '../engine/types.js';
+import { codesOf, type Parameter } from '../simulation/types.js';
 import type { Watchable } from '../state/topic.js';
 import { CapacityState } from './capacity-state.js';
 import './grid-editor.js';
 import { missWords } from './miss.js';
 import './ranking-table.js';
-import { wordsOf } from './words.js';
+import { capacity } from '../i18n/en/capacity.js';
 
 const GROUP = 'capacity';
 const GRID = 'capacity.grid';
@@ -33,7 +33,7 @@ export class CapacityPage extends LightElement {
 
   protected override render(): TemplateResult {
     const { app, search } = this;
-    const say = wordsOf(app);
+    const say = app.text.say(capacity);
     const { state, axes, rows, done, progress, failures, notes } = search.answer.value;
     const shown = search.shown;
     this.dataset['state'] = state;
@@ -44,21 +44,21 @@ export class CapacityPage extends LightElement {
         <p class="about">${say('goal.about')}</p>
         <div class="goal">${repeat(this.#controls(), ({ id }) => id, (parameter) => html`
           <parameter-control .app=${app} .parameter=${parameter}></parameter-control>`)}</div>
-        ${failures.map((failure) => html`<p class="notice error">${app.named(failure)}</p>`)}
+        ${failures.map((failure) => html`<p class="notice error" data-code=${failure.code}>${app.named(failure)}</p>`)}
         <div class="search-state">
           <progress max="1" .value=${progress} ?hidden=${state !== 'running'} aria-label=${say('goal.running')}></progress>
           <span ?hidden=${!varied}>${say('grid.progress', { done, all: rows.length })}</span>
-          ${state === 'running' ? html`<button type="button" @click=${() => { search.stop(); }}>${say('goal.stop')}</button>` : nothing}
+          ${state === 'running' ? html`<button type="button" class="stop" @click=${() => { search.stop(); }}>${say('goal.stop')}</button>` : nothing}
           ${state === 'stopped' ? html`<span>${say('goal.stopped')}</span>
-            <button type="button" @click=${() => { void search.search(); }}>${say('goal.again')}</button>` : nothing}
+            <button type="button" class="again" @click=${() => { void search.search(); }}>${say('goal.again')}</button>` : nothing}
         </div>
-        <p class="capacity-answer" data-metric="capacity.rate_rps" data-value=${shown?.capacity?.rate_rps ?? ''} aria-live="polite">${this.#answer()}</p>
+        <p class="capacity-answer" data-metric="capacity.rate_rps" data-value=${shown?.capacity?.rate_rps ?? ''} data-limit=${shown?.capacity?.miss?.kind ?? ''} data-code=${codesOf(shown?.failures ?? [])} aria-live="polite">${this.#answer()}</p>
         <div class="happens"><div class="chart-grid">${chart('capacity_curve')}</div></div>
       </section>
       <section aria-labelledby="capacity-grid"><h2 id="capacity-grid">${say('grid.title')}</h2>
         <p class="about">${say('grid.about')}</p>
         <grid-editor .app=${app}></grid-editor>
-        ${notes.map((note) => html`<p class="notice">${app.named(note)}</p>`)}
+        ${notes.map((note) => html`<p class="notice" data-code=${note.code}>${app.named(note)}</p>`)}
         ${varied ? html`
           <div class="arrives"><div class="chart-grid">${chart('capacity_ttft')}${chart('capacity_tbt')}</div></div>
           <ranking-table .app=${app} .search=${search}></ranking-table>` : nothing}
@@ -71,7 +71,7 @@ export class CapacityPage extends LightElement {
 
   #answer(): TemplateResult | string {
     const { app, search } = this;
-    const say = wordsOf(app);
+    const say = app.text.say(capacity);
     const row = search.shown;
     if (row === undefined) return '';
     if (row.failures.length > 0) return say('cannot_run', { message: app.text.failures(row.failures) });

@@ -1,14 +1,14 @@
 // What the page knows of the capacity search: the newest scenario's answer, as far as it has come.
 import type { App } from '../app.js';
 import type { ChartFeed } from '../draw/chart-feed.js';
-import { Refusal } from '../engine/client.js';
-import type { Capacity, CapacityEntry, CapacityStanding, ChartData, Failure, ScenarioPatch } from '../engine/types.js';
+import { Cancelled, Refusal } from '../simulation/worker-link.js';
+import type { Capacity, CapacityEntry, CapacityStanding, ChartData, Failure, ScenarioPatch } from '../simulation/types.js';
 import { ownProfile } from '../profile/profile-own.js';
 import { chartMap } from '../state/session.js';
 import { Topic } from '../state/topic.js';
 import type { Played } from './capacity-calls.js';
-import { CapacityPool, Stopped } from './capacity-pool.js';
-import { isWord, wordsOf } from './words.js';
+import { CapacityPool } from './capacity-pool.js';
+import { capacity } from '../i18n/en/capacity.js';
 
 /** A drag moves on before a search is worth its while. */
 const SETTLE_MS = 120;
@@ -63,7 +63,7 @@ export class CapacityState {
       about: (name) => this.#word(`chart.${name}.about`),
       role: (chart, role) => {
         const own = `role.${chart}.${role}`;
-        return isWord(own) ? this.#word(own) : app.text.named('role.', role);
+        return app.text.find(capacity, own) ?? app.text.named('role.', role);
       },
     };
     app.store.values.subscribe(() => { this.#changed(); });
@@ -75,7 +75,7 @@ export class CapacityState {
   }
 
   #word(key: string): string {
-    return isWord(key) ? wordsOf(this.app)(key) : key;
+    return this.app.text.find(capacity, key) ?? key;
   }
 
   #changed(): void {
@@ -114,7 +114,7 @@ export class CapacityState {
       this.answer.set({ ...NOTHING, axes, notes, rows });
       await this.#searchAll(turn, rows, trace);
     } catch (thrown) {
-      if (thrown instanceof Stopped) return;
+      if (thrown instanceof Cancelled) return;
       if (!(thrown instanceof Refusal)) throw thrown;
       if (turn === this.#turn) this.answer.set({ ...NOTHING, state: 'failed', failures: thrown.failures });
     }

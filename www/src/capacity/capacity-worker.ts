@@ -1,9 +1,9 @@
 // One thread of the capacity search: a configuration at a time, in slices, so that it can be stopped between two.
 import { capacity_grid, capacity_standings, CapacitySearch } from '../../pkg/servescope.js';
-import { readMessages } from '../engine/pause.js';
-import { buffersOf } from '../engine/protocol.js';
-import { begin, tables } from '../engine/simulating.js';
-import { failuresOf } from '../engine/types.js';
+import { readMessages } from '../simulation/pause.js';
+import { buffersOf } from '../simulation/protocol.js';
+import { begin, tables } from '../simulation/simulating.js';
+import { failuresOf } from '../simulation/types.js';
 import type { FromSearcher, ToSearcher } from './capacity-calls.js';
 
 const PROGRESS_EVERY_MS = 100;

@@ -2,10 +2,10 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 import { LightElement } from '../element.js';
-import type { Parameter } from '../engine/types.js';
+import type { Parameter } from '../simulation/types.js';
 import type { Watchable } from '../state/topic.js';
 import { gridText, parseGrid, type GridAxis } from './grid.js';
-import { wordsOf } from './words.js';
+import { capacity } from '../i18n/en/capacity.js';
 
 const GRID = 'capacity.grid';
 /** A slider's range in so many values, where somebody begins to vary a number. */
@@ -22,7 +22,7 @@ export class GridEditor extends LightElement {
 
   protected override render(): TemplateResult {
     const { app } = this;
-    const say = wordsOf(app);
+    const say = app.text.say(capacity);
     const axes = this.#axes;
     const free = app.schema.parameters.filter((parameter) => varies(parameter) && !axes.some(({ id }) => id === parameter.id));
     return html`
@@ -39,7 +39,7 @@ export class GridEditor extends LightElement {
 
   #axis({ id, values }: GridAxis, place: number): TemplateResult {
     const { app } = this;
-    const say = wordsOf(app);
+    const say = app.text.say(capacity);
     const parameter = app.schema.parameters.find((other) => other.id === id);
     const name = parameter === undefined ? id : app.text.label(parameter);
     return html`

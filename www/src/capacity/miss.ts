@@ -1,15 +1,16 @@
 // Why a rate is too high, in words.
 import type { App } from '../app.js';
-import type { CapacityMiss } from '../engine/types.js';
-import { isWord, wordsOf } from './words.js';
+import type { CapacityMiss } from '../simulation/types.js';
+import { capacity } from '../i18n/en/capacity.js';
 
 export function missWords(app: App, miss: CapacityMiss): string {
-  const say = wordsOf(app);
-  const { format } = app.text;
+  const { text } = app;
+  const say = text.say(capacity);
+  const { format } = text;
   switch (miss.kind) {
     case 'bound': {
       const key = `metric.${miss.metric}`;
-      const params = { share: quantileWords(app, miss.metric === 'queue_s'), what: isWord(key) ? say(key) : miss.metric, limit: format.seconds(miss.limit_s) };
+      const params = { share: quantileWords(app, miss.metric === 'queue_s'), what: text.find(capacity, key) ?? miss.metric, limit: format.seconds(miss.limit_s) };
       return miss.value_s === null ? say('miss.never', params) : say('miss.bound', { ...params, value: format.seconds(miss.value_s) });
     }
     case 'unserved': return say('miss.unserved', { requests: format.whole(miss.requests), offered: format.whole(miss.offered) });

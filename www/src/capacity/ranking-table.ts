@@ -3,14 +3,14 @@ import { html, nothing, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 import { downloadText } from '../draw/export-chart.js';
 import { LightElement } from '../element.js';
-import { command } from '../engine/module.js';
+import { command } from '../simulation/module.js';
 import type { NumberKind } from '../i18n/format.js';
 import type { Watchable } from '../state/topic.js';
 import type { CapacityState, Row } from './capacity-state.js';
 import { missWords, quantileWords } from './miss.js';
-import { wordsOf, type WordKey } from './words.js';
+import { capacity } from '../i18n/en/capacity.js';
 
-interface Column { key: WordKey; name: string; kind: NumberKind; of: (row: Row) => number | null }
+interface Column { key: `column.${'rate' | 'gpus' | 'usd' | 'per_usd' | 'ttft' | 'tbt'}`; name: string; kind: NumberKind; of: (row: Row) => number | null }
 
 const COLUMNS: readonly Column[] = [
   { key: 'column.rate', name: 'rate_rps', kind: 'number', of: ({ capacity }) => capacity?.rate_rps ?? null },
@@ -38,7 +38,7 @@ export class RankingTable extends LightElement {
 
   protected override render(): TemplateResult {
     const { app, search } = this;
-    const say = wordsOf(app);
+    const say = app.text.say(capacity);
     const { axes, rows } = search.answer.value;
     const quantile = quantileWords(app);
     const label = (id: string): string => {
@@ -65,7 +65,7 @@ export class RankingTable extends LightElement {
 
   #heading(title: string, name: string): TemplateResult {
     const active = this.sortKey === name;
-    return html`<th scope="col" aria-sort=${active ? (this.ascending ? 'ascending' : 'descending') : 'none'}>
+    return html`<th scope="col" data-column=${name} aria-sort=${active ? (this.ascending ? 'ascending' : 'descending') : 'none'}>
       <button type="button" class="quiet sort" title=${this.app.text.t('who.sort', { column: title })} @click=${() => {
         this.ascending = active && !this.ascending;
         this.sortKey = name;
@@ -87,24 +87,24 @@ export class RankingTable extends LightElement {
 
   #row(row: Row): TemplateResult {
     const { app, search } = this;
-    const say = wordsOf(app);
+    const say = app.text.say(capacity);
     const { standing } = row;
     const fronts = [standing?.is_on_ttft_front === true ? say('front.ttft') : '', standing?.is_on_tbt_front === true ? say('front.tbt') : ''];
     const picked = search.shown?.place === row.place;
     return html`
       <tr aria-selected=${picked} data-configuration=${row.place}>
         ${row.values.map((value, i) => html`<td>${i === 0
-          ? html`<button type="button" class="quiet" title=${say('grid.show')} @click=${() => { search.chosen.set(row.place); }}>${this.#value(value)}</button>`
-          : this.#value(value)}</td>`)}
+          ? html`<button type="button" class="quiet" title=${say('grid.show')} @click=${() => { search.chosen.set(row.place); }}>${this.#value(value, i)}</button>`
+          : this.#value(value, i)}</td>`)}
         ${COLUMNS.map(({ kind, of }) => html`<td>${app.text.format.of(kind, of(row))}</td>`)}
         <td>${fronts.filter((front) => front !== '').join(' ')}</td>
         <td class="reason">${this.#reason(row)}</td>
-        <td>${row.capacity === null ? nothing : html`<button type="button" class="quiet" title=${say('grid.use_these')} @click=${() => { this.#use(row); }}>${say('grid.use')}</button>`}</td>
+        <td>${row.capacity === null ? nothing : html`<button type="button" class="quiet use" title=${say('grid.use_these')} @click=${() => { this.#use(row); }}>${say('grid.use')}</button>`}</td>
       </tr>`;
   }
 
-  #value(value: string): string {
-    return value === '' ? '–' : this.app.text.option(value);
+  #value(value: string, axis: number): string {
+    return value === '' ? '–' : this.app.text.option(value, this.search.answer.value.axes[axis]);
   }
 
   #reason({ capacity, failures }: Row): string {

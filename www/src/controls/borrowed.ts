@@ -1,6 +1,6 @@
 // Rows of the waiting line that the gateway's order of service reads too, whatever the line's own order is.
 import type { App } from '../app.js';
-import type { Condition, Parameter } from '../engine/types.js';
+import type { Condition, Parameter } from '../simulation/types.js';
 
 const ORDER = 'scheduler.order';
 

@@ -3,8 +3,8 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 import { LightElement } from '../element.js';
-import type { Parameter } from '../engine/types.js';
-import { stationOfGroup } from '../panels/station-map.js';
+import type { Parameter } from '../simulation/types.js';
+import { stationOfGroup } from '../state/stations.js';
 import type { Watchable } from '../state/topic.js';
 import { onlyAtGateway } from './borrowed.js';
 import { inactive, isUsable } from './inactive.js';
@@ -84,7 +84,7 @@ export class ControlPanel extends LightElement {
   /** Not before its script is there: an element that is defined later would be connected without its app. */
   #deployment(): TemplateResult | typeof nothing {
     if (customElements.get('deployment-panel') === undefined) {
-      void import('../fleet/deployment-panel.js').then(() => { this.requestUpdate(); });
+      void import('../deployment/deployment-panel.js').then(() => { this.requestUpdate(); });
       return nothing;
     }
     return html`<deployment-panel .app=${this.app}></deployment-panel>`;

@@ -1,11 +1,11 @@
 // Why a parameter has no effect now; null when it has. The module decides it, with what it knows of the loaded trace. A move
 // of one slider asks this of every control, so the reason comes as a key, and is put into words where it is shown.
 import type { App } from '../app.js';
-import type { MessageKey } from '../i18n/en.js';
-import type { Condition, Parameter } from '../engine/types.js';
+import type { MessageKey } from '../i18n/text.js';
+import type { Condition, Parameter } from '../simulation/types.js';
 
 /** A message, or the conditions that are not met. */
-export interface Inactive { key: MessageKey; unmet: readonly Condition[] }
+export interface Inactive { key: MessageKey | 'control.applies'; unmet: readonly Condition[] }
 
 /** Words for the reasons of the schema that are no conditions. */
 const REASONS: Readonly<Record<string, MessageKey>> = {

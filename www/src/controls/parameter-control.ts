@@ -2,8 +2,8 @@
 // about it comes from the parameter table.
 import { html, nothing, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
-import type { Parameter, ParameterValue } from '../engine/types.js';
-import { randomSeed } from '../engine/module.js';
+import type { Parameter, ParameterValue } from '../simulation/types.js';
+import { randomSeed } from '../simulation/module.js';
 import type { Watchable } from '../state/topic.js';
 import { inactive as reasonOf, inactiveMark, inactiveReason, isUsable } from './inactive.js';
 import { parseTyped } from './typed.js';
@@ -64,10 +64,10 @@ export class ParameterControl extends LightElement {
         ${this.#box(disabled)}
       </div>
       ${this.#slider(disabled)}
-      <p class="control-help" id="${id}-help" ?hidden=${this.helpOpen !== true}>${text.help(parameter)}
+      <p class="control-help" id="${id}-help" data-changes=${parameter.changes} ?hidden=${this.helpOpen !== true}>${text.help(parameter)}
         ${parameter.changes === 'score' ? text.t('control.score') : nothing}</p>
       <p class="control-reason" ?hidden=${inactive === null}>${inactive}</p>
-      <p class="control-error" id="${id}-error" role="alert" ?hidden=${problem === undefined}>${problem === undefined ? nothing : text.failure(problem)}</p>`;
+      <p class="control-error" id="${id}-error" role="alert" data-code=${problem?.code ?? ''} ?hidden=${problem === undefined}>${problem === undefined ? nothing : text.failure(problem)}</p>`;
   }
 
   #box(disabled: boolean): TemplateResult {
@@ -76,7 +76,7 @@ export class ParameterControl extends LightElement {
     const value = this.#value;
     switch (parameter.type) {
       case 'choice': return html`<select id=${id} ?disabled=${disabled} @change=${(event: Event) => { this.#set((event.target as HTMLSelectElement).value); }}>
-        ${parameter.options.map((option) => html`<option value=${option} .selected=${option === value}>${app.text.option(option)}</option>`)}</select>`;
+        ${parameter.options.map((option) => html`<option value=${option} .selected=${option === value}>${app.text.option(option, parameter.id)}</option>`)}</select>`;
       case 'boolean': return html`<input id=${id} type="checkbox" ?disabled=${disabled} .checked=${value === true}
         @change=${(event: Event) => { this.#set((event.target as HTMLInputElement).checked); }}>`;
       case 'text':

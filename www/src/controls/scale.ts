@@ -1,6 +1,6 @@
 // Between a parameter's value and the place of a slider's thumb. A linear slider counts in the parameter's own unit; a
 // logarithmic one in equal ratios, rounded to what a person would write.
-import type { SliderRange } from '../engine/types.js';
+import type { SliderRange } from '../simulation/types.js';
 
 const LOG_STEPS = 240;
 

@@ -2,7 +2,7 @@
 import { html, type TemplateResult } from 'lit';
 import { live } from 'lit/directives/live.js';
 import type { App } from '../app.js';
-import type { Parameter, SliderRange } from '../engine/types.js';
+import type { Parameter, SliderRange } from '../simulation/types.js';
 import { vars } from '../style-vars.js';
 import { Scale, type Stride } from './scale.js';
 

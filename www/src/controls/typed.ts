@@ -1,5 +1,5 @@
 // What was typed into a box, as the parameter's type wants it. Bounds are not checked here: they are the module's.
-import type { Parameter, ParameterValue } from '../engine/types.js';
+import type { Parameter, ParameterValue } from '../simulation/types.js';
 
 export type Typed = { value: ParameterValue } | { wrong: 'not_a_number' | 'not_a_list' };
 

@@ -1,7 +1,7 @@
 // Where charts come from: the service's last answer, or the workload studio.
 import type { App } from '../app.js';
-import type { ChartData } from '../engine/types.js';
-import type { MessageKey } from '../i18n/en.js';
+import type { ChartData } from '../simulation/types.js';
+import type { MessageKey } from '../i18n/text.js';
 import { partsOf, type Watchable } from '../state/topic.js';
 
 export interface ChartFeed {

@@ -1,6 +1,6 @@
 // The small tools in a chart's corner: what it means, its files, its numbers as a table.
 import { html, type TemplateResult } from 'lit';
-import { menu, menuItem } from '../panels/menu.js';
+import { menu, menuItem } from '../menu.js';
 import type { ChartView } from './chart-view.js';
 import { chartCsv, chartPng, download, downloadSvg, downloadText, type Picture } from './export-chart.js';
 
@@ -16,10 +16,10 @@ export function chartTools(view: ChartView, title: string): TemplateResult {
       ${menu({
         label: '⋯', name: `${title}: ${text.t('chart.more')}`, className: 'quiet plain',
         content: html`
-          ${menuItem(text.t(view.tableOpen === true ? 'chart.table_hide' : 'chart.table'), () => { view.tableOpen = view.tableOpen !== true; })}
-          ${menuItem(save('PNG'), () => { withPicture(view, (picture) => { void chartPng(picture).then((blob) => { download(`${name}.png`, blob); }); }); })}
-          ${menuItem(save('SVG'), () => { withPicture(view, (picture) => { void downloadSvg(view.app, picture); }); })}
-          ${menuItem(save('CSV'), () => { if (view.chart !== undefined) downloadText(`${name}.csv`, chartCsv(view.chart), 'text/csv'); })}`,
+          ${menuItem('table', text.t(view.tableOpen === true ? 'chart.table_hide' : 'chart.table'), () => { view.tableOpen = view.tableOpen !== true; })}
+          ${menuItem('png', save('PNG'), () => { withPicture(view, (picture) => { void chartPng(picture).then((blob) => { download(`${name}.png`, blob); }); }); })}
+          ${menuItem('svg', save('SVG'), () => { withPicture(view, (picture) => { void downloadSvg(view.app, picture); }); })}
+          ${menuItem('csv', save('CSV'), () => { if (view.chart !== undefined) downloadText(`${name}.csv`, chartCsv(view.chart), 'text/csv'); })}`,
       })}
     </div>`;
 }

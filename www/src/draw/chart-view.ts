@@ -2,9 +2,9 @@
 // frame scheduler, what lies under the cursor by hand, since it moves with every pixel.
 import { html, nothing, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
-import { ChartSurface } from '../engine/module.js';
-import type { ChartData, PlotFrame } from '../engine/types.js';
-import { stationOfChart } from '../panels/station-map.js';
+import { ChartSurface } from '../simulation/module.js';
+import type { ChartData, PlotFrame } from '../simulation/types.js';
+import { stationOfChart } from '../state/stations.js';
 import type { Watchable } from '../state/topic.js';
 import { serviceFeed, type ChartFeed } from './chart-feed.js';
 import { chartTools } from './chart-tools.js';
@@ -133,7 +133,7 @@ export class ChartView extends LightElement implements Drawable {
           <div class="brush" hidden></div>
           <div class="picked" hidden></div>
           <div class="read-out" aria-hidden="true" hidden></div>
-          <p class="empty" ?hidden=${empty === null}>${empty}</p>
+          <p class="empty" data-empty=${chart?.empty ?? ''} ?hidden=${empty === null}>${empty}</p>
         </div>
         <p class="visually-hidden" id="chart-${name}-keys">${text.t(name === REQUEST_CHART ? 'chart.keys_request' : 'chart.keys')}</p>
         <output class="visually-hidden spoken" aria-live="polite"></output>

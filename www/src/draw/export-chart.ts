@@ -1,6 +1,6 @@
 // A chart as a file: picture at twice the pixels, drawing, numbers.
-import { ChartSurface, palette } from '../engine/module.js';
-import type { ChartData } from '../engine/types.js';
+import { ChartSurface, palette } from '../simulation/module.js';
+import type { ChartData } from '../simulation/types.js';
 import type { App } from '../app.js';
 
 export function download(name: string, content: Blob): void {

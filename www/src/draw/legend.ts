@@ -1,6 +1,6 @@
 // The legend in words: a swatch with the colour and the dash or marker of its role, and the role's name.
 import { html, svg, type SVGTemplateResult, type TemplateResult } from 'lit';
-import type { Series } from '../engine/types.js';
+import type { Series } from '../simulation/types.js';
 import type { Text } from '../i18n/text.js';
 
 /** Dashes and markers of `charts::role`, which tell lines apart without their colours. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Axis, ChartData, PlotFrame, Series } from '../engine/types.js';
+import type { Axis, ChartData, PlotFrame, Series } from '../simulation/types.js';
 import { barsAt, insideX, lastAtOrBefore, nearestPoint, pixelToX, reading, readings, timeAverage, xToPixel, yToPixel } from './plot.js';
 
 const frame: PlotFrame = { left: 50, top: 10, right: 450, bottom: 110, x_min: 0, x_max: 100, y_min: 0, y_max: 10 };

@@ -1,6 +1,6 @@
 // Arithmetic between the pixels of a drawn chart and its data. The drawing returns the rectangle and the ranges; what
 // lies under the pointer is computed from them, nothing is drawn again.
-import type { Axis, ChartData, PlotFrame, Series } from '../engine/types.js';
+import type { Axis, ChartData, PlotFrame, Series } from '../simulation/types.js';
 
 export interface Reading { role: string; value: number }
 

@@ -1,6 +1,6 @@
 // The values under the cursor, in a small box beside it and, for readers of the screen, in one sentence.
 import { html, type TemplateResult } from 'lit';
-import type { Axis, ChartData } from '../engine/types.js';
+import type { Axis, ChartData } from '../simulation/types.js';
 import type { Text } from '../i18n/text.js';
 import { readings } from './plot.js';
 

@@ -1,6 +1,6 @@
 // A chart's numbers as a table, thinned to what a person can read.
 import { html, nothing, type TemplateResult } from 'lit';
-import type { ChartData, Series } from '../engine/types.js';
+import type { ChartData, Series } from '../simulation/types.js';
 import type { Text } from '../i18n/text.js';
 import { axisValue, yUnit, yValue } from './read-out.js';
 

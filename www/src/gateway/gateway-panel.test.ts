@@ -2,8 +2,8 @@
 // The groups of the gateway's panel, with an app that is made up.
 import { beforeEach, expect, it } from 'vitest';
 import type { App } from '../app.js';
-import type { Failure, Parameter } from '../engine/types.js';
-import { english } from '../i18n/tables.js';
+import type { Failure, Parameter } from '../simulation/types.js';
+import { english } from '../i18n/languages.js';
 import { Text } from '../i18n/text.js';
 import { newSession } from '../state/session.js';
 import { Topic } from '../state/topic.js';

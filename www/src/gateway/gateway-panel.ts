@@ -5,10 +5,10 @@ import { repeat } from 'lit/directives/repeat.js';
 import { onlyAtGateway } from '../controls/borrowed.js';
 import { unmetOf } from '../controls/inactive.js';
 import { LightElement } from '../element.js';
-import type { Parameter, Summary } from '../engine/types.js';
+import type { Parameter, Summary } from '../simulation/types.js';
 import { partsOf, type Watchable } from '../state/topic.js';
 import { arranged, CHECKS, moved, readChain, switched, writeChain, type Check } from './chain.js';
-import { wordsOf, type Word } from './gateway-words.js';
+import { gateway } from '../i18n/en/gateway.js';
 import './gateway.css';
 
 const CHAIN = 'gateway.checks';
@@ -78,7 +78,7 @@ export class GatewayPanel extends LightElement {
   protected override render(): TemplateResult {
     const on = this.#on;
     this.#shown = arranged(this.#shown, on);
-    const say = wordsOf(this.app);
+    const say = this.app.text.say(gateway);
     const parameters = this.#parameters;
     const placed = new Set(CHECKS.flatMap((check) => parameters.filter(({ id }) => belongs(OF_CHECK[check], id))));
     const rest = parameters.filter((parameter) => !placed.has(parameter) && parameter.id !== CHAIN);
@@ -96,7 +96,7 @@ export class GatewayPanel extends LightElement {
   }
 
   #card(check: Check, on: readonly Check[], parameters: readonly Parameter[]): TemplateResult {
-    const say = wordsOf(this.app);
+    const say = this.app.text.say(gateway);
     const place = on.indexOf(check);
     const name = say(`check.${check}`);
     const isOn = place >= 0;
@@ -124,7 +124,7 @@ export class GatewayPanel extends LightElement {
   #count(check: Check): TemplateResult | typeof nothing {
     const summary = this.#summary;
     if (summary === undefined || summary === null) return nothing;
-    const say = wordsOf(this.app);
+    const say = this.app.text.say(gateway);
     const { format } = this.app.text;
     const refused = summary.refusals[REFUSAL[check]] ?? 0;
     const held = summary.held[check] ?? 0;
@@ -133,12 +133,12 @@ export class GatewayPanel extends LightElement {
 
   #group(group: Group, parameters: readonly Parameter[]): TemplateResult {
     const { app } = this;
-    const say = wordsOf(app);
+    const say = app.text.say(gateway);
     const changed = parameters.some(({ id }) => app.editor.isChanged(id));
     const fair = group === 'order' && !parameters.some(({ id }) => id.startsWith('scheduler.')) && ['vtc', 'lcf', 'drr', 'priority'].includes(String(app.store.resolved.values['gateway.order']));
     return html`
       <details class="group gateway-group" data-group=${group} .open=${this.#isOpen(group, parameters)} @toggle=${(event: Event) => { this.#toggled(group, event); }}>
-        <summary><h3>${say(`group.${group}` satisfies Word)}</h3><i class="dot" ?hidden=${!changed}></i></summary>
+        <summary><h3>${say(`group.${group}` )}</h3><i class="dot" ?hidden=${!changed}></i></summary>
         ${this.#controls(parameters.filter((parameter) => this.#isActive(parameter)))}
         ${fair ? html`<p class="control-reason">${say('order.elsewhere')}</p>` : nothing}
       </details>`;
@@ -179,7 +179,7 @@ export class GatewayPanel extends LightElement {
     const next = moved(this.#on, check, target);
     this.#set(next);
     const spoken = this.querySelector('.chain-spoken');
-    const say = wordsOf(this.app);
+    const say = this.app.text.say(gateway);
     if (spoken !== null) spoken.textContent = say('check.moved', { check: say(`check.${check}`), place: next.indexOf(check) + 1, of: next.length });
   }
 

@@ -4,10 +4,11 @@ import { html, nothing, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
 import { serviceFeed, type ChartFeed } from '../draw/chart-feed.js';
 import { LightElement } from '../element.js';
-import type { Distribution, Summary } from '../engine/types.js';
+import type { Distribution, Summary } from '../simulation/types.js';
 import { partsOf, type Watchable } from '../state/topic.js';
 import { GatewayStory } from './gateway-story.js';
-import { isWord, wordsOf, type Word } from './gateway-words.js';
+import type { PlainKey } from '../i18n/area.js';
+import { gateway } from '../i18n/en/gateway.js';
 import './gateway.css';
 import './load-ribbon.js';
 
@@ -40,46 +41,46 @@ export class GatewaySection extends LightElement {
 
   protected override render(): TemplateResult | typeof nothing {
     const { app } = this;
-    const gateway = this.#gateway;
-    const say = wordsOf(app);
+    const summary = this.#gateway;
+    const say = app.text.say(gateway);
     const feed = (this.#feed ??= feedOf(app));
     return html`
       <section class="charts gateway" aria-labelledby="section-gateway">
         <h2 id="section-gateway">${say('section.gateway')} <small>${say('section.gateway.about')}</small></h2>
         <load-ribbon .app=${app}></load-ribbon>
-        ${gateway === undefined || gateway === null ? nothing : this.#facts(gateway)}
+        ${summary === undefined || summary === null ? nothing : this.#facts(summary)}
         <div class="chart-grid">${CHARTS.map((name) => html`<chart-view .app=${app} .name=${name} .feed=${feed}></chart-view>`)}</div>
       </section>`;
   }
 
-  #facts(gateway: NonNullable<Summary['gateway']>): TemplateResult {
+  #facts(summary: NonNullable<Summary['gateway']>): TemplateResult {
     const { text } = this.app;
     const { format } = text;
-    const say = wordsOf(this.app);
-    const refusals = Object.entries(gateway.refusals).filter(([, count]) => count > 0);
+    const say = this.app.text.say(gateway);
+    const refusals = Object.entries(summary.refusals).filter(([, count]) => count > 0);
     const refused = refusals.reduce((sum, [, count]) => sum + count, 0);
     const spread = (of: Distribution, kind: 'seconds' | 'number'): string => say('fact.spread', { p50: format.of(kind, of.p50), p99: format.of(kind, of.p99) });
-    const { first_attempt: first, prediction } = gateway;
-    const facts: [Word, string][] = [
-      ['fact.attempts', format.whole(gateway.attempts)],
+    const { first_attempt: first, prediction } = summary;
+    const facts: [PlainKey<typeof gateway> & `fact.${string}`, string][] = [
+      ['fact.attempts', format.whole(summary.attempts)],
       ['fact.refused', refused === 0 ? '0' : `${format.whole(refused)} (${refusals.map(([reason, count]) => `${text.outcome(reason)} ${format.whole(count)}`).join(', ')})`],
-      ['fact.timeouts', format.whole(gateway.timeouts)],
-      ['fact.retried', format.whole(gateway.retried)],
+      ['fact.timeouts', format.whole(summary.timeouts)],
+      ['fact.retried', format.whole(summary.retried)],
       ['fact.first', `${format.withUnit(format.of('number', first.goodput_rps), text.unit('req/s'))}; ${say('fact.served', { count: format.whole(first.completed) })}`],
-      ['fact.wait', format.of('seconds', gateway.wait_s.mean)],
-      ['fact.estimate', `${format.of('share', gateway.estimate_relative_error)}; ${spread(gateway.estimate_error_s, 'seconds')}`],
+      ['fact.wait', format.of('seconds', summary.wait_s.mean)],
+      ['fact.estimate', `${format.of('share', summary.estimate_relative_error)}; ${spread(summary.estimate_error_s, 'seconds')}`],
       ['fact.prediction', say('fact.ratio', {
         spread: spread(prediction.ratio, 'number'), over: format.of('share', prediction.over_share), under: format.of('share', prediction.under_share),
       })],
-      ['fact.reserved', format.withUnit(format.whole(gateway.reserved_tokens), text.unit('tokens'))],
-      ['fact.leaked', format.withUnit(format.whole(gateway.leaked_tokens), text.unit('tokens'))],
+      ['fact.reserved', format.withUnit(format.whole(summary.reserved_tokens), text.unit('tokens'))],
+      ['fact.leaked', format.withUnit(format.whole(summary.leaked_tokens), text.unit('tokens'))],
     ];
     return html`<dl class="gateway-facts" aria-label=${say('facts.label')}>${facts.map(([name, value]) => html`<div data-fact=${name.slice('fact.'.length)}><dt>${say(name)}</dt><dd>${value}</dd></div>`)}</dl>`;
   }
 }
 
 function feedOf(app: App): ChartFeed {
-  const say = (key: string): string => (isWord(key) ? wordsOf(app)(key) : app.text.named('', key));
+  const say = (key: string): string => (app.text.find(gateway, key) ?? app.text.named('', key));
   return {
     ...serviceFeed(app),
     title: (name) => say(`chart.${name}`),
@@ -87,7 +88,7 @@ function feedOf(app: App): ChartFeed {
     // A chart may have its own word for what has one colour everywhere.
     role: (chart, role) => {
       const own = `role.${chart}.${role}`;
-      return say(isWord(own) ? own : `role.${role}`);
+      return app.text.find(gateway, own) ?? say(`role.${role}`);
     },
     empty: (key) => say(`empty.${key}`),
   };

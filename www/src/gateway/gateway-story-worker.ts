@@ -1,31 +1,35 @@
 // A thread that simulates the other column of a story, and says its summary.
 import { Simulator } from '../../pkg/servescope.js';
-import { readMessages } from '../engine/pause.js';
-import { begin, tables } from '../engine/simulating.js';
-import type { Start } from '../engine/start.js';
-import { failuresOf, type Failure, type ScenarioPatch, type Summary } from '../engine/types.js';
+import { readMessages } from '../simulation/pause.js';
+import { begin, tables } from '../simulation/simulating.js';
+import type { Start } from '../simulation/start.js';
+import { failuresOf, type ScenarioPatch, type Summary } from '../simulation/types.js';
+import type { Reply } from '../simulation/worker-link.js';
 
 /** The other column of a story. */
 export interface Column { kind: 'column'; ticket: number; scenario: ScenarioPatch }
 export type ToStory = Start | Column;
-export type FromStory = { ticket: number; summary: Summary } | { ticket: number; failures: Failure[] };
+
+function post(message: Reply<Summary>): void {
+  self.postMessage(message);
+}
 
 let ready = Promise.resolve();
 let simulator: Simulator | null = null;
 /** The run that is wanted; an older one ends at its next slice. */
 let wanted = 0;
 
-async function simulate({ ticket, scenario }: Column): Promise<void> {
+/** The summary; null when another run is wanted meanwhile. */
+async function simulate({ ticket, scenario }: Column): Promise<Summary | null> {
   await ready;
-  if (wanted !== ticket) return;
+  if (wanted !== ticket) return null;
   const begun = await tables.have(() => { (simulator ??= new Simulator()).begin(scenario); }, () => wanted === ticket);
-  if (!begun || simulator === null) return;
+  if (!begun || simulator === null) return null;
   while (simulator.advance() < 1) {
     await readMessages();
-    if (wanted !== ticket) return;
+    if (wanted !== ticket) return null;
   }
-  const { summary } = simulator.finish({ columns: 2, window: null, split_by: 'adapter', in_sight: [] });
-  self.postMessage({ ticket, summary } satisfies FromStory);
+  return simulator.finish({ columns: 2, window: null, split_by: 'adapter', in_sight: [] }).summary;
 }
 
 self.onmessage = ({ data }: MessageEvent<ToStory>) => {
@@ -35,7 +39,8 @@ self.onmessage = ({ data }: MessageEvent<ToStory>) => {
   }
   wanted = data.ticket;
   tables.letGo();
-  simulate(data).catch((thrown: unknown) => {
-    self.postMessage({ ticket: data.ticket, failures: failuresOf(thrown) } satisfies FromStory);
-  });
+  const { ticket } = data;
+  simulate(data).then((value) => {
+    post(value === null ? { kind: 'stopped', ticket } : { kind: 'reply', ticket, value });
+  }, (thrown: unknown) => { post({ kind: 'refused', ticket, failures: failuresOf(thrown) }); });
 };

@@ -3,16 +3,15 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
 import { LightElement } from '../element.js';
-import { lostWorker } from '../engine/fetched.js';
-import { resolve } from '../engine/module.js';
-import { start } from '../engine/start.js';
-import type { Failure, GroupRow, ParameterValue, ScenarioPatch, Summary } from '../engine/types.js';
+import { resolve } from '../simulation/module.js';
+import { start } from '../simulation/start.js';
+import { Cancelled, Refusal, WorkerLink } from '../simulation/worker-link.js';
+import type { Failure, GroupRow, ParameterValue, ScenarioPatch, Summary } from '../simulation/types.js';
 import type { NumberKind } from '../i18n/format.js';
 import { presetOf, type Preset, type Story } from '../state/presets.js';
 import { sameValues, withoutDefaults, type Values } from '../state/store.js';
 import type { Watchable } from '../state/topic.js';
-import type { FromStory, ToStory } from './gateway-story-worker.js';
-import { wordsOf } from './gateway-words.js';
+import { gateway } from '../i18n/en/gateway.js';
 import './gateway.css';
 
 type Side = 'without' | 'with';
@@ -28,8 +27,9 @@ export class GatewayStory extends LightElement {
   /** The run that the page does not show. */
   declare other: { asked: Values; summary: Summary | null; failures: readonly Failure[] } | null;
   #sides: Sides | null = null;
-  #worker: Worker | null = null;
-  #ticket = 0;
+  readonly #link = new WorkerLink(
+    () => new Worker(new URL('./gateway-story-worker.ts', import.meta.url), { type: 'module' }), { first: () => [start()] },
+  );
   #asked: Values | null = null;
 
   constructor() {
@@ -43,9 +43,8 @@ export class GatewayStory extends LightElement {
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
-    this.#worker?.terminate();
-    this.#worker = null;
     this.#asked = null;
+    this.#link.end(new Cancelled());
   }
 
   /** The scenario of a side, as the controls are now. */
@@ -72,39 +71,29 @@ export class GatewayStory extends LightElement {
   protected override updated(): void {
     if (this.#sides === null) return;
     const shown = this.#shown(this.#sides);
-    if (shown !== null) this.#ask(this.#scenario(this.#sides, shown === 'with' ? 'without' : 'with'));
+    if (shown !== null) void this.#ask(this.#scenario(this.#sides, shown === 'with' ? 'without' : 'with'));
   }
 
-  #ask(scenario: Values): void {
+  async #ask(scenario: Values): Promise<void> {
     if (this.#asked !== null && sameValues(this.#asked, scenario)) return;
     this.#asked = scenario;
-    this.#ticket += 1;
-    this.#worker ??= this.#spawn();
-    this.#worker.postMessage({ kind: 'column', ticket: this.#ticket, scenario } satisfies ToStory);
-  }
-
-  #spawn(): Worker {
-    const worker = new Worker(new URL('./gateway-story-worker.ts', import.meta.url), { type: 'module' });
-    worker.postMessage(start());
-    const take = (summary: Summary | null, failures: readonly Failure[]): void => { this.other = { asked: this.#asked ?? {}, summary, failures }; };
-    worker.onmessage = ({ data }: MessageEvent<FromStory>) => {
-      if (data.ticket !== this.#ticket) return;
-      if ('summary' in data) take(data.summary, []);
-      else take(null, data.failures);
+    const take = (summary: Summary | null, failures: readonly Failure[]): void => {
+      if (this.#asked === scenario) this.other = { asked: scenario, summary, failures };
     };
-    worker.onerror = ({ message }: Partial<ErrorEvent>) => {
-      worker.terminate();
-      this.#worker = null;
-      take(null, [lostWorker(message)]);
-    };
-    return worker;
+    try {
+      take(await (this.#link.ask({ kind: 'column', scenario }) as Promise<Summary>), []);
+    } catch (thrown) {
+      if (thrown instanceof Cancelled) return;
+      if (!(thrown instanceof Refusal)) throw thrown;
+      take(null, thrown.failures);
+    }
   }
 
   protected override render(): TemplateResult | typeof nothing {
     const sides = this.#sides;
     if (sides === null) return nothing;
     const { app } = this;
-    const say = wordsOf(app);
+    const say = app.text.say(gateway);
     const { story } = sides;
     const words = story.words[app.text.language];
     const shown = this.#shown(sides);
@@ -132,11 +121,11 @@ export class GatewayStory extends LightElement {
   }
 
   #cell(summary: Summary | null, { kind, of }: Row): string {
-    return summary === null ? wordsOf(this.app)('story.waiting') : this.app.text.format.of(kind, of(summary));
+    return summary === null ? this.app.text.say(gateway)('story.waiting') : this.app.text.format.of(kind, of(summary));
   }
 
   #rows({ clients }: Story): Row[] {
-    const say = wordsOf(this.app);
+    const say = this.app.text.say(gateway);
     const { language } = this.app.text;
     const ofClient = clients.flatMap(({ user, ...names }): Row[] => {
       const client = names[language];

@@ -3,9 +3,9 @@ import { html, nothing, svg, type SVGTemplateResult, type TemplateResult } from 
 import type { ChartView } from '../draw/chart-view.js';
 import type { Drawable } from '../draw/scheduler.js';
 import { LightElement } from '../element.js';
-import type { Summary } from '../engine/types.js';
+import type { Summary } from '../simulation/types.js';
 import { partsOf, type Watchable } from '../state/topic.js';
-import { isWord, wordsOf } from './gateway-words.js';
+import { gateway } from '../i18n/en/gateway.js';
 
 /** The chart whose clock it shares. */
 const LIKE = 'gateway_waiting';
@@ -71,18 +71,18 @@ export class LoadRibbon extends LightElement implements Drawable {
 
   #name(state: string): string {
     const key = `state.${state}`;
-    return isWord(key) ? wordsOf(this.app)(key) : state;
+    return this.app.text.find(gateway, key) ?? state;
   }
 
   protected override render(): TemplateResult | typeof nothing {
-    const gateway = this.#gateway;
-    if (gateway === undefined || gateway === null) return nothing;
+    const summary = this.#gateway;
+    if (summary === undefined || summary === null) return nothing;
     const { app, at } = this;
-    const say = wordsOf(app);
+    const say = app.text.say(gateway);
     const { format } = app.text;
-    const spans = spansOf([[0, STATES[0]], ...gateway.states], Math.max(app.session.value.answer?.summary.makespan_s ?? 0, at?.to ?? 0));
-    const shares = STATES.map((state) => say('ribbon.text', { name: this.#name(state), share: format.of('share', gateway.state_share[state] ?? 0) }));
-    const label = `${say('ribbon.title')}: ${shares.join(app.text.language === 'zh' ? '，' : ', ')}`;
+    const spans = spansOf([[0, STATES[0]], ...summary.states], Math.max(app.session.value.answer?.summary.makespan_s ?? 0, at?.to ?? 0));
+    const shares = STATES.map((state) => say('ribbon.text', { name: this.#name(state), share: format.of('share', summary.state_share[state] ?? 0) }));
+    const label = `${say('ribbon.title')}: ${app.text.list(shares)}`;
     return html`
       <figure class="ribbon">
         <figcaption>
@@ -113,7 +113,7 @@ export class LoadRibbon extends LightElement implements Drawable {
 
   /** The same in words. */
   #list(spans: readonly Span[]): TemplateResult {
-    const say = wordsOf(this.app);
+    const say = this.app.text.say(gateway);
     const { format } = this.app.text;
     const count = Math.max(spans.length - 1, 0);
     return html`

@@ -1,7 +1,7 @@
 // Numbers as people read them: three significant digits, tabular, the unit always there.
 import type { Language } from '../state/settings.js';
 
-const LOCALE: Record<Language, string> = { en: 'en-GB', zh: 'zh-CN' };
+export const LOCALE: Record<Language, string> = { en: 'en-GB', zh: 'zh-CN' };
 const SECONDS: Record<Language, Record<'s' | 'ms', string>> = { en: { s: 's', ms: 'ms' }, zh: { s: '秒', ms: '毫秒' } };
 /** Between a number and its unit: no line break there. */
 const THIN = '\u202f';

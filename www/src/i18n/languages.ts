@@ -1,8 +1,10 @@
-// The languages that have been read so far. English is always there but for what it says of the parameters.
+// The languages that have been read so far. English is always there but for what the parameter table says.
+import address from '../generated/parameter-text.json?url';
 import type { Language } from '../state/settings.js';
-import { english, loadEnglish } from './tables.js';
-import { Text } from './text.js';
-import { loadChinese } from './zh.js';
+import { Text, type Tables } from './text.js';
+
+/** English as it is before the texts of the parameters are read. */
+export const english: Tables = { areas: {}, parameters: {}, module: {} };
 
 export class Languages {
   #english = new Text('en', english);
@@ -15,10 +17,16 @@ export class Languages {
 
   async load(language: Language): Promise<void> {
     if (language === 'zh') {
-      this.#chinese ??= new Text('zh', await loadChinese());
+      this.#chinese ??= new Text('zh', (await import('./zh.js')).zh);
     } else if (!this.#whole) {
-      this.#english = new Text('en', await loadEnglish());
+      this.#english = new Text('en', { ...english, parameters: await parameterTexts() });
       this.#whole = true;
     }
   }
+}
+
+async function parameterTexts(): Promise<Tables['parameters']> {
+  const response = await fetch(new URL(address, import.meta.url));
+  if (!response.ok) throw new Error(`${address}: HTTP ${String(response.status)}`);
+  return await response.json() as Tables['parameters'];
 }

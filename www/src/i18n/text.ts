@@ -1,72 +1,108 @@
-// One language's words: the message table, and what the wasm module names by key.
-import type { ChartData, Failure, Parameter, ParameterValue } from '../engine/types.js';
+// One language's texts: those of the page by area and key, and what the modules name.
+import type { ChartData, Failure, Parameter, ParameterValue } from '../simulation/types.js';
+import type { FactCode, ParameterId, RefusalCode, StepFieldName, StepName } from '../generated/parameters.js';
 import type { Language } from '../state/settings.js';
-import { en, type MessageKey } from './en.js';
-import { Format } from './format.js';
-import type { Tables } from './tables.js';
+import { fill, placesOf, type Area, type AreaName, type Params, type PlainKey, type Say, type Table } from './area.js';
+import { failures } from './en/failures.js';
+import { names } from './en/names.js';
+import { options } from './en/options.js';
+import { page } from './en/page.js';
+import { Format, LOCALE } from './format.js';
 
-export type Params = Readonly<Record<string, string | number>>;
+export type MessageKey = PlainKey<typeof page>;
+
+export type ParameterTexts = Readonly<Record<ParameterId, { label: string; help: string }>>;
+
+/** What the modules say in English themselves, so that the page has it in other languages only. */
+export type ModuleTexts = Readonly<Record<
+  `step.${StepName}` | `step.${StepName}.about` | `field.${StepFieldName}` | `fact.${FactCode}` | `refusal.${RefusalCode}` | `model.${string}` | `note.${string}`,
+  string>>;
+
+/** What a language has beside the English that is in the scripts. */
+export interface Tables {
+  areas: Readonly<Partial<Record<AreaName, Table>>>;
+  parameters: Readonly<Partial<ParameterTexts>>;
+  module: Table;
+}
 
 export class Text {
   readonly format: Format;
-  readonly #tables: Tables;
+  /** Says a text of the page's own area. */
+  readonly t: Say<typeof page>;
+  readonly #plural: Intl.PluralRules;
 
-  constructor(readonly language: Language, tables: Tables) {
+  constructor(readonly language: Language, private readonly tables: Tables) {
     this.format = new Format(language);
-    this.#tables = tables;
+    this.#plural = new Intl.PluralRules(LOCALE[language]);
+    this.t = this.say(page);
   }
 
-  readonly t = (key: MessageKey, params: Params = {}): string => this.fill(this.#tables.messages[key], params);
+  say<A extends Area<Table>>(area: A): Say<A> {
+    const table = this.#table(area);
+    return (key, ...[values]) => this.fill(table[key] ?? key, values ?? {});
+  }
 
-  /** A message whose key came from the module; the key itself when the table has none. */
-  named(prefix: string, key: string): string {
-    const full = `${prefix}${key}`;
-    return isKey(full) ? this.#tables.messages[full] : key;
+  /** The text of a key that is put together of what a module names; undefined where the area has none. */
+  find(area: Area<Table>, key: string): string | undefined {
+    return lookUp(this.#table(area), key);
+  }
+
+  /** The page's text for a name that came from a module; the name itself where there is none. */
+  named(prefix: string, name: string): string {
+    return this.find(page, `${prefix}${name}`) ?? name;
+  }
+
+  /** What a module says in English, in another language; undefined in English. */
+  ofModule(key: string): string | undefined {
+    return lookUp(this.tables.module, key);
   }
 
   label(parameter: Parameter): string {
-    return lookUp(this.#tables.parameters, parameter.id)?.label ?? parameter.id;
+    return lookUp(this.tables.parameters, parameter.id)?.label ?? parameter.id;
   }
 
   help(parameter: Parameter): string {
-    return lookUp(this.#tables.parameters, parameter.id)?.help ?? '';
+    return lookUp(this.tables.parameters, parameter.id)?.help ?? '';
   }
 
-  option(value: string): string {
-    return lookUp(this.#tables.options, value) ?? value.replaceAll('_', ' ');
+  /** The name of a choice; a value may mean something else for one parameter than for the others. */
+  option(value: string, parameter = ''): string {
+    return this.find(options, `${parameter}=${value}`) ?? this.find(options, value) ?? value.replaceAll('_', ' ');
   }
 
   mark(key: string): string {
-    return lookUp<string>(this.#tables.marks, key) ?? key;
+    return this.find(names, key) ?? key;
   }
 
   reason(key: string, params: Params): string {
-    const template = lookUp<string>(this.#tables.reasons, key);
-    return template === undefined ? key : this.fill(template, params);
+    return this.fill(this.find(names, key) ?? key, params);
+  }
+
+  outcome(outcome: string): string {
+    return this.find(names, `outcome.${outcome}`) ?? outcome.replaceAll('_', ' ');
   }
 
   /** The page's own words where they can be filled in, the module's English otherwise. */
   failure({ code, message, params }: Failure): string {
-    const template = lookUp<string>(this.#tables.failures, code);
+    const template = this.find(failures, code);
     if (template === undefined) return message;
     const filled = this.fill(template, this.#named(params));
-    return /\{\w+\}/.test(filled) ? message : filled;
+    return placesOf(filled).size > 0 ? message : filled;
   }
 
   /** Reasons come as names with commas between them. */
   #named(params: Params): Params {
     const { reasons } = params;
     if (typeof reasons !== 'string') return params;
-    const words = reasons.split(', ').map((reason) => this.outcome(reason));
-    return { ...params, reasons: words.join(this.language === 'zh' ? '、' : ', ') };
+    return { ...params, reasons: this.list(reasons.split(', ').map((reason) => this.outcome(reason))) };
   }
 
   failures(failures: readonly Failure[]): string {
-    return failures.map((failure) => this.failure(failure)).join(this.language === 'zh' ? '；' : '; ');
+    return failures.map((failure) => this.failure(failure)).join(this.t('list.sentences'));
   }
 
-  outcome(outcome: string): string {
-    return lookUp(this.#tables.outcomes, outcome) ?? outcome.replaceAll('_', ' ');
+  list(items: readonly string[]): string {
+    return items.join(this.t('list.items'));
   }
 
   /** Name of a place on an index axis. */
@@ -86,22 +122,18 @@ export class Text {
   value(parameter: Parameter, value: ParameterValue): string {
     if (parameter.type === 'boolean') return this.t(String(value) === 'true' ? 'control.on' : 'control.off');
     if (typeof value === 'boolean') return String(value);
-    if (typeof value === 'string') return parameter.type === 'text' ? value || this.t('control.none') : this.option(value);
+    if (typeof value === 'string') return parameter.type === 'text' ? value || this.t('control.none') : this.option(value, parameter.id);
     if (Array.isArray(value)) return value.map((entry) => this.format.exact(entry)).join(', ');
     return this.format.withUnit(parameter.id === 'seed' ? String(value) : this.format.exact(value), this.unit(parameter.unit));
   }
 
   fill(template: string, params: Params): string {
-    return template.replace(/\{(\w+)\}/g, (whole, name: string) => {
-      const value = params[name];
-      if (value === undefined) return whole;
-      return typeof value === 'number' ? this.format.exact(value) : value;
-    });
+    return fill(template, params, (value) => this.format.exact(value), this.#plural);
   }
-}
 
-function isKey(key: string): key is MessageKey {
-  return Object.hasOwn(en, key);
+  #table(area: Area<Table>): Table {
+    return this.tables.areas[area.name] ?? area.english;
+  }
 }
 
 function lookUp<V>(table: Readonly<Record<string, V>>, key: string): V | undefined {

@@ -1,14 +1,24 @@
-// Chinese, as a file of its own that is read when somebody wants it. The compiler checks it against English: a key that
-// is missing is an error here.
-import type data from './zh.json';
-import address from './zh.json?url';
-import type { ParameterId } from '../generated/parameters.js';
-import { fetchTable, type PageFailureCode, type Tables } from './tables.js';
+// Chinese, whole: a script of its own, fetched for those who read it.
+import type { AreaName } from './area.js';
+import type { Tables } from './text.js';
+import { capacity } from './zh/capacity.js';
+import { deployment } from './zh/deployment.js';
+import { failures } from './zh/failures.js';
+import { gateway } from './zh/gateway.js';
+import { help } from './zh/help.js';
+import { module } from './zh/module.js';
+import { monitor } from './zh/monitor.js';
+import { names } from './zh/names.js';
+import { options } from './zh/options.js';
+import { page } from './zh/page.js';
+import { parameters } from './zh/parameters.js';
+import { profile } from './zh/profile.js';
+import { replicas } from './zh/replicas.js';
+import { validation } from './zh/validation.js';
+import { workload } from './zh/workload.js';
 
-type Whole = Tables & { parameters: Record<ParameterId, { label: string; help: string }>; failures: Record<PageFailureCode, string> };
-type Checked<T extends Whole> = T;
-export type Chinese = Checked<typeof data>;
-
-export function loadChinese(): Promise<Chinese> {
-  return fetchTable<Chinese>(address);
-}
+export const zh = {
+  areas: { capacity, deployment, failures, gateway, help, monitor, names, options, page, profile, replicas, validation, workload } satisfies Record<AreaName, unknown>,
+  parameters,
+  module,
+} satisfies Tables;

@@ -1,6 +1,6 @@
 // What the monitor knows, and how its table is sorted.
 import type { App } from '../app.js';
-import type { MonitorOptions, MonitorView } from '../engine/types.js';
+import type { MonitorOptions, MonitorView } from '../simulation/types.js';
 import { OpenQuestion } from '../state/open-question.js';
 import { partsOf, Topic } from '../state/topic.js';
 

@@ -5,13 +5,14 @@ import type { App } from '../app.js';
 import type { ChartFeed } from '../draw/chart-feed.js';
 import { downloadText } from '../draw/export-chart.js';
 import { LightElement } from '../element.js';
-import { Refusal } from '../engine/client.js';
-import type { ExportKind, MonitorView } from '../engine/types.js';
+import { Refusal } from '../simulation/worker-link.js';
+import { codesOf, type ExportKind, type MonitorView } from '../simulation/types.js';
 import type { Watchable } from '../state/topic.js';
 import { MonitorData } from './monitor-data.js';
 import './monitor-section.css';
 import './monitor-table.js';
-import { isWord, wordsOf, type Say, type Word } from './words.js';
+import type { Say } from '../i18n/area.js';
+import { monitor } from '../i18n/en/monitor.js';
 
 export function monitorSection(app: App): MonitorSection {
   const section = new MonitorSection();
@@ -44,20 +45,20 @@ export class MonitorSection extends LightElement {
 
   protected override render(): TemplateResult {
     const { app, data } = this;
-    const say = wordsOf(app);
+    const say = app.text.say(monitor);
     const view = data.view.value;
     const { client } = data.sorting.value;
     const feed = (this.#feed ??= feedOf(app, data));
     const failures = data.failures.value;
     this.dataset['state'] = failures.length > 0 ? 'failed' : view === null ? 'waiting' : 'ready';
     // What is left would be of another run.
-    if (failures.length > 0) return html`<p class="notice error" role="alert">${app.text.failures(failures)}</p>`;
+    if (failures.length > 0) return html`<p class="notice error" role="alert" data-code=${codesOf(failures)}>${app.text.failures(failures)}</p>`;
     if (view === null) return html`<p class="about">${say('loading')}</p>`;
     const choose = (chosen: typeof client): void => { data.sorting.update({ client: chosen }); };
     return html`
       <div class="who-choice" role="group" aria-label=${say('choice')}>
-        <button type="button" class="quiet" aria-pressed=${client === 'user'} @click=${() => { choose('user'); }}>${say('users')}</button>
-        <button type="button" class="quiet" aria-pressed=${client === 'adapter'} @click=${() => { choose('adapter'); }}>${say('adapters')}</button>
+        <button type="button" class="quiet" data-client="user" aria-pressed=${client === 'user'} @click=${() => { choose('user'); }}>${say('users')}</button>
+        <button type="button" class="quiet" data-client="adapter" aria-pressed=${client === 'adapter'} @click=${() => { choose('adapter'); }}>${say('adapters')}</button>
       </div>
       ${this.#numbers(say, view)}
       <div class="chart-grid">${repeat(view.charts, ({ name }) => name, ({ name }) => html`<chart-view .app=${app} .name=${name} .feed=${feed}></chart-view>`)}</div>
@@ -66,7 +67,7 @@ export class MonitorSection extends LightElement {
       <div class="choices">${this.#file(say('csv'), 'clients.csv')}${this.#file(say('csv.time'), 'clients_over_time.csv')}</div>`;
   }
 
-  #numbers(say: Say, view: MonitorView): TemplateResult {
+  #numbers(say: Say<typeof monitor>, view: MonitorView): TemplateResult {
     const { format } = this.app.text;
     const computed = view.computed_tokens;
     const wasted = view.wasted_tokens > 0 ? ` (${format.share(view.wasted_tokens / computed)})` : '';
@@ -90,18 +91,18 @@ export class MonitorSection extends LightElement {
       downloadText(`servescope-${what}`, await app.ask({ kind: 'export', what }), 'text/csv');
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) throw thrown;
-      app.notices.error(() => app.text.t('notice.export_failed', { message: app.text.failures(thrown.failures) }));
+      app.notices.error('export_failed', () => app.text.t('notice.export_failed', { message: app.text.failures(thrown.failures) }));
     }
   }
 }
 
 /** The client's name in legends. */
-function clientName(say: Say, client: MonitorView['client'], id: number): string {
+function clientName(say: Say<typeof monitor>, client: MonitorView['client'], id: number): string {
   return id < 0 ? say('client.base') : say(`client.${client}`, { id: String(id) });
 }
 
 function feedOf(app: App, data: MonitorData): ChartFeed {
-  const word = (key: string): string => (isWord(key) ? wordsOf(app)(key satisfies Word) : app.text.named('', key));
+  const word = (key: string): string => (app.text.find(monitor, key) ?? app.text.named('', key));
   return {
     topic: () => data.view,
     zooms: true,
@@ -113,8 +114,8 @@ function feedOf(app: App, data: MonitorData): ChartFeed {
     role: (_chart, role) => {
       const view = data.view.value;
       const charted = view?.charted.find((one) => one.role === role);
-      if (view !== null && charted !== undefined) return clientName(wordsOf(app), view.client, charted.id);
-      return role === 'pool' ? app.text.named('role.', role) : wordsOf(app)('others');
+      if (view !== null && charted !== undefined) return clientName(app.text.say(monitor), view.client, charted.id);
+      return role === 'pool' ? app.text.named('role.', role) : app.text.say(monitor)('others');
     },
     empty: word,
   };

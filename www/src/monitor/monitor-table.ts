@@ -3,10 +3,10 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 import { LightElement } from '../element.js';
-import type { MonitorView } from '../engine/types.js';
+import type { MonitorView } from '../simulation/types.js';
 import type { Watchable } from '../state/topic.js';
 import { FEW_ROWS, MORE_ROWS, type MonitorData } from './monitor-data.js';
-import { isWord, wordsOf } from './words.js';
+import { monitor } from '../i18n/en/monitor.js';
 
 const REASON = 'refused_';
 
@@ -20,7 +20,7 @@ export class MonitorTable extends LightElement {
 
   protected override render(): TemplateResult | typeof nothing {
     const { app, data } = this;
-    const say = wordsOf(app);
+    const say = app.text.say(monitor);
     const view = data.view.value;
     if (view === null) return nothing;
     const { client, rows } = view;
@@ -42,7 +42,7 @@ export class MonitorTable extends LightElement {
     const { app } = this;
     if (name.startsWith(REASON)) return app.text.outcome(name.slice(REASON.length));
     const key = `column.${name}`;
-    return isWord(key) ? wordsOf(app)(key) : name;
+    return app.text.find(monitor, key) ?? name;
   }
 
   #heading(name: string, title: string): TemplateResult {
@@ -52,14 +52,14 @@ export class MonitorTable extends LightElement {
     // Names begin with the least, numbers with the most.
     const next = active ? !descending : name !== 'id';
     return html`<th scope="col" data-column=${name} aria-sort=${active ? (descending ? 'descending' : 'ascending') : 'none'}>
-      <button type="button" class="quiet sort" title=${wordsOf(this.app)('sort', { column: title })} @click=${() => {
+      <button type="button" class="quiet sort" title=${this.app.text.say(monitor)('sort', { column: title })} @click=${() => {
         sorting.update({ sort: name, descending: next });
       }}>${title}<i aria-hidden="true">${active ? (descending ? '↓' : '↑') : ''}</i></button></th>`;
   }
 
   #row({ client, columns }: MonitorView, { id, values }: MonitorView['rows'][number]): TemplateResult {
     const { app } = this;
-    return html`<tr data-client=${id}><th scope="row">${id < 0 ? wordsOf(app)('client.base') : wordsOf(app)(`client.${client}`, { id: String(id) })}</th>
+    return html`<tr data-client=${id}><th scope="row">${id < 0 ? app.text.say(monitor)('client.base') : app.text.say(monitor)(`client.${client}`, { id: String(id) })}</th>
       ${columns.map(({ kind }, index) => html`<td>${app.text.format.of(kind, values[index] ?? null)}</td>`)}</tr>`;
   }
 }

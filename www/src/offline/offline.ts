@@ -52,7 +52,7 @@ function hear(app: App, message: FromServiceWorker): void {
 
 /** The settings are in the address, so they outlive it. */
 function offerNewer(app: App): void {
-  app.notices.offer(() => app.text.t('notice.newer'), 'notice.reload', () => {
+  app.notices.offer('newer', () => app.text.t('notice.newer'), 'notice.reload', () => {
     navigator.serviceWorker.controller?.postMessage({ kind: 'newest' } satisfies ToServiceWorker);
     app.link();
     location.reload();

@@ -2,11 +2,11 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
 import { download, downloadSvg, downloadText } from '../draw/export-chart.js';
-import { Refusal } from '../engine/client.js';
-import { scenarioJson } from '../engine/module.js';
-import type { ExportKind } from '../engine/types.js';
-import type { MessageKey } from '../i18n/en.js';
-import { menuItem } from './menu.js';
+import { Refusal } from '../simulation/worker-link.js';
+import { scenarioJson } from '../simulation/module.js';
+import type { ExportKind } from '../simulation/types.js';
+import type { MessageKey } from '../i18n/text.js';
+import { menuItem } from '../menu.js';
 
 const FROM_RUN: readonly { label: MessageKey; what: ExportKind; type: string }[] = [
   { label: 'export.summary', what: 'summary.json', type: 'application/json' },
@@ -23,14 +23,14 @@ const CHART_HEIGHT = 260;
 export function exportItems(app: App): TemplateResult {
   const { t } = app.text;
   return html`
-    ${menuItem(t('export.scenario'), () => {
+    ${menuItem('scenario', t('export.scenario'), () => {
       downloadText('servescope-scenario.json', scenarioJson(app.store.values.value), 'application/json');
     })}
-    ${FROM_RUN.map(({ label, what, type }) => menuItem(t(label), () => { void exportRun(app, what, type); }))}
-    ${app.store.resolved.values['scheduler.kind'] === 'slora' && app.store.resolved.values['gateway.kind'] === 'direct' ? nothing : menuItem(t('export.events'), () => { void exportRun(app, 'events.csv', 'text/csv'); })}
-    ${menuItem(html`${t('export.perfetto')}<small>${t('export.perfetto.about')}</small>`, () => { void openInPerfetto(app); })}
-    ${menuItem(t('export.charts'), () => { void exportCharts(app); })}
-    ${menuItem(t('export.workload'), () => { void exportWorkload(app); })}`;
+    ${FROM_RUN.map(({ label, what, type }) => menuItem(what, t(label), () => { void exportRun(app, what, type); }))}
+    ${app.store.resolved.values['scheduler.kind'] === 'slora' && app.store.resolved.values['gateway.kind'] === 'direct' ? nothing : menuItem('events.csv', t('export.events'), () => { void exportRun(app, 'events.csv', 'text/csv'); })}
+    ${menuItem('perfetto', html`${t('export.perfetto')}<small>${t('export.perfetto.about')}</small>`, () => { void openInPerfetto(app); })}
+    ${menuItem('charts', t('export.charts'), () => { void exportCharts(app); })}
+    ${menuItem('workload', t('export.workload'), () => { void exportWorkload(app); })}`;
 }
 
 async function exportRun(app: App, what: ExportKind, type: string): Promise<void> {
@@ -43,7 +43,7 @@ async function attempt(app: App, work: () => Promise<void>): Promise<void> {
     await work();
   } catch (thrown) {
     const failures = thrown instanceof Refusal ? thrown.failures : [];
-    app.notices.error(() => app.text.t('notice.export_failed', { message: app.text.failures(failures) }));
+    app.notices.error('export_failed', () => app.text.t('notice.export_failed', { message: app.text.failures(failures) }));
   }
 }
 
@@ -51,7 +51,7 @@ async function attempt(app: App, work: () => Promise<void>): Promise<void> {
 async function openInPerfetto(app: App): Promise<void> {
   const viewer = window.open(PERFETTO);
   if (viewer === null) {
-    app.notices.error(() => app.text.t('notice.perfetto_blocked'));
+    app.notices.error('perfetto_blocked', () => app.text.t('notice.perfetto_blocked'));
     return;
   }
   await attempt(app, async () => { await (await import('./perfetto.js')).handOver(app, viewer); });

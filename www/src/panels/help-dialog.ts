@@ -4,10 +4,11 @@ import type { App } from '../app.js';
 import { LightElement } from '../element.js';
 import { offline } from '../offline/offline.js';
 import type { Watchable } from '../state/topic.js';
-import { isWord, wordsOf, type Word } from './help-words.js';
+import type { PlainKey } from '../i18n/area.js';
+import { help } from '../i18n/en/help.js';
 
 /** Keys as they are printed on them, or the word that names them. */
-const SHORTCUTS: readonly (readonly [string, Word])[] = [
+const SHORTCUTS: readonly (readonly [string, PlainKey<typeof help>])[] = [
   ['key_arrows', 'arrows'],
   ['key_double', 'double'],
   ['Ctrl+Z, Ctrl+Shift+Z', 'undo'],
@@ -28,14 +29,14 @@ export class HelpDialog extends LightElement {
   }
 
   protected override render(): TemplateResult {
-    const t = wordsOf(this.app);
+    const t = this.app.text.say(help);
     return html`
       <dialog aria-labelledby="help-title" @click=${closeOnBackdrop}>
         <form method="dialog"><h2 id="help-title">${t('title')}</h2><button class="quiet">${t('close')}</button></form>
         <p>${t('intro')}</p>
         ${offline.value.state === 'unknown' ? nothing : html`<p class="offline" data-offline=${offline.value.state}>${t(`offline.${offline.value.state}`, { message: offline.value.message })}</p>`}
         <h3>${t('shortcuts')}</h3>
-        <dl class="shortcuts">${SHORTCUTS.map(([keys, about]) => html`<div><dt><kbd>${isWord(keys) ? t(keys) : keys}</kbd></dt><dd>${t(about)}</dd></div>`)}</dl>
+        <dl class="shortcuts">${SHORTCUTS.map(([keys, about]) => html`<div><dt><kbd>${this.app.text.find(help, keys) ?? keys}</kbd></dt><dd>${t(about)}</dd></div>`)}</dl>
         <h3>${t('glossary')}</h3>
         <dl class="glossary">${TERMS.map((term) => html`<div><dt>${t(`term.${term}`)}</dt><dd>${t(`term.${term}.about`)}</dd></div>`)}</dl>
       </dialog>`;

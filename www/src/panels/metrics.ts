@@ -1,6 +1,6 @@
 // The headline: which numbers of the summary stand there, and whether more of one is good news.
-import type { Summary } from '../engine/types.js';
-import type { MessageKey } from '../i18n/en.js';
+import type { Summary } from '../simulation/types.js';
+import type { MessageKey } from '../i18n/text.js';
 import type { NumberKind } from '../i18n/format.js';
 
 export interface Metric {
@@ -20,7 +20,7 @@ export interface Note {
   /** Path in the summary; also the public hook. */
   id: string;
   /** A message with `{value}`. */
-  says: MessageKey;
+  says: `metric.note.${'pool_tokens' | 'hit_rate'}`;
   kind: NumberKind;
   of(summary: Summary): number | null;
 }

@@ -1,7 +1,7 @@
 // A file that was dropped or chosen: a scenario of ours, or a trace of requests.
 import type { App } from '../app.js';
-import { scenarioFromJson } from '../engine/module.js';
-import { failuresOf } from '../engine/types.js';
+import { scenarioFromJson } from '../simulation/module.js';
+import { failuresOf } from '../simulation/types.js';
 
 export async function openFile(app: App, file: File): Promise<void> {
   if (file.name.toLowerCase().endsWith('.json')) await openScenario(app, file);
@@ -11,10 +11,10 @@ export async function openFile(app: App, file: File): Promise<void> {
 async function openScenario(app: App, file: File): Promise<void> {
   try {
     app.editor.replace(scenarioFromJson(await file.text()), 'file');
-    app.notices.info(() => app.text.t('notice.scenario_opened', { name: file.name }));
+    app.notices.info('scenario_opened', () => app.text.t('notice.scenario_opened', { name: file.name }));
   } catch (thrown) {
     const failures = failuresOf(thrown);
-    app.notices.error(() => app.text.t('notice.scenario_failed', { name: file.name, message: failures.map((failure) => app.named(failure)).join(' ') }));
+    app.notices.error('scenario_failed', () => app.text.t('notice.scenario_failed', { name: file.name, message: failures.map((failure) => app.named(failure)).join(' ') }));
   }
 }
 

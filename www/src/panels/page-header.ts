@@ -1,14 +1,14 @@
 // Name, presets, undo, sharing, files, language, theme, help.
 import { html, nothing, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
-import { command } from '../engine/module.js';
-import type { MessageKey } from '../i18n/en.js';
+import { command } from '../simulation/module.js';
+import type { MessageKey } from '../i18n/text.js';
 import { presetOf, type Preset } from '../state/presets.js';
 import { TABS } from '../state/session.js';
 import { nextTheme } from '../state/settings.js';
 import type { Watchable } from '../state/topic.js';
 import { exportItems } from './export-all.js';
-import { menu } from './menu.js';
+import { menu } from '../menu.js';
 import { openFile } from './open-file.js';
 
 export class PageHeader extends LightElement {
@@ -42,9 +42,9 @@ export class PageHeader extends LightElement {
         <button type="button" class="icon" ?disabled=${!redo} aria-label=${t('menu.redo')} title=${t('menu.redo')} @click=${() => { app.editor.redo(); }}>↷</button>
       </div>
       <div class="group end">
-        <button type="button" @click=${() => { void this.#copy(app.link(), 'notice.link_copied'); }}>${t('menu.share')}</button>
-        <button type="button" @click=${() => { void this.#copy(this.#command(), 'notice.command_copied'); }}>${t('menu.command')}</button>
-        ${menu({ label: t('menu.export'), content: exportItems(app) })}
+        <button type="button" data-action="link" @click=${() => { void this.#copy(app.link(), 'notice.link_copied'); }}>${t('menu.share')}</button>
+        <button type="button" data-action="command" @click=${() => { void this.#copy(this.#command(), 'notice.command_copied'); }}>${t('menu.command')}</button>
+        ${menu({ className: 'export', label: t('menu.export'), content: exportItems(app) })}
         <button type="button" @click=${() => { this.querySelector<HTMLInputElement>('input[type=file]')?.click(); }}>${t('menu.open')}</button>
         <input type="file" hidden accept=".csv,.json,.jsonl,.txt,.gz" aria-label=${t('menu.open')} @change=${(event: Event) => { this.#opened(event); }}>
         ${this.#settings()}
@@ -65,13 +65,13 @@ export class PageHeader extends LightElement {
     const name = origin === undefined ? text.t('menu.custom') : words(origin).title;
     const modified = exact === undefined && from !== null;
     const item = (preset: Preset): TemplateResult => html`
-      <button type="button" class="preset" aria-pressed=${exact?.id === preset.id} @click=${() => {
+      <button type="button" class="preset" data-preset=${preset.id} aria-pressed=${exact?.id === preset.id} @click=${() => {
         this.#from = preset.id;
         app.editor.replace(preset.values, 'preset');
       }}><b>${words(preset).title}</b> <small>${words(preset).about}</small></button>`;
     return menu({
       className: 'presets', name: `${text.t('menu.presets')}: ${name}`,
-      label: html`${name}${modified ? html` <small>(${text.t('menu.modified')})</small>` : nothing}`,
+      label: html`<span data-preset=${from ?? ''} data-modified=${String(modified)}>${name}${modified ? html` <small>(${text.t('menu.modified')})</small>` : nothing}</span>`,
       content: html`${app.presets.map(item)}`,
     });
   }
@@ -82,9 +82,9 @@ export class PageHeader extends LightElement {
     const { theme, language } = app.settings.value;
     const themeName: MessageKey = `menu.theme_${theme}`;
     return html`
-      <button type="button" class="icon" lang=${language === 'en' ? 'zh' : 'en'} aria-label=${t('menu.language_label')} title=${t('menu.language_label')}
+      <button type="button" class="icon" data-action="language" lang=${language === 'en' ? 'zh' : 'en'} aria-label=${t('menu.language_label')} title=${t('menu.language_label')}
         @click=${() => { void app.speak(language === 'en' ? 'zh' : 'en'); }}>${t('menu.language')}</button>
-      <button type="button" class="icon" aria-label=${t(themeName)} title=${t(themeName)} @click=${() => { nextTheme(app.settings); }}>${{ auto: '◐', light: '☀', dark: '☾' }[theme]}</button>
+      <button type="button" class="icon" data-action="theme" data-theme=${theme} aria-label=${t(themeName)} title=${t(themeName)} @click=${() => { nextTheme(app.settings); }}>${{ auto: '◐', light: '☀', dark: '☾' }[theme]}</button>
       <button type="button" class="icon" aria-label=${t('menu.help')} title=${t('menu.help')} @click=${() => { void import('./help-dialog.js').then(({ showHelp }) => showHelp(app)); }}>?</button>`;
   }
 
@@ -96,9 +96,9 @@ export class PageHeader extends LightElement {
     const { notices, text } = this.app;
     try {
       await navigator.clipboard.writeText(copied);
-      notices.info(() => text.t(done));
+      notices.info(done.replace('notice.', ''), () => text.t(done));
     } catch {
-      notices.error(() => text.t('notice.copy_failed', { text: copied }));
+      notices.error('copy_failed', () => text.t('notice.copy_failed', { text: copied }));
     }
   }
 

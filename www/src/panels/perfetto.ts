@@ -45,7 +45,7 @@ export function listens(viewer: Viewer, ear: Ear, patience_ms = PATIENCE_MS): Pr
 export async function handOver(app: App, viewer: Viewer): Promise<void> {
   const [text, answered] = await Promise.all([app.ask({ kind: 'export', what: 'trace.json' }), listens(viewer, window)]);
   if (!answered) {
-    app.notices.error(() => app.text.t('notice.perfetto_silent'));
+    app.notices.error('perfetto_silent', () => app.text.t('notice.perfetto_silent'));
     return;
   }
   const { buffer } = new TextEncoder().encode(text);

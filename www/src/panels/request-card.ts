@@ -1,7 +1,7 @@
 // One request, explained: what it was, what stood in front of it, and how its time was spent.
 import { html, nothing, svg, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
-import type { Explanation } from '../engine/types.js';
+import type { Explanation } from '../simulation/types.js';
 import type { Watchable } from '../state/topic.js';
 
 const WIDTH = 400;
@@ -35,7 +35,7 @@ export class RequestCard extends LightElement {
         <dl class="split">${parts.map(({ role, seconds }) => html`
           <div><dt data-role=${role}>${text.named('role.', role)}</dt><dd>${format.seconds(seconds)}</dd></div>`)}
           <div><dt>${t('role.e2e')}</dt><dd>${format.seconds(total)}</dd></div></dl>` : nothing}
-      <p class="why">${text.reason(request.reason, request.params)}</p>`;
+      <p class="why" data-reason=${request.reason}>${text.reason(request.reason, request.params)}</p>`;
   }
 }
 

@@ -3,16 +3,16 @@ import { html, nothing, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
 import { LightElement } from '../element.js';
 import type { GatewayViews } from '../gateway/gateway-section.js';
-import type { MessageKey } from '../i18n/en.js';
+import type { MessageKey } from '../i18n/text.js';
 import type { Tab } from '../state/session.js';
 import { partsOf, type Watchable } from '../state/topic.js';
-import { closeMenusOutside } from './menu.js';
+import { closeMenusOutside } from '../menu.js';
 import { acceptDrops } from './open-file.js';
 import { Parts } from './parts.js';
 import { listenToShortcuts } from './shortcuts.js';
 import '../controls/control-panel.js';
 import '../draw/chart-view.js';
-import '../replicas/replicas-section.js';
+import '../deployment/replicas-section.js';
 import './headline-numbers.js';
 import './page-header.js';
 import './request-card.js';
@@ -130,9 +130,9 @@ export class ServescopePage extends LightElement {
 function fetched(app: App, what: Later): Promise<unknown> {
   switch (what) {
     case 'gateway': return import('../gateway/gateway-section.js').then(({ gatewayViews }): GatewayViews => gatewayViews(app));
-    case 'workload': return import('../studio/studio-page.js').then(({ studioPage }) => studioPage(app));
+    case 'workload': return import('../workload/studio-page.js').then(({ studioPage }) => studioPage(app));
     case 'capacity': return import('../capacity/capacity-page.js').then(({ capacityPage }) => capacityPage(app));
-    case 'published': return import('../published/published-page.js').then(({ publishedPage }) => publishedPage(app));
+    case 'published': return import('../validation/published-page.js').then(({ publishedPage }) => publishedPage(app));
     case 'monitor': return import('../monitor/monitor-section.js').then(({ monitorSection }) => monitorSection(app));
   }
 }

@@ -2,11 +2,11 @@
 // station that is pressed marks its controls and its charts.
 import { html, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
-import type { ChartData, Series, Summary } from '../engine/types.js';
-import type { MessageKey } from '../i18n/en.js';
+import type { ChartData, Series, Summary } from '../simulation/types.js';
+import type { MessageKey } from '../i18n/text.js';
 import { reading, timeAverage } from '../draw/plot.js';
 import { partsOf, type Watchable } from '../state/topic.js';
-import { belongings, STATIONS, type Station } from './station-map.js';
+import { belongings, STATIONS, type Station } from '../state/stations.js';
 
 interface Reading { value: string; unit: string }
 

@@ -19,15 +19,15 @@ export class StatusArea extends LightElement {
     const warnings = [...(answer?.summary.warnings ?? []), ...(app.traceFile.info.value?.warnings ?? [])];
     return html`
       ${this.#progress()}
-      <div class="notices" role="status">${app.notices.list.value.map(({ id, kind, text: words, action }) => html`
-        <p class="notice ${kind} ${action === undefined ? '' : 'offer'}"><span>${words()}</span>
+      <div class="notices" role="status">${app.notices.list.value.map(({ id, kind, what, text: words, action }) => html`
+        <p class="notice ${kind} ${action === undefined ? '' : 'offer'}" data-notice=${what}><span>${words()}</span>
           ${action === undefined ? nothing : html`<button type="button" class="act" @click=${action.run}>${text.t(action.label)}</button>`}
           <button type="button" class="quiet" @click=${() => { app.notices.dismiss(id); }}>${text.t('notice.dismiss')}</button></p>`)}
       </div>
-      ${told.map((failure) => html`<p class="notice error" role="alert">${app.named(failure)}</p>`)}
+      ${told.map((failure) => html`<p class="notice error" role="alert" data-code=${failure.code}>${app.named(failure)}</p>`)}
       ${this.#trace()}
       <ul class="warnings" aria-label=${text.t('warnings.label')} ?hidden=${warnings.length === 0}>
-        ${warnings.map((warning) => html`<li>${warning.code.startsWith('no_effect') ? app.named(warning) : text.failure(warning)}</li>`)}
+        ${warnings.map((warning) => html`<li data-code=${warning.code}>${warning.code.startsWith('no_effect') ? app.named(warning) : text.failure(warning)}</li>`)}
       </ul>`;
   }
 
@@ -49,7 +49,7 @@ export class StatusArea extends LightElement {
     if (trace === null) return nothing;
     const { t, format } = app.text;
     return html`
-      <p class="trace-in-use">${t('trace.using', { name: trace.name, format: trace.format === '' ? '–' : trace.format, requests: trace.requests, span: format.seconds(trace.span_s) })}
+      <p class="trace-in-use" data-name=${trace.name} data-requests=${trace.requests}>${t('trace.using', { name: trace.name, format: trace.format === '' ? '–' : trace.format, requests: trace.requests, span: format.seconds(trace.span_s) })}
         <button type="button" @click=${() => { void app.traceFile.clear(); }}>${t('trace.back')}</button></p>`;
   }
 }

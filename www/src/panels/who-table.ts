@@ -1,8 +1,8 @@
 // Who gets how much: the busiest adapters and users, what they were expected to ask beside what they did.
 import { html, svg, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
-import type { GroupRow } from '../engine/types.js';
-import type { MessageKey } from '../i18n/en.js';
+import type { GroupRow } from '../simulation/types.js';
+import type { MessageKey } from '../i18n/text.js';
 import type { NumberKind } from '../i18n/format.js';
 import { partsOf, type Watchable } from '../state/topic.js';
 
@@ -69,7 +69,7 @@ export class WhoTable extends LightElement {
   #heading({ key }: Column): TemplateResult {
     const { t } = this.app.text;
     const active = this.sortKey === key;
-    return html`<th scope="col" aria-sort=${active ? (this.ascending ? 'ascending' : 'descending') : 'none'}>
+    return html`<th scope="col" data-column=${key.replace('who.', '')} aria-sort=${active ? (this.ascending ? 'ascending' : 'descending') : 'none'}>
       <button type="button" class="quiet sort" title=${t('who.sort', { column: t(key) })} @click=${() => {
         this.ascending = active && !this.ascending;
         this.sortKey = key;

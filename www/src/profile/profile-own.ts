@@ -1,6 +1,6 @@
 // The profile that somebody has loaded in place of the shipped ones: for this visit, and in no link.
 import type { App } from '../app.js';
-import type { FittedProfile, ProfileFiles } from '../engine/types.js';
+import type { FittedProfile, ProfileFiles } from '../simulation/types.js';
 import { Topic } from '../state/topic.js';
 
 export const ownProfile = new Topic<FittedProfile | null>(null);

@@ -3,12 +3,13 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { downloadText } from '../draw/export-chart.js';
 import { LightElement } from '../element.js';
-import { Refusal } from '../engine/client.js';
-import type { DeploymentView, FittedProfile } from '../engine/types.js';
+import { Refusal } from '../simulation/worker-link.js';
+import type { DeploymentView, FittedProfile } from '../simulation/types.js';
 import type { Watchable } from '../state/topic.js';
 import { backToShipped, ownProfile, takeFiles } from './profile-own.js';
 import './profile-section.css';
-import { wordsOf, type Say } from './words.js';
+import type { Say } from '../i18n/area.js';
+import { profile } from '../i18n/en/profile.js';
 
 interface About { model: string; layers: number; gpu: string }
 
@@ -37,14 +38,14 @@ export class ProfileSection extends LightElement {
       app.notices.dismissErrors();
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) throw thrown;
-      for (const failure of thrown.failures) app.notices.error(() => app.text.failure(failure));
+      for (const failure of thrown.failures) app.notices.error(failure.code, () => app.text.failure(failure));
     } finally {
       this.fitting = false;
     }
   }
 
   protected override render(): TemplateResult {
-    const say = wordsOf(this.app);
+    const say = this.app.text.say(profile);
     const own = ownProfile.value;
     return html`
       <details class="own-profile" @dragover=${(event: Event) => { event.preventDefault(); }} @drop=${(event: DragEvent) => { this.#dropped(event); }}>
@@ -62,7 +63,7 @@ export class ProfileSection extends LightElement {
       </details>`;
   }
 
-  #fields(say: Say): TemplateResult[] {
+  #fields(say: Say<typeof profile>): TemplateResult[] {
     const about = this.#about;
     const input = (key: keyof About, type: string, read: (text: string) => Partial<About>): TemplateResult => html`
       <label for="own-profile-${key}">${say(key)}</label>
@@ -89,21 +90,21 @@ export class ProfileSection extends LightElement {
     void this.#take([...(event.dataTransfer?.files ?? [])]);
   }
 
-  #inUse(say: Say, own: FittedProfile): TemplateResult {
+  #inUse(say: Say<typeof profile>, own: FittedProfile): TemplateResult {
     const { app } = this;
     const percent = (points: number, share: number): string =>
       points === 0 ? say('none') : say('percent', { share: app.text.format.short(100 * share) });
     return html`
-      <p role="status">${say('in_use', { name: own.name, model: own.model, gpu: own.gpu, degrees: own.degrees.join(', ') })}</p>
-      ${own.notes.map((note) => html`<p class="note">${app.text.failure(note)}</p>`)}
-      ${own.errors.length === 0 ? html`<p>${say('unknown')}</p>` : html`
+      <p role="status" data-degrees=${own.degrees.join()}>${say('in_use', { name: own.name, model: own.model, gpu: own.gpu, degrees: own.degrees.join(', ') })}</p>
+      ${own.notes.map((note) => html`<p class="note" data-code=${note.code}>${app.text.failure(note)}</p>`)}
+      ${own.errors.length === 0 ? html`<p class="unknown">${say('unknown')}</p>` : html`
       <div class="errors" tabindex="0" role="region" aria-label=${say('table')}><table>
         <caption>${say('table')}</caption>
         <thead><tr>${(['degree', 'operator'] as const).map((key) => html`<th scope="col">${say(key)}</th>`)}
           ${(['median', 'p95'] as const).map((key) => html`<th scope="col" class="number">${say(key)}</th>`)}<th scope="col">${say('origin')}</th></tr></thead>
         <tbody>${own.errors.map(({ degree, name, origin, points, median, p95 }) => html`
           <tr data-operator=${name} data-degree=${degree}><td>${degree === 0 ? say('none') : degree}</td><th scope="row"><code>${name}</code></th>
-            <td class="number">${percent(points, median)}</td><td class="number">${percent(points, p95)}</td><td>${say(origin)}</td></tr>`)}</tbody>
+            <td class="number">${percent(points, median)}</td><td class="number">${percent(points, p95)}</td><td data-origin=${origin}>${say(origin)}</td></tr>`)}</tbody>
       </table></div>`}`;
   }
 }

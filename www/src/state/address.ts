@@ -1,7 +1,7 @@
 // The page's address holds the scenario and the page's own four keys; copying it is sharing it. Writing is debounced
 // and replaces the entry: history moves by undo, not by the Back button.
-import type { Failure, ScenarioPatch } from '../engine/types.js';
-import type { Pipe } from './trace-file.js';
+import type { Failure, ScenarioPatch } from '../simulation/types.js';
+import type { Pipe } from '../workload/trace-file.js';
 
 export interface PageKeys { lang: string | null; zoom: [number, number] | null; by: string | null; file: string | null; tab: string | null; pipe: Pipe | null }
 

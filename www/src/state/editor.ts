@@ -1,6 +1,6 @@
 // Changing the scenario: what may be taken over, what stays a draft beside its control, and the way back.
-import type { Resolved } from '../engine/resolved.js';
-import type { Failure, ParameterValue } from '../engine/types.js';
+import type { Resolved } from '../simulation/resolved.js';
+import type { Failure, ParameterValue } from '../simulation/types.js';
 import { History } from './history.js';
 import { sameValue, Store, type Source, type Values } from './store.js';
 import { Topic } from './topic.js';

@@ -1,10 +1,12 @@
 // Short messages of the page as a whole. The text is made when it is shown, so that it follows the language.
-import type { MessageKey } from '../i18n/en.js';
+import type { MessageKey } from '../i18n/text.js';
 import { Topic } from './topic.js';
 
 export interface Notice {
   id: number;
   kind: 'info' | 'error';
+  /** What it is about, in code: for those who look for it in the document. */
+  what: string;
   text: () => string;
   /** What the reader may do about it. */
   action?: { label: MessageKey; run: () => void } | undefined;
@@ -18,18 +20,18 @@ export class Notices {
   readonly list = new Topic<readonly Notice[]>([]);
   #last = 0;
 
-  info(text: () => string): void {
-    const id = this.#add('info', text);
+  info(what: string, text: () => string): void {
+    const id = this.#add('info', what, text);
     setTimeout(() => { this.dismiss(id); }, INFO_STAYS_MS);
   }
 
-  error(text: () => string): void {
-    this.#add('error', text);
+  error(what: string, text: () => string): void {
+    this.#add('error', what, text);
   }
 
   /** Stays until it is taken up or dismissed. */
-  offer(text: () => string, label: MessageKey, run: () => void): void {
-    this.#add('info', text, { label, run });
+  offer(what: string, text: () => string, label: MessageKey, run: () => void): void {
+    this.#add('info', what, text, { label, run });
   }
 
   /** Something went well that had failed before. */
@@ -41,10 +43,10 @@ export class Notices {
     this.list.set(this.list.value.filter((notice) => notice.id !== id));
   }
 
-  #add(kind: Notice['kind'], text: () => string, action?: Notice['action']): number {
+  #add(kind: Notice['kind'], what: string, text: () => string, action?: Notice['action']): number {
     this.#last += 1;
     const repeated = this.list.value.filter((notice) => notice.text() !== text());
-    this.list.set([...repeated, { id: this.#last, kind, text, action }].slice(-MOST));
+    this.list.set([...repeated, { id: this.#last, kind, what, text, action }].slice(-MOST));
     return this.#last;
   }
 }

@@ -1,7 +1,6 @@
 // A question is asked while somebody looks, and again after it was refused.
 import { beforeEach, expect, it, vi } from 'vitest';
-import type { App } from '../app.js';
-import { Refusal } from '../engine/client.js';
+import { Refusal } from '../simulation/worker-link.js';
 import { OpenQuestion } from './open-question.js';
 import { newSession, type Session } from './session.js';
 import type { Topic } from './topic.js';
@@ -19,7 +18,7 @@ function answered(): void {
 beforeEach(() => {
   session = newSession();
   question = vi.fn(() => Promise.resolve('view'));
-  open = new OpenQuestion({ session, scheduler: { invalidateAll: vi.fn() } } as unknown as App, question);
+  open = new OpenQuestion({ session, scheduler: { invalidateAll: vi.fn() } }, question);
   answered();
 });
 

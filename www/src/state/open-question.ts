@@ -1,10 +1,13 @@
 // A question about the finished run that is asked while somebody looks at its answer: after every run, one at a time.
-import type { App } from '../app.js';
-import { Refusal } from '../engine/client.js';
-import type { Failure } from '../engine/types.js';
+import { Refusal } from '../simulation/worker-link.js';
+import type { Failure } from '../simulation/types.js';
+import type { Session } from './session.js';
 import { partsOf, Topic, type Watchable } from './topic.js';
 
 const NONE: readonly Failure[] = [];
+
+/** Where runs are answered and answers are drawn: the app. */
+interface Asking { readonly session: Topic<Session>; readonly scheduler: { invalidateAll(): void } }
 
 export class OpenQuestion<T> {
   readonly view = new Topic<T | null>(null);
@@ -15,7 +18,7 @@ export class OpenQuestion<T> {
   #stale = true;
 
   /** The question's answer hangs on `also` beside the run. */
-  constructor(private readonly app: App, private readonly question: () => Promise<T>, ...also: Watchable[]) {
+  constructor(private readonly app: Asking, private readonly question: () => Promise<T>, ...also: Watchable[]) {
     for (const topic of [partsOf(app.session, ({ answer }) => answer?.summary), ...also]) topic.subscribe(() => { this.ask(); });
   }
 

@@ -1,7 +1,7 @@
 // What the page knows of the service: the last answer, the one before the last control was touched, and how the run in
 // progress is doing.
-import type { Answer } from '../engine/protocol.js';
-import type { ChartData, Explanation, Summary } from '../engine/types.js';
+import type { Answer } from '../simulation/protocol.js';
+import type { ChartData, Explanation, Summary } from '../simulation/types.js';
 import { Topic } from './topic.js';
 
 export interface Shown { summary: Summary; charts: ReadonlyMap<string, ChartData>; preview: boolean }

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import type { Resolved } from '../engine/resolved.js';
+import type { Resolved } from '../simulation/resolved.js';
 import { sameValue, Store, type Values } from './store.js';
 
 /** `batch` has a default that follows `pool`. */

@@ -1,6 +1,6 @@
 // The scenario as the page holds it: only what differs from the defaults, never changed in place.
-import type { Resolved } from '../engine/resolved.js';
-import type { ParameterValue, ScenarioPatch } from '../engine/types.js';
+import type { Resolved } from '../simulation/resolved.js';
+import type { ParameterValue, ScenarioPatch } from '../simulation/types.js';
 import { Topic } from './topic.js';
 
 export type Values = Readonly<ScenarioPatch>;

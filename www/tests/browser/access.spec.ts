@@ -21,7 +21,7 @@ for (const [colorScheme, rules] of THEMES) {
 test('axe finds nothing serious beside a fleet', async ({ page }) => {
   await open(page, '#v=1&R=6&D=30&sched=vllm_v1&rep=3&pool=3000');
   await expect(page.locator('[data-chart="lanes"]')).toBeVisible();
-  await page.getByText('Export', { exact: true }).click();
+  await page.locator('.menu.export > summary').click();
   expect(await violations(page)).toEqual([]);
 });
 
@@ -32,7 +32,7 @@ for (const [colorScheme, rules] of THEMES) {
     await page.locator('.freeze').click();
     await page.locator('.add-step').selectOption('thin');
     await page.locator('[data-field="steps.0.keep"] input').fill('7');
-    await expect(page.locator('[data-field="steps.0.keep"] .control-error')).toContainText('7 is not between 0 and 1');
+    await expect(page.locator('[data-field="steps.0.keep"] .control-error')).toHaveAttribute('data-code', 'step.out_of_range');
     await page.locator('.fit-run').click();
     await expect(page.locator('table.fit')).toBeVisible();
     await dropFile(page, 'mine.csv', Buffer.from('when,words\n0,5\n'));
@@ -69,14 +69,14 @@ test('axe finds nothing serious on a phone, in Chinese', async ({ page }) => {
 test('the language switches everything, in place', async ({ page }) => {
   await open(page);
   const before = await digest(page);
-  await page.getByRole('button', { name: /Chinese/ }).click();
+  await page.locator('[data-action=language]').click();
   await expect(page.locator('html')).toHaveAttribute('lang', 'zh-CN');
-  await expect(page.getByRole('heading', { name: '发生了什么' })).toBeVisible();
+  await expect(page.getByRole('heading', { name: '服务过程' })).toBeVisible();
   await expect(control(page, 'workload.rate_rps').locator('label')).toContainText('请求速率');
   await expect(page).toHaveTitle(/大模型/);
   expect(await digest(page)).toBe(before);
   await page.reload();
-  await expect(page.getByRole('heading', { name: '发生了什么' })).toBeVisible();
+  await expect(page.getByRole('heading', { name: '服务过程' })).toBeVisible();
 });
 
 test('the theme switches, charts included', async ({ page }) => {
@@ -87,8 +87,8 @@ test('the theme switches, charts included', async ({ page }) => {
   const canvas = page.locator('[data-chart="gaps"] canvas');
   const picture = () => canvas.evaluate((element: HTMLCanvasElement) => element.toDataURL());
   const drawn = await picture();
-  await page.getByRole('button', { name: /Theme: as the system/ }).click();
-  await page.getByRole('button', { name: /Theme: light/ }).click();
+  await page.locator('[data-action=theme][data-theme=auto]').click();
+  await page.locator('[data-action=theme][data-theme=light]').click();
   await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark');
   expect(await paper()).not.toBe(light);
   await expect.poll(picture).not.toBe(drawn);

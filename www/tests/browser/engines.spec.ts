@@ -29,12 +29,12 @@ test('a file stays in use when another order is chosen', async ({ page }) => {
   await open(page, `#${BUSY}`);
   const rows = Array.from({ length: 400 }, (_, id) => `${String(id / 40)},${String(id % 3)},200,60`);
   await dropFile(page, 'mine.csv', Buffer.from(`arrival_s,user,input_tokens,output_tokens\n${rows.join('\n')}\n`));
-  await expect(page.locator('.trace-in-use')).toContainText('400 requests');
+  await expect(page.locator('.trace-in-use')).toHaveAttribute('data-requests', '400');
   await openGroups(page);
   const before = await digest(page);
   await control(page, 'scheduler.order').locator('select').selectOption('lifo');
   await expect.poll(() => digest(page)).not.toBe(before);
-  await expect(page.locator('.trace-in-use')).toContainText('400 requests');
+  await expect(page.locator('.trace-in-use')).toHaveAttribute('data-requests', '400');
   await expect(page.locator('html')).toHaveAttribute('data-state', 'ready');
 });
 

@@ -41,7 +41,7 @@ test('opening it fetches what it needs; it says who has which colour', async ({ 
     expect(legend.filter((entry) => /^user \d+$/.test(entry.trim()))).toHaveLength(7);
     expect(legend.map((entry) => entry.trim())).toContain('all others');
   }
-  await expect(page.locator('[data-chart="client_counters"] .empty')).toContainText('keeps no counters');
+  await expect(page.locator('[data-chart="client_counters"] .empty')).toHaveAttribute('data-empty', 'empty.no_counters');
   expect(await metric(page, 'monitor.jain')).toBeGreaterThan(0);
   expect(await metric(page, 'monitor.jain')).toBeLessThan(1);
   await expect(section.locator('tbody tr')).toHaveCount(12);
@@ -83,12 +83,12 @@ test('what a gateway reserves and counts for each client is drawn and sorts', as
 
 test('users or adapters', async ({ page }) => {
   const section = await openMonitor(page, FAIR);
-  await section.getByRole('button', { name: 'Adapters', exact: true }).click();
+  await section.locator('.who-choice [data-client=adapter]').click();
   await expect(section.locator('caption')).toContainText('adapters');
   await expect(section.locator('tbody th').first()).toContainText('adapter');
-  await expect(page.locator('[data-chart="client_counters"] .empty')).toContainText('by user');
+  await expect(page.locator('[data-chart="client_counters"] .empty')).toHaveAttribute('data-empty', 'empty.counters_by_user');
   await expect(page.locator('[data-chart="client_kv"] .legend li').first()).toContainText('adapter');
-  await section.getByRole('button', { name: 'Users', exact: true }).click();
+  await section.locator('.who-choice [data-client=user]').click();
   await expect(section.locator('tbody th').first()).toContainText('user');
 });
 

@@ -65,7 +65,7 @@ test('measured times that a run had are there offline, and those of another GPU 
   expect(await reloaded(page)).toBe(before);
   await goTo(page, timed('h100_sxm'));
   await expect(page.locator('html')).toHaveAttribute('data-state', 'failed');
-  await expect(page.locator('[data-parameter="cost.kind"] .control-error')).toContainText('not on this device yet');
+  await expect(page.locator('[data-parameter="cost.kind"] .control-error')).toHaveAttribute('data-code', 'needs_table');
   await context.setOffline(false);
   // The browser tells the page that there is a network again.
   await expect(page.locator('html')).toHaveAttribute('data-state', 'ready');
@@ -103,10 +103,10 @@ test('a version that came during the visit is offered, and no copy is mixed of t
   const first = await build(page);
   host.deploy('feedc0de');
   await settled(page);
-  const notice = page.locator('.notice', { hasText: 'A new version of the page' });
+  const notice = page.locator('[data-notice=newer]');
   await expect(notice).toBeVisible();
   expect(await copies(page)).toEqual([]);
-  await notice.getByRole('button', { name: 'Load it' }).click();
+  await notice.locator('.act').click();
   await expect.poll(() => build(page)).toBe('feedc0de');
   expect(first).not.toBe('feedc0de');
   await settled(page);
@@ -128,7 +128,7 @@ test('an old tab keeps its parts beside a new version, and is offered that', asy
   host.remove(/^assets\/(studio|capacity)-page/);
   const tab = await second(context, host);
   await expect.poll(async () => [...await copies(tab)].sort()).toEqual([old, 'feedc0de'].sort());
-  await expect(page.locator('.notice', { hasText: 'A new version of the page' })).toBeVisible();
+  await expect(page.locator('[data-notice=newer]')).toBeVisible();
   // Gone from the host, and never looked at before.
   await page.locator('[data-tab=workload]').click();
   await expect(page.locator('[data-chart=traffic_rate] canvas')).toBeVisible();

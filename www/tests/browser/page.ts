@@ -164,11 +164,11 @@ export async function saved(page: Page, act: () => Promise<void>): Promise<{ nam
   return { name: download.suggestedFilename(), bytes: await readFile(await download.path()), download };
 }
 
-/** The text of an item of the menu "Export". */
+/** The text of an item of the menu for exports. */
 export async function exported(page: Page, item: string): Promise<string> {
   const { bytes } = await saved(page, async () => {
-    await page.getByText('Export', { exact: true }).click();
-    await page.getByRole('button', { name: item, exact: true }).click();
+    await page.locator('.menu.export > summary').click();
+    await page.locator(`.menu.export [data-item="${item}"]`).click();
   });
   return bytes.toString();
 }

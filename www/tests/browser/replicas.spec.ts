@@ -17,7 +17,7 @@ test('every replica has its charts, a single server’s too', async ({ page }) =
     await expect(chart.locator('h3')).not.toContainText('chart.');
     for (const entry of await chart.locator('.legend li').allTextContents()) expect(entry).not.toMatch(/[a-z]_[a-z]|\./);
   }
-  await expect(page.locator('[data-chart="utilisation"] .empty')).toContainText('only times');
+  await expect(page.locator('[data-chart="utilisation"] .empty')).toHaveAttribute('data-empty', 'empty.no_peak');
   expect(await metric(page, 'gpu.busy')).toBeGreaterThan(0);
 });
 
@@ -35,7 +35,7 @@ test('the cursor counts the replicas that do each thing', async ({ page }) => {
 
 test('files of a fleet: the parts of an iteration, events, a trace', async ({ page }) => {
   await open(page, FLEET);
-  const [heading = '', ...batches] = (await exported(page, 'Batches (CSV)')).trimEnd().split('\n');
+  const [heading = '', ...batches] = (await exported(page, 'batches.csv')).trimEnd().split('\n');
   const columns = heading.split(',');
   const ms = columns.flatMap((name, index) => (name.endsWith('_ms') ? [index] : []));
   expect(ms).toHaveLength(8);
@@ -44,11 +44,11 @@ test('files of a fleet: the parts of an iteration, events, a trace', async ({ pa
     const sum = ms.reduce((total, index) => total + Number(cells[index]), 0);
     expect(sum / 1e3).toBeCloseTo(Number(cells[columns.indexOf('duration_s')]), 9);
   }
-  const events = (await exported(page, 'Events (CSV)')).trimEnd().split('\n').slice(1).map((row) => row.split(','));
+  const events = (await exported(page, 'events.csv')).trimEnd().split('\n').slice(1).map((row) => row.split(','));
   const times = events.map(([time]) => Number(time));
   expect(times.every((time, index) => index === 0 || time >= (times[index - 1] ?? 0))).toBe(true);
   expect(new Set(events.map(([, event]) => event))).toEqual(new Set(['arrived', 'scheduled', 'first_token', 'preempted', 'resumed', 'finished']));
-  const trace = JSON.parse(await exported(page, 'Timeline (Chrome trace)')) as { traceEvents: { ph: string; pid: number }[] };
+  const trace = JSON.parse(await exported(page, 'trace.json')) as { traceEvents: { ph: string; pid: number }[] };
   expect(new Set(trace.traceEvents.map(({ ph }) => ph))).toEqual(new Set(['M', 'X', 'C']));
   expect(new Set(trace.traceEvents.map(({ pid }) => pid))).toEqual(new Set([0, 1, 2]));
 });
@@ -67,9 +67,9 @@ test('a click hands the trace to Perfetto’s window, and nothing before it', as
   }));
   await open(page, FLEET);
   expect(elsewhere).toEqual([]);
-  await page.getByText('Export', { exact: true }).click();
-  const item = page.getByRole('button', { name: /Perfetto/ });
-  await expect(item).toContainText('another site');
+  await page.locator('.menu.export > summary').click();
+  const item = page.locator('.menu.export [data-item=perfetto]');
+  await expect(item).toContainText('ui.perfetto.dev');
   const [viewer] = await Promise.all([context.waitForEvent('page'), item.click()]);
   await expect.poll(() => viewer.title()).toContain('events');
   const given = JSON.parse(await viewer.title()) as { origin: string; events: number; file: string };
@@ -89,7 +89,7 @@ test('every replica in numbers, asked for where they are looked at', async ({ pa
     const cells = await rows.locator(`td:nth-child(${String(place)})`).allTextContents();
     return cells.reduce((sum, cell) => sum + Number(cell.replaceAll(',', '')), 0);
   };
-  const summary = JSON.parse(await exported(page, 'Summary (JSON)')) as {
+  const summary = JSON.parse(await exported(page, 'summary.json')) as {
     requests: { offered: number; completed: number }; fleet: { per_replica: { iterations: number }[] };
   };
   expect(await column(2)).toBe(summary.requests.offered);

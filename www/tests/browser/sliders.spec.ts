@@ -55,7 +55,9 @@ test(WHOLE ? 'every slider changes the digest or says why not' : 'a slider of ea
     }
     if (changed) continue;
     await at.locator('.what').click();
-    await expect(at.locator('.control-help'), `${id} (${kind}) changed nothing`).toContainText(/score|request bod|without a tokenizer/);
+    const help = at.locator('.control-help');
+    if (await help.getAttribute('data-changes') === 'score') continue;
+    await expect(help, `${id} (${kind}) changed nothing`).toContainText(/request bod|without a tokenizer/);
   }
 });
 

@@ -37,7 +37,7 @@ test('a trace replaces the generator’s controls and wakes its own', async ({ p
 });
 
 const BAD: [string, string | Buffer, RegExp][] = [
-  ['truncated.csv', 'arrived_at,num_prefill_tokens,num_decode_tokens\n0.1,100,20\n0.5,20', /row 3.*cut off/],
+  ['truncated.csv', 'arrived_at,num_prefill_tokens,num_decode_tokens\n0.1,100,20\n0.5,20', /row 3/],
   ['columns.csv', 'alpha,beta\n1,2\n', /alpha/],
   ['text.csv', 'arrived_at,num_prefill_tokens,num_decode_tokens\n0.1,many,20\n', /row 2, column .*many/],
   ['negative.csv', 'arrived_at,num_prefill_tokens,num_decode_tokens\n0.1,-5,20\n', /row 2, column .*-5/],

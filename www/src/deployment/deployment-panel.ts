@@ -1,0 +1,156 @@
+// What lies in each GPU's memory, and where the times of the deployment come from. The simulator computes both.
+import { html, nothing, svg, type TemplateResult } from 'lit';
+import { LightElement } from '../element.js';
+import { Refusal } from '../simulation/worker-link.js';
+import type { DeploymentView } from '../simulation/types.js';
+import { ownProfile } from '../profile/profile-own.js';
+import { partsOf, type Watchable } from '../state/topic.js';
+import './deployment-panel.css';
+import { deployment } from '../i18n/en/deployment.js';
+
+type Part = DeploymentView['parts'][number];
+
+const WIDTH = 400;
+/** Smaller parts could not be seen. */
+const LEAST_GB = 0.05;
+
+/** Keys of what the module says was held out of the fit. */
+type HeldOut = Extract<keyof (typeof deployment)['english'], `held.${string}.${string}`>;
+
+export class DeploymentPanel extends LightElement {
+  static override properties = { ...LightElement.properties, view: { state: true } };
+  declare view: DeploymentView | null;
+  /** The settings that the view is of. */
+  #asked = '';
+  #forget: () => void = () => undefined;
+
+  constructor() {
+    super();
+    this.view = null;
+  }
+
+  protected override watched(): Watchable[] {
+    return [this.app.shown];
+  }
+
+  protected override look(): string {
+    return String(this.app.store.resolved.values['cost.kind']);
+  }
+
+  /** Asked when a run has ended, well or not: a drag is not held up. */
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.#forget = partsOf(this.app.session, ({ state }) => state).subscribe(() => { void this.#ask(); });
+    void this.#ask();
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#forget();
+  }
+
+  async #ask(): Promise<void> {
+    if (this.app.session.value.state === 'running') return;
+    const scenario = this.app.store.values.value;
+    const isTimed = this.app.store.resolved.values['cost.kind'] === 'profile';
+    const asked = JSON.stringify([scenario, ownProfile.value?.text ?? '']);
+    if (asked === this.#asked) return;
+    this.#asked = asked;
+    try {
+      const view = await this.app.ask({ kind: 'call', call: 'deployment', values: [scenario] }) as DeploymentView;
+      if (asked !== this.#asked) return;
+      // Most settings have no part in it, and drawing it costs a frame of a drag its time.
+      if (JSON.stringify(view) !== JSON.stringify(this.view)) this.view = view;
+      // Without its table there is nothing to say of its times yet.
+      if (isTimed && view.timed === null) this.#asked = '';
+    } catch (thrown) {
+      if (!(thrown instanceof Refusal)) throw thrown;
+    }
+  }
+
+  protected override render(): TemplateResult | typeof nothing {
+    const { view } = this;
+    if (view === null) return nothing;
+    const say = this.app.text.say(deployment);
+    const { format } = this.app.text;
+    const gb = (value: number): string => format.short(value);
+    const short = view.missing_gb > 0;
+    const shown = view.parts.filter((part) => part.gb >= LEAST_GB);
+    const label = (part: Part): string => say('memory.part', { name: say(`memory.${part.name}`), gb: gb(part.gb) });
+    const sentence = short
+      ? say('memory.short', { model: view.model, gpu: view.gpu, missing: gb(view.missing_gb) })
+      : say('memory.sum', { gpus: view.gpus, gpu: view.gpu, memory: gb(view.memory_gb), tokens: format.whole(view.kv_tokens) });
+    return html`
+      <figure class="memory" data-fits=${String(!short)}>
+        <figcaption>${say('memory.title')}</figcaption>
+        ${this.#bar(view, shown, shown.map(label).join(', '))}
+        <ul class="legend">${shown.map((part) => html`<li><svg class="swatch" data-part=${part.name} viewBox="0 0 20 8" aria-hidden="true"><rect class="face" width="20" height="8"/></svg>${label(part)}</li>`)}</ul>
+        <p class=${short ? 'short' : ''} role="status">${sentence}</p>
+        ${view.usd_per_hour === null ? nothing : html`<p>${say('price', { usd: format.short(view.usd_per_hour), source: view.price_source })}</p>`}
+        <p class="origin" data-origin=${originOf(view)} data-held-out=${view.timed?.held_out.length ?? 0}>${this.#origin(view)} ${this.#heldOut(view)}</p>
+      </figure>
+      ${this.app.store.resolved.values['cost.kind'] === 'profile' ? this.#profile(view) : nothing}`;
+  }
+
+  /** Not before its script is there: an element that is defined later would be connected without its app. */
+  #profile(view: DeploymentView): TemplateResult | typeof nothing {
+    if (customElements.get('profile-section') === undefined) {
+      void import('../profile/profile-section.js').then(() => { this.requestUpdate(); });
+      return nothing;
+    }
+    return html`<profile-section .app=${this.app} .view=${view}></profile-section>`;
+  }
+
+  #origin({ cost, timed }: DeploymentView): string {
+    const say = this.app.text.say(deployment);
+    const { format } = this.app.text;
+    const percent = (share: number): string => format.short(100 * share);
+    if (timed !== null) {
+      const part = ({ name, origin, median_error, p95_error }: (typeof timed.parts)[number]): string =>
+        say(name === 'attention' ? 'cost.attention' : 'cost.operators', {
+          origin: say(`origin.${origin}`), median: percent(median_error), p95: percent(p95_error),
+        });
+      return say(timed.file === null ? 'cost.timed' : 'cost.loaded', { name: timed.name, file: timed.file ?? '', parts: timed.parts.map(part).join(this.app.text.t('list.sentences')) });
+    }
+    if (this.app.store.resolved.values['cost.kind'] === 'profile') return '';
+    return say(`cost.${modelledFrom(cost)}`, { gpu: cost.measured_on, best: percent(cost.best), worst: percent(cost.worst) });
+  }
+
+  /** How far timed operators are off where nothing was timed. */
+  #heldOut({ timed }: DeploymentView): string {
+    if (timed === null || timed.held_out.length === 0) return '';
+    const say = this.app.text.say(deployment);
+    const { format } = this.app.text;
+    const percent = (share: number): string => format.short(100 * share);
+    const parts = timed.held_out.map(({ name, unseen, from, to }) => say(`held.${name}.${unseen}` as HeldOut, { from: percent(from), to: percent(to) }));
+    return say('held.all', { parts: parts.join(this.app.text.t('list.sentences')) });
+  }
+
+  /** The parts side by side; the line is where the memory ends, and what lies beyond it is missing. */
+  #bar(view: DeploymentView, parts: readonly Part[], label: string): TemplateResult {
+    const all = Math.max(view.memory_gb, parts.reduce((sum, { gb }) => sum + gb, 0));
+    let from = 0;
+    const rects = parts.map((part) => {
+      const width = (part.gb / all) * WIDTH;
+      const rect = svg`<rect class="face" data-part=${part.name} x=${from.toFixed(2)} y="0" width=${Math.max(width - 1, width / 2).toFixed(2)} height="18"/>`;
+      from += width;
+      return rect;
+    });
+    const end = ((view.memory_gb / all) * WIDTH).toFixed(2);
+    return html`<svg class="memory-bar" role="img" aria-label=${label} viewBox="0 0 ${WIDTH} 24" preserveAspectRatio="none">
+      ${rects}<line class="end" x1=${end} x2=${end} y1="0" y2="24"/></svg>`;
+  }
+}
+
+function modelledFrom(cost: DeploymentView['cost']): 'peaks' | 'own' | 'borrowed' {
+  if (cost.measured_on === '') return 'peaks';
+  return cost.own ? 'own' : 'borrowed';
+}
+
+/** Where times come from, for the document. */
+function originOf({ cost, timed }: DeploymentView): string {
+  if (timed === null) return modelledFrom(cost);
+  return timed.file === null ? 'timed' : 'loaded';
+}
+
+customElements.define('deployment-panel', DeploymentPanel);

@@ -1,0 +1,62 @@
+// What the replicas do.
+import { html, type TemplateResult } from 'lit';
+import type { App } from '../app.js';
+import { serviceFeed, type ChartFeed } from '../draw/chart-feed.js';
+import { LightElement } from '../element.js';
+import type { FleetSummary } from '../simulation/types.js';
+import { OpenQuestion } from '../state/open-question.js';
+import type { Watchable } from '../state/topic.js';
+import './replica-table.js';
+import { replicas } from '../i18n/en/replicas.js';
+
+const CHARTS = ['lanes', 'operators', 'batch', 'utilisation', 'preemptions'] as const;
+/** Lanes that the module draws at most. */
+const MOST_LANES = 32;
+
+class ReplicasSection extends LightElement {
+  #feed: ChartFeed | undefined;
+  #fleet: OpenQuestion<FleetSummary> | undefined;
+
+  protected override watched(): Watchable[] {
+    return [];
+  }
+
+  protected override render(): TemplateResult {
+    const { app } = this;
+    const say = app.text.say(replicas);
+    const feed = (this.#feed ??= feedOf(app));
+    const fleet = (this.#fleet ??= new OpenQuestion(app, () => app.ask({ kind: 'call', call: 'fleet', values: [] }) as Promise<FleetSummary>));
+    return html`
+      <section class="charts replicas" aria-labelledby="section-replicas">
+        <h2 id="section-replicas">${say('section.replicas')} <small>${say('section.replicas.about')}</small></h2>
+        <div class="chart-grid">${CHARTS.map((name) => html`<chart-view .app=${app} .name=${name} .feed=${feed}></chart-view>`)}</div>
+        <details class="fold" @toggle=${(event: Event) => { fleet.look((event.target as HTMLDetailsElement).open); }}>
+          <summary><h3>${say('section.table')}</h3></summary>
+          <replica-table .app=${app} .data=${fleet}></replica-table>
+        </details>
+      </section>`;
+  }
+}
+
+function feedOf(app: App): ChartFeed {
+  const service = serviceFeed(app);
+  const say = (key: string): string => (app.text.find(replicas, key) ?? app.text.named('', key));
+  return {
+    ...service,
+    // Former lanes would only hide those of now.
+    ghost: (name) => (name === 'lanes' ? null : service.ghost(name)),
+    title: (name) => {
+      const all = Number(app.store.resolved.values['fleet.replicas']);
+      return name === 'lanes' && all > MOST_LANES ? app.text.say(replicas)('chart.lanes.some', { shown: MOST_LANES, all }) : say(`chart.${name}`);
+    },
+    about: (name) => say(`chart.${name}.about`),
+    // A chart may have its own word for what has one colour everywhere.
+    role: (chart, role) => {
+      const own = `role.${chart}.${role}`;
+      return app.text.find(replicas, own) ?? say(`role.${role}`);
+    },
+    empty: say,
+  };
+}
+
+customElements.define('replicas-section', ReplicasSection);

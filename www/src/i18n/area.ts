@@ -1,0 +1,47 @@
+// Texts stand in areas, a table each. The keys of the English table are the keys: the compiler checks that another language
+// has the same, and that a caller gives the values which the English text has places for.
+
+export type AreaName =
+  | 'capacity' | 'deployment' | 'failures' | 'gateway' | 'help' | 'monitor' | 'names' | 'options' | 'page' | 'profile'
+  | 'replicas' | 'validation' | 'workload';
+
+export type Table = Readonly<Record<string, string>>;
+export type Params = Readonly<Record<string, string | number>>;
+
+/** A part of the page's texts, in English. It travels with the script that shows it. */
+export interface Area<T extends Table> { readonly name: AreaName; readonly english: T }
+
+export function area<const T extends Table>(name: AreaName, english: T): Area<T> {
+  return { name, english };
+}
+
+/** The same texts in another language. */
+export type Translation<A extends Area<Table>> = Readonly<Record<keyof A['english'], string>>;
+
+/** The names of a text's places: of `{n}`, where a value is put, and of `{n|row|rows}`, the form that goes with a number. */
+type Places<Text extends string> =
+  Text extends `${string}{${infer Place}}${infer Rest}` ? (Place extends `${infer Name}|${string}` ? Name : Place) | Places<Rest> : never;
+type Values<Text extends string> = [Places<Text>] extends [never] ? [] : [values: Readonly<Record<Places<Text>, string | number>>];
+
+/** The keys of texts that need no values. */
+export type PlainKey<A extends Area<Table>> = { [Key in keyof A['english'] & string]: Values<A['english'][Key]> extends [] ? Key : never }[keyof A['english'] & string];
+
+/** Says a text of an area by its key. */
+export type Say<A extends Area<Table>> = <Key extends keyof A['english'] & string>(key: Key, ...values: Values<A['english'][Key]>) => string;
+
+const PLACE = /\{(\w+)(?:\|([^{}|]*)\|([^{}|]*))?\}/g;
+
+/** The names of a text's places, as they are found when the page runs. */
+export function placesOf(template: string): Set<string> {
+  return new Set([...template.matchAll(PLACE)].map(([, name = '']) => name));
+}
+
+/** Puts values into a text; a place without a value stays as it is. */
+export function fill(template: string, params: Params, shown: (value: number) => string, plural: Intl.PluralRules): string {
+  return template.replace(PLACE, (place, name: string, one?: string, other?: string) => {
+    const value = params[name];
+    if (value === undefined) return place;
+    if (one !== undefined && other !== undefined) return plural.select(Number(value)) === 'one' ? one : other;
+    return typeof value === 'number' ? shown(value) : value;
+  });
+}

@@ -1,0 +1,32 @@
+// The panel of a deployment: GPUs, memory, price, where the times come from.
+import { area } from '../area.js';
+
+export const deployment = area('deployment', {
+  'memory.title': 'Memory of each GPU',
+  'memory.sum': '{gpus} × {gpu}, {memory} GB each; room for {tokens} KV tokens.',
+  'memory.short': '{model} does not fit: {missing} GB are missing on each {gpu}. Take more GPUs, a larger one, or smaller weights.',
+  'memory.weights': 'weights',
+  'memory.activations': 'activations',
+  'memory.adapters': 'adapters',
+  'memory.kv': 'KV cache',
+  'memory.margin': 'margin',
+  'memory.part': '{name} {gb} GB',
+  'price': 'About ${usd} an hour for a replica ({source}).',
+  'cost.own': 'Times: roofline with efficiencies measured on this GPU (Vidur’s profiles; attention on an A100). On models that were held out, a layer is off by {best} to {worst} % (medians).',
+  'cost.borrowed': 'Times: roofline with the efficiencies of another GPU, {gpu}: modelled, not measured here. There a layer of a model held out is off by {best} to {worst} % (medians); between GPUs by 5 to 12 %.',
+  'cost.peaks': 'Times: the data sheet’s peaks, which no GPU reaches: a lower bound. Measured prefills take about twice as long.',
+  'cost.timed': 'Times: operators that Vidur timed ({name}); head, embedding and sampling are not in them. {parts}.',
+  'cost.loaded': 'Times: your own measurements ({name}; {file}); head, embedding and sampling are not in them. {parts}.',
+  'cost.operators': 'A layer’s operators are {origin}, off by {median} % (median) and {p95} % (P95)',
+  'cost.attention': 'attention is {origin}, off by {median} % and {p95} %',
+  'held.all': 'Held out of the fit: {parts}.',
+  'held.products.points': 'matrix products are off by {from} % (median) and {to} % (P95)',
+  'held.decode.points': 'decode by {from} % and {to} %',
+  'held.prompts.points': 'prefill by {from} % and {to} %',
+  'held.decode.heads': 'the attention model, for other head counts of an A100: decoding by {from} to {to} % (medians)',
+  'held.prompts.heads': 'prefill by {from} to {to} %',
+  'origin.measured': 'measured',
+  'origin.reconstructed': 'reconstructed from measured samples',
+  'origin.synthetic': 'synthetic (another GPU’s, scaled)',
+  'origin.modelled': 'modelled',
+});

@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+import { area } from './area.js';
+import { english as before } from './languages.js';
+import { Text } from './text.js';
+import { zh } from './zh.js';
+
+describe('Text', () => {
+  const english = new Text('en', before);
+  const chinese = new Text('zh', zh);
+
+  it('fills places with values', () => {
+    expect(english.t('request.title', { id: '12' })).toBe('Request 12');
+    expect(chinese.t('request.title', { id: '12' })).toBe('请求 12');
+  });
+
+  it('takes the form that goes with a number', () => {
+    const rows = english.say(area('workload', { rows: '{rows} {rows|row|rows} of {file}' }));
+    expect(rows('rows', { rows: 1, file: 'a.csv' })).toBe('1 row of a.csv');
+    expect(rows('rows', { rows: '1', file: 'a.csv' })).toBe('1 row of a.csv');
+    expect(rows('rows', { rows: 1200, file: 'a.csv' })).toBe('1,200 rows of a.csv');
+    expect(rows('rows', { rows: '1,200', file: 'a.csv' })).toBe('1,200 rows of a.csv');
+  });
+
+  it('names what the module names, and says an unknown key as it is', () => {
+    expect(english.named('role.', 'kv')).toBe('KV cache');
+    expect(english.named('role.', 'new_thing')).toBe('new_thing');
+    expect(english.named('', 'toString')).toBe('toString');
+  });
+
+  it('names a value of a choice by the parameter, where it means something of its own there', () => {
+    expect(chinese.option('fixed')).toBe('固定');
+    expect(chinese.option('fixed', 'gateway.window')).toBe('固定窗口（整分钟）');
+    expect(english.option('new_thing', 'gateway.window')).toBe('new thing');
+  });
+
+  it('puts bounds into a failure', () => {
+    const failure = { code: 'out_of_range', path: 'seed', message: 'seed: -1 is not between 0 and 9', params: { value: -1, min: 0, max: 9 } };
+    expect(english.failure(failure)).toBe('Must be between 0 and 9 (got -1).');
+    expect(chinese.failure(failure)).toBe('须在 0 与 9 之间（现为 -1）。');
+  });
+
+  it('falls back to the module’s English when it cannot fill a message', () => {
+    const failure = { code: 'out_of_range', path: '', message: 'the module knows best', params: {} };
+    expect(chinese.failure(failure)).toBe('the module knows best');
+    expect(english.failure({ ...failure, code: 'unheard_of' })).toBe('the module knows best');
+  });
+});

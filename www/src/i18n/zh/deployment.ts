@@ -1,0 +1,32 @@
+import type { Translation } from '../area.js';
+import type { deployment as english } from '../en/deployment.js';
+
+export const deployment: Translation<typeof english> = {
+  'memory.title': '每块 GPU 的显存',
+  'memory.sum': '{gpus} × {gpu}，每块 {memory} GB；可容纳 {tokens} 个 KV token。',
+  'memory.short': '{model} 放不下：每块 {gpu} 还差 {missing} GB。请增加 GPU、换更大的 GPU，或压缩权重。',
+  'memory.weights': '权重',
+  'memory.activations': '激活',
+  'memory.adapters': '适配器',
+  'memory.kv': 'KV 缓存',
+  'memory.margin': '余量',
+  'memory.part': '{name} {gb} GB',
+  'price': '每个副本每小时约 {usd} 美元（{source}）。',
+  'cost.own': '耗时：Roofline 模型，效率在这款 GPU 上实测得出（Vidur 的数据；注意力在 A100 上测得）。对未参与拟合的模型，单层误差为 {best}% 到 {worst}%（中位数）。',
+  'cost.borrowed': '耗时：Roofline 模型，效率借自另一款 GPU（{gpu}），属推算而非实测。在那款 GPU 上，未参与拟合的模型单层误差为 {best}% 到 {worst}%（中位数）；换一款 GPU 则为 5% 到 12%。',
+  'cost.peaks': '耗时：直接用规格表上的峰值，任何 GPU 都达不到，因此是下限。实测的预填充约为它的两倍。',
+  'cost.timed': '耗时：Vidur 实测的算子（{name}），其中不含输出头、嵌入与采样。{parts}。',
+  'cost.loaded': '耗时：您自己的测量数据（{name}；{file}），其中不含输出头、嵌入与采样。{parts}。',
+  'cost.operators': '单层算子{origin}，误差中位数 {median}%、P95 {p95}%',
+  'cost.attention': '注意力{origin}，误差中位数 {median}%、P95 {p95}%',
+  'held.all': '对未参与拟合的数据：{parts}。',
+  'held.products.points': '矩阵乘法误差中位数 {from}%、P95 {to}%',
+  'held.decode.points': '解码注意力误差中位数 {from}%、P95 {to}%',
+  'held.prompts.points': '预填充注意力误差中位数 {from}%、P95 {to}%',
+  'held.decode.heads': '注意力公式换到 A100 上其他头数时，解码误差中位数为 {from}% 到 {to}%',
+  'held.prompts.heads': '预填充为 {from}% 到 {to}%',
+  'origin.measured': '为实测',
+  'origin.reconstructed': '由实测样本重建',
+  'origin.synthetic': '为合成（由另一款 GPU 缩放）',
+  'origin.modelled': '为推算',
+};

@@ -1,0 +1,189 @@
+// The page's end of the worker: the latest wish wins, one run is in flight, late answers are dropped by their revision,
+// and a worker that dies is started again with the last wish, and with the trace and the profile it held.
+import type { Answer, FromWorker, Query, QueryResult, ToWorker } from './protocol.js';
+import { previewOf, type Cost } from './preview.js';
+import type { Start } from './start.js';
+import type { ChartData, Failure, FittedProfile, RunOptions, ScenarioPatch, TraceColumns } from './types.js';
+import { Refusal, WorkerLink, type WorkerPort } from './worker-link.js';
+
+export interface Wish {
+  scenario: ScenarioPatch;
+  /** Every value, defaults included: how long the run may take is read from them. */
+  values: ScenarioPatch;
+  options: RunOptions;
+}
+
+export interface Listener {
+  /** `last` is false when a newer wish is on its way. */
+  answer(answer: Answer, last: boolean): void;
+  /** The charts of the last answer that were out of sight. */
+  others(charts: ChartData[]): void;
+  progress(fraction: number): void;
+  failed(failures: Failure[]): void;
+  cancelled(): void;
+  /** The worker died and was started again. */
+  restarted(why: Failure): void;
+}
+
+type AboutRuns = Extract<FromWorker, { revision: number }>;
+
+/** A run younger than this is let through: a drag that ends every run before its answer would show nothing at all. */
+const LET_FINISH_MS = 150;
+/** A wish that kills two workers in a row is not tried a third time. */
+const TRIES = 2;
+
+export class Client {
+  readonly #link: WorkerLink<AboutRuns>;
+  #start: Start | null = null;
+  #revision = 0;
+  #flying: Wish | null = null;
+  #next: Wish | null = null;
+  #overdue: ReturnType<typeof setTimeout> | null = null;
+  /** The run in flight may be ended by a newer wish. */
+  #mayEnd = true;
+  #cost: Cost | null = null;
+  /** The last wish that was answered in full, and whether a preview of a later one stands in its place. */
+  #answered: Wish | null = null;
+  #previewed = false;
+  #trace: { name: string; columns: TraceColumns } | null = null;
+  #profile: Pick<FittedProfile, 'name' | 'text'> | null = null;
+  #deaths = 0;
+
+  constructor(spawn: () => WorkerPort, private readonly listener: Listener) {
+    this.#link = new WorkerLink(spawn, {
+      first: () => (this.#start === null ? [] : [this.#start]),
+      lost: (why) => { if (why !== null) this.#revive(why); },
+      other: (message) => { if (message.revision === this.#revision) this.#receiveRun(message); },
+    });
+    this.#link.connect();
+  }
+
+  start(start: Start): void {
+    this.#start = start;
+    this.#tell(start);
+  }
+
+  run(wish: Wish): void {
+    this.#next = wish;
+    if (this.#flying === null || this.#mayEnd) this.#send();
+  }
+
+  /** Ends the run in progress; the last answer stays. */
+  cancel(): void {
+    this.#next = null;
+    if (this.#flying !== null) this.#tell({ kind: 'cancel' });
+  }
+
+  async ask<K extends Query['kind']>(query: Extract<Query, { kind: K }>): Promise<QueryResult[K]> {
+    const value = await this.#link.ask({ kind: 'query', query });
+    this.#remember(query);
+    return value as QueryResult[K];
+  }
+
+  /** What a worker that is started again must be given again. */
+  #remember(query: Query): void {
+    switch (query.kind) {
+      case 'load-trace': this.#trace = { name: query.name, columns: query.columns }; return;
+      case 'clear-trace': this.#trace = null; return;
+      case 'call':
+        if (query.call === 'load_profile') {
+          const [name, text] = query.values.map(String);
+          this.#profile = name === undefined || text === undefined || text === '' ? null : { name, text };
+        }
+        return;
+      case 'charts': case 'request': case 'export': return;
+    }
+  }
+
+  /** Before the next run. Should the new worker die as well, the one after it is given them. */
+  #giveBack(): void {
+    const queries: Query[] = [];
+    if (this.#trace !== null) queries.push({ kind: 'load-trace', ...this.#trace });
+    if (this.#profile !== null) queries.push({ kind: 'call', call: 'load_profile', values: [this.#profile.name, this.#profile.text] });
+    for (const query of queries) this.ask(query).catch((thrown: unknown) => { if (!(thrown instanceof Refusal)) throw thrown; });
+  }
+
+  #send(): void {
+    const wish = this.#next;
+    if (wish === null) return;
+    this.#next = null;
+    this.#flying = wish;
+    this.#revision += 1;
+    this.#mayEnd = false;
+    this.#clearTimer();
+    this.#overdue = setTimeout(() => { this.#yieldToNext(); }, LET_FINISH_MS);
+    const preview = this.#trace === null ? previewOf(wish.scenario, wish.values, this.#cost) : null;
+    this.#tell({ kind: 'run', revision: this.#revision, scenario: wish.scenario, preview, options: wish.options });
+  }
+
+  #yieldToNext(): void {
+    this.#mayEnd = true;
+    this.#send();
+  }
+
+  #clearTimer(): void {
+    if (this.#overdue !== null) clearTimeout(this.#overdue);
+    this.#overdue = null;
+  }
+
+  #tell(message: Exclude<ToWorker, { kind: 'query' }>): void {
+    this.#link.tell(message);
+  }
+
+  #receiveRun(message: AboutRuns): void {
+    if (message.kind === 'progress') {
+      this.listener.progress(message.fraction);
+      return;
+    }
+    if (message.kind === 'others') {
+      this.listener.others(message.charts);
+      return;
+    }
+    if (message.kind === 'rehearsed') {
+      if (this.#cost !== null) this.#cost = { ...this.#cost, compute_ms: message.compute_ms };
+      return;
+    }
+    if (message.kind === 'answer') {
+      this.#cost = { requests: message.summary.requests.offered, compute_ms: message.compute_ms };
+      this.#deaths = 0;
+      this.#previewed = message.preview;
+      if (!message.preview) {
+        this.#answered = this.#flying;
+        this.#settle();
+      }
+      this.listener.answer(message, this.#flying === null && this.#next === null);
+      this.#yieldToNext();
+      return;
+    }
+    this.#settle();
+    if (this.#next !== null) this.#send();
+    else if (message.kind === 'failed') this.listener.failed(message.failures);
+    else this.#giveUp();
+  }
+
+  /** The last full answer stays; where a preview has taken its place, worker and page go back to it. */
+  #giveUp(): void {
+    this.listener.cancelled();
+    if (!this.#previewed || this.#answered === null) return;
+    this.#previewed = false;
+    this.run(this.#answered);
+  }
+
+  #settle(): void {
+    this.#flying = null;
+    this.#clearTimer();
+  }
+
+  /** The next worker is started at once: the page goes on with the wish that this one had. */
+  #revive(lost: Failure): void {
+    this.#deaths += 1;
+    this.#link.connect();
+    this.#giveBack();
+    this.listener.restarted(lost);
+    const wish = this.#next ?? this.#flying;
+    this.#settle();
+    if (wish === null) return;
+    if (this.#deaths < TRIES) this.run(wish);
+    else this.listener.failed([lost]);
+  }
+}

@@ -1,0 +1,31 @@
+// The types of the wasm boundary, under one name for the whole page. They are written beside the Rust structs and
+// travel with the package, so nothing here can drift from them.
+export type {
+  Axis, Capacity, CapacityEntry, CapacityGrid, CapacityMiss, CapacityStanding, ChartData, Condition, DeploymentView, Distribution, Explanation, Fact, Failure, Failures, FitReply, FitRow, FittedProfile, FleetSummary, GroupRow, MonitorOptions, MonitorView, Parameter, ParameterValue, Peeked, PlotFrame, ProfileFiles, PublishedErrors,
+  PublishedFigure, PublishedPoint, ReplicaRow, Resolution,
+  RunOptions, ScenarioPatch, Schema, Series, Shaped, SliderRange, SourceInfo, StepField, StepKind, StepKinds, StepNote,
+  Summary, TraceColumns, TraceShape, Traffic,
+} from '../../pkg/servescope.js';
+
+import type { Failure, Failures } from '../../pkg/servescope.js';
+
+export type ExportKind = 'requests.csv' | 'batches.csv' | 'events.csv' | 'clients.csv' | 'clients_over_time.csv' | 'trace.json' | 'summary.json';
+
+/** What the wasm module throws on purpose; a trap or a bug is anything else. */
+export function isFailures(thrown: unknown): thrown is Failures {
+  return typeof thrown === 'object' && thrown !== null && 'failures' in thrown && Array.isArray(thrown.failures);
+}
+
+export function failuresOf(thrown: unknown): Failure[] {
+  if (isFailures(thrown)) return thrown.failures;
+  return [{ code: 'internal', path: '', message: messageOf(thrown), params: {} }];
+}
+
+/** What failures are about, for the document. */
+export function codesOf(failures: readonly Failure[]): string {
+  return failures.map(({ code }) => code).join(' ');
+}
+
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}

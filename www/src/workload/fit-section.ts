@@ -1,0 +1,95 @@
+// Fit and compare: the laws found, the twins of every model and how far each is from the source.
+import { html, nothing, type TemplateResult } from 'lit';
+import { LightElement } from '../element.js';
+import type { FitReply } from '../simulation/types.js';
+import type { Watchable } from '../state/topic.js';
+import type { StudioState } from './studio-state.js';
+import type { Say } from '../i18n/area.js';
+import { workload } from '../i18n/en/workload.js';
+import { modelAbout, modelLabel, noticeWords } from './step-texts.js';
+
+const MODELS = ['bursts', 'curve', 'weibull_mle', 'gamma_mle', 'gamma', 'poisson'] as const;
+/** A ratio of dispersions further from 1 than this is told as a miss. */
+const NEAR = 0.25;
+
+export class FitSection extends LightElement {
+  static override properties = { ...LightElement.properties, studio: { attribute: false }, model: { state: true }, seed: { state: true } };
+  declare studio: StudioState;
+  declare model: string;
+  declare seed: number;
+
+  constructor() {
+    super();
+    this.model = MODELS[0];
+    this.seed = 1;
+  }
+
+  protected override watched(): Watchable[] {
+    return [this.studio.fit, this.studio.fitting];
+  }
+
+  protected override render(): TemplateResult {
+    const { app, studio } = this;
+    const say = app.text.say(workload);
+    const fit = studio.fit.value;
+    const working = studio.fitting.value;
+    return html`
+      <p class="about">${say('fit.about')}</p>
+      <div class="choices">
+        <label for="fit-model">${say('fit.model')}</label>
+        <select id="fit-model" @change=${(event: Event) => { this.model = (event.target as HTMLSelectElement).value; if (fit !== null) this.#fit(); }}>
+          ${MODELS.map((model) => html`<option value=${model} .selected=${model === this.model}>${modelLabel(app, model)}</option>`)}</select>
+        <button type="button" class="fit-run" ?disabled=${working} @click=${() => { if (fit !== null) this.seed += 1; this.#fit(); }}>${say(working ? 'fit.working' : fit === null ? 'fit.run' : 'fit.again')}</button>
+        <button type="button" class="fit-use" ?hidden=${fit === null} @click=${() => { void this.#use(say); }}>${say('fit.use')}</button>
+      </div>
+      ${fit === null ? nothing : this.#reply(say, fit)}`;
+  }
+
+  #fit(): void {
+    void this.studio.drawTwin(this.model, this.seed);
+  }
+
+  #reply(say: Say<typeof workload>, fit: FitReply): TemplateResult {
+    const { app } = this;
+    const { format } = app.text;
+    const number = (value: number | null): string => format.of('number', value);
+    const { laws } = fit;
+    const facts: [string, string][] = [
+      [say('fit.law.rate'), number(laws.rate_rps)], [say('fit.law.cv'), number(laws.cv)], [say('fit.law.cv_minutes'), number(laws.cv_within_minutes)],
+      [say('fit.law.gamma'), number(laws.gamma_shape)], [say('fit.law.weibull'), number(laws.weibull_shape)],
+      [say('fit.law.dispersion'), laws.dispersion.map(number).join(' / ')],
+      [say('fit.law.input'), lengthText(say, app.text.option.bind(app.text), number, laws.input)], [say('fit.law.output'), lengthText(say, app.text.option.bind(app.text), number, laws.output)],
+      [say('fit.law.correlation'), number(laws.length_correlation)],
+      ...(laws.users === null ? [] : [[say('fit.law.users'), `${app.text.option(laws.users.law)}${laws.users.parameter === null ? '' : ` ${number(laws.users.parameter)}`} (${number(laws.users.divergence_nats)} nats)`] as [string, string]]),
+    ];
+    return html`
+      <ul class="warnings">${fit.noticed.map((fact) => html`<li>${noticeWords(app, fact)}</li>`)}</ul>
+      <dl class="laws">${facts.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
+      <div class="who-scroll" tabindex="0" role="region" aria-labelledby="fit-caption">
+        <table class="fit"><caption id="fit-caption">${say('fit.distance')}; ${say('fit.dispersion')}</caption>
+          <thead><tr><th scope="col">${say('fit.model')}</th>
+            ${(['fit.gaps', 'fit.input', 'fit.output', 'fit.users'] as const).map((key) => html`<th scope="col">${say(key)}</th>`)}
+            ${[1, 10, 60].map((window) => html`<th scope="col">${say('fit.window', { window })}</th>`)}</tr></thead>
+          <tbody>${fit.models.map((row) => html`
+            <tr data-model=${row.model} aria-selected=${row.model === this.model}>
+              <th scope="row" title=${modelAbout(app, row)}>${modelLabel(app, row.model)}</th>
+              ${[row.gaps, row.input, row.output, row.users].map((value) => html`<td>${number(value)}</td>`)}
+              ${row.dispersion.map((ratio) => html`<td class=${ratio === null || Math.abs(ratio - 1) <= NEAR ? '' : 'miss'}>${ratio === null ? '–' : `×${format.short(ratio)}`}</td>`)}
+            </tr>`)}</tbody></table>
+      </div>`;
+  }
+
+  async #use(say: Say<typeof workload>): Promise<void> {
+    const { traceFile } = this.app;
+    const name = say('fit.twin_name', { model: this.model, seed: this.seed });
+    // The twin is of what the steps made: they are not taken again.
+    traceFile.pipe.set({ ...traceFile.pipe.value, steps: [] });
+    await traceFile.take(await (await traceFile.studio()).call('twin', { name }));
+  }
+}
+
+function lengthText(say: Say<typeof workload>, option: (name: string) => string, number: (value: number | null) => string, law: { law: string; distance: number | null } | null): string {
+  return law === null ? '–' : say('fit.law.length', { law: option(law.law), distance: number(law.distance) });
+}
+
+customElements.define('fit-section', FitSection);

@@ -1,0 +1,44 @@
+// What the page asks of the studio's worker. Every call gets exactly one reply; `open` tells how far it has come.
+import type { Picture } from '../draw/export-chart.js';
+import type { ChartData, FitReply, FittedProfile, Peeked, ProfileFiles, ScenarioPatch, Shaped, SourceInfo, StepKinds, TraceColumns } from '../simulation/types.js';
+import type { Reply } from '../simulation/worker-link.js';
+
+export interface Reading {
+  /** What the columns are, as the terminal takes it; "" for a known format. */
+  mapping: string;
+  /** Bad rows are listed and left out; otherwise the first ends the reading. */
+  leaveOut: boolean;
+  /** Output length of requests whose own the file does not have, tokens; 0 = the median of the file's. */
+  anyOutput: number;
+}
+
+export interface StudioCalls {
+  /** Reads a file, which becomes the source, or one more. */
+  open: { args: { file: File; add: boolean } & Reading; reply: SourceInfo };
+  /** The columns of a file that is in no known format. */
+  peek: { args: { file: File }; reply: Peeked };
+  /** What the scenario generates becomes the source. */
+  freeze: { args: { name: string; scenario: ScenarioPatch }; reply: SourceInfo };
+  /** The twin becomes the source. */
+  twin: { args: { name: string }; reply: SourceInfo };
+  shape: { args: { join: string; steps: string[] }; reply: Shaped };
+  fit: { args: { model: string; seed: number }; reply: FitReply };
+  kinds: { args: null; reply: StepKinds };
+  close: { args: null; reply: null };
+  /** Looks at what a scenario simulates: generated requests, or the file's as its settings scale them. */
+  look: { args: { scenario: ScenarioPatch }; reply: null };
+  charts: { args: { columns: number }; reply: { charts: ChartData[]; before: ChartData[] } };
+  columns: { args: null; reply: TraceColumns };
+  export: { args: { format: string }; reply: { bytes: Uint8Array<ArrayBuffer>; lost: string[] } };
+  /** Request bodies, with the sampling of the scenario. */
+  bodies: { args: { scenario: ScenarioPatch; form: string; endpoint: string; model: string; adapterName: string }; reply: { bytes: Uint8Array<ArrayBuffer>; lost: string[] } };
+  svg: { args: Picture; reply: string };
+  /** Fits a profile to files of measurements, or reads one. */
+  profile: { args: ProfileFiles; reply: FittedProfile };
+  formats: { args: null; reply: string[] };
+  forms: { args: null; reply: string[] };
+}
+
+export type CallName = keyof StudioCalls;
+export type ToStudio = { [K in CallName]: { ticket: number; call: K; args: StudioCalls[K]['args'] } }[CallName];
+export type FromStudio = Reply<StudioCalls[CallName]['reply']>;

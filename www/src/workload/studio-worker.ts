@@ -1,0 +1,91 @@
+// The studio's thread: one module of its own, fetched when the first question comes. Questions are answered in order.
+import init, { body_forms, chart_svg, fit_profile, Studio, step_kinds, writable_formats } from '../../pkg/studio.js';
+import address from '../../pkg/studio_bg.wasm?url';
+import { startedOnce } from '../simulation/fetched.js';
+import { buffersOf } from '../simulation/protocol.js';
+import { isFailures, messageOf } from '../simulation/types.js';
+import type { CallName, FromStudio, StudioCalls, ToStudio } from './studio-calls.js';
+
+/** Fetching the bytes is the smaller part of opening a file, by the time it takes. */
+const READING_PART = 0.2;
+
+function post(message: FromStudio, transfer: Transferable[] = []): void {
+  self.postMessage(message, { transfer });
+}
+
+const studioReady = startedOnce(async () => {
+  await init({ module_or_path: new URL(address, import.meta.url) });
+  return new Studio();
+});
+
+async function feed(studio: Studio, file: File, told: (part: number) => void): Promise<void> {
+  studio.reserve(file.size);
+  const reader = file.stream().getReader();
+  let got = 0;
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) break;
+    studio.feed(value);
+    got += value.byteLength;
+    told((READING_PART * got) / Math.max(file.size, 1));
+  }
+}
+
+async function open(studio: Studio, { file, add, mapping, leaveOut, anyOutput }: StudioCalls['open']['args'], told: (part: number) => void): Promise<StudioCalls['open']['reply']> {
+  await feed(studio, file, told);
+  return studio.open(file.name, add, mapping, leaveOut, anyOutput, (part: number) => { told(READING_PART + (1 - READING_PART) * part); });
+}
+
+async function peek(studio: Studio, { file }: StudioCalls['peek']['args'], told: (part: number) => void): Promise<StudioCalls['peek']['reply']> {
+  await feed(studio, file, told);
+  return studio.peek(file.name);
+}
+
+async function answer(studio: Studio, message: ToStudio): Promise<StudioCalls[CallName]['reply']> {
+  const told = (fraction: number): void => { post({ kind: 'progress', ticket: message.ticket, fraction }); };
+  switch (message.call) {
+    case 'open': return open(studio, message.args, told);
+    case 'peek': return peek(studio, message.args, told);
+    case 'freeze': return studio.freeze(message.args.name, message.args.scenario);
+    case 'twin': return studio.take_twin(message.args.name);
+    case 'shape': return studio.shape(message.args.join, message.args.steps);
+    case 'fit': return studio.fit(message.args.model, message.args.seed);
+    case 'kinds': return step_kinds();
+    case 'close': studio.close(); return null;
+    case 'look': studio.look(message.args.scenario); return null;
+    case 'charts': return studio.charts(message.args.columns);
+    case 'columns': return studio.columns();
+    case 'export': return studio.export(message.args.format);
+    case 'bodies': return studio.bodies(message.args.scenario, message.args.form, message.args.endpoint, message.args.model, message.args.adapterName);
+    case 'svg': return chart_svg(message.args.chart, message.args.ghost, message.args.dark, message.args.width, message.args.height);
+    case 'profile': return fit_profile(message.args);
+    case 'formats': return writable_formats();
+    case 'forms': return body_forms();
+  }
+}
+
+function transferable(value: StudioCalls[CallName]['reply']): Transferable[] {
+  if (value === null || typeof value === 'string' || Array.isArray(value)) return [];
+  if ('bytes' in value) return [value.bytes.buffer];
+  if ('charts' in value) return [...buffersOf(value.charts), ...buffersOf(value.before)];
+  if ('arrival_us' in value) {
+    return Object.values(value).flatMap(({ buffer }) => (buffer instanceof ArrayBuffer ? [buffer] : []));
+  }
+  return [];
+}
+
+async function reply(message: ToStudio): Promise<void> {
+  try {
+    const value = await answer(await studioReady(), message);
+    post({ kind: 'reply', ticket: message.ticket, value }, transferable(value));
+  } catch (thrown) {
+    if (isFailures(thrown)) post({ kind: 'refused', ticket: message.ticket, failures: thrown.failures });
+    else post({ kind: 'died', message: messageOf(thrown) });
+  }
+}
+
+let last: Promise<void> = Promise.resolve();
+
+self.onmessage = ({ data }: MessageEvent<ToStudio>) => {
+  last = last.then(() => reply(data));
+};
