@@ -212,7 +212,7 @@ pub(crate) trait BatchScheduler: Sync {
         None
     }
 
-    /// KV blocks in use counted from the scheduler's own state, where it keeps them itself.
+    /// KV blocks in use counted from the scheduler's own state, where it keeps them itself, of single steps.
     fn audit(&self, _replica: &Replica) -> Option<u32> {
         None
     }

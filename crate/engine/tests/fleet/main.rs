@@ -113,7 +113,7 @@ proptest! {
     }
 
     #[test]
-    fn vllms_leaps_equal_steps(
+    fn vllm_fast_forwarded_equals_single_steps(
         (trace, queueing) in sent_by_users(), config in any_vllm(), cost in any_cost(), replicas in 1u32..3,
     ) {
         let trace = Arc::new(trace);

@@ -28,6 +28,7 @@ pub(super) struct VllmEngine;
 
 /// A request that runs, or that was preempted while tokens of it were under way.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a state of its own")]
 struct Running {
     id: u32,
     /// Tokens of its prompt and answer that are known.
