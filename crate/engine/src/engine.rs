@@ -318,6 +318,7 @@ impl Fleet {
             adapters,
             replicas: self.config.replicas,
             served: Box::new(served),
+            had_choice: self.record.had_choice,
             preemptions,
             pool_blocks: self.config.blocks,
             cost: Some(IterationModel(self.cost.into())),

@@ -19,6 +19,7 @@ use super::world::World;
 use super::{Replica, batch_end};
 use crate::config::{FleetConfig, SchedulerKind};
 use crate::request::{Outcome, Refusal, Stop};
+use servescope_cost::Chunk;
 use servescope_workload::Trace;
 
 /// A batch scheduler: it forms iterations, and says what memory its requests hold. It has no state of its own; what it keeps
@@ -320,12 +321,14 @@ impl State {
 /// let in again at once; Vidur waits for the next arrival.
 pub(crate) fn form_or_retry(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
     let evicted_before = world.record.evictions.len();
+    let waiting = replica.line;
     let mut look = form(replica, world, flight);
     let only_evicted = flight.is_empty() && world.record.evictions.len() > evicted_before;
     let is_asked_again = world.config.policy().queues_empty_batches();
     if only_evicted && replica.holders == 0 && !world.config.original && !is_asked_again {
         look = form(replica, world, flight);
     }
+    world.record.had_choice |= waiting > 1 && (replica.line > 0 || leaves_prompt(world, flight));
     replica.looks_again = only_evicted && flight.is_empty();
     if let (Look::At(stop), true) = (look, replica.line > 0) {
         replica.holds_for(world, stop);
@@ -336,6 +339,13 @@ pub(crate) fn form_or_retry(replica: &mut Replica, world: &mut World<'_>, flight
     }
     flight.lora = replica.adapters.batch(world.trace, &replica.lockstep, flight);
     flight.in_memory = replica.adapters_in_memory();
+}
+
+/// Whether a part of some prompt is left for a later iteration.
+fn leaves_prompt(world: &World<'_>, flight: &Flight) -> bool {
+    let is_left =
+        |(&id, chunk): (&u32, &Chunk)| chunk.kv_tokens + chunk.tokens < world.requests.prompt[id as usize];
+    flight.prompts.iter().zip(&flight.chunks).any(is_left)
 }
 
 /// Forms an iteration; who was passed over for want of a LoRA slot is back in place then.
