@@ -328,7 +328,9 @@ pub(crate) fn form_or_retry(replica: &mut Replica, world: &mut World<'_>, flight
     if only_evicted && replica.holders == 0 && !world.config.original && !is_asked_again {
         look = form(replica, world, flight);
     }
-    world.record.had_choice |= waiting > 1 && (replica.line > 0 || leaves_prompt(world, flight));
+    let has_looked = matches!(look, Look::At(_));
+    world.record.had_choice |=
+        has_looked && waiting > 1 && (replica.line > 0 || leaves_prompt(world, flight));
     replica.looks_again = only_evicted && flight.is_empty();
     if let (Look::At(stop), true) = (look, replica.line > 0) {
         replica.holds_for(world, stop);
