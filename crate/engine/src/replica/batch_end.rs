@@ -143,7 +143,6 @@ impl Replica {
     pub(crate) fn refuses_head(&mut self, world: &World<'_>, flight: &mut Flight) {
         let is_looked_at_anew = flight.changes_again
             || self.passes_over
-            || self.kv.keeps_prefixes()
             || self.waiting.takes_turns()
             || world.config.loads_ahead();
         if self.line == 0 || is_looked_at_anew {

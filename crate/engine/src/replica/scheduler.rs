@@ -7,7 +7,6 @@ mod sarathi;
 pub(crate) mod slora;
 mod static_batch;
 mod vllm;
-mod vllm_engine;
 mod vllm_v1;
 
 use super::adapters::pool::AdapterPool;
@@ -47,18 +46,8 @@ pub(crate) trait BatchScheduler: Sync {
         !config.reserve
     }
 
-    /// Whether a request takes the blocks of its prompt chunk by chunk; otherwise all with the first one.
-    fn allocates_by_chunk(&self) -> bool {
-        false
-    }
-
     /// Whether the blocks belong to the batch and not to its requests.
     fn allocates_by_batch(&self) -> bool {
-        false
-    }
-
-    /// Whether the starts of prompts can be cached.
-    fn can_cache_prefixes(&self) -> bool {
         false
     }
 
@@ -69,18 +58,6 @@ pub(crate) trait BatchScheduler: Sync {
         } else {
             world.blocks_reserved(id)
         }
-    }
-
-    /// Whether each running request asks for a free block in every iteration, whether it takes it or not.
-    fn asks_for_spare_blocks(&self, config: &FleetConfig) -> bool {
-        self.grows(config)
-    }
-
-    /// Whether a request that finds no block keeps those it has while other batches are in the pipeline, which will give
-    /// blocks back. Otherwise two requests may preempt each other for ever, each while the other is in flight. Vidur's
-    /// policies admit whole prompts, so that each time a token is made.
-    fn waits_for_pipeline(&self) -> bool {
-        false
     }
 
     /// Whether requests that decode on several stages are picked from the list of all; otherwise they stay in their batch.
@@ -235,11 +212,6 @@ impl SchedulerKind {
             Self::Slora => &slora::Slora,
         }
     }
-
-    /// vLLM v1 by the rules of its own engine.
-    pub(crate) fn vllm_engine() -> &'static dyn BatchScheduler {
-        &vllm_engine::VllmEngine
-    }
 }
 
 /// What schedulers keep of a replica between iterations.
@@ -247,7 +219,7 @@ impl SchedulerKind {
 pub(crate) struct State {
     light: lightllm::State,
     fixed: static_batch::State,
-    vllm: vllm_engine::State,
+    vllm: vllm_v1::State,
     slora: Option<Box<slora::State>>,
 }
 
@@ -374,10 +346,8 @@ pub(crate) enum Look {
 /// For how many iterations in a row the formed one is right, if nobody arrives: until somebody is done, memory runs
 /// short, or the policy looks again.
 pub(crate) fn leap(replica: &mut Replica, world: &World<'_>, flight: &Flight) -> u32 {
-    // Who was evicted may be let in again by the next iteration, newcomers behind those who came back; who finds no room for a known prefix may find room
-    // without it once it is forgotten.
-    let may_join = flight.changes_again || (replica.kv.keeps_prefixes() && replica.line > 0);
-    if !flight.chunks.is_empty() || may_join {
+    // A preempted request may be admitted again by the next iteration, and others behind those that came back.
+    if !flight.chunks.is_empty() || flight.changes_again {
         return 1;
     }
     let most = replica.lockstep.until_end().min(steady(replica, world.config));

@@ -288,7 +288,7 @@ pub(super) fn leave(replica: &mut Replica, world: &mut World<'_>, place: u32) {
     entry.computed += formed;
     entry.known += ended;
     entry.under_way += formed - ended;
-    if world.config.vllm_engine().is_some_and(|rules| rules.async_scheduling) {
+    if world.config.vllm_v1().is_some_and(|rules| rules.async_scheduling) {
         entry.awaited += formed - ended;
     }
     entry.held.take(world.config.blocks_for(entry.computed) - entry.held.count());
@@ -334,7 +334,7 @@ pub(super) fn iterations_alike(replica: &mut Replica, world: &World<'_>, most: u
 
 /// For how many iterations the head of the queue stays where it is, for what it lacked when the last one was formed.
 fn head_stays(replica: &mut Replica, world: &World<'_>) -> u32 {
-    let rules = world.config.vllm.unwrap_or_default();
+    let rules = world.config.vllm;
     let is_looked_at_anew = rules.prefill_schedule_interval > 1
         || matches!(rules.long_prefill_token_threshold, LongPrefill::Share(_))
         || world.config.loads_ahead()
