@@ -9,7 +9,6 @@
 
 use servescope_engine::Outcome;
 
-use crate::parameters::Id;
 use crate::run::Run;
 use crate::scenario::Scenario;
 
@@ -18,10 +17,6 @@ use crate::scenario::Scenario;
 pub enum Measure {
     /// Requests served a second.
     Rate,
-    /// Evictions a request.
-    Evictions,
-    /// Answer tokens lost to evictions, a request.
-    Wasted,
     /// Mean share of the KV memory in use.
     KvUse,
 }
@@ -67,7 +62,8 @@ impl Met {
 fn scenario(settings: &[(&str, &str)]) -> Scenario {
     let mut scenario = Scenario::default();
     let base = [
-        ("scheduler.kind", "vllm_v1"),
+        ("scheduler.kind", "sarathi"),
+        ("scheduler.chunk_tokens", "100000"),
         ("workload.arrivals.kind", "poisson"),
         ("workload.rate_rps", "40"),
         ("workload.duration_s", "500"),
@@ -79,7 +75,6 @@ fn scenario(settings: &[(&str, &str)]) -> Scenario {
         ("cost.linear.decode_per_kv_token_ms", "0"),
         ("cost.linear.overhead_ms", "0"),
         ("scheduler.max_running_requests", "100000"),
-        ("scheduler.batch_max_tokens", "100000"),
         ("scheduler.block_size", "1"),
         ("scheduler.allocation", "on_demand"),
     ];
@@ -97,7 +92,6 @@ fn of_memory(output: &[(&str, &str)], allocation: &str) -> Scenario {
         ("cost.linear.decode_per_request_ms", "0"),
         ("scheduler.max_total_tokens", "4000"),
         ("scheduler.max_request_tokens", "4000"),
-        ("scheduler.preemption", "regenerate"),
         ("scheduler.allocation", allocation),
     ];
     scenario(&[&base, output].concat())
@@ -132,20 +126,21 @@ pub fn thresholds() -> Vec<Threshold> {
         tolerance,
     };
     let reserved = of_memory(&varied, "reserve");
-    let on_demand = of_memory(&varied, "on_demand");
-    let in_step = of_memory(&constant, "on_demand");
-    let read_anew = |mut scenario: Scenario| {
-        scenario.set_text("scheduler.preemption", "recompute").expect("an option");
-        scenario
-    };
     vec![
         of("B1", "rate of 64 at a time", of_batch("64"), Measure::Rate, 64.0 / (200.0 * 0.028), 0.02),
         of("B1", "rate of 32 at a time", of_batch("32"), Measure::Rate, 32.0 / (200.0 * 0.020), 0.02),
-        of("B3", "bound of any policy, o = 100", read_anew(in_step.clone()), Measure::Rate, 13.29, 0.02),
+        of(
+            "B3",
+            "bound of any policy, o = 100",
+            of_memory(&constant, "on_demand"),
+            Measure::Rate,
+            13.29,
+            0.02,
+        ),
         of(
             "B3",
             "bound of any policy, o of 1 to 199",
-            read_anew(on_demand.clone()),
+            of_memory(&varied, "on_demand"),
             Measure::Rate,
             11.98,
             0.02,
@@ -153,13 +148,6 @@ pub fn thresholds() -> Vec<Threshold> {
         of("B4", "reserved, o = 100", of_memory(&constant, "reserve"), Measure::Rate, 10.0, 0.01),
         of("B5", "reserved, o of 1 to 199", reserved.clone(), Measure::Rate, 8.36, 0.02),
         of("B5", "the same: use of memory", reserved, Measure::KvUse, 0.70, 0.02),
-        of("B5", "on demand, o of 1 to 199", on_demand.clone(), Measure::Rate, 11.48, 0.02),
-        of("B5", "the same: evictions a request", on_demand.clone(), Measure::Evictions, 0.81, 0.05),
-        of("B5", "the same: tokens lost a request", on_demand.clone(), Measure::Wasted, 4.4, 0.05),
-        of("B5", "the same: use of memory", on_demand, Measure::KvUse, 0.986, 0.02),
-        of("B5", "on demand, o = 100", in_step.clone(), Measure::Rate, 10.0, 0.02),
-        of("B5", "the same: tokens lost a request", in_step.clone(), Measure::Wasted, 36.0, 0.05),
-        of("B5", "the same: use of memory", in_step, Measure::KvUse, 0.98, 0.02),
     ]
 }
 
@@ -182,20 +170,10 @@ fn measure(run: &Run, measure: Measure) -> f64 {
     let report = &run.report;
     debug_assert!(report.fates.iter().all(|fate| fate.outcome == Outcome::Completed));
     let end_us = report.fates.iter().filter_map(|fate| fate.finish_us).fold(0.0, f64::max);
-    let each = |sum: f64| sum / report.fates.len() as f64;
-    let iterations = || report.timeline.iterations.iter();
-    let evictions = report.preemptions as f64;
     match measure {
         Measure::Rate => report.fates.len() as f64 / end_us * 1e6,
-        Measure::Evictions => each(evictions),
-        // What was read beside the prompts, and beside the prompts of evicted requests.
-        Measure::Wasted => {
-            let read: f64 = iterations().map(|run| f64::from(run.prompt_tokens)).sum();
-            let prompt = run.scenario.number(Id::InputValue);
-            each(read - prompt * (report.fates.len() as f64 + evictions))
-        }
         Measure::KvUse => {
-            let held = iterations()
+            let held = (report.timeline.iterations.iter())
                 .map(|run| (run.end_us - run.start_us) * 0.5 * (run.kv_tokens + run.kv_tokens_at_end()));
             held.sum::<f64>() / end_us / f64::from(report.pool_tokens)
         }

@@ -421,6 +421,7 @@ table! {
         .when(SLORA)
         .says("Idle poll", "How long an idle router sleeps before it looks for requests; 0 wakes it at the arrival.");
     OriginalBlocking = row("scheduler.original_blocking", "block", "queue", Kind::Flag(false))
+        .when(&[any(&[is_not(Id::SchedulerKind, &["vllm_v1"]), is(Id::Router, &["random"])])])
         .says("Block as the original does", "Lets requests in that can never be admitted, which then block the queue for ever as in S-LoRA, in place of refusing them.");
     SchedulerKind = row("scheduler.kind", "sched", "queue", choice(choices::SchedulerKind::ID))
         .says("Scheduler", "How requests are admitted to the batch of a replica. S-LoRA and LightLLM count KV memory in tokens, the others in blocks; where adapters are kept is adapters.memory.");

@@ -107,6 +107,19 @@ const LOADS: [&[(&str, &str)]; 3] = [
     ],
 ];
 
+/// Prompts longer than a small token budget in a small pool, where vLLM's rules for chunks of prompts show.
+const VLLM_LOAD: &[(&str, &str)] = &[
+    ("workload.rate_rps", "12"),
+    ("workload.duration_s", "6"),
+    ("workload.adapters.count", "0"),
+    ("workload.output_tokens.high", "150"),
+    ("workload.input_tokens.high", "900"),
+    ("scheduler.batch_max_tokens", "256"),
+    ("scheduler.max_total_tokens", "3000"),
+    ("scheduler.max_request_tokens", "1200"),
+    ("fleet.kv_pool", "given"),
+];
+
 /// What all have: a pair of GPU and model whose operators were timed, and curves that change within the run.
 const COMMON: [(&str, &str); 9] = [
     ("fleet.gpu", "a100_80_sxm"),
@@ -131,7 +144,8 @@ fn loads(stack: [&'static str; 2]) -> Vec<Rc<Scenario>> {
         }
         Rc::new(scenario)
     };
-    LOADS.iter().map(load).collect()
+    let own = (stack[0] == "vllm_v1").then_some(&VLLM_LOAD);
+    LOADS.iter().chain(own).map(load).collect()
 }
 
 fn names(id: Id) -> &'static [&'static str] {
