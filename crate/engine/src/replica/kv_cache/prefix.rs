@@ -10,7 +10,7 @@ use servescope_workload::trace::PrefixBlocks;
 
 use crate::record::served::PrefixLookups;
 
-/// The units of one replica.
+/// Prefix caching: the units of one replica.
 #[derive(Debug)]
 pub(crate) struct PrefixCache {
     /// Tokens in a unit.
