@@ -157,7 +157,7 @@ fn config(given: &Value) -> FleetConfig {
         max_batch_tokens: whole(given, "max_num_batched_tokens"),
         max_request_tokens: whole(given, "max_model_len"),
         prefix_cache: flag(given, "enable_prefix_caching"),
-        vllm: Some(VllmRules {
+        vllm: VllmRules {
             scheduler_reserve_full_isl: flag(given, "scheduler_reserve_full_isl"),
             async_scheduling: flag(given, "async_scheduling"),
             long_prefill_token_threshold: match whole(given, "long_prefill_token_threshold") {
@@ -170,7 +170,7 @@ fn config(given: &Value) -> FleetConfig {
             max_num_active_seqs,
             max_num_queued_tokens: None,
             equals: Equals::FirstAdmitted,
-        }),
+        },
         ..FleetConfig::default()
     }
 }

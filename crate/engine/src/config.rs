@@ -40,7 +40,7 @@ pub enum SchedulerKind {
     Sarathi,
     /// LightLLM: prompts are let in where the batch will fit at its worst moment.
     LightLlm,
-    /// vLLM's engine of 2025: one token budget for prompts and decoding alike.
+    /// vLLM since 2025: one token budget for prompts and decoding alike.
     VllmV1,
     /// S-LoRA: prefill-only iterations; a request is admitted where the batch and its adapters will fit at their worst moment.
     Slora,
@@ -165,9 +165,8 @@ pub struct FleetConfig {
     pub original: bool,
     /// Whether the starts of prompts are kept and shared, where the trace tells them (vLLM v1).
     pub prefix_cache: bool,
-    /// vLLM v1 by the rules of its own engine, with these settings; requests grow and are preempted as there, whatever
-    /// `reserve` and `preemption` say. `None`: one token budget with the memory rules that the other schedulers share.
-    pub vllm: Option<VllmRules>,
+    /// The settings of vLLM v1, whose requests grow and are preempted by its own rules, whatever `reserve` and `preemption` say.
+    pub vllm: VllmRules,
     /// Most requests waiting and running together in the whole fleet; another one is refused.
     pub max_in_system: u32,
     /// How long a request waits for its first iteration before it is given up, microseconds; infinite = for ever.
@@ -197,15 +196,12 @@ impl FleetConfig {
 
     /// Who joins the next iteration.
     pub(crate) fn policy(&self) -> &'static dyn BatchScheduler {
-        match self.vllm {
-            Some(_) if self.scheduler == SchedulerKind::VllmV1 => SchedulerKind::vllm_engine(),
-            _ => self.scheduler.policy(),
-        }
+        self.scheduler.policy()
     }
 
-    /// The settings of vLLM's engine, where it serves.
-    pub(crate) fn vllm_engine(&self) -> Option<&VllmRules> {
-        self.vllm.as_ref().filter(|_| self.scheduler == SchedulerKind::VllmV1)
+    /// The settings of vLLM v1, where it schedules.
+    pub(crate) fn vllm_v1(&self) -> Option<&VllmRules> {
+        (self.scheduler == SchedulerKind::VllmV1).then_some(&self.vllm)
     }
 
     /// Whether requests take blocks as they grow.
@@ -216,11 +212,6 @@ impl FleetConfig {
     /// Whether replicas load the adapters of waiting requests ahead.
     pub(crate) fn loads_ahead(&self) -> bool {
         self.adapters.loads_ahead() && self.policy().managed_adapters(self).loads_ahead()
-    }
-
-    /// Whether the starts of prompts are kept and shared.
-    pub(crate) fn keeps_prefixes(&self) -> bool {
-        self.prefix_cache && self.policy().can_cache_prefixes()
     }
 
     /// How long the link to the host takes for `blocks`, microseconds.
@@ -302,7 +293,7 @@ impl Default for FleetConfig {
             decode_steps_between_prefills: 10,
             original: false,
             prefix_cache: false,
-            vllm: None,
+            vllm: VllmRules::default(),
             max_in_system: u32::MAX,
             patience_us: f64::INFINITY,
             reserve: false,

@@ -125,9 +125,6 @@ impl Fleet {
         if matches!(config.preemption, Preemption::Swap { .. }) {
             requests.swapped = vec![0; trace.len()];
         }
-        if config.keeps_prefixes() {
-            requests.shared = vec![0; trace.len()];
-        }
         let policy = config.policy();
         if policy.follows_decode_steps() {
             requests.spans = vec![DecodeSpan::default(); trace.len()];
@@ -137,7 +134,7 @@ impl Fleet {
         if stages > 1 {
             requests.worked_us = vec![0.0; trace.len()];
         }
-        if config.vllm_engine().is_some() {
+        if config.vllm_v1().is_some() {
             requests.running = vec![None; trace.len()];
         }
         let batches = policy.batches_under_way(&config, stages);
@@ -318,6 +315,7 @@ impl Fleet {
             adapters,
             replicas: self.config.replicas,
             served: Box::new(served),
+            had_choice: self.record.had_choice,
             preemptions,
             pool_blocks: self.config.blocks,
             cost: Some(IterationModel(self.cost.into())),
@@ -448,7 +446,7 @@ impl Fleet {
 
     /// vLLM's `max_num_queued_tokens` (vllm/v1/engine/async_llm.py): whether prompts of too many tokens have no first token.
     fn refuses_unread(&mut self, id: u32) -> Option<Refusal> {
-        let most = self.config.vllm_engine()?.max_num_queued_tokens?;
+        let most = self.config.vllm_v1()?.max_num_queued_tokens?;
         let Self { requests, trace, unread, .. } = self;
         let is_unread = |id: u32| {
             requests.place[id as usize] != requests::Place::Gone

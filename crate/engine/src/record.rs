@@ -18,6 +18,8 @@ pub(crate) struct Record {
     pub(crate) departures: Vec<Departure>,
     pub(crate) absences: Vec<Absence>,
     pub(crate) evictions: Vec<Eviction>,
+    /// Whether a scheduling policy ever had two waiting requests to choose from.
+    pub(crate) had_choice: bool,
     /// Requests that came to their end and were not told of yet, where somebody waits for that.
     pub(crate) ended: Option<Vec<u32>>,
     /// Requests that have their first token and were not told of yet, where somebody waits for that.

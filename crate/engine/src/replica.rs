@@ -119,7 +119,7 @@ impl Replica {
             spare: Vec::new(),
             ended: Vec::new(),
             lockstep: Lockstep::new(config.block_size),
-            kv: KvCache::new(config, trace),
+            kv: KvCache::new(config),
             adapters: Adapters::new(&config.policy().managed_adapters(config), config.block_size, trace),
             passes_over: false,
             holders: 0,
@@ -406,17 +406,13 @@ impl Replica {
                 continue;
             }
             let takes = self.blocks_to_take(world, id);
-            let asks = if scheduler.asks_for_spare_blocks(world.config) { 1 } else { takes };
+            let asks = if scheduler.grows(world.config) { 1 } else { takes };
             while self.kv.available() < asks && next < end {
                 end -= 1;
                 self.evict(world, flight, list[end]);
             }
             if self.kv.available() < asks {
-                if self.may_stay(world) {
-                    self.skipped.push(id);
-                } else {
-                    self.evict(world, flight, id);
-                }
+                self.evict(world, flight, id);
                 continue;
             }
             self.kv.allocate(takes);
@@ -434,11 +430,6 @@ impl Replica {
         list.clear();
         self.spare = list;
         false
-    }
-
-    /// Whether a request that finds no block keeps those it has, for other batches are in the pipeline.
-    pub(crate) fn may_stay(&self, world: &World<'_>) -> bool {
-        self.in_flight > 0 && world.config.policy().waits_for_pipeline()
     }
 
     /// The list of the policy: who was skipped, who decodes, who was in the last iteration with a part of its prompt.
@@ -467,9 +458,6 @@ impl Replica {
     pub(crate) fn blocks_of(&self, world: &World<'_>, id: u32) -> u32 {
         match world.requests.place[id as usize] {
             _ if !world.config.grows() => world.blocks_at_end(id),
-            Place::Prefilling if world.config.policy().allocates_by_chunk() => {
-                world.config.blocks_for(world.requests.done[id as usize])
-            }
             Place::Prefilling => world.config.blocks_for(world.requests.prompt[id as usize]),
             _ => world.config.blocks_for(self.tokens(world, id) - 1),
         }
@@ -493,7 +481,7 @@ impl Replica {
                 world.requests.token_us.insert(id, world.requests.seen_us[i]);
             }
         }
-        self.kv.free_request(world, id, blocks);
+        self.kv.free(blocks);
         let (adapter, rank) = world.adapter(id);
         self.adapters.release(adapter, rank);
         self.holders -= 1;
@@ -525,7 +513,7 @@ impl Replica {
     /// A request is done and gives `blocks` back.
     pub(crate) fn finish(&mut self, world: &mut World<'_>, id: u32, blocks: u32) {
         self.complete(world, id);
-        self.kv.free_request(world, id, blocks);
+        self.kv.free(blocks);
         let (adapter, rank) = world.adapter(id);
         self.adapters.release(adapter, rank);
         self.holders -= 1;
@@ -587,7 +575,6 @@ impl Replica {
             }
             let tokens = requests.done[i] + 1;
             requests.done[i] = tokens;
-            self.kv.learn_prefix(world, id);
             if tokens >= world.total(id) {
                 scheduler.left(self, world, id, None);
                 let blocks = world.blocks_at_end(id);

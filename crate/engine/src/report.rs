@@ -70,6 +70,9 @@ pub struct Report {
     pub replicas: u32,
     /// When each was served, and where.
     pub served: Box<Served>,
+    /// Whether the scheduler ever left one of two waiting requests behind, or a part of its prompt: otherwise every scheduling
+    /// policy makes the same run, unless a request is preempted or an adapter replaced.
+    pub had_choice: bool,
     /// Preemptions, each time counted.
     pub preemptions: u64,
     /// What each replica's prefix cache was asked for; empty where there is none.

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use servescope_cost::{AdapterCost, LinearCost};
 use servescope_engine::{
-    AdapterConfig, Fleet, FleetConfig, Outcome, Preemption, Report, RouterKind, SchedulerKind,
+    AdapterConfig, Equals, Fleet, FleetConfig, LongPrefill, Outcome, Preemption, Report, RouterKind,
+    SchedulerKind, VllmRules,
 };
 use servescope_workload::stream::Stream;
 use servescope_workload::trace::Request;
@@ -61,7 +62,17 @@ const ROOMY: FleetConfig = FleetConfig {
     decode_steps_between_prefills: 0,
     original: false,
     prefix_cache: false,
-    vllm: None,
+    vllm: VllmRules {
+        scheduler_reserve_full_isl: true,
+        // A law that knows one batch at a time.
+        async_scheduling: false,
+        long_prefill_token_threshold: LongPrefill::Unbounded,
+        enable_chunked_prefill: true,
+        prefill_schedule_interval: 1,
+        max_num_active_seqs: None,
+        max_num_queued_tokens: None,
+        equals: Equals::LastAdmitted,
+    },
     max_in_system: u32::MAX,
     patience_us: f64::INFINITY,
     reserve: false,

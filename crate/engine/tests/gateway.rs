@@ -17,7 +17,7 @@ use servescope_engine::queue::DrrConfig;
 use servescope_engine::queue::OutputAccounting;
 use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
 use servescope_engine::queue::{Lift, Prediction, TokenCost, VtcConfig};
-use servescope_engine::{AdapterConfig, FleetConfig, Preemption, RouterKind, SchedulerKind, VllmRules};
+use servescope_engine::{AdapterConfig, FleetConfig, Preemption, RouterKind, SchedulerKind};
 use servescope_engine::{Fleet, Outcome, Report};
 use servescope_workload::Trace;
 
@@ -204,14 +204,12 @@ prop_compose! {
         router in prop_oneof![Just(RouterKind::RoundRobin), Just(RouterKind::LeastOutstanding)],
         blocks in 40u32..200,
         max_requests in 1u32..20,
-        vllm in prop::option::of(Just(VllmRules::default())),
     ) -> FleetConfig {
         FleetConfig {
             replicas, scheduler, router, blocks, max_requests, block_size: 16, watermark_blocks: 1,
             max_slots: 8, max_request_tokens: 600, max_batch_tokens: 1_000, chunk_tokens: 100,
             decode_steps_between_prefills: 10, original: false, prefix_cache: false, max_in_system: u32::MAX,
             patience_us: f64::INFINITY, reserve: false, preemption: Preemption::Recompute, seed: 3,
-            vllm,
             adapters: AdapterConfig::FREE,
             ..FleetConfig::default()
         }

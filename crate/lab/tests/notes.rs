@@ -206,7 +206,6 @@ fn settings_that_were_silent_and_do_nothing_have_one() {
         (&fleet, ("adapters.disk_gb_per_s", "0.01")),
         (&fleet, ("adapters.max_cpu_loras", "100")),
         (&fleet, ("fleet.router", "least_kv")),
-        (&fleet, ("scheduler.prefix_cache", "true")),
         (&sarathi, ("scheduler.batch_max_tokens", "100")),
         (&orca, ("scheduler.batch_max_tokens", "100")),
         (&each, ("workload.arrivals.cv", "4")),

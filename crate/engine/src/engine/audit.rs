@@ -96,8 +96,7 @@ impl Fleet {
         let flights: Vec<(u32, Option<u32>)> = self.in_flight(place);
         let (replica, world, _) = self.parts(place, 0.0);
         let config = world.config;
-        let (shared, unit_blocks) = replica.kv.prefix_blocks_in_use();
-        let mut blocks = shared;
+        let mut blocks = 0;
         for id in 0..world.trace.len() as u32 {
             let i = id as usize;
             let place = world.requests.place[i];
@@ -114,13 +113,9 @@ impl Fleet {
                     config.blocks_for(replica.tokens(&world, id))
                 }
                 (Place::Decoding, Some(_)) => config.blocks_for(replica.tokens(&world, id)),
-                (Place::Prefilling, Some(Some(chunk))) if config.policy().allocates_by_chunk() => {
-                    config.blocks_for(world.requests.done[i] + chunk)
-                }
                 _ => replica.blocks_of(&world, id),
             };
-            let units = world.requests.shared.get(i).copied().unwrap_or(0);
-            blocks += held - units * unit_blocks;
+            blocks += held;
         }
         blocks
     }

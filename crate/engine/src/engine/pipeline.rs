@@ -86,7 +86,7 @@ impl Fleet {
             let mut flights = std::mem::take(&mut self.pipelines[place].flights);
             let flight = &mut flights[slot as usize];
             let (replica, mut world, _) = self.parts(place, now_us);
-            is_formed = is_formed && batch_end::forms_alike(replica, &world, flight);
+            is_formed = is_formed && batch_end::forms_alike(replica, &mut world, flight);
             if !is_formed {
                 batch_end::write_down(&mut world, flight);
                 replica.running.extend_from_slice(&flight.members);
@@ -102,7 +102,8 @@ impl Fleet {
         }
         self.pipelines[place].again = again;
         self.pipelines[place].again.clear();
-        is_formed
+        // A waiting request may still join a batch of its own.
+        is_formed && (self.replicas[place].line == 0 || self.pipelines[place].unused.is_empty())
     }
 
     /// Writes down what requests in the stages got.
@@ -143,6 +144,9 @@ impl Fleet {
         flight.clear();
         flight.formed_us = now_us;
         scheduler::form_or_retry(replica, &mut world, flight);
+        if replica.stages > 1 {
+            replica.refuses_head(&world, flight);
+        }
         let is_empty = flight.is_empty();
         replica.in_flight += u32::from(!is_empty);
         replica.formed += u64::from(!is_empty);

@@ -23,7 +23,7 @@ pub(super) fn refusal(
         return Some(Refusal::InputTooLong);
     }
     let mut total_tokens = input_tokens.saturating_add(max_tokens);
-    if config.vllm_engine().is_some() {
+    if config.vllm_v1().is_some() {
         // vllm/v1/engine/input_processor.py: only the prompt has to leave room for a token, the answer is cut.
         if input_tokens >= config.max_request_tokens {
             return Some(Refusal::RequestTooLong);

@@ -2,6 +2,8 @@
 
 use servescope_cost::{Batch, Chunk, LoraBatch};
 
+use crate::request::Stop;
+
 /// A request in an iteration of a scheduler that keeps the order in which it chose them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scheduled {
@@ -38,6 +40,16 @@ pub(crate) struct Unwritten {
     pub(crate) worked_us: Vec<f64>,
     /// When the last one ended.
     pub(crate) ended_us: f64,
+}
+
+/// The head of the queue was not admitted. It is not, either, as long as nothing of this changes and no block becomes free.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Refused {
+    pub(crate) head: u32,
+    pub(crate) stop: Stop,
+    /// Requests that held memory, and blocks that were free beside its adapter.
+    pub(crate) holders: u32,
+    pub(crate) free: Option<u32>,
 }
 
 /// One iteration. Its buffers are used again by later ones.
@@ -84,6 +96,8 @@ pub(crate) struct Flight {
     pub(crate) growth_us: f64,
     /// Iterations of the same requests before it, in a pipeline.
     pub(crate) unwritten: Unwritten,
+    /// Why no waiting request was admitted when it was formed, in a pipeline.
+    pub(crate) refused: Option<Refused>,
     /// How long the stages before the last one take for it, once that is known.
     pub(crate) inner_us: Option<f64>,
 }
@@ -107,6 +121,7 @@ impl Flight {
         self.busy_us = 0.0;
         self.composition = 0;
         self.inner_us = None;
+        self.refused = None;
         self.goes_on = false;
     }
 

@@ -2,17 +2,13 @@
 //! that requests share. No other file changes these counters. (vLLM: vllm/v1/core/kv_cache_manager.py.)
 
 mod blocks;
-mod prefix;
 
 use servescope_workload::Trace;
-use servescope_workload::trace::PrefixBlocks;
 
-use super::world::World;
 use crate::config::{FleetConfig, Preemption};
 use crate::record::served::PrefixLookups;
 use blocks::BlockCache;
 pub(crate) use blocks::Held;
-use prefix::PrefixCache;
 
 /// Blocks of one replica.
 #[derive(Debug)]
@@ -23,23 +19,20 @@ pub(crate) struct KvCache {
     adapters: u32,
     host_total: u32,
     host_used: u32,
-    prefixes: Option<PrefixCache>,
-    /// The prefixes of vLLM's engine.
+    /// The prefix cache, which vLLM v1 has.
     blocks: Option<BlockCache>,
 }
 
 impl KvCache {
-    /// An empty cache. Prefixes are kept where the configuration says so and the trace tells them.
-    pub(crate) fn new(config: &FleetConfig, trace: &Trace) -> Self {
+    /// An empty cache.
+    pub(crate) fn new(config: &FleetConfig) -> Self {
         let host_total = match config.preemption {
             Preemption::Swap { host_blocks, .. } => host_blocks,
             _ => 0,
         };
-        let told = prefix_blocks(trace).filter(|_| config.keeps_prefixes());
-        let prefixes = told.and_then(|blocks| PrefixCache::new(blocks.block_tokens, config.block_size));
-        let keeps_blocks = config.vllm_engine().is_some() && config.prefix_cache;
+        let keeps_blocks = config.vllm_v1().is_some() && config.prefix_cache;
         let blocks = keeps_blocks.then(|| BlockCache::new(config.block_size));
-        Self { total: config.blocks, used: 0, adapters: 0, host_total, host_used: 0, prefixes, blocks }
+        Self { total: config.blocks, used: 0, adapters: 0, host_total, host_used: 0, blocks }
     }
 
     /// Blocks that requests use.
@@ -93,11 +86,6 @@ impl KvCache {
         self.used -= blocks;
     }
 
-    /// A request gives its blocks back. Those of its prompt that other requests use, or that stay known, are not freed here.
-    pub(crate) fn free_request(&mut self, world: &mut World<'_>, id: u32, blocks: u32) {
-        self.used -= blocks - self.release_prefix(world, id);
-    }
-
     /// Copies `blocks` of a preempted request to the host, if the host has room for them, and returns whether it has.
     pub(crate) fn swap_out(&mut self, blocks: u32) -> bool {
         let fits = blocks <= self.host_total.saturating_sub(self.host_used);
@@ -118,55 +106,12 @@ impl KvCache {
         self.host_used -= blocks;
     }
 
-    /// Whether prefixes are kept.
-    pub(crate) fn keeps_prefixes(&self) -> bool {
-        self.prefixes.is_some()
-    }
-
     /// What admitted requests asked the prefix cache for; none without one.
     pub(crate) fn prefix_lookups(&self) -> Option<PrefixLookups> {
-        let of_blocks = self.blocks.as_ref().map(|cache| cache.asked);
-        self.prefixes.as_ref().map(|cache| cache.asked).or(of_blocks)
+        self.blocks.as_ref().map(|cache| cache.asked)
     }
 
-    /// Blocks of prefixes that requests use, and of one unit of them.
-    pub(crate) fn prefix_blocks_in_use(&self) -> (u32, u32) {
-        let Some(cache) = &self.prefixes else { return (0, 0) };
-        (cache.units_in_use() * cache.unit_blocks, cache.unit_blocks)
-    }
-
-    /// Tokens of the start of a waiting request's prompt that are cached, and the blocks that using them takes.
-    pub(crate) fn cached_prefix(&mut self, world: &World<'_>, id: u32) -> (u32, u32) {
-        let free = self.available();
-        let (Some(cache), Some(blocks)) = (&mut self.prefixes, prefix_blocks(world.trace)) else {
-            return (0, 0);
-        };
-        cache.trim(free);
-        let (units, idle) = cache.known(blocks, id, world.requests.prompt[id as usize]);
-        (units * cache.unit_tokens, idle * cache.unit_blocks)
-    }
-
-    /// A request about to be admitted uses the first `cached_tokens` of its prompt.
-    pub(crate) fn use_prefix(&mut self, world: &mut World<'_>, id: u32, cached_tokens: u32) {
-        let (Some(cache), Some(blocks)) = (&mut self.prefixes, prefix_blocks(world.trace)) else { return };
-        let units = cached_tokens / cache.unit_tokens;
-        cache.take(blocks, id, units);
-        cache.asked.tokens += u64::from(world.requests.prompt[id as usize]);
-        cache.asked.cached_tokens += u64::from(cached_tokens);
-        world.requests.shared[id as usize] = units;
-        world.requests.done[id as usize] = cached_tokens;
-    }
-
-    /// The whole prompt of a request is processed: later requests may use it.
-    pub(crate) fn learn_prefix(&mut self, world: &mut World<'_>, id: u32) {
-        let (Some(cache), Some(blocks)) = (&mut self.prefixes, prefix_blocks(world.trace)) else { return };
-        let i = id as usize;
-        // What was generated before a preemption is no part of the prompt that the trace tells.
-        let tokens = world.trace.input_tokens[i].min(world.requests.prompt[i]);
-        world.requests.shared[i] = cache.learn(blocks, id, tokens, world.requests.shared[i]);
-    }
-
-    /// How many of the first `most` blocks of a request are cached, and how many of these no request uses (vLLM's engine).
+    /// How many of the first `most` blocks of a request are cached, and how many of these no request uses.
     pub(crate) fn known_blocks(&self, trace: &Trace, id: u32, most: u32) -> (u32, u32) {
         self.blocks.as_ref().map_or((0, 0), |cache| cache.known(trace, id, most))
     }
@@ -210,22 +155,6 @@ impl KvCache {
             None => std::mem::take(held).count(),
         };
     }
-
-    /// A request stops using its shared units. Returns how many of its blocks stay, because other requests use them or they are
-    /// freed here.
-    fn release_prefix(&mut self, world: &mut World<'_>, id: u32) -> u32 {
-        let free = self.available();
-        let (Some(cache), Some(blocks)) = (&mut self.prefixes, prefix_blocks(world.trace)) else { return 0 };
-        cache.trim(free);
-        let units = std::mem::take(&mut world.requests.shared[id as usize]);
-        self.used -= cache.release(blocks, id, units) * cache.unit_blocks;
-        units * cache.unit_blocks
-    }
-}
-
-/// The blocks of prompts, where the trace tells them.
-fn prefix_blocks(trace: &Trace) -> Option<&PrefixBlocks> {
-    trace.extra.as_deref().map(|extra| &extra.prefix).filter(|prefix| !prefix.is_empty())
 }
 
 #[cfg(test)]
@@ -236,7 +165,7 @@ mod tests {
     fn blocks_are_allocated_swapped_and_freed() {
         let preemption = Preemption::Swap { host_blocks: 3, us_per_block: 1.0 };
         let config = FleetConfig { blocks: 10, preemption, ..FleetConfig::default() };
-        let mut cache = KvCache::new(&config, &Trace::default());
+        let mut cache = KvCache::new(&config);
         assert!(cache.try_allocate(7) && !cache.try_allocate(4));
         assert_eq!((cache.used(), cache.available(), cache.host_used()), (7, 3, 0));
         cache.free(4);
@@ -244,6 +173,6 @@ mod tests {
         assert_eq!((cache.used(), cache.host_used()), (3, 3));
         cache.swap_in(3, 4);
         assert_eq!((cache.used(), cache.available(), cache.host_used()), (7, 3, 0));
-        assert!(!cache.keeps_prefixes() && cache.prefix_lookups().is_none());
+        assert!(cache.prefix_lookups().is_none());
     }
 }

@@ -30,8 +30,6 @@ pub(crate) struct Requests {
     /// Tokens processed. While a request decodes in the lockstep of its replica, less the replica's step (wrapping).
     pub(crate) done: Vec<u32>,
     pub(crate) evictions: Vec<u16>,
-    /// Units of the start of its prompt that it shares; empty without a prefix cache.
-    pub(crate) shared: Vec<u32>,
     /// Where vLLM's engine keeps it while it runs or its tokens are under way; empty without that engine.
     pub(crate) running: Vec<Option<u32>>,
     /// Tokens that the host keeps of it while it waits, 0 = none; empty without swapping.
@@ -68,7 +66,6 @@ impl Requests {
             prompt: trace.input_tokens.clone(),
             done: vec![0; n],
             evictions: vec![0; n],
-            shared: Vec::new(),
             running: Vec::new(),
             swapped: Vec::new(),
             replica: vec![0; n],

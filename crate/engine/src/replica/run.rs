@@ -128,7 +128,7 @@ impl Replica {
         self.close_open(world);
         let (first_us, growth_us) = (flight.first_us, flight.growth_us);
         let started = written(self, world, flight, flight.began_us, fresh);
-        self.open = Some(IterationRun { iterations, first_us, growth_us, blocks, ..started });
+        self.open = Some(IterationRun { first_us, growth_us, iterations, blocks, ..started });
         if flight.composition == 0 {
             self.close_open_with(world, &flight.chunks);
         }

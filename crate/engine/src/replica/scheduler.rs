@@ -7,7 +7,6 @@ mod sarathi;
 pub(crate) mod slora;
 mod static_batch;
 mod vllm;
-mod vllm_engine;
 mod vllm_v1;
 
 use super::adapters::pool::AdapterPool;
@@ -19,6 +18,7 @@ use super::world::World;
 use super::{Replica, batch_end};
 use crate::config::{FleetConfig, SchedulerKind};
 use crate::request::{Outcome, Refusal, Stop};
+use servescope_cost::Chunk;
 use servescope_workload::Trace;
 
 /// A batch scheduler: it forms iterations, and says what memory its requests hold. It has no state of its own; what it keeps
@@ -46,18 +46,8 @@ pub(crate) trait BatchScheduler: Sync {
         !config.reserve
     }
 
-    /// Whether a request takes the blocks of its prompt chunk by chunk; otherwise all with the first one.
-    fn allocates_by_chunk(&self) -> bool {
-        false
-    }
-
     /// Whether the blocks belong to the batch and not to its requests.
     fn allocates_by_batch(&self) -> bool {
-        false
-    }
-
-    /// Whether the starts of prompts can be cached.
-    fn can_cache_prefixes(&self) -> bool {
         false
     }
 
@@ -68,18 +58,6 @@ pub(crate) trait BatchScheduler: Sync {
         } else {
             world.blocks_reserved(id)
         }
-    }
-
-    /// Whether each running request asks for a free block in every iteration, whether it takes it or not.
-    fn asks_for_spare_blocks(&self, config: &FleetConfig) -> bool {
-        self.grows(config)
-    }
-
-    /// Whether a request that finds no block keeps those it has while other batches are in the pipeline, which will give
-    /// blocks back. Otherwise two requests may preempt each other for ever, each while the other is in flight. Vidur's
-    /// policies admit whole prompts, so that each time a token is made.
-    fn waits_for_pipeline(&self) -> bool {
-        false
     }
 
     /// Whether requests that decode on several stages are picked from the list of all; otherwise they stay in their batch.
@@ -212,7 +190,7 @@ pub(crate) trait BatchScheduler: Sync {
         None
     }
 
-    /// KV blocks in use counted from the scheduler's own state, where it keeps them itself.
+    /// KV blocks in use counted from the scheduler's own state, where it keeps them itself, of single steps.
     fn audit(&self, _replica: &Replica) -> Option<u32> {
         None
     }
@@ -234,11 +212,6 @@ impl SchedulerKind {
             Self::Slora => &slora::Slora,
         }
     }
-
-    /// vLLM v1 by the rules of its own engine.
-    pub(crate) fn vllm_engine() -> &'static dyn BatchScheduler {
-        &vllm_engine::VllmEngine
-    }
 }
 
 /// What schedulers keep of a replica between iterations.
@@ -246,7 +219,7 @@ impl SchedulerKind {
 pub(crate) struct State {
     light: lightllm::State,
     fixed: static_batch::State,
-    vllm: vllm_engine::State,
+    vllm: vllm_v1::State,
     slora: Option<Box<slora::State>>,
 }
 
@@ -320,12 +293,16 @@ impl State {
 /// let in again at once; Vidur waits for the next arrival.
 pub(crate) fn form_or_retry(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
     let evicted_before = world.record.evictions.len();
+    let waiting = replica.line;
     let mut look = form(replica, world, flight);
     let only_evicted = flight.is_empty() && world.record.evictions.len() > evicted_before;
     let is_asked_again = world.config.policy().queues_empty_batches();
     if only_evicted && replica.holders == 0 && !world.config.original && !is_asked_again {
         look = form(replica, world, flight);
     }
+    let has_looked = matches!(look, Look::At(_));
+    world.record.had_choice |=
+        has_looked && waiting > 1 && (replica.line > 0 || leaves_prompt(world, flight));
     replica.looks_again = only_evicted && flight.is_empty();
     if let (Look::At(stop), true) = (look, replica.line > 0) {
         replica.holds_for(world, stop);
@@ -336,6 +313,13 @@ pub(crate) fn form_or_retry(replica: &mut Replica, world: &mut World<'_>, flight
     }
     flight.lora = replica.adapters.batch(world.trace, &replica.lockstep, flight);
     flight.in_memory = replica.adapters_in_memory();
+}
+
+/// Whether a part of some prompt is left for a later iteration.
+fn leaves_prompt(world: &World<'_>, flight: &Flight) -> bool {
+    let is_left =
+        |(&id, chunk): (&u32, &Chunk)| chunk.kv_tokens + chunk.tokens < world.requests.prompt[id as usize];
+    flight.prompts.iter().zip(&flight.chunks).any(is_left)
 }
 
 /// Forms an iteration; who was passed over for want of a LoRA slot is back in place then.
@@ -362,10 +346,8 @@ pub(crate) enum Look {
 /// For how many iterations in a row the formed one is right, if nobody arrives: until somebody is done, memory runs
 /// short, or the policy looks again.
 pub(crate) fn leap(replica: &mut Replica, world: &World<'_>, flight: &Flight) -> u32 {
-    // Who was evicted may be let in again by the next iteration, newcomers behind those who came back; who finds no room for a known prefix may find room
-    // without it once it is forgotten.
-    let may_join = flight.changes_again || (replica.kv.keeps_prefixes() && replica.line > 0);
-    if !flight.chunks.is_empty() || may_join {
+    // A preempted request may be admitted again by the next iteration, and others behind those that came back.
+    if !flight.chunks.is_empty() || flight.changes_again {
         return 1;
     }
     let most = replica.lockstep.until_end().min(steady(replica, world.config));

@@ -48,7 +48,7 @@ impl World<'_> {
     /// Tokens of prompt and answer.
     pub(crate) fn total(&self, id: u32) -> u32 {
         let whole = self.trace.input_tokens[id as usize] + self.trace.output_tokens[id as usize];
-        if self.config.vllm_engine().is_some() {
+        if self.config.vllm_v1().is_some() {
             return whole.min(self.config.max_request_tokens);
         }
         let cut = &self.requests.cut;

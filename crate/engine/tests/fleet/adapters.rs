@@ -5,7 +5,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use servescope_engine::queue::QueueConfig;
 use servescope_engine::{
-    AdapterConfig, AdapterLoading, AdapterMemory, FleetConfig, RouterKind, SchedulerKind, VllmRules,
+    AdapterConfig, AdapterLoading, AdapterMemory, FleetConfig, RouterKind, SchedulerKind,
 };
 use servescope_engine::{Outcome, Refusal, Report};
 use servescope_workload::stream::Stream;
@@ -172,14 +172,12 @@ fn adapters_in_the_pool_take_its_blocks() {
 #[test]
 fn an_adapter_loaded_ahead_gives_way_to_running_requests() {
     for scheduler in [SchedulerKind::Vllm, SchedulerKind::Sarathi, SchedulerKind::VllmV1] {
-        for vllm in [None, Some(VllmRules::default())] {
-            let adapters = AdapterConfig { prefetch: true, ..UNIFIED };
-            let config = FleetConfig { blocks: 10, max_requests: 1, vllm, ..with(adapters, scheduler) };
-            let (report, left) = run(&asking(&[(0.0, 40, 100, BASE_MODEL), (0.0, 40, 20, 2)]), config, TOY);
-            assert_eq!(left, [0, 0], "{scheduler:?}");
-            assert_eq!(report.preemptions, 0, "{scheduler:?}");
-            assert!(report.fates.iter().all(|fate| fate.outcome == Outcome::Completed), "{scheduler:?}");
-        }
+        let adapters = AdapterConfig { prefetch: true, ..UNIFIED };
+        let config = FleetConfig { blocks: 10, max_requests: 1, ..with(adapters, scheduler) };
+        let (report, left) = run(&asking(&[(0.0, 40, 100, BASE_MODEL), (0.0, 40, 20, 2)]), config, TOY);
+        assert_eq!(left, [0, 0], "{scheduler:?}");
+        assert_eq!(report.preemptions, 0, "{scheduler:?}");
+        assert!(report.fates.iter().all(|fate| fate.outcome == Outcome::Completed), "{scheduler:?}");
     }
 }
 

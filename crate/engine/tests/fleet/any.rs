@@ -116,7 +116,7 @@ prop_compose! {
         ],
         patience_us in prop_oneof![3 => Just(f64::INFINITY), 1 => (0u32..9_000).prop_map(f64::from)],
         lora_compute in any::<bool>(),
-        rules in prop::option::of(any_rules()),
+        (rules, max_model_len) in any_rules(),
         adapters in any_adapters(),
     ) -> FleetConfig {
         let config = FleetConfig {
@@ -129,18 +129,17 @@ prop_compose! {
             idle_poll_us: 0.0,
             lora_compute,
             seed: 7,
-            vllm: None,
+            vllm: VllmRules::default(),
             blocks: if block_size == 1 { blocks * 8 } else { blocks },
         };
         match scheduler {
             SchedulerKind::LightLlm | SchedulerKind::Slora => FleetConfig { block_size: 1, blocks: blocks * 8, ..config },
             SchedulerKind::VllmV1 => {
                 let config = FleetConfig { max_batch_tokens: max_batch_tokens.max(max_requests), ..config };
-                let Some((rules, max_request_tokens)) = rules else { return config };
                 // Without chunks the longest request has to fit the budget.
-                let wholes = if rules.enable_chunked_prefill { 0 } else { max_request_tokens };
+                let wholes = if rules.enable_chunked_prefill { 0 } else { max_model_len };
                 let max_batch_tokens = config.max_batch_tokens.max(wholes);
-                FleetConfig { vllm: Some(rules), max_request_tokens, max_batch_tokens, ..config }
+                FleetConfig { vllm: rules, max_request_tokens: max_model_len, max_batch_tokens, ..config }
             }
             _ => config,
         }
@@ -182,9 +181,8 @@ prop_compose! {
         let block_size = if config.scheduler == SchedulerKind::LightLlm { 16 } else { config.block_size };
         let wholes = if rules.enable_chunked_prefill { 0 } else { max_request_tokens };
         let max_batch_tokens = config.max_batch_tokens.max(config.max_requests).max(wholes);
-        let vllm = Some(rules);
         FleetConfig {
-            scheduler: SchedulerKind::VllmV1, block_size, max_batch_tokens, vllm, max_request_tokens, ..config
+            scheduler: SchedulerKind::VllmV1, block_size, max_batch_tokens, vllm: rules, max_request_tokens, ..config
         }
     }
 }

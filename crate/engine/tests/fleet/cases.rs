@@ -133,7 +133,7 @@ fn a_request_that_fills_the_memory_alone_is_served() {
 #[test]
 fn a_swapped_request_is_not_read_again_and_its_copies_take_their_time() {
     let rows: Vec<(f64, u32, u32)> = (0..12).map(|i| (0.0, 20 + i, 30 + 3 * i)).collect();
-    for scheduler in [SchedulerKind::Vllm, SchedulerKind::Sarathi, SchedulerKind::VllmV1] {
+    for scheduler in [SchedulerKind::Vllm, SchedulerKind::Sarathi] {
         let of = |host_blocks, us_per_block| {
             let preemption = Preemption::Swap { host_blocks, us_per_block };
             let config = FleetConfig {
@@ -226,7 +226,7 @@ fn equally_urgent_requests_get_on_where_the_first_one_stays() {
             block_size: 1,
             watermark_blocks: 0,
             max_batch_tokens: 227,
-            vllm: Some(rules),
+            vllm: rules,
             ..FleetConfig::default()
         };
         let order = QueuePolicy::Priority { classes: vec![0.0], ageing_us: 0.0 };

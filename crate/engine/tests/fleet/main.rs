@@ -113,7 +113,7 @@ proptest! {
     }
 
     #[test]
-    fn vllms_leaps_equal_steps(
+    fn vllm_fast_forwarded_equals_single_steps(
         (trace, queueing) in sent_by_users(), config in any_vllm(), cost in any_cost(), replicas in 1u32..3,
     ) {
         let trace = Arc::new(trace);
@@ -140,7 +140,7 @@ proptest! {
         let mut heard = heard.lock().unwrap().clone();
         told.sort_by_cached_key(key);
         heard.sort_by_cached_key(key);
-        if config.vllm.is_none() || cost.stages > 1 {
+        if config.scheduler != SchedulerKind::VllmV1 || cost.stages > 1 {
             prop_assert_eq!(told, heard);
             return Ok(());
         }
@@ -294,7 +294,7 @@ proptest! {
         let cost = on_its_stages(config.scheduler, cost);
         let trace = Trace { cancellations: vec![], chain: None, ..trace };
         let config = FleetConfig { replicas: 2, router: RouterKind::RoundRobin, original: true, ..config };
-        let vllm = config.vllm.map(|rules| VllmRules { max_num_queued_tokens: None, ..rules });
+        let vllm = VllmRules { max_num_queued_tokens: None, ..config.vllm };
         let adapters =
             AdapterConfig { max_lora_rank: u32::MAX, tokens_per_rank: 0.0, ..config.adapters };
         let config =

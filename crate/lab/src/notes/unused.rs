@@ -55,35 +55,11 @@ fn sorts_only(order: Order) -> bool {
     }
 }
 
-/// Whether some decision had to leave one of two waiting requests behind, or a part of its prompt.
+/// Whether some decision depended on the order of the waiting requests.
 fn has_choice(report: &Report) -> bool {
     // Who is admitted first also decides which adapter in a LoRA slot is the least recently used.
     if report.preemptions > 0 || (report.adapters.stay && report.adapters.evictions > 0) {
         return true;
     }
-    let mut waits: Vec<(u16, f64, Option<f64>, Option<f64>)> = (0..report.fates.len())
-        .filter_map(|id| {
-            let came = match &report.gateway {
-                Some(log) => log.forwarded_us[id],
-                None => report.trace.arrival_us[id],
-            };
-            // What was rejected on arrival never waited.
-            let waited = report.scheduled_us(id).is_some() || !is_rejected(report, id);
-            (waited && !came.is_nan())
-                .then(|| (report.replica(id), came, report.scheduled_us(id), report.first_token_us(id)))
-        })
-        .collect();
-    waits.sort_by(|a, b| (a.0, a.1).partial_cmp(&(b.0, b.1)).expect("times are numbers"));
-    // With one exception they come and go in groups: those that wait together are scheduled together.
-    waits.windows(2).any(|pair| {
-        let [(replica, _, Some(left), first), (next, came, scheduled, next_first)] = pair else {
-            return true;
-        };
-        replica == next && came <= left && (Some(*left) != *scheduled || first != next_first)
-    })
-}
-
-/// Whether a request never joined the waiting queue.
-fn is_rejected(report: &Report, id: usize) -> bool {
-    matches!(report.fates[id].outcome, servescope_engine::Outcome::Refused(_))
+    report.had_choice
 }

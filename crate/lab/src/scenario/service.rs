@@ -90,7 +90,7 @@ impl Scenario {
             decode_steps_between_prefills: self.whole(Id::DecodeSteps),
             original: self.flag(Id::OriginalBlocking),
             prefix_cache: self.flag(Id::PrefixCache),
-            vllm: self.is_vllm_v1().then(|| self.vllm_rules()),
+            vllm: self.vllm_rules(),
             max_in_system: self.max_in_system(),
             patience_us: self.patience_us(),
             reserve: match self.chosen(choices::Allocation::ID) {

@@ -122,11 +122,7 @@ mod tests {
         assert_eq!(defaults(&[("scheduler.max_num_batched_tokens", "64")]), (64, 64));
         let scenario = scenario(&[]);
         assert_eq!(scenario.number(Id::Watermark), 0.0);
-        assert_eq!(
-            scenario.fleet().vllm,
-            Some(VllmRules { equals: Equals::LastAdmitted, ..VllmRules::default() })
-        );
-        assert_eq!(Scenario::default().fleet().vllm, None);
+        assert_eq!(scenario.fleet().vllm, VllmRules { equals: Equals::LastAdmitted, ..VllmRules::default() });
     }
 
     #[test]
@@ -142,7 +138,7 @@ mod tests {
         ]);
         let fleet = scenario.fleet();
         assert_eq!((fleet.max_batch_tokens, fleet.max_requests, fleet.max_request_tokens), (4096, 64, 2000));
-        let rules = fleet.vllm.unwrap();
+        let rules = fleet.vllm;
         assert!(!rules.scheduler_reserve_full_isl && rules.async_scheduling);
         assert_eq!(rules.long_prefill_token_threshold, LongPrefill::Share(512));
         assert_eq!((rules.max_num_active_seqs, rules.max_num_queued_tokens), (Some(9), None));

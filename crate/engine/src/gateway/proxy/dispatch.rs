@@ -10,7 +10,7 @@ use crate::request::Refusal;
 
 /// What becomes of the head of the queue.
 #[derive(Debug, Clone, Copy)]
-enum Verdict {
+enum DispatchDecision {
     Goes,
     /// Its client has to wait, others may pass.
     Parks(Held, f64),
@@ -31,20 +31,20 @@ impl Proxy {
                 self.queue.skip(client);
                 continue;
             }
-            match self.verdict(trace, client, id, at_us, sight) {
-                Verdict::Goes => self.forward(trace, client, id, at_us),
-                Verdict::Parks(held, until_us) => {
+            match self.decision(trace, client, id, at_us, sight) {
+                DispatchDecision::Goes => self.forward(trace, client, id, at_us),
+                DispatchDecision::Parks(held, until_us) => {
                     self.log.passages[id as usize].held = held;
                     if held != Held::FairShare {
                         self.waits.hold_back(client, at_us);
                     }
                     self.queue.park(client, until_us.max(after(at_us)));
                 }
-                Verdict::Stops(held) => {
+                DispatchDecision::Stops(held) => {
                     self.log.passages[id as usize].held = held;
                     return;
                 }
-                Verdict::Never(reason) => {
+                DispatchDecision::Never(reason) => {
                     self.leave_queue(trace, id, at_us);
                     self.answer(trace, id, Some(reason), at_us, None);
                 }
@@ -52,7 +52,14 @@ impl Proxy {
         }
     }
 
-    fn verdict(&mut self, trace: &Trace, client: u32, id: u32, at_us: f64, sight: &dyn Sight) -> Verdict {
+    fn decision(
+        &mut self,
+        trace: &Trace,
+        client: u32,
+        id: u32,
+        at_us: f64,
+        sight: &dyn Sight,
+    ) -> DispatchDecision {
         let shares = self.load.state() == LoadState::Over
             && self.config.load.policy == LoadPolicy::FairShare
             && !self.reservations.open().is_empty()
@@ -60,25 +67,35 @@ impl Proxy {
         let tokens = [trace.input_tokens[id as usize], self.log.passages[id as usize].predicted_tokens];
         for k in 0..self.config.checks.len() {
             let check = self.config.checks[k];
-            if let Some(verdict) = self.own_limit(check, client, tokens, at_us) {
-                return verdict;
+            if let Some(decision) = self.own_limit(check, client, tokens, at_us) {
+                return decision;
             }
             // A client that has more than its share has to wait for no room.
             match check {
                 Check::Concurrency if !shares && self.stops_concurrency() => {
-                    return Verdict::Stops(Held::By(check));
+                    return DispatchDecision::Stops(Held::By(check));
                 }
                 Check::Kv if !shares && !self.fits(tokens[0].saturating_add(tokens[1]), at_us, sight) => {
-                    return Verdict::Stops(Held::By(check));
+                    return DispatchDecision::Stops(Held::By(check));
                 }
                 _ => {}
             }
         }
-        if shares { Verdict::Parks(Held::FairShare, self.next_sample_us) } else { Verdict::Goes }
+        if shares {
+            DispatchDecision::Parks(Held::FairShare, self.next_sample_us)
+        } else {
+            DispatchDecision::Goes
+        }
     }
 
     /// What a check says of a client's own quota or concurrency, if it does not let its request pass.
-    fn own_limit(&mut self, check: Check, client: u32, tokens: [u32; 2], at_us: f64) -> Option<Verdict> {
+    fn own_limit(
+        &mut self,
+        check: Check,
+        client: u32,
+        tokens: [u32; 2],
+        at_us: f64,
+    ) -> Option<DispatchDecision> {
         let held = Held::By(check);
         let (allowed, reason) = match check {
             Check::Rpm => (self.book.on_dispatch_rpm(client, at_us), Refusal::RateLimit),
@@ -86,14 +103,14 @@ impl Proxy {
                 (self.book.on_dispatch_tpm(client, tokens, self.pressure(), at_us), Refusal::TokenQuota)
             }
             Check::Concurrency if self.client_is_busy(client) => {
-                return Some(Verdict::Parks(held, f64::INFINITY));
+                return Some(DispatchDecision::Parks(held, f64::INFINITY));
             }
             _ => return None,
         };
         match allowed {
             Ok(()) => None,
-            Err(Some(until_us)) => Some(Verdict::Parks(held, until_us)),
-            Err(None) => Some(Verdict::Never(reason)),
+            Err(Some(until_us)) => Some(DispatchDecision::Parks(held, until_us)),
+            Err(None) => Some(DispatchDecision::Never(reason)),
         }
     }
 

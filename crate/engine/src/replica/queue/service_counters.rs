@@ -69,7 +69,7 @@ pub struct ServiceCounters {
 }
 
 impl ServiceCounters {
-    /// ServiceCounters of 0 that an output token of client i moves by `charges[i]`.
+    /// Counters of 0 that an output token of client i moves by `charges[i]`.
     pub fn new(charges: impl Iterator<Item = f64>) -> Self {
         let counter = |charge| ServiceCounter { charge, ..ServiceCounter::default() };
         Self { counters: charges.map(counter).collect(), tick: 0 }

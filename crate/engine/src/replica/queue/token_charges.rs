@@ -146,13 +146,12 @@ impl TokenCharges {
         match self.rules {
             FairnessRules::Engine => {
                 item.produced += 1.0;
-                let item = *item;
-                self.charge(queue, &item);
+                charge(self.rules, self.prediction, queue, item);
             }
             FairnessRules::Slora => {
                 let before = *item;
                 item.produced += 1.0;
-                self.charge(queue, &before);
+                charge(self.rules, self.prediction, queue, &before);
                 if before.is_abandoned {
                     self.settle(queue, &before, before.produced);
                 }
@@ -170,11 +169,11 @@ impl TokenCharges {
         is_charged: bool,
     ) {
         if self.is_itemised {
-            let Some(item) = self.item(id) else { return };
+            let Some(place) = self.place(id) else { return };
+            let item = &mut self.items[place];
             item.produced += tokens;
-            let item = *item;
             if is_charged {
-                self.charge(queue, &item);
+                charge(self.rules, self.prediction, queue, item);
             }
         } else if is_charged {
             queue.service().charge(client);
@@ -189,7 +188,7 @@ impl TokenCharges {
         for place in 0..self.items.len() {
             let item = self.items[place];
             if item.decodes {
-                self.charge(queue, &item);
+                charge(self.rules, self.prediction, queue, &item);
                 if have_ended(item.id) {
                     self.settle(queue, &item, item.produced);
                 }
@@ -219,19 +218,6 @@ impl TokenCharges {
         own.map(|item| token_costs.token(client, item.input, item.output)).sum()
     }
 
-    /// Charges the last token of a request, or what of it was not charged ahead.
-    fn charge(&self, queue: &mut ClientQueue, item: &Item) {
-        let ahead = if self.prediction == Prediction::None { 0.0 } else { item.predicted };
-        if self.prediction != Prediction::None && item.produced <= ahead {
-            return;
-        }
-        let from = match self.rules {
-            FairnessRules::Slora => item.produced - 1.0,
-            FairnessRules::Engine => ahead.max(item.produced - 1.0),
-        };
-        queue.charge(item.client, queue.token_costs().output(item.client, item.input, from, item.produced));
-    }
-
     /// Gives back what was charged ahead and not produced, and learns from the length.
     fn settle(&mut self, queue: &mut ClientQueue, item: &Item, produced: f64) {
         if self.prediction == Prediction::None {
@@ -245,4 +231,17 @@ impl TokenCharges {
             *mean = updated_mean(*mean, produced);
         }
     }
+}
+
+/// Charges the last token of a request, or what of it was not charged ahead.
+fn charge(rules: FairnessRules, prediction: Prediction, queue: &mut ClientQueue, item: &Item) {
+    let ahead = if prediction == Prediction::None { 0.0 } else { item.predicted };
+    if prediction != Prediction::None && item.produced <= ahead {
+        return;
+    }
+    let from = match rules {
+        FairnessRules::Slora => item.produced - 1.0,
+        FairnessRules::Engine => ahead.max(item.produced - 1.0),
+    };
+    queue.charge(item.client, queue.token_costs().output(item.client, item.input, from, item.produced));
 }

@@ -114,6 +114,7 @@ impl WaitingQueue {
     }
 
     /// A request joins; says whether the head may from now on change sooner.
+    #[inline]
     pub(crate) fn push(&mut self, trace: &Trace, id: u32, now_us: f64) -> bool {
         let Some(ranked) = &mut self.ranked else {
             self.ahead.push_back(id);

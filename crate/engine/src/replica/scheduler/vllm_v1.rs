@@ -1,15 +1,107 @@
-//! vLLM's engine since 2025 ("V1", vllm/v1/core/sched/scheduler.py): one budget of tokens an
-//! iteration. First those who run, in order of admission: a token each, or the next chunk of a prompt; who finds no block
-//! evicts the last admitted, itself at the end. Then, if nobody was evicted, the line: chunks of prompts, memory taken
-//! chunk by chunk.
+//! vLLM v1 by the rules of its own engine, version 0.33.0 (vllm/v1/core/sched/scheduler.py and async_scheduler.py,
+//! vllm/v1/core/kv_cache_manager.py, the order of batches of vllm/v1/engine/core.py).
+//!
+//! An iteration has one budget of tokens. First those who run, in the order in which they were admitted: a token each, or
+//! the next chunk of a prompt. Who finds no block preempts the last one, under priority the one that is least urgent, even
+//! if it is in this very iteration. Then, if no request was preempted, the waiting requests. Tokens count as computed from when they
+//! are scheduled: with asynchronous scheduling, which forms an iteration when the one before it begins, a request decodes on
+//! before its last token is there.
+
+mod end;
+mod running;
+mod steady;
+mod waiting;
+
+use servescope_cost::Chunk;
 
 use super::vllm::refuses_blocks;
 use super::{BatchScheduler, FleetConfig, Flight, Look, Replica, World};
-use crate::config::Preemption;
+use crate::config::{LongPrefill, VllmRules};
+use crate::replica::adapters::Adapters;
+use crate::replica::iteration::Scheduled;
+use crate::replica::kv_cache::Held;
+use crate::replica::requests::{Place, Requests};
 use crate::request::{Refusal, Stop};
 
 /// The scheduler.
 pub(super) struct VllmV1;
+
+/// A request that runs, or that was preempted while tokens of it were under way.
+#[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a state of its own")]
+struct Running {
+    id: u32,
+    /// Tokens of its prompt and answer that are known.
+    known: u32,
+    /// Tokens that are computed, or scheduled to be.
+    computed: u32,
+    /// Those of them whose iterations are under way.
+    under_way: u32,
+    /// Tokens of its answer that iterations under way will make (async scheduling alone counts them).
+    awaited: u32,
+    /// Tokens that were under way when it was preempted; it waits until they are back.
+    stale: u32,
+    /// Whether its last iteration leaves some of its known tokens uncomputed.
+    is_prompt_chunk: bool,
+    /// Whether it is in this iteration.
+    is_scheduled: bool,
+    /// Whether its adapter counts among those that are used.
+    has_adapter: bool,
+    /// The first look at the replica in which it may decode again.
+    decodes_from: u64,
+    held: Held,
+    /// How many were admitted before it.
+    admission: u64,
+    /// Whether it is written down with the group only, the first iteration of which it is part there, those before which it
+    /// leaves the group at the latest and before which it is done, and what was known of it when it joined.
+    is_in_group: bool,
+    joined: u32,
+    formed_to: u32,
+    ended_to: u32,
+    known_at_join: u32,
+}
+
+/// What is kept of a replica between iterations.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    entries: Vec<Running>,
+    unused: Vec<u32>,
+    /// Places in `entries` of those who run, in order of admission.
+    order: Vec<u32>,
+    /// Waiting requests that were passed over and are not yet admitted.
+    deferred: Vec<u32>,
+    /// Looks at the replica so far.
+    looks: u64,
+    /// Iterations so far, and at which one a prompt was read last.
+    iterations: u64,
+    prompts_at: Option<u64>,
+    /// Whether requests still waited after the last iteration that could admit them.
+    is_capacity_bound: bool,
+    /// Whether the last iteration left a part of a prompt for the next one.
+    has_chunk: bool,
+    /// Those who decode in every iteration.
+    group: steady::Group,
+    /// Requests admitted so far.
+    admissions: u64,
+    /// Which composition the last iteration had, how many there were, and its requests.
+    composition: u64,
+    compositions: u64,
+    last: Vec<u32>,
+}
+
+/// An iteration while it is formed.
+struct Step {
+    rules: VllmRules,
+    budget: u32,
+    /// Most tokens of one prompt.
+    chunk: u32,
+    /// Whether prompts wait for a later iteration, so that those who decode go on undisturbed.
+    defers_prompts: bool,
+    reads_prompts: bool,
+    scheduled: Vec<Scheduled>,
+    /// How long adapters are loaded before it, microseconds.
+    load_us: f64,
+}
 
 impl BatchScheduler for VllmV1 {
     fn form(&self, replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look {
@@ -17,91 +109,235 @@ impl BatchScheduler for VllmV1 {
     }
 
     fn refuses(&self, config: &FleetConfig, _input_tokens: u32, total_tokens: u32) -> Option<Refusal> {
-        refuses_blocks(config, total_tokens)
+        // vLLM does not start with a budget below the longest request then; who is preempted would wait for ever.
+        let is_chunked = config.vllm_v1().is_none_or(|rules| rules.enable_chunked_prefill);
+        let over_budget = !is_chunked && total_tokens.saturating_sub(1) > config.max_batch_tokens;
+        refuses_blocks(config, total_tokens).or(over_budget.then_some(Refusal::PromptOverBatch))
     }
 
     fn is_of_vidur(&self) -> bool {
         false
     }
 
-    fn allocates_by_chunk(&self) -> bool {
+    fn grows(&self, _config: &FleetConfig) -> bool {
         true
     }
 
-    fn can_cache_prefixes(&self) -> bool {
-        true
-    }
-
-    fn asks_for_spare_blocks(&self, _config: &FleetConfig) -> bool {
+    fn heeds_arrivals(&self) -> bool {
         false
     }
 
-    fn waits_for_pipeline(&self) -> bool {
+    fn keeps_lockstep(&self) -> bool {
+        false
+    }
+
+    fn batches_under_way(&self, config: &FleetConfig, stages: u32) -> u32 {
+        stages + u32::from(config.vllm_v1().is_some_and(|rules| rules.async_scheduling))
+    }
+
+    fn queues_empty_batches(&self) -> bool {
         true
+    }
+
+    fn later_blocks(&self, replica: &Replica, _config: &FleetConfig, begun: u32) -> u32 {
+        replica.lockstep.new_blocks_over(0, begun - 1)
+    }
+
+    fn iterations_alike(&self, replica: &mut Replica, world: &mut World<'_>, most: u32) -> u32 {
+        steady::iterations_alike(replica, world, most)
+    }
+
+    fn end_alike(&self, replica: &mut Replica, world: &mut World<'_>, iterations: u32) -> u32 {
+        steady::end_alike(replica, world, iterations)
+    }
+
+    fn begins(&self, replica: &mut Replica, world: &mut World<'_>, flight: &Flight) {
+        end::begins(replica, world, flight);
+    }
+
+    fn end_batch(&self, replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
+        end::end_batch(replica, world, flight);
+    }
+
+    fn let_go(&self, replica: &mut Replica, world: &mut World<'_>, id: u32) {
+        end::let_go(replica, world, id);
+    }
+
+    fn settle(&self, replica: &mut Replica, world: &mut World<'_>) {
+        steady::settle(replica, world);
+    }
+
+    fn members(&self, replica: &Replica, world: &World<'_>, flight: &Flight) -> Vec<Scheduled> {
+        match flight.steady {
+            None => flight.scheduled.clone(),
+            Some(own) => {
+                let mut members = replica.state.vllm.parts(world, own.number);
+                members.extend_from_slice(&flight.scheduled);
+                members
+            }
+        }
+    }
+
+    fn unwritten_tokens(&self, replica: &Replica, requests: &Requests, id: u32) -> Option<u32> {
+        requests.running[id as usize].and_then(|place| replica.state.vllm.unwritten_tokens(place))
+    }
+
+    fn audit(&self, replica: &Replica) -> Option<u32> {
+        Some(replica.state.vllm.blocks_in_use())
+    }
+}
+
+impl State {
+    /// The place of a request that runs or has tokens under way.
+    fn place(world: &World<'_>, id: u32) -> Option<u32> {
+        world.requests.running[id as usize]
+    }
+
+    fn entry(&mut self, place: u32) -> &mut Running {
+        &mut self.entries[place as usize]
+    }
+
+    /// An iteration is formed that holds these requests, which decode, and prompts beside them or not.
+    fn compose(&mut self, members: &[u32], has_prompts: bool) {
+        if has_prompts {
+            self.composition = 0;
+        } else if self.composition == 0 || self.last != members {
+            self.compositions += 1;
+            self.composition = self.compositions;
+            self.last.clear();
+            self.last.extend_from_slice(members);
+        }
+    }
+
+    /// A request gets a place.
+    fn add(&mut self, world: &mut World<'_>, entry: Running) -> u32 {
+        let id = entry.id as usize;
+        let entry = Running { admission: self.admissions, ..entry };
+        self.admissions += 1;
+        let place = self.unused.pop().unwrap_or(self.entries.len() as u32);
+        match self.entries.get_mut(place as usize) {
+            Some(old) => *old = entry,
+            None => self.entries.push(entry),
+        }
+        world.requests.running[id] = Some(place);
+        place
+    }
+
+    /// A request runs no more. They stand in the order of their admission.
+    fn leave_order(&mut self, place: u32) {
+        let admission = |place: u32| self.entries[place as usize].admission;
+        let own = admission(place);
+        let at = self.order.partition_point(|&other| admission(other) < own);
+        self.order.remove(at);
+    }
+
+    /// The adapter of a request is in no later iteration, unless the request is admitted again.
+    fn release_adapter(&mut self, adapters: &mut Adapters, world: &World<'_>, place: u32) {
+        let entry = self.entry(place);
+        if std::mem::take(&mut entry.has_adapter) {
+            let (adapter, rank) = world.adapter(entry.id);
+            adapters.release(adapter, rank);
+        }
+    }
+
+    /// A request needs its place no more.
+    fn remove(&mut self, world: &mut World<'_>, id: u32) {
+        if let Some(place) = world.requests.running[id as usize].take() {
+            self.unused.push(place);
+        }
+    }
+
+    fn blocks_in_use(&self) -> u32 {
+        let entries = || self.order.iter().map(|&place| &self.entries[place as usize].held);
+        let mut shared: Vec<u32> = entries().flat_map(Held::cached).copied().collect();
+        let all: u32 = entries().map(Held::count).sum();
+        let counted = shared.len();
+        shared.sort_unstable();
+        shared.dedup();
+        all - (counted - shared.len()) as u32
     }
 }
 
 fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look {
-    let config = world.config;
-    let evicted_before = world.record.evictions.len();
-    replica.aside.clear();
-    // Of one stage the list is in order but for answers that are generated again beside newer ones.
-    let by_arrival = !replica.is_single() || config.preemption == Preemption::Regenerate;
-    if replica.decode_paged(world, flight, by_arrival) {
-        let Replica { aside, chunked, .. } = replica;
-        aside.append(chunked);
+    replica.state.vllm.looks += 1;
+    let mut step = begin(replica, world);
+    let is_steady = steady::form(replica, world, flight, &mut step);
+    let look = is_steady.unwrap_or_else(|| {
+        steady::settle(replica, world);
+        schedule(replica, world, &mut step)
+    });
+    let state = &mut replica.state.vllm;
+    state.iterations += u64::from(flight.decodes > 0 || !step.scheduled.is_empty());
+    if step.reads_prompts {
+        state.prompts_at = Some(state.iterations);
     }
-    let mut left = config.max_batch_tokens.saturating_sub(flight.decodes);
-    let mut aside = std::mem::take(&mut replica.aside);
-    let mut next = 0;
-    while next < aside.len() {
-        let id = aside[next];
-        next += 1;
-        let tokens = world.next_chunk(id).min(left);
-        let blocks = chunk_blocks(world, id, tokens);
-        while blocks > replica.kv.available() && next < aside.len() && !replica.may_stay(world) {
-            if let Some(last) = aside.pop() {
-                replica.evict(world, flight, last);
-            }
+    let (looks, stages) = (state.looks, replica.stages);
+    let mut leaves_chunk = false;
+    for scheduled in &mut step.scheduled {
+        let Some(place) = State::place(world, scheduled.id) else { continue };
+        let entry = state.entry(place);
+        entry.is_scheduled = false;
+        entry.computed += scheduled.tokens;
+        entry.under_way += scheduled.tokens;
+        entry.is_prompt_chunk = entry.computed < entry.known + entry.awaited;
+        scheduled.makes_token = !entry.is_prompt_chunk;
+        leaves_chunk |= entry.is_prompt_chunk;
+        if scheduled.makes_token && step.rules.async_scheduling {
+            // With several stages a request decodes in one of as many iterations as there are stages.
+            entry.decodes_from = looks + u64::from(stages);
         }
-        if tokens > 0 && blocks <= replica.kv.available() {
-            left -= tokens;
-            replica.kv.allocate(blocks);
-            world.add_chunk(flight, id, tokens);
-        } else if tokens == 0 || replica.may_stay(world) || !(replica.is_single() || flight.is_empty()) {
-            // In a pipeline it may have come before those who decode, and would lose its turn to them again and again.
-            replica.chunked.push(id);
-        } else {
-            replica.evict(world, flight, id);
-        }
+        entry.awaited += u32::from(scheduled.makes_token && step.rules.async_scheduling);
+        fill(world, flight, *scheduled);
     }
-    aside.clear();
-    replica.aside = aside;
-    if world.record.evictions.len() > evicted_before {
-        return Look::At(Some(Stop::Memory));
+    state.has_chunk = leaves_chunk;
+    flight.scheduled.append(&mut step.scheduled);
+    flight.load_us = step.load_us;
+    if flight.steady.is_none() && stages == 1 && !flight.is_empty() {
+        state.compose(&flight.members, !flight.prompts.is_empty());
     }
-    left -= replica.take_back(world, flight, left);
-    while let Some(id) = replica.candidate(world) {
-        let (known, idle_blocks) = replica.kv.cached_prefix(world, id);
-        let tokens = world.chunk_after(id, known).min(left);
-        let own = world.blocks_to_enter(id, config.blocks_for(known + tokens)) - known / config.block_size;
-        let blocks = own + idle_blocks;
-        let stop = replica.stop_of(world, flight, tokens > 0, replica.has_room(world, id, blocks));
-        if stop.is_some() {
-            return Look::At(stop);
-        }
-        left -= tokens;
-        replica.kv.use_prefix(world, id, known);
-        replica.admit(world, flight, blocks, tokens);
-    }
-    Look::At(None)
+    flight.composition = state.composition;
+    look
 }
 
-/// Blocks that the next `tokens` of a prompt take.
-fn chunk_blocks(world: &World<'_>, id: u32, tokens: u32) -> u32 {
-    if !world.config.grows() {
-        return 0;
+/// Schedules request by request.
+fn schedule(replica: &mut Replica, world: &mut World<'_>, step: &mut Step) -> Look {
+    let preempted_before = world.record.evictions.len();
+    running::schedule(replica, world, step);
+    if world.record.evictions.len() > preempted_before {
+        return Look::At(Some(Stop::Memory));
     }
-    let done = world.requests.done[id as usize];
-    world.config.blocks_for(done + tokens) - world.config.blocks_for(done)
+    waiting::schedule(replica, world, step)
+}
+
+fn begin(replica: &Replica, world: &World<'_>) -> Step {
+    let state = &replica.state.vllm;
+    let rules = world.config.vllm;
+    let budget = world.config.max_batch_tokens;
+    let requests = state.order.len() as u32 + replica.line;
+    let chunk = match rules.long_prefill_token_threshold {
+        // A request that is alone takes the budget from no other.
+        _ if requests <= 1 => u32::MAX,
+        LongPrefill::Unbounded => u32::MAX,
+        LongPrefill::Tokens(most) => most.max(1),
+        LongPrefill::Share(most) => most.max(budget / requests).max(1),
+    };
+    let interval = u64::from(rules.prefill_schedule_interval);
+    let is_too_soon = state.prompts_at.is_some_and(|at| state.iterations + 1 - at < interval);
+    let any_decodes = || state.order.iter().any(|&place| !state.entries[place as usize].is_prompt_chunk);
+    let defers_prompts = interval > 1 && !state.is_capacity_bound && is_too_soon && any_decodes();
+    Step { rules, budget, chunk, defers_prompts, reads_prompts: false, scheduled: Vec::new(), load_us: 0.0 }
+}
+
+/// A request is part of the iteration as the cost model sees it.
+fn fill(world: &World<'_>, flight: &mut Flight, scheduled: Scheduled) {
+    let Scheduled { id, tokens, computed, is_prompt, .. } = scheduled;
+    if is_prompt {
+        flight.prompts.push(id);
+        flight.chunks.push(Chunk { kv_tokens: computed, tokens });
+    } else {
+        flight.members.push(id);
+        flight.decodes += 1;
+        flight.decode_kv_tokens += u64::from(computed) + 1;
+    }
+    world.add_adapter(flight, id);
 }

@@ -87,7 +87,7 @@ fn order_texts(order: &QueuePolicy) -> Option<Vec<(&'static str, String)>> {
     };
     let mut texts = vec![
         ("scheduler.order", kind.to_owned()),
-        ("scheduler.fair.accounting", "artifact".to_owned()),
+        ("scheduler.fair.charging", "artifact".to_owned()),
         ("scheduler.fair.cost", cost.to_owned()),
         ("scheduler.fair.prediction", prediction.to_owned()),
     ];

@@ -28,6 +28,10 @@ pub struct SloraQueue {
     /// The batch in the order in which its requests joined, with their first decode steps; only where counters are raised
     /// by its newest one.
     batch: Vec<(u32, u64)>,
+    /// Whether it must be told of prefills, of decode iterations and of what joins and leaves the batch.
+    follows_batch: bool,
+    /// Whether decisions may change something although no request waits.
+    may_have_side_effects: bool,
 }
 
 /// How a decision goes over the requests that wait.
@@ -62,7 +66,9 @@ impl SloraQueue {
         };
         let config = Arc::new(config);
         let queue = WaitingQueue::new(&config, FairnessRules::Slora, trace, f64::from(pool_tokens));
-        Self { config, queue, policy, batch: Vec::new() }
+        let follows_batch = matches!(policy, Policy::Cluster(_) | Policy::Peft(_)) || queue.keeps_counters();
+        let may_have_side_effects = matches!(policy, Policy::EarlyAbort(_) | Policy::Ranked);
+        Self { config, queue, policy, batch: Vec::new(), follows_batch, may_have_side_effects }
     }
 
     /// A request arrives at `at_us` and waits.
@@ -83,7 +89,7 @@ impl SloraQueue {
     /// Whether a decision may change anything: a request waits, or the policy keeps accounts that decisions move.
     #[inline]
     pub fn needs_scheduling(&self) -> bool {
-        !self.queue.is_empty() || self.decision_has_side_effects()
+        !self.queue.is_empty() || self.may_have_side_effects && self.decision_has_side_effects()
     }
 
     fn decision_has_side_effects(&self) -> bool {
@@ -234,7 +240,7 @@ impl SloraQueue {
     /// Whether the queue must be told of prefills, of decode iterations and of what joins and leaves the batch.
     #[inline]
     pub fn follows_batch(&self) -> bool {
-        matches!(self.policy, Policy::Cluster(_) | Policy::Peft(_)) || self.queue.keeps_counters()
+        self.follows_batch
     }
 
     /// The prefill of the admitted requests ended: a mini-batch of its own. Where one of them has ended with it, the ideal
@@ -271,8 +277,11 @@ impl SloraQueue {
     }
 
     /// This many decode iterations passed.
+    #[inline]
     pub fn decoded(&mut self, iterations: u32) {
-        self.queue.decoded(iterations);
+        if self.follows_batch {
+            self.queue.decoded(iterations);
+        }
     }
 
     /// Some requests of the batch end with step `step`; each of them then leaves.
