@@ -71,9 +71,11 @@ fn document(rows: &[Row]) -> String {
     }
     text.push_str("\n|---|---|---|---|---|---|---|---|\n");
     for row in rows {
-        let Row { term, en, file, symbol, names, .. } = row;
+        let Row { term, also, en, file, symbol, names, .. } = row;
+        let terms: Vec<String> = [term].into_iter().chain(also).map(|word| format!("`{word}`")).collect();
+        let terms = terms.join(", ");
         let place = file.trim_start_matches("crate/");
-        let _ = write!(text, "| {} | {} | `{term}` | [`{symbol}`](../{file}) in {place} |", en.word, en.text);
+        let _ = write!(text, "| {} | {} | {terms} | [`{symbol}`](../{file}) in {place} |", en.word, en.text);
         for system in SYSTEMS {
             let name = names.get(system).map_or(String::new(), |name| format!(" `{name}`"));
             let _ = write!(text, "{name} |");
@@ -188,6 +190,56 @@ mod tests {
         assert_eq!(words.map(distinct), [rows.len(); 3]);
         assert!(rows.len() > 30);
     }
+
+    #[test]
+    fn the_words_that_are_looked_for_first_are_there() {
+        let rows = rows();
+        for word in FIRST {
+            assert!(
+                rows.iter().any(|row| row.term == word || row.also.iter().any(|also| also == word)),
+                "{word}"
+            );
+        }
+    }
+
+    const FIRST: [&str; 36] = [
+        "continuous batching",
+        "chunked prefill",
+        "waiting queue",
+        "running queue",
+        "KV cache manager",
+        "block",
+        "token budget",
+        "max_num_seqs",
+        "max_num_batched_tokens",
+        "preempt",
+        "swap",
+        "recompute",
+        "prefix caching",
+        "LoRA slot",
+        "admission control",
+        "rate limit",
+        "token bucket",
+        "virtual token counter",
+        "inter-token latency",
+        "ITL",
+        "TBT",
+        "TPOT",
+        "TTFT",
+        "head-of-line blocking",
+        "scheduling policy",
+        "router",
+        "replica",
+        "tensor parallel",
+        "pipeline parallel",
+        "goodput",
+        "SLO attainment",
+        "iteration",
+        "prefill",
+        "decode",
+        "fast-forward",
+        "discrete-event simulation",
+    ];
 
     #[test]
     fn names_of_fields_types_and_functions_are_found_and_mentions_are_not() {
