@@ -56,9 +56,9 @@ pub struct Deployment {
     pub gpu: &'static Gpu,
     /// Model.
     pub model: Model,
-    /// GPUs that share each layer.
+    /// Tensor parallel degree: GPUs that share each layer.
     pub tensor_parallel: u32,
-    /// Stages into which the layers are cut.
+    /// Pipeline parallel degree: stages into which the layers are cut.
     pub pipeline_parallel: u32,
     /// Weights.
     pub weights: WeightFormat,

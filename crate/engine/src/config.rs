@@ -145,7 +145,7 @@ pub struct FleetConfig {
     pub blocks: u32,
     /// Tokens in a block; at least 1.
     pub block_size: u32,
-    /// Blocks that an admission leaves free.
+    /// The watermark: blocks that an admission leaves free.
     pub watermark_blocks: u32,
     /// Most requests that hold memory at once.
     pub max_requests: u32,
@@ -153,7 +153,8 @@ pub struct FleetConfig {
     pub max_slots: u32,
     /// Longest request, prompt and answer: what static and Orca batches reserve for each.
     pub max_request_tokens: u32,
-    /// Most prompt tokens in one iteration (vLLM: padded to the longest), or all tokens (vLLM v1).
+    /// Token budget (`max_num_batched_tokens`): most prompt tokens in one iteration (vLLM: padded to the longest), or all
+    /// tokens (vLLM v1).
     pub max_batch_tokens: u32,
     /// Tokens in an iteration of Sarathi-Serve.
     pub chunk_tokens: u32,

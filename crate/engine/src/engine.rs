@@ -1,5 +1,5 @@
-//! A fleet: equal replicas behind a router, each with a waiting line, a scheduling policy, KV blocks and one or more
-//! pipeline stages.
+//! A discrete-event simulation of a fleet: equal replicas behind a router, each with a waiting line, a scheduling policy,
+//! KV blocks and one or more pipeline stages.
 //!
 //! ```text
 //! Trace ──> gateway ──> router ──> replica: waiting line ──> policy ──> stages ──> Report

@@ -104,7 +104,7 @@ impl Report {
         Some(self.served.scheduled_us[id]).filter(|t| !t.is_nan())
     }
 
-    /// When its first token was there, microseconds.
+    /// When its first token was there, microseconds; from its arrival to then is its TTFT.
     pub fn first_token_us(&self, id: usize) -> Option<f64> {
         Some(self.served.first_token_us[id]).filter(|t| !t.is_nan())
     }

@@ -91,13 +91,14 @@ fn answers(scheduler: &str, cost: &str, gateway: &[(&str, &str)]) -> Vec<Answer>
 fn page(rows: &[(String, Vec<Answer>)]) -> String {
     let mut text = String::from(
         "# What combines with what\n\n\
-         Every scheduler runs with every model of iteration times, with any number of LoRA adapters, directly or behind the\n\
-         admission proxy. This page shows that each combination answers to the number of adapters; the test that writes it\n\
-         (`crate/lab/tests/combinations.rs`) also holds that no request and no token is lost, and that the rate, the burstiness cv\n\
-         and the skew alpha change the times of each. Which single setting has no effect where is told by the notes of a run, and\n\
-         held by the matrix beside that test.\n\n\
-         Llama-2-7B on an A100 80 GB, 3 requests/s for 40 s, adapters of rank 16, no proxy; the linear law is that of the default\n\
-         calibration, an A10G. A cell is the mean TTFT and the mean TPOT in milliseconds, and how often an adapter was loaded.\n\n\
+         After reading this page you know that every scheduler runs with every iteration-time model, with any number of LoRA\n\
+         adapters, directly or behind the admission gateway, and how each combination responds to the number of adapters. The\n\
+         test that writes this page (`crate/lab/tests/combinations.rs`) also checks that no request and no token is lost, and that\n\
+         the request rate, the burstiness cv and the skew alpha change the times of each. A run's notes name each single setting\n\
+         without effect; the matrix beside that test checks the notes.\n\n\
+         Llama-2-7B on an A100 80 GB, 3 requests/s for 40 s, adapters of rank 16, no gateway; the linear model is that of the\n\
+         default calibration, an A10G. A cell is the mean TTFT and the mean TPOT in milliseconds, and how often an adapter was\n\
+         loaded.\n\n\
          | scheduler, model of iteration times | 0 adapters | 1 | 8 | 200 |\n|---|---|---|---|---|\n",
     );
     let ms = |seconds: Option<f64>| seconds.map_or("–".to_owned(), |s| format!("{:.1}", s * 1e3));

@@ -21,7 +21,7 @@ use crate::trace::{BASE_MODEL, Trace};
 pub struct WorkloadSpec {
     /// Seed of all streams.
     pub seed: u64,
-    /// Mean rate, requests a second.
+    /// Mean request rate, requests a second.
     pub rate_rps: f64,
     /// The rate over time in place of one rate.
     pub curve: Option<RateCurve>,

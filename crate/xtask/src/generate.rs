@@ -1,8 +1,10 @@
-//! `www/src/generated/`: what the program `examples/parameters.rs` prints.
+//! `www/src/generated/`: what the program `examples/parameters.rs` prints, and the glossary, which is a document as well.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
+use crate::glossary;
 use crate::process::{self, Outcome};
 use crate::project::{NATIVE, Project};
 
@@ -14,16 +16,21 @@ pub(crate) fn write(project: &Project) -> Outcome {
     let build = ["build", "--quiet", "--example", "parameters", "--target-dir"];
     process::run(project.cargo().args(build).arg(&target).args(NATIVE))?;
     let program = target.join("debug/examples/parameters").with_extension(std::env::consts::EXE_EXTENSION);
+    let folder = project.www().join("src/generated");
     for (name, arguments) in [("parameters.ts", &[][..]), ("parameter-text.json", &["text"])] {
-        let text = process::capture(Command::new(&program).args(arguments))?;
-        let folder = project.www().join("src/generated");
-        let file = folder.join(name);
-        if fs::read_to_string(&file).is_ok_and(|present| present == text) {
-            continue;
-        }
-        fs::create_dir_all(&folder)
-            .and_then(|()| fs::write(&file, text))
-            .map_err(|error| format!("{}: {error}", file.display()))?;
+        put(&folder.join(name), &process::capture(Command::new(&program).args(arguments))?)?;
     }
-    Ok(())
+    let (document, script) = glossary::texts(project.root())?;
+    put(&project.root().join(glossary::DOCUMENT), &document)?;
+    put(&folder.join("glossary.ts"), &script)
+}
+
+fn put(file: &Path, text: &str) -> Outcome {
+    if fs::read_to_string(file).is_ok_and(|present| present == text) {
+        return Ok(());
+    }
+    file.parent()
+        .map_or(Ok(()), fs::create_dir_all)
+        .and_then(|()| fs::write(file, text))
+        .map_err(|error| format!("{}: {error}", file.display()))
 }

@@ -10,6 +10,7 @@ mod check;
 mod dev;
 mod fuzz;
 mod generate;
+mod glossary;
 mod hash;
 mod packages;
 mod page;

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import english from '../generated/parameter-text.json';
+import { EN, NAMES, ZH } from '../generated/glossary.js';
 import { OPTIONS, PARAMETER_IDS } from '../generated/parameters.js';
 import { placesOf, type Area, type Table } from './area.js';
 import { options } from './en/options.js';
@@ -57,6 +58,16 @@ describe('the texts of the modules in Chinese', () => {
 
   it('are in Chinese', () => {
     expect([...PARAMETERS, ...Object.entries(zh.module)].filter(([, text]) => strayWords(text).length > 0)).toEqual([]);
+  });
+});
+
+describe('the glossary', () => {
+  it('has the same rows in both languages, the Chinese without English but for the word itself', () => {
+    expect([ZH.length, NAMES.length]).toEqual([EN.length, EN.length]);
+    for (const [word, about] of EN) expect(about, word).toMatch(/^[A-Z].*\.$/);
+    for (const [word, about] of ZH) expect(about, word).toMatch(/。$/);
+    const stray = ZH.flatMap((row, index) => row.flatMap(strayWords).filter((word) => EN[index]?.[0].toLowerCase().includes(word) !== true));
+    expect(stray).toEqual([]);
   });
 });
 

@@ -1,4 +1,4 @@
-// Help: what to do, shortcuts, words.
+// Help: what to do, shortcuts, glossary.
 import { html, nothing, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
 import { LightElement } from '../element.js';
@@ -6,6 +6,7 @@ import { offline } from '../offline/offline.js';
 import type { Watchable } from '../state/topic.js';
 import type { PlainKey } from '../i18n/area.js';
 import { help } from '../i18n/en/help.js';
+import { EN, NAMES, ZH } from '../generated/glossary.js';
 
 /** Keys as they are printed on them, or the word that names them. */
 const SHORTCUTS: readonly (readonly [string, PlainKey<typeof help>])[] = [
@@ -15,8 +16,6 @@ const SHORTCUTS: readonly (readonly [string, PlainKey<typeof help>])[] = [
   ['Esc', 'cancel'],
   ['?', 'help'],
 ];
-
-const TERMS = ['ttft', 'tbt', 'e2e', 'prefill', 'decode', 'batching', 'kv', 'adapter', 'cv', 'alpha', 'slo', 'qps', 'pd', 'replica', 'tp', 'pp', 'mfu', 'sku', 'admission'] as const;
 
 export class HelpDialog extends LightElement {
   protected override watched(): Watchable[] {
@@ -30,6 +29,7 @@ export class HelpDialog extends LightElement {
 
   protected override render(): TemplateResult {
     const t = this.app.text.say(help);
+    const rows = this.app.text.language === 'zh' ? ZH : EN;
     return html`
       <dialog aria-labelledby="help-title" @click=${closeOnBackdrop}>
         <form method="dialog"><h2 id="help-title">${t('title')}</h2><button class="quiet">${t('close')}</button></form>
@@ -38,9 +38,15 @@ export class HelpDialog extends LightElement {
         <h3>${t('shortcuts')}</h3>
         <dl class="shortcuts">${SHORTCUTS.map(([keys, about]) => html`<div><dt><kbd>${this.app.text.find(help, keys) ?? keys}</kbd></dt><dd>${t(about)}</dd></div>`)}</dl>
         <h3>${t('glossary')}</h3>
-        <dl class="glossary">${TERMS.map((term) => html`<div><dt>${t(`term.${term}`)}</dt><dd>${t(`term.${term}.about`)}</dd></div>`)}</dl>
+        <dl class="glossary">${rows.map(([word, about], index) => html`<div data-term=${EN[index]?.[0] ?? ''}><dt>${word}</dt><dd>${about} ${namesOf(index)}</dd></div>`)}</dl>
       </dialog>`;
   }
+}
+
+/** What other systems call the concept of a row. */
+function namesOf(index: number): TemplateResult | typeof nothing {
+  const names = NAMES[index] ?? [];
+  return names.length === 0 ? nothing : html`<small class="names">${names.join(' · ')}</small>`;
 }
 
 function closeOnBackdrop(event: Event): void {

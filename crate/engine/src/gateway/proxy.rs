@@ -1,4 +1,4 @@
-//! The proxy: what becomes of a request between its client and the engine.
+//! Admission control: what becomes of a request between its client and the engine.
 //!
 //! ```text
 //! client ──> chain of checks ──> waiting queue ──> dispatcher ──> engine

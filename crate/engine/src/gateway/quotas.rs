@@ -1,4 +1,4 @@
-//! The clients' quotas: requests a minute, and input, output and all tokens a minute.
+//! Rate limits of the clients, their quotas: requests a minute, and input, output and all tokens a minute.
 //!
 //! Tokens are charged as predicted when a request is let through and corrected when it ends, or only then. Where idle quota
 //! is lent (LiteLLM's dynamic limiter does so), each client keeps the floor of its quota for itself, and the rest of all

@@ -73,11 +73,11 @@ pub struct SloScore {
     pub ttft_s: f64,
     /// Bound on a request's mean token gap, seconds.
     pub tbt_s: f64,
-    /// Share of requests with a first token below the bound.
+    /// SLO attainment: share of requests with a first token below the bound.
     pub attainment: Option<f64>,
     /// Mean of 1 - (t/bound)^2.
     pub satisfaction: Option<f64>,
-    /// Completed requests within both bounds, requests a second.
+    /// Goodput: completed requests within both bounds, requests a second.
     pub goodput_rps: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! Times between tokens (TBT) of all requests, from the timeline alone: exact, without a list of all tokens.
+//! Inter-token latency (ITL, TBT) of all requests, from the timeline alone: exact, without a list of all tokens.
 
 use servescope_cost::LinearDecode;
 use servescope_workload::statistics::sort_places;

@@ -1,4 +1,4 @@
-//! The KV cache of one replica: its blocks in GPU memory, those that the host keeps of preempted requests, and the prefixes
+//! The KV cache manager of one replica: its blocks in GPU memory, those that the host keeps of preempted requests, and the prefixes
 //! that requests share. No other file changes these counters. (vLLM: vllm/v1/core/kv_cache_manager.py.)
 
 mod blocks;

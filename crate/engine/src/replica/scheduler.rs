@@ -1,5 +1,5 @@
-//! Who joins the next iteration of a replica: one scheduler a file, behind one trait. What a scheduler keeps of a replica
-//! between iterations is in its own file, too.
+//! Continuous batching: which requests join the next iteration of a replica. One scheduler a file, behind one trait. What
+//! a scheduler keeps of a replica between iterations is in its own file, too.
 
 mod lightllm;
 mod orca;

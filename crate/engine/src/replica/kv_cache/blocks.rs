@@ -1,4 +1,4 @@
-//! The prefix cache of vLLM's engine, block by block (vllm/v1/core/block_pool.py): a block that is full is cached by what it
+//! Prefix caching as in vLLM's engine, block by block (vllm/v1/core/block_pool.py): a block that is full is cached by what it
 //! holds and what stands before it, answers like prompts, from when it is scheduled on. A block that is computed again while
 //! it is cached is cached a second time. Free blocks without contents are taken first, then the longest unused one.
 //!

@@ -8,7 +8,7 @@ use super::prediction::Prediction;
 use super::service_counters::OutputAccounting;
 use super::vtc::VtcConfig;
 
-/// Which waiting request is looked at first.
+/// A scheduling policy: which waiting request is looked at first.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum QueuePolicy {
     /// First come, first served: [`super::fcfs`].

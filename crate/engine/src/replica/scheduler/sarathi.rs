@@ -1,4 +1,4 @@
-//! Sarathi-Serve (Agrawal et al., OSDI 2024) as in Vidur: all that decode, then prompts in chunks, up to a number of
+//! Sarathi-Serve (Agrawal et al., OSDI 2024) as in Vidur, with chunked prefill: all decodes, then prompts in chunks, up to a number of
 //! tokens an iteration. Memory for the whole prompt is taken with its first chunk.
 
 use super::vllm::refuses_blocks;

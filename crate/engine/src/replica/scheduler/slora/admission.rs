@@ -17,7 +17,7 @@ pub struct Limits {
     pub batch_max_tokens: u32,
     /// Most requests in the batch (S-LoRA: `running_max_req_size`).
     pub max_running_requests: u32,
-    /// Whether a request that can never be admitted blocks the queue for ever, as S-LoRA itself lets it.
+    /// Head-of-line blocking: whether a request that can never be admitted blocks the queue for ever, as in S-LoRA.
     pub original_blocking: bool,
 }
 

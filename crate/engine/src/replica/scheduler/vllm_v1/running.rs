@@ -1,4 +1,4 @@
-//! The running requests: a token each or the next chunk of a prompt, and which is preempted where blocks run out.
+//! The running queue: a token each or the next chunk of a prompt, and which is preempted where blocks run out.
 
 use super::{Place, Replica, Running, Scheduled, State, Step, World};
 use crate::config::Equals;
