@@ -68,6 +68,8 @@ export const page = area('page', {
   'preset.s4.about': 'a 13B model on an A100, adapters of ranks 64, 32 and 16',
   'preset.real': 'Like real chat',
   'preset.real.about': 'few adapters, uneven popularity, bursts, long-tailed lengths',
+  'preset.lora_vllm': 'LoRA on vLLM',
+  'preset.lora_vllm.about': '64 adapters for 8 LoRA slots, Llama-2-7B on an H100, measured operators',
   'preset.small_server': 'A small server',
   'preset.small_server.about': 'a pool of 6,000 tokens and requests of up to 4,096',
   'preset.tail_prompt_budget': 'Long prompt in the way',

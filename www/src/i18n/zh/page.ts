@@ -68,6 +68,8 @@ export const page: Translation<typeof english> = {
   'preset.s4.about': 'A100 上的 13B 模型，适配器秩为 64、32、16',
   'preset.real': '接近真实对话',
   'preset.real.about': '适配器不多、冷热不均、流量突发、长度长尾',
+  'preset.lora_vllm': 'vLLM 上的 LoRA',
+  'preset.lora_vllm.about': '64 个适配器共用 8 个 LoRA 槽位，H100 上的 Llama-2-7B，实测算子',
   'preset.small_server': '小型服务器',
   'preset.small_server.about': '显存池 6,000 token，单个请求最多 4,096',
   'preset.tail_prompt_budget': '长提示挡路',
