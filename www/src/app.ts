@@ -12,14 +12,15 @@ import type { Text } from './i18n/text.js';
 import { lineCharts } from './state/stations.js';
 import { Stopwatch } from './stopwatch.js';
 import { Address, type PageKeys } from './state/address.js';
+import { Belonging, type Setting } from './state/belonging.js';
 import { Editor } from './state/editor.js';
 import { Notices } from './state/notices.js';
 import type { Preset } from './state/presets.js';
-import { chartMap, Ghost, newSession, newView, shownOf, tabOf, type Tab, type View } from './state/session.js';
+import { chartMap, Ghost, newSession, newView, shownOf, tabOf, type Shown, type Tab, type View } from './state/session.js';
 import { setLanguage, type Language, type Settings } from './state/settings.js';
-import { withoutDefaults, type Store, type Values } from './state/store.js';
+import { sameValues, withoutDefaults, type Store, type Values } from './state/store.js';
 import { TraceFile } from './workload/trace-file.js';
-import { Topic } from './state/topic.js';
+import { partsOf, Topic } from './state/topic.js';
 
 /** The controls show a change with its answer; of a longer run they do not wait for it. */
 const SHOW_AFTER_MS = 40;
@@ -38,6 +39,8 @@ export class App {
   /** The scenario as the controls show it: a browser moves a slider's thumb by itself, and what else is drawn then would
    * compete with the worker. */
   readonly shown: Topic<Values>;
+  /** Whether what is on screen is of the settings in the controls. */
+  readonly belonging = new Belonging(() => this.#setting);
   readonly cursor = new Topic<Cursor | null>(null);
   readonly notices = new Notices();
   readonly stopwatch = new Stopwatch();
@@ -52,6 +55,8 @@ export class App {
   /** What the trace in place of generated requests carries. */
   #traffic: Traffic | null = null;
   #undrawn: string | null = null;
+  /** The last result that is no preview: a cancelled run goes back to it. */
+  #whole: { answer: Shown; setting: Setting } | null = null;
   #showing: ReturnType<typeof setTimeout> | null = null;
   /** The charts of the last answer that were in sight. */
   #seen: readonly ChartData[] = [];
@@ -64,18 +69,19 @@ export class App {
   ) {
     this.presets = presets.map((preset) => ({ ...preset, values: withoutDefaults(preset.values, resolve(preset.values)) }));
     this.#client = new Client(spawn, {
-      answer: (answer, last) => { this.#answer(answer, last); },
+      answer: (answer, setting, last) => { this.#answer(answer, setting, last); },
       others: (charts) => { this.#others(charts); },
-      progress: (fraction) => { this.session.update({ progress: fraction }); },
+      progress: (fraction) => {
+        // After a cancel, the worker goes back to the last result on its own.
+        if (this.session.value.state === 'running') this.session.update({ progress: fraction });
+      },
       failed: (failures) => {
         this.#show();
         this.failures.set(failures);
+        this.belonging.ended('failed', failures);
         this.session.update({ state: 'failed', progress: null });
       },
-      cancelled: () => {
-        this.session.update({ state: 'ready', progress: null });
-        this.notices.info('cancelled', () => this.text.t('notice.cancelled'));
-      },
+      cancelled: () => { this.#cancelled(); },
       restarted: (why) => { this.notices.error('restarted', () => this.text.t('notice.restarted', { message: this.text.failure(why) })); },
     });
     this.#address = new Address(
@@ -98,7 +104,6 @@ export class App {
       refused: (name, failures) => {
         this.notices.error(`trace_failed ${codesOf(failures)}`, () => this.text.t('notice.trace_failed', { name, message: this.text.failures(failures) }));
       },
-      wanted: (name) => { this.notices.error('trace_wanted', () => this.text.t('notice.trace_wanted', { name })); },
     });
     this.traceFile.info.subscribe(() => {
       this.#traffic = this.traceFile.info.value?.traffic ?? null;
@@ -107,6 +112,9 @@ export class App {
     this.traceFile.expect(keys.file);
     if (keys.pipe !== null) void this.traceFile.reshape(keys.pipe);
     this.#tellProblems(problems);
+    // What is compared with the present result is drawn behind it.
+    partsOf(this.belonging.stale, (stale) => stale === null).subscribe(() => { this.scheduler.invalidateAll(); });
+    this.editor.drafts.subscribe(() => { this.belonging.look(); });
     this.store.values.subscribe(() => {
       this.run();
       this.#showing ??= setTimeout(() => { this.#show(); }, SHOW_AFTER_MS);
@@ -147,12 +155,40 @@ export class App {
 
   run(): void {
     // First of all: what follows happens while the worker computes.
+    // What was typed and cannot be run is not run.
+    const setting: Setting = { ...this.#setting, drafts: new Map() };
+    if (setting.missing !== null) {
+      this.#client.cancel();
+      this.#withoutFile();
+      return;
+    }
     const charts = this.scheduler.inSight()?.concat(lineCharts(this.cursor.value !== null)) ?? null;
     const options = { ...this.options, in_sight: charts };
-    this.#client.run({ scenario: this.store.values.value, values: this.store.resolved.values, options });
+    this.#client.run({ setting, values: this.store.resolved.values, options });
     this.stopwatch.asked();
     this.failures.set(NONE);
+    this.belonging.began();
     this.session.update({ state: 'running' });
+  }
+
+  /** Takes the controls back to the settings of the shown result. */
+  async back(): Promise<void> {
+    const { shown } = this.belonging;
+    if (shown === null) return;
+    const { traffic } = this.#setting;
+    this.traceFile.expect(null);
+    const same = sameValues(shown.values, this.store.values.value);
+    this.editor.replace(shown.values, 'back');
+    if (same) this.run();
+    if (shown.traffic.info !== traffic.info) await this.traceFile.takeUp(shown.traffic);
+    this.#address.schedule();
+  }
+
+  /** Runs without the file that the link names. */
+  withoutFile(): void {
+    this.traceFile.expect(null);
+    this.#address.schedule();
+    this.run();
   }
 
   /** With a network, what a run lacked may be there. */
@@ -226,6 +262,27 @@ export class App {
     return palette(this.settings.value.dark);
   }
 
+  get #setting(): Setting {
+    return { values: this.store.values.value, traffic: this.traceFile.traffic, missing: this.traceFile.missing.value, drafts: this.editor.drafts.value };
+  }
+
+  /** Nothing is run that is not what the link means. */
+  #withoutFile(): void {
+    this.#show();
+    this.failures.set(NONE);
+    this.belonging.ended('file');
+    this.session.update({ state: 'failed', progress: null });
+  }
+
+  #cancelled(): void {
+    if (this.traceFile.missing.value !== null) return;
+    this.#show();
+    const back = this.session.value.answer?.preview === true ? this.#whole : null;
+    this.belonging.ended('cancelled', NONE, back?.setting);
+    this.session.update({ state: 'ready', progress: null, ...(back === null ? {} : { answer: back.answer }) });
+    this.scheduler.invalidateAll();
+  }
+
   #show(): void {
     if (this.#showing === null) return;
     clearTimeout(this.#showing);
@@ -233,11 +290,14 @@ export class App {
     this.shown.set(this.store.values.value);
   }
 
-  #answer(answer: Answer, last: boolean): void {
+  #answer(answer: Answer, setting: Setting, last: boolean): void {
     this.stopwatch.answered(answer);
     this.#show();
     this.#seen = answer.charts;
-    this.session.update({ answer: shownOf(answer, this.session.value.answer), ...(last ? { progress: null } : {}) });
+    const shown = shownOf(answer, this.session.value.answer);
+    if (!answer.preview) this.#whole = { answer: shown, setting };
+    this.belonging.answered(setting, !answer.preview, last);
+    this.session.update({ answer: shown, ...(last ? { progress: null } : {}) });
     this.#undrawn = answer.preview || !last || answer.more ? null : answer.summary.digest;
     if (this.view.value.selected !== null && !answer.preview) this.view.update({ selected: null });
     // The view was changed while this run was under way.
@@ -249,7 +309,9 @@ export class App {
   #others(charts: readonly ChartData[]): void {
     const { answer } = this.session.value;
     if (answer === null) return;
-    this.session.update({ answer: { ...answer, charts: chartMap([...this.#seen, ...charts]) } });
+    const shown = { ...answer, charts: chartMap([...this.#seen, ...charts]) };
+    if (this.#whole !== null) this.#whole.answer = shown;
+    this.session.update({ answer: shown });
     this.#undrawn = answer.summary.digest;
     this.scheduler.invalidateNamed(new Set(charts.map(({ name }) => name)));
   }
@@ -268,7 +330,7 @@ export class App {
     if (this.#undrawn === null) return;
     document.documentElement.dataset['digest'] = this.#undrawn;
     this.#undrawn = null;
-    this.session.update({ state: 'ready' });
+    if (this.session.value.state === 'running') this.session.update({ state: 'ready' });
     this.stopwatch.shown();
   }
 

@@ -45,6 +45,10 @@ async function start(): Promise<void> {
   watchTrouble(app);
   showRoles(app);
   app.session.subscribe(({ state }) => { root.dataset['state'] = state; });
+  app.belonging.stale.subscribe((stale) => {
+    if (stale === null) delete root.dataset['stale'];
+    else root.dataset['stale'] = stale.reason;
+  });
   const page = new ServescopePage();
   page.app = app;
   document.querySelector('#page')?.replaceChildren(page);

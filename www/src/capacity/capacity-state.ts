@@ -57,6 +57,7 @@ export class CapacityState {
     this.feed = {
       topic: () => this.charts,
       zooms: false,
+      of: 'traffic',
       chart: (name) => this.charts.value.get(name),
       ghost: () => null,
       title: (name) => this.#word(this.charts.value.get(name)?.x.unit === 'GPU s' ? `chart.${name}.gpu` : `chart.${name}`),

@@ -2,6 +2,7 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 import { downloadText } from '../draw/export-chart.js';
+import { refused } from '../belonging-words.js';
 import { LightElement } from '../element.js';
 import { command } from '../simulation/module.js';
 import type { NumberKind } from '../i18n/format.js';
@@ -58,7 +59,7 @@ export class RankingTable extends LightElement {
         </table>
       </div>
       <div class="choices">
-        <button type="button" @click=${() => { downloadText('capacity.csv', this.#csv(), 'text/csv'); }}>${say('grid.csv')}</button>
+        <button type="button" @click=${() => { if (!refused(this.app, 'traffic')) downloadText('capacity.csv', this.#csv(), 'text/csv'); }}>${say('grid.csv')}</button>
       </div>
       <p class="about">${say('grid.command')}: <code>${this.#command()}</code></p>`;
   }

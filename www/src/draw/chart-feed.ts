@@ -9,6 +9,8 @@ export interface ChartFeed {
   topic(chart: string): Watchable;
   /** Whether a brush over a time chart zooms all of them. */
   readonly zooms: boolean;
+  /** What the charts show, which may be of other settings than the controls say; undefined where it cannot be. */
+  readonly of?: 'run' | 'traffic';
   chart(name: string): ChartData | undefined;
   /** What the present chart is compared with. */
   ghost(name: string): ChartData | null;
@@ -25,8 +27,9 @@ export function serviceFeed(app: App): ChartFeed {
   return {
     topic: (name) => partsOf(app.session, ({ answer }) => answer?.charts.get(name), ({ former }) => former?.charts.get(name)),
     zooms: true,
+    of: 'run',
     chart: (name) => app.session.value.answer?.charts.get(name),
-    ghost: (name) => app.session.value.former?.charts.get(name) ?? null,
+    ghost: (name) => (app.belonging.stale.value === null ? (app.session.value.former?.charts.get(name) ?? null) : null),
     title: (name) => app.text.t(`chart.${name}` as MessageKey),
     about: (name) => app.text.t(`chart.${name}.about` as MessageKey),
     role: (_chart, role) => app.text.named('role.', role),

@@ -1,5 +1,6 @@
 // The small tools in a chart's corner: what it means, its files, its numbers as a table.
 import { html, type TemplateResult } from 'lit';
+import { refused } from '../belonging-words.js';
 import { menu, menuItem } from '../menu.js';
 import type { ChartView } from './chart-view.js';
 import { chartCsv, chartPng, download, downloadSvg, downloadText, type Picture } from './export-chart.js';
@@ -19,14 +20,18 @@ export function chartTools(view: ChartView, title: string): TemplateResult {
           ${menuItem('table', text.t(view.tableOpen === true ? 'chart.table_hide' : 'chart.table'), () => { view.tableOpen = view.tableOpen !== true; })}
           ${menuItem('png', save('PNG'), () => { withPicture(view, (picture) => { void chartPng(picture).then((blob) => { download(`${name}.png`, blob); }); }); })}
           ${menuItem('svg', save('SVG'), () => { withPicture(view, (picture) => { void downloadSvg(view.app, picture); }); })}
-          ${menuItem('csv', save('CSV'), () => { if (view.chart !== undefined) downloadText(`${name}.csv`, chartCsv(view.chart), 'text/csv'); })}`,
+          ${menuItem('csv', save('CSV'), () => { if (view.chart !== undefined && maySave(view)) downloadText(`${name}.csv`, chartCsv(view.chart), 'text/csv'); })}`,
       })}
     </div>`;
 }
 
+function maySave({ app, source }: ChartView): boolean {
+  return source.of === undefined || !refused(app, source.of);
+}
+
 function withPicture(view: ChartView, use: (picture: Picture) => void): void {
   const { chart, ghost, app } = view;
-  if (chart === undefined) return;
+  if (chart === undefined || !maySave(view)) return;
   const { clientWidth: width, clientHeight: height } = view.place;
   use({ chart, ghost, dark: app.settings.value.dark, width, height });
 }

@@ -128,7 +128,7 @@ export class GatewayPanel extends LightElement {
     const { format } = this.app.text;
     const refused = summary.refusals[REFUSAL[check]] ?? 0;
     const held = summary.held[check] ?? 0;
-    return html`<span data-refused=${refused} data-held=${held}>${say('check.count', { refused: format.whole(refused), held: format.whole(held) })}</span>`;
+    return html`<span class="of-run" data-refused=${refused} data-held=${held}>${say('check.count', { refused: format.whole(refused), held: format.whole(held) })}</span>`;
   }
 
   #group(group: Group, parameters: readonly Parameter[]): TemplateResult {

@@ -98,7 +98,7 @@ export class GatewayStory extends LightElement {
     const words = story.words[app.text.language];
     const shown = this.#shown(sides);
     const { answer, state } = app.session.value;
-    const current = answer === null || answer.preview || state !== 'ready' ? null : answer.summary;
+    const current = answer === null || state !== 'ready' || app.belonging.stale.value !== null ? null : answer.summary;
     const other = shown === null || this.other === null ? null : this.other;
     const fits = other !== null && sameValues(other.asked, this.#scenario(sides, shown === 'with' ? 'without' : 'with'));
     const summaries: Record<Side, Summary | null> = {

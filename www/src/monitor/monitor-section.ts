@@ -2,6 +2,7 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 import type { App } from '../app.js';
+import { refused } from '../belonging-words.js';
 import type { ChartFeed } from '../draw/chart-feed.js';
 import { downloadText } from '../draw/export-chart.js';
 import { LightElement } from '../element.js';
@@ -87,6 +88,7 @@ export class MonitorSection extends LightElement {
 
   async #download(what: ExportKind): Promise<void> {
     const { app } = this;
+    if (refused(app)) return;
     try {
       downloadText(`servescope-${what}`, await app.ask({ kind: 'export', what }), 'text/csv');
     } catch (thrown) {
@@ -106,6 +108,7 @@ function feedOf(app: App, data: MonitorData): ChartFeed {
   return {
     topic: () => data.view,
     zooms: true,
+    of: 'run',
     chart: (name) => data.view.value?.charts.find((chart) => chart.name === name),
     // Former stacks would only hide those of now: who has which colour may differ.
     ghost: () => null,

@@ -7,6 +7,7 @@ import { scenarioJson } from '../simulation/module.js';
 import type { ExportKind } from '../simulation/types.js';
 import type { MessageKey } from '../i18n/text.js';
 import { menuItem } from '../menu.js';
+import { refused, tellOfControls } from '../belonging-words.js';
 
 const FROM_RUN: readonly { label: MessageKey; what: ExportKind; type: string }[] = [
   { label: 'export.summary', what: 'summary.json', type: 'application/json' },
@@ -24,6 +25,7 @@ export function exportItems(app: App): TemplateResult {
   const { t } = app.text;
   return html`
     ${menuItem('scenario', t('export.scenario'), () => {
+      tellOfControls(app);
       downloadText('servescope-scenario.json', scenarioJson(app.store.values.value), 'application/json');
     })}
     ${FROM_RUN.map(({ label, what, type }) => menuItem(what, t(label), () => { void exportRun(app, what, type); }))}
@@ -34,6 +36,7 @@ export function exportItems(app: App): TemplateResult {
 }
 
 async function exportRun(app: App, what: ExportKind, type: string): Promise<void> {
+  if (refused(app)) return;
   await attempt(app, async () => { downloadText(`servescope-${what}`, await app.ask({ kind: 'export', what }), type); });
 }
 
@@ -49,6 +52,7 @@ async function attempt(app: App, work: () => Promise<void>): Promise<void> {
 
 /** Opens the window at once, while the click lasts: one that opens later is blocked. */
 async function openInPerfetto(app: App): Promise<void> {
+  if (refused(app)) return;
   const viewer = window.open(PERFETTO);
   if (viewer === null) {
     app.notices.error('perfetto_blocked', () => app.text.t('notice.perfetto_blocked'));
@@ -59,6 +63,8 @@ async function openInPerfetto(app: App): Promise<void> {
 
 /** The requests as they were simulated; the workload tab writes them in every other format. */
 async function exportWorkload(app: App): Promise<void> {
+  if (refused(app, 'traffic')) return;
+  tellOfControls(app);
   await attempt(app, async () => {
     const studio = await app.traceFile.studio();
     await studio.call('look', { scenario: app.store.values.value });
@@ -67,6 +73,7 @@ async function exportWorkload(app: App): Promise<void> {
 }
 
 async function exportCharts(app: App): Promise<void> {
+  if (refused(app)) return;
   const { answer, former } = app.session.value;
   const { dark } = app.settings.value;
   for (const chart of answer?.charts.values() ?? []) {

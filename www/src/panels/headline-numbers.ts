@@ -12,7 +12,7 @@ export class HeadlineNumbers extends LightElement {
   #speaking: ReturnType<typeof setTimeout> | undefined;
 
   protected override watched(): Watchable[] {
-    return [partsOf(this.app.session, ({ answer }) => answer?.summary, ({ answer }) => answer?.preview, ({ former }) => former)];
+    return [partsOf(this.app.session, ({ answer }) => answer?.summary, ({ answer }) => answer?.preview, ({ former }) => former), this.app.belonging.stale];
   }
 
   protected override render(): TemplateResult {
@@ -21,7 +21,7 @@ export class HeadlineNumbers extends LightElement {
     return html`
       <dl class="headline" aria-label=${t('headline.label')}>${METRICS.map((metric) => this.#metric(metric))}</dl>
       <p class="headline-details" ?hidden=${answer === null}>${t('headline.pd')} <b data-metric="pd_ratio" data-value=${answer?.summary.pd_ratio ?? ''}>${this.app.text.format.of('number', answer?.summary.pd_ratio ?? null)}</b></p>
-      <p class="preview-note" ?hidden=${answer?.preview !== true}>${t('headline.preview')}</p>
+      <p class="preview-note" ?hidden=${answer?.preview !== true || this.app.belonging.stale.value !== null}>${t('headline.preview')}</p>
       <output class="visually-hidden" aria-live="polite"></output>`;
   }
 
@@ -30,7 +30,7 @@ export class HeadlineNumbers extends LightElement {
     this.#speaking = setTimeout(() => {
       this.#speaking = undefined;
       const output = this.querySelector('output');
-      if (output !== null && this.app.session.value.state === 'ready') output.textContent = this.#sentence();
+      if (output !== null && this.app.session.value.state === 'ready' && this.app.belonging.stale.value === null) output.textContent = this.#sentence();
     }, SPEAK_EVERY_MS);
   }
 
@@ -38,8 +38,8 @@ export class HeadlineNumbers extends LightElement {
     const { text, session } = this.app;
     const { answer, former } = session.value;
     const value = answer === null ? null : metric.of(answer.summary);
-    const before = former === null ? null : metric.of(former.summary);
-    const [number, unit] = parts(text, metric, value);
+    const before = former === null || this.app.belonging.stale.value !== null ? null : metric.of(former.summary);
+    const [number, unit] = answer === null ? [text.format.of(metric.kind, null), this.app.belonging.stale.value === null ? '' : text.t('metric.no_run')] : parts(text, metric, value);
     const change = changeOf(text, metric, value, before);
     return html`
       <div class="metric" data-metric=${metric.id} data-value=${value ?? ''} title=${text.t(metric.about)}>

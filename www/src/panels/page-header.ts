@@ -8,6 +8,7 @@ import { TABS } from '../state/session.js';
 import { nextTheme } from '../state/settings.js';
 import type { Watchable } from '../state/topic.js';
 import { exportItems } from './export-all.js';
+import { tellOfControls } from '../belonging-words.js';
 import { menu } from '../menu.js';
 import { openFile } from './open-file.js';
 
@@ -89,13 +90,14 @@ export class PageHeader extends LightElement {
   }
 
   #command(): string {
-    return command(this.app.store.values.value, this.app.traceFile.info.value?.name ?? '');
+    return command(this.app.store.values.value, this.app.traceFile.info.value?.name ?? this.app.traceFile.name ?? '');
   }
 
   async #copy(copied: string, done: MessageKey): Promise<void> {
     const { notices, text } = this.app;
     try {
       await navigator.clipboard.writeText(copied);
+      if (tellOfControls(this.app)) return;
       notices.info(done.replace('notice.', ''), () => text.t(done));
     } catch {
       notices.error('copy_failed', () => text.t('notice.copy_failed', { text: copied }));

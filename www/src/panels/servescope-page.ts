@@ -16,6 +16,7 @@ import '../deployment/replicas-section.js';
 import './headline-numbers.js';
 import './page-header.js';
 import './request-card.js';
+import './stale-bar.js';
 import './station-line.js';
 import './status-area.js';
 import './who-table.js';
@@ -71,11 +72,12 @@ export class ServescopePage extends LightElement {
       <div class="columns">
         <aside aria-label=${t('page.controls')}><control-panel .app=${app}></control-panel></aside>
         <main id="results" tabindex="-1" aria-label=${t('page.results')}>
-          <station-line .app=${app}></station-line>
+          <stale-bar .app=${app}></stale-bar>
+          <station-line class="of-run" .app=${app}></station-line>
           <status-area .app=${app}></status-area>
           ${(['workload', 'capacity', 'published'] as const).map((name) => html`
-            <div class="tab" ?hidden=${tab !== name}>${this.#part(name)}</div>`)}
-          <div class="tab" ?hidden=${tab !== 'service'}>
+            <div class="tab ${name === 'published' ? '' : 'of-traffic'}" ?hidden=${tab !== name}>${this.#part(name)}</div>`)}
+          <div class="tab of-run" ?hidden=${tab !== 'service'}>
             ${gateway?.story ?? nothing}
             <headline-numbers .app=${app}></headline-numbers>
             ${SECTIONS.map((section) => html`${this.#section(section)}${section.id === 'happens' && this.#hasReplicas ? html`<replicas-section .app=${app}></replicas-section>` : nothing}${section.id === 'happens' && this.#hasGateway ? (gateway?.section ?? this.#part('gateway')) : nothing}`)}

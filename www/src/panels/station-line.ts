@@ -2,6 +2,7 @@
 // station that is pressed marks its controls and its charts.
 import { html, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
+import { resolve } from '../simulation/module.js';
 import type { ChartData, Series, Summary } from '../simulation/types.js';
 import type { MessageKey } from '../i18n/text.js';
 import { reading, timeAverage } from '../draw/plot.js';
@@ -12,7 +13,7 @@ interface Reading { value: string; unit: string }
 
 export class StationLine extends LightElement {
   protected override watched(): Watchable[] {
-    return [partsOf(this.app.session, ({ answer }) => answer), this.app.cursor, partsOf(this.app.view, ({ station }) => station)];
+    return [partsOf(this.app.session, ({ answer }) => answer), this.app.belonging.stale, this.app.cursor, partsOf(this.app.view, ({ station }) => station)];
   }
 
   protected override render(): TemplateResult {
@@ -53,8 +54,9 @@ export class StationLine extends LightElement {
 
   /** As it was asked for, or as the file has it at the speed it is played. */
   #offered({ requests }: Summary): number | null {
-    const { values } = this.app.store.resolved;
-    const trace = this.app.traceFile.info.value;
+    const { belonging, store } = this.app;
+    const { values } = belonging.stale.value === null || belonging.shown === null ? store.resolved : resolve(belonging.shown.values);
+    const trace = (belonging.stale.value === null ? null : belonging.shown)?.traffic.info ?? this.app.traceFile.info.value;
     const [rate, stretch] = [values['workload.rate_rps'], values['workload.trace.time_scale']];
     if (trace === null) return typeof rate === 'number' ? rate : null;
     return trace.span_s > 0 && typeof stretch === 'number' ? requests.offered / (trace.span_s * stretch) : null;

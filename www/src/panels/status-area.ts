@@ -1,4 +1,4 @@
-// What is going on: progress, the trace in use, warnings of the run, failures that no control tells, notices.
+// What is going on: progress, the trace in use, warnings of the run, notices.
 import { html, nothing, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
 import { partsOf, type Watchable } from '../state/topic.js';
@@ -7,15 +7,13 @@ import { vars } from '../style-vars.js';
 export class StatusArea extends LightElement {
   protected override watched(): Watchable[] {
     const { traceFile } = this.app;
-    return [partsOf(this.app.session, ({ answer }) => answer?.summary, ({ progress }) => progress), this.app.failures, traceFile.info, traceFile.loading, this.app.notices.list];
+    return [partsOf(this.app.session, ({ answer }) => answer?.summary, ({ progress }) => progress), traceFile.info, traceFile.loading, this.app.notices.list];
   }
 
   protected override render(): TemplateResult {
     const { app } = this;
     const { text } = app;
     const { answer } = app.session.value;
-    // Without any answer the page shows nothing else, and the control may be out of sight.
-    const told = app.failures.value.filter(({ path }) => answer === null || !app.parameters.has(path));
     const warnings = [...(answer?.summary.warnings ?? []), ...(app.traceFile.info.value?.warnings ?? [])];
     return html`
       ${this.#progress()}
@@ -24,9 +22,8 @@ export class StatusArea extends LightElement {
           ${action === undefined ? nothing : html`<button type="button" class="act" @click=${action.run}>${text.t(action.label)}</button>`}
           <button type="button" class="quiet" @click=${() => { app.notices.dismiss(id); }}>${text.t('notice.dismiss')}</button></p>`)}
       </div>
-      ${told.map((failure) => html`<p class="notice error" role="alert" data-code=${failure.code}>${app.named(failure)}</p>`)}
       ${this.#trace()}
-      <ul class="warnings" aria-label=${text.t('warnings.label')} ?hidden=${warnings.length === 0}>
+      <ul class="warnings of-run" aria-label=${text.t('warnings.label')} ?hidden=${warnings.length === 0}>
         ${warnings.map((warning) => html`<li data-code=${warning.code}>${warning.code.startsWith('no_effect') ? app.named(warning) : text.failure(warning)}</li>`)}
       </ul>`;
   }

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Client, type Listener, type Wish } from './client.js';
+import type { Setting } from '../state/belonging.js';
 import type { FromWorker, ToWorker } from './protocol.js';
 import type { Summary, TraceColumns } from './types.js';
 import { Refusal, type WorkerPort } from './worker-link.js';
@@ -17,8 +18,9 @@ class FakeWorker implements WorkerPort {
   }
 }
 
+const settingOf = (values: Setting['values']): Setting => ({ values, traffic: { info: null, files: [], pipe: { join: 'concat', steps: [] } }, missing: null, drafts: new Map() });
 const wish = (rate: number): Wish => ({
-  scenario: { 'workload.rate_rps': rate },
+  setting: settingOf({ 'workload.rate_rps': rate }),
   values: { 'workload.rate_rps': rate, 'workload.duration_s': 300 },
   options: { columns: 600, window: null, split_by: 'adapter', in_sight: null },
 });
@@ -62,10 +64,10 @@ describe('Client', () => {
     client.run(wish(3));
     expect(worker().runs()).toHaveLength(1);
     worker().say(answer(1));
-    expect(listener.answer).toHaveBeenLastCalledWith(expect.objectContaining({ revision: 1 }), false);
+    expect(listener.answer).toHaveBeenLastCalledWith(expect.objectContaining({ revision: 1 }), wish(1).setting, false);
     expect(worker().runs().map((run) => run.scenario['workload.rate_rps'])).toEqual([1, 3]);
     worker().say(answer(2));
-    expect(listener.answer).toHaveBeenLastCalledWith(expect.objectContaining({ revision: 2 }), true);
+    expect(listener.answer).toHaveBeenLastCalledWith(expect.objectContaining({ revision: 2 }), wish(3).setting, true);
   });
 
   it('ends a run that takes long when there is a newer wish', () => {
@@ -92,7 +94,7 @@ describe('Client', () => {
     expect(preview?.['workload.rate_rps']).toBe(4);
     expect(preview?.['workload.duration_s']).toBeLessThan(300);
     worker().say(answer(2, 10, true));
-    expect(listener.answer).toHaveBeenLastCalledWith(expect.objectContaining({ preview: true }), false);
+    expect(listener.answer).toHaveBeenLastCalledWith(expect.objectContaining({ preview: true }), wish(4).setting, false);
     client.run(wish(5));
     expect(worker().runs()).toHaveLength(3);
   });
@@ -126,7 +128,20 @@ describe('Client', () => {
     expect(listener.cancelled).toHaveBeenCalledTimes(1);
     expect(worker().runs().map((run) => run.scenario['workload.rate_rps'])).toEqual([1, 2, 1]);
     worker().say(answer(3));
-    expect(listener.answer).toHaveBeenLastCalledWith(expect.objectContaining({ revision: 3, preview: false }), true);
+    expect(listener.answer).toHaveBeenLastCalledWith(expect.objectContaining({ revision: 3, preview: false }), wish(1).setting, true);
+  });
+
+  it('does not go back to what was answered of other traffic', async () => {
+    client.run(wish(1));
+    worker().say(answer(1));
+    const cleared = client.ask({ kind: 'clear-trace' });
+    worker().say({ kind: 'reply', ticket: 1, value: null });
+    await cleared;
+    client.run(wish(2));
+    worker().say(answer(2, 1, true));
+    client.cancel();
+    worker().say({ kind: 'cancelled', revision: 2 });
+    expect(worker().runs()).toHaveLength(2);
   });
 
   it('cancels the run and the wish behind it', () => {

@@ -2,20 +2,21 @@
 // and a worker that dies is started again with the last wish, and with the trace and the profile it held.
 import type { Answer, FromWorker, Query, QueryResult, ToWorker } from './protocol.js';
 import { previewOf, type Cost } from './preview.js';
+import type { Setting } from '../state/belonging.js';
 import type { Start } from './start.js';
 import type { ChartData, Failure, FittedProfile, RunOptions, ScenarioPatch, TraceColumns } from './types.js';
 import { Refusal, WorkerLink, type WorkerPort } from './worker-link.js';
 
 export interface Wish {
-  scenario: ScenarioPatch;
+  setting: Setting;
   /** Every value, defaults included: how long the run may take is read from them. */
   values: ScenarioPatch;
   options: RunOptions;
 }
 
 export interface Listener {
-  /** `last` is false when a newer wish is on its way. */
-  answer(answer: Answer, last: boolean): void;
+  /** What was wished is answered; `last` is false when a newer wish is on its way. */
+  answer(answer: Answer, setting: Setting, last: boolean): void;
   /** The charts of the last answer that were out of sight. */
   others(charts: ChartData[]): void;
   progress(fraction: number): void;
@@ -83,8 +84,8 @@ export class Client {
   /** What a worker that is started again must be given again. */
   #remember(query: Query): void {
     switch (query.kind) {
-      case 'load-trace': this.#trace = { name: query.name, columns: query.columns }; return;
-      case 'clear-trace': this.#trace = null; return;
+      case 'load-trace': this.#trafficIs({ name: query.name, columns: query.columns }); return;
+      case 'clear-trace': this.#trafficIs(null); return;
       case 'call':
         if (query.call === 'load_profile') {
           const [name, text] = query.values.map(String);
@@ -93,6 +94,12 @@ export class Client {
         return;
       case 'charts': case 'request': case 'export': return;
     }
+  }
+
+  /** What was answered before was of other traffic, so that its settings alone do not give it again. */
+  #trafficIs(trace: { name: string; columns: TraceColumns } | null): void {
+    this.#trace = trace;
+    this.#answered = null;
   }
 
   /** Before the next run. Should the new worker die as well, the one after it is given them. */
@@ -112,8 +119,9 @@ export class Client {
     this.#mayEnd = false;
     this.#clearTimer();
     this.#overdue = setTimeout(() => { this.#yieldToNext(); }, LET_FINISH_MS);
-    const preview = this.#trace === null ? previewOf(wish.scenario, wish.values, this.#cost) : null;
-    this.#tell({ kind: 'run', revision: this.#revision, scenario: wish.scenario, preview, options: wish.options });
+    const scenario = wish.setting.values;
+    const preview = this.#trace === null ? previewOf(scenario, wish.values, this.#cost) : null;
+    this.#tell({ kind: 'run', revision: this.#revision, scenario, preview, options: wish.options });
   }
 
   #yieldToNext(): void {
@@ -144,14 +152,16 @@ export class Client {
       return;
     }
     if (message.kind === 'answer') {
+      const answered = this.#flying;
+      if (answered === null) return;
       this.#cost = { requests: message.summary.requests.offered, compute_ms: message.compute_ms };
       this.#deaths = 0;
       this.#previewed = message.preview;
       if (!message.preview) {
-        this.#answered = this.#flying;
+        this.#answered = answered;
         this.#settle();
       }
-      this.listener.answer(message, this.#flying === null && this.#next === null);
+      this.listener.answer(message, answered.setting, this.#flying === null && this.#next === null);
       this.#yieldToNext();
       return;
     }

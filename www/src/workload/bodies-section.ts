@@ -1,5 +1,6 @@
 // Request bodies as a file: a line for each request, with the sampling parameters of the settings.
 import { html, type TemplateResult } from 'lit';
+import { refused } from '../belonging-words.js';
 import { LightElement } from '../element.js';
 import { download } from '../draw/export-chart.js';
 import { Refusal } from '../simulation/worker-link.js';
@@ -50,6 +51,7 @@ export class BodiesSection extends LightElement {
 
   async #save(form: HTMLFormElement): Promise<void> {
     const { app } = this;
+    if (refused(app, 'traffic')) return;
     const field = (name: string): string => {
       const value = new FormData(form).get(name);
       return typeof value === 'string' ? value : '';

@@ -1,5 +1,6 @@
 // The requests as they are now, as a file of another tool's format.
 import { html, type TemplateResult } from 'lit';
+import { refused } from '../belonging-words.js';
 import { LightElement } from '../element.js';
 import { download } from '../draw/export-chart.js';
 import { Refusal } from '../simulation/worker-link.js';
@@ -32,6 +33,7 @@ export class ExportSection extends LightElement {
 
   async #save(format: string): Promise<void> {
     const { app } = this;
+    if (refused(app, 'traffic')) return;
     const studio = await app.traceFile.studio();
     try {
       await studio.call('look', { scenario: app.store.values.value });

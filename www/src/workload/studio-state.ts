@@ -29,6 +29,7 @@ export class StudioState {
     this.feed = {
       topic: () => this.charts,
       zooms: false,
+      of: 'traffic',
       chart: (name) => this.charts.value.get(name),
       ghost: (name) => this.#before.get(name) ?? null,
       title: (name) => this.#word(`chart.${name}`),

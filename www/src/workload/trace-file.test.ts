@@ -52,7 +52,7 @@ let trace: TraceFile;
 beforeEach(async () => {
   studio.calls.length = 0;
   ask = vi.fn(() => Promise.resolve(null));
-  listener = { loaded: vi.fn(), changed: vi.fn(), refused: vi.fn(), cancelled: vi.fn(), wanted: vi.fn() };
+  listener = { loaded: vi.fn(), changed: vi.fn(), refused: vi.fn(), cancelled: vi.fn() };
   trace = new TraceFile(ask as never, listener);
   void trace.load(new File([''], 'one.csv'));
   await settle();

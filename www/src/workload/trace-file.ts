@@ -14,7 +14,6 @@ export interface TraceListener {
   changed(hand: string): void;
   refused(name: string, failures: Failure[]): void;
   cancelled(name: string): void;
-  wanted(name: string): void;
 }
 
 export interface Loading { name: string; fraction: number }
@@ -22,6 +21,9 @@ export interface Loading { name: string; fraction: number }
 export interface Refused { file: File; add: boolean; failures: readonly Failure[] }
 /** Steps as text, as the terminal takes them, and how several files become one. */
 export interface Pipe { join: string; steps: readonly string[] }
+type Held = readonly ({ file: File } & Reading)[];
+/** The traffic of a run: null where it is generated, and what it takes to have it again. */
+export interface Traffic { info: SourceInfo | null; files: Held; pipe: Pipe }
 
 const PLAIN: Reading = { mapping: '', leaveOut: false, anyOutput: 0 };
 const NO_STEPS: Pipe = { join: 'concat', steps: [] };
@@ -37,10 +39,11 @@ export class TraceFile {
   readonly refused = new Topic<Refused | null>(null);
   /** Why a step was refused. */
   readonly refusal = new Topic<Failure | null>(null);
-  #missing: string | null = null;
+  /** The file that a link names and that nobody has opened yet. */
+  readonly missing = new Topic<string | null>(null);
   #studio: Promise<StudioLink> | null = null;
   /** The files that the studio holds; a studio that died is given them again. */
-  #held: readonly ({ file: File } & Reading)[] = [];
+  #held: Held = [];
   #shaping = false;
   /** Counts the files that were to be read. */
   #reading = 0;
@@ -54,16 +57,33 @@ export class TraceFile {
     return this.#held;
   }
 
-  /** Goes into the address: the file in use, or the one that is waited for. */
+  /** Goes into the address: the file that is waited for, or the one in use. */
   get name(): string | null {
+    return this.missing.value ?? this.#inUse;
+  }
+
+  /** What was generated or drawn here is in no file that somebody could be asked for. */
+  get #inUse(): string | null {
     const [source] = this.sources.value;
-    // What was generated or drawn here is in no file that somebody could be asked for.
-    return source === undefined ? this.#missing : source.format === '' ? null : source.name;
+    return source === undefined || source.format === '' ? null : source.name;
   }
 
   expect(name: string | null): void {
-    this.#missing = name === this.name ? null : name;
-    if (this.#missing !== null) this.listener.wanted(this.#missing);
+    this.missing.set(name === this.#inUse ? null : name);
+  }
+
+  get traffic(): Traffic {
+    return { info: this.info.value, files: this.#held, pipe: this.pipe.value };
+  }
+
+  /** Takes up traffic that was there before. */
+  async takeUp({ info, files, pipe }: Traffic): Promise<void> {
+    if (info === null) await this.clear();
+    else if (files === this.#held) await this.reshape(pipe);
+    else {
+      this.pipe.set(pipe);
+      for (const [place, { file, ...reading }] of files.entries()) await this.load(file, place > 0, reading);
+    }
   }
 
   studio(): Promise<StudioLink> {
@@ -93,8 +113,7 @@ export class TraceFile {
         return;
       }
       const source = await studio.call('open', { file, add, ...reading });
-      await this.take(source, add);
-      this.#held = add ? [...this.#held, { file, ...reading }] : [{ file, ...reading }];
+      await this.take(source, add, add ? [...this.#held, { file, ...reading }] : [{ file, ...reading }]);
     } catch (thrown) {
       if (thrown instanceof Refusal) {
         this.refused.set({ file, add, failures: thrown.failures });
@@ -111,9 +130,8 @@ export class TraceFile {
     for (const [place, { file, ...reading }] of this.#held.entries()) await this.load(file, place > 0, { ...reading, anyOutput });
   }
 
-  /** Takes over what the studio holds as a source now. */
-  async take(source: SourceInfo, add = false): Promise<void> {
-    this.#missing = null;
+  /** Takes over what the studio holds as a source now; what is no file cannot be given again to a studio that died. */
+  async take(source: SourceInfo, add = false, files: Held = []): Promise<void> {
     this.refused.set(null);
     const former = this.sources.value;
     this.sources.set(add ? [...former, source] : [source]);
@@ -124,8 +142,8 @@ export class TraceFile {
       this.sources.set(former);
       throw thrown;
     }
-    // What is no file cannot be given again to a studio that died.
-    if (source.format === '') this.#held = [];
+    this.#held = files;
+    this.missing.set(null);
     this.listener.loaded(source);
   }
 
@@ -201,7 +219,7 @@ export class TraceFile {
     this.#held = [];
     await (await this.studio()).call('close', null);
     await this.ask({ kind: 'clear-trace' });
-    this.#missing = null;
+    this.missing.set(null);
     this.refused.set(null);
     this.sources.set([]);
     this.notes.set([]);

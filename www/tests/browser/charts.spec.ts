@@ -1,5 +1,5 @@
 import type { Page } from '@playwright/test';
-import { ALONE, brush, control, digest, drawn, expect, exported, link, metric, open, openGroups, saved, setNumber, settled, test } from './page.js';
+import { brush, control, digest, drawn, expect, exported, link, metric, open, openGroups, saved, settled, test } from './page.js';
 
 const CHARTS = ['gaps', 'shares', 'lengths', 'rates', 'running_waiting', 'memory', 'tokens', 'latency_cdf', 'ttft_by_arrival', 'time_split'];
 const TIME_CHARTS = ['rates', 'running_waiting', 'memory', 'tokens', 'ttft_by_arrival'];
@@ -167,17 +167,3 @@ for (const reducedMotion of ['reduce', 'no-preference'] as const) {
   });
 }
 
-test('Escape ends a long run and the last answer stays', ALONE, async ({ page }) => {
-  await open(page);
-  const before = await digest(page);
-  // The one run that shows its progress is the long one.
-  await setNumber(page, 'workload.rate_rps', 400);
-  await openGroups(page);
-  await control(page, 'workload.duration_s').locator('input.value').fill('2400');
-  await control(page, 'workload.duration_s').locator('input.value').press('Enter');
-  await expect(page.locator('.progress')).toBeVisible();
-  await page.keyboard.press('Escape');
-  await expect(page.locator('.notice')).toHaveAttribute('data-notice', 'cancelled');
-  await expect(page.locator('html')).toHaveAttribute('data-state', 'ready');
-  expect(before).not.toBe('');
-});

@@ -47,7 +47,7 @@ for (const language of ['en', 'zh']) {
       await page.emulateMedia({ colorScheme: dark ? 'dark' : 'light' });
       await open(page, `${TIMED}&mdl=llama-2-7b&lang=${language}`);
       await expect(page.locator('html')).toHaveAttribute('data-state', 'failed');
-      const told = page.locator('status-area .notice.error');
+      const told = page.locator('stale-bar .stale-why');
       await expect(told).toHaveAttribute('data-code', 'needs_table');
       await expect(told).toContainText(MODEL);
       await page.screenshot({ path: info.outputPath(`no-times-${language}-${String(width)}-${dark ? 'dark' : 'light'}.png`) });
@@ -60,11 +60,13 @@ for (const language of ['en', 'zh']) {
     const modelled = await digest(page);
     await control(page, 'cost.kind').locator('select').selectOption('profile');
     // The last answer stays, and is not taken for one of the measured times.
+    await expect(page.locator('html')).toHaveAttribute('data-stale', 'failed');
     await expect(page.locator('html')).toHaveAttribute('data-state', 'failed');
     await expect(page.locator('html')).toHaveAttribute('data-digest', modelled);
     await giveBack();
     await page.evaluate(() => dispatchEvent(new Event('online')));
     await expect(page.locator('html')).toHaveAttribute('data-state', 'ready');
+    await expect(page.locator('html')).not.toHaveAttribute('data-stale');
     expect(await digest(page)).not.toBe(modelled);
     await missed(trouble);
   });

@@ -74,13 +74,6 @@ test('a bad file leaves the good one that was open', async ({ page }) => {
   await expect(page.locator('.trace-in-use')).toContainText('small.csv');
 });
 
-test('a link that names a file asks for it', async ({ page }) => {
-  await open(page, '#v=1&file=small.csv');
-  await expect(page.locator('.notice.error')).toContainText('small.csv');
-  await dropFile(page, 'small.csv', Buffer.from(SMALL));
-  await expect(page.locator('.trace-in-use')).toContainText('small.csv');
-});
-
 test('a scenario file is opened', async ({ page }) => {
   await open(page);
   await dropFile(page, 'mine.json', Buffer.from(JSON.stringify({ workload: { rate_rps: 3.5 } })));
