@@ -5,7 +5,7 @@ import { LightElement } from '../element.js';
 import { ChartSurface } from '../simulation/module.js';
 import type { ChartData, PlotFrame } from '../simulation/types.js';
 import { stationOfChart } from '../state/stations.js';
-import type { Watchable } from '../state/topic.js';
+import { partsOf, type Watchable } from '../state/topic.js';
 import { serviceFeed, type ChartFeed } from './chart-feed.js';
 import { chartTools } from './chart-tools.js';
 import { legend } from './legend.js';
@@ -32,7 +32,7 @@ export class ChartView extends LightElement implements Drawable {
   #forget: (() => void)[] = [];
 
   protected override watched(): Watchable[] {
-    return [this.app.view, this.source.topic(this.name)];
+    return [this.app.view, partsOf(this.app.belonging.stale, (stale) => stale === null), this.source.topic(this.name)];
   }
 
   get source(): ChartFeed {

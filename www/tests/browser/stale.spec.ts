@@ -58,6 +58,7 @@ test('a run that fails leaves no number that looks current, on any tab and in bo
   await expect(page.locator('html')).toHaveAttribute('data-digest', shown);
   await expect(page.locator('stale-bar .stale-why')).toContainText('llama-2-7b');
   await expect(page.locator('.change:not(:has(i:empty))')).toHaveCount(0);
+  await expect(page.locator('.legend .ghost:visible')).toHaveCount(0);
   const greyed = page.locator('.of-run:visible');
   for (const panel of await greyed.all()) await expect(panel).toHaveCSS('filter', 'grayscale(1)');
   expect(await greyed.count()).toBeGreaterThan(1);
