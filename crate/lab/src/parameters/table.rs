@@ -270,13 +270,13 @@ table! {
         .says("LoRA adapters n", "How many adapters share the server; 0 sends every request to the base model.");
 
     LengthSource = row("workload.lengths.from", "lf", "lengths", choice(choices::LengthSource::ID))
-        .says("Lengths from", "A law for prompts and one for answers, or pairs of both drawn together from a list of your own.");
+        .says("Lengths from", "Independent distributions of prompts and outputs, or empirical (prompt, output) pairs from a list of your own.");
     LengthPairs = row("workload.lengths.pairs", "lp", "lengths", Kind::List { min: 1.0, max: MOST, whole: true, default: &[32.0, 256.0, 256.0, 128.0, 480.0, 16.0] })
         .when(&[is(Id::LengthSource, &["pairs"])])
-        .says("Pairs of lengths", "Prompt and answer lengths in tokens, in turn; every pair is drawn equally often, as it stands.");
+        .says("Pairs of lengths", "Prompt and output lengths in tokens, in turn; every pair is drawn equally often, as it stands.");
     InputKind = row("workload.input_tokens.kind", "in", "lengths", choice(choices::LengthKind::INPUT))
         .when(&[BY_LAW])
-        .says("Prompt lengths", "The law from which prompt lengths are drawn.");
+        .says("Prompt lengths", "Distribution of prompt lengths.");
     InputValue = row("workload.input_tokens.value", "inv", "lengths", whole(1.0, MOST, 256.0)).unit("tokens").log(1.0, 4096.0, 1.0)
         .when(&[BY_LAW, is(Id::InputKind, &["fixed"])])
         .says("Prompt length", "Every prompt has this length.");
@@ -288,10 +288,10 @@ table! {
         .says("Longest prompt", "No prompt is longer than this (inclusive).");
     InputMean = row("workload.input_tokens.mean", "inm", "lengths", number(1.0, MOST, 256.0)).unit("tokens").log(1.0, 4096.0, 1.0)
         .when(&[BY_LAW, is(Id::InputKind, &["geometric", "bounded_geometric", "normal"])])
-        .says("Mean prompt length", "Mean of the geometric law on 1, 2, and so on, before bounds where it has any, or of the normal law before its bounds.");
+        .says("Mean prompt length", "Mean of the geometric distribution on 1, 2, and so on, before bounds where it has any, or of the normal distribution before its bounds.");
     InputDeviation = row("workload.input_tokens.deviation", "inw", "lengths", number(0.0, MOST, 80.0)).unit("tokens").linear(0.0, 1000.0, 1.0)
         .when(&[BY_LAW, is(Id::InputKind, &["normal"])])
-        .says("Spread of prompts", "Standard deviation of the normal law before its bounds.");
+        .says("Deviation of prompt lengths", "Standard deviation of the normal distribution before its bounds.");
     InputExponent = row("workload.input_tokens.exponent", "ine", "lengths", number(0.05, 20.0, 1.1)).linear(0.1, 4.0, 0.01)
         .when(&[BY_LAW, is(Id::InputKind, &["bounded_pareto"])])
         .says("Prompt tail exponent", "Smaller makes long prompts more common: the share longer than x falls like x to the power of minus this.");
@@ -306,19 +306,19 @@ table! {
         .says("Spread of prompt lengths", "Standard deviation of the logarithm of the length.");
     InputP90 = row("workload.input_tokens.p90", "in9", "lengths", number(1.0, MOST, 400.0)).unit("tokens").log(1.0, 4096.0, 1.0)
         .when(&[BY_LAW, is(Id::InputKind, &["percentiles"])])
-        .says("P90 of prompts", "Nine of ten prompts are no longer than this; up to it the law is lognormal through the median.");
+        .says("P90 of prompts", "Nine of ten prompts are no longer than this; lognormal through the median up to P90, extrapolated to P99.");
     InputP99 = row("workload.input_tokens.p99", "in99", "lengths", number(1.0, MOST, 500.0)).unit("tokens").log(1.0, 4096.0, 1.0)
         .when(&[BY_LAW, is(Id::InputKind, &["percentiles"])])
         .says("P99 of prompts", "99 of 100 prompts are no longer than this; the longest ones follow the slope from P90 to here.");
     InputHistogram = row("workload.input_tokens.histogram", "inhg", "lengths", Kind::List { min: 0.0, max: 1e9, whole: false, default: &[8.0, 3.0, 128.0, 1.0, 511.0] })
         .when(&[BY_LAW, is(Id::InputKind, &["histogram"])])
-        .says("Histogram of prompts", "Edges in tokens and weights in turn: 8, 3, 128, 1, 511 puts three in four prompts evenly on 8 to 127 tokens and one on 128 to 511.");
+        .says("Histogram of prompts", "Alternating bin edges (tokens) and weights: 8, 3, 128, 1, 511 = 75 % uniform on 8 to 127, 25 % on 128 to 511.");
     InputMixShare = row("workload.input_tokens.mixture.share", "inms", "lengths", number(0.0, 1.0, 0.1)).linear(0.0, 1.0, 0.01)
         .when(&[BY_LAW, is(Id::InputKind, &["mixture"])])
-        .says("Share of second prompt law", "The share of prompts that follow the second law; the others are lognormal with the median and spread above.");
+        .says("Weight of second prompt component", "The share of prompts from the second component; the others are lognormal with the median and spread above.");
     InputMixKind = row("workload.input_tokens.mixture.kind", "inmk", "lengths", choice(choices::MixtureKind::INPUT))
         .when(&[BY_LAW, is(Id::InputKind, &["mixture"])])
-        .says("Second prompt law", "What is mixed in: a power-law tail, as ServeGen finds for prompts, or a second lognormal hump.");
+        .says("Second prompt component", "What is mixed in: a power-law tail, as ServeGen finds for prompts, or a second lognormal mode.");
     InputMixLow = row("workload.input_tokens.mixture.low", "inml", "lengths", whole(1.0, MOST, 256.0)).unit("tokens").log(1.0, 4096.0, 1.0)
         .when(&[BY_LAW, is(Id::InputKind, &["mixture"]), is(Id::InputMixKind, &["bounded_pareto"])])
         .says("Prompt tail begins", "The shortest prompt of the power-law tail.");
@@ -327,76 +327,76 @@ table! {
         .says("Exponent of the prompt tail", "Smaller makes the longest prompts more common.");
     InputMixMedian = row("workload.input_tokens.mixture.median", "inmd", "lengths", number(1.0, MOST, 400.0)).unit("tokens").log(1.0, 4096.0, 1.0)
         .when(&[BY_LAW, is(Id::InputKind, &["mixture"]), is(Id::InputMixKind, &["lognormal"])])
-        .says("Median of second prompt law", "Half of the prompts of the second law are shorter than this.");
+        .says("Median of second prompt component", "Half of the prompts of the second component are shorter than this.");
     InputMixSigma = row("workload.input_tokens.mixture.sigma", "inmg", "lengths", number(0.01, 5.0, 0.3)).linear(0.05, 2.5, 0.01)
         .when(&[BY_LAW, is(Id::InputKind, &["mixture"]), is(Id::InputMixKind, &["lognormal"])])
-        .says("Spread of second prompt law", "Standard deviation of the logarithm of its lengths.");
+        .says("Spread of second prompt component", "Standard deviation of the logarithm of its lengths.");
 
     OutputKind = row("workload.output_tokens.kind", "out", "lengths", choice(choices::LengthKind::OUTPUT))
         .when(&[BY_LAW])
-        .says("Answer lengths", "The law from which answer lengths are drawn.");
+        .says("Output lengths", "Distribution of output lengths.");
     OutputValue = row("workload.output_tokens.value", "outv", "lengths", whole(1.0, MOST, 256.0)).unit("tokens").log(1.0, 4096.0, 1.0)
         .when(&[BY_LAW, is(Id::OutputKind, &["fixed"])])
-        .says("Answer length", "Every answer has this length.");
+        .says("Output length", "Every output has this length.");
     OutputLow = row("workload.output_tokens.low", "outl", "lengths", whole(1.0, MOST, 8.0)).unit("tokens").log(1.0, 4096.0, 1.0)
         .when(&[BY_LAW, is(Id::OutputKind, BOUNDED)])
-        .says("Shortest answer", "No answer is shorter than this.");
+        .says("Shortest output", "No output is shorter than this.");
     OutputHigh = row("workload.output_tokens.high", "outh", "lengths", whole(1.0, MOST, 511.0)).unit("tokens").log(1.0, 4096.0, 1.0)
         .when(&[BY_LAW, is(Id::OutputKind, BOUNDED)])
-        .says("Longest answer", "No answer is longer than this (inclusive).");
+        .says("Longest output", "No output is longer than this (inclusive).");
     OutputMean = row("workload.output_tokens.mean", "outm", "lengths", number(1.0, MOST, 256.0)).unit("tokens").log(1.0, 4096.0, 1.0)
         .when(&[BY_LAW, is(Id::OutputKind, &["geometric", "bounded_geometric", "normal"])])
-        .says("Mean answer length", "Mean of the geometric law on 1, 2, and so on, before bounds where it has any, or of the normal law before its bounds.");
+        .says("Mean output length", "Mean of the geometric distribution on 1, 2, and so on, before bounds where it has any, or of the normal distribution before its bounds.");
     OutputDeviation = row("workload.output_tokens.deviation", "outw", "lengths", number(0.0, MOST, 80.0)).unit("tokens").linear(0.0, 1000.0, 1.0)
         .when(&[BY_LAW, is(Id::OutputKind, &["normal"])])
-        .says("Spread of answers", "Standard deviation of the normal law before its bounds.");
+        .says("Deviation of output lengths", "Standard deviation of the normal distribution before its bounds.");
     OutputExponent = row("workload.output_tokens.exponent", "oute", "lengths", number(0.05, 20.0, 1.1)).linear(0.1, 4.0, 0.01)
         .when(&[BY_LAW, is(Id::OutputKind, &["bounded_pareto"])])
-        .says("Answer tail exponent", "Smaller makes long answers more common: the share longer than x falls like x to the power of minus this.");
+        .says("Output tail exponent", "Smaller makes long outputs more common: the share longer than x falls like x to the power of minus this.");
     OutputTheta = row("workload.output_tokens.theta", "outz", "lengths", number(0.0, 10.0, 0.6)).linear(0.0, 2.0, 0.01)
         .when(&[BY_LAW, is(Id::OutputKind, &["zipf"])])
         .says("Zipf exponent of output lengths", "Length low + k has a probability proportional to (k + 1) to the power of minus this (Vidur: theta); 0 makes all lengths equally likely.");
     OutputMedian = row("workload.output_tokens.median", "outd", "lengths", number(1.0, MOST, 200.0)).unit("tokens").log(1.0, 4096.0, 1.0)
         .when(&[BY_LAW, is(Id::OutputKind, &["lognormal", "percentiles", "mixture"])])
-        .says("Median answer length", "Half of the answers are shorter than this.");
+        .says("Median output length", "Half of the outputs are shorter than this.");
     OutputSigma = row("workload.output_tokens.sigma", "outs", "lengths", number(0.01, 5.0, 0.8)).linear(0.05, 2.5, 0.01)
         .when(&[BY_LAW, is(Id::OutputKind, &["lognormal", "mixture"])])
-        .says("Spread of answer lengths", "Standard deviation of the logarithm of the length.");
+        .says("Spread of output lengths", "Standard deviation of the logarithm of the length.");
     OutputP90 = row("workload.output_tokens.p90", "out9", "lengths", number(1.0, MOST, 400.0)).unit("tokens").log(1.0, 4096.0, 1.0)
         .when(&[BY_LAW, is(Id::OutputKind, &["percentiles"])])
-        .says("P90 of answers", "Nine of ten answers are no longer than this; up to it the law is lognormal through the median.");
+        .says("P90 of outputs", "Nine of ten outputs are no longer than this; lognormal through the median up to P90, extrapolated to P99.");
     OutputP99 = row("workload.output_tokens.p99", "out99", "lengths", number(1.0, MOST, 500.0)).unit("tokens").log(1.0, 4096.0, 1.0)
         .when(&[BY_LAW, is(Id::OutputKind, &["percentiles"])])
-        .says("P99 of answers", "99 of 100 answers are no longer than this; the longest ones follow the slope from P90 to here.");
+        .says("P99 of outputs", "99 of 100 outputs are no longer than this; the longest ones follow the slope from P90 to here.");
     OutputHistogram = row("workload.output_tokens.histogram", "outhg", "lengths", Kind::List { min: 0.0, max: 1e9, whole: false, default: &[8.0, 3.0, 128.0, 1.0, 511.0] })
         .when(&[BY_LAW, is(Id::OutputKind, &["histogram"])])
-        .says("Histogram of answers", "Edges in tokens and weights in turn: 8, 3, 128, 1, 511 puts three in four answers evenly on 8 to 127 tokens and one on 128 to 511.");
+        .says("Histogram of outputs", "Alternating bin edges (tokens) and weights: 8, 3, 128, 1, 511 = 75 % uniform on 8 to 127, 25 % on 128 to 511.");
     OutputMixShare = row("workload.output_tokens.mixture.share", "outms", "lengths", number(0.0, 1.0, 0.1)).linear(0.0, 1.0, 0.01)
         .when(&[BY_LAW, is(Id::OutputKind, &["mixture"])])
-        .says("Share of second answer law", "The share of answers that follow the second law; the others are lognormal with the median and spread above.");
+        .says("Weight of second output component", "The share of outputs from the second component; the others are lognormal with the median and spread above.");
     OutputMixKind = row("workload.output_tokens.mixture.kind", "outmk", "lengths", choice(choices::MixtureKind::OUTPUT))
         .when(&[BY_LAW, is(Id::OutputKind, &["mixture"])])
-        .says("Second answer law", "What is mixed in: a power-law tail, as ServeGen finds for prompts, or a second lognormal hump.");
+        .says("Second output component", "What is mixed in: a power-law tail, as ServeGen finds for prompts, or a second lognormal mode.");
     OutputMixLow = row("workload.output_tokens.mixture.low", "outml", "lengths", whole(1.0, MOST, 256.0)).unit("tokens").log(1.0, 4096.0, 1.0)
         .when(&[BY_LAW, is(Id::OutputKind, &["mixture"]), is(Id::OutputMixKind, &["bounded_pareto"])])
-        .says("Answer tail begins", "The shortest answer of the power-law tail.");
+        .says("Output tail begins", "The shortest output of the power-law tail.");
     OutputMixExponent = row("workload.output_tokens.mixture.exponent", "outme", "lengths", number(0.05, 20.0, 1.1)).linear(0.1, 4.0, 0.01)
         .when(&[BY_LAW, is(Id::OutputKind, &["mixture"]), is(Id::OutputMixKind, &["bounded_pareto"])])
-        .says("Exponent of the answer tail", "Smaller makes the longest answers more common.");
+        .says("Exponent of the output tail", "Smaller makes the longest outputs more common.");
     OutputMixMedian = row("workload.output_tokens.mixture.median", "outmd", "lengths", number(1.0, MOST, 400.0)).unit("tokens").log(1.0, 4096.0, 1.0)
         .when(&[BY_LAW, is(Id::OutputKind, &["mixture"]), is(Id::OutputMixKind, &["lognormal"])])
-        .says("Median of second answer law", "Half of the answers of the second law are shorter than this.");
+        .says("Median of second output component", "Half of the outputs of the second component are shorter than this.");
     OutputMixSigma = row("workload.output_tokens.mixture.sigma", "outmg", "lengths", number(0.01, 5.0, 0.3)).linear(0.05, 2.5, 0.01)
         .when(&[BY_LAW, is(Id::OutputKind, &["mixture"]), is(Id::OutputMixKind, &["lognormal"])])
-        .says("Spread of second answer law", "Standard deviation of the logarithm of its lengths.");
+        .says("Spread of second output component", "Standard deviation of the logarithm of its lengths.");
     LengthCorrelation = row("workload.length_correlation", "rho", "lengths", number(-1.0, 1.0, 0.0)).linear(-1.0, 1.0, 0.01)
         .when(&[BY_LAW])
-        .says("Prompt and answer", "Rank correlation of prompt and answer lengths: 0 draws them independently, 1 gives the longest prompt the longest answer.");
+        .says("Prompt–output correlation", "Rank correlation of prompt and output lengths: 0 draws them independently, 1 gives the longest prompt the longest output.");
     MaxTokensKind = row("workload.max_tokens.kind", "mt", "lengths", choice(choices::MaxTokensKind::ID))
-        .says("max_tokens sent", "What the server is told of an answer's length: exactly that, or one cap for all requests.");
+        .says("max_tokens sent", "max_tokens of each request: its exact output length, or one fixed cap.");
     MaxTokensCap = row("workload.max_tokens.cap", "cap", "lengths", whole(1.0, MOST, 1024.0)).unit("tokens").log(1.0, 4096.0, 1.0)
         .when(&[is(Id::MaxTokensKind, &["cap"])])
-        .says("max_tokens cap", "The bound that every client sends; a longer answer raises its own bound to its length.");
+        .says("max_tokens cap", "The max_tokens that every client sends; a longer output raises its own bound to its length.");
 
     BatchMaxTokens = row("scheduler.batch_max_tokens", "batch", "queue", whole(1.0, 100_000_000.0, 3072.0)).unit("tokens").log(64.0, 16_384.0, 1.0)
         .also(&["scheduler.max_num_batched_tokens"])
@@ -413,16 +413,16 @@ table! {
         .says("Max request length", "A request whose prompt and max_tokens together exceed this is rejected. vLLM v1 (--max-model-len) rejects only a prompt that leaves no room for a token, and ends an output at this length.");
     MaxInputTokens = row("scheduler.max_input_tokens", "maxin", "queue", whole(1.0, 100_000_000.0, 2048.0)).unit("tokens").log(16.0, 16_384.0, 1.0)
         .when(SLORA)
-        .says("Longest prompt let in", "A longer prompt is refused.");
+        .says("Max prompt length", "A longer prompt is rejected (S-LoRA's max_req_input_len).");
     DecodeSteps = row("scheduler.decode_steps_between_prefills", "steps", "queue", whole(0.0, 1_000_000.0, 10.0)).unit("iterations").linear(0.0, 50.0, 1.0)
         .when(&[is(Id::SchedulerKind, &["slora", "lightllm"])])
-        .says("Iterations between prefills", "While a batch runs, newcomers wait for at least this many decode iterations; 0 lets them join at once.");
+        .says("Decode steps between prefills", "Minimum number of decode iterations between two prefills of a running batch; 0 lets waiting requests join at once.");
     IdlePoll = row("scheduler.idle_poll_ms", "poll", "queue", number(0.0, 60_000.0, 10.0)).unit("ms").linear(0.0, 100.0, 1.0)
         .when(SLORA)
-        .says("Idle poll", "How long an idle router sleeps before it looks for requests; 0 wakes it at the arrival.");
+        .says("Idle poll", "How long an idle router sleeps before it polls for requests; 0 wakes it at the arrival.");
     OriginalBlocking = row("scheduler.original_blocking", "block", "queue", Kind::Flag(false))
         .when(&[any(&[is_not(Id::SchedulerKind, &["vllm_v1"]), is(Id::Router, &["random"])])])
-        .says("Block as the original does", "Lets requests in that can never be admitted, which then block the queue for ever as in S-LoRA, in place of refusing them.");
+        .says("Head-of-line blocking as in S-LoRA", "A request that can never fit stays in the waiting queue and blocks it, as in S-LoRA and Vidur; off: it is rejected.");
     SchedulerKind = row("scheduler.kind", "sched", "queue", choice(choices::SchedulerKind::ID))
         .says("Scheduler", "How requests are admitted to the batch of a replica. S-LoRA and LightLLM count KV memory in tokens, the others in blocks; where adapters are kept is adapters.memory.");
     ReserveFullIsl = row("scheduler.reserve_full_isl", "isl", "queue", Kind::Flag(true))
@@ -451,7 +451,7 @@ table! {
         .when(VLLM_V1)
         .says("Max queued tokens", "A request is rejected (429) while prompts of this many tokens wait for their first output token (vLLM's max_num_queued_tokens). 0 = no limit.");
     SchedulerOrder = row("scheduler.order", "order", "queue", choice(choices::Order::SCHEDULER))
-        .says("Order of service", "Who is looked at first in each replica's waiting queue. Early abort, running adapters first, one adapter at a time and least padding need S-LoRA's batches.");
+        .says("Scheduling policy", "The order in which waiting requests are considered, in each replica's waiting queue. Early abort, adapter clustering, one adapter a batch and least padding need S-LoRA's batches.");
     OrderClient = row("scheduler.client", "oc", "queue", choice(choices::Client::SCHEDULER))
         .when(&[is(Id::SchedulerOrder, BY_CLIENT), any(&[SOME_USERS, HAS_ADAPTERS])])
         .says("Clients are", "Whose requests and service is counted together: a user's, or an adapter's as in S-LoRA and VTC.");
@@ -469,34 +469,34 @@ table! {
         .says("Price of an output token", "What an output token adds to its client's counter.");
     FairCharging = row("scheduler.fair.charging", "fch", "queue", choice(choices::FairCharging::ID))
         .when(&[FAIR])
-        .says("Charging", "S-LoRA gives a request's first output token away; ideal charges every token once; the artifact charges a whole batch again whenever one of it ends.");
+        .says("Charging", "S-LoRA does not charge the first output token; ideal charges every token once; the artifact charges a whole batch again whenever a request of it ends.");
     FairLift = row("scheduler.fair.lift", "fl", "queue", choice(choices::FairLift::ID))
         .when(&[VTC])
-        .says("Lift", "What a returning client's counter is raised to: the smallest of those who wait, as the paper has it also that of the client who last stopped waiting, or all counters near the largest before each decision.");
+        .says("Counter lift", "What the counter of a client that returns is raised to: the minimum of the waiting clients; if none waits, the counter of the last client that left (paper); or all counters near the maximum before each decision.");
     FairPrediction = row("scheduler.fair.prediction", "fp", "queue", choice(choices::FairPrediction::ID))
         .when(&[COUNTED])
-        .says("Charged ahead", "Output that is charged when a request is picked and settled at its end: none, the mean of the client's last answers, or a prediction.");
+        .says("Charged ahead", "Output that is charged at admission and settled at the end of the request: none, the mean of the client's last outputs, or a prediction.");
     PredictionOf = row("scheduler.prediction.of", "po", "queue", choice(choices::PredictionOf::ID))
         .when(&[PREDICTS, is(Id::MaxTokensKind, &["cap"])])
-        .says("Prediction of", "What predicted lengths lie around: the true answer, or the max_tokens that the server is told.");
+        .says("Prediction of", "Predictions are centred on the true output length, or on the request's max_tokens.");
     PredictionRange = row("scheduler.prediction.range", "pr", "queue", number(0.0, 1.0, 0.0)).linear(0.0, 1.0, 0.01)
         .when(&[PREDICTS])
         .says("Error of predictions", "Predictions are uniform within this share below and above; 0 is an oracle.");
     DrrQuantum = row("scheduler.round_robin.quantum", "dq", "queue", number(0.0, 1e9, 0.0)).unit("tokens").linear(0.0, 10_000.0, 10.0)
         .when(&[DRR])
-        .says("Quantum", "Service that a client may take at its turn; 0 is a twentieth of the memory pool.");
+        .says("DRR quantum", "Service credited to a client in each turn; 0 is a twentieth of the memory pool.");
     RpmLimit = row("scheduler.rpm.limit", "rl", "queue", whole(1.0, 1_000_000.0, 20.0)).unit("requests").linear(1.0, 60.0, 1.0)
         .when(&[is(Id::SchedulerOrder, &["rpm"])])
-        .says("Requests a minute", "A client with as many accepted requests in the last 60 s is refused.");
+        .says("Requests a minute", "A client with as many accepted requests in the last 60 s is rejected.");
     AbortBound = row("scheduler.early_abort.bound_s", "eb", "queue", number(0.5, 100_000.0, 6.0)).unit("s").linear(0.5, 30.0, 0.1)
         .when(&[is(Id::SchedulerOrder, &["early_abort"])])
-        .says("Give up after", "A request that cannot have its first token by then is refused, half a second ahead.");
+        .says("Early-abort deadline", "A request that cannot have its first token by then is rejected; that is decided 0.5 s before.");
     ClusterAdapters = row("scheduler.cluster.adapters", "ca", "queue", whole(1.0, 1_000_000.0, 8.0)).unit("adapters").linear(1.0, 64.0, 1.0)
         .when(&[is(Id::SchedulerOrder, &["cluster"])])
-        .says("Adapters preferred from", "Once a batch uses this many adapters, requests for those come first (batch_num_adapters).");
+        .says("Adapter-clustering threshold", "Once a batch uses this many adapters, requests for those come first (batch_num_adapters).");
     PriorityClasses = row("scheduler.priority.classes", "pc", "queue", Kind::List { min: 0.0, max: 1e6, whole: false, default: &[0.0, 1.0] })
         .when(&[PRIORITY])
-        .says("Classes", "Class of each client, dealt out in turn; the lowest is served first.");
+        .says("Priority classes", "Priority class of each client, assigned cyclically; a lower number is served first.");
     PriorityAgeing = row("scheduler.priority.ageing_s", "pa", "queue", number(0.0, 1e7, 10.0)).unit("s").linear(0.0, 120.0, 1.0)
         .when(&[PRIORITY])
         .says("Ageing", "Waiting this long makes up for one class; 0 is first come, first served.");
@@ -512,7 +512,7 @@ table! {
         .says("Prefetch adapters", "Copies adapters to the GPU while iterations run: in S-LoRA those of waiting requests, twice between two prefills; with other schedulers that of the next request.");
 
     GatewayKind = row("gateway.kind", "gk", "gateway", choice(choices::GatewayKind::ID))
-        .says("In front of the engine", "Direct: requests join the engine's waiting line at once. Proxy: an admission proxy checks them, lets them wait, and refuses (429).");
+        .says("Admission gateway", "Direct: requests join the engine's waiting queue at once. Proxy: an admission gateway checks them, queues them, or rejects them (429).");
     GatewayChecks = row("gateway.checks", "gch", "gateway", Kind::Text { most: 80 })
         .when(PROXY)
         .says("Chain of checks", "Names with | between them, in the order in which they are made: rpm, tpm, concurrency, queue, kv, ttft; or none. Empty is rpm|tpm|concurrency|queue, which change nothing until a limit is set; kv reserves KV memory for each predicted output.");
@@ -532,93 +532,93 @@ table! {
         .says("Clients are", "Who has a quota and a share of service: a user, or an adapter.");
     GatewayRpm = row("gateway.rpm", "grp", "gateway", number(0.0, 1e9, 0.0)).unit("requests").linear(0.0, 240.0, 1.0)
         .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("rpm")])
-        .says("Requests a minute", "Quota of each client (RPM); 0 sets none.");
+        .says("Requests a minute", "Quota of each client (RPM); 0 = no limit.");
     GatewayTpmInput = row("gateway.tpm.input", "gti", "gateway", number(0.0, 1e12, 0.0)).unit("tokens").linear(0.0, 100_000.0, 100.0)
         .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("tpm")])
-        .says("Input tokens a minute", "Quota of each client on prompt tokens; 0 sets none.");
+        .says("Input tokens a minute", "Quota of each client on prompt tokens; 0 = no limit.");
     GatewayTpmOutput = row("gateway.tpm.output", "gto", "gateway", number(0.0, 1e12, 0.0)).unit("tokens").linear(0.0, 100_000.0, 100.0)
         .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("tpm")])
-        .says("Output tokens a minute", "Quota of each client on answer tokens; 0 sets none.");
+        .says("Output tokens a minute", "Quota of each client on output tokens; 0 = no limit.");
     GatewayTpmTotal = row("gateway.tpm.total", "gtt", "gateway", number(0.0, 1e12, 0.0)).unit("tokens").linear(0.0, 100_000.0, 100.0)
         .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("tpm")])
-        .says("Tokens a minute", "Quota of each client on prompt and answer tokens together (TPM); 0 sets none.");
+        .says("Tokens a minute", "Quota of each client on prompt and output tokens together (TPM); 0 = no limit.");
     GatewayCharge = row("gateway.tpm.charge", "gtc", "gateway", choice(choices::GatewayCharge::ID))
         .when(&[is(Id::GatewayKind, &["proxy"]), TPM])
-        .says("Tokens are charged", "Ahead: as predicted when a request is let through, corrected when it ends. After: when it ends, so that what is under way overshoots the quota.");
+        .says("Tokens are charged", "At admission: as predicted, reconciled at completion. At completion: in-flight requests can exceed the quota.");
     GatewayWindow = row("gateway.window", "gw", "gateway", choice(choices::GatewayWindow::ID))
         .when(&[is(Id::GatewayKind, &["proxy"]), any(&[RPM, TPM])])
-        .says("A minute is", "The last 60 s; full minutes; parts of 10 s or 1 s each with its part of the quota; a token bucket; or GCRA, which decides like the bucket.");
+        .says("Rate-limit window", "Sliding 60 s; fixed minutes; sub-windows of 10 s or 1 s, each with its part of the quota; a token bucket; or GCRA, which decides like the bucket.");
     GatewayBurst = row("gateway.burst_s", "gb", "gateway", number(0.01, 3600.0, 60.0)).unit("s").log(1.0, 300.0, 1.0)
         .when(&[is(Id::GatewayKind, &["proxy"]), is(Id::GatewayWindow, &["bucket", "gcra"])])
-        .says("Burst", "A client can save up its quota of so many seconds.");
+        .says("Burst capacity", "Unused quota accumulates up to this many seconds.");
     OverQuota = row("gateway.over_quota", "goq", "gateway", choice(choices::OverQuota::ID))
         .when(&[is(Id::GatewayKind, &["proxy"]), any(&[RPM, TPM, CLIENT_BOUND])])
-        .says("Over its quota", "A request over its client's quota or concurrency waits at the gateway, or is refused at once.");
+        .says("When over quota", "A request over its client's quota or concurrency waits at the gateway, or is rejected at once.");
     Lending = row("gateway.lending.on", "gl", "gateway", Kind::Flag(false))
         .when(&[is(Id::GatewayKind, &["proxy"]), TPM])
         .says("Lend idle quota", "Dynamic TPM: what clients leave of their token quotas beyond their floors is lent out while the service is not saturated.");
     LendingThreshold = row("gateway.lending.threshold", "glt", "gateway", number(0.0, 100.0, 0.8)).linear(0.0, 1.5, 0.05)
         .when(LENDING)
-        .says("Lend below", "Pressure from which nothing more is lent; 1 is overload.");
+        .says("Lending threshold", "Load pressure from which no quota is lent; 1 is overload.");
     LendingFloor = row("gateway.lending.floor", "glf", "gateway", number(0.0, 1.0, 0.25)).linear(0.0, 1.0, 0.01)
         .when(LENDING)
-        .says("Floor", "Share of its token quota that no other client can borrow, whatever its client used lately; at 1 nothing is lent.");
+        .says("Guaranteed share", "Share of its token quota that no other client can borrow, whatever the client used lately; at 1 nothing is lent.");
     MaxInSystem = row("gateway.concurrency", "gc", "gateway", whole(0.0, 1_000_000.0, 0.0)).unit("requests").linear(0.0, 200.0, 1.0)
         .when(&[any(&[is(Id::GatewayKind, &["direct"]), Condition::Checks("concurrency")])])
-        .says("Most requests at once", "Direct: a request that finds so many waiting and running is refused (429). Proxy: so many are at the engine at most. 0 sets no bound.");
+        .says("Max concurrent requests", "Direct: a request that finds this many waiting and running is rejected (429; vLLM's max_num_queued_reqs). Proxy: at most this many are at the engine. 0 = no limit.");
     ClientConcurrency = row("gateway.client_concurrency", "gcc", "gateway", whole(0.0, 1_000_000.0, 0.0)).unit("requests").linear(0.0, 50.0, 1.0)
         .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("concurrency")])
-        .says("Of one client", "Most requests of one client at the engine; 0 sets no bound.");
+        .says("Max concurrent requests of a client", "Most requests of one client at the engine. 0 = no limit.");
     QueueRequests = row("gateway.queue.requests", "gqr", "gateway", whole(0.0, 1_000_000_000.0, 0.0)).unit("requests").linear(0.0, 500.0, 1.0)
         .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("queue"), HELD])
-        .says("Queue holds", "Requests that wait at the gateway; one more is refused. 0 sets no bound.");
+        .says("Max queued requests", "Requests that wait at the gateway; one more is rejected. 0 = no limit.");
     QueueTokens = row("gateway.queue.tokens", "gqt", "gateway", number(0.0, 1e12, 0.0)).unit("tokens").linear(0.0, 200_000.0, 1000.0)
         .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("queue"), HELD])
-        .says("Queue holds tokens", "Predicted tokens that wait at the gateway; a request beyond is refused. 0 sets no bound.");
+        .says("Max queued tokens at the gateway", "Predicted tokens of requests that wait at the gateway; a request beyond is rejected. 0 = no limit.");
     GatewayPool = row("gateway.kv.pool_tokens", "gkp", "gateway", whole(0.0, 1e12, 0.0)).unit("tokens").linear(0.0, 500_000.0, 1000.0)
         .when(PROXY)
         .says("KV pool of the proxy", "KV memory of the whole service that the proxy reckons with, in the check kv and in the load state; it may differ from what the engine has. 0 takes the engine's own.");
     KvHeadroom = row("gateway.kv.headroom", "gkh", "gateway", number(0.0, 0.9, 0.05)).linear(0.0, 0.5, 0.01)
         .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("kv")])
-        .says("KV headroom", "Share of KV memory that the feasibility check leaves free: a request goes on if free - headroom - reserved holds what is predicted of it.");
+        .says("KV headroom", "Share of KV memory that the feasibility check leaves free: a request is admitted if its predicted KV is at most free − headroom − reserved.");
     KvLag = row("gateway.kv.lag_s", "gkl", "gateway", number(0.0, 3600.0, 0.1)).unit("s").linear(0.0, 10.0, 0.1)
         .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("kv")])
-        .says("Age of usage", "How old the engine's KV usage may be when the proxy decides.");
+        .says("KV metric staleness", "How old the engine's KV usage may be when the proxy decides.");
     KvLeak = row("gateway.kv.leak", "gkx", "gateway", Kind::Flag(false))
         .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("kv")])
-        .says("Leak reservations", "A fault to look at: what is left of a reservation when its request ends is never given back.");
+        .says("Leak reservations", "Fault injection: what is left of a KV reservation when its request ends is never released.");
     QueueTimeout = row("gateway.queue_timeout_s", "gt", "gateway", number(0.0, 10_000_000.0, 0.0)).unit("s").linear(0.0, 120.0, 1.0)
-        .says("Queue timeout", "A request that has waited so long leaves the line (429); 0 lets it wait for ever.");
+        .says("Queue timeout", "A request that has waited this long leaves the queue (429). 0 = no limit.");
     TimeoutKind = row("gateway.timeout.kind", "gtk", "gateway", choice(choices::TimeoutKind::ID))
         .when(&[is(Id::GatewayKind, &["proxy"]), HELD])
-        .says("Timeout is", "Fixed, or so many times the time to first token that is estimated when a request comes, with the queue timeout (or 10 minutes) as its bound.");
+        .says("Timeout is", "Fixed, or a multiple of the TTFT estimated at arrival, with the queue timeout (or 10 minutes) as its bound.");
     TimeoutTimes = row("gateway.timeout.times", "gtx", "gateway", number(0.01, 1000.0, 2.0)).linear(0.5, 10.0, 0.1)
         .when(&[is(Id::GatewayKind, &["proxy"]), is(Id::TimeoutKind, &["estimated"]), HELD])
-        .says("Times the estimate", "A request waits so many times its estimated time to first token.");
+        .says("Multiple of the estimate", "A request waits at most this multiple of its estimated TTFT.");
     Sweep = row("gateway.sweep_ms", "gs", "gateway", number(1.0, 60_000.0, 50.0)).unit("ms").linear(1.0, 1000.0, 1.0)
         .when(&[is(Id::GatewayKind, &["proxy"]), HELD])
         .says("Deadline sweep", "How often the gateway looks at deadlines and at quotas that have come back.");
     TtftBound = row("gateway.ttft.bound_s", "gtb", "gateway", number(0.0, 1e6, 0.0)).unit("s").linear(0.0, 60.0, 0.5)
         .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("ttft")])
-        .says("Latest first token", "The check ttft refuses a request whose estimate is above; 0 takes the bound by which runs are judged.");
+        .says("TTFT deadline", "The check ttft rejects a request whose estimated TTFT is above this; 0 takes the SLO on TTFT.");
     EstimateOver = row("gateway.ttft.average_s", "gta", "gateway", number(0.1, 3600.0, 30.0)).unit("s").log(1.0, 300.0, 1.0)
         .when(PROXY)
-        .says("Estimate averages over", "The estimate of the first token divides the prompts that wait by the speed at which they became fewer over about this time.");
+        .says("TTFT estimate averages over", "TTFT estimate = waiting prompts ÷ the recent rate of first tokens, averaged over about this time.");
     RetryKind = row("gateway.retry.kind", "grk", "gateway", choice(choices::RetryKind::ID))
         .when(&[is(Id::GatewayKind, &["proxy"]), REJECTED])
-        .says("Refused clients", "Give up; ask again at once; back off exponentially; or wait as long as Retry-After says.");
+        .says("Rejected clients", "No retry; retry at once; exponential backoff; or wait as long as Retry-After says.");
     RetryAttempts = row("gateway.retry.attempts", "gra", "gateway", whole(1.0, 100.0, 5.0)).linear(1.0, 20.0, 1.0)
         .when(RETRIES)
         .says("Attempts", "Most attempts of a request, the first included.");
     RoundTrip = row("gateway.retry.round_trip_s", "grt", "gateway", number(0.001, 3600.0, 0.05)).unit("s").log(0.001, 10.0, 0.001)
         .when(RETRIES)
-        .says("Round trip", "From a refusal to the next attempt of a client that waits for nothing.");
+        .says("Immediate-retry delay", "From a rejection to the next attempt of a client that retries at once.");
     RetryBase = row("gateway.retry.base_s", "grb", "gateway", number(0.001, 3600.0, 0.5)).unit("s").log(0.01, 60.0, 0.01)
         .when(&[is(Id::GatewayKind, &["proxy"]), is(Id::RetryKind, &["backoff"])])
-        .says("First wait", "Backoff waits this long after the first refusal, then twice as long each time.");
+        .says("Initial backoff", "Wait after the first rejection; it doubles each time.");
     RetryCap = row("gateway.retry.cap_s", "grc", "gateway", number(0.001, 36_000.0, 60.0)).unit("s").log(0.1, 600.0, 0.1)
         .when(&[is(Id::GatewayKind, &["proxy"]), is(Id::RetryKind, &["backoff"])])
-        .says("Longest wait", "Backoff waits no longer.");
+        .says("Max backoff", "Backoff waits no longer.");
     RetryJitter = row("gateway.retry.jitter", "grj", "gateway", number(0.0, 1.0, 1.0)).linear(0.0, 1.0, 0.01)
         .when(&[is(Id::GatewayKind, &["proxy"]), is(Id::RetryKind, &["backoff", "honour"])])
         .says("Jitter", "Random part of a wait: backoff is shortened, Retry-After lengthened by up to this share.");
@@ -633,10 +633,10 @@ table! {
         .says("Noise", "Standard deviation of the logarithm of a lognormal factor on the true length.");
     PredictHalfLife = row("gateway.predict.half_life", "gph", "gateway", number(1.0, 1e6, 100.0)).unit("requests").log(1.0, 1000.0, 1.0)
         .when(HISTORY)
-        .says("History halves after", "After so many more answers of its client an answer counts half.");
+        .says("History half-life", "After this many more outputs of its client an output counts half.");
     PredictCold = row("gateway.predict.cold_start", "gpc", "gateway", whole(1.0, 10_000.0, 5.0)).unit("requests").linear(1.0, 50.0, 1.0)
         .when(HISTORY)
-        .says("Cold start", "Before a client has so many answers, max_tokens is taken.");
+        .says("Cold start", "Before a client has this many outputs, max_tokens is taken.");
     LoadKv = row("gateway.load.kv", "glk", "gateway", number(0.0, 1.0, 0.95)).linear(0.0, 1.0, 0.01)
         .when(PROXY)
         .says("Overload: KV use", "Share of KV memory in use that counts as overload; 0 leaves it out.");
@@ -651,19 +651,19 @@ table! {
         .says("Nearly overloaded from", "Pressure at which the service counts as nearly overloaded; 1 is overload.");
     LoadHysteresis = row("gateway.load.hysteresis", "glh", "gateway", number(0.0, 0.95, 0.1)).linear(0.0, 0.5, 0.01)
         .when(PROXY)
-        .says("Hysteresis", "A state is left at a pressure lower by this share than it is entered at; 0 lets it flap.");
+        .says("Hysteresis", "The exit threshold lies this fraction below the entry threshold; 0 allows flapping.");
     LoadAverage = row("gateway.load.average_s", "gla", "gateway", number(0.0, 3600.0, 2.0)).unit("s").linear(0.0, 30.0, 0.5)
         .when(PROXY)
         .says("Pressure averages over", "Time constant of the average of the pressure.");
     LoadDwell = row("gateway.load.dwell_s", "gld", "gateway", number(0.0, 3600.0, 2.0)).unit("s").linear(0.0, 60.0, 0.5)
         .when(PROXY)
-        .says("State is kept", "At least this long.");
+        .says("Minimum dwell time", "A load state lasts at least this long.");
     LoadPolicy = row("gateway.load.policy", "glp", "gateway", choice(choices::LoadPolicy::ID))
         .when(PROXY)
-        .says("When overloaded", "Admit all; let clients wait who had more than an equal share lately; or shed: refuse whoever comes.");
+        .says("When overloaded", "Admit all; throttle clients above an equal share; or load shedding: reject all new requests.");
     GatewayOrder = row("gateway.order", "gor", "gateway", choice(choices::Order::GATEWAY))
         .when(&[is(Id::GatewayKind, &["proxy"]), HELD])
-        .says("Order at the gateway", "Who is let through first. Prices, weights, lift, quantum and classes are those of the waiting line's orders.");
+        .says("Scheduling policy of the gateway", "The order in which the gateway admits requests. Prices, weights, lift, quantum and classes are those of the engine's scheduling policies.");
 
     FleetGpu = row("fleet.gpu", "gpu", "fleet", Kind::Choice(&GPU_IDS))
         .when(HARDWARE)
@@ -673,10 +673,10 @@ table! {
         .says("Model", "What they serve.");
     TensorParallel = row("fleet.tensor_parallel", "tp", "fleet", whole(1.0, 64.0, 1.0)).unit("GPUs").linear(1.0, 8.0, 1.0)
         .when(HARDWARE)
-        .says("Tensor parallel", "How many GPUs share every layer; they sum their results twice a layer.");
+        .says("Tensor parallel", "How many GPUs share every layer; two all-reduces per layer.");
     PipelineParallel = row("fleet.pipeline_parallel", "pp", "fleet", whole(1.0, 64.0, 1.0)).linear(1.0, 8.0, 1.0)
         .when(HARDWARE)
-        .says("Pipeline stages", "Into how many stages the layers are cut; each has its own GPUs and hands on to the next.");
+        .says("Pipeline stages", "Into how many stages the layers are cut; each has its own GPUs and sends its activations to the next.");
     Weights = row("fleet.weights", "wt", "fleet", choice(choices::Weights::ID))
         .when(ROOFLINE)
         .says("Weights", "Format of the layers' matrices. Products run at FP8 where weights are FP8 and the GPU has it, else at 16 bits.");
@@ -685,7 +685,7 @@ table! {
         .says("KV format", "Format of cached keys and values.");
     KvPool = row("fleet.kv_pool", "kvp", "fleet", choice(choices::KvPool::ID))
         .when(HARDWARE)
-        .says("KV memory", "What the GPUs have left beside weights, activations and margin, or the memory pool as given.");
+        .says("KV memory", "GPU memory minus weights, activations and margin; or the memory pool that you set.");
     MemoryPlan = row("fleet.memory_plan", "mpl", "fleet", choice(choices::MemoryPlan::ID))
         .when(&[is(Id::KvPool, &["planned"])])
         .says("Memory plan", "Counts everything, or as Vidur does: the layers' matrices only, and whole requests of the longest length.");
@@ -699,17 +699,17 @@ table! {
         .when(&[is(Id::MemoryPlan, &["whole"])])
         .says("KV cache size", "Memory of each GPU for the KV cache (vLLM's --kv-cache-memory-bytes, which is per GPU, too); the bytes of a token make the replica's number of tokens of it, and the memory margin is not used. 0 = planned.");
     Replicas = row("fleet.replicas", "rep", "fleet", whole(1.0, 1024.0, 1.0)).linear(1.0, 16.0, 1.0)
-        .says("Replicas", "How many equal servers share the traffic; each has its own waiting line and memory pool.");
+        .says("Replicas", "How many equal servers share the traffic; each has its own waiting queue and memory pool.");
     Router = row("fleet.router", "rt", "fleet", choice(choices::Router::ID))
         .when(&[above(Id::Replicas, 1.0)])
-        .says("Router", "Which replica gets an arrival; who is given to one stays there. Prefix affinity takes the replica that was sent the longest matching prefix (cache_aware of SGLang's router), adapter affinity one that was sent the adapter, unless it is overloaded; what many requests share is kept on many replicas.");
+        .says("Router", "Load-balancing policy; requests do not migrate. Prefix affinity takes the replica that was sent the longest matching prefix (cache_aware of SGLang's router), adapter affinity one that was sent the adapter, unless it is overloaded; what many requests share is kept on many replicas.");
     ChunkTokens = row("scheduler.chunk_tokens", "chk", "queue", whole(1.0, 1_000_000.0, 512.0)).unit("tokens").log(16.0, 8192.0, 1.0)
         .when(&[is(Id::SchedulerKind, &["sarathi"])])
-        .says("Chunk size", "Prompts are read in pieces: decoding and pieces of prompts together make at most this many tokens an iteration.");
+        .says("Chunk size", "Chunked prefill: decode tokens and chunks of prompts together are at most this many tokens an iteration.");
 
     BlockSize = row("scheduler.block_size", "blk", "memory", whole(1.0, 4096.0, 16.0)).unit("tokens").log(1.0, 256.0, 1.0)
         .when(&[is(Id::SchedulerKind, &["static", "orca", "vllm", "sarathi", "vllm_v1"])])
-        .says("KV block", "KV memory is handed out in blocks of this many tokens; LightLLM hands it out token by token.");
+        .says("KV block size", "KV memory is allocated in blocks of this many tokens; S-LoRA and LightLLM allocate it token by token.");
     Allocation = row("scheduler.allocation", "alc", "memory", choice(choices::Allocation::ID))
         .when(&[is(Id::SchedulerKind, PAGED)])
         .says("Allocation", "How KV blocks are allocated: as requests grow, with or without a share left free at an admission; or all that the longest output may need at once, so that no request is preempted. vLLM v1 allocates as requests grow.");
@@ -724,7 +724,7 @@ table! {
         .says("Link to the host", "How fast each GPU copies KV blocks to its host and back; PCIe 4.0 with 16 lanes carries 31.5 GB/s.");
     SwapSpace = row("fleet.swap_space_gib", "sws", "memory", number(0.0, 1_000_000.0, 4.0)).unit("GiB").linear(0.0, 64.0, 0.5)
         .when(SWAPS)
-        .says("Swap space", "Host memory for evicted requests, for each GPU (vLLM: 4 GiB); who finds no room there is processed anew.");
+        .says("Swap space", "Host memory for preempted requests, for each GPU (vLLM: 4 GiB); requests that do not fit are recomputed.");
     KvBytesPerToken = row("fleet.kv_bytes_per_token", "kvb", "memory", whole(1.0, 100_000_000.0, 524_288.0)).unit("bytes").log(10_000.0, 2_000_000.0, 1.0)
         .when(&[is(Id::Preemption, &["swap"]), is(Id::CostKind, &["linear"])])
         .says("KV bytes a token", "Keys and values of one token on one GPU; a 7B Llama has 2 x 32 layers x 4096 numbers of 2 bytes.");
@@ -734,7 +734,7 @@ table! {
         .says("Prefix caching", "Full KV blocks of prompts and outputs are kept, for requests whose prompts begin alike, where the traffic tells which do, and for preempted requests (vLLM's --enable-prefix-caching).");
     MaxTotalTokens = row("scheduler.max_total_tokens", "pool", "memory", whole(16.0, 100_000_000.0, 14_500.0)).unit("tokens").log(1000.0, 200_000.0, 1.0)
         .when(&[any(&[LINEAR, is(Id::KvPool, &["given"])])])
-        .says("Memory pool", "KV cache and adapters share this many token slots (max_total_token_num); LoRA slots and resident adapters are taken from it when the server starts. Where KV memory is planned from the GPU, it sets only the default of the prompt budget.");
+        .says("Memory pool", "KV cache and adapters share this many token slots (max_total_token_num); LoRA slots and resident adapters are taken from it when the server starts. Where KV memory is planned from the GPU, it sets only the default of the token budget.");
 
     AdapterMemory = row("adapters.memory", "am", "memory", choice(choices::AdapterMemory::ID))
         .when(&[HAS_ADAPTERS])
@@ -758,7 +758,7 @@ table! {
     Popularity = row("workload.adapters.popularity", "pop", "adapters", choice(choices::Popularity::ADAPTERS))
         .when(&[SOME_ADAPTERS])
         .beyond_tables(KNOWS_ADAPTERS)
-        .says("Adapter popularity", "The law by which requests choose their adapter.");
+        .says("Adapter popularity", "Distribution of the adapters that requests ask for.");
     AdapterZipf = row("workload.adapters.zipf_s", "as", "adapters", number(0.0, 10.0, 1.0)).linear(0.0, 3.0, 0.01)
         .when(&[is(Id::Popularity, &["zipf"])])
         .beyond_tables(KNOWS_ADAPTERS)
@@ -777,7 +777,7 @@ table! {
         .says("Shares", "Relative share of each adapter in turn; adapters beyond the list get none.");
     Ranks = row("workload.adapters.ranks", "ranks", "adapters", Kind::List { min: 1.0, max: 4096.0, whole: true, default: &[8.0] })
         .when(&[HAS_ADAPTERS])
-        .says("Ranks", "LoRA ranks, dealt out to the adapters in turn.");
+        .says("Ranks", "LoRA ranks, assigned to the adapters cyclically.");
 
     Users = row("workload.users.count", "u", "users", whole(1.0, 1_000_000.0, 10.0)).log(1.0, 1000.0, 1.0)
         .beyond_tables(KNOWS_USERS)
@@ -785,7 +785,7 @@ table! {
     UserPopularity = row("workload.users.popularity", "up", "users", choice(choices::Popularity::USERS))
         .when(&[is(Id::Loop, &["open"]), SOME_USERS])
         .beyond_tables(KNOWS_USERS)
-        .says("User popularity", "The law of the users' shares.");
+        .says("User popularity", "Distribution of the users' shares.");
     UserSigma = row("workload.users.sigma", "ul", "users", number(0.0, 10.0, 2.0)).linear(0.0, 4.0, 0.01)
         .when(&[is(Id::UserPopularity, &["lognormal"])])
         .beyond_tables(KNOWS_USERS)
@@ -811,26 +811,26 @@ table! {
         .says("Users as clients", "Whether all users share one arrival process, or each is a client with a process, lengths and an adapter of its own.");
     ClientCvs = row("workload.clients.cvs", "clc", "clients", Kind::List { min: 0.05, max: 32.0, whole: false, default: &[1.0] })
         .when(&[is(Id::ClientKind, &["each"]), is(Id::ArrivalKind, &["gamma"])])
-        .says("Burstiness of clients", "The cv of each client's own arrivals, dealt out in turn.");
+        .says("Burstiness of clients", "The cv of each client's own arrivals, assigned cyclically.");
     ClientInputScales = row("workload.clients.input_scales", "cli", "clients", Kind::List { min: 0.001, max: 1000.0, whole: false, default: &[1.0] })
         .when(&[is(Id::ClientKind, &["each"])])
-        .says("Prompt factors of clients", "Prompt lengths of each client are multiplied by these, dealt out in turn.");
+        .says("Prompt factors of clients", "Prompt lengths of each client are multiplied by these, assigned cyclically.");
     ClientOutputScales = row("workload.clients.output_scales", "clo", "clients", Kind::List { min: 0.001, max: 1000.0, whole: false, default: &[1.0] })
         .when(&[is(Id::ClientKind, &["each"])])
-        .says("Answer factors of clients", "Answer lengths of each client are multiplied by these, dealt out in turn.");
+        .says("Output factors of clients", "Output lengths of each client are multiplied by these, assigned cyclically.");
     ClientAdapters = row("workload.clients.adapters", "cla", "clients", Kind::List { min: -1.0, max: 99_999.0, whole: true, default: &[-1.0] })
         .when(&[is(Id::ClientKind, &["each"]), HAS_ADAPTERS])
         .beyond_tables(KNOWS_ADAPTERS)
-        .says("Adapters of clients", "The adapter that each client always asks for, dealt out in turn; -1 draws one by the adapters' own shares.");
+        .says("Adapters of clients", "The adapter that each client always asks for, assigned cyclically; -1 draws one by the adapters' own shares.");
 
     Loop = row("workload.loop", "loop", "sessions", choice(choices::Loop::ID))
-        .says("Loop", "Open: requests arrive at their rate, whatever the server does. Closed: each user waits for an answer, thinks, and sends the next one.");
+        .says("Loop", "Open: requests arrive at their rate, whatever the server does. Closed: each user waits for the output of its request, thinks, and sends the next one.");
     ClosedRequests = row("workload.closed.requests", "cr", "sessions", whole(1.0, 5_000_000.0, 10_000.0)).unit("requests").log(100.0, 100_000.0, 1.0)
         .when(&[is(Id::Loop, &["closed"])])
-        .says("Most requests", "The closed loop ends after so many requests, shared out evenly among the users, or at the duration D, whichever comes first.");
+        .says("Most requests", "The closed loop ends after this many requests, shared out evenly among the users, or at the duration D, whichever comes first.");
     ThinkKind = row("workload.think.kind", "tk", "sessions", choice(choices::ThinkKind::ID))
         .when(&[any(&[is(Id::Loop, &["closed"]), is(Id::SessionKind, TALKS)])])
-        .says("Think times", "The law of the time between an answer and the same user's next request.");
+        .says("Think times", "Distribution of the time between an output and the same user's next request.");
     ThinkMean = row("workload.think.mean_s", "tm", "sessions", number(0.0, 1_000_000.0, 10.0)).unit("s").linear(0.0, 120.0, 0.1)
         .when(&[any(&[is(Id::Loop, &["closed"]), is(Id::SessionKind, TALKS)])])
         .says("Mean think time", "How long a user thinks in the mean before the next request.");
@@ -838,10 +838,10 @@ table! {
         .when(&[is(Id::ThinkKind, &["lognormal"])])
         .says("Spread of think times", "Standard deviation of the logarithm of a think time.");
     SessionKind = row("workload.sessions.kind", "sk", "sessions", choice(choices::SessionKind::ID))
-        .says("Sessions", "Single requests, or conversations whose prompts grow by all that was said: each turn held until the answer before it is there, or at times fixed in advance.");
+        .says("Sessions", "Single requests, or multi-turn chats with growing context: the next turn after the previous reply, or at times fixed in advance.");
     TurnKind = row("workload.sessions.turns.kind", "tuk", "sessions", choice(choices::TurnKind::ID))
         .when(&[is(Id::SessionKind, TALKS)])
-        .says("Turns", "The law of the number of requests in a session. The rate R stays that of requests.");
+        .says("Turns", "Distribution of the number of requests in a session. The rate R stays that of requests.");
     TurnMean = row("workload.sessions.turns.mean", "tum", "sessions", number(1.0, 10_000.0, 4.0)).log(1.0, 100.0, 0.1)
         .when(&[is(Id::SessionKind, TALKS)])
         .says("Mean turns", "Mean number of requests in a session; a fixed number is rounded to a whole one.");
@@ -856,34 +856,34 @@ table! {
         .says("At the longest context", "Drop the oldest part, end the session, or begin anew with the user's own words.");
     AnswerTime = row("workload.sessions.answer_s", "sa", "sessions", number(0.0, 100_000.0, 5.0)).unit("s").linear(0.0, 60.0, 0.1)
         .when(&[is(Id::SessionKind, &["timed"]), is(Id::Loop, &["open"])])
-        .says("Assumed answer time", "With times fixed in advance, how long each answer is taken to last.");
+        .says("Assumed output time", "With times fixed in advance, how long each output is taken to last.");
 
     PrefixKind = row("workload.prefix.kind", "pk", "prefix", choice(choices::PrefixKind::ID))
-        .says("Shared beginnings", "Whether prompts begin alike: with a text for all, then one for each adapter, then one for each user, then what their session has said.");
+        .says("Shared prefixes", "Whether prompts share prefixes: a text for all, then one for each adapter, then one for each user, then the session so far.");
     BlockTokens = row("workload.prefix.block_tokens", "pbt", "prefix", whole(1.0, 65_536.0, 16.0)).unit("tokens").log(1.0, 1024.0, 1.0)
         .when(&[is(Id::PrefixKind, &["tree"])])
-        .says("Block size", "Prompts are told in blocks of so many tokens: vLLM's caches have 16, Mooncake's trace 512.");
+        .says("Prefix block size", "Prefixes are given in blocks of this many tokens: vLLM's caches have 16, Mooncake's trace 512.");
     SystemTokens = row("workload.prefix.system_tokens", "pst", "prefix", whole(0.0, MOST, 128.0)).unit("tokens").linear(0.0, 4096.0, 1.0)
         .when(&[is(Id::PrefixKind, &["tree"])])
         .says("System prompt", "Every prompt begins with these; they come on top of the drawn length.");
     AdapterTokens = row("workload.prefix.adapter_tokens", "pat", "prefix", whole(0.0, MOST, 64.0)).unit("tokens").linear(0.0, 4096.0, 1.0)
         .when(&[is(Id::PrefixKind, &["tree"])])
-        .says("Beginning by adapter", "Tokens that the requests of one adapter share behind the system prompt.");
+        .says("Per-adapter prefix", "Tokens that the requests of one adapter share behind the system prompt.");
     UserTokens = row("workload.prefix.user_tokens", "put", "prefix", whole(0.0, MOST, 0.0)).unit("tokens").linear(0.0, 4096.0, 1.0)
         .when(&[is(Id::PrefixKind, &["tree"])])
-        .says("Beginning by user", "Tokens that one user's requests to an adapter share behind that.");
+        .says("Per-user prefix", "Tokens that one user's requests to an adapter share behind that.");
 
     Calibration = row("cost.calibration", "cal", "cost", Kind::Choice(&CALIBRATION_IDS))
         .when(&[LINEAR])
         .says("Calibration", "A named set of coefficients with its origin; it sets the defaults of all others here and of the memory pool.");
     CostKind = row("cost.kind", "cost", "cost", choice(choices::CostKind::ID))
-        .says("Cost model", "How the time of an iteration is computed: by the linear law, from operators that Vidur timed, or from what GPU and model must do.");
+        .says("Iteration-time model", "How the time of an iteration is computed: linear in tokens and requests, from operators that Vidur timed, or a roofline of FLOPs and bytes.");
     Corrections = row("cost.corrections", "cfit", "cost", choice(choices::Corrections::ID))
         .when(ROOFLINE)
         .says("Corrections", "Efficiencies and fixed times fitted on measured operators, or none: the data sheet's peaks.");
     HostOverhead = row("cost.host_overhead", "ho", "cost", choice(choices::HostOverhead::ID))
         .when(&[is(Id::CostKind, &["profile"])])
-        .says("Host", "Scheduling, sampling, preparing and handing out an iteration, as measured by its requests in vLLM of early 2024; or nothing, as Vidur has it.");
+        .says("CPU overhead", "CPU overhead of an iteration by batch size, measured on vLLM (early 2024); or none, as in Vidur.");
     HostBase = row("cost.host.base_ms", "hb", "cost", number(0.0, 10_000.0, 0.126)).unit("ms").linear(0.0, 10.0, 0.01)
         .when(ROOFLINE)
         .says("Host, constant", "Scheduling and preparing an iteration, in each pipeline stage; the defaults are BLIS's fit to vLLM on an H100.");
@@ -928,22 +928,22 @@ table! {
         .says("Prefill with adapters", "A prefill takes this many times as long when any request uses an adapter.");
 
     SloTtft = row("slo.ttft_s", "slot", "slo", number(0.001, 100_000.0, 6.0)).unit("s").log(0.1, 60.0, 0.1).scores()
-        .says("TTFT bound", "A request meets the objective if its first token comes sooner than this.");
+        .says("TTFT bound", "A request meets the SLO if its first token comes sooner than this.");
     SloTbt = row("slo.tbt_s", "slob", "slo", number(0.001, 100_000.0, 0.2)).unit("s").log(0.01, 2.0, 0.01).scores()
-        .says("TBT bound", "A request counts toward goodput if its mean gap between tokens is at most this.");
+        .says("TBT bound", "A request counts toward goodput if its mean gap between tokens (TPOT) is at most this.");
 
     CapacityQuantile = row("capacity.quantile", "cpq", "capacity", number(0.5, 0.999, 0.99)).linear(0.5, 0.999, 0.001).scores()
-        .says("Quantile", "The share of all requests, or of all token gaps, that must keep each bound.");
+        .says("Quantile", "Percentile at which each SLO must hold, as a share.");
     CapacityTtft = row("capacity.ttft_s", "cpt", "capacity", number(0.0, 100_000.0, 0.0)).unit("s").linear(0.0, 20.0, 0.1).scores()
-        .says("TTFT at most", "The quantile of the time to first token may be at most this; 0 sets no bound.");
+        .says("TTFT at most", "The quantile of TTFT may be at most this. 0 = no limit.");
     CapacityTbt = row("capacity.tbt_s", "cpb", "capacity", number(0.0, 100_000.0, 0.0)).unit("s").linear(0.0, 1.0, 0.01).scores()
-        .says("TBT at most", "The quantile of the gaps between tokens may be at most this; 0 sets no bound.");
+        .says("TBT at most", "The quantile of the gaps between tokens may be at most this. 0 = no limit.");
     CapacityE2e = row("capacity.e2e_s", "cpe", "capacity", number(0.0, 100_000.0, 0.0)).unit("s").linear(0.0, 120.0, 1.0).scores()
-        .says("E2E at most", "The quantile of the end-to-end time may be at most this; 0 sets no bound.");
+        .says("E2E at most", "The quantile of the end-to-end time may be at most this. 0 = no limit.");
     CapacityQueue = row("capacity.queue_s", "cpw", "capacity", number(0.0, 100_000.0, 5.0)).unit("s").linear(0.0, 20.0, 0.1).scores()
-        .says("Queueing at most", "The quantile of the time in the waiting line may be at most this, as in Vidur's search; 0 sets no bound.");
+        .says("Queueing at most", "The quantile of the time in the waiting queue may be at most this, as in Vidur's search. 0 = no limit.");
     CapacityQueueQuantile = row("capacity.queue_quantile", "cqq", "capacity", number(0.5, 0.999, 0.99)).linear(0.5, 0.999, 0.001).scores()
-        .says("Quantile of queueing", "The share of requests that must keep the bound on queueing; Sarathi-Serve's authors bound the median, 0.5.");
+        .says("Quantile of queueing", "The share of requests that must meet the bound on queueing; Sarathi-Serve's authors bound the median, 0.5.");
     CapacityTolerance = row("capacity.tolerance", "cpl", "capacity", number(0.001, 1.0, 0.02)).log(0.001, 0.2, 0.001).scores()
         .says("Tolerance", "The search ends when the rate that fails is at most this share above the rate that passes.");
     CapacityMostRequests = row("capacity.most_requests", "cpn", "capacity", whole(0.0, 5_000_000.0, 500_000.0)).log(1000.0, 1_000_000.0, 1000.0).scores()
@@ -957,9 +957,9 @@ table! {
         .says("Time scale", "Multiplies every time of a loaded file: 2 is half as fast, with bursts stretched too.");
     TraceTurns = row("workload.trace.turns", "tt", "trace", choice(choices::TraceTurns::ID))
         .when(&[is(Id::SessionKind, TALKS)])
-        .says("Turns of sessions", "Send the turns of a loaded file's sessions at their own times, or hold each until the answer before it is there.");
+        .says("Turns of sessions", "Send the turns of a loaded file's sessions at their own times, or hold each until the output before it is there.");
     RateScale = row("workload.trace.rate_scale", "rs", "trace", number(0.001, 1000.0, 1.0)).log(0.1, 10.0, 0.01)
-        .says("Rate scale", "Thins a loaded file or superposes rotated copies of it, so that its rate is multiplied and its clock stays.");
+        .says("Rate scale", "Thins a loaded file or overlays time-shifted copies of it, so that its rate is multiplied and its clock stays.");
 
     CurveKind = row("workload.curve.kind", "ck", "curve", choice(choices::CurveKind::ID))
         .when(&[is(Id::Loop, &["open"])])
@@ -975,7 +975,7 @@ table! {
         .says("Change ends", "When the ramp or the spike ends.");
     CurveSwing = row("workload.curve.swing", "csw", "curve", number(0.0, 1.0, 0.5)).linear(0.0, 1.0, 0.01)
         .when(&[is(Id::CurveKind, &["diurnal", "sine"])])
-        .says("Swing", "How far the crest lies above R, as a share of R.");
+        .says("Amplitude", "Peak above R, as a share of R.");
     CurvePeriod = row("workload.curve.period_s", "cp", "curve", number(1.0, 10_000_000.0, 100.0)).unit("s").log(10.0, 86_400.0, 1.0)
         .when(&[is(Id::CurveKind, &["diurnal", "sine"])])
         .says("Period", "From crest to crest; a day is 86,400 s.");
@@ -986,7 +986,7 @@ table! {
         .when(&[is(Id::CurveKind, &["points"])])
         .says("Points", "Times in seconds and multiples of R in turn: 0, 0.5, 100, 2 goes from half of R to twice R in 100 s.");
     DoSample = row("workload.sampling.do_sample", "sds", "sampling", Kind::Flag(false))
-        .says("Draw tokens", "In request bodies: draws tokens by their probability; off takes the likeliest.");
+        .says("Sample tokens", "In request bodies (do_sample): samples tokens by their probability; off takes the likeliest.");
     Temperature = row("workload.sampling.temperature", "st", "sampling", number(0.0, MAX_TEMPERATURE, 1.0)).linear(0.0, 2.0, 0.01)
         .says("Temperature", "Above 1 flattens the probabilities, below 1 sharpens them; 0 takes the likeliest.");
     TopP = row("workload.sampling.top_p", "stp", "sampling", number(MIN_TOP_P, 1.0, 1.0)).linear(0.01, 1.0, 0.01)
@@ -998,18 +998,18 @@ table! {
     FrequencyPenalty = row("workload.sampling.frequency_penalty", "sfp", "sampling", number(-MAX_PENALTY, MAX_PENALTY, 0.0)).linear(-2.0, 2.0, 0.01)
         .says("Frequency penalty", "Taken off the score of a token for each time it has come up; S-LoRA takes none below 0.");
     IgnoreEos = row("workload.sampling.ignore_eos", "seos", "sampling", Kind::Flag(false))
-        .says("Ignore end of sequence", "Answers go on to max_tokens even where the model would end.");
+        .says("Ignore end of sequence", "Outputs go on to max_tokens even where the model would end.");
     MaxNewTokens = row("workload.sampling.max_new_tokens", "smax", "sampling", whole(0.0, MOST, 0.0)).unit("tokens").linear(0.0, 4096.0, 1.0)
-        .says("Cap on new tokens", "No request body asks for more tokens than this; 0 sets no cap.");
+        .says("Cap on new tokens", "No request body asks for more tokens than this. 0 = no limit.");
     StopSequences = row("workload.sampling.stop_sequences", "sstop", "sampling", Kind::Text { most: 1000 })
-        .says("Stop sequences", "Texts that end an answer, with | between them; \\n is a new line, \\| a bar, \\\\ a backslash.");
+        .says("Stop sequences", "Texts that end an output, with | between them; \\n is a new line, \\| a bar, \\\\ a backslash.");
     PinOutput = row("workload.sampling.pin_output", "spin", "sampling", Kind::Flag(false))
-        .says("Pin answer lengths", "Request bodies hold every answer to its length: end of sequence ignored, min_tokens and max_tokens equal to it.");
+        .says("Pin output lengths", "Request bodies hold every output to its length: end of sequence ignored, min_tokens and max_tokens equal to it.");
     CharactersPerToken = row("workload.sampling.characters_per_token", "scpt", "sampling", number(0.25, 64.0, 4.0)).linear(1.0, 8.0, 0.1)
         .says("Characters a token", "Prompts made or counted without a tokenizer have this many characters for each token; English prose has about 4. A Chinese, Japanese or Korean character counts as one token, or more where this is below 1.");
     CurveRise = row("workload.curve.only_rise", "cor", "curve", Kind::Flag(false))
         .when(&[is(Id::CurveKind, &["sine"])])
-        .says("Never falls", "Keeps the rate at its highest so far (AIBrix's only_rise).");
+        .says("Monotonic", "Keeps the rate at its highest so far (AIBrix's only_rise).");
     CurveSampling = row("workload.curve.sampling", "csm", "curve", choice(choices::CurveSampling::ID))
         .when(&[is(Id::CurveKind, PATTERNS)])
         .says("Sampling", "The curve itself in fractions of a request, or AIBrix's samples of it: with noise, rounded half to even to whole requests a second.");
@@ -1020,7 +1020,7 @@ table! {
         .when(&[is(Id::CurveKind, PATTERNS), is(Id::CurveSampling, &["aibrix"])])
         .says("Noise", "Standard deviation of the normal noise that is added to each sample before rounding; AIBrix's patterns have 0.1.");
     InputCurveKind = row("workload.input_tokens.curve.kind", "inck", "length_curve", choice(choices::LengthCurveKind::INPUT))
-        .says("Prompts over time", "How prompts grow and shrink during the run: every length that the law draws is multiplied by this curve.");
+        .says("Prompts over time", "How prompts grow and shrink during the run: every length that is drawn is multiplied by this curve.");
     InputCurveFactor = row("workload.input_tokens.curve.factor", "incf", "length_curve", number(0.0, 1000.0, 2.0)).linear(0.0, 10.0, 0.1)
         .when(&[is(Id::InputCurveKind, &["ramp", "step", "spike", "diurnal"])])
         .says("Factor of prompts", "By what lengths are multiplied after the ramp or step, in the spike, or at the crest of a diurnal wave (there at most 2).");
@@ -1034,27 +1034,27 @@ table! {
         .when(&[is(Id::InputCurveKind, &["points"])])
         .says("Points of prompts", "Times in seconds and factors in turn: 0, 0.5, 100, 2 goes from half to twice the length in 100 s.");
     OutputCurveKind = row("workload.output_tokens.curve.kind", "outck", "length_curve", choice(choices::LengthCurveKind::OUTPUT))
-        .says("Answers over time", "How answers grow and shrink during the run: every length that the law draws is multiplied by this curve.");
+        .says("Outputs over time", "How outputs grow and shrink during the run: every length that is drawn is multiplied by this curve.");
     OutputCurveFactor = row("workload.output_tokens.curve.factor", "outcf", "length_curve", number(0.0, 1000.0, 2.0)).linear(0.0, 10.0, 0.1)
         .when(&[is(Id::OutputCurveKind, &["ramp", "step", "spike", "diurnal"])])
-        .says("Factor of answers", "By what lengths are multiplied after the ramp or step, in the spike, or at the crest of a diurnal wave (there at most 2).");
+        .says("Factor of outputs", "By what lengths are multiplied after the ramp or step, in the spike, or at the crest of a diurnal wave (there at most 2).");
     OutputCurveStart = row("workload.output_tokens.curve.start_s", "outcs", "length_curve", number(0.0, 10_000_000.0, 100.0)).unit("s").linear(0.0, 1000.0, 1.0)
         .when(&[is(Id::OutputCurveKind, &["ramp", "step", "spike", "diurnal"])])
-        .says("Change of answers begins", "When the ramp, the step or the spike begins; of a diurnal wave, a crest.");
+        .says("Change of outputs begins", "When the ramp, the step or the spike begins; of a diurnal wave, a crest.");
     OutputCurveEnd = row("workload.output_tokens.curve.end_s", "outce", "length_curve", number(0.0, 10_000_000.0, 200.0)).unit("s").linear(0.0, 1000.0, 1.0)
         .when(&[is(Id::OutputCurveKind, &["ramp", "spike", "diurnal"])])
-        .says("Change of answers ends", "When the ramp or the spike ends; of a diurnal wave, the next crest.");
+        .says("Change of outputs ends", "When the ramp or the spike ends; of a diurnal wave, the next crest.");
     OutputCurvePoints = row("workload.output_tokens.curve.points", "outcp", "length_curve", Kind::List { min: 0.0, max: 1e7, whole: false, default: &[0.0, 0.5, 100.0, 2.0, 200.0, 1.0] })
         .when(&[is(Id::OutputCurveKind, &["points"])])
-        .says("Points of answers", "Times in seconds and factors in turn: 0, 0.5, 100, 2 goes from half to twice the length in 100 s.");
+        .says("Points of outputs", "Times in seconds and factors in turn: 0, 0.5, 100, 2 goes from half to twice the length in 100 s.");
     Duration = row("workload.duration_s", "D", "run", number(0.1, 100_000_000.0, 300.0)).unit("s").log(10.0, 10_000.0, 1.0)
-        .says("Duration D", "floor(R D) requests are made; the last may arrive a little later than this.");
+        .says("Duration D", "⌊R·D⌋ requests are generated; the last may arrive a little later than this.");
     CutAtDuration = row("workload.cut_at_duration", "cut", "run", Kind::Flag(false))
         .when(&[is(Id::Loop, &["open"])])
         .says("Cut at D", "Drops the requests that arrive after the duration, which S-LoRA's generator keeps.");
     ArrivalKind = row("workload.arrivals.kind", "arr", "run", choice(choices::ArrivalKind::ID))
         .when(&[is(Id::Loop, &["open"])])
-        .says("Arrival process", "The law of the gaps between arrivals.");
+        .says("Arrival process", "Distribution of the gaps between arrivals.");
     ArrivalsPer = row("workload.arrivals.per", "arp", "run", choice(choices::ArrivalsPer::ID))
         .when(&[is(Id::Loop, &["open"]), is(Id::ClientKind, &["together"])])
         .says("One arrival process per", "All: one process for all requests, each request draws its adapter (S-LoRA's generator). Adapter: an independent process of the same distribution for each adapter, with its share of R; the number of requests is then random with mean R D.");
@@ -1064,13 +1064,13 @@ table! {
         .says("Weibull shape", "Below 1 arrivals come in bursts, 1 is Poisson, above 1 they are steadier.");
     BusyFactor = row("workload.arrivals.busy_factor", "mf", "run", number(1.0, 1000.0, 8.0)).log(1.0, 100.0, 0.1)
         .when(&[is(Id::ArrivalKind, &["modulated"])])
-        .says("Busy rate factor", "How many times the calm rate arrives while traffic is busy; the mean rate stays R.");
+        .says("Busy-to-calm rate ratio", "How many times the calm rate arrives while traffic is busy; the mean rate stays R.");
     BusyShare = row("workload.arrivals.busy_share", "ms", "run", number(0.01, 0.99, 0.1)).linear(0.01, 0.9, 0.01)
         .when(&[is(Id::ArrivalKind, &["modulated"])])
         .says("Busy share of time", "The share of time in which traffic is busy.");
     BusySpell = row("workload.arrivals.busy_s", "md", "run", number(1.0, 1_000_000.0, 20.0)).unit("s").log(1.0, 600.0, 1.0)
         .when(&[is(Id::ArrivalKind, &["modulated"])])
-        .says("Busy spell", "Mean duration of a busy spell.");
+        .says("Mean busy sojourn", "Mean duration of a busy period.");
     BatchSize = row("workload.arrivals.batch_size", "bs", "run", whole(1.0, 100_000.0, 8.0)).unit("requests").log(1.0, 200.0, 1.0)
         .when(&[is(Id::ArrivalKind, &["batch"])])
         .says("Batch size", "How many requests arrive at the same instant; the batches are Poisson.");
