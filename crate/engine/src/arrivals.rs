@@ -13,7 +13,7 @@ use servescope_workload::trace::{Chain, NOBODY};
 use crate::request::Fate;
 
 /// The arrivals of a trace, as far as they are known.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Arrivals {
     /// The next request that waits for nobody.
     next: usize,
@@ -21,7 +21,7 @@ pub(crate) struct Arrivals {
 }
 
 /// The part of [`Arrivals`] for a trace in which somebody waits for another.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Held {
     /// Followers of each request, one request after another: those of `i` end at `ends[i]`.
     followers: Vec<u32>,

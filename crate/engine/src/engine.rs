@@ -56,12 +56,12 @@ use crate::replica::queue::QueueConfig;
 use crate::report::{IterationModel, Report};
 use crate::request::{DecodeSpan, Outcome, Refusal};
 
-/// A simulation of a fleet under way.
-#[derive(Debug)]
+/// A simulation of a fleet under way. A clone goes on from the same point of time by itself, with equal bits; it has no observer.
+#[derive(Debug, Clone)]
 pub struct Fleet {
     trace: Arc<Trace>,
     config: FleetConfig,
-    cost: Box<dyn BatchCost>,
+    cost: Arc<dyn BatchCost>,
     longest_leap: u32,
     until_us: f64,
     intake: Intake,
@@ -160,7 +160,7 @@ impl Fleet {
             deadlines: VecDeque::new(),
             trace,
             config,
-            cost,
+            cost: cost.into(),
         };
         for place in 0..fleet.replicas.len() {
             let wakes_us = config.policy().wakes_us(&fleet.replicas[place]);
@@ -318,7 +318,7 @@ impl Fleet {
             had_choice: self.record.had_choice,
             preemptions,
             pool_blocks: self.config.blocks,
-            cost: Some(IterationModel(self.cost.into())),
+            cost: Some(IterationModel(self.cost)),
             prefix_lookups,
             gateway,
             counters,

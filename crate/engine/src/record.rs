@@ -9,7 +9,7 @@ use crate::record::timeline::{Absence, Departure, Eviction, Gap, Hold, Iteration
 use crate::request::Fate;
 
 /// Fates, iterations and gaps between tokens.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Record {
     pub(crate) fates: Vec<Fate>,
     pub(crate) iterations: Iterations,

@@ -33,7 +33,7 @@ use crate::replica::world::World;
 use crate::request::{Outcome, Stop};
 
 /// The state of one replica.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a state of its own")]
 pub(crate) struct Replica {
     pub(crate) index: u16,

@@ -12,7 +12,7 @@ use crate::replica::Replica;
 use crate::router::affinity::Affinity;
 
 /// A router and what it remembers.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Router {
     kind: RouterKind,
     turn: usize,

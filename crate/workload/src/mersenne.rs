@@ -4,7 +4,7 @@
 const STATE: usize = 624;
 
 /// The Mersenne Twister of 32 bits.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct MersenneTwister {
     state: Box<[u32; STATE]>,
     next: usize,

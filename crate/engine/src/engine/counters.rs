@@ -8,7 +8,7 @@ use crate::replica::queue::policy::QueueConfig;
 use crate::report::Counters;
 
 /// The clients seen so far and the samples.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Counting {
     sampler: Sampler,
     seen: Vec<u32>,

@@ -8,7 +8,7 @@ use crate::replica::iteration::Flight;
 use crate::replica::{batch_end, scheduler};
 
 /// The stages of one replica and the batches in them.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Pipeline {
     pub(super) flights: Vec<Flight>,
     unused: Vec<u32>,
@@ -22,7 +22,7 @@ pub(super) struct Pipeline {
     again: Vec<u32>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Stage {
     queue: VecDeque<u32>,
     pub(super) serves: Option<u32>,

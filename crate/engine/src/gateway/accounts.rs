@@ -12,7 +12,7 @@ struct Account {
 }
 
 /// The accounts of all clients.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Accounts {
     accounts: Vec<Account>,
     /// Clients with a request here or at the engine.

@@ -38,7 +38,7 @@ fn happens(proxy: &mut Proxy, arrivals: &mut Arrivals, trace: &Trace, due_us: f6
 }
 
 /// The clients of a trace and, if there is one, the proxy before the engine.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Intake {
     arrivals: Arrivals,
     proxy: Option<Box<Proxy>>,

@@ -84,7 +84,7 @@ struct Account {
 }
 
 /// The list, and the sums.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Ledger {
     entries: VecDeque<Entry>,
     /// The number of the first entry: how many have left.

@@ -74,7 +74,7 @@ pub struct Signals {
 }
 
 /// The state machine.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Load {
     rule: LoadRule,
     state: LoadState,

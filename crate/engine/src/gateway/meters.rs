@@ -6,14 +6,14 @@ use super::quotas::{Bound, Paid};
 use super::window::Meter;
 
 /// Where quotas of a kind of tokens are lent: each client's floor, and what is lent of all of them.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Lent {
     floors: Vec<Meter>,
     pool: Meter,
 }
 
 /// The meters.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Meters {
     /// Of each client, in the order of [`Kind`]; none where there is no quota.
     own: [Vec<Meter>; 4],

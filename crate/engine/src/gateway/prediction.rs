@@ -49,7 +49,7 @@ fn bucket_end(bucket: usize) -> f64 {
 }
 
 /// The buckets of usual lengths, and their ends.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Buckets {
     of: Vec<u8>,
     ends: Vec<f64>,
@@ -117,7 +117,7 @@ impl History {
 }
 
 /// The predictor.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Lengths {
     rule: LengthRule,
     noise: Stream,

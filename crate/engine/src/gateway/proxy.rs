@@ -113,7 +113,7 @@ struct View {
 }
 
 /// The proxy.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Proxy {
     config: GatewayConfig,
     clients: usize,

@@ -28,7 +28,7 @@ pub(super) struct Paid {
 }
 
 /// What clients have used.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Counts {
     /// In the last minute.
     Sliding(Ledger),
@@ -45,7 +45,7 @@ pub(super) struct Bound {
 }
 
 /// Everybody's quotas.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct QuotaBook {
     rules: Quotas,
     rpm: Option<Bound>,

@@ -9,7 +9,7 @@ use crate::record::sampler::{CounterSample, Sampler};
 use crate::replica::queue::client_queue::ClientQueue;
 
 /// What is kept so far.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Record {
     /// When the next is to be kept, and the last time that was reached, microseconds.
     due_us: f64,

@@ -44,7 +44,7 @@ pub struct Ended<T> {
 }
 
 /// The reservations of the requests at the engine, each with a note.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Reservations<T> {
     open: Vec<Reservation>,
     notes: Vec<T>,

@@ -107,7 +107,7 @@ struct Leak {
 }
 
 /// Writes it down.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Recorder {
     told: Reserved,
     /// Start of the cell that is now, and its end.

@@ -25,7 +25,7 @@ struct Client {
 }
 
 /// The waiting requests of all clients.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Waits {
     clients: Vec<Client>,
     /// (since when as bits, client): never later than what it stands for.

@@ -88,6 +88,13 @@ impl<T: Observer> Observer for Arc<Mutex<T>> {
 #[derive(Debug, Default)]
 pub struct Watch(Option<Box<dyn Observer>>);
 
+impl Clone for Watch {
+    /// An observer hears one run only: the clone has none.
+    fn clone(&self) -> Self {
+        Self(None)
+    }
+}
+
 impl Watch {
     /// Tells an observer.
     pub fn by(observer: Box<dyn Observer>) -> Self {

@@ -109,7 +109,7 @@ impl AdapterConfig {
 }
 
 /// How many requests use each adapter.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Users {
     counts: Vec<u32>,
     /// Adapters that are used.
@@ -162,7 +162,7 @@ fn entry<T: Clone + Default>(column: &mut Vec<T>, adapter: u32) -> &mut T {
     &mut column[place]
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Memory {
     Unified(Unified),
     Slots(Slots),
@@ -170,7 +170,7 @@ enum Memory {
 }
 
 /// The adapters of one replica.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Adapters {
     memory: Memory,
     loading: AdapterLoading,

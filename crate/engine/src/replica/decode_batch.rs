@@ -12,7 +12,7 @@ use servescope_cost::LoraBatch;
 use super::adapters::Users;
 
 /// The requests in the lockstep.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Lockstep {
     /// Decode iterations so far.
     pub(crate) step: u32,

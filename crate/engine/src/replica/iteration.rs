@@ -29,7 +29,7 @@ pub(crate) struct SteadyPart {
 }
 
 /// Iterations of a batch in the pipeline that have ended and are not written down in its requests.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Unwritten {
     pub(crate) iterations: u32,
     /// With which of them the first request is done.
@@ -53,7 +53,7 @@ pub(crate) struct Refused {
 }
 
 /// One iteration. Its buffers are used again by later ones.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Flight {
     /// Prompts, by request; beside `chunks`.
     pub(crate) prompts: Vec<u32>,

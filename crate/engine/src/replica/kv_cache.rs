@@ -11,7 +11,7 @@ use blocks::BlockCache;
 pub(crate) use blocks::Held;
 
 /// Blocks of one replica.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct KvCache {
     total: u32,
     used: u32,

@@ -22,7 +22,7 @@ pub(crate) enum Place {
 }
 
 /// The columns.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Requests {
     pub(crate) place: Vec<Place>,
     /// Tokens to process before decoding: the prompt, after an eviction also what was generated.

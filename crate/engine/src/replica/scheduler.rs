@@ -215,7 +215,7 @@ impl SchedulerKind {
 }
 
 /// What schedulers keep of a replica between iterations.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct State {
     light: lightllm::State,
     fixed: static_batch::State,

@@ -21,7 +21,7 @@ const FEW: u64 = 8;
 const SLACK: u64 = 8;
 
 /// The index of one router.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Affinity {
     /// Most keys remembered of a replica.
     capacity: usize,
@@ -36,7 +36,7 @@ pub(crate) struct Affinity {
     loads: Vec<u32>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Known {
     /// Requests that had the key, and how many had been routed when it was new.
     visits: u64,

@@ -127,6 +127,22 @@ proptest! {
         check_memory(&together);
     }
 
+    /// Copied in the middle of a run, the copy and the run end alike.
+    #[test]
+    fn a_clone_goes_on_with_equal_bits(
+        (trace, queueing) in sent_by_users(), config in any_config(), cost in any_cost(), times in 1usize..60,
+    ) {
+        let cost = on_its_stages(config.scheduler, cost);
+        let fleet = || Fleet::new(Arc::new(trace.clone()), config, Box::new(cost)).queued(queueing.clone());
+        let whole = fleet().run();
+        let mut first = fleet();
+        first.advance(times);
+        let clone = first.clone();
+        first.advance(times);
+        prop_assert!(clone.run() == whole);
+        prop_assert!(first.run() == whole);
+    }
+
     #[test]
     fn every_batch_is_told_after_the_run(trace in any_trace(), config in any_config(), cost in any_cost()) {
         let cost = on_its_stages(config.scheduler, cost);

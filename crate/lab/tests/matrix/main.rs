@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use outcome::{Outcomes, Seen, aim};
 use servescope_lab::Scenario;
 use servescope_lab::notes::{Context, Reason, idle, only_tables};
-use servescope_lab::parameters::{Id, Kind, Value};
+use servescope_lab::parameters::{Condition, Id, Kind, Value};
 use walk::{STACK, Step, activated};
 
 /// What was seen of a parameter in a stack.
@@ -144,8 +144,7 @@ fn loads(stack: [&'static str; 2]) -> Vec<Rc<Scenario>> {
         }
         Rc::new(scenario)
     };
-    let own = (stack[0] == "vllm_v1").then_some(&VLLM_LOAD);
-    LOADS.iter().chain(own).map(load).collect()
+    LOADS.iter().chain(&[VLLM_LOAD]).map(load).collect()
 }
 
 fn names(id: Id) -> &'static [&'static str] {
@@ -157,6 +156,8 @@ fn names(id: Id) -> &'static [&'static str] {
 fn cell(loads: &[Rc<Scenario>], id: Id, outcomes: &mut Outcomes, told: &mut Vec<String>) -> Cell {
     let context = Context { purpose: aim(id), ..Context::default() };
     let path = id.row().id;
+    // The last load is for the settings of vLLM v1 alone.
+    let loads = if is_of_vllm_v1(id) { loads } else { &loads[..LOADS.len()] };
     let idle_in: Vec<Rc<Scenario>> =
         loads.iter().filter(|load| idle(load, &context, id).is_some()).cloned().collect();
     let seen = outcomes.changed(&idle_in, id, 2, |seen| seen.changes_run || seen.changes_tables);
@@ -198,6 +199,11 @@ fn cell(loads: &[Rc<Scenario>], id: Id, outcomes: &mut Outcomes, told: &mut Vec<
     }
     let order = [Cell::Wrong, Cell::Silent, Cell::Effect, Cell::Tables, Cell::Rejected];
     order.into_iter().find(|cell| cells.contains(cell)).unwrap_or(Cell::Note)
+}
+
+/// Whether only vLLM v1 has a parameter.
+fn is_of_vllm_v1(id: Id) -> bool {
+    id.row().applies.contains(&Condition::Is(Id::SchedulerKind, &["vllm_v1"]))
 }
 
 /// Every parameter in one stack, with what is wrong.

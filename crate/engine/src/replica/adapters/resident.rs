@@ -3,7 +3,7 @@
 use servescope_workload::Trace;
 
 /// The adapters.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Resident {
     /// How many.
     pub(super) count: u32,

@@ -19,7 +19,7 @@ enum Place {
 }
 
 /// The slots of one replica and its host.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Slots {
     max_loras: u32,
     max_cpu_loras: u32,

@@ -20,7 +20,7 @@ struct Ahead {
 }
 
 /// The adapters in the KV pool.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Unified {
     pool: AdapterPool,
     config: AdapterConfig,

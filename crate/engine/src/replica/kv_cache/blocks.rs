@@ -25,7 +25,7 @@ enum Contents {
 }
 
 /// Blocks that a request holds: first those that are cached, then the others.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Held {
     cached: Vec<u32>,
     /// Cached blocks behind those that no request looks for yet.
@@ -68,7 +68,7 @@ struct Block {
 }
 
 /// The block that is found for some contents: of several the one that was cached first.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Index {
     told: BTreeMap<(u32, u64, u32), u32>,
     /// Of requests that were preempted: blocks by their place in the request, [`NONE`] where there is none, and how many there
@@ -130,7 +130,7 @@ impl Index {
 }
 
 /// The cached blocks of one replica.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct BlockCache {
     block_size: u32,
     blocks: Vec<Block>,

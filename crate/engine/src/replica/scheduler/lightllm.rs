@@ -10,7 +10,7 @@ use crate::request::{Refusal, Stop};
 pub(super) struct LightLlm;
 
 /// What it keeps of a replica.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct State {
     /// Decode iterations since it last tried to admit prompts.
     decode_steps: u32,

@@ -14,7 +14,7 @@ use crate::request::{Refusal, Stop};
 pub(super) struct Static;
 
 /// What it keeps of a replica.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct State {
     /// Of one stage: blocks of the batch that runs.
     reserved: u32,
@@ -22,7 +22,7 @@ pub(super) struct State {
     parked: VecDeque<Parked>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Parked {
     members: Vec<u32>,
     reserved: u32,

@@ -27,7 +27,7 @@ use crate::request::{Refusal, Stop};
 pub(super) struct VllmV1;
 
 /// A request that runs, or that was preempted while tokens of it were under way.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a state of its own")]
 struct Running {
     id: u32,
@@ -62,7 +62,7 @@ struct Running {
 }
 
 /// What is kept of a replica between iterations.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct State {
     entries: Vec<Running>,
     unused: Vec<u32>,

@@ -22,7 +22,7 @@ pub(super) enum News {
 }
 
 /// The state.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(in crate::replica::scheduler) struct State {
     pub(super) queue: SloraQueue,
     pub(super) memory: MemoryEstimate,

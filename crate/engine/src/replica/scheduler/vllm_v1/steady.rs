@@ -14,7 +14,7 @@ use crate::replica::decode_batch::Member;
 use crate::replica::iteration::SteadyPart;
 
 /// What the scheduler knows of the requests in the lockstep. Iterations are numbered by the lockstep's step when they are formed.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Group {
     /// Whether there is one.
     is_on: bool,
