@@ -163,7 +163,9 @@ mod tests {
             let preempted = events.iter().filter(|&&event| event == "preempted").count();
             assert_eq!(preempted, usize::from(report.preemptions(id)));
             let resumed = events.iter().filter(|&&event| event == "resumed").count();
-            assert!(resumed == preempted || !report.is_completed(id), "request {id} never came back");
+            // With asynchronous scheduling the last token may be under way at the preemption.
+            let came_back = resumed == preempted || resumed + 1 == preempted;
+            assert!(came_back || !report.is_completed(id), "request {id} never came back");
             let rest: Vec<&str> =
                 events.into_iter().filter(|&event| !["preempted", "resumed"].contains(&event)).collect();
             if report.is_completed(id) {

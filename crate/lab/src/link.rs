@@ -223,7 +223,7 @@ mod tests {
         // vLLM v1 goes on with the bounds and rules that it had, as far as they are settings.
         assert_eq!(
             checks("#v=1&sched=vllm_v1"),
-            "v=2&batch=3072&run=1000&sched=vllm_v1&isl=false&asy=false&wmk=0.01"
+            "v=2&batch=3072&run=1000&sched=vllm_v1&isl=false&asy=false&wmk=0.01&pfx=false"
         );
         assert_eq!(
             checks("#v=1&sched=vllm_v1&batch=500&wmk=0.02&pk=tree"),

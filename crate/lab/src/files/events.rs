@@ -182,6 +182,10 @@ impl Parts {
             add(out_us, Kind::Preempted, 0, None);
             if let Some(&(_, back_us)) = self.resumed.get(self.told[2]).filter(|event| event.0 == id) {
                 self.told[2] += 1;
+                // A token that was under way at the preemption.
+                if let Some(first_us) = first_token_us.take_if(|at| *at <= back_us) {
+                    add(first_us, Kind::FirstToken, 0, None);
+                }
                 add(back_us, Kind::Resumed, 0, None);
             }
         }
