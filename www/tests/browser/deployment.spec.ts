@@ -2,7 +2,7 @@
 import { control, digest, expect, open, settled, test } from './page.js';
 import { terminal } from './terminal.js';
 
-const ROOFLINE = '#v=1&sched=vllm_v1&cost=roofline&n=0&D=60';
+const ROOFLINE = '#v=2&sched=vllm_v1&cost=roofline&n=0&D=60';
 const SETTINGS = ['scheduler.kind=vllm_v1', 'cost.kind=roofline', 'workload.adapters.count=0', 'workload.duration_s=60'];
 
 test('a deployment shows its memory and its times’ origin', async ({ page }) => {

@@ -35,7 +35,7 @@ test('a click that needs a missing part is answered with a notice', async ({ pag
   await missed(trouble, 1);
 });
 
-const TIMED = '#v=1&sched=vllm_v1&cost=profile&n=0&D=60';
+const TIMED = '#v=2&sched=vllm_v1&cost=profile&n=0&D=60';
 /** What no language translates. */
 const MODEL = /Llama-2-7B.*NVIDIA A100 80GB SXM4/;
 
@@ -78,7 +78,7 @@ test('the measured times of a GPU and model are fetched when a run needs them, o
     const [, file] = /\/profiles\/(.*)\.txt$/.exec(request.url()) ?? [];
     if (file !== undefined) fetched.push(file);
   });
-  await open(page, '#v=1&sched=vllm_v1&n=0&D=60');
+  await open(page, '#v=2&sched=vllm_v1&n=0&D=60');
   expect(fetched).toEqual([]);
   await goTo(page, `${TIMED}&mdl=llama-2-7b`);
   const llama = await digest(page);

@@ -4,7 +4,7 @@ import type { Page } from '@playwright/test';
 import { control, digest, expect, open, saved, setNumber, test } from './page.js';
 import { terminal } from './terminal.js';
 
-const TIMED = '#v=1&sched=vllm_v1&cost=profile&mdl=llama-2-7b&n=0&D=60';
+const TIMED = '#v=2&sched=vllm_v1&cost=profile&mdl=llama-2-7b&n=0&D=60';
 const SETTINGS = ['scheduler.kind=vllm_v1', 'cost.kind=profile', 'fleet.model=llama-2-7b', 'workload.adapters.count=0', 'workload.duration_s=60'];
 
 const OPERATORS: Record<string, number> = {
