@@ -34,13 +34,11 @@ fn decoding(base_ms: &str, each_ms: &str, more: &[(&str, &str)]) -> Scenario {
         ("cost.linear.decode_per_request_ms", each_ms),
         ("cost.linear.decode_per_kv_token_ms", "0"),
         ("cost.linear.overhead_ms", "0"),
-        ("scheduler.kind", "vllm_v1"),
+        ("scheduler.kind", "sarathi"),
         ("scheduler.block_size", "1"),
-        ("scheduler.batch_max_tokens", "100000"),
+        ("scheduler.chunk_tokens", "100000"),
+        ("scheduler.allocation", "on_demand"),
         ("scheduler.max_running_requests", "100000"),
-        // The law knows neither blocks that are free an iteration later nor preempted requests that find their blocks again.
-        ("scheduler.async_scheduling", "false"),
-        ("scheduler.prefix_cache", "false"),
         ("capacity.queue_s", "100000"),
         ("capacity.tolerance", "0.01"),
     ];
