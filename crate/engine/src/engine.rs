@@ -1,4 +1,4 @@
-//! A discrete-event simulation of a fleet: equal replicas behind a router, each with a waiting line, a scheduling policy,
+//! A discrete-event simulation of a fleet: equal replicas behind a router, each with a waiting queue, a batch scheduler,
 //! KV blocks and one or more pipeline stages.
 //!
 //! ```text
@@ -18,6 +18,7 @@ mod audit;
 mod counters;
 mod departures;
 mod fast_forward;
+mod one_stage;
 mod pipeline;
 mod rejection;
 mod sight;
@@ -26,35 +27,33 @@ use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 
-use servescope_cost::{BatchCost, LinearDecode};
+use servescope_cost::BatchCost;
 use servescope_workload::Trace;
 
-use crate::config::{FleetConfig, Preemption};
-use crate::replica::adapters::AdapterMemory;
 pub use audit::{BatchMember, BatchUnderWay};
+use counters::Counting;
 use pipeline::Pipeline;
 use sight::Engines;
 
-use crate::record::Record;
-use crate::replica::requests::Requests;
-use crate::replica::run::Run;
-use crate::replica::world::World;
-use crate::replica::{Replica, requests, scheduler};
-use crate::router::Router;
-
-use crate::replica::queue::fairness::FairnessRules;
-use crate::replica::queue::waiting_queue::WaitingQueue;
-use counters::Counting;
-
+use crate::config::{FleetConfig, Preemption};
 use crate::gateway::GatewayConfig;
 use crate::gateway::intake::Intake;
 use crate::gateway::proxy::Given;
+use crate::record::Record;
 use crate::record::observer::{Observer, Watch};
 use crate::record::served::AdapterCounts;
 use crate::record::timeline::{Departure, Timeline};
+use crate::replica::adapters::AdapterMemory;
 use crate::replica::queue::QueueConfig;
+use crate::replica::queue::fairness::FairnessRules;
+use crate::replica::queue::waiting_queue::WaitingQueue;
+use crate::replica::requests::Requests;
+use crate::replica::run::Run;
+use crate::replica::world::World;
+use crate::replica::{Replica, requests};
 use crate::report::{IterationModel, Report};
 use crate::request::{DecodeSpan, Outcome, Refusal};
+use crate::router::Router;
 
 /// A simulation of a fleet under way. A clone goes on from the same point of time by itself, with equal bits; it has no observer.
 #[derive(Debug, Clone)]
@@ -491,85 +490,11 @@ impl Fleet {
         }
     }
 
-    /// What the replica does at once ends with the iteration under way.
-    fn shorten(&mut self, place: usize, now_us: f64) {
-        let least = self.config.policy().least_leap(&self.replicas[place]);
-        let replica = &mut self.replicas[place];
-        let Some(run) = replica.run.as_ref().filter(|_| replica.leap > 1) else { return };
-        let last = run.done + replica.leap;
-        let end = run.first_end_from(now_us, last).max(run.done + least);
-        if end < last {
-            let (time_us, leap) = (run.time_after(end), end - run.done);
-            replica.leap = leap;
-            self.expect(time_us, place);
-        }
-    }
-
     /// The replica's work ends at `time_us`, whatever was expected before.
     fn expect(&mut self, time_us: f64, place: usize) {
         self.event_count += 1;
         self.replicas[place].awaited = self.event_count;
         self.events.push(Event { time_us, number: self.event_count, replica: place as u32, stage: 0 });
-    }
-
-    /// Forms the next iteration of a replica of one stage, and begins it.
-    fn form(&mut self, place: usize, now_us: f64) {
-        let longest = self.longest_leap;
-        let (replica, mut world, cost) = self.parts(place, now_us);
-        let mut flight = replica.flight.take().unwrap_or_default();
-        flight.clear();
-        flight.formed_us = now_us;
-        scheduler::form_or_retry(replica, &mut world, &mut flight);
-        if flight.is_empty() {
-            replica.flight = Some(flight);
-            let wakes_us = world.config.policy().wakes_us(replica);
-            if wakes_us < f64::INFINITY {
-                self.expect(wakes_us, place);
-            }
-            return;
-        }
-        let goes_on = flight.chunks.is_empty() && replica.run.is_some_and(|run| run.done < run.holds);
-        if !goes_on {
-            replica.close_run(&mut world);
-            let time = cost.stage_time(&flight.batch(), true);
-            debug_assert!(
-                flight.decodes == 0 || flight.decode_kv_tokens == replica.lockstep.kv_tokens,
-                "what decodes is told by what is in memory"
-            );
-            replica.chunks.clone_from(&flight.chunks);
-            let copying_us = world.config.copying_us(flight.copied_blocks);
-            let is_slowed = copying_us > 0.0 || flight.load_us > 0.0;
-            replica.run = Some(Run {
-                start_us: now_us,
-                law: LinearDecode::new(
-                    time.first_us + copying_us,
-                    if is_slowed { 0.0 } else { time.growth_us },
-                ),
-                holds: if is_slowed { 1 } else { time.holds.max(1) },
-                done: 0,
-                composition: 0,
-                prompts: flight.prompts.len() as u32,
-                prompt_tokens: flight.prompt_tokens(),
-                decodes: flight.decodes,
-                stalled: if flight.decodes > 0 { 0 } else { replica.lockstep.count },
-                kv_tokens: replica.kv_tokens(&flight),
-                rank_sum: flight.rank_sum,
-                any_adapter: flight.any_adapter,
-                lora: flight.lora,
-                in_memory: flight.in_memory,
-                load_us: flight.load_us,
-                copying_us,
-            });
-        }
-        let most = scheduler::leap(replica, &world, &flight).min(longest);
-        replica.flight = Some(flight);
-        let Some(run) = &replica.run else { return };
-        let leap = most.min(run.holds - run.done);
-        let end_us = run.time_after(run.done + leap);
-        replica.leap = leap;
-        replica.charged = 0;
-        replica.in_flight = 1;
-        self.expect(end_us, place);
     }
 
     /// What replicas worked on until `now_us` ends; who is let go by that arrives before anybody begins anew.
@@ -597,58 +522,5 @@ impl Fleet {
             self.tell_ends(now_us);
             self.deliver(now_us, true);
         }
-    }
-
-    fn end_iterations(&mut self, place: usize, now_us: f64) {
-        let (replica, mut world, _) = self.parts(place, now_us);
-        let world = &mut world;
-        let scheduler = world.config.policy();
-        let mut flight = replica.flight.take().unwrap_or_default();
-        replica.in_flight = 0;
-        let leap = replica.leap;
-        if let Some(run) = &mut replica.run {
-            run.done += leap;
-        }
-        if flight.decodes > 0 {
-            replica.charge(leap - replica.charged);
-            replica.kv.allocate(scheduler::later_blocks(replica, world.config, leap));
-            replica.lockstep.advance(leap);
-            replica.decoded_us = now_us;
-            scheduler.decoded(replica, world, leap);
-        } else if replica.lockstep.count > 0 {
-            replica.stall_us += now_us - flight.formed_us;
-        }
-        let mut finished = 0;
-        if !flight.chunks.is_empty() || replica.lockstep.has_ended() {
-            replica.close_run(world);
-            let mut ended = std::mem::take(&mut replica.ended);
-            while let Some(id) = replica.lockstep.pop_ended() {
-                // An entry may be left over from before an eviction, and be the same as the one that counts.
-                let is_over = world.requests.place[id as usize] == requests::Place::Decoding
-                    && replica.tokens(world, id) >= world.total(id)
-                    && ended.last() != Some(&id);
-                if is_over {
-                    ended.push(id);
-                }
-            }
-            scheduler.order_ended(world, &mut ended);
-            finished += ended.len() as u32;
-            for id in ended.drain(..) {
-                replica.finish_decoding(world, id);
-            }
-            replica.ended = ended;
-            let before = replica.holders;
-            replica.end_prompts(world, &flight);
-            finished += before - replica.holders;
-        }
-        if finished > 0 {
-            replica.waiting.finishing();
-        }
-        if !replica.leaving.is_empty() {
-            replica.let_leaving_go(world, &flight);
-        }
-        scheduler.ended(replica, world, &mut flight, finished);
-        replica.adapters.offload_unused(&mut replica.kv);
-        replica.flight = Some(flight);
     }
 }

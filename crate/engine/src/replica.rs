@@ -173,7 +173,7 @@ impl Replica {
         (config.max_requests / self.stages).max(u32::from(!config.original))
     }
 
-    /// Whether `blocks` can be given to the head of the line, beside its adapter. What would never fit above the watermark may use it when no other request
+    /// Whether `blocks` can be given to the head of the queue, beside its adapter. What would never fit above the watermark may use it when no other request
     /// holds memory, unless the original is wanted.
     pub(crate) fn has_room(&self, world: &World<'_>, id: u32, blocks: u32) -> bool {
         let config = world.config;

@@ -3,10 +3,7 @@
 use std::sync::Arc;
 
 use servescope_cost::{AdapterCost, LinearCost};
-use servescope_engine::{
-    AdapterConfig, Equals, Fleet, FleetConfig, LongPrefill, Outcome, Preemption, Report, RouterKind,
-    SchedulerKind, VllmRules,
-};
+use servescope_engine::{Fleet, FleetConfig, Outcome, Report, SchedulerKind, VllmRules};
 use servescope_workload::stream::Stream;
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};
@@ -47,42 +44,22 @@ fn cost(base_ms: f64, per_request_ms: f64) -> LinearCost {
     }
 }
 
-const ROOMY: FleetConfig = FleetConfig {
-    replicas: 1,
-    router: RouterKind::RoundRobin,
-    scheduler: SchedulerKind::VllmV1,
-    blocks: 1_000_000,
-    block_size: 16,
-    watermark_blocks: 0,
-    max_requests: 100_000,
-    max_slots: 100_000,
-    max_request_tokens: 4_096,
-    max_batch_tokens: 100_000,
-    chunk_tokens: 100_000,
-    decode_steps_between_prefills: 0,
-    original: false,
-    prefix_cache: false,
-    vllm: VllmRules {
-        scheduler_reserve_full_isl: true,
-        // A law that knows one batch at a time.
-        async_scheduling: false,
-        long_prefill_token_threshold: LongPrefill::Unbounded,
-        enable_chunked_prefill: true,
-        prefill_schedule_interval: 1,
-        max_num_active_seqs: None,
-        max_num_queued_tokens: None,
-        equals: Equals::LastAdmitted,
-    },
-    max_in_system: u32::MAX,
-    patience_us: f64::INFINITY,
-    reserve: false,
-    preemption: Preemption::Recompute,
-    max_input_tokens: u32::MAX,
-    idle_poll_us: 0.0,
-    lora_compute: true,
-    adapters: AdapterConfig::FREE,
-    seed: 1,
-};
+/// One replica whose memory and bounds hold back no request. The closed forms know one batch at a time.
+fn roomy() -> FleetConfig {
+    FleetConfig {
+        scheduler: SchedulerKind::VllmV1,
+        blocks: 1_000_000,
+        watermark_blocks: 0,
+        max_requests: 100_000,
+        max_slots: 100_000,
+        max_batch_tokens: 100_000,
+        chunk_tokens: 100_000,
+        decode_steps_between_prefills: 0,
+        vllm: VllmRules { async_scheduling: false, ..VllmRules::default() },
+        seed: 1,
+        ..FleetConfig::default()
+    }
+}
 
 /// Mean over the requests after the first tenth.
 fn mean_s(report: &Report, of: impl Fn(&Report, usize) -> Option<f64>) -> f64 {
@@ -99,7 +76,7 @@ fn one_at_a_time_waits_as_m_d_1() {
         let mut waits = Vec::new();
         for seed in 0..6 {
             let block_size = if scheduler == SchedulerKind::LightLlm { 1 } else { 16 };
-            let config = FleetConfig { scheduler, max_requests: 1, max_slots: 1, block_size, ..ROOMY };
+            let config = FleetConfig { scheduler, max_requests: 1, max_slots: 1, block_size, ..roomy() };
             let trace = poisson(60_000, 0.6, seed, |_| (1, 101));
             let report = Fleet::new(trace, config, Box::new(cost(10.0, 0.0))).run();
             waits.push(mean_s(&report, |r, id| Some(r.scheduled_us(id)? - r.trace.arrival_us[id])));
@@ -121,7 +98,7 @@ fn impatient_clients_leave_as_in_m_m_1_d() {
     for (rate, law) in [(0.8, 0.1878), (1.2, 0.3118)] {
         let mut shares = Vec::new();
         for seed in 0..5 {
-            let config = FleetConfig { max_requests: 1, patience_us: 2e6, ..ROOMY };
+            let config = FleetConfig { max_requests: 1, patience_us: 2e6, ..roomy() };
             let report =
                 Fleet::new(poisson(40_000, rate, seed, geometric(100.0)), config, Box::new(cost(10.0, 0.0)))
                     .run();
@@ -137,7 +114,7 @@ fn impatient_clients_leave_as_in_m_m_1_d() {
 /// A newcomer waits for the step under way, so steps are short.
 #[test]
 fn a_full_fleet_refuses_as_erlang_says() {
-    let config = FleetConfig { replicas: 2, max_in_system: 10, max_request_tokens: 100_000, ..ROOMY };
+    let config = FleetConfig { replicas: 2, max_in_system: 10, max_request_tokens: 100_000, ..roomy() };
     let report =
         Fleet::new(poisson(120_000, 8.0, 1, geometric(1_000.0)), config, Box::new(cost(1.0, 0.0))).run();
     let refused = report.fates.iter().filter(|f| matches!(f.outcome, Outcome::Refused(_))).count();
@@ -151,7 +128,7 @@ fn a_full_fleet_refuses_as_erlang_says() {
 fn decoding_together_is_processor_sharing() {
     let (a, b, m) = (0.012, 0.000_25, 200.0);
     for (rate, replicas) in [(8.0, 1), (14.0, 1), (28.0, 2)] {
-        let config = FleetConfig { replicas, ..ROOMY };
+        let config = FleetConfig { replicas, ..roomy() };
         // A first token is free here, so an answer has one more than it decodes.
         let trace = poisson(60_000, rate, 3, |_| (1, 201));
         let report = Fleet::new(trace, config, Box::new(cost(a * 1e3, b * 1e3))).run();

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
+use servescope_lab::parameters::Id;
 use servescope_lab::{Run, Scenario, files};
 
 const KINDS: [&str; 7] = ["slora", "static", "orca", "vllm", "sarathi", "lightllm", "vllm_v1"];
@@ -220,7 +221,7 @@ fn stories(run: &Run) -> BTreeMap<usize, Vec<Row>> {
 }
 
 /// Checks that a request's events are one consistent story that ends as requests.csv says.
-fn check_story(id: usize, story: &[Row], outcome: &str, left_s: &str, has_gateway: bool) {
+fn check_story(id: usize, story: &[Row], outcome: &str, left_s: &str, (has_gateway, is_async): (bool, bool)) {
     let told = || format!("request {id}: {story:?}");
     assert_eq!(story[0].event, "arrived", "{}", told());
     let mut state = "arrived";
@@ -236,8 +237,10 @@ fn check_story(id: usize, story: &[Row], outcome: &str, left_s: &str, has_gatewa
             "preempted" => &["scheduled", "first_token", "resumed"],
             "resumed" => &["preempted"],
             // With asynchronous scheduling a preempted request still gets the token that is under way.
-            "first_token" => &["scheduled", "resumed", "preempted"],
-            "finished" => &["first_token", "resumed", "preempted"],
+            "first_token" if is_async => &["scheduled", "resumed", "preempted"],
+            "first_token" => &["scheduled", "resumed"],
+            "finished" if is_async => &["first_token", "resumed", "preempted"],
+            "finished" => &["first_token", "resumed"],
             "left" => &[
                 "arrived",
                 "attempt_rejected",
@@ -286,13 +289,14 @@ fn check_events(run: &Run) {
     let whole = run.summary();
     let (summary, gateway) = (whole.run, whole.gateway);
     let has_gateway = gateway.is_some();
+    let is_async = run.scenario.choice(Id::SchedulerKind) == "vllm_v1";
     let csv = files::requests_csv(&run.report);
     let mut rows = csv.lines().map(|row| row.split(',').collect::<Vec<_>>());
     let heading = rows.next().unwrap();
     assert_eq!(heading.last(), Some(&"left_s"));
     let outcome = heading.iter().position(|&name| name == "outcome").unwrap();
     for (id, row) in rows.enumerate() {
-        check_story(id, &stories[&id], row[outcome], row[row.len() - 1], has_gateway);
+        check_story(id, &stories[&id], row[outcome], row[row.len() - 1], (has_gateway, is_async));
     }
     assert_eq!(stories.len() as u64, summary.requests.offered);
     let count = |event: &str| stories.values().flatten().filter(|row| row.event == event).count() as u64;

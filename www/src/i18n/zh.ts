@@ -1,4 +1,4 @@
-// Chinese, whole: a script of its own, fetched for those who read it.
+// Chinese, whole: a script of its own, fetched only where Chinese is chosen.
 import type { AreaName } from './area.js';
 import type { Tables } from './text.js';
 import { capacity } from './zh/capacity.js';

@@ -5,7 +5,7 @@ import { Topic } from './topic.js';
 export interface Notice {
   id: number;
   kind: 'info' | 'error';
-  /** What it is about, in code: for those who look for it in the document. */
+  /** What it is about, in code: for tests that look for it in the document. */
   what: string;
   text: () => string;
   /** What the reader may do about it. */

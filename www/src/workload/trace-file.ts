@@ -39,7 +39,7 @@ export class TraceFile {
   readonly refused = new Topic<Refused | null>(null);
   /** Why a step was refused. */
   readonly refusal = new Topic<Failure | null>(null);
-  /** The file that a link names and that nobody has opened yet. */
+  /** The file that a link names and that is not open yet. */
   readonly missing = new Topic<string | null>(null);
   #studio: Promise<StudioLink> | null = null;
   /** The files that the studio holds; a studio that died is given them again. */
@@ -62,7 +62,7 @@ export class TraceFile {
     return this.missing.value ?? this.#inUse;
   }
 
-  /** What was generated or drawn here is in no file that somebody could be asked for. */
+  /** What was generated or drawn here is in no file that could be opened again. */
   get #inUse(): string | null {
     const [source] = this.sources.value;
     return source === undefined || source.format === '' ? null : source.name;

@@ -24,7 +24,7 @@ async function rate(page: Page): Promise<number> {
 }
 
 test('one configuration has the terminal’s capacity, and follows a slider', async ({ page }) => {
-  test.skip(terminal() === null, 'target/release/servescope is not built');
+  test.skip(terminal() === null, 'the terminal is not built');
   await open(page, `#v=1&tab=capacity${GOAL}`);
   await searched(page);
   expect(await rate(page)).toBe(ranking()[0]?.capacity?.rate_rps);
@@ -38,7 +38,7 @@ test('one configuration has the terminal’s capacity, and follows a slider', as
 });
 
 test('a grid is ranked as in the terminal, sorts, and is taken over', async ({ page }) => {
-  test.skip(terminal() === null, 'target/release/servescope is not built');
+  test.skip(terminal() === null, 'the terminal is not built');
   await open(page, `#v=1&tab=capacity${GOAL}&cpg=${encodeURIComponent(GRID)}`);
   await searched(page);
   const rows = page.locator('table.ranking tbody tr');

@@ -14,7 +14,7 @@ test('a deployment shows its memory and its times’ origin', async ({ page }) =
   await expect(memory).toContainText('1 × NVIDIA A100 80GB SXM4');
   await expect(memory.locator('.origin')).toHaveAttribute('data-origin', 'own');
   const run = terminal();
-  test.skip(run === null, 'target/release/servescope is not built');
+  test.skip(run === null, 'the terminal is not built');
   if (run !== null) expect(await digest(page)).toBe(run('simulate', ...SETTINGS.flatMap((set) => ['--set', set]), '--json').digest);
 });
 

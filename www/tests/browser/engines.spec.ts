@@ -8,7 +8,7 @@ const SETTINGS = ['--set', 'workload.rate_rps=4', '--set', 'workload.users.count
 
 test('every order of service gives the terminal’s digest', async ({ page }) => {
   const run = terminal();
-  test.skip(run === null, 'target/release/servescope is not built');
+  test.skip(run === null, 'the terminal is not built');
   if (run === null) return;
   await open(page, `#${BUSY}`);
   await openGroups(page);

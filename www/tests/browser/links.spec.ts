@@ -78,7 +78,7 @@ test('a value out of bounds is moved to the end of its slider, and the page show
 
 test('the copied command and the link give the terminal’s digest', async ({ page, context }) => {
   const run = terminal();
-  test.skip(run === null, 'target/release/servescope is not built');
+  test.skip(run === null, 'the terminal is not built');
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   await open(page, '#v=1&R=3&cv=2&alpha=0.4&ranks=8,16');
   const here = await digest(page);

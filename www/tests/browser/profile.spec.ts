@@ -78,7 +78,7 @@ test('own measurements are fitted, run as in the terminal, and given back', asyn
   await choose(page, { name: 'again.txt', mimeType: 'text/plain', buffer: readFileSync(path) });
   await expect.poll(() => digest(page)).toBe(own);
   await expect(section.locator('.unknown')).toBeVisible();
-  test.skip(run === null, 'target/release/servescope is not built');
+  test.skip(run === null, 'the terminal is not built');
 });
 
 test('a simulation that is started again has the loaded profile before its first run', async ({ page }) => {

@@ -34,7 +34,7 @@ const PREDICTED = /^S2 n +FCFS +20 .*?(\d\.\d{3})\/\d\.\d{3}/m;
 const LIFO = /^S2 +LIFO +4 +(\d\.\d{3})/m;
 
 test('numbers are the terminal’s', async ({ page }) => {
-  test.skip(terminal() === null, 'target/release/servescope is not built');
+  test.skip(terminal() === null, 'the terminal is not built');
   test.setTimeout(120_000);
   // Its first three tables; the searches and the closed forms behind them take a minute.
   const told = await printedUntil(['validate', '--quick'], [THROUGHPUT, PREDICTED, LIFO]);

@@ -7,7 +7,7 @@ test('the Azure trace is simulated as in the terminal', async ({ page }) => {
   const file = traceFile(AZURE);
   const run = terminal();
   test.skip(file === null, 'SERVESCOPE_TRACES holds no Azure trace');
-  test.skip(run === null, 'target/release/servescope is not built');
+  test.skip(run === null, 'the terminal is not built');
   if (file === null || run === null) return;
   await open(page);
   const before = await digest(page);

@@ -124,7 +124,7 @@ test('bad rows are left out only when asked, and each is told', async ({ page })
 
 test('three steps make what the terminal makes of them', async ({ page }) => {
   const run = terminal();
-  test.skip(run === null, 'target/release/servescope is not built');
+  test.skip(run === null, 'the terminal is not built');
   if (run === null) return;
   await open(page, '#v=1&R=8&tab=workload');
   await page.locator('.freeze').click();

@@ -1,6 +1,7 @@
 //! Clients that go away, and requests that wait longer than they may.
 //!
-//! Who waits leaves the line at once. Who is part of an iteration leaves when that ends, with the token that it makes;
+//! A waiting request leaves the queue at once. A request of the iteration under way leaves when that ends, with the token that it
+//! makes;
 //! its memory is then free.
 
 use super::Fleet;
@@ -87,7 +88,7 @@ impl Fleet {
         let (replica, mut world, _) = self.parts(place, now_us);
         let outcome = world.record.fates[id as usize].outcome;
         let may_be_next = replica.give_up(&mut world, id);
-        // Behind its head a line is not looked at, but for those whose adapters have no slot.
+        // Behind its head a queue is not scanned, unless requests are skipped whose adapters have no slot.
         if replica.state.hears_of_end(id, outcome) || may_be_next {
             self.touched.push(place as u32);
         }

@@ -1,8 +1,6 @@
 //! Fast-forward of replicas of one stage whose scheduler keeps no lockstep: iterations that differ by a token of each
 //! request only take the times of one [`Run`], and as many of them as nothing can change end in one event.
 
-use servescope_cost::LinearDecode;
-
 use super::{Fleet, Run};
 
 impl Fleet {
@@ -20,35 +18,13 @@ impl Fleet {
         flight.goes_on = flight.composition > 0 && replica.run.as_ref().is_some_and(is_next);
         if !flight.goes_on {
             let time = cost.stage_time(&flight.batch(), true);
-            let copying_us = world.config.copying_us(flight.copied_blocks);
-            let is_slowed = copying_us > 0.0 || flight.load_us > 0.0;
-            replica.run = Some(Run {
-                start_us: now_us,
-                law: LinearDecode::new(
-                    time.first_us + copying_us,
-                    if is_slowed { 0.0 } else { time.growth_us },
-                ),
-                holds: if is_slowed { 1 } else { time.holds.max(1) },
-                done: 0,
-                composition: flight.composition,
-                prompts: flight.prompts.len() as u32,
-                prompt_tokens: flight.prompt_tokens(),
-                decodes: flight.decodes,
-                stalled: 0,
-                kv_tokens: replica.kv_tokens(flight),
-                rank_sum: flight.rank_sum,
-                any_adapter: flight.any_adapter,
-                lora: flight.lora,
-                in_memory: flight.in_memory,
-                load_us: flight.load_us,
-                copying_us,
-            });
+            replica.run = Some(Run::begin(replica, &world, flight, time, 0));
         }
         replica.leap = 1;
         let mut end_us = now_us;
         if let Some(run) = &replica.run {
-            flight.first_us = run.law.iteration_us(run.done);
-            flight.growth_us = run.law.growth_us();
+            flight.first_us = run.time_model.iteration_us(run.done);
+            flight.growth_us = run.time_model.growth_us();
             end_us = run.time_after(run.done + 1);
         }
         self.pipelines[place].flights = flights;
@@ -82,7 +58,7 @@ impl Fleet {
         }
         let began_us = run.time_after(run.done - 1);
         let formed_before_us = run.time_after(run.done - 2);
-        let first_us = run.law.iteration_us(run.done - 1);
+        let first_us = run.time_model.iteration_us(run.done - 1);
         let served = self.pipelines[place].stages[0].serves;
         let mut flights = std::mem::take(&mut self.pipelines[place].flights);
         let (replica, mut world, _) = self.parts(place, began_us);

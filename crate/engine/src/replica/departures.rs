@@ -6,7 +6,7 @@ use super::requests::Place;
 use super::world::World;
 
 impl Replica {
-    /// Takes the head of the line out of it.
+    /// Takes the head out of the queue.
     pub(crate) fn leave_line(&mut self, world: &World<'_>) -> Option<u32> {
         let id = self.waiting.pop(world.trace, |id| world.is_gone(id))?;
         self.leaves_line(world, id);
@@ -20,7 +20,7 @@ impl Replica {
         self.promised -= u64::from(world.config.blocks_for(world.requests.prompt[id as usize]));
     }
 
-    /// A waiting request goes away; says whether others may be next now: it was the head of the line, or heads are passed over.
+    /// A waiting request goes away; says whether others may be next now: it was the head of the queue, or requests are skipped.
     pub(crate) fn give_up(&mut self, world: &mut World<'_>, id: u32) -> bool {
         let i = id as usize;
         self.charge_ended(world);
@@ -36,7 +36,7 @@ impl Replica {
         was_head || self.passes_over
     }
 
-    /// A request that waits, wherever it stands in the line, is no longer there.
+    /// A waiting request, wherever it stands in the queue, is no longer there.
     pub(crate) fn leave_waiting(&mut self, world: &mut World<'_>, id: u32) {
         self.leaves_line(world, id);
         world.requests.token_us.remove(&id);
@@ -52,7 +52,7 @@ impl Replica {
         let fate = &mut world.record.fates[i];
         fate.finish_us = Some(world.now_us);
         fate.produced = tokens.saturating_sub(world.trace.input_tokens[i]);
-        // In the lockstep nobody stands still but for what the replica counts.
+        // In the lockstep requests stall only as the replica counts.
         if !(is_decoding && self.is_single()) {
             world.requests.stalled_us[i] += world.now_us - world.requests.seen_us[i];
         }

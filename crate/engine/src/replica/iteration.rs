@@ -62,7 +62,7 @@ pub(crate) struct Flight {
     pub(crate) members: Vec<u32>,
     /// All of its requests in the order in which they were chosen, where the scheduler keeps it.
     pub(crate) scheduled: Vec<Scheduled>,
-    /// Where those who decode are told nowhere in it: which such iteration it is.
+    /// Where its running requests are not listed in it: which such iteration it is.
     pub(crate) steady: Option<SteadyPart>,
     pub(crate) decodes: u32,
     pub(crate) decode_kv_tokens: u64,

@@ -1,6 +1,6 @@
 //! Iterations of one batch on a replica of one stage, charged at once or one by one with equal bits.
 
-use servescope_cost::{Chunk, LinearDecode, LoraBatch};
+use servescope_cost::{Chunk, LinearDecode, LoraBatch, StageTime};
 
 use super::Replica;
 use super::iteration::Flight;
@@ -11,8 +11,8 @@ use crate::record::timeline::{IterationRun, in_steps};
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Run {
     pub(crate) start_us: f64,
-    pub(crate) law: LinearDecode,
-    /// Iterations for which the law is right.
+    pub(crate) time_model: LinearDecode,
+    /// Iterations for which the time model is right.
     pub(crate) holds: u32,
     /// Iterations that are over.
     pub(crate) done: u32,
@@ -37,9 +37,42 @@ pub(crate) struct Run {
 }
 
 impl Run {
+    /// The run that begins now with a batch whose first iteration takes `time` by the cost model; `stalled` requests hold memory
+    /// and are no part of it.
+    pub(crate) fn begin(
+        replica: &Replica,
+        world: &World<'_>,
+        flight: &Flight,
+        time: StageTime,
+        stalled: u32,
+    ) -> Self {
+        let copying_us = world.config.copying_us(flight.copied_blocks);
+        // What comes before its first iteration comes before no other one.
+        let is_slowed = copying_us > 0.0 || flight.load_us > 0.0;
+        let growth_us = if is_slowed { 0.0 } else { time.growth_us };
+        Self {
+            start_us: world.now_us,
+            time_model: LinearDecode::new(time.first_us + copying_us, growth_us),
+            holds: if is_slowed { 1 } else { time.holds.max(1) },
+            done: 0,
+            composition: flight.composition,
+            prompts: flight.prompts.len() as u32,
+            prompt_tokens: flight.prompt_tokens(),
+            decodes: flight.decodes,
+            stalled,
+            kv_tokens: replica.kv_tokens(flight),
+            rank_sum: flight.rank_sum,
+            any_adapter: flight.any_adapter,
+            lora: flight.lora,
+            in_memory: flight.in_memory,
+            load_us: flight.load_us,
+            copying_us,
+        }
+    }
+
     /// The clock after `iterations`.
     pub(crate) fn time_after(&self, iterations: u32) -> f64 {
-        self.start_us + self.load_us + self.law.elapsed_us(iterations)
+        self.start_us + self.load_us + self.time_model.elapsed_us(iterations)
     }
 
     /// The first iteration after those that are over, and at most `latest`, that ends at `time_us` or later.
@@ -48,7 +81,8 @@ impl Run {
         if latest <= first || self.time_after(first) >= time_us {
             return first;
         }
-        let mut k = self.law.iterations_until(time_us - self.start_us - self.load_us).clamp(first, latest);
+        let mut k =
+            self.time_model.iterations_until(time_us - self.start_us - self.load_us).clamp(first, latest);
         // `start + elapsed` rounds once more than `time - start`: settle the last iteration on the clock itself.
         while k > first && self.time_after(k - 1) >= time_us {
             k -= 1;
@@ -84,8 +118,8 @@ impl Replica {
             start_us: run.start_us,
             end_us,
             busy_us: end_us - run.start_us - run.load_us,
-            first_us: run.load_us + run.law.first_us(),
-            growth_us: run.law.growth_us(),
+            first_us: run.load_us + run.time_model.first_us(),
+            growth_us: run.time_model.growth_us(),
             iterations: run.done,
             replica: self.index,
             prompts: run.prompts,

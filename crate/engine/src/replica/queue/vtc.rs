@@ -139,7 +139,7 @@ impl LeastCounter {
             if counter <= top.key {
                 return Some((client, top.key));
             }
-            // Counters grow while their entries stand still.
+            // Counters grow while their entries keep the old key.
             *own = counter;
             if let Some(mut top) = self.entries.peek_mut() {
                 top.0.key = counter;

@@ -79,7 +79,7 @@ pub(super) struct State {
     is_capacity_bound: bool,
     /// Whether the last iteration left a part of a prompt for the next one.
     has_chunk: bool,
-    /// Those who decode in every iteration.
+    /// Requests that decode in every iteration.
     group: steady::Group,
     /// Requests admitted so far.
     admissions: u64,

@@ -123,8 +123,8 @@ fn decode(id: u32, computed: u32) -> Scheduled {
     Scheduled { id, tokens: 1, computed, is_prompt: false, makes_token: true, is_admitted: false }
 }
 
-/// Schedules those who run if the iteration differs from the one before it by a token of each who decodes only, and lets in
-/// those who wait.
+/// Schedules the running requests if the iteration differs from the one before it by a token of each that decodes only, and
+/// admits waiting requests.
 pub(super) fn form(
     replica: &mut Replica,
     world: &mut World<'_>,
