@@ -1,10 +1,10 @@
 //! What a fleet is made of.
 
+pub(crate) mod adapters;
+
 use servescope_cost::AdapterCost;
 
-use crate::replica::adapters::pool::TOKENS_PER_RANK;
-use crate::replica::adapters::{AdapterConfig, AdapterLoading, AdapterMemory};
-use crate::replica::scheduler::BatchScheduler;
+use adapters::{AdapterConfig, AdapterLoading, AdapterMemory, TOKENS_PER_RANK};
 
 /// How requests are spread over the replicas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -194,24 +194,9 @@ impl FleetConfig {
         tokens.div_ceil(self.block_size)
     }
 
-    /// Who joins the next iteration.
-    pub(crate) fn policy(&self) -> &'static dyn BatchScheduler {
-        self.scheduler.policy()
-    }
-
     /// The settings of vLLM v1, where it schedules.
     pub(crate) fn vllm_v1(&self) -> Option<&VllmRules> {
         (self.scheduler == SchedulerKind::VllmV1).then_some(&self.vllm)
-    }
-
-    /// Whether requests take blocks as they grow.
-    pub fn grows(&self) -> bool {
-        self.policy().grows(self)
-    }
-
-    /// Whether replicas load the adapters of waiting requests ahead.
-    pub(crate) fn loads_ahead(&self) -> bool {
-        self.adapters.loads_ahead() && self.policy().managed_adapters(self).loads_ahead()
     }
 
     /// How long the link to the host takes for `blocks`, microseconds.

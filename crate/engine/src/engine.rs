@@ -35,6 +35,7 @@ use counters::Counting;
 use pipeline::Pipeline;
 use sight::Engines;
 
+use crate::config::adapters::AdapterMemory;
 use crate::config::{FleetConfig, Preemption};
 use crate::gateway::GatewayConfig;
 use crate::gateway::intake::Intake;
@@ -43,7 +44,6 @@ use crate::record::Record;
 use crate::record::observer::{Observer, Watch};
 use crate::record::served::AdapterCounts;
 use crate::record::timeline::{Departure, Timeline};
-use crate::replica::adapters::AdapterMemory;
 use crate::replica::queue::QueueConfig;
 use crate::replica::queue::fairness::FairnessRules;
 use crate::replica::queue::waiting_queue::WaitingQueue;

@@ -26,10 +26,11 @@ pub mod slora {
     pub use crate::replica::scheduler::slora::{AdmissionPass, Latency, Limits, SloraQueue};
 }
 
+pub use config::adapters::{AdapterConfig, AdapterLoading, AdapterMemory, TOKENS_PER_RANK};
 pub use config::{Equals, FleetConfig, LongPrefill, Preemption, RouterKind, SchedulerKind, VllmRules};
 pub use engine::{BatchMember, BatchUnderWay, Fleet};
 pub use record::{observer, sampler, served, timeline};
-pub use replica::adapters::{self, AdapterConfig, AdapterLoading, AdapterMemory};
+pub use replica::adapters;
 pub use replica::{peak_memory, queue};
 pub use report::{Report, Split};
 pub use request::{Fate, Outcome, Refusal, Stop};

@@ -34,7 +34,8 @@ const OLD_DEFAULTS: [OldDefault; 7] = [
 
 /// 1000; vLLM does not start with more running requests than tokens in its budget.
 fn old_max_running(scenario: &Scenario) -> String {
-    scenario.number(Id::BatchMaxTokens).min(1000.0).to_string()
+    let most = if scenario.is_vllm_v1() { scenario.number(Id::BatchMaxTokens) } else { f64::INFINITY };
+    most.min(1000.0).to_string()
 }
 
 /// Keys of the address that belong to the page alone.
@@ -229,7 +230,9 @@ mod tests {
             checks("#v=1&sched=vllm_v1&batch=500&wmk=0.02&pk=tree"),
             "v=2&batch=500&run=500&sched=vllm_v1&isl=false&asy=false&wmk=0.02&pfx=false&pk=tree"
         );
-        assert_eq!(checks("#v=1&sched=sarathi"), "v=2&sched=sarathi");
+        for others in ["sched=sarathi", "batch=64", "batch=500&sched=vllm"] {
+            assert_eq!(checks(&format!("#v=1&{others}")), format!("v=2&{others}"));
+        }
         for OldDefault { version, id, was } in OLD_DEFAULTS {
             let old = was(&Scenario::default());
             assert!(OLD_VERSIONS.contains(&version) && id.row().parse(&old).is_ok(), "{}", id.row().id);

@@ -1,7 +1,7 @@
 //! What a fleet refuses on arrival: requests that its policy could never serve. Vidur lets them block the line for ever.
 
 use crate::config::FleetConfig;
-use crate::replica::adapters::AdapterMemory;
+use crate::config::adapters::AdapterMemory;
 use crate::request::Refusal;
 
 /// Whether a request is refused. `max_tokens` is the bound on its answer, `rank` that of its adapter.

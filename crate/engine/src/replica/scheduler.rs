@@ -10,12 +10,12 @@ mod vllm;
 mod vllm_v1;
 
 use super::adapters::pool::AdapterPool;
-use super::adapters::{AdapterConfig, AdapterMemory};
 use super::iteration::{Flight, Scheduled};
 use super::queue::QueueConfig;
 use super::requests::Requests;
 use super::world::World;
 use super::{Replica, batch_end};
+use crate::config::adapters::{AdapterConfig, AdapterMemory};
 use crate::config::{FleetConfig, SchedulerKind};
 use crate::request::{Outcome, Refusal, Stop};
 use servescope_cost::Chunk;
@@ -211,6 +211,23 @@ impl SchedulerKind {
             Self::VllmV1 => &vllm_v1::VllmV1,
             Self::Slora => &slora::Slora,
         }
+    }
+}
+
+impl FleetConfig {
+    /// The batch scheduler of every replica.
+    pub(crate) fn policy(&self) -> &'static dyn BatchScheduler {
+        self.scheduler.policy()
+    }
+
+    /// Whether requests take blocks as they grow.
+    pub fn grows(&self) -> bool {
+        self.policy().grows(self)
+    }
+
+    /// Whether replicas load the adapters of waiting requests ahead.
+    pub(crate) fn loads_ahead(&self) -> bool {
+        self.adapters.loads_ahead() && self.policy().managed_adapters(self).loads_ahead()
     }
 }
 

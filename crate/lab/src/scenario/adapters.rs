@@ -1,6 +1,6 @@
 //! The scenario's adapters: where replicas keep them, what of the memory they take, how long loading one takes.
 
-use servescope_engine::adapters::pool::TOKENS_PER_RANK;
+use servescope_engine::TOKENS_PER_RANK;
 use servescope_engine::{AdapterConfig, AdapterLoading};
 use servescope_workload::Trace;
 

@@ -23,7 +23,7 @@ fn serve_defaults(gpu: &Gpu) -> (u32, u32) {
 
 impl Scenario {
     /// Whether vLLM v1 schedules.
-    pub(super) fn is_vllm_v1(&self) -> bool {
+    pub(crate) fn is_vllm_v1(&self) -> bool {
         self.chosen(SchedulerKind::ID) == SchedulerKind::VllmV1
     }
 

@@ -6,8 +6,7 @@
 
 use servescope_workload::BASE_MODEL;
 
-/// Pool tokens that one unit of an adapter's rank takes.
-pub const TOKENS_PER_RANK: u32 = 4;
+use crate::config::adapters::TOKENS_PER_RANK;
 
 /// The adapters on the GPU.
 #[derive(Debug, Clone)]

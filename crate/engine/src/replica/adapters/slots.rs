@@ -7,7 +7,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{AdapterConfig, Loaded, Users, entry};
+use super::{Loaded, Users, entry};
+use crate::config::adapters::AdapterConfig;
 
 /// Where the nearest copy of an adapter is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -8,8 +8,9 @@
 use servescope_workload::Trace;
 
 use super::super::kv_cache::KvCache;
+use super::Loaded;
 use super::pool::AdapterPool;
-use super::{AdapterConfig, Loaded};
+use crate::config::adapters::AdapterConfig;
 
 /// An adapter that is loaded for a request which waits.
 #[derive(Debug, Clone, Copy, PartialEq)]

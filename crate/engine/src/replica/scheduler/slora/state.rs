@@ -4,7 +4,7 @@ use servescope_workload::Trace;
 
 use super::queue::SloraQueue;
 use crate::config::FleetConfig;
-use crate::replica::adapters::AdapterMemory;
+use crate::config::adapters::AdapterMemory;
 use crate::replica::adapters::pool::AdapterPool;
 use crate::replica::peak_memory::MemoryEstimate;
 use crate::replica::queue::policy::QueueConfig;
