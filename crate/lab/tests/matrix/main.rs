@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use outcome::{Outcomes, Seen, aim};
 use servescope_lab::Scenario;
-use servescope_lab::notes::{Context, Reason, idle, only_tables};
+use servescope_lab::notes::{Context, Purpose, Reason, idle, only_tables};
 use servescope_lab::parameters::{Condition, Id, Kind, Value};
 use walk::{STACK, Step, activated};
 
@@ -121,9 +121,11 @@ const VLLM_LOAD: &[(&str, &str)] = &[
 ];
 
 /// What all have: a pair of GPU and model whose operators were timed, and curves that change within the run.
-const COMMON: [(&str, &str); 9] = [
+const COMMON: [(&str, &str); 10] = [
     ("fleet.gpu", "a100_80_sxm"),
     ("fleet.model", "llama-2-7b"),
+    // A search lengthens a run until its answer is certain; here it is enough that another setting gives another answer.
+    ("capacity.most_requests", "4000"),
     ("workload.curve.period_s", "4"),
     ("workload.curve.start_s", "2"),
     ("workload.curve.end_s", "5"),
@@ -153,14 +155,24 @@ fn names(id: Id) -> &'static [&'static str] {
 }
 
 /// One parameter in one stack; what is wrong is told.
-fn cell(loads: &[Rc<Scenario>], id: Id, outcomes: &mut Outcomes, told: &mut Vec<String>) -> Cell {
+fn cell(
+    loads: &[Rc<Scenario>],
+    id: Id,
+    all_idle_act_on_nothing: bool,
+    outcomes: &mut Outcomes,
+    told: &mut Vec<String>,
+) -> Cell {
     let context = Context { purpose: aim(id), ..Context::default() };
     let path = id.row().id;
     // The last load is for the settings of vLLM v1 alone.
     let loads = if is_of_vllm_v1(id) { loads } else { &loads[..LOADS.len()] };
-    let idle_in: Vec<Rc<Scenario>> =
-        loads.iter().filter(|load| idle(load, &context, id).is_some()).cloned().collect();
-    let seen = outcomes.changed(&idle_in, id, 2, |seen| seen.changes_run || seen.changes_tables);
+    let is_idle = |load: &&Rc<Scenario>| idle(load, &context, id).is_some();
+    let idle_in: Vec<Rc<Scenario>> = loads.iter().filter(is_idle).cloned().collect();
+    let seen = if all_idle_act_on_nothing {
+        Seen::default()
+    } else {
+        outcomes.changed(&idle_in, id, 2, |seen| seen.changes_run || seen.changes_tables)
+    };
     if seen.changes_run || seen.changes_tables {
         told.push(format!("{path} acts, but: {:?}", idle(&idle_in[0], &context, id).map(Reason::text)));
         return Cell::Wrong;
@@ -206,11 +218,25 @@ fn is_of_vllm_v1(id: Id) -> bool {
     id.row().applies.contains(&Condition::Is(Id::SchedulerKind, &["vllm_v1"]))
 }
 
+/// Whether all parameters that have a note in a load, set to other values together, change nothing there: then none of them
+/// does by itself. Otherwise they are tried one by one.
+fn idle_together(loads: &[Rc<Scenario>], ids: &[Id], outcomes: &mut Outcomes) -> bool {
+    let context = Context { purpose: Purpose::Run, ..Context::default() };
+    loads.iter().all(|load| {
+        let is_idle = |id: &Id| aim(*id) == Purpose::Run && idle(load, &context, *id).is_some();
+        let idle_here: Vec<Id> = ids.iter().copied().filter(is_idle).collect();
+        (0..2).all(|place| outcomes.are_alike(load, &idle_here, place))
+    })
+}
+
 /// Every parameter in one stack, with what is wrong.
 fn column(stack: [&'static str; 2], ids: &[Id]) -> (Vec<Cell>, Vec<String>, usize) {
     let loads = loads(stack);
     let (mut outcomes, mut told) = (Outcomes::default(), Vec::new());
-    let cells = ids.iter().map(|&id| cell(&loads, id, &mut outcomes, &mut told)).collect();
+    let alike = idle_together(&loads, ids, &mut outcomes);
+    let cells = (ids.iter())
+        .map(|&id| cell(&loads, id, alike && aim(id) == Purpose::Run, &mut outcomes, &mut told))
+        .collect();
     (cells, told.iter().map(|line| format!("{}: {line}", stack.join("/"))).collect(), outcomes.runs)
 }
 

@@ -73,6 +73,21 @@ impl Outcomes {
         seen
     }
 
+    /// Whether a scenario leads to the same when each of `ids` that has another value at `place` of those to try takes it.
+    pub(crate) fn are_alike(&mut self, scenario: &Rc<Scenario>, ids: &[Id], place: usize) -> bool {
+        let Some(&first) = ids.first() else { return true };
+        let mut other = Scenario::clone(scenario);
+        for &id in ids {
+            if let Some(value) = values(scenario, id).into_iter().nth(place) {
+                other.set(id, value).expect("a value to try is within bounds");
+            }
+        }
+        match (self.of(scenario, first), self.of(&other, first)) {
+            (Some(now), Some(then)) => now.run == then.run && now.tables == then.tables,
+            _ => false,
+        }
+    }
+
     fn of(&mut self, scenario: &Scenario, id: Id) -> Option<Outcome> {
         let aim = aim(id);
         let key = (aim as u8, scenario.to_json().to_string());
