@@ -102,12 +102,13 @@ pub(crate) struct Replica {
 
 impl Replica {
     pub(crate) fn new(index: u16, config: &FleetConfig, trace: &Trace, stages: u32) -> Self {
+        let adapters = Adapters::new(&config.policy().managed_adapters(config), config.block_size, trace);
         Self {
             index,
             stages,
             keeps_lockstep: stages == 1 && config.policy().keeps_lockstep(),
             writes_every_iteration: false,
-            waiting: WaitingQueue::default(),
+            waiting: WaitingQueue::default().with_short_slots(adapters.has_short_slots(trace)),
             line: 0,
             looks_again: false,
             stop: None,
@@ -120,7 +121,7 @@ impl Replica {
             ended: Vec::new(),
             lockstep: Lockstep::new(config.block_size),
             kv: KvCache::new(config),
-            adapters: Adapters::new(&config.policy().managed_adapters(config), config.block_size, trace),
+            adapters,
             passes_over: false,
             holders: 0,
             outstanding: 0,
@@ -220,17 +221,18 @@ impl Replica {
     /// The next request that may be admitted: the head of the line, or behind it the first for whose adapter there is a LoRA
     /// slot. Those before it are passed over and go back to their places when the iteration is formed.
     pub(crate) fn candidate(&mut self, world: &World<'_>) -> Option<u32> {
-        loop {
-            let id = self.head(world)?;
-            if self.adapters.admits(world.adapter(id).0) {
-                return Some(id);
-            }
-            self.passes_over = true;
-            if self.adapters.admits_none() {
-                return None;
-            }
-            self.waiting.set_aside(|id| world.is_gone(id));
+        let id = self.head(world)?;
+        if self.adapters.admits(world.adapter(id).0) { Some(id) } else { self.pass_over(world) }
+    }
+
+    /// Passes the head of the queue over, for whose adapter there is no LoRA slot, and those behind it of which this is true,
+    /// too; the request that comes after them is the head until the iteration is formed.
+    pub(crate) fn pass_over(&mut self, world: &World<'_>) -> Option<u32> {
+        self.passes_over = true;
+        if self.adapters.admits_none() {
+            return None;
         }
+        self.waiting.skip_to_slots(world.trace, self.adapters.in_use(), |id| world.is_gone(id))
     }
 
     /// The head of the line.

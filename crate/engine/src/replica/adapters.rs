@@ -127,9 +127,22 @@ impl Adapters {
         }
     }
 
+    /// Whether the requests of a trace may want more adapters than there are slots.
+    pub(crate) fn has_short_slots(&self, trace: &Trace) -> bool {
+        matches!(&self.memory, Memory::Slots(slots) if slots.max_loras() < trace.adapter_rank.len() as u32)
+    }
+
     /// Whether no waiting request may be admitted, whichever it is.
     pub(crate) fn admits_none(&self) -> bool {
         self.welcome == 0 && matches!(&self.memory, Memory::Slots(slots) if slots.is_full())
+    }
+
+    /// The adapters in slots that requests use.
+    pub(crate) fn in_use(&self) -> &[u32] {
+        match &self.memory {
+            Memory::Slots(slots) => &slots.in_use,
+            Memory::Unified(_) | Memory::Resident(_) => &[],
+        }
     }
 
     /// A request joins the waiting queue.

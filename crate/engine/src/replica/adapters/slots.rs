@@ -25,6 +25,8 @@ pub(super) struct Slots {
     max_loras: u32,
     max_cpu_loras: u32,
     pub(super) users: Users,
+    /// The adapters that are used, in no order.
+    pub(super) in_use: Vec<u32>,
     /// Where each adapter is, and since when no request uses it.
     places: Vec<(Place, u64)>,
     /// Adapters in slots that no request uses, by when that began; then those that only the host keeps.
@@ -39,11 +41,17 @@ impl Slots {
             max_loras: config.max_loras.max(1),
             max_cpu_loras: config.max_cpu_loras.max(config.max_loras),
             users: Users::default(),
+            in_use: Vec::new(),
             places: Vec::new(),
             idle: BTreeMap::new(),
             on_host: BTreeMap::new(),
             clock: 0,
         }
+    }
+
+    /// How many there are.
+    pub(super) fn max_loras(&self) -> u32 {
+        self.max_loras
     }
 
     /// Whether every slot is used.
@@ -66,6 +74,7 @@ impl Slots {
         if !self.users.add(adapter, rank) {
             return Loaded::No;
         }
+        self.in_use.push(adapter);
         match place {
             Place::Slot => {
                 self.idle.remove(&since);
@@ -95,6 +104,7 @@ impl Slots {
     pub(super) fn release(&mut self, adapter: u32, rank: u32) -> bool {
         let was_last = self.users.remove(adapter, rank);
         if was_last {
+            self.in_use.retain(|&other| other != adapter);
             self.clock += 1;
             self.places[adapter as usize].1 = self.clock;
             self.idle.insert(self.clock, adapter);
@@ -110,6 +120,8 @@ impl Slots {
         let is = |place: Place| self.places.iter().filter(|known| known.0 == place).count();
         counts_agree
             && used.len() == self.users.distinct as usize
+            && used.len() == self.in_use.len()
+            && self.in_use.iter().all(|adapter| used.contains(adapter))
             && self.in_memory() <= self.max_loras
             && is(Place::Slot) == self.in_memory() as usize
             && is(Place::Host) == self.on_host.len()

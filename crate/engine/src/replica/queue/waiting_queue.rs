@@ -9,8 +9,9 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use servescope_workload::Trace;
+use servescope_workload::{BASE_MODEL, Trace};
 
+use super::adapter_queue::AdapterQueue;
 use super::client::cycle_get;
 use super::client_queue::ClientQueue;
 use super::fairness::FairnessRules;
@@ -28,6 +29,8 @@ pub(crate) struct WaitingQueue {
     ahead: VecDeque<u32>,
     /// Those of them that are passed over while an iteration is formed.
     aside: Vec<u32>,
+    /// First come, first served with too few LoRA slots: the requests that wait, instead of `ahead`.
+    by_adapter: Option<Box<AdapterQueue>>,
     ranked: Option<Box<Ranked>>,
     limiter: Option<Box<Limiter>>,
 }
@@ -59,6 +62,14 @@ impl WaitingQueue {
         queue
     }
 
+    /// The same of a replica that has, or has not, fewer LoRA slots than the trace has adapters.
+    pub(crate) fn with_short_slots(mut self, are_short: bool) -> Self {
+        if are_short && self.ranked.is_none() {
+            self.by_adapter = Some(Box::default());
+        }
+        self
+    }
+
     /// A first come, first served queue that rejects what the policy rejects on arrival.
     pub(crate) fn limited(config: &QueueConfig, trace: &Trace) -> Self {
         let limiter = match &config.policy {
@@ -83,7 +94,9 @@ impl WaitingQueue {
     /// Whether no request waits, not even one that has gone away.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.ahead.is_empty() && self.ranked.as_ref().is_none_or(|ranked| ranked.queue.is_empty())
+        self.ahead.is_empty()
+            && self.ranked.as_ref().is_none_or(|ranked| ranked.queue.is_empty())
+            && self.by_adapter.as_ref().is_none_or(|queue| queue.is_empty())
     }
 
     /// The requests in the order of arrival, gone ones included, where that is the policy.
@@ -100,7 +113,8 @@ impl WaitingQueue {
     /// All requests in the order of the policy, gone ones included; of policies that rank clients in that of arrival.
     pub(crate) fn in_order(&self) -> Vec<u32> {
         let ranked = self.ranked.as_ref().map_or_else(Vec::new, |ranked| ranked.queue.in_order());
-        self.ahead.iter().copied().chain(ranked).collect()
+        let by_adapter = self.by_adapter.as_ref().map_or_else(Vec::new, |queue| queue.in_order());
+        self.ahead.iter().copied().chain(ranked).chain(by_adapter).collect()
     }
 
     /// Whether clients are charged for what they are served.
@@ -117,7 +131,10 @@ impl WaitingQueue {
     #[inline]
     pub(crate) fn push(&mut self, trace: &Trace, id: u32, now_us: f64) -> bool {
         let Some(ranked) = &mut self.ranked else {
-            self.ahead.push_back(id);
+            match &mut self.by_adapter {
+                Some(queue) => queue.push_back(trace.adapter[id as usize], id),
+                None => self.ahead.push_back(id),
+            }
             return false;
         };
         let client = ranked.client_of(trace, id);
@@ -132,28 +149,33 @@ impl WaitingQueue {
                 let client = ranked.client_of(trace, id);
                 ranked.queue.push(id, client, 0.0, arrival_us);
             }
-            _ => self.ahead.push_front(id),
+            _ => match &mut self.by_adapter {
+                Some(queue) => queue.push_front(trace.adapter[id as usize], id),
+                None => self.ahead.push_front(id),
+            },
         }
     }
 
     /// The first of the requests ahead of the policy; first come, first served that is the head.
     #[inline]
     pub(crate) fn first_ahead(&self) -> Option<u32> {
-        self.ahead.front().copied()
+        self.by_adapter.as_ref().map_or_else(|| self.ahead.front().copied(), |queue| queue.head())
     }
 
     /// The request that is admitted next. Those before it that have gone away leave the queue.
     #[inline]
     pub(crate) fn head(&mut self, is_gone: impl Fn(u32) -> bool) -> Option<u32> {
-        match (self.ahead.front(), &mut self.ranked) {
-            (Some(&id), _) => Some(id),
+        match (self.first_ahead(), &mut self.ranked) {
             (None, Some(ranked)) => ranked.head(is_gone).map(|head| head.1),
-            (None, None) => None,
+            (first, _) => first,
         }
     }
 
     /// Takes the head out, to be admitted, and charges its client for the prompt.
     pub(crate) fn pop(&mut self, trace: &Trace, is_gone: impl Fn(u32) -> bool) -> Option<u32> {
+        if let Some(queue) = &mut self.by_adapter {
+            return queue.pop(is_gone);
+        }
         let head = self.ahead.pop_front();
         if head.is_some() {
             self.skip_gone(is_gone);
@@ -173,8 +195,28 @@ impl WaitingQueue {
         }
     }
 
-    /// The head is skipped until [`Self::put_back`]; no client is charged.
-    pub(crate) fn set_aside(&mut self, is_gone: impl Fn(u32) -> bool) {
+    /// The head is skipped, and those behind it up to the first whose adapter has one of the slots in use, or that has no
+    /// adapter; until one is taken out or [`Self::put_back`]. No client is charged for them. Returns the new head.
+    pub(crate) fn skip_to_slots(
+        &mut self,
+        trace: &Trace,
+        in_use: &[u32],
+        is_gone: impl Fn(u32) -> bool,
+    ) -> Option<u32> {
+        if let Some(queue) = &mut self.by_adapter {
+            return if queue.skip_to(in_use.iter().copied()) { queue.head() } else { None };
+        }
+        loop {
+            self.set_aside(&is_gone);
+            let id = self.head(&is_gone)?;
+            let adapter = trace.adapter[id as usize];
+            if adapter == BASE_MODEL || in_use.contains(&adapter) {
+                return Some(id);
+            }
+        }
+    }
+
+    fn set_aside(&mut self, is_gone: impl Fn(u32) -> bool) {
         if let Some(id) = self.ahead.pop_front() {
             self.aside.push(id);
             self.skip_gone(is_gone);
@@ -191,10 +233,16 @@ impl WaitingQueue {
         if let Some(ranked) = &mut self.ranked {
             ranked.queue.put_back();
         }
+        if let Some(queue) = &mut self.by_adapter {
+            queue.put_back();
+        }
     }
 
     /// A request that waits has gone away.
     pub(crate) fn forget(&mut self, trace: &Trace, id: u32, is_gone: impl Fn(u32) -> bool) {
+        if let Some(queue) = &mut self.by_adapter {
+            return queue.forget(trace.adapter[id as usize], is_gone);
+        }
         if let Some(ranked) = &mut self.ranked
             && !self.ahead.contains(&id)
         {

@@ -27,11 +27,9 @@ pub(super) fn schedule(replica: &mut Replica, world: &mut World<'_>, step: &mut 
             continue;
         } else if !replica.adapters.admits(world.adapter(id).0) {
             // Those behind it go on (vllm/v1/core/sched/scheduler.py: max_loras).
-            replica.passes_over = true;
-            if replica.adapters.admits_none() {
+            if replica.pass_over(world).is_none() {
                 break;
             }
-            replica.waiting.set_aside(|id| world.is_gone(id));
             continue;
         } else {
             admit(replica, world, step, id).err()
