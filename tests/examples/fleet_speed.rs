@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use servescope_cost::profile::{ExactTables, LayerSettings};
-use servescope_engine::metrics::token_gaps::TokenGaps;
+use servescope_engine::metrics::token_gaps::InterTokenLatencies;
 use servescope_engine::{Fleet, FleetConfig, SchedulerKind};
 use servescope_workload::stream::Stream;
 use servescope_workload::trace::Request;
@@ -128,7 +128,7 @@ fn main() {
         let begun = Instant::now();
         let (report, bytes) = peak_growth(|| Fleet::new(trace, config, cost).run());
         let took_s = begun.elapsed().as_secs_f64();
-        let (gaps, more_bytes) = peak_growth(|| TokenGaps::of(&report.timeline));
+        let (gaps, more_bytes) = peak_growth(|| InterTokenLatencies::of(&report.timeline));
         let gaps_s = begun.elapsed().as_secs_f64() - took_s;
         let iterations: u64 = report.timeline.iterations.iter().map(|run| u64::from(run.iterations)).sum();
         let each = |bytes: f64| bytes / requests as f64;

@@ -37,7 +37,7 @@ fn main() {
             println!(
                 "{}: {} requests in {ran_s:.2} s; {client:?}, {} clients, {} of them in 120 windows: {:.3} s, Jain {:.4}, gap {:?}",
                 kind.1,
-                run.report.fates.len(),
+                run.report.results.len(),
                 monitor.clients.len(),
                 monitor.cells.rows(),
                 begun.elapsed().as_secs_f64(),

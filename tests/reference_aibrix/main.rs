@@ -1,7 +1,8 @@
 //! AIBrix's own answers: curves, arrivals, statistics, grouping, matching, agent sessions, whole runs.
 //!
 //! The folder is the one that `SERVESCOPE_REFERENCE` names, otherwise `tests/reference/`; its form is that of
-//! `tests/reference/aibrix`. What the original refuses must be refused; where it fails by a defect, the test says what comes out in its place.
+//! `tests/reference/aibrix`. What the original refuses must be refused; where it fails by a defect, the test says what comes
+//! out in its place.
 
 mod agent;
 mod arrivals;

@@ -1,7 +1,7 @@
 //! The tables of GPUs and models against the file of facts that they were taken from.
 //!
-//! The folder is the one that `SERVESCOPE_REFERENCE` names, otherwise `tests/reference/`; every `*facts.json` in it is read. A GPU or a model
-//! that the file has and the tables lack is an error; figures that the file leaves open are not compared.
+//! The folder is the one that `SERVESCOPE_REFERENCE` names, otherwise `tests/reference/`; every `*facts.json` in it is read. A
+//! GPU or a model that the file has and the tables lack is an error; figures that the file leaves open are not compared.
 
 use serde_json::Value;
 use servescope_cost::gpus::{Fact, Gpu};

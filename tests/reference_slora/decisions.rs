@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 use servescope_engine::adapters::pool::AdapterPool;
 use std::sync::{Arc, Mutex};
 
-use servescope_engine::Fate;
 use servescope_engine::Outcome;
-use servescope_engine::observer::{Event, Observer, Watch};
+use servescope_engine::RequestResult;
+use servescope_engine::observer::{Event, EventSink, Watch};
 use servescope_engine::peak_memory::{Entry, MemoryEstimate};
 use servescope_engine::queue::{QueueConfig, QueuePolicy};
 use servescope_engine::slora::{AdmissionPass, Latency, Limits, SloraQueue};
@@ -19,8 +19,8 @@ use super::number;
 #[derive(Debug, Default)]
 struct Checks(Vec<(u32, i64, u32, usize, bool)>);
 
-impl Observer for Checks {
-    fn see(&mut self, event: Event<'_>) {
+impl EventSink for Checks {
+    fn emit(&mut self, event: Event<'_>) {
         if let Event::Check { id, need_tokens, adapter_tokens, requests, fits } = event {
             self.0.push((id, need_tokens, adapter_tokens, requests, fits));
         }
@@ -31,7 +31,7 @@ impl Observer for Checks {
 struct Server {
     limits: Limits,
     trace: Trace,
-    fates: Vec<Fate>,
+    results: Vec<RequestResult>,
     memory: MemoryEstimate,
     adapters: AdapterPool,
     queue: SloraQueue,
@@ -47,8 +47,8 @@ impl Server {
             adapter_rank: names.iter().map(|n| number(&case["adapters"], n)).collect(),
             ..Trace::default()
         };
-        let mut fates = vec![Fate::default(); requests.len()];
-        for ((arrival_us, request), fate) in requests.iter().zip(&mut fates) {
+        let mut results = vec![RequestResult::default(); requests.len()];
+        for ((arrival_us, request), fate) in requests.iter().zip(&mut results) {
             let adapter = request["adapter"].as_str().map_or(BASE_MODEL, |name| {
                 names.iter().position(|n| *n == name).expect("the adapter is listed") as u32
             });
@@ -77,7 +77,7 @@ impl Server {
                 &trace,
             ),
             limits,
-            fates,
+            results,
             memory: MemoryEstimate::default(),
             adapters: AdapterPool::new(trace.adapter_count(), &trace.adapter_rank),
             names: requests.iter().map(|(_, r)| r["id"].clone()).collect(),
@@ -100,7 +100,7 @@ impl Server {
             0,
             now_us,
             &self.trace,
-            &self.fates,
+            &self.results,
             &mut self.memory,
             &mut self.adapters,
             &mut picked,
@@ -148,8 +148,8 @@ fn check_decision(case: &Value) {
         server.queue.arrive(id, 0.0, &server.trace);
     }
     let mut ahead = Vec::new();
-    let (trace, fates) = (&server.trace, &server.fates);
-    server.queue.look_ahead(server.limits.batch_max_tokens, trace, fates, |id| ahead.push(id));
+    let (trace, results) = (&server.trace, &server.results);
+    server.queue.look_ahead(server.limits.batch_max_tokens, trace, results, |id| ahead.push(id));
     let picked = server.decide(0.0);
 
     let expect = &case["expect"];

@@ -1,7 +1,7 @@
 //! `d_fairness_vtc.jsonl`: what VTC's benchmark suite prints for given responses.
 
 use serde_json::Value;
-use servescope_engine::metrics::fairness::{Fairness, Served, Ticks, tokens_per_s};
+use servescope_engine::metrics::fairness::{Fairness, ServedRequest, Ticks, tokens_per_s};
 
 /// Asserts that two trees of numbers agree to the last digits of a sum of floating-point numbers.
 fn agree(ours: &Value, theirs: &Value, what: &str) {
@@ -29,7 +29,7 @@ fn check(case: &Value) {
         let (arrival_s, first, latency) =
             (number(row, "req_time"), number(row, "first_token_latency"), number(row, "request_latency"));
         if first >= 0.0 {
-            served.push(Served {
+            served.push(ServedRequest {
                 client: users.iter().position(|u| *u == row["adapter_dir"]).expect("the user is listed"),
                 input_tokens: number(row, "prompt_len"),
                 output_tokens: number(row, "output_len"),

@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Map, Value, json};
 use servescope_cost::{AdapterCost, LinearCost};
 use servescope_engine::Outcome;
-use servescope_engine::observer::{Event, Observer};
+use servescope_engine::observer::{Event, EventSink};
 use servescope_engine::queue::DrrConfig;
 use servescope_engine::queue::OutputAccounting;
 use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
 use servescope_engine::queue::{Lift, Prediction, TokenCost, VtcConfig};
-use servescope_engine::{Fleet, FleetConfig, Refusal, Report};
+use servescope_engine::{Fleet, FleetConfig, Rejection, Report};
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};
 
@@ -91,8 +91,8 @@ impl Steps {
     }
 }
 
-impl Observer for Steps {
-    fn see(&mut self, event: Event<'_>) {
+impl EventSink for Steps {
+    fn emit(&mut self, event: Event<'_>) {
         match event {
             Event::Arrived(id) => self.add("arrived", self.id(id)),
             Event::Cancelled(id) => self.add("cancelled", self.id(id)),
@@ -138,10 +138,10 @@ impl Observer for Steps {
                     self.insert("unmerge", json!(true));
                 }
             }
-            Event::StepEnd { wait_tokens, counters, predicted } => {
+            Event::StepEnd { decode_steps_since_prefill, counters, predicted } => {
                 self.step.entry("cost_us").or_insert(json!(0));
                 self.insert("running", self.ids(&self.running));
-                self.insert("wait_tokens", json!(wait_tokens));
+                self.insert("wait_tokens", json!(decode_steps_since_prefill));
                 self.joining.clear();
                 let counters = counters.map(|values| by_name(values, &self.adapters, true));
                 if counters != self.counters {
@@ -251,7 +251,7 @@ fn check_requests(case: &Value, report: &Report) {
     let stuck = case["expect"]["never_scheduled"].as_array().expect("never_scheduled");
     for (id, request) in requests.iter().enumerate() {
         let name = &request["id"];
-        let fate = &report.fates[id];
+        let fate = &report.results[id];
         let told = expected.next_if(|e| e["id"] == *name);
         let first = told.and_then(|e| e["first_token_us"].as_f64());
         assert_eq!(report.first_token_us(id), first, "{case_id}, {name}: first token");
@@ -265,7 +265,7 @@ fn check_requests(case: &Value, report: &Report) {
             // The original takes a request that it gives up for one whose client went away.
             let ended_early = matches!(
                 fate.outcome,
-                Outcome::Cancelled | Outcome::Refused(Refusal::RateLimit | Refusal::EarlyAbort)
+                Outcome::Cancelled | Outcome::Rejected(Rejection::RateLimit | Rejection::EarlyAbort)
             );
             assert_eq!(ended_early, told["cancelled"] == true, "{case_id}, {name}: cancelled");
         }
@@ -340,8 +340,8 @@ fn by_name(values: &[(u32, f64)], adapters: &[String], round: bool) -> Value {
 fn simulate(case: &Value, queueing: &QueueConfig, known: &Case) -> (Vec<Value>, Report) {
     let steps = Arc::new(Mutex::new(Steps::new(case, &known.adapters)));
     let report = Fleet::new(Arc::clone(&known.trace), known.config, Box::new(known.cost))
-        .queued(queueing.clone())
-        .step_by_step()
+        .with_queue_policy(queueing.clone())
+        .without_fast_forward()
         .watched(Box::new(Arc::clone(&steps)))
         .run();
     let steps = std::mem::take(&mut steps.lock().expect("no other thread watches").steps);
@@ -383,8 +383,8 @@ fn router_runs() {
             let end_us = case["expect"]["end_us"].as_u64().expect("end_us");
             let is_after = |step: &Value| step["cost_us"] == 0 && step["t_us"].as_u64() >= Some(end_us);
             assert!(ours.all(is_after), "{id}: more steps than expected");
-            let leaps =
-                Fleet::new(Arc::clone(&known.trace), known.config, Box::new(known.cost)).queued(queueing);
+            let leaps = Fleet::new(Arc::clone(&known.trace), known.config, Box::new(known.cost))
+                .with_queue_policy(queueing);
             assert_eq!(leaps.run(), report, "{id}: leaps differ from single steps");
         }
         servescope_tests::told(&path, cases.len());

@@ -7,7 +7,7 @@ use servescope_cost::memory_plan::vidur::MODELS;
 use servescope_cost::profile::{CompactTables, OperatorError, Origin, Profile, RawTables};
 use servescope_cost::{Batch, BatchCost, StageTime};
 use servescope_engine::metrics::summary::SummaryContext;
-use servescope_engine::metrics::token_gaps::TokenGaps;
+use servescope_engine::metrics::token_gaps::InterTokenLatencies;
 use servescope_engine::metrics::{Slo, Summary, summarise};
 use servescope_engine::{Fleet, Report};
 use servescope_lab::profiles::{self, Fitted, OnDisk};
@@ -17,7 +17,7 @@ use super::{Case, Setup, cases};
 fn summary(report: &Report) -> Summary {
     let context =
         SummaryContext { slo: Slo { ttft_s: 1.0, tbt_s: 1.0 }, rate_rps: None, flops: None, table_rows: 0 };
-    summarise(report, &TokenGaps::of(&report.timeline), &context)
+    summarise(report, &InterTokenLatencies::of(&report.timeline), &context)
 }
 
 /// The same hardware, so many times slower: what 1 % does to TTFT is what an error of 1 % does.

@@ -50,8 +50,8 @@ fn the_knee_lies_where_the_load_says() {
         let mut at_once = Trace::clone(&setup.trace);
         at_once.arrival_us.fill(0.0);
         let report = run(&setup, at_once);
-        let end_s = report.fates.iter().filter_map(|fate| fate.finish_us).fold(0.0, f64::max) / 1e6;
-        let served = report.fates.len() as f64 / end_s;
+        let end_s = report.results.iter().filter_map(|fate| fate.finish_us).fold(0.0, f64::max) / 1e6;
+        let served = report.results.len() as f64 / end_s;
         let (above, below) = (grows(&setup, load, 2.0), grows(&setup, load, 0.8));
         println!(
             "{}: {served:.3} requests/s at once, {qps:.3} in the file; growth at twice that {above:?}, at 0.8 {below:?}",

@@ -32,14 +32,14 @@ fn check_requests(case: &Case, report: &Report, pipelined: bool) -> usize {
         let seconds = |us: Option<f64>| us.unwrap_or(f64::NAN) / 1e6;
         close(seconds(report.scheduled_us(id)), scheduled[place], || what("scheduled"));
         close(seconds(report.first_token_us(id)), first[place], || what("first token"));
-        close(seconds(report.fates[id].finish_us), finish[place], || what("completed"));
+        close(seconds(report.results[id].finish_us), finish[place], || what("completed"));
         if !pipelined {
             let split = report.split(id).expect("a finished request has a split");
             close(split.stalled_us / 1e6, stalled[place], || what("preempted time"));
         }
-        close(seconds(report.worked_us(id)), execution[place], || what("execution time"));
+        close(seconds(report.execution_us(id)), execution[place], || what("execution time"));
     }
-    let finished = report.fates.iter().filter(|f| f.finish_us.is_some()).count();
+    let finished = report.results.iter().filter(|f| f.finish_us.is_some()).count();
     assert_eq!(finished, rows.len(), "{}: completed requests", case.name());
     servescope_tests::told(&path, rows.len());
     rows.len()
@@ -106,7 +106,7 @@ fn every_request_and_every_batch() {
         println!("{}:", case.name());
         check_requests(&case, &report, setup.run.stages > 1);
         check_batches(&case, &report);
-        let steps = setup.fleet(|_| {}).step_by_step().run();
+        let steps = setup.fleet(|_| {}).without_fast_forward().run();
         assert!(steps == report, "{}: leaps differ from single steps", case.name());
     }
 }

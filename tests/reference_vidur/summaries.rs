@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use servescope_engine::metrics::summary::SummaryContext;
-use servescope_engine::metrics::token_gaps::TokenGaps;
+use servescope_engine::metrics::token_gaps::InterTokenLatencies;
 use servescope_engine::metrics::{Distribution, Slo, summarise};
 
 use super::cases;
@@ -34,7 +34,7 @@ fn percentiles() {
             flops: None,
             table_rows: 0,
         };
-        let ours = summarise(&report, &TokenGaps::of(&report.timeline), &context);
+        let ours = summarise(&report, &InterTokenLatencies::of(&report.timeline), &context);
         let name = case.name();
         let of = |key: &str| format!("{name}: {key}");
         let mut checked = 0;

@@ -28,7 +28,7 @@ fn decided_us(batch: &Value) -> f64 {
 
 /// Runs to the end, and tells every batch, where one was formed alone with what it left.
 fn ours(given: &Given) -> (Vec<(BatchUnderWay, Option<Left>)>, Report) {
-    let mut fleet: Fleet = given.fleet().step_by_step();
+    let mut fleet: Fleet = given.fleet().without_fast_forward();
     let mut all: Vec<(BatchUnderWay, Option<Left>)> = Vec::new();
     loop {
         let is_over = fleet.advance(1);
@@ -136,7 +136,7 @@ fn check_preemptions(given: &Given, report: &Report) -> Result<(), String> {
             theirs.push((given.place_of[&id.as_u64().expect("an id")], decided_us(batch)));
         }
     }
-    let mut ours: Vec<_> = report.timeline.evictions.iter().map(|e| (e.id, e.time_us)).collect();
+    let mut ours: Vec<_> = report.timeline.preemptions.iter().map(|e| (e.id, e.time_us)).collect();
     // The file tells those of one batch in order of their ids, and several may be formed at a time.
     for list in [&mut ours, &mut theirs] {
         list.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));

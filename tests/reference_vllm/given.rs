@@ -123,7 +123,8 @@ impl Given {
 
     /// The engine before the run.
     pub(crate) fn fleet(&self) -> Fleet {
-        Fleet::new(Arc::clone(&self.trace), self.config, Box::new(self.law)).queued(self.queueing.clone())
+        Fleet::new(Arc::clone(&self.trace), self.config, Box::new(self.law))
+            .with_queue_policy(self.queueing.clone())
     }
 }
 

@@ -17,13 +17,13 @@ pub(crate) fn check(given: &Given, ran: &Ran) -> Result<usize, String> {
             continue;
         }
         let i = id as usize;
-        let fate = &report.fates[i];
+        let fate = &report.results[i];
         let differs = |what: &str, own: &dyn std::fmt::Debug, other: &Value| {
             Err(format!("request {}: {what} {own:?} instead of {other}", result["id"]))
         };
         let outcome = match fate.outcome {
             Outcome::Completed => "completed",
-            Outcome::Refused(_) => "rejected",
+            Outcome::Rejected(_) => "rejected",
             _ => "other",
         };
         if result["outcome"] != outcome {

@@ -2,8 +2,8 @@
 //!
 //! A colour means one thing in every chart. Blue: work that arrives (requests, input tokens, their prefill, the
 //! first token). Green: work that is served (output tokens, their decoding, the time between them). Orange: waiting.
-//! Vermilion: turned away or thrown back. Purple: KV cache and the reading of memory. Sky: adapters, and prompts beside decoding. Yellow:
-//! products. Ink: totals, laws and limits.
+//! Vermilion: turned away or thrown back. Purple: KV cache and the reading of memory. Sky: adapters, and prompts beside
+//! decoding. Yellow: products. Ink: totals, laws and limits.
 
 use plotters::style::RGBColor;
 

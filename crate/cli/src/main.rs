@@ -50,9 +50,9 @@ enum Verb {
     Generate(generate::Arguments),
     /// Runs AIBrix's workload generator, with the options of its command line.
     ///
-    /// With --prompt-file requests get texts, chosen as AIBrix chooses them; without it they have the lengths that AIBrix would look
-    /// for in that file, and no text, and `servescope bodies FILE --form aibrix --prompts PROMPTS` chooses later. Outputs keep the
-    /// length wanted here; where none is wanted, that of the prompt's completion, or null.
+    /// With --prompt-file requests get texts, chosen as AIBrix chooses them; without it they have the lengths that AIBrix would
+    /// look for in that file, and no text, and `servescope bodies FILE --form aibrix --prompts PROMPTS` chooses later. Outputs
+    /// keep the length wanted here; where none is wanted, that of the prompt's completion, or null.
     Aibrix(Box<aibrix::Arguments>),
     /// Simulates a scenario, a link of the page, or a trace file.
     Simulate(simulate::Arguments),

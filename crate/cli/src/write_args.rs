@@ -16,7 +16,8 @@ pub(crate) struct WriteArguments {
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
     /// Where the recipe of the file goes: scenario, seed and steps, from which `generate` makes the same bytes again; of
-    /// other files, their names, digests and steps. Beside: OUT.recipe.json, where OUT is a file. Inside: the first line of the formats servescope and servescope_jsonl.
+    /// other files, their names, digests and steps. Beside: OUT.recipe.json, where OUT is a file. Inside: the first line of the
+    /// formats servescope and servescope_jsonl.
     #[arg(long, value_name = "WHERE", default_value = "beside")]
     recipe: Place,
 }

@@ -10,19 +10,19 @@ use std::sync::Arc;
 use servescope_workload::Trace;
 use servescope_workload::trace::{Chain, NOBODY};
 
-use crate::request::Fate;
+use crate::request::RequestResult;
 
 /// The arrivals of a trace, as far as they are known.
 #[derive(Debug, Clone)]
 pub(crate) struct Arrivals {
-    /// The next request that waits for nobody.
+    /// The next request that waits for no request.
     next: usize,
-    held: Option<Box<Held>>,
+    held: Option<Box<WaitingTurn>>,
 }
 
-/// The part of [`Arrivals`] for a trace in which somebody waits for another.
+/// The part of [`Arrivals`] for a trace in which a request waits for another.
 #[derive(Debug, Clone)]
-struct Held {
+struct WaitingTurn {
     /// Followers of each request, one request after another: those of `i` end at `ends[i]`.
     followers: Vec<u32>,
     ends: Vec<u32>,
@@ -34,7 +34,7 @@ struct Held {
     sent_us: Vec<f64>,
 }
 
-impl Held {
+impl WaitingTurn {
     /// Sorts requests by whom they wait for (counting sort).
     fn of(chain: &Chain) -> Self {
         let n = chain.after.len();
@@ -69,12 +69,12 @@ impl Held {
 impl Arrivals {
     pub(crate) fn of(trace: &Trace) -> Self {
         let mut arrivals =
-            Self { next: 0, held: trace.chain.as_ref().map(|chain| Box::new(Held::of(chain))) };
+            Self { next: 0, held: trace.chain.as_ref().map(|chain| Box::new(WaitingTurn::of(chain))) };
         arrivals.pass_held(trace);
         arrivals
     }
 
-    /// Moves on to a request that waits for nobody. One that waits for a request that is not there is never sent.
+    /// Moves on to a request that waits for no request. One that waits for a request that is not there is never sent.
     fn pass_held(&mut self, trace: &Trace) {
         if let Some(chain) = &trace.chain {
             while chain.after.get(self.next).is_some_and(|&before| before != NOBODY) {
@@ -104,7 +104,7 @@ impl Arrivals {
         self.held.as_ref().map(|held| held.sent.as_slice())
     }
 
-    /// When the next request arrives, as far as is known; at equal times those that wait for nobody come first.
+    /// When the next request arrives, as far as is known; at equal times those that wait for no request come first.
     #[inline]
     pub(crate) fn due_us(&self, trace: &Trace) -> Option<f64> {
         let own = trace.arrival_us.get(self.next).copied();
@@ -141,7 +141,7 @@ impl Arrivals {
         Some((id, at_us))
     }
 
-    /// A request has come to its end: whoever waits for it thinks, and sends.
+    /// A request has come to its end: the request that waits for it thinks, and sends.
     pub(crate) fn ended(&mut self, trace: &Trace, id: u32, at_us: f64) {
         let (Some(held), Some(chain)) = (&mut self.held, &trace.chain) else { return };
         let i = id as usize;
@@ -157,19 +157,23 @@ impl Arrivals {
     }
 
     /// The client of a waiting request goes away. One that is not sent yet ends when it is.
-    pub(crate) fn gave_up(&mut self, trace: &Trace, id: u32, at_us: f64) {
+    pub(crate) fn client_cancelled(&mut self, trace: &Trace, id: u32, at_us: f64) {
         if self.held.as_ref().is_some_and(|held| held.sent_us[id as usize] <= at_us) {
             self.ended(trace, id, at_us);
         }
     }
 
-    /// The requests that were sent, in that order and with those times, and their fates. An open trace is as it was.
-    pub(crate) fn into_sent(self, trace: Arc<Trace>, fates: Vec<Fate>) -> (Arc<Trace>, Vec<Fate>) {
-        let Some(held) = self.held else { return (trace, fates) };
+    /// The requests that were sent, in that order and with those times, and their results. An open trace is as it was.
+    pub(crate) fn into_sent(
+        self,
+        trace: Arc<Trace>,
+        results: Vec<RequestResult>,
+    ) -> (Arc<Trace>, Vec<RequestResult>) {
+        let Some(held) = self.held else { return (trace, results) };
         let mut sent = trace.select(&held.sent);
         for (time, &id) in sent.arrival_us.iter_mut().zip(&held.sent) {
             *time = held.sent_us[id as usize];
         }
-        (Arc::new(sent), held.sent.iter().map(|&id| fates[id as usize]).collect())
+        (Arc::new(sent), held.sent.iter().map(|&id| results[id as usize]).collect())
     }
 }

@@ -15,11 +15,11 @@ pub enum RouterKind {
     Random,
     /// The replica with the fewest requests that wait or run.
     LeastOutstanding,
-    /// The replica with the shortest waiting line, as Vidur's `lor` counts.
+    /// The replica with the shortest waiting queue, as Vidur's `lor` counts.
     ShortestLine,
     /// The better of two drawn at random, by requests that wait or run.
     PowerOfTwo,
-    /// The replica with the fewest KV blocks in use or promised to its waiting line.
+    /// The replica with the fewest KV blocks in use or promised to its waiting queue.
     LeastKv,
     /// Requests of one adapter go to one replica, unless it is far busier than the others.
     AdapterAffinity,
@@ -34,11 +34,11 @@ pub enum SchedulerKind {
     Static,
     /// Orca: whole prompts beside decoding, memory reserved for the longest request.
     Orca,
-    /// vLLM of 2023: prompts first, then decoding; who finds no block is evicted.
+    /// vLLM of 2023: prompts first, then decoding; a request that finds no block is preempted.
     Vllm,
     /// Sarathi-Serve: prompts in chunks beside decoding.
     Sarathi,
-    /// LightLLM: prompts are let in where the batch will fit at its worst moment.
+    /// LightLLM: prompts are admitted where the batch will fit at its worst moment.
     LightLlm,
     /// vLLM since 2025: one token budget for prompts and decoding alike.
     VllmV1,
@@ -113,16 +113,16 @@ impl Default for VllmRules {
     }
 }
 
-/// What becomes of a request that is evicted.
+/// What becomes of a request that is preempted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Preemption {
-    /// Its prompt and the answer so far are processed anew, as one prompt (vLLM).
+    /// Its prompt and the answer so far are recomputed, as one prompt (vLLM).
     Recompute,
-    /// Its prompt is processed anew, and the answer so far again token by token: one an iteration. Only schedulers that
+    /// Its prompt is recomputed, and the answer so far again token by token: one an iteration. Only schedulers that
     /// read prompts in chunks do so.
     Regenerate,
-    /// What it has is copied to the host and back (vLLM). Half-read prompts, and those for which the host has no room, are
-    /// processed anew.
+    /// What it has is copied to the host and back (vLLM). Partly prefilled prompts, and those for which the host has no room, are
+    /// recomputed.
     Swap {
         /// KV blocks that the host of a replica has room for.
         host_blocks: u32,
@@ -160,7 +160,7 @@ pub struct FleetConfig {
     pub chunk_tokens: u32,
     /// Decode iterations between two attempts of LightLLM to let prompts in.
     pub decode_steps_between_prefills: u32,
-    /// Whether what the original cannot serve blocks the line, and its leak, its restart of half-read prompts and its
+    /// Whether what Vidur cannot serve blocks the waiting queue, and its leak, its restart of partly prefilled prompts and its
     /// count of token gaps (without those across an eviction) are kept; otherwise such requests are refused or served.
     pub original: bool,
     /// Whether the starts of prompts are kept and shared, where the trace tells them (vLLM v1).
@@ -170,17 +170,17 @@ pub struct FleetConfig {
     /// Most requests waiting and running together in the whole fleet; another one is refused.
     pub max_in_system: u32,
     /// How long a request waits for its first iteration before it is given up, microseconds; infinite = for ever.
-    pub patience_us: f64,
-    /// Whether a request is let in only with memory for its prompt and longest answer, so that nobody is ever evicted
+    pub queue_timeout_us: f64,
+    /// Whether a request is admitted only with memory for its prompt and longest answer, so that no request is ever preempted
     /// (vLLM, Sarathi-Serve, vLLM v1; static and Orca batches always do so, for the longest request).
     pub reserve: bool,
-    /// What becomes of a request that is evicted.
+    /// What becomes of a request that is preempted.
     pub preemption: Preemption,
     /// Longest prompt that is accepted (S-LoRA).
     pub max_input_tokens: u32,
     /// Sleep of an idle router, microseconds; 0 = woken by the arrival (S-LoRA).
     pub idle_poll_us: f64,
-    /// Whether adapters are loaded and cost time. S-LoRA counts their memory either way, as the original does.
+    /// Whether adapters are loaded and cost time. S-LoRA counts their memory either way, as Vidur does.
     pub lora_compute: bool,
     /// Where adapters are kept.
     pub adapters: AdapterConfig,
@@ -229,7 +229,7 @@ impl FleetConfig {
         }
     }
 
-    /// Adapters are loaded as the linear law says.
+    /// Adapters are loaded as the linear model says.
     pub fn loading_as(self, law: &AdapterCost) -> Self {
         let loading = AdapterLoading {
             base_us: law.load_base_us,
@@ -280,7 +280,7 @@ impl Default for FleetConfig {
             prefix_cache: false,
             vllm: VllmRules::default(),
             max_in_system: u32::MAX,
-            patience_us: f64::INFINITY,
+            queue_timeout_us: f64::INFINITY,
             reserve: false,
             preemption: Preemption::Recompute,
             max_input_tokens: u32::MAX,

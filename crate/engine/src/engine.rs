@@ -2,16 +2,16 @@
 //! KV blocks and one or more pipeline stages.
 //!
 //! ```text
-//! Trace ──> gateway ──> router ──> replica: waiting line ──> policy ──> stages ──> Report
+//! Trace ──> gateway ──> router ──> replica: waiting queue ──> policy ──> stages ──> Report
 //! ```
 //!
 //! An iteration is formed when its replica has a stage free for it: at an arrival, or when another one ends. At equal
 //! times arrivals come first, so that they are seen by the iteration formed then; with that order all of Vidur's runs
-//! are met. On a replica of one stage, iterations in which nobody can join or leave are charged at once.
+//! are met. On a replica of one stage, iterations in which no request can join or leave are charged at once.
 //! [`Fleet::step_by_step`] charges them one by one, with equal bits.
 //!
 //! Prompts and answers are served by the same replicas. Separate pools would take a second router where a prompt ends
-//! (`Replica::end_prompts`), and the time in which its KV memory moves; experts spread over GPUs are the cost model's
+//! (`Replica::finish_prefill_chunks`), and the time in which its KV memory moves; experts spread over GPUs are the cost model's
 //! matter alone (`servescope_cost::deployment`).
 
 mod audit;
@@ -21,7 +21,7 @@ mod fast_forward;
 mod one_stage;
 mod pipeline;
 mod rejection;
-mod sight;
+mod replica_view;
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
@@ -33,26 +33,26 @@ use servescope_workload::Trace;
 pub use audit::{BatchMember, BatchUnderWay};
 use counters::Counting;
 use pipeline::Pipeline;
-use sight::Engines;
+use replica_view::ReplicaView;
 
 use crate::config::adapters::AdapterMemory;
 use crate::config::{FleetConfig, Preemption};
 use crate::gateway::GatewayConfig;
-use crate::gateway::intake::Intake;
-use crate::gateway::proxy::Given;
-use crate::record::Record;
-use crate::record::observer::{Observer, Watch};
-use crate::record::served::AdapterCounts;
-use crate::record::timeline::{Departure, Timeline};
+use crate::gateway::frontend::Frontend;
+use crate::gateway::proxy::GatewayOutcome;
+use crate::record::EventLog;
+use crate::record::observer::{EventSink, Watch};
+use crate::record::request_timings::AdapterCounts;
+use crate::record::timeline::{QueueDrop, Timeline};
+use crate::replica::context::ScheduleContext;
 use crate::replica::queue::QueueConfig;
 use crate::replica::queue::fairness::FairnessRules;
 use crate::replica::queue::waiting_queue::WaitingQueue;
 use crate::replica::requests::Requests;
-use crate::replica::run::Run;
-use crate::replica::world::World;
+use crate::replica::run::BatchRun;
 use crate::replica::{Replica, requests};
 use crate::report::{IterationModel, Report};
-use crate::request::{DecodeSpan, Outcome, Refusal};
+use crate::request::{DecodeSpan, Outcome, Rejection};
 use crate::router::Router;
 
 /// A simulation of a fleet under way. A clone goes on from the same point of time by itself, with equal bits; it has no observer.
@@ -61,16 +61,16 @@ pub struct Fleet {
     trace: Arc<Trace>,
     config: FleetConfig,
     cost: Arc<dyn BatchCost>,
-    longest_leap: u32,
+    max_fast_forward: u32,
     until_us: f64,
-    intake: Intake,
+    frontend: Frontend,
     next_cancellation: usize,
     /// When waiting requests will have waited too long, in order of time, and entries of some that wait no more.
     deadlines: VecDeque<(f64, u32)>,
     requests: Requests,
     /// Requests without a first token, and some that have one by now; kept where their prompts are bounded.
     unread: Vec<u32>,
-    record: Record,
+    record: EventLog,
     router: Router,
     replicas: Vec<Replica>,
     pipelines: Vec<Pipeline>,
@@ -78,7 +78,7 @@ pub struct Fleet {
     events: BinaryHeap<Event>,
     event_count: u64,
     /// Replicas that may begin something new at the present time.
-    touched: Vec<u32>,
+    dirty_replicas: Vec<u32>,
     queueing: Arc<QueueConfig>,
     counting: Counting,
     /// Whether what ends at the present time has ended.
@@ -128,10 +128,10 @@ impl Fleet {
         if policy.follows_decode_steps() {
             requests.spans = vec![DecodeSpan::default(); trace.len()];
         }
-        let is_pipelined = stages > 1 || !policy.keeps_lockstep();
+        let is_pipelined = stages > 1 || !policy.keeps_decode_batch();
         let pipelined = if is_pipelined { count } else { 0 };
         if stages > 1 {
-            requests.worked_us = vec![0.0; trace.len()];
+            requests.execution_us = vec![0.0; trace.len()];
         }
         if config.vllm_v1().is_some() {
             requests.running = vec![None; trace.len()];
@@ -139,22 +139,25 @@ impl Fleet {
         let batches = policy.batches_under_way(&config, stages);
         let mut fleet = Self {
             requests,
-            record: Record { ended: trace.chain.as_ref().map(|_| Vec::new()), ..Record::new(trace.len()) },
+            record: EventLog {
+                ended: trace.chain.as_ref().map(|_| Vec::new()),
+                ..EventLog::new(trace.len())
+            },
             router: Router::new(&config, &trace),
             replicas,
             pipelines: (0..pipelined).map(|_| Pipeline::new(stages, batches)).collect(),
             has_stages: stages > 1,
             events: BinaryHeap::new(),
             event_count: 0,
-            touched: Vec::new(),
+            dirty_replicas: Vec::new(),
             queueing: Arc::default(),
             counting: Counting::default(),
             ends_are_over: false,
             watch: Watch::default(),
             unread: Vec::new(),
-            longest_leap: u32::MAX,
+            max_fast_forward: u32::MAX,
             until_us: f64::INFINITY,
-            intake: Intake::direct(&trace),
+            frontend: Frontend::direct(&trace),
             next_cancellation: 0,
             deadlines: VecDeque::new(),
             trace,
@@ -164,19 +167,19 @@ impl Fleet {
         for place in 0..fleet.replicas.len() {
             let wakes_us = config.policy().wakes_us(&fleet.replicas[place]);
             if wakes_us < f64::INFINITY {
-                fleet.expect(wakes_us, place);
+                fleet.schedule_completion(wakes_us, place);
             }
         }
         fleet
     }
 
-    /// Keeps every replica's waiting line in another way than first come, first served. Orders that need a batcher
+    /// Keeps every replica's waiting queue in another way than first come, first served. Orders that need a batcher
     /// ([`QueuePolicy::is_batch_aware`](crate::replica::queue::QueuePolicy::is_batch_aware)) stay first come, first served.
-    pub fn queued(mut self, queueing: QueueConfig) -> Self {
+    pub fn with_queue_policy(mut self, queueing: QueueConfig) -> Self {
         self.queueing = Arc::new(queueing);
         let pool_tokens = f64::from(self.config.blocks) * f64::from(self.config.block_size);
         for replica in &mut self.replicas {
-            replica.waiting = if replica.state.queued(&self.queueing, &self.config, &self.trace) {
+            replica.waiting = if replica.state.with_queue_policy(&self.queueing, &self.config, &self.trace) {
                 WaitingQueue::limited(&self.queueing, &self.trace)
             } else {
                 WaitingQueue::new(&self.queueing, FairnessRules::Engine, &self.trace, pool_tokens)
@@ -190,31 +193,31 @@ impl Fleet {
     }
 
     /// Puts a proxy before the router.
-    pub fn behind(mut self, gateway: GatewayConfig) -> Self {
-        self.intake.set_proxy(gateway, &self.trace);
+    pub fn with_gateway(mut self, gateway: GatewayConfig) -> Self {
+        self.frontend.set_proxy(gateway, &self.trace);
         self.record.ended.get_or_insert_default();
         self.record.first_tokens = Some(Vec::new());
         self
     }
 
-    /// Charges every iteration by itself and forms each anew. The outcome is the same to the last bit.
-    pub fn step_by_step(mut self) -> Self {
-        self.longest_leap = 1;
+    /// Charges every iteration by itself and schedules each one. The outcome is the same to the last bit.
+    pub fn without_fast_forward(mut self) -> Self {
+        self.max_fast_forward = 1;
         self.replicas.iter_mut().for_each(|replica| replica.writes_every_iteration = true);
         self
     }
 
     /// Tells what happens as it does.
-    pub fn watched(mut self, observer: Box<dyn Observer>) -> Self {
+    pub fn watched(mut self, observer: Box<dyn EventSink>) -> Self {
         self.watch = Watch::by(observer);
         self
     }
 
-    /// Ends at a time: whatever would end after it is not done. Every iteration is charged by itself then, for a leap may
+    /// Ends at a time: whatever would end after it is not done. Every iteration is charged by itself then, for a fast-forward may
     /// go beyond.
     pub fn until(mut self, until_us: f64) -> Self {
         self.until_us = until_us;
-        if until_us < f64::INFINITY { self.step_by_step() } else { self }
+        if until_us < f64::INFINITY { self.without_fast_forward() } else { self }
     }
 
     /// Runs to the end.
@@ -236,7 +239,7 @@ impl Fleet {
             if end_us < given_us {
                 self.ends(now_us);
             } else {
-                self.deliver(now_us, false);
+                self.process_arrivals(now_us, false);
             }
             self.begin_touched(now_us);
             // Requests may be given up where an iteration is formed.
@@ -258,12 +261,12 @@ impl Fleet {
 
     /// Whether another end has taken the place of this one. Of several stages each ends by itself.
     fn is_stale(&self, event: &Event) -> bool {
-        !self.has_stages && self.replicas[event.replica as usize].awaited != event.number
+        !self.has_stages && self.replicas[event.replica as usize].pending_event != event.number
     }
 
     /// Share of the requests that have arrived so far.
     pub fn progress(&self) -> f64 {
-        self.intake.seen() as f64 / self.trace.len().max(1) as f64
+        self.frontend.seen() as f64 / self.trace.len().max(1) as f64
     }
 
     /// KV blocks in use, of each replica.
@@ -280,10 +283,10 @@ impl Fleet {
     pub fn finish(mut self) -> Report {
         for i in 0..self.replicas.len() {
             self.write_batches_down(i);
-            let (replica, mut world, _) = self.parts(i, f64::INFINITY);
-            replica.close_run(&mut world);
-            replica.close_open(&mut world);
-            world.config.policy().settle(replica, &mut world);
+            let (replica, mut context, _) = self.parts(i, f64::INFINITY);
+            replica.close_run(&mut context);
+            replica.close_open(&mut context);
+            context.config.policy().settle(replica, &mut context);
         }
         let counters = self.final_counters();
         let of_replicas = || self.replicas.iter().map(Replica::loads_and_evictions);
@@ -294,23 +297,23 @@ impl Fleet {
             stay: self.config.adapters.memory != AdapterMemory::Unified,
         };
         let mut served = self.requests.into_served();
-        if let Some(sent) = self.intake.sent() {
+        if let Some(sent) = self.frontend.sent() {
             served = served.select(sent);
             self.record.rename(sent);
         }
-        let preemptions = self.record.evictions.len() as u64;
+        let preemptions = self.record.preemptions.len() as u64;
         let prefix_lookups = self.replicas.iter().filter_map(|replica| replica.kv.prefix_lookups()).collect();
-        let (trace, fates, gateway) = self.intake.finish(self.trace, self.record.fates);
+        let (trace, results, gateway) = self.frontend.finish(self.trace, self.record.results);
         Report {
             timeline: Timeline {
                 iterations: self.record.iterations,
-                evictions: self.record.evictions,
+                preemptions: self.record.preemptions,
                 gaps: self.record.gaps,
                 holds: self.record.holds,
                 departures: self.record.departures,
-                absences: self.record.absences,
+                preemption_intervals: self.record.preemption_intervals,
             },
-            fates,
+            results,
             pool_tokens: self.config.blocks.saturating_mul(self.config.block_size),
             adapters,
             replicas: self.config.replicas,
@@ -327,45 +330,47 @@ impl Fleet {
     }
 
     /// One replica, what it works on, and the model that says how long.
-    fn parts(&mut self, replica: usize, now_us: f64) -> (&mut Replica, World<'_>, &dyn BatchCost) {
-        let world = World {
+    fn parts(&mut self, replica: usize, now_us: f64) -> (&mut Replica, ScheduleContext<'_>, &dyn BatchCost) {
+        let context = ScheduleContext {
             config: &self.config,
             trace: &self.trace,
             requests: &mut self.requests,
             record: &mut self.record,
             cost: &*self.cost,
             watch: &mut self.watch,
-            steps_singly: self.longest_leap == 1,
-            sent_us: self.intake.sent_us(),
+            steps_singly: self.max_fast_forward == 1,
+            sent_us: self.frontend.sent_us(),
             now_us,
             ends_are_over: self.ends_are_over,
         };
-        (&mut self.replicas[replica], world, &*self.cost)
+        (&mut self.replicas[replica], context, &*self.cost)
     }
 
     /// When the next request arrives or goes away, whatever the replicas do.
     fn next_given_us(&mut self) -> Option<f64> {
-        let arrival = self.intake.due_us(&self.trace);
+        let arrival = self.frontend.due_us(&self.trace);
         let cancellation = self.trace.cancellations.get(self.next_cancellation).map(|c| c.0);
         arrival.into_iter().chain(cancellation).chain(self.deadline_us()).reduce(f64::min)
     }
 
-    /// Sees who arrives and who goes away up to `now_us`; either may let a held request go.
-    fn deliver(&mut self, now_us: f64, ends_are_over: bool) {
+    /// Sees which requests arrive and which go away up to `now_us`; either may let a held request go.
+    fn process_arrivals(&mut self, now_us: f64, ends_are_over: bool) {
         self.ends_are_over = ends_are_over;
         loop {
-            let engines = Engines {
+            let engines = ReplicaView {
                 config: &self.config,
                 trace: &self.trace,
                 requests: &self.requests,
                 replicas: &self.replicas,
                 ends_are_over,
             };
-            if let Some((given, _)) = self.intake.next_until(&self.trace, now_us, &engines) {
+            if let Some((given, _)) = self.frontend.next_until(&self.trace, now_us, &engines) {
                 match given {
-                    Given::Forward(id) => self.arrive(id, now_us),
-                    Given::Refused(id, reason) => self.end_outside(id, Outcome::Refused(reason), now_us),
-                    Given::TimedOut(id) => self.end_outside(id, Outcome::TimedOut, now_us),
+                    GatewayOutcome::Forward(id) => self.arrive(id, now_us),
+                    GatewayOutcome::Rejected(id, reason) => {
+                        self.end_outside(id, Outcome::Rejected(reason), now_us);
+                    }
+                    GatewayOutcome::TimedOut(id) => self.end_outside(id, Outcome::TimedOut, now_us),
                 }
             } else if let Some(&(_, id)) =
                 self.trace.cancellations.get(self.next_cancellation).filter(|c| c.0 <= now_us)
@@ -388,20 +393,20 @@ impl Fleet {
             return;
         }
         for id in self.record.first_tokens.iter_mut().flat_map(|ids| ids.drain(..)) {
-            self.intake.first_token(id, now_us);
+            self.frontend.first_token(id, now_us);
         }
         for id in ended.drain(..) {
-            let fate = &self.record.fates[id as usize];
-            let completed = fate.outcome == Outcome::Completed;
-            self.intake.ended(&self.trace, id, now_us, fate.produced, completed);
+            let result = &self.record.results[id as usize];
+            let completed = result.outcome == Outcome::Completed;
+            self.frontend.ended(&self.trace, id, now_us, result.produced, completed);
         }
     }
 
     /// A request has come to its end before it came in.
     fn end_outside(&mut self, id: u32, outcome: Outcome, now_us: f64) {
-        self.record.departures.push(Departure { time_us: now_us, id });
-        self.record.fates[id as usize].outcome = outcome;
-        self.requests.place[id as usize] = requests::Place::Gone;
+        self.record.departures.push(QueueDrop { time_us: now_us, id });
+        self.record.results[id as usize].outcome = outcome;
+        self.requests.status[id as usize] = requests::RequestStatus::Finished;
     }
 
     /// A request comes in: it is refused, or given to a replica.
@@ -412,50 +417,50 @@ impl Fleet {
         let refusal = rejection::refusal(&self.config, input, max, rank).or_else(|| {
             let is_full = || self.replicas.iter().map(|replica| replica.outstanding).sum::<u32>();
             let bound = self.config.max_in_system;
-            (bound < u32::MAX && is_full() >= bound).then_some(Refusal::Concurrency)
+            (bound < u32::MAX && is_full() >= bound).then_some(Rejection::Concurrency)
         });
         let refusal = refusal.or_else(|| self.refuses_unread(id));
         if let Some(reason) = refusal {
-            self.record.fates[i].outcome = Outcome::Refused(reason);
+            self.record.results[i].outcome = Outcome::Rejected(reason);
         }
         // A client may go away before its request is there.
-        if self.record.fates[i].outcome != Outcome::Unfinished {
-            self.requests.place[i] = requests::Place::Gone;
+        if self.record.results[i].outcome != Outcome::Unfinished {
+            self.requests.status[i] = requests::RequestStatus::Finished;
             return self.record.ends(id);
         }
         let place = self.router.pick(&self.config, &self.replicas, &self.trace, id, now_us);
         let queueing = Arc::clone(&self.queueing);
         self.counting.see(&queueing, &self.trace, id);
-        let (replica, mut world, _) = self.parts(place, now_us);
-        if !replica.waiting.accepts(&queueing, world.trace, id, now_us) {
-            world.record.fates[i].outcome = Outcome::Refused(Refusal::RateLimit);
-            world.requests.place[i] = requests::Place::Gone;
-            world.record.ends(id);
+        let (replica, mut context, _) = self.parts(place, now_us);
+        if !replica.waiting.accepts(&queueing, context.trace, id, now_us) {
+            context.record.results[i].outcome = Outcome::Rejected(Rejection::RateLimit);
+            context.requests.status[i] = requests::RequestStatus::Finished;
+            context.record.ends(id);
             if replica.state.hears_of_refusal(id) {
-                self.touched.push(place as u32);
+                self.dirty_replicas.push(place as u32);
             }
             return;
         }
-        if replica.enqueue(&mut world, id) {
-            self.touched.push(place as u32);
+        if replica.enqueue(&mut context, id) {
+            self.dirty_replicas.push(place as u32);
         }
-        if self.config.patience_us < f64::INFINITY {
-            self.deadlines.push_back((now_us + self.config.patience_us, id));
+        if self.config.queue_timeout_us < f64::INFINITY {
+            self.deadlines.push_back((now_us + self.config.queue_timeout_us, id));
         }
     }
 
     /// vLLM's `max_num_queued_tokens` (vllm/v1/engine/async_llm.py): whether prompts of too many tokens have no first token.
-    fn refuses_unread(&mut self, id: u32) -> Option<Refusal> {
+    fn refuses_unread(&mut self, id: u32) -> Option<Rejection> {
         let most = self.config.vllm_v1()?.max_num_queued_tokens?;
         let Self { requests, trace, unread, .. } = self;
         let is_unread = |id: u32| {
-            requests.place[id as usize] != requests::Place::Gone
+            requests.status[id as usize] != requests::RequestStatus::Finished
                 && requests.first_token_us[id as usize].is_nan()
         };
         unread.retain(|&id| is_unread(id));
         let tokens: u64 = unread.iter().map(|&id| u64::from(trace.input_tokens[id as usize])).sum();
         if tokens >= u64::from(most) {
-            return Some(Refusal::QueueFull);
+            return Some(Rejection::QueueFull);
         }
         unread.push(id);
         None
@@ -463,8 +468,8 @@ impl Fleet {
 
     /// Whoever may begin something new does.
     fn begin_touched(&mut self, now_us: f64) {
-        while let Some(place) = self.touched.pop() {
-            self.touched.retain(|&other| other != place);
+        while let Some(place) = self.dirty_replicas.pop() {
+            self.dirty_replicas.retain(|&other| other != place);
             self.begin(place as usize, now_us);
         }
     }
@@ -479,26 +484,26 @@ impl Fleet {
                     self.fast_forward(place, now_us);
                 }
             } else {
-                self.shorten(place, now_us);
+                self.truncate_fast_forward(place, now_us);
             }
             return;
         }
         if self.replicas[place].in_flight == 0 {
-            return self.form(place, now_us);
+            return self.schedule(place, now_us);
         }
         if self.config.policy().heeds_arrivals() || self.config.loads_ahead() {
-            self.shorten(place, now_us);
+            self.truncate_fast_forward(place, now_us);
         }
     }
 
     /// The replica's work ends at `time_us`, whatever was expected before.
-    fn expect(&mut self, time_us: f64, place: usize) {
+    fn schedule_completion(&mut self, time_us: f64, place: usize) {
         self.event_count += 1;
-        self.replicas[place].awaited = self.event_count;
+        self.replicas[place].pending_event = self.event_count;
         self.events.push(Event { time_us, number: self.event_count, replica: place as u32, stage: 0 });
     }
 
-    /// What replicas worked on until `now_us` ends; who is let go by that arrives before anybody begins anew.
+    /// What replicas worked on until `now_us` ends; requests that this releases arrive before an iteration begins.
     fn ends(&mut self, now_us: f64) {
         while self.events.peek().is_some_and(|event| event.time_us <= now_us) {
             let Some(event) = self.events.pop() else { break };
@@ -516,12 +521,12 @@ impl Fleet {
                 if self.replicas[place].in_flight > 0 {
                     self.end_iterations(place, now_us);
                 }
-                self.touched.push(event.replica);
+                self.dirty_replicas.push(event.replica);
             }
         }
         if self.record.ended.is_some() {
             self.tell_ends(now_us);
-            self.deliver(now_us, true);
+            self.process_arrivals(now_us, true);
         }
     }
 }

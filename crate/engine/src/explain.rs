@@ -1,18 +1,18 @@
 //! Why did this request wait? Its time, taken apart, and what stood in its way.
 
 use crate::gateway::config::Check;
-use crate::gateway::log::Held;
-use crate::report::{Report, Split};
-use crate::request::{Outcome, Stop};
+use crate::gateway::log::GatewayHoldReason;
+use crate::report::{LatencyBreakdown, Report};
+use crate::request::{BlockReason, Outcome};
 
 /// What a request mostly waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
     /// It was refused, or its client went away before it was served.
     NotServed,
-    /// It never got its turn: the head of the line can never be admitted.
+    /// It never got its turn: the head of the waiting queue can never be admitted.
     StuckForever,
-    /// The head of the line found no memory.
+    /// The head of the waiting queue found no memory.
     Memory,
     /// The prompts before it filled `batch_max_tokens`.
     PromptBudget,
@@ -24,7 +24,7 @@ pub enum Reason {
     NextDecision,
     /// It stood still while others were prefilled.
     Stalled,
-    /// It was evicted to make room for others.
+    /// It was preempted to make room for others.
     Evicted,
     /// A quota of its client at the gateway, or its client's concurrency.
     GatewayQuota,
@@ -72,21 +72,21 @@ pub struct Explanation {
     /// The largest part that is not its own work, or its own work where nothing held it up.
     pub reason: Reason,
     /// Where its time went; zeros for a request that was not served.
-    pub split: Split,
-    /// Time in the line while the head found no memory, microseconds.
+    pub split: LatencyBreakdown,
+    /// Time in the waiting queue while the head found no memory, microseconds.
     pub memory_us: f64,
-    /// Time in the line while the prompt budget was full.
+    /// Time in the waiting queue while the prompt budget was full.
     pub prompt_budget_us: f64,
-    /// Time in the line while the batch was full.
+    /// Time in the waiting queue while the batch was full.
     pub running_cap_us: f64,
-    /// Time in the line while every LoRA slot was used by another adapter.
+    /// Time in the waiting queue while every LoRA slot was used by another adapter.
     pub lora_slots_us: f64,
-    /// Time in the line until the next decision, with nothing else in the way.
+    /// Time in the waiting queue until the next decision, with nothing else in the way.
     pub next_decision_us: f64,
     /// Time at the gateway in its last attempt, and what held it there last; before that, with its client.
     pub gateway_us: f64,
     /// Of those.
-    pub held: Held,
+    pub held: GatewayHoldReason,
     /// Time from its first attempt to its last one.
     pub retrying_us: f64,
     /// Time from its last iteration before each eviction to the next one.
@@ -112,7 +112,7 @@ pub fn explain(report: &Report, id: usize) -> Explanation {
         lora_slots_us: 0.0,
         next_decision_us: 0.0,
         gateway_us: 0.0,
-        held: Held::Nothing,
+        held: GatewayHoldReason::Nothing,
         retrying_us: 0.0,
         evicted_us: evicted_us(report, id),
         ahead: waiting_ahead(report, id),
@@ -123,7 +123,7 @@ pub fn explain(report: &Report, id: usize) -> Explanation {
     if let Some(scheduled) = report.scheduled_us(id) {
         share_out_queue(report, id, came_in, scheduled, &mut why);
         why.reason = main_reason(&why);
-    } else if report.fates[id].outcome == Outcome::Unfinished {
+    } else if report.results[id].outcome == Outcome::Unfinished {
         why.reason = Reason::StuckForever;
     }
     why
@@ -144,18 +144,18 @@ fn pass_gateway(report: &Report, id: usize, why: &mut Explanation) -> Option<f64
 fn share_out_queue(report: &Report, id: usize, arrival: f64, scheduled: f64, why: &mut Explanation) {
     let replica = report.replica(id);
     let mut holds = report.timeline.holds.iter().filter(|hold| hold.replica == replica).peekable();
-    // A fleet says when a line begins; S-LoRA's first decision says what there was before it.
+    // A fleet says when a waiting queue begins; S-LoRA's first decision says what there was before it.
     let mut stop = holds.peek().filter(|_| report.cost.is_none()).and_then(|first| first.stop);
     let mut from = arrival;
-    let mut add = |stop: Option<Stop>, waited: f64| match stop {
-        Some(Stop::Memory) => why.memory_us += waited,
-        Some(Stop::PromptBudget) => why.prompt_budget_us += waited,
-        Some(Stop::RunningCap) => why.running_cap_us += waited,
-        Some(Stop::LoraSlots) => why.lora_slots_us += waited,
+    let mut add = |stop: Option<BlockReason>, waited: f64| match stop {
+        Some(BlockReason::Memory) => why.memory_us += waited,
+        Some(BlockReason::PromptBudget) => why.prompt_budget_us += waited,
+        Some(BlockReason::RunningCap) => why.running_cap_us += waited,
+        Some(BlockReason::LoraSlots) => why.lora_slots_us += waited,
         None => why.next_decision_us += waited,
     };
     for hold in holds.take_while(|hold| hold.start_us < scheduled) {
-        // A decision before the arrival stopped at somebody else; it says what the line stood for all the same.
+        // A decision before the arrival stopped at another request; it says what the waiting queue stood for all the same.
         if hold.start_us > arrival {
             add(stop, hold.start_us - from);
             from = hold.start_us;
@@ -190,20 +190,22 @@ fn main_reason(why: &Explanation) -> Reason {
 }
 
 /// What a wait at the gateway was for.
-fn at_gateway(held: Held) -> Reason {
+fn at_gateway(held: GatewayHoldReason) -> Reason {
     match held {
-        Held::By(Check::Rpm | Check::Tpm) => Reason::GatewayQuota,
-        Held::By(_) => Reason::GatewayRoom,
-        Held::Nothing | Held::Behind | Held::FairShare => Reason::GatewayOrder,
+        GatewayHoldReason::By(Check::Rpm | Check::Tpm) => Reason::GatewayQuota,
+        GatewayHoldReason::By(_) => Reason::GatewayRoom,
+        GatewayHoldReason::Nothing | GatewayHoldReason::Behind | GatewayHoldReason::FairShare => {
+            Reason::GatewayOrder
+        }
     }
 }
 
-/// Requests of the line that were in front of `id`: arrived earlier, were not yet scheduled, nor gone, and were not let in
-/// after it, whatever the order of service.
+/// Requests of the waiting queue that were in front of `id`: arrived earlier, were not yet scheduled, nor gone, and were not
+/// admitted after it, whatever the order of service.
 fn waiting_ahead(report: &Report, id: usize) -> u32 {
     let (arrival, own) = (report.trace.arrival_us[id], report.scheduled_us(id).unwrap_or(f64::INFINITY));
-    let ahead = (0..id).filter(|&other| match report.fates[other].outcome {
-        Outcome::Refused(_) => false,
+    let ahead = (0..id).filter(|&other| match report.results[other].outcome {
+        Outcome::Rejected(_) => false,
         _ if report.replica(other) != report.replica(id) => false,
         _ => report.scheduled_us(other).is_none_or(|t| t > arrival && t <= own),
     });
@@ -212,7 +214,7 @@ fn waiting_ahead(report: &Report, id: usize) -> u32 {
 
 /// Time that a request was out of the batch between its iterations.
 fn evicted_us(report: &Report, id: usize) -> f64 {
-    let its_own = report.timeline.absences.iter().filter(|out| out.request as usize == id);
+    let its_own = report.timeline.preemption_intervals.iter().filter(|out| out.request as usize == id);
     its_own.map(|out| out.end_us - out.start_us).sum()
 }
 

@@ -1,13 +1,13 @@
 //! What stands before the engine: the bounds of its server, and the proxy of a multi-tenant service.
 //!
 //! ```text
-//! clients ──> intake ──> proxy (quotas, queue, KV feasibility) ──> the engine's own bounds ──> waiting line
+//! clients ──> frontend ──> proxy (quotas, queue, KV feasibility) ──> the engine's own bounds ──> waiting queue
 //! ```
 
 mod accounts;
 pub mod config;
 pub mod estimate;
-pub(crate) mod intake;
+pub(crate) mod frontend;
 mod ledger;
 pub mod load;
 pub mod log;

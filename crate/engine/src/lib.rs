@@ -1,4 +1,4 @@
-//! What happens to a trace: refusals, the waiting line, batching, adapter memory, iterations.
+//! What happens to a trace: rejections, the waiting queue, batching, adapter memory, iterations.
 //!
 //! ```text
 //! Trace ──> gateway ─────> router ────> waiting queue ──> scheduler ──> iterations ──> Report
@@ -29,8 +29,8 @@ pub mod slora {
 pub use config::adapters::{AdapterConfig, AdapterLoading, AdapterMemory, TOKENS_PER_RANK};
 pub use config::{Equals, FleetConfig, LongPrefill, Preemption, RouterKind, SchedulerKind, VllmRules};
 pub use engine::{BatchMember, BatchUnderWay, Fleet};
-pub use record::{observer, sampler, served, timeline};
+pub use record::{observer, request_timings, sampler, timeline};
 pub use replica::adapters;
 pub use replica::{peak_memory, queue};
-pub use report::{Report, Split};
-pub use request::{Fate, Outcome, Refusal, Stop};
+pub use report::{LatencyBreakdown, Report};
+pub use request::{BlockReason, Outcome, Rejection, RequestResult};

@@ -1,34 +1,36 @@
 //! What a run writes down.
 
 pub mod observer;
+pub mod request_timings;
 pub mod sampler;
-pub mod served;
 pub mod timeline;
 
-use crate::record::timeline::{Absence, Departure, Eviction, Gap, Hold, Iterations};
-use crate::request::Fate;
+use crate::record::timeline::{
+    InterTokenLatency, Iterations, PreemptionEvent, PreemptionInterval, QueueBlockage, QueueDrop,
+};
+use crate::request::RequestResult;
 
 /// Fates, iterations and gaps between tokens.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Record {
-    pub(crate) fates: Vec<Fate>,
+pub(crate) struct EventLog {
+    pub(crate) results: Vec<RequestResult>,
     pub(crate) iterations: Iterations,
-    pub(crate) gaps: Vec<Gap>,
-    pub(crate) holds: Vec<Hold>,
-    pub(crate) departures: Vec<Departure>,
-    pub(crate) absences: Vec<Absence>,
-    pub(crate) evictions: Vec<Eviction>,
+    pub(crate) gaps: Vec<InterTokenLatency>,
+    pub(crate) holds: Vec<QueueBlockage>,
+    pub(crate) departures: Vec<QueueDrop>,
+    pub(crate) preemption_intervals: Vec<PreemptionInterval>,
+    pub(crate) preemptions: Vec<PreemptionEvent>,
     /// Whether a scheduling policy ever had two waiting requests to choose from.
     pub(crate) had_choice: bool,
-    /// Requests that came to their end and were not told of yet, where somebody waits for that.
+    /// Requests that came to their end and were not told of yet, where a client waits for that.
     pub(crate) ended: Option<Vec<u32>>,
-    /// Requests that have their first token and were not told of yet, where somebody waits for that.
+    /// Requests that have their first token and were not told of yet, where a client waits for that.
     pub(crate) first_tokens: Option<Vec<u32>>,
 }
 
-impl Record {
+impl EventLog {
     pub(crate) fn new(requests: usize) -> Self {
-        Self { fates: vec![Fate::default(); requests], ..Self::default() }
+        Self { results: vec![RequestResult::default(); requests], ..Self::default() }
     }
 
     /// A request has come to its end.
@@ -52,16 +54,18 @@ impl Record {
             Some(last) if last.length_us == length_us && last.count <= u32::MAX - count => {
                 last.count += count;
             }
-            _ => self.gaps.push(Gap { end_us, length_us, count }),
+            _ => self.gaps.push(InterTokenLatency { end_us, length_us, count }),
         }
     }
 
     /// Requests are told by their place in `order`.
     pub(crate) fn rename(&mut self, order: &[u32]) {
-        let mut places = vec![0u32; self.fates.len()];
+        let mut places = vec![0u32; self.results.len()];
         (0u32..).zip(order).for_each(|(place, &id)| places[id as usize] = place);
         self.departures.iter_mut().for_each(|departure| departure.id = places[departure.id as usize]);
-        self.evictions.iter_mut().for_each(|eviction| eviction.id = places[eviction.id as usize]);
-        self.absences.iter_mut().for_each(|absence| absence.request = places[absence.request as usize]);
+        self.preemptions.iter_mut().for_each(|preemption| preemption.id = places[preemption.id as usize]);
+        self.preemption_intervals
+            .iter_mut()
+            .for_each(|absence| absence.request = places[absence.request as usize]);
     }
 }

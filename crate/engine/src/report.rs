@@ -6,16 +6,16 @@ use servescope_cost::BatchCost;
 use servescope_workload::{BASE_MODEL, Trace};
 
 use crate::gateway::GatewayLog;
+use crate::record::request_timings::{AdapterCounts, PrefixLookups, RequestTimings};
 use crate::record::sampler::CounterSample;
-use crate::record::served::{AdapterCounts, PrefixLookups, Served};
 use crate::record::timeline::Timeline;
 use crate::replica::queue::Client;
-use crate::request::{Fate, Outcome};
+use crate::request::{Outcome, RequestResult};
 
-/// Where a finished request's time went, microseconds. The parts, added in the order of [`Split::parts`], make its E2E
+/// Where a finished request's time went, microseconds. The parts, added in the order of [`LatencyBreakdown::parts`], make its E2E
 /// time exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Split {
+pub struct LatencyBreakdown {
     /// From arrival to the start of its first iteration, or of the loading of adapters before it.
     pub queue_us: f64,
     /// Loading adapters before the iterations of its prompt.
@@ -28,7 +28,7 @@ pub struct Split {
     pub decode_us: f64,
 }
 
-impl Split {
+impl LatencyBreakdown {
     /// Queue, adapter load, own prefill, stalled, decode.
     pub fn parts(&self) -> [f64; 5] {
         [self.queue_us, self.load_us, self.prefill_us, self.stalled_us, self.decode_us]
@@ -57,7 +57,7 @@ pub struct Report {
     /// The requests.
     pub trace: Arc<Trace>,
     /// What became of each.
-    pub fates: Vec<Fate>,
+    pub results: Vec<RequestResult>,
     /// What the GPU did.
     pub timeline: Timeline,
     /// Size of the pool of each replica, tokens.
@@ -69,7 +69,7 @@ pub struct Report {
     /// How many replicas.
     pub replicas: u32,
     /// When each was served, and where.
-    pub served: Box<Served>,
+    pub served: Box<RequestTimings>,
     /// Whether the scheduler ever left one of two waiting requests behind, or a part of its prompt: otherwise every scheduling
     /// policy makes the same run, unless a request is preempted or an adapter replaced.
     pub had_choice: bool,
@@ -120,9 +120,9 @@ impl Report {
     }
 
     /// How long the iterations of a finished request were worked on, microseconds; Vidur's execution time.
-    pub fn worked_us(&self, id: usize) -> Option<f64> {
+    pub fn execution_us(&self, id: usize) -> Option<f64> {
         let split = self.split(id)?;
-        let worked = self.served.worked_us.get(id).copied();
+        let worked = self.served.execution_us.get(id).copied();
         Some(worked.unwrap_or(split.prefill_us + split.decode_us))
     }
 
@@ -133,24 +133,24 @@ impl Report {
 
     /// End-to-end time, microseconds.
     pub fn e2e_us(&self, id: usize) -> Option<f64> {
-        self.fates[id].finish_us.map(|t| t - self.trace.arrival_us[id])
+        self.results[id].finish_us.map(|t| t - self.trace.arrival_us[id])
     }
 
     /// When the run ends: at the last finish, or at the end of the last iteration where some request is still processed
     /// after it, microseconds.
     pub fn end_us(&self) -> f64 {
-        let finish = self.fates.iter().filter_map(|fate| fate.finish_us).fold(0.0, f64::max);
+        let finish = self.results.iter().filter_map(|result| result.finish_us).fold(0.0, f64::max);
         self.timeline.end_us().max(finish)
     }
 
     /// Whether the request ran to its end.
     pub fn is_completed(&self, id: usize) -> bool {
-        self.fates[id].outcome == Outcome::Completed
+        self.results[id].outcome == Outcome::Completed
     }
 
     /// Where the time of a finished request went.
-    pub fn split(&self, id: usize) -> Option<Split> {
-        let (finish, scheduled) = (self.fates[id].finish_us?, self.scheduled_us(id)?);
+    pub fn split(&self, id: usize) -> Option<LatencyBreakdown> {
+        let (finish, scheduled) = (self.results[id].finish_us?, self.scheduled_us(id)?);
         let arrival = self.trace.arrival_us[id];
         let (prefill, stalled) = (self.served.prefill_us[id], self.served.stalled_us[id]);
         let load = self.served.load_us.get(id).copied().unwrap_or(0.0);
@@ -158,28 +158,28 @@ impl Report {
         let mut parts = [scheduled - arrival, load, prefill, stalled, decode];
         settle(&mut parts, finish - arrival);
         let [queue_us, load_us, prefill_us, stalled_us, decode_us] = parts;
-        Some(Split { queue_us, load_us, prefill_us, stalled_us, decode_us })
+        Some(LatencyBreakdown { queue_us, load_us, prefill_us, stalled_us, decode_us })
     }
 
     /// A fingerprint of every request and what became of it. Equal digests mean equal bits.
     pub fn digest(&self) -> u64 {
         let mut hash = Digest::default();
-        for (id, fate) in self.fates.iter().enumerate() {
+        for (id, result) in self.results.iter().enumerate() {
             let r = self.trace.request(id);
             hash.add(r.arrival_us.to_bits());
             hash.add(u64::from(r.user) << 32 | u64::from(r.adapter));
             hash.add(u64::from(r.input_tokens) << 32 | u64::from(r.output_tokens));
-            let outcome = match fate.outcome {
+            let outcome = match result.outcome {
                 Outcome::Unfinished => 0,
                 Outcome::Completed => 1,
                 Outcome::Cancelled => 2,
                 Outcome::TimedOut => 255,
-                Outcome::Refused(reason) => 3 + reason as u64,
+                Outcome::Rejected(reason) => 3 + reason as u64,
             };
-            hash.add(u64::from(r.max_tokens) << 32 | u64::from(fate.produced) << 8 | outcome);
+            hash.add(u64::from(r.max_tokens) << 32 | u64::from(result.produced) << 8 | outcome);
             let rank = if r.adapter == BASE_MODEL { 0 } else { self.trace.rank(id) };
             hash.add(u64::from(rank));
-            for time in [self.scheduled_us(id), self.first_token_us(id), fate.finish_us] {
+            for time in [self.scheduled_us(id), self.first_token_us(id), result.finish_us] {
                 hash.add(time.map_or(u64::MAX, f64::to_bits));
             }
         }

@@ -9,7 +9,7 @@ pub enum Outcome {
     /// All its tokens were produced.
     Completed,
     /// It was refused on arrival.
-    Refused(Refusal),
+    Rejected(Rejection),
     /// Its client went away.
     Cancelled,
     /// It waited longer than it may.
@@ -22,7 +22,7 @@ impl Outcome {
         match self {
             Self::Unfinished => "unfinished",
             Self::Completed => "completed",
-            Self::Refused(reason) => reason.name(),
+            Self::Rejected(reason) => reason.name(),
             Self::Cancelled => "cancelled",
             Self::TimedOut => "timed_out",
         }
@@ -31,7 +31,7 @@ impl Outcome {
 
 /// What became of one request.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Fate {
+pub struct RequestResult {
     /// How it ended.
     pub outcome: Outcome,
     /// When it left the batch, microseconds.
@@ -53,7 +53,7 @@ pub struct DecodeSpan {
 
 /// Why a request was refused, on arrival or while it waited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Refusal {
+pub enum Rejection {
     /// The prompt is longer than `max_input_tokens`.
     InputTooLong,
     /// Input + max_tokens is more than `max_request_tokens`.
@@ -83,7 +83,7 @@ pub enum Refusal {
     LoraRank,
 }
 
-impl Refusal {
+impl Rejection {
     /// Every reason.
     pub const ALL: [Self; 13] = [
         Self::InputTooLong,
@@ -123,7 +123,7 @@ impl Refusal {
 
 /// Why a decision stopped at a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stop {
+pub enum BlockReason {
     /// The batch would need more KV and adapter memory than there is.
     Memory,
     /// The prompts picked before it leave no room in `batch_max_tokens`.

@@ -17,9 +17,9 @@ pub(crate) struct Router {
     kind: RouterKind,
     turn: usize,
     draws: Stream,
-    /// What Vidur's random router draws from, where the original is wanted.
+    /// What Vidur's random router draws from, where Vidur is wanted.
     original: Option<MersenneTwister>,
-    /// What replicas were given, of the routers that look for it.
+    /// What replicas were given, of the routers that look at it.
     affinity: Affinity,
 }
 
@@ -59,14 +59,16 @@ impl Router {
                 None => self.draw(id, count),
             },
             RouterKind::LeastOutstanding => least(replicas, |r| u64::from(r.outstanding)),
-            RouterKind::ShortestLine => least(replicas, |r| u64::from(r.line)),
+            RouterKind::ShortestLine => least(replicas, |r| u64::from(r.num_waiting)),
             RouterKind::PowerOfTwo => {
                 let first = self.draw(id, count);
                 let second = (first + 1 + self.draw(id ^ 0x8000_0000, count - 1)) % count;
                 let busy = |i: usize| (replicas[i].outstanding, i);
                 if busy(second) < busy(first) { second } else { first }
             }
-            RouterKind::LeastKv => least(replicas, |r| u64::from(r.used_at(config, now_us)) + r.promised),
+            RouterKind::LeastKv => {
+                least(replicas, |r| u64::from(r.used_at(config, now_us)) + r.waiting_prompt_blocks)
+            }
             RouterKind::AdapterAffinity => {
                 let adapter = trace.adapter[id as usize];
                 let key = (adapter != BASE_MODEL).then_some(u64::from(adapter));

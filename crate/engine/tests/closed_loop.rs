@@ -66,8 +66,8 @@ fn the_interactive_response_time_law_holds_exactly() {
     // user's cycle is eight services. X = N / (Z + R) says R = 8 x 50 - 150 = 250 ms.
     let (users, service_us, think_us) = (8, 50.0 * TOKEN_US, 150_000.0);
     let report = one_server(rounds(users, 100, |user, _| (think_us + f64::from(user) * 1e4, 50)));
-    assert_eq!(report.fates.len(), 800);
-    let finish = |id: usize| report.fates[id].finish_us.unwrap();
+    assert_eq!(report.results.len(), 800);
+    let finish = |id: usize| report.results[id].finish_us.unwrap();
     // Over whole cycles of every user: from the end of round 49 to the end of round 98.
     let cycles = 49;
     let (mut thought, mut responded) = (0.0, 0.0);
@@ -114,7 +114,7 @@ fn exponential_users_are_the_machine_repairmans() {
     }
     let expected = (1.0 - 1.0 / sum) / service_us;
     // The first 50,000 of 80,000: nobody has run out of requests yet.
-    let mut finishes: Vec<f64> = report.fates.iter().filter_map(|f| f.finish_us).collect();
+    let mut finishes: Vec<f64> = report.results.iter().filter_map(|f| f.finish_us).collect();
     finishes.sort_by(f64::total_cmp);
     let measured = 50_000.0 / finishes[49_999];
     assert!((measured / expected - 1.0).abs() < 0.01, "{measured} against {expected}");
@@ -130,11 +130,11 @@ fn nothing_is_sent_from_the_end_on() {
     let mut trace = rounds(3, 20, |user, _| (50_000.0 + f64::from(user), 20));
     trace.chain.as_mut().unwrap().until_us = 400_000.0;
     let report = one_server(trace);
-    assert!(report.fates.len() < 60 && report.trace.arrival_us.iter().all(|&t| t < 400_000.0));
-    assert!((0..report.fates.len()).all(|id| report.is_completed(id)));
+    assert!(report.results.len() < 60 && report.trace.arrival_us.iter().all(|&t| t < 400_000.0));
+    assert!((0..report.results.len()).all(|id| report.is_completed(id)));
     // Each user sends until the end comes: the last answer of each and one more think time lie beyond it.
     for user in 0..3 {
-        let last = (0..report.fates.len()).rfind(|&id| report.trace.user[id] == user).unwrap();
-        assert!(report.fates[last].finish_us.unwrap() + 50_000.0 + f64::from(user) >= 400_000.0);
+        let last = (0..report.results.len()).rfind(|&id| report.trace.user[id] == user).unwrap();
+        assert!(report.results[last].finish_us.unwrap() + 50_000.0 + f64::from(user) >= 400_000.0);
     }
 }

@@ -63,7 +63,7 @@ fn roomy() -> FleetConfig {
 
 /// Mean over the requests after the first tenth.
 fn mean_s(report: &Report, of: impl Fn(&Report, usize) -> Option<f64>) -> f64 {
-    let count = report.fates.len();
+    let count = report.results.len();
     let values: Vec<f64> = (count / 10..count).filter_map(|id| of(report, id)).collect();
     values.iter().sum::<f64>() / values.len() as f64 / 1e6
 }
@@ -98,12 +98,12 @@ fn impatient_clients_leave_as_in_m_m_1_d() {
     for (rate, law) in [(0.8, 0.1878), (1.2, 0.3118)] {
         let mut shares = Vec::new();
         for seed in 0..5 {
-            let config = FleetConfig { max_requests: 1, patience_us: 2e6, ..roomy() };
+            let config = FleetConfig { max_requests: 1, queue_timeout_us: 2e6, ..roomy() };
             let report =
                 Fleet::new(poisson(40_000, rate, seed, geometric(100.0)), config, Box::new(cost(10.0, 0.0)))
                     .run();
-            let left = report.fates.iter().filter(|f| f.outcome == Outcome::TimedOut).count();
-            shares.push(left as f64 / report.fates.len() as f64);
+            let left = report.results.iter().filter(|f| f.outcome == Outcome::TimedOut).count();
+            shares.push(left as f64 / report.results.len() as f64);
         }
         let share = shares.iter().sum::<f64>() / shares.len() as f64;
         assert!((share / law - 1.0).abs() < 0.02, "at {rate}/s {share} leave instead of {law}");
@@ -117,8 +117,8 @@ fn a_full_fleet_refuses_as_erlang_says() {
     let config = FleetConfig { replicas: 2, max_in_system: 10, max_request_tokens: 100_000, ..roomy() };
     let report =
         Fleet::new(poisson(120_000, 8.0, 1, geometric(1_000.0)), config, Box::new(cost(1.0, 0.0))).run();
-    let refused = report.fates.iter().filter(|f| matches!(f.outcome, Outcome::Refused(_))).count();
-    let share = refused as f64 / report.fates.len() as f64;
+    let refused = report.results.iter().filter(|f| matches!(f.outcome, Outcome::Rejected(_))).count();
+    let share = refused as f64 / report.results.len() as f64;
     assert!((share / 0.1217 - 1.0).abs() < 0.02, "{share} are refused instead of 0.1217");
 }
 

@@ -9,7 +9,7 @@ use servescope_engine::queue::DrrConfig;
 use servescope_engine::queue::OutputAccounting;
 use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
 use servescope_engine::queue::{Lift, Prediction, TokenCost, VtcConfig};
-use servescope_engine::{Fleet, FleetConfig, Outcome, Refusal, Report, RouterKind, SchedulerKind};
+use servescope_engine::{Fleet, FleetConfig, Outcome, Rejection, Report, RouterKind, SchedulerKind};
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};
 
@@ -64,7 +64,7 @@ fn trace(rows: impl IntoIterator<Item = (f64, u32, u32, u32)>) -> Arc<Trace> {
 
 fn serve(trace: &Arc<Trace>, config: FleetConfig, order: QueuePolicy) -> Report {
     let queueing = QueueConfig { policy: order, ..QueueConfig::default() };
-    Fleet::new(Arc::clone(trace), config, Box::new(Plain)).queued(queueing).run()
+    Fleet::new(Arc::clone(trace), config, Box::new(Plain)).with_queue_policy(queueing).run()
 }
 
 fn vtc(weights: &[f64]) -> QueuePolicy {
@@ -95,9 +95,9 @@ fn greedy() -> Arc<Trace> {
 
 /// Prompt tokens once and output tokens twice of what a user's requests were served by a time, to the iteration.
 fn service(report: &Report, user: u32, at_us: f64) -> f64 {
-    let own = (0..report.fates.len()).filter(|&id| report.trace.user[id] == user);
+    let own = (0..report.results.len()).filter(|&id| report.trace.user[id] == user);
     own.map(|id| {
-        let (Some(first), Some(end)) = (report.first_token_us(id), report.fates[id].finish_us) else {
+        let (Some(first), Some(end)) = (report.first_token_us(id), report.results[id].finish_us) else {
             return 0.0;
         };
         if first > at_us {
@@ -113,10 +113,10 @@ fn service(report: &Report, user: u32, at_us: f64) -> f64 {
 /// The last time at which both users have a request in the line.
 fn backlogged_until(report: &Report) -> f64 {
     let last = |user: u32| {
-        let own = (0..report.fates.len()).filter(|&id| report.trace.user[id] == user);
+        let own = (0..report.results.len()).filter(|&id| report.trace.user[id] == user);
         own.filter_map(|id| report.scheduled_us(id)).fold(0.0, f64::max)
     };
-    last(0).min(last(1)).min(report.trace.arrival_us[report.fates.len() - 1])
+    last(0).min(last(1)).min(report.trace.arrival_us[report.results.len() - 1])
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn requests_a_minute_are_counted_by_the_replica() {
         // In turn: each replica serves one of the users.
         let config = FleetConfig { replicas, router: RouterKind::RoundRobin, ..v1() };
         let report = serve(&trace, config, QueuePolicy::Rpm { limit: 7 });
-        let refused = report.fates.iter().filter(|f| f.outcome == Outcome::Refused(Refusal::RateLimit));
+        let refused = report.results.iter().filter(|f| f.outcome == Outcome::Rejected(Rejection::RateLimit));
         assert_eq!(refused.count(), 40 - 14);
     }
 }
@@ -224,7 +224,7 @@ fn priority_takes_the_evicted_back_in_its_place() {
     let comes_in_time = |order| {
         let report = serve(&trace(rows), config, order);
         assert!(report.preemptions > 0 && report.preemptions(1) > 0);
-        report.scheduled_us(2).unwrap() < report.fates[0].finish_us.unwrap()
+        report.scheduled_us(2).unwrap() < report.results[0].finish_us.unwrap()
     };
     assert!(comes_in_time(classes(&[0.0, 1.0])));
     assert!(!comes_in_time(classes(&[1.0, 0.0])));
@@ -299,7 +299,7 @@ proptest! {
         let free = if rule.accounting == OutputAccounting::Slora { 1.0 } else { 0.0 };
         for &(client, value) in &counters.values {
             let own = (0..trace.len()).filter(|&id| {
-                trace.user[id] == client && report.fates[id].outcome == Outcome::Completed
+                trace.user[id] == client && report.results[id].outcome == Outcome::Completed
             });
             let due: f64 = own.map(|id| {
                 let (input, output) = (f64::from(trace.input_tokens[id]), f64::from(trace.output_tokens[id]));
@@ -340,7 +340,7 @@ proptest! {
         let plain = trace(rows.iter().copied());
         let renamed = trace(rows.iter().map(|&(at, user, i, o)| (at, names[user as usize], i, o)));
         let (a, b) = (serve(&plain, config, order.clone()), serve(&renamed, config, order));
-        prop_assert_eq!(&a.fates, &b.fates);
+        prop_assert_eq!(&a.results, &b.results);
         prop_assert_eq!(&a.served, &b.served);
         let mapped: Vec<(u32, f64)> =
             a.counters.unwrap().values.iter().map(|&(client, value)| (names[client as usize], value)).collect();
@@ -370,7 +370,7 @@ proptest! {
         let trace = trace(rows);
         let run = |order| {
             let queueing = QueueConfig { policy: order, client: Client::Adapter, ..QueueConfig::default() };
-            Fleet::new(Arc::clone(&trace), config, Box::new(Plain)).queued(queueing).run()
+            Fleet::new(Arc::clone(&trace), config, Box::new(Plain)).with_queue_policy(queueing).run()
         };
         let (fair, fcfs) = (run(order), run(QueuePolicy::Fcfs));
         prop_assert_eq!(fair.digest(), fcfs.digest());

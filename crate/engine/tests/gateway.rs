@@ -8,8 +8,8 @@ use servescope_cost::LinearCost;
 use servescope_engine::gateway::config::{
     Charge, Check, KvRule, Lending, Quotas, RetryKind, RetryRule, Timeout,
 };
-use servescope_engine::gateway::load::{LoadPolicy, LoadRule};
-use servescope_engine::gateway::prediction::{LengthRule, LengthSource};
+use servescope_engine::gateway::load::{LoadPolicy, OverloadConfig};
+use servescope_engine::gateway::prediction::{LengthSource, PredictorConfig};
 use servescope_engine::gateway::window::Window;
 use servescope_engine::gateway::{GatewayConfig, GatewayLog};
 use servescope_engine::metrics::monitor::{Monitor, MonitorOptions};
@@ -21,7 +21,7 @@ use servescope_engine::{AdapterConfig, FleetConfig, Preemption, RouterKind, Sche
 use servescope_engine::{Fleet, Outcome, Report};
 use servescope_workload::Trace;
 
-const NO_LOAD: LoadRule = LoadRule {
+const NO_LOAD: OverloadConfig = OverloadConfig {
     kv_share: f64::INFINITY,
     wait_us: f64::INFINITY,
     step_us: f64::INFINITY,
@@ -55,7 +55,7 @@ fn transparent() -> GatewayConfig {
             cap_us: 6e7,
             jitter: 1.0,
         },
-        lengths: LengthRule {
+        lengths: PredictorConfig {
             source: LengthSource::Oracle,
             bias: 1.0,
             noise: 0.0,
@@ -116,8 +116,8 @@ prop_compose! {
         bias in 0.3..3.0f64,
         noise in 0.0..1.0f64,
         cold_start in 0u32..6,
-    ) -> LengthRule {
-        LengthRule { source, bias, noise, quantile: 0.9, half_life: 5.0, cold_start }
+    ) -> PredictorConfig {
+        PredictorConfig { source, bias, noise, quantile: 0.9, half_life: 5.0, cold_start }
     }
 }
 
@@ -133,8 +133,8 @@ prop_compose! {
         policy in prop_oneof![
             Just(LoadPolicy::AdmitAll), Just(LoadPolicy::FairShare), Just(LoadPolicy::Shed),
         ],
-    ) -> LoadRule {
-        LoadRule { kv_share, wait_us, step_us, near, hysteresis, average_us, dwell_us, policy }
+    ) -> OverloadConfig {
+        OverloadConfig { kv_share, wait_us, step_us, near, hysteresis, average_us, dwell_us, policy }
     }
 }
 
@@ -191,7 +191,7 @@ prop_compose! {
 
 /// The engine's own bounds stay open: it is the proxy that holds requests back.
 fn server(config: FleetConfig) -> FleetConfig {
-    FleetConfig { max_in_system: u32::MAX, patience_us: f64::INFINITY, original: false, ..config }
+    FleetConfig { max_in_system: u32::MAX, queue_timeout_us: f64::INFINITY, original: false, ..config }
 }
 
 prop_compose! {
@@ -209,7 +209,7 @@ prop_compose! {
             replicas, scheduler, router, blocks, max_requests, block_size: 16, watermark_blocks: 1,
             max_slots: 8, max_request_tokens: 600, max_batch_tokens: 1_000, chunk_tokens: 100,
             decode_steps_between_prefills: 10, original: false, prefix_cache: false, max_in_system: u32::MAX,
-            patience_us: f64::INFINITY, reserve: false, preemption: Preemption::Recompute, seed: 3,
+            queue_timeout_us: f64::INFINITY, reserve: false, preemption: Preemption::Recompute, seed: 3,
             adapters: AdapterConfig::FREE,
             ..FleetConfig::default()
         }
@@ -217,7 +217,7 @@ prop_compose! {
 }
 
 fn through(trace: &Arc<Trace>, config: FleetConfig, cost: LinearCost, gateway: GatewayConfig) -> Report {
-    Fleet::new(Arc::clone(trace), config, Box::new(cost)).behind(gateway).run()
+    Fleet::new(Arc::clone(trace), config, Box::new(cost)).with_gateway(gateway).run()
 }
 
 fn fleet(trace: &Arc<Trace>, config: FleetConfig, cost: LinearCost) -> Fleet {
@@ -245,18 +245,18 @@ fn check_run(report: &Report, config: &GatewayConfig) {
     let (trace, log) = (&report.trace, log(report));
     let answered: u64 = log.refusals.iter().sum::<u64>() + log.timeouts;
     let mut ends_refused = 0;
-    for (id, (fate, passage)) in report.fates.iter().zip(&log.passages).enumerate() {
+    for (id, (result, passage)) in report.results.iter().zip(&log.passages).enumerate() {
         let forwarded = log.forwarded_us[id];
         assert!(u32::from(passage.attempts) <= config.retries.most.max(1), "request {id} asks too often");
         if !forwarded.is_nan() {
             assert!(passage.asked_us >= trace.arrival_us[id] && forwarded >= passage.asked_us);
             assert!((1..=trace.max_tokens[id]).contains(&passage.predicted_tokens));
         }
-        match fate.outcome {
+        match result.outcome {
             Outcome::Completed => assert!(report.scheduled_us(id).is_some_and(|at| at >= forwarded)),
             Outcome::TimedOut => assert!(forwarded.is_nan(), "request {id} timed out behind the proxy"),
-            Outcome::Refused(_) if forwarded.is_nan() => ends_refused += 1,
-            Outcome::Refused(_) | Outcome::Cancelled => {}
+            Outcome::Rejected(_) if forwarded.is_nan() => ends_refused += 1,
+            Outcome::Rejected(_) | Outcome::Cancelled => {}
             Outcome::Unfinished => {
                 assert!(config.kv.leaks && forwarded.is_nan(), "request {id} is stuck");
             }
@@ -269,7 +269,7 @@ fn check_run(report: &Report, config: &GatewayConfig) {
         let client = |id: usize| config.client.of(trace, id as u32, config.client.count(trace));
         let at_engine = |of: Option<u32>| {
             let spans = (0..trace.len()).filter(|&id| of.is_none_or(|c| client(id) == c)).filter_map(|id| {
-                Some((log.forwarded_us[id], report.fates[id].finish_us?)).filter(|span| !span.0.is_nan())
+                Some((log.forwarded_us[id], report.results[id].finish_us?)).filter(|span| !span.0.is_nan())
             });
             most_at_once(spans)
         };
@@ -348,11 +348,11 @@ proptest! {
         let plain = Fleet::new(Arc::clone(&trace), config, Box::new(cost)).run();
         let proxied = through(&trace, config, cost, transparent());
         prop_assert_eq!(plain.digest(), proxied.digest());
-        prop_assert_eq!(&plain.fates, &proxied.fates);
+        prop_assert_eq!(&plain.results, &proxied.results);
         let plain = fleet(&trace, replicas, cost).run();
-        let proxied = fleet(&trace, replicas, cost).behind(transparent()).run();
+        let proxied = fleet(&trace, replicas, cost).with_gateway(transparent()).run();
         prop_assert_eq!(plain.digest(), proxied.digest());
-        prop_assert_eq!(&plain.fates, &proxied.fates);
+        prop_assert_eq!(&plain.results, &proxied.results);
     }
 
     #[test]
@@ -362,8 +362,8 @@ proptest! {
         let (trace, config) = (Arc::new(trace), server(config));
         let leaping = through(&trace, config, cost, gateway.clone());
         check_run(&leaping, &gateway);
-        let stepping = Fleet::new(trace, config, Box::new(cost)).behind(gateway).step_by_step().run();
-        prop_assert_eq!(&leaping.fates, &stepping.fates);
+        let stepping = Fleet::new(trace, config, Box::new(cost)).with_gateway(gateway).without_fast_forward().run();
+        prop_assert_eq!(&leaping.results, &stepping.results);
         prop_assert_eq!(&leaping.gateway, &stepping.gateway);
         prop_assert_eq!(leaping.digest(), stepping.digest());
     }
@@ -376,12 +376,12 @@ proptest! {
         let trace = Arc::new(trace);
         let fleet = || {
             let queueing = QueueConfig { policy: order.clone(), ..QueueConfig::default() };
-            fleet(&trace, config, cost).queued(queueing).behind(gateway.clone())
+            fleet(&trace, config, cost).with_queue_policy(queueing).with_gateway(gateway.clone())
         };
         let leaping = fleet().run();
         check_run(&leaping, &gateway);
-        let stepping = fleet().step_by_step().run();
-        prop_assert_eq!(&leaping.fates, &stepping.fates);
+        let stepping = fleet().without_fast_forward().run();
+        prop_assert_eq!(&leaping.results, &stepping.results);
         prop_assert_eq!(&leaping.gateway, &stepping.gateway);
         prop_assert_eq!(leaping.digest(), stepping.digest());
     }
@@ -407,7 +407,7 @@ proptest! {
         renamed.user.iter_mut().for_each(|user| *user = other(*user));
         let plain = through(&Arc::new(trace), config, cost, gateway.clone());
         let renamed = through(&Arc::new(renamed), config, cost, gateway);
-        prop_assert_eq!(&plain.fates, &renamed.fates);
+        prop_assert_eq!(&plain.results, &renamed.results);
         prop_assert_eq!(&log(&plain).forwarded_us.iter().map(|t| t.to_bits()).collect::<Vec<_>>(),
             &log(&renamed).forwarded_us.iter().map(|t| t.to_bits()).collect::<Vec<_>>());
     }

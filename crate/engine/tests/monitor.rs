@@ -5,13 +5,15 @@ use std::sync::Arc;
 use crate::given::{any_config, any_cost, any_trace};
 use proptest::prelude::*;
 use servescope_cost::LinearCost;
-use servescope_engine::metrics::fairness::{Fairness, Served, Ticks, largest_gap};
+use servescope_engine::metrics::fairness::{Fairness, ServedRequest, Ticks, largest_gap};
 use servescope_engine::metrics::monitor::{Cell, ClientTotals, Monitor, MonitorOptions};
 use servescope_engine::queue::DrrConfig;
 use servescope_engine::queue::VtcConfig;
 use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
 use servescope_engine::timeline::IterationRun;
-use servescope_engine::{Fleet, FleetConfig, Outcome, Preemption, Refusal, Report, SchedulerKind, VllmRules};
+use servescope_engine::{
+    Fleet, FleetConfig, Outcome, Preemption, Rejection, Report, SchedulerKind, VllmRules,
+};
 use servescope_workload::trace::{Chain, NOBODY, Request};
 use servescope_workload::{BASE_MODEL, Trace};
 
@@ -42,7 +44,7 @@ prop_compose! {
         trace in any_trace(), config in any_config(), cost in any_cost(), order in any_order(), client in any_client(),
     ) -> (Report, FleetConfig) {
         let queueing = QueueConfig { policy: order, client, ..QueueConfig::default() };
-        (Fleet::new(Arc::new(trace), config, Box::new(cost)).queued(queueing).run(), config)
+        (Fleet::new(Arc::new(trace), config, Box::new(cost)).with_queue_policy(queueing).run(), config)
     }
 }
 
@@ -54,7 +56,7 @@ prop_compose! {
         replicas in 1u32..4,
         blocks in 400u32..1_200,
         max_requests in 1u32..12,
-        patience_us in prop_oneof![2 => Just(f64::INFINITY), 1 => 0.0..1e7f64],
+        queue_timeout_us in prop_oneof![2 => Just(f64::INFINITY), 1 => 0.0..1e7f64],
         preemption in prop_oneof![
             Just(Preemption::Recompute), Just(Preemption::Regenerate),
             Just(Preemption::Swap { host_blocks: 500, us_per_block: 3.0 }),
@@ -63,7 +65,7 @@ prop_compose! {
     ) -> (Report, f64, bool) {
         let vllm = VllmRules { async_scheduling, ..VllmRules::default() };
         let config = FleetConfig {
-            scheduler, replicas, blocks, max_requests, patience_us, preemption, block_size: 1, max_request_tokens: 500,
+            scheduler, replicas, blocks, max_requests, queue_timeout_us, preemption, block_size: 1, max_request_tokens: 500,
             vllm,
             ..FleetConfig::default()
         };
@@ -71,25 +73,25 @@ prop_compose! {
         // `max_tokens`; no client holds that.
         let ends_are_known = trace.max_tokens == trace.output_tokens;
         let wastes = scheduler == SchedulerKind::VllmV1 && async_scheduling && !ends_are_known;
-        (Fleet::new(Arc::new(trace), config, Box::new(cost)).run(), patience_us, wastes)
+        (Fleet::new(Arc::new(trace), config, Box::new(cost)).run(), queue_timeout_us, wastes)
     }
 }
 
 /// Every client's requests are all of the run's, and every window's are the clients'.
 fn check_sums(report: &Report, monitor: &Monitor) {
     let all = |of: &dyn Fn(&ClientTotals) -> u64| monitor.clients.iter().map(of).sum::<u64>();
-    let fates = |of: &dyn Fn(usize) -> u64| (0..report.fates.len()).map(of).sum::<u64>();
-    let outcomes = |outcome: Outcome| fates(&|id| u64::from(report.fates[id].outcome == outcome));
-    assert_eq!(all(&|c| c.offered.into()), report.fates.len() as u64);
-    assert_eq!(all(&|c| c.admitted.into()), fates(&|id| u64::from(report.scheduled_us(id).is_some())));
+    let results = |of: &dyn Fn(usize) -> u64| (0..report.results.len()).map(of).sum::<u64>();
+    let outcomes = |outcome: Outcome| results(&|id| u64::from(report.results[id].outcome == outcome));
+    assert_eq!(all(&|c| c.offered.into()), report.results.len() as u64);
+    assert_eq!(all(&|c| c.admitted.into()), results(&|id| u64::from(report.scheduled_us(id).is_some())));
     assert_eq!(all(&|c| c.completed.into()), outcomes(Outcome::Completed));
     assert_eq!(all(&|c| c.timed_out.into()), outcomes(Outcome::TimedOut));
     assert_eq!(all(&|c| c.cancelled.into()), outcomes(Outcome::Cancelled));
     assert_eq!(all(&|c| c.unfinished.into()), outcomes(Outcome::Unfinished));
-    for (place, reason) in Refusal::ALL.into_iter().enumerate() {
-        assert_eq!(all(&|c| c.refused[place].into()), outcomes(Outcome::Refused(reason)));
+    for (place, reason) in Rejection::ALL.into_iter().enumerate() {
+        assert_eq!(all(&|c| c.refused[place].into()), outcomes(Outcome::Rejected(reason)));
     }
-    assert_eq!(all(&|c| c.output_tokens), fates(&|id| report.fates[id].produced.into()));
+    assert_eq!(all(&|c| c.output_tokens), results(&|id| report.results[id].produced.into()));
     for (row, client) in monitor.clients.iter().enumerate() {
         assert_eq!(
             client.offered,
@@ -133,7 +135,7 @@ fn check_windows(cells: &[Cell], clients: &[&ClientTotals]) {
 }
 
 /// Little's law: the integral of a user's requests in the system over time is the sum of their times in it.
-fn check_little(report: &Report, monitor: &Monitor, patience_us: f64) {
+fn check_little(report: &Report, monitor: &Monitor, queue_timeout_us: f64) {
     let cancelled = |id: usize| {
         let at = report.trace.cancellations.iter().find(|c| c.1 as usize == id).map(|c| c.0);
         at.unwrap().max(report.trace.arrival_us[id])
@@ -142,17 +144,17 @@ fn check_little(report: &Report, monitor: &Monitor, patience_us: f64) {
         // +1 at every arrival, -1 at every departure, integrated over time.
         let mut changes = Vec::new();
         let mut sojourns_us = 0.0;
-        for (id, fate) in report.fates.iter().enumerate() {
+        for (id, result) in report.results.iter().enumerate() {
             if i64::from(report.trace.user[id]) != client.id {
                 continue;
             }
             let arrival = report.trace.arrival_us[id];
-            let left = match (fate.finish_us, fate.outcome) {
+            let left = match (result.finish_us, result.outcome) {
                 (Some(finish), _) => finish,
                 (None, Outcome::Cancelled) => cancelled(id),
-                (None, Outcome::TimedOut) => arrival + patience_us,
+                (None, Outcome::TimedOut) => arrival + queue_timeout_us,
                 (None, Outcome::Unfinished) => monitor.end_us,
-                (None, Outcome::Refused(Refusal::EarlyAbort)) => {
+                (None, Outcome::Rejected(Rejection::EarlyAbort)) => {
                     let departure = report.timeline.departures.iter().find(|d| d.id as usize == id);
                     departure.expect("it was refused while it waited").time_us
                 }
@@ -195,7 +197,7 @@ proptest! {
         prop_assert_eq!(monitor.kv_interpolated, 0);
         prop_assert!(monitor.jain.is_none_or(|jain| jain <= 1.0 + 1e-12 && jain * monitor.clients.len() as f64 >= 1.0 - 1e-9));
         if client == Client::User {
-            check_little(&report, &monitor, config.patience_us);
+            check_little(&report, &monitor, config.queue_timeout_us);
         }
         // A part of the run is cut out of it.
         let part = MonitorOptions { client, window_us: Some((monitor.end_us / 4.0, monitor.end_us / 2.0)), windows: 4, ..ALL };
@@ -215,17 +217,17 @@ proptest! {
 
     #[test]
     fn of_fleets_too(run in any_fleet_run(), client in any_client()) {
-        let (report, patience_us, wastes) = run;
+        let (report, queue_timeout_us, wastes) = run;
         let monitor = Monitor::measure(&report, &MonitorOptions { client, ..ALL });
         check_sums(&report, &monitor);
         if client == Client::User {
-            check_little(&report, &monitor, patience_us);
+            check_little(&report, &monitor, queue_timeout_us);
         }
-        let evicted = (0..report.fates.len()).filter(|&id| report.preemptions(id) > 0).count() as u64;
+        let evicted = (0..report.results.len()).filter(|&id| report.preemptions(id) > 0).count() as u64;
         prop_assert_eq!(monitor.kv_interpolated, evicted);
         prop_assert!(held(&monitor) >= 0.0);
         // Whole prompts, all answered: then the timeline says the same to the token.
-        let all_read = report.fates.iter().all(|fate| fate.outcome != Outcome::Cancelled);
+        let all_read = report.results.iter().all(|result| result.outcome != Outcome::Cancelled);
         let whole = report.timeline.iterations.iter().all(|run| {
             report.timeline.iterations.chunks(&run).iter().all(|chunk| chunk.kv_tokens == 0)
         });
@@ -239,9 +241,9 @@ proptest! {
         if all_read && !wastes {
             let decoded: u64 = (report.timeline.iterations.iter())
                 .map(|run| u64::from(run.iterations) * u64::from(run.decodes)).sum();
-            let needed: u64 = report.fates.iter().enumerate()
+            let needed: u64 = report.results.iter().enumerate()
                 .filter(|(id, _)| report.first_token_us(*id).is_some())
-                .map(|(id, fate)| u64::from(report.trace.input_tokens[id]) + u64::from(fate.produced) - 1).sum();
+                .map(|(id, result)| u64::from(report.trace.input_tokens[id]) + u64::from(result.produced) - 1).sum();
             let wasted: u64 = monitor.clients.iter().map(|client| client.wasted_tokens).sum();
             prop_assert_eq!(read + decoded, needed + wasted);
         }
@@ -253,7 +255,7 @@ proptest! {
         relabelled.user.iter_mut().for_each(|user| *user = 3 - *user);
         let measure = |trace: Trace| {
             let queueing = QueueConfig { policy: order.clone(), ..QueueConfig::default() };
-            let report = Fleet::new(Arc::new(trace), config, Box::new(cost)).queued(queueing).run();
+            let report = Fleet::new(Arc::new(trace), config, Box::new(cost)).with_queue_policy(queueing).run();
             Monitor::measure(&report, &MonitorOptions { most: 4, ..ALL })
         };
         let (a, b) = (measure(trace), measure(relabelled));
@@ -281,7 +283,7 @@ proptest! {
     fn the_largest_gap_is_the_benchmarks(
         rows in prop::collection::vec((0usize..4, 1u32..900, 1u32..400, 0.0..600.0f64, 0.0..60.0f64, 0.0..90.0f64), 1..80),
     ) {
-        let served: Vec<Served> = rows.iter().map(|&(client, input, output, arrival_s, waits, lasts)| Served {
+        let served: Vec<ServedRequest> = rows.iter().map(|&(client, input, output, arrival_s, waits, lasts)| ServedRequest {
             client, input_tokens: input.into(), output_tokens: output.into(), arrival_s,
             first_token_s: arrival_s + waits, finish_s: arrival_s + waits + lasts,
         }).collect();
@@ -298,7 +300,7 @@ proptest! {
         let mut trace = trace;
         trace.arrival_us.iter_mut().for_each(|time| *time *= stretch);
         let queueing = QueueConfig { policy: QueuePolicy::Vtc(VtcConfig::default()), ..QueueConfig::default() };
-        let report = Fleet::new(Arc::new(trace), config, Box::new(cost)).queued(queueing).run();
+        let report = Fleet::new(Arc::new(trace), config, Box::new(cost)).with_queue_policy(queueing).run();
         let counters = report.counters.as_ref().unwrap();
         prop_assert!(counters.samples.len() <= 256);
         prop_assert!(counters.samples.windows(2).all(|pair| pair[0].time_us < pair[1].time_us));
@@ -339,7 +341,9 @@ fn samples_thin_out_evenly() {
         let queueing =
             QueueConfig { policy: QueuePolicy::Vtc(VtcConfig::default()), ..QueueConfig::default() };
         let cost = servescope_cost::CALIBRATIONS[0].cost;
-        let report = Fleet::new(Arc::new(trace), FleetConfig::slora(), Box::new(cost)).queued(queueing).run();
+        let report = Fleet::new(Arc::new(trace), FleetConfig::slora(), Box::new(cost))
+            .with_queue_policy(queueing)
+            .run();
         let samples = report.counters.unwrap().samples;
         let expected = 4 * seconds as usize;
         assert!(samples.len() <= 256 && samples.len() + 5 >= expected.min(128), "{} samples", samples.len());
@@ -414,7 +418,7 @@ fn counters_find_their_client_where_an_adapter_is_never_sent() {
         ..QueueConfig::default()
     };
     let cost = servescope_cost::CALIBRATIONS[0].cost;
-    let report = Fleet::new(trace, FleetConfig::slora(), Box::new(cost)).queued(queueing).run();
+    let report = Fleet::new(trace, FleetConfig::slora(), Box::new(cost)).with_queue_policy(queueing).run();
     let monitor = Monitor::measure(&report, &MonitorOptions { client: Client::Adapter, most: 4, ..ALL });
     let counter = |id: i64| monitor.clients.iter().find(|client| client.id == id).unwrap().counter;
     assert_eq!(report.trace.len(), 2);

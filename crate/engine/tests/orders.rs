@@ -81,7 +81,7 @@ fn check_work_conservation(report: &Report) {
         }
         end = until;
     }
-    for id in 0..report.fates.len() {
+    for id in 0..report.results.len() {
         let Some(scheduled) = report.scheduled_us(id) else { continue };
         let arrival = report.trace.arrival_us[id];
         let idled = gaps.iter().find(|&&gap_end| arrival < gap_end && gap_end <= scheduled);
@@ -103,17 +103,17 @@ proptest! {
         let trace = Arc::new(trace);
         let adapters = AdapterConfig { prefetch: prefetch_adapters, ..config.adapters };
         let config = FleetConfig { adapters, ..config };
-        let start = || Fleet::new(Arc::clone(&trace), config, Box::new(cost)).queued(queueing.clone());
+        let start = || Fleet::new(Arc::clone(&trace), config, Box::new(cost)).with_queue_policy(queueing.clone());
         let report = start().run();
         let (most, stepped) = Memory::watched(start(), &trace);
         prop_assert_eq!(&stepped, &report);
         prop_assert!(most < u64::from(config.blocks), "KV over the pool: {most}");
-        let produced: u64 = report.fates.iter().map(|f| u64::from(f.produced)).sum();
+        let produced: u64 = report.results.iter().map(|f| u64::from(f.produced)).sum();
         let made = |run: IterationRun| u64::from(run.prompts) + u64::from(run.iterations) * u64::from(run.decodes);
         let tokens = report.timeline.iterations.iter().map(made);
         prop_assert_eq!(tokens.sum::<u64>(), produced, "tokens of the iterations and of the requests");
         if !config.original {
-            prop_assert!(report.fates.iter().all(|f| f.outcome != Outcome::Unfinished));
+            prop_assert!(report.results.iter().all(|f| f.outcome != Outcome::Unfinished));
         }
     }
 
@@ -122,7 +122,7 @@ proptest! {
         trace in any_trace(), config in any_config(), cost in any_cost(), queueing in any_queueing(true),
     ) {
         let config = FleetConfig { idle_poll_us: 0.0, original: false, ..config };
-        let report = Fleet::new(Arc::new(trace), config, Box::new(cost)).queued(queueing).run();
+        let report = Fleet::new(Arc::new(trace), config, Box::new(cost)).with_queue_policy(queueing).run();
         check_work_conservation(&report);
     }
 
@@ -134,10 +134,10 @@ proptest! {
         relabelled.user.iter_mut().for_each(|u| *u = 3 - *u);
         let run = |trace| {
             let queueing = QueueConfig { policy: order.clone(), ..QueueConfig::default() };
-            Fleet::new(Arc::new(trace), config, Box::new(cost)).queued(queueing).run()
+            Fleet::new(Arc::new(trace), config, Box::new(cost)).with_queue_policy(queueing).run()
         };
         let (a, b) = (run(trace), run(relabelled));
-        prop_assert_eq!(&a.fates, &b.fates);
+        prop_assert_eq!(&a.results, &b.results);
         let mut mapped = a.counters.map(|c| c.values).unwrap_or_default();
         mapped.iter_mut().for_each(|(user, _)| *user = 3 - *user);
         prop_assert_eq!(mapped, b.counters.map(|c| c.values).unwrap_or_default());
@@ -153,7 +153,7 @@ fn a_poll_too_short_for_the_clock_does_not_hang_early_abort() {
         let cost = servescope_cost::CALIBRATIONS[0].cost;
         let queueing =
             QueueConfig { policy: QueuePolicy::EarlyAbort { bound_us: 1e6 }, ..QueueConfig::default() };
-        let mut simulation = Fleet::new(Arc::new(trace), config, Box::new(cost)).queued(queueing);
+        let mut simulation = Fleet::new(Arc::new(trace), config, Box::new(cost)).with_queue_policy(queueing);
         assert!(simulation.advance(1_000_000));
     }
 }

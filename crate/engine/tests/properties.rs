@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use servescope_cost::{AdapterCost, LinearCost};
 use servescope_engine::metrics::slora::satisfaction;
 use servescope_engine::metrics::summary::SummaryContext;
-use servescope_engine::metrics::token_gaps::TokenGaps;
+use servescope_engine::metrics::token_gaps::InterTokenLatencies;
 use servescope_engine::metrics::{Distribution, Slo, summarise};
 use servescope_engine::{AdapterConfig, AdapterLoading, Fleet, FleetConfig, Outcome, Report};
 use servescope_workload::trace::Request;
@@ -17,20 +17,20 @@ use servescope_workload::{BASE_MODEL, Trace};
 fn check_every_request(report: &Report) {
     let trace = &report.trace;
     let mut scheduled_before = 0.0;
-    for (id, fate) in report.fates.iter().enumerate() {
+    for (id, result) in report.results.iter().enumerate() {
         let arrival = trace.arrival_us[id];
         let (scheduled, first) = (report.scheduled_us(id), report.first_token_us(id));
-        match fate.outcome {
+        match result.outcome {
             Outcome::Completed => {
-                assert_eq!(fate.produced, trace.output_tokens[id], "request {id}: tokens");
-                assert!(fate.finish_us.is_some());
+                assert_eq!(result.produced, trace.output_tokens[id], "request {id}: tokens");
+                assert!(result.finish_us.is_some());
             }
-            Outcome::Refused(_) | Outcome::Unfinished | Outcome::TimedOut => {
-                assert!(scheduled.is_none() && fate.finish_us.is_none());
+            Outcome::Rejected(_) | Outcome::Unfinished | Outcome::TimedOut => {
+                assert!(scheduled.is_none() && result.finish_us.is_none());
             }
-            Outcome::Cancelled => assert_eq!(scheduled.is_some(), fate.finish_us.is_some()),
+            Outcome::Cancelled => assert_eq!(scheduled.is_some(), result.finish_us.is_some()),
         }
-        let (Some(scheduled), Some(first), Some(finish)) = (scheduled, first, fate.finish_us) else {
+        let (Some(scheduled), Some(first), Some(finish)) = (scheduled, first, result.finish_us) else {
             continue;
         };
         assert!(
@@ -47,21 +47,21 @@ fn check_every_request(report: &Report) {
 }
 
 /// A held request is sent at the end of the one before plus its think time, or at its own time.
-fn check_waits(report: &Report, asked: &Trace, patience_us: f64) {
+fn check_waits(report: &Report, asked: &Trace, queue_timeout_us: f64) {
     let Some(chain) = &report.trace.chain else { return };
     assert!(report.trace.arrival_us.is_sorted(), "sent out of order");
     let cancel = |id: usize| report.trace.cancellations.iter().find(|c| c.1 as usize == id).map(|c| c.0);
     for (id, (&before, &think_us)) in chain.after.iter().zip(&chain.think_us).enumerate() {
         let (sent, before) = (report.trace.arrival_us[id], before as usize);
-        let Some(fate) = report.fates.get(before) else {
+        let Some(result) = report.results.get(before) else {
             assert!(asked.arrival_us.contains(&sent), "{id} waits for nobody");
             continue;
         };
         let arrival = report.trace.arrival_us[before];
-        let end = match (fate.finish_us, fate.outcome) {
+        let end = match (result.finish_us, result.outcome) {
             (Some(finish), _) => finish,
             (None, Outcome::Cancelled) => cancel(before).unwrap().max(arrival),
-            (None, Outcome::TimedOut) => arrival + patience_us,
+            (None, Outcome::TimedOut) => arrival + queue_timeout_us,
             (None, _) => arrival,
         };
         assert!(sent < chain.until_us);
@@ -78,7 +78,7 @@ fn check_timeline(report: &Report) {
         assert!(run.start_us >= now && run.end_us >= run.start_us, "iterations overlap");
         now = run.end_us;
     }
-    let produced: u64 = report.fates.iter().map(|f| u64::from(f.produced)).sum();
+    let produced: u64 = report.results.iter().map(|f| u64::from(f.produced)).sum();
     assert_eq!(tokens, produced, "tokens of the iterations and of the requests");
 }
 
@@ -91,7 +91,7 @@ proptest! {
         let report = Fleet::new(Arc::clone(&trace), config, Box::new(cost)).run();
         check_every_request(&report);
         check_timeline(&report);
-        check_waits(&report, &trace, config.patience_us);
+        check_waits(&report, &trace, config.queue_timeout_us);
 
         // One decode iteration at a time gives the same bits.
         let (most, stepped) = Memory::watched(Fleet::new(Arc::clone(&trace), config, Box::new(cost)), &trace);
@@ -101,7 +101,7 @@ proptest! {
 
         // Whoever is not stuck behind a request that the original would never admit gets an end.
         if !config.original {
-            prop_assert!(report.fates.iter().all(|f| f.outcome != Outcome::Unfinished));
+            prop_assert!(report.results.iter().all(|f| f.outcome != Outcome::Unfinished));
         }
 
         let context = SummaryContext {
@@ -110,7 +110,7 @@ proptest! {
             flops: Some((7e9, 1e14)),
             table_rows: 10,
         };
-        let summary = summarise(&report, &TokenGaps::of(&report.timeline), &context);
+        let summary = summarise(&report, &InterTokenLatencies::of(&report.timeline), &context);
         let counts = &summary.requests;
         prop_assert_eq!(
             counts.offered,
@@ -146,7 +146,7 @@ proptest! {
         let slow_config = FleetConfig {
             adapters: AdapterConfig { loading, ..config.adapters },
             idle_poll_us: config.idle_poll_us * K,
-            patience_us: config.patience_us * K,
+            queue_timeout_us: config.queue_timeout_us * K,
             ..config
         };
         let a = &cost.adapters;
@@ -167,7 +167,7 @@ proptest! {
         };
         let quick = Fleet::new(Arc::new(trace), config, Box::new(cost)).run();
         let slow = Fleet::new(Arc::new(slow), slow_config, Box::new(slow_cost)).run();
-        for (q, s) in quick.fates.iter().zip(&slow.fates) {
+        for (q, s) in quick.results.iter().zip(&slow.results) {
             prop_assert_eq!(q.outcome, s.outcome);
             prop_assert_eq!(q.finish_us.map(|t| t * K), s.finish_us);
         }
@@ -181,7 +181,7 @@ proptest! {
             let report = Fleet::new(Arc::new(trace), config, Box::new(cost)).run();
             let context =
                 SummaryContext { slo: Slo { ttft_s: 6.0, tbt_s: 0.2 }, rate_rps: None, flops: None, table_rows: 4 };
-            let mut rows = summarise(&report, &TokenGaps::of(&report.timeline), &context).per_user;
+            let mut rows = summarise(&report, &InterTokenLatencies::of(&report.timeline), &context).per_user;
             rows.sort_by_key(|row| row.id);
             rows
         };
@@ -250,7 +250,7 @@ fn an_empty_run_has_a_summary_of_blanks() {
     .run();
     let context =
         SummaryContext { slo: Slo { ttft_s: 6.0, tbt_s: 0.2 }, rate_rps: None, flops: None, table_rows: 5 };
-    let summary = summarise(&report, &TokenGaps::of(&report.timeline), &context);
+    let summary = summarise(&report, &InterTokenLatencies::of(&report.timeline), &context);
     assert_eq!(summary.ttft_s, Distribution::default());
     assert_eq!((summary.throughput_rps, summary.slo.attainment), (None, None));
 }

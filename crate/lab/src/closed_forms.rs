@@ -324,17 +324,17 @@ pub fn run_once(law: &Law, seed: u32, requests: u32) -> (f64, f64) {
     set(&mut scenario, Id::Seed, f64::from(seed));
     let report = Run::simulate(&scenario, None).expect("a law's scenario has no problem").report;
     // The empty start is left out.
-    let from = report.fates.len() / 50;
-    let count = (report.fates.len() - from) as f64;
+    let from = report.results.len() / 50;
+    let count = (report.results.len() - from) as f64;
     if law.measure == Measure::Lost {
         let lost = |id: &usize| !report.is_completed(*id);
-        return ((from..report.fates.len()).filter(lost).count() as f64 / count, little_gap(&report));
+        return ((from..report.results.len()).filter(lost).count() as f64 / count, little_gap(&report));
     }
     let of = |id: usize| match law.measure {
         Measure::Wait => report.scheduled_us(id).map(|t| t - report.trace.arrival_us[id]),
         Measure::EndToEnd | Measure::Lost => report.e2e_us(id),
     };
-    let values = (from..report.fates.len()).filter_map(of);
+    let values = (from..report.results.len()).filter_map(of);
     (values.sum::<f64>() / count / 1e6, little_gap(&report))
 }
 
@@ -342,8 +342,8 @@ pub fn run_once(law: &Law, seed: u32, requests: u32) -> (f64, f64) {
 pub fn little_gap(report: &Report) -> f64 {
     let held = |run: IterationRun| (run.end_us - run.start_us) * f64::from(run.requests() + run.stalled);
     let by_timeline: f64 = report.timeline.iterations.iter().map(held).sum();
-    let ids = 0..report.fates.len();
+    let ids = 0..report.results.len();
     let by_requests: f64 =
-        ids.filter_map(|id| Some(report.fates[id].finish_us? - report.scheduled_us(id)?)).sum();
+        ids.filter_map(|id| Some(report.results[id].finish_us? - report.scheduled_us(id)?)).sum();
     (by_timeline - by_requests).abs() / by_requests.max(1.0)
 }

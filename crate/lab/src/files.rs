@@ -122,10 +122,10 @@ mod tests {
         let events: Vec<Value> = serde_json::from_str(&event_trace(report)).unwrap();
         assert!(events.windows(2).all(|w| w[0]["time_s"].as_f64() <= w[1]["time_s"].as_f64()));
         let of = |name: &'static str| events.iter().filter(move |event| event["event"] == name);
-        assert_eq!(of("arrived").count(), report.fates.len());
+        assert_eq!(of("arrived").count(), report.results.len());
         assert_eq!(
             of("finished").count(),
-            (0..report.fates.len()).filter(|&id| report.is_completed(id)).count()
+            (0..report.results.len()).filter(|&id| report.is_completed(id)).count()
         );
         assert_eq!(of("batch_stage_start").count(), of("batch_stage_end").count());
         assert_eq!(
@@ -133,9 +133,9 @@ mod tests {
             batches_csv(report).lines().count() - 1
         );
         let decoded: u64 = of("batch_stage_end").map(|event| event["decode_tokens"].as_u64().unwrap()).sum();
-        let produced: u64 = report.fates.iter().map(|fate| u64::from(fate.produced)).sum();
+        let produced: u64 = report.results.iter().map(|result| u64::from(result.produced)).sum();
         // The end of a prompt gives a token, again where it was recomputed after a preemption.
-        let recomputed: u64 = (0..report.fates.len()).map(|id| u64::from(report.preemptions(id))).sum();
+        let recomputed: u64 = (0..report.results.len()).map(|id| u64::from(report.preemptions(id))).sum();
         let told = decoded + of("first_token").count() as u64;
         assert!((told..=told + recomputed).contains(&produced), "{told} of {produced} tokens");
     }
@@ -154,11 +154,11 @@ mod tests {
             assert_eq!(cells.len(), 6, "{row}");
             assert_eq!(
                 cells[3].is_empty(),
-                matches!(report.fates[id].outcome, servescope_engine::Outcome::Refused(_))
+                matches!(report.results[id].outcome, servescope_engine::Outcome::Rejected(_))
             );
             of_request.entry(id).or_default().push(cells[1]);
         }
-        assert_eq!(of_request.len(), report.fates.len());
+        assert_eq!(of_request.len(), report.results.len());
         for (id, events) in of_request {
             let preempted = events.iter().filter(|&&event| event == "preempted").count();
             assert_eq!(preempted, usize::from(report.preemptions(id)));

@@ -3,8 +3,8 @@
 //! Where load is below 1 the number in the system stays bounded; above 1 it grows by the surplus. At load 1, the border, what
 //! is left over after n arrivals is a random walk: its variance is n (I + c²), with I the index of dispersion of the count of
 //! arrivals and c the coefficient of variation of the service that requests take (the heavy-traffic limit of G/G/1, Iglehart
-//! and Whitt 1970). Three quarters of a standard deviation of that walk are what growth must exceed: below load 1 the walk is pushed back and
-//! exceeds it ever more rarely as the run goes on, above load 1 the surplus exceeds it ever more surely.
+//! and Whitt 1970). Three quarters of a standard deviation of that walk are what growth must exceed: below load 1 the walk is
+//! pushed back and exceeds it ever more rarely as the run goes on, above load 1 the surplus exceeds it ever more surely.
 //!
 //! What a system holds while it serves the load that it is given is no growth. So growth is counted from the time at which
 //! the first requests have left, and it must exceed the mean number in the system meanwhile as well: a queue that grows
@@ -134,12 +134,12 @@ impl Growth {
     /// Growth over the requests of a run that arrive in a window of time.
     pub fn of_report(report: &Report, window_us: [f64; 2]) -> Self {
         let stay = |id: usize| {
-            let (fate, arrive_us) = (&report.fates[id], report.trace.arrival_us[id]);
+            let (result, arrive_us) = (&report.results[id], report.trace.arrival_us[id]);
             // A request that was rejected or whose client left has no finish, and left as it came.
-            let at_once = (fate.outcome != Outcome::Unfinished).then_some(arrive_us);
-            Stay { arrive_us, start_us: report.scheduled_us(id), leave_us: fate.finish_us.or(at_once) }
+            let at_once = (result.outcome != Outcome::Unfinished).then_some(arrive_us);
+            Stay { arrive_us, start_us: report.scheduled_us(id), leave_us: result.finish_us.or(at_once) }
         };
-        let stays: Vec<Stay> = (0..report.fates.len()).map(stay).collect();
+        let stays: Vec<Stay> = (0..report.results.len()).map(stay).collect();
         Self::of(&stays, window_us)
     }
 

@@ -1,6 +1,6 @@
 //! Who uses what: the monitor's table, its columns in one list for the page and for the files.
 
-use servescope_engine::Refusal;
+use servescope_engine::Rejection;
 use servescope_engine::metrics::monitor::{ClientTotals, Monitor, MonitorOptions};
 use servescope_engine::queue::Client;
 use servescope_workload::statistics::sort_places;
@@ -91,14 +91,14 @@ pub const REFUSED: usize = 3;
 pub enum Heading {
     /// A column of the list.
     Column(Column),
-    /// Refusals for one reason, by its place in [`Refusal::ALL`].
+    /// Rejections for one reason, by its place in [`Rejection::ALL`].
     Reason(usize),
 }
 
 impl Heading {
     /// Every heading, with one for each reason that `wanted` names.
     pub fn all(wanted: impl Fn(usize) -> bool) -> Vec<Self> {
-        let reasons = (0..Refusal::ALL.len()).filter(|&place| wanted(place)).map(Self::Reason);
+        let reasons = (0..Rejection::ALL.len()).filter(|&place| wanted(place)).map(Self::Reason);
         let mut all: Vec<Self> = COLUMNS[..=REFUSED].iter().copied().map(Self::Column).collect();
         all.extend(reasons);
         all.extend(COLUMNS[REFUSED + 1..].iter().copied().map(Self::Column));
@@ -109,7 +109,7 @@ impl Heading {
     pub fn name(&self) -> String {
         match self {
             Self::Column(column) => column.name.to_owned(),
-            Self::Reason(place) => format!("refused_{}", Refusal::ALL[*place].name()),
+            Self::Reason(place) => format!("refused_{}", Rejection::ALL[*place].name()),
         }
     }
 

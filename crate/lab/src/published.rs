@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use servescope_engine::Fleet;
 use servescope_engine::metrics::summary::SummaryContext;
-use servescope_engine::metrics::token_gaps::TokenGaps;
+use servescope_engine::metrics::token_gaps::InterTokenLatencies;
 use servescope_engine::metrics::{Summary, summarise};
 use servescope_workload::Trace;
 
@@ -223,10 +223,11 @@ pub(crate) fn set(scenario: &mut Scenario, path: &str, text: &str) {
 pub fn simulate(row: &Row, scenario: &Scenario) -> Summary {
     let trace = Arc::new(trace_of(row));
     let queueing = scenario.queueing(&trace);
-    let report = Fleet::new(trace, scenario.fleet(), Box::new(scenario.cost())).queued(queueing).run();
+    let report =
+        Fleet::new(trace, scenario.fleet(), Box::new(scenario.cost())).with_queue_policy(queueing).run();
     let context =
         SummaryContext { slo: scenario.slo(), rate_rps: Some(row.rate_rps), flops: None, table_rows: 0 };
-    summarise(&report, &TokenGaps::of(&report.timeline), &context)
+    summarise(&report, &InterTokenLatencies::of(&report.timeline), &context)
 }
 
 /// Simulates a row with the default calibration.

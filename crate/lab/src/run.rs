@@ -7,14 +7,14 @@ use serde::Serialize;
 use servescope_engine::metrics::Summary;
 use servescope_engine::metrics::monitor::Monitor;
 use servescope_engine::metrics::summary::{SpanSums, SummaryContext, summarise_spans};
-use servescope_engine::metrics::token_gaps::TokenGaps;
+use servescope_engine::metrics::token_gaps::InterTokenLatencies;
 use servescope_engine::metrics::usage::{
     UsageColumns, UsageWindow, spans, usage_columns, usage_with_columns,
 };
 use servescope_engine::metrics::{
     FleetSummary, GatewaySummary, Usage, fleet_summary, gateway_summary, usage,
 };
-use servescope_engine::{Fleet, Refusal, Report};
+use servescope_engine::{Fleet, Rejection, Report};
 use servescope_workload::formats::{self, BadRows, Format, FormatError, ReadTrace, Reading, Warning};
 use servescope_workload::sessions::hold_turns;
 use servescope_workload::statistics::PrefixHits;
@@ -108,10 +108,10 @@ fn fleet_of(scenario: &Scenario, trace: Arc<Trace>) -> Result<Fleet, Failure> {
     let (cost, queueing) = (scenario.fleet_cost(ranks)?, scenario.queueing(&trace));
     let tokens = f64::from(config.blocks) * f64::from(config.block_size) * f64::from(config.replicas);
     if let Some(gateway) = scenario.gateway(tokens) {
-        let fleet = Fleet::new(trace, scenario.fleet_behind(config), cost).behind(gateway);
-        return Ok(fleet.queued(queueing));
+        let fleet = Fleet::new(trace, scenario.fleet_behind(config), cost).with_gateway(gateway);
+        return Ok(fleet.with_queue_policy(queueing));
     }
-    Ok(Fleet::new(trace, config, cost).queued(queueing))
+    Ok(Fleet::new(trace, config, cost).with_queue_policy(queueing))
 }
 
 /// A run under way, for callers that want to show progress or change their mind.
@@ -266,7 +266,7 @@ pub struct Run {
     /// What the run was made for, and what its trace carries; none of a run that the settings did not make.
     pub context: Option<Context>,
     /// Every gap between tokens: summary and charts both ask for it.
-    gaps: OnceCell<TokenGaps>,
+    gaps: OnceCell<InterTokenLatencies>,
     /// What users and adapters used, once somebody asks.
     pub(crate) monitors: [OnceCell<Monitor>; 2],
     /// Sums over a fleet's iterations: likewise.
@@ -409,7 +409,7 @@ impl Run {
     fn ran_out(&self) -> Option<Failure> {
         const PART: f64 = 0.9;
         let id = Id::ClosedRequests;
-        let sent = self.report.fates.len() as f64;
+        let sent = self.report.results.len() as f64;
         let last_s = self.report.trace.arrival_us.last()? / 1e6;
         let out = self.generated
             && self.scenario.is_active(id)
@@ -435,13 +435,13 @@ impl Run {
         }
         let last = report.trace.arrival_us.last().copied()?;
         let waiting =
-            (0..report.fates.len()).filter(|&id| report.scheduled_us(id).is_some_and(|t| t > last)).count();
-        let most = (SHARE * report.fates.len() as f64) as usize;
+            (0..report.results.len()).filter(|&id| report.scheduled_us(id).is_some_and(|t| t > last)).count();
+        let most = (SHARE * report.results.len() as f64) as usize;
         (waiting >= most.max(LEAST)).then(|| {
             let message = format!(
                 "{waiting} of {} requests still waited at the last arrival: more arrives than can be served, and every \
                  wait depends on how long that goes on",
-                report.fates.len()
+                report.results.len()
             );
             Failure::new("overloaded", Id::Rate.row().id, message).number("waiting", waiting as f64)
         })
@@ -462,7 +462,7 @@ impl Run {
     }
 
     /// Every gap between tokens.
-    pub fn token_gaps(&self) -> &TokenGaps {
+    pub fn token_gaps(&self) -> &InterTokenLatencies {
         self.spans();
         self.gaps.get().expect("the pass over the iterations counts them")
     }
@@ -496,7 +496,7 @@ impl Run {
     }
 
     /// Keeps what came with the sums; where somebody asked for it before, it is there already.
-    fn keep(&self, usage: Usage, gaps: TokenGaps) -> Usage {
+    fn keep(&self, usage: Usage, gaps: InterTokenLatencies) -> Usage {
         let _ = self.gaps.set(gaps);
         usage
     }
@@ -512,7 +512,7 @@ fn warnings(summary: &Summary, has_proxy: bool) -> Vec<Failure> {
     let mut warnings = Vec::new();
     let counts = &summary.requests;
     if counts.rejected_total > 0 {
-        let reasons: Vec<&str> = Refusal::ALL
+        let reasons: Vec<&str> = Rejection::ALL
             .iter()
             .map(|r| r.name())
             .filter(|name| counts.rejected.get(name).is_some_and(|&n| n > 0))

@@ -168,10 +168,10 @@ pub fn check(thresholds: Vec<Threshold>) -> Vec<Met> {
 
 fn measure(run: &Run, measure: Measure) -> f64 {
     let report = &run.report;
-    debug_assert!(report.fates.iter().all(|fate| fate.outcome == Outcome::Completed));
-    let end_us = report.fates.iter().filter_map(|fate| fate.finish_us).fold(0.0, f64::max);
+    debug_assert!(report.results.iter().all(|result| result.outcome == Outcome::Completed));
+    let end_us = report.results.iter().filter_map(|result| result.finish_us).fold(0.0, f64::max);
     match measure {
-        Measure::Rate => report.fates.len() as f64 / end_us * 1e6,
+        Measure::Rate => report.results.len() as f64 / end_us * 1e6,
         Measure::KvUse => {
             let held = (report.timeline.iterations.iter())
                 .map(|run| (run.end_us - run.start_us) * 0.5 * (run.kv_tokens + run.kv_tokens_at_end()));

@@ -52,12 +52,12 @@ fn run(settings: &[(&str, &str)]) -> Answer {
     let run = Run::simulate(&scenario, None).unwrap_or_else(|failures| panic!("{settings:?}: {failures:?}"));
     let (report, summary) = (&run.report, run.summary().run);
     let (mut ended, mut produced) = (0, 0);
-    for (id, fate) in report.fates.iter().enumerate() {
-        assert_ne!(fate.outcome, Outcome::Unfinished, "{settings:?}: request {id}");
-        let is_whole = fate.produced == report.trace.output_tokens[id];
-        assert_eq!(fate.outcome == Outcome::Completed, is_whole, "{settings:?}: tokens of request {id}");
+    for (id, result) in report.results.iter().enumerate() {
+        assert_ne!(result.outcome, Outcome::Unfinished, "{settings:?}: request {id}");
+        let is_whole = result.produced == report.trace.output_tokens[id];
+        assert_eq!(result.outcome == Outcome::Completed, is_whole, "{settings:?}: tokens of request {id}");
         ended += 1;
-        produced += u64::from(fate.produced);
+        produced += u64::from(result.produced);
     }
     assert_eq!(ended, report.trace.len());
     let decoded =

@@ -61,9 +61,9 @@ fn a_proxy_without_a_limit_changes_nothing() {
 /// Rejected requests of each user, and its requests.
 fn rejected_of_users(run: &Run) -> BTreeMap<u32, (u32, u32)> {
     let mut counts = BTreeMap::new();
-    for (id, fate) in run.report.fates.iter().enumerate() {
+    for (id, result) in run.report.results.iter().enumerate() {
         let count: &mut (u32, u32) = counts.entry(run.report.trace.user[id]).or_default();
-        count.0 += u32::from(matches!(fate.outcome, servescope_engine::Outcome::Refused(_)));
+        count.0 += u32::from(matches!(result.outcome, servescope_engine::Outcome::Rejected(_)));
         count.1 += 1;
     }
     counts
@@ -128,7 +128,7 @@ fn waits_for_the_engine_are_overload_all_the_same() {
 fn hogs_tokens_a_minute(run: &Run) -> f64 {
     let report = &run.report;
     let forwarded_us = &report.gateway.as_ref().expect("there was a proxy").forwarded_us;
-    let own = (0..report.fates.len())
+    let own = (0..report.results.len())
         .filter(|&id| report.trace.user[id] == 0 && (30e6..270e6).contains(&forwarded_us[id]));
     f64::from(own.map(|id| report.trace.input_tokens[id] + report.trace.output_tokens[id]).sum::<u32>()) / 4.0
 }

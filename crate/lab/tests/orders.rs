@@ -31,7 +31,7 @@ fn overloaded(kind: &str, order: &str, more: &[(&str, &str)]) -> Run {
 /// The mean wait of a user's requests for their first iteration, seconds.
 fn wait(run: &Run, user: u32) -> f64 {
     let report = &run.report;
-    let own = (0..report.fates.len()).filter(|&id| report.trace.user[id] == user);
+    let own = (0..report.results.len()).filter(|&id| report.trace.user[id] == user);
     let waits: Vec<f64> =
         own.filter_map(|id| Some(report.scheduled_us(id)? - report.trace.arrival_us[id])).collect();
     waits.iter().sum::<f64>() / waits.len() as f64 / 1e6
@@ -90,8 +90,8 @@ fn settings_of_an_order_matter_in_a_fleet() {
     }
     let (fcfs, shortest) = (of("fcfs", "", ""), of("shortest", "", ""));
     let mean = |report: &servescope_lab::engine::Report| {
-        let waits =
-            (0..report.fates.len()).map(|id| report.scheduled_us(id).unwrap() - report.trace.arrival_us[id]);
+        let waits = (0..report.results.len())
+            .map(|id| report.scheduled_us(id).unwrap() - report.trace.arrival_us[id]);
         waits.sum::<f64>()
     };
     assert!(mean(&shortest) < 0.9 * mean(&fcfs));
@@ -123,7 +123,7 @@ fn the_gateway_charges_by_the_same_settings() {
     assert_eq!(ideal.digest(), of("vtc", &[]).digest());
     // Both lines may have an order.
     let both = of("vtc", &[("scheduler.order", "shortest")]);
-    assert!(both.counters.is_none() && both.fates.iter().all(|fate| fate.finish_us.is_some()));
+    assert!(both.counters.is_none() && both.results.iter().all(|result| result.finish_us.is_some()));
 }
 
 #[test]

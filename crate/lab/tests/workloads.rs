@@ -40,11 +40,11 @@ fn a_closed_loop_slows_down_with_its_server() {
         // No user has two requests under way, and all stop at 3000 s.
         let report = &run.report;
         let mut until = vec![0.0; n as usize];
-        for id in 0..report.fates.len() {
+        for id in 0..report.results.len() {
             let sent = report.trace.arrival_us[id];
             let end = &mut until[report.trace.user[id] as usize];
             assert!(sent >= *end && sent < 3000e6, "request {id}");
-            *end = report.fates[id].finish_us.unwrap_or(sent);
+            *end = report.results[id].finish_us.unwrap_or(sent);
         }
         // X = N / (Z + R), but for the beginning, where users come back one by one.
         let rate = summary.requests.offered as f64 / 3000.0;
@@ -57,7 +57,7 @@ fn a_closed_loop_slows_down_with_its_server() {
 #[test]
 fn a_loop_that_is_out_of_requests_says_so() {
     let run = run(&[("workload.loop", "closed"), ("workload.closed.requests", "50")]);
-    assert_eq!(run.report.fates.len(), 50);
+    assert_eq!(run.report.results.len(), 50);
     assert!(run.summary().warnings.iter().any(|w| w.code == "loop_ran_out"));
 }
 
@@ -79,17 +79,17 @@ fn sessions_wait_under(scheduler: &str) {
     let report = &run.report;
     let extra = report.trace.extra.as_ref().unwrap();
     let mut end = vec![0.0f64; extra.session.names.len()];
-    for id in 0..report.fates.len() {
+    for id in 0..report.results.len() {
         let end = &mut end[extra.session.index[id] as usize];
         assert!(report.trace.arrival_us[id] >= *end);
-        *end = report.fates[id].finish_us.unwrap_or(report.trace.arrival_us[id]);
+        *end = report.results[id].finish_us.unwrap_or(report.trace.arrival_us[id]);
         assert!(report.trace.input_tokens[id] <= 2048);
     }
     // The same conversations with times fixed in advance: as many requests, other times.
     let mut fixed = scenario(&base);
     fixed.set_text("workload.sessions.kind", "timed").unwrap();
     let fixed = Run::simulate(&fixed, None).unwrap();
-    assert_eq!(fixed.report.fates.len(), report.fates.len());
+    assert_eq!(fixed.report.results.len(), report.results.len());
     assert!(fixed.report.trace.chain.is_none());
 }
 

@@ -124,7 +124,7 @@ impl Simulator {
     /// When there is no such request.
     pub fn request(&self, id: usize) -> Result<JsExplanation, JsFailure> {
         let run = self.finished()?;
-        let count = run.report.fates.len();
+        let count = run.report.results.len();
         if id >= count {
             return Err(thrown(vec![Failure::out_of_range("id", id as f64, 0.0, count as f64 - 1.0)]));
         }
@@ -178,11 +178,11 @@ fn explanation(run: &Run, id: usize) -> serde_json::Value {
         "input_tokens": r.input_tokens,
         "output_tokens": r.output_tokens,
         "max_tokens": r.max_tokens,
-        "outcome": report.fates[id].outcome.name(),
+        "outcome": report.results[id].outcome.name(),
         "arrival_s": r.arrival_us / 1e6,
         "scheduled_s": seconds(report.scheduled_us(id)),
         "first_token_s": seconds(report.first_token_us(id)),
-        "finish_s": seconds(report.fates[id].finish_us),
+        "finish_s": seconds(report.results[id].finish_us),
         "queue_s": why.split.queue_us / 1e6,
         "adapter_load_s": why.split.load_us / 1e6,
         "prefill_s": why.split.prefill_us / 1e6,

@@ -37,7 +37,7 @@ mod window;
 pub use error::StepError;
 pub use field::{Absence, Field, FieldKind};
 pub use note::{FACTS, Fact, Note, Shape};
-pub use refusal::REFUSALS;
+pub use refusal::REJECTIONS;
 pub use step::{Step, StepKind};
 
 use job::Job;

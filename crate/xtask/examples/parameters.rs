@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use servescope_lab::failure::CODES;
 use servescope_lab::parameters::{Kind, TABLE};
 use servescope_lab::workload::formats::LOSSES;
-use servescope_lab::workload::transform::{FACTS, JOINS, REFUSALS, STEPS};
+use servescope_lab::workload::transform::{FACTS, JOINS, REJECTIONS, STEPS};
 
 fn main() {
     let rows: Vec<Row<'_>> = TABLE
@@ -27,7 +27,7 @@ fn main() {
     list(&mut text, "STEP_NAMES", "StepName", &kinds().map(|kind| kind.name).collect::<Vec<_>>());
     list(&mut text, "STEP_FIELDS", "StepFieldName", &fields.iter().map(String::as_str).collect::<Vec<_>>());
     list(&mut text, "FACT_CODES", "FactCode", &FACTS.iter().map(|(code, _)| *code).collect::<Vec<_>>());
-    list(&mut text, "REFUSAL_CODES", "RefusalCode", REFUSALS);
+    list(&mut text, "REFUSAL_CODES", "RefusalCode", REJECTIONS);
     list(&mut text, "LOSSES", "Loss", &LOSSES.iter().map(|(name, _)| *name).collect::<Vec<_>>());
     print!("{text}");
 }

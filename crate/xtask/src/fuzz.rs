@@ -1,8 +1,8 @@
 //! Runs of the fuzz targets. New inputs go to a scratch folder; the seeds in `tests/fuzz/corpus` stay as they are.
 //!
 //! The whole check is a fixed number of inputs drawn from a fixed seed, so that it answers alike on every machine and for
-//! every commit (the quick one replays the seeds and variants of them in `tests/fuzz_targets.rs`); a search for new failures is `cargo xtask fuzz`, with other inputs each time and what the former
-//! searches found to start from.
+//! every commit (the quick one replays the seeds and variants of them in `tests/fuzz_targets.rs`); a search for new failures is
+//! `cargo xtask fuzz`, with other inputs each time and what the former searches found to start from.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
 //! How far operators stay below the peaks: efficiencies and fixed times, fitted on measured operators.
 //!
 //! Products and norms were measured on three GPUs (Vidur's profiles of 6 to 8 models at TP 1 to 8, MIT), attention on an A100
-//! only, collectives on DGX A100 and DGX H100; LoRA operators are calibrated on S-LoRA's published rows. Other GPUs borrow the shares of the measured one that is nearest in kind:
-//! [`Corrections::measured_on`] says which.
+//! only, collectives on DGX A100 and DGX H100; LoRA operators are calibrated on S-LoRA's published rows. Other GPUs borrow the
+//! shares of the measured one that is nearest in kind: [`Corrections::measured_on`] says which.
 
 /// What becomes of an operator's time at the peaks of its GPU.
 #[derive(Debug, Clone, Copy, PartialEq)]

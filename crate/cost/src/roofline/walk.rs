@@ -264,8 +264,8 @@ impl Roofline {
     }
 
     /// LoRA: of each module a shrink to the rank and an expand to the outputs, which are added to those of the projection.
-    /// The weights of an adapter are read once, however many requests use it; kernels that pad compute and read every adapter as if it had
-    /// the largest rank.
+    /// The weights of an adapter are read once, however many requests use it; kernels that pad compute and read every adapter
+    /// as if it had the largest rank.
     fn adapters(&self, tally: &mut Tally, batch: &Batch<'_>, layers: f64) {
         if !batch.any_adapter {
             return;

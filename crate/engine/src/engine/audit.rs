@@ -5,8 +5,8 @@ use servescope_workload::BASE_MODEL;
 
 use super::Fleet;
 use crate::replica::Replica;
-use crate::replica::iteration::{Flight, Scheduled};
-use crate::replica::requests::Place;
+use crate::replica::iteration::{Scheduled, ScheduledBatch};
+use crate::replica::requests::RequestStatus;
 
 /// A batch that has been formed and is not done.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,7 +28,7 @@ pub struct BatchMember {
     pub tokens: u32,
     /// Tokens that were processed, or scheduled to be, before.
     pub computed: u32,
-    /// Whether they are of its prompt, or of an answer that is processed anew.
+    /// Whether they are of its prompt, or of an answer that is recomputed.
     pub is_prompt: bool,
     /// Whether it joins with this batch.
     pub is_admitted: bool,
@@ -38,15 +38,15 @@ impl Fleet {
     /// The batches under way of a replica of vLLM's engine, the oldest one first.
     pub fn batches_under_way(&mut self, replica: usize) -> Vec<BatchUnderWay> {
         let pipelines = std::mem::take(&mut self.pipelines);
-        let (own, world, _) = self.parts(replica, 0.0);
-        let policy = world.config.policy();
-        let tell = |flight: &Flight| BatchUnderWay {
-            number: flight.number,
-            formed_us: flight.formed_us,
-            requests: policy.members(own, &world, flight).iter().map(BatchMember::of).collect(),
+        let (own, context, _) = self.parts(replica, 0.0);
+        let policy = context.config.policy();
+        let tell = |batch: &ScheduledBatch| BatchUnderWay {
+            number: batch.number,
+            formed_us: batch.formed_us,
+            requests: policy.members(own, &context, batch).iter().map(BatchMember::of).collect(),
         };
-        let flights = pipelines.get(replica).map(super::pipeline::Pipeline::under_way);
-        let mut all: Vec<BatchUnderWay> = flights.into_iter().flatten().map(tell).collect();
+        let batches = pipelines.get(replica).map(super::pipeline::Pipeline::under_way);
+        let mut all: Vec<BatchUnderWay> = batches.into_iter().flatten().map(tell).collect();
         self.pipelines = pipelines;
         all.sort_by_key(|batch| batch.number);
         all
@@ -55,22 +55,22 @@ impl Fleet {
     /// Requests of a replica that hold memory, and that wait.
     pub fn running_and_waiting(&self, replica: usize) -> (u32, u32) {
         let replica = &self.replicas[replica];
-        (replica.holders, replica.line)
+        (replica.holders, replica.num_waiting)
     }
 
     /// Whether every replica's adapters, their slots and their blocks of the KV pool are those of the requests that hold memory,
     /// counted request by request, which is slow.
     pub fn audits_adapters(&mut self) -> bool {
         (0..self.replicas.len()).all(|place| {
-            let (replica, world, _) = self.parts(place, 0.0);
+            let (replica, context, _) = self.parts(place, 0.0);
             let holds = |&id: &u32| {
-                let of_request = world.requests.place[id as usize];
-                world.requests.replica[id as usize] == replica.index
-                    && matches!(of_request, Place::Prefilling | Place::Decoding)
+                let of_request = context.requests.status[id as usize];
+                context.requests.replica[id as usize] == replica.index
+                    && matches!(of_request, RequestStatus::Prefilling | RequestStatus::Decoding)
             };
-            let ids = (0..world.trace.len() as u32).filter(holds);
+            let ids = (0..context.trace.len() as u32).filter(holds);
             let adapters: Vec<u32> =
-                ids.map(|id| world.adapter(id).0).filter(|&adapter| adapter != BASE_MODEL).collect();
+                ids.map(|id| context.adapter(id).0).filter(|&adapter| adapter != BASE_MODEL).collect();
             replica.adapters.audit(&adapters, &replica.kv)
         })
     }
@@ -93,27 +93,27 @@ impl Fleet {
         if let Some(blocks) = self.config.policy().audit(&self.replicas[place]) {
             return blocks;
         }
-        let flights: Vec<(u32, Option<u32>)> = self.in_flight(place);
-        let (replica, world, _) = self.parts(place, 0.0);
-        let config = world.config;
+        let batches: Vec<(u32, Option<u32>)> = self.in_flight(place);
+        let (replica, context, _) = self.parts(place, 0.0);
+        let config = context.config;
         let mut blocks = 0;
-        for id in 0..world.trace.len() as u32 {
+        for id in 0..context.trace.len() as u32 {
             let i = id as usize;
-            let place = world.requests.place[i];
-            if world.requests.replica[i] != replica.index
-                || !matches!(place, Place::Prefilling | Place::Decoding)
+            let place = context.requests.status[i];
+            if context.requests.replica[i] != replica.index
+                || !matches!(place, RequestStatus::Prefilling | RequestStatus::Decoding)
             {
                 continue;
             }
             // The blocks of an iteration are taken when it is formed.
-            let coming = flights.iter().find(|(other, _)| *other == id).map(|(_, chunk)| *chunk);
+            let coming = batches.iter().find(|(other, _)| *other == id).map(|(_, chunk)| *chunk);
             let held = match (place, coming) {
-                _ if !config.grows() => world.blocks_at_end(id),
-                (Place::Decoding, _) if replica.is_single() && decodes(replica) => {
-                    config.blocks_for(replica.tokens(&world, id))
+                _ if !config.allocates_on_demand() => context.blocks_at_end(id),
+                (RequestStatus::Decoding, _) if replica.is_single() && decodes(replica) => {
+                    config.blocks_for(replica.tokens(&context, id))
                 }
-                (Place::Decoding, Some(_)) => config.blocks_for(replica.tokens(&world, id)),
-                _ => replica.blocks_of(&world, id),
+                (RequestStatus::Decoding, Some(_)) => config.blocks_for(replica.tokens(&context, id)),
+                _ => replica.blocks_of(&context, id),
             };
             blocks += held;
         }
@@ -123,14 +123,12 @@ impl Fleet {
     /// Requests in the iterations under way, prompts with the tokens that are read of them.
     fn in_flight(&self, place: usize) -> Vec<(u32, Option<u32>)> {
         let replica = &self.replicas[place];
-        let single = replica.flight.as_deref().filter(|_| replica.in_flight > 0 && replica.is_single());
+        let single = replica.batch.as_deref().filter(|_| replica.in_flight > 0 && replica.is_single());
         let piped = self.pipelines.get(place).map(super::pipeline::Pipeline::under_way).into_iter().flatten();
         let mut all = Vec::new();
-        for flight in single.into_iter().chain(piped) {
-            all.extend(
-                flight.prompts.iter().zip(&flight.chunks).map(|(&id, chunk)| (id, Some(chunk.tokens))),
-            );
-            all.extend(flight.members.iter().map(|&id| (id, None)));
+        for batch in single.into_iter().chain(piped) {
+            all.extend(batch.prompts.iter().zip(&batch.chunks).map(|(&id, chunk)| (id, Some(chunk.tokens))));
+            all.extend(batch.members.iter().map(|&id| (id, None)));
         }
         all
     }

@@ -52,8 +52,8 @@ impl Fleet {
     fn sums(&mut self, at_us: f64) -> Vec<f64> {
         let mut sums = vec![0.0; self.counting.seen.len()];
         for place in 0..self.replicas.len() {
-            let (replica, world, _) = self.parts(place, at_us);
-            replica.charge_ended(&world);
+            let (replica, context, _) = self.parts(place, at_us);
+            replica.charge_ended(&context);
             let counters = replica.counters();
             for (client, value) in counters {
                 if let Some(Some(place)) = self.counting.places.get(client as usize) {

@@ -5,8 +5,8 @@
 //! its memory is then free.
 
 use super::Fleet;
-use crate::record::timeline::Departure;
-use crate::replica::requests::Place;
+use crate::record::timeline::QueueDrop;
+use crate::replica::requests::RequestStatus;
 use crate::request::Outcome;
 
 impl Fleet {
@@ -14,7 +14,7 @@ impl Fleet {
     pub(super) fn deadline_us(&mut self) -> Option<f64> {
         while let Some(&(at_us, id)) = self.deadlines.front() {
             let i = id as usize;
-            if self.requests.place[i] == Place::Waiting && self.requests.scheduled_us[i].is_nan() {
+            if self.requests.status[i] == RequestStatus::Waiting && self.requests.scheduled_us[i].is_nan() {
                 return Some(at_us);
             }
             self.deadlines.pop_front();
@@ -25,8 +25,8 @@ impl Fleet {
     /// The request with the next deadline is given up.
     pub(super) fn time_out(&mut self, now_us: f64) {
         let Some((_, id)) = self.deadlines.pop_front() else { return };
-        self.record.fates[id as usize].outcome = Outcome::TimedOut;
-        self.record.departures.push(Departure { time_us: now_us, id });
+        self.record.results[id as usize].outcome = Outcome::TimedOut;
+        self.record.departures.push(QueueDrop { time_us: now_us, id });
         self.leave_line(id, now_us);
     }
 
@@ -36,16 +36,16 @@ impl Fleet {
         if self.replicas[0].state.reads_mail() {
             return self.cancel_by_mail(id, now_us);
         }
-        let fate = &mut self.record.fates[i];
-        if fate.outcome != Outcome::Unfinished {
+        let result = &mut self.record.results[i];
+        if result.outcome != Outcome::Unfinished {
             return;
         }
-        fate.outcome = Outcome::Cancelled;
-        if self.intake.is_outside(id) {
-            self.intake.gave_up(&self.trace, id, now_us);
+        result.outcome = Outcome::Cancelled;
+        if self.frontend.is_not_yet_at_engine(id) {
+            self.frontend.client_cancelled(&self.trace, id, now_us);
             return;
         }
-        if self.requests.place[i] == Place::Waiting {
+        if self.requests.status[i] == RequestStatus::Waiting {
             return self.leave_line(id, now_us);
         }
         let place = usize::from(self.requests.replica[i]);
@@ -54,12 +54,12 @@ impl Fleet {
             Some(pipeline) => pipeline.holds(id),
         };
         if in_flight {
-            self.replicas[place].leaving.push(id);
-            self.shorten(place, now_us);
+            self.replicas[place].pending_aborts.push(id);
+            self.truncate_fast_forward(place, now_us);
         } else {
-            let (replica, mut world, _) = self.parts(place, now_us);
-            world.config.policy().let_go(replica, &mut world, id);
-            self.touched.push(place as u32);
+            let (replica, mut context, _) = self.parts(place, now_us);
+            context.config.policy().release_aborted(replica, &mut context, id);
+            self.dirty_replicas.push(place as u32);
         }
     }
 
@@ -67,30 +67,30 @@ impl Fleet {
     fn cancel_by_mail(&mut self, id: u32, now_us: f64) {
         let i = id as usize;
         let place = usize::from(self.requests.replica[i]);
-        if self.record.fates[i].outcome == Outcome::Unfinished {
-            let is_outside = self.intake.is_outside(id);
-            if is_outside || self.requests.place[i] == Place::Waiting {
-                self.record.fates[i].outcome = Outcome::Cancelled;
+        if self.record.results[i].outcome == Outcome::Unfinished {
+            let is_outside = self.frontend.is_not_yet_at_engine(id);
+            if is_outside || self.requests.status[i] == RequestStatus::Waiting {
+                self.record.results[i].outcome = Outcome::Cancelled;
             }
             if is_outside {
-                self.intake.gave_up(&self.trace, id, now_us);
-            } else if self.requests.place[i] == Place::Waiting {
-                let (replica, mut world, _) = self.parts(place, now_us);
-                replica.give_up(&mut world, id);
+                self.frontend.client_cancelled(&self.trace, id, now_us);
+            } else if self.requests.status[i] == RequestStatus::Waiting {
+                let (replica, mut context, _) = self.parts(place, now_us);
+                replica.give_up(&mut context, id);
             }
         }
         self.replicas[place].state.hears_of_end(id, Outcome::Cancelled);
-        self.touched.push(place as u32);
+        self.dirty_replicas.push(place as u32);
     }
 
     fn leave_line(&mut self, id: u32, now_us: f64) {
         let place = usize::from(self.requests.replica[id as usize]);
-        let (replica, mut world, _) = self.parts(place, now_us);
-        let outcome = world.record.fates[id as usize].outcome;
-        let may_be_next = replica.give_up(&mut world, id);
+        let (replica, mut context, _) = self.parts(place, now_us);
+        let outcome = context.record.results[id as usize].outcome;
+        let may_be_next = replica.give_up(&mut context, id);
         // Behind its head a queue is not scanned, unless requests are skipped whose adapters have no slot.
         if replica.state.hears_of_end(id, outcome) || may_be_next {
-            self.touched.push(place as u32);
+            self.dirty_replicas.push(place as u32);
         }
     }
 }

@@ -1,115 +1,115 @@
-//! Iterations of a replica of one stage that keeps its running requests in a lockstep: formed, charged at once or one by one,
+//! Iterations of a replica of one stage that keeps its running requests in a decode batch: formed, charged at once or one by one,
 //! ended.
 
 use super::Fleet;
-use crate::replica::run::Run;
+use crate::replica::run::BatchRun;
 use crate::replica::{requests, scheduler};
 
 impl Fleet {
     /// What the replica does at once ends with the iteration under way.
-    pub(super) fn shorten(&mut self, place: usize, now_us: f64) {
+    pub(super) fn truncate_fast_forward(&mut self, place: usize, now_us: f64) {
         let least = self.config.policy().least_leap(&self.replicas[place]);
         let replica = &mut self.replicas[place];
-        let Some(run) = replica.run.as_ref().filter(|_| replica.leap > 1) else { return };
-        let last = run.done + replica.leap;
+        let Some(run) = replica.run.as_ref().filter(|_| replica.fast_forwarded > 1) else { return };
+        let last = run.done + replica.fast_forwarded;
         let end = run.first_end_from(now_us, last).max(run.done + least);
         if end < last {
-            let (time_us, leap) = (run.time_after(end), end - run.done);
-            replica.leap = leap;
-            self.expect(time_us, place);
+            let (time_us, fast_forward) = (run.time_after(end), end - run.done);
+            replica.fast_forwarded = fast_forward;
+            self.schedule_completion(time_us, place);
         }
     }
 
     /// Forms the next iteration of a replica of one stage, and begins it.
-    pub(super) fn form(&mut self, place: usize, now_us: f64) {
-        let longest = self.longest_leap;
-        let (replica, mut world, cost) = self.parts(place, now_us);
-        let mut flight = replica.flight.take().unwrap_or_default();
-        flight.clear();
-        flight.formed_us = now_us;
-        scheduler::form_or_retry(replica, &mut world, &mut flight);
-        if flight.is_empty() {
-            replica.flight = Some(flight);
-            let wakes_us = world.config.policy().wakes_us(replica);
+    pub(super) fn schedule(&mut self, place: usize, now_us: f64) {
+        let longest = self.max_fast_forward;
+        let (replica, mut context, cost) = self.parts(place, now_us);
+        let mut batch = replica.batch.take().unwrap_or_default();
+        batch.clear();
+        batch.formed_us = now_us;
+        scheduler::schedule_or_retry(replica, &mut context, &mut batch);
+        if batch.is_empty() {
+            replica.batch = Some(batch);
+            let wakes_us = context.config.policy().wakes_us(replica);
             if wakes_us < f64::INFINITY {
-                self.expect(wakes_us, place);
+                self.schedule_completion(wakes_us, place);
             }
             return;
         }
-        let goes_on = flight.chunks.is_empty() && replica.run.is_some_and(|run| run.done < run.holds);
+        let goes_on = batch.chunks.is_empty() && replica.run.is_some_and(|run| run.done < run.valid_for);
         if !goes_on {
-            replica.close_run(&mut world);
-            let time = cost.stage_time(&flight.batch(), true);
+            replica.close_run(&mut context);
+            let time = cost.stage_time(&batch.batch(), true);
             debug_assert!(
-                flight.decodes == 0 || flight.decode_kv_tokens == replica.lockstep.kv_tokens,
+                batch.decodes == 0 || batch.decode_kv_tokens == replica.decode_batch.kv_tokens,
                 "what decodes is told by what is in memory"
             );
-            replica.chunks.clone_from(&flight.chunks);
-            let stalled = if flight.decodes > 0 { 0 } else { replica.lockstep.count };
-            replica.run = Some(Run::begin(replica, &world, &flight, time, stalled));
+            replica.chunks.clone_from(&batch.chunks);
+            let stalled = if batch.decodes > 0 { 0 } else { replica.decode_batch.count };
+            replica.run = Some(BatchRun::begin(replica, &context, &batch, time, stalled));
         }
-        let most = scheduler::leap(replica, &world, &flight).min(longest);
-        replica.flight = Some(flight);
+        let most = scheduler::fast_forward(replica, &context, &batch).min(longest);
+        replica.batch = Some(batch);
         let Some(run) = &replica.run else { return };
-        let leap = most.min(run.holds - run.done);
-        let end_us = run.time_after(run.done + leap);
-        replica.leap = leap;
+        let fast_forward = most.min(run.valid_for - run.done);
+        let end_us = run.time_after(run.done + fast_forward);
+        replica.fast_forwarded = fast_forward;
         replica.charged = 0;
         replica.in_flight = 1;
-        self.expect(end_us, place);
+        self.schedule_completion(end_us, place);
     }
 
     /// The iterations under way end: requests have their tokens, finish, or go on.
     pub(super) fn end_iterations(&mut self, place: usize, now_us: f64) {
-        let (replica, mut world, _) = self.parts(place, now_us);
-        let world = &mut world;
-        let scheduler = world.config.policy();
-        let mut flight = replica.flight.take().unwrap_or_default();
+        let (replica, mut context, _) = self.parts(place, now_us);
+        let context = &mut context;
+        let scheduler = context.config.policy();
+        let mut batch = replica.batch.take().unwrap_or_default();
         replica.in_flight = 0;
-        let leap = replica.leap;
+        let fast_forward = replica.fast_forwarded;
         if let Some(run) = &mut replica.run {
-            run.done += leap;
+            run.done += fast_forward;
         }
-        if flight.decodes > 0 {
-            replica.charge(leap - replica.charged);
-            replica.kv.allocate(scheduler::later_blocks(replica, world.config, leap));
-            replica.lockstep.advance(leap);
+        if batch.decodes > 0 {
+            replica.charge(fast_forward - replica.charged);
+            replica.kv.allocate(scheduler::later_blocks(replica, context.config, fast_forward));
+            replica.decode_batch.advance(fast_forward);
             replica.decoded_us = now_us;
-            scheduler.decoded(replica, world, leap);
-        } else if replica.lockstep.count > 0 {
-            replica.stall_us += now_us - flight.formed_us;
+            scheduler.decoded(replica, context, fast_forward);
+        } else if replica.decode_batch.count > 0 {
+            replica.stall_us += now_us - batch.formed_us;
         }
         let mut finished = 0;
-        if !flight.chunks.is_empty() || replica.lockstep.has_ended() {
-            replica.close_run(world);
+        if !batch.chunks.is_empty() || replica.decode_batch.has_ended() {
+            replica.close_run(context);
             let mut ended = std::mem::take(&mut replica.ended);
-            while let Some(id) = replica.lockstep.pop_ended() {
-                // An entry may be left over from before an eviction, and be the same as the one that counts.
-                let is_over = world.requests.place[id as usize] == requests::Place::Decoding
-                    && replica.tokens(world, id) >= world.total(id)
+            while let Some(id) = replica.decode_batch.pop_ended() {
+                // An entry may be left over from before a preemption, and be the same as the one that counts.
+                let is_over = context.requests.status[id as usize] == requests::RequestStatus::Decoding
+                    && replica.tokens(context, id) >= context.total(id)
                     && ended.last() != Some(&id);
                 if is_over {
                     ended.push(id);
                 }
             }
-            scheduler.order_ended(world, &mut ended);
+            scheduler.order_ended(context, &mut ended);
             finished += ended.len() as u32;
             for id in ended.drain(..) {
-                replica.finish_decoding(world, id);
+                replica.finish_decoding(context, id);
             }
             replica.ended = ended;
             let before = replica.holders;
-            replica.end_prompts(world, &flight);
+            replica.finish_prefill_chunks(context, &batch);
             finished += before - replica.holders;
         }
         if finished > 0 {
             replica.waiting.finishing();
         }
-        if !replica.leaving.is_empty() {
-            replica.let_leaving_go(world, &flight);
+        if !replica.pending_aborts.is_empty() {
+            replica.abort_pending(context, &batch);
         }
-        scheduler.ended(replica, world, &mut flight, finished);
+        scheduler.ended(replica, context, &mut batch, finished);
         replica.adapters.offload_unused(&mut replica.kv);
-        replica.flight = Some(flight);
+        replica.batch = Some(batch);
     }
 }

@@ -1,16 +1,16 @@
 //! Replicas of several pipeline stages, or whose batches overlap: each stage serves batches first come first served, and as
-//! many batches as there are stages are in flight, or one more where a batch is formed while another one is worked on.
+//! many batches as there are stages are in batch, or one more where a batch is formed while another one is worked on.
 
 use std::collections::VecDeque;
 
 use super::{Event, Fleet};
-use crate::replica::iteration::Flight;
+use crate::replica::iteration::ScheduledBatch;
 use crate::replica::{batch_end, scheduler};
 
 /// The stages of one replica and the batches in them.
 #[derive(Debug, Clone)]
 pub(super) struct Pipeline {
-    pub(super) flights: Vec<Flight>,
+    pub(super) batches: Vec<ScheduledBatch>,
     unused: Vec<u32>,
     pub(super) stages: Vec<Stage>,
     /// Whether a batch has ended since batches were formed.
@@ -31,7 +31,7 @@ pub(super) struct Stage {
 impl Pipeline {
     pub(super) fn new(stages: u32, batches: u32) -> Self {
         Self {
-            flights: (0..batches).map(|_| Flight::default()).collect(),
+            batches: (0..batches).map(|_| ScheduledBatch::default()).collect(),
             unused: (0..batches).rev().collect(),
             stages: (0..stages).map(|_| Stage::default()).collect(),
             has_ended: false,
@@ -46,13 +46,13 @@ impl Pipeline {
     }
 
     /// The batches in the stages.
-    pub(super) fn under_way(&self) -> impl Iterator<Item = &Flight> {
-        (0..).zip(&self.flights).filter(|(slot, _)| !self.unused.contains(slot)).map(|(_, flight)| flight)
+    pub(super) fn under_way(&self) -> impl Iterator<Item = &ScheduledBatch> {
+        (0..).zip(&self.batches).filter(|(slot, _)| !self.unused.contains(slot)).map(|(_, batch)| batch)
     }
 
     /// Whether all batches in the stages differ by a token of each request only.
     pub(super) fn is_steady(&self) -> bool {
-        let told = |flight: &Flight| flight.steady.map(|_| (flight.composition, flight.in_memory));
+        let told = |batch: &ScheduledBatch| batch.steady.map(|_| (batch.composition, batch.in_memory));
         let mut all = self.under_way().map(told);
         let first = all.next().flatten();
         first.is_some_and(|(composition, _)| composition > 0) && all.all(|other| other == first)
@@ -60,9 +60,8 @@ impl Pipeline {
 
     /// Whether a request is part of a batch in the stages.
     pub(super) fn holds(&self, id: u32) -> bool {
-        self.under_way().any(|flight| {
-            flight.steady.is_some() || flight.prompts.contains(&id) || flight.members.contains(&id)
-        })
+        self.under_way()
+            .any(|batch| batch.steady.is_some() || batch.prompts.contains(&id) || batch.members.contains(&id))
     }
 }
 
@@ -83,16 +82,16 @@ impl Fleet {
         let again = std::mem::take(&mut self.pipelines[place].again);
         let mut is_formed = !again.is_empty();
         for &slot in &again {
-            let mut flights = std::mem::take(&mut self.pipelines[place].flights);
-            let flight = &mut flights[slot as usize];
-            let (replica, mut world, _) = self.parts(place, now_us);
-            is_formed = is_formed && batch_end::forms_alike(replica, &mut world, flight);
+            let mut batches = std::mem::take(&mut self.pipelines[place].batches);
+            let batch = &mut batches[slot as usize];
+            let (replica, mut context, _) = self.parts(place, now_us);
+            is_formed = is_formed && batch_end::forms_alike(replica, &mut context, batch);
             if !is_formed {
-                batch_end::write_down(&mut world, flight);
-                replica.running.extend_from_slice(&flight.members);
+                batch_end::write_down(&mut context, batch);
+                replica.running.extend_from_slice(&batch.members);
             }
             let pipeline = &mut self.pipelines[place];
-            pipeline.flights = flights;
+            pipeline.batches = batches;
             if is_formed {
                 pipeline.stages[0].queue.push_back(slot);
                 self.serve(place, 0, now_us);
@@ -103,22 +102,22 @@ impl Fleet {
         self.pipelines[place].again = again;
         self.pipelines[place].again.clear();
         // A waiting request may still join a batch of its own.
-        is_formed && (self.replicas[place].line == 0 || self.pipelines[place].unused.is_empty())
+        is_formed && (self.replicas[place].num_waiting == 0 || self.pipelines[place].unused.is_empty())
     }
 
     /// Writes down what requests in the stages got.
     pub(super) fn write_batches_down(&mut self, place: usize) {
         let Some(pipeline) = self.pipelines.get_mut(place) else { return };
-        let mut flights = std::mem::take(&mut pipeline.flights);
-        let (_, mut world, _) = self.parts(place, f64::INFINITY);
-        flights.iter_mut().for_each(|flight| batch_end::write_down(&mut world, flight));
-        self.pipelines[place].flights = flights;
+        let mut batches = std::mem::take(&mut pipeline.batches);
+        let (_, mut context, _) = self.parts(place, f64::INFINITY);
+        batches.iter_mut().for_each(|batch| batch_end::write_down(&mut context, batch));
+        self.pipelines[place].batches = batches;
     }
 
     /// The same where an empty batch takes a place in the queue: another one may hold a request that could not be in it. As
     /// often as there are places an empty one is followed by another without a batch under way.
     fn fill_queue(&mut self, place: usize, now_us: f64) {
-        let most = self.pipelines[place].flights.len();
+        let most = self.pipelines[place].batches.len();
         let mut empty = 0;
         loop {
             let queue = &mut self.pipelines[place].queue;
@@ -126,7 +125,7 @@ impl Fleet {
                 queue.pop_front();
             }
             let replica = &self.replicas[place];
-            if queue.len() >= most || empty > most || replica.holders + replica.line == 0 {
+            if queue.len() >= most || empty > most || replica.holders + replica.num_waiting == 0 {
                 return;
             }
             let batch = self.form_batch(place, now_us);
@@ -138,21 +137,21 @@ impl Fleet {
     /// Forms a batch, and gives it to the first stage unless it is empty.
     fn form_batch(&mut self, place: usize, now_us: f64) -> Option<u32> {
         let slot = self.pipelines[place].unused.pop()?;
-        let mut flights = std::mem::take(&mut self.pipelines[place].flights);
-        let flight = &mut flights[slot as usize];
-        let (replica, mut world, _) = self.parts(place, now_us);
-        flight.clear();
-        flight.formed_us = now_us;
-        scheduler::form_or_retry(replica, &mut world, flight);
+        let mut batches = std::mem::take(&mut self.pipelines[place].batches);
+        let batch = &mut batches[slot as usize];
+        let (replica, mut context, _) = self.parts(place, now_us);
+        batch.clear();
+        batch.formed_us = now_us;
+        scheduler::schedule_or_retry(replica, &mut context, batch);
         if replica.stages > 1 {
-            replica.refuses_head(&world, flight);
+            replica.refuses_head(&context, batch);
         }
-        let is_empty = flight.is_empty();
+        let is_empty = batch.is_empty();
         replica.in_flight += u32::from(!is_empty);
         replica.formed += u64::from(!is_empty);
-        flight.number = replica.formed;
+        batch.number = replica.formed;
         let pipeline = &mut self.pipelines[place];
-        pipeline.flights = flights;
+        pipeline.batches = batches;
         if is_empty {
             pipeline.unused.push(slot);
             return None;
@@ -172,24 +171,24 @@ impl Fleet {
         }
         let Some(slot) = this.queue.pop_front() else { return };
         this.serves = Some(slot);
-        let flight = &mut pipeline.flights[slot as usize];
+        let batch = &mut pipeline.batches[slot as usize];
         if pipeline.stages.len() == 1 {
             let end_us = self.begin_iteration(place, slot, now_us);
-            self.expect(end_us, place);
+            self.schedule_completion(end_us, place);
             return self.begin_batch(place, slot, now_us);
         }
         let (copied_blocks, load_us) =
-            if stage == 0 { (flight.copied_blocks, flight.load_us) } else { (0, 0.0) };
-        let stage_us = match flight.inner_us {
+            if stage == 0 { (batch.copied_blocks, batch.load_us) } else { (0, 0.0) };
+        let stage_us = match batch.inner_us {
             Some(us) if !is_last => us,
-            _ => self.cost.stage_time(&flight.batch(), is_last).first_us,
+            _ => self.cost.stage_time(&batch.batch(), is_last).first_us,
         };
         if !is_last {
-            flight.inner_us = Some(stage_us);
+            batch.inner_us = Some(stage_us);
         }
         let works_us = stage_us + self.config.copying_us(copied_blocks);
         let took_us = works_us + load_us;
-        flight.busy_us += works_us;
+        batch.busy_us += works_us;
         self.event_count += 1;
         let (replica, stage) = (place as u32, stage as u32);
         self.events.push(Event { time_us: now_us + took_us, number: self.event_count, replica, stage });
@@ -200,12 +199,12 @@ impl Fleet {
 
     /// The first stage takes a batch.
     fn begin_batch(&mut self, place: usize, slot: u32, now_us: f64) {
-        let mut flights = std::mem::take(&mut self.pipelines[place].flights);
-        let flight = &mut flights[slot as usize];
-        flight.began_us = now_us;
-        let (replica, mut world, _) = self.parts(place, now_us);
-        world.config.policy().begins(replica, &mut world, flight);
-        self.pipelines[place].flights = flights;
+        let mut batches = std::mem::take(&mut self.pipelines[place].batches);
+        let batch = &mut batches[slot as usize];
+        batch.began_us = now_us;
+        let (replica, mut context, _) = self.parts(place, now_us);
+        context.config.policy().begins(replica, &mut context, batch);
+        self.pipelines[place].batches = batches;
     }
 
     /// A stage is done with its batch, which moves on or is done.
@@ -220,22 +219,22 @@ impl Fleet {
         }
         let pipeline = &mut self.pipelines[place];
         pipeline.queue.retain(|&batch| batch != Some(slot));
-        let mut flights = std::mem::take(&mut pipeline.flights);
-        let flight = &mut flights[slot as usize];
-        let (replica, mut world, _) = self.parts(place, now_us);
-        let goes_on = replica.stages > 1 && batch_end::ends_alike(replica, &mut world, flight);
+        let mut batches = std::mem::take(&mut pipeline.batches);
+        let batch = &mut batches[slot as usize];
+        let (replica, mut context, _) = self.parts(place, now_us);
+        let goes_on = replica.stages > 1 && batch_end::ends_alike(replica, &mut context, batch);
         if !goes_on {
-            batch_end::write_down(&mut world, flight);
-            world.config.policy().end_batch(replica, &mut world, flight);
+            batch_end::write_down(&mut context, batch);
+            context.config.policy().end_batch(replica, &mut context, batch);
         }
         let pipeline = &mut self.pipelines[place];
         pipeline.has_ended = true;
-        pipeline.flights = flights;
+        pipeline.batches = batches;
         if goes_on {
             pipeline.again.push(slot);
         } else {
             pipeline.unused.push(slot);
         }
-        self.touched.push(place as u32);
+        self.dirty_replicas.push(place as u32);
     }
 }

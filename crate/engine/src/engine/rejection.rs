@@ -1,8 +1,8 @@
-//! What a fleet refuses on arrival: requests that its policy could never serve. Vidur lets them block the line for ever.
+//! What a fleet rejects on arrival: requests that its policy could never serve. Vidur lets them block the waiting queue for ever.
 
 use crate::config::FleetConfig;
 use crate::config::adapters::AdapterMemory;
-use crate::request::Refusal;
+use crate::request::Rejection;
 
 /// Whether a request is refused. `max_tokens` is the bound on its answer, `rank` that of its adapter.
 pub(super) fn refusal(
@@ -10,27 +10,27 @@ pub(super) fn refusal(
     input_tokens: u32,
     max_tokens: u32,
     rank: u32,
-) -> Option<Refusal> {
+) -> Option<Rejection> {
     let adapters = &config.adapters;
     if adapters.memory == AdapterMemory::Slots && rank > adapters.max_lora_rank {
-        return Some(Refusal::LoraRank);
+        return Some(Rejection::LoraRank);
     }
     let scheduler = config.policy();
     if config.original && scheduler.is_of_vidur() {
         return None;
     }
     if input_tokens > config.max_input_tokens {
-        return Some(Refusal::InputTooLong);
+        return Some(Rejection::InputTooLong);
     }
     let mut total_tokens = input_tokens.saturating_add(max_tokens);
     if config.vllm_v1().is_some() {
         // vllm/v1/engine/input_processor.py: only the prompt has to leave room for a token, the answer is cut.
         if input_tokens >= config.max_request_tokens {
-            return Some(Refusal::RequestTooLong);
+            return Some(Rejection::RequestTooLong);
         }
         total_tokens = total_tokens.min(config.max_request_tokens);
     } else if total_tokens > config.max_request_tokens {
-        return Some(Refusal::RequestTooLong);
+        return Some(Rejection::RequestTooLong);
     }
     // Beside its adapter it finds less memory.
     let may_block = scheduler.may_block_queue(config);
@@ -39,7 +39,7 @@ pub(super) fn refusal(
     let refuses = |config: &FleetConfig| scheduler.refuses(config, input_tokens, total_tokens);
     let refusal = refuses(&FleetConfig { blocks, ..*config });
     let fits_alone = blocks < config.blocks && refuses(config).is_none();
-    refusal.map(|reason| if fits_alone { Refusal::NeverFits } else { reason })
+    refusal.map(|reason| if fits_alone { Rejection::NeverFits } else { reason })
 }
 
 #[cfg(test)]
@@ -51,11 +51,11 @@ mod tests {
         let config = FleetConfig { blocks: 3_000, max_request_tokens: 3_072, ..FleetConfig::slora() };
         let reason = |input, max, rank| refusal(&config, input, max, rank);
         assert_eq!(reason(2_048, 951, 0), None);
-        assert_eq!(reason(2_049, 1, 0), Some(Refusal::InputTooLong));
-        assert_eq!(reason(2_000, 1_073, 0), Some(Refusal::RequestTooLong));
-        assert_eq!(reason(2_000, 1_000, 0), Some(Refusal::PoolTooSmall));
+        assert_eq!(reason(2_049, 1, 0), Some(Rejection::InputTooLong));
+        assert_eq!(reason(2_000, 1_073, 0), Some(Rejection::RequestTooLong));
+        assert_eq!(reason(2_000, 1_000, 0), Some(Rejection::PoolTooSmall));
         assert_eq!(reason(1_999, 1_000, 0), None);
-        assert_eq!(reason(1_999, 1_000, 1), Some(Refusal::NeverFits));
+        assert_eq!(reason(1_999, 1_000, 1), Some(Rejection::NeverFits));
         let original = FleetConfig { original: true, ..config };
         assert_eq!(refusal(&original, 1_999, 1_000, 64), None);
     }

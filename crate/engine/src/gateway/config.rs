@@ -1,7 +1,7 @@
 //! The settings of the proxy in front of the engine: which checks a request passes, in which order, and with which bounds.
 
-use super::load::LoadRule;
-use super::prediction::LengthRule;
+use super::load::OverloadConfig;
+use super::prediction::PredictorConfig;
 use super::window::Window;
 use crate::replica::queue::{Client, QueuePolicy};
 
@@ -56,7 +56,7 @@ pub enum Charge {
 /// Idle clients' quota is lent to others.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Lending {
-    /// Pressure ([`LoadRule`]) from which nothing more is lent.
+    /// Pressure ([`OverloadConfig`]) from which nothing more is lent.
     pub threshold: f64,
     /// Share of its quota that no other client can borrow from a client, whatever it used lately.
     pub floor: f64,
@@ -165,7 +165,7 @@ pub struct GatewayConfig {
     pub queue_tokens: f64,
     /// What is admitted into KV memory.
     pub kv: KvRule,
-    /// Longest time to first token that is expected of a request let in, microseconds.
+    /// Longest time to first token that is expected of a admitted request, microseconds.
     pub ttft_bound_us: f64,
     /// Over how long the speed of prefills is averaged, microseconds.
     pub estimate_over_us: f64,
@@ -176,9 +176,9 @@ pub struct GatewayConfig {
     /// How clients ask again.
     pub retries: RetryRule,
     /// What is believed of a request's output.
-    pub lengths: LengthRule,
+    pub lengths: PredictorConfig,
     /// When the service counts as overloaded, and what follows.
-    pub load: LoadRule,
+    pub load: OverloadConfig,
     /// Who is let through first.
     pub queue_policy: QueuePolicy,
     /// KV memory of the whole service as the proxy knows it, tokens; the engine's own may be another.

@@ -3,7 +3,7 @@
 //!
 //! The speed is what prompts came to their first token, or stopped waiting for it, during the time in which any waited, both
 //! forgotten exponentially. Who gives up makes room for those behind: counting the served alone would foretell a queue that
-//! nobody waits through. Before the first token of all nothing is estimated.
+//! no request waits through. Before the first token of all nothing is estimated.
 
 /// Part of a new step time in the mean.
 const STEP_WEIGHT: f64 = 1.0 / 16.0;
@@ -27,8 +27,8 @@ impl Estimator {
         Self { over_us, backlog: 0, at_us: 0.0, tokens: 0.0, busy_us: 0.0, step_us: 0.0, is_warm: false }
     }
 
-    /// Lets time pass; while somebody waits, it counts.
-    fn pass(&mut self, now_us: f64) {
+    /// Lets time pass; while a request waits, it counts.
+    fn decay_to(&mut self, now_us: f64) {
         let passed = now_us - self.at_us;
         if self.backlog > 0 && passed > 0.0 {
             let kept = libm::exp(-passed / self.over_us);
@@ -40,13 +40,13 @@ impl Estimator {
 
     /// Prompts begin to wait.
     pub fn arrives(&mut self, input_tokens: u64, now_us: f64) {
-        self.pass(now_us);
+        self.decay_to(now_us);
         self.backlog += input_tokens;
     }
 
     /// Prompts that wait are ahead of no other any more, although nothing was done for them.
     pub fn sets_aside(&mut self, input_tokens: u64, now_us: f64) {
-        self.pass(now_us);
+        self.decay_to(now_us);
         self.backlog -= input_tokens;
     }
 
@@ -57,15 +57,15 @@ impl Estimator {
     }
 
     /// A prompt that waits goes away.
-    pub fn goes(&mut self, input_tokens: u32, now_us: f64) {
-        self.pass(now_us);
+    pub fn on_dequeue(&mut self, input_tokens: u32, now_us: f64) {
+        self.decay_to(now_us);
         self.backlog -= u64::from(input_tokens);
         self.tokens += f64::from(input_tokens);
     }
 
     /// A prompt has its first token.
     pub fn first_token(&mut self, input_tokens: u32, now_us: f64) {
-        self.goes(input_tokens, now_us);
+        self.on_dequeue(input_tokens, now_us);
         self.is_warm = true;
     }
 
@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(estimator.ttft_us(100), None);
         let mut now = 0.0;
         for _ in 0..1_000 {
-            // A prompt of 100 tokens takes 50 ms; then nobody comes for a second.
+            // A prompt of 100 tokens takes 50 ms; then no request comes for a second.
             estimator.arrives(100, now);
             estimator.first_token(100, now + 50e3);
             now += 1e6;

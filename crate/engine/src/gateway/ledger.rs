@@ -85,7 +85,7 @@ struct Account {
 
 /// The list, and the sums.
 #[derive(Debug, Clone)]
-pub(super) struct Ledger {
+pub(super) struct SlidingWindowLog {
     entries: VecDeque<Entry>,
     /// The number of the first entry: how many have left.
     gone: u64,
@@ -98,7 +98,7 @@ pub(super) struct Ledger {
     beyond: [i64; 3],
 }
 
-impl Ledger {
+impl SlidingWindowLog {
     pub(super) fn new(clients: usize) -> Self {
         Self {
             entries: VecDeque::new(),
@@ -237,7 +237,7 @@ mod tests {
             quota in 300.0..900.0f64,
             floors in [0i64..900, 0i64..900, 0i64..900],
         ) {
-            let mut ledger = Ledger::new(CLIENTS as usize).with_floors(floors);
+            let mut ledger = SlidingWindowLog::new(CLIENTS as usize).with_floors(floors);
             let mut told = Told::new();
             let mut now = 0.0;
             for (gap, client, requests, tokens, gives_back) in moves {

@@ -1,8 +1,8 @@
 //! The state of the service: underload, nearly overloaded, overloaded.
 //!
-//! The pressure is the largest of KV use, the longest wait for the engine and the time between tokens, each over the value at which it
-//! stands for overload, and averaged exponentially. A state is entered at one threshold and left at a lower one, and kept for
-//! a minimum time; without the two it flaps.
+//! The pressure is the largest of KV use, the longest wait for the engine and the time between tokens, each over the value at
+//! which it stands for overload, and averaged exponentially. A state is entered at one threshold and left at a lower one, and
+//! kept for a minimum time; without the two it flaps.
 
 /// The states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -43,7 +43,7 @@ pub enum LoadPolicy {
 
 /// When the service counts as overloaded.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LoadRule {
+pub struct OverloadConfig {
     /// Share of KV memory in use; infinite = does not count.
     pub kv_share: f64,
     /// Longest wait at the gateway for the engine, microseconds; infinite = does not count.
@@ -64,7 +64,7 @@ pub struct LoadRule {
 
 /// What the pressure is made of.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Signals {
+pub struct LoadSignals {
     /// Share of KV memory in use.
     pub kv_share: f64,
     /// Longest wait for the engine, microseconds: not that of a client that a limit of its own holds back.
@@ -75,8 +75,8 @@ pub struct Signals {
 
 /// The state machine.
 #[derive(Debug, Clone)]
-pub struct Load {
-    rule: LoadRule,
+pub struct OverloadDetector {
+    rule: OverloadConfig,
     state: LoadState,
     since_us: f64,
     at_us: f64,
@@ -85,9 +85,9 @@ pub struct Load {
     last: (f64, f64),
 }
 
-impl Load {
+impl OverloadDetector {
     /// Calm.
-    pub fn new(rule: LoadRule) -> Self {
+    pub fn new(rule: OverloadConfig) -> Self {
         Self {
             rule,
             state: LoadState::Under,
@@ -109,8 +109,8 @@ impl Load {
     }
 
     /// Looks at the service, and says whether the state changes.
-    pub fn sample(&mut self, signals: Signals, now_us: f64) -> bool {
-        let Signals { kv_share, wait_us, step_us } = signals;
+    pub fn sample(&mut self, signals: LoadSignals, now_us: f64) -> bool {
+        let LoadSignals { kv_share, wait_us, step_us } = signals;
         let rule = &self.rule;
         let raw = (kv_share / rule.kv_share).max(wait_us / rule.wait_us).max(step_us / rule.step_us);
         let passed = now_us - self.at_us;
@@ -152,8 +152,8 @@ impl Load {
 mod tests {
     use super::*;
 
-    fn rule() -> LoadRule {
-        LoadRule {
+    fn rule() -> OverloadConfig {
+        OverloadConfig {
             kv_share: 0.9,
             wait_us: 2e6,
             step_us: f64::INFINITY,
@@ -165,10 +165,10 @@ mod tests {
         }
     }
 
-    fn states(rule: LoadRule, kv: &[f64]) -> Vec<LoadState> {
-        let mut load = Load::new(rule);
+    fn states(rule: OverloadConfig, kv: &[f64]) -> Vec<LoadState> {
+        let mut load = OverloadDetector::new(rule);
         let sample = |(i, &kv_share): (usize, &f64)| {
-            load.sample(Signals { kv_share, wait_us: 0.0, step_us: 0.0 }, 1e6 * (i + 1) as f64);
+            load.sample(LoadSignals { kv_share, wait_us: 0.0, step_us: 0.0 }, 1e6 * (i + 1) as f64);
             load.state()
         };
         kv.iter().enumerate().map(sample).collect()
@@ -186,9 +186,9 @@ mod tests {
     fn without_hysteresis_it_flaps_and_a_minimum_time_damps_that() {
         let kv: Vec<f64> = (0..100).map(|i| if i % 2 == 0 { 0.91 } else { 0.89 }).collect();
         let changes = |rule| states(rule, &kv).windows(2).filter(|pair| pair[0] != pair[1]).count();
-        let bare = LoadRule { hysteresis: 0.0, ..rule() };
+        let bare = OverloadConfig { hysteresis: 0.0, ..rule() };
         assert_eq!(changes(bare), 99);
         assert_eq!(changes(rule()), 0);
-        assert!(changes(LoadRule { dwell_us: 9.5e6, ..bare }) <= 10);
+        assert!(changes(OverloadConfig { dwell_us: 9.5e6, ..bare }) <= 10);
     }
 }

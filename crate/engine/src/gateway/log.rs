@@ -2,10 +2,10 @@
 
 use super::config::Check;
 use super::load::LoadState;
-use super::reserved::Reserved;
+use super::reserved::ReservationTimeline;
 use crate::record::sampler::CounterSample;
 use crate::replica::queue::Client;
-use crate::request::Refusal;
+use crate::request::Rejection;
 
 /// Most samples over time: when they are there, every other one is dropped and the rest come half as often.
 const MOST_SAMPLES: usize = 2_048;
@@ -78,7 +78,7 @@ impl Samples {
 
 /// What held a request at the gateway when it was last looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Held {
+pub enum GatewayHoldReason {
     /// Nothing: it passed when it came, or was never looked at.
     #[default]
     Nothing,
@@ -90,7 +90,7 @@ pub enum Held {
     FairShare,
 }
 
-impl Held {
+impl GatewayHoldReason {
     /// The name in tables and files.
     pub fn name(self) -> &'static str {
         match self {
@@ -104,7 +104,7 @@ impl Held {
 
 /// What the proxy knows of one request.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Passage {
+pub struct GatewayRequestLog {
     /// When its last attempt came in, microseconds; NaN = it never did.
     pub asked_us: f64,
     /// Time to first token that was estimated when its last attempt came in; NaN = nothing was known.
@@ -114,17 +114,17 @@ pub struct Passage {
     /// Attempts so far.
     pub attempts: u8,
     /// What held it.
-    pub held: Held,
+    pub held: GatewayHoldReason,
 }
 
-impl Default for Passage {
+impl Default for GatewayRequestLog {
     fn default() -> Self {
         Self {
             asked_us: f64::NAN,
             estimate_us: f32::NAN,
             predicted_tokens: 0,
             attempts: 0,
-            held: Held::Nothing,
+            held: GatewayHoldReason::Nothing,
         }
     }
 }
@@ -137,7 +137,7 @@ pub struct Retry {
     /// Number of the attempt, the first is 1.
     pub attempt: u8,
     /// Why it was rejected; `None` = it timed out.
-    pub reason: Option<Refusal>,
+    pub reason: Option<Rejection>,
     /// When its client was told, microseconds.
     pub answered_us: f64,
     /// When the next attempt comes in, unless the client goes away before.
@@ -182,11 +182,11 @@ impl Retries {
 #[derive(Debug, Clone)]
 pub struct GatewayLog {
     /// Of each request.
-    pub passages: Vec<Passage>,
+    pub passages: Vec<GatewayRequestLog>,
     /// When each request was let through; NaN = it never was.
     pub forwarded_us: Vec<f64>,
-    /// Attempts that were refused, by reason, in the order of [`Refusal::ALL`].
-    pub refusals: [u64; Refusal::ALL.len()],
+    /// Attempts that were refused, by reason, in the order of [`Rejection::ALL`].
+    pub refusals: [u64; Rejection::ALL.len()],
     /// Attempts that waited too long.
     pub timeouts: u64,
     /// Attempts after which clients came again.
@@ -204,7 +204,7 @@ pub struct GatewayLog {
     /// The counters over the run, each sample in the order of `counters`; clients that come later are not in earlier ones.
     pub counter_samples: Vec<CounterSample>,
     /// What was reserved for each client over the run, where KV memory is checked.
-    pub reserved: Option<Reserved>,
+    pub reserved: Option<ReservationTimeline>,
     /// KV memory of the whole service, tokens.
     pub pool_tokens: f64,
     /// Tokens still reserved at the end, and those of them that leaked.
@@ -217,9 +217,9 @@ impl GatewayLog {
     /// An empty log of so many requests.
     pub(super) fn new(requests: usize, client: Client, clients: usize, pool_tokens: f64) -> Self {
         Self {
-            passages: vec![Passage::default(); requests],
+            passages: vec![GatewayRequestLog::default(); requests],
             forwarded_us: vec![f64::NAN; requests],
-            refusals: [0; Refusal::ALL.len()],
+            refusals: [0; Rejection::ALL.len()],
             timeouts: 0,
             retries: Retries::default(),
             states: Vec::new(),
@@ -249,7 +249,7 @@ impl GatewayLog {
 impl PartialEq for GatewayLog {
     /// Equal bits, so that what is missing equals what is missing.
     fn eq(&self, other: &Self) -> bool {
-        let bits = |p: &Passage| {
+        let bits = |p: &GatewayRequestLog| {
             (p.asked_us.to_bits(), p.estimate_us.to_bits(), p.predicted_tokens, p.attempts, p.held.name())
         };
         let samples = |log: &Self| {

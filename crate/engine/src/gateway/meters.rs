@@ -2,7 +2,7 @@
 
 use super::config::Charge;
 use super::ledger::Kind;
-use super::quotas::{Bound, Paid};
+use super::quotas::{QuotaCharge, QuotaLimit};
 use super::window::Meter;
 
 /// Where quotas of a kind of tokens are lent: each client's floor, and what is lent of all of them.
@@ -14,19 +14,25 @@ struct Lent {
 
 /// The meters.
 #[derive(Debug, Clone)]
-pub(super) struct Meters {
+pub(super) struct WindowCounters {
     /// Of each client, in the order of [`Kind`]; none where there is no quota.
     own: [Vec<Meter>; 4],
     /// Of each kind of tokens, in the order of [`Kind::TOKENS`].
     lent: [Option<Lent>; 3],
 }
 
-impl Meters {
-    pub(super) fn new(rpm: Option<Bound>, tpm: [Option<Bound>; 3], clients: usize, lends: bool) -> Self {
+impl WindowCounters {
+    pub(super) fn new(
+        rpm: Option<QuotaLimit>,
+        tpm: [Option<QuotaLimit>; 3],
+        clients: usize,
+        lends: bool,
+    ) -> Self {
         let [input, output, total] = tpm;
         let bounds = [input, output, total, rpm];
-        let own = |bound: Option<Bound>| bound.map_or_else(Vec::new, |b| vec![Meter::new(&b.own); clients]);
-        let lent = |bound: Option<Bound>| {
+        let own =
+            |bound: Option<QuotaLimit>| bound.map_or_else(Vec::new, |b| vec![Meter::new(&b.own); clients]);
+        let lent = |bound: Option<QuotaLimit>| {
             bound.filter(|_| lends).map(|bound| Lent {
                 floors: vec![Meter::new(&bound.floor); clients],
                 pool: Meter::new(&bound.pool),
@@ -45,7 +51,7 @@ impl Meters {
         &mut self,
         kind: Kind,
         client: u32,
-        bound: &Bound,
+        bound: &QuotaLimit,
         cost: f64,
         now_us: f64,
     ) -> f64 {
@@ -54,12 +60,12 @@ impl Meters {
     }
 
     /// Whether the pool of what is lent holds so much.
-    pub(super) fn pool_allows(&mut self, kind: Kind, bound: &Bound, cost: f64, now_us: f64) -> bool {
+    pub(super) fn pool_allows(&mut self, kind: Kind, bound: &QuotaLimit, cost: f64, now_us: f64) -> bool {
         self.lent[kind as usize].as_mut().is_none_or(|lent| lent.pool.allows(&bound.pool, cost, now_us))
     }
 
     /// Charges a request to the requests a minute.
-    pub(super) fn charge_request(&mut self, client: u32, bound: &Bound, now_us: f64) {
+    pub(super) fn charge_request(&mut self, client: u32, bound: &QuotaLimit, now_us: f64) {
         self.own(Kind::Requests, client).charge(&bound.own, 1.0, now_us);
     }
 
@@ -67,7 +73,7 @@ impl Meters {
     pub(super) fn charge(
         &mut self,
         client: u32,
-        tpm: &[Option<Bound>; 3],
+        tpm: &[Option<QuotaLimit>; 3],
         tokens: [u32; 2],
         now_us: f64,
     ) -> [f64; 3] {
@@ -81,7 +87,7 @@ impl Meters {
     }
 
     /// A client's floor gives what it has left, the pool gives the rest.
-    fn charge_kind(&mut self, kind: Kind, client: u32, bound: &Bound, amount: f64, now_us: f64) -> f64 {
+    fn charge_kind(&mut self, kind: Kind, client: u32, bound: &QuotaLimit, amount: f64, now_us: f64) -> f64 {
         self.own(kind, client).charge(&bound.own, amount, now_us);
         let Some(lent) = &mut self.lent[kind as usize] else { return 0.0 };
         let floor = &mut lent.floors[client as usize];
@@ -99,9 +105,9 @@ impl Meters {
     pub(super) fn settle(
         &mut self,
         client: u32,
-        tpm: &[Option<Bound>; 3],
+        tpm: &[Option<QuotaLimit>; 3],
         charge: Charge,
-        paid: &Paid,
+        paid: &QuotaCharge,
         spent: [u32; 2],
         now_us: f64,
     ) {

@@ -20,7 +20,7 @@ pub enum LengthSource {
 
 /// How outputs are predicted. Nothing is predicted above `max_tokens`, nor below 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LengthRule {
+pub struct PredictorConfig {
     /// Where a prediction comes from.
     pub source: LengthSource,
     /// Factor on the true length.
@@ -118,17 +118,17 @@ impl History {
 
 /// The predictor.
 #[derive(Debug, Clone)]
-pub struct Lengths {
-    rule: LengthRule,
+pub struct OutputLengthPredictor {
+    rule: PredictorConfig,
     noise: Stream,
     growth: f64,
     histories: Vec<History>,
     buckets: Buckets,
 }
 
-impl Lengths {
+impl OutputLengthPredictor {
     /// A predictor for so many clients that has seen nothing.
-    pub fn new(rule: LengthRule, clients: usize, seed: u64) -> Self {
+    pub fn new(rule: PredictorConfig, clients: usize, seed: u64) -> Self {
         let learns = matches!(rule.source, LengthSource::History | LengthSource::Average);
         Self {
             noise: Stream::named(seed, "gateway.prediction"),
@@ -198,13 +198,13 @@ mod tests {
         }
     }
 
-    fn rule(source: LengthSource) -> LengthRule {
-        LengthRule { source, bias: 1.5, noise: 0.4, quantile: 0.9, half_life: 100.0, cold_start: 5 }
+    fn rule(source: LengthSource) -> PredictorConfig {
+        PredictorConfig { source, bias: 1.5, noise: 0.4, quantile: 0.9, half_life: 100.0, cold_start: 5 }
     }
 
     #[test]
     fn noise_has_the_bias_as_its_median() {
-        let (trace, lengths) = (trace(), Lengths::new(rule(LengthSource::Noisy), 1, 3));
+        let (trace, lengths) = (trace(), OutputLengthPredictor::new(rule(LengthSource::Noisy), 1, 3));
         let mut drawn: Vec<u32> = (0..trace.len() as u32).map(|id| lengths.predict(&trace, id, 0)).collect();
         drawn.sort_unstable();
         let at = |share: f64| f64::from(drawn[(share * drawn.len() as f64) as usize]);
@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn a_history_follows_a_change_after_some_half_lives() {
         let trace = trace();
-        let mut lengths = Lengths::new(rule(LengthSource::History), 1, 3);
+        let mut lengths = OutputLengthPredictor::new(rule(LengthSource::History), 1, 3);
         assert_eq!(lengths.predict(&trace, 0, 0), 100_000, "nothing is known: max_tokens");
         for k in 0..1_000u32 {
             lengths.learn(0, 1 + k % 100);
@@ -234,8 +234,8 @@ mod tests {
     #[test]
     fn the_mean_of_equal_outputs_is_that_output_for_ever() {
         let trace = trace();
-        let rule = LengthRule { half_life: 1.0, ..rule(LengthSource::Average) };
-        let mut lengths = Lengths::new(rule, 1, 3);
+        let rule = PredictorConfig { half_life: 1.0, ..rule(LengthSource::Average) };
+        let mut lengths = OutputLengthPredictor::new(rule, 1, 3);
         for _ in 0..5_000 {
             lengths.learn(0, 37);
         }

@@ -8,7 +8,7 @@
 //!
 //! The ten points of an admission proxy in front of vLLM: quotas of requests and tokens, concurrency, caps of the queue, KV
 //! feasibility, an estimate of the first token, a queue with deadlines that a sweep looks at, lending of idle quota, load
-//! states, refusals with Retry-After, and clients that come back. The dispatcher is woken by arrivals, by ends of requests
+//! states, rejections with Retry-After, and clients that come back. The dispatcher is woken by arrivals, by ends of requests
 //! and by the sweep. Everything is handled in order of time; what the engine tells of is kept until its time is due, because
 //! a loop that charges many iterations at once knows the end of one before an arrival within it.
 
@@ -25,52 +25,52 @@ use servescope_workload::stream::Stream;
 
 use super::accounts::Accounts;
 use super::config::{Check, GatewayConfig, Timeout};
-use super::load::{Load, LoadPolicy, LoadState};
-use super::log::{GatewayLog, Held, Retry};
-use super::prediction::Lengths;
-use super::quotas::{Paid, QuotaBook};
-use super::record::Record;
-use super::reservations::{Reservation, Reservations};
+use super::load::{LoadPolicy, LoadState, OverloadDetector};
+use super::log::{GatewayHoldReason, GatewayLog, Retry};
+use super::prediction::OutputLengthPredictor;
+use super::quotas::{QuotaCharge, RateLimiter};
+use super::record::ReservationRecorder;
+use super::reservations::{KvReservation, KvReservations};
 use super::retries;
 use super::waits::Waits;
 use crate::replica::queue::OutputAccounting;
 use crate::replica::queue::client_queue::ClientQueue;
 use crate::replica::queue::fairness::FairnessRules;
-use crate::request::Refusal;
+use crate::request::Rejection;
 
 /// The load is looked at so many times within the time over which it is averaged, and as often as these bounds allow,
 /// microseconds.
 const LOOKS: f64 = 2.0;
 const LOAD_EVERY_US: [f64; 2] = [100e3, 1e6];
 
-/// The next time that can be told from `at_us`: who has to wait waits at least so long.
+/// The next time that can be told from `at_us`: a request that has to wait waits at least so long.
 fn after(at_us: f64) -> f64 {
     (at_us + 1.0).max(at_us.next_up())
 }
 
 /// What the proxy can see of the engine.
-pub(crate) trait Sight {
+pub(crate) trait KvUsageProbe {
     /// Tokens in KV memory, adapters included, at a time that is not over for the engine.
     fn used_tokens(&self, at_us: f64) -> f64;
 
     /// Tokens of each of these requests in KV memory at that time, in their order, into an empty list.
-    fn held_tokens(&self, open: &[Reservation], at_us: f64, held: &mut Vec<u32>);
+    fn held_tokens(&self, open: &[KvReservation], at_us: f64, held: &mut Vec<u32>);
 }
 
 /// What the proxy does with a request, for the loop behind it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Given {
+pub(crate) enum GatewayOutcome {
     /// It comes in at the engine.
     Forward(u32),
     /// Its last attempt was refused.
-    Refused(u32, Refusal),
+    Rejected(u32, Rejection),
     /// Its last attempt waited too long.
     TimedOut(u32),
 }
 
 /// What the engine tells of a request.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum News {
+pub(crate) enum EngineEvent {
     /// Its first token is there.
     FirstToken,
     /// It has ended with so many tokens, of its own accord or not.
@@ -100,12 +100,12 @@ struct Note {
     predicted_output: u32,
     charged_output: u32,
     first_token_us: f64,
-    paid: Paid,
+    paid: QuotaCharge,
 }
 
 /// The engine as it was last seen.
 #[derive(Debug, Clone, Copy)]
-struct View {
+struct EngineSnapshot {
     at_us: f64,
     used_tokens: f64,
     /// Whether a request has ended since, so that another look may find more room.
@@ -118,12 +118,12 @@ pub(crate) struct Proxy {
     config: GatewayConfig,
     clients: usize,
     place: Vec<Place>,
-    book: QuotaBook,
+    book: RateLimiter,
     accounts: Accounts,
-    reservations: Reservations<Note>,
-    lengths: Lengths,
+    reservations: KvReservations<Note>,
+    lengths: OutputLengthPredictor,
     waits: Waits,
-    load: Load,
+    load: OverloadDetector,
     queue: ClientQueue,
     waiting: u32,
     waiting_tokens: u64,
@@ -132,10 +132,10 @@ pub(crate) struct Proxy {
     /// (when it comes again as bits, request).
     retries: BinaryHeap<Reverse<(u64, u32)>>,
     retry_draws: Stream,
-    news: VecDeque<(f64, u32, News)>,
+    news: VecDeque<(f64, u32, EngineEvent)>,
     /// What waiting requests have paid; empty where they pay when they are let through.
-    paid_early: Vec<Paid>,
-    view: View,
+    paid_early: Vec<QuotaCharge>,
+    view: EngineSnapshot,
     /// Tokens of the requests at the engine, while they are looked at.
     held: Vec<u32>,
     /// When the dispatcher should look again although nothing happens.
@@ -146,9 +146,9 @@ pub(crate) struct Proxy {
     load_every_us: f64,
     attempts: u64,
     refused: u64,
-    given: VecDeque<(Given, f64)>,
+    given: VecDeque<(GatewayOutcome, f64)>,
     log: GatewayLog,
-    record: Record,
+    record: ReservationRecorder,
     #[cfg(test)]
     seen: conservation::Seen,
 }
@@ -157,20 +157,20 @@ impl Proxy {
     pub(crate) fn new(config: GatewayConfig, trace: &Trace) -> Self {
         let clients = config.client.count(trace);
         let n = trace.len();
-        let book = QuotaBook::new(config.quotas, clients);
+        let book = RateLimiter::new(config.quotas, clients);
         let queue =
             ClientQueue::new(&config.queue_policy, FairnessRules::Engine, clients, config.pool_tokens);
         Self {
             clients,
             place: vec![Place::Away; n],
-            paid_early: if book.pays_on_arrival() { vec![Paid::default(); n] } else { Vec::new() },
+            paid_early: if book.pays_on_arrival() { vec![QuotaCharge::default(); n] } else { Vec::new() },
             book,
             accounts: Accounts::new(clients),
-            reservations: Reservations::new(n, config.kv.leaks),
-            lengths: Lengths::new(config.lengths, clients, config.seed),
+            reservations: KvReservations::new(n, config.kv.leaks),
+            lengths: OutputLengthPredictor::new(config.lengths, clients, config.seed),
             waits: Waits::new(clients, config.estimate_over_us),
-            load: Load::new(config.load),
-            record: Record::new(&config, trace, &queue),
+            load: OverloadDetector::new(config.load),
+            record: ReservationRecorder::new(&config, trace, &queue),
             #[cfg(test)]
             seen: vec![None; n],
             queue,
@@ -180,7 +180,7 @@ impl Proxy {
             retries: BinaryHeap::new(),
             retry_draws: Stream::named(config.seed, "gateway.retries"),
             news: VecDeque::new(),
-            view: View { at_us: f64::NEG_INFINITY, used_tokens: 0.0, is_stale: false },
+            view: EngineSnapshot { at_us: f64::NEG_INFINITY, used_tokens: 0.0, is_stale: false },
             held: Vec::new(),
             wake_us: f64::INFINITY,
             next_sample_us: f64::INFINITY,
@@ -218,7 +218,7 @@ impl Proxy {
     }
 
     /// The engine tells of a request, in order of time.
-    pub(crate) fn tell(&mut self, id: u32, news: News, at_us: f64) {
+    pub(crate) fn notify(&mut self, id: u32, news: EngineEvent, at_us: f64) {
         if self.news.is_empty() && self.due_us > at_us {
             self.due_us = at_us;
         }
@@ -231,7 +231,7 @@ impl Proxy {
         self.due_to_requests_us().min(self.next_sample_us)
     }
 
-    /// The same, looks at the load left out: they alone let nobody through.
+    /// The same, looks at the load left out: they alone let no request through.
     #[inline]
     pub(crate) fn due_to_requests_us(&mut self) -> f64 {
         if self.due_us.is_nan() {
@@ -246,7 +246,7 @@ impl Proxy {
         if let Some(&Reverse((bits, ..))) = self.deadlines.peek() {
             due_us = due_us.min(self.tick(f64::from_bits(bits)));
         }
-        if let Some(at_us) = self.queue.next_unpark_us() {
+        if let Some(at_us) = self.queue.next_unthrottle_us() {
             due_us = due_us.min(self.tick(at_us));
         }
         if let Some(&Reverse((bits, _))) = self.retries.peek() {
@@ -284,12 +284,12 @@ impl Proxy {
     }
 
     /// What was decided and not taken yet.
-    pub(crate) fn take(&mut self) -> Option<(Given, f64)> {
+    pub(crate) fn take(&mut self) -> Option<(GatewayOutcome, f64)> {
         self.given.pop_front()
     }
 
     /// Lets everything happen that is due at `at_us`, the time of [`Self::due_us`].
-    pub(crate) fn happen(&mut self, trace: &Trace, at_us: f64, sight: &dyn Sight) {
+    pub(crate) fn advance_to(&mut self, trace: &Trace, at_us: f64, probe: &dyn KvUsageProbe) {
         self.due_us = f64::NAN;
         self.record.reach(trace, at_us, &mut self.reservations, &mut self.queue);
         let mut dispatches = false;
@@ -298,25 +298,25 @@ impl Proxy {
                 break;
             }
             self.news.pop_front();
-            dispatches |= self.hear(trace, id, news, at_us);
+            dispatches |= self.on_engine_event(trace, id, news, at_us);
         }
         if dispatches {
-            self.dispatch(trace, at_us, sight);
+            self.dispatch(trace, at_us, probe);
         }
         while let Some(&Reverse((bits, id))) = self.retries.peek().filter(|r| f64::from_bits(r.0.0) <= at_us)
         {
             debug_assert!(f64::from_bits(bits) >= 0.0, "bits of times are in the order of the times");
             self.retries.pop();
-            self.ask(trace, id, at_us, sight);
+            self.submit_attempt(trace, id, at_us, probe);
         }
         if self.next_sample_us <= at_us {
-            self.sample(trace, at_us, sight);
+            self.sample(trace, at_us, probe);
         }
-        self.sweep(trace, at_us, sight);
+        self.sweep(trace, at_us, probe);
     }
 
-    /// The deadline sweep, and whoever may try again with it.
-    fn sweep(&mut self, trace: &Trace, at_us: f64, sight: &dyn Sight) {
+    /// The deadline sweep, and clients that may try again with it.
+    fn sweep(&mut self, trace: &Trace, at_us: f64, probe: &dyn KvUsageProbe) {
         self.drop_old_deadlines();
         while let Some(&Reverse((bits, id, _))) = self.deadlines.peek() {
             if self.tick(f64::from_bits(bits)) > at_us {
@@ -327,19 +327,19 @@ impl Proxy {
             self.answer(trace, id, None, at_us, None);
             self.drop_old_deadlines();
         }
-        let unparks = self.queue.next_unpark_us().is_some_and(|at| self.tick(at) <= at_us);
+        let unparks = self.queue.next_unthrottle_us().is_some_and(|at| self.tick(at) <= at_us);
         if unparks || self.wake_us <= at_us {
             let waits = &mut self.waits;
-            self.queue.unpark_until(at_us, |client| waits.release(client, at_us));
-            self.dispatch(trace, at_us, sight);
+            self.queue.unthrottle_until(at_us, |client| waits.release(client, at_us));
+            self.dispatch(trace, at_us, probe);
         }
     }
 
     /// The engine told something; says whether the dispatcher should look.
-    fn hear(&mut self, trace: &Trace, id: u32, news: News, at_us: f64) -> bool {
+    fn on_engine_event(&mut self, trace: &Trace, id: u32, news: EngineEvent, at_us: f64) -> bool {
         let i = id as usize;
         match news {
-            News::FirstToken => {
+            EngineEvent::FirstToken => {
                 let Some(note) = self.reservations.note_mut(id) else { return false };
                 if note.first_token_us.is_nan() {
                     note.first_token_us = at_us;
@@ -347,7 +347,7 @@ impl Proxy {
                 }
                 false
             }
-            News::Ended { produced, completed } => {
+            EngineEvent::Ended { produced, completed } => {
                 let Some(ended) = self.reservations.release(id, at_us) else { return false };
                 self.record.end(trace, id, &ended, at_us);
                 let note = ended.note;
@@ -368,7 +368,7 @@ impl Proxy {
                 }
                 self.book.settle(note.client, &note.paid, [trace.input_tokens[i], produced], at_us);
                 self.accounts.leaves_engine(note.client);
-                self.queue.unpark(note.client);
+                self.queue.unthrottle(note.client);
                 self.waits.release(note.client, at_us);
                 true
             }
@@ -390,7 +390,7 @@ impl Proxy {
     }
 
     /// An attempt comes in.
-    pub(crate) fn ask(&mut self, trace: &Trace, id: u32, at_us: f64, sight: &dyn Sight) {
+    pub(crate) fn submit_attempt(&mut self, trace: &Trace, id: u32, at_us: f64, probe: &dyn KvUsageProbe) {
         let i = id as usize;
         if self.place[i] == Place::Gone {
             return;
@@ -406,10 +406,10 @@ impl Proxy {
         passage.asked_us = at_us;
         passage.predicted_tokens = predicted;
         passage.estimate_us = estimate.map_or(f32::NAN, |us| us as f32);
-        passage.held = Held::Nothing;
+        passage.held = GatewayHoldReason::Nothing;
         self.attempts += 1;
         self.next_sample_us = self.next_sample_us.min(self.next_look(at_us));
-        let mut paid = Paid::default();
+        let mut paid = QuotaCharge::default();
         if let Err((reason, wait_us)) = self.pass(client, [input, predicted], estimate, &mut paid, at_us) {
             return self.answer(trace, id, Some(reason), at_us, wait_us);
         }
@@ -422,7 +422,7 @@ impl Proxy {
         self.accounts.waits(client);
         self.waits.arrives(client, input, at_us);
         self.queue.push(id, client, f64::from(predicted), at_us);
-        self.dispatch(trace, at_us, sight);
+        self.dispatch(trace, at_us, probe);
         if self.waits(id) {
             self.waits.stays(client, id, at_us);
             self.has_to_wait(id, estimate, at_us);
@@ -432,8 +432,8 @@ impl Proxy {
     /// A request was not let through when it came.
     fn has_to_wait(&mut self, id: u32, estimate_us: Option<f64>, at_us: f64) {
         let passage = &mut self.log.passages[id as usize];
-        if passage.held == Held::Nothing {
-            passage.held = Held::Behind;
+        if passage.held == GatewayHoldReason::Nothing {
+            passage.held = GatewayHoldReason::Behind;
         }
         let timeout_us = match self.config.timeout {
             Timeout::Fixed(us) => us,
@@ -453,11 +453,11 @@ impl Proxy {
         client: u32,
         [input, predicted]: [u32; 2],
         estimate_us: Option<f64>,
-        paid: &mut Paid,
+        paid: &mut QuotaCharge,
         at_us: f64,
-    ) -> Result<(), (Refusal, Option<f64>)> {
+    ) -> Result<(), (Rejection, Option<f64>)> {
         if self.load.state() == LoadState::Over && self.config.load.policy == LoadPolicy::Shed {
-            return Err((Refusal::Overload, None));
+            return Err((Rejection::Overload, None));
         }
         let cost = [input, predicted];
         for k in 0..self.config.checks.len() {
@@ -468,7 +468,7 @@ impl Proxy {
                 }
                 Check::Concurrency if self.config.quotas.refuses => {
                     if self.stops_concurrency() || self.client_is_busy(client) {
-                        return Err((Refusal::Concurrency, None));
+                        return Err((Rejection::Concurrency, None));
                     }
                 }
                 Check::Queue => {
@@ -476,11 +476,11 @@ impl Proxy {
                     let is_full = self.waiting >= self.config.queue_requests
                         || (self.waiting > 0 && tokens > self.config.queue_tokens);
                     if is_full {
-                        return Err((Refusal::QueueFull, None));
+                        return Err((Rejection::QueueFull, None));
                     }
                 }
                 Check::Ttft if estimate_us.is_some_and(|us| us > self.config.ttft_bound_us) => {
-                    return Err((Refusal::LateFirstToken, None));
+                    return Err((Rejection::LateFirstToken, None));
                 }
                 Check::Concurrency | Check::Kv | Check::Ttft => {}
             }
@@ -511,7 +511,7 @@ impl Proxy {
         let client = self.config.client.of(trace, id, self.clients);
         self.waits.leaves(client, input, at_us);
         self.queue.forget(client);
-        if !self.queue.is_parked(client) {
+        if !self.queue.is_throttled(client) {
             // Nothing of it waits any more.
             self.waits.release(client, at_us);
         }
@@ -527,7 +527,14 @@ impl Proxy {
     }
 
     /// Refuses an attempt, or for `None` tells that it waited too long. `wait_us`: until its quota lets it in.
-    fn answer(&mut self, trace: &Trace, id: u32, reason: Option<Refusal>, at_us: f64, wait_us: Option<f64>) {
+    fn answer(
+        &mut self,
+        trace: &Trace,
+        id: u32,
+        reason: Option<Rejection>,
+        at_us: f64,
+        wait_us: Option<f64>,
+    ) {
         match reason {
             Some(reason) => self.log.refusals[reason as usize] += 1,
             None => self.log.timeouts += 1,
@@ -549,7 +556,8 @@ impl Proxy {
             return;
         }
         self.place[id as usize] = Place::Gone;
-        let given = reason.map_or(Given::TimedOut(id), |reason| Given::Refused(id, reason));
+        let given =
+            reason.map_or(GatewayOutcome::TimedOut(id), |reason| GatewayOutcome::Rejected(id, reason));
         self.given.push_back((given, at_us));
     }
 

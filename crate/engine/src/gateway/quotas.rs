@@ -7,17 +7,17 @@
 //! together never take more than their quotas.
 
 use super::config::{Charge, Quotas};
-use super::ledger::{Kind, Ledger, Taken};
-use super::meters::Meters;
+use super::ledger::{Kind, SlidingWindowLog, Taken};
+use super::meters::WindowCounters;
 use super::window::{Quota, Window};
-use crate::request::Refusal;
+use crate::request::Rejection;
 
 /// How soon a client tries again whose quota depends on what others do, microseconds.
 const TRY_AGAIN_US: f64 = 1e6;
 
 /// What was charged for a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Paid {
+pub(super) struct QuotaCharge {
     pub(super) at_us: f64,
     /// The charge's number in the ledger, where one is kept.
     number: u64,
@@ -31,14 +31,14 @@ pub(super) struct Paid {
 #[derive(Debug, Clone)]
 enum Counts {
     /// In the last minute.
-    Sliding(Ledger),
+    Sliding(SlidingWindowLog),
     /// However else a minute is counted.
-    Metered(Meters),
+    Metered(WindowCounters),
 }
 
 /// A client's quota; where it is lent, the part of it that is not, and the pool of what is lent of all clients' quotas.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Bound {
+pub(super) struct QuotaLimit {
     pub(super) own: Quota,
     pub(super) floor: Quota,
     pub(super) pool: Quota,
@@ -46,16 +46,16 @@ pub(super) struct Bound {
 
 /// Everybody's quotas.
 #[derive(Debug, Clone)]
-pub(super) struct QuotaBook {
+pub(super) struct RateLimiter {
     rules: Quotas,
-    rpm: Option<Bound>,
-    tpm: [Option<Bound>; 3],
+    rpm: Option<QuotaLimit>,
+    tpm: [Option<QuotaLimit>; 3],
     /// Whether there is any of them.
     has_any: bool,
     counts: Counts,
 }
 
-impl QuotaBook {
+impl RateLimiter {
     pub(super) fn new(rules: Quotas, clients: usize) -> Self {
         // Where all of a quota is a floor nothing is lent.
         let lending = rules.lending.filter(|lending| lending.floor < 1.0);
@@ -65,7 +65,7 @@ impl QuotaBook {
             // Whole tokens, so that sums of them are exact.
             let floor = lending.map_or(0.0, |lending| (lending.floor * per_minute).floor());
             let pool = quota((per_minute - floor) * clients as f64);
-            (per_minute < f64::INFINITY).then_some(Bound {
+            (per_minute < f64::INFINITY).then_some(QuotaLimit {
                 own: quota(per_minute),
                 floor: quota(floor),
                 pool,
@@ -74,9 +74,11 @@ impl QuotaBook {
         let (rpm, tpm) = (bound(rules.rpm), rules.tpm.map(bound));
         let floors = tpm.map(|bound| bound.map_or(0, |bound| bound.floor.per_minute as i64));
         let counts = match rules.window {
-            Window::Sliding if lending.is_some() => Counts::Sliding(Ledger::new(clients).with_floors(floors)),
-            Window::Sliding => Counts::Sliding(Ledger::new(clients)),
-            _ => Counts::Metered(Meters::new(rpm, tpm, clients, rules.lending.is_some())),
+            Window::Sliding if lending.is_some() => {
+                Counts::Sliding(SlidingWindowLog::new(clients).with_floors(floors))
+            }
+            Window::Sliding => Counts::Sliding(SlidingWindowLog::new(clients)),
+            _ => Counts::Metered(WindowCounters::new(rpm, tpm, clients, rules.lending.is_some())),
         };
         let has_any = rpm.is_some() || tpm.iter().any(Option::is_some);
         Self { rules, rpm, tpm, has_any, counts }
@@ -88,12 +90,16 @@ impl QuotaBook {
     }
 
     /// A request comes in. Where quotas refuse, this one is charged to the requests a minute.
-    pub(super) fn on_arrival_rpm(&mut self, client: u32, now_us: f64) -> Result<(), (Refusal, Option<f64>)> {
+    pub(super) fn on_arrival_rpm(
+        &mut self,
+        client: u32,
+        now_us: f64,
+    ) -> Result<(), (Rejection, Option<f64>)> {
         if !self.rules.refuses {
             return Ok(());
         }
         if let Err(until_us) = self.allows_request(client, now_us) {
-            return Err((Refusal::RateLimit, until_us.map(|at| at - now_us)));
+            return Err((Rejection::RateLimit, until_us.map(|at| at - now_us)));
         }
         match (&mut self.counts, &self.rpm) {
             (_, None) => {}
@@ -111,14 +117,14 @@ impl QuotaBook {
         client: u32,
         tokens: [u32; 2],
         pressure: f64,
-        paid: &mut Paid,
+        paid: &mut QuotaCharge,
         now_us: f64,
-    ) -> Result<(), (Refusal, Option<f64>)> {
+    ) -> Result<(), (Rejection, Option<f64>)> {
         if !self.rules.refuses {
             return Ok(());
         }
         if let Err(until_us) = self.allows(client, tokens, pressure, now_us) {
-            return Err((Refusal::TokenQuota, until_us.map(|at| at - now_us)));
+            return Err((Rejection::TokenQuota, until_us.map(|at| at - now_us)));
         }
         *paid = self.charge(client, 0, tokens, now_us);
         Ok(())
@@ -141,9 +147,9 @@ impl QuotaBook {
     }
 
     /// A waiting request is let through.
-    pub(super) fn pay(&mut self, client: u32, tokens: [u32; 2], now_us: f64) -> Paid {
+    pub(super) fn pay(&mut self, client: u32, tokens: [u32; 2], now_us: f64) -> QuotaCharge {
         if self.rules.refuses || !self.has_any {
-            return Paid::default();
+            return QuotaCharge::default();
         }
         if let (Counts::Metered(meters), Some(bound)) = (&mut self.counts, &self.rpm) {
             meters.charge_request(client, bound, now_us);
@@ -152,7 +158,7 @@ impl QuotaBook {
     }
 
     /// A request has ended, or left before it was let through, and took what it took.
-    pub(super) fn settle(&mut self, client: u32, paid: &Paid, spent: [u32; 2], now_us: f64) {
+    pub(super) fn settle(&mut self, client: u32, paid: &QuotaCharge, spent: [u32; 2], now_us: f64) {
         if !self.has_any {
             return;
         }
@@ -177,9 +183,9 @@ impl QuotaBook {
     }
 
     /// Charges a request and, where they are charged ahead, its tokens.
-    fn charge(&mut self, client: u32, requests: u32, tokens: [u32; 2], now_us: f64) -> Paid {
+    fn charge(&mut self, client: u32, requests: u32, tokens: [u32; 2], now_us: f64) -> QuotaCharge {
         let is_ahead = self.rules.charge == Charge::Ahead;
-        let mut paid = Paid { at_us: now_us, tokens, ..Paid::default() };
+        let mut paid = QuotaCharge { at_us: now_us, tokens, ..QuotaCharge::default() };
         match &mut self.counts {
             Counts::Sliding(ledger) => {
                 let charged = if is_ahead { tokens } else { [0, 0] };
@@ -253,7 +259,7 @@ impl Counts {
     }
 
     /// What of a cost a client's floor has not left, so that the pool would have to give it.
-    fn beyond_floor(&mut self, kind: Kind, client: u32, bound: &Bound, cost: f64, now_us: f64) -> f64 {
+    fn beyond_floor(&mut self, kind: Kind, client: u32, bound: &QuotaLimit, cost: f64, now_us: f64) -> f64 {
         match self {
             Self::Sliding(ledger) => {
                 let left = bound.floor.per_minute - ledger.used(kind, client);
@@ -264,7 +270,7 @@ impl Counts {
     }
 
     /// Whether the pool of what is lent holds so much.
-    fn pool_allows(&mut self, kind: Kind, bound: &Bound, cost: f64, now_us: f64) -> bool {
+    fn pool_allows(&mut self, kind: Kind, bound: &QuotaLimit, cost: f64, now_us: f64) -> bool {
         match self {
             Self::Sliding(ledger) => ledger.beyond_floors(kind) + cost <= bound.pool.per_minute,
             Self::Metered(meters) => meters.pool_allows(kind, bound, cost, now_us),
@@ -272,7 +278,7 @@ impl Counts {
     }
 
     /// Whether a client's own quota allows so much.
-    fn allows(&mut self, kind: Kind, client: u32, bound: &Bound, cost: f64, now_us: f64) -> bool {
+    fn allows(&mut self, kind: Kind, client: u32, bound: &QuotaLimit, cost: f64, now_us: f64) -> bool {
         match self {
             Self::Sliding(ledger) => ledger.used(kind, client) + cost <= bound.own.per_minute,
             Self::Metered(meters) => meters.own(kind, client).allows(&bound.own, cost, now_us),
@@ -280,7 +286,7 @@ impl Counts {
     }
 
     /// From when on a client's own quota allows so much, never before `now_us`; `None`: at no time.
-    fn when(&mut self, kind: Kind, client: u32, bound: &Bound, cost: f64, now_us: f64) -> Option<f64> {
+    fn when(&mut self, kind: Kind, client: u32, bound: &QuotaLimit, cost: f64, now_us: f64) -> Option<f64> {
         let ledger = match self {
             Self::Sliding(ledger) => ledger,
             Self::Metered(meters) => return meters.own(kind, client).when(&bound.own, cost, now_us),
@@ -312,8 +318,8 @@ mod tests {
         }
     }
 
-    /// Tokens that a client gets who asks for requests of 10 + 10 tokens at one moment.
-    fn taken(book: &mut QuotaBook, client: u32, pressure: f64, now_us: f64) -> f64 {
+    /// Tokens that a client gets that asks for requests of 10 + 10 tokens at one moment.
+    fn taken(book: &mut RateLimiter, client: u32, pressure: f64, now_us: f64) -> f64 {
         let mut sum = 0.0;
         while book.on_dispatch_tpm(client, [10, 10], pressure, now_us).is_ok() && sum < 1e6 {
             book.pay(client, [10, 10], now_us);
@@ -328,7 +334,7 @@ mod tests {
     fn idle_quota_is_lent_and_floors_are_not() {
         let lending = Lending { threshold: 0.8, floor: 0.25 };
         for window in WINDOWS {
-            let mut book = QuotaBook::new(rules(window, Some(lending)), 4);
+            let mut book = RateLimiter::new(rules(window, Some(lending)), 4);
             // Three are idle: the first may use all but their floors.
             assert_eq!(taken(&mut book, 0, 0.5, 1e6), 3_240.0, "{window:?}");
             // The others have their floors, and the pool the ten tokens that are left of it.
@@ -336,7 +342,7 @@ mod tests {
             assert_eq!(taken(&mut book, 2, 0.5, 1e6), 240.0, "{window:?}");
             assert_eq!(taken(&mut book, 3, 0.5, 1e6), 240.0, "{window:?}");
             // Above the threshold nothing is lent: own quotas only.
-            let mut book = QuotaBook::new(rules(window, Some(lending)), 4);
+            let mut book = RateLimiter::new(rules(window, Some(lending)), 4);
             assert_eq!(taken(&mut book, 0, 0.9, 1e6), 1_000.0, "{window:?}");
             assert_eq!(taken(&mut book, 1, 0.9, 1e6), 1_000.0, "{window:?}");
         }
@@ -347,7 +353,7 @@ mod tests {
         for (floor, most) in [(0.0, 3_940.0), (0.25, 3_240.0), (0.5, 2_500.0), (1.0, 1_000.0)] {
             for window in WINDOWS {
                 let lending = Lending { threshold: 0.8, floor };
-                let mut book = QuotaBook::new(rules(window, Some(lending)), 4);
+                let mut book = RateLimiter::new(rules(window, Some(lending)), 4);
                 // The others use a little of theirs, and it does not make their floors any smaller.
                 (1..4).for_each(|client| {
                     book.pay(client, [10, 10], 1e6);
@@ -366,7 +372,7 @@ mod tests {
         for window in [Window::Bucket(6e6), Window::Gcra(6e6), Window::Sub(10e6), Window::Fixed] {
             let lending = Lending { threshold: 0.8, floor: 0.25 };
             let four = Quotas { tpm: [f64::INFINITY, f64::INFINITY, 960.0], ..rules(window, Some(lending)) };
-            let mut book = QuotaBook::new(four, 4);
+            let mut book = RateLimiter::new(four, 4);
             let sum: f64 = (0..36_000).map(|tenth| taken(&mut book, 0, 0.0, f64::from(tenth) * 1e5)).sum();
             let rate = sum / 3_600.0;
             assert!((rate - 16.0 * 3.25).abs() < 0.6, "{window:?}: {rate} tokens a second");
@@ -376,7 +382,7 @@ mod tests {
     #[test]
     fn after_a_minute_the_pool_is_whole_again() {
         let lending = Lending { threshold: 0.8, floor: 0.5 };
-        let mut book = QuotaBook::new(rules(Window::Sliding, Some(lending)), 2);
+        let mut book = RateLimiter::new(rules(Window::Sliding, Some(lending)), 2);
         assert_eq!(taken(&mut book, 0, 0.0, 0.0), 1_500.0);
         assert_eq!(taken(&mut book, 1, 0.0, 0.0), 500.0);
         assert_eq!(taken(&mut book, 1, 0.0, 60e6), 1_500.0);
@@ -391,7 +397,7 @@ mod tests {
             floor in 0.0..1.0f64,
         ) {
             let lending = Lending { threshold: 0.8, floor };
-            let mut book = QuotaBook::new(rules(Window::Sliding, Some(lending)), 4);
+            let mut book = RateLimiter::new(rules(Window::Sliding, Some(lending)), 4);
             let kept = (1_000.0 * floor).floor();
             let (mut now, mut paid) = (0.0, Vec::new());
             for (client, gap, cost, pressure) in asked {
@@ -418,7 +424,7 @@ mod tests {
     fn what_was_predicted_too_large_goes_back_where_it_was_taken() {
         for window in [Window::Sliding, Window::Bucket(60e6), Window::Gcra(60e6), Window::Fixed] {
             let lending = Lending { threshold: 0.8, floor: 0.5 };
-            let mut book = QuotaBook::new(rules(window, Some(lending)), 2);
+            let mut book = RateLimiter::new(rules(window, Some(lending)), 2);
             // 1,500 of its own and of the pool, of which 1,200 go back.
             let paid = book.pay(0, [100, 1_400], 1e6);
             assert_eq!(taken(&mut book, 1, 0.0, 1e6), 500.0, "{window:?}");
@@ -431,7 +437,7 @@ mod tests {
     #[test]
     fn charging_afterwards_overshoots_by_what_is_under_way() {
         let after = Quotas { charge: Charge::After, ..rules(Window::Sliding, None) };
-        let mut book = QuotaBook::new(after, 1);
+        let mut book = RateLimiter::new(after, 1);
         let mut under_way = Vec::new();
         for _ in 0..5 {
             assert!(book.on_dispatch_tpm(0, [300, 300], 0.0, 0.0).is_ok());
@@ -445,7 +451,7 @@ mod tests {
 
     #[test]
     fn a_prediction_that_was_too_large_is_given_back() {
-        let mut book = QuotaBook::new(rules(Window::Sliding, None), 1);
+        let mut book = RateLimiter::new(rules(Window::Sliding, None), 1);
         let paid = book.pay(0, [100, 900], 0.0);
         assert_eq!(book.on_dispatch_tpm(0, [50, 50], 0.0, 1e6), Err(Some(60e6)));
         book.settle(0, &paid, [100, 200], 2e6);

@@ -3,14 +3,14 @@
 use servescope_workload::Trace;
 
 use super::config::{Check, GatewayConfig};
-use super::reservations::{Ended, Reservations};
-use super::reserved::{Recorder, Reserved};
+use super::reservations::{Ended, KvReservations};
+use super::reserved::{Recorder, ReservationTimeline};
 use crate::record::sampler::{CounterSample, Sampler};
 use crate::replica::queue::client_queue::ClientQueue;
 
 /// What is kept so far.
 #[derive(Debug, Clone)]
-pub(super) struct Record {
+pub(super) struct ReservationRecorder {
     /// When the next is to be kept, and the last time that was reached, microseconds.
     due_us: f64,
     now_us: f64,
@@ -20,7 +20,7 @@ pub(super) struct Record {
     leaks: bool,
 }
 
-impl Record {
+impl ReservationRecorder {
     pub(super) fn new(config: &GatewayConfig, trace: &Trace, queue: &ClientQueue) -> Self {
         let lasts_us = trace.arrival_us.last().copied().unwrap_or(0.0);
         let keeps = queue.keeps_counters();
@@ -44,7 +44,7 @@ impl Record {
         &mut self,
         trace: &Trace,
         at_us: f64,
-        reservations: &mut Reservations<T>,
+        reservations: &mut KvReservations<T>,
         queue: &mut ClientQueue,
     ) {
         debug_assert!(at_us >= self.now_us, "time goes on");
@@ -59,7 +59,7 @@ impl Record {
         &mut self,
         trace: &Trace,
         at_us: f64,
-        reservations: &mut Reservations<T>,
+        reservations: &mut KvReservations<T>,
         queue: &mut ClientQueue,
     ) {
         if self.counters.next_us().is_some_and(|due| due <= at_us) {
@@ -85,8 +85,8 @@ impl Record {
     pub(super) fn finish<T>(
         self,
         trace: &Trace,
-        reservations: &mut Reservations<T>,
-    ) -> (Vec<CounterSample>, Option<Reserved>) {
+        reservations: &mut KvReservations<T>,
+    ) -> (Vec<CounterSample>, Option<ReservationTimeline>) {
         let reserved = self.reserved.map(|recorder| recorder.finish(trace, self.now_us, reservations));
         (self.counters.into_samples(), reserved)
     }

@@ -13,7 +13,7 @@ const NOWHERE: u32 = u32::MAX;
 
 /// What is reserved for a request at the engine.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Reservation {
+pub struct KvReservation {
     /// Which request.
     pub id: u32,
     /// Predicted tokens, prompt and answer.
@@ -24,7 +24,7 @@ pub struct Reservation {
     moment: f64,
 }
 
-impl Reservation {
+impl KvReservation {
     /// Token microseconds since the last cut, so many microseconds ago.
     fn token_us(&self, since_us: f64) -> f64 {
         // Rounding may leave less than nothing of a reservation that was used up at once.
@@ -45,8 +45,8 @@ pub struct Ended<T> {
 
 /// The reservations of the requests at the engine, each with a note.
 #[derive(Debug, Clone)]
-pub struct Reservations<T> {
-    open: Vec<Reservation>,
+pub struct KvReservations<T> {
+    open: Vec<KvReservation>,
     notes: Vec<T>,
     /// Place of each request in `open`.
     place: Vec<u32>,
@@ -60,7 +60,7 @@ pub struct Reservations<T> {
     changed_us: f64,
 }
 
-impl<T> Reservations<T> {
+impl<T> KvReservations<T> {
     /// No reservation, for so many requests. `leaks`: what is left at a request's end is not given back.
     pub fn new(requests: usize, leaks: bool) -> Self {
         Self {
@@ -77,12 +77,12 @@ impl<T> Reservations<T> {
     }
 
     /// The requests at the engine, in no order that means anything.
-    pub fn open(&self) -> &[Reservation] {
+    pub fn open(&self) -> &[KvReservation] {
         &self.open
     }
 
     /// The same with their notes.
-    pub fn noted(&self) -> impl Iterator<Item = (&Reservation, &T)> {
+    pub fn noted(&self) -> impl Iterator<Item = (&KvReservation, &T)> {
         self.open.iter().zip(&self.notes)
     }
 
@@ -117,14 +117,14 @@ impl<T> Reservations<T> {
         self.place[id as usize] = self.open.len() as u32;
         self.changes(at_us);
         let moment = f64::from(predicted) * (at_us - self.cut_us);
-        self.open.push(Reservation { id, predicted, left: predicted, moment });
+        self.open.push(KvReservation { id, predicted, left: predicted, moment });
         self.notes.push(note);
         self.reserved += u64::from(predicted);
     }
 
     /// The usage is looked at: `held` tells how many tokens the engine holds of each request of [`Self::open`], and `each` is
-    /// told of them. An evicted request holds fewer than before, and its reservation grows again.
-    pub fn look(&mut self, at_us: f64, held: &[u32], mut each: impl FnMut(&Reservation, &mut T, u32)) {
+    /// told of them. A preempted request holds fewer than before, and its reservation grows again.
+    pub fn look(&mut self, at_us: f64, held: &[u32], mut each: impl FnMut(&KvReservation, &mut T, u32)) {
         self.changes(at_us);
         self.reserved = 0;
         let since_us = at_us - self.cut_us;
@@ -138,7 +138,7 @@ impl<T> Reservations<T> {
     }
 
     /// Hands out what was reserved for each request at the engine since the last cut, token microseconds, and begins anew.
-    pub fn cut(&mut self, at_us: f64, mut each: impl FnMut(&Reservation, f64)) {
+    pub fn cut(&mut self, at_us: f64, mut each: impl FnMut(&KvReservation, f64)) {
         let since_us = at_us - self.cut_us;
         for entry in &mut self.open {
             each(entry, entry.token_us(since_us));
@@ -173,7 +173,7 @@ mod tests {
     use proptest::prelude::*;
     use servescope_workload::stream::Stream;
 
-    fn recounted(reservations: &Reservations<()>) -> u64 {
+    fn recounted(reservations: &KvReservations<()>) -> u64 {
         reservations.open().iter().map(|entry| u64::from(entry.left)).sum()
     }
 
@@ -181,7 +181,7 @@ mod tests {
     fn a_million_admissions_looks_and_ends_of_every_kind_leave_nothing() {
         const REQUESTS: usize = 2_000;
         let mut draws = Stream::named(7, "reservations");
-        let mut reservations = Reservations::new(REQUESTS, false);
+        let mut reservations = KvReservations::new(REQUESTS, false);
         let mut held = vec![0u32; REQUESTS];
         let mut is_there = [false; REQUESTS];
         for step in 0..1_000_000u32 {
@@ -223,7 +223,7 @@ mod tests {
             requests in prop::collection::vec((0u32..5_000, 0u32..6_000), 1..50),
             leaks in any::<bool>(),
         ) {
-            let mut reservations = Reservations::new(requests.len(), leaks);
+            let mut reservations = KvReservations::new(requests.len(), leaks);
             for (id, &(predicted, _)) in requests.iter().enumerate() {
                 reservations.admit(id as u32, predicted, (), 0.0);
             }

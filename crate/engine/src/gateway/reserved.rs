@@ -1,15 +1,15 @@
 //! KV memory reserved for each client over a run, as integrals over cells of equal length.
 //!
 //! The cells are as short as the arrivals allow; when there are too many, two become one each and the next ones are twice as
-//! long. So memory is bounded, a run of any length has hundreds of them, and each holds exactly what was reserved in its time: a request that
-//! ends in a cell adds what was reserved for it since the cell began, and so do all that are there when the cell ends.
-//! Users and adapters are kept side by side. What leaked stays with the client for whose request it was reserved.
+//! long. So memory is bounded, a run of any length has hundreds of them, and each holds exactly what was reserved in its time:
+//! a request that ends in a cell adds what was reserved for it since the cell began, and so do all that are there when the cell
+//! ends. Users and adapters are kept side by side. What leaked stays with the client for whose request it was reserved.
 
 use std::ops::Range;
 
 use servescope_workload::Trace;
 
-use super::reservations::Reservations;
+use super::reservations::KvReservations;
 use crate::replica::queue::Client;
 
 /// Length of the first cells, microseconds.
@@ -22,7 +22,7 @@ const FEWEST_CELLS: usize = 8;
 
 /// What was reserved for whom and when.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reserved {
+pub struct ReservationTimeline {
     cell_us: f64,
     /// Up to when it is told, microseconds.
     until_us: f64,
@@ -52,7 +52,7 @@ pub struct Part {
     pub token_us: f64,
 }
 
-impl Reserved {
+impl ReservationTimeline {
     fn parties(&self, client: Client) -> Range<usize> {
         match client {
             Client::User => 0..self.users,
@@ -109,11 +109,11 @@ struct Leak {
 /// Writes it down.
 #[derive(Debug, Clone)]
 pub(super) struct Recorder {
-    told: Reserved,
+    told: ReservationTimeline,
     /// Start of the cell that is now, and its end.
     begin_us: f64,
     edge_us: f64,
-    /// Its token microseconds, and who has any.
+    /// Its token microseconds, and which client has any.
     now: Vec<f64>,
     touched: Vec<u32>,
     /// Empty where nothing has leaked, and whose it is.
@@ -131,7 +131,7 @@ impl Recorder {
             cell_us *= 2.0;
         }
         Self {
-            told: Reserved {
+            told: ReservationTimeline {
                 cell_us,
                 until_us: 0.0,
                 users,
@@ -194,7 +194,12 @@ impl Recorder {
     }
 
     /// It is `at_us` now and nothing has happened at that time; says when the cell ends.
-    pub(super) fn reach<T>(&mut self, trace: &Trace, at_us: f64, reservations: &mut Reservations<T>) -> f64 {
+    pub(super) fn reach<T>(
+        &mut self,
+        trace: &Trace,
+        at_us: f64,
+        reservations: &mut KvReservations<T>,
+    ) -> f64 {
         while at_us >= self.edge_us {
             self.close(trace, self.edge_us, reservations);
             self.thin_out();
@@ -205,7 +210,7 @@ impl Recorder {
     }
 
     /// The cell ends.
-    fn close<T>(&mut self, trace: &Trace, at_us: f64, reservations: &mut Reservations<T>) {
+    fn close<T>(&mut self, trace: &Trace, at_us: f64, reservations: &mut KvReservations<T>) {
         reservations.cut(at_us, |entry, token_us| self.add(trace, entry.id, token_us));
         let since_us = at_us - self.begin_us;
         for place in 0..self.leaky.len() {
@@ -262,8 +267,8 @@ impl Recorder {
         mut self,
         trace: &Trace,
         until_us: f64,
-        reservations: &mut Reservations<T>,
-    ) -> Reserved {
+        reservations: &mut KvReservations<T>,
+    ) -> ReservationTimeline {
         self.told.total_token_us = reservations.total_token_us(until_us);
         self.told.until_us = until_us;
         self.close(trace, until_us, reservations);
@@ -311,14 +316,14 @@ mod tests {
     #[derive(Debug, Clone, Copy)]
     enum Step {
         Admit(u32, u32),
-        Look(u32),
+        QueueScan(u32),
         End(u32),
     }
 
     fn any_step() -> impl Strategy<Value = Step> {
         prop_oneof![
             2 => (0..REQUESTS, 0u32..500).prop_map(|(id, predicted)| Step::Admit(id, predicted)),
-            2 => (0u32..600).prop_map(Step::Look),
+            2 => (0u32..600).prop_map(Step::QueueScan),
             1 => (0..REQUESTS).prop_map(Step::End),
         ]
     }
@@ -343,7 +348,7 @@ mod tests {
             goes_on_us in prop_oneof![-1e6..0.0f64, 0.0..1e7f64],
         ) {
             let trace = trace();
-            let mut reservations = Reservations::new(REQUESTS as usize, leaks);
+            let mut reservations = KvReservations::new(REQUESTS as usize, leaks);
             let mut recorder = Recorder::new(&trace, lasts_us);
             let parties = recorder.told.parties;
             // Of each request what is reserved, and what leaked in its name before.
@@ -368,7 +373,7 @@ mod tests {
                         held[id as usize] = Some((predicted, predicted));
                     }
                     Step::Admit(..) => {}
-                    Step::Look(tokens) => {
+                    Step::QueueScan(tokens) => {
                         let seen: Vec<u32> = reservations.open().iter().map(|e| tokens / (1 + e.id % 3)).collect();
                         reservations.look(now_us, &seen, |_, (), _| {});
                         for (id, held) in (0..REQUESTS).zip(&mut held) {

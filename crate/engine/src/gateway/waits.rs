@@ -99,7 +99,7 @@ impl Waits {
         let own = &mut self.clients[client as usize];
         own.tokens -= u64::from(input_tokens);
         let counts = !own.is_held_back;
-        self.tell(counts, |estimator| estimator.goes(input_tokens, now_us));
+        self.tell(counts, |estimator| estimator.on_dequeue(input_tokens, now_us));
     }
 
     /// A prompt at the engine has its first token.
@@ -109,7 +109,7 @@ impl Waits {
 
     /// A prompt at the engine will never have one.
     pub(super) fn goes(&mut self, input_tokens: u32, now_us: f64) {
-        self.tell(true, |estimator| estimator.goes(input_tokens, now_us));
+        self.tell(true, |estimator| estimator.on_dequeue(input_tokens, now_us));
     }
 
     /// A request ended whose tokens came so far apart.

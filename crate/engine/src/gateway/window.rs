@@ -71,7 +71,7 @@ impl Quota {
         later
     }
 
-    /// Whether a request of this cost is let in at some time.
+    /// Whether a request of this cost is admitted at some time.
     pub fn ever_allows(&self, cost: f64) -> bool {
         matches!(self.window, Window::Sub(_)) || cost <= self.capacity()
     }
@@ -164,7 +164,7 @@ impl Meter {
         (quota.capacity() - self.used(quota, now_us)).clamp(0.0, cost)
     }
 
-    /// From when on `cost` may be taken if nobody takes anything before, never before `now_us`; `None`: at no time.
+    /// From when on `cost` may be taken if no request takes anything before, never before `now_us`; `None`: at no time.
     pub(super) fn when(&mut self, quota: &Quota, cost: f64, now_us: f64) -> Option<f64> {
         if self.allows(quota, cost, now_us) {
             return Some(now_us);
@@ -236,7 +236,7 @@ mod tests {
         ]
     }
 
-    /// The most that a window may let in during `span_us`, where the largest request costs `most`.
+    /// The most that a window may admit during `span_us`, where the largest request costs `most`.
     fn bound(quota: &Quota, span_us: f64, most: f64) -> f64 {
         let per_us = quota.per_minute / MINUTE_US;
         match quota.window {

@@ -7,19 +7,23 @@ use crate::request::Outcome;
 /// until which requests without an end stay.
 pub fn left_us(report: &Report) -> (Vec<f64>, f64) {
     let arrival = &report.trace.arrival_us;
-    let mut left: Vec<f64> =
-        report.fates.iter().zip(arrival).map(|(fate, &arrival)| fate.finish_us.unwrap_or(arrival)).collect();
+    let mut left: Vec<f64> = report
+        .results
+        .iter()
+        .zip(arrival)
+        .map(|(result, &arrival)| result.finish_us.unwrap_or(arrival))
+        .collect();
     if let Some(log) = report.gateway.as_deref() {
         // The engine rejects a request when the gateway forwards it.
-        let refused = |id: usize| matches!(report.fates[id].outcome, Outcome::Refused(_));
+        let refused = |id: usize| matches!(report.results[id].outcome, Outcome::Rejected(_));
         for (id, &forwarded) in log.forwarded_us.iter().enumerate().filter(|(id, _)| refused(*id)) {
             left[id] = left[id].max(forwarded);
         }
     }
     // Backwards, for the first of several counts.
     for &(at_us, id) in report.trace.cancellations.iter().rev() {
-        let fate = &report.fates[id as usize];
-        if fate.finish_us.is_none() && fate.outcome == Outcome::Cancelled {
+        let result = &report.results[id as usize];
+        if result.finish_us.is_none() && result.outcome == Outcome::Cancelled {
             left[id as usize] = at_us.max(arrival[id as usize]);
         }
     }
@@ -27,8 +31,8 @@ pub fn left_us(report: &Report) -> (Vec<f64>, f64) {
         left[departure.id as usize] = departure.time_us.max(arrival[departure.id as usize]);
     }
     let end_us = left.iter().copied().fold(1.0, f64::max);
-    for (left, fate) in left.iter_mut().zip(&report.fates) {
-        if fate.outcome == Outcome::Unfinished {
+    for (left, result) in left.iter_mut().zip(&report.results) {
+        if result.outcome == Outcome::Unfinished {
             *left = end_us;
         }
     }

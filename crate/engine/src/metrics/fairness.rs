@@ -11,7 +11,7 @@ use crate::replica::queue::token_cost::profiled_cost;
 
 /// What fairness needs to know of one served request. Seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Served {
+pub struct ServedRequest {
     /// The client.
     pub client: usize,
     /// Prompt tokens.
@@ -76,14 +76,14 @@ pub struct Fairness {
 
 impl Fairness {
     /// Measures what was served to `clients` clients.
-    pub fn measure(served: &[Served], clients: usize, ticks: &Ticks) -> Self {
+    pub fn measure(served: &[ServedRequest], clients: usize, ticks: &Ticks) -> Self {
         let ticks_s = ticks.all();
         let half = ticks.window_s / 2.0;
         let late = ticks.warm_up_s;
-        let plain = |r: &Served| r.input_tokens + 2.0 * r.output_tokens;
-        let profiled = |r: &Served| profiled_cost(r.input_tokens, r.output_tokens);
+        let plain = |r: &ServedRequest| r.input_tokens + 2.0 * r.output_tokens;
+        let profiled = |r: &ServedRequest| profiled_cost(r.input_tokens, r.output_tokens);
         let per_second = |sums: Vec<f64>| sums.into_iter().map(|s| s / ticks.window_s).collect::<Vec<f64>>();
-        let in_window = |x: f64, cost: &dyn Fn(&Served) -> f64| {
+        let in_window = |x: f64, cost: &dyn Fn(&ServedRequest) -> f64| {
             per_second(given(served, clients, x - half + late, x + half + late, cost))
         };
         let mut demand = Vec::new();
@@ -131,7 +131,11 @@ impl Fairness {
 
 /// The largest gap of [`Fairness`], for many requests: what each client got and asked for up to the ends of all windows is
 /// added up once. Missing where nothing was served.
-pub fn largest_gap(served: impl Iterator<Item = Served>, clients: usize, ticks: &Ticks) -> Option<f64> {
+pub fn largest_gap(
+    served: impl Iterator<Item = ServedRequest>,
+    clients: usize,
+    ticks: &Ticks,
+) -> Option<f64> {
     let half = ticks.window_s / 2.0;
     let all: Vec<[f64; 2]> =
         (ticks.all().iter()).map(|x| [x - half + ticks.warm_up_s, x + half + ticks.warm_up_s]).collect();
@@ -182,17 +186,17 @@ pub fn largest_gap(served: impl Iterator<Item = Served>, clients: usize, ticks: 
 }
 
 /// Prompt and output tokens of everything served, a second of `total_s`.
-pub fn tokens_per_s(served: &[Served], total_s: f64) -> f64 {
+pub fn tokens_per_s(served: &[ServedRequest], total_s: f64) -> f64 {
     served.iter().map(|r| r.input_tokens + r.output_tokens).sum::<f64>() / total_s
 }
 
 /// Service of each client between two times.
 fn given(
-    served: &[Served],
+    served: &[ServedRequest],
     clients: usize,
     from_s: f64,
     to_s: f64,
-    cost: &dyn Fn(&Served) -> f64,
+    cost: &dyn Fn(&ServedRequest) -> f64,
 ) -> Vec<f64> {
     let mut sums = vec![0.0; clients];
     for r in served {
@@ -206,7 +210,7 @@ fn given(
 }
 
 /// Service that the requests sent between two times ask for.
-fn asked_for(served: &[Served], clients: usize, from_s: f64, to_s: f64) -> Vec<f64> {
+fn asked_for(served: &[ServedRequest], clients: usize, from_s: f64, to_s: f64) -> Vec<f64> {
     let mut sums = vec![0.0; clients];
     for r in served.iter().filter(|r| from_s <= r.arrival_s && r.arrival_s <= to_s) {
         sums[r.client] += r.input_tokens + 2.0 * r.output_tokens;
@@ -215,7 +219,7 @@ fn asked_for(served: &[Served], clients: usize, from_s: f64, to_s: f64) -> Vec<f
 }
 
 /// Mean time to first token of the first tokens between two times.
-fn responses(served: &[Served], clients: usize, from_s: f64, to_s: f64) -> Vec<Option<f64>> {
+fn responses(served: &[ServedRequest], clients: usize, from_s: f64, to_s: f64) -> Vec<Option<f64>> {
     let mut sums = vec![(0.0, 0u32); clients];
     for r in served.iter().filter(|r| from_s <= r.first_token_s && r.first_token_s <= to_s) {
         sums[r.client].0 += r.first_token_s - r.arrival_s;

@@ -10,7 +10,7 @@ use super::distribution::Distribution;
 use super::operators::{peak, used};
 use super::summary::HeldKv;
 use super::usage::{ReplicaUsage, Usage};
-use crate::record::served::PrefixLookups;
+use crate::record::request_timings::PrefixLookups;
 use crate::report::Report;
 
 /// One replica over the makespan.
@@ -113,22 +113,22 @@ fn rows(report: &Report, sums: &[ReplicaUsage], held: &[HeldKv]) -> Vec<ReplicaR
             }
         })
         .collect();
-    for (id, fate) in report.fates.iter().enumerate() {
-        if !matches!(fate.outcome, crate::Outcome::Refused(_)) {
+    for (id, result) in report.results.iter().enumerate() {
+        if !matches!(result.outcome, crate::Outcome::Rejected(_)) {
             let row = &mut rows[report.replica(id) as usize];
             row.requests += 1;
             row.completed += u32::from(report.is_completed(id));
         }
     }
-    report.timeline.evictions.iter().for_each(|e| rows[e.replica as usize].preemptions += 1);
+    report.timeline.preemptions.iter().for_each(|e| rows[e.replica as usize].preemptions += 1);
     rows
 }
 
 /// Execution, preempted, prefill and decode times of the completed requests, seconds.
 fn request_times(report: &Report) -> [Distribution; 4] {
-    let mut columns: [Vec<f64>; 4] = std::array::from_fn(|_| Vec::with_capacity(report.fates.len()));
-    for id in (0..report.fates.len()).filter(|&id| report.is_completed(id)) {
-        let (Some(e2e), Some(worked)) = (report.e2e_us(id), report.worked_us(id)) else { continue };
+    let mut columns: [Vec<f64>; 4] = std::array::from_fn(|_| Vec::with_capacity(report.results.len()));
+    for id in (0..report.results.len()).filter(|&id| report.is_completed(id)) {
+        let (Some(e2e), Some(worked)) = (report.e2e_us(id), report.execution_us(id)) else { continue };
         let (Some(scheduled), Some(first)) = (report.scheduled_us(id), report.first_token_us(id)) else {
             continue;
         };

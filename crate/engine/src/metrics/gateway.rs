@@ -9,9 +9,9 @@ use super::summary::Slo;
 use crate::gateway::GatewayLog;
 use crate::gateway::config::Check;
 use crate::gateway::load::LoadState;
-use crate::gateway::log::Held;
+use crate::gateway::log::GatewayHoldReason;
 use crate::report::Report;
-use crate::request::Refusal;
+use crate::request::Rejection;
 
 /// Requests that needed no second attempt.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -76,13 +76,13 @@ pub struct GatewaySummary {
 const MOST_STATES: usize = 2_000;
 
 /// The reasons for which a proxy refuses.
-const REASONS: [Refusal; 6] = [
-    Refusal::RateLimit,
-    Refusal::TokenQuota,
-    Refusal::Concurrency,
-    Refusal::QueueFull,
-    Refusal::LateFirstToken,
-    Refusal::Overload,
+const REASONS: [Rejection; 6] = [
+    Rejection::RateLimit,
+    Rejection::TokenQuota,
+    Rejection::Concurrency,
+    Rejection::QueueFull,
+    Rejection::LateFirstToken,
+    Rejection::Overload,
 ];
 
 /// The proxy's part of a summary; `None` where there was none.
@@ -97,7 +97,7 @@ pub fn gateway_summary(report: &Report, slo: Slo) -> Option<GatewaySummary> {
     for (id, passage) in log.passages.iter().enumerate() {
         attempts += u64::from(passage.attempts);
         retried += u64::from(passage.attempts > 1);
-        if passage.held != Held::Nothing {
+        if passage.held != GatewayHoldReason::Nothing {
             *held.entry(passage.held.name()).or_default() += 1;
         }
         let wait = (log.forwarded_us[id] - passage.asked_us) / 1e6;
@@ -138,16 +138,16 @@ pub fn gateway_summary(report: &Report, slo: Slo) -> Option<GatewaySummary> {
 
 fn first_attempt(report: &Report, log: &GatewayLog, slo: Slo, end_us: f64) -> FirstAttempt {
     let (mut completed, mut good, mut attained) = (0, 0u64, 0u64);
-    for id in (0..report.fates.len()).filter(|&id| log.passages[id].attempts == 1) {
+    for id in (0..report.results.len()).filter(|&id| log.passages[id].attempts == 1) {
         let Some(ttft_us) = report.ttft_us(id) else { continue };
         attained += u64::from(ttft_us / 1e6 < slo.ttft_s);
         let (Some(e2e_us), true) = (report.e2e_us(id), report.is_completed(id)) else { continue };
         completed += 1;
-        let produced = report.fates[id].produced;
+        let produced = report.results[id].produced;
         let tpot_us = (produced > 1).then(|| (e2e_us - ttft_us) / (f64::from(produced) - 1.0));
         good += u64::from(slo.is_met(ttft_us, tpot_us));
     }
-    let offered = report.fates.len() as f64;
+    let offered = report.results.len() as f64;
     FirstAttempt {
         completed,
         goodput_rps: (end_us > 0.0).then(|| good as f64 / end_us * 1e6),
@@ -157,10 +157,10 @@ fn first_attempt(report: &Report, log: &GatewayLog, slo: Slo, end_us: f64) -> Fi
 
 fn prediction(report: &Report, log: &GatewayLog) -> PredictionError {
     let (mut over, mut under, mut all) = (0.0, 0.0, 0.0);
-    let mut ratios = Vec::with_capacity(report.fates.len());
-    for id in (0..report.fates.len()).filter(|&id| report.is_completed(id)) {
+    let mut ratios = Vec::with_capacity(report.results.len());
+    for id in (0..report.results.len()).filter(|&id| report.is_completed(id)) {
         let (predicted, truth) =
-            (f64::from(log.passages[id].predicted_tokens), f64::from(report.fates[id].produced));
+            (f64::from(log.passages[id].predicted_tokens), f64::from(report.results[id].produced));
         ratios.push(predicted / truth);
         over += (predicted - truth).max(0.0);
         under += (truth - predicted).max(0.0);

@@ -37,7 +37,7 @@ pub struct GroupRow {
     pub ttft_p99_s: Option<f64>,
     /// Mean end-to-end time, seconds.
     pub e2e_mean_s: Option<f64>,
-    /// Mean time in the waiting line, seconds.
+    /// Mean time in the waiting queue, seconds.
     pub queue_mean_s: Option<f64>,
     /// Share of its requests with a first token below the bound, refused ones counted as missed.
     pub attainment: Option<f64>,
@@ -94,12 +94,12 @@ pub fn busiest(report: &Report, by: GroupBy, ttft_bound_s: f64, most: usize) -> 
         let (ttft, sums) = (&mut ttft[row_of[place(key)]], &mut sums[row_of[place(key)]]);
         let first = report.ttft_us(id).map(|t| t / 1e6);
         sums.2 += u32::from(first.is_some_and(|t| t < ttft_bound_s));
-        match report.fates[id].outcome {
-            Outcome::Refused(_) => row.rejected += 1,
+        match report.results[id].outcome {
+            Outcome::Rejected(_) => row.rejected += 1,
             Outcome::Completed => {
                 row.completed += 1;
                 row.input_tokens += u64::from(trace.input_tokens[id]);
-                row.output_tokens += u64::from(report.fates[id].produced);
+                row.output_tokens += u64::from(report.results[id].produced);
                 ttft.extend(first);
                 sums.0 += report.e2e_us(id).unwrap_or(0.0) / 1e6;
                 sums.1 += report.scheduled_us(id).map_or(0.0, |t| t - trace.arrival_us[id]) / 1e6;

@@ -16,14 +16,14 @@ pub use cells::{Cell, Cells, Grid};
 pub use tails::{Tail, Tails};
 
 use super::departures::left_us;
-use super::fairness::{Served, Ticks, largest_gap};
+use super::fairness::{ServedRequest, Ticks, largest_gap};
 use crate::replica::queue::Client;
 use crate::report::Report;
-use crate::request::{Outcome, Refusal};
+use crate::request::{Outcome, Rejection};
 use tails::Samples;
 
 /// Reasons for a refusal.
-pub const REASONS: usize = Refusal::ALL.len();
+pub const REASONS: usize = Rejection::ALL.len();
 /// Service of an output token in prompt tokens.
 pub const OUTPUT_PRICE: f64 = 2.0;
 /// Clients up to which the largest gap is looked for: every pair of window and client has a number.
@@ -55,7 +55,7 @@ pub struct ClientTotals {
     pub admitted: u32,
     /// Requests served to the end.
     pub completed: u32,
-    /// Requests refused, in the order of [`Refusal::ALL`].
+    /// Requests refused, in the order of [`Rejection::ALL`].
     pub refused: [u32; REASONS],
     /// Requests that waited too long.
     pub timed_out: u32,
@@ -67,7 +67,7 @@ pub struct ClientTotals {
     pub input_tokens: u64,
     /// Tokens produced.
     pub output_tokens: u64,
-    /// Tokens computed for requests that came to nothing, and tokens computed again after an eviction.
+    /// Tokens computed for requests that came to nothing, and tokens computed again after a preemption.
     pub wasted_tokens: u64,
     /// Requests whose first token came below the bound.
     pub attained: u32,
@@ -129,12 +129,12 @@ fn clients_of(trace: &Trace, client: Client) -> (Vec<u32>, usize) {
 
 /// Tokens of each request that were computed for nothing.
 fn wasted_tokens(report: &Report) -> Vec<u64> {
-    let mut wasted = vec![0u64; report.fates.len()];
-    for (id, fate) in report.fates.iter().enumerate() {
-        if matches!(fate.outcome, Outcome::Cancelled | Outcome::TimedOut)
+    let mut wasted = vec![0u64; report.results.len()];
+    for (id, result) in report.results.iter().enumerate() {
+        if matches!(result.outcome, Outcome::Cancelled | Outcome::TimedOut)
             && report.first_token_us(id).is_some()
         {
-            wasted[id] = u64::from(report.trace.input_tokens[id]) + u64::from(fate.produced);
+            wasted[id] = u64::from(report.trace.input_tokens[id]) + u64::from(result.produced);
         }
     }
     for eviction in recomputed(report) {
@@ -145,19 +145,19 @@ fn wasted_tokens(report: &Report) -> Vec<u64> {
 
 /// What was computed again: (when it was lost, whose, tokens). What a request lost that never came back is not.
 fn recomputed(report: &Report) -> Vec<(f64, u32, u64)> {
-    let evictions = &report.timeline.evictions;
-    if evictions.is_empty() {
+    let preemptions = &report.timeline.preemptions;
+    if preemptions.is_empty() {
         return Vec::new();
     }
-    let mut returns = vec![0u32; report.fates.len()];
-    report.timeline.absences.iter().for_each(|absence| returns[absence.request as usize] += 1);
+    let mut returns = vec![0u32; report.results.len()];
+    report.timeline.preemption_intervals.iter().for_each(|absence| returns[absence.request as usize] += 1);
     let mut came_back = |id: u32| {
         let left = &mut returns[id as usize];
         let back = *left > 0;
         *left -= u32::from(back);
         back
     };
-    evictions
+    preemptions
         .iter()
         .filter(|eviction| came_back(eviction.id))
         .map(|eviction| (eviction.time_us, eviction.id, u64::from(eviction.lost_tokens)))
@@ -232,13 +232,13 @@ fn totals(
 ) -> Vec<ClientTotals> {
     let blank = |id: usize| ClientTotals { id: id as i64, ..ClientTotals::default() };
     let mut all: Vec<ClientTotals> = (0..count).map(blank).collect();
-    for (id, fate) in report.fates.iter().enumerate() {
+    for (id, result) in report.results.iter().enumerate() {
         let totals = &mut all[client_of[id] as usize];
         totals.offered += 1;
         totals.admitted += u32::from(report.scheduled_us(id).is_some());
-        match fate.outcome {
+        match result.outcome {
             Outcome::Completed => totals.completed += 1,
-            Outcome::Refused(reason) => totals.refused[reason as usize] += 1,
+            Outcome::Rejected(reason) => totals.refused[reason as usize] += 1,
             Outcome::TimedOut => totals.timed_out += 1,
             Outcome::Cancelled => totals.cancelled += 1,
             Outcome::Unfinished => totals.unfinished += 1,
@@ -247,7 +247,7 @@ fn totals(
             totals.input_tokens += u64::from(report.trace.input_tokens[id]);
             totals.attained += u32::from(ttft_us / 1e6 < ttft_bound_s);
         }
-        totals.output_tokens += u64::from(fate.produced);
+        totals.output_tokens += u64::from(result.produced);
         totals.wasted_tokens += wasted[id];
     }
     all
@@ -287,15 +287,15 @@ fn gap(report: &Report, client_of: &[u32], count: usize) -> Option<f64> {
             present += 1;
         }
     }
-    let served = (0..report.fates.len()).filter_map(|id| {
-        let fate = &report.fates[id];
-        Some(Served {
+    let served = (0..report.results.len()).filter_map(|id| {
+        let result = &report.results[id];
+        Some(ServedRequest {
             client: place[client_of[id] as usize] as usize,
             input_tokens: f64::from(report.trace.input_tokens[id]),
-            output_tokens: f64::from(fate.produced),
+            output_tokens: f64::from(result.produced),
             arrival_s: report.trace.arrival_us[id] / 1e6,
             first_token_s: report.first_token_us(id)? / 1e6,
-            finish_s: fate.finish_us? / 1e6,
+            finish_s: result.finish_us? / 1e6,
         })
     });
     largest_gap(served, present as usize, &ticks)

@@ -76,7 +76,7 @@ pub(super) struct Asked<'a> {
 /// What it said of a number of requests.
 #[derive(Debug, Clone, Copy)]
 enum Answer {
-    /// Nothing: nobody asked.
+    /// Nothing: no request asked.
     Unasked,
     /// More than attention hangs on what they read.
     Each,

@@ -41,7 +41,7 @@ pub struct SloraMetrics {
     pub first_token_p90_s: f64,
     /// Median time to first token, seconds.
     pub first_token_p50_s: f64,
-    /// 10th percentile of satisfaction (printed as "p90" by the original).
+    /// 10th percentile of satisfaction (printed as "p90" by Vidur).
     pub satisfaction_p10: f64,
     /// Median satisfaction.
     pub satisfaction_p50: f64,

@@ -9,11 +9,11 @@ use servescope_workload::statistics::distinct;
 use super::distribution::Distribution;
 use super::groups::{GroupBy, GroupRow, busiest};
 use super::slora::{satisfaction, strip_throughput};
-use super::token_gaps::TokenGaps;
-use crate::record::served::PrefixLookups;
+use super::token_gaps::InterTokenLatencies;
+use crate::record::request_timings::PrefixLookups;
 use crate::record::timeline::{IterationRun, Timeline};
 use crate::report::Report;
-use crate::request::{Outcome, Refusal};
+use crate::request::{Outcome, Rejection};
 
 /// Bounds by which a run is judged.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,7 +43,7 @@ pub struct RequestCounts {
     pub rejected: BTreeMap<&'static str, u64>,
     /// Refused for any reason.
     pub rejected_total: u64,
-    /// Left the line because they had waited too long.
+    /// Left the waiting queue because they had waited too long.
     pub timed_out: u64,
     /// Still waiting when nothing more could happen.
     pub unfinished: u64,
@@ -54,7 +54,7 @@ pub struct RequestCounts {
 /// Mean of each part of E2E, seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct SplitMeans {
-    /// Waiting line.
+    /// waiting queue.
     pub queue: Option<f64>,
     /// Loading adapters.
     pub adapter_load: Option<f64>,
@@ -135,7 +135,7 @@ pub struct AdapterUse {
     pub loads: u64,
     /// Time average of the number on the GPUs, all replicas together.
     pub mean_resident: Option<f64>,
-    /// Times an adapter was evicted.
+    /// Times that an adapter was evicted.
     pub evictions: u64,
     /// Time for which iterations waited for adapters to be loaded, seconds.
     pub load_s: f64,
@@ -172,7 +172,7 @@ pub struct Summary {
     pub e2e_s: Distribution,
     /// End-to-end time over tokens produced.
     pub normalized_s: Distribution,
-    /// Time in the waiting line.
+    /// Time in the waiting queue.
     pub queue_s: Distribution,
     /// Mean of each part of E2E.
     pub split_s: SplitMeans,
@@ -190,7 +190,7 @@ pub struct Summary {
     pub preemptions: u64,
     /// Adapter swapping.
     pub adapters: AdapterUse,
-    /// Different users who sent requests.
+    /// Different users that sent requests.
     pub users: u64,
     /// The busiest users.
     pub per_user: Vec<GroupRow>,
@@ -235,14 +235,14 @@ struct Samples {
 }
 
 /// Summarises a report. `gaps` are those of its timeline.
-pub fn summarise(report: &Report, gaps: &TokenGaps, context: &SummaryContext) -> Summary {
+pub fn summarise(report: &Report, gaps: &InterTokenLatencies, context: &SummaryContext) -> Summary {
     summarise_spans(report, gaps, &SpanSums::over(&report.timeline), context)
 }
 
 /// The same, given the sums over the timeline.
 pub fn summarise_spans(
     report: &Report,
-    gaps: &TokenGaps,
+    gaps: &InterTokenLatencies,
     busy: &SpanSums,
     context: &SummaryContext,
 ) -> Summary {
@@ -341,24 +341,24 @@ fn prefix_cache(report: &Report) -> Option<PrefixCacheUse> {
 
 fn count(report: &Report) -> RequestCounts {
     let mut counts = RequestCounts {
-        offered: report.fates.len() as u64,
-        rejected: Refusal::ALL.iter().map(|r| (r.name(), 0)).collect(),
+        offered: report.results.len() as u64,
+        rejected: Rejection::ALL.iter().map(|r| (r.name(), 0)).collect(),
         ..RequestCounts::default()
     };
-    for fate in &report.fates {
-        match fate.outcome {
+    for result in &report.results {
+        match result.outcome {
             Outcome::Completed => counts.completed += 1,
             Outcome::Cancelled => counts.cancelled += 1,
             Outcome::TimedOut => counts.timed_out += 1,
             Outcome::Unfinished => counts.unfinished += 1,
-            Outcome::Refused(reason) => *counts.rejected.entry(reason.name()).or_default() += 1,
+            Outcome::Rejected(reason) => *counts.rejected.entry(reason.name()).or_default() += 1,
         }
     }
     counts
 }
 
 fn sample(report: &Report, slo: Slo) -> Samples {
-    let n = report.fates.len();
+    let n = report.results.len();
     let room = || Vec::with_capacity(n);
     let mut s = Samples {
         ttft: room(),
@@ -368,15 +368,15 @@ fn sample(report: &Report, slo: Slo) -> Samples {
         queue: room(),
         ..Samples::default()
     };
-    for (id, fate) in report.fates.iter().enumerate() {
+    for (id, result) in report.results.iter().enumerate() {
         let Some(ttft) = report.ttft_us(id) else { continue };
         let ttft_s = ttft / 1e6;
         s.attained += u64::from(ttft_s < slo.ttft_s);
         s.satisfaction += satisfaction(ttft_s, slo.ttft_s);
         let Some(split) = report.split(id).filter(|_| report.is_completed(id)) else { continue };
         let e2e = split.total_us();
-        let produced = f64::from(fate.produced);
-        let tpot = (fate.produced > 1).then(|| (e2e - ttft) / (produced - 1.0));
+        let produced = f64::from(result.produced);
+        let tpot = (result.produced > 1).then(|| (e2e - ttft) / (produced - 1.0));
         s.tpot.extend(tpot);
         s.good += u64::from(slo.is_met(ttft, tpot));
         s.ttft.push(ttft);
@@ -387,7 +387,7 @@ fn sample(report: &Report, slo: Slo) -> Samples {
             *sum += part;
         }
         s.input_tokens += u64::from(report.trace.input_tokens[id]);
-        s.output_tokens += u64::from(fate.produced);
+        s.output_tokens += u64::from(result.produced);
     }
     s
 }

@@ -43,7 +43,7 @@ impl GapRun {
 
 /// All gaps between tokens of a run.
 #[derive(Debug, Clone, Default)]
-pub struct TokenGaps {
+pub struct InterTokenLatencies {
     total: u64,
     sum_us: f64,
     max_us: f64,
@@ -91,7 +91,7 @@ fn of_iterations(run: &IterationRun) -> [GapRun; 2] {
     [GapRun::equal(run.start_us, run.start_us + law.elapsed_us(1) - run.start_us, run.fresh), others]
 }
 
-impl TokenGaps {
+impl InterTokenLatencies {
     /// The gaps of a timeline. Where they are many it is walked once to count them and once for the quantiles.
     pub fn of(timeline: &Timeline) -> Self {
         let mut gaps = Self::default();
@@ -301,7 +301,7 @@ impl TokenGaps {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::timeline::{Gap, Iterations};
+    use crate::record::timeline::{InterTokenLatency, Iterations};
 
     /// One request decodes twice and is stalled for 57 microseconds, another for the last 7 of them; then all three decode.
     #[test]
@@ -320,9 +320,9 @@ mod tests {
             let times = IterationRun { start_us, end_us, first_us, growth_us, ..IterationRun::BLANK };
             log.push(&IterationRun { busy_us: end_us - start_us, iterations, decodes, fresh, ..times }, &[]);
         }
-        let gap = |length_us| Gap { end_us: 107.0, length_us, count: 1 };
+        let gap = |length_us| InterTokenLatency { end_us: 107.0, length_us, count: 1 };
         let timeline = Timeline { iterations: log, gaps: vec![gap(77.0), gap(27.0)], ..Timeline::default() };
-        let gaps = TokenGaps::of(&timeline);
+        let gaps = InterTokenLatencies::of(&timeline);
         let mut all = vec![10.0, 10.0, 20.0 + 57.0, 20.0 + 7.0, 20.0, 21.0, 21.0, 21.0, 22.0, 22.0, 22.0];
         assert_eq!(gaps.count(), all.len() as u64);
         let expected = Distribution::of(&mut all);
@@ -330,7 +330,7 @@ mod tests {
         assert_eq!((found.p50, found.p90, found.max), (expected.p50, expected.p90, expected.max));
         assert!((found.mean.unwrap() - expected.mean.unwrap()).abs() < 1e-12);
         assert_eq!(gaps.cdf(100).last(), Some(&(77.0, 1.0)));
-        let longer = |parts| TokenGaps::longer_over_time(&timeline, 21.0, [0.0, 120.0], parts);
+        let longer = |parts| InterTokenLatencies::longer_over_time(&timeline, 21.0, [0.0, 120.0], parts);
         assert_eq!(longer(1), [[5, 11]]);
         assert_eq!(longer(2), [[0, 2], [5, 9]]);
     }

@@ -6,7 +6,7 @@ use servescope_cost::{BatchCost, OperatorClass, StageParts, Work};
 use super::columns::{Columns, GpuColumns};
 use super::operators::{Asked, RunTotals};
 use super::summary::SpanSums;
-use super::token_gaps::TokenGaps;
+use super::token_gaps::InterTokenLatencies;
 use crate::record::timeline::IterationRun;
 use crate::report::Report;
 
@@ -77,10 +77,11 @@ pub struct UsageWindow {
     pub lane_columns: usize,
 }
 
-/// The sums over the iterations of a fleet, and the gaps between tokens, which come of the same pass; none of a run without a cost model.
-pub fn usage(report: &Report) -> Option<(Usage, TokenGaps)> {
+/// The sums over the iterations of a fleet, and the gaps between tokens, which come of the same pass; none of a run without a
+/// cost model.
+pub fn usage(report: &Report) -> Option<(Usage, InterTokenLatencies)> {
     let model = report.cost.as_ref()?;
-    let (mut usage, mut gaps) = (Usage::new(report), TokenGaps::default());
+    let (mut usage, mut gaps) = (Usage::new(report), InterTokenLatencies::default());
     each(report, &*model.0, |_| true, &mut |run, totals| {
         usage.add(run, totals);
         gaps.add_iterations(run);
@@ -90,8 +91,8 @@ pub fn usage(report: &Report) -> Option<(Usage, TokenGaps)> {
 
 /// What the summary of every run tells of its iterations, and the gaps between tokens, in a pass that asks the cost model
 /// nothing.
-pub fn spans(report: &Report) -> (SpanSums, TokenGaps) {
-    let (mut sums, mut gaps) = (SpanSums::default(), TokenGaps::default());
+pub fn spans(report: &Report) -> (SpanSums, InterTokenLatencies) {
+    let (mut sums, mut gaps) = (SpanSums::default(), InterTokenLatencies::default());
     for run in &report.timeline.iterations {
         sums.add(&run);
         gaps.add_iterations(&run);
@@ -108,9 +109,12 @@ pub fn usage_columns(report: &Report, window: &UsageWindow) -> Option<UsageColum
 }
 
 /// All of it.
-pub fn usage_with_columns(report: &Report, window: &UsageWindow) -> Option<(Usage, TokenGaps, UsageColumns)> {
+pub fn usage_with_columns(
+    report: &Report,
+    window: &UsageWindow,
+) -> Option<(Usage, InterTokenLatencies, UsageColumns)> {
     let model = report.cost.as_ref()?;
-    let (mut usage, mut gaps) = (Usage::new(report), TokenGaps::default());
+    let (mut usage, mut gaps) = (Usage::new(report), InterTokenLatencies::default());
     let mut columns = UsageColumns::new(report, window);
     each(report, &*model.0, |_| true, &mut |run, totals| {
         usage.add(run, totals);

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Something that happened in S-LoRA's router.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Event<'a> {
-    /// A request arrived and joined the waiting line.
+    /// A request arrived and joined the waiting queue.
     Arrived(u32),
     /// A request that arrived was refused by the order of service, at once or while it waited.
     Rejected(u32),
@@ -56,7 +56,7 @@ pub enum Event<'a> {
         iterations: u32,
         /// Requests in the batch.
         requests: u32,
-        /// Whether each of them began with a decision that picked nobody.
+        /// Whether each of them began with a decision that picked no request.
         decided: bool,
     },
     /// A request left the batch.
@@ -64,7 +64,7 @@ pub enum Event<'a> {
     /// A step of the router ended.
     StepEnd {
         /// Decode iterations since the last prefill, at most the rule's number.
-        wait_tokens: u32,
+        decode_steps_since_prefill: u32,
         /// Every client seen so far with its counter, where the order of service keeps them.
         counters: Option<&'a [(u32, f64)]>,
         /// What each client is expected to produce, where that is learnt.
@@ -73,20 +73,20 @@ pub enum Event<'a> {
 }
 
 /// An observer of a run.
-pub trait Observer: std::fmt::Debug + Send {
+pub trait EventSink: std::fmt::Debug + Send {
     /// Takes an event.
-    fn see(&mut self, event: Event<'_>);
+    fn emit(&mut self, event: Event<'_>);
 }
 
-impl<T: Observer> Observer for Arc<Mutex<T>> {
-    fn see(&mut self, event: Event<'_>) {
-        self.lock().unwrap_or_else(PoisonError::into_inner).see(event);
+impl<T: EventSink> EventSink for Arc<Mutex<T>> {
+    fn emit(&mut self, event: Event<'_>) {
+        self.lock().unwrap_or_else(PoisonError::into_inner).emit(event);
     }
 }
 
 /// The observer of a run, if there is one.
 #[derive(Debug, Default)]
-pub struct Watch(Option<Box<dyn Observer>>);
+pub struct Watch(Option<Box<dyn EventSink>>);
 
 impl Clone for Watch {
     /// An observer hears one run only: the clone has none.
@@ -97,7 +97,7 @@ impl Clone for Watch {
 
 impl Watch {
     /// Tells an observer.
-    pub fn by(observer: Box<dyn Observer>) -> Self {
+    pub fn by(observer: Box<dyn EventSink>) -> Self {
         Self(Some(observer))
     }
 
@@ -108,9 +108,9 @@ impl Watch {
 
     /// Tells an event; the closure makes it, and is not called where no observer is.
     #[inline]
-    pub fn see<'a>(&mut self, event: impl FnOnce() -> Event<'a>) {
+    pub fn emit<'a>(&mut self, event: impl FnOnce() -> Event<'a>) {
         if let Some(observer) = &mut self.0 {
-            observer.see(event());
+            observer.emit(event());
         }
     }
 }

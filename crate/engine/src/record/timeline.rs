@@ -7,7 +7,7 @@ pub(crate) use iterations::in_steps;
 
 use servescope_cost::{Batch, Chunk, LoraBatch};
 
-use crate::request::Stop;
+use crate::request::BlockReason;
 
 /// Consecutive equal iterations of one replica: prompts and decoding, each alone or both together. Iteration j takes
 /// `first_us` + j `growth_us`.
@@ -62,7 +62,7 @@ pub struct IterationRun {
 
 /// A request is thrown out of the batch.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Eviction {
+pub struct PreemptionEvent {
     /// When, microseconds.
     pub time_us: f64,
     /// Which request.
@@ -132,7 +132,7 @@ impl IterationRun {
 /// A request that waited is given up: it waited longer than it may, or the order of service refuses it after all. When a
 /// client went away is in the trace.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Departure {
+pub struct QueueDrop {
     /// When, microseconds.
     pub time_us: f64,
     /// Which request.
@@ -141,7 +141,7 @@ pub struct Departure {
 
 /// Equal gaps between tokens.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Gap {
+pub struct InterTokenLatency {
     /// When the first of them ended, microseconds.
     pub end_us: f64,
     /// Length, microseconds.
@@ -150,20 +150,20 @@ pub struct Gap {
     pub count: u32,
 }
 
-/// What kept the head of a waiting line from joining, from one admission decision to the next that says something else.
+/// What kept the head of a waiting queue from joining, from one admission decision to the next that says something else.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Hold {
+pub struct QueueBlockage {
     /// The decision, microseconds.
     pub start_us: f64,
     /// Whose line.
     pub replica: u16,
-    /// Why it stopped; `None`: it picked everybody who waited, later arrivals wait for the next decision.
-    pub stop: Option<Stop>,
+    /// Why it stopped; `None`: it picked every waiting request, later arrivals wait for the next decision.
+    pub stop: Option<BlockReason>,
 }
 
 /// The time between a request's preemption and its next iteration.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Absence {
+pub struct PreemptionInterval {
     /// Who.
     pub request: u32,
     /// Its last iteration before, microseconds.
@@ -172,21 +172,21 @@ pub struct Absence {
     pub end_us: f64,
 }
 
-/// Everything that the GPU did, and why the waiting line stood.
+/// Everything that the GPU did, and why the waiting queue stood.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Timeline {
     /// Admission decisions in order of time.
-    pub holds: Vec<Hold>,
+    pub holds: Vec<QueueBlockage>,
     /// Requests that were given up while they waited, in order of time.
-    pub departures: Vec<Departure>,
+    pub departures: Vec<QueueDrop>,
     /// How long preempted requests were away, by the time at which they were resumed.
-    pub absences: Vec<Absence>,
+    pub preemption_intervals: Vec<PreemptionInterval>,
     /// Iterations of the replicas in order of their start.
     pub iterations: Iterations,
     /// Preempted requests, in order of time.
-    pub evictions: Vec<Eviction>,
+    pub preemptions: Vec<PreemptionEvent>,
     /// Gaps between tokens that are longer than an iteration: their requests were stalled, or preempted.
-    pub gaps: Vec<Gap>,
+    pub gaps: Vec<InterTokenLatency>,
 }
 
 impl Timeline {

@@ -13,8 +13,8 @@ mod unified;
 use servescope_cost::LoraBatch;
 use servescope_workload::{BASE_MODEL, Trace};
 
-use super::decode_batch::Lockstep;
-use super::iteration::Flight;
+use super::decode_batch::DecodeBatch;
+use super::iteration::ScheduledBatch;
 use super::kv_cache::KvCache;
 use crate::config::adapters::{AdapterConfig, AdapterLoading, AdapterMemory};
 use resident::Resident;
@@ -256,19 +256,24 @@ impl Adapters {
     }
 
     /// What the LoRA operators of an iteration work on.
-    pub(crate) fn batch(&mut self, trace: &Trace, lockstep: &Lockstep, flight: &Flight) -> LoraBatch {
+    pub(crate) fn batch(
+        &mut self,
+        trace: &Trace,
+        decode_batch: &DecodeBatch,
+        batch: &ScheduledBatch,
+    ) -> LoraBatch {
         let mut lora = LoraBatch::default();
-        if !flight.any_adapter {
+        if !batch.any_adapter {
             return lora;
         }
         self.iteration += 1;
-        // What decodes is the lockstep, or the members of the flight.
-        let decodes_together = flight.decodes > 0 && flight.members.is_empty();
+        // What decodes is the decode batch, or the members of the batch.
+        let decodes_together = batch.decodes > 0 && batch.members.is_empty();
         if decodes_together {
-            lora = lockstep.lora();
+            lora = decode_batch.lora();
         }
-        let chunks = flight.prompts.iter().zip(&flight.chunks).map(|(&id, chunk)| (id, chunk.tokens));
-        for (id, tokens) in chunks.chain(flight.members.iter().map(|&id| (id, 1))) {
+        let chunks = batch.prompts.iter().zip(&batch.chunks).map(|(&id, chunk)| (id, chunk.tokens));
+        for (id, tokens) in chunks.chain(batch.members.iter().map(|&id| (id, 1))) {
             let adapter = trace.adapter[id as usize];
             if adapter == BASE_MODEL {
                 continue;
@@ -277,7 +282,7 @@ impl Adapters {
             lora.tokens += tokens;
             lora.token_ranks += u64::from(tokens) * rank;
             let counted = entry(&mut self.counted, adapter);
-            if *counted != self.iteration && !(decodes_together && lockstep.users.has(adapter)) {
+            if *counted != self.iteration && !(decodes_together && decode_batch.users.has(adapter)) {
                 lora.adapters += 1;
                 lora.adapter_ranks += rank;
             }

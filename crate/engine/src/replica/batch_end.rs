@@ -3,93 +3,102 @@
 // PERF: a third fewer instructions a run of four stages, and half the time; guarded by the test `leaps_equal_steps`.
 
 use super::Replica;
-use super::iteration::{Flight, Refused, Unwritten};
-use super::requests::Place;
+use super::context::ScheduleContext;
+use super::iteration::{HeadBlocked, ScheduledBatch, Unwritten};
+use super::requests::RequestStatus;
 use super::run::written;
-use super::world::World;
 
 /// The requests of a batch that left the last stage are further.
-pub(crate) fn end_batch(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
+pub(crate) fn end_batch(
+    replica: &mut Replica,
+    context: &mut ScheduleContext<'_>,
+    batch: &mut ScheduledBatch,
+) {
     replica.in_flight -= 1;
-    let scheduler = world.config.policy();
-    let now_us = world.now_us;
+    let scheduler = context.config.policy();
+    let now_us = context.now_us;
     let before = replica.holders;
-    let is_fresh = |id: u32, world: &World<'_>| world.requests.seen_us[id as usize] == flight.formed_us;
-    let fresh = flight.members.iter().filter(|&&id| is_fresh(id, world)).count() as u32;
-    let run = written(replica, world, flight, flight.formed_us, fresh);
-    world.record.iterations.push(&run, &flight.chunks);
-    for &id in &flight.members {
+    let is_fresh =
+        |id: u32, context: &ScheduleContext<'_>| context.requests.seen_us[id as usize] == batch.formed_us;
+    let fresh = batch.members.iter().filter(|&&id| is_fresh(id, context)).count() as u32;
+    let run = written(replica, context, batch, batch.formed_us, fresh);
+    context.record.iterations.push(&run, &batch.chunks);
+    for &id in &batch.members {
         let i = id as usize;
-        if !is_fresh(id, world) {
-            world.record.gap(world.requests.seen_us[i], now_us, 1);
+        if !is_fresh(id, context) {
+            context.record.gap(context.requests.seen_us[i], now_us, 1);
         }
-        world.requests.seen_us[i] = now_us;
-        world.requests.done[i] += 1;
-        world.requests.worked_us[i] += flight.busy_us;
-        replica.waiting.made_token(world.trace, id, false);
-        if world.requests.done[i] >= world.total(id) {
-            let blocks = world.blocks_at_end(id);
-            replica.finish(world, id, blocks);
+        context.requests.seen_us[i] = now_us;
+        context.requests.done[i] += 1;
+        context.requests.execution_us[i] += batch.busy_us;
+        replica.waiting.made_token(context.trace, id, false);
+        if context.requests.done[i] >= context.total(id) {
+            let blocks = context.blocks_at_end(id);
+            replica.finish(context, id, blocks);
         } else if scheduler.mixes_batches() {
             replica.running.push(id);
         }
     }
-    replica.end_prompts(world, flight);
+    replica.finish_prefill_chunks(context, batch);
     if replica.holders < before {
-        for &id in flight.members.iter().chain(&flight.prompts) {
-            if world.requests.place[id as usize] == Place::Decoding {
-                replica.waiting.finishing_beside(world.trace, id);
+        for &id in batch.members.iter().chain(&batch.prompts) {
+            if context.requests.status[id as usize] == RequestStatus::Decoding {
+                replica.waiting.finishing_beside(context.trace, id);
             }
         }
     }
-    if !replica.leaving.is_empty() {
-        replica.let_leaving_go(world, flight);
+    if !replica.pending_aborts.is_empty() {
+        replica.abort_pending(context, batch);
     }
     let finished = before - replica.holders;
-    scheduler.ended(replica, world, flight, finished);
+    scheduler.ended(replica, context, batch, finished);
     replica.adapters.offload_unused(&mut replica.kv);
 }
 
 /// Whether a batch ends in which every request gets a token and goes on; its requests are to be written down later.
-pub(crate) fn ends_alike(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> bool {
-    let policy = world.config.policy();
-    let is_told_at_once = world.steps_singly
-        || world.record.first_tokens.is_some()
+pub(crate) fn ends_alike(
+    replica: &mut Replica,
+    context: &mut ScheduleContext<'_>,
+    batch: &mut ScheduledBatch,
+) -> bool {
+    let policy = context.config.policy();
+    let is_told_at_once = context.steps_singly
+        || context.record.first_tokens.is_some()
         || replica.waiting.keeps_counters()
         || policy.queues_empty_batches()
         || !policy.mixes_batches();
-    let is_plain = flight.chunks.is_empty() && flight.copied_blocks == 0 && flight.load_us == 0.0;
-    if is_told_at_once || !is_plain || !replica.admits_none_beside(world, flight) {
+    let is_plain = batch.chunks.is_empty() && batch.copied_blocks == 0 && batch.load_us == 0.0;
+    if is_told_at_once || !is_plain || !replica.admits_none_beside(context, batch) {
         return false;
     }
-    if flight.unwritten.iterations == 0 && !begin_unwritten(world, flight) {
+    if batch.unwritten.iterations == 0 && !begin_unwritten(context, batch) {
         return false;
     }
-    let unwritten = &mut flight.unwritten;
+    let unwritten = &mut batch.unwritten;
     if unwritten.iterations + 1 >= unwritten.first_done {
         return false;
     }
     unwritten.iterations += 1;
-    unwritten.worked_us.push(flight.busy_us);
-    unwritten.ended_us = world.now_us;
+    unwritten.execution_us.push(batch.busy_us);
+    unwritten.ended_us = context.now_us;
     replica.in_flight -= 1;
-    let run = written(replica, world, flight, flight.formed_us, flight.decodes);
-    world.record.iterations.push(&run, &[]);
+    let run = written(replica, context, batch, batch.formed_us, batch.decodes);
+    context.record.iterations.push(&run, &[]);
     true
 }
 
 /// Looks at every request of a batch whose tokens are to be written down later; says whether each follows the one before it.
-fn begin_unwritten(world: &World<'_>, flight: &mut Flight) -> bool {
-    let Flight { unwritten, members, formed_us, .. } = flight;
-    let size = world.config.block_size;
+fn begin_unwritten(context: &ScheduleContext<'_>, batch: &mut ScheduledBatch) -> bool {
+    let ScheduledBatch { unwritten, members, formed_us, .. } = batch;
+    let size = context.config.block_size;
     unwritten.first_done = u32::MAX;
     unwritten.phases.clear();
     unwritten.phases.resize(size as usize, 0);
     for &id in &*members {
-        let done = world.requests.done[id as usize];
-        unwritten.first_done = unwritten.first_done.min(world.total(id) - done);
+        let done = context.requests.done[id as usize];
+        unwritten.first_done = unwritten.first_done.min(context.total(id) - done);
         unwritten.phases[((done - 1) % size) as usize] += 1;
-        if world.requests.seen_us[id as usize] != *formed_us {
+        if context.requests.seen_us[id as usize] != *formed_us {
             return false;
         }
     }
@@ -97,77 +106,85 @@ fn begin_unwritten(world: &World<'_>, flight: &mut Flight) -> bool {
 }
 
 /// Forms a batch of the requests of the one that has just ended, if they decode on and no other request may join.
-pub(crate) fn forms_alike(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> bool {
-    let Unwritten { iterations, phases, .. } = &flight.unwritten;
+pub(crate) fn forms_alike(
+    replica: &mut Replica,
+    context: &mut ScheduleContext<'_>,
+    batch: &mut ScheduledBatch,
+) -> bool {
+    let Unwritten { iterations, phases, .. } = &batch.unwritten;
     let size = phases.len();
-    let blocks = if world.config.grows() { phases[(size - *iterations as usize % size) % size] } else { 0 };
-    if !replica.admits_none_beside(world, flight) || replica.kv.available() <= blocks {
+    let blocks = if context.config.allocates_on_demand() {
+        phases[(size - *iterations as usize % size) % size]
+    } else {
+        0
+    };
+    if !replica.admits_none_beside(context, batch) || replica.kv.available() <= blocks {
         return false;
     }
-    if let (Some(refused), true) = (flight.refused, replica.line > 0) {
-        replica.holds_for(world, Some(refused.stop));
+    if let (Some(refused), true) = (batch.refused, replica.num_waiting > 0) {
+        replica.set_blocked_on(context, Some(refused.stop));
     }
     replica.kv.allocate(blocks);
     replica.in_flight += 1;
     replica.formed += 1;
     replica.looks_again = false;
     replica.passes_over = false;
-    flight.number = replica.formed;
-    flight.formed_us = world.now_us;
-    flight.decode_kv_tokens += u64::from(flight.decodes);
-    flight.busy_us = 0.0;
-    flight.inner_us = None;
-    flight.in_memory = replica.adapters_in_memory();
+    batch.number = replica.formed;
+    batch.formed_us = context.now_us;
+    batch.decode_kv_tokens += u64::from(batch.decodes);
+    batch.busy_us = 0.0;
+    batch.inner_us = None;
+    batch.in_memory = replica.adapters_in_memory();
     true
 }
 
 /// Writes down what the requests of a batch got.
-pub(crate) fn write_down(world: &mut World<'_>, flight: &mut Flight) {
-    let unwritten = &mut flight.unwritten;
+pub(crate) fn write_down(context: &mut ScheduleContext<'_>, batch: &mut ScheduledBatch) {
+    let unwritten = &mut batch.unwritten;
     if unwritten.iterations == 0 {
         return;
     }
-    for &id in &flight.members {
+    for &id in &batch.members {
         let i = id as usize;
-        world.requests.done[i] += unwritten.iterations;
-        world.requests.seen_us[i] = unwritten.ended_us;
-        let worked_us = &mut world.requests.worked_us[i];
-        unwritten.worked_us.iter().for_each(|us| *worked_us += us);
+        context.requests.done[i] += unwritten.iterations;
+        context.requests.seen_us[i] = unwritten.ended_us;
+        let execution_us = &mut context.requests.execution_us[i];
+        unwritten.execution_us.iter().for_each(|us| *execution_us += us);
     }
     unwritten.iterations = 0;
-    unwritten.worked_us.clear();
+    unwritten.execution_us.clear();
 }
 
 impl Replica {
     /// Notes why a batch was formed without the head of the queue.
-    pub(crate) fn refuses_head(&mut self, world: &World<'_>, flight: &mut Flight) {
-        let is_looked_at_anew = flight.changes_again
+    pub(crate) fn refuses_head(&mut self, context: &ScheduleContext<'_>, batch: &mut ScheduledBatch) {
+        let is_looked_at_anew = batch.changes_again
             || self.passes_over
             || self.waiting.takes_turns()
-            || world.config.loads_ahead();
-        if self.line == 0 || is_looked_at_anew {
+            || context.config.loads_ahead();
+        if self.num_waiting == 0 || is_looked_at_anew {
             return;
         }
-        if let (Some(stop), Some(head)) = (self.stop, self.head(world)) {
-            let (holders, free) = (self.holders, self.free_beside_adapter(world, head));
-            flight.refused = Some(Refused { head, stop, holders, free });
+        if let (Some(stop), Some(head)) = (self.stop, self.head(context)) {
+            let (num_running, free) = (self.holders, self.free_beside_adapter(context, head));
+            batch.refused = Some(HeadBlocked { head, stop, num_running, free });
         }
     }
 
     /// Whether the head of the queue stays where it is, for what it lacked when a batch was formed.
-    fn refuses_again(&mut self, world: &World<'_>, refused: Refused) -> bool {
-        self.holders == refused.holders
-            && self.head(world) == Some(refused.head)
-            && self.free_beside_adapter(world, refused.head) <= refused.free
+    fn refuses_again(&mut self, context: &ScheduleContext<'_>, refused: HeadBlocked) -> bool {
+        self.holders == refused.num_running
+            && self.head(context) == Some(refused.head)
+            && self.free_beside_adapter(context, refused.head) <= refused.free
     }
 
     /// Whether no request joins those of a batch that ends, goes away or is in no batch.
-    fn admits_none_beside(&mut self, world: &World<'_>, flight: &Flight) -> bool {
-        (self.line == 0 || flight.refused.is_some_and(|refused| self.refuses_again(world, refused)))
-            && self.leaving.is_empty()
+    fn admits_none_beside(&mut self, context: &ScheduleContext<'_>, batch: &ScheduledBatch) -> bool {
+        (self.num_waiting == 0 || batch.refused.is_some_and(|refused| self.refuses_again(context, refused)))
+            && self.pending_aborts.is_empty()
             && self.running.is_empty()
-            && self.skipped.is_empty()
-            && self.chunked.is_empty()
+            && self.deferred_prefills.is_empty()
+            && self.partial_prefills.is_empty()
             && !self.adapters.is_ahead()
     }
 }

@@ -1,7 +1,7 @@
 //! The requests of a one-stage replica that decode: all of them produce a token in every iteration that decodes at all.
 //!
 //! So nothing is written for any of them while they do: a request's tokens are its own constant plus the common step,
-//! the KV tokens of all are a sum, the ends are a heap, and who needs a new block at a step is told by the tokens modulo
+//! the KV tokens of all are a sum, the ends are a heap, and which request needs a new block at a step is told by the tokens modulo
 //! the block size.
 
 use std::cmp::Reverse;
@@ -11,9 +11,9 @@ use servescope_cost::LoraBatch;
 
 use super::adapters::Users;
 
-/// The requests in the lockstep.
+/// The requests in the decode batch.
 #[derive(Debug, Clone)]
-pub(crate) struct Lockstep {
+pub(crate) struct DecodeBatch {
     /// Decode iterations so far.
     pub(crate) step: u32,
     /// How many requests.
@@ -27,17 +27,17 @@ pub(crate) struct Lockstep {
     /// How many use each.
     pub(crate) users: Users,
     /// Requests by (tokens - 1 - step) modulo the block size.
-    phases: Vec<u32>,
-    /// The phase of those who take a block in the next iteration: -step modulo the block size.
+    block_phase_counts: Vec<u32>,
+    /// The phase of requests that take a block in the next iteration: -step modulo the block size.
     now: usize,
     /// The step after which it is done and the request, in the upper and the lower half of a word: so one comparison puts
     /// two in order. An entry whose step is not the request's end is stale.
     ends: BinaryHeap<Reverse<u64>>,
 }
 
-/// What the lockstep must know of one request.
+/// What the decode batch must know of one request.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Member {
+pub(crate) struct DecodeSlot {
     pub(crate) id: u32,
     /// Tokens processed so far.
     pub(crate) tokens: u32,
@@ -55,7 +55,7 @@ fn within(iterations: u32, size: usize) -> usize {
     if iterations < size { iterations } else { iterations % size }
 }
 
-impl Lockstep {
+impl DecodeBatch {
     pub(crate) fn new(block_size: u32) -> Self {
         Self {
             step: 0,
@@ -64,19 +64,19 @@ impl Lockstep {
             rank_sum: 0,
             with_adapter: 0,
             users: Users::default(),
-            phases: vec![0; block_size as usize],
+            block_phase_counts: vec![0; block_size as usize],
             now: 0,
             ends: BinaryHeap::new(),
         }
     }
 
     fn phase(&self, tokens: u32) -> usize {
-        let size = self.phases.len();
+        let size = self.block_phase_counts.len();
         let phase = (tokens - 1) as usize % size + self.now;
         if phase < size { phase } else { phase - size }
     }
 
-    pub(crate) fn join(&mut self, member: Member) {
+    pub(crate) fn join(&mut self, member: DecodeSlot) {
         self.count += 1;
         self.kv_tokens += u64::from(member.tokens);
         self.rank_sum += u64::from(member.rank.unwrap_or(0));
@@ -85,7 +85,7 @@ impl Lockstep {
             self.users.add(member.adapter, rank);
         }
         let phase = self.phase(member.tokens);
-        self.phases[phase] += 1;
+        self.block_phase_counts[phase] += 1;
         self.ends_at(self.step + (member.total - member.tokens), member.id);
     }
 
@@ -94,7 +94,7 @@ impl Lockstep {
         self.ends.push(Reverse(u64::from(step) << 32 | u64::from(id)));
     }
 
-    pub(crate) fn leave(&mut self, member: Member) {
+    pub(crate) fn leave(&mut self, member: DecodeSlot) {
         self.count -= 1;
         self.kv_tokens -= u64::from(member.tokens);
         self.rank_sum -= u64::from(member.rank.unwrap_or(0));
@@ -103,7 +103,7 @@ impl Lockstep {
             self.users.remove(member.adapter, rank);
         }
         let phase = self.phase(member.tokens);
-        self.phases[phase] -= 1;
+        self.block_phase_counts[phase] -= 1;
     }
 
     /// What the LoRA operators of an iteration in which all of them decode work on.
@@ -116,47 +116,49 @@ impl Lockstep {
         }
     }
 
-    /// The phase of those who take a block in the iteration `ahead` steps on; the one before it is the next iteration's.
+    /// The phase of requests that take a block in the iteration `ahead` steps on; the one before it is the next iteration's.
     fn taking(&self, ahead: u32) -> usize {
-        let size = self.phases.len();
+        let size = self.block_phase_counts.len();
         let ahead = within(ahead, size);
         self.now.checked_sub(ahead).unwrap_or(self.now + size - ahead)
     }
 
     /// Blocks that the iteration `ahead` steps on takes.
     pub(crate) fn new_blocks(&self, ahead: u32) -> u32 {
-        self.phases[self.taking(ahead)]
+        self.block_phase_counts[self.taking(ahead)]
     }
 
     /// Blocks that `iterations` take from `ahead` steps on.
     pub(crate) fn new_blocks_over(&self, ahead: u32, iterations: u32) -> u32 {
-        let size = self.phases.len();
+        let size = self.block_phase_counts.len();
         // In a round of as many as a block has tokens every request takes one.
         let rest = within(iterations, size);
         let rounds = if rest == iterations as usize { 0 } else { iterations / size as u32 };
         let end = self.taking(ahead) + 1;
         let (before, behind) = (rest.min(end), rest.saturating_sub(end));
-        let sum = |phases: &[u32]| phases.iter().sum::<u32>();
-        rounds * self.count + sum(&self.phases[end - before..end]) + sum(&self.phases[size - behind..])
+        let sum = |block_phase_counts: &[u32]| block_phase_counts.iter().sum::<u32>();
+        rounds * self.count
+            + sum(&self.block_phase_counts[end - before..end])
+            + sum(&self.block_phase_counts[size - behind..])
     }
 
     /// How many iterations, at most `most` and the first one counted without a test, leave a block free after each.
     pub(crate) fn iterations_within(&self, free: u32, most: u32) -> u32 {
-        let size = self.phases.len() as u32;
+        let size = self.block_phase_counts.len() as u32;
         let rounds = (most.saturating_sub(1) / size).min(free.saturating_sub(1) / self.count.max(1));
         let mut left = free - rounds * self.count;
         if left > self.count {
-            // What is left of `most` is less than a round, in which nobody takes two.
+            // What is left of `most` is less than a round, in which no request takes two.
             return most;
         }
         let mut taking = self.taking(1);
         for ahead in 1 + rounds * size..most {
-            let new = self.phases[taking];
+            let new = self.block_phase_counts[taking];
             if new >= left {
                 return ahead;
             }
             left -= new;
-            taking = taking.checked_sub(1).unwrap_or(self.phases.len() - 1);
+            taking = taking.checked_sub(1).unwrap_or(self.block_phase_counts.len() - 1);
         }
         most
     }
@@ -210,29 +212,29 @@ mod tests {
             free in 0u32..60,
             most in 1u32..80,
         ) {
-            let mut lockstep = Lockstep::new(size);
+            let mut decode_batch = DecodeBatch::new(size);
             let mut tokens: Vec<u32> = Vec::new();
             for (id, &(prompt, wait)) in members.iter().enumerate() {
-                lockstep.advance(wait);
+                decode_batch.advance(wait);
                 tokens.iter_mut().for_each(|t| *t += wait);
-                let member = Member { id: id as u32, tokens: prompt + 1, total: 9_999, adapter: BASE_MODEL, rank: None };
-                lockstep.join(member);
+                let member = DecodeSlot { id: id as u32, tokens: prompt + 1, total: 9_999, adapter: BASE_MODEL, rank: None };
+                decode_batch.join(member);
                 tokens.push(prompt + 1);
             }
-            prop_assert_eq!(lockstep.kv_tokens, tokens.iter().map(|&t| u64::from(t)).sum::<u64>());
+            prop_assert_eq!(decode_batch.kv_tokens, tokens.iter().map(|&t| u64::from(t)).sum::<u64>());
             // A request of t tokens takes a block when its t - 1 before fill whole blocks.
             let needed = |ahead: u32| tokens.iter().filter(|&&t| (t + ahead - 1).is_multiple_of(size)).count() as u32;
             for ahead in 0..most {
-                prop_assert_eq!(lockstep.new_blocks(ahead), needed(ahead));
+                prop_assert_eq!(decode_batch.new_blocks(ahead), needed(ahead));
             }
-            prop_assert_eq!(lockstep.new_blocks_over(1, most), (1..=most).map(needed).sum::<u32>());
+            prop_assert_eq!(decode_batch.new_blocks_over(1, most), (1..=most).map(needed).sum::<u32>());
             let mut left = free;
             let stops = (1..most).find(|&ahead| {
                 let ok = left > needed(ahead);
                 left = left.saturating_sub(needed(ahead));
                 !ok
             });
-            prop_assert_eq!(lockstep.iterations_within(free, most), stops.unwrap_or(most));
+            prop_assert_eq!(decode_batch.iterations_within(free, most), stops.unwrap_or(most));
         }
     }
 }

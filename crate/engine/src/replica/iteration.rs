@@ -2,7 +2,7 @@
 
 use servescope_cost::{Batch, Chunk, LoraBatch};
 
-use crate::request::Stop;
+use crate::request::BlockReason;
 
 /// A request in an iteration of a scheduler that keeps the order in which it chose them.
 #[derive(Debug, Clone, Copy)]
@@ -12,7 +12,7 @@ pub(crate) struct Scheduled {
     pub(crate) tokens: u32,
     /// Tokens that were processed, or were to be, before.
     pub(crate) computed: u32,
-    /// Whether they are of its prompt, or of an answer that is processed anew.
+    /// Whether they are of its prompt, or of an answer that is recomputed.
     pub(crate) is_prompt: bool,
     /// Whether a token of its answer comes out.
     pub(crate) makes_token: bool,
@@ -20,11 +20,11 @@ pub(crate) struct Scheduled {
     pub(crate) is_admitted: bool,
 }
 
-/// An iteration in which the requests of the replica's lockstep decode, of a scheduler that keeps them there while nothing else
+/// An iteration in which the requests of the replica's decode batch decode, of a scheduler that keeps them there while nothing else
 /// happens to them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SteadyPart {
-    /// The step of the lockstep when it was formed.
+    /// The step of the decode batch when it was formed.
     pub(crate) number: u32,
 }
 
@@ -37,28 +37,28 @@ pub(crate) struct Unwritten {
     /// Requests by their tokens - 1 before the first of them, modulo the block size.
     pub(crate) phases: Vec<u32>,
     /// How long the stages worked on each.
-    pub(crate) worked_us: Vec<f64>,
+    pub(crate) execution_us: Vec<f64>,
     /// When the last one ended.
     pub(crate) ended_us: f64,
 }
 
 /// The head of the queue was not admitted. It is not, either, as long as nothing of this changes and no block becomes free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Refused {
+pub(crate) struct HeadBlocked {
     pub(crate) head: u32,
-    pub(crate) stop: Stop,
+    pub(crate) stop: BlockReason,
     /// Requests that held memory, and blocks that were free beside its adapter.
-    pub(crate) holders: u32,
+    pub(crate) num_running: u32,
     pub(crate) free: Option<u32>,
 }
 
 /// One iteration. Its buffers are used again by later ones.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Flight {
+pub(crate) struct ScheduledBatch {
     /// Prompts, by request; beside `chunks`.
     pub(crate) prompts: Vec<u32>,
     pub(crate) chunks: Vec<Chunk>,
-    /// Requests that decode, where they are not the replica's lockstep.
+    /// Requests that decode, where they are not the replica's decode batch.
     pub(crate) members: Vec<u32>,
     /// All of its requests in the order in which they were chosen, where the scheduler keeps it.
     pub(crate) scheduled: Vec<Scheduled>,
@@ -73,7 +73,7 @@ pub(crate) struct Flight {
     pub(crate) load_us: f64,
     /// Adapters in GPU memory and the tokens' worth of the KV pool that they take.
     pub(crate) in_memory: (u32, u32),
-    /// Whether somebody was evicted, or came back from the host, when it was formed.
+    /// Whether a request was preempted, or came back from the host, when it was formed.
     pub(crate) changes_again: bool,
     /// Blocks copied from or to the host before it begins.
     pub(crate) copied_blocks: u64,
@@ -97,12 +97,12 @@ pub(crate) struct Flight {
     /// Iterations of the same requests before it, in a pipeline.
     pub(crate) unwritten: Unwritten,
     /// Why no waiting request was admitted when it was formed, in a pipeline.
-    pub(crate) refused: Option<Refused>,
+    pub(crate) refused: Option<HeadBlocked>,
     /// How long the stages before the last one take for it, once that is known.
     pub(crate) inner_us: Option<f64>,
 }
 
-impl Flight {
+impl ScheduledBatch {
     pub(crate) fn clear(&mut self) {
         self.prompts.clear();
         self.chunks.clear();

@@ -6,7 +6,7 @@ mod blocks;
 use servescope_workload::Trace;
 
 use crate::config::{FleetConfig, Preemption};
-use crate::record::served::PrefixLookups;
+use crate::record::request_timings::PrefixLookups;
 use blocks::BlockCache;
 pub(crate) use blocks::Held;
 
@@ -112,12 +112,12 @@ impl KvCache {
     }
 
     /// How many of the first `most` blocks of a request are cached, and how many of these no request uses.
-    pub(crate) fn known_blocks(&self, trace: &Trace, id: u32, most: u32) -> (u32, u32) {
+    pub(crate) fn get_computed_blocks(&self, trace: &Trace, id: u32, most: u32) -> (u32, u32) {
         self.blocks.as_ref().map_or((0, 0), |cache| cache.known(trace, id, most))
     }
 
     /// A request of `tokens` is admitted and uses its first `count` blocks, which are cached.
-    pub(crate) fn share_blocks(&mut self, trace: &Trace, id: u32, tokens: u32, count: u32, held: &mut Held) {
+    pub(crate) fn touch_blocks(&mut self, trace: &Trace, id: u32, tokens: u32, count: u32, held: &mut Held) {
         let Some(cache) = &mut self.blocks else { return };
         let before = cache.idle();
         cache.share(trace, id, count, held);
@@ -142,7 +142,7 @@ impl KvCache {
     }
 
     /// The first `tokens` of a request are processed, or scheduled to be.
-    pub(crate) fn learn_blocks(&mut self, trace: &Trace, id: u32, tokens: u32, held: &mut Held) {
+    pub(crate) fn cache_blocks(&mut self, trace: &Trace, id: u32, tokens: u32, held: &mut Held) {
         if let Some(cache) = &mut self.blocks {
             cache.learn(trace, id, tokens, held);
         }

@@ -8,7 +8,7 @@
 //! only when a request joins or leaves.
 //!
 //! A candidate is no entry: it would start now, so its f grows and its u falls with every iteration. One that is refused
-//! may fit later although nobody left; [`MemoryEstimate::first_fit`] says when.
+//! may fit later although no request left; [`MemoryEstimate::first_fit`] says when.
 
 /// One request in the coordinates that decoding leaves alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,7 +92,7 @@ impl MemoryEstimate {
 
 impl MemoryEstimate {
     /// The first decode step from `step` on at which a candidate that would hold `used` tokens and may produce `left` more
-    /// fits, if nobody joins or leaves; `None` if it never does.
+    /// fits, if no request joins or leaves; `None` if it never does.
     ///
     /// With p requests ahead of it in the order, the candidate's own term grows by p a step, the terms of those behind it
     /// fall by 1 a step, and those ahead stay. As its f grows it moves ahead, so each p holds for one interval of steps, in

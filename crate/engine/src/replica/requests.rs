@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use servescope_workload::Trace;
 
-use crate::record::served::Served;
+use crate::record::request_timings::RequestTimings;
 use crate::request::DecodeSpan;
 
 /// Where a request is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Place {
-    /// Not arrived, or in a waiting line.
+pub(crate) enum RequestStatus {
+    /// Not arrived, or in a waiting queue.
     #[default]
     Waiting,
     /// Holds memory; its prompt is not yet processed.
@@ -18,18 +18,18 @@ pub(crate) enum Place {
     /// Holds memory and decodes.
     Decoding,
     /// Gone, whichever way.
-    Gone,
+    Finished,
 }
 
 /// The columns.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Requests {
-    pub(crate) place: Vec<Place>,
-    /// Tokens to process before decoding: the prompt, after an eviction also what was generated.
+    pub(crate) status: Vec<RequestStatus>,
+    /// Tokens to process before decoding: the prompt, after a preemption also what was generated.
     pub(crate) prompt: Vec<u32>,
-    /// Tokens processed. While a request decodes in the lockstep of its replica, less the replica's step (wrapping).
+    /// Tokens processed. While a request decodes in the decode batch of its replica, less the replica's step (wrapping).
     pub(crate) done: Vec<u32>,
-    pub(crate) evictions: Vec<u16>,
+    pub(crate) preemptions: Vec<u16>,
     /// Where vLLM's engine keeps it while it runs or its tokens are under way; empty without that engine.
     pub(crate) running: Vec<Option<u32>>,
     /// Tokens that the host keeps of it while it waits, 0 = none; empty without swapping.
@@ -39,11 +39,11 @@ pub(crate) struct Requests {
     pub(crate) scheduled_us: Vec<f64>,
     /// When its first token was there; NaN before.
     pub(crate) first_token_us: Vec<f64>,
-    /// End of its last iteration outside the lockstep, or its eviction.
+    /// End of its last iteration outside the decode batch, or its preemption.
     pub(crate) seen_us: Vec<f64>,
-    /// When the last token before an eviction was there, of those whose next one is not: few at a time.
+    /// When the last token before a preemption was there, of those whose next one is not: few at a time.
     pub(crate) token_us: BTreeMap<u32, f64>,
-    /// How long it stood still between iterations; in the lockstep, less the replica's counter.
+    /// How long it stood still between iterations; in the decode batch, less the replica's counter.
     pub(crate) stalled_us: Vec<f64>,
     /// Durations of the iterations that processed its prompt, without the loading of adapters.
     pub(crate) prefill_us: Vec<f64>,
@@ -54,7 +54,7 @@ pub(crate) struct Requests {
     /// Tokens of prompt and answer of requests whose answers are cut short.
     pub(crate) cut: BTreeMap<u32, u32>,
     /// Of several stages: how long they worked on its iterations; empty for one stage, where that is their duration.
-    pub(crate) worked_us: Vec<f64>,
+    pub(crate) execution_us: Vec<f64>,
 }
 
 impl Requests {
@@ -62,10 +62,10 @@ impl Requests {
         let n = trace.len();
         let nan = || vec![f64::NAN; n];
         Self {
-            place: vec![Place::Waiting; n],
+            status: vec![RequestStatus::Waiting; n],
             prompt: trace.input_tokens.clone(),
             done: vec![0; n],
-            evictions: vec![0; n],
+            preemptions: vec![0; n],
             running: Vec::new(),
             swapped: Vec::new(),
             replica: vec![0; n],
@@ -78,21 +78,21 @@ impl Requests {
             load_us: Vec::new(),
             spans: Vec::new(),
             cut: BTreeMap::new(),
-            worked_us: Vec::new(),
+            execution_us: Vec::new(),
         }
     }
 
     /// What a report tells of them.
-    pub(crate) fn into_served(self) -> Served {
-        Served {
+    pub(crate) fn into_served(self) -> RequestTimings {
+        RequestTimings {
             scheduled_us: self.scheduled_us,
             first_token_us: self.first_token_us,
             prefill_us: self.prefill_us,
             load_us: self.load_us,
             stalled_us: self.stalled_us,
             replica: self.replica,
-            preemptions: self.evictions,
-            worked_us: self.worked_us,
+            preemptions: self.preemptions,
+            execution_us: self.execution_us,
         }
     }
 }

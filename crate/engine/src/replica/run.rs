@@ -3,20 +3,20 @@
 use servescope_cost::{Chunk, LinearDecode, LoraBatch, StageTime};
 
 use super::Replica;
-use super::iteration::Flight;
-use super::world::World;
+use super::context::ScheduleContext;
+use super::iteration::ScheduledBatch;
 use crate::record::timeline::{IterationRun, in_steps};
 
 /// The iterations since the batch last changed. The clock after k of them is start + elapsed(k), however they are charged.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Run {
+pub(crate) struct BatchRun {
     pub(crate) start_us: f64,
     pub(crate) time_model: LinearDecode,
     /// Iterations for which the time model is right.
-    pub(crate) holds: u32,
+    pub(crate) valid_for: u32,
     /// Iterations that are over.
     pub(crate) done: u32,
-    /// Whose iterations they are, of a replica that keeps no lockstep ([`Flight::composition`]).
+    /// Whose iterations they are, of a replica that keeps no decode batch ([`ScheduledBatch::composition`]).
     pub(crate) composition: u64,
     pub(crate) prompts: u32,
     pub(crate) prompt_tokens: u32,
@@ -36,36 +36,36 @@ pub(crate) struct Run {
     pub(crate) copying_us: f64,
 }
 
-impl Run {
+impl BatchRun {
     /// The run that begins now with a batch whose first iteration takes `time` by the cost model; `stalled` requests hold memory
     /// and are no part of it.
     pub(crate) fn begin(
         replica: &Replica,
-        world: &World<'_>,
-        flight: &Flight,
+        context: &ScheduleContext<'_>,
+        batch: &ScheduledBatch,
         time: StageTime,
         stalled: u32,
     ) -> Self {
-        let copying_us = world.config.copying_us(flight.copied_blocks);
+        let copying_us = context.config.copying_us(batch.copied_blocks);
         // What comes before its first iteration comes before no other one.
-        let is_slowed = copying_us > 0.0 || flight.load_us > 0.0;
+        let is_slowed = copying_us > 0.0 || batch.load_us > 0.0;
         let growth_us = if is_slowed { 0.0 } else { time.growth_us };
         Self {
-            start_us: world.now_us,
+            start_us: context.now_us,
             time_model: LinearDecode::new(time.first_us + copying_us, growth_us),
-            holds: if is_slowed { 1 } else { time.holds.max(1) },
+            valid_for: if is_slowed { 1 } else { time.holds.max(1) },
             done: 0,
-            composition: flight.composition,
-            prompts: flight.prompts.len() as u32,
-            prompt_tokens: flight.prompt_tokens(),
-            decodes: flight.decodes,
+            composition: batch.composition,
+            prompts: batch.prompts.len() as u32,
+            prompt_tokens: batch.prompt_tokens(),
+            decodes: batch.decodes,
             stalled,
-            kv_tokens: replica.kv_tokens(flight),
-            rank_sum: flight.rank_sum,
-            any_adapter: flight.any_adapter,
-            lora: flight.lora,
-            in_memory: flight.in_memory,
-            load_us: flight.load_us,
+            kv_tokens: replica.kv_tokens(batch),
+            rank_sum: batch.rank_sum,
+            any_adapter: batch.any_adapter,
+            lora: batch.lora,
+            in_memory: batch.in_memory,
+            load_us: batch.load_us,
             copying_us,
         }
     }
@@ -96,7 +96,7 @@ impl Run {
 
 impl Replica {
     /// Writes the iterations since the last change into the record.
-    pub(crate) fn close_run(&mut self, world: &mut World<'_>) {
+    pub(crate) fn close_run(&mut self, context: &mut ScheduleContext<'_>) {
         let Some(run) = self.run.take().filter(|_| self.is_single()) else { return };
         if run.done == 0 {
             return;
@@ -105,14 +105,14 @@ impl Replica {
         let mut fresh = 0;
         if run.decodes > 0 {
             let first_end_us = run.time_after(1);
-            for (count, token_us) in self.standing.drain(..) {
+            for (count, token_us) in self.last_token_groups.drain(..) {
                 if token_us == run.start_us {
                     fresh += count;
                 } else {
-                    world.record.gap(token_us, first_end_us, count);
+                    context.record.gap(token_us, first_end_us, count);
                 }
             }
-            self.standing.push((run.decodes, end_us));
+            self.last_token_groups.push((run.decodes, end_us));
         }
         let written = IterationRun {
             start_us: run.start_us,
@@ -138,48 +138,48 @@ impl Replica {
             copying_us: run.copying_us,
             ..IterationRun::BLANK
         };
-        world.record.iterations.push(&written, &self.chunks);
+        context.record.iterations.push(&written, &self.chunks);
     }
 }
 
 impl Replica {
-    /// Writes iterations down that end now and began one after the other, the first one with `flight`, on the one stage.
+    /// Writes iterations down that end now and began one after the other, the first one with `batch`, on the one stage.
     /// `fresh` requests made their last token when it began.
     pub(crate) fn write(
         &mut self,
-        world: &mut World<'_>,
-        flight: &Flight,
+        context: &mut ScheduleContext<'_>,
+        batch: &ScheduledBatch,
         iterations: u32,
         fresh: u32,
         blocks: u32,
     ) {
-        let end_us = world.now_us;
-        if let (true, Some(open)) = (flight.goes_on && fresh == flight.decodes, &mut self.open) {
+        let end_us = context.now_us;
+        if let (true, Some(open)) = (batch.goes_on && fresh == batch.decodes, &mut self.open) {
             open.iterations += iterations;
             (open.end_us, open.blocks) = (end_us, blocks);
             return;
         }
-        self.close_open(world);
-        let (first_us, growth_us) = (flight.first_us, flight.growth_us);
-        let started = written(self, world, flight, flight.began_us, fresh);
+        self.close_open(context);
+        let (first_us, growth_us) = (batch.first_us, batch.growth_us);
+        let started = written(self, context, batch, batch.began_us, fresh);
         self.open = Some(IterationRun { first_us, growth_us, iterations, blocks, ..started });
-        if flight.composition == 0 {
-            self.close_open_with(world, &flight.chunks);
+        if batch.composition == 0 {
+            self.close_open_with(context, &batch.chunks);
         }
     }
 
     /// Writes the iterations down that others might have followed.
-    pub(crate) fn close_open(&mut self, world: &mut World<'_>) {
-        self.close_open_with(world, &[]);
+    pub(crate) fn close_open(&mut self, context: &mut ScheduleContext<'_>) {
+        self.close_open_with(context, &[]);
     }
 
-    fn close_open_with(&mut self, world: &mut World<'_>, chunks: &[Chunk]) {
+    fn close_open_with(&mut self, context: &mut ScheduleContext<'_>, chunks: &[Chunk]) {
         let Some(mut run) = self.open.take() else { return };
         run.busy_us = run.end_us - run.start_us - run.adapter_load_us;
         if run.iterations == 1 {
             (run.first_us, run.growth_us) = (run.end_us - run.start_us, 0.0);
         }
-        world.record.iterations.push(&run, chunks);
+        context.record.iterations.push(&run, chunks);
     }
 }
 
@@ -187,32 +187,32 @@ impl Replica {
 /// it began.
 pub(crate) fn written(
     replica: &Replica,
-    world: &World<'_>,
-    flight: &Flight,
+    context: &ScheduleContext<'_>,
+    batch: &ScheduledBatch,
     start_us: f64,
     fresh: u32,
 ) -> IterationRun {
     IterationRun {
         start_us,
-        end_us: world.now_us,
-        busy_us: in_steps(flight.busy_us / f64::from(replica.stages), world.now_us),
-        first_us: world.now_us - start_us,
+        end_us: context.now_us,
+        busy_us: in_steps(batch.busy_us / f64::from(replica.stages), context.now_us),
+        first_us: context.now_us - start_us,
         growth_us: 0.0,
         iterations: 1,
         replica: replica.index,
-        prompts: flight.prompts.len() as u32,
-        prompt_tokens: flight.prompt_tokens(),
-        decodes: flight.decodes,
+        prompts: batch.prompts.len() as u32,
+        prompt_tokens: batch.prompt_tokens(),
+        decodes: batch.decodes,
         fresh,
-        kv_tokens: replica.kv_tokens(flight) as f64,
+        kv_tokens: replica.kv_tokens(batch) as f64,
         blocks: replica.kv.used(),
-        rank_sum: flight.rank_sum,
-        any_adapter: flight.any_adapter,
-        lora: flight.lora,
-        resident_adapters: flight.in_memory.0,
-        adapter_tokens: flight.in_memory.1,
-        adapter_load_us: flight.load_us,
-        copying_us: world.config.copying_us(flight.copied_blocks),
+        rank_sum: batch.rank_sum,
+        any_adapter: batch.any_adapter,
+        lora: batch.lora,
+        resident_adapters: batch.in_memory.0,
+        adapter_tokens: batch.in_memory.1,
+        adapter_load_us: batch.load_us,
+        copying_us: context.config.copying_us(batch.copied_blocks),
         ..IterationRun::BLANK
     }
 }

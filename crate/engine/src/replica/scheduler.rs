@@ -10,26 +10,31 @@ mod vllm;
 mod vllm_v1;
 
 use super::adapters::pool::AdapterPool;
-use super::iteration::{Flight, Scheduled};
+use super::context::ScheduleContext;
+use super::iteration::{Scheduled, ScheduledBatch};
 use super::queue::QueueConfig;
 use super::requests::Requests;
-use super::world::World;
 use super::{Replica, batch_end};
 use crate::config::adapters::{AdapterConfig, AdapterMemory};
 use crate::config::{FleetConfig, SchedulerKind};
-use crate::request::{Outcome, Refusal, Stop};
+use crate::request::{BlockReason, Outcome, Rejection};
 use servescope_cost::Chunk;
 use servescope_workload::Trace;
 
 /// A batch scheduler: it forms iterations, and says what memory its requests hold. It has no state of its own; what it keeps
 /// of a replica is in [`State`].
 pub(crate) trait BatchScheduler: Sync {
-    /// Fills `flight`, which is empty, with the next iteration; it stays empty where there is none.
-    fn form(&self, replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look;
+    /// Fills `batch`, which is empty, with the next iteration; it stays empty where there is none.
+    fn schedule(
+        &self,
+        replica: &mut Replica,
+        context: &mut ScheduleContext<'_>,
+        batch: &mut ScheduledBatch,
+    ) -> QueueScan;
 
     /// Why a request can never be served whose prompt has `input_tokens` and whose prompt and longest answer together have
     /// `total_tokens`; `None` if it can.
-    fn refuses(&self, config: &FleetConfig, input_tokens: u32, total_tokens: u32) -> Option<Refusal>;
+    fn refuses(&self, config: &FleetConfig, input_tokens: u32, total_tokens: u32) -> Option<Rejection>;
 
     /// Whether Vidur has it, and lets requests that it can never serve block the queue.
     fn is_of_vidur(&self) -> bool {
@@ -42,7 +47,7 @@ pub(crate) trait BatchScheduler: Sync {
     }
 
     /// Whether requests take blocks as they grow; otherwise all are reserved at admission.
-    fn grows(&self, config: &FleetConfig) -> bool {
+    fn allocates_on_demand(&self, config: &FleetConfig) -> bool {
         !config.reserve
     }
 
@@ -52,11 +57,11 @@ pub(crate) trait BatchScheduler: Sync {
     }
 
     /// Blocks that a request which is done gives back.
-    fn blocks_at_end(&self, world: &World<'_>, id: u32) -> u32 {
-        if self.grows(world.config) {
-            world.config.blocks_for(world.total(id) - 1)
+    fn blocks_at_end(&self, context: &ScheduleContext<'_>, id: u32) -> u32 {
+        if self.allocates_on_demand(context.config) {
+            context.config.blocks_for(context.total(id) - 1)
         } else {
-            world.blocks_reserved(id)
+            context.blocks_reserved(id)
         }
     }
 
@@ -76,18 +81,19 @@ pub(crate) trait BatchScheduler: Sync {
     }
 
     /// For how many of `most` iterations, in which no request joins or leaves, the formed one is right.
-    fn fast_forward_limit(&self, replica: &Replica, world: &World<'_>, most: u32) -> u32 {
-        if self.grows(world.config) {
+    fn fast_forward_limit(&self, replica: &Replica, context: &ScheduleContext<'_>, most: u32) -> u32 {
+        if self.allocates_on_demand(context.config) {
             // The blocks of its first iteration are taken.
-            replica.lockstep.iterations_within(replica.kv.available(), most)
+            replica.decode_batch.iterations_within(replica.kv.available(), most)
         } else {
             most
         }
     }
 
-    /// Whether an adapter of `blocks` may be loaded ahead. Every request that decodes may need a block before its request is admitted.
-    fn has_room_ahead(&self, replica: &Replica, world: &World<'_>, blocks: u32) -> bool {
-        let spare = u64::from(world.config.watermark_blocks) + u64::from(replica.holders);
+    /// Whether an adapter of `blocks` may be loaded ahead. Every request that decodes may need a block before its request is
+    /// admitted.
+    fn has_room_ahead(&self, replica: &Replica, context: &ScheduleContext<'_>, blocks: u32) -> bool {
+        let spare = u64::from(context.config.watermark_blocks) + u64::from(replica.holders);
         u64::from(replica.kv.available()) >= u64::from(blocks) + spare
     }
 
@@ -97,25 +103,32 @@ pub(crate) trait BatchScheduler: Sync {
     }
 
     /// How many of the iterations under way, `most` at the most, may end as one, of a replica of one stage that keeps no
-    /// lockstep: before the last one of them ends they, and those that are formed meanwhile, differ by a token of each
+    /// decode batch: before the last one of them ends they, and those that are formed meanwhile, differ by a token of each
     /// request only, if nothing arrives.
-    fn iterations_alike(&self, _replica: &mut Replica, _world: &mut World<'_>, _most: u32) -> u32 {
+    fn iterations_alike(&self, _replica: &mut Replica, _world: &mut ScheduleContext<'_>, _most: u32) -> u32 {
         1
     }
 
     /// So many of those have ended, the last one now. Returns the blocks taken by the iteration that was formed then.
-    fn end_alike(&self, _replica: &mut Replica, _world: &mut World<'_>, _iterations: u32) -> u32 {
+    fn end_alike(&self, _replica: &mut Replica, _world: &mut ScheduleContext<'_>, _iterations: u32) -> u32 {
         0
     }
 
     /// This many iterations have decoded.
-    fn decoded(&self, _replica: &mut Replica, _world: &mut World<'_>, _iterations: u32) {}
+    fn decoded(&self, _replica: &mut Replica, _world: &mut ScheduleContext<'_>, _iterations: u32) {}
 
     /// Puts requests that end together in the order in which they leave; they come by their numbers.
-    fn order_ended(&self, _world: &World<'_>, _ended: &mut [u32]) {}
+    fn order_ended(&self, _world: &ScheduleContext<'_>, _ended: &mut [u32]) {}
 
     /// A request that holds memory leaves: it decodes and has this many tokens, or `None`: it has not begun to decode.
-    fn left(&self, _replica: &mut Replica, _world: &mut World<'_>, _id: u32, _decoded_to: Option<u32>) {}
+    fn left(
+        &self,
+        _replica: &mut Replica,
+        _world: &mut ScheduleContext<'_>,
+        _id: u32,
+        _decoded_to: Option<u32>,
+    ) {
+    }
 
     /// The settings as the scheduler takes them.
     fn configured(&self, config: FleetConfig) -> FleetConfig {
@@ -143,18 +156,24 @@ pub(crate) trait BatchScheduler: Sync {
     }
 
     /// The prompts of an iteration are processed; afterwards those that are whole join or leave, in their order.
-    fn prompts_end(&self, _replica: &mut Replica, _world: &mut World<'_>, _flight: &Flight) {}
+    fn prompts_end(
+        &self,
+        _replica: &mut Replica,
+        _world: &mut ScheduleContext<'_>,
+        _flight: &ScheduledBatch,
+    ) {
+    }
 
     /// A request decodes from now on.
-    fn joined(&self, _replica: &mut Replica, _world: &mut World<'_>, _id: u32) {}
+    fn joined(&self, _replica: &mut Replica, _world: &mut ScheduleContext<'_>, _id: u32) {}
 
-    /// Whether the requests that decode may be kept in one lockstep, where a replica has one stage: all of them are then in
+    /// Whether the requests that decode may be kept in one decode batch, where a replica has one stage: all of them are then in
     /// every iteration that decodes.
-    fn keeps_lockstep(&self) -> bool {
+    fn keeps_decode_batch(&self) -> bool {
         true
     }
 
-    /// How many batches may be formed and not yet done, of a replica that keeps no lockstep.
+    /// How many batches may be formed and not yet done, of a replica that keeps no decode batch.
     fn batches_under_way(&self, _config: &FleetConfig, stages: u32) -> u32 {
         stages
     }
@@ -164,28 +183,38 @@ pub(crate) trait BatchScheduler: Sync {
         false
     }
 
-    /// The first stage takes a batch, of a replica that keeps no lockstep.
-    fn begins(&self, _replica: &mut Replica, _world: &mut World<'_>, _flight: &Flight) {}
+    /// The first stage takes a batch, of a replica that keeps no decode batch.
+    fn begins(&self, _replica: &mut Replica, _world: &mut ScheduleContext<'_>, _flight: &ScheduledBatch) {}
 
-    /// A batch has left the last stage, of a replica that keeps no lockstep: its requests are further.
-    fn end_batch(&self, replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
-        batch_end::end_batch(replica, world, flight);
+    /// A batch has left the last stage, of a replica that keeps no decode batch: its requests are further.
+    fn end_batch(
+        &self,
+        replica: &mut Replica,
+        context: &mut ScheduleContext<'_>,
+        batch: &mut ScheduledBatch,
+    ) {
+        batch_end::end_batch(replica, context, batch);
     }
 
     /// A request that holds memory goes away.
-    fn let_go(&self, replica: &mut Replica, world: &mut World<'_>, id: u32) {
-        replica.let_go(world, id);
+    fn release_aborted(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, id: u32) {
+        replica.release_aborted(context, id);
     }
 
     /// Writes down what was put off while only tokens were made.
-    fn settle(&self, _replica: &mut Replica, _world: &mut World<'_>) {}
+    fn settle(&self, _replica: &mut Replica, _world: &mut ScheduleContext<'_>) {}
 
     /// The requests of a batch in the order in which they were chosen, where the scheduler keeps it.
-    fn members(&self, _replica: &Replica, _world: &World<'_>, flight: &Flight) -> Vec<Scheduled> {
-        flight.scheduled.clone()
+    fn members(
+        &self,
+        _replica: &Replica,
+        _world: &ScheduleContext<'_>,
+        batch: &ScheduledBatch,
+    ) -> Vec<Scheduled> {
+        batch.scheduled.clone()
     }
 
-    /// Tokens that a request has got and that are not written down, of a replica that keeps no lockstep; `None`: all are.
+    /// Tokens that a request has got and that are not written down, of a replica that keeps no decode batch; `None`: all are.
     fn unwritten_tokens(&self, _replica: &Replica, _requests: &Requests, _id: u32) -> Option<u32> {
         None
     }
@@ -196,7 +225,14 @@ pub(crate) trait BatchScheduler: Sync {
     }
 
     /// An iteration has ended in which this many requests finished.
-    fn ended(&self, _replica: &mut Replica, _world: &mut World<'_>, _flight: &mut Flight, _finished: u32) {}
+    fn ended(
+        &self,
+        _replica: &mut Replica,
+        _world: &mut ScheduleContext<'_>,
+        _flight: &mut ScheduledBatch,
+        _finished: u32,
+    ) {
+    }
 }
 
 impl SchedulerKind {
@@ -221,8 +257,8 @@ impl FleetConfig {
     }
 
     /// Whether requests take blocks as they grow.
-    pub fn grows(&self) -> bool {
-        self.policy().grows(self)
+    pub fn allocates_on_demand(&self) -> bool {
+        self.policy().allocates_on_demand(self)
     }
 
     /// Whether replicas load the adapters of waiting requests ahead.
@@ -249,9 +285,14 @@ impl State {
     }
 
     /// Keeps the queue of a scheduler that has its own under this policy; says whether it has one.
-    pub(crate) fn queued(&mut self, queueing: &QueueConfig, config: &FleetConfig, trace: &Trace) -> bool {
+    pub(crate) fn with_queue_policy(
+        &mut self,
+        queueing: &QueueConfig,
+        config: &FleetConfig,
+        trace: &Trace,
+    ) -> bool {
         if let Some(slora) = &mut self.slora {
-            slora.queued(queueing, config, trace);
+            slora.with_queue_policy(queueing, config, trace);
         }
         self.slora.is_some()
     }
@@ -306,85 +347,98 @@ impl State {
     }
 }
 
-/// Forms the next iteration. Where nothing was formed because the only request that held memory was evicted, it is
-/// let in again at once; Vidur waits for the next arrival.
-pub(crate) fn form_or_retry(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
-    let evicted_before = world.record.evictions.len();
-    let waiting = replica.line;
-    let mut look = form(replica, world, flight);
-    let only_evicted = flight.is_empty() && world.record.evictions.len() > evicted_before;
-    let is_asked_again = world.config.policy().queues_empty_batches();
-    if only_evicted && replica.holders == 0 && !world.config.original && !is_asked_again {
-        look = form(replica, world, flight);
+/// Forms the next iteration. Where nothing was formed because the only request that held memory was preempted, it is
+/// admitted again at once; Vidur waits for the next arrival.
+pub(crate) fn schedule_or_retry(
+    replica: &mut Replica,
+    context: &mut ScheduleContext<'_>,
+    batch: &mut ScheduledBatch,
+) {
+    let preempted_before = context.record.preemptions.len();
+    let waiting = replica.num_waiting;
+    let mut scan = schedule(replica, context, batch);
+    let only_preempted = batch.is_empty() && context.record.preemptions.len() > preempted_before;
+    let is_asked_again = context.config.policy().queues_empty_batches();
+    if only_preempted && replica.holders == 0 && !context.config.original && !is_asked_again {
+        scan = schedule(replica, context, batch);
     }
-    let has_looked = matches!(look, Look::At(_));
-    world.record.had_choice |=
-        has_looked && waiting > 1 && (replica.line > 0 || leaves_prompt(world, flight));
-    replica.looks_again = only_evicted && flight.is_empty();
-    if let (Look::At(stop), true) = (look, replica.line > 0) {
-        replica.holds_for(world, stop);
+    let has_looked = matches!(scan, QueueScan::Stopped(_));
+    context.record.had_choice |=
+        has_looked && waiting > 1 && (replica.num_waiting > 0 || leaves_prompt(context, batch));
+    replica.looks_again = only_preempted && batch.is_empty();
+    if let (QueueScan::Stopped(stop), true) = (scan, replica.num_waiting > 0) {
+        replica.set_blocked_on(context, stop);
     }
-    flight.changes_again |= world.record.evictions.len() > evicted_before;
-    if world.config.loads_ahead() && !flight.is_empty() {
-        replica.prefetch(world);
+    batch.changes_again |= context.record.preemptions.len() > preempted_before;
+    if context.config.loads_ahead() && !batch.is_empty() {
+        replica.prefetch(context);
     }
-    flight.lora = replica.adapters.batch(world.trace, &replica.lockstep, flight);
-    flight.in_memory = replica.adapters_in_memory();
+    batch.lora = replica.adapters.batch(context.trace, &replica.decode_batch, batch);
+    batch.in_memory = replica.adapters_in_memory();
 }
 
 /// Whether a part of some prompt is left for a later iteration.
-fn leaves_prompt(world: &World<'_>, flight: &Flight) -> bool {
+fn leaves_prompt(context: &ScheduleContext<'_>, batch: &ScheduledBatch) -> bool {
     let is_left =
-        |(&id, chunk): (&u32, &Chunk)| chunk.kv_tokens + chunk.tokens < world.requests.prompt[id as usize];
-    flight.prompts.iter().zip(&flight.chunks).any(is_left)
+        |(&id, chunk): (&u32, &Chunk)| chunk.kv_tokens + chunk.tokens < context.requests.prompt[id as usize];
+    batch.prompts.iter().zip(&batch.chunks).any(is_left)
 }
 
-/// Forms an iteration; who was passed over for want of a LoRA slot is back in place then.
-fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look {
+/// Forms an iteration; requests that were skipped for want of a LoRA slot are back in place then.
+fn schedule(
+    replica: &mut Replica,
+    context: &mut ScheduleContext<'_>,
+    batch: &mut ScheduledBatch,
+) -> QueueScan {
     replica.passes_over = false;
-    replica.keep_ahead(world);
-    let look = world.config.policy().form(replica, world, flight);
+    replica.keep_ahead(context);
+    let scan = context.config.policy().schedule(replica, context, batch);
     replica.waiting.put_back();
-    match look {
-        Look::At(None) if replica.passes_over => Look::At(Some(Stop::LoraSlots)),
+    match scan {
+        QueueScan::Stopped(None) if replica.passes_over => QueueScan::Stopped(Some(BlockReason::LoraSlots)),
         other => other,
     }
 }
 
-/// What forming an iteration found at the line.
+/// What forming an iteration found at the waiting queue.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Look {
-    /// Nobody looked at it.
-    Away,
-    /// What its head stays for; `None`: nobody stays, or those who do were not looked at for lack of anything but time.
-    At(Option<Stop>),
+pub(crate) enum QueueScan {
+    /// No request looked at it.
+    Skipped,
+    /// What its head stays for; `None`: no request stays, or requests that do were not looked at for lack of anything but time.
+    Stopped(Option<BlockReason>),
 }
 
-/// For how many iterations in a row the formed one is right, if nobody arrives: until somebody is done, memory runs
+/// For how many iterations in a row the formed one is right, if no request arrives: until a request is done, memory runs
 /// short, or the policy looks again.
-pub(crate) fn leap(replica: &mut Replica, world: &World<'_>, flight: &Flight) -> u32 {
+pub(crate) fn fast_forward(
+    replica: &mut Replica,
+    context: &ScheduleContext<'_>,
+    batch: &ScheduledBatch,
+) -> u32 {
     // A preempted request may be admitted again by the next iteration, and others behind those that came back.
-    if !flight.chunks.is_empty() || flight.changes_again {
+    if !batch.chunks.is_empty() || batch.changes_again {
         return 1;
     }
-    let most = replica.lockstep.until_end().min(steady(replica, world.config));
-    world.config.policy().fast_forward_limit(replica, world, most)
+    let most = replica.decode_batch.until_end().min(steady(replica, context.config));
+    context.config.policy().fast_forward_limit(replica, context, most)
 }
 
-/// For how many iterations the head of the line stays the same, where that matters to who looks at it. A full batch lets
-/// nobody in, but round robin gives quanta when it is looked at.
+/// For how many iterations the head of the waiting queue stays the same, where that matters to the scheduler. A full batch lets
+/// no request in, but round robin gives quanta when it is looked at.
 fn steady(replica: &mut Replica, config: &FleetConfig) -> u32 {
     let loads_ahead = config.loads_ahead();
     let looks = config.policy().looks_at_queue() || loads_ahead;
     if looks && replica.passes_over && replica.waiting.keeps_counters() {
-        // The head is not who is next.
+        // The head is not the next request.
         return 1;
     }
-    let is_full = replica.stop == Some(Stop::RunningCap) && !replica.waiting.takes_turns() && !loads_ahead;
-    if looks && replica.line > 0 && !is_full { replica.waiting.steady() } else { u32::MAX }
+    let is_full =
+        replica.stop == Some(BlockReason::RunningCap) && !replica.waiting.takes_turns() && !loads_ahead;
+    if looks && replica.num_waiting > 0 && !is_full { replica.waiting.steady() } else { u32::MAX }
 }
 
-/// Blocks that the iterations of a leap after its first take.
+/// Blocks that the iterations of a fast-forward after its first take.
 pub(crate) fn later_blocks(replica: &Replica, config: &FleetConfig, iterations: u32) -> u32 {
-    if config.grows() { replica.lockstep.new_blocks_over(1, iterations - 1) } else { 0 }
+    if config.allocates_on_demand() { replica.decode_batch.new_blocks_over(1, iterations - 1) } else { 0 }
 }

@@ -7,7 +7,7 @@ use servescope_engine::queue::QueueConfig;
 use servescope_engine::{
     AdapterConfig, AdapterLoading, AdapterMemory, FleetConfig, RouterKind, SchedulerKind,
 };
-use servescope_engine::{Outcome, Refusal, Report};
+use servescope_engine::{Outcome, Rejection, Report};
 use servescope_workload::stream::Stream;
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};
@@ -55,7 +55,7 @@ fn with(adapters: AdapterConfig, scheduler: SchedulerKind) -> FleetConfig {
 }
 
 fn first_tokens(report: &Report) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..report.fates.len()).collect();
+    let mut order: Vec<usize> = (0..report.results.len()).collect();
     order.sort_by(|&a, &b| report.first_token_us(a).unwrap().total_cmp(&report.first_token_us(b).unwrap()));
     order
 }
@@ -90,14 +90,14 @@ fn a_rank_above_that_of_the_slots_is_refused() {
     let trace = asking(&[(0.0, 20, 5, 3), (0.0, 20, 5, 2)]);
     for scheduler in SchedulerKind::ALL {
         let (report, _) = run(&trace, with(adapters, scheduler), TOY);
-        let outcomes = [Outcome::Refused(Refusal::LoraRank), Outcome::Completed];
+        let outcomes = [Outcome::Rejected(Rejection::LoraRank), Outcome::Completed];
         assert_eq!(
-            report.fates.iter().map(|fate| fate.outcome).collect::<Vec<_>>(),
+            report.results.iter().map(|result| result.outcome).collect::<Vec<_>>(),
             outcomes,
             "{scheduler:?}"
         );
         let (report, _) = run(&trace, with(UNIFIED, scheduler), TOY);
-        assert!(report.fates.iter().all(|fate| fate.outcome == Outcome::Completed), "{scheduler:?}");
+        assert!(report.results.iter().all(|result| result.outcome == Outcome::Completed), "{scheduler:?}");
     }
 }
 
@@ -138,7 +138,7 @@ fn adapters_are_loaded_ahead_behind_other_iterations() {
             let config = FleetConfig { max_requests: 1, ..with(adapters, scheduler) };
             let (report, _) = run(&asking(&rows), config, TOY);
             let waits = report.timeline.iterations.iter().map(|run| run.adapter_load_us).sum::<f64>();
-            (waits, report.adapters.loads, report.fates[2].finish_us.unwrap())
+            (waits, report.adapters.loads, report.results[2].finish_us.unwrap())
         };
         let (ahead, blocking) = (of(true), of(false));
         assert!(
@@ -158,17 +158,18 @@ fn adapters_in_the_pool_take_its_blocks() {
             let config = FleetConfig { blocks: 8, ..with(UNIFIED, scheduler) };
             let (report, left) = run(&asking(&[(0.0, 20, output, adapter)]), config, TOY);
             assert_eq!(left, [0, 0]);
-            report.fates[0].outcome
+            report.results[0].outcome
         };
         assert_eq!(outcome(BASE_MODEL, 100), Outcome::Completed);
-        assert_eq!(outcome(0, 100), Outcome::Refused(Refusal::NeverFits));
+        assert_eq!(outcome(0, 100), Outcome::Rejected(Rejection::NeverFits));
         assert_eq!(outcome(0, 70), Outcome::Completed);
         // 64 x 4 tokens are more than there is.
-        assert_eq!(outcome(3, 1), Outcome::Refused(Refusal::NeverFits));
+        assert_eq!(outcome(3, 1), Outcome::Rejected(Rejection::NeverFits));
     }
 }
 
-/// The running request grows into the blocks of the adapter that was loaded ahead, which gives them back: no scheduler preempts for it, nor hangs.
+/// The running request grows into the blocks of the adapter that was loaded ahead, which gives them back: no scheduler preempts
+/// for it, nor hangs.
 #[test]
 fn an_adapter_loaded_ahead_gives_way_to_running_requests() {
     for scheduler in [SchedulerKind::Vllm, SchedulerKind::Sarathi, SchedulerKind::VllmV1] {
@@ -177,7 +178,7 @@ fn an_adapter_loaded_ahead_gives_way_to_running_requests() {
         let (report, left) = run(&asking(&[(0.0, 40, 100, BASE_MODEL), (0.0, 40, 20, 2)]), config, TOY);
         assert_eq!(left, [0, 0], "{scheduler:?}");
         assert_eq!(report.preemptions, 0, "{scheduler:?}");
-        assert!(report.fates.iter().all(|fate| fate.outcome == Outcome::Completed), "{scheduler:?}");
+        assert!(report.results.iter().all(|result| result.outcome == Outcome::Completed), "{scheduler:?}");
     }
 }
 
@@ -233,7 +234,7 @@ proptest! {
         for adapters in [SLOTS, UNIFIED] {
             let other = of(adapters, &queueing);
             prop_assert_eq!(free.digest(), other.digest());
-            prop_assert!(free.fates == other.fates && free.served == other.served);
+            prop_assert!(free.results == other.results && free.served == other.served);
             prop_assert_eq!(free.timeline.iterations.end_us(), other.timeline.iterations.end_us());
         }
     }
@@ -247,7 +248,7 @@ proptest! {
         let config = FleetConfig { adapters, replicas: 1, ..config };
         let cost = if config.scheduler == SchedulerKind::LightLlm { Toy { stages: 1, ..cost } } else { cost };
         let (report, _) = run_queued(&Arc::new(trace), config, cost, &queueing);
-        let mut served: Vec<u32> = (0..report.fates.len())
+        let mut served: Vec<u32> = (0..report.results.len())
             .filter(|&id| report.scheduled_us(id).is_some())
             .map(|id| report.trace.adapter[id])
             .filter(|&adapter| adapter != BASE_MODEL)

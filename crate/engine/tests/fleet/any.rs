@@ -114,7 +114,7 @@ prop_compose! {
             (0u32..60, prop_oneof![Just(0.0), Just(7.0), 0.0..40.0f64])
                 .prop_map(|(host_blocks, us_per_block)| Preemption::Swap { host_blocks, us_per_block }),
         ],
-        patience_us in prop_oneof![3 => Just(f64::INFINITY), 1 => (0u32..9_000).prop_map(f64::from)],
+        queue_timeout_us in prop_oneof![3 => Just(f64::INFINITY), 1 => (0u32..9_000).prop_map(f64::from)],
         lora_compute in any::<bool>(),
         (rules, max_model_len) in any_rules(),
         adapters in any_adapters(),
@@ -122,7 +122,7 @@ prop_compose! {
         let config = FleetConfig {
             replicas, router, scheduler, block_size, watermark_blocks, max_requests, max_batch_tokens, chunk_tokens,
             decode_steps_between_prefills, original, prefix_cache,
-            max_in_system, patience_us, reserve, preemption, adapters,
+            max_in_system, queue_timeout_us, reserve, preemption, adapters,
             max_request_tokens: 160,
             max_slots: 6,
             max_input_tokens: 120,

@@ -35,10 +35,10 @@ fn a_prompt_over_the_budget_is_refused_or_blocks_as_in_the_original() {
     let trace = fixed(&[(0.0, 100, 5), (1.0, 1_500, 5), (2.0, 100, 5)]);
     let config = FleetConfig { max_batch_tokens: 1_024, ..FleetConfig::default() };
     let (ours, _) = run(&trace, config, TOY);
-    let outcomes: Vec<&str> = ours.fates.iter().map(|f| f.outcome.name()).collect();
+    let outcomes: Vec<&str> = ours.results.iter().map(|f| f.outcome.name()).collect();
     assert_eq!(outcomes, ["completed", "prompt_over_batch", "completed"]);
     let (theirs, _) = run(&trace, FleetConfig { original: true, ..config }, TOY);
-    let outcomes: Vec<&str> = theirs.fates.iter().map(|f| f.outcome.name()).collect();
+    let outcomes: Vec<&str> = theirs.results.iter().map(|f| f.outcome.name()).collect();
     assert_eq!(outcomes, ["completed", "unfinished", "unfinished"]);
 }
 
@@ -70,9 +70,9 @@ fn who_evicted_itself_is_let_in_again_by_the_next_arrival_in_the_original() {
     let finishes = |original, stages| {
         let config = FleetConfig { original, blocks: 3, watermark_blocks: 0, ..FleetConfig::default() };
         let (report, _) = run(&trace, config, Toy { stages, ..TOY });
-        assert!(report.fates.iter().all(|fate| fate.outcome == Outcome::Completed));
+        assert!(report.results.iter().all(|result| result.outcome == Outcome::Completed));
         assert_eq!(report.preemptions(0), 1);
-        report.fates[0].finish_us.unwrap()
+        report.results[0].finish_us.unwrap()
     };
     for stages in [1, 2] {
         assert!(finishes(true, stages) > 1e6);
@@ -85,15 +85,15 @@ fn who_evicted_itself_is_let_in_again_by_the_next_arrival_in_the_original() {
 fn a_run_may_end_at_a_time() {
     let trace = fixed(&[(0.0, 40, 30), (10.0, 40, 300), (9_000.0, 5, 1)]);
     let whole = run(&trace, FleetConfig::default(), TOY).0;
-    let end_us = whole.fates[0].finish_us.unwrap() + 100.0;
+    let end_us = whole.results[0].finish_us.unwrap() + 100.0;
     for stages in [1, 2] {
         let cost = Box::new(Toy { stages, ..TOY });
         let report = Fleet::new(Arc::clone(&trace), FleetConfig::default(), cost).until(end_us).run();
-        let outcomes: Vec<Outcome> = report.fates.iter().map(|fate| fate.outcome).collect();
+        let outcomes: Vec<Outcome> = report.results.iter().map(|result| result.outcome).collect();
         assert_eq!(outcomes[1..], [Outcome::Unfinished; 2]);
         let last = report.timeline.iterations.iter().map(|run| run.end_us).fold(0.0, f64::max);
         assert!(last <= end_us && last > end_us - 200.0, "{last} beside {end_us}");
-        assert!(stages > 1 || report.fates[0].finish_us == whole.fates[0].finish_us);
+        assert!(stages > 1 || report.results[0].finish_us == whole.results[0].finish_us);
     }
 }
 
@@ -124,9 +124,9 @@ fn a_request_that_fills_the_memory_alone_is_served() {
     let trace = fixed(&[(0.0, 30, 50)]);
     let config = FleetConfig { blocks: 5, watermark_blocks: 1, ..FleetConfig::default() };
     let (ours, left) = run(&trace, config, TOY);
-    assert_eq!((ours.fates[0].outcome, left[0]), (Outcome::Completed, 0));
+    assert_eq!((ours.results[0].outcome, left[0]), (Outcome::Completed, 0));
     let (theirs, _) = run(&trace, FleetConfig { original: true, ..config }, TOY);
-    assert_eq!(theirs.fates[0].outcome, Outcome::Unfinished);
+    assert_eq!(theirs.results[0].outcome, Outcome::Unfinished);
 }
 
 /// Everybody is there from the start and iterations take a time each, so copies make the run longer and change nothing else.
@@ -146,7 +146,7 @@ fn a_swapped_request_is_not_read_again_and_its_copies_take_their_time() {
             let (report, left) = run(&fixed(&rows), config, Toy { hold: u64::MAX / 2, ..TOY });
             assert_eq!(left, [0, 0]);
             let read: u32 = report.timeline.iterations.iter().map(|run| run.prompt_tokens).sum();
-            let end_us = report.fates.iter().filter_map(|fate| fate.finish_us).fold(0.0, f64::max);
+            let end_us = report.results.iter().filter_map(|result| result.finish_us).fold(0.0, f64::max);
             (report.preemptions, read, end_us)
         };
         let asked: u32 = rows.iter().map(|row| row.1).sum();
@@ -231,7 +231,7 @@ fn equally_urgent_requests_get_on_where_the_first_one_stays() {
         };
         let order = QueuePolicy::Priority { classes: vec![0.0], ageing_us: 0.0 };
         let queueing = QueueConfig { policy: order, ..QueueConfig::default() };
-        Fleet::new(Arc::clone(&trace), config, Box::new(TOY)).queued(queueing).advance(20_000)
+        Fleet::new(Arc::clone(&trace), config, Box::new(TOY)).with_queue_policy(queueing).advance(20_000)
     };
     assert_eq!([Equals::FirstAdmitted, Equals::LastAdmitted].map(is_over), [false, true]);
 }

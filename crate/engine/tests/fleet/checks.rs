@@ -2,33 +2,33 @@
 
 use servescope_engine::explain::explain;
 use servescope_engine::metrics::summary::SummaryContext;
-use servescope_engine::metrics::token_gaps::TokenGaps;
+use servescope_engine::metrics::token_gaps::InterTokenLatencies;
 use servescope_engine::metrics::{Slo, fleet_summary, summarise, usage};
 use servescope_engine::{Outcome, Report};
 
 /// `longest` is the most tokens of a request: what would go beyond them is cut.
 pub(crate) fn check_requests(report: &Report, longest: u32) {
-    for (id, fate) in report.fates.iter().enumerate() {
+    for (id, result) in report.results.iter().enumerate() {
         let arrival = report.trace.arrival_us[id];
         let (scheduled, first) = (report.scheduled_us(id), report.first_token_us(id));
-        match fate.outcome {
+        match result.outcome {
             Outcome::Completed => {
                 let room = longest.saturating_sub(report.trace.input_tokens[id]);
-                assert_eq!(fate.produced, report.trace.output_tokens[id].min(room), "request {id}");
+                assert_eq!(result.produced, report.trace.output_tokens[id].min(room), "request {id}");
             }
-            Outcome::Cancelled => assert_eq!(scheduled.is_some(), fate.finish_us.is_some(), "request {id}"),
-            Outcome::Refused(_) | Outcome::TimedOut => {
-                assert!(scheduled.is_none() && fate.finish_us.is_none(), "request {id}");
+            Outcome::Cancelled => assert_eq!(scheduled.is_some(), result.finish_us.is_some(), "request {id}"),
+            Outcome::Rejected(_) | Outcome::TimedOut => {
+                assert!(scheduled.is_none() && result.finish_us.is_none(), "request {id}");
             }
             Outcome::Unfinished => panic!("request {id} is not done"),
         }
-        assert_eq!(first.is_some(), fate.produced > 0, "request {id}: a token is a first token");
-        let (Some(scheduled), Some(finish)) = (scheduled, fate.finish_us) else { continue };
+        assert_eq!(first.is_some(), result.produced > 0, "request {id}: a token is a first token");
+        let (Some(scheduled), Some(finish)) = (scheduled, result.finish_us) else { continue };
         assert!(arrival <= scheduled && scheduled <= finish, "request {id}");
         if let Some(first) = first {
             assert!(scheduled < first && first <= finish, "request {id}");
-            let is_done = fate.outcome == Outcome::Completed;
-            assert!(!is_done || (fate.produced == 1) == (first == finish), "request {id}: one token");
+            let is_done = result.outcome == Outcome::Completed;
+            assert!(!is_done || (result.produced == 1) == (first == finish), "request {id}: one token");
         }
         let split = report.split(id).unwrap();
         assert_eq!(split.total_us(), finish - arrival);
@@ -37,17 +37,17 @@ pub(crate) fn check_requests(report: &Report, longest: u32) {
 }
 
 /// A held request is sent when the one before it has ended and its client has thought, or at its own time.
-pub(crate) fn check_waits(report: &Report, patience_us: f64) {
+pub(crate) fn check_waits(report: &Report, queue_timeout_us: f64) {
     let Some(chain) = &report.trace.chain else { return };
     assert!(report.trace.arrival_us.is_sorted(), "sent out of order");
     let cancelled = |id: usize| report.trace.cancellations.iter().find(|c| c.1 as usize == id).map(|c| c.0);
     for (id, (&before, &think_us)) in chain.after.iter().zip(&chain.think_us).enumerate() {
-        let Some(fate) = report.fates.get(before as usize) else { continue };
+        let Some(result) = report.results.get(before as usize) else { continue };
         let arrival = report.trace.arrival_us[before as usize];
-        let end = match (fate.finish_us, fate.outcome) {
+        let end = match (result.finish_us, result.outcome) {
             (Some(finish), _) => finish,
             (None, Outcome::Cancelled) => cancelled(before as usize).unwrap().max(arrival),
-            (None, Outcome::TimedOut) => arrival + patience_us,
+            (None, Outcome::TimedOut) => arrival + queue_timeout_us,
             (None, _) => arrival,
         };
         assert!(report.trace.arrival_us[id] >= end + think_us, "request {id} is sent too early");
@@ -55,14 +55,14 @@ pub(crate) fn check_waits(report: &Report, patience_us: f64) {
 }
 
 pub(crate) fn check_tokens(report: &Report) {
-    let all = 0..report.fates.len();
-    let produced: u64 = report.fates.iter().map(|fate| u64::from(fate.produced)).sum();
+    let all = 0..report.results.len();
+    let produced: u64 = report.results.iter().map(|result| u64::from(result.produced)).sum();
     let firsts = all.clone().filter(|&id| report.first_token_us(id).is_some()).count() as u64;
-    let gaps = TokenGaps::of(&report.timeline).count();
+    let gaps = InterTokenLatencies::of(&report.timeline).count();
     assert_eq!(produced, firsts + gaps, "a token for each first token and each gap");
     let read: u64 = report.timeline.iterations.iter().map(|run| u64::from(run.prompt_tokens)).sum();
     let asked = |outcome| -> u64 {
-        let those = all.clone().filter(|&id| report.fates[id].outcome == outcome);
+        let those = all.clone().filter(|&id| report.results[id].outcome == outcome);
         those.map(|id| u64::from(report.trace.input_tokens[id])).sum()
     };
     let completed = asked(Outcome::Completed);
@@ -77,7 +77,7 @@ pub(crate) fn check_tokens(report: &Report) {
 pub(crate) fn check_memory(report: &Report) {
     let context =
         SummaryContext { slo: Slo { ttft_s: 1.0, tbt_s: 0.1 }, rate_rps: None, flops: None, table_rows: 0 };
-    let summary = summarise(report, &TokenGaps::of(&report.timeline), &context);
+    let summary = summarise(report, &InterTokenLatencies::of(&report.timeline), &context);
     let is_sound = |mean: Option<f64>, peak: Option<f64>| match (mean, peak) {
         (Some(mean), Some(peak)) => peak <= 1.0 && (0.0..=peak + 1e-9).contains(&mean),
         (mean, peak) => mean.is_none_or(|mean| mean == 0.0) && peak.is_none_or(|peak| peak == 0.0),
@@ -99,9 +99,9 @@ pub(crate) fn check_memory(report: &Report) {
 
 /// The reasons of a wait add up to it, and only those who were evicted were out of the batch.
 pub(crate) fn check_reasons(report: &Report) {
-    for id in 0..report.fates.len() {
+    for id in 0..report.results.len() {
         let why = explain(report, id);
-        if report.scheduled_us(id).is_some() && report.fates[id].finish_us.is_some() {
+        if report.scheduled_us(id).is_some() && report.results[id].finish_us.is_some() {
             let held = why.memory_us + why.prompt_budget_us + why.running_cap_us + why.lora_slots_us;
             let parts = held + why.next_decision_us;
             assert!((parts - why.split.queue_us).abs() < 1e-6, "request {id}: {why:?}");
@@ -117,7 +117,7 @@ pub(crate) fn check_work(report: &Report, in_turn: bool) {
         let runs: Vec<_> = report.timeline.iterations.iter().filter(|run| run.replica == replica).collect();
         assert!(runs.windows(2).all(|w| w[0].end_us <= w[1].start_us), "iterations overlap");
         let mut scheduled_before = 0.0;
-        for id in (0..report.fates.len()).filter(|&id| report.replica(id) == replica) {
+        for id in (0..report.results.len()).filter(|&id| report.replica(id) == replica) {
             let Some(scheduled) = report.scheduled_us(id) else { continue };
             assert!(!in_turn || scheduled >= scheduled_before, "request {id} overtakes");
             scheduled_before = scheduled;

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use servescope_cost::{BatchCost, OperatorClass};
 use servescope_engine::metrics::lanes::stage_works;
 use servescope_engine::metrics::operators::{RunParts, RunTotals, run_parts};
-use servescope_engine::metrics::token_gaps::TokenGaps;
+use servescope_engine::metrics::token_gaps::InterTokenLatencies;
 use servescope_engine::metrics::{fleet_summary, usage};
 use servescope_engine::queue::{QueueConfig, QueuePolicy};
 use servescope_engine::timeline::IterationRun;
@@ -40,7 +40,7 @@ pub(crate) fn run_queued(
     cost: Toy,
     queueing: &QueueConfig,
 ) -> (Report, Vec<u32>) {
-    let mut fleet = Fleet::new(Arc::clone(trace), config, Box::new(cost)).queued(queueing.clone());
+    let mut fleet = Fleet::new(Arc::clone(trace), config, Box::new(cost)).with_queue_policy(queueing.clone());
     let mut events = 0u64;
     while !fleet.advance(1_000) {
         events += 1_000;
@@ -53,7 +53,7 @@ pub(crate) fn run_queued(
 
 /// Whether all arrive as the trace says and stay to the end.
 pub(crate) fn is_plain(trace: &Trace, config: &FleetConfig) -> bool {
-    let stay = trace.cancellations.is_empty() && config.patience_us == f64::INFINITY;
+    let stay = trace.cancellations.is_empty() && config.queue_timeout_us == f64::INFINITY;
     stay && trace.chain.is_none() && config.max_in_system == u32::MAX
 }
 
@@ -71,7 +71,7 @@ proptest! {
         prop_assert!(left.iter().all(|&blocks| blocks == 0), "blocks stay in use: {left:?}");
         prop_assert!(report.timeline.iterations.iter().all(|run| run.blocks <= config.blocks));
         check_requests(&report, config.max_request_tokens);
-        check_waits(&report, config.patience_us);
+        check_waits(&report, config.queue_timeout_us);
         check_tokens(&report);
         check_reasons(&report);
         check_memory(&report);
@@ -101,7 +101,7 @@ proptest! {
         let trace = Arc::new(trace);
         let (leaps, _) = run_queued(&trace, config, cost, &queueing);
         let steps =
-            Fleet::new(Arc::clone(&trace), config, Box::new(cost)).queued(queueing.clone()).step_by_step().run();
+            Fleet::new(Arc::clone(&trace), config, Box::new(cost)).with_queue_policy(queueing.clone()).without_fast_forward().run();
         prop_assert_eq!(leaps.digest(), steps.digest());
         prop_assert!(leaps == steps, "equal outcomes, other timelines");
         if config.prefix_cache && config.scheduler == SchedulerKind::VllmV1 && leaps.preemptions == 0
@@ -119,10 +119,10 @@ proptest! {
         let trace = Arc::new(trace);
         let config = FleetConfig { replicas, ..config };
         let together = run_queued(&trace, config, cost, &queueing).0;
-        let alone = Fleet::new(Arc::clone(&trace), config, Box::new(cost)).queued(queueing).step_by_step();
+        let alone = Fleet::new(Arc::clone(&trace), config, Box::new(cost)).with_queue_policy(queueing).without_fast_forward();
         prop_assert!(together == alone.run());
         check_requests(&together, config.max_request_tokens);
-        check_waits(&together, config.patience_us);
+        check_waits(&together, config.queue_timeout_us);
         check_tokens(&together);
         check_memory(&together);
     }
@@ -133,7 +133,7 @@ proptest! {
         (trace, queueing) in sent_by_users(), config in any_config(), cost in any_cost(), times in 1usize..60,
     ) {
         let cost = on_its_stages(config.scheduler, cost);
-        let fleet = || Fleet::new(Arc::new(trace.clone()), config, Box::new(cost)).queued(queueing.clone());
+        let fleet = || Fleet::new(Arc::new(trace.clone()), config, Box::new(cost)).with_queue_policy(queueing.clone());
         let whole = fleet().run();
         let mut first = fleet();
         first.advance(times);
@@ -198,7 +198,7 @@ proptest! {
             prop_assert_eq!(parts, RunParts::of(&report.timeline, &cost, &run));
         }
         let (usage, gaps) = usage(&report).unwrap();
-        let by_themselves = TokenGaps::of(&report.timeline);
+        let by_themselves = InterTokenLatencies::of(&report.timeline);
         prop_assert_eq!(gaps.count(), by_themselves.count());
         prop_assert_eq!(gaps.distribution(), by_themselves.distribution());
         let summary = fleet_summary(&report, &usage);
@@ -212,8 +212,8 @@ proptest! {
         }
         let rows = &summary.per_replica;
         prop_assert_eq!(rows.iter().map(|row| row.preemptions).sum::<u64>(), report.preemptions);
-        let refused = report.fates.iter().filter(|fate| matches!(fate.outcome, Outcome::Refused(_))).count();
-        prop_assert_eq!(rows.iter().map(|row| row.requests as usize).sum::<usize>() + refused, report.fates.len());
+        let refused = report.results.iter().filter(|result| matches!(result.outcome, Outcome::Rejected(_))).count();
+        prop_assert_eq!(rows.iter().map(|row| row.requests as usize).sum::<usize>() + refused, report.results.len());
     }
 
     #[test]
@@ -244,7 +244,7 @@ proptest! {
     ) {
         let config = FleetConfig { original: false, ..config };
         let cost = on_its_stages(config.scheduler, cost);
-        let mut fleet = Fleet::new(Arc::new(trace), config, Box::new(cost)).queued(queueing).step_by_step();
+        let mut fleet = Fleet::new(Arc::new(trace), config, Box::new(cost)).with_queue_policy(queueing).without_fast_forward();
         while !fleet.advance(1) {
             let used = fleet.blocks_in_use();
             prop_assert!(used.iter().all(|&blocks| blocks <= config.blocks));
@@ -282,14 +282,14 @@ proptest! {
             disk_us_per_rank: K * disk_us_per_rank,
         };
         let adapters = AdapterConfig { loading, ..config.adapters };
-        let slow_config = FleetConfig { patience_us: K * config.patience_us, preemption, adapters, ..config };
+        let slow_config = FleetConfig { queue_timeout_us: K * config.queue_timeout_us, preemption, adapters, ..config };
         let quick = run(&Arc::new(trace), config, cost).0;
         let slow = Fleet::new(Arc::new(slow), slow_config, Box::new(Slow(cost, K))).run();
         prop_assert_eq!(quick.preemptions, slow.preemptions);
-        prop_assert_eq!(quick.fates.len(), slow.fates.len());
-        for id in 0..quick.fates.len() {
-            prop_assert_eq!(quick.fates[id].outcome, slow.fates[id].outcome);
-            prop_assert_eq!(quick.fates[id].finish_us.map(|at| at * K), slow.fates[id].finish_us);
+        prop_assert_eq!(quick.results.len(), slow.results.len());
+        for id in 0..quick.results.len() {
+            prop_assert_eq!(quick.results[id].outcome, slow.results[id].outcome);
+            prop_assert_eq!(quick.results[id].finish_us.map(|at| at * K), slow.results[id].finish_us);
             prop_assert_eq!(quick.ttft_us(id).map(|t| t * K), slow.ttft_us(id));
         }
     }
@@ -332,7 +332,7 @@ proptest! {
             part.extra = trace.extra.as_ref().map(|extra| Box::new(extra.select(&order)));
             let alone = run(&Arc::new(part), FleetConfig { replicas: 1, ..config }, cost).0;
             for (place, &id) in ids.iter().enumerate() {
-                prop_assert_eq!(alone.fates[place].finish_us, both.fates[id].finish_us);
+                prop_assert_eq!(alone.results[place].finish_us, both.results[id].finish_us);
                 prop_assert_eq!(alone.preemptions(place), both.preemptions(id));
             }
         }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
 use servescope_cost::{AdapterCost, LinearCost};
-use servescope_engine::observer::{Event, Observer};
+use servescope_engine::observer::{Event, EventSink};
 use servescope_engine::{AdapterConfig, AdapterLoading, AdapterMemory, Fleet, FleetConfig, Report};
 use servescope_workload::trace::{Chain, NOBODY, Request};
 use servescope_workload::{BASE_MODEL, Trace};
@@ -94,14 +94,14 @@ prop_compose! {
         idle_poll_us in prop_oneof![Just(0.0), Just(10_000.0), 0.1..50_000f64],
         original in any::<bool>(),
         max_in_system in prop_oneof![3 => Just(u32::MAX), 1 => 1u32..20],
-        patience_us in prop_oneof![3 => Just(f64::INFINITY), 1 => 0.0..1e7f64],
+        queue_timeout_us in prop_oneof![3 => Just(f64::INFINITY), 1 => 0.0..1e7f64],
         lora_compute in any::<bool>(),
         adapters in any_adapters(),
     ) -> FleetConfig {
         FleetConfig {
             blocks, max_batch_tokens, max_requests, max_request_tokens, max_input_tokens,
             decode_steps_between_prefills, idle_poll_us, original, lora_compute,
-            max_in_system, patience_us, adapters,
+            max_in_system, queue_timeout_us, adapters,
             ..FleetConfig::slora()
         }
     }
@@ -151,15 +151,15 @@ impl Memory {
         let (produced, running) = (vec![0; trace.len()], Vec::new());
         let memory = Self { trace: Arc::clone(trace), produced, running, most: 0 };
         let memory = Arc::new(Mutex::new(memory));
-        let mut run = run.step_by_step().watched(Box::new(Arc::clone(&memory)));
+        let mut run = run.without_fast_forward().watched(Box::new(Arc::clone(&memory)));
         while !run.advance(7) {}
         let most = memory.lock().expect("no other thread watches").most;
         (most, run.finish())
     }
 }
 
-impl Observer for Memory {
-    fn see(&mut self, event: Event<'_>) {
+impl EventSink for Memory {
+    fn emit(&mut self, event: Event<'_>) {
         match event {
             Event::Decided { picked, .. } => {
                 for &id in picked {

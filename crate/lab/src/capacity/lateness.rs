@@ -1,6 +1,6 @@
 //! How many were late, over the time of a run, and how well the rate is known at which too many are.
 
-use servescope_engine::metrics::token_gaps::TokenGaps;
+use servescope_engine::metrics::token_gaps::InterTokenLatencies;
 use servescope_engine::{Outcome, Report};
 
 use super::goal::{Goal, METRICS};
@@ -30,18 +30,18 @@ impl Lateness {
         let part_us = ((until_us - from_us) / PARTS as f64).max(f64::MIN_POSITIVE);
         let limits_us = goal.limits_s.map(|s| 1e6 * s);
         let arrival = &report.trace.arrival_us;
-        for (id, fate) in report.fates.iter().enumerate() {
+        for (id, result) in report.results.iter().enumerate() {
             let arrive_us = arrival[id];
-            if fate.outcome == Outcome::Cancelled || arrive_us < from_us || arrive_us > until_us {
+            if result.outcome == Outcome::Cancelled || arrive_us < from_us || arrive_us > until_us {
                 continue;
             }
             let part = (((arrive_us - from_us) / part_us) as usize).min(PARTS - 1);
-            let is_served = fate.outcome == Outcome::Completed;
+            let is_served = result.outcome == Outcome::Completed;
             let waited = |us: Option<f64>| us.map(|us| us - arrive_us);
             let times = [
                 waited(report.first_token_us(id)),
                 None,
-                waited(fate.finish_us),
+                waited(result.finish_us),
                 waited(report.scheduled_us(id)),
             ];
             for kind in (0..KINDS).filter(|&kind| kind != GAPS) {
@@ -52,7 +52,8 @@ impl Lateness {
             }
         }
         if limits_us[GAPS].is_finite() {
-            let gaps = TokenGaps::longer_over_time(&report.timeline, limits_us[GAPS], window_us, PARTS);
+            let gaps =
+                InterTokenLatencies::longer_over_time(&report.timeline, limits_us[GAPS], window_us, PARTS);
             counts[GAPS].copy_from_slice(&gaps);
         }
         let mut allowed = [0.0; KINDS];

@@ -1,7 +1,7 @@
 //! One run at one rate, held against the goal.
 
 use serde::Serialize;
-use servescope_engine::{Outcome, Refusal, Report};
+use servescope_engine::{Outcome, Rejection, Report};
 
 use super::goal::{Goal, METRICS};
 use super::lateness::Lateness;
@@ -92,10 +92,10 @@ impl Probe {
         let is_inside = |us: f64| us >= window_us[0] && us <= window_us[1];
         let arrival = &report.trace.arrival_us;
         // Requests whose clients left by themselves are not the service's fault, and not its merit either.
-        let counted: Vec<usize> = (0..report.fates.len())
-            .filter(|&id| report.fates[id].outcome != Outcome::Cancelled && is_inside(arrival[id]))
+        let counted: Vec<usize> = (0..report.results.len())
+            .filter(|&id| report.results[id].outcome != Outcome::Cancelled && is_inside(arrival[id]))
             .collect();
-        let late = |us: Option<f64>, id: usize| match report.fates[id].outcome {
+        let late = |us: Option<f64>, id: usize| match report.results[id].outcome {
             Outcome::Completed => us.unwrap_or(f64::INFINITY),
             _ => f64::INFINITY,
         };
@@ -112,12 +112,12 @@ impl Probe {
             quantile(queue, &waited),
         ];
         let growth = Growth::of_report(report, window_us);
-        let end_s = report.fates.iter().filter_map(|fate| fate.finish_us).fold(0.0, f64::max) / 1e6;
-        let completed = report.fates.iter().filter(|fate| fate.outcome == Outcome::Completed).count();
-        let produced: u64 = report.fates.iter().map(|fate| u64::from(fate.produced)).sum();
+        let end_s = report.results.iter().filter_map(|result| result.finish_us).fold(0.0, f64::max) / 1e6;
+        let completed = report.results.iter().filter(|result| result.outcome == Outcome::Completed).count();
+        let produced: u64 = report.results.iter().map(|result| u64::from(result.produced)).sum();
         let per_s = |amount: f64| if end_s > 0.0 { amount / end_s } else { 0.0 };
         let measures = Measures {
-            requests: report.fates.len() as u64,
+            requests: report.results.len() as u64,
             quantile_s: quantile_s.map(|value| value.filter(|s| s.is_finite())),
             throughput_rps: per_s(completed as f64),
             output_tokens_per_s: per_s(produced as f64),
@@ -140,11 +140,11 @@ impl Probe {
 /// More than may be were not served: whether because they are too long for any rate, or at this rate.
 fn unserved(report: &Report, counted: &[usize], goal: &Goal) -> Option<Miss> {
     let count = |is: &dyn Fn(Outcome) -> bool| {
-        counted.iter().filter(|&&id| is(report.fates[id].outcome)).count() as u64
+        counted.iter().filter(|&&id| is(report.results[id].outcome)).count() as u64
     };
     let offered = counted.len() as u64;
     let is_over = |requests: u64| requests as f64 > (1.0 - goal.served()) * offered as f64;
-    let too_long = count(&|outcome| matches!(outcome, Outcome::Refused(reason) if is_of_length(reason)));
+    let too_long = count(&|outcome| matches!(outcome, Outcome::Rejected(reason) if is_of_length(reason)));
     if is_over(too_long) {
         return Some(Miss::TooLong { requests: too_long, offered });
     }
@@ -153,8 +153,8 @@ fn unserved(report: &Report, counted: &[usize], goal: &Goal) -> Option<Miss> {
 }
 
 /// Whether a request is rejected for its length alone, at any rate.
-fn is_of_length(reason: Refusal) -> bool {
-    use Refusal::{InputTooLong, NeverFits, PoolTooSmall, PromptOverBatch, RequestTooLong};
+fn is_of_length(reason: Rejection) -> bool {
+    use Rejection::{InputTooLong, NeverFits, PoolTooSmall, PromptOverBatch, RequestTooLong};
     matches!(reason, InputTooLong | RequestTooLong | PoolTooSmall | NeverFits | PromptOverBatch)
 }
 

@@ -117,10 +117,10 @@ fn write_waiting(report: &Report, events: &mut Events<'_>) -> fmt::Result {
 /// Every change of the number of requests that wait for their first iteration at a replica: (when, where, how many).
 fn waiting(report: &Report) -> Vec<(f64, u16, i32)> {
     let mut changes: Vec<(f64, u16, i32)> = Vec::new();
-    for (id, fate) in report.fates.iter().enumerate() {
+    for (id, result) in report.results.iter().enumerate() {
         // When one that was never scheduled left the line is not told; it is left out.
         let left_us =
-            report.scheduled_us(id).or((fate.outcome == Outcome::Unfinished).then_some(f64::INFINITY));
+            report.scheduled_us(id).or((result.outcome == Outcome::Unfinished).then_some(f64::INFINITY));
         if let Some(left_us) = left_us {
             let replica = report.replica(id);
             changes.push((report.trace.arrival_us[id], replica, 1));

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use servescope_engine::Refusal;
+use servescope_engine::Rejection;
 use servescope_engine::metrics::monitor::{Cell, Monitor};
 use servescope_engine::queue::Client;
 use servescope_engine::sampler::CounterSample;
@@ -63,7 +63,7 @@ pub fn write_clients_csv(run: &Run, to: &mut dyn fmt::Write) -> fmt::Result {
 /// Those of `to`.
 pub fn write_clients_over_time_csv(run: &Run, to: &mut dyn fmt::Write) -> fmt::Result {
     to.write_str("client,id,start_s,end_s,offered,admitted,completed,refused")?;
-    for reason in Refusal::ALL {
+    for reason in Rejection::ALL {
         write!(to, ",refused_{}", reason.name())?;
     }
     to.write_str(

@@ -4,7 +4,7 @@ use std::fmt;
 
 use servescope_engine::gateway::log::Retry;
 use servescope_engine::metrics::departures::left_us;
-use servescope_engine::{Outcome, Refusal, Report};
+use servescope_engine::{Outcome, Rejection, Report};
 
 /// What happens to a request. Events at the same time come in this order, but never against the order of their request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,7 +67,7 @@ struct Event {
     id: u32,
     /// Number of the attempt at a gateway; 0 = it belongs to none.
     attempt: u8,
-    reason: Option<Refusal>,
+    reason: Option<Rejection>,
 }
 
 /// The file as text.
@@ -94,22 +94,22 @@ pub fn write_events_csv(report: &Report, to: &mut dyn fmt::Write) -> fmt::Result
         if attempt > 0 {
             write!(to, "{attempt}")?;
         }
-        writeln!(to, ",{}", reason.map_or("", Refusal::name))?;
+        writeln!(to, ",{}", reason.map_or("", Rejection::name))?;
     }
     Ok(())
 }
 
 /// Whether a request was given to a replica.
 fn has_replica(report: &Report, id: usize) -> bool {
-    let is_refused = matches!(report.fates[id].outcome, Outcome::Refused(_));
+    let is_refused = matches!(report.results[id].outcome, Outcome::Rejected(_));
     !is_refused && report.gateway.as_deref().is_none_or(|log| !log.forwarded_us[id].is_nan())
 }
 
 /// All events in the order of the file.
 fn events(report: &Report) -> Vec<Event> {
     let mut parts = Parts::of(report);
-    let mut events: Vec<Event> = Vec::with_capacity(4 * report.fates.len());
-    for id in 0..report.fates.len() {
+    let mut events: Vec<Event> = Vec::with_capacity(4 * report.results.len());
+    for id in 0..report.results.len() {
         let first = events.len();
         parts.story(report, id, &mut events);
         for place in first + 1..events.len() {
@@ -139,8 +139,9 @@ impl Parts {
     fn of(report: &Report) -> Self {
         let mut retries = report.gateway.as_deref().map_or_else(Vec::new, |log| log.retries.kept().to_vec());
         let timeline = &report.timeline;
-        let mut preempted: Vec<(u32, f64)> = timeline.evictions.iter().map(|e| (e.id, e.time_us)).collect();
-        let mut resumed: Vec<(u32, f64)> = timeline.absences.iter().map(|a| (a.request, a.end_us)).collect();
+        let mut preempted: Vec<(u32, f64)> = timeline.preemptions.iter().map(|e| (e.id, e.time_us)).collect();
+        let mut resumed: Vec<(u32, f64)> =
+            timeline.preemption_intervals.iter().map(|a| (a.request, a.end_us)).collect();
         // Each list is in order of time.
         retries.sort_by_key(|retry| retry.id);
         preempted.sort_by_key(|event| event.0);
@@ -150,8 +151,8 @@ impl Parts {
 
     /// The events of the next request, in their order.
     fn story(&mut self, report: &Report, place: usize, events: &mut Vec<Event>) {
-        let (id, fate) = (place as u32, &report.fates[place]);
-        let mut add = |time_us: f64, kind: Kind, attempt: u8, reason: Option<Refusal>| {
+        let (id, result) = (place as u32, &report.results[place]);
+        let mut add = |time_us: f64, kind: Kind, attempt: u8, reason: Option<Rejection>| {
             events.push(Event { time_us, rank: kind, kind, id, attempt, reason });
         };
         let log = report.gateway.as_deref();
@@ -193,11 +194,11 @@ impl Parts {
             add(first_us, Kind::FirstToken, 0, None);
         }
         let left_us = self.left_us[place];
-        match fate.outcome {
+        match result.outcome {
             Outcome::Completed => add(left_us, Kind::Finished, 0, None),
             Outcome::Cancelled => add(left_us, Kind::Left, 0, None),
             Outcome::TimedOut => add(left_us, Kind::TimedOut, attempts, None),
-            Outcome::Refused(reason) => add(left_us, Kind::Refused, attempts, Some(reason)),
+            Outcome::Rejected(reason) => add(left_us, Kind::Refused, attempts, Some(reason)),
             Outcome::Unfinished => {}
         }
     }

@@ -9,13 +9,13 @@ use servescope_workload::BASE_MODEL;
 /// `requests.csv`: one row a request, times in seconds, empty where there is none. `left_s` is when it left the system, whatever
 /// its outcome.
 pub fn requests_csv(report: &Report) -> String {
-    let mut text = String::with_capacity(report.fates.len() * 96);
+    let mut text = String::with_capacity(report.results.len() * 96);
     text.push_str(
         "id,arrival_s,user,adapter,input_tokens,output_tokens,max_tokens,replica,outcome,scheduled_s,first_token_s,\
          finish_s,preemptions,queue_s,adapter_load_s,prefill_s,stalled_s,decode_s,left_s\n",
     );
     let left_us = left_us(report).0;
-    for (id, fate) in report.fates.iter().enumerate() {
+    for (id, result) in report.results.iter().enumerate() {
         let r = report.trace.request(id);
         let adapter = if r.adapter == BASE_MODEL { -1 } else { i64::from(r.adapter) };
         let _ = write!(
@@ -27,9 +27,9 @@ pub fn requests_csv(report: &Report) -> String {
             r.output_tokens,
             r.max_tokens,
             report.replica(id),
-            fate.outcome.name()
+            result.outcome.name()
         );
-        for time in [report.scheduled_us(id), report.first_token_us(id), fate.finish_us] {
+        for time in [report.scheduled_us(id), report.first_token_us(id), result.finish_us] {
             text.push(',');
             if let Some(us) = time {
                 let _ = write!(text, "{}", us / 1e6);
@@ -43,7 +43,7 @@ pub fn requests_csv(report: &Report) -> String {
             None => text.push_str(",,,,,"),
         }
         text.push(',');
-        if fate.outcome != Outcome::Unfinished {
+        if result.outcome != Outcome::Unfinished {
             let _ = write!(text, "{}", left_us[id] / 1e6);
         }
         text.push('\n');

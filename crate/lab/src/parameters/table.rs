@@ -1002,7 +1002,7 @@ table! {
     MaxNewTokens = row("workload.sampling.max_new_tokens", "smax", "sampling", whole(0.0, MOST, 0.0)).unit("tokens").linear(0.0, 4096.0, 1.0)
         .says("Cap on new tokens", "No request body asks for more tokens than this. 0 = no limit.");
     StopSequences = row("workload.sampling.stop_sequences", "sstop", "sampling", Kind::Text { most: 1000 })
-        .says("Stop sequences", "Texts that end an output, with | between them; \\n is a new line, \\| a bar, \\\\ a backslash.");
+        .says("BlockReason sequences", "Texts that end an output, with | between them; \\n is a new line, \\| a bar, \\\\ a backslash.");
     PinOutput = row("workload.sampling.pin_output", "spin", "sampling", Kind::Flag(false))
         .says("Pin output lengths", "Request bodies hold every output to its length: end of sequence ignored, min_tokens and max_tokens equal to it.");
     CharactersPerToken = row("workload.sampling.characters_per_token", "scpt", "sampling", number(0.25, 64.0, 4.0)).linear(1.0, 8.0, 0.1)

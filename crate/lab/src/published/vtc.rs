@@ -13,7 +13,7 @@ mod pairs;
 use std::sync::Arc;
 
 use servescope_cost::{Calibration, LinearCost};
-use servescope_engine::metrics::fairness::Served;
+use servescope_engine::metrics::fairness::ServedRequest;
 use servescope_engine::queue::OutputAccounting;
 use servescope_engine::queue::{Client, QueueConfig, QueuePolicy, prediction};
 use servescope_engine::queue::{Lift, Prediction, TokenCost, VtcConfig};
@@ -48,8 +48,8 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    fn served(&self, first_token_s: f64, finish_s: f64) -> Served {
-        Served {
+    fn served(&self, first_token_s: f64, finish_s: f64) -> ServedRequest {
+        ServedRequest {
             client: self.client as usize,
             input_tokens: f64::from(self.input_tokens),
             output_tokens: f64::from(self.output_tokens),
@@ -229,9 +229,9 @@ impl Recording {
             ..FleetConfig::slora()
         };
         let cost = LinearCost { overhead_us, ..server.calibration().cost };
-        let report = Fleet::new(trace, config, Box::new(cost)).queued(queueing).run();
+        let report = Fleet::new(trace, config, Box::new(cost)).with_queue_policy(queueing).run();
         let served = self.requests.iter().enumerate().filter_map(|(id, r)| {
-            Some(r.served(report.first_token_us(id)? / 1e6, report.fates[id].finish_us? / 1e6))
+            Some(r.served(report.first_token_us(id)? / 1e6, report.results[id].finish_us? / 1e6))
         });
         Simulated {
             measured: Measured::of(self, &served.collect::<Vec<_>>(), weights),

@@ -5,8 +5,8 @@ use servescope_engine::gateway::GatewayConfig;
 use servescope_engine::gateway::config::{
     Charge, Check, KvRule, Lending, Quotas, RetryKind, RetryRule, Timeout,
 };
-use servescope_engine::gateway::load::{LoadPolicy, LoadRule};
-use servescope_engine::gateway::prediction::{LengthRule, LengthSource};
+use servescope_engine::gateway::load::{LoadPolicy, OverloadConfig};
+use servescope_engine::gateway::prediction::{LengthSource, PredictorConfig};
 use servescope_engine::gateway::window::Window;
 
 use super::{Scenario, USUAL_CHECKS};
@@ -164,7 +164,7 @@ impl Scenario {
         }
     }
 
-    fn predicted_lengths(&self) -> LengthRule {
+    fn predicted_lengths(&self) -> PredictorConfig {
         use choices::PredictKind;
         let (source, quantile) = match self.chosen(PredictKind::ID) {
             PredictKind::MaxTokens => (LengthSource::MaxTokens, 0.0),
@@ -174,7 +174,7 @@ impl Scenario {
             PredictKind::P95 => (LengthSource::History, 0.95),
             PredictKind::Average => (LengthSource::Average, 0.0),
         };
-        LengthRule {
+        PredictorConfig {
             source,
             bias: self.number(Id::PredictBias),
             noise: self.number(Id::PredictNoise),
@@ -184,8 +184,8 @@ impl Scenario {
         }
     }
 
-    fn load(&self) -> LoadRule {
-        LoadRule {
+    fn load(&self) -> OverloadConfig {
+        OverloadConfig {
             kv_share: self.bound(Id::LoadKv, 1.0),
             wait_us: self.bound(Id::LoadWait, 1e6),
             step_us: self.bound(Id::LoadStep, 1e3),
@@ -203,6 +203,6 @@ impl Scenario {
 
     /// The same fleet behind a proxy: who waits too long, or finds too many there, is the proxy's matter.
     pub fn fleet_behind(&self, config: FleetConfig) -> FleetConfig {
-        FleetConfig { max_in_system: u32::MAX, patience_us: f64::INFINITY, ..config }
+        FleetConfig { max_in_system: u32::MAX, queue_timeout_us: f64::INFINITY, ..config }
     }
 }

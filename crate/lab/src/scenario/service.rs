@@ -38,7 +38,7 @@ impl Scenario {
         Some(self.whole(Id::MaxInSystem)).filter(|&n| n > 0).unwrap_or(u32::MAX)
     }
 
-    fn patience_us(&self) -> f64 {
+    fn queue_timeout_us(&self) -> f64 {
         Some(self.number(Id::QueueTimeout) * 1e6).filter(|&t| t > 0.0).unwrap_or(f64::INFINITY)
     }
 
@@ -92,7 +92,7 @@ impl Scenario {
             prefix_cache: self.flag(Id::PrefixCache),
             vllm: self.vllm_rules(),
             max_in_system: self.max_in_system(),
-            patience_us: self.patience_us(),
+            queue_timeout_us: self.queue_timeout_us(),
             reserve: match self.chosen(choices::Allocation::ID) {
                 choices::Allocation::Watermark | choices::Allocation::OnDemand => false,
                 choices::Allocation::Reserve => self.is_active(Id::Allocation),

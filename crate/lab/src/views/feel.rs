@@ -1,7 +1,7 @@
 //! What people feel: distribution functions of their times, TTFT by arrival, and where the time went.
 
 use servescope_engine::metrics::groups::busiest_first;
-use servescope_engine::{Outcome, Split};
+use servescope_engine::{LatencyBreakdown, Outcome};
 use servescope_workload::BASE_MODEL;
 use servescope_workload::statistics::sort;
 
@@ -25,7 +25,7 @@ fn curve(role: &'static str, mut times_s: Vec<f64>) -> Series {
 /// Distribution functions of TTFT, every token gap, and end-to-end time, with the bound on TTFT.
 pub(super) fn latency_cdf(run: &Run) -> View {
     let report = &run.report;
-    let completed = || (0..report.fates.len()).filter(|&id| report.is_completed(id));
+    let completed = || (0..report.results.len()).filter(|&id| report.is_completed(id));
     let axis = |min, max| Axis { unit: "s", scale: "log", kind: "value", min, max };
     let ttft: Vec<f64> = completed().filter_map(|id| report.ttft_us(id)).map(|t| t / 1e6).collect();
     if ttft.is_empty() {
@@ -83,7 +83,9 @@ pub(super) fn ttft_by_arrival(run: &Run, window: &Window) -> View {
             points = if low.0 < high.0 { vec![low, high] } else { vec![high, low] };
         }
         points.into_iter().for_each(|(id, t)| add(&mut served, id, t));
-        if let Some(&id) = chunk.iter().find(|&&id| matches!(report.fates[id].outcome, Outcome::Refused(_))) {
+        if let Some(&id) =
+            chunk.iter().find(|&&id| matches!(report.results[id].outcome, Outcome::Rejected(_)))
+        {
             add(&mut refused, id, 0.0);
         }
     }
@@ -101,7 +103,7 @@ pub(super) fn ttft_by_arrival(run: &Run, window: &Window) -> View {
 /// Where the time went: mean of each part of E2E, stacked, by adapter (the busiest and all others) or by length class.
 pub(super) fn time_split(run: &Run, by_length: bool) -> View {
     let report = &run.report;
-    let splits: Vec<(usize, Split)> = (0..report.fates.len())
+    let splits: Vec<(usize, LatencyBreakdown)> = (0..report.results.len())
         .filter(|&id| report.is_completed(id))
         .filter_map(|id| Some((id, report.split(id)?)))
         .collect();

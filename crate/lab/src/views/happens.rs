@@ -26,11 +26,11 @@ pub(super) fn rates(run: &Run, window: &Window) -> View {
     let blank = Columns::new(window.start_us, window.end_us, bins);
     let (mut offered, mut served, mut refused) = (blank.clone(), blank.clone(), blank);
     let mut any_refused = false;
-    for (id, fate) in report.fates.iter().enumerate() {
+    for (id, result) in report.results.iter().enumerate() {
         offered.add_event(trace.arrival_us[id], 1.0);
-        match (fate.outcome, fate.finish_us) {
+        match (result.outcome, result.finish_us) {
             (Outcome::Completed, Some(finish)) => served.add_event(finish, 1.0),
-            (Outcome::Refused(_), _) => {
+            (Outcome::Rejected(_), _) => {
                 any_refused = true;
                 refused.add_event(trace.arrival_us[id], 1.0);
             }
@@ -67,12 +67,12 @@ pub(super) fn running_waiting(run: &Run, window: &Window) -> View {
     let blank = Columns::new(window.start_us, window.end_us, window.columns);
     let (mut running, mut waiting) = (blank.clone(), blank);
     let end = window.end_us;
-    for (id, fate) in report.fates.iter().enumerate() {
+    for (id, result) in report.results.iter().enumerate() {
         let arrival = report.trace.arrival_us[id];
-        match (report.scheduled_us(id), fate.outcome) {
+        match (report.scheduled_us(id), result.outcome) {
             (Some(scheduled), _) => {
                 waiting.add(arrival, scheduled, 1.0);
-                running.add(scheduled, fate.finish_us.unwrap_or(end), 1.0);
+                running.add(scheduled, result.finish_us.unwrap_or(end), 1.0);
             }
             (None, Outcome::Unfinished) => waiting.add(arrival, end, 1.0),
             (None, _) => {}
@@ -80,7 +80,7 @@ pub(super) fn running_waiting(run: &Run, window: &Window) -> View {
     }
     for &(at, id) in &report.trace.cancellations {
         let id = id as usize;
-        if report.fates[id].outcome == Outcome::Cancelled && report.scheduled_us(id).is_none() {
+        if report.results[id].outcome == Outcome::Cancelled && report.scheduled_us(id).is_none() {
             waiting.add(report.trace.arrival_us[id], at, 1.0);
         }
     }

@@ -158,12 +158,12 @@ fn utilisation(run: &Run, sums: &UsageColumns, window: &Window) -> View {
 
 /// Requests thrown out of batches, a second.
 fn preemptions(run: &Run, window: &Window) -> View {
-    let evictions = &run.report.timeline.evictions;
-    if evictions.is_empty() {
+    let preemptions = &run.report.timeline.preemptions;
+    if preemptions.is_empty() {
         return empty("preemptions", "empty.no_preemptions", window.axis());
     }
     let mut counts = Columns::new(window.start_us, window.end_us, window.columns.min(120));
-    evictions.iter().for_each(|eviction| counts.add_event(eviction.time_us, 1.0));
+    preemptions.iter().for_each(|preemption| counts.add_event(preemption.time_us, 1.0));
     let each_s = counts.width_us() / 1e6;
     let mut x: Vec<f64> = counts.starts_us().iter().map(|us| us / 1e6).collect();
     x.push(window.end_us / 1e6);

@@ -1,6 +1,6 @@
 //! Payload files of NVIDIA's AIPerf and its predecessor GenAI-Perf: `timestamp` or `delay` (ms), `session_id`,
-//! `input_length` or a text (`text`, `text_input`, `texts`, `messages`), `output_length`, `hash_ids` of prefix blocks of 512 tokens; one request a line, or a session
-//! a line with its `turns`.
+//! `input_length` or a text (`text`, `text_input`, `texts`, `messages`), `output_length`, `hash_ids` of prefix blocks of 512
+//! tokens; one request a line, or a session a line with its `turns`.
 //!
 //! A delay counts from the request before it in the session, which is how a file without a server can read it. A text
 //! without a length counts a token for every four characters.

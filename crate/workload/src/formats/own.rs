@@ -1,7 +1,8 @@
 //! Servescope's own CSV: `id,arrival_s,user,adapter,rank,input_tokens,output_tokens,max_tokens`; `cancel_s` where a client
 //! went away; `after`, `think_s` and `until_s` where requests wait for others: the `id` (row, from 0) of an earlier one, the
-//! time between its end and this sending, and the time from which on nothing held is sent; `session`, `turn`, `model`, `kind`, `took_s`, `block_tokens` and `hash_ids` (with spaces between) where a
-//! trace carries them. Only arrival and the two lengths must be there; adapter -1 is the base model.
+//! time between its end and this sending, and the time from which on nothing held is sent; `session`, `turn`, `model`, `kind`,
+//! `took_s`, `block_tokens` and `hash_ids` (with spaces between) where a trace carries them. Only arrival and the two lengths
+//! must be there; adapter -1 is the base model.
 
 use std::fmt::Write as _;
 

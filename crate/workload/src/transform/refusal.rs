@@ -3,7 +3,7 @@
 use super::StepError;
 
 /// Every code that [`StepError::code`] gives.
-pub const REFUSALS: &[&str] = &[
+pub const REJECTIONS: &[&str] = &[
     "unknown_step",
     "unknown_field",
     "said_twice",
@@ -26,7 +26,7 @@ pub const REFUSALS: &[&str] = &[
 ];
 
 impl StepError {
-    /// One of [`REFUSALS`].
+    /// One of [`REJECTIONS`].
     pub fn code(&self) -> &'static str {
         match self {
             Self::UnknownStep { .. } => "unknown_step",

@@ -9,8 +9,8 @@ use servescope_workload::BASE_MODEL;
 use servescope_workload::trace::Request;
 
 use super::super::config::{KvRule, Quotas, RetryKind, RetryRule};
-use super::super::load::LoadRule;
-use super::super::prediction::{LengthRule, LengthSource};
+use super::super::load::OverloadConfig;
+use super::super::prediction::{LengthSource, PredictorConfig};
 use super::*;
 use crate::config::{FleetConfig, Preemption, SchedulerKind};
 use crate::engine::Fleet;
@@ -32,15 +32,15 @@ thread_local! {
 
 impl Proxy {
     /// A look is taken: the engine is asked for everybody with a reservation.
-    pub(super) fn note_what_is_seen(&mut self, at_us: f64, sight: &dyn Sight) {
+    pub(super) fn note_what_is_seen(&mut self, at_us: f64, probe: &dyn KvUsageProbe) {
         let mut held = Vec::new();
-        sight.held_tokens(self.reservations.open(), at_us, &mut held);
+        probe.held_tokens(self.reservations.open(), at_us, &mut held);
         for (entry, tokens) in self.reservations.open().iter().zip(held) {
             self.seen[entry.id as usize] = Some(tokens);
         }
     }
 
-    /// What is reserved is told by who is at the engine, what was predicted of it, and what was seen of it at the last look.
+    /// What is reserved is told by the requests at the engine, what was predicted of it, and what was seen of it at the last look.
     pub(super) fn explain(&self, trace: &Trace) {
         let at_engine = |id: &usize| self.place[*id] == Place::AtEngine;
         let (mut reserved, mut there) = (0, 0);
@@ -98,8 +98,15 @@ fn gateway(seed: u64) -> GatewayConfig {
         timeout: Timeout::Fixed(5e5),
         sweep_us: 50e3,
         retries: RetryRule { kind, most: 4, round_trip_us: 5e4, base_us: 2e5, cap_us: 2e6, jitter: 1.0 },
-        lengths: LengthRule { source, bias: 1.0, noise: 0.5, quantile: 0.9, half_life: 50.0, cold_start: 5 },
-        load: LoadRule {
+        lengths: PredictorConfig {
+            source,
+            bias: 1.0,
+            noise: 0.5,
+            quantile: 0.9,
+            half_life: 50.0,
+            cold_start: 5,
+        },
+        load: OverloadConfig {
             kv_share: f64::INFINITY,
             wait_us: f64::INFINITY,
             step_us: f64::INFINITY,
@@ -132,10 +139,11 @@ const COST: LinearCost = LinearCost {
 /// Attempts, admissions, and ends of every kind.
 fn moves(report: &Report) -> u64 {
     let log = report.gateway.as_deref().expect("there was a proxy");
-    assert!(report.fates.iter().all(|fate| fate.outcome != Outcome::Unfinished));
+    assert!(report.results.iter().all(|result| result.outcome != Outcome::Unfinished));
     assert_eq!((log.reserved_tokens, log.leaked_tokens), (0, 0), "all have ended");
-    let admitted: Vec<usize> = (0..report.fates.len()).filter(|&id| !log.forwarded_us[id].is_nan()).collect();
-    let gone = admitted.iter().filter(|&&id| report.fates[id].outcome == Outcome::Cancelled).count() as u64;
+    let admitted: Vec<usize> =
+        (0..report.results.len()).filter(|&id| !log.forwarded_us[id].is_nan()).collect();
+    let gone = admitted.iter().filter(|&&id| report.results[id].outcome == Outcome::Cancelled).count() as u64;
     let admitted = admitted.len() as u64;
     // Every kind of move is there.
     assert!(admitted > 5_000 && gone > 100 && log.timeouts > 1_000, "{admitted} {gone} {}", log.timeouts);
@@ -159,8 +167,8 @@ fn nothing_is_lost_before_the_loop_of_slora_and_before_a_fleet() {
     let mut all = 0;
     for seed in 0..RUNS {
         let trace = Arc::new(trace(seed));
-        let looped = Fleet::new(Arc::clone(&trace), config, Box::new(COST)).behind(gateway(seed)).run();
-        let spread = Fleet::new(trace, fleet, Box::new(COST)).behind(gateway(seed)).run();
+        let looped = Fleet::new(Arc::clone(&trace), config, Box::new(COST)).with_gateway(gateway(seed)).run();
+        let spread = Fleet::new(trace, fleet, Box::new(COST)).with_gateway(gateway(seed)).run();
         all += moves(&looped) + moves(&spread);
     }
     assert!(all >= 1_000_000, "{all} moves");

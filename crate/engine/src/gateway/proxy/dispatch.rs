@@ -1,28 +1,28 @@
-//! The dispatcher: who of those that wait is let through, and what keeps the others.
+//! The dispatcher: which waiting request goes to the engine, and what holds the others back.
 
 use servescope_workload::Trace;
 
 use super::super::config::Check;
 use super::super::load::{LoadPolicy, LoadState};
-use super::super::log::Held;
-use super::{Given, Note, Place, Proxy, Sight, after};
-use crate::request::Refusal;
+use super::super::log::GatewayHoldReason;
+use super::{GatewayOutcome, KvUsageProbe, Note, Place, Proxy, after};
+use crate::request::Rejection;
 
 /// What becomes of the head of the queue.
 #[derive(Debug, Clone, Copy)]
 enum DispatchDecision {
     Goes,
     /// Its client has to wait, others may pass.
-    Parks(Held, f64),
+    Parks(GatewayHoldReason, f64),
     /// Everybody has to wait.
-    Stops(Held),
+    Stops(GatewayHoldReason),
     /// It would wait for ever.
-    Never(Refusal),
+    Never(Rejection),
 }
 
 impl Proxy {
     /// Lets requests through, until the first in the order of service has to wait.
-    pub(super) fn dispatch(&mut self, trace: &Trace, at_us: f64, sight: &dyn Sight) {
+    pub(super) fn dispatch(&mut self, trace: &Trace, at_us: f64, probe: &dyn KvUsageProbe) {
         self.wake_us = f64::INFINITY;
         while self.waiting > 0
             && let Some((client, id)) = self.queue.head()
@@ -31,14 +31,14 @@ impl Proxy {
                 self.queue.skip(client);
                 continue;
             }
-            match self.decision(trace, client, id, at_us, sight) {
+            match self.decision(trace, client, id, at_us, probe) {
                 DispatchDecision::Goes => self.forward(trace, client, id, at_us),
                 DispatchDecision::Parks(held, until_us) => {
                     self.log.passages[id as usize].held = held;
-                    if held != Held::FairShare {
+                    if held != GatewayHoldReason::FairShare {
                         self.waits.hold_back(client, at_us);
                     }
-                    self.queue.park(client, until_us.max(after(at_us)));
+                    self.queue.throttle(client, until_us.max(after(at_us)));
                 }
                 DispatchDecision::Stops(held) => {
                     self.log.passages[id as usize].held = held;
@@ -58,7 +58,7 @@ impl Proxy {
         client: u32,
         id: u32,
         at_us: f64,
-        sight: &dyn Sight,
+        probe: &dyn KvUsageProbe,
     ) -> DispatchDecision {
         let shares = self.load.state() == LoadState::Over
             && self.config.load.policy == LoadPolicy::FairShare
@@ -73,16 +73,16 @@ impl Proxy {
             // A client that has more than its share has to wait for no room.
             match check {
                 Check::Concurrency if !shares && self.stops_concurrency() => {
-                    return DispatchDecision::Stops(Held::By(check));
+                    return DispatchDecision::Stops(GatewayHoldReason::By(check));
                 }
-                Check::Kv if !shares && !self.fits(tokens[0].saturating_add(tokens[1]), at_us, sight) => {
-                    return DispatchDecision::Stops(Held::By(check));
+                Check::Kv if !shares && !self.fits(tokens[0].saturating_add(tokens[1]), at_us, probe) => {
+                    return DispatchDecision::Stops(GatewayHoldReason::By(check));
                 }
                 _ => {}
             }
         }
         if shares {
-            DispatchDecision::Parks(Held::FairShare, self.next_sample_us)
+            DispatchDecision::Parks(GatewayHoldReason::FairShare, self.next_sample_us)
         } else {
             DispatchDecision::Goes
         }
@@ -96,11 +96,11 @@ impl Proxy {
         tokens: [u32; 2],
         at_us: f64,
     ) -> Option<DispatchDecision> {
-        let held = Held::By(check);
+        let held = GatewayHoldReason::By(check);
         let (allowed, reason) = match check {
-            Check::Rpm => (self.book.on_dispatch_rpm(client, at_us), Refusal::RateLimit),
+            Check::Rpm => (self.book.on_dispatch_rpm(client, at_us), Rejection::RateLimit),
             Check::Tpm => {
-                (self.book.on_dispatch_tpm(client, tokens, self.pressure(), at_us), Refusal::TokenQuota)
+                (self.book.on_dispatch_tpm(client, tokens, self.pressure(), at_us), Rejection::TokenQuota)
             }
             Check::Concurrency if self.client_is_busy(client) => {
                 return Some(DispatchDecision::Parks(held, f64::INFINITY));
@@ -132,6 +132,6 @@ impl Proxy {
         let note =
             Note { client, predicted_output: predicted, charged_output, first_token_us: f64::NAN, paid };
         self.reservations.admit(id, input.saturating_add(predicted), note, at_us);
-        self.given.push_back((Given::Forward(id), at_us));
+        self.given.push_back((GatewayOutcome::Forward(id), at_us));
     }
 }

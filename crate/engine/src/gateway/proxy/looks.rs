@@ -1,26 +1,26 @@
-//! What the proxy sees of the engine, and when it looks: the room in KV memory for whoever is next, and the load.
+//! What the proxy sees of the engine, and when it looks: the room in KV memory for the next request, and the load.
 
 use servescope_workload::Trace;
 
-use super::super::load::{LoadState, Signals};
+use super::super::load::{LoadSignals, LoadState};
 use super::super::log::Sample;
-use super::{Place, Proxy, Sight, View, after};
+use super::{EngineSnapshot, KvUsageProbe, Place, Proxy, after};
 
-/// Where nobody asks for it the usage is looked at so often, microseconds.
+/// Where no request asks for it the usage is looked at so often, microseconds.
 const LOOK_EVERY_US: f64 = 2e6;
 
 /// Pressure below which a quiet service need not be looked at.
 const CALM: f64 = 1e-3;
 
 impl Proxy {
-    /// Whether free - headroom - reserved >= predicted. An engine that nobody uses takes any request, unless reservations
-    /// that nobody has stand in the way.
-    pub(super) fn fits(&mut self, predicted_tokens: u32, at_us: f64, sight: &dyn Sight) -> bool {
+    /// Whether free - headroom - reserved >= predicted. An engine that no request uses takes any request, unless reservations
+    /// that no request has stand in the way.
+    pub(super) fn fits(&mut self, predicted_tokens: u32, at_us: f64, probe: &dyn KvUsageProbe) -> bool {
         if self.reservations.open().is_empty() && self.reservations.leaked() == 0 {
             return true;
         }
         if at_us - self.view.at_us >= self.config.kv.lag_us {
-            self.look(at_us, sight);
+            self.look(at_us, probe);
         }
         let free = self.config.pool_tokens - self.view.used_tokens;
         let room = free - self.config.kv.headroom_tokens - self.reservations.reserved() as f64;
@@ -34,12 +34,12 @@ impl Proxy {
     }
 
     /// Looks at the engine's usage: reservations shrink by what appeared, and counters grow by it.
-    fn look(&mut self, at_us: f64, sight: &dyn Sight) {
+    fn look(&mut self, at_us: f64, probe: &dyn KvUsageProbe) {
         #[cfg(test)]
-        self.note_what_is_seen(at_us, sight);
-        self.view = View { at_us, used_tokens: sight.used_tokens(at_us), is_stale: false };
+        self.note_what_is_seen(at_us, probe);
+        self.view = EngineSnapshot { at_us, used_tokens: probe.used_tokens(at_us), is_stale: false };
         self.held.clear();
-        sight.held_tokens(self.reservations.open(), at_us, &mut self.held);
+        probe.held_tokens(self.reservations.open(), at_us, &mut self.held);
         let queue = &mut self.queue;
         // Who comes next matters where several wait; what is not charged now is charged at a request's end.
         let counts = self.waiting > 1 && queue.keeps_counters();
@@ -63,9 +63,9 @@ impl Proxy {
     }
 
     /// Looks at the load, and lets requests through where that changes it.
-    pub(super) fn sample(&mut self, trace: &Trace, at_us: f64, sight: &dyn Sight) {
+    pub(super) fn sample(&mut self, trace: &Trace, at_us: f64, probe: &dyn KvUsageProbe) {
         if at_us - self.view.at_us >= LOOK_EVERY_US {
-            self.look(at_us, sight);
+            self.look(at_us, probe);
         }
         #[cfg(test)]
         self.explain(trace);
@@ -74,8 +74,8 @@ impl Proxy {
         let waits = |asked_us: f64, id: u32| {
             place[id as usize] == Place::Queued && passages[id as usize].asked_us == asked_us
         };
-        let signals = Signals {
-            kv_share: sight.used_tokens(at_us) / self.config.pool_tokens,
+        let signals = LoadSignals {
+            kv_share: probe.used_tokens(at_us) / self.config.pool_tokens,
             wait_us: self.waits.longest_us(at_us, waits),
             step_us: if at_engine > 0 { self.waits.step_us() } else { 0.0 },
         };
@@ -98,8 +98,8 @@ impl Proxy {
         self.next_sample_us = at_us + self.load_every_us;
         if changes {
             let waits = &mut self.waits;
-            self.queue.unpark_all(|client| waits.release(client, at_us));
-            self.dispatch(trace, at_us, sight);
+            self.queue.unthrottle_all(|client| waits.release(client, at_us));
+            self.dispatch(trace, at_us, probe);
         }
         if self.reservations.open().is_empty() {
             // Only a request that comes or waits can change anything, or time itself until the pressure is gone.

@@ -72,7 +72,7 @@ pub struct Cell {
     pub admitted: u32,
     /// Requests served to the end.
     pub completed: u32,
-    /// Requests refused, in the order of [`crate::Refusal::ALL`].
+    /// Requests refused, in the order of [`crate::Rejection::ALL`].
     pub refused: [u32; REASONS],
     /// Requests that had waited too long.
     pub timed_out: u32,
@@ -207,21 +207,21 @@ impl Cells {
     /// Counts what the report tells.
     pub(super) fn count(&mut self, report: &Report, client_of: &[u32], left_us: &[f64], wasted: &[u64]) {
         let (mut present, mut answers) = (self.spread(), self.spread());
-        for (id, fate) in report.fates.iter().enumerate() {
+        for (id, result) in report.results.iter().enumerate() {
             let (client, arrival) = (client_of[id], report.trace.arrival_us[id]);
             self.at(client, arrival).offered += 1;
             self.add(&mut present, client, arrival, left_us[id], 1.0);
             if let Some(scheduled) = report.scheduled_us(id) {
                 self.at(client, scheduled).admitted += 1;
             }
-            match fate.outcome {
+            match result.outcome {
                 Outcome::Completed => self.at(client, left_us[id]).completed += 1,
-                Outcome::Refused(reason) => self.at(client, left_us[id]).refused[reason as usize] += 1,
+                Outcome::Rejected(reason) => self.at(client, left_us[id]).refused[reason as usize] += 1,
                 Outcome::TimedOut => self.at(client, left_us[id]).timed_out += 1,
                 Outcome::Cancelled | Outcome::Unfinished => {}
             }
             let Some(first) = report.first_token_us(id) else { continue };
-            let produced = f64::from(fate.produced);
+            let produced = f64::from(result.produced);
             let lasted = left_us[id] - first;
             let cell = self.at(client, first);
             cell.input_tokens += u64::from(report.trace.input_tokens[id]);
@@ -232,7 +232,7 @@ impl Cells {
                 cell.output_tokens += produced;
             }
         }
-        let mut lost = vec![0u64; if report.timeline.evictions.is_empty() { 0 } else { wasted.len() }];
+        let mut lost = vec![0u64; if report.timeline.preemptions.is_empty() { 0 } else { wasted.len() }];
         for (time_us, id, tokens) in recomputed(report) {
             lost[id as usize] += tokens;
             self.at(client_of[id as usize], time_us).wasted_tokens += tokens;

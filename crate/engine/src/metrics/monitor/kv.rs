@@ -1,11 +1,11 @@
 //! KV tokens held by each client, as integrals over the cells.
 //!
 //! Requests that decode together make a token each in every iteration, so what one holds is its own constant plus the
-//! number of iterations so far, and what a client holds is a sum and a count. They are brought up to date when somebody of
+//! number of iterations so far, and what a client holds is a sum and a count. They are brought up to date when a request of
 //! the client joins or leaves and where a cell ends, never in between. Prompts grow evenly while they are read.
 //!
 //! That is what the timeline says to the token, of replicas of one stage. It is interpolated for
-//! requests that were evicted and for those on replicas of several stages: evenly over the time in which they are there.
+//! requests that were preempted and for those on replicas of several stages: evenly over the time in which they are there.
 
 use servescope_workload::statistics::sort_places;
 
@@ -14,7 +14,7 @@ use crate::record::timeline::IterationRun;
 use crate::report::Report;
 
 /// What was held.
-pub(super) struct Held {
+pub(super) struct KvOccupancy {
     /// Integral by client, token microseconds.
     pub(super) token_us: Vec<f64>,
     /// Requests that were interpolated.
@@ -71,7 +71,7 @@ pub(super) fn held(
     clients: usize,
     cells: &mut Cells,
     end_us: f64,
-) -> Held {
+) -> KvOccupancy {
     let mut sweep = Sweep {
         cells,
         totals: vec![0.0; clients],
@@ -80,20 +80,20 @@ pub(super) fn held(
         clock: Clock::default(),
         cell: 0,
     };
-    let absences = absences(report);
+    let preemption_intervals = preemption_intervals(report);
     let stages = report.cost.as_ref().map_or(1, |model| model.0.stages().max(1));
     let mut stays: Vec<Vec<Stay>> = (0..report.replicas).map(|_| Vec::new()).collect();
     let mut interpolated = 0;
     for (id, &client) in client_of.iter().enumerate() {
         let Some(scheduled) = report.scheduled_us(id) else { continue };
-        let fate = &report.fates[id];
-        let to_us = fate.finish_us.unwrap_or(end_us);
+        let result = &report.results[id];
+        let to_us = result.finish_us.unwrap_or(end_us);
         let first = report.first_token_us(id);
         let input = f64::from(report.trace.input_tokens[id]);
         if stages > 1 || report.preemptions(id) > 0 {
             interpolated += 1;
-            let away = absences.get(id).map_or(&[][..], Vec::as_slice);
-            let produced = f64::from(fate.produced);
+            let away = preemption_intervals.get(id).map_or(&[][..], Vec::as_slice);
+            let produced = f64::from(result.produced);
             sweep.interpolate(client, away, [scheduled, first.unwrap_or(to_us), to_us], [input, produced]);
             continue;
         }
@@ -106,16 +106,16 @@ pub(super) fn held(
         let runs = report.timeline.iterations.of_replica(replica as u16);
         sweep.pass(report, client_of, stays, &mut runs.map(|run| stretch(&run)));
     }
-    Held { token_us: sweep.totals, interpolated }
+    KvOccupancy { token_us: sweep.totals, interpolated }
 }
 
-/// When each evicted request was away; empty where nobody was.
-fn absences(report: &Report) -> Vec<Vec<(f64, f64)>> {
-    if report.timeline.absences.is_empty() {
+/// When each preempted request was away; empty where no request was.
+fn preemption_intervals(report: &Report) -> Vec<Vec<(f64, f64)>> {
+    if report.timeline.preemption_intervals.is_empty() {
         return Vec::new();
     }
-    let mut away = vec![Vec::new(); report.fates.len()];
-    for absence in &report.timeline.absences {
+    let mut away = vec![Vec::new(); report.results.len()];
+    for absence in &report.timeline.preemption_intervals {
         away[absence.request as usize].push((absence.start_us, absence.end_us));
     }
     away
@@ -179,7 +179,7 @@ impl Sweep<'_> {
         let (mut leaving, mut joining) = (ends.iter().peekable(), starts.iter().peekable());
         self.clock = Clock::default();
         self.cell = 0;
-        // Everybody who joins or leaves up to a time, in order; whose ends come first where both are equal.
+        // every request that joins or leaves up to a time, in order; whose ends come first where both are equal.
         let mut until = |sweep: &mut Self, time_us: f64, stretch: Option<&Stretch>| loop {
             let leaves = leaving.peek().map_or(f64::INFINITY, |&&place| stays[place as usize].to_us);
             let joins = joining.peek().map_or(f64::INFINITY, |&&place| stays[place as usize].from_us);
@@ -192,7 +192,7 @@ impl Sweep<'_> {
             let id = stays[place as usize].id as usize;
             let input = f64::from(report.trace.input_tokens[id]);
             if is_end {
-                sweep.change(client_of[id], false, input + f64::from(report.fates[id].produced));
+                sweep.change(client_of[id], false, input + f64::from(report.results[id].produced));
             } else {
                 sweep.change(client_of[id], true, input + 1.0);
             }
@@ -200,7 +200,7 @@ impl Sweep<'_> {
         for stretch in stretches {
             until(self, stretch.start_us, None);
             self.advance(stretch.start_us, None);
-            // Those who leave at its end do so with the token that it makes.
+            // Requests that leave at its end do so with the token that it makes.
             until(self, stretch.end_us.next_down(), Some(&stretch));
             self.advance(stretch.end_us, Some(&stretch));
             self.clock.count += stretch.jumps;

@@ -53,8 +53,8 @@ pub(super) struct Samples {
 impl Samples {
     pub(super) fn of(report: &Report) -> Self {
         let mut samples = Self::default();
-        for (id, fate) in report.fates.iter().enumerate().filter(|(id, _)| report.is_completed(*id)) {
-            let (Some(first_us), Some(finish_us)) = (report.first_token_us(id), fate.finish_us) else {
+        for (id, result) in report.results.iter().enumerate().filter(|(id, _)| report.is_completed(*id)) {
+            let (Some(first_us), Some(finish_us)) = (report.first_token_us(id), result.finish_us) else {
                 continue;
             };
             let arrival_us = report.trace.arrival_us[id];
@@ -63,7 +63,7 @@ impl Samples {
             samples.first_us.push(first_us);
             samples.finish_us.push(finish_us);
             samples.ttft.push(ttft);
-            samples.tpot.push(match fate.produced {
+            samples.tpot.push(match result.produced {
                 0 | 1 => f64::NAN,
                 produced => (e2e - ttft) / f64::from(produced - 1),
             });

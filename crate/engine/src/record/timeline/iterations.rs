@@ -23,7 +23,7 @@ const BUSY: u16 = 4;
 const GROWTH: u16 = 8;
 /// It is one iteration, which takes from its start to its end.
 const SINGLE: u16 = 16;
-/// Not all who decode had a token when it began.
+/// Not all that decode had a token when it began.
 const FRESH: u16 = 32;
 /// A request uses an adapter.
 const ADAPTERS: u16 = 64;
@@ -50,20 +50,20 @@ const KNOWN: usize = 8;
 /// Runs of iterations, replica by replica, each in the order in which they were written.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Iterations {
-    replicas: Vec<Log>,
+    replicas: Vec<EncodedIterations>,
     runs: usize,
     end_us: f64,
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
-struct Log {
+struct EncodedIterations {
     bytes: Vec<u8>,
-    before: Before,
+    before: DeltaState,
 }
 
 /// What is known of the runs before one.
 #[derive(Debug, Clone, Default, PartialEq)]
-struct Before {
+struct DeltaState {
     /// Ends of the last ones and KV tokens after them, in a ring; the last one's place.
     ends: [(f64, u64); KNOWN],
     last: usize,
@@ -74,7 +74,7 @@ struct Before {
     adapters: (u32, u32),
 }
 
-impl Before {
+impl DeltaState {
     fn passes(&mut self, run: &IterationRun) {
         self.last = (self.last + 1) % KNOWN;
         // Where no request leaves, the next one begins with a token more of each that decoded.
@@ -135,7 +135,7 @@ impl Iterations {
     pub fn push(&mut self, run: &IterationRun, chunks: &[Chunk]) {
         let place = usize::from(run.replica);
         if self.replicas.len() <= place {
-            self.replicas.resize_with(place + 1, Log::default);
+            self.replicas.resize_with(place + 1, EncodedIterations::default);
         }
         self.runs += 1;
         self.end_us = self.end_us.max(run.end_us);
@@ -208,7 +208,7 @@ fn is_single(run: &IterationRun) -> bool {
         && run.end_us.to_bits() >= run.start_us.to_bits()
 }
 
-impl Log {
+impl EncodedIterations {
     fn push(&mut self, run: &IterationRun, chunks: &[Chunk]) {
         let flags = self.flags(run);
         self.bytes.push(flags as u8);
@@ -337,12 +337,12 @@ struct Cursor<'a> {
     /// How many bytes the log has.
     whole: usize,
     replica: u16,
-    before: Before,
+    before: DeltaState,
 }
 
 impl<'a> Cursor<'a> {
     fn new(bytes: &'a [u8], replica: u16) -> Self {
-        Self { reader: Reader { bytes }, whole: bytes.len(), replica, before: Before::default() }
+        Self { reader: Reader { bytes }, whole: bytes.len(), replica, before: DeltaState::default() }
     }
 
     fn next(&mut self) -> Option<IterationRun> {
@@ -370,7 +370,7 @@ impl<'a> Cursor<'a> {
         Some(run)
     }
 
-    /// As [`Log::times`] writes them.
+    /// As [`EncodedIterations::times`] writes them.
     fn times(&mut self, flags: u16, run: &mut IterationRun) -> Option<()> {
         if flags & START != 0 {
             self.before.back = self.reader.byte()?;
@@ -404,7 +404,7 @@ impl<'a> Cursor<'a> {
         Some(())
     }
 
-    /// As [`Log::counts`] writes them.
+    /// As [`EncodedIterations::counts`] writes them.
     fn counts(&mut self, flags: u16, run: &mut IterationRun) {
         run.kv_tokens = if flags & KV == 0 {
             self.before.place().1.wrapping_add(unzigzag(self.reader.count()) as u64) as f64

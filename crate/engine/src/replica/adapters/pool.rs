@@ -121,7 +121,7 @@ impl AdapterPool {
         true
     }
 
-    /// Makes `adapter` resident ahead of its use and says whether it had to be loaded. If nobody uses it by the next
+    /// Makes `adapter` resident ahead of its use and says whether it had to be loaded. If no request uses it by the next
     /// offloading, it goes again.
     pub fn prefetch(&mut self, adapter: u32) -> bool {
         let loaded = self.load(adapter);

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use servescope_workload::Trace;
 
-use crate::record::served::PrefixLookups;
+use crate::record::request_timings::PrefixLookups;
 
 /// No block.
 const NONE: u32 = u32::MAX;

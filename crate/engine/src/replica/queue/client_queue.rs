@@ -4,7 +4,7 @@
 //! Under first come, last come, shortest and priority a client stands for its first request's key. Under virtual token
 //! counters ([`super::vtc`]) and least counter it stands for its counter, under deficit round robin it has its turn
 //! ([`super::drr`]); inside a client these serve first come, first served. A client that may not send just now, for a
-//! quota of its own, is parked, and the others pass. Every change costs O(log clients + log requests),
+//! quota of its own, is throttled, and the others pass. Every change costs O(log clients + log requests),
 //! but for a return under [`Lift::Max`](super::vtc::Lift::Max).
 
 #[cfg(test)]
@@ -31,7 +31,7 @@ enum Standing {
     /// It may be next.
     Ready,
     /// It may not send before this time, microseconds; infinite: before one of its requests ends.
-    Parked(f64),
+    Throttled(f64),
 }
 
 /// One client.
@@ -73,8 +73,8 @@ pub struct ClientQueue {
     clients: Vec<ClientEntry>,
     counters: ServiceCounters,
     token_costs: TokenCostModel,
-    /// (time as bits, place among clients in the order of their first requests), and some that are parked no more.
-    parked: BinaryHeap<Reverse<(u64, u32)>>,
+    /// (time as bits, place among clients in the order of their first requests), and some that are throttled no more.
+    throttled: BinaryHeap<Reverse<(u64, u32)>>,
     /// Clients in the order of their first requests.
     seen: Vec<u32>,
     /// Requests so far.
@@ -116,7 +116,7 @@ impl ClientQueue {
             ranking,
             clients: vec![entry; clients],
             token_costs,
-            parked: BinaryHeap::new(),
+            throttled: BinaryHeap::new(),
             seen: Vec::new(),
             number: 0,
             present: 0,
@@ -224,7 +224,7 @@ impl ClientQueue {
         let own = &mut self.clients[client as usize];
         let Some(head) = own.waiting.peek() else {
             if own.aside > 0 {
-                own.standing = Standing::Parked(f64::INFINITY);
+                own.standing = Standing::Throttled(f64::INFINITY);
                 return;
             }
             own.standing = Standing::Absent;
@@ -294,7 +294,7 @@ impl ClientQueue {
         own.aside += 1;
         self.aside.push((client, entry));
         match own.waiting.peek() {
-            None => self.park(client, f64::INFINITY),
+            None => self.throttle(client, f64::INFINITY),
             Some(next) => {
                 if let Ranking::QueueKey(_, heads) = &mut self.ranking {
                     heads.enter(client, next);
@@ -309,7 +309,7 @@ impl ClientQueue {
             let own = &mut self.clients[client as usize];
             own.aside -= 1;
             own.waiting.put_back(entry);
-            if self.is_parked(client) {
+            if self.is_throttled(client) {
                 if let Ranking::Turns(turns) = &mut self.ranking {
                     turns.enter_first(client);
                 }
@@ -387,34 +387,34 @@ impl ClientQueue {
     }
 
     /// The client of the next request may not send before `until_us`.
-    pub fn park(&mut self, client: u32, until_us: f64) {
+    pub fn throttle(&mut self, client: u32, until_us: f64) {
         let own = &mut self.clients[client as usize];
-        own.standing = Standing::Parked(until_us);
+        own.standing = Standing::Throttled(until_us);
         if let Ranking::Turns(turns) = &mut self.ranking {
             turns.leave(client);
         }
         if until_us < f64::INFINITY {
-            self.parked.push(Reverse((until_us.to_bits(), own.seen)));
+            self.throttled.push(Reverse((until_us.to_bits(), own.seen)));
         }
     }
 
-    /// Whether a client that waits is parked.
-    pub fn is_parked(&self, client: u32) -> bool {
-        matches!(self.clients[client as usize].standing, Standing::Parked(_))
+    /// Whether a client that waits is throttled.
+    pub fn is_throttled(&self, client: u32) -> bool {
+        matches!(self.clients[client as usize].standing, Standing::Throttled(_))
     }
 
     /// A client may try again.
-    pub fn unpark(&mut self, client: u32) {
-        if self.is_parked(client) {
+    pub fn unthrottle(&mut self, client: u32) {
+        if self.is_throttled(client) {
             self.stand(client);
         }
     }
 
-    /// Every client may try again; `each` gets those that were parked.
-    pub fn unpark_all(&mut self, mut each: impl FnMut(u32)) {
+    /// Every client may try again; `each` gets those that were throttled.
+    pub fn unthrottle_all(&mut self, mut each: impl FnMut(u32)) {
         for place in 0..self.seen.len() {
             let client = self.seen[place];
-            if self.is_parked(client) {
+            if self.is_throttled(client) {
                 self.stand(client);
                 each(client);
             }
@@ -422,11 +422,11 @@ impl ClientQueue {
     }
 
     /// Clients may try again whose time has come; `each` gets them.
-    pub fn unpark_until(&mut self, now_us: f64, mut each: impl FnMut(u32)) {
-        while let Some(until_us) = self.next_unpark_us().filter(|&at| at <= now_us) {
-            let Some(Reverse((_, seen))) = self.parked.pop() else { return };
+    pub fn unthrottle_until(&mut self, now_us: f64, mut each: impl FnMut(u32)) {
+        while let Some(until_us) = self.next_unthrottle_us().filter(|&at| at <= now_us) {
+            let Some(Reverse((_, seen))) = self.throttled.pop() else { return };
             let client = self.seen[seen as usize];
-            if self.clients[client as usize].standing == Standing::Parked(until_us) {
+            if self.clients[client as usize].standing == Standing::Throttled(until_us) {
                 self.stand(client);
                 each(client);
             }
@@ -434,13 +434,13 @@ impl ClientQueue {
     }
 
     /// When a client may try again next.
-    pub fn next_unpark_us(&mut self) -> Option<f64> {
-        while let Some(&Reverse((bits, seen))) = self.parked.peek() {
+    pub fn next_unthrottle_us(&mut self) -> Option<f64> {
+        while let Some(&Reverse((bits, seen))) = self.throttled.peek() {
             let (until_us, client) = (f64::from_bits(bits), self.seen[seen as usize]);
-            if self.clients[client as usize].standing == Standing::Parked(until_us) {
+            if self.clients[client as usize].standing == Standing::Throttled(until_us) {
                 return Some(until_us);
             }
-            self.parked.pop();
+            self.throttled.pop();
         }
         None
     }

@@ -1,10 +1,10 @@
 //! LightLLM as in Vidur: iterations of prompts alone or of decoding alone, memory token by token. Every so many decode
-//! iterations prompts are let in, as long as the batch will fit at its worst moment; the length of an answer counts as
+//! iterations prompts are admitted, as long as the batch will fit at its worst moment; the length of an answer counts as
 //! its bound.
 
-use super::{BatchScheduler, FleetConfig, Flight, Look, Replica, World};
+use super::{BatchScheduler, FleetConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch};
 use crate::replica::peak_memory::{Entry, MemoryEstimate};
-use crate::request::{Refusal, Stop};
+use crate::request::{BlockReason, Rejection};
 
 /// The scheduler.
 pub(super) struct LightLlm;
@@ -19,21 +19,26 @@ pub(super) struct State {
 }
 
 impl BatchScheduler for LightLlm {
-    fn form(&self, replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look {
-        form(replica, world, flight)
+    fn schedule(
+        &self,
+        replica: &mut Replica,
+        context: &mut ScheduleContext<'_>,
+        batch: &mut ScheduledBatch,
+    ) -> QueueScan {
+        schedule(replica, context, batch)
     }
 
-    fn refuses(&self, config: &FleetConfig, input_tokens: u32, total_tokens: u32) -> Option<Refusal> {
-        let at_most = |tokens: u32, most: u32, reason: Refusal| (tokens > most).then_some(reason);
+    fn refuses(&self, config: &FleetConfig, input_tokens: u32, total_tokens: u32) -> Option<Rejection> {
+        let at_most = |tokens: u32, most: u32, reason: Rejection| (tokens > most).then_some(reason);
         // The last token is never written to the cache.
-        at_most(config.blocks_for(total_tokens.saturating_sub(1)), config.blocks, Refusal::PoolTooSmall)
-            .or_else(|| at_most(input_tokens, config.max_batch_tokens, Refusal::PromptOverBatch))
+        at_most(config.blocks_for(total_tokens.saturating_sub(1)), config.blocks, Rejection::PoolTooSmall)
+            .or_else(|| at_most(input_tokens, config.max_batch_tokens, Rejection::PromptOverBatch))
             .or_else(|| {
-                at_most(total_tokens.max(input_tokens.saturating_add(2)), config.blocks, Refusal::NeverFits)
+                at_most(total_tokens.max(input_tokens.saturating_add(2)), config.blocks, Rejection::NeverFits)
             })
     }
 
-    fn grows(&self, _config: &FleetConfig) -> bool {
+    fn allocates_on_demand(&self, _config: &FleetConfig) -> bool {
         true
     }
 
@@ -41,26 +46,32 @@ impl BatchScheduler for LightLlm {
         false
     }
 
-    fn fast_forward_limit(&self, replica: &Replica, world: &World<'_>, most: u32) -> u32 {
-        most.min(until_next_attempt(replica, world))
+    fn fast_forward_limit(&self, replica: &Replica, context: &ScheduleContext<'_>, most: u32) -> u32 {
+        most.min(until_next_attempt(replica, context))
     }
 
     /// The batch fits at its worst moment beside it, too.
-    fn has_room_ahead(&self, replica: &Replica, world: &World<'_>, blocks: u32) -> bool {
-        let no_request = Entry::new(u64::from(replica.lockstep.step), 0, 0);
+    fn has_room_ahead(&self, replica: &Replica, context: &ScheduleContext<'_>, blocks: u32) -> bool {
+        let no_request = Entry::new(u64::from(replica.decode_batch.step), 0, 0);
         let of_adapters = i64::from(replica.kv.adapter_blocks()) + i64::from(blocks);
         let estimate = &replica.state.light.estimate;
         replica.kv.available() >= blocks
-            && estimate.fits(no_request, i64::from(world.config.blocks) - of_adapters)
+            && estimate.fits(no_request, i64::from(context.config.blocks) - of_adapters)
     }
 
-    fn decoded(&self, replica: &mut Replica, world: &mut World<'_>, iterations: u32) {
-        count_steps(replica, world, iterations);
+    fn decoded(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, iterations: u32) {
+        count_steps(replica, context, iterations);
     }
 
-    fn left(&self, replica: &mut Replica, world: &mut World<'_>, id: u32, decoded_to: Option<u32>) {
-        let (input, max) = (world.trace.input_tokens[id as usize], world.trace.max_tokens[id as usize]);
-        let step = u64::from(replica.lockstep.step);
+    fn left(
+        &self,
+        replica: &mut Replica,
+        context: &mut ScheduleContext<'_>,
+        id: u32,
+        decoded_to: Option<u32>,
+    ) {
+        let (input, max) = (context.trace.input_tokens[id as usize], context.trace.max_tokens[id as usize]);
+        let step = u64::from(replica.decode_batch.step);
         let entry = match decoded_to {
             None => Entry::new(step, input + 1, max.saturating_sub(2)),
             // The same entry, told from the last step or the next: nothing may be left, and nothing decoded.
@@ -73,61 +84,70 @@ impl BatchScheduler for LightLlm {
     }
 }
 
-fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look {
-    let is_idle = replica.lockstep.count == 0;
-    let mut look = Look::Away;
-    if is_idle || replica.state.light.decode_steps >= world.config.decode_steps_between_prefills {
-        look = Look::At(admit(replica, world, flight));
-        if !is_idle || !flight.is_empty() {
+fn schedule(
+    replica: &mut Replica,
+    context: &mut ScheduleContext<'_>,
+    batch: &mut ScheduledBatch,
+) -> QueueScan {
+    let is_idle = replica.decode_batch.count == 0;
+    let mut scan = QueueScan::Skipped;
+    if is_idle || replica.state.light.decode_steps >= context.config.decode_steps_between_prefills {
+        scan = QueueScan::Stopped(admit(replica, context, batch));
+        if !is_idle || !batch.is_empty() {
             replica.state.light.decode_steps = 0;
         }
     }
-    if flight.is_empty() && !is_idle {
-        replica.kv.allocate(replica.lockstep.new_blocks(0));
-        replica.decode_lockstep(flight);
+    if batch.is_empty() && !is_idle {
+        replica.kv.allocate(replica.decode_batch.new_blocks(0));
+        replica.schedule_decode_batch(batch);
     }
-    look
+    scan
 }
 
-/// Lets prompts in, in order of the line; says what the head stays for.
-fn admit(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Option<Stop> {
-    let config = world.config;
+/// Admits prompts, in queue order; says what the head stays for.
+fn admit(
+    replica: &mut Replica,
+    context: &mut ScheduleContext<'_>,
+    batch: &mut ScheduledBatch,
+) -> Option<BlockReason> {
+    let config = context.config;
     let mut batch_tokens = 0u64;
-    while let Some(id) = replica.candidate(world) {
+    while let Some(id) = replica.candidate(context) {
         let i = id as usize;
-        let prompt = world.requests.prompt[i];
+        let prompt = context.requests.prompt[i];
         let entry = Entry::new(
-            u64::from(replica.lockstep.step),
+            u64::from(replica.decode_batch.step),
             prompt + 1,
-            world.trace.max_tokens[i].saturating_sub(2),
+            context.trace.max_tokens[i].saturating_sub(2),
         );
         batch_tokens += u64::from(prompt);
         let has_budget = batch_tokens <= u64::from(config.max_batch_tokens);
-        let of_adapters = replica.kv.adapter_blocks() + replica.adapters.blocks_to_load(world.adapter(id).0);
+        let of_adapters =
+            replica.kv.adapter_blocks() + replica.adapters.blocks_to_load(context.adapter(id).0);
         let pool = i64::from(config.blocks) - i64::from(of_adapters);
         let fits = replica.state.light.estimate.fits(entry, pool);
-        let stop = replica.stop_of(world, flight, has_budget, fits);
+        let stop = replica.stop_of(context, batch, has_budget, fits);
         if stop.is_some() {
             return stop;
         }
         replica.state.light.estimate.insert(entry);
-        replica.admit(world, flight, config.blocks_for(prompt), prompt);
+        replica.admit(context, batch, config.blocks_for(prompt), prompt);
     }
     None
 }
 
-/// Iterations until prompts may next be let in, the present one counted. Attempts at an empty line change the counter
+/// Iterations until prompts may next be admitted, the present one counted. Attempts at an empty waiting queue change the counter
 /// alone.
-fn until_next_attempt(replica: &Replica, world: &World<'_>) -> u32 {
-    if replica.line == 0 {
+fn until_next_attempt(replica: &Replica, context: &ScheduleContext<'_>) -> u32 {
+    if replica.num_waiting == 0 {
         return u32::MAX;
     }
-    world.config.decode_steps_between_prefills.saturating_sub(replica.state.light.decode_steps).max(1)
+    context.config.decode_steps_between_prefills.saturating_sub(replica.state.light.decode_steps).max(1)
 }
 
-/// The counter after `iterations` of decoding in which nobody was let in.
-fn count_steps(replica: &mut Replica, world: &World<'_>, iterations: u32) {
-    let every = world.config.decode_steps_between_prefills;
+/// The counter after `iterations` of decoding in which no request was admitted.
+fn count_steps(replica: &mut Replica, context: &ScheduleContext<'_>, iterations: u32) {
+    let every = context.config.decode_steps_between_prefills;
     let steps = replica.state.light.decode_steps;
     replica.state.light.decode_steps = if iterations <= every.saturating_sub(steps) {
         steps + iterations

@@ -1,42 +1,51 @@
 //! Orca (Yu et al., OSDI 2022) as in Vidur: iteration-level scheduling, whole prompts beside decoding. Each request
-//! reserves memory for the longest one, so nobody is ever evicted.
+//! reserves memory for the longest one, so no request is ever preempted.
 
 use super::static_batch::{admit_to_slots, refuses_slots};
-use super::{BatchScheduler, FleetConfig, Flight, Look, Replica, World};
-use crate::request::Refusal;
+use super::{BatchScheduler, FleetConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch};
+use crate::request::Rejection;
 
 /// The scheduler.
 pub(super) struct Orca;
 
 impl BatchScheduler for Orca {
-    fn form(&self, replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look {
-        form(replica, world, flight)
+    fn schedule(
+        &self,
+        replica: &mut Replica,
+        context: &mut ScheduleContext<'_>,
+        batch: &mut ScheduledBatch,
+    ) -> QueueScan {
+        schedule(replica, context, batch)
     }
 
-    fn refuses(&self, config: &FleetConfig, _input_tokens: u32, _total_tokens: u32) -> Option<Refusal> {
+    fn refuses(&self, config: &FleetConfig, _input_tokens: u32, _total_tokens: u32) -> Option<Rejection> {
         refuses_slots(config)
     }
 
-    fn grows(&self, _config: &FleetConfig) -> bool {
+    fn allocates_on_demand(&self, _config: &FleetConfig) -> bool {
         false
     }
 
-    fn blocks_at_end(&self, world: &World<'_>, _id: u32) -> u32 {
-        world.config.slot_blocks()
+    fn blocks_at_end(&self, context: &ScheduleContext<'_>, _id: u32) -> u32 {
+        context.config.slot_blocks()
     }
 }
 
-fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look {
-    let config = world.config;
+fn schedule(
+    replica: &mut Replica,
+    context: &mut ScheduleContext<'_>,
+    batch: &mut ScheduledBatch,
+) -> QueueScan {
+    let config = context.config;
     if replica.is_single() {
-        replica.decode_lockstep(flight);
+        replica.schedule_decode_batch(batch);
     } else {
         let count = replica.running.len().min(config.slots() as usize);
         let mut running = std::mem::take(&mut replica.running);
         for id in running.drain(..count) {
-            world.decode_member(flight, id);
+            context.decode_member(batch, id);
         }
         replica.running = running;
     }
-    Look::At(admit_to_slots(replica, world, flight))
+    QueueScan::Stopped(admit_to_slots(replica, context, batch))
 }

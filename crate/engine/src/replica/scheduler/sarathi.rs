@@ -1,67 +1,76 @@
-//! Sarathi-Serve (Agrawal et al., OSDI 2024) as in Vidur, with chunked prefill: all decodes, then prompts in chunks, up to a number of
-//! tokens an iteration. Memory for the whole prompt is taken with its first chunk.
+//! Sarathi-Serve (Agrawal et al., OSDI 2024) as in Vidur, with chunked prefill: all decodes, then prompts in chunks,
+//! up to a number of tokens an iteration. Memory for the whole prompt is taken with its first chunk.
 
 use super::vllm::refuses_blocks;
-use super::{BatchScheduler, FleetConfig, Flight, Look, Replica, World};
-use crate::request::Refusal;
+use super::{BatchScheduler, FleetConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch};
+use crate::request::Rejection;
 
 /// The scheduler.
 pub(super) struct Sarathi;
 
 impl BatchScheduler for Sarathi {
-    fn form(&self, replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look {
-        form(replica, world, flight)
+    fn schedule(
+        &self,
+        replica: &mut Replica,
+        context: &mut ScheduleContext<'_>,
+        batch: &mut ScheduledBatch,
+    ) -> QueueScan {
+        schedule(replica, context, batch)
     }
 
-    fn refuses(&self, config: &FleetConfig, _input_tokens: u32, total_tokens: u32) -> Option<Refusal> {
-        let reads_nothing = (config.chunk_tokens == 0).then_some(Refusal::NeverFits);
+    fn refuses(&self, config: &FleetConfig, _input_tokens: u32, total_tokens: u32) -> Option<Rejection> {
+        let reads_nothing = (config.chunk_tokens == 0).then_some(Rejection::NeverFits);
         refuses_blocks(config, total_tokens).or(reads_nothing)
     }
 }
 
-fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look {
-    let config = world.config;
-    let evicted_before = world.record.evictions.len();
-    replica.aside.clear();
-    if replica.decode_paged(world, flight, false) {
-        let Replica { aside, skipped, chunked, .. } = replica;
-        aside.append(skipped);
-        aside.append(chunked);
+fn schedule(
+    replica: &mut Replica,
+    context: &mut ScheduleContext<'_>,
+    batch: &mut ScheduledBatch,
+) -> QueueScan {
+    let config = context.config;
+    let preempted_before = context.record.preemptions.len();
+    replica.prefills_this_step.clear();
+    if replica.schedule_decodes(context, batch, false) {
+        let Replica { prefills_this_step, deferred_prefills, partial_prefills, .. } = replica;
+        prefills_this_step.append(deferred_prefills);
+        prefills_this_step.append(partial_prefills);
     }
     // Decoding is not bounded by the number of tokens, only prompts are.
-    let mut left = config.chunk_tokens.saturating_sub(flight.decodes);
-    let mut aside = std::mem::take(&mut replica.aside);
-    for &id in &aside {
-        let tokens = world.next_chunk(id).min(left);
+    let mut left = config.chunk_tokens.saturating_sub(batch.decodes);
+    let mut prefills_this_step = std::mem::take(&mut replica.prefills_this_step);
+    for &id in &prefills_this_step {
+        let tokens = context.next_chunk(id).min(left);
         if tokens == 0 {
-            replica.skipped.push(id);
+            replica.deferred_prefills.push(id);
         } else {
             left -= tokens;
-            world.add_chunk(flight, id, tokens);
+            context.add_chunk(batch, id, tokens);
         }
     }
-    aside.clear();
-    replica.aside = aside;
+    prefills_this_step.clear();
+    replica.prefills_this_step = prefills_this_step;
     if replica.is_single() {
-        world.sort(&mut replica.skipped, &replica.waiting);
+        context.sort(&mut replica.deferred_prefills, &replica.waiting);
     } else {
-        let Replica { running, skipped, waiting, .. } = replica;
-        skipped.append(running);
-        world.sort(skipped, waiting);
-        std::mem::swap(running, skipped);
+        let Replica { running, deferred_prefills, waiting, .. } = replica;
+        deferred_prefills.append(running);
+        context.sort(deferred_prefills, waiting);
+        std::mem::swap(running, deferred_prefills);
     }
-    if world.record.evictions.len() == evicted_before {
-        left -= replica.take_back(world, flight, left);
+    if context.record.preemptions.len() == preempted_before {
+        left -= replica.swap_in_heads(context, batch, left);
     }
-    while let Some(id) = replica.candidate(world) {
-        let blocks = world.blocks_to_enter(id, config.blocks_for(world.requests.prompt[id as usize]));
-        let tokens = world.next_chunk(id).min(left);
-        let stop = replica.stop_of(world, flight, tokens > 0, replica.has_room(world, id, blocks));
+    while let Some(id) = replica.candidate(context) {
+        let blocks = context.blocks_to_enter(id, config.blocks_for(context.requests.prompt[id as usize]));
+        let tokens = context.next_chunk(id).min(left);
+        let stop = replica.stop_of(context, batch, tokens > 0, replica.has_room(context, id, blocks));
         if stop.is_some() {
-            return Look::At(stop);
+            return QueueScan::Stopped(stop);
         }
         left -= tokens;
-        replica.admit(world, flight, blocks, tokens);
+        replica.admit(context, batch, blocks, tokens);
     }
-    Look::At(None)
+    QueueScan::Stopped(None)
 }

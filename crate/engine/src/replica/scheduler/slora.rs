@@ -24,12 +24,15 @@ mod state;
 use servescope_cost::{Batch, Chunk, LoraBatch};
 use servescope_workload::BASE_MODEL;
 
-use super::{AdapterConfig, AdapterMemory, BatchScheduler, FleetConfig, Flight, Look, Replica, World};
+use super::{
+    AdapterConfig, AdapterMemory, BatchScheduler, FleetConfig, QueueScan, Replica, ScheduleContext,
+    ScheduledBatch,
+};
 use crate::record::observer::Event;
-use crate::record::timeline::Departure;
+use crate::record::timeline::QueueDrop;
 use crate::replica::peak_memory::Entry;
-use crate::replica::requests::Place;
-use crate::request::{DecodeSpan, Outcome, Refusal};
+use crate::replica::requests::RequestStatus;
+use crate::request::{DecodeSpan, Outcome, Rejection};
 pub use admission::{AdmissionPass, Latency, Limits};
 pub use queue::SloraQueue;
 use state::News;
@@ -39,17 +42,23 @@ pub(super) use state::State;
 pub(super) struct Slora;
 
 impl BatchScheduler for Slora {
-    fn form(&self, replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look {
-        with_state(replica, |state, replica| state.form(replica, world, flight)).unwrap_or(Look::Away)
+    fn schedule(
+        &self,
+        replica: &mut Replica,
+        context: &mut ScheduleContext<'_>,
+        batch: &mut ScheduledBatch,
+    ) -> QueueScan {
+        with_state(replica, |state, replica| state.schedule(replica, context, batch))
+            .unwrap_or(QueueScan::Skipped)
     }
 
-    /// The check of S-LoRA's HTTP server against the pool, then, unless the original's blocking is wanted, the one that its
+    /// The check of S-LoRA's HTTP server against the pool, then, unless Vidur's blocking is wanted, the one that its
     /// queue could never pass.
-    fn refuses(&self, config: &FleetConfig, input_tokens: u32, total_tokens: u32) -> Option<Refusal> {
+    fn refuses(&self, config: &FleetConfig, input_tokens: u32, total_tokens: u32) -> Option<Rejection> {
         if total_tokens >= config.blocks {
-            Some(Refusal::PoolTooSmall)
+            Some(Rejection::PoolTooSmall)
         } else if !config.original && input_tokens > config.max_batch_tokens {
-            Some(Refusal::PromptOverBatch)
+            Some(Rejection::PromptOverBatch)
         } else {
             None
         }
@@ -77,7 +86,7 @@ impl BatchScheduler for Slora {
         }
     }
 
-    fn grows(&self, _config: &FleetConfig) -> bool {
+    fn allocates_on_demand(&self, _config: &FleetConfig) -> bool {
         true
     }
 
@@ -97,32 +106,44 @@ impl BatchScheduler for Slora {
         replica.state.slora.as_ref().map_or(f64::INFINITY, |state| state.wakes_us())
     }
 
-    fn fast_forward_limit(&self, replica: &Replica, world: &World<'_>, most: u32) -> u32 {
-        replica.state.slora.as_ref().map_or(most, |state| state.fast_forward_limit(replica, world, most))
+    fn fast_forward_limit(&self, replica: &Replica, context: &ScheduleContext<'_>, most: u32) -> u32 {
+        replica.state.slora.as_ref().map_or(most, |state| state.fast_forward_limit(replica, context, most))
     }
 
-    fn prompts_end(&self, replica: &mut Replica, world: &mut World<'_>, flight: &Flight) {
-        with_state(replica, |state, _| state.prompts_end(world, flight));
+    fn prompts_end(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, batch: &ScheduledBatch) {
+        with_state(replica, |state, _| state.prompts_end(context, batch));
     }
 
-    fn order_ended(&self, world: &World<'_>, ended: &mut [u32]) {
-        ended.sort_by_key(|&id| world.requests.spans[id as usize].joined);
+    fn order_ended(&self, context: &ScheduleContext<'_>, ended: &mut [u32]) {
+        ended.sort_by_key(|&id| context.requests.spans[id as usize].joined);
     }
 
-    fn joined(&self, replica: &mut Replica, world: &mut World<'_>, id: u32) {
-        with_state(replica, |state, replica| state.joined(replica, world, id));
+    fn joined(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, id: u32) {
+        with_state(replica, |state, replica| state.joined(replica, context, id));
     }
 
-    fn decoded(&self, replica: &mut Replica, world: &mut World<'_>, iterations: u32) {
-        with_state(replica, |state, replica| state.decoded(replica, world, iterations));
+    fn decoded(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, iterations: u32) {
+        with_state(replica, |state, replica| state.decoded(replica, context, iterations));
     }
 
-    fn left(&self, replica: &mut Replica, world: &mut World<'_>, id: u32, decoded_to: Option<u32>) {
-        with_state(replica, |state, replica| state.left(replica, world, id, decoded_to.is_some()));
+    fn left(
+        &self,
+        replica: &mut Replica,
+        context: &mut ScheduleContext<'_>,
+        id: u32,
+        decoded_to: Option<u32>,
+    ) {
+        with_state(replica, |state, replica| state.left(replica, context, id, decoded_to.is_some()));
     }
 
-    fn ended(&self, replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight, finished: u32) {
-        with_state(replica, |state, replica| state.ended(replica, world, flight, finished));
+    fn ended(
+        &self,
+        replica: &mut Replica,
+        context: &mut ScheduleContext<'_>,
+        batch: &mut ScheduledBatch,
+        finished: u32,
+    ) {
+        with_state(replica, |state, replica| state.ended(replica, context, batch, finished));
     }
 }
 
@@ -136,58 +157,63 @@ fn with_state<T>(replica: &mut Replica, work: impl FnOnce(&mut State, &mut Repli
 
 impl State {
     /// A step of the router begins.
-    fn form(&mut self, replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look {
-        if self.sleeps_on(world.now_us, world.config.idle_poll_us) {
-            return Look::Away;
+    fn schedule(
+        &mut self,
+        replica: &mut Replica,
+        context: &mut ScheduleContext<'_>,
+        batch: &mut ScheduledBatch,
+    ) -> QueueScan {
+        if self.sleeps_on(context.now_us, context.config.idle_poll_us) {
+            return QueueScan::Skipped;
         }
-        self.read_mail(replica, world);
-        let is_idle = replica.lockstep.count == 0;
-        let between = world.config.decode_steps_between_prefills;
-        self.decides = is_idle || self.wait_tokens >= between;
-        let mut look = Look::Away;
+        self.read_mail(replica, context);
+        let is_idle = replica.decode_batch.count == 0;
+        let between = context.config.decode_steps_between_prefills;
+        self.decides = is_idle || self.decode_steps_since_prefill >= between;
+        let mut scan = QueueScan::Skipped;
         if self.decides {
-            look = self.decide(replica, world);
+            scan = self.decide(replica, context);
             if !self.admitted.is_empty() {
-                self.prefill(replica, world, flight);
-                return look;
+                self.prefill(replica, context, batch);
+                return scan;
             }
         }
         if is_idle {
-            self.end_step(world);
-            self.sleep(world.now_us, world.config.idle_poll_us);
-            return look;
+            self.end_step(context);
+            self.sleep(context.now_us, context.config.idle_poll_us);
+            return scan;
         }
-        if self.next_prefetch(world) == Some(self.wait_tokens) {
-            self.prefetch(world);
+        if self.next_prefetch(context) == Some(self.decode_steps_since_prefill) {
+            self.prefetch(context);
         }
-        self.least_leap = between - self.wait_tokens;
-        replica.kv.allocate(replica.lockstep.new_blocks(0));
-        replica.decode_lockstep(flight);
-        look
+        self.least_leap = between - self.decode_steps_since_prefill;
+        replica.kv.allocate(replica.decode_batch.new_blocks(0));
+        replica.schedule_decode_batch(batch);
+        scan
     }
 
     /// Learns of what came in and went away since the last step.
-    fn read_mail(&mut self, replica: &mut Replica, world: &mut World<'_>) {
+    fn read_mail(&mut self, replica: &mut Replica, context: &mut ScheduleContext<'_>) {
         for news in std::mem::take(&mut self.mail) {
             match news {
                 News::Arrived(id, at_us) => {
-                    world.watch.see(|| Event::Arrived(id));
-                    self.queue.arrive(id, at_us, world.trace);
+                    context.watch.emit(|| Event::Arrived(id));
+                    self.queue.arrive(id, at_us, context.trace);
                     if self.queue.arrival_invalidates_decision() {
                         self.retry_step = 0;
                     }
                 }
-                News::Refused(id) => {
-                    world.watch.see(|| Event::Arrived(id));
-                    world.watch.see(|| Event::Rejected(id));
+                News::HeadBlocked(id) => {
+                    context.watch.emit(|| Event::Arrived(id));
+                    context.watch.emit(|| Event::Rejected(id));
                 }
                 News::Ended(id, outcome) => {
-                    world.watch.see(|| match outcome {
+                    context.watch.emit(|| match outcome {
                         Outcome::TimedOut => Event::TimedOut(id),
                         _ => Event::Cancelled(id),
                     });
                     if outcome == Outcome::Cancelled {
-                        self.cut_short(replica, world, id);
+                        self.cut_short(replica, context, id);
                     }
                     self.retry_step = 0;
                 }
@@ -196,21 +222,21 @@ impl State {
     }
 
     /// A running request whose client has gone leaves the batch after one more token.
-    fn cut_short(&mut self, replica: &mut Replica, world: &mut World<'_>, id: u32) {
+    fn cut_short(&mut self, replica: &mut Replica, context: &mut ScheduleContext<'_>, id: u32) {
         let i = id as usize;
-        let fate = &mut world.record.fates[i];
-        if fate.outcome != Outcome::Unfinished || world.requests.place[i] != Place::Decoding {
+        let result = &mut context.record.results[i];
+        if result.outcome != Outcome::Unfinished || context.requests.status[i] != RequestStatus::Decoding {
             return;
         }
-        fate.outcome = Outcome::Cancelled;
+        result.outcome = Outcome::Cancelled;
         self.queue.abandoned(id);
-        let last_step = replica.lockstep.step + 1;
-        let span = &mut world.requests.spans[i];
+        let last_step = replica.decode_batch.step + 1;
+        let span = &mut context.requests.spans[i];
         if last_step < span.last_step {
             span.last_step = last_step;
             let produced = 1 + last_step - span.first_step;
-            world.requests.cut.insert(id, world.trace.input_tokens[i] + produced);
-            replica.lockstep.ends_at(last_step, id);
+            context.requests.cut.insert(id, context.trace.input_tokens[i] + produced);
+            replica.decode_batch.ends_at(last_step, id);
         }
     }
 
@@ -220,12 +246,12 @@ impl State {
     }
 
     /// Takes a decision: requests that join are in `admitted`.
-    fn decide(&mut self, replica: &mut Replica, world: &mut World<'_>) -> Look {
+    fn decide(&mut self, replica: &mut Replica, context: &mut ScheduleContext<'_>) -> QueueScan {
         self.admitted.clear();
-        let step = u64::from(replica.lockstep.step);
-        let known = self.is_blocked(step, world.now_us);
-        let mut look = Look::Away;
-        if (world.steps_singly || !known) && self.queue.needs_scheduling() {
+        let step = u64::from(replica.decode_batch.step);
+        let known = self.is_blocked(step, context.now_us);
+        let mut scan = QueueScan::Skipped;
+        if (context.steps_singly || !known) && self.queue.needs_scheduling() {
             let has_waiting = !self.queue.is_empty();
             let prefill_us = |requests: u32, tokens: u32, rank: u32| {
                 let chunks = vec![Chunk { kv_tokens: 0, tokens }; requests as usize];
@@ -237,7 +263,7 @@ impl State {
                     any_adapter: rank > 0,
                     lora: LoraBatch::of_one(rank, requests * tokens),
                 };
-                world.cost.stage_time(&batch, true).first_us
+                context.cost.stage_time(&batch, true).first_us
             };
             let latency = Latency {
                 base_us: &|requests, length| prefill_us(requests, length, 0),
@@ -246,191 +272,208 @@ impl State {
                 },
             };
             let limits = Limits {
-                pool_tokens: world.config.blocks,
-                batch_max_tokens: world.config.max_batch_tokens,
-                max_running_requests: world.config.max_requests,
-                original_blocking: world.config.original,
+                pool_tokens: context.config.blocks,
+                batch_max_tokens: context.config.max_batch_tokens,
+                max_running_requests: context.config.max_requests,
+                original_blocking: context.config.original,
             };
             let mut pass = AdmissionPass::new(
                 limits,
                 step,
-                world.now_us,
-                world.trace,
-                &world.record.fates,
+                context.now_us,
+                context.trace,
+                &context.record.results,
                 &mut self.memory,
                 &mut self.adapters,
                 &mut self.admitted,
                 latency,
-                &mut *world.watch,
+                &mut *context.watch,
             );
             self.queue.decide(&mut pass);
             let result = pass.result();
-            self.reject_late(replica, world);
+            self.reject_late(replica, context);
             if !known {
                 self.retry_step = if self.admitted.is_empty() { result.retry_step } else { 0 };
                 if has_waiting {
-                    look = Look::At(result.stop);
+                    scan = QueueScan::Stopped(result.stop);
                 }
             }
         }
-        world.watch.see(|| Event::Decided { at_us: world.now_us, picked: &self.admitted });
-        look
+        context.watch.emit(|| Event::Decided { at_us: context.now_us, picked: &self.admitted });
+        scan
     }
 
     /// Requests that the last decision rejected leave the queue.
-    fn reject_late(&mut self, replica: &mut Replica, world: &mut World<'_>) {
+    fn reject_late(&mut self, replica: &mut Replica, context: &mut ScheduleContext<'_>) {
         for &id in self.queue.rejected() {
             let i = id as usize;
-            let outcome = &mut world.record.fates[i].outcome;
+            let outcome = &mut context.record.results[i].outcome;
             if *outcome == Outcome::Unfinished {
-                *outcome = Outcome::Refused(Refusal::EarlyAbort);
-                world.record.departures.push(Departure { time_us: world.now_us, id });
-                world.requests.place[i] = Place::Gone;
-                world.record.ends(id);
-                replica.leaves_line(world, id);
+                *outcome = Outcome::Rejected(Rejection::EarlyAbort);
+                context.record.departures.push(QueueDrop { time_us: context.now_us, id });
+                context.requests.status[i] = RequestStatus::Finished;
+                context.record.ends(id);
+                replica.leaves_line(context, id);
                 replica.outstanding -= 1;
             }
         }
     }
 
     /// Loads the adapters of the admitted requests and begins with their prompts.
-    fn prefill(&mut self, replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
+    fn prefill(
+        &mut self,
+        replica: &mut Replica,
+        context: &mut ScheduleContext<'_>,
+        batch: &mut ScheduledBatch,
+    ) {
         // The iterations so far took none of the blocks that are allocated now.
-        replica.close_run(world);
+        replica.close_run(context);
         for place in 0..self.admitted.len() {
             let id = self.admitted[place];
-            let adapter = world.trace.adapter[id as usize];
-            let loads = self.owns_adapters && adapter != BASE_MODEL && world.config.lora_compute;
+            let adapter = context.trace.adapter[id as usize];
+            let loads = self.owns_adapters && adapter != BASE_MODEL && context.config.lora_compute;
             if loads && self.adapters.load(adapter) {
-                flight.load_us += world.config.adapters.loading.us(self.adapters.rank(adapter), true);
-                world.watch.see(|| Event::Loaded(adapter));
+                batch.load_us += context.config.adapters.loading.us(self.adapters.rank(adapter), true);
+                context.watch.emit(|| Event::Loaded(adapter));
             }
-            replica.leaves_line(world, id);
-            let tokens = world.trace.input_tokens[id as usize];
-            replica.start(world, flight, id, tokens, tokens);
+            replica.leaves_line(context, id);
+            let tokens = context.trace.input_tokens[id as usize];
+            replica.start(context, batch, id, tokens, tokens);
         }
     }
 
-    fn prompts_end(&mut self, world: &mut World<'_>, flight: &Flight) {
-        if flight.prompts.is_empty() {
+    fn prompts_end(&mut self, context: &mut ScheduleContext<'_>, batch: &ScheduledBatch) {
+        if batch.prompts.is_empty() {
             return;
         }
-        let duration_us = world.now_us - flight.formed_us;
-        world.watch.see(|| Event::Prefill { at_us: flight.formed_us, duration_us });
-        self.wait_tokens = 0;
+        let duration_us = context.now_us - batch.formed_us;
+        context.watch.emit(|| Event::Prefill { at_us: batch.formed_us, duration_us });
+        self.decode_steps_since_prefill = 0;
         self.retry_step = 0;
         if self.queue.follows_batch() {
-            self.queue.prefilled(&flight.prompts, world.trace);
+            self.queue.prefilled(&batch.prompts, context.trace);
         }
     }
 
     /// Notes when a request decodes that has its first token.
-    fn starts(&mut self, replica: &Replica, world: &mut World<'_>, id: u32) -> DecodeSpan {
+    fn starts(&mut self, replica: &Replica, context: &mut ScheduleContext<'_>, id: u32) -> DecodeSpan {
         let i = id as usize;
-        let first_step = replica.lockstep.step;
-        let last_step = first_step + (world.trace.output_tokens[i] - 1);
+        let first_step = replica.decode_batch.step;
+        let last_step = first_step + (context.trace.output_tokens[i] - 1);
         let span = DecodeSpan { joined: self.joined, first_step, last_step };
         self.joined += 1;
-        world.requests.spans[i] = span;
-        let (input, max) = (world.trace.input_tokens[i], world.trace.max_tokens[i]);
+        context.requests.spans[i] = span;
+        let (input, max) = (context.trace.input_tokens[i], context.trace.max_tokens[i]);
         self.memory.remove(Entry::new(u64::from(first_step), input + 1, max - 1));
         span
     }
 
-    fn joined(&mut self, replica: &Replica, world: &mut World<'_>, id: u32) {
+    fn joined(&mut self, replica: &Replica, context: &mut ScheduleContext<'_>, id: u32) {
         let i = id as usize;
-        let span = self.starts(replica, world, id);
-        let (input, max) = (world.trace.input_tokens[i], world.trace.max_tokens[i]);
+        let span = self.starts(replica, context, id);
+        let (input, max) = (context.trace.input_tokens[i], context.trace.max_tokens[i]);
         self.memory.insert(Entry::new(u64::from(span.first_step), input + 1, max - 2));
         if self.queue.follows_batch() {
-            self.queue.joined(id, u64::from(span.first_step), world.trace);
+            self.queue.joined(id, u64::from(span.first_step), context.trace);
         }
     }
 
-    fn decoded(&mut self, replica: &Replica, world: &mut World<'_>, iterations: u32) {
+    fn decoded(&mut self, replica: &Replica, context: &mut ScheduleContext<'_>, iterations: u32) {
         let Some(run) = &replica.run else { return };
-        let between = world.config.decode_steps_between_prefills;
-        self.wait_tokens = self.wait_tokens.saturating_add(iterations).min(between);
+        let between = context.config.decode_steps_between_prefills;
+        self.decode_steps_since_prefill =
+            self.decode_steps_since_prefill.saturating_add(iterations).min(between);
         let at_us = run.time_after(run.done - iterations);
-        world.watch.see(|| Event::Decode {
+        context.watch.emit(|| Event::Decode {
             at_us,
-            duration_us: world.now_us - at_us,
+            duration_us: context.now_us - at_us,
             iterations,
             requests: run.decodes,
             decided: self.decides,
         });
     }
 
-    fn left(&mut self, replica: &Replica, world: &mut World<'_>, id: u32, has_decoded: bool) {
+    fn left(&mut self, replica: &Replica, context: &mut ScheduleContext<'_>, id: u32, has_decoded: bool) {
         let i = id as usize;
         if has_decoded {
             if !self.is_finishing && self.queue.follows_batch() {
-                let step = u64::from(replica.lockstep.step);
-                self.queue.finishing(step, &world.requests.spans);
+                let step = u64::from(replica.decode_batch.step);
+                self.queue.finishing(step, &context.requests.spans);
             }
             self.is_finishing = true;
-            let (input, max) = (world.trace.input_tokens[i], world.trace.max_tokens[i]);
-            self.memory.remove(Entry::new(u64::from(world.requests.spans[i].first_step), input + 1, max - 2));
+            let (input, max) = (context.trace.input_tokens[i], context.trace.max_tokens[i]);
+            self.memory.remove(Entry::new(
+                u64::from(context.requests.spans[i].first_step),
+                input + 1,
+                max - 2,
+            ));
         } else {
-            self.starts(replica, world, id);
+            self.starts(replica, context, id);
         }
-        self.adapters.release(world.trace.adapter[i]);
+        self.adapters.release(context.trace.adapter[i]);
         if has_decoded && self.queue.follows_batch() {
-            self.queue.left(id, world.trace);
+            self.queue.left(id, context.trace);
         }
-        world.watch.see(|| Event::Finished(id));
+        context.watch.emit(|| Event::Finished(id));
     }
 
-    fn ended(&mut self, replica: &Replica, world: &mut World<'_>, flight: &Flight, finished: u32) {
-        let is_empty = replica.lockstep.count == 0;
-        if finished > 0 && flight.prompts.is_empty() {
+    fn ended(
+        &mut self,
+        replica: &Replica,
+        context: &mut ScheduleContext<'_>,
+        batch: &ScheduledBatch,
+        finished: u32,
+    ) {
+        let is_empty = replica.decode_batch.count == 0;
+        if finished > 0 && batch.prompts.is_empty() {
             self.retry_step = 0;
         }
-        if is_empty || finished > 0 && flight.prompts.is_empty() {
-            let (adapters, watch) = (&mut self.adapters, &mut *world.watch);
-            adapters.offload_unused(|adapter| watch.see(|| Event::Offloaded(adapter)));
+        if is_empty || finished > 0 && batch.prompts.is_empty() {
+            let (adapters, watch) = (&mut self.adapters, &mut *context.watch);
+            adapters.offload_unused(|adapter| watch.emit(|| Event::Offloaded(adapter)));
         }
         self.is_finishing = false;
-        self.end_step(world);
+        self.end_step(context);
         if is_empty {
-            self.sleep_once(world.now_us, world.config.idle_poll_us);
+            self.sleep_once(context.now_us, context.config.idle_poll_us);
         }
     }
 
     /// Tells that a step of the router is over.
-    fn end_step(&mut self, world: &mut World<'_>) {
-        if world.watch.is_on() {
+    fn end_step(&mut self, context: &mut ScheduleContext<'_>) {
+        if context.watch.is_on() {
             let counters = self.queue.counters();
-            let (wait_tokens, predicted) = (self.wait_tokens, self.queue.predicted_lengths());
+            let (decode_steps_since_prefill, predicted) =
+                (self.decode_steps_since_prefill, self.queue.predicted_lengths());
             let (counters, predicted) = (counters.as_deref(), predicted.as_slice());
-            world.watch.see(|| Event::StepEnd { wait_tokens, counters, predicted });
+            context.watch.emit(|| Event::StepEnd { decode_steps_since_prefill, counters, predicted });
         }
     }
 
     /// For how many of `most` decode iterations nothing but the clock may change.
-    fn fast_forward_limit(&self, replica: &Replica, world: &World<'_>, most: u32) -> u32 {
+    fn fast_forward_limit(&self, replica: &Replica, context: &ScheduleContext<'_>, most: u32) -> u32 {
         let Some(run) = &replica.run else { return 1 };
-        let mut leap = most;
-        let rest = world.config.decode_steps_between_prefills - self.wait_tokens;
+        let mut fast_forward = most;
+        let rest = context.config.decode_steps_between_prefills - self.decode_steps_since_prefill;
         if self.queue.needs_scheduling() {
             // A decision is due when the rule allows one and the head of the queue may fit.
-            let step = u64::from(replica.lockstep.step);
-            let until_retry = self.retry_step.saturating_sub(step).min(u64::from(leap)) as u32;
-            leap = leap.min(rest.max(until_retry).max(1));
+            let step = u64::from(replica.decode_batch.step);
+            let until_retry = self.retry_step.saturating_sub(step).min(u64::from(fast_forward)) as u32;
+            fast_forward = fast_forward.min(rest.max(until_retry).max(1));
             if let Some(due_us) = self.queue.due_us() {
-                let until_due = run.first_end_from(due_us, run.done.saturating_add(leap)) - run.done;
-                leap = leap.min(until_due.max(rest).max(1));
+                let until_due = run.first_end_from(due_us, run.done.saturating_add(fast_forward)) - run.done;
+                fast_forward = fast_forward.min(until_due.max(rest).max(1));
             }
         }
-        match self.next_prefetch(world) {
-            Some(point) => leap.min((point - self.wait_tokens).max(1)),
-            None => leap,
+        match self.next_prefetch(context) {
+            Some(point) => fast_forward.min((point - self.decode_steps_since_prefill).max(1)),
+            None => fast_forward,
         }
     }
 
     /// Decode iterations since the last prefill at which waiting requests' adapters are looked for next.
-    fn next_prefetch(&self, world: &World<'_>) -> Option<u32> {
-        let config = world.config;
+    fn next_prefetch(&self, context: &ScheduleContext<'_>) -> Option<u32> {
+        let config = context.config;
         if !self.owns_adapters
             || !config.adapters.prefetch
             || !config.lora_compute
@@ -438,24 +481,24 @@ impl State {
         {
             return None;
         }
-        let (between, now) = (config.decode_steps_between_prefills, self.wait_tokens);
+        let (between, now) = (config.decode_steps_between_prefills, self.decode_steps_since_prefill);
         let points = [Some(between / 2), between.checked_sub(3)].into_iter().flatten();
         points.filter(|&point| point >= now && point < between).min()
     }
 
     /// Copies adapters of waiting requests ahead, behind the decode iteration that begins now.
-    fn prefetch(&mut self, world: &mut World<'_>) {
-        let (adapters, watch, trace) = (&mut self.adapters, &mut *world.watch, world.trace);
+    fn prefetch(&mut self, context: &mut ScheduleContext<'_>) {
+        let (adapters, watch, trace) = (&mut self.adapters, &mut *context.watch, context.trace);
         let mut has_waiting = false;
-        self.queue.look_ahead(world.config.max_batch_tokens, trace, &world.record.fates, |id| {
+        self.queue.look_ahead(context.config.max_batch_tokens, trace, &context.record.results, |id| {
             has_waiting = true;
             let adapter = trace.adapter[id as usize];
             if adapter != BASE_MODEL && adapters.prefetch(adapter) {
-                watch.see(|| Event::Loaded(adapter));
+                watch.emit(|| Event::Loaded(adapter));
             }
         });
         if has_waiting {
-            watch.see(|| Event::Prefetched);
+            watch.emit(|| Event::Prefetched);
         }
     }
 }

@@ -1,11 +1,11 @@
 //! vLLM v1 by the rules of its own engine, version 0.33.0 (vllm/v1/core/sched/scheduler.py and async_scheduler.py,
 //! vllm/v1/core/kv_cache_manager.py, the order of batches of vllm/v1/engine/core.py).
 //!
-//! An iteration has one budget of tokens. First those who run, in the order in which they were admitted: a token each, or
-//! the next chunk of a prompt. Who finds no block preempts the last one, under priority the one that is least urgent, even
-//! if it is in this very iteration. Then, if no request was preempted, the waiting requests. Tokens count as computed from when they
-//! are scheduled: with asynchronous scheduling, which forms an iteration when the one before it begins, a request decodes on
-//! before its last token is there.
+//! An iteration has one budget of tokens. First running requests, in the order in which they were admitted: a token each, or
+//! the next chunk of a prompt. A request that finds no block preempts the last one, under priority the one that is least
+//! urgent, even if it is in this very iteration. Then, if no request was preempted, the waiting requests. Tokens count as
+//! computed from when they are scheduled: with asynchronous scheduling, which forms an iteration when the one before it begins,
+//! a request decodes on before its last token is there.
 
 mod end;
 mod running;
@@ -15,13 +15,13 @@ mod waiting;
 use servescope_cost::Chunk;
 
 use super::vllm::refuses_blocks;
-use super::{BatchScheduler, FleetConfig, Flight, Look, Replica, World};
+use super::{BatchScheduler, FleetConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch};
 use crate::config::{LongPrefill, VllmRules};
 use crate::replica::adapters::Adapters;
 use crate::replica::iteration::Scheduled;
 use crate::replica::kv_cache::Held;
-use crate::replica::requests::{Place, Requests};
-use crate::request::{Refusal, Stop};
+use crate::replica::requests::{RequestStatus, Requests};
+use crate::request::{BlockReason, Rejection};
 
 /// The scheduler.
 pub(super) struct VllmV1;
@@ -66,7 +66,7 @@ struct Running {
 pub(super) struct State {
     entries: Vec<Running>,
     unused: Vec<u32>,
-    /// Places in `entries` of those who run, in order of admission.
+    /// Places in `entries` of running requests, in order of admission.
     order: Vec<u32>,
     /// Waiting requests that were passed over and are not yet admitted.
     deferred: Vec<u32>,
@@ -95,7 +95,7 @@ struct Step {
     budget: u32,
     /// Most tokens of one prompt.
     chunk: u32,
-    /// Whether prompts wait for a later iteration, so that those who decode go on undisturbed.
+    /// Whether prompts wait for a later iteration, so that requests that decode go on undisturbed.
     defers_prompts: bool,
     reads_prompts: bool,
     scheduled: Vec<Scheduled>,
@@ -104,22 +104,27 @@ struct Step {
 }
 
 impl BatchScheduler for VllmV1 {
-    fn form(&self, replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look {
-        form(replica, world, flight)
+    fn schedule(
+        &self,
+        replica: &mut Replica,
+        context: &mut ScheduleContext<'_>,
+        batch: &mut ScheduledBatch,
+    ) -> QueueScan {
+        schedule(replica, context, batch)
     }
 
-    fn refuses(&self, config: &FleetConfig, _input_tokens: u32, total_tokens: u32) -> Option<Refusal> {
-        // vLLM does not start with a budget below the longest request then; who is preempted would wait for ever.
+    fn refuses(&self, config: &FleetConfig, _input_tokens: u32, total_tokens: u32) -> Option<Rejection> {
+        // vLLM does not start with a budget below the longest request then; a preempted request would wait for ever.
         let is_chunked = config.vllm_v1().is_none_or(|rules| rules.enable_chunked_prefill);
         let over_budget = !is_chunked && total_tokens.saturating_sub(1) > config.max_batch_tokens;
-        refuses_blocks(config, total_tokens).or(over_budget.then_some(Refusal::PromptOverBatch))
+        refuses_blocks(config, total_tokens).or(over_budget.then_some(Rejection::PromptOverBatch))
     }
 
     fn is_of_vidur(&self) -> bool {
         false
     }
 
-    fn grows(&self, _config: &FleetConfig) -> bool {
+    fn allocates_on_demand(&self, _config: &FleetConfig) -> bool {
         true
     }
 
@@ -127,7 +132,7 @@ impl BatchScheduler for VllmV1 {
         false
     }
 
-    fn keeps_lockstep(&self) -> bool {
+    fn keeps_decode_batch(&self) -> bool {
         false
     }
 
@@ -140,39 +145,49 @@ impl BatchScheduler for VllmV1 {
     }
 
     fn later_blocks(&self, replica: &Replica, _config: &FleetConfig, begun: u32) -> u32 {
-        replica.lockstep.new_blocks_over(0, begun - 1)
+        replica.decode_batch.new_blocks_over(0, begun - 1)
     }
 
-    fn iterations_alike(&self, replica: &mut Replica, world: &mut World<'_>, most: u32) -> u32 {
-        steady::iterations_alike(replica, world, most)
+    fn iterations_alike(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, most: u32) -> u32 {
+        steady::iterations_alike(replica, context, most)
     }
 
-    fn end_alike(&self, replica: &mut Replica, world: &mut World<'_>, iterations: u32) -> u32 {
-        steady::end_alike(replica, world, iterations)
+    fn end_alike(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, iterations: u32) -> u32 {
+        steady::end_alike(replica, context, iterations)
     }
 
-    fn begins(&self, replica: &mut Replica, world: &mut World<'_>, flight: &Flight) {
-        end::begins(replica, world, flight);
+    fn begins(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, batch: &ScheduledBatch) {
+        end::begins(replica, context, batch);
     }
 
-    fn end_batch(&self, replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) {
-        end::end_batch(replica, world, flight);
+    fn end_batch(
+        &self,
+        replica: &mut Replica,
+        context: &mut ScheduleContext<'_>,
+        batch: &mut ScheduledBatch,
+    ) {
+        end::end_batch(replica, context, batch);
     }
 
-    fn let_go(&self, replica: &mut Replica, world: &mut World<'_>, id: u32) {
-        end::let_go(replica, world, id);
+    fn release_aborted(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, id: u32) {
+        end::release_aborted(replica, context, id);
     }
 
-    fn settle(&self, replica: &mut Replica, world: &mut World<'_>) {
-        steady::settle(replica, world);
+    fn settle(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>) {
+        steady::settle(replica, context);
     }
 
-    fn members(&self, replica: &Replica, world: &World<'_>, flight: &Flight) -> Vec<Scheduled> {
-        match flight.steady {
-            None => flight.scheduled.clone(),
+    fn members(
+        &self,
+        replica: &Replica,
+        context: &ScheduleContext<'_>,
+        batch: &ScheduledBatch,
+    ) -> Vec<Scheduled> {
+        match batch.steady {
+            None => batch.scheduled.clone(),
             Some(own) => {
-                let mut members = replica.state.vllm.parts(world, own.number);
-                members.extend_from_slice(&flight.scheduled);
+                let mut members = replica.state.vllm.parts(context, own.number);
+                members.extend_from_slice(&batch.scheduled);
                 members
             }
         }
@@ -189,8 +204,8 @@ impl BatchScheduler for VllmV1 {
 
 impl State {
     /// The place of a request that runs or has tokens under way.
-    fn place(world: &World<'_>, id: u32) -> Option<u32> {
-        world.requests.running[id as usize]
+    fn place(context: &ScheduleContext<'_>, id: u32) -> Option<u32> {
+        context.requests.running[id as usize]
     }
 
     fn entry(&mut self, place: u32) -> &mut Running {
@@ -210,7 +225,7 @@ impl State {
     }
 
     /// A request gets a place.
-    fn add(&mut self, world: &mut World<'_>, entry: Running) -> u32 {
+    fn add(&mut self, context: &mut ScheduleContext<'_>, entry: Running) -> u32 {
         let id = entry.id as usize;
         let entry = Running { admission: self.admissions, ..entry };
         self.admissions += 1;
@@ -219,7 +234,7 @@ impl State {
             Some(old) => *old = entry,
             None => self.entries.push(entry),
         }
-        world.requests.running[id] = Some(place);
+        context.requests.running[id] = Some(place);
         place
     }
 
@@ -232,17 +247,17 @@ impl State {
     }
 
     /// The adapter of a request is in no later iteration, unless the request is admitted again.
-    fn release_adapter(&mut self, adapters: &mut Adapters, world: &World<'_>, place: u32) {
+    fn release_adapter(&mut self, adapters: &mut Adapters, context: &ScheduleContext<'_>, place: u32) {
         let entry = self.entry(place);
         if std::mem::take(&mut entry.has_adapter) {
-            let (adapter, rank) = world.adapter(entry.id);
+            let (adapter, rank) = context.adapter(entry.id);
             adapters.release(adapter, rank);
         }
     }
 
     /// A request needs its place no more.
-    fn remove(&mut self, world: &mut World<'_>, id: u32) {
-        if let Some(place) = world.requests.running[id as usize].take() {
+    fn remove(&mut self, context: &mut ScheduleContext<'_>, id: u32) {
+        if let Some(place) = context.requests.running[id as usize].take() {
             self.unused.push(place);
         }
     }
@@ -258,23 +273,27 @@ impl State {
     }
 }
 
-fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Look {
+fn schedule(
+    replica: &mut Replica,
+    context: &mut ScheduleContext<'_>,
+    batch: &mut ScheduledBatch,
+) -> QueueScan {
     replica.state.vllm.looks += 1;
-    let mut step = begin(replica, world);
-    let is_steady = steady::form(replica, world, flight, &mut step);
-    let look = is_steady.unwrap_or_else(|| {
-        steady::settle(replica, world);
-        schedule(replica, world, &mut step)
+    let mut step = begin(replica, context);
+    let is_steady = steady::schedule(replica, context, batch, &mut step);
+    let scan = is_steady.unwrap_or_else(|| {
+        steady::settle(replica, context);
+        schedule_singly(replica, context, &mut step)
     });
     let state = &mut replica.state.vllm;
-    state.iterations += u64::from(flight.decodes > 0 || !step.scheduled.is_empty());
+    state.iterations += u64::from(batch.decodes > 0 || !step.scheduled.is_empty());
     if step.reads_prompts {
         state.prompts_at = Some(state.iterations);
     }
     let (looks, stages) = (state.looks, replica.stages);
     let mut leaves_chunk = false;
     for scheduled in &mut step.scheduled {
-        let Some(place) = State::place(world, scheduled.id) else { continue };
+        let Some(place) = State::place(context, scheduled.id) else { continue };
         let entry = state.entry(place);
         entry.is_scheduled = false;
         entry.computed += scheduled.tokens;
@@ -287,33 +306,33 @@ fn form(replica: &mut Replica, world: &mut World<'_>, flight: &mut Flight) -> Lo
             entry.decodes_from = looks + u64::from(stages);
         }
         entry.awaited += u32::from(scheduled.makes_token && step.rules.async_scheduling);
-        fill(world, flight, *scheduled);
+        fill(context, batch, *scheduled);
     }
     state.has_chunk = leaves_chunk;
-    flight.scheduled.append(&mut step.scheduled);
-    flight.load_us = step.load_us;
-    if flight.steady.is_none() && stages == 1 && !flight.is_empty() {
-        state.compose(&flight.members, !flight.prompts.is_empty());
+    batch.scheduled.append(&mut step.scheduled);
+    batch.load_us = step.load_us;
+    if batch.steady.is_none() && stages == 1 && !batch.is_empty() {
+        state.compose(&batch.members, !batch.prompts.is_empty());
     }
-    flight.composition = state.composition;
-    look
+    batch.composition = state.composition;
+    scan
 }
 
 /// Schedules request by request.
-fn schedule(replica: &mut Replica, world: &mut World<'_>, step: &mut Step) -> Look {
-    let preempted_before = world.record.evictions.len();
-    running::schedule(replica, world, step);
-    if world.record.evictions.len() > preempted_before {
-        return Look::At(Some(Stop::Memory));
+fn schedule_singly(replica: &mut Replica, context: &mut ScheduleContext<'_>, step: &mut Step) -> QueueScan {
+    let preempted_before = context.record.preemptions.len();
+    running::schedule(replica, context, step);
+    if context.record.preemptions.len() > preempted_before {
+        return QueueScan::Stopped(Some(BlockReason::Memory));
     }
-    waiting::schedule(replica, world, step)
+    waiting::schedule(replica, context, step)
 }
 
-fn begin(replica: &Replica, world: &World<'_>) -> Step {
+fn begin(replica: &Replica, context: &ScheduleContext<'_>) -> Step {
     let state = &replica.state.vllm;
-    let rules = world.config.vllm;
-    let budget = world.config.max_batch_tokens;
-    let requests = state.order.len() as u32 + replica.line;
+    let rules = context.config.vllm;
+    let budget = context.config.max_batch_tokens;
+    let requests = state.order.len() as u32 + replica.num_waiting;
     let chunk = match rules.long_prefill_token_threshold {
         // A request that is alone takes the budget from no other.
         _ if requests <= 1 => u32::MAX,
@@ -329,15 +348,15 @@ fn begin(replica: &Replica, world: &World<'_>) -> Step {
 }
 
 /// A request is part of the iteration as the cost model sees it.
-fn fill(world: &World<'_>, flight: &mut Flight, scheduled: Scheduled) {
+fn fill(context: &ScheduleContext<'_>, batch: &mut ScheduledBatch, scheduled: Scheduled) {
     let Scheduled { id, tokens, computed, is_prompt, .. } = scheduled;
     if is_prompt {
-        flight.prompts.push(id);
-        flight.chunks.push(Chunk { kv_tokens: computed, tokens });
+        batch.prompts.push(id);
+        batch.chunks.push(Chunk { kv_tokens: computed, tokens });
     } else {
-        flight.members.push(id);
-        flight.decodes += 1;
-        flight.decode_kv_tokens += u64::from(computed) + 1;
+        batch.members.push(id);
+        batch.decodes += 1;
+        batch.decode_kv_tokens += u64::from(computed) + 1;
     }
-    world.add_adapter(flight, id);
+    context.add_adapter(batch, id);
 }

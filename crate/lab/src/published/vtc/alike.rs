@@ -9,7 +9,8 @@ use crate::scenario::Scenario;
 
 impl Recording {
     /// A scenario like the recording: the same server and order of service, and a workload of the same rate, burstiness,
-    /// shares of clients and lengths, without pauses and trends. `None` where each client has a length of its own, or where a scenario cannot say it.
+    /// shares of clients and lengths, without pauses and trends. `None` where each client has a length of its own, or where a
+    /// scenario cannot say it.
     pub fn alike(&self) -> Option<Scenario> {
         let (order, server) = (self.order()?, self.server()?);
         let mut scenario = Scenario::default();

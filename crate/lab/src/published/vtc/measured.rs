@@ -1,6 +1,6 @@
 //! What is compared of a run of VTC's artifact, recorded or simulated.
 
-use servescope_engine::metrics::fairness::{Fairness, Served, Ticks, tokens_per_s};
+use servescope_engine::metrics::fairness::{Fairness, ServedRequest, Ticks, tokens_per_s};
 
 use super::Recording;
 
@@ -28,7 +28,7 @@ pub struct Measured {
 }
 
 impl Measured {
-    pub(super) fn of(recording: &Recording, served: &[Served], weights: &[f64]) -> Self {
+    pub(super) fn of(recording: &Recording, served: &[ServedRequest], weights: &[f64]) -> Self {
         let clients = recording.clients();
         let end = served.iter().map(|r| r.finish_s).fold(0.0, f64::max);
         let mut means = vec![(0.0, 0u32); clients];
@@ -65,10 +65,10 @@ impl Measured {
 }
 
 /// The same requests with tokens in proportion to their clients' weights.
-fn weighed(served: &[Served], weights: &[f64]) -> Vec<Served> {
-    let weigh = |r: &Served| {
+fn weighed(served: &[ServedRequest], weights: &[f64]) -> Vec<ServedRequest> {
+    let weigh = |r: &ServedRequest| {
         let weight = weights.get(r.client).copied().unwrap_or(1.0);
-        Served { input_tokens: r.input_tokens / weight, output_tokens: r.output_tokens / weight, ..*r }
+        ServedRequest { input_tokens: r.input_tokens / weight, output_tokens: r.output_tokens / weight, ..*r }
     };
     served.iter().map(weigh).collect()
 }

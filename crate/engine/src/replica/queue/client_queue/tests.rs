@@ -24,7 +24,7 @@ fn orders() -> impl Strategy<Value = QueuePolicy> {
 }
 
 proptest! {
-    /// Every request that stays comes up once, whichever clients park or leave and whatever is charged in between.
+    /// Every request that stays comes up once, whichever clients are throttled or leave and whatever is charged in between.
     #[test]
     fn every_request_is_served_once(
         order in orders(),
@@ -57,16 +57,16 @@ proptest! {
                     }
                 }
                 4 => if let Some((client, _)) = queue.head() {
-                    queue.park(client, if size % 2 == 0 { now + f64::from(size) } else { f64::INFINITY });
+                    queue.throttle(client, if size % 2 == 0 { now + f64::from(size) } else { f64::INFINITY });
                 },
                 _ => {
                     queue.charge(client, 2.0 * f64::from(size));
-                    queue.unpark(client);
-                    queue.unpark_until(now, |_| {});
+                    queue.unthrottle(client);
+                    queue.unthrottle_until(now, |_| {});
                 }
             }
         }
-        queue.unpark_all(|_| {});
+        queue.unthrottle_all(|_| {});
         while let Some((client, id)) = queue.head() {
             if gone.contains(&id) {
                 queue.skip(client);

@@ -6,7 +6,7 @@ use servescope_workload::Trace;
 use crate::record::observer::{Event, Watch};
 use crate::replica::adapters::pool::AdapterPool;
 use crate::replica::peak_memory::{Entry, MemoryEstimate};
-use crate::request::{Fate, Outcome, Stop};
+use crate::request::{BlockReason, Outcome, RequestResult};
 
 /// The limits of a server that its queue knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub struct AdmissionPass<'a> {
     /// The requests.
     pub trace: &'a Trace,
     /// What has become of them.
-    pub fates: &'a [Fate],
+    pub results: &'a [RequestResult],
     /// The batch in the coordinates of the memory test.
     pub memory: &'a mut MemoryEstimate,
     /// Which adapters the batch uses.
@@ -62,7 +62,7 @@ pub struct AdmissionResult {
     /// Prompt tokens admitted so far.
     batch_tokens: u64,
     /// Why the scan stopped before the end of the queue.
-    pub stop: Option<Stop>,
+    pub stop: Option<BlockReason>,
     /// When no request was admitted: the first decode step at which a decision can admit one or change anything, if none
     /// leaves the batch and none arrives; `u64::MAX` = never.
     pub retry_step: u64,
@@ -77,7 +77,7 @@ impl<'a> AdmissionPass<'a> {
         step: u64,
         now_us: f64,
         trace: &'a Trace,
-        fates: &'a [Fate],
+        results: &'a [RequestResult],
         memory: &'a mut MemoryEstimate,
         adapters: &'a mut AdapterPool,
         admitted: &'a mut Vec<u32>,
@@ -86,7 +86,7 @@ impl<'a> AdmissionPass<'a> {
     ) -> Self {
         admitted.clear();
         let result = AdmissionResult::default();
-        Self { limits, step, now_us, trace, fates, memory, adapters, admitted, latency, watch, result }
+        Self { limits, step, now_us, trace, results, memory, adapters, admitted, latency, watch, result }
     }
 
     /// What the decision came to.
@@ -98,15 +98,18 @@ impl<'a> AdmissionPass<'a> {
     pub fn is_full(&mut self) -> bool {
         let full = self.memory.len() >= self.limits.max_running_requests as usize;
         if full {
-            self.result =
-                AdmissionResult { batch_tokens: 0, stop: Some(Stop::RunningCap), retry_step: u64::MAX };
+            self.result = AdmissionResult {
+                batch_tokens: 0,
+                stop: Some(BlockReason::RunningCap),
+                retry_step: u64::MAX,
+            };
         }
         full
     }
 
     /// Whether the client of a waiting request went away, or the request waited longer than it may.
     pub fn is_cancelled(&self, id: u32) -> bool {
-        self.fates[id as usize].outcome != Outcome::Unfinished
+        self.results[id as usize].outcome != Outcome::Unfinished
     }
 
     /// Admits a request if memory, the cap and the prompt budget allow it, and says whether they do.
@@ -121,7 +124,7 @@ impl<'a> AdmissionPass<'a> {
         let has_slot = self.adapters.has_slot(adapter);
         let fits = room && has_slot && self.memory.fits(entry, limit);
         let (memory, watch) = (&*self.memory, &mut *self.watch);
-        watch.see(|| Event::Check {
+        watch.emit(|| Event::Check {
             id,
             need_tokens: memory.need_with(entry),
             adapter_tokens,
@@ -137,13 +140,13 @@ impl<'a> AdmissionPass<'a> {
             return true;
         }
         let stop = match (room, fits) {
-            (false, _) => Stop::RunningCap,
-            _ if !has_slot => Stop::LoraSlots,
-            (true, false) => Stop::Memory,
-            (true, true) => Stop::PromptBudget,
+            (false, _) => BlockReason::RunningCap,
+            _ if !has_slot => BlockReason::LoraSlots,
+            (true, false) => BlockReason::Memory,
+            (true, true) => BlockReason::PromptBudget,
         };
         self.result.stop = Some(stop);
-        self.result.retry_step = if stop == Stop::Memory && self.admitted.is_empty() {
+        self.result.retry_step = if stop == BlockReason::Memory && self.admitted.is_empty() {
             self.memory.first_fit(self.step, input + 1, max_tokens - 1, limit).unwrap_or(u64::MAX)
         } else {
             u64::MAX

@@ -1,5 +1,6 @@
 //! Early abort (`enable_abort` of S-LoRA): the queue is newest first; requests that would miss the bound on the first token
-//! anyway are rejected; and when requests come faster than the batches take them, the newest are served first, otherwise the oldest.
+//! anyway are rejected; and when requests come faster than the batches take them, the newest are served first, otherwise the
+//! oldest.
 //!
 //! Both speeds are integers, smoothed and truncated at every decision: rate = trunc(0.7 (waiting - waiting after the last
 //! pick) + 0.3 rate), and after an admission batch = max(trunc(0.7 admitted + 0.3 batch), 1).
@@ -25,7 +26,7 @@ pub(super) struct EarlyAbort {
     pub(super) batch_size: i64,
     /// Requests left waiting by the last decision that admitted a request.
     pub(super) last_waiting: usize,
-    patience_us: f64,
+    queue_timeout_us: f64,
     /// Whether one more decision over the same queue would leave the rate as it is.
     settled: bool,
 }
@@ -39,7 +40,7 @@ impl EarlyAbort {
             request_rate: 1,
             batch_size: 1,
             last_waiting: 0,
-            patience_us: bound_us - MARGIN_US,
+            queue_timeout_us: bound_us - MARGIN_US,
             settled: false,
         }
     }
@@ -51,7 +52,7 @@ impl EarlyAbort {
 
     /// When the oldest request will be rejected, microseconds.
     pub(super) fn due_us(&self) -> Option<f64> {
-        self.arrived_us.front().map(|&at_us| at_us + self.patience_us)
+        self.arrived_us.front().map(|&at_us| at_us + self.queue_timeout_us)
     }
 
     fn next_rate(&self, waiting: usize) -> i64 {
@@ -115,7 +116,7 @@ impl EarlyAbort {
         }
         self.rejected.reverse();
         for &id in &self.rejected {
-            pass.watch.see(|| Event::Rejected(id));
+            pass.watch.emit(|| Event::Rejected(id));
         }
     }
 }

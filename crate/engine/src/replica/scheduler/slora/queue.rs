@@ -17,7 +17,7 @@ use crate::replica::queue::OutputAccounting;
 use crate::replica::queue::fairness::FairnessRules;
 use crate::replica::queue::policy::{QueueConfig, QueuePolicy};
 use crate::replica::queue::waiting_queue::WaitingQueue;
-use crate::request::{DecodeSpan, Fate, Outcome};
+use crate::request::{DecodeSpan, Outcome, RequestResult};
 
 /// The queue.
 #[derive(Debug, Clone)]
@@ -205,14 +205,20 @@ impl SloraQueue {
     }
 
     /// The requests that a look ahead finds first in the queue until their prompts fill `batch_max_tokens`, for the prefetch
-    /// of their adapters. Policies that rank clients cannot look ahead, and one that merges its adapter does not.
-    pub fn look_ahead(&self, batch_max_tokens: u32, trace: &Trace, fates: &[Fate], mut see: impl FnMut(u32)) {
+    /// of their adapters. Policies that rank clients cannot scan ahead, and one that merges its adapter does not.
+    pub fn look_ahead(
+        &self,
+        batch_max_tokens: u32,
+        trace: &Trace,
+        results: &[RequestResult],
+        mut see: impl FnMut(u32),
+    ) {
         if self.queue.keeps_counters() {
             return;
         }
         let mut tokens = 0u64;
         let take = |&id: &u32| {
-            if fates[id as usize].outcome != Outcome::Unfinished {
+            if results[id as usize].outcome != Outcome::Unfinished {
                 return true;
             }
             tokens += u64::from(trace.input_tokens[id as usize]);

@@ -16,7 +16,7 @@ pub(super) enum News {
     /// A request came in, at this time in microseconds.
     Arrived(u32, f64),
     /// A request came in that was over its client's rate limit.
-    Refused(u32),
+    HeadBlocked(u32),
     /// A waiting request was given up, or the client of a request has gone.
     Ended(u32, Outcome),
 }
@@ -34,7 +34,7 @@ pub(in crate::replica::scheduler) struct State {
     /// No decision before this decode step picks a request or changes anything, unless a request leaves or arrives.
     pub(super) retry_step: u64,
     /// Decode iterations since the last prefill, at most the rule's number.
-    pub(super) wait_tokens: u32,
+    pub(super) decode_steps_since_prefill: u32,
     /// Whether the present step began with a decision.
     pub(super) decides: bool,
     /// Whether requests of the iteration that ends have left.
@@ -76,7 +76,7 @@ impl State {
             owns_adapters,
             admitted: Vec::new(),
             retry_step: 0,
-            wait_tokens: 0,
+            decode_steps_since_prefill: 0,
             decides: false,
             is_finishing: false,
             joined: 0,
@@ -87,7 +87,7 @@ impl State {
     }
 
     /// Keeps the queue under this policy. Requests over a rate limit are rejected on arrival, before the router hears of them.
-    pub(in crate::replica::scheduler) fn queued(
+    pub(in crate::replica::scheduler) fn with_queue_policy(
         &mut self,
         queueing: &QueueConfig,
         config: &FleetConfig,
@@ -112,7 +112,7 @@ impl State {
     }
 
     pub(in crate::replica::scheduler) fn hears_of_refusal(&mut self, id: u32) {
-        self.mail.push(News::Refused(id));
+        self.mail.push(News::HeadBlocked(id));
     }
 
     pub(in crate::replica::scheduler) fn hears_of_end(&mut self, id: u32, outcome: Outcome) {

@@ -1,24 +1,24 @@
 //! The running queue: a token each or the next chunk of a prompt, and which is preempted where blocks run out.
 
-use super::{Place, Replica, Running, Scheduled, State, Step, World};
+use super::{Replica, RequestStatus, Running, ScheduleContext, Scheduled, State, Step};
 use crate::config::Equals;
-use crate::record::timeline::Eviction;
+use crate::record::timeline::PreemptionEvent;
 
-/// Schedules those who run, in their order.
-pub(super) fn schedule(replica: &mut Replica, world: &mut World<'_>, step: &mut Step) {
+/// Schedules running requests, in their order.
+pub(super) fn schedule(replica: &mut Replica, context: &mut ScheduleContext<'_>, step: &mut Step) {
     let mut next = 0;
     while next < replica.state.vllm.order.len() && step.budget > 0 {
         let place = replica.state.vllm.order[next];
         let state = &replica.state.vllm;
         let entry = &state.entries[place as usize];
-        let tokens = if state.looks < entry.decodes_from { 0 } else { tokens_of(entry, world, step) };
+        let tokens = if state.looks < entry.decodes_from { 0 } else { tokens_of(entry, context, step) };
         if tokens == 0 {
-            release_last(replica, world, place);
+            release_last(replica, context, place);
             next += 1;
             continue;
         }
-        if !make_room(replica, world, step, place, tokens, &mut next) {
-            // Under priority a request that preempted itself leaves those behind it, who are more urgent, their turn.
+        if !make_room(replica, context, step, place, tokens, &mut next) {
+            // Under priority a request that preempted itself leaves those behind it, which are more urgent, their turn.
             if replica.waiting.ranks_holders() {
                 continue;
             }
@@ -29,7 +29,7 @@ pub(super) fn schedule(replica: &mut Replica, world: &mut World<'_>, step: &mut 
         entry.is_scheduled = true;
         step.reads_prompts |= entry.is_prompt_chunk;
         step.budget -= tokens;
-        let is_prompt = computed < world.requests.prompt[id as usize];
+        let is_prompt = computed < context.requests.prompt[id as usize];
         step.scheduled.push(Scheduled {
             id,
             tokens,
@@ -43,38 +43,38 @@ pub(super) fn schedule(replica: &mut Replica, world: &mut World<'_>, step: &mut 
 }
 
 /// The adapter of a request whose last token is under way is in no later iteration.
-pub(super) fn release_last(replica: &mut Replica, world: &World<'_>, place: u32) {
+pub(super) fn release_last(replica: &mut Replica, context: &ScheduleContext<'_>, place: u32) {
     let Replica { state, adapters, .. } = replica;
-    if is_last_under_way(state.vllm.entry(place), world) {
-        state.vllm.release_adapter(adapters, world, place);
+    if is_last_under_way(state.vllm.entry(place), context) {
+        state.vllm.release_adapter(adapters, context, place);
     }
 }
 
 /// Whether the token under way is the last that a request may get.
-fn is_last_under_way(entry: &Running, world: &World<'_>) -> bool {
+fn is_last_under_way(entry: &Running, context: &ScheduleContext<'_>) -> bool {
     let i = entry.id as usize;
-    let most = world.trace.input_tokens[i].saturating_add(world.trace.max_tokens[i]);
+    let most = context.trace.input_tokens[i].saturating_add(context.trace.max_tokens[i]);
     entry.awaited > 0 && entry.computed + 2 - entry.awaited >= most
 }
 
 /// Tokens of a running request that this iteration processes; 0: it is not part of it.
-fn tokens_of(entry: &Running, world: &World<'_>, step: &Step) -> u32 {
-    if is_last_under_way(entry, world) {
+fn tokens_of(entry: &Running, context: &ScheduleContext<'_>, step: &Step) -> u32 {
+    if is_last_under_way(entry, context) {
         return 0;
     }
     if step.defers_prompts && entry.is_prompt_chunk {
         return 0;
     }
     let tokens = (entry.known + entry.awaited).saturating_sub(entry.computed);
-    let to_longest = world.config.max_request_tokens.saturating_sub(entry.computed + 1);
+    let to_longest = context.config.max_request_tokens.saturating_sub(entry.computed + 1);
     tokens.min(step.chunk).min(step.budget).min(to_longest)
 }
 
-/// Takes the blocks for the next `tokens` of a running request, preempting others where there are too few. Says whether it has them;
-/// otherwise it was preempted itself.
+/// Takes the blocks for the next `tokens` of a running request, preempting others where there are too few. Says whether it has
+/// them; otherwise it was preempted itself.
 fn make_room(
     replica: &mut Replica,
-    world: &mut World<'_>,
+    context: &mut ScheduleContext<'_>,
     step: &mut Step,
     place: u32,
     tokens: u32,
@@ -84,11 +84,11 @@ fn make_room(
     loop {
         let Replica { state, kv, .. } = replica;
         let entry = state.vllm.entry(place);
-        let blocks = world.config.blocks_for(entry.computed + tokens).saturating_sub(entry.held.count());
+        let blocks = context.config.blocks_for(entry.computed + tokens).saturating_sub(entry.held.count());
         if blocks <= kv.available() {
             kv.take_blocks(blocks, &mut entry.held);
-            kv.learn_blocks(
-                world.trace,
+            kv.cache_blocks(
+                context.trace,
                 entry.id,
                 (entry.computed + tokens).min(entry.known),
                 &mut entry.held,
@@ -102,7 +102,7 @@ fn make_room(
         }
         let order = &replica.state.vllm.order;
         let at =
-            if is_by_priority { least_urgent(replica, world, step.rules.equals) } else { order.len() - 1 };
+            if is_by_priority { least_urgent(replica, context, step.rules.equals) } else { order.len() - 1 };
         let victim = replica.state.vllm.order.remove(at);
         if at < *next {
             *next -= 1;
@@ -114,7 +114,7 @@ fn make_room(
             step.budget += tokens;
             step.scheduled.retain(|other| other.id != id);
         }
-        preempt(replica, world, victim);
+        preempt(replica, context, victim);
         if victim == place {
             return false;
         }
@@ -122,11 +122,11 @@ fn make_room(
 }
 
 /// Where the least urgent one stands in the order: of the lowest priority, then of the latest arrival.
-fn least_urgent(replica: &Replica, world: &World<'_>, equals: Equals) -> usize {
+fn least_urgent(replica: &Replica, context: &ScheduleContext<'_>, equals: Equals) -> usize {
     let state = &replica.state.vllm;
     let key = |at: usize| {
         let id = state.entries[state.order[at] as usize].id;
-        replica.waiting.key(world.trace, id, world.arrival_us(id))
+        replica.waiting.key(context.trace, id, context.arrival_us(id))
     };
     let by_key = |&a: &usize, &b: &usize| key(a).total_cmp(&key(b));
     let places = 0..state.order.len();
@@ -139,9 +139,9 @@ fn least_urgent(replica: &Replica, world: &World<'_>, equals: Equals) -> usize {
 }
 
 /// A request that is taken out of the order loses its memory and waits.
-fn preempt(replica: &mut Replica, world: &mut World<'_>, place: u32) {
+fn preempt(replica: &mut Replica, context: &mut ScheduleContext<'_>, place: u32) {
     let Replica { state, kv, adapters, .. } = replica;
-    state.vllm.release_adapter(adapters, world, place);
+    state.vllm.release_adapter(adapters, context, place);
     let entry = state.vllm.entry(place);
     let i = entry.id as usize;
     kv.free_blocks(entry.id, &mut entry.held, true);
@@ -150,37 +150,38 @@ fn preempt(replica: &mut Replica, world: &mut World<'_>, place: u32) {
     (entry.computed, entry.awaited) = (0, 0);
     let (id, known, is_back) = (entry.id, entry.known, entry.under_way == 0);
     if is_back {
-        state.vllm.remove(world, id);
+        state.vllm.remove(context, id);
     }
     replica.holders -= 1;
-    let requests = &mut *world.requests;
-    if requests.place[i] == Place::Decoding {
+    let requests = &mut *context.requests;
+    if requests.status[i] == RequestStatus::Decoding {
         requests.token_us.insert(id, requests.seen_us[i]);
     }
-    requests.place[i] = Place::Waiting;
+    requests.status[i] = RequestStatus::Waiting;
     requests.prompt[i] = known;
     requests.done[i] = 0;
-    requests.evictions[i] = requests.evictions[i].saturating_add(1);
-    let (time_us, replica_index) = (world.now_us, replica.index);
-    world.record.evictions.push(Eviction { time_us, id, replica: replica_index, lost_tokens });
-    replica.back_to_line(world, id);
+    requests.preemptions[i] = requests.preemptions[i].saturating_add(1);
+    let (time_us, replica_index) = (context.now_us, replica.index);
+    context.record.preemptions.push(PreemptionEvent { time_us, id, replica: replica_index, lost_tokens });
+    replica.back_to_line(context, id);
     // Where adapters share the KV memory, those that no request uses any more make room.
     replica.adapters.offload_unused(&mut replica.kv);
 }
 
 impl Replica {
     /// A request that was admitted waits again.
-    pub(super) fn back_to_line(&mut self, world: &World<'_>, id: u32) {
-        self.promised += u64::from(world.config.blocks_for(world.requests.prompt[id as usize]));
-        self.line += 1;
-        self.adapters.waits(world.adapter(id).0);
-        self.waiting.come_back(world.trace, id, world.arrival_us(id), false);
+    pub(super) fn back_to_line(&mut self, context: &ScheduleContext<'_>, id: u32) {
+        self.waiting_prompt_blocks +=
+            u64::from(context.config.blocks_for(context.requests.prompt[id as usize]));
+        self.num_waiting += 1;
+        self.adapters.waits(context.adapter(id).0);
+        self.waiting.come_back(context.trace, id, context.arrival_us(id), false);
     }
 }
 
 impl State {
     /// Tokens of a preempted request that are still under way.
-    pub(super) fn stale(&self, world: &World<'_>, id: u32) -> u32 {
-        Self::place(world, id).map_or(0, |place| self.entries[place as usize].stale)
+    pub(super) fn stale(&self, context: &ScheduleContext<'_>, id: u32) -> u32 {
+        Self::place(context, id).map_or(0, |place| self.entries[place as usize].stale)
     }
 }

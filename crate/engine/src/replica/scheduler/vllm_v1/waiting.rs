@@ -1,87 +1,98 @@
 //! The waiting requests: which are admitted, with the blocks that are cached of them.
 
-use super::{Held, Look, Place, Replica, Running, Scheduled, Step, Stop, World};
+use super::{
+    BlockReason, Held, QueueScan, Replica, RequestStatus, Running, ScheduleContext, Scheduled, Step,
+};
 
-/// Lets in those who wait, in the order of the line, until one does not fit.
-pub(super) fn schedule(replica: &mut Replica, world: &mut World<'_>, step: &mut Step) -> Look {
-    let config = world.config;
+/// Admits waiting requests, in queue order, until one does not fit.
+pub(super) fn schedule(
+    replica: &mut Replica,
+    context: &mut ScheduleContext<'_>,
+    step: &mut Step,
+) -> QueueScan {
+    let config = context.config;
     let most = step
         .rules
         .max_num_active_seqs
         .map_or(config.max_requests, |most| most.clamp(1, config.max_requests.max(1)));
     let mut passed = Vec::new();
     let mut stop = None;
-    while let Some(id) = replica.head(world) {
+    while let Some(id) = replica.head(context) {
         stop = if step.budget == 0 {
-            Some(Stop::PromptBudget)
+            Some(BlockReason::PromptBudget)
         } else if replica.state.vllm.order.len() >= most as usize {
-            Some(Stop::RunningCap)
-        } else if replica.state.vllm.stale(world, id) > 0 {
+            Some(BlockReason::RunningCap)
+        } else if replica.state.vllm.stale(context, id) > 0 {
             // Its last token is not back; those behind it go on.
-            replica.leave_line(world);
+            replica.leave_line(context);
             passed.push(id);
             let deferred = &mut replica.state.vllm.deferred;
             if !deferred.contains(&id) {
                 deferred.push(id);
             }
             continue;
-        } else if !replica.adapters.admits(world.adapter(id).0) {
+        } else if !replica.adapters.admits(context.adapter(id).0) {
             // Those behind it go on (vllm/v1/core/sched/scheduler.py: max_loras).
-            if replica.pass_over(world).is_none() {
+            if replica.pass_over(context).is_none() {
                 break;
             }
             continue;
         } else {
-            admit(replica, world, step, id).err()
+            admit(replica, context, step, id).err()
         };
         if stop.is_some() {
             break;
         }
     }
     for &id in passed.iter().rev() {
-        replica.back_to_line(world, id);
+        replica.back_to_line(context, id);
     }
     if !step.defers_prompts {
         let state = &mut replica.state.vllm;
-        state.deferred.retain(|&id| world.requests.place[id as usize] == Place::Waiting);
-        state.is_capacity_bound = replica.line as usize > state.deferred.len();
+        state.deferred.retain(|&id| context.requests.status[id as usize] == RequestStatus::Waiting);
+        state.is_capacity_bound = replica.num_waiting as usize > state.deferred.len();
     }
-    Look::At(stop)
+    QueueScan::Stopped(stop)
 }
 
-/// Lets the head of the line in, or says why it stays.
-fn admit(replica: &mut Replica, world: &mut World<'_>, step: &mut Step, id: u32) -> Result<(), Stop> {
-    let config = world.config;
-    let known = world.requests.prompt[id as usize];
+/// Admits the head of the waiting queue, or says why it stays.
+fn admit(
+    replica: &mut Replica,
+    context: &mut ScheduleContext<'_>,
+    step: &mut Step,
+    id: u32,
+) -> Result<(), BlockReason> {
+    let config = context.config;
+    let known = context.requests.prompt[id as usize];
     // The last token is computed in any case: the next one comes out of it.
-    let (hits, idle) = replica.kv.known_blocks(world.trace, id, (known - 1) / config.block_size);
+    let (hits, idle) = replica.kv.get_computed_blocks(context.trace, id, (known - 1) / config.block_size);
     let computed = hits * config.block_size;
     let is_prompt_left = computed + 1 < known;
     if step.defers_prompts && is_prompt_left {
-        return Err(Stop::PromptBudget);
+        return Err(BlockReason::PromptBudget);
     }
     let tokens = (known - computed).min(step.chunk);
     if !step.rules.enable_chunked_prefill && tokens > step.budget {
-        return Err(Stop::PromptBudget);
+        return Err(BlockReason::PromptBudget);
     }
     let tokens = tokens.min(step.budget);
     let watermark = if replica.state.vllm.order.is_empty() { 0 } else { config.watermark_blocks };
     let blocks = config.blocks_for(computed + tokens) - hits;
     let wanted = if step.rules.scheduler_reserve_full_isl { config.blocks_for(known) - hits } else { blocks };
     let wanted = u64::from(wanted) + u64::from(idle) + u64::from(watermark);
-    if replica.free_beside_adapter(world, id).is_none_or(|free| wanted > u64::from(free)) {
-        return Err(Stop::Memory);
+    if replica.free_beside_adapter(context, id).is_none_or(|free| wanted > u64::from(free)) {
+        return Err(BlockReason::Memory);
     }
-    replica.leave_line(world);
-    let (adapter, rank) = world.adapter(id);
-    step.load_us += replica.adapters.acquire(&mut replica.kv, adapter, rank, world.now_us);
+    replica.leave_line(context);
+    let (adapter, rank) = context.adapter(id);
+    step.load_us += replica.adapters.acquire(&mut replica.kv, adapter, rank, context.now_us);
     let mut held = Held::default();
-    replica.kv.share_blocks(world.trace, id, known, hits, &mut held);
+    replica.kv.touch_blocks(context.trace, id, known, hits, &mut held);
     replica.kv.take_blocks(blocks, &mut held);
-    replica.kv.learn_blocks(world.trace, id, computed + tokens, &mut held);
+    replica.kv.cache_blocks(context.trace, id, computed + tokens, &mut held);
     replica.holders += 1;
-    world.requests.place[id as usize] = Place::Prefilling;
-    world.requests.done[id as usize] = computed;
+    context.requests.status[id as usize] = RequestStatus::Prefilling;
+    context.requests.done[id as usize] = computed;
     step.budget -= tokens;
     step.reads_prompts |= is_prompt_left;
     step.scheduled.push(Scheduled {
@@ -94,7 +105,7 @@ fn admit(replica: &mut Replica, world: &mut World<'_>, step: &mut Step, id: u32)
     });
     let state = &mut replica.state.vllm;
     let entry = Running { id, known, computed, held, has_adapter: true, ..Running::default() };
-    let place = state.add(world, entry);
+    let place = state.add(context, entry);
     state.order.push(place);
     Ok(())
 }

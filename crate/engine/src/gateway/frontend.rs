@@ -6,9 +6,9 @@ use servescope_workload::Trace;
 
 use super::config::GatewayConfig;
 use super::log::GatewayLog;
-use super::proxy::{Given, News, Proxy, Sight};
+use super::proxy::{EngineEvent, GatewayOutcome, KvUsageProbe, Proxy};
 use crate::arrivals::Arrivals;
-use crate::request::Fate;
+use crate::request::RequestResult;
 
 /// The earlier of two times; the second is infinite where there is none.
 #[inline]
@@ -25,26 +25,26 @@ fn due_until(proxy: &mut Proxy, arrivals: &Arrivals, trace: &Trace, until_us: f6
 
 /// Lets happen at the proxy what is due at `due_us`.
 #[inline]
-fn happens(proxy: &mut Proxy, arrivals: &mut Arrivals, trace: &Trace, due_us: f64, sight: &dyn Sight) {
+fn happens(proxy: &mut Proxy, arrivals: &mut Arrivals, trace: &Trace, due_us: f64, probe: &dyn KvUsageProbe) {
     if proxy.due_us() <= due_us {
-        proxy.happen(trace, due_us, sight);
+        proxy.advance_to(trace, due_us, probe);
     } else if let Some((id, at_us)) = arrivals.next_until(trace, due_us) {
         if proxy.is_gone(id) {
             arrivals.ended(trace, id, at_us);
         } else {
-            proxy.ask(trace, id, at_us, sight);
+            proxy.submit_attempt(trace, id, at_us, probe);
         }
     }
 }
 
 /// The clients of a trace and, if there is one, the proxy before the engine.
 #[derive(Debug, Clone)]
-pub(crate) struct Intake {
+pub(crate) struct Frontend {
     arrivals: Arrivals,
     proxy: Option<Box<Proxy>>,
 }
 
-impl Intake {
+impl Frontend {
     pub(crate) fn direct(trace: &Trace) -> Self {
         Self { arrivals: Arrivals::of(trace), proxy: None }
     }
@@ -93,20 +93,25 @@ impl Intake {
         &mut self,
         trace: &Trace,
         until_us: f64,
-        sight: &dyn Sight,
-    ) -> Option<(Given, f64)> {
+        probe: &dyn KvUsageProbe,
+    ) -> Option<(GatewayOutcome, f64)> {
         if let Some(proxy) = self.proxy.as_deref_mut() {
             if proxy.decided_us().is_none() {
                 let due_us = due_until(proxy, &self.arrivals, trace, until_us)?;
-                happens(proxy, &mut self.arrivals, trace, due_us, sight);
+                happens(proxy, &mut self.arrivals, trace, due_us, probe);
             }
-            return self.next_through(trace, until_us, sight);
+            return self.next_through(trace, until_us, probe);
         }
-        self.arrivals.next_until(trace, until_us).map(|(id, at_us)| (Given::Forward(id), at_us))
+        self.arrivals.next_until(trace, until_us).map(|(id, at_us)| (GatewayOutcome::Forward(id), at_us))
     }
 
     /// The same through the proxy.
-    fn next_through(&mut self, trace: &Trace, until_us: f64, sight: &dyn Sight) -> Option<(Given, f64)> {
+    fn next_through(
+        &mut self,
+        trace: &Trace,
+        until_us: f64,
+        probe: &dyn KvUsageProbe,
+    ) -> Option<(GatewayOutcome, f64)> {
         let Self { proxy, arrivals } = self;
         let proxy = proxy.as_deref_mut()?;
         let (given, at_us) = loop {
@@ -114,9 +119,9 @@ impl Intake {
                 break given;
             }
             let due_us = due_until(proxy, arrivals, trace, until_us)?;
-            happens(proxy, arrivals, trace, due_us, sight);
+            happens(proxy, arrivals, trace, due_us, probe);
         };
-        if let Given::Refused(id, _) | Given::TimedOut(id) = given {
+        if let GatewayOutcome::Rejected(id, _) | GatewayOutcome::TimedOut(id) = given {
             arrivals.ended(trace, id, at_us);
         }
         Some((given, at_us))
@@ -126,46 +131,46 @@ impl Intake {
     #[inline]
     pub(crate) fn first_token(&mut self, id: u32, at_us: f64) {
         if let Some(proxy) = self.proxy() {
-            proxy.tell(id, News::FirstToken, at_us);
+            proxy.notify(id, EngineEvent::FirstToken, at_us);
         }
     }
 
-    /// A request at the engine has come to its end, whichever way: whoever waits for it thinks, and sends.
+    /// A request at the engine has come to its end, whichever way: the request that waits for it thinks, and sends.
     #[inline]
     pub(crate) fn ended(&mut self, trace: &Trace, id: u32, at_us: f64, produced: u32, completed: bool) {
         if let Some(proxy) = self.proxy() {
-            proxy.tell(id, News::Ended { produced, completed }, at_us);
+            proxy.notify(id, EngineEvent::Ended { produced, completed }, at_us);
         }
         self.arrivals.ended(trace, id, at_us);
     }
 
     /// The client of a request goes away that the engine has not begun. One that is not sent yet ends when it is. Says
     /// whether the engine does not know it.
-    pub(crate) fn gave_up(&mut self, trace: &Trace, id: u32, at_us: f64) -> bool {
-        self.arrivals.gave_up(trace, id, at_us);
+    pub(crate) fn client_cancelled(&mut self, trace: &Trace, id: u32, at_us: f64) -> bool {
+        self.arrivals.client_cancelled(trace, id, at_us);
         let Some(proxy) = self.proxy() else { return !self.arrivals.has_sent(id) };
         let ends_here = proxy.cancel(trace, id, at_us);
         if !ends_here {
-            proxy.tell(id, News::Ended { produced: 0, completed: false }, at_us);
+            proxy.notify(id, EngineEvent::Ended { produced: 0, completed: false }, at_us);
         }
         ends_here
     }
 
     /// Whether a request is with its client or the proxy, so that the engine does not know it.
-    pub(crate) fn is_outside(&self, id: u32) -> bool {
+    pub(crate) fn is_not_yet_at_engine(&self, id: u32) -> bool {
         match self.proxy.as_deref() {
             Some(proxy) => !proxy.is_at_engine(id),
             None => !self.arrivals.has_sent(id),
         }
     }
 
-    /// The requests that were sent, in that order and with those times, their fates, and what the proxy wrote down. An open
+    /// The requests that were sent, in that order and with those times, their results, and what the proxy wrote down. An open
     /// trace is as it was.
     pub(crate) fn finish(
         self,
         trace: Arc<Trace>,
-        fates: Vec<Fate>,
-    ) -> (Arc<Trace>, Vec<Fate>, Option<Box<GatewayLog>>) {
+        results: Vec<RequestResult>,
+    ) -> (Arc<Trace>, Vec<RequestResult>, Option<Box<GatewayLog>>) {
         let log = self.proxy.map(|proxy| {
             let log = proxy.into_log(&trace);
             Box::new(match self.arrivals.sent() {
@@ -173,7 +178,7 @@ impl Intake {
                 None => log,
             })
         });
-        let (trace, fates) = self.arrivals.into_sent(trace, fates);
-        (trace, fates, log)
+        let (trace, results) = self.arrivals.into_sent(trace, results);
+        (trace, results, log)
     }
 }

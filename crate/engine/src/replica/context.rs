@@ -3,23 +3,23 @@
 use servescope_cost::{BatchCost, Chunk};
 use servescope_workload::{BASE_MODEL, Trace};
 
-use super::decode_batch::Member;
-use super::iteration::Flight;
+use super::decode_batch::DecodeSlot;
+use super::iteration::ScheduledBatch;
 use super::queue::waiting_queue::WaitingQueue;
-use super::requests::{Place, Requests};
+use super::requests::{RequestStatus, Requests};
 use crate::config::FleetConfig;
-use crate::record::Record;
+use crate::record::EventLog;
 use crate::record::observer::Watch;
 
 /// What a replica works on beside its own state.
-pub(crate) struct World<'a> {
+pub(crate) struct ScheduleContext<'a> {
     pub(crate) config: &'a FleetConfig,
     pub(crate) trace: &'a Trace,
     pub(crate) requests: &'a mut Requests,
-    pub(crate) record: &'a mut Record,
+    pub(crate) record: &'a mut EventLog,
     pub(crate) cost: &'a dyn BatchCost,
     pub(crate) watch: &'a mut Watch,
-    /// Whether iterations are charged one by one and decisions taken anew.
+    /// Whether iterations are charged one by one and each decision taken by itself.
     pub(crate) steps_singly: bool,
     /// When requests came in, where that is not as the trace says.
     pub(crate) sent_us: Option<&'a [f64]>,
@@ -28,10 +28,10 @@ pub(crate) struct World<'a> {
     pub(crate) ends_are_over: bool,
 }
 
-impl World<'_> {
+impl ScheduleContext<'_> {
     /// Whether a request is over.
     pub(crate) fn is_gone(&self, id: u32) -> bool {
-        self.requests.place[id as usize] == Place::Gone
+        self.requests.status[id as usize] == RequestStatus::Finished
     }
 
     /// The adapter of a request and its rank.
@@ -67,39 +67,39 @@ impl World<'_> {
     }
 
     /// The next `tokens` of a prompt are part of the iteration.
-    pub(crate) fn add_chunk(&mut self, flight: &mut Flight, id: u32, tokens: u32) {
+    pub(crate) fn add_chunk(&mut self, batch: &mut ScheduledBatch, id: u32, tokens: u32) {
         let i = id as usize;
         self.requests.stalled_us[i] += self.now_us - self.requests.seen_us[i];
-        flight.prompts.push(id);
-        flight.chunks.push(Chunk { kv_tokens: self.requests.done[i], tokens });
-        self.add_adapter(flight, id);
+        batch.prompts.push(id);
+        batch.chunks.push(Chunk { kv_tokens: self.requests.done[i], tokens });
+        self.add_adapter(batch, id);
     }
 
     /// The adapter of a request is part of the iteration.
-    pub(crate) fn add_adapter(&self, flight: &mut Flight, id: u32) {
+    pub(crate) fn add_adapter(&self, batch: &mut ScheduledBatch, id: u32) {
         let rank = self.rank(id);
-        flight.rank_sum += u64::from(rank.unwrap_or(0));
-        flight.any_adapter |= rank.is_some();
+        batch.rank_sum += u64::from(rank.unwrap_or(0));
+        batch.any_adapter |= rank.is_some();
     }
 
-    /// One request outside a lockstep decodes in the iteration.
-    pub(crate) fn decode_member(&mut self, flight: &mut Flight, id: u32) {
+    /// One request outside a decode batch decodes in the iteration.
+    pub(crate) fn decode_member(&mut self, batch: &mut ScheduledBatch, id: u32) {
         let i = id as usize;
-        flight.members.push(id);
-        flight.decodes += 1;
-        flight.decode_kv_tokens += u64::from(self.requests.done[i]);
-        self.add_adapter(flight, id);
+        batch.members.push(id);
+        batch.decodes += 1;
+        batch.decode_kv_tokens += u64::from(self.requests.done[i]);
+        self.add_adapter(batch, id);
         self.requests.stalled_us[i] += self.now_us - self.requests.seen_us[i];
     }
 
-    pub(crate) fn member(&self, id: u32, tokens: u32) -> Member {
+    pub(crate) fn member(&self, id: u32, tokens: u32) -> DecodeSlot {
         let adapter = self.trace.adapter[id as usize];
-        Member { id, tokens, total: self.total(id), adapter, rank: self.rank(id) }
+        DecodeSlot { id, tokens, total: self.total(id), adapter, rank: self.rank(id) }
     }
 
-    /// Blocks with which a request is let in whose prompt takes `prompt_blocks`.
+    /// Blocks with which a request is admitted whose prompt takes `prompt_blocks`.
     pub(crate) fn blocks_to_enter(&self, id: u32, prompt_blocks: u32) -> u32 {
-        if self.config.grows() { prompt_blocks } else { self.blocks_reserved(id) }
+        if self.config.allocates_on_demand() { prompt_blocks } else { self.blocks_reserved(id) }
     }
 
     /// Blocks for the prompt and the longest answer; the last token is never written to the cache.
@@ -119,7 +119,7 @@ impl World<'_> {
         self.sent_us.unwrap_or(&self.trace.arrival_us)[id as usize]
     }
 
-    /// Puts ids in order of arrival, under priority in the order of the line; equal ones stay in the order they have.
+    /// Puts ids in order of arrival, under priority in queue order; equal ones stay in the order they have.
     pub(crate) fn sort(&self, list: &mut [u32], queue: &WaitingQueue) {
         let key = |id: u32| queue.key(self.trace, id, self.arrival_us(id));
         if !list.is_sorted_by(|&a, &b| key(a) <= key(b)) {

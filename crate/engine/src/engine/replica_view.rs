@@ -3,13 +3,13 @@
 use servescope_workload::Trace;
 
 use crate::config::FleetConfig;
-use crate::gateway::proxy::Sight;
-use crate::gateway::reservations::Reservation;
+use crate::gateway::proxy::KvUsageProbe;
+use crate::gateway::reservations::KvReservation;
 use crate::replica::Replica;
-use crate::replica::requests::{Place, Requests};
+use crate::replica::requests::{RequestStatus, Requests};
 
 /// The fleet at the present time.
-pub(super) struct Engines<'a> {
+pub(super) struct ReplicaView<'a> {
     pub(super) config: &'a FleetConfig,
     pub(super) trace: &'a Trace,
     pub(super) requests: &'a Requests,
@@ -18,7 +18,7 @@ pub(super) struct Engines<'a> {
     pub(super) ends_are_over: bool,
 }
 
-impl Sight for Engines<'_> {
+impl KvUsageProbe for ReplicaView<'_> {
     fn used_tokens(&self, at_us: f64) -> f64 {
         let blocks: u64 =
             self.replicas.iter().map(|replica| u64::from(replica.used_at(self.config, at_us))).sum();
@@ -27,25 +27,25 @@ impl Sight for Engines<'_> {
         (blocks * u64::from(self.config.block_size) + adapters) as f64
     }
 
-    fn held_tokens(&self, open: &[Reservation], at_us: f64, held: &mut Vec<u32>) {
+    fn held_tokens(&self, open: &[KvReservation], at_us: f64, held: &mut Vec<u32>) {
         // Iterations that are over, of the replicas that were asked for last.
         let mut overs = [(u16::MAX, 0); 8];
         held.extend(open.iter().map(|entry| {
             let i = entry.id as usize;
-            let place = self.requests.place[i];
-            if matches!(place, Place::Waiting | Place::Gone) {
+            let place = self.requests.status[i];
+            if matches!(place, RequestStatus::Waiting | RequestStatus::Finished) {
                 return 0;
             }
             let number = self.requests.replica[i];
             let replica = &self.replicas[usize::from(number)];
             let done = self.requests.done[i];
-            let tokens = if place == Place::Decoding && replica.is_single() {
+            let tokens = if place == RequestStatus::Decoding && replica.is_single() {
                 let over = &mut overs[usize::from(number) % 8];
                 if over.0 != number {
                     *over = (number, self.over_at(replica, at_us));
                 }
-                done.wrapping_add(replica.lockstep.step).wrapping_add(over.1)
-            } else if place == Place::Decoding {
+                done.wrapping_add(replica.decode_batch.step).wrapping_add(over.1)
+            } else if place == RequestStatus::Decoding {
                 let unwritten = self.config.policy().unwritten_tokens(replica, self.requests, entry.id);
                 done + unwritten.map_or(0, |tokens| tokens + self.over_at(replica, at_us))
             } else {
@@ -56,12 +56,12 @@ impl Sight for Engines<'_> {
     }
 }
 
-impl Engines<'_> {
+impl ReplicaView<'_> {
     /// Iterations of what a replica works on that are over at a time.
     fn over_at(&self, replica: &Replica, at_us: f64) -> u32 {
         match &replica.run {
-            Some(run) if replica.in_flight > 0 && (replica.decodes() > 0 || replica.leap > 1) => {
-                let next = run.first_end_from(at_us, run.done + replica.leap);
+            Some(run) if replica.in_flight > 0 && (replica.decodes() > 0 || replica.fast_forwarded > 1) => {
+                let next = run.first_end_from(at_us, run.done + replica.fast_forwarded);
                 let is_over = self.ends_are_over && run.time_after(next) <= at_us;
                 next - run.done - u32::from(!is_over)
             }

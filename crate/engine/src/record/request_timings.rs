@@ -2,7 +2,7 @@
 
 /// What is known of each request, one entry a request in every column; NaN where there is none.
 #[derive(Debug, Clone, Default)]
-pub struct Served {
+pub struct RequestTimings {
     /// When the first iteration that it was part of was formed, microseconds.
     pub scheduled_us: Vec<f64>,
     /// When its first token was there.
@@ -18,10 +18,10 @@ pub struct Served {
     /// How often it was preempted; empty where no request can be.
     pub preemptions: Vec<u16>,
     /// Where replicas have several stages: how long they worked on its iterations. Empty otherwise.
-    pub worked_us: Vec<f64>,
+    pub execution_us: Vec<f64>,
 }
 
-impl Served {
+impl RequestTimings {
     /// The requests named by `order`, in that order.
     pub(crate) fn select(&self, order: &[u32]) -> Self {
         fn chosen<T: Copy>(column: &[T], order: &[u32]) -> Vec<T> {
@@ -35,12 +35,12 @@ impl Served {
             stalled_us: chosen(&self.stalled_us, order),
             replica: chosen(&self.replica, order),
             preemptions: chosen(&self.preemptions, order),
-            worked_us: chosen(&self.worked_us, order),
+            execution_us: chosen(&self.execution_us, order),
         }
     }
 }
 
-impl PartialEq for Served {
+impl PartialEq for RequestTimings {
     /// Equal bits, so that what is missing equals what is missing.
     fn eq(&self, other: &Self) -> bool {
         let same = |a: &[f64], b: &[f64]| {
@@ -51,7 +51,7 @@ impl PartialEq for Served {
             && same(&self.prefill_us, &other.prefill_us)
             && same(&self.load_us, &other.load_us)
             && same(&self.stalled_us, &other.stalled_us)
-            && same(&self.worked_us, &other.worked_us)
+            && same(&self.execution_us, &other.execution_us)
             && self.replica == other.replica
             && self.preemptions == other.preemptions
     }
@@ -62,7 +62,7 @@ impl PartialEq for Served {
 pub struct AdapterCounts {
     /// Times an adapter was loaded.
     pub loads: u64,
-    /// Times one was evicted.
+    /// Times one was preempted.
     pub evictions: u64,
     /// Tokens' worth of KV memory that each replica sets apart for adapters beside its pool.
     pub reserved_tokens: u32,
