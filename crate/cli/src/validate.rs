@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use servescope_lab::backlog::{Alarms, alarms, alarms_table};
 use servescope_lab::capacity::steadiness::{self, Extent};
 use servescope_lab::profiles::{self, HELD_OUT, OnDisk, UNSEEN_HEADS, summed_table, unseen_heads_table};
 use servescope_lab::published::vtc::{self, Recording, VtcComparison};
@@ -61,6 +62,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     let extent = if arguments.quick { Extent::QUICK } else { Extent::WHOLE };
     let searched = steadiness_of(extent, threads);
     print(&format!("{}\n\n", steadiness::table(&searched, extent)))?;
+    let alarmed = alarms(200);
+    print(&format!("{}\n\n", alarms_table(&alarmed)))?;
     let checks = closed_forms(effort, threads);
     print(&format!("{}\n", closed_forms_table(&checks)))?;
     let off = rows.iter().filter(|r| !r.is_within()).count()
@@ -69,11 +72,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         + recorded.iter().filter(|r| !r.is_within() && !r.is_beyond_the_law()).count()
         + saturated.iter().filter(|row| !row.is_met()).count()
         + checks.iter().filter(|c| !c.is_met()).count()
-        + usize::from(!steadiness::is_met(&searched));
+        + usize::from(!steadiness::is_met(&searched))
+        + usize::from(!alarmed.iter().all(Alarms::is_met));
     if off == 0 {
         Ok(())
     } else {
-        let all = rows.len() + policies.len() + 1 + recorded.len() + saturated.len() + checks.len() + 1;
+        let all = rows.len() + policies.len() + 1 + recorded.len() + saturated.len() + checks.len() + 2;
         Err(Failed::Run(format!("{off} of {all} checks are off")))
     }
 }

@@ -91,7 +91,7 @@ fn scenario(settings: &[(Id, Value)]) -> Scenario {
 /// Mean service time of the single-server laws, seconds, and mean answer in tokens.
 const SERVICE_S: f64 = 1.0;
 const ANSWER_TOKENS: f64 = 1000.0;
-const LOAD: f64 = 0.8;
+pub(crate) const LOAD: f64 = 0.8;
 
 /// One request at a time: a prefill as long as a decode iteration makes the service time exactly tokens x iteration.
 fn single_server(

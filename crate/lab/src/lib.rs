@@ -8,6 +8,7 @@
 //! assert_eq!(run.summary().run.requests.offered, 600);
 //! ```
 
+pub mod backlog;
 pub mod bodies;
 pub mod capacity;
 pub mod closed_forms;

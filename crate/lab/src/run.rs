@@ -20,6 +20,7 @@ use servescope_workload::sessions::hold_turns;
 use servescope_workload::statistics::PrefixHits;
 use servescope_workload::{BASE_MODEL, SessionSpec, Trace, generate, scale};
 
+use crate::backlog;
 use crate::failure::Failure;
 use crate::notes::{Context, Note, Purpose, Traffic, notes, unused};
 use crate::parameters::Id;
@@ -374,7 +375,7 @@ impl Run {
             self.add_expected_shares(&mut run);
         }
         let mut warnings = warnings(&run, self.report.gateway.is_some());
-        warnings.extend(self.overload());
+        warnings.extend(self.backlog());
         warnings.extend(self.ran_out());
         if self.generated {
             warnings.extend(self.scenario.warnings());
@@ -425,26 +426,12 @@ impl Run {
         })
     }
 
-    /// Says so when the line is still long at the last arrival: then every wait depends on how long traffic goes on.
-    fn overload(&self) -> Option<Failure> {
-        const SHARE: f64 = 0.1;
-        const LEAST: usize = 20;
-        let report = &self.report;
+    /// What the requests mean that wait at the last arrival, where traffic does not depend on how they are served.
+    fn backlog(&self) -> Option<Failure> {
         if self.generated && !self.has_rate() {
             return None;
         }
-        let last = report.trace.arrival_us.last().copied()?;
-        let waiting =
-            (0..report.results.len()).filter(|&id| report.scheduled_us(id).is_some_and(|t| t > last)).count();
-        let most = (SHARE * report.results.len() as f64) as usize;
-        (waiting >= most.max(LEAST)).then(|| {
-            let message = format!(
-                "{waiting} of {} requests still waited at the last arrival: more arrives than can be served, and every \
-                 wait depends on how long that goes on",
-                report.results.len()
-            );
-            Failure::new("overloaded", Id::Rate.row().id, message).number("waiting", waiting as f64)
-        })
+        backlog::warning(&self.report)
     }
 
     fn add_expected_shares(&self, summary: &mut Summary) {

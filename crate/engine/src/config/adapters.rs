@@ -1,4 +1,4 @@
-//! Where the adapters of a replica are kept, what of its memory they take, and how long loading one takes.
+//! Where the LoRA adapters of a replica are kept, what of its memory they take, and how long loading one takes.
 
 /// Pool tokens that one unit of an adapter's rank takes.
 pub const TOKENS_PER_RANK: u32 = 4;

@@ -1,0 +1,309 @@
+//! What the requests that wait when the traffic ends mean: arrivals above the capacity, a burst near the end, a quota, or a run
+//! that is too short to tell.
+//!
+//! The growth of the backlog and its test of significance are those of the capacity search ([`crate::growth`]). Arrivals exceed
+//! the capacity where the backlog grows by more than chance, and some request waited at every moment of the second half of the
+//! traffic: a queue that was empty there was filled by what came after.
+
+use servescope_engine::gateway::GatewayLog;
+use servescope_engine::gateway::config::Check;
+use servescope_engine::gateway::log::GatewayHoldReason;
+use servescope_engine::{Outcome, Report};
+
+use crate::closed_forms;
+use crate::failure::Failure;
+use crate::growth::{Growth, Verdict};
+use crate::parameters::{Id, Value};
+use crate::run::Run;
+
+/// Requests that wait at the last arrival before anything is said of them: this many, and this share of all.
+const LEAST_WAITING: usize = 20;
+const LEAST_SHARE: f64 = 0.02;
+
+/// The share of all requests from which a backlog without growth is worth a word.
+const NOTEWORTHY_SHARE: f64 = 0.1;
+
+/// What the backlog at the last arrival is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Backlog {
+    /// Arrivals exceed the capacity.
+    Overloaded {
+        /// By how many requests the backlog grows each second.
+        slope_rps: f64,
+        /// Growth as a share of the arrivals, and what chance explains of it.
+        growth: f64,
+        /// Of that.
+        noise: f64,
+    },
+    /// A check of the gateway holds the requests back, not the engine.
+    HeldBack {
+        /// A rate limit, a bound on concurrency, or the fair share of a client.
+        reason: GatewayHoldReason,
+    },
+    /// The waiting queue was empty in the second half of the traffic, or grows no more than chance explains.
+    Burst {
+        /// When no request waited last, seconds.
+        empty_s: f64,
+    },
+    /// The run is too short to tell.
+    TooShort {
+        /// A duration that is long enough, seconds.
+        needs_s: f64,
+    },
+}
+
+/// The backlog at the last arrival: how many requests wait then, and what that means. `None`: too few wait.
+pub fn backlog(report: &Report) -> Option<(usize, Backlog)> {
+    let last_us = report.trace.arrival_us.last().copied()?;
+    let requests = report.results.len();
+    let waits = |&id: &usize| waits_at(report, id, last_us);
+    let waiting: Vec<usize> = (0..requests).filter(waits).collect();
+    let share = waiting.len() as f64 / requests as f64;
+    if waiting.len() < LEAST_WAITING || share < LEAST_SHARE {
+        return None;
+    }
+    let is_noteworthy = share >= NOTEWORTHY_SHARE;
+    let own = match report.gateway.as_deref().and_then(|log| held_by(log, &waiting, last_us)) {
+        Some(reason) => Some(Backlog::HeldBack { reason }).filter(|_| is_noteworthy),
+        None => of_capacity(report, last_us, is_noteworthy),
+    };
+    own.map(|own| (waiting.len(), own))
+}
+
+/// Whether a request has arrived by a time, and was neither scheduled nor over then.
+fn waits_at(report: &Report, id: usize, at_us: f64) -> bool {
+    let result = &report.results[id];
+    let is_served_later = report.scheduled_us(id).is_some_and(|scheduled_us| scheduled_us > at_us);
+    let never = || report.scheduled_us(id).is_none() && result.outcome == Outcome::Unfinished;
+    let left_later = || result.finish_us.is_some_and(|us| us > at_us) && report.scheduled_us(id).is_none();
+    report.trace.arrival_us[id] <= at_us && (is_served_later || never() || left_later())
+}
+
+/// What holds most of the requests that wait at the gateway, if most wait there and it is not the engine's KV memory.
+fn held_by(log: &GatewayLog, waiting: &[usize], at_us: f64) -> Option<GatewayHoldReason> {
+    let is_outside = |&&id: &&usize| log.forwarded_us[id].is_nan() || log.forwarded_us[id] > at_us;
+    let outside: Vec<usize> = waiting.iter().filter(is_outside).copied().collect();
+    if 2 * outside.len() <= waiting.len() {
+        return None;
+    }
+    let checks = [Check::Rpm, Check::Tpm, Check::Concurrency, Check::Kv].map(GatewayHoldReason::By);
+    let count =
+        |reason: GatewayHoldReason| outside.iter().filter(|&&id| log.passages[id].held == reason).count();
+    let most =
+        checks.into_iter().chain([GatewayHoldReason::FairShare]).max_by_key(|&reason| count(reason))?;
+    (count(most) > 0 && most != GatewayHoldReason::By(Check::Kv)).then_some(most)
+}
+
+fn of_capacity(report: &Report, last_us: f64, is_noteworthy: bool) -> Option<Backlog> {
+    let growth = Growth::of_report(report, [0.0, last_us]);
+    let empty_us = last_empty_us(report, last_us);
+    let empty_s = empty_us / 1e6;
+    let was_empty = empty_us > 0.5 * last_us;
+    match growth.verdict() {
+        Verdict::Growing if !was_empty => Some(Backlog::Overloaded {
+            slope_rps: growth.share * report.results.len() as f64 / growth.run_s,
+            growth: growth.share,
+            noise: growth.noise(),
+        }),
+        Verdict::TooShort { needs_s } if is_noteworthy && !was_empty => Some(Backlog::TooShort { needs_s }),
+        _ if is_noteworthy => Some(Backlog::Burst { empty_s }),
+        _ => None,
+    }
+}
+
+/// When no request waited last up to a time, microseconds; 0 where one always did.
+fn last_empty_us(report: &Report, until_us: f64) -> f64 {
+    let mut starts_us: Vec<f64> = (0..report.results.len())
+        .filter(|&id| report.trace.arrival_us[id] <= until_us)
+        .map(|id| report.scheduled_us(id).or(report.results[id].finish_us).unwrap_or(f64::INFINITY))
+        .collect();
+    starts_us.sort_unstable_by(f64::total_cmp);
+    // The queue is empty before the arrival of a request if as many have started by then as have come before it.
+    let arrival_us = &report.trace.arrival_us;
+    let mut started = 0;
+    let mut empty_us = 0.0;
+    for (come, &at_us) in arrival_us.iter().take_while(|&&at_us| at_us <= until_us).enumerate() {
+        while started < starts_us.len() && starts_us[started] < at_us {
+            started += 1;
+        }
+        if started >= come {
+            empty_us = at_us;
+        }
+    }
+    empty_us
+}
+
+/// The warning about the backlog of a run.
+pub(crate) fn warning(report: &Report) -> Option<Failure> {
+    let (waiting, backlog) = backlog(report)?;
+    let requests = report.results.len();
+    let rate = Id::Rate.row().id;
+    let failure = match backlog {
+        Backlog::Overloaded { slope_rps, growth, noise } => {
+            let message = format!(
+                "arrivals exceed the capacity: the backlog grows by {slope_rps:.3} requests/s ({:.1} % of the arrivals, of \
+                 which chance explains {:.1} %); {waiting} of {requests} requests wait at the last arrival, and every wait \
+                 depends on how long the traffic goes on",
+                100.0 * growth,
+                100.0 * noise
+            );
+            Failure::new("overloaded", rate, message)
+                .number("slope", three_digits(slope_rps))
+                .number("growth", three_digits(100.0 * growth))
+                .number("noise", three_digits(100.0 * noise))
+        }
+        Backlog::HeldBack { reason } => {
+            let name = reason.name();
+            let message = format!(
+                "{waiting} of {requests} requests wait at the last arrival, held back at the gateway ({name}) and not by the \
+                 capacity of the engine"
+            );
+            Failure::new("backlog_held_back", Id::GatewayChecks.row().id, message).text("check", name)
+        }
+        Backlog::Burst { empty_s } => {
+            let message = format!(
+                "{waiting} of {requests} requests wait at the last arrival after a burst: no request waited at \
+                 {empty_s:.1} s, and over the whole traffic the backlog grows no more than chance explains"
+            );
+            Failure::new("backlog_burst", rate, message).number("time", empty_s.round())
+        }
+        Backlog::TooShort { needs_s } => {
+            let message = format!(
+                "{waiting} of {requests} requests wait at the last arrival: the run is too short to tell whether arrivals \
+                 exceed the capacity; a duration of {needs_s:.0} s tells"
+            );
+            Failure::new("backlog_short", Id::Duration.row().id, message).number("needs", needs_s.round())
+        }
+    };
+    Some(failure.number("waiting", waiting as f64).number("requests", requests as f64))
+}
+
+/// For reading: a number with three digits.
+fn three_digits(number: f64) -> f64 {
+    let unit = libm::pow(10.0, libm::floor(libm::log10(number.abs().max(1e-9))) - 2.0);
+    (number / unit).round() * unit
+}
+
+/// How often the warning comes at one load.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Alarms {
+    /// Offered work over capacity.
+    pub load: f64,
+    /// Runs, each with a seed of its own.
+    pub runs: u32,
+    /// Those that were said to be overloaded.
+    pub alarms: u32,
+}
+
+impl Alarms {
+    /// Below load 1 at most 8 % are false; above it at least 95 % are found.
+    pub fn is_met(&self) -> bool {
+        let share = f64::from(self.alarms) / f64::from(self.runs);
+        if self.load < 1.0 { share <= 0.08 } else { share >= 0.95 }
+    }
+}
+
+/// Arrivals of a run of [`alarms`].
+pub const ALARM_ARRIVALS: f64 = 2000.0;
+
+/// The warning on M/M/1 at loads below and above 1, `runs` seeds each.
+pub fn alarms(runs: u32) -> Vec<Alarms> {
+    let law = closed_forms::laws().swap_remove(0);
+    let at = |load: f64| {
+        let mut scenario = law.scenario.clone();
+        let rate_rps = scenario.number(Id::Rate) * load / closed_forms::LOAD;
+        let mut set = |id, x| scenario.set(id, Value::Number(x)).expect("within bounds");
+        set(Id::Rate, rate_rps);
+        set(Id::Duration, ALARM_ARRIVALS / rate_rps * (1.0 + 1e-9));
+        let is_alarm = |seed: &u32| {
+            let mut scenario = scenario.clone();
+            scenario.set(Id::Seed, Value::Number(f64::from(*seed))).expect("within bounds");
+            let run = Run::simulate(&scenario, None).expect("a law's scenario has no problem");
+            matches!(backlog(&run.report), Some((_, Backlog::Overloaded { .. })))
+        };
+        Alarms { load, runs, alarms: (1..=runs).filter(is_alarm).count() as u32 }
+    };
+    [0.8, 0.95, 1.1].map(at).to_vec()
+}
+
+/// The same as a table.
+pub fn alarms_table(rows: &[Alarms]) -> String {
+    let title = format!("Warning \"arrivals exceed the capacity\" on M/M/1, {ALARM_ARRIVALS} arrivals");
+    let line = |row: &Alarms| {
+        let kind = if row.load < 1.0 { "false alarms, at most 8 %" } else { "found, at least 95 %" };
+        let verdict = if row.is_met() { "within" } else { "off" };
+        format!("  load {:<6}{:>5} of {} runs ({kind})  {verdict}", row.load, row.alarms, row.runs)
+    };
+    std::iter::once(title).chain(rows.iter().map(line)).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Scenario;
+
+    fn of(settings: &[(&str, &str)]) -> (Option<Backlog>, Option<Failure>) {
+        let mut scenario = Scenario::default();
+        for (path, value) in settings {
+            scenario.set_text(path, value).unwrap_or_else(|failure| panic!("{failure}"));
+        }
+        let run = Run::simulate(&scenario, None).unwrap_or_else(|failures| panic!("{failures:?}"));
+        let found = backlog(&run.report).map(|own| own.1);
+        assert_eq!(warning(&run.report).is_some(), found.is_some());
+        (found, warning(&run.report))
+    }
+
+    #[test]
+    fn on_one_server_the_warning_is_seldom_false_and_seldom_missing() {
+        for row in alarms(200) {
+            assert!(row.is_met(), "{row:?}");
+        }
+    }
+
+    #[test]
+    fn twice_the_capacity_is_an_overload_with_its_slope() {
+        let (found, failure) = of(&[("workload.rate_rps", "8"), ("workload.duration_s", "600")]);
+        let Some(Backlog::Overloaded { slope_rps, growth, noise }) = found else { panic!("{found:?}") };
+        assert!(slope_rps > 3.0 && slope_rps < 8.0 && growth > noise, "{slope_rps} {growth} {noise}");
+        assert_eq!(failure.unwrap().code, "overloaded");
+    }
+
+    #[test]
+    fn a_queue_that_was_empty_late_is_a_burst() {
+        // A calm rate, then a step up in the last twentieth of the run.
+        let settings = [
+            ("workload.rate_rps", "1"),
+            ("workload.duration_s", "600"),
+            ("workload.curve.kind", "step"),
+            ("workload.curve.start_s", "560"),
+            ("workload.curve.end_s", "600"),
+            ("workload.curve.factor", "10"),
+        ];
+        let (found, _) = of(&settings);
+        assert!(matches!(found, Some(Backlog::Burst { empty_s }) if empty_s > 300.0), "{found:?}");
+    }
+
+    #[test]
+    fn a_quota_that_holds_requests_back_is_no_overload() {
+        let settings = [
+            ("workload.rate_rps", "1"),
+            ("workload.duration_s", "300"),
+            ("gateway.kind", "proxy"),
+            ("gateway.checks", "tpm"),
+            ("gateway.tpm.total", "10000"),
+            ("workload.users.count", "1"),
+            ("gateway.over_quota", "wait"),
+        ];
+        let (found, failure) = of(&settings);
+        assert_eq!(found, Some(Backlog::HeldBack { reason: GatewayHoldReason::By(Check::Tpm) }));
+        assert_eq!(failure.unwrap().code, "backlog_held_back");
+    }
+
+    #[test]
+    fn a_short_run_says_that_it_is_too_short() {
+        let (found, _) = of(&[("workload.rate_rps", "2.4"), ("workload.duration_s", "60"), ("seed", "3")]);
+        assert!(!matches!(found, Some(Backlog::Burst { .. })), "{found:?}");
+        let (calm, failure) = of(&[("workload.rate_rps", "0.5")]);
+        assert!(calm.is_none() && failure.is_none());
+    }
+}
