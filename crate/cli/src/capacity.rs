@@ -3,10 +3,11 @@
 use std::io::{IsTerminal as _, Write as _};
 use std::num::NonZero;
 use std::path::PathBuf;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use clap::Args;
+use rayon::ThreadPoolBuilder;
+use rayon::prelude::*;
 use serde_json::json;
 use servescope_lab::LoadedTrace;
 use servescope_lab::capacity::{
@@ -68,7 +69,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     notes::tell_common(configurations.iter().map(|configuration| &configuration.scenario), &context);
     let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
     let threads = arguments.threads.map_or_else(cores, NonZero::get);
-    let ranking = rank(search_all(&configurations, loaded.as_ref(), threads));
+    let ranking = rank(search_all(&configurations, loaded.as_ref(), threads)?);
     if let Some(path) = &arguments.csv {
         write(path, &csv(&grid, &ranking))?;
     }
@@ -83,26 +84,25 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     }
 }
 
-/// Searches every configuration; the next one goes to the thread that is free first.
-fn search_all(all: &[Configuration], loaded: Option<&LoadedTrace>, threads: usize) -> Vec<Found> {
-    let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(all.len())));
-    let work = || {
-        loop {
-            let place = next.fetch_add(1, Ordering::Relaxed);
-            let Some(Configuration { values, scenario }) = all.get(place) else { return };
-            let result = Search::new(scenario, loaded.cloned()).map(|mut search| {
-                while search.advance(usize::MAX) < 1.0 {}
-                search.finish()
-            });
-            let mut found = found.lock().expect("no thread panics while it holds the list");
-            found.push(Found { place, values: values.clone(), result });
-            progress(found.len(), all.len());
-        }
+/// Searches every configuration, each on the thread that is free; what is found stands in their order.
+fn search_all(
+    all: &[Configuration],
+    loaded: Option<&LoadedTrace>,
+    threads: usize,
+) -> Result<Vec<Found>, Failed> {
+    let done = AtomicUsize::new(0);
+    let search = |(place, configuration): (usize, &Configuration)| {
+        let Configuration { values, scenario } = configuration;
+        let result = Search::new(scenario, loaded.cloned()).map(|mut search| {
+            while search.advance(usize::MAX) < 1.0 {}
+            search.finish()
+        });
+        progress(done.fetch_add(1, Ordering::Relaxed) + 1, all.len());
+        Found { place, values: values.clone(), result }
     };
-    std::thread::scope(|scope| (0..threads.min(all.len())).for_each(|_| drop(scope.spawn(work))));
-    let mut found = found.into_inner().expect("no thread panics while it holds the list");
-    found.sort_by_key(|f| f.place);
-    found
+    let pool = ThreadPoolBuilder::new().num_threads(threads.min(all.len())).build();
+    let pool = pool.map_err(|error| Failed::Run(format!("the threads do not start: {error}")))?;
+    Ok(pool.install(|| all.par_iter().enumerate().with_max_len(1).map(search).collect()))
 }
 
 /// A bar on standard error, where somebody looks at it.

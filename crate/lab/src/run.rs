@@ -18,7 +18,7 @@ use servescope_engine::{Fleet, Rejection, Report};
 use servescope_workload::formats::{self, BadRows, Format, FormatError, ReadTrace, Reading, Warning};
 use servescope_workload::sessions::hold_turns;
 use servescope_workload::statistics::PrefixHits;
-use servescope_workload::{BASE_MODEL, SessionSpec, Trace, generate, scale};
+use servescope_workload::{BASE_MODEL, SessionSpec, Trace, WorkloadSpec, generate, scale};
 
 use crate::backlog;
 use crate::failure::Failure;
@@ -120,6 +120,7 @@ fn fleet_of(scenario: &Scenario, trace: Arc<Trace>) -> Result<Fleet, Failure> {
 pub struct Running {
     fleet: Box<Fleet>,
     scenario: Scenario,
+    workload: Arc<WorkloadSpec>,
     generated: bool,
     context: Context,
 }
@@ -130,10 +131,11 @@ impl Running {
     /// # Errors
     /// Every [`Failure`] of the scenario, or that it makes no request.
     pub fn begin(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Self, Vec<Failure>> {
-        let trace = trace_of(scenario, loaded)?;
+        let (trace, workload) = arrivals_of(scenario, loaded)?;
         Ok(Self {
             fleet: Box::new(fleet_of(scenario, trace).map_err(|failure| vec![failure])?),
             scenario: scenario.clone(),
+            workload: Arc::new(workload),
             generated: loaded.is_none(),
             context: loaded.map_or_else(Context::default, |loaded| loaded.context(Purpose::Run)),
         })
@@ -150,6 +152,7 @@ impl Running {
         Run {
             report: self.fleet.finish(),
             scenario: self.scenario,
+            workload: self.workload,
             generated: self.generated,
             context: Some(self.context),
             gaps: OnceCell::new(),
@@ -165,6 +168,14 @@ impl Running {
 /// # Errors
 /// Every [`Failure`] of the scenario, or that there is no request.
 pub fn trace_of(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Arc<Trace>, Vec<Failure>> {
+    arrivals_of(scenario, loaded).map(|(trace, _)| trace)
+}
+
+/// The trace that a scenario simulates, and the workload that its settings describe.
+fn arrivals_of(
+    scenario: &Scenario,
+    loaded: Option<&LoadedTrace>,
+) -> Result<(Arc<Trace>, WorkloadSpec), Vec<Failure>> {
     let problems = scenario.problems();
     let of_service = ["scheduler", "gateway", "fleet", "adapters"];
     let relevant = problems
@@ -174,8 +185,9 @@ pub fn trace_of(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Arc
     if !problems.is_empty() {
         return Err(problems);
     }
+    let workload = scenario.workload();
     let trace = match loaded {
-        None => Arc::new(generate(&scenario.workload())),
+        None => Arc::new(generate(&workload)),
         Some(loaded) => {
             let (time, rate) = (scenario.number(Id::TimeScale), scenario.number(Id::RateScale));
             let seed = scenario.number(Id::Seed) as u64;
@@ -210,13 +222,13 @@ pub fn trace_of(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Arc
         }
     };
     if trace.is_empty() {
-        return Err(vec![no_requests(scenario, loaded)]);
+        return Err(vec![no_requests(scenario, &workload, loaded)]);
     }
-    Ok(trace)
+    Ok((trace, workload))
 }
 
 /// Why a scenario makes no request, at the parameter that is the reason.
-fn no_requests(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Failure {
+fn no_requests(scenario: &Scenario, spec: &WorkloadSpec, loaded: Option<&LoadedTrace>) -> Failure {
     let failure = |code: &'static str, id: Id, value: f64, reason: String| {
         let path = id.row().id;
         Failure::new(code, path, format!("{path}: these settings make no request: {reason}"))
@@ -227,7 +239,6 @@ fn no_requests(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Failure {
         let reason = format!("{expected} requests of the file are expected, and none was drawn");
         return failure("no_arrivals", Id::RateScale, expected, reason);
     }
-    let spec = scenario.workload();
     let expected = match &spec.curve {
         Some(curve) => curve.integral(spec.duration_s),
         None => spec.rate_rps * spec.duration_s,
@@ -262,6 +273,8 @@ pub struct Run {
     pub report: Report,
     /// What was asked for.
     pub scenario: Scenario,
+    /// The workload that the scenario describes, built once a run.
+    pub workload: Arc<WorkloadSpec>,
     /// Whether the trace came from the generator.
     pub generated: bool,
     /// What the run was made for, and what its trace carries; none of a run that the settings did not make.
@@ -317,6 +330,7 @@ impl Run {
         Self {
             report,
             scenario: scenario.clone(),
+            workload: Arc::new(scenario.workload()),
             generated: false,
             context: None,
             gaps: OnceCell::new(),
@@ -435,7 +449,7 @@ impl Run {
     }
 
     fn add_expected_shares(&self, summary: &mut Summary) {
-        let spec = self.scenario.workload();
+        let spec = &self.workload;
         let adapters = if spec.adapters.count > 0 { spec.expected_adapter_shares() } else { None };
         for (rows, shares) in
             [(&mut summary.per_adapter, adapters), (&mut summary.per_user, spec.expected_user_shares())]

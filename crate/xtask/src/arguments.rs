@@ -1,5 +1,11 @@
 //! What was asked for on the command line.
 
+use std::num::{NonZero, ParseIntError};
+use std::str::FromStr;
+
+use lexopt::Parser;
+use lexopt::prelude::*;
+
 use crate::check;
 
 /// Printed by `--help`, and after a command line that makes no sense.
@@ -64,69 +70,51 @@ impl Choice {
 
 /// Reads the arguments after `cargo xtask`.
 pub(crate) fn parse(arguments: &[String]) -> Result<Verb, String> {
-    let Some((verb, rest)) = arguments.split_first() else {
-        return Err("a verb is missing".to_owned());
+    read(Parser::from_args(arguments.to_vec())).map_err(|error| error.to_string())
+}
+
+fn read(mut parser: Parser) -> Result<Verb, lexopt::Error> {
+    let verb = match parser.next()? {
+        None => return Err("a verb is missing".into()),
+        Some(Short('h') | Long("help")) => return Ok(Verb::Help),
+        Some(Value(verb)) => verb.string()?,
+        Some(other) => return Err(other.unexpected()),
     };
-    if verb == "help" || arguments.iter().any(|argument| argument == "--help" || argument == "-h") {
-        return Ok(Verb::Help);
-    }
-    let mut options = Options::default();
-    let mut rest = rest.iter();
-    while let Some(option) = rest.next() {
-        match (verb.as_str(), option.as_str()) {
-            ("bench", "--peers") | ("test", "--whole") | ("weigh", "--accept") => {
-                options.flag = true;
-                continue;
-            }
-            _ => {}
+    let (mut port, mut seconds, mut out) = (None, 60, None);
+    let mut choice = Choice::default();
+    // The verb's option without a value.
+    let mut flag = false;
+    while let Some(argument) = parser.next()? {
+        match (verb.as_str(), argument) {
+            (_, Short('h') | Long("help")) => return Ok(Verb::Help),
+            ("bench", Long("peers")) | ("test", Long("whole")) | ("weigh", Long("accept")) => flag = true,
+            ("serve" | "dev", Long("port")) => port = Some(parser.value()?.parse_with(number::<u16>)?),
+            ("test", Long("only")) => choice.only.push(parser.value()?.parse_with(step)?),
+            ("test", Long("skip")) => choice.skip.push(parser.value()?.parse_with(step)?),
+            ("fuzz", Long("seconds")) => seconds = parser.value()?.parse_with(number::<NonZero<u32>>)?.get(),
+            ("bench", Long("out")) => out = Some(parser.value()?.string()?),
+            (_, other) => return Err(other.unexpected()),
         }
-        let value = rest.next().ok_or_else(|| format!("{option} has no value, or is not known"))?;
-        options.take(verb, option, value)?;
     }
-    let Options { port, choice, seconds, flag, out } = options;
-    match verb.as_str() {
-        "setup" => Ok(Verb::Setup),
-        "generate" => Ok(Verb::Generate),
-        "package" => Ok(Verb::Package),
-        "build" => Ok(Verb::Build),
-        "serve" => Ok(Verb::Serve { port }),
-        "dev" => Ok(Verb::Dev { port }),
-        "test" => Ok(Verb::Test { choice, whole: flag }),
-        "weigh" => Ok(Verb::Weigh { accept: flag }),
-        "fuzz" => Ok(Verb::Fuzz { seconds: seconds.unwrap_or(60) }),
-        "bench" => Ok(Verb::Bench { peers: flag, out }),
-        _ => Err(format!("{verb} is not a verb")),
-    }
+    Ok(match verb.as_str() {
+        "help" => Verb::Help,
+        "setup" => Verb::Setup,
+        "generate" => Verb::Generate,
+        "package" => Verb::Package,
+        "build" => Verb::Build,
+        "serve" => Verb::Serve { port },
+        "dev" => Verb::Dev { port },
+        "test" => Verb::Test { choice, whole: flag },
+        "weigh" => Verb::Weigh { accept: flag },
+        "fuzz" => Verb::Fuzz { seconds },
+        "bench" => Verb::Bench { peers: flag, out },
+        _ => return Err(format!("{verb} is not a verb").into()),
+    })
 }
 
-#[derive(Default)]
-struct Options {
-    port: Option<u16>,
-    choice: Choice,
-    seconds: Option<u32>,
-    /// The verb's option without a value.
-    flag: bool,
-    out: Option<String>,
-}
-
-impl Options {
-    fn take(&mut self, verb: &str, option: &str, value: &str) -> Result<(), String> {
-        match (verb, option) {
-            ("serve" | "dev", "--port") => {
-                self.port = Some(value.parse().map_err(|_| format!("--port {value} is not a port"))?);
-            }
-            ("test", "--only") => self.choice.only.push(step(value)?),
-            ("test", "--skip") => self.choice.skip.push(step(value)?),
-            ("fuzz", "--seconds") => {
-                let seconds = value.parse().ok().filter(|&seconds| seconds > 0);
-                self.seconds =
-                    Some(seconds.ok_or_else(|| format!("--seconds {value} is not a number above 0"))?);
-            }
-            ("bench", "--out") => self.out = Some(value.to_owned()),
-            _ => return Err(format!("{verb} has no option {option}")),
-        }
-        Ok(())
-    }
+/// A number within the bounds of its type.
+fn number<T: FromStr<Err = ParseIntError>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|error: ParseIntError| error.to_string())
 }
 
 fn step(name: &str) -> Result<String, String> {
@@ -160,7 +148,11 @@ mod tests {
         );
         assert_eq!(read("fuzz --seconds 5"), Ok(Verb::Fuzz { seconds: 5 }));
         assert_eq!(read("weigh --accept"), Ok(Verb::Weigh { accept: true }));
-        assert_eq!(read("test --help"), Ok(Verb::Help));
+        assert_eq!(read("fuzz --seconds=5"), Ok(Verb::Fuzz { seconds: 5 }));
+        assert_eq!(read("fuzz"), Ok(Verb::Fuzz { seconds: 60 }));
+        for line in ["test --help", "--help", "-h", "help", "serve -h"] {
+            assert_eq!(read(line), Ok(Verb::Help), "{line}");
+        }
     }
 
     #[test]
@@ -173,7 +165,9 @@ mod tests {
             "build --port 1",
             "build --peers",
             "build --whole",
+            "build more",
             "fuzz --seconds 0",
+            "--port 1",
             "test --only fly",
         ] {
             assert!(read(line).is_err(), "{line}");

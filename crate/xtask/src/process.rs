@@ -80,16 +80,14 @@ pub(crate) fn succeeds(command: &mut Command) -> bool {
     command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
 }
 
-/// The first of the names that is a file in a folder of PATH.
+/// The first of the names that is a program in a folder of PATH.
 pub(crate) fn find(names: &[&str]) -> Option<PathBuf> {
     find_in(names, &env::var_os("PATH").unwrap_or_default())
 }
 
 /// Earlier names win over earlier folders.
 fn find_in(names: &[&str], path: &OsStr) -> Option<PathBuf> {
-    names.iter().find_map(|name| {
-        env::split_paths(path).map(|folder| folder.join(name)).find(|candidate| candidate.is_file())
-    })
+    names.iter().find_map(|name| which::which_in_global(name, Some(path)).ok()?.next())
 }
 
 /// The PATH of this process with the folders before it.
@@ -129,8 +127,10 @@ mod tests {
         let (first, second) = (folder.join("first"), folder.join("second"));
         std::fs::create_dir_all(&first).unwrap();
         std::fs::create_dir_all(&second).unwrap();
-        std::fs::write(first.join("google-chrome"), "").unwrap();
-        std::fs::write(second.join("chromium"), "").unwrap();
+        for program in [first.join("google-chrome"), second.join("chromium")] {
+            std::fs::copy(env::current_exe().unwrap(), program).unwrap();
+        }
+        std::fs::write(first.join("chromium"), "no program").unwrap();
         let path = env::join_paths([&first, &second]).unwrap();
         assert_eq!(find_in(&["chromium", "google-chrome"], &path), Some(second.join("chromium")));
         assert_eq!(find_in(&["chrome", "google-chrome"], &path), Some(first.join("google-chrome")));

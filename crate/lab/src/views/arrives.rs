@@ -33,7 +33,7 @@ pub(super) fn gaps(run: &Run) -> View {
         y: counts.iter().map(|c| c / (gaps.len() as f64 * width)).collect(),
         ..Series::default()
     }];
-    let spec = run.scenario.workload();
+    let spec = &run.workload;
     if run.generated && spec.curve.is_none() && spec.is_plain() {
         // The density's mean over each bar: near 0 the density itself may be without bound.
         let over = |x: f64| {
@@ -74,7 +74,7 @@ pub(super) fn shares(run: &Run) -> View {
         y: drawn,
         ..Series::default()
     }];
-    let expected = run.scenario.workload().expected_adapter_shares();
+    let expected = run.workload.expected_adapter_shares();
     if let Some(expected) = expected.filter(|_| run.generated) {
         let mut x = left;
         let mut y: Vec<f64> = expected.chunks(each).map(|chunk| chunk.iter().sum()).collect();

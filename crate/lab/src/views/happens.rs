@@ -46,9 +46,9 @@ pub(super) fn rates(run: &Run, window: &Window) -> View {
         Series { role, mark: "step", x: x.clone(), y, ..Series::default() }
     };
     let mut all = vec![series("arrivals", &offered), series("served", &served)];
-    let spec = run.scenario.workload();
+    let spec = &run.workload;
     let in_step = run.generated && spec.closed_requests.is_none() && spec.sessions.is_none();
-    if let Some(curve) = spec.curve.filter(|_| in_step) {
+    if let Some(curve) = spec.curve.as_ref().filter(|_| in_step) {
         // What the curve asks for in each bin.
         let expected = |from: f64, to: f64| (curve.integral(to) - curve.integral(from)) / (to - from);
         let mut y: Vec<f64> = x.windows(2).map(|w| expected(w[0], w[1])).collect();
