@@ -87,7 +87,7 @@ export interface DeploymentView {
   missing_gb: number;
   kv_tokens: number;
   usd_per_hour: number | null;
-  price_source: string;
+  price: PriceQuote | null;
   /** `measured_on` is "" for the data sheet's peaks; `best` and `worst` are median errors of a layer by model. */
   cost: { measured_on: string; own: boolean; best: number; worst: number };
   /** For timed operators: operators and attention, each with its relative errors. */
@@ -257,18 +257,37 @@ export interface CapacityProbe { rate_rps: number; asked_rps: number; duration_s
 export interface Capacity {
   rate_rps: number | null; asked_rps: number | null; missed_rps: number | null; miss: CapacityMiss | null; measures: CapacityMeasures | null;
   run_s: number | null; deviation: number | null; needs_s: number | null; notes: Failure[];
-  price: { gpus: number; usd_per_gpu_hour: number | null };
+  price: Price; load_rps: number;
   probes: CapacityProbe[];
 }
 
 /** Every configuration with all that it changes of the defaults; notes name the axes that have no effect. */
 export interface CapacityGrid { axes: string[]; notes: Failure[]; configurations: { values: string[]; scenario: ScenarioPatch }[] }
 
-export interface CapacityEntry {
-  rate_rps: number | null; gpus: number; usd_per_gpu_hour: number | null; ttft_s: number | null; tbt_s: number | null;
+/** A listed price; `kind` is a value of capacity.price_kind, `date` YYYY-MM-DD where the source says so. */
+export interface PriceQuote { usd_per_gpu_hour: number; kind: string; source: string; date: string | null; what: string }
+
+/** `kind` is "own" where the price was set. `quote` is of another kind where none of this kind is known. */
+export interface Price {
+  gpus: number; replicas: number; gpu: string; usd_per_gpu_hour: number | null; kind: string; quote: PriceQuote | null;
 }
 
-export interface CapacityStanding { place: number; requests_per_usd: number | null; is_on_ttft_front: boolean; is_on_tbt_front: boolean }
+export interface CapacityEntry {
+  rate_rps: number | null; load_rps: number; gpus: number; replicas: number; gpu: string; usd_per_gpu_hour: number | null;
+  ttft_s: number | null; tbt_s: number | null;
+}
+
+/** What serves the load; `load_share` is the load over the capacity of these replicas. */
+export interface CapacityNeed { load_rps: number; replicas: number; gpus: number; usd_per_hour: number | null; load_share: number }
+
+/** `rank` is null where a configuration cannot be compared: `unranked` says why. */
+export interface CapacityStanding {
+  place: number; rank: number | null; unranked: "no_rate" | "no_price" | null; need: CapacityNeed | null; is_checked: boolean;
+  requests_per_usd: number | null; is_on_ttft_front: boolean; is_on_tbt_front: boolean;
+}
+
+/** The replicas that serve the load, simulated; `miss` is null where the SLO holds. */
+export interface CapacityChecked { replicas: number; rate_rps: number; requests: number; quantile_s: (number | null)[]; miss: CapacityMiss | null }
 
 /** One of the authors' points: recorded, with the default calibration, and with the one settled on one run a GPU. */
 export interface PublishedPoint {

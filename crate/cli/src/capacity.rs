@@ -9,11 +9,12 @@ use clap::Args;
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 use serde_json::json;
-use servescope_lab::LoadedTrace;
 use servescope_lab::capacity::{
-    Capacity, Configuration, Found, Goal, Grid, METRICS, Miss, Ranked, Search, csv, rank,
+    Capacity, Check, Checked, Configuration, Found, Goal, Grid, METRICS, Miss, Ranked, Search, Unranked, csv,
+    rank,
 };
 use servescope_lab::notes::Purpose;
+use servescope_lab::{Failure, LoadedTrace, Scenario};
 
 use crate::notes;
 use crate::output::{Failed, note, print, write};
@@ -69,7 +70,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     notes::tell_common(configurations.iter().map(|configuration| &configuration.scenario), &context);
     let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
     let threads = arguments.threads.map_or_else(cores, NonZero::get);
-    let ranking = rank(search_all(&configurations, loaded.as_ref(), threads)?);
+    let pool = ThreadPoolBuilder::new().num_threads(threads.min(configurations.len())).build();
+    let pool = pool.map_err(|error| Failed::Run(format!("the threads do not start: {error}")))?;
+    let mut ranking = pool.install(|| rank(search_all(&configurations, loaded.as_ref())));
+    pool.install(|| check_best(&mut ranking, &configurations, loaded.as_ref()));
     if let Some(path) = &arguments.csv {
         write(path, &csv(&grid, &ranking))?;
     }
@@ -85,11 +89,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
 }
 
 /// Searches every configuration, each on the thread that is free; what is found stands in their order.
-fn search_all(
-    all: &[Configuration],
-    loaded: Option<&LoadedTrace>,
-    threads: usize,
-) -> Result<Vec<Found>, Failed> {
+fn search_all(all: &[Configuration], loaded: Option<&LoadedTrace>) -> Vec<Found> {
     let done = AtomicUsize::new(0);
     let search = |(place, configuration): (usize, &Configuration)| {
         let Configuration { values, scenario } = configuration;
@@ -100,9 +100,28 @@ fn search_all(
         progress(done.fetch_add(1, Ordering::Relaxed) + 1, all.len());
         Found { place, values: values.clone(), result }
     };
-    let pool = ThreadPoolBuilder::new().num_threads(threads.min(all.len())).build();
-    let pool = pool.map_err(|error| Failed::Run(format!("the threads do not start: {error}")))?;
-    Ok(pool.install(|| all.par_iter().enumerate().with_max_len(1).map(search).collect()))
+    all.par_iter().enumerate().with_max_len(1).map(search).collect()
+}
+
+/// Simulates what the ranking answers for the load.
+fn check_best(ranking: &mut [Ranked], all: &[Configuration], loaded: Option<&LoadedTrace>) {
+    let best = ranking.par_iter_mut().filter(|ranked| ranked.standing.is_checked);
+    best.for_each(|ranked| match check(ranked, &all[ranked.standing.place].scenario, loaded).transpose() {
+        Ok(checked) => ranked.check = checked,
+        Err(failures) => ranked.failures = failures,
+    });
+}
+
+fn check(
+    ranked: &Ranked,
+    scenario: &Scenario,
+    loaded: Option<&LoadedTrace>,
+) -> Option<Result<Checked, Vec<Failure>>> {
+    let (need, measures) = (ranked.standing.need?, ranked.capacity.as_ref()?.measures?);
+    Some(Check::new(scenario, loaded, need.replicas, measures.requests).map(|mut check| {
+        while check.advance(usize::MAX) < 1.0 {}
+        check.finish()
+    }))
 }
 
 /// A bar on standard error, where somebody looks at it.
@@ -163,40 +182,49 @@ fn only_text(only: &Ranked, quantiles: [f64; METRICS.len()]) -> String {
         }
         lines.extend(capacity.notes.iter().map(|note| format!("note          {}", note.message)));
     }
-    if let Some(usd) = price.usd_per_hour() {
-        lines.push(format!(
-            "cost          {usd:.2} USD/h, {} requests/USD",
-            number(only.standing.requests_per_usd, 0)
-        ));
+    lines.extend(load_text(only));
+    match price.usd_per_hour() {
+        Some(usd) => lines.push(format!(
+            "cost          {usd:.2} USD/h, {} requests/USD ({})",
+            number(only.standing.requests_per_usd, 0),
+            price.told()
+        )),
+        None => lines.push(format!("cost          {}", price.told())),
     }
     lines.join("\n") + "\n"
 }
 
-fn ranking_text(grid: &Grid, ranking: &[Ranked], quantiles: [f64; METRICS.len()]) -> String {
-    let mut table: Vec<Vec<String>> = Vec::with_capacity(ranking.len() + 1);
-    let mut header: Vec<String> = grid.axes.iter().map(|axis| axis.id.row().id.to_owned()).collect();
-    header.extend(["requests/s", "GPUs", "requests/USD"].map(str::to_owned));
-    header.extend(
-        METRICS[..2]
-            .iter()
-            .zip(&quantiles)
-            .map(|(metric, quantile)| format!("{} {metric}", percent(*quantile))),
-    );
-    header.extend(["front", "limited by"].map(str::to_owned));
-    table.push(header);
-    for ranked in ranking {
-        let capacity = ranked.capacity.as_ref();
-        let times = capacity.and_then(|c| c.measures).map_or([None; METRICS.len()], |m| m.quantile_s);
-        let mut row = ranked.values.clone();
-        row.push(number(capacity.and_then(|c| c.rate_rps), 3));
-        row.push(capacity.map_or_else(|| "-".to_owned(), |c| c.price.gpus.to_string()));
-        row.push(number(ranked.standing.requests_per_usd, 0));
-        row.extend(times[..2].iter().map(|&s| number(s, 3)));
-        let fronts = [(ranked.standing.is_on_ttft_front, "TTFT"), (ranked.standing.is_on_tbt_front, "TBT")];
-        row.push(fronts.iter().filter(|f| f.0).map(|f| f.1).collect::<Vec<_>>().join(" "));
-        row.push(ranked.told());
-        table.push(row);
+/// What serves the load, and what its simulation showed.
+fn load_text(ranked: &Ranked) -> Option<String> {
+    let need = ranked.standing.need?;
+    let usd = need.usd_per_hour.map_or_else(String::new, |usd| format!(", {usd:.2} USD/h"));
+    let replicas = if need.replicas == 1 { "replica" } else { "replicas" };
+    Some(format!(
+        "your load     {:.4} requests/s: {} {replicas}{usd}, {:.1} % of their capacity{}",
+        need.load_rps,
+        need.replicas,
+        100.0 * need.load_share,
+        match checked_text(ranked) {
+            told if told.is_empty() => told,
+            told => format!("; simulated: {told}"),
+        }
+    ))
+}
+
+fn checked_text(ranked: &Ranked) -> String {
+    match (&ranked.check, &ranked.capacity) {
+        (None, Some(_)) if !ranked.failures.is_empty() => ranked.failures[0].message.clone(),
+        _ => ranked.told_check(),
     }
+}
+
+/// The rule behind the ranking, where something has a rank.
+const RULE: &str = "Ranked by what serves the load for least: replicas = load / capacity of one replica, rounded up. \
+A router splits real traffic less evenly than that; the first three are simulated at the load.";
+
+fn ranking_text(grid: &Grid, ranking: &[Ranked], quantiles: [f64; METRICS.len()]) -> String {
+    let mut table: Vec<Vec<String>> = vec![ranking_header(grid, quantiles)];
+    table.extend(ranking.iter().map(ranking_row));
     let widths: Vec<usize> = (0..table[0].len())
         .map(|column| table.iter().map(|row| row[column].chars().count()).max().unwrap_or(0))
         .collect();
@@ -204,5 +232,53 @@ fn ranking_text(grid: &Grid, ranking: &[Ranked], quantiles: [f64; METRICS.len()]
         let cells = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:<width$}"));
         cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };
-    table.iter().map(line).collect::<Vec<_>>().join("\n") + "\n"
+    let mut lines: Vec<String> = table.iter().map(line).collect();
+    let unpriced = ranking.iter().filter(|r| r.standing.unranked == Some(Unranked::NoPrice)).count();
+    if unpriced > 0 {
+        lines.push(format!(
+            "{unpriced} of {} configurations have no rank: their price is not known",
+            ranking.len()
+        ));
+    }
+    if ranking.iter().any(|ranked| ranked.standing.rank.is_some()) {
+        lines.push(RULE.to_owned());
+    }
+    lines.join("\n") + "\n"
+}
+
+fn ranking_header(grid: &Grid, quantiles: [f64; METRICS.len()]) -> Vec<String> {
+    let mut header = vec!["rank".to_owned()];
+    header.extend(grid.axes.iter().map(|axis| axis.id.row().id.to_owned()));
+    let of_load = ["load/s", "replicas", "USD/h", "load", "simulated"];
+    header.extend(of_load.into_iter().chain(["requests/s", "GPUs", "requests/USD"]).map(str::to_owned));
+    let of_metric = |(metric, quantile): (&&str, &f64)| format!("{} {metric}", percent(*quantile));
+    header.extend(METRICS[..2].iter().zip(&quantiles).map(of_metric));
+    header.extend(["front", "USD/GPU h", "price", "limited by"].map(str::to_owned));
+    header
+}
+
+fn ranking_row(ranked: &Ranked) -> Vec<String> {
+    fn cell<T: ToString>(x: Option<T>) -> String {
+        x.map_or_else(|| "-".to_owned(), |x| x.to_string())
+    }
+    let (standing, capacity) = (&ranked.standing, ranked.capacity.as_ref());
+    let (need, price) = (standing.need, capacity.map(|c| c.price));
+    let times = capacity.and_then(|c| c.measures).map_or([None; METRICS.len()], |m| m.quantile_s);
+    let mut row = vec![cell(standing.rank)];
+    row.extend(ranked.values.iter().cloned());
+    row.push(number(need.map(|n| n.load_rps), 3));
+    row.push(cell(need.map(|n| n.replicas)));
+    row.push(number(need.and_then(|n| n.usd_per_hour), 2));
+    row.push(need.map_or_else(|| "-".to_owned(), |n| format!("{:.1} %", 100.0 * n.load_share)));
+    row.push(checked_text(ranked));
+    row.push(number(capacity.and_then(|c| c.rate_rps), 3));
+    row.push(cell(price.map(|p| p.gpus)));
+    row.push(whole(standing.requests_per_usd));
+    row.extend(times[..2].iter().map(|&s| number(s, 3)));
+    let fronts = [(standing.is_on_ttft_front, "TTFT"), (standing.is_on_tbt_front, "TBT")];
+    row.push(fronts.iter().filter(|f| f.0).map(|f| f.1).collect::<Vec<_>>().join(" "));
+    row.push(number(price.and_then(|p| p.usd_per_gpu_hour), 4));
+    row.push(price.filter(|p| p.usd_per_gpu_hour.is_some()).map_or_else(|| "-".to_owned(), |p| p.told()));
+    row.push(ranked.told());
+    row
 }

@@ -105,11 +105,6 @@ impl Deployment {
         let layers = f64::from(self.most_layers()) / f64::from(model.layers);
         2.0 * model.adapter_parameters_per_rank() * layers / f64::from(self.tensor_parallel.max(1))
     }
-
-    /// US dollars for a replica and an hour at the price that stands for its GPU.
-    pub fn usd_per_hour(&self) -> Option<f64> {
-        Some(self.gpu.price()?.usd_per_hour * f64::from(self.gpus()))
-    }
 }
 
 #[cfg(test)]

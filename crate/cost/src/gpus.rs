@@ -5,7 +5,7 @@
 mod sources;
 mod table;
 
-pub use sources::{SOURCES, source};
+pub use sources::{PRICE_SOURCES, PriceSource, SOURCES, price_source, source};
 pub use table::GPUS;
 
 /// A figure and the keys of its [`SOURCES`], blanks between.
@@ -17,11 +17,26 @@ pub struct Fact {
     pub sources: &'static str,
 }
 
+/// What kind of a price it is. Prices of different kinds are not comparable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PriceKind {
+    /// Rented by the hour, at the list price.
+    OnDemand,
+    /// Rented for months or years.
+    Reserved,
+    /// Rented by the hour, and may be taken back.
+    Spot,
+    /// What owning it costs, by a cost model.
+    Estimate,
+}
+
 /// One observed price.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Price {
     /// US dollars for a GPU and an hour.
     pub usd_per_hour: f64,
+    /// Its kind.
+    pub kind: PriceKind,
     /// Key of its source.
     pub source: &'static str,
     /// Whose price for what.
@@ -50,7 +65,7 @@ pub struct Gpu {
     /// Memory that is counted, bytes: what the driver reports where a source says so; GiB where a source counts GiB; else
     /// 1e9 bytes a GB.
     pub memory_bytes: f64,
-    /// Prices, that which stands for it first: list prices on demand before cost models.
+    /// Prices; the first of a kind stands for it.
     pub prices: &'static [Price],
 }
 
@@ -60,9 +75,9 @@ impl Gpu {
         GPUS.iter().find(|gpu| gpu.id == id)
     }
 
-    /// The price that stands for it unless another is given.
-    pub fn price(&self) -> Option<&'static Price> {
-        self.prices.first()
+    /// The price of a kind that stands for it: the first of that kind in its list.
+    pub fn price_of(&self, kind: PriceKind) -> Option<&'static Price> {
+        self.prices.iter().find(|price| price.kind == kind)
     }
 }
 
@@ -93,6 +108,12 @@ mod tests {
             }
             for price in gpu.prices {
                 assert!(price.usd_per_hour > 0.0 && source(price.source).is_some(), "{}", gpu.id);
+                assert!(price_source(price.source).is_some(), "{}: {}", gpu.id, price.source);
+                // What a source calls itself: a cost model is an estimate, a spot price none on demand.
+                let is_model = source(price.source).is_some_and(|what| what.contains("TCO model"));
+                assert_eq!(price.kind == PriceKind::Estimate, is_model, "{}: {}", gpu.id, price.what);
+                let is_spot = price.what.contains("spot figure");
+                assert_eq!(price.kind == PriceKind::Spot, is_spot, "{}: {}", gpu.id, price.what);
             }
             // Counted memory is the stated one in GB, in GiB, or a little less.
             let ratio = gpu.memory_bytes / (gpu.memory_gb.value * 1e9);
@@ -100,5 +121,16 @@ mod tests {
             assert_eq!(Gpu::named(gpu.id), Some(&gpu));
         }
         assert_eq!(GPU_IDS[0], "a100_80_sxm");
+    }
+
+    #[test]
+    fn most_gpus_have_a_price_on_demand() {
+        let known = |kind| GPUS.iter().filter(|gpu| gpu.price_of(kind).is_some()).count();
+        let kinds = [PriceKind::Reserved, PriceKind::Spot, PriceKind::Estimate];
+        assert!(kinds.into_iter().all(|kind| known(kind) < known(PriceKind::OnDemand)));
+        for (key, ..) in SOURCES {
+            let date = price_source(key).and_then(|of| of.date);
+            assert!(date.is_none_or(|date| date.len() == 10), "{key}");
+        }
     }
 }

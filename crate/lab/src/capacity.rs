@@ -15,6 +15,7 @@
 //! assert!(capacity.rate_rps.unwrap() < capacity.missed_rps.unwrap());
 //! ```
 
+mod check;
 mod goal;
 mod grid;
 mod lateness;
@@ -24,9 +25,10 @@ mod ranking;
 mod search;
 pub mod steadiness;
 
+pub use check::{CHECKED, Check, Checked};
 pub use goal::{Goal, METRICS};
 pub use grid::{Axis, Configuration, Grid, MAX_CONFIGURATIONS};
-pub use price::Price;
+pub use price::{Price, Quote, quote};
 pub use probe::{Measures, Miss, Probe};
-pub use ranking::{Entry, Found, Ranked, Standing, costs, csv, rank, standings};
+pub use ranking::{Entry, Found, Need, Ranked, Standing, Unranked, costs, csv, rank, standings};
 pub use search::{Capacity, Search};

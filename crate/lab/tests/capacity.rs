@@ -333,6 +333,24 @@ fn gpus_of_a_deployment_have_listed_prices() {
     assert_eq!(found.price.gpus, 8);
     let listed = found.price.usd_per_gpu_hour.expect("there is a price");
     assert!((0.5..20.0).contains(&listed), "{listed}");
+    assert_eq!(found.price.quote.map(|quote| quote.kind), Some("on_demand"));
+    // Other kinds of prices never stand in for the one that is compared.
+    let price = |gpu: &str, kind: &str| {
+        let mut other = deployed.clone();
+        other.set_text("fleet.gpu", gpu).unwrap();
+        other.set_text("capacity.price_kind", kind).unwrap();
+        servescope_lab::capacity::Price::of(&other)
+    };
+    let estimated = price("h100_sxm", "estimate");
+    assert_eq!(estimated.quote.and_then(|quote| quote.date), Some("2026-04-03"));
+    assert!(estimated.usd_per_gpu_hour.unwrap() < listed);
+    let missing = price("gb200_nvl72", "on_demand");
+    assert_eq!(missing.usd_per_gpu_hour, None);
+    assert!(
+        missing.told().starts_with("no on-demand price known; estimate 2.21 USD/h"),
+        "{}",
+        missing.told()
+    );
     deployed.set_text("capacity.usd_per_gpu_hour", "1.5").unwrap();
     assert_eq!(search(&deployed, None).unwrap().price.usd_per_hour(), Some(12.0));
     // What does not fit is an answer with the number that is missing.

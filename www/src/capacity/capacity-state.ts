@@ -184,6 +184,6 @@ export class CapacityState {
 
 function entryOf({ capacity }: Row): CapacityEntry {
   const [ttft_s = null, tbt_s = null] = capacity?.measures?.quantile_s ?? [];
-  const { gpus = 0, usd_per_gpu_hour = null } = capacity?.price ?? {};
-  return { rate_rps: capacity?.rate_rps ?? null, gpus, usd_per_gpu_hour, ttft_s, tbt_s };
+  const { gpus = 0, replicas = 0, gpu = '', usd_per_gpu_hour = null } = capacity?.price ?? {};
+  return { rate_rps: capacity?.rate_rps ?? null, load_rps: capacity?.load_rps ?? 0, gpus, replicas, gpu, usd_per_gpu_hour, ttft_s, tbt_s };
 }

@@ -9,23 +9,23 @@ import type { NumberKind } from '../i18n/format.js';
 import type { Watchable } from '../state/topic.js';
 import type { CapacityState, Row } from './capacity-state.js';
 import { missWords, quantileWords } from './miss.js';
+import { priced, priceWords } from './price-words.js';
 import { capacity } from '../i18n/en/capacity.js';
 
-interface Column { key: `column.${'rate' | 'gpus' | 'usd' | 'per_usd' | 'ttft' | 'tbt'}`; name: string; kind: NumberKind; of: (row: Row) => number | null }
+interface Column { key: `column.${'load' | 'load_replicas' | 'load_usd' | 'load_share' | 'rate' | 'gpus' | 'per_usd' | 'ttft' | 'tbt' | 'gpu_usd'}`; name: string; kind: NumberKind; of: (row: Row) => number | null }
 
 const COLUMNS: readonly Column[] = [
+  { key: 'column.load', name: 'load_rps', kind: 'number', of: ({ standing }) => standing?.need?.load_rps ?? null },
+  { key: 'column.load_replicas', name: 'load_replicas', kind: 'count', of: ({ standing }) => standing?.need?.replicas ?? null },
+  { key: 'column.load_usd', name: 'load_usd_per_hour', kind: 'number', of: ({ standing }) => standing?.need?.usd_per_hour ?? null },
+  { key: 'column.load_share', name: 'load_share', kind: 'share', of: ({ standing }) => standing?.need?.load_share ?? null },
   { key: 'column.rate', name: 'rate_rps', kind: 'number', of: ({ capacity }) => capacity?.rate_rps ?? null },
   { key: 'column.gpus', name: 'gpus', kind: 'count', of: ({ capacity }) => capacity?.price.gpus ?? null },
-  { key: 'column.usd', name: 'usd_per_hour', kind: 'number', of: ({ capacity }) => perHour(capacity) },
   { key: 'column.per_usd', name: 'requests_per_usd', kind: 'count', of: ({ standing }) => standing?.requests_per_usd ?? null },
   { key: 'column.ttft', name: 'ttft_s', kind: 'seconds', of: ({ capacity }) => capacity?.measures?.quantile_s[0] ?? null },
   { key: 'column.tbt', name: 'tbt_s', kind: 'seconds', of: ({ capacity }) => capacity?.measures?.quantile_s[1] ?? null },
+  { key: 'column.gpu_usd', name: 'usd_per_gpu_hour', kind: 'number', of: ({ capacity }) => capacity?.price.usd_per_gpu_hour ?? null },
 ];
-
-function perHour(capacity: Row['capacity']): number | null {
-  const usd = capacity?.price.usd_per_gpu_hour ?? null;
-  return usd === null || capacity === null ? null : usd * capacity.price.gpus;
-}
 
 export class RankingTable extends LightElement {
   static override properties = { ...LightElement.properties, search: { attribute: false }, sortKey: { state: true }, ascending: { state: true } };
@@ -51,9 +51,9 @@ export class RankingTable extends LightElement {
         <table class="who ranking">
           <caption id="ranking-caption">${say('grid.caption', { all: rows.length })}</caption>
           <thead><tr>
-            ${axes.map((id) => html`<th scope="col">${label(id)}</th>`)}
+            <th scope="col">${say('column.rank')}</th>${axes.map((id) => html`<th scope="col">${label(id)}</th>`)}
             ${COLUMNS.map(({ key, name }) => this.#heading(say(key, { quantile }), name))}
-            <th scope="col">${say('column.front')}</th><th scope="col">${say('column.reason')}</th><td></td>
+            <th scope="col">${say('column.price')}</th><th scope="col">${say('column.front')}</th><th scope="col">${say('column.reason')}</th><td></td>
           </tr></thead>
           <tbody>${repeat(this.#sorted(), ({ place }) => place, (row) => this.#row(row))}</tbody>
         </table>
@@ -61,6 +61,7 @@ export class RankingTable extends LightElement {
       <div class="choices">
         <button type="button" @click=${() => { if (!refused(this.app, 'traffic')) downloadText('capacity.csv', this.#csv(), 'text/csv'); }}>${say('grid.csv')}</button>
       </div>
+      <p class="about">${say('grid.rule')}</p>
       <p class="about">${say('grid.command')}: <code>${this.#command()}</code></p>`;
   }
 
@@ -93,11 +94,13 @@ export class RankingTable extends LightElement {
     const fronts = [standing?.is_on_ttft_front === true ? say('front.ttft') : '', standing?.is_on_tbt_front === true ? say('front.tbt') : ''];
     const picked = search.shown?.place === row.place;
     return html`
-      <tr aria-selected=${picked} data-configuration=${row.place}>
+      <tr aria-selected=${picked} data-configuration=${row.place} data-rank=${standing?.rank ?? ''} data-unranked=${standing?.unranked ?? ''}>
+        <td>${standing?.rank ?? '–'}</td>
         ${row.values.map((value, i) => html`<td>${i === 0
           ? html`<button type="button" class="quiet" title=${say('grid.show')} @click=${() => { search.chosen.set(row.place); }}>${this.#value(value, i)}</button>`
           : this.#value(value, i)}</td>`)}
         ${COLUMNS.map(({ kind, of }) => html`<td>${app.text.format.of(kind, of(row))}</td>`)}
+        <td class="reason">${priced(row) ? priceWords(app, row) : '–'}</td>
         <td>${fronts.filter((front) => front !== '').join(' ')}</td>
         <td class="reason">${this.#reason(row)}</td>
         <td>${row.capacity === null ? nothing : html`<button type="button" class="quiet use" title=${say('grid.use_these')} @click=${() => { this.#use(row); }}>${say('grid.use')}</button>`}</td>
@@ -108,12 +111,13 @@ export class RankingTable extends LightElement {
     return value === '' ? '–' : this.app.text.option(value, this.search.answer.value.axes[axis]);
   }
 
-  #reason({ capacity, failures }: Row): string {
+  #reason({ capacity, failures, standing }: Row): string {
     const { app } = this;
     if (failures.length > 0) return app.text.failures(failures);
     if (capacity === null) return '';
     const reason = capacity.miss === null ? [] : [missWords(app, capacity.miss)];
-    return [...reason, ...capacity.notes.map((note) => app.named(note))].join('; ');
+    const price = standing?.unranked === 'no_price' ? [priceWords(app, { capacity })] : [];
+    return [...price, ...reason, ...capacity.notes.map((note) => app.named(note))].join('; ');
   }
 
   /** Takes the configuration over; the grid stays. */
@@ -128,8 +132,8 @@ export class RankingTable extends LightElement {
 
   #csv(): string {
     const { axes } = this.search.answer.value;
-    const head = [...axes, ...COLUMNS.map(({ name }) => name), 'reason'];
-    const lines = this.#sorted().map((row) => [...row.values, ...COLUMNS.map(({ of }) => of(row) ?? ''), this.#reason(row)].map(cell).join(','));
+    const head = ['rank', ...axes, ...COLUMNS.map(({ name }) => name), 'price', 'reason'];
+    const lines = this.#sorted().map((row) => [row.standing?.rank ?? '', ...row.values, ...COLUMNS.map(({ of }) => of(row) ?? ''), priced(row) ? priceWords(this.app, row) : '', this.#reason(row)].map(cell).join(','));
     return `${[head.join(','), ...lines].join('\n')}\n`;
   }
 }

@@ -16,7 +16,8 @@ fn the_answer_does_not_depend_on_threads_or_on_how_it_is_printed() {
     assert_eq!(ranking.len(), 4);
     let csv = folder("capacity").join("ranking.csv");
     let (table, _) = good(&[&arguments[..], &["--csv", csv.to_str().unwrap()]].concat());
-    assert_eq!(table.lines().count(), 5);
+    assert_eq!(table.lines().count(), 6);
+    assert!(table.lines().last().unwrap().starts_with("Ranked by what serves the load for least"));
     let rows = std::fs::read_to_string(csv).unwrap();
     assert!(rows.starts_with("scheduler.kind,fleet.replicas,rate_rps,"));
     let best = ranking[0]["capacity"]["rate_rps"].as_f64().unwrap();

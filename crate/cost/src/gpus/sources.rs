@@ -60,3 +60,32 @@ pub const SOURCES: &[(&str, &str)] = &[
 pub fn source(key: &str) -> Option<&'static str> {
     SOURCES.iter().find(|(known, _)| *known == key).map(|(_, what)| *what)
 }
+
+/// A source of prices as a table names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PriceSource {
+    /// Its key.
+    pub key: &'static str,
+    /// A short name.
+    pub name: &'static str,
+    /// The day of which its prices are, as YYYY-MM-DD; `None` where the source does not say.
+    pub date: Option<&'static str>,
+}
+
+/// Sources that have prices.
+pub const PRICE_SOURCES: &[PriceSource] = &[
+    PriceSource { key: "sky_lambda", name: "Lambda, SkyPilot catalog", date: None },
+    PriceSource { key: "sky_runpod", name: "RunPod, SkyPilot catalog", date: None },
+    PriceSource { key: "sky_nebius", name: "Nebius, SkyPilot catalog", date: None },
+    PriceSource { key: "tb", name: "techbytes.app", date: Some("2026-05-07") },
+    PriceSource { key: "vidur", name: "CoreWeave list, in Vidur", date: Some("2024-02-07") },
+    PriceSource { key: "ixc", name: "SemiAnalysis TCO model, in InferenceX", date: Some("2026-04-03") },
+    PriceSource { key: "db", name: "deploybase.ai", date: Some("2026-03-10") },
+    PriceSource { key: "gpublog", name: "gpu.blog", date: None },
+    PriceSource { key: "awes", name: "awesomeagents.ai", date: None },
+];
+
+/// The source of prices with a key.
+pub fn price_source(key: &str) -> Option<&'static PriceSource> {
+    PRICE_SOURCES.iter().find(|source| source.key == key)
+}

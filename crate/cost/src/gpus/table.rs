@@ -1,13 +1,21 @@
 //! Every GPU; the first is the default.
 
-use super::{Fact, Gpu, Price};
+use super::{Fact, Gpu, Price, PriceKind};
 
 const fn fact(value: f64, sources: &'static str) -> Fact {
     Fact { value, sources }
 }
 
-const fn price(usd_per_hour: f64, source: &'static str, what: &'static str) -> Price {
-    Price { usd_per_hour, source, what }
+const fn on_demand(usd_per_hour: f64, source: &'static str, what: &'static str) -> Price {
+    Price { usd_per_hour, kind: PriceKind::OnDemand, source, what }
+}
+
+const fn spot(usd_per_hour: f64, source: &'static str, what: &'static str) -> Price {
+    Price { usd_per_hour, kind: PriceKind::Spot, source, what }
+}
+
+const fn estimate(usd_per_hour: f64, source: &'static str, what: &'static str) -> Price {
+    Price { usd_per_hour, kind: PriceKind::Estimate, source, what }
 }
 
 const fn gb(gb: f64) -> f64 {
@@ -35,9 +43,9 @@ pub const GPUS: [Gpu; 19] = [
         tdp_w: Some(fact(400.0, "aic")),
         memory_bytes: gib(80.0),
         prices: &[
-            price(2.79, "sky_lambda", "gpu_8x_a100_80gb_sxm4 22.32/8"),
-            price(2.4984, "tb", "Modal A100 80GB, 2026-05-07"),
-            price(2.21, "vidur", "CoreWeave list 2024-02-07"),
+            on_demand(2.79, "sky_lambda", "gpu_8x_a100_80gb_sxm4 22.32/8"),
+            on_demand(2.4984, "tb", "Modal A100 80GB, 2026-05-07"),
+            on_demand(2.21, "vidur", "CoreWeave list 2024-02-07"),
         ],
     },
     Gpu {
@@ -51,8 +59,8 @@ pub const GPUS: [Gpu; 19] = [
         tdp_w: None,
         memory_bytes: gib(40.0),
         prices: &[
-            price(1.99, "sky_lambda", "gpu_1x_a100 / gpu_1x_a100_sxm4 on demand"),
-            price(1.48, "tb", "Lambda A100 40GB, 2026-05-07 page"),
+            on_demand(1.99, "sky_lambda", "gpu_1x_a100 / gpu_1x_a100_sxm4 on demand"),
+            on_demand(1.48, "tb", "Lambda A100 40GB, 2026-05-07 page"),
         ],
     },
     Gpu {
@@ -65,7 +73,7 @@ pub const GPUS: [Gpu; 19] = [
         link_gb_s: fact(32.0, "aic"),
         tdp_w: Some(fact(300.0, "aic")),
         memory_bytes: gib(80.0),
-        prices: &[price(1.39, "sky_runpod", "1x_A100-80GB_SECURE (A100 PCIe)")],
+        prices: &[on_demand(1.39, "sky_runpod", "1x_A100-80GB_SECURE (A100 PCIe)")],
     },
     Gpu {
         id: "h100_sxm",
@@ -78,12 +86,12 @@ pub const GPUS: [Gpu; 19] = [
         tdp_w: Some(fact(700.0, "aic")),
         memory_bytes: gib(80.0),
         prices: &[
-            price(2.95, "sky_nebius", "gpu-h100-sxm 1 GPU on demand (spot 1.25)"),
-            price(3.78, "tb", "Lambda 1x H100 SXM, 2026-05-07"),
-            price(3.9492, "tb", "Modal H100, 2026-05-07"),
-            price(4.25, "vidur", "CoreWeave list 2024-02-07"),
-            price(1.3, "ixc", "hyperscaler TCO"),
-            price(1.69, "ixc", "neocloud TCO"),
+            on_demand(2.95, "sky_nebius", "gpu-h100-sxm 1 GPU on demand (spot 1.25)"),
+            on_demand(3.78, "tb", "Lambda 1x H100 SXM, 2026-05-07"),
+            on_demand(3.9492, "tb", "Modal H100, 2026-05-07"),
+            on_demand(4.25, "vidur", "CoreWeave list 2024-02-07"),
+            estimate(1.3, "ixc", "hyperscaler TCO"),
+            estimate(1.69, "ixc", "neocloud TCO"),
         ],
     },
     Gpu {
@@ -97,8 +105,8 @@ pub const GPUS: [Gpu; 19] = [
         tdp_w: Some(fact(350.0, "aic")),
         memory_bytes: gib(80.0),
         prices: &[
-            price(3.29, "sky_lambda", "gpu_1x_h100_pcie on demand"),
-            price(2.86, "tb", "Lambda 1x H100 PCIe, 2026-05-07"),
+            on_demand(3.29, "sky_lambda", "gpu_1x_h100_pcie on demand"),
+            on_demand(2.86, "tb", "Lambda 1x H100 PCIe, 2026-05-07"),
         ],
     },
     Gpu {
@@ -112,9 +120,9 @@ pub const GPUS: [Gpu; 19] = [
         tdp_w: Some(fact(700.0, "aic")),
         memory_bytes: gib(141.0),
         prices: &[
-            price(3.5, "sky_nebius", "gpu-h200-sxm 1 GPU on demand (spot 1.45)"),
-            price(1.41, "ixc", "hyperscaler TCO"),
-            price(1.74, "ixc", "neocloud TCO"),
+            on_demand(3.5, "sky_nebius", "gpu-h200-sxm 1 GPU on demand (spot 1.45)"),
+            estimate(1.41, "ixc", "hyperscaler TCO"),
+            estimate(1.74, "ixc", "neocloud TCO"),
         ],
     },
     Gpu {
@@ -128,11 +136,11 @@ pub const GPUS: [Gpu; 19] = [
         tdp_w: Some(fact(1000.0, "aic")),
         memory_bytes: gb(180.0),
         prices: &[
-            price(6.99, "sky_lambda", "gpu_1x_b200_sxm6 on demand"),
-            price(6.69, "sky_lambda", "gpu_8x_b200_sxm6 53.52/8"),
-            price(5.5, "sky_nebius", "8x B200 44.00/8"),
-            price(1.95, "ixc", "hyperscaler TCO"),
-            price(2.34, "ixc", "neocloud TCO"),
+            on_demand(6.99, "sky_lambda", "gpu_1x_b200_sxm6 on demand"),
+            on_demand(6.69, "sky_lambda", "gpu_8x_b200_sxm6 53.52/8"),
+            on_demand(5.5, "sky_nebius", "8x B200 44.00/8"),
+            estimate(1.95, "ixc", "hyperscaler TCO"),
+            estimate(2.34, "ixc", "neocloud TCO"),
         ],
     },
     Gpu {
@@ -145,7 +153,7 @@ pub const GPUS: [Gpu; 19] = [
         link_gb_s: fact(900.0, "aic ixa"),
         tdp_w: Some(fact(1100.0, "aic")),
         memory_bytes: mib(275_040.0),
-        prices: &[price(2.34, "ixc", "hyperscaler TCO, marked temporary (1.2 x B200) by the source")],
+        prices: &[estimate(2.34, "ixc", "hyperscaler TCO, marked temporary (1.2 x B200) by the source")],
     },
     Gpu {
         id: "gb200_nvl72",
@@ -157,7 +165,7 @@ pub const GPUS: [Gpu; 19] = [
         link_gb_s: fact(900.0, "aic ixa"),
         tdp_w: Some(fact(1200.0, "aic")),
         memory_bytes: mib(189_471.0),
-        prices: &[price(2.21, "ixc", "hyperscaler TCO"), price(2.75, "ixc", "neocloud TCO")],
+        prices: &[estimate(2.21, "ixc", "hyperscaler TCO"), estimate(2.75, "ixc", "neocloud TCO")],
     },
     Gpu {
         id: "gb300_nvl72",
@@ -169,7 +177,7 @@ pub const GPUS: [Gpu; 19] = [
         link_gb_s: fact(900.0, "aic ixa"),
         tdp_w: Some(fact(1400.0, "aic")),
         memory_bytes: gb(288.0),
-        prices: &[price(2.652, "ixc", "hyperscaler TCO, marked temporary by the source")],
+        prices: &[estimate(2.652, "ixc", "hyperscaler TCO, marked temporary by the source")],
     },
     Gpu {
         id: "a10",
@@ -182,8 +190,8 @@ pub const GPUS: [Gpu; 19] = [
         tdp_w: Some(fact(150.0, "zest")),
         memory_bytes: gb(24.0),
         prices: &[
-            price(1.29, "sky_lambda", "gpu_1x_a10 on demand"),
-            price(0.86, "tb", "Lambda A10, 2026-05-07"),
+            on_demand(1.29, "sky_lambda", "gpu_1x_a10 on demand"),
+            on_demand(0.86, "tb", "Lambda A10, 2026-05-07"),
         ],
     },
     Gpu {
@@ -208,7 +216,7 @@ pub const GPUS: [Gpu; 19] = [
         link_gb_s: fact(56.25, "ecer"),
         tdp_w: Some(fact(300.0, "ecer")),
         memory_bytes: gb(48.0),
-        prices: &[price(1.28, "vidur", "CoreWeave list 2024-02-07")],
+        prices: &[on_demand(1.28, "vidur", "CoreWeave list 2024-02-07")],
     },
     Gpu {
         id: "l4",
@@ -220,7 +228,7 @@ pub const GPUS: [Gpu; 19] = [
         link_gb_s: fact(32.0, "aic"),
         tdp_w: Some(fact(72.0, "aic")),
         memory_bytes: gb(24.0),
-        prices: &[price(0.7992, "tb", "Modal L4, 2026-05-07")],
+        prices: &[on_demand(0.7992, "tb", "Modal L4, 2026-05-07")],
     },
     Gpu {
         id: "l40s",
@@ -233,8 +241,8 @@ pub const GPUS: [Gpu; 19] = [
         tdp_w: Some(fact(350.0, "aic")),
         memory_bytes: mib(46_068.0),
         prices: &[
-            price(1.5484, "sky_nebius", "gpu-l40s-a 1 GPU 8 vCPU on demand"),
-            price(1.9512, "tb", "Modal L40S, 2026-05-07"),
+            on_demand(1.5484, "sky_nebius", "gpu-l40s-a 1 GPU 8 vCPU on demand"),
+            on_demand(1.9512, "tb", "Modal L40S, 2026-05-07"),
         ],
     },
     Gpu {
@@ -247,7 +255,7 @@ pub const GPUS: [Gpu; 19] = [
         link_gb_s: fact(32.0, "pcie4"),
         tdp_w: Some(fact(450.0, "r4090")),
         memory_bytes: gb(24.0),
-        prices: &[price(0.6, "db", "page's on-demand figure"), price(0.34, "db", "page's spot figure")],
+        prices: &[on_demand(0.6, "db", "page's on-demand figure"), spot(0.34, "db", "page's spot figure")],
     },
     Gpu {
         id: "mi300x",
@@ -260,10 +268,10 @@ pub const GPUS: [Gpu; 19] = [
         tdp_w: Some(fact(750.0, "gpublog yob")),
         memory_bytes: gb(192.0),
         prices: &[
-            price(1.71, "gpublog", "TensorWave"),
-            price(1.85, "gpublog", "Vultr"),
-            price(1.12, "ixc", "hyperscaler TCO"),
-            price(1.4, "ixc", "neocloud TCO"),
+            on_demand(1.71, "gpublog", "TensorWave"),
+            on_demand(1.85, "gpublog", "Vultr"),
+            estimate(1.12, "ixc", "hyperscaler TCO"),
+            estimate(1.4, "ixc", "neocloud TCO"),
         ],
     },
     Gpu {
@@ -277,9 +285,9 @@ pub const GPUS: [Gpu; 19] = [
         tdp_w: Some(fact(1000.0, "yob")),
         memory_bytes: gb(256.0),
         prices: &[
-            price(2.0, "awes", "low end of quoted cloud rental range 2.00-2.25"),
-            price(1.28, "ixc", "hyperscaler TCO"),
-            price(1.59, "ixc", "neocloud TCO"),
+            on_demand(2.0, "awes", "low end of quoted cloud rental range 2.00-2.25"),
+            estimate(1.28, "ixc", "hyperscaler TCO"),
+            estimate(1.59, "ixc", "neocloud TCO"),
         ],
     },
     Gpu {
@@ -292,6 +300,6 @@ pub const GPUS: [Gpu; 19] = [
         link_gb_s: fact(576.0, "ixa"),
         tdp_w: None,
         memory_bytes: gb(288.0),
-        prices: &[price(1.48, "ixc", "hyperscaler TCO"), price(1.9, "ixc", "neocloud TCO")],
+        prices: &[estimate(1.48, "ixc", "hyperscaler TCO"), estimate(1.9, "ixc", "neocloud TCO")],
     },
 ];

@@ -1,8 +1,10 @@
-//! What the GPUs of a deployment cost.
+//! What the GPUs of a deployment cost: one kind of price at a time, with its source and its date.
 
 use serde::Serialize;
+use servescope_cost::gpus::{Gpu, Price as Listed, PriceKind as ListedKind, price_source};
 
 use crate::parameters::Id;
+use crate::parameters::choices::PriceKind;
 use crate::scenario::CostKind;
 use crate::scenario::Scenario;
 
@@ -11,32 +13,131 @@ use crate::scenario::Scenario;
 pub struct Price {
     /// GPUs of all replicas.
     pub gpus: u32,
-    /// USD for one of them and an hour, where it is known.
+    /// Replicas.
+    pub replicas: u32,
+    /// The id of the GPU; "" where the cost model names none.
+    pub gpu: &'static str,
+    /// USD for one of them and an hour; `None` where no price of this kind is known.
     pub usd_per_gpu_hour: Option<f64>,
+    /// `own` where it was set, otherwise the value of `capacity.price_kind`.
+    pub kind: &'static str,
+    /// Where that price is from, or, where none of its kind is known, a price of another kind.
+    pub quote: Option<Quote>,
+}
+
+/// A listed price.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Quote {
+    /// USD for a GPU and an hour.
+    pub usd_per_gpu_hour: f64,
+    /// A value of `capacity.price_kind`.
+    pub kind: &'static str,
+    /// A short name of its source.
+    pub source: &'static str,
+    /// Its day, as YYYY-MM-DD; `None` where the source does not say.
+    pub date: Option<&'static str>,
+    /// Whose price for what.
+    pub what: &'static str,
+}
+
+impl Quote {
+    /// A price of the table.
+    pub fn of(price: &Listed) -> Self {
+        let source = price_source(price.source);
+        Self {
+            usd_per_gpu_hour: price.usd_per_hour,
+            kind: name_of(price.kind),
+            source: source.map_or(price.source, |source| source.name),
+            date: source.and_then(|source| source.date),
+            what: price.what,
+        }
+    }
+
+    /// Source and date, in English.
+    pub fn origin(&self) -> String {
+        format!("{}, {}", self.source, self.date.unwrap_or("no date given"))
+    }
 }
 
 impl Price {
-    /// The price of a scenario's GPUs: what was set, or what stands for the GPU of its deployment. The linear law names no
-    /// deployment; it has one GPU a replica.
+    /// The price of a scenario's GPUs: what was set, or the listed price of the kind that was chosen. The linear cost model
+    /// names no deployment; it has one GPU a replica.
     pub fn of(scenario: &Scenario) -> Self {
         let replicas =
             if scenario.is_active(Id::Replicas) { scenario.number(Id::Replicas) as u32 } else { 1 };
         let set = Some(scenario.number(Id::UsdPerGpuHour)).filter(|&usd| usd > 0.0);
-        let (each, listed) = deployed(scenario);
-        Self { gpus: replicas * each, usd_per_gpu_hour: set.or(listed) }
+        let kind = scenario.chosen(PriceKind::ID);
+        let (each, gpu) = deployed(scenario);
+        let quote = gpu.filter(|_| set.is_none()).and_then(|gpu| quote(gpu, kind));
+        let of_kind = quote.filter(|quote| quote.kind == kind.name());
+        Self {
+            gpus: replicas * each,
+            replicas,
+            gpu: gpu.map_or("", |gpu| gpu.id),
+            usd_per_gpu_hour: set.or(of_kind.map(|quote| quote.usd_per_gpu_hour)),
+            kind: if set.is_some() { OWN } else { kind.name() },
+            quote,
+        }
     }
 
     /// USD for all of them and an hour.
     pub fn usd_per_hour(&self) -> Option<f64> {
         self.usd_per_gpu_hour.map(|usd| usd * f64::from(self.gpus))
     }
+
+    /// The kind of price, where it is from, or why there is none, in English.
+    pub fn told(&self) -> String {
+        let words = |kind: &str| kind.replace('_', "-");
+        let kind = words(self.kind);
+        match (self.usd_per_gpu_hour, self.quote) {
+            (Some(_), None) => "own price".to_owned(),
+            (Some(_), Some(quote)) => format!("{kind}: {}", quote.origin()),
+            (None, Some(quote)) => format!(
+                "no {kind} price known; {} {} USD/h ({})",
+                words(quote.kind),
+                quote.usd_per_gpu_hour,
+                quote.origin()
+            ),
+            (None, None) if self.gpu.is_empty() => {
+                let own = Id::UsdPerGpuHour.row().id;
+                format!("no price: the linear cost model names no GPU; {own} sets one")
+            }
+            (None, None) => "no price known".to_owned(),
+        }
+    }
 }
 
-/// GPUs of a replica, and the listed price of one.
-fn deployed(scenario: &Scenario) -> (u32, Option<f64>) {
+/// The kind of a price that was set.
+const OWN: &str = "own";
+
+/// The listed price of a kind, or else the first of any other.
+pub fn quote(gpu: &Gpu, kind: PriceKind) -> Option<Quote> {
+    gpu.price_of(listed(kind)).or(gpu.prices.first()).map(Quote::of)
+}
+
+fn listed(kind: PriceKind) -> ListedKind {
+    match kind {
+        PriceKind::OnDemand => ListedKind::OnDemand,
+        PriceKind::Reserved => ListedKind::Reserved,
+        PriceKind::Spot => ListedKind::Spot,
+        PriceKind::Estimate => ListedKind::Estimate,
+    }
+}
+
+fn name_of(kind: ListedKind) -> &'static str {
+    match kind {
+        ListedKind::OnDemand => PriceKind::OnDemand.name(),
+        ListedKind::Reserved => PriceKind::Reserved.name(),
+        ListedKind::Spot => PriceKind::Spot.name(),
+        ListedKind::Estimate => PriceKind::Estimate.name(),
+    }
+}
+
+/// GPUs of a replica, and which they are.
+fn deployed(scenario: &Scenario) -> (u32, Option<&'static Gpu>) {
     if scenario.cost_kind() == CostKind::Linear {
         return (1, None);
     }
     let deployment = scenario.deployment();
-    (deployment.gpus(), deployment.gpu.price().map(|price| price.usd_per_hour))
+    (deployment.gpus(), Some(deployment.gpu))
 }

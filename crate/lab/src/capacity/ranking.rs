@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 use servescope_workload::formats::push_cell;
-use servescope_workload::statistics::sort_places;
 
+use super::check::{CHECKED, Checked};
 use super::goal::METRICS;
 use super::grid::Grid;
 use super::probe::Miss;
@@ -24,13 +24,19 @@ pub struct Found {
 }
 
 /// What the order of a configuration depends on.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
     /// The rate found.
     pub rate_rps: Option<f64>,
+    /// The load to be served.
+    pub load_rps: f64,
     /// GPUs.
     pub gpus: u32,
+    /// Replicas that they make.
+    pub replicas: u32,
+    /// Which GPUs; "" where the cost model names none.
+    pub gpu: String,
     /// What one of them costs.
     pub usd_per_gpu_hour: Option<f64>,
     /// The goal's quantile of TTFT at that rate, seconds.
@@ -39,11 +45,44 @@ pub struct Entry {
     pub tbt_s: Option<f64>,
 }
 
+/// What serves the load: as many replicas as a replica's share of the capacity goes into it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Need {
+    /// The load, requests a second.
+    pub load_rps: f64,
+    /// Replicas: the load over the capacity of one, rounded up.
+    pub replicas: u32,
+    /// Their GPUs.
+    pub gpus: u32,
+    /// What these cost an hour.
+    pub usd_per_hour: Option<f64>,
+    /// The load as a share of their capacity; what is left to 1 is headroom.
+    pub load_share: f64,
+}
+
+/// Why a configuration has no rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unranked {
+    /// No rate was found.
+    NoRate,
+    /// No price of the kind that is compared is known.
+    NoPrice,
+}
+
 /// How a configuration stands among the others.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Standing {
     /// Its place in the list.
     pub place: usize,
+    /// 1 for the cheapest for the load; none where it cannot be compared.
+    pub rank: Option<u32>,
+    /// Why it cannot.
+    pub unranked: Option<Unranked>,
+    /// What serves the load; none without a rate.
+    pub need: Option<Need>,
+    /// Whether that is to be simulated: [`Check`](super::Check).
+    pub is_checked: bool,
     /// Requests for a dollar, at the rate found.
     pub requests_per_usd: Option<f64>,
     /// Whether no other has a shorter TTFT at the same or a lower cost of a request.
@@ -55,12 +94,24 @@ pub struct Standing {
 impl Entry {
     fn of(found: &Found) -> Self {
         let Ok(capacity) = &found.result else {
-            return Self { rate_rps: None, gpus: 0, usd_per_gpu_hour: None, ttft_s: None, tbt_s: None };
+            return Self {
+                rate_rps: None,
+                load_rps: 0.0,
+                gpus: 0,
+                replicas: 0,
+                gpu: String::new(),
+                usd_per_gpu_hour: None,
+                ttft_s: None,
+                tbt_s: None,
+            };
         };
         let times = capacity.measures.map_or([None; METRICS.len()], |m| m.quantile_s);
         Self {
             rate_rps: capacity.rate_rps,
+            load_rps: capacity.load_rps,
             gpus: capacity.price.gpus,
+            replicas: capacity.price.replicas,
+            gpu: capacity.price.gpu.to_owned(),
             usd_per_gpu_hour: capacity.price.usd_per_gpu_hour,
             ttft_s: times[0],
             tbt_s: times[1],
@@ -76,39 +127,78 @@ impl Entry {
     pub fn usd_per_request(&self) -> Option<f64> {
         Some(self.gpu_s_per_request()? * self.usd_per_gpu_hour? / 3600.0)
     }
+
+    /// What serves the load, where that can be told.
+    pub fn need(&self) -> Option<Need> {
+        let replicas = f64::from(self.replicas.max(1));
+        let of_one = self.rate_rps.filter(|&rate| rate > 0.0)? / replicas;
+        let needed = f64::ceil(self.load_rps / of_one).max(1.0);
+        if !needed.is_finite() {
+            return None;
+        }
+        let gpus = needed * (f64::from(self.gpus) / replicas);
+        Some(Need {
+            load_rps: self.load_rps,
+            replicas: needed as u32,
+            gpus: gpus as u32,
+            usd_per_hour: self.usd_per_gpu_hour.map(|usd| usd * gpus),
+            load_share: self.load_rps / (needed * of_one),
+        })
+    }
 }
 
-/// What a request costs in each configuration: dollars where every price is known, else seconds of a GPU.
+/// What a request costs in each configuration: dollars where a price is known of any, else seconds of a GPU.
 pub fn costs(entries: &[Entry]) -> (Vec<Option<f64>>, bool) {
-    let is_priced = entries.iter().all(|e| e.rate_rps.is_none() || e.usd_per_gpu_hour.is_some());
+    let is_priced = entries.iter().any(|e| e.usd_per_request().is_some());
     let cost = if is_priced { Entry::usd_per_request } else { Entry::gpu_s_per_request };
     (entries.iter().map(cost).collect(), is_priced)
 }
 
-/// The order of configurations: the cheapest request first, those without a rate last; equal ones as they stand.
+/// What serving the load costs, and a request at capacity: dollars. Where no price is known and all have the same GPU,
+/// numbers of GPUs stand for them, whatever one costs.
+fn sort_key(entry: &Entry, in_gpus: bool) -> Option<(f64, f64)> {
+    let need = entry.need()?;
+    if in_gpus {
+        return Some((f64::from(need.gpus), entry.gpu_s_per_request()?));
+    }
+    Some((need.usd_per_hour?, entry.usd_per_request()?))
+}
+
+/// The order of configurations: what serves the load for least first, and of equal ones that with the cheapest request;
+/// below them, as they stand, those without a price, and those without a rate.
 pub fn standings(entries: &[Entry]) -> Vec<Standing> {
-    let (costs, _) = costs(entries);
+    let (costs, is_priced) = costs(entries);
     let front_by = |time: fn(&Entry) -> Option<f64>| {
         let points = entries.iter().zip(&costs).map(|(entry, cost)| Some(((*cost)?, time(entry)?)));
         front(&points.collect::<Vec<_>>())
     };
     let (ttft, tbt) = (front_by(|e| e.ttft_s), front_by(|e| e.tbt_s));
-    let keys: Vec<f64> = costs.iter().map(|cost| cost.unwrap_or(f64::INFINITY)).collect();
-    sort_places(&keys)
-        .into_iter()
-        .map(|place| {
-            let place = place as usize;
-            Standing {
-                place,
-                requests_per_usd: entries[place]
-                    .usd_per_request()
-                    .filter(|&usd| usd > 0.0)
-                    .map(|usd| 1.0 / usd),
-                is_on_ttft_front: ttft[place],
-                is_on_tbt_front: tbt[place],
-            }
-        })
-        .collect()
+    let needs: Vec<Option<Need>> = entries.iter().map(Entry::need).collect();
+    let mut gpus = entries.iter().zip(&needs).filter(|(_, need)| need.is_some()).map(|(e, _)| &e.gpu);
+    let first = gpus.next();
+    let in_gpus = !is_priced && gpus.all(|gpu| Some(gpu) == first);
+    let keys: Vec<Option<(f64, f64)>> = entries.iter().map(|e| sort_key(e, in_gpus)).collect();
+    let mut order: Vec<usize> = (0..entries.len()).collect();
+    order.sort_by(|&a, &b| match (keys[a], keys[b]) {
+        (Some(a), Some(b)) => a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)),
+        (None, None) => needs[a].is_none().cmp(&needs[b].is_none()),
+        (a, b) => a.is_none().cmp(&b.is_none()),
+    });
+    let standing = |(above, place): (usize, usize)| {
+        let rank = keys[place].map(|_| above as u32 + 1);
+        let why = if needs[place].is_none() { Unranked::NoRate } else { Unranked::NoPrice };
+        Standing {
+            place,
+            rank,
+            unranked: rank.is_none().then_some(why),
+            need: needs[place],
+            is_checked: rank.is_some_and(|rank| rank <= CHECKED),
+            requests_per_usd: entries[place].usd_per_request().filter(|&usd| usd > 0.0).map(|usd| 1.0 / usd),
+            is_on_ttft_front: ttft[place],
+            is_on_tbt_front: tbt[place],
+        }
+    };
+    order.into_iter().enumerate().map(standing).collect()
 }
 
 /// A configuration in the ranking.
@@ -121,7 +211,9 @@ pub struct Ranked {
     pub values: Vec<String>,
     /// What was found; none where it cannot be run.
     pub capacity: Option<Capacity>,
-    /// Why it cannot be run.
+    /// What the simulated replicas showed; none where none were simulated.
+    pub check: Option<Checked>,
+    /// Why it cannot be run, or checked.
     pub failures: Vec<Failure>,
 }
 
@@ -135,22 +227,33 @@ pub fn rank(found: Vec<Found>) -> Vec<Ranked> {
             Ok(capacity) => (Some(capacity), Vec::new()),
             Err(failures) => (None, failures),
         };
-        Some(Ranked { standing, values, capacity, failures })
+        Some(Ranked { standing, values, capacity, check: None, failures })
     });
     ranked.collect()
 }
 
 impl Ranked {
-    /// The reason and the notes, in English.
+    /// Why it has no rank, what limits it, and the notes, in English.
     pub fn told(&self) -> String {
+        let no_price = self.standing.unranked == Some(Unranked::NoPrice);
+        let price = self.capacity.iter().filter(|_| no_price).map(|capacity| capacity.price.told());
         let notes = self.capacity.iter().flat_map(|capacity| &capacity.notes);
-        let told = std::iter::once(self.reason()).chain(notes.map(|note| note.message.clone()));
+        let told = price.chain([self.reason()]).chain(notes.map(|note| note.message.clone()));
         told.collect::<Vec<_>>().join("; ")
+    }
+
+    /// What the check showed, in English; empty where there is none.
+    pub fn told_check(&self) -> String {
+        match self.check {
+            None => String::new(),
+            Some(Checked { miss: None, .. }) => "holds".to_owned(),
+            Some(Checked { miss: Some(miss), .. }) => format!("fails: {miss}"),
+        }
     }
 
     /// Why no more can be asked of it, in English.
     pub fn reason(&self) -> String {
-        if !self.failures.is_empty() {
+        if self.capacity.is_none() {
             let messages: Vec<&str> = self.failures.iter().map(|f| f.message.as_str()).collect();
             return messages.join("; ");
         }
@@ -197,10 +300,11 @@ pub fn csv(grid: &Grid, ranking: &[Ranked]) -> String {
     let axes: Vec<&str> = grid.axes.iter().map(|axis| axis.id.row().id).collect();
     let _ = writeln!(
         text,
-        "{}{}rate_rps,missed_rps,gpus,usd_per_hour,requests_per_usd,{},output_tokens_per_s,ttft_front,tbt_front,reason",
+        "{}{}rate_rps,missed_rps,gpus,usd_per_hour,requests_per_usd,{},output_tokens_per_s,ttft_front,tbt_front,{},reason",
         axes.join(","),
         if axes.is_empty() { "" } else { "," },
-        METRICS.join(",")
+        METRICS.join(","),
+        OF_LOAD.join(",")
     );
     let number = |x: Option<f64>| x.map_or_else(String::new, |x| x.to_string());
     for ranked in ranking {
@@ -223,11 +327,51 @@ pub fn csv(grid: &Grid, ranking: &[Ranked]) -> String {
         cells.extend(
             [ranked.standing.is_on_ttft_front, ranked.standing.is_on_tbt_front].map(|is| is.to_string()),
         );
-        let _ = write!(text, "{},", cells.join(","));
-        push_cell(&mut text, Some(&ranked.told()));
+        cells.extend(cells_of_load(ranked));
+        for cell in cells.iter().chain([&ranked.told()]) {
+            push_cell(&mut text, Some(cell));
+            text.push(',');
+        }
+        text.pop();
         text.push('\n');
     }
     text
+}
+
+/// The columns of the CSV that tell what serves the load, at which price.
+const OF_LOAD: [&str; 11] = [
+    "rank",
+    "load_rps",
+    "load_replicas",
+    "load_gpus",
+    "load_usd_per_hour",
+    "load_share",
+    "check",
+    "usd_per_gpu_hour",
+    "price_kind",
+    "price_source",
+    "price_date",
+];
+
+fn cells_of_load(ranked: &Ranked) -> [String; OF_LOAD.len()] {
+    fn cell<T: ToString>(x: Option<T>) -> String {
+        x.map_or_else(String::new, |x| x.to_string())
+    }
+    let (need, price) = (ranked.standing.need, ranked.capacity.as_ref().map(|c| c.price));
+    let quote = price.filter(|p| p.usd_per_gpu_hour.is_some()).and_then(|p| p.quote);
+    [
+        cell(ranked.standing.rank),
+        cell(need.map(|n| n.load_rps)),
+        cell(need.map(|n| n.replicas)),
+        cell(need.map(|n| n.gpus)),
+        cell(need.and_then(|n| n.usd_per_hour)),
+        cell(need.map(|n| n.load_share)),
+        ranked.told_check(),
+        cell(price.and_then(|p| p.usd_per_gpu_hour)),
+        cell(price.map(|p| p.kind)),
+        cell(quote.map(|q| q.source)),
+        cell(quote.and_then(|q| q.date)),
+    ]
 }
 
 #[cfg(test)]
@@ -248,5 +392,52 @@ mod tests {
         let points = [(3.0, 1.0), (2.0, 2.0), (2.5, 2.0), (2.0, 2.0), (1.0, 9.0)].map(Some);
         assert_eq!(front(&points), [true, true, false, true, true]);
         assert_eq!(front(&[None, Some((1.0, 1.0))]), [false, true]);
+    }
+
+    fn entry(gpu: &str, rate_rps: f64, usd: Option<f64>) -> Entry {
+        Entry {
+            rate_rps: Some(rate_rps),
+            load_rps: 10.0,
+            gpus: 4,
+            replicas: 2,
+            gpu: gpu.to_owned(),
+            usd_per_gpu_hour: usd,
+            ttft_s: Some(1.0),
+            tbt_s: Some(0.1),
+        }
+    }
+
+    #[test]
+    fn only_what_has_a_price_is_ranked_and_by_what_the_load_costs() {
+        // Of one replica: 6, 4 and 3 requests a second, so 2, 3 and 4 replicas of two GPUs each.
+        let none = Entry { rate_rps: None, ..entry("d", 1.0, Some(1.0)) };
+        let entries = [
+            none,
+            entry("u", 100.0, None),
+            entry("a", 12.0, Some(3.0)),
+            entry("b", 8.0, Some(1.0)),
+            entry("c", 6.0, Some(1.0)),
+        ];
+        let standings = standings(&entries);
+        let places: Vec<usize> = standings.iter().map(|s| s.place).collect();
+        assert_eq!(places, [3, 4, 2, 1, 0]);
+        let ranks: Vec<Option<u32>> = standings.iter().map(|s| s.rank).collect();
+        assert_eq!(ranks, [Some(1), Some(2), Some(3), None, None]);
+        assert_eq!(standings[3].unranked, Some(Unranked::NoPrice));
+        assert_eq!(standings[4].unranked, Some(Unranked::NoRate));
+        let need = standings[0].need.unwrap();
+        assert_eq!((need.replicas, need.gpus, need.usd_per_hour), (3, 6, Some(6.0)));
+        assert!((need.load_share - 10.0 / 12.0).abs() < 1e-12);
+        assert_eq!(standings[3].need.unwrap().usd_per_hour, None);
+    }
+
+    #[test]
+    fn without_any_price_only_equal_gpus_are_ranked() {
+        let ranks = |other: &str| {
+            let all = standings(&[entry("a", 8.0, None), entry(other, 12.0, None)]);
+            all.iter().map(|s| (s.place, s.rank)).collect::<Vec<_>>()
+        };
+        assert_eq!(ranks("a"), [(1, Some(1)), (0, Some(2))]);
+        assert_eq!(ranks("b"), [(0, None), (1, None)]);
     }
 }

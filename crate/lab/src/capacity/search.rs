@@ -35,6 +35,9 @@ pub struct Capacity {
     pub notes: Vec<Failure>,
     /// What the GPUs cost.
     pub price: Price,
+    /// The scenario's own load, requests a second: the mean over its duration where the rate changes, and that of a file at
+    /// its own speed.
+    pub load_rps: f64,
     /// Every run, in the order in which they were made.
     pub probes: Vec<Probe>,
 }
@@ -133,6 +136,16 @@ impl Search {
             return Err(vec![Failure::new("no_rate", path, message)]);
         }
         Ok(self.scenario.number(Id::Rate))
+    }
+
+    /// The scenario's own load.
+    fn load_rps(&self) -> f64 {
+        if self.loaded.is_some() {
+            return self.natural_rate() / self.scenario.number(Id::TimeScale);
+        }
+        let changes = self.scenario.changes_with_time().is_some();
+        let (spec, rate) = (self.scenario.workload(), self.scenario.number(Id::Rate));
+        spec.curve.filter(|_| changes).map_or(rate, |curve| curve.integral(spec.duration_s) / spec.duration_s)
     }
 
     /// The rate of the loaded trace at its own speed.
@@ -389,6 +402,7 @@ impl Search {
             needs_s,
             notes,
             price: Price::of(&self.scenario),
+            load_rps: self.load_rps(),
             probes: self.probes,
         }
     }
@@ -399,7 +413,7 @@ fn squared(x: f64) -> f64 {
 }
 
 /// The longest run that a scenario can ask for, seconds.
-fn longest_s() -> f64 {
+pub(super) fn longest_s() -> f64 {
     Id::Duration.row().bounds().map_or(f64::INFINITY, |(_, high)| high)
 }
 

@@ -949,7 +949,10 @@ table! {
     CapacityMostRequests = row("capacity.most_requests", "cpn", "capacity", whole(0.0, 5_000_000.0, 500_000.0)).log(1000.0, 1_000_000.0, 1000.0).scores()
         .says("Longest run", "Where a run of the duration is too short for the tolerance, it is made longer, up to this many requests; 0 keeps the duration.");
     UsdPerGpuHour = row("capacity.usd_per_gpu_hour", "cpp", "capacity", number(0.0, 100_000.0, 0.0)).unit("USD").linear(0.0, 10.0, 0.01).scores()
-        .says("Price of a GPU hour", "For requests a dollar; 0 takes the listed price of the GPU, where there is one.");
+        .says("Price of a GPU hour", "Your own price, for every GPU; 0 takes the listed price of the GPU, where there is one.");
+    PriceKind = row("capacity.price_kind", "cpi", "capacity", choice(choices::PriceKind::ID)).scores()
+        .when(&[is(Id::CostKind, &["profile", "roofline"]), is(Id::UsdPerGpuHour, &["0"])])
+        .says("Kind of price", "Which listed prices are compared; only GPUs with a price of this kind are ranked. Estimates are what owning a GPU costs, by a cost model.");
     CapacityGrid = row("capacity.grid", "cpg", "capacity", Kind::Text { most: 2000 }).scores()
         .says("Grid", "Parameters with the values to try, as fleet.replicas=1,2,4|scheduler.kind=vllm,sarathi: every combination is searched.");
 

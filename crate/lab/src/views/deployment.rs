@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 use servescope_cost::Corrections;
-use servescope_cost::gpus::{Gpu, source};
+use servescope_cost::gpus::Gpu;
 
+use crate::capacity::{Quote, quote};
 use crate::measured::operators::HELD_OUT;
 use crate::parameters::choices;
 use crate::scenario::{CostSource, Scenario};
@@ -49,10 +50,10 @@ pub struct DeploymentView {
     pub missing_gb: f64,
     /// KV tokens of a replica; 0 where it does not fit.
     pub kv_tokens: u32,
-    /// US dollars for a replica and an hour; `None` without a known price.
+    /// US dollars for a replica and an hour at that price; `None` without a known price.
     pub usd_per_hour: Option<f64>,
-    /// Whose price that is.
-    pub price_source: &'static str,
+    /// The price of a GPU, of the kind of `capacity.price_kind` where there is one.
+    pub price: Option<Quote>,
     /// Where the times come from, for a roofline.
     pub cost: CostOrigin,
     /// Where they come from, for timed operators.
@@ -72,7 +73,7 @@ pub fn deployment(scenario: &Scenario) -> DeploymentView {
         ("kv", plan.kv_bytes),
         ("margin", plan.margin_bytes),
     ];
-    let price = deployment.gpu.price();
+    let price = quote(deployment.gpu, scenario.chosen(choices::PriceKind::ID));
     let pool = scenario.pool_tokens(ranks);
     DeploymentView {
         gpu: deployment.gpu.name,
@@ -83,16 +84,11 @@ pub fn deployment(scenario: &Scenario) -> DeploymentView {
         parts: parts.map(|(name, bytes)| Part { name, gb: gb(bytes) }).to_vec(),
         missing_gb: gb(plan.missing_bytes),
         kv_tokens: pool.unwrap_or(0),
-        usd_per_hour: deployment.usd_per_hour(),
-        price_source: price.and_then(|price| source(price.source)).map_or("", short),
+        usd_per_hour: price.map(|price| price.usd_per_gpu_hour * f64::from(deployment.gpus())),
+        price,
         cost: origin(scenario, deployment.gpu),
         timed: scenario.cost_source(),
     }
-}
-
-/// A source without its version.
-fn short(source: &str) -> &str {
-    source.split(" @").next().unwrap_or(source)
 }
 
 fn origin(scenario: &Scenario, gpu: &Gpu) -> CostOrigin {

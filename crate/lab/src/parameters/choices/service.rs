@@ -215,4 +215,16 @@ choices! {
         /// As measured in vLLM.
         Measured = "measured",
     }
+
+    /// The listed prices that the capacity search compares.
+    PriceKind (ID = PriceKind) {
+        /// Rented by the hour, at the list price.
+        OnDemand = "on_demand",
+        /// Rented for months or years.
+        Reserved = "reserved",
+        /// Rented by the hour, and may be taken back.
+        Spot = "spot",
+        /// What owning it costs, by a cost model.
+        Estimate = "estimate",
+    }
 }
