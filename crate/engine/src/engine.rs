@@ -20,7 +20,7 @@ mod departures;
 mod fast_forward;
 mod one_stage;
 mod pipeline;
-mod rejection;
+pub(crate) mod rejection;
 mod replica_view;
 
 use std::cmp::Ordering;
@@ -414,7 +414,7 @@ impl Fleet {
         let i = id as usize;
         let (input, max) = (self.trace.input_tokens[i], self.trace.max_tokens[i]);
         let rank = self.trace.rank(i);
-        let refusal = rejection::refusal(&self.config, input, max, rank).or_else(|| {
+        let refusal = rejection::rejection(&self.config, input, max, rank).or_else(|| {
             let is_full = || self.replicas.iter().map(|replica| replica.outstanding).sum::<u32>();
             let bound = self.config.max_in_system;
             (bound < u32::MAX && is_full() >= bound).then_some(Rejection::Concurrency)

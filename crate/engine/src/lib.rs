@@ -28,6 +28,7 @@ pub mod slora {
 
 pub use config::adapters::{AdapterConfig, AdapterLoading, AdapterMemory, TOKENS_PER_RANK};
 pub use config::{Equals, FleetConfig, LongPrefill, Preemption, RouterKind, SchedulerKind, VllmRules};
+pub use engine::rejection::rejection;
 pub use engine::{BatchMember, BatchUnderWay, Fleet};
 pub use record::{observer, request_timings, sampler, timeline};
 pub use replica::adapters;

@@ -141,8 +141,8 @@ pub(crate) fn warning(report: &Report) -> Option<Failure> {
     let failure = match backlog {
         Backlog::Overloaded { slope_rps, growth, noise } => {
             let message = format!(
-                "arrivals exceed the capacity: the backlog grows by {slope_rps:.3} requests/s ({:.1} % of the arrivals, of \
-                 which chance explains {:.1} %); {waiting} of {requests} requests wait at the last arrival, and every wait \
+                "arrivals exceed the capacity: the backlog grows by {slope_rps:.3} requests/s ({:.1} % of the arrivals; up to \
+                 {:.1} % may be chance); {waiting} of {requests} requests wait at the last arrival, and every wait \
                  depends on how long the traffic goes on",
                 100.0 * growth,
                 100.0 * noise

@@ -110,6 +110,7 @@ pub const CODES: &[&str] = &[
     "share_list_short",
     "all_refused",
     "some_refused",
+    "limits_too_low",
     "overloaded",
     "backlog_held_back",
     "backlog_burst",

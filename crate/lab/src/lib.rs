@@ -17,6 +17,7 @@ pub mod files;
 pub mod fit;
 pub mod growth;
 pub mod inspect;
+pub mod limits;
 pub mod link;
 pub mod measured;
 pub mod monitor;

@@ -20,12 +20,12 @@ use servescope_workload::sessions::hold_turns;
 use servescope_workload::statistics::PrefixHits;
 use servescope_workload::{BASE_MODEL, SessionSpec, Trace, WorkloadSpec, generate, scale};
 
-use crate::backlog;
 use crate::failure::Failure;
 use crate::notes::{Context, Note, Purpose, Traffic, notes, unused};
 use crate::parameters::Id;
 use crate::parameters::choices::TraceTurns;
 use crate::scenario::{AdapterRanks, CostKind, Scenario};
+use crate::{backlog, limits};
 
 /// Rows of the tables by user and by adapter that a page can show.
 pub const TABLE_ROWS: usize = 100;
@@ -389,6 +389,9 @@ impl Run {
             self.add_expected_shares(&mut run);
         }
         let mut warnings = warnings(&run, self.report.gateway.is_some());
+        if run.requests.rejected_total > 0 {
+            warnings.extend(limits::warning(&self.scenario, &self.report));
+        }
         warnings.extend(self.backlog());
         warnings.extend(self.ran_out());
         if self.generated {

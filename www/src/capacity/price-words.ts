@@ -14,11 +14,12 @@ export function priceWords(app: App, { capacity }: Pick<Row, 'capacity'>): strin
   if (capacity === null) return '';
   const say = app.text.say(texts);
   const { usd_per_gpu_hour, kind, quote, gpu } = capacity.price;
+  if (usd_per_gpu_hour === null && gpu === '') return say('price.no_gpu');
   const name = app.text.option(kind, KIND);
   const from = (of: PriceQuote): string => say('price.origin', { source: of.source, date: of.date ?? say('price.no_date') });
   if (usd_per_gpu_hour !== null) return quote === null ? say('price.own') : say('price.of', { kind: name, origin: from(quote) });
   if (quote !== null) {
     return say('price.other', { kind: name, other: app.text.option(quote.kind, KIND), usd: app.text.format.short(quote.usd_per_gpu_hour), origin: from(quote) });
   }
-  return gpu === '' ? say('price.no_gpu') : say('price.none');
+  return say('price.none');
 }

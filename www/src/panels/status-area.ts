@@ -1,6 +1,7 @@
 // What is going on: progress, the trace in use, warnings of the run, notices.
 import { html, nothing, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
+import type { Failure } from '../simulation/types.js';
 import { partsOf, type Watchable } from '../state/topic.js';
 import { vars } from '../style-vars.js';
 
@@ -24,8 +25,20 @@ export class StatusArea extends LightElement {
       </div>
       ${this.#trace()}
       <ul class="warnings of-run" aria-label=${text.t('warnings.label')} ?hidden=${warnings.length === 0}>
-        ${warnings.map((warning) => html`<li data-code=${warning.code}>${warning.code.startsWith('no_effect') ? app.named(warning) : text.failure(warning)}</li>`)}
+        ${warnings.map((warning) => html`<li data-code=${warning.code}>${warning.code.startsWith('no_effect') ? app.named(warning) : text.failure(warning)}
+          ${this.#remedy(warning)}</li>`)}
       </ul>`;
+  }
+
+  /** A button that changes the settings as the warning says. */
+  #remedy({ code, params }: Failure): TemplateResult | typeof nothing {
+    const { settings } = params;
+    if (code !== 'limits_too_low' || typeof settings !== 'string') return nothing;
+    const raised = Object.fromEntries(settings.split(' ').map((setting) => {
+      const [id = '', value = ''] = setting.split('=');
+      return [id, Number(value)];
+    }));
+    return html`<button type="button" class="act" data-raise-limits @click=${() => { this.app.editor.store.edit(raised, 'limits'); }}>${this.app.text.t('limits.raise')}</button>`;
   }
 
   #progress(): TemplateResult {

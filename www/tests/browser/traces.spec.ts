@@ -36,6 +36,19 @@ test('a trace replaces the generator’s controls and wakes its own', async ({ p
   await expect.poll(() => digest(page)).not.toBe(file);
 });
 
+test('one button raises the limits that a file breaks', async ({ page }) => {
+  await open(page);
+  const long = ['arrival_s,input_tokens,output_tokens', '0,5000,100', '1,100,20', '2,2500,2000'];
+  await dropFile(page, 'long.csv', Buffer.from(long.join('\n')));
+  const warning = page.locator('.warnings [data-code=limits_too_low]');
+  await expect(warning).toContainText('scheduler.max_input_tokens=5000');
+  const rejected = page.locator('[data-metric="requests.rejected_total"]');
+  await expect(rejected).toHaveAttribute('data-value', '2');
+  await warning.locator('[data-raise-limits]').click();
+  await expect(rejected).toHaveAttribute('data-value', '0');
+  await expect(warning).toHaveCount(0);
+});
+
 const BAD: [string, string | Buffer, RegExp][] = [
   ['truncated.csv', 'arrived_at,num_prefill_tokens,num_decode_tokens\n0.1,100,20\n0.5,20', /row 3/],
   ['columns.csv', 'alpha,beta\n1,2\n', /alpha/],

@@ -4,13 +4,9 @@ use crate::config::FleetConfig;
 use crate::config::adapters::AdapterMemory;
 use crate::request::Rejection;
 
-/// Whether a request is refused. `max_tokens` is the bound on its answer, `rank` that of its adapter.
-pub(super) fn refusal(
-    config: &FleetConfig,
-    input_tokens: u32,
-    max_tokens: u32,
-    rank: u32,
-) -> Option<Rejection> {
+/// Why a request is rejected on arrival whatever else is in the service; `None`: it is accepted. `max_tokens` is the bound on
+/// its output, `rank` that of its adapter.
+pub fn rejection(config: &FleetConfig, input_tokens: u32, max_tokens: u32, rank: u32) -> Option<Rejection> {
     let adapters = &config.adapters;
     if adapters.memory == AdapterMemory::Slots && rank > adapters.max_lora_rank {
         return Some(Rejection::LoraRank);
@@ -37,9 +33,9 @@ pub(super) fn refusal(
     let adapter_blocks = if may_block { 0 } else { adapters.blocks(rank, config.block_size) };
     let blocks = config.blocks.saturating_sub(adapter_blocks);
     let refuses = |config: &FleetConfig| scheduler.refuses(config, input_tokens, total_tokens);
-    let refusal = refuses(&FleetConfig { blocks, ..*config });
+    let reason = refuses(&FleetConfig { blocks, ..*config });
     let fits_alone = blocks < config.blocks && refuses(config).is_none();
-    refusal.map(|reason| if fits_alone { Rejection::NeverFits } else { reason })
+    reason.map(|reason| if fits_alone { Rejection::NeverFits } else { reason })
 }
 
 #[cfg(test)]
@@ -49,7 +45,7 @@ mod tests {
     #[test]
     fn bounds_are_those_of_s_loras_server() {
         let config = FleetConfig { blocks: 3_000, max_request_tokens: 3_072, ..FleetConfig::slora() };
-        let reason = |input, max, rank| refusal(&config, input, max, rank);
+        let reason = |input, max, rank| rejection(&config, input, max, rank);
         assert_eq!(reason(2_048, 951, 0), None);
         assert_eq!(reason(2_049, 1, 0), Some(Rejection::InputTooLong));
         assert_eq!(reason(2_000, 1_073, 0), Some(Rejection::RequestTooLong));
@@ -57,6 +53,6 @@ mod tests {
         assert_eq!(reason(1_999, 1_000, 0), None);
         assert_eq!(reason(1_999, 1_000, 1), Some(Rejection::NeverFits));
         let original = FleetConfig { original: true, ..config };
-        assert_eq!(refusal(&original, 1_999, 1_000, 64), None);
+        assert_eq!(rejection(&original, 1_999, 1_000, 64), None);
     }
 }

@@ -19,7 +19,7 @@ pub struct Price {
     pub gpu: &'static str,
     /// USD for one of them and an hour; `None` where no price of this kind is known.
     pub usd_per_gpu_hour: Option<f64>,
-    /// `own` where it was set, otherwise the value of `capacity.price_kind`.
+    /// `own` where it was set, otherwise the value of `capacity.price_kind`; "" where the cost model names no GPU.
     pub kind: &'static str,
     /// Where that price is from, or, where none of its kind is known, a price of another kind.
     pub quote: Option<Quote>,
@@ -75,7 +75,11 @@ impl Price {
             replicas,
             gpu: gpu.map_or("", |gpu| gpu.id),
             usd_per_gpu_hour: set.or(of_kind.map(|quote| quote.usd_per_gpu_hour)),
-            kind: if set.is_some() { OWN } else { kind.name() },
+            kind: match (set, gpu) {
+                (Some(_), _) => OWN,
+                (None, None) => "",
+                (None, Some(_)) => kind.name(),
+            },
             quote,
         }
     }

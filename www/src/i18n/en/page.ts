@@ -309,6 +309,7 @@ export const page = area('page', {
 
   'trace.drop': 'Drop a trace file (CSV, JSONL, gzip) or a scenario (JSON)',
   'trace.using': '{name}: {format}, {requests} requests over {span}',
+  'limits.raise': 'Raise the limits to fit',
   'trace.back': 'Back to generated traffic',
 
   'progress.label': 'Simulating',

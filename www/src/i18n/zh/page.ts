@@ -309,6 +309,7 @@ export const page: Translation<typeof english> = {
 
   'trace.drop': '拖入请求 trace 文件（CSV、JSONL、gzip）或场景（JSON）',
   'trace.using': '{name}：{format}，{requests} 个请求，历时 {span}',
+  'limits.raise': '调高上限以容纳这些请求',
   'trace.back': '回到生成的流量',
 
   'progress.label': '正在模拟',

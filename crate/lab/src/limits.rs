@@ -1,0 +1,169 @@
+//! Limits on the length of requests that a trace breaks, and the values that accept its requests.
+
+use servescope_engine::{FleetConfig, Rejection, Report, rejection};
+use servescope_workload::Trace;
+
+use crate::failure::Failure;
+use crate::parameters::{Id, Value};
+use crate::scenario::{AdapterRanks, Scenario};
+
+/// Limits that would accept requests which are rejected for their length.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Raised {
+    /// The limits to raise, and the values to raise them to, tokens.
+    pub limits: Vec<(Id, u32)>,
+    /// Requests that are rejected for their length now.
+    pub rejected: usize,
+    /// Those of them that are rejected with the raised limits all the same: their KV cache or adapter does not fit.
+    pub remaining: usize,
+}
+
+/// The limits that a trace breaks, with the smallest values that do not reject a request for its length; `None` where no limit
+/// is broken that can be raised.
+pub fn raised(scenario: &Scenario, trace: &Trace) -> Option<Raised> {
+    let config = config_of(scenario, trace)?;
+    let rejected = rejected(&config, trace);
+    let is_broken = |reason: &Rejection| {
+        matches!(reason, Rejection::InputTooLong | Rejection::RequestTooLong | Rejection::PromptOverBatch)
+    };
+    if !rejected.iter().any(|(_, reason)| is_broken(reason)) {
+        return None;
+    }
+    let mut scenario = scenario.clone();
+    let mut limits = Vec::new();
+    let mut left = rejected.clone();
+    // A request may break one limit after another: each is raised where it rejects a request once those before it are.
+    for (limit, broken) in [
+        (Id::MaxInputTokens, Rejection::InputTooLong),
+        (Id::MaxRequestTokens, Rejection::RequestTooLong),
+        (Id::BatchMaxTokens, Rejection::PromptOverBatch),
+    ] {
+        let needs = |id: usize| needed(&scenario, limit, trace, id);
+        let most = left.iter().filter(|(_, reason)| *reason == broken).map(|&(id, _)| needs(id)).max();
+        let Some(most) = most.filter(|&most| f64::from(most) > scenario.number(limit)) else { continue };
+        if scenario.set(limit, Value::Number(f64::from(most))).is_err() {
+            continue;
+        }
+        limits.push((limit, most));
+        left = self::rejected(&config_of(&scenario, trace)?, trace);
+    }
+    (!limits.is_empty()).then_some(Raised { limits, rejected: rejected.len(), remaining: left.len() })
+}
+
+/// The value of a limit that a request needs, tokens.
+fn needed(scenario: &Scenario, limit: Id, trace: &Trace, id: usize) -> u32 {
+    let (input, max) = (trace.input_tokens[id], trace.max_tokens[id]);
+    match limit {
+        Id::MaxRequestTokens => input.saturating_add(max),
+        // A scheduler that does not cut prompts counts the first token of the output with a recomputed prompt, too.
+        Id::BatchMaxTokens if scenario.is_vllm_v1() => input.saturating_add(max),
+        _ => input,
+    }
+}
+
+fn config_of(scenario: &Scenario, trace: &Trace) -> Option<FleetConfig> {
+    scenario.fleet_for(AdapterRanks::of(trace)).ok()
+}
+
+/// The requests that are rejected whatever else is in the service, and why.
+fn rejected(config: &FleetConfig, trace: &Trace) -> Vec<(usize, Rejection)> {
+    let reason = |id: usize| {
+        let rank = trace.rank_of(trace.adapter[id]);
+        Some((id, rejection(config, trace.input_tokens[id], trace.max_tokens[id], rank)?))
+    };
+    (0..trace.len()).filter_map(reason).collect()
+}
+
+/// The warning about limits that reject requests of the run, with the settings that accept them.
+pub(crate) fn warning(scenario: &Scenario, report: &Report) -> Option<Failure> {
+    let Raised { limits, rejected, remaining } = raised(scenario, &report.trace)?;
+    let settings: Vec<String> =
+        limits.iter().map(|(id, tokens)| format!("{}={tokens}", id.row().id)).collect();
+    let options: Vec<String> = settings.iter().map(|setting| format!("--set {setting}")).collect();
+    let rest = match remaining {
+        0 => String::new(),
+        left => format!("; {left} of them do not fit into memory all the same"),
+    };
+    let requests = report.results.len();
+    let message = format!(
+        "{rejected} of {requests} requests are longer than the limits of the server; {} accepts them{rest}",
+        options.join(" ")
+    );
+    Some(
+        Failure::new("limits_too_low", limits[0].0.row().id, message)
+            .number("rejected", rejected as f64)
+            .number("requests", requests as f64)
+            .number("remaining", remaining as f64)
+            .text("settings", &settings.join(" ")),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{LoadedTrace, Run};
+
+    /// Prompts and outputs, tokens.
+    fn trace(lengths: &[[u32; 2]]) -> Trace {
+        let rows = lengths.iter().enumerate().map(|(i, [a, b])| format!("{i},{a},{b}"));
+        let head = "arrival_s,input_tokens,output_tokens".to_owned();
+        let text = std::iter::once(head).chain(rows).collect::<Vec<_>>().join("\n");
+        servescope_workload::formats::read(text.as_bytes()).expect("a table").trace
+    }
+
+    fn scenario(settings: &[(&str, &str)]) -> Scenario {
+        let mut scenario = Scenario::default();
+        for (path, value) in settings {
+            scenario.set_text(path, value).unwrap_or_else(|failure| panic!("{failure}"));
+        }
+        scenario
+    }
+
+    #[test]
+    fn the_raised_limits_accept_every_request_and_no_smaller_ones_do() {
+        let trace = trace(&[[100, 50], [5000, 10], [2500, 2000], [7000, 400]]);
+        for kind in ["slora", "lightllm", "vllm", "static", "orca", "sarathi", "vllm_v1"] {
+            let scenario = scenario(&[
+                ("scheduler.kind", kind),
+                ("fleet.kv_pool", "given"),
+                ("workload.adapters.count", "0"),
+            ]);
+            let raised = raised(&scenario, &trace).unwrap_or_else(|| panic!("{kind}"));
+            assert_eq!(raised.remaining, 0, "{kind}: {raised:?}");
+            assert!(raised.rejected >= 1, "{kind}: {raised:?}");
+            let mut accepting = scenario.clone();
+            for &(id, tokens) in &raised.limits {
+                accepting.set(id, Value::Number(tokens.into())).unwrap();
+            }
+            assert!(rejected(&config_of(&accepting, &trace).unwrap(), &trace).is_empty(), "{kind}");
+            for &(id, tokens) in &raised.limits {
+                let mut less = accepting.clone();
+                // vLLM cuts an output at the limit, which rejects no request.
+                let below = if kind == "vllm_v1" && id == Id::MaxRequestTokens { 7000 } else { tokens - 1 };
+                less.set(id, Value::Number(below.into())).unwrap();
+                let refused = rejected(&config_of(&less, &trace).unwrap(), &trace);
+                assert!(!refused.is_empty(), "{kind}: {} = {below}", id.row().id);
+            }
+            let loaded = LoadedTrace::from_trace("t.csv", trace.clone());
+            let run =
+                Run::simulate(&scenario, Some(&loaded)).unwrap_or_else(|failures| panic!("{failures:?}"));
+            let warning = warning(&scenario, &run.report).expect("a warning");
+            assert!(warning.message.contains("--set scheduler."), "{}", warning.message);
+            let run =
+                Run::simulate(&accepting, Some(&loaded)).unwrap_or_else(|failures| panic!("{failures:?}"));
+            assert_eq!(run.summary().run.requests.rejected_total, 0, "{kind}");
+        }
+    }
+
+    #[test]
+    fn what_no_limit_rejects_is_no_matter_of_limits() {
+        assert_eq!(raised(&Scenario::default(), &trace(&[[100, 50]])), None);
+        // More than the whole pool: memory, not a limit.
+        let large = scenario(&[
+            ("scheduler.max_input_tokens", "100000"),
+            ("scheduler.max_request_tokens", "100000"),
+            ("scheduler.batch_max_tokens", "100000"),
+        ]);
+        assert_eq!(raised(&large, &trace(&[[50_000, 50]])), None);
+    }
+}
