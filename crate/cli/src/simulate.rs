@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::json;
 use servescope_lab::engine::queue::Client;
 use servescope_lab::views::{self, ViewOptions};
-use servescope_lab::{Run, files};
+use servescope_lab::{Running, files};
 
 use crate::chart_files::{create, write_views};
 use crate::notes;
@@ -44,6 +44,10 @@ pub(crate) struct Arguments {
     /// event_trace.json (every event of requests and batches) and trace.json (opens in Perfetto).
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Also writes decisions.csv: each decision of gateway and scheduler about a request, with the test that decided and the
+    /// two numbers that it compared.
+    #[arg(long, requires = "out", conflicts_with = "vidur")]
+    decisions: bool,
     /// Folder for the page's charts as SVG.
     #[arg(long, value_name = "DIR")]
     charts: Option<PathBuf>,
@@ -65,7 +69,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
             None if !steps.is_empty() => Some(steps.generated(&scenario)?),
             None => None,
         };
-        let run = Run::simulate(&scenario, loaded.as_ref())?;
+        let running = Running::begin(&scenario, loaded.as_ref())?;
+        let run = if arguments.decisions { running.with_decisions() } else { running }.run();
         notes::tell(&run.notes());
         (run, loaded)
     };
@@ -78,6 +83,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         write(&folder.join("requests.csv"), &files::requests_csv(&run.report))?;
         stream(&folder.join("batches.csv"), |to| files::write_batches_csv(&run.report, to))?;
         stream(&folder.join("events.csv"), |to| files::write_events_csv(&run.report, to))?;
+        if arguments.decisions {
+            stream(&folder.join("decisions.csv"), |to| files::write_decisions_csv(&run.report, to))?;
+        }
         stream(&folder.join("clients.csv"), |to| files::write_clients_csv(&run, to))?;
         stream(&folder.join("clients_over_time.csv"), |to| files::write_clients_over_time_csv(&run, to))?;
         stream(&folder.join("event_trace.json"), |to| files::write_event_trace(&run.report, to))?;

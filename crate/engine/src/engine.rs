@@ -41,6 +41,7 @@ use crate::gateway::GatewayConfig;
 use crate::gateway::frontend::Frontend;
 use crate::gateway::proxy::GatewayOutcome;
 use crate::record::EventLog;
+use crate::record::decisions::{Compared, Decision, DecisionLog, Test, Verdict};
 use crate::record::observer::{EventSink, Watch};
 use crate::record::request_timings::AdapterCounts;
 use crate::record::timeline::{QueueDrop, Timeline};
@@ -192,9 +193,19 @@ impl Fleet {
         self
     }
 
+    /// Keeps every decision, in [`Report::decisions`].
+    pub fn with_decisions(mut self) -> Self {
+        self.record.decisions = DecisionLog::on();
+        self.frontend.keep_decisions();
+        self
+    }
+
     /// Puts a proxy before the router.
     pub fn with_gateway(mut self, gateway: GatewayConfig) -> Self {
         self.frontend.set_proxy(gateway, &self.trace);
+        if self.record.decisions.is_on() {
+            self.frontend.keep_decisions();
+        }
         self.record.ended.get_or_insert_default();
         self.record.first_tokens = Some(Vec::new());
         self
@@ -297,6 +308,7 @@ impl Fleet {
             stay: self.config.adapters.memory != AdapterMemory::Unified,
         };
         let mut served = self.requests.into_served();
+        self.record.decisions.merge(self.frontend.take_decisions());
         if let Some(sent) = self.frontend.sent() {
             served = served.select(sent);
             self.record.rename(sent);
@@ -320,6 +332,7 @@ impl Fleet {
             served: Box::new(served),
             had_choice: self.record.had_choice,
             preemptions,
+            decisions: self.record.decisions.into_decisions(),
             pool_blocks: self.config.blocks,
             cost: Some(IterationModel(self.cost)),
             prefix_lookups,
@@ -422,6 +435,11 @@ impl Fleet {
         let refusal = refusal.or_else(|| self.refuses_unread(id));
         if let Some(reason) = refusal {
             self.record.results[i].outcome = Outcome::Rejected(reason);
+            let Self { config, record, .. } = self;
+            record.decisions.add(|| {
+                let compared = rejection::compared(config, [input, max, rank], reason);
+                Decision::before_router(now_us, id, Verdict::Rejected(reason), compared)
+            });
         }
         // A client may go away before its request is there.
         if self.record.results[i].outcome != Outcome::Unfinished {
@@ -433,7 +451,12 @@ impl Fleet {
         self.counting.see(&queueing, &self.trace, id);
         let (replica, mut context, _) = self.parts(place, now_us);
         if !replica.waiting.accepts(&queueing, context.trace, id, now_us) {
-            context.record.results[i].outcome = Outcome::Rejected(Rejection::RateLimit);
+            let reason = Rejection::RateLimit;
+            context.record.results[i].outcome = Outcome::Rejected(reason);
+            context.record.decisions.add(|| {
+                let compared = Compared::without_numbers(Test::RequestsPerMinute);
+                Decision::of(now_us, replica.index, id, Verdict::Rejected(reason), compared)
+            });
             context.requests.status[i] = requests::RequestStatus::Finished;
             context.record.ends(id);
             if replica.state.hears_of_refusal(id) {

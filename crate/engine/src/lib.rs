@@ -13,6 +13,7 @@ mod arrivals;
 mod config;
 mod engine;
 pub mod explain;
+pub mod first_difference;
 pub mod gateway;
 pub mod metrics;
 mod record;
@@ -23,14 +24,16 @@ mod router;
 
 /// S-LoRA's waiting queue and its admission decisions, one by one.
 pub mod slora {
-    pub use crate::replica::scheduler::slora::{AdmissionPass, Latency, Limits, SloraQueue};
+    pub use crate::replica::scheduler::slora::{
+        AdmissionPass, CandidateDecision, Latency, Limits, SloraQueue,
+    };
 }
 
 pub use config::adapters::{AdapterConfig, AdapterLoading, AdapterMemory, TOKENS_PER_RANK};
 pub use config::{Equals, FleetConfig, LongPrefill, Preemption, RouterKind, SchedulerKind, VllmRules};
 pub use engine::rejection::rejection;
 pub use engine::{BatchMember, BatchUnderWay, Fleet};
-pub use record::{observer, request_timings, sampler, timeline};
+pub use record::{decisions, observer, request_timings, sampler, timeline};
 pub use replica::adapters;
 pub use replica::{peak_memory, queue};
 pub use report::{LatencyBreakdown, Report};

@@ -1,10 +1,12 @@
 //! What a run writes down.
 
+pub mod decisions;
 pub mod observer;
 pub mod request_timings;
 pub mod sampler;
 pub mod timeline;
 
+use crate::record::decisions::DecisionLog;
 use crate::record::timeline::{
     InterTokenLatency, Iterations, PreemptionEvent, PreemptionInterval, QueueBlockage, QueueDrop,
 };
@@ -20,6 +22,7 @@ pub(crate) struct EventLog {
     pub(crate) departures: Vec<QueueDrop>,
     pub(crate) preemption_intervals: Vec<PreemptionInterval>,
     pub(crate) preemptions: Vec<PreemptionEvent>,
+    pub(crate) decisions: DecisionLog,
     /// Whether a scheduling policy ever had two waiting requests to choose from.
     pub(crate) had_choice: bool,
     /// Requests that came to their end and were not told of yet, where a client waits for that.
@@ -67,5 +70,6 @@ impl EventLog {
         self.preemption_intervals
             .iter_mut()
             .for_each(|absence| absence.request = places[absence.request as usize]);
+        self.decisions.rename(&places);
     }
 }

@@ -21,6 +21,7 @@ use servescope_cost::Chunk;
 use servescope_workload::Trace;
 
 use crate::config::FleetConfig;
+use crate::record::decisions::{Compared, Test, Verdict};
 use crate::record::timeline::{IterationRun, QueueBlockage};
 use crate::replica::adapters::Adapters;
 use crate::replica::context::ScheduleContext;
@@ -188,16 +189,18 @@ impl Replica {
         self.kv.available().checked_sub(self.adapters.blocks_to_load(context.adapter(id).0))
     }
 
-    /// Why the head of the waiting queue does not join the iteration; `None`: it does.
+    /// Why a request, which is the first of those that may be admitted, does not join the iteration; `None`: it does. What the
+    /// tests compared is asked for where decisions are kept.
     pub(crate) fn stop_of(
         &self,
-        context: &ScheduleContext<'_>,
+        context: &mut ScheduleContext<'_>,
         batch: &ScheduledBatch,
-        has_budget: bool,
-        has_room: bool,
+        (id, has_budget, has_room): (u32, bool, bool),
+        compared: impl FnOnce(&ScheduleContext<'_>, bool) -> Compared,
     ) -> Option<BlockReason> {
+        let config = context.config;
         // Memory comes last: while one batch runs nothing else changes, and the answer stays the same.
-        if self.holders >= context.config.max_requests || batch.size() >= self.batch_cap(context.config) {
+        let stop = if self.holders >= config.max_requests || batch.size() >= self.batch_cap(config) {
             Some(BlockReason::RunningCap)
         } else if self.head_is_swapped_out(context) {
             Some(BlockReason::Memory)
@@ -207,7 +210,53 @@ impl Replica {
             Some(BlockReason::Memory)
         } else {
             None
+        };
+        if context.record.decisions.is_on() {
+            self.tell_decision(context, batch, id, stop, compared);
         }
+        stop
+    }
+
+    /// Writes down what was decided of a request, or of the whole queue where the batch is full.
+    fn tell_decision(
+        &self,
+        context: &mut ScheduleContext<'_>,
+        batch: &ScheduledBatch,
+        id: u32,
+        stop: Option<BlockReason>,
+        compared: impl FnOnce(&ScheduleContext<'_>, bool) -> Compared,
+    ) {
+        if stop == Some(BlockReason::RunningCap) {
+            let config = context.config;
+            let compared = self.compared_cap(config, batch);
+            return context.queue_waits(self.index, || compared);
+        }
+        if context.swapped(id) > 0 {
+            // It is decided where requests come back from the host.
+            return;
+        }
+        let compared = compared(context, stop == Some(BlockReason::PromptBudget));
+        if stop.is_some() && self.waiting.takes_turns() {
+            return context.queue_waits(self.index, || compared);
+        }
+        let verdict = if stop.is_some() { Verdict::Waits } else { Verdict::Admitted };
+        context.decided(self.index, id, verdict, || compared);
+    }
+
+    /// Running requests of the replica, or of the batch of a stage, one more counted, with the cap on them.
+    pub(crate) fn compared_cap(&self, config: &FleetConfig, batch: &ScheduledBatch) -> Compared {
+        let (running, most) = if self.holders >= config.max_requests {
+            (self.holders, config.max_requests)
+        } else {
+            (batch.size(), self.batch_cap(config))
+        };
+        Compared::new(Test::RunningCap, running + 1, most)
+    }
+
+    /// The blocks that a request needs, those to be left free among them, and those that are free beside its adapter.
+    pub(crate) fn compared_blocks(&self, context: &ScheduleContext<'_>, id: u32, blocks: u32) -> Compared {
+        let need = blocks.saturating_add(context.config.watermark_blocks);
+        Compared::new(Test::KvBlocks, need, self.free_beside_adapter(context, id).unwrap_or(0))
     }
 
     /// From now on the waiting queue stands for `stop`, or for no more than the next look at it.
@@ -220,19 +269,31 @@ impl Replica {
 
     /// The next request that may be admitted: the head of the waiting queue, or behind it the first for whose adapter there is
     /// a LoRA slot. Those before it are passed over and go back to their places when the iteration is formed.
-    pub(crate) fn candidate(&mut self, context: &ScheduleContext<'_>) -> Option<u32> {
+    pub(crate) fn candidate(&mut self, context: &mut ScheduleContext<'_>) -> Option<u32> {
         let id = self.head(context)?;
         if self.adapters.admits(context.adapter(id).0) { Some(id) } else { self.pass_over(context) }
     }
 
     /// Passes the head of the queue over, for whose adapter there is no LoRA slot, and those behind it of which this is true,
     /// too; the request that comes after them is the head until the iteration is formed.
-    pub(crate) fn pass_over(&mut self, context: &ScheduleContext<'_>) -> Option<u32> {
+    pub(crate) fn pass_over(&mut self, context: &mut ScheduleContext<'_>) -> Option<u32> {
         self.passes_over = true;
-        if self.adapters.admits_none() {
-            return None;
+        let mut skipped = context.record.decisions.is_on().then(Vec::new);
+        let head = if self.adapters.admits_none() {
+            if let Some(skipped) = &mut skipped {
+                skipped.extend(self.head(context));
+            }
+            None
+        } else {
+            let is_gone = |id| context.is_gone(id);
+            self.waiting.skip_to_slots(context.trace, self.adapters.in_use(), is_gone, skipped.as_mut())
+        };
+        for id in skipped.into_iter().flatten() {
+            let (in_use, slots) = (self.adapters.in_use().len(), self.adapters.max_loras());
+            let compared = || Compared::new(Test::LoraSlots, in_use + 1, slots);
+            context.decided(self.index, id, Verdict::Skipped, compared);
         }
-        self.waiting.skip_to_slots(context.trace, self.adapters.in_use(), |id| context.is_gone(id))
+        head
     }
 
     /// The head of the waiting queue.
@@ -249,6 +310,9 @@ impl Replica {
         context.requests.replica[id as usize] = self.index;
         self.num_waiting += 1;
         self.outstanding += 1;
+        // Behind a head that stays: the next look may be many iterations away, and is not waited for.
+        let head_stays = self.stop.is_some_and(|stop| stop != BlockReason::LoraSlots);
+        context.record.had_choice |= self.num_waiting > 1 && head_stays;
         self.waiting_prompt_blocks +=
             u64::from(context.config.blocks_for(context.requests.prompt[id as usize]));
         let adapter = context.adapter(id).0;
@@ -266,7 +330,9 @@ impl Replica {
         if has_other_head {
             self.set_blocked_on(context, None);
         }
-        has_other_head || is_unsteady || self.looks_again || may_pass
+        // Whether its adapter has a slot is a decision: it is taken when the next iteration is formed, also in a fast-forward.
+        let is_told = self.stages == 1 && self.passes_over && context.record.decisions.is_on();
+        has_other_head || is_unsteady || self.looks_again || may_pass || is_told
     }
 
     /// Charges the clients of requests that decode for the iterations under way that are over.
@@ -424,10 +490,10 @@ impl Replica {
             let asks = if scheduler.allocates_on_demand(context.config) { 1 } else { takes };
             while self.kv.available() < asks && next < end {
                 end -= 1;
-                self.preempt(context, batch, list[end]);
+                self.preempt(context, batch, list[end], (id, asks));
             }
             if self.kv.available() < asks {
-                self.preempt(context, batch, id);
+                self.preempt(context, batch, id, (id, asks));
                 continue;
             }
             self.kv.allocate(takes);

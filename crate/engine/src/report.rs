@@ -6,6 +6,7 @@ use servescope_cost::BatchCost;
 use servescope_workload::{BASE_MODEL, Trace};
 
 use crate::gateway::GatewayLog;
+use crate::record::decisions::Decision;
 use crate::record::request_timings::{AdapterCounts, PrefixLookups, RequestTimings};
 use crate::record::sampler::CounterSample;
 use crate::record::timeline::Timeline;
@@ -75,6 +76,8 @@ pub struct Report {
     pub had_choice: bool,
     /// Preemptions, each time counted.
     pub preemptions: u64,
+    /// What was decided, in order of time; `None`: no decisions were kept.
+    pub decisions: Option<Box<[Decision]>>,
     /// What each replica's prefix cache was asked for; empty where there is none.
     pub prefix_lookups: Vec<PrefixLookups>,
     /// What every client was charged, where the order of service keeps accounts.

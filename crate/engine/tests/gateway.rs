@@ -376,11 +376,16 @@ proptest! {
         let trace = Arc::new(trace);
         let fleet = || {
             let queueing = QueueConfig { policy: order.clone(), ..QueueConfig::default() };
-            fleet(&trace, config, cost).with_queue_policy(queueing).with_gateway(gateway.clone())
+            fleet(&trace, config, cost).with_queue_policy(queueing).with_gateway(gateway.clone()).with_decisions()
         };
         let leaping = fleet().run();
         check_run(&leaping, &gateway);
         let stepping = fleet().without_fast_forward().run();
+        let decisions = |report: &Report| report.decisions.clone().unwrap();
+        for (leaps, steps) in decisions(&leaping).iter().zip(decisions(&stepping).iter()) {
+            prop_assert_eq!(leaps, steps);
+        }
+        prop_assert_eq!(decisions(&leaping).len(), decisions(&stepping).len());
         prop_assert_eq!(&leaping.results, &stepping.results);
         prop_assert_eq!(&leaping.gateway, &stepping.gateway);
         prop_assert_eq!(leaping.digest(), stepping.digest());

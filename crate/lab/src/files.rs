@@ -1,8 +1,9 @@
-//! The files of `--out`: requests, batches, events, clients, and a Chrome trace.
+//! The files of `--out`: requests, batches, events, clients, decisions, and a Chrome trace.
 
 mod batches;
 mod chrome_trace;
 mod clients;
+mod decisions;
 mod event_trace;
 mod events;
 mod requests;
@@ -11,6 +12,7 @@ pub use batches::{batches_csv, write_batches_csv};
 pub use chrome_trace::{chrome_trace, write_chrome_trace};
 pub(crate) use clients::{Keeper, counters};
 pub use clients::{clients_csv, clients_over_time_csv, write_clients_csv, write_clients_over_time_csv};
+pub use decisions::{decisions_csv, write_decisions_csv};
 pub use event_trace::{event_trace, write_event_trace};
 pub use events::{events_csv, write_events_csv};
 pub use requests::requests_csv;

@@ -141,10 +141,21 @@ impl Running {
         })
     }
 
+    /// Keeps every decision of gateway and schedulers, in [`Report::decisions`].
+    pub fn with_decisions(self) -> Self {
+        Self { fleet: Box::new(self.fleet.with_decisions()), ..self }
+    }
+
     /// Handles what happens at, at most, `times` different times and says which share of the requests has arrived; 1 is the
     /// end.
     pub fn advance(&mut self, times: usize) -> f64 {
         if self.fleet.advance(times) { 1.0 } else { self.fleet.progress().min(0.999) }
+    }
+
+    /// Simulates to the end.
+    pub fn run(mut self) -> Run {
+        while self.advance(usize::MAX) < 1.0 {}
+        self.finish()
     }
 
     /// The finished run.
@@ -320,9 +331,7 @@ impl Run {
     /// # Errors
     /// Every [`Failure`] of the scenario.
     pub fn simulate(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Self, Vec<Failure>> {
-        let mut running = Running::begin(scenario, loaded)?;
-        while running.advance(usize::MAX) < 1.0 {}
-        Ok(running.finish())
+        Ok(Running::begin(scenario, loaded)?.run())
     }
 
     /// The run that a report tells of, judged by the bounds of `scenario`.

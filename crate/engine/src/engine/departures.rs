@@ -5,6 +5,7 @@
 //! its memory is then free.
 
 use super::Fleet;
+use crate::record::decisions::{Compared, Decision, Verdict};
 use crate::record::timeline::QueueDrop;
 use crate::replica::requests::RequestStatus;
 use crate::request::Outcome;
@@ -27,6 +28,8 @@ impl Fleet {
         let Some((_, id)) = self.deadlines.pop_front() else { return };
         self.record.results[id as usize].outcome = Outcome::TimedOut;
         self.record.departures.push(QueueDrop { time_us: now_us, id });
+        let replica = self.requests.replica[id as usize];
+        self.record.decisions.add(|| Decision::of(now_us, replica, id, Verdict::TimedOut, Compared::NOTHING));
         self.leave_line(id, now_us);
     }
 

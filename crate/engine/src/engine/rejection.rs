@@ -2,6 +2,7 @@
 
 use crate::config::FleetConfig;
 use crate::config::adapters::AdapterMemory;
+use crate::record::decisions::{Compared, Test};
 use crate::request::Rejection;
 
 /// Why a request is rejected on arrival whatever else is in the service; `None`: it is accepted. `max_tokens` is the bound on
@@ -36,6 +37,27 @@ pub fn rejection(config: &FleetConfig, input_tokens: u32, max_tokens: u32, rank:
     let reason = refuses(&FleetConfig { blocks, ..*config });
     let fits_alone = blocks < config.blocks && refuses(config).is_none();
     reason.map(|reason| if fits_alone { Rejection::NeverFits } else { reason })
+}
+
+/// What the rejection of a request compared.
+pub(crate) fn compared(
+    config: &FleetConfig,
+    [input_tokens, max_tokens, rank]: [u32; 3],
+    reason: Rejection,
+) -> Compared {
+    let total_tokens = input_tokens.saturating_add(max_tokens);
+    let of = |test: Test, need: u32, have: u32| Compared::new(test, need, have);
+    match reason {
+        Rejection::InputTooLong => of(Test::RequestTokens, input_tokens, config.max_input_tokens),
+        Rejection::RequestTooLong => of(Test::RequestTokens, total_tokens, config.max_request_tokens),
+        Rejection::PoolTooSmall | Rejection::NeverFits => Compared::without_numbers(Test::KvBlocks),
+        Rejection::PromptOverBatch => of(Test::TokenBudget, input_tokens, config.max_batch_tokens),
+        Rejection::LoraRank => of(Test::LoraRank, rank, config.adapters.max_lora_rank),
+        Rejection::Concurrency => {
+            of(Test::InSystem, config.max_in_system.saturating_add(1), config.max_in_system)
+        }
+        _ => Compared::NOTHING,
+    }
 }
 
 #[cfg(test)]

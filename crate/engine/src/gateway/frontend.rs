@@ -8,6 +8,7 @@ use super::config::GatewayConfig;
 use super::log::GatewayLog;
 use super::proxy::{EngineEvent, GatewayOutcome, KvUsageProbe, Proxy};
 use crate::arrivals::Arrivals;
+use crate::record::decisions::DecisionLog;
 use crate::request::RequestResult;
 
 /// The earlier of two times; the second is infinite where there is none.
@@ -52,6 +53,18 @@ impl Frontend {
     /// Puts the proxy in between; nothing must have come in yet.
     pub(crate) fn set_proxy(&mut self, config: GatewayConfig, trace: &Trace) {
         self.proxy = Some(Box::new(Proxy::new(config, trace)));
+    }
+
+    /// Keeps the proxy's decisions from now on.
+    pub(crate) fn keep_decisions(&mut self) {
+        if let Some(proxy) = self.proxy() {
+            proxy.keep_decisions();
+        }
+    }
+
+    /// The proxy's decisions so far.
+    pub(crate) fn take_decisions(&mut self) -> DecisionLog {
+        self.proxy().map(Proxy::take_decisions).unwrap_or_default()
     }
 
     #[inline]

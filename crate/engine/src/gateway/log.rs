@@ -3,6 +3,7 @@
 use super::config::Check;
 use super::load::LoadState;
 use super::reserved::ReservationTimeline;
+use crate::record::decisions::Test;
 use crate::record::sampler::CounterSample;
 use crate::replica::queue::Client;
 use crate::request::Rejection;
@@ -91,6 +92,18 @@ pub enum GatewayHoldReason {
 }
 
 impl GatewayHoldReason {
+    /// The test that holds a request.
+    pub(super) fn test(self) -> Test {
+        match self {
+            Self::Nothing | Self::Behind | Self::By(Check::Queue | Check::Ttft) => Test::None,
+            Self::By(Check::Rpm) => Test::RequestsPerMinute,
+            Self::By(Check::Tpm) => Test::TokensPerMinute,
+            Self::By(Check::Concurrency) => Test::Concurrency,
+            Self::By(Check::Kv) => Test::KvReservation,
+            Self::FairShare => Test::FairShare,
+        }
+    }
+
     /// The name in tables and files.
     pub fn name(self) -> &'static str {
         match self {

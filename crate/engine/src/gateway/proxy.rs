@@ -33,6 +33,7 @@ use super::record::ReservationRecorder;
 use super::reservations::{KvReservation, KvReservations};
 use super::retries;
 use super::waits::Waits;
+use crate::record::decisions::{Compared, Decision, DecisionLog, Verdict};
 use crate::replica::queue::OutputAccounting;
 use crate::replica::queue::client_queue::ClientQueue;
 use crate::replica::queue::fairness::FairnessRules;
@@ -149,6 +150,7 @@ pub(crate) struct Proxy {
     given: VecDeque<(GatewayOutcome, f64)>,
     log: GatewayLog,
     record: ReservationRecorder,
+    decisions: DecisionLog,
     #[cfg(test)]
     seen: conservation::Seen,
 }
@@ -190,6 +192,7 @@ impl Proxy {
             refused: 0,
             given: VecDeque::new(),
             log: GatewayLog::new(n, config.client, clients, config.pool_tokens),
+            decisions: DecisionLog::default(),
             config,
         }
     }
@@ -205,6 +208,21 @@ impl Proxy {
             leaked_tokens: self.reservations.leaked(),
             ..self.log
         }
+    }
+
+    /// Keeps every decision from now on.
+    pub(crate) fn keep_decisions(&mut self) {
+        self.decisions = DecisionLog::on();
+    }
+
+    /// The decisions kept so far.
+    pub(crate) fn take_decisions(&mut self) -> DecisionLog {
+        std::mem::take(&mut self.decisions)
+    }
+
+    /// Writes a decision down, where decisions are kept.
+    fn decided(&mut self, at_us: f64, id: u32, verdict: Verdict, compared: Compared) {
+        self.decisions.add(|| Decision::before_router(at_us, id, verdict, compared));
     }
 
     /// When each request was let through.
@@ -535,6 +553,8 @@ impl Proxy {
         at_us: f64,
         wait_us: Option<f64>,
     ) {
+        let verdict = reason.map_or(Verdict::TimedOut, Verdict::Rejected);
+        self.decided(at_us, id, verdict, Compared::NOTHING);
         match reason {
             Some(reason) => self.log.refusals[reason as usize] += 1,
             None => self.log.timeouts += 1,

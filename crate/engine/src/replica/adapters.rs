@@ -145,6 +145,14 @@ impl Adapters {
         }
     }
 
+    /// How many adapters may be in slots at once.
+    pub(crate) fn max_loras(&self) -> u32 {
+        match &self.memory {
+            Memory::Slots(slots) => slots.max_loras(),
+            Memory::Unified(_) | Memory::Resident(_) => u32::MAX,
+        }
+    }
+
     /// A request joins the waiting queue.
     pub(crate) fn waits(&mut self, adapter: u32) {
         if adapter != BASE_MODEL {

@@ -180,7 +180,10 @@ impl Replica {
 
     /// Whether no request joins those of a batch that ends, goes away or is in no batch.
     fn admits_none_beside(&mut self, context: &ScheduleContext<'_>, batch: &ScheduledBatch) -> bool {
-        (self.num_waiting == 0 || batch.refused.is_some_and(|refused| self.refuses_again(context, refused)))
+        // Batches that are formed in turn may find different reasons: where decisions are kept, each one looks.
+        let looks = context.record.decisions.is_on();
+        let is_refused = |own: &mut Self, refused| !looks && own.refuses_again(context, refused);
+        (self.num_waiting == 0 || batch.refused.is_some_and(|refused| is_refused(self, refused)))
             && self.pending_aborts.is_empty()
             && self.running.is_empty()
             && self.deferred_prefills.is_empty()

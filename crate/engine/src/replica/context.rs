@@ -9,6 +9,7 @@ use super::queue::waiting_queue::WaitingQueue;
 use super::requests::{RequestStatus, Requests};
 use crate::config::FleetConfig;
 use crate::record::EventLog;
+use crate::record::decisions::{Compared, Decision, Verdict};
 use crate::record::observer::Watch;
 
 /// What a replica works on beside its own state.
@@ -29,6 +30,26 @@ pub(crate) struct ScheduleContext<'a> {
 }
 
 impl ScheduleContext<'_> {
+    /// Writes a decision about a request down, where decisions are kept.
+    #[inline]
+    pub(crate) fn decided(
+        &mut self,
+        replica: u16,
+        request: u32,
+        verdict: Verdict,
+        compared: impl FnOnce() -> Compared,
+    ) {
+        let time_us = self.now_us;
+        self.record.decisions.add(|| Decision::of(time_us, replica, request, verdict, compared()));
+    }
+
+    /// Writes down why the whole waiting queue stays as it is, where decisions are kept.
+    #[inline]
+    pub(crate) fn queue_waits(&mut self, replica: u16, compared: impl FnOnce() -> Compared) {
+        let time_us = self.now_us;
+        self.record.decisions.add(|| Decision::of_queue(time_us, replica, compared()));
+    }
+
     /// Whether a request is over.
     pub(crate) fn is_gone(&self, id: u32) -> bool {
         self.requests.status[id as usize] == RequestStatus::Finished

@@ -9,6 +9,7 @@ use super::context::ScheduleContext;
 use super::iteration::ScheduledBatch;
 use super::requests::RequestStatus;
 use crate::config::Preemption;
+use crate::record::decisions::{Compared, Decision, Test, Verdict};
 use crate::record::timeline::{PreemptionEvent, PreemptionInterval};
 
 impl ScheduleContext<'_> {
@@ -43,8 +44,16 @@ impl ScheduleContext<'_> {
 
 impl Replica {
     /// A request loses its memory and waits at the head of the waiting queue.
-    pub(crate) fn preempt(&mut self, context: &mut ScheduleContext<'_>, batch: &mut ScheduledBatch, id: u32) {
+    /// Another request needs so many blocks, or this one does itself.
+    pub(crate) fn preempt(
+        &mut self,
+        context: &mut ScheduleContext<'_>,
+        batch: &mut ScheduledBatch,
+        id: u32,
+        (needs, blocks_needed): (u32, u32),
+    ) {
         let i = id as usize;
+        let free = self.kv.available();
         // No request may come between those that were skipped and those behind them.
         self.waiting.put_back();
         let was_decoding = context.requests.status[i] == RequestStatus::Decoding;
@@ -58,7 +67,9 @@ impl Replica {
             batch.copied_blocks += u64::from(blocks);
             context.requests.swapped[i] = tokens;
             lost_tokens = 0;
+            self.tell_preemption(context, id, Verdict::SwappedOut, (needs, blocks_needed, free));
         } else {
+            self.tell_preemption(context, id, Verdict::Preempted, (needs, blocks_needed, free));
             // Vidur's restart takes what was read for the whole prompt; the rest of it is then generated.
             if was_decoding || context.config.original {
                 context.requests.prompt[i] = tokens;
@@ -74,6 +85,21 @@ impl Replica {
         self.waiting.come_back(context.trace, id, arrival_us, is_on_host);
         self.adapters.waits(context.adapter(id).0);
         self.num_waiting += 1;
+    }
+
+    /// Writes down why a request was preempted, where decisions are kept: a request needs more blocks than are free.
+    pub(crate) fn tell_preemption(
+        &self,
+        context: &mut ScheduleContext<'_>,
+        id: u32,
+        verdict: Verdict,
+        (needs, blocks_needed, free): (u32, u32, u32),
+    ) {
+        let (time_us, replica) = (context.now_us, self.index);
+        context.record.decisions.add(|| {
+            let compared = Compared::new(Test::KvBlocks, blocks_needed, free);
+            Decision::of(time_us, replica, id, verdict, compared).for_request(needs)
+        });
     }
 
     /// What the host keeps of a request that goes away is forgotten.
@@ -107,7 +133,18 @@ impl Replica {
             let is_full =
                 self.holders >= context.config.max_requests || batch.size() >= self.batch_cap(context.config);
             let has_slot = self.adapters.admits(context.adapter(id).0);
-            if is_full || !has_slot || !self.has_room(context, id, blocks) {
+            let has_room = self.has_room(context, id, blocks);
+            let compared = if is_full {
+                self.compared_cap(context.config, batch)
+            } else if !has_slot {
+                Compared::new(Test::LoraSlots, self.adapters.max_loras() + 1, self.adapters.max_loras())
+            } else {
+                self.compared_blocks(context, id, blocks)
+            };
+            let comes_back = !is_full && has_slot && has_room;
+            let verdict = if comes_back { Verdict::SwappedIn } else { Verdict::Waits };
+            context.decided(self.index, id, verdict, || compared);
+            if !comes_back {
                 break;
             }
             self.leave_line(context);

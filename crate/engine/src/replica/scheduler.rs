@@ -363,8 +363,11 @@ pub(crate) fn schedule_or_retry(
         scan = schedule(replica, context, batch);
     }
     let has_looked = matches!(scan, QueueScan::Stopped(_));
-    context.record.had_choice |=
-        has_looked && waiting > 1 && (replica.num_waiting > 0 || leaves_prompt(context, batch));
+    // Where every waiting request is skipped for want of a LoRA slot, any policy skips them all.
+    let skips_all =
+        matches!(scan, QueueScan::Stopped(Some(BlockReason::LoraSlots))) && replica.num_waiting == waiting;
+    let leaves = !skips_all && (replica.num_waiting > 0 || leaves_prompt(context, batch));
+    context.record.had_choice |= has_looked && waiting > 1 && leaves;
     replica.looks_again = only_preempted && batch.is_empty();
     if let (QueueScan::Stopped(stop), true) = (scan, replica.num_waiting > 0) {
         replica.set_blocked_on(context, stop);
@@ -420,21 +423,26 @@ pub(crate) fn fast_forward(
     if !batch.chunks.is_empty() || batch.changes_again {
         return 1;
     }
-    let most = replica.decode_batch.until_end().min(steady(replica, context.config));
+    let most = replica.decode_batch.until_end().min(steady(replica, context));
     context.config.policy().fast_forward_limit(replica, context, most)
 }
 
 /// For how many iterations the head of the waiting queue stays the same, where that matters to the scheduler. A full batch lets
 /// no request in, but round robin gives quanta when it is looked at.
-fn steady(replica: &mut Replica, config: &FleetConfig) -> u32 {
+fn steady(replica: &mut Replica, context: &ScheduleContext<'_>) -> u32 {
+    let config = context.config;
     let loads_ahead = config.loads_ahead();
     let looks = config.policy().looks_at_queue() || loads_ahead;
     if looks && replica.passes_over && replica.waiting.keeps_counters() {
         // The head is not the next request.
         return 1;
     }
-    let is_full =
-        replica.stop == Some(BlockReason::RunningCap) && !replica.waiting.takes_turns() && !loads_ahead;
+    // That the head is skipped before the cap is found is a decision, too.
+    let tells_skipped = context.record.decisions.is_on() && config.adapters.memory == AdapterMemory::Slots;
+    let is_full = replica.stop == Some(BlockReason::RunningCap)
+        && !replica.waiting.takes_turns()
+        && !loads_ahead
+        && !tells_skipped;
     if looks && replica.num_waiting > 0 && !is_full { replica.waiting.steady() } else { u32::MAX }
 }
 

@@ -4,6 +4,7 @@ mod adapters;
 mod any;
 mod cases;
 mod checks;
+mod decisions;
 
 mod toy;
 

@@ -6,6 +6,7 @@ use super::super::config::Check;
 use super::super::load::{LoadPolicy, LoadState};
 use super::super::log::GatewayHoldReason;
 use super::{GatewayOutcome, KvUsageProbe, Note, Place, Proxy, after};
+use crate::record::decisions::{Compared, Verdict};
 use crate::request::Rejection;
 
 /// What becomes of the head of the queue.
@@ -35,6 +36,7 @@ impl Proxy {
                 DispatchDecision::Goes => self.forward(trace, client, id, at_us),
                 DispatchDecision::Parks(held, until_us) => {
                     self.log.passages[id as usize].held = held;
+                    self.decided(at_us, id, Verdict::Skipped, Compared::without_numbers(held.test()));
                     if held != GatewayHoldReason::FairShare {
                         self.waits.hold_back(client, at_us);
                     }
@@ -42,6 +44,8 @@ impl Proxy {
                 }
                 DispatchDecision::Stops(held) => {
                     self.log.passages[id as usize].held = held;
+                    let compared = self.compared_by(trace, id, held);
+                    self.decided(at_us, id, Verdict::Waits, compared);
                     return;
                 }
                 DispatchDecision::Never(reason) => {
@@ -49,6 +53,22 @@ impl Proxy {
                     self.answer(trace, id, Some(reason), at_us, None);
                 }
             }
+        }
+    }
+
+    /// What a check compared that stops everybody.
+    fn compared_by(&self, trace: &Trace, id: u32, held: GatewayHoldReason) -> Compared {
+        match held {
+            GatewayHoldReason::By(Check::Kv) => {
+                let predicted = self.log.passages[id as usize].predicted_tokens;
+                let need = trace.input_tokens[id as usize].saturating_add(predicted);
+                Compared::new(held.test(), need, self.room_tokens().max(0.0) as u32)
+            }
+            GatewayHoldReason::By(Check::Concurrency) => {
+                let open = self.reservations.open().len();
+                Compared::new(held.test(), open + 1, self.config.concurrency)
+            }
+            _ => Compared::without_numbers(held.test()),
         }
     }
 
@@ -132,6 +152,7 @@ impl Proxy {
         let note =
             Note { client, predicted_output: predicted, charged_output, first_token_us: f64::NAN, paid };
         self.reservations.admit(id, input.saturating_add(predicted), note, at_us);
+        self.decided(at_us, id, Verdict::Forwarded, Compared::NOTHING);
         self.given.push_back((GatewayOutcome::Forward(id), at_us));
     }
 }

@@ -22,15 +22,19 @@ impl Proxy {
         if at_us - self.view.at_us >= self.config.kv.lag_us {
             self.look(at_us, probe);
         }
-        let free = self.config.pool_tokens - self.view.used_tokens;
-        let room = free - self.config.kv.headroom_tokens - self.reservations.reserved() as f64;
-        let fits = room >= f64::from(predicted_tokens);
+        let fits = self.room_tokens() >= f64::from(predicted_tokens);
         if !fits && self.view.is_stale {
             // The old look hides what has become free.
             let fresh_us = self.view.at_us + self.config.kv.lag_us;
             self.wake_us = self.tick(fresh_us.max(after(at_us)));
         }
         fits
+    }
+
+    /// Tokens of the pool that were free at the last look, less the headroom and what is reserved.
+    pub(super) fn room_tokens(&self) -> f64 {
+        let free = self.config.pool_tokens - self.view.used_tokens;
+        free - self.config.kv.headroom_tokens - self.reservations.reserved() as f64
     }
 
     /// Looks at the engine's usage: reservations shrink by what appeared, and counters grow by it.

@@ -62,6 +62,11 @@ impl AdapterPool {
         Self { slots, ..self }
     }
 
+    /// How many adapters requests of the batch may use at once.
+    pub fn slots(&self) -> u32 {
+        self.slots
+    }
+
     /// Whether the batch uses `adapter`, or may use one more.
     pub fn has_slot(&self, adapter: u32) -> bool {
         adapter == BASE_MODEL || self.users[adapter as usize] > 0 || self.used < self.slots

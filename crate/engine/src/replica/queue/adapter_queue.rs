@@ -85,6 +85,14 @@ impl AdapterQueue {
         self.chosen.is_some()
     }
 
+    /// Of each adapter the first request that is skipped, in order of their places.
+    pub(super) fn skipped(&self) -> impl Iterator<Item = u32> + '_ {
+        let chosen = self.chosen.and_then(|number| self.lists[number as usize].front());
+        let until = chosen.map_or(i32::MAX, |&(place, _)| place);
+        let before = self.heads.iter().take_while(move |head| head.0 < until);
+        before.filter_map(|&(_, number)| self.lists[number as usize].front().map(|&(_, id)| id))
+    }
+
     /// No request is skipped.
     pub(super) fn put_back(&mut self) {
         self.chosen = None;

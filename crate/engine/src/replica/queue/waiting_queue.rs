@@ -196,17 +196,26 @@ impl WaitingQueue {
     }
 
     /// The head is skipped, and those behind it up to the first whose adapter has one of the slots in use, or that has no
-    /// adapter; until one is taken out or [`Self::put_back`]. No client is charged for them. Returns the new head.
+    /// adapter; until one is taken out or [`Self::put_back`]. No client is charged for them. Returns the new head; `skipped`, if
+    /// asked for, gets those that were skipped, first come, first served only the first one of each adapter.
     pub(crate) fn skip_to_slots(
         &mut self,
         trace: &Trace,
         in_use: &[u32],
         is_gone: impl Fn(u32) -> bool,
+        mut skipped: Option<&mut Vec<u32>>,
     ) -> Option<u32> {
         if let Some(queue) = &mut self.by_adapter {
-            return if queue.skip_to(in_use.iter().copied()) { queue.head() } else { None };
+            let head = if queue.skip_to(in_use.iter().copied()) { queue.head() } else { None };
+            if let Some(skipped) = skipped {
+                skipped.extend(queue.skipped());
+            }
+            return head;
         }
         loop {
+            if let Some(skipped) = &mut skipped {
+                skipped.extend(self.head(&is_gone));
+            }
             self.set_aside(&is_gone);
             let id = self.head(&is_gone)?;
             let adapter = trace.adapter[id as usize];

@@ -3,6 +3,7 @@
 //! its bound.
 
 use super::{BatchScheduler, FleetConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch};
+use crate::record::decisions::{Compared, Test};
 use crate::replica::peak_memory::{Entry, MemoryEstimate};
 use crate::request::{BlockReason, Rejection};
 
@@ -126,7 +127,13 @@ fn admit(
             replica.kv.adapter_blocks() + replica.adapters.blocks_to_load(context.adapter(id).0);
         let pool = i64::from(config.blocks) - i64::from(of_adapters);
         let fits = replica.state.light.estimate.fits(entry, pool);
-        let stop = replica.stop_of(context, batch, has_budget, fits);
+        let stop = replica.stop_of(context, batch, (id, has_budget, fits), |_, is_over_budget| {
+            if is_over_budget {
+                Compared::new(Test::TokenBudget, batch_tokens, config.max_batch_tokens)
+            } else {
+                Compared::new(Test::PeakTokens, replica.state.light.estimate.need_with(entry), pool.max(0))
+            }
+        });
         if stop.is_some() {
             return stop;
         }

@@ -3,6 +3,7 @@
 
 use super::vllm::refuses_blocks;
 use super::{BatchScheduler, FleetConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch};
+use crate::record::decisions::{Compared, Test};
 use crate::request::Rejection;
 
 /// The scheduler.
@@ -65,7 +66,14 @@ fn schedule(
     while let Some(id) = replica.candidate(context) {
         let blocks = context.blocks_to_enter(id, config.blocks_for(context.requests.prompt[id as usize]));
         let tokens = context.next_chunk(id).min(left);
-        let stop = replica.stop_of(context, batch, tokens > 0, replica.has_room(context, id, blocks));
+        let tests = (id, tokens > 0, replica.has_room(context, id, blocks));
+        let stop = replica.stop_of(context, batch, tests, |context, is_over_budget| {
+            if is_over_budget {
+                Compared::new(Test::TokenBudget, context.next_chunk(id), left)
+            } else {
+                replica.compared_blocks(context, id, blocks)
+            }
+        });
         if stop.is_some() {
             return QueueScan::Stopped(stop);
         }

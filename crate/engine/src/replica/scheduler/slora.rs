@@ -28,12 +28,13 @@ use super::{
     AdapterConfig, AdapterMemory, BatchScheduler, FleetConfig, QueueScan, Replica, ScheduleContext,
     ScheduledBatch,
 };
+use crate::record::decisions::{Compared, Verdict};
 use crate::record::observer::Event;
 use crate::record::timeline::QueueDrop;
 use crate::replica::peak_memory::Entry;
 use crate::replica::requests::RequestStatus;
 use crate::request::{DecodeSpan, Outcome, Rejection};
-pub use admission::{AdmissionPass, Latency, Limits};
+pub use admission::{AdmissionPass, CandidateDecision, Latency, Limits};
 pub use queue::SloraQueue;
 use state::News;
 pub(super) use state::State;
@@ -289,8 +290,19 @@ impl State {
                 latency,
                 &mut *context.watch,
             );
+            if context.record.decisions.is_on() && !known {
+                pass = pass.telling();
+            }
             self.queue.decide(&mut pass);
             let result = pass.result();
+            for CandidateDecision { id, is_admitted, compared } in pass.take_told() {
+                let verdict = if is_admitted { Verdict::Admitted } else { Verdict::Waits };
+                // Whose turn it is may change with every look.
+                match id.filter(|_| is_admitted || !self.queue.takes_turns()) {
+                    Some(id) => context.decided(replica.index, id, verdict, || compared),
+                    None => context.queue_waits(replica.index, || compared),
+                }
+            }
             self.reject_late(replica, context);
             if !known {
                 self.retry_step = if self.admitted.is_empty() { result.retry_step } else { 0 };
@@ -309,7 +321,9 @@ impl State {
             let i = id as usize;
             let outcome = &mut context.record.results[i].outcome;
             if *outcome == Outcome::Unfinished {
-                *outcome = Outcome::Rejected(Rejection::EarlyAbort);
+                let reason = Rejection::EarlyAbort;
+                *outcome = Outcome::Rejected(reason);
+                context.decided(replica.index, id, Verdict::Rejected(reason), || Compared::NOTHING);
                 context.record.departures.push(QueueDrop { time_us: context.now_us, id });
                 context.requests.status[i] = RequestStatus::Finished;
                 context.record.ends(id);

@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 
 use super::{BatchScheduler, FleetConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch};
+use crate::record::decisions::{Compared, Test, Verdict};
 use crate::replica::requests::RequestStatus;
 use crate::request::{BlockReason, Rejection};
 
@@ -121,9 +122,17 @@ pub(super) fn admit_to_slots(
     let config = context.config;
     while let Some(id) = replica.candidate(context) {
         if batch.size() >= config.slots() {
+            let compared = || Compared::new(Test::RunningCap, batch.size() + 1, config.slots());
+            context.queue_waits(replica.index, compared);
             return Some(BlockReason::RunningCap);
         }
-        if replica.free_beside_adapter(context, id).is_none_or(|free| free < config.slot_blocks()) {
+        let free = replica.free_beside_adapter(context, id);
+        let has_room = free.is_some_and(|free| free >= config.slot_blocks());
+        let verdict = if has_room { Verdict::Admitted } else { Verdict::Waits };
+        context.decided(replica.index, id, verdict, || {
+            Compared::new(Test::KvBlocks, config.slot_blocks(), free.unwrap_or(0))
+        });
+        if !has_room {
             return Some(BlockReason::Memory);
         }
         replica.admit(context, batch, config.slot_blocks(), context.prompt_left(id));

@@ -2,6 +2,7 @@
 //! latest arrival gives way when blocks run out, and is recomputed.
 
 use super::{BatchScheduler, FleetConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch};
+use crate::record::decisions::{Compared, Test};
 use crate::request::{BlockReason, Rejection};
 
 /// The scheduler.
@@ -65,7 +66,14 @@ fn admit(
         let goes_alone =
             !config.original && batch.is_empty() && context.requests.preemptions[id as usize] > 0;
         let has_budget = padded <= u64::from(config.max_batch_tokens) || goes_alone;
-        let stop = replica.stop_of(context, batch, has_budget, replica.has_room(context, id, blocks));
+        let tests = (id, has_budget, replica.has_room(context, id, blocks));
+        let stop = replica.stop_of(context, batch, tests, |context, is_over_budget| {
+            if is_over_budget {
+                Compared::new(Test::TokenBudget, padded, config.max_batch_tokens)
+            } else {
+                replica.compared_blocks(context, id, blocks)
+            }
+        });
         if stop.is_some() {
             return stop;
         }

@@ -3,6 +3,7 @@
 
 use servescope_workload::Trace;
 
+use crate::record::decisions::{Compared, Test};
 use crate::record::observer::{Event, Watch};
 use crate::replica::adapters::pool::AdapterPool;
 use crate::replica::peak_memory::{Entry, MemoryEstimate};
@@ -54,6 +55,18 @@ pub struct AdmissionPass<'a> {
     /// The observer.
     pub watch: &'a mut Watch,
     result: AdmissionResult,
+    told: Option<Vec<CandidateDecision>>,
+}
+
+/// What a decision came to for one request, and what its test compared; without a request: for the whole queue.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CandidateDecision {
+    /// The candidate.
+    pub id: Option<u32>,
+    /// Whether it joins the batch.
+    pub is_admitted: bool,
+    /// The test that decided.
+    pub compared: Compared,
 }
 
 /// What a decision came to, besides the admitted requests.
@@ -86,7 +99,32 @@ impl<'a> AdmissionPass<'a> {
     ) -> Self {
         admitted.clear();
         let result = AdmissionResult::default();
-        Self { limits, step, now_us, trace, results, memory, adapters, admitted, latency, watch, result }
+        let told = None;
+        Self {
+            limits,
+            step,
+            now_us,
+            trace,
+            results,
+            memory,
+            adapters,
+            admitted,
+            latency,
+            watch,
+            result,
+            told,
+        }
+    }
+
+    /// Keeps what is decided of each candidate.
+    pub fn telling(mut self) -> Self {
+        self.told = Some(Vec::new());
+        self
+    }
+
+    /// What was decided, where that is kept.
+    pub fn take_told(&mut self) -> Vec<CandidateDecision> {
+        self.told.take().unwrap_or_default()
     }
 
     /// What the decision came to.
@@ -98,6 +136,8 @@ impl<'a> AdmissionPass<'a> {
     pub fn is_full(&mut self) -> bool {
         let full = self.memory.len() >= self.limits.max_running_requests as usize;
         if full {
+            let full = CandidateDecision { id: None, is_admitted: false, compared: self.compared_cap() };
+            self.told.iter_mut().for_each(|told| told.push(full));
             self.result = AdmissionResult {
                 batch_tokens: 0,
                 stop: Some(BlockReason::RunningCap),
@@ -123,6 +163,10 @@ impl<'a> AdmissionPass<'a> {
         let room = self.memory.len() < self.limits.max_running_requests as usize;
         let has_slot = self.adapters.has_slot(adapter);
         let fits = room && has_slot && self.memory.fits(entry, limit);
+        let compared = self
+            .told
+            .is_some()
+            .then(|| Compared::new(Test::PeakTokens, self.memory.need_with(entry), limit.max(0)));
         let (memory, watch) = (&*self.memory, &mut *self.watch);
         watch.emit(|| Event::Check {
             id,
@@ -137,6 +181,7 @@ impl<'a> AdmissionPass<'a> {
             self.memory.insert(entry);
             self.adapters.acquire(adapter);
             self.admitted.push(id);
+            self.tell(id, None, compared);
             return true;
         }
         let stop = match (room, fits) {
@@ -145,6 +190,13 @@ impl<'a> AdmissionPass<'a> {
             (true, false) => BlockReason::Memory,
             (true, true) => BlockReason::PromptBudget,
         };
+        let compared = match stop {
+            BlockReason::PromptBudget => {
+                Some(Compared::new(Test::TokenBudget, tokens, self.limits.batch_max_tokens))
+            }
+            _ => compared,
+        };
+        self.tell(id, Some(stop), compared);
         self.result.stop = Some(stop);
         self.result.retry_step = if stop == BlockReason::Memory && self.admitted.is_empty() {
             self.memory.first_fit(self.step, input + 1, max_tokens - 1, limit).unwrap_or(u64::MAX)
@@ -152,6 +204,27 @@ impl<'a> AdmissionPass<'a> {
             u64::MAX
         };
         false
+    }
+
+    /// Keeps what was decided of a candidate.
+    fn tell(&mut self, id: u32, stop: Option<BlockReason>, compared: Option<Compared>) {
+        let Some(compared) = compared else { return };
+        let told = match stop {
+            Some(BlockReason::RunningCap) => {
+                CandidateDecision { id: None, is_admitted: false, compared: self.compared_cap() }
+            }
+            Some(BlockReason::LoraSlots) => {
+                let slots = self.adapters.slots();
+                let compared = Compared::new(Test::LoraSlots, u64::from(slots) + 1, slots);
+                CandidateDecision { id: Some(id), is_admitted: false, compared }
+            }
+            _ => CandidateDecision { id: Some(id), is_admitted: stop.is_none(), compared },
+        };
+        self.told.iter_mut().for_each(|all| all.push(told));
+    }
+
+    fn compared_cap(&self) -> Compared {
+        Compared::new(Test::RunningCap, self.memory.len() + 1, self.limits.max_running_requests)
     }
 
     /// A candidate in the coordinates of the memory test: (input + 1, max_tokens - 1).

@@ -319,6 +319,11 @@ impl SloraQueue {
         self.queue.keeps_counters().then(|| self.queue.counters())
     }
 
+    /// Whether looking at the queue gives clients quanta.
+    pub fn takes_turns(&self) -> bool {
+        self.queue.takes_turns()
+    }
+
     /// Whether the policy keeps a counter for each client.
     pub fn keeps_counters(&self) -> bool {
         self.queue.keeps_counters()

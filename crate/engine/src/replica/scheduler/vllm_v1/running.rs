@@ -2,6 +2,7 @@
 
 use super::{Replica, RequestStatus, Running, ScheduleContext, Scheduled, State, Step};
 use crate::config::Equals;
+use crate::record::decisions::Verdict;
 use crate::record::timeline::PreemptionEvent;
 
 /// Schedules running requests, in their order.
@@ -114,6 +115,13 @@ fn make_room(
             step.budget += tokens;
             step.scheduled.retain(|other| other.id != id);
         }
+        let needs = (replica.state.vllm.entry(place).id, blocks, replica.kv.available());
+        replica.tell_preemption(
+            context,
+            replica.state.vllm.entries[victim as usize].id,
+            Verdict::Preempted,
+            needs,
+        );
         preempt(replica, context, victim);
         if victim == place {
             return false;

@@ -1,5 +1,7 @@
 //! The waiting requests: which are admitted, with the blocks that are cached of them.
 
+use crate::record::decisions::{Compared, Test, Verdict};
+
 use super::{
     BlockReason, Held, QueueScan, Replica, RequestStatus, Running, ScheduleContext, Scheduled, Step,
 };
@@ -18,11 +20,18 @@ pub(super) fn schedule(
     let mut passed = Vec::new();
     let mut stop = None;
     while let Some(id) = replica.head(context) {
+        let running = replica.state.vllm.order.len();
         stop = if step.budget == 0 {
+            context.queue_waits(replica.index, || Compared::new(Test::TokenBudget, 1u32, 0u32));
             Some(BlockReason::PromptBudget)
-        } else if replica.state.vllm.order.len() >= most as usize {
+        } else if running >= most as usize {
+            context.queue_waits(replica.index, || Compared::new(Test::RunningCap, running + 1, most));
             Some(BlockReason::RunningCap)
         } else if replica.state.vllm.stale(context, id) > 0 {
+            let tokens = replica.state.vllm.stale(context, id);
+            context.decided(replica.index, id, Verdict::Skipped, || {
+                Compared::new(Test::TokensUnderWay, tokens, 0u32)
+            });
             // Its last token is not back; those behind it go on.
             replica.leave_line(context);
             passed.push(id);
@@ -38,7 +47,10 @@ pub(super) fn schedule(
             }
             continue;
         } else {
-            admit(replica, context, step, id).err()
+            let (admitted, compared) = admit(replica, context, step, id);
+            let verdict = if admitted.is_ok() { Verdict::Admitted } else { Verdict::Waits };
+            context.decided(replica.index, id, verdict, || compared);
+            admitted.err()
         };
         if stop.is_some() {
             break;
@@ -55,13 +67,13 @@ pub(super) fn schedule(
     QueueScan::Stopped(stop)
 }
 
-/// Admits the head of the waiting queue, or says why it stays.
+/// Admits the head of the waiting queue, or says why it stays; and what the test that decided compared.
 fn admit(
     replica: &mut Replica,
     context: &mut ScheduleContext<'_>,
     step: &mut Step,
     id: u32,
-) -> Result<(), BlockReason> {
+) -> (Result<(), BlockReason>, Compared) {
     let config = context.config;
     let known = context.requests.prompt[id as usize];
     // The last token is computed in any case: the next one comes out of it.
@@ -69,19 +81,22 @@ fn admit(
     let computed = hits * config.block_size;
     let is_prompt_left = computed + 1 < known;
     if step.defers_prompts && is_prompt_left {
-        return Err(BlockReason::PromptBudget);
+        return (Err(BlockReason::PromptBudget), Compared::without_numbers(Test::TokenBudget));
     }
     let tokens = (known - computed).min(step.chunk);
     if !step.rules.enable_chunked_prefill && tokens > step.budget {
-        return Err(BlockReason::PromptBudget);
+        let compared = Compared::new(Test::TokenBudget, tokens, step.budget);
+        return (Err(BlockReason::PromptBudget), compared);
     }
     let tokens = tokens.min(step.budget);
     let watermark = if replica.state.vllm.order.is_empty() { 0 } else { config.watermark_blocks };
     let blocks = config.blocks_for(computed + tokens) - hits;
     let wanted = if step.rules.scheduler_reserve_full_isl { config.blocks_for(known) - hits } else { blocks };
     let wanted = u64::from(wanted) + u64::from(idle) + u64::from(watermark);
-    if replica.free_beside_adapter(context, id).is_none_or(|free| wanted > u64::from(free)) {
-        return Err(BlockReason::Memory);
+    let free = replica.free_beside_adapter(context, id);
+    let compared = Compared::new(Test::KvBlocks, wanted, free.unwrap_or(0));
+    if free.is_none_or(|free| wanted > u64::from(free)) {
+        return (Err(BlockReason::Memory), compared);
     }
     replica.leave_line(context);
     let (adapter, rank) = context.adapter(id);
@@ -107,5 +122,5 @@ fn admit(
     let entry = Running { id, known, computed, held, has_adapter: true, ..Running::default() };
     let place = state.add(context, entry);
     state.order.push(place);
-    Ok(())
+    (Ok(()), compared)
 }

@@ -1,0 +1,283 @@
+//! The decisions of a run, one by one, kept only when asked for: which request was admitted, left waiting, skipped, preempted or
+//! rejected, by which test, with the two numbers that the test compared.
+//!
+//! A decision that comes out as before is not kept again: a request that waits for KV memory, and is looked at in a thousand
+//! iterations, has one entry at the first of them, until the reason changes or it is admitted. So the log is as long with
+//! fast-forward as without, and equal to it.
+
+use crate::request::Rejection;
+
+/// In place of a request or a replica: none.
+const NONE_U32: u32 = u32::MAX;
+const NONE_U16: u16 = u16::MAX;
+
+/// What was decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The gateway gave the request to the engine.
+    Forwarded,
+    /// It joins the batch.
+    Admitted,
+    /// It stays where it is, and those behind it with it; without a request: the whole waiting queue does.
+    Waits,
+    /// It stays where it is, and those behind it go on.
+    Skipped,
+    /// It leaves the batch; its KV memory is computed again later.
+    Preempted,
+    /// It leaves the batch; its KV memory is copied to the host.
+    SwappedOut,
+    /// It joins the batch again; its KV memory is copied back.
+    SwappedIn,
+    /// It is rejected for good; at the gateway: an attempt of it is.
+    Rejected(Rejection),
+    /// It waited longer than it may; at the gateway: an attempt of it did.
+    TimedOut,
+}
+
+impl Verdict {
+    /// The name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Forwarded => "forwarded",
+            Self::Admitted => "admitted",
+            Self::Waits => "waits",
+            Self::Skipped => "skipped",
+            Self::Preempted => "preempted",
+            Self::SwappedOut => "swapped_out",
+            Self::SwappedIn => "swapped_in",
+            Self::Rejected(_) => "rejected",
+            Self::TimedOut => "timed_out",
+        }
+    }
+}
+
+/// The test that decided. It compares what is needed with what there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Test {
+    /// None with numbers.
+    None,
+    /// KV blocks of the request and those to be left free, with free blocks; passes up to equality.
+    KvBlocks,
+    /// KV tokens of the batch at its worst moment, with the pool beside adapters; S-LoRA's and `LightLLM`'s, passes below equality.
+    PeakTokens,
+    /// Prompt tokens, with those left of the token budget of the iteration.
+    TokenBudget,
+    /// Running requests, the candidate included, with the cap on them.
+    RunningCap,
+    /// Adapters of running requests, the candidate's included, with the LoRA slots.
+    LoraSlots,
+    /// Tokens of the request that are still being computed, with none: it was preempted while they were.
+    TokensUnderWay,
+    /// Tokens of the prompt, or of prompt and longest answer, with the bound on them.
+    RequestTokens,
+    /// Rank of the adapter, with the largest that LoRA slots are made for.
+    LoraRank,
+    /// Requests in the service, with the bound on them.
+    InSystem,
+    /// The gateway: requests a minute of the client.
+    RequestsPerMinute,
+    /// The gateway: tokens a minute of the client.
+    TokensPerMinute,
+    /// The gateway: requests at the engine, of the client or of all.
+    Concurrency,
+    /// The gateway: predicted tokens, with those of the pool that are free and not reserved.
+    KvReservation,
+    /// The gateway: the service is overloaded, and the client had more than its share.
+    FairShare,
+}
+
+impl Test {
+    /// The name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "",
+            Self::KvBlocks => "kv_blocks",
+            Self::PeakTokens => "peak_tokens",
+            Self::TokenBudget => "token_budget",
+            Self::RunningCap => "running_cap",
+            Self::LoraSlots => "lora_slots",
+            Self::TokensUnderWay => "tokens_under_way",
+            Self::RequestTokens => "request_tokens",
+            Self::LoraRank => "lora_rank",
+            Self::InSystem => "in_system",
+            Self::RequestsPerMinute => "requests_per_minute",
+            Self::TokensPerMinute => "tokens_per_minute",
+            Self::Concurrency => "concurrency",
+            Self::KvReservation => "kv_reservation",
+            Self::FairShare => "fair_share",
+        }
+    }
+}
+
+/// What a test compared: what was needed, and what there was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Compared {
+    /// Which test.
+    pub test: Test,
+    /// What was needed, in the unit of the test.
+    pub need: u32,
+    /// What there was.
+    pub have: u32,
+}
+
+impl Compared {
+    /// No numbers.
+    pub const NOTHING: Self = Self::without_numbers(Test::None);
+
+    /// A test, what it needed and what there was; beyond 32 bits the largest number.
+    pub fn new(test: Test, need: impl TryInto<u32>, have: impl TryInto<u32>) -> Self {
+        let told = |number: Result<u32, ()>| number.unwrap_or(u32::MAX);
+        Self { test, need: told(need.try_into().map_err(drop)), have: told(have.try_into().map_err(drop)) }
+    }
+
+    /// A test of which the numbers are not kept.
+    pub const fn without_numbers(test: Test) -> Self {
+        Self { test, need: NONE_U32, have: NONE_U32 }
+    }
+
+    /// What was needed and what there was; `None`: the test has no numbers.
+    pub fn numbers(&self) -> Option<(u32, u32)> {
+        (self.have != NONE_U32 || self.need != NONE_U32).then_some((self.need, self.have))
+    }
+}
+
+/// One decision.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Decision {
+    /// When it was taken for the first time, microseconds.
+    pub time_us: f64,
+    request: u32,
+    on_behalf_of: u32,
+    replica: u16,
+    /// What was decided.
+    pub verdict: Verdict,
+    /// What decided it.
+    pub compared: Compared,
+}
+
+impl Decision {
+    /// A decision of a replica about a request.
+    pub(crate) fn of(time_us: f64, replica: u16, request: u32, verdict: Verdict, compared: Compared) -> Self {
+        Self { time_us, request, on_behalf_of: NONE_U32, replica, verdict, compared }
+    }
+
+    /// A decision before a replica was chosen.
+    pub(crate) fn before_router(time_us: f64, request: u32, verdict: Verdict, compared: Compared) -> Self {
+        Self::of(time_us, NONE_U16, request, verdict, compared)
+    }
+
+    /// A replica leaves its whole waiting queue as it is.
+    pub(crate) fn of_queue(time_us: f64, replica: u16, compared: Compared) -> Self {
+        Self::of(time_us, replica, NONE_U32, Verdict::Waits, compared)
+    }
+
+    /// Taken so that another request gets what it needs.
+    pub(crate) fn for_request(self, request: u32) -> Self {
+        Self { on_behalf_of: request, ..self }
+    }
+
+    /// The request; `None`: the decision is about the whole waiting queue.
+    pub fn request(&self) -> Option<u32> {
+        (self.request != NONE_U32).then_some(self.request)
+    }
+
+    /// The request that needs what this one had.
+    pub fn on_behalf_of(&self) -> Option<u32> {
+        (self.on_behalf_of != NONE_U32).then_some(self.on_behalf_of)
+    }
+
+    /// The replica; `None`: it was decided before one was chosen.
+    pub fn replica(&self) -> Option<u16> {
+        (self.replica != NONE_U16).then_some(self.replica)
+    }
+
+    /// Whether both decide the same of the same request by the same test, whenever and by whatever numbers.
+    pub fn is_alike(&self, other: &Self) -> bool {
+        self.request == other.request
+            && self.verdict == other.verdict
+            && self.compared.test == other.compared.test
+            && self.on_behalf_of == other.on_behalf_of
+    }
+}
+
+/// The log; off, it costs a comparison at each decision.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct DecisionLog(Option<Box<Kept>>);
+
+#[derive(Debug, Clone, Default)]
+struct Kept {
+    decisions: Vec<Decision>,
+    /// The test for which each request, and behind the requests each replica's queue, waits or is skipped; `None`: it does not.
+    holds: [Vec<Option<(Verdict, Test)>>; 2],
+}
+
+impl DecisionLog {
+    /// A log that keeps decisions.
+    pub(crate) fn on() -> Self {
+        Self(Some(Box::default()))
+    }
+
+    pub(crate) fn is_on(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Keeps what the closure makes; it is not called where no log is kept.
+    #[inline]
+    pub(crate) fn add(&mut self, make: impl FnOnce() -> Decision) {
+        if let Some(kept) = &mut self.0 {
+            kept.add(make());
+        }
+    }
+
+    /// The decisions of two logs, in order of time.
+    pub(crate) fn merge(&mut self, other: Self) {
+        if let (Some(kept), Some(other)) = (&mut self.0, other.0) {
+            kept.decisions.extend(other.decisions);
+        }
+    }
+
+    /// Requests are told by `places`.
+    pub(crate) fn rename(&mut self, places: &[u32]) {
+        let Some(kept) = &mut self.0 else { return };
+        for decision in &mut kept.decisions {
+            for id in [&mut decision.request, &mut decision.on_behalf_of] {
+                *id = places.get(*id as usize).copied().unwrap_or(*id);
+            }
+        }
+    }
+
+    /// The decisions in order of time; at equal times those before the router come first, then replica by replica.
+    pub(crate) fn into_decisions(self) -> Option<Box<[Decision]>> {
+        let mut decisions = self.0?.decisions;
+        decisions.sort_by(|a, b| {
+            let place = |decision: &Decision| decision.replica.wrapping_add(1);
+            a.time_us.total_cmp(&b.time_us).then(place(a).cmp(&place(b)))
+        });
+        Some(decisions.into_boxed_slice())
+    }
+}
+
+impl Kept {
+    fn add(&mut self, decision: Decision) {
+        let holds = matches!(decision.verdict, Verdict::Waits | Verdict::Skipped);
+        let held = holds.then_some((decision.verdict, decision.compared.test));
+        let is_of_queue = decision.request == NONE_U32;
+        let place = if is_of_queue { u32::from(decision.replica) } else { decision.request };
+        let before = std::mem::replace(entry(&mut self.holds[usize::from(is_of_queue)], place), held);
+        if holds && before == held {
+            return;
+        }
+        if decision.verdict == Verdict::Admitted {
+            *entry(&mut self.holds[1], u32::from(decision.replica)) = None;
+        }
+        self.decisions.push(decision);
+    }
+}
+
+fn entry<T: Clone + Default>(column: &mut Vec<T>, place: u32) -> &mut T {
+    let place = place as usize;
+    if column.len() <= place {
+        column.resize(place + 1, T::default());
+    }
+    &mut column[place]
+}
