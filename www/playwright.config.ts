@@ -20,6 +20,8 @@ const port = Number(process.env['SERVESCOPE_TEST_PORT'] ?? 4173);
 
 /** Tests whose outcome hangs on how long something takes. */
 const ALONE = /@alone/;
+/** Tests that only the whole check runs. */
+const LEFT_OUT = process.env['SERVESCOPE_WHOLE'] ? /$^/ : /@whole/;
 const OFFLINE = '**/offline.spec.ts';
 
 export default defineConfig({
@@ -58,8 +60,8 @@ export default defineConfig({
     },
   },
   projects: [
-    { name: 'page', grepInvert: ALONE, testIgnore: OFFLINE },
-    { name: 'offline', testMatch: OFFLINE, use: { serviceWorkers: 'allow' } },
+    { name: 'page', grepInvert: [ALONE, LEFT_OUT], testIgnore: OFFLINE },
+    { name: 'offline', testMatch: OFFLINE, grepInvert: LEFT_OUT, use: { serviceWorkers: 'allow' } },
     // After the others: pages beside each other share the processor.
     { name: 'alone', grep: ALONE, testIgnore: OFFLINE, workers: 1, dependencies: ['page', 'offline'] },
   ],

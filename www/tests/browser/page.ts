@@ -11,6 +11,9 @@ export const WHOLE = Boolean(process.env['SERVESCOPE_WHOLE']);
 /** For tests whose outcome hangs on how long something takes: they run one at a time. */
 export const ALONE = { tag: '@alone' };
 
+/** A test of the whole check only: another one of the quick check goes the same way with other values. */
+export const ONLY_WHOLE = { tag: '@whole' };
+
 /** A trace of three requests, as Vidur writes them. */
 export const SMALL = 'arrived_at,num_prefill_tokens,num_decode_tokens\n0.1,100,20\n0.5,200,30\n1.2,50,10\n';
 
