@@ -79,6 +79,8 @@ impl Paired {
         let (mean_a, mean_b, difference) = (mean(&a)?, mean(&b)?, mean(&differences)?);
         let half = half_width(&differences, difference);
         let is_above = mean_a > 0.0;
+        // What is never below 0 falls by at most all of it.
+        let is_positive = pairs.iter().all(|(a, b)| *a >= 0.0 && *b >= 0.0);
         let variances = [(&a, mean_a), (&b, mean_b)].map(|(values, mean)| sum_of_squares(values, mean));
         let own = sum_of_squares(&differences, difference);
         Some(Self {
@@ -87,7 +89,9 @@ impl Paired {
             difference,
             bounds: half.map(|half| Bounds { low: difference - half, high: difference + half }),
             relative: is_above.then(|| difference / mean_a),
-            relative_bounds: is_above.then(|| fieller(&a, &differences, mean_a, difference)).flatten(),
+            relative_bounds: is_above.then(|| fieller(&a, &differences, mean_a, difference)).flatten().map(
+                |bounds| if is_positive { Bounds { low: bounds.low.max(-1.0), ..bounds } } else { bounds },
+            ),
             shrink: (own > 0.0).then(|| ((variances[0] + variances[1]) / own).sqrt()),
             pairs: pairs.len(),
         })
@@ -257,7 +261,7 @@ mod tests {
             let n = pairs.len() as f64;
             if let Some(relative) = paired.relative_bounds {
                 prop_assert!(relative.low <= paired.relative.unwrap() && paired.relative.unwrap() <= relative.high);
-                for end in [relative.low, relative.high] {
+                for end in [relative.low, relative.high].into_iter().filter(|end| *end > -1.0) {
                     let rest: Vec<f64> = pairs.iter().map(|(a, b)| b - (1.0 + end) * a).collect();
                     let half = half_width(&rest, mean(&rest).unwrap()).unwrap();
                     prop_assert!((mean(&rest).unwrap().abs() / half - 1.0).abs() < 1e-6);

@@ -49,6 +49,11 @@ impl Scenario {
         self.profile = profile;
     }
 
+    /// The profile that stands for the shipped ones, to give it to another scenario.
+    pub fn shared_profile(&self) -> Option<Arc<LoadedProfile>> {
+        self.profile.clone()
+    }
+
     /// The profile that stands for the shipped ones, in use or not.
     pub(crate) fn loaded_profile(&self) -> Option<&LoadedProfile> {
         self.profile.as_deref()
