@@ -85,7 +85,8 @@ pub(crate) struct Arguments {
 
 /// What is compared, and on what.
 struct Task {
-    sides: [Scenario; 2],
+    /// A and B.
+    sides: Vec<Scenario>,
     loaded: Option<LoadedTrace>,
     metrics: Vec<Metric>,
     seeds: Vec<u64>,
@@ -138,7 +139,8 @@ fn task(arguments: &Arguments) -> Result<Task, Failed> {
         Ok(scenario)
     };
     let (a, b) = (arguments.a.as_deref(), arguments.b.as_deref().or(arguments.a.as_deref()));
-    let sides = [side(a, &arguments.set_a)?, side(b, &arguments.set_b)?];
+    let (of_a, of_b) = (side(a, &arguments.set_a)?, side(b, &arguments.set_b)?);
+    let sides = vec![of_a, of_b];
     let loaded = match &arguments.trace {
         Some(path) => Some(arguments.read.read(path)?.loaded),
         None => None,
@@ -168,13 +170,10 @@ impl Task {
     }
 
     /// Simulates every seed of both, and keeps the two runs of the first.
-    fn compare(&self) -> Result<(Comparison, [Run; 2]), Failed> {
-        let pair = || -> Result<[Run; 2], Failed> {
-            let seed = self.seeds[0];
-            let (a, b) = rayon::join(|| self.simulate(0, seed), || self.simulate(1, seed));
-            Ok([a?, b?])
-        };
-        let pair = pair()?;
+    fn compare(&self) -> Result<(Comparison, Vec<Run>), Failed> {
+        let seed = self.seeds[0];
+        let (a, b) = rayon::join(|| self.simulate(0, seed), || self.simulate(1, seed));
+        let pair = vec![a?, b?];
         if let [seed] = self.seeds[..] {
             return Ok((Comparison::of_one_run(&self.metrics, seed, &pair[0], &pair[1]), pair));
         }
@@ -237,7 +236,7 @@ impl Task {
 }
 
 /// The parameters in which A and B differ, but for the seed.
-fn differences(sides: &[Scenario; 2]) -> Vec<Json> {
+fn differences(sides: &[Scenario]) -> Vec<Json> {
     let differ = |id: &&Id| **id != Id::Seed && sides[0].get(**id) != sides[1].get(**id);
     let one = |id: &Id| {
         let [a, b] = [0, 1].map(|side: usize| sides[side].get(*id).to_json());

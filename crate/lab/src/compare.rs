@@ -14,6 +14,8 @@ pub mod requests;
 pub mod sentence;
 pub mod turn;
 
+use std::fmt::Write as _;
+
 use serde_json::{Map, Value as Json, json};
 
 use crate::failure::Failure;
@@ -160,7 +162,7 @@ impl Comparison {
             ];
             let cells = cells.map(cell).join(",");
             let pairs = paired.map_or(0, |p| p.pairs);
-            text.push_str(&format!("{},{cells},{pairs}\n", row.metric.path()));
+            let _ = writeln!(text, "{},{cells},{pairs}", row.metric.path());
         }
         text
     }

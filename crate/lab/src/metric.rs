@@ -175,10 +175,9 @@ impl Metric {
         match self.unit() {
             Unit::Seconds if neutral.contains(&family) || last == "makespan_s" => Direction::Neither,
             Unit::Seconds => Direction::Less,
-            Unit::TokensPerSecond => Direction::More,
             // The rate at which a user sends is no result.
             Unit::RequestsPerSecond if last == "rate_rps" => Direction::Neither,
-            Unit::RequestsPerSecond => Direction::More,
+            Unit::RequestsPerSecond | Unit::TokensPerSecond => Direction::More,
             _ if more.contains(&last) => Direction::More,
             _ if less.contains(&last) || family == "rejected" => Direction::Less,
             _ => Direction::Neither,

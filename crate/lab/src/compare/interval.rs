@@ -8,8 +8,9 @@
 //!   ratios r for which the paired t of b - r a does not differ from 0. It leaves out 0 exactly where the interval of
 //!   the difference does.
 
-/// The share of intervals that hold the true value.
-pub const CONFIDENCE: f64 = 0.95;
+use crate::replications::{LEAST_PAIRS, t_quantile};
+
+pub use crate::replications::CONFIDENCE;
 
 /// An interval around a mean.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -107,11 +108,12 @@ impl Paired {
 /// (A² - h s_aa) q² - 2 (A D - h s_ad) q + D² - h s_dd = 0 with A, D the means and h = t² / n; where the first coefficient is
 /// not above 0 the interval has no ends.
 fn fieller(a: &[f64], d: &[f64], mean_a: f64, mean_d: f64) -> Option<Bounds> {
-    let n = a.len() as f64;
-    if n < 2.0 {
+    let count = a.len();
+    if count < LEAST_PAIRS {
         return None;
     }
-    let t = t_quantile(n - 1.0);
+    let n = count as f64;
+    let t = t_quantile(CONFIDENCE, count - 1);
     let h = t * t / n;
     let (mut aa, mut dd, mut ad, mut residual) = (0.0, 0.0, 0.0, 0.0);
     for (x, y) in a.iter().zip(d) {
@@ -142,58 +144,10 @@ fn sum_of_squares(values: &[f64], mean: f64) -> f64 {
 
 /// Half of the width of the interval of a mean; none of a single value.
 fn half_width(values: &[f64], mean: f64) -> Option<f64> {
-    let n = values.len() as f64;
-    (n >= 2.0).then(|| t_quantile(n - 1.0) * (sum_of_squares(values, mean) / (n - 1.0) / n).sqrt())
-}
-
-/// The number that Student's t with `degrees` (1 or more) of freedom exceeds, in either direction, with probability
-/// 1 - [`CONFIDENCE`].
-pub fn t_quantile(degrees: f64) -> f64 {
-    // P(|T| > t) = I_x(v/2, 1/2) at x = v / (v + t²), which grows with x (Abramowitz and Stegun 26.7.1, 26.5.27).
-    let (mut below, mut above) = (0.0, 1.0);
-    for _ in 0..200 {
-        let x = 0.5 * (below + above);
-        if x <= below || x >= above {
-            break;
-        }
-        if incomplete_beta(0.5 * degrees, 0.5, x) < 1.0 - CONFIDENCE { below = x } else { above = x }
-    }
-    let x = 0.5 * (below + above);
-    (degrees * (1.0 - x) / x).sqrt()
-}
-
-/// The regularised incomplete beta function I_x(a, b), by its continued fraction (Abramowitz and Stegun 26.5.8) in Lentz's
-/// form.
-fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
-    if x > (a + 1.0) / (a + b + 2.0) {
-        return 1.0 - incomplete_beta(b, a, 1.0 - x);
-    }
-    let front = libm::exp(
-        libm::lgamma(a + b) - libm::lgamma(a) - libm::lgamma(b) + a * libm::log(x) + b * libm::log1p(-x),
-    ) / a;
-    let (mut c, mut d, mut fraction) = (1.0, 0.0, 1.0);
-    for i in 0..500_u32 {
-        let m = f64::from(i / 2);
-        let numerator = if i == 0 {
-            1.0
-        } else if i % 2 == 0 {
-            m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m))
-        } else {
-            -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0))
-        };
-        d = 1.0 / non_zero(1.0 + numerator * d);
-        c = non_zero(1.0 + numerator / c);
-        fraction *= c * d;
-        if (c * d - 1.0).abs() < 1e-15 {
-            break;
-        }
-    }
-    front * (fraction - 1.0)
-}
-
-fn non_zero(x: f64) -> f64 {
-    const TINY: f64 = 1e-300;
-    if x.abs() < TINY { TINY } else { x }
+    let count = values.len();
+    let n = count as f64;
+    let deviation = || (sum_of_squares(values, mean) / (n - 1.0) / n).sqrt();
+    (count >= LEAST_PAIRS).then(|| t_quantile(CONFIDENCE, count - 1) * deviation())
 }
 
 #[cfg(test)]
@@ -201,25 +155,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
-    /// Abramowitz and Stegun, table 26.10, to the digits that it has.
-    #[test]
-    fn student_has_the_quantiles_of_the_tables() {
-        for (degrees, t) in [
-            (1.0, 12.706),
-            (2.0, 4.303),
-            (4.0, 2.776),
-            (9.0, 2.262),
-            (19.0, 2.093),
-            (30.0, 2.042),
-            (120.0, 1.980),
-        ] {
-            assert!((t_quantile(degrees) - t).abs() < 6e-4, "{degrees}: {}", t_quantile(degrees));
-        }
-        assert!((t_quantile(1e6) - 1.959_964).abs() < 1e-5);
-        // The Cauchy distribution: tan(0.475 pi).
-        assert!((t_quantile(1.0) / 12.706_204_736_174_7 - 1.0).abs() < 1e-9);
-    }
 
     /// Student's own data (sleep, 1908): ten pairs, mean difference 1.58, interval 0.7001 to 2.4599.
     #[test]

@@ -4,6 +4,8 @@
 //! the same request in both, as long as the workloads are the same. Where they differ, the requests of one id still have
 //! what the change left alone: at another rate they come at other times with the same lengths.
 
+use std::fmt::Write as _;
+
 use serde_json::{Value as Json, json};
 use servescope_workload::Trace;
 
@@ -135,7 +137,7 @@ impl RequestPairs {
         let mut text = String::from("id,arrival_s,a_ttft_s,b_ttft_s,difference_s\n");
         for pair in &self.pairs {
             let cells = [cell(pair.a_s), cell(pair.b_s), cell(pair.difference_s())];
-            text.push_str(&format!("{},{},{}\n", pair.id, pair.arrival_s, cells.join(",")));
+            let _ = writeln!(text, "{},{},{}", pair.id, pair.arrival_s, cells.join(","));
         }
         text
     }

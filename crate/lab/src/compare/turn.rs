@@ -86,10 +86,13 @@ enum Edge {
     High,
 }
 
+/// The pairs at each of some values.
+type PairsAt<E> = Result<Vec<Option<Paired>>, E>;
+
 struct Search<'f, E> {
     range: Range,
     seen: Vec<(f64, Option<Paired>)>,
-    pairs_at: &'f mut dyn FnMut(&[f64]) -> Result<Vec<Option<Paired>>, E>,
+    pairs_at: &'f mut dyn FnMut(&[f64]) -> PairsAt<E>,
 }
 
 impl<E> Search<'_, E> {
@@ -108,7 +111,7 @@ impl<E> Search<'_, E> {
         loop {
             let (low_share, high_share) = (self.range.share(low), self.range.share(high));
             let middle = if self.range.is_whole {
-                ((low + high) / 2.0).floor()
+                f64::midpoint(low, high).floor()
             } else {
                 self.range.at(0.5 * (low_share + high_share))
             };
@@ -119,13 +122,13 @@ impl<E> Search<'_, E> {
             let paired = self.at(middle)?;
             // Positive while the metric is less on the side below.
             let sign = if below == Side::A { 1.0 } else { -1.0 };
-            let still = paired.and_then(|p| {
+            let still = paired.map(|p| {
                 let half = p.bounds.map_or(0.0, |b| 0.5 * (b.high - b.low));
-                Some(match edge {
+                match edge {
                     Edge::Mean => sign * p.difference > 0.0,
                     Edge::Low => sign * p.difference - half > 0.0,
                     Edge::High => sign * p.difference + half >= 0.0,
-                })
+                }
             });
             if still.unwrap_or(false) { low = middle } else { high = middle }
         }

@@ -204,8 +204,8 @@ impl Axis {
         }
         let mut texts: Vec<String> = self.values.iter().map(Value::to_text).collect();
         texts.sort_unstable();
-        if let Some(twice) = texts.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(bad(text, &format!("values that differ expected, {} stands twice", twice[0])));
+        if let Some([twice, _]) = texts.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(bad(text, &format!("values that differ expected, {twice} stands twice")));
         }
         Ok(())
     }

@@ -1,6 +1,8 @@
 //! The plan of a sweep as a file, for runs on several machines: a line of JSON with everything that its results depend on,
 //! then a line for each run.
 
+use std::fmt::Write as _;
+
 use serde_json::{Map, Value as Json, json};
 
 use super::{Axis, MAX_AXES, MAX_RUNS, Sweep};
@@ -57,7 +59,7 @@ impl Sweep {
             let paths = self.shape().paths.iter().cloned();
             let point: Map<_, _> = paths.zip(self.point(index)).collect();
             let line = json!({"index": index, "point": point, "seed": self.seed(index)});
-            text.push_str(&format!("{line}\n"));
+            let _ = writeln!(text, "{line}");
         }
         text
     }

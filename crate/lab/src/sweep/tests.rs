@@ -91,7 +91,7 @@ fn a_file_of_another_sweep_is_rejected_with_the_reason() {
     assert!(reason(&sweep(&["workload.rate_rps=1,3"], 1)).contains("other values"));
     let changed = file.replacen("\"seed\":42", "\"seed\":43", 1).replacen("\"point\"", "\"points\"", 1);
     assert!(resume(changed.as_bytes(), one.shape()).unwrap_err().to_string().contains("line 1 is no result"));
-    let spaced = file.replacen(":", ": ", 1);
+    let spaced = file.replacen(':', ": ", 1);
     assert!(resume(spaced.as_bytes(), one.shape()).unwrap_err().to_string().contains("it was changed"));
 }
 
