@@ -29,6 +29,7 @@ pub mod profiles;
 pub mod published;
 pub mod recipe;
 pub mod repeated_keys;
+pub mod replications;
 pub mod run;
 pub mod scenario;
 pub mod schema;
