@@ -9,6 +9,7 @@
 //! are: the result does not depend on them.
 
 pub mod batch_means;
+pub mod checks;
 pub mod interval;
 pub mod requests;
 pub mod sentence;

@@ -8,7 +8,7 @@
 //!   ratios r for which the paired t of b - r a does not differ from 0. It leaves out 0 exactly where the interval of
 //!   the difference does.
 
-use crate::replications::{LEAST_PAIRS, t_quantile};
+use crate::replications::{LEAST_PAIRS, paired_interval, t_quantile};
 
 pub use crate::replications::CONFIDENCE;
 
@@ -78,7 +78,7 @@ impl Paired {
         let b: Vec<f64> = pairs.iter().map(|pair| pair.1).collect();
         let differences: Vec<f64> = pairs.iter().map(|(a, b)| b - a).collect();
         let (mean_a, mean_b, difference) = (mean(&a)?, mean(&b)?, mean(&differences)?);
-        let half = half_width(&differences, difference);
+        let bounds = paired_interval(pairs, CONFIDENCE).map(|d| Bounds { low: d.low, high: d.high });
         let is_above = mean_a > 0.0;
         // What is never below 0 falls by at most all of it.
         let is_positive = pairs.iter().all(|(a, b)| *a >= 0.0 && *b >= 0.0);
@@ -88,7 +88,7 @@ impl Paired {
             a: mean_a,
             b: mean_b,
             difference,
-            bounds: half.map(|half| Bounds { low: difference - half, high: difference + half }),
+            bounds,
             relative: is_above.then(|| difference / mean_a),
             relative_bounds: is_above.then(|| fieller(&a, &differences, mean_a, difference)).flatten().map(
                 |bounds| if is_positive { Bounds { low: bounds.low.max(-1.0), ..bounds } } else { bounds },
