@@ -1,11 +1,9 @@
 //! The plan of a sweep as a file, for runs on several machines: a line of JSON with everything that its results depend on,
 //! then a line for each run.
 
-use std::fmt::Write as _;
-
 use serde_json::{Map, Value as Json, json};
 
-use super::{Axis, MAX_AXES, MAX_RUNS, Sweep};
+use super::{Axis, MAX_AXES, Sweep};
 use crate::compare::MAX_SEEDS;
 use crate::failure::Failure;
 use crate::metric::Metric;
@@ -50,18 +48,24 @@ impl From<Failure> for PlanError {
 impl Sweep {
     /// The plan as a file: the first line says what is swept, each other line is a run: its number, its point and its seed.
     pub fn plan(&self) -> String {
+        self.plan_lines().fold(String::new(), |mut text, line| {
+            text.push_str(&line);
+            text.push('\n');
+            text
+        })
+    }
+
+    fn plan_lines(&self) -> impl Iterator<Item = String> {
         let mut header = json!({"sweep": self.shape().id, "runs": self.runs()});
         if let (Json::Object(header), Json::Object(more)) = (&mut header, self.header()) {
             header.extend(more);
         }
-        let mut text = format!("{header}\n");
-        for index in 0..self.runs() {
+        let line = |index: usize| {
             let paths = self.shape().paths.iter().cloned();
             let point: Map<_, _> = paths.zip(self.point(index)).collect();
-            let line = json!({"index": index, "point": point, "seed": self.seed(index)});
-            let _ = writeln!(text, "{line}");
-        }
-        text
+            json!({"index": index, "point": point, "seed": self.seed(index)}).to_string()
+        };
+        std::iter::once(header.to_string()).chain((0..self.runs()).map(line))
     }
 
     /// Reads a plan. The trace and the profile that it was made with come beside it.
@@ -120,15 +124,14 @@ impl Sweep {
 
     /// Whether the text is this sweep's plan, line by line.
     fn check_plan(&self, text: &str) -> Result<(), PlanError> {
-        let (mut own, mut given) = (self.plan(), text.lines());
-        own.truncate(own.trim_end().len());
-        for (place, line) in own.lines().enumerate() {
-            if given.next() != Some(line) {
+        let mut given = text.lines();
+        for (place, line) in self.plan_lines().enumerate() {
+            if given.next() != Some(line.as_str()) {
                 return Err(PlanError::Changed { line: place + 1 });
             }
         }
         if given.any(|line| !line.trim().is_empty()) {
-            return Err(PlanError::Changed { line: self.runs().min(MAX_RUNS) + 2 });
+            return Err(PlanError::Changed { line: self.runs() + 2 });
         }
         Ok(())
     }
