@@ -111,7 +111,7 @@ mod tests {
         let shares: Vec<(f64, f64)> = (0..20).map(|i| (0.5, 0.6 + 0.01 * f64::from(i % 2))).collect();
         assert_eq!(
             told("slo.attainment", &shares),
-            "B raises SLO attainment by 10.50 percentage points (95 % interval 10.26 to 10.74 percentage points, 20 seeds)"
+            "B raises SLO attainment by 10.50 percentage points (95 % interval 10.25 to 10.75 percentage points, 20 seeds)"
         );
         let many: Vec<(f64, f64)> = (0..20).map(|i| (1.0, 20.0 + f64::from(i % 3))).collect();
         assert!(told("ttft_s.mean", &many).starts_with("B raises mean TTFT by a factor of 20.9"));

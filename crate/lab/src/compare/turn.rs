@@ -4,12 +4,12 @@
 //! seeds everywhere. First d is found at [`LOOKED_AT`] values from end to end. Between two neighbours whose intervals leave out
 //! 0 on opposite sides (values without a told difference between them are passed over) lies a turn. It is found by
 //! bisection three times: where d itself changes its sign, and where the upper and the lower end of its interval do. The two
-//! last are the interval of the turn: the values at which the paired t cannot tell the two apart (the set of values that a
+//! last are the interval of the turn: the values at which the pairs do not tell the two apart (the set of values that a
 //! test of d(x) = 0 does not reject).
 
 use serde_json::{Value as Json, json};
 
-use super::interval::Paired;
+use super::interval::{Bounds, Paired};
 use crate::metric::{Direction, Metric};
 use crate::sweep::Range;
 
@@ -120,14 +120,17 @@ impl<E> Search<'_, E> {
                 return Ok([low, high]);
             }
             let paired = self.at(middle)?;
-            // Positive while the metric is less on the side below.
-            let sign = if below == Side::A { 1.0 } else { -1.0 };
             let still = paired.map(|p| {
-                let half = p.bounds.map_or(0.0, |b| 0.5 * (b.high - b.low));
+                let bounds = p.bounds.unwrap_or(Bounds { low: p.difference, high: p.difference });
+                // Positive while the metric is less on the side below.
+                let (mean, nearer, farther) = match below {
+                    Side::A => (p.difference, bounds.low, bounds.high),
+                    Side::B => (-p.difference, -bounds.high, -bounds.low),
+                };
                 match edge {
-                    Edge::Mean => sign * p.difference > 0.0,
-                    Edge::Low => sign * p.difference - half > 0.0,
-                    Edge::High => sign * p.difference + half >= 0.0,
+                    Edge::Mean => mean > 0.0,
+                    Edge::Low => nearer > 0.0,
+                    Edge::High => farther >= 0.0,
                 }
             });
             if still.unwrap_or(false) { low = middle } else { high = middle }
@@ -273,8 +276,8 @@ mod tests {
         let [turn] = found.turns.as_slice() else { panic!("{:?}", found.turns) };
         let step = 7.5 / 512.0;
         assert!((turn.value - 2.1).abs() <= step, "{turn:?}");
-        // The half-width of ten alternating pairs: 2.262 x 0.3 x sqrt(10 / 9) / sqrt(10).
-        let half = 2.262 * 0.3 / 3.0;
+        // Of ten alternating pairs the 25th of the means of subsets is still one of equal signs.
+        let half = 0.3;
         assert!(
             (turn.low - (2.1 - half)).abs() <= step && (turn.high - (2.1 + half)).abs() <= step,
             "{turn:?}"
