@@ -46,6 +46,7 @@ targets! {
     read_statistics: "fuzz/targets/read_statistics.rs",
     read_trace: "fuzz/targets/read_trace.rs",
     scenario: "fuzz/targets/scenario.rs",
+    sweep: "fuzz/targets/sweep.rs",
     transform: "fuzz/targets/transform.rs",
     vidur: "fuzz/targets/vidur.rs",
 }

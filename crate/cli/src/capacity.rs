@@ -1,12 +1,9 @@
 //! `servescope capacity`: the highest rate that meets a goal, for one configuration or a grid of them.
 
-use std::io::{IsTerminal as _, Write as _};
 use std::num::NonZero;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use clap::Args;
-use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 use serde_json::json;
 use servescope_lab::capacity::{
@@ -19,6 +16,7 @@ use servescope_lab::{Failure, LoadedTrace, Scenario};
 use crate::notes;
 use crate::output::{Failed, note, print, write};
 use crate::profile_args::ProfileArguments;
+use crate::progress;
 use crate::read_args::ReadArguments;
 use crate::scenario_args::ScenarioArguments;
 
@@ -68,10 +66,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     }
     let context = notes::context(Purpose::Capacity, loaded.as_ref());
     notes::tell_common(configurations.iter().map(|configuration| &configuration.scenario), &context);
-    let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
-    let threads = arguments.threads.map_or_else(cores, NonZero::get);
-    let pool = ThreadPoolBuilder::new().num_threads(threads.min(configurations.len())).build();
-    let pool = pool.map_err(|error| Failed::Run(format!("the threads do not start: {error}")))?;
+    let pool = progress::pool(arguments.threads, configurations.len())?;
     let mut ranking = pool.install(|| rank(search_all(&configurations, loaded.as_ref())));
     pool.install(|| check_best(&mut ranking, &configurations, loaded.as_ref()));
     if let Some(path) = &arguments.csv {
@@ -90,14 +85,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
 
 /// Searches every configuration, each on the thread that is free; what is found stands in their order.
 fn search_all(all: &[Configuration], loaded: Option<&LoadedTrace>) -> Vec<Found> {
-    let done = AtomicUsize::new(0);
+    let bar = progress::bar(all.len());
     let search = |(place, configuration): (usize, &Configuration)| {
         let Configuration { values, scenario } = configuration;
         let result = Search::new(scenario, loaded.cloned()).map(|mut search| {
             while search.advance(usize::MAX) < 1.0 {}
             search.finish()
         });
-        progress(done.fetch_add(1, Ordering::Relaxed) + 1, all.len());
+        bar.inc(1);
         Found { place, values: values.clone(), result }
     };
     all.par_iter().enumerate().with_max_len(1).map(search).collect()
@@ -122,19 +117,6 @@ fn check(
         while check.advance(usize::MAX) < 1.0 {}
         check.finish()
     }))
-}
-
-/// A bar on standard error, where somebody looks at it.
-fn progress(done: usize, all: usize) {
-    const WIDTH: usize = 40;
-    let mut terminal = std::io::stderr().lock();
-    if all > 1 && terminal.is_terminal() {
-        let full = WIDTH * done / all;
-        let end = if done == all { "\n" } else { "" };
-        // A bar that cannot be drawn is no reason to stop.
-        let _ = write!(terminal, "\r[{:<WIDTH$}] {done}/{all}{end}", "#".repeat(full));
-        let _ = terminal.flush();
-    }
 }
 
 fn percent(quantile: f64) -> String {

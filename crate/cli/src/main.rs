@@ -8,6 +8,7 @@ mod bodies;
 mod capacity;
 mod chart_files;
 mod collections;
+mod compare;
 mod concat;
 mod convert;
 mod fit;
@@ -16,14 +17,19 @@ mod inspect;
 mod merge;
 mod notes;
 mod output;
+mod plots;
 mod profile;
 mod profile_args;
+mod progress;
 mod read_args;
 mod scenario_args;
 mod servegen;
 mod simulate;
 mod step_args;
 mod summary_text;
+mod sweep;
+mod sweep_charts;
+mod sweep_file;
 mod tokenizer;
 mod validate;
 mod vidur;
@@ -75,6 +81,14 @@ enum Verb {
     /// The goal is set by the parameters capacity.*: bounds on a quantile of TTFT, TBT, E2E time or queueing delay, and no
     /// growing queue. Every run has the same seed; a trace file is played faster or slower.
     Capacity(capacity::Arguments),
+    /// Compares two settings over the same seeds: differences with confidence intervals.
+    ///
+    /// A and B are scenario files or addresses of the page; without B it is A, and without both the default, with the
+    /// settings of --set-a and --set-b on top. Both get the same seeds, so that both serve the same requests (common random
+    /// numbers). With --seeds 1 one long run is parted into batches in place of seeds.
+    Compare(Box<compare::Arguments>),
+    /// Simulates every combination of some parameters' values.
+    Sweep(Box<sweep::Arguments>),
     /// Prints the parameter table as JSON Schema.
     Schema,
     /// Compares the simulator with closed forms and published measurements.
@@ -97,6 +111,8 @@ fn main() -> ExitCode {
         Verb::Fit(arguments) => fit::run(&arguments),
         Verb::Profile(arguments) => profile::run(&arguments),
         Verb::Capacity(arguments) => capacity::run(&arguments),
+        Verb::Compare(arguments) => compare::run(&arguments),
+        Verb::Sweep(arguments) => sweep::run(&arguments),
         Verb::Schema => print(&format!("{:#}\n", servescope_lab::schema::json_schema())),
         Verb::Validate(arguments) => validate::run(&arguments),
         Verb::Bench(arguments) => bench::run(&arguments),

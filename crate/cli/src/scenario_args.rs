@@ -34,6 +34,14 @@ pub(crate) struct ScenarioArguments {
 }
 
 impl ScenarioArguments {
+    /// A scenario named by a file or by an address of the page, with settings on top; the default where nothing is named.
+    pub(crate) fn named(name: Option<&str>, settings: Vec<String>) -> Self {
+        let is_link = |name: &&str| name.starts_with('#') || name.contains("://");
+        let link = name.filter(is_link).map(str::to_owned);
+        let file = name.filter(|_| link.is_none()).map(PathBuf::from);
+        Self { file, link, settings, curve: None, lengths_from: None }
+    }
+
     /// Whether anything but the default is asked for.
     pub(crate) fn is_given(&self) -> bool {
         let named = [&self.file, &self.curve, &self.lengths_from].into_iter().any(Option::is_some);

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use servescope_lab::backlog::{Alarms, alarms, alarms_table};
 use servescope_lab::capacity::steadiness::{self, Extent};
+use servescope_lab::compare::checks;
 use servescope_lab::profiles::{self, HELD_OUT, OnDisk, UNSEEN_HEADS, summed_table, unseen_heads_table};
 use servescope_lab::published::vtc::{self, Recording, VtcComparison};
 use servescope_lab::published::{policies, shipped};
@@ -64,6 +65,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     print(&format!("{}\n\n", steadiness::table(&searched, extent)))?;
     let alarmed = alarms(200);
     print(&format!("{}\n\n", alarms_table(&alarmed)))?;
+    let extent = if arguments.quick { checks::Extent::QUICK } else { checks::Extent::WHOLE };
+    let compared = checks::check(extent, threads);
+    print(&format!("{}\n\n", checks::table(&compared)))?;
     let checks = closed_forms(effort, threads);
     print(&format!("{}\n", closed_forms_table(&checks)))?;
     let off = rows.iter().filter(|r| !r.is_within()).count()
@@ -73,11 +77,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         + saturated.iter().filter(|row| !row.is_met()).count()
         + checks.iter().filter(|c| !c.is_met()).count()
         + usize::from(!steadiness::is_met(&searched))
-        + usize::from(!alarmed.iter().all(Alarms::is_met));
+        + usize::from(!alarmed.iter().all(Alarms::is_met))
+        + compared.is_met().iter().filter(|met| !**met).count();
     if off == 0 {
         Ok(())
     } else {
-        let all = rows.len() + policies.len() + 1 + recorded.len() + saturated.len() + checks.len() + 2;
+        let all = rows.len() + policies.len() + 1 + recorded.len() + saturated.len() + checks.len() + 5;
         Err(Failed::Run(format!("{off} of {all} checks are off")))
     }
 }

@@ -67,6 +67,8 @@ pub const CODES: &[&str] = &[
     "no_goal",
     "no_rate",
     "bad_axis",
+    "bad_sweep",
+    "unknown_metric",
     "does_not_fit",
     "adapters_do_not_fit",
     "adapters_over_pool",

@@ -381,8 +381,34 @@ impl Run {
         self.usage().map(|usage| fleet_summary(&self.report, usage))
     }
 
-    /// The summary of every run; of a fleet from the sums over its iterations.
-    fn told(&self, table_rows: usize, spans: &SpanSums) -> RunSummary {
+    /// Those parts of the summary that numbers at these key paths are read from, without its warnings: a sweep asks every run
+    /// for a few numbers.
+    pub(crate) fn numbers_of<'m>(&self, paths: impl Iterator<Item = &'m str> + Clone) -> serde_json::Value {
+        let has = |prefixes: &[&str]| {
+            paths.clone().any(|path| prefixes.iter().any(|prefix| path.starts_with(prefix)))
+        };
+        let table_rows = if has(&["per_user.", "per_adapter."]) { usize::MAX } else { 0 };
+        if has(&["fleet.", "gpu.mfu", "gpu.bandwidth"]) {
+            return serde_json::json!(self.summary_of(table_rows));
+        }
+        let slo = self.scenario.slo();
+        serde_json::json!(RunSummary {
+            run: self.numbers(table_rows, self.spans()),
+            prefix: has(&["prefix."]).then(|| self.prefix()).flatten(),
+            fleet: None,
+            gateway: has(&["gateway."]).then(|| gateway_summary(&self.report, slo)).flatten(),
+            warnings: Vec::new(),
+        })
+    }
+
+    /// What a cache without limit would find of the prompts.
+    fn prefix(&self) -> Option<PrefixSummary> {
+        PrefixHits::of(&self.report.trace)
+            .map(|hits| PrefixSummary { block_tokens: hits.block_tokens, hit_share: hits.share() })
+    }
+
+    /// The numbers of every run; of a fleet from the sums over its iterations.
+    fn numbers(&self, table_rows: usize, spans: &SpanSums) -> Summary {
         let calibration = self.scenario.calibration();
         let context = SummaryContext {
             slo: self.scenario.slo(),
@@ -394,9 +420,15 @@ impl Run {
             table_rows,
         };
         let mut run = summarise_spans(&self.report, self.token_gaps(), spans, &context);
-        if self.generated {
+        if self.generated && table_rows > 0 {
             self.add_expected_shares(&mut run);
         }
+        run
+    }
+
+    /// The numbers with what should be known beside them.
+    fn told(&self, table_rows: usize, spans: &SpanSums) -> RunSummary {
+        let run = self.numbers(table_rows, spans);
         let mut warnings = warnings(&run, self.report.gateway.is_some());
         if run.requests.rejected_total > 0 {
             warnings.extend(limits::warning(&self.scenario, &self.report));
@@ -408,11 +440,9 @@ impl Run {
         }
         warnings.extend(self.scenario.prompt_budget());
         warnings.extend(self.notes().iter().map(Note::failure));
-        let prefix = PrefixHits::of(&self.report.trace)
-            .map(|hits| PrefixSummary { block_tokens: hits.block_tokens, hit_share: hits.share() });
         RunSummary {
             run,
-            prefix,
+            prefix: self.prefix(),
             fleet: None,
             gateway: gateway_summary(&self.report, self.scenario.slo()),
             warnings,

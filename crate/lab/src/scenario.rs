@@ -266,7 +266,7 @@ fn unknown(path: &str) -> Failure {
 }
 
 /// Levenshtein distance.
-fn edit_distance(a: &str, b: &str) -> usize {
+pub(crate) fn edit_distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut costs: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.chars().enumerate() {

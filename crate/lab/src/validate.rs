@@ -35,14 +35,21 @@ impl Effort {
 /// Searches the capacity of every setting, on `threads` threads; the result does not depend on how many.
 pub fn steadiness(extent: Extent, threads: usize) -> Vec<Steadiness> {
     let settings: Vec<_> = steadiness::settings().into_iter().step_by(extent.every).collect();
+    on_threads(settings.len(), threads, |place| steadiness::check(&settings[place], extent.seeds))
+}
+
+/// Works at tasks by number, each on the thread that is free; the results are in their order.
+pub(crate) fn on_threads<T: Send>(tasks: usize, threads: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let next = std::sync::atomic::AtomicUsize::new(0);
-    let mut done: Vec<(usize, Steadiness)> = std::thread::scope(|scope| {
+    let mut done: Vec<(usize, T)> = std::thread::scope(|scope| {
         let work = || {
             let mut mine = Vec::new();
             loop {
                 let place = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-                let Some(setting) = settings.get(place) else { return mine };
-                mine.push((place, steadiness::check(setting, extent.seeds)));
+                if place >= tasks {
+                    return mine;
+                }
+                mine.push((place, work(place)));
             }
         };
         let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
@@ -58,26 +65,14 @@ const SEEDS_APART: u32 = 1_000;
 /// Checks every closed form, on `threads` threads; the result does not depend on how many.
 pub fn closed_forms(effort: Effort, threads: usize) -> Vec<Check> {
     let laws = closed_forms::laws();
-    let next = std::sync::atomic::AtomicUsize::new(0);
-    let mut done: Vec<(usize, Check)> = std::thread::scope(|scope| {
-        let work = || {
-            let mut mine = Vec::new();
-            loop {
-                // The laws with most seeds come last in the list and are begun first.
-                let taken = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-                let Some(place) = laws.len().checked_sub(taken + 1) else { return mine };
-                let law = &laws[place];
-                mine.push((
-                    place,
-                    closed_forms::check(law, SEEDS_APART * place as u32, effort.seeds(law), effort.requests),
-                ));
-            }
-        };
-        let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().flat_map(|w| w.join().expect("a worker does not panic")).collect()
+    // The laws with most seeds come last in the list and are begun first.
+    let mut checks = on_threads(laws.len(), threads, |taken| {
+        let place = laws.len() - 1 - taken;
+        let law = &laws[place];
+        closed_forms::check(law, SEEDS_APART * place as u32, effort.seeds(law), effort.requests)
     });
-    done.sort_by_key(|(place, _)| *place);
-    done.into_iter().map(|(_, check)| check).collect()
+    checks.reverse();
+    checks
 }
 
 /// Simulates every published row.

@@ -49,6 +49,16 @@ impl Scenario {
         self.profile = profile;
     }
 
+    /// The profile that stands for the shipped ones, to give it to another scenario.
+    pub fn shared_profile(&self) -> Option<Arc<LoadedProfile>> {
+        self.profile.clone()
+    }
+
+    /// The profile that stands for the shipped ones, in use or not.
+    pub(crate) fn loaded_profile(&self) -> Option<&LoadedProfile> {
+        self.profile.as_deref()
+    }
+
     /// The loaded profile, where it is in use.
     pub(super) fn own_profile(&self) -> Option<&LoadedProfile> {
         self.profile.as_deref().filter(|_| self.cost_kind() == CostKind::Profile)

@@ -93,6 +93,8 @@ export const failures = area('failures', {
   no_goal: 'The capacity search needs at least one SLO above 0.',
   no_rate: 'A closed loop has no rate to search for: its users set it.',
   bad_axis: '“{value}” cannot be used in the grid: write each axis as PARAMETER=VALUE,VALUE with every parameter once and values that differ.',
+  bad_sweep: 'The sweep is not valid: {reason}.',
+  unknown_metric: '“{value}” is not a number of the summary. The nearest are {nearest}.',
   one_stage: '{system}’s scheduler runs on one pipeline stage, not on {value}.',
   more_stages_than_layers: '{model} has {max} layers, too few for {value} stages.',
   heads_not_shared: '{model} has {heads} heads, which {value} GPUs cannot share evenly.',

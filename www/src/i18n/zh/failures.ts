@@ -89,6 +89,8 @@ export const failures: Translation<typeof english> = {
   no_goal: '容量搜索至少要有一项大于 0 的 SLO。',
   no_rate: '闭环没有可以搜索的速率：速率由用户数决定。',
   bad_axis: '网格中的“{value}”无法使用：每一项写作“参数=取值,取值”，每个参数只出现一次，取值互不相同。',
+  bad_sweep: '参数扫描无效：{reason}。',
+  unknown_metric: '结果摘要中没有“{value}”。最接近的是 {nearest}。',
   one_stage: '{system} 的调度器只支持一个流水线阶段，不支持 {value} 个。',
   more_stages_than_layers: '{model} 只有 {max} 层，不够分成 {value} 个阶段。',
   heads_not_shared: '{model} 有 {heads} 个注意力头，{value} 块 GPU 无法平分。',

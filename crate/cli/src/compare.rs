@@ -1,0 +1,453 @@
+//! `servescope compare`: two settings over the same seeds.
+
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use rayon::prelude::*;
+use serde_json::{Value as Json, json};
+use servescope_charts::{Chart, Mark, Role};
+use servescope_lab::compare::decisions::Parting;
+use servescope_lab::compare::interval::Paired;
+use servescope_lab::compare::requests::{RequestPair, RequestPairs};
+use servescope_lab::compare::turn::{Turns, turns};
+use servescope_lab::compare::{Comparison, Row, seeds, with_seed};
+use servescope_lab::metric::{Measured, Metric};
+use servescope_lab::parameters::Id;
+use servescope_lab::sweep::Range;
+use servescope_lab::{Failure, LoadedTrace, Run, Running, Scenario};
+
+use crate::chart_files::create;
+use crate::notes;
+use crate::output::{Failed, note, print, write};
+use crate::plots::{Plot, axis, series};
+use crate::profile_args::ProfileArguments;
+use crate::progress;
+use crate::read_args::ReadArguments;
+use crate::scenario_args::ScenarioArguments;
+
+/// Seeds where none are asked for.
+const SEEDS: usize = 20;
+
+/// Parameters in which A and B differ that are listed one by one.
+const LISTED: usize = 12;
+
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// Scenario A: a file or an address of the page; the default where it is left out.
+    #[arg(value_name = "A.json")]
+    a: Option<String>,
+    /// Scenario B; A where it is left out.
+    #[arg(value_name = "B.json")]
+    b: Option<String>,
+    /// Sets one parameter in A and in B. May be given many times, as may the two below.
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    set: Vec<String>,
+    /// Sets one parameter in A.
+    #[arg(long, value_name = "PATH=VALUE")]
+    set_a: Vec<String>,
+    /// Sets one parameter in B.
+    #[arg(long, value_name = "PATH=VALUE")]
+    set_b: Vec<String>,
+    /// Trace file that A and B play in place of generated requests. A seed changes nothing then, so one run is parted into
+    /// batches unless --seeds says otherwise.
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    #[command(flatten)]
+    read: ReadArguments,
+    #[command(flatten)]
+    profile: ProfileArguments,
+    /// Seeds: A's own and those that follow it; 20 by default. With 1, batches of one run take their place.
+    #[arg(long, value_name = "N")]
+    seeds: Option<usize>,
+    /// Numbers of the summary to compare, by key path, such as ttft_s.p99 or per_user.0.ttft_mean_s; the usual ones by
+    /// default.
+    #[arg(long = "metric", value_name = "NAME", num_args = 1.., value_delimiter = ',')]
+    metrics: Vec<String>,
+    /// Finds where the better of A and B changes as a parameter goes over a range, for the first metric.
+    #[arg(long, value_name = "PATH=FROM:TO[:log]")]
+    turn: Option<String>,
+    /// Runs at once; all cores by default. The result does not depend on it.
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZero<usize>>,
+    /// Prints everything as JSON.
+    #[arg(long)]
+    json: bool,
+    /// Writes the differences as CSV.
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Writes every request with its TTFT in A and in B (first seed) as CSV.
+    #[arg(long, value_name = "FILE")]
+    requests: Option<PathBuf>,
+    /// Folder for charts as SVG: TTFT of each request in A and in B, and the difference over the parameter of --turn.
+    #[arg(long, value_name = "DIR")]
+    charts: Option<PathBuf>,
+}
+
+/// What is compared, and on what.
+struct Task {
+    /// A and B.
+    sides: Vec<Scenario>,
+    loaded: Option<LoadedTrace>,
+    metrics: Vec<Metric>,
+    seeds: Vec<u64>,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
+    let task = task(arguments)?;
+    let turn = arguments.turn.as_deref().map(Range::parse).transpose()?;
+    let pool = progress::pool(arguments.threads, 2 * task.seeds.len())?;
+    let (comparison, pair) = pool.install(|| task.compare())?;
+    let mut told = pair[0].notes();
+    told.extend(pair[1].notes().into_iter().filter(|note| !pair[0].notes().contains(note)));
+    notes::tell(&told);
+    let requests = RequestPairs::of(&pair[0], &pair[1]);
+    let parting = Parting::of(&pair[0], &pair[1]);
+    let turned = match turn {
+        Some(range) => Some(pool.install(|| task.turns(range))?),
+        None => None,
+    };
+    if let Some(path) = &arguments.csv {
+        write(path, &comparison.csv())?;
+    }
+    if let Some(path) = &arguments.requests {
+        write(path, &requests.csv())?;
+    }
+    if let Some(folder) = &arguments.charts {
+        write_charts(folder, &requests, turned.as_ref())?;
+    }
+    if arguments.json {
+        let mut json = json!({
+            "a": task.sides[0].to_json(),
+            "b": task.sides[1].to_json(),
+            "differ": differences(&task.sides),
+            "seeds": task.seeds,
+            "metrics": comparison.to_json(),
+            "requests": requests.to_json(),
+            "first_different_decision": parting.to_json(),
+        });
+        if let Some(turned) = &turned {
+            json["turn"] = turned.to_json();
+        }
+        return print(&format!("{json:#}\n"));
+    }
+    print(&text(&task, &comparison, &requests, parting, turned.as_ref()))
+}
+
+fn task(arguments: &Arguments) -> Result<Task, Failed> {
+    let side = |name: Option<&str>, own: &[String]| -> Result<Scenario, Failed> {
+        let settings = [&arguments.set[..], own].concat();
+        let mut scenario = ScenarioArguments::named(name, settings).scenario()?;
+        arguments.profile.give(&mut scenario)?;
+        Ok(scenario)
+    };
+    let (a, b) = (arguments.a.as_deref(), arguments.b.as_deref().or(arguments.a.as_deref()));
+    let (of_a, of_b) = (side(a, &arguments.set_a)?, side(b, &arguments.set_b)?);
+    let sides = vec![of_a, of_b];
+    let loaded = match &arguments.trace {
+        Some(path) => Some(arguments.read.read(path)?.loaded),
+        None => None,
+    };
+    let metrics = if arguments.metrics.is_empty() {
+        Metric::usual()
+    } else {
+        Metric::parse_all(arguments.metrics.iter().map(String::as_str))?
+    };
+    let count = arguments.seeds.unwrap_or(if loaded.is_some() { 1 } else { SEEDS });
+    let seeds = seeds(&sides[0], count)?;
+    if sides[0].get(Id::Seed) != sides[1].get(Id::Seed) {
+        note("A and B have seeds of their own; both are simulated with those of A");
+    }
+    Ok(Task { sides, loaded, metrics, seeds })
+}
+
+/// Failures of a side, by its name.
+fn of_side(side: usize, failures: Vec<Failure>) -> Failed {
+    Failed::Input(failures.into_iter().map(|f| format!("{}: {}", ["A", "B"][side], f.message)).collect())
+}
+
+impl Task {
+    /// A run that keeps its decisions.
+    fn decided(&self, side: usize, seed: u64) -> Result<Run, Failed> {
+        let scenario = with_seed(&self.sides[side], seed);
+        let running = Running::begin(&scenario, self.loaded.as_ref());
+        Ok(running.map_err(|failures| of_side(side, failures))?.with_decisions().run())
+    }
+
+    fn simulate(&self, side: usize, seed: u64) -> Result<Run, Failed> {
+        let scenario = with_seed(&self.sides[side], seed);
+        Run::simulate(&scenario, self.loaded.as_ref()).map_err(|failures| of_side(side, failures))
+    }
+
+    /// Simulates every seed of both, and keeps the two runs of the first.
+    fn compare(&self) -> Result<(Comparison, Vec<Run>), Failed> {
+        let seed = self.seeds[0];
+        let (a, b) = rayon::join(|| self.decided(0, seed), || self.decided(1, seed));
+        let pair = vec![a?, b?];
+        if let [seed] = self.seeds[..] {
+            return Ok((Comparison::of_one_run(&self.metrics, seed, &pair[0], &pair[1]), pair));
+        }
+        let (rest, count) = (&self.seeds[1..], self.seeds.len() - 1);
+        let bar = progress::bar(2 * count);
+        let runs: Vec<Measured> = (0..2 * count)
+            .into_par_iter()
+            .with_max_len(1)
+            .map(|task| {
+                let measured = Measured::of(&self.simulate(task / count, rest[task % count])?, &self.metrics);
+                bar.inc(1);
+                Ok(measured)
+            })
+            .collect::<Result<_, Failed>>()?;
+        let (a, b) = runs.split_at(count);
+        let with_first = |side: usize, rest: &[Measured]| -> Vec<Measured> {
+            [&[Measured::of(&pair[side], &self.metrics)], rest].concat()
+        };
+        let (a, b) = (with_first(0, a), with_first(1, b));
+        if [&a, &b].iter().all(|runs| runs.iter().all(|run| run.digest == runs[0].digest)) {
+            note(
+                "every seed gives the same run, so the intervals mean nothing; --seeds 1 parts one run into batches",
+            );
+        }
+        Ok((Comparison::of_seeds(&self.metrics, &self.seeds, &a, &b), pair))
+    }
+
+    /// Where the better of both changes, by the first metric.
+    fn turns(&self, range: Range) -> Result<Turns, Failed> {
+        let metric = &self.metrics[0];
+        if self.seeds.len() < 2 {
+            return Err(Failed::input("--turn needs at least two seeds; --seeds N"));
+        }
+        let bar = progress::bar(2);
+        turns(range, metric, self.seeds.len(), |values: &[f64]| {
+            let (count, all) = (self.seeds.len(), values.len() * 2 * self.seeds.len());
+            bar.set_length(bar.position() + all as u64);
+            let runs: Vec<Option<f64>> = (0..all)
+                .into_par_iter()
+                .with_max_len(1)
+                .map(|task| {
+                    let (value, side, seed) = (task / (2 * count), task / count % 2, task % count);
+                    let mut scenario = with_seed(&self.sides[side], self.seeds[seed]);
+                    range.set(&mut scenario, values[value]);
+                    let run =
+                        Measured::simulate(&scenario, self.loaded.as_ref(), std::slice::from_ref(metric));
+                    bar.inc(1);
+                    Ok(run.map_err(|failures| of_side(side, failures))?.values[0])
+                })
+                .collect::<Result<_, Failed>>()?;
+            let of = |runs: &[Option<f64>]| {
+                let (a, b) = runs.split_at(count);
+                let pairs: Vec<(f64, f64)> =
+                    a.iter().zip(b).filter_map(|(a, b)| Some(((*a)?, (*b)?))).collect();
+                Paired::of(&pairs)
+            };
+            Ok(runs.chunks(2 * count).map(of).collect())
+        })
+    }
+}
+
+/// The parameters in which A and B differ, but for the seed.
+fn differences(sides: &[Scenario]) -> Vec<Json> {
+    let differ = |id: &&Id| **id != Id::Seed && sides[0].get(**id) != sides[1].get(**id);
+    let one = |id: &Id| {
+        let [a, b] = [0, 1].map(|side: usize| sides[side].get(*id).to_json());
+        json!({"path": id.row().id, "a": a, "b": b})
+    };
+    Id::ALL.iter().filter(differ).map(one).collect()
+}
+
+fn text(
+    task: &Task,
+    comparison: &Comparison,
+    requests: &RequestPairs,
+    parting: Parting,
+    turned: Option<&Turns>,
+) -> String {
+    let mut lines = Vec::new();
+    let differ = differences(&task.sides);
+    if differ.is_empty() {
+        lines.push("A and B are the same setting".to_owned());
+    }
+    for one in differ.iter().take(LISTED) {
+        let path = one["path"].as_str().unwrap_or_default();
+        lines.push(format!("{path}: {} in A, {} in B", one["a"], one["b"]));
+    }
+    if differ.len() > LISTED {
+        lines.push(format!("and {} other parameters differ", differ.len() - LISTED));
+    }
+    lines.push(String::new());
+    let mut table =
+        vec![["", "A", "B", "B - A", "95 % interval", "relative", "95 % interval"].map(str::to_owned)];
+    table.extend(comparison.rows.iter().map(cells));
+    lines.extend(aligned(&table));
+    lines.push(String::new());
+    lines.extend(comparison.rows.iter().map(|row| row.sentence.clone()));
+    let mut said: Vec<&str> = comparison.rows.iter().filter_map(|row| row.note.as_deref()).collect();
+    said.sort_unstable();
+    said.dedup();
+    lines.extend(said.into_iter().map(|note| format!("note: {note}")));
+    lines.push(String::new());
+    lines.extend(requests_text(requests, task.seeds[0]));
+    lines.push(parting.sentence());
+    if let Some(turned) = turned {
+        lines.push(String::new());
+        lines.extend(turned.sentences());
+    }
+    lines.join("\n") + "\n"
+}
+
+fn cells(row: &Row) -> [String; 7] {
+    let name = row.metric.path().to_owned();
+    let Some(p) = &row.paired else {
+        return [name, "-".into(), "-".into(), "-".into(), String::new(), String::new(), String::new()];
+    };
+    let percent = |x: f64| format!("{:+.1} %", 100.0 * x);
+    let bounds = p.bounds.map_or_else(String::new, |b| format!("{} to {}", short(b.low), short(b.high)));
+    let relative =
+        p.relative_bounds.map_or_else(String::new, |b| format!("{} to {}", percent(b.low), percent(b.high)));
+    [
+        name,
+        short(p.a),
+        short(p.b),
+        short(p.difference),
+        bounds,
+        p.relative.map_or_else(String::new, percent),
+        relative,
+    ]
+}
+
+/// Four figures.
+fn short(x: f64) -> String {
+    let digits = if x == 0.0 || x.abs() >= 1000.0 { 0.0 } else { 3.0 - libm::floor(libm::log10(x.abs())) };
+    let digits = digits.clamp(0.0, 8.0) as usize;
+    format!("{x:.digits$}")
+}
+
+/// A table with its columns aligned, the first to the left.
+pub(crate) fn aligned<R: AsRef<[String]>>(table: &[R]) -> Vec<String> {
+    let columns = table.iter().map(|row| row.as_ref().len()).max().unwrap_or(0);
+    let width = |column: usize| {
+        table
+            .iter()
+            .filter_map(|row| row.as_ref().get(column))
+            .map(|cell| cell.chars().count())
+            .max()
+            .unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let line = |row: &R| {
+        let cell = |(place, cell): (usize, &String)| {
+            let width = widths[place];
+            if place == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+        };
+        let cells: Vec<String> = row.as_ref().iter().enumerate().map(cell).collect();
+        cells.join("  ").trim_end().to_owned()
+    };
+    table.iter().map(line).collect()
+}
+
+fn requests_text(requests: &RequestPairs, seed: u64) -> Vec<String> {
+    let [sooner, later, same, only_a, only_b] = requests.counts();
+    let mut lines = vec![format!(
+        "request by request (seed {seed}): first token sooner in B for {sooner}, later for {later}, at the same time for {same}, only in A for {only_a}, only in B for {only_b}"
+    )];
+    let all = requests.pairs.len();
+    if requests.equal < all || requests.only != [0, 0] {
+        lines.push(format!(
+            "note: {} of {all} pairs are the same request; {} requests are only in A, {} only in B",
+            requests.equal, requests.only[0], requests.only[1]
+        ));
+    }
+    let list = |name: &str, pairs: &[RequestPair]| {
+        let one = |pair: &RequestPair| {
+            format!(
+                "{} ({} -> {} s)",
+                pair.id,
+                short(pair.a_s.unwrap_or(0.0)),
+                short(pair.b_s.unwrap_or(0.0))
+            )
+        };
+        let few: Vec<String> = pairs.iter().take(5).map(one).collect();
+        (!few.is_empty()).then(|| format!("TTFT {name} most: request {}", few.join(", ")))
+    };
+    lines.extend(list("falls", &requests.gained()));
+    lines.extend(list("rises", &requests.lost()));
+    lines
+}
+
+fn write_charts(folder: &Path, requests: &RequestPairs, turned: Option<&Turns>) -> Result<(), Failed> {
+    create(folder)?;
+    let save = |name: &str, plot: &Plot| {
+        let path = folder.join(name);
+        let text = plot.svg().map_err(|error| Failed::Run(format!("{}: {error}", path.display())))?;
+        write(&path, &text)
+    };
+    save("ttft_pairs.svg", &scatter(requests))?;
+    match turned {
+        Some(turned) => save("turn.svg", &difference(turned)),
+        None => Ok(()),
+    }
+}
+
+/// TTFT of each request in A and in B, with the diagonal on which nothing changes.
+fn scatter(requests: &RequestPairs) -> Plot {
+    let both = requests.pairs.iter().filter_map(|pair| Some((pair.a_s?, pair.b_s?)));
+    let (x, y): (Vec<f64>, Vec<f64>) = both.filter(|(a, b)| *a > 0.0 && *b > 0.0).unzip();
+    let one = axis(x.iter().chain(&y).copied(), true, false);
+    let ends = vec![one.min, one.max];
+    Plot {
+        title: "TTFT of each request in A and in B".to_owned(),
+        x: "TTFT in A, s".to_owned(),
+        y: "TTFT in B, s".to_owned(),
+        legend: vec![
+            (Role::Arrivals, "a request".to_owned()),
+            (Role::Expected, "the same in both; below it B is faster".to_owned()),
+        ],
+        chart: Chart {
+            x: one.clone(),
+            y: one,
+            series: vec![
+                series(Role::Expected, Mark::Line, ends.clone(), ends),
+                series(Role::Arrivals, Mark::Points, x, y),
+            ],
+            categories: Vec::new(),
+        },
+    }
+}
+
+/// The difference over the parameter with its interval, and the turns.
+fn difference(turned: &Turns) -> Plot {
+    let told: Vec<(f64, Paired)> =
+        turned.seen.iter().filter_map(|(x, paired)| Some((*x, (*paired)?))).collect();
+    let x: Vec<f64> = told.iter().map(|(x, _)| *x).collect();
+    let end = |of: fn(&Paired) -> f64| -> Vec<f64> { told.iter().map(|(_, paired)| of(paired)).collect() };
+    let middle = end(|p| p.difference);
+    let low = end(|p| p.bounds.map_or(p.difference, |b| b.low));
+    let high = end(|p| p.bounds.map_or(p.difference, |b| b.high));
+    let horizontal = axis(x.iter().copied(), turned.range.is_log, false);
+    let zero = (vec![horizontal.min, horizontal.max], vec![0.0, 0.0]);
+    let mut band = series(Role::Arrivals, Mark::Area, x.clone(), high.clone());
+    band.y0.clone_from(&low);
+    let all = low.iter().chain(&high).copied().chain([0.0]);
+    let found = turned.turns.iter().map(|turn| turn.value).collect();
+    Plot {
+        title: format!("{} over {}", turned.metric.title(), turned.range.id.row().id),
+        x: turned.range.id.row().id.to_owned(),
+        y: format!("{} in B less that in A", turned.metric.path()),
+        legend: vec![
+            (Role::Arrivals, "difference, 95 % interval".to_owned()),
+            (Role::Expected, "no difference".to_owned()),
+            (Role::Slo, "turn".to_owned()),
+        ],
+        chart: Chart {
+            y: axis(all, false, false),
+            series: vec![
+                band,
+                series(Role::Expected, Mark::Line, zero.0, zero.1),
+                series(Role::Arrivals, Mark::Line, x, middle),
+                series(Role::Slo, Mark::RuleX, found, Vec::new()),
+            ],
+            x: horizontal,
+            categories: Vec::new(),
+        },
+    }
+}

@@ -1,0 +1,255 @@
+//! `servescope sweep`: every combination of some parameters' values, on one machine or on several.
+
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use clap::Args;
+use rayon::prelude::*;
+use servescope_lab::notes::{Purpose, notes as notes_of};
+use servescope_lab::sweep::{Axis, Line, Results, Shape, Sweep, join};
+use servescope_lab::{LoadedTrace, Scenario, metric::Metric};
+
+use crate::compare::aligned;
+use crate::notes;
+use crate::output::{Failed, note, print, read, text, write};
+use crate::profile_args::ProfileArguments;
+use crate::progress;
+use crate::read_args::ReadArguments;
+use crate::scenario_args::ScenarioArguments;
+use crate::sweep_charts::write_charts;
+use crate::sweep_file::{self, Journal};
+
+/// Points that are asked which of their settings have no effect.
+const ASKED: usize = 64;
+
+#[derive(Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    scenario: ScenarioArguments,
+    /// Trace file to play in place of generated requests.
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    #[command(flatten)]
+    read: ReadArguments,
+    #[command(flatten)]
+    profile: ProfileArguments,
+    /// A parameter and its values: N of them from FROM to TO, evenly or (with :log) by ratio, or a list. May be given up to
+    /// four times. Within a list of numbers stand semicolons.
+    #[arg(long, value_name = "PATH=FROM:TO:N[:log] | PATH=VALUE,VALUE...", num_args = 1..)]
+    over: Vec<String>,
+    /// Numbers of the summary, by key path, such as ttft_s.p99 or per_user.0.ttft_mean_s.
+    #[arg(long = "metric", value_name = "NAME", num_args = 1.., value_delimiter = ',')]
+    metrics: Vec<String>,
+    /// Seeds of each point: the scenario's own and those that follow it.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seeds: usize,
+    /// Writes each finished run as a line of JSON. A sweep that finds the file goes on where it ended.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Writes the plan of the sweep and simulates nothing: for --points on other machines.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["out", "points", "shard", "join"])]
+    plan: Option<PathBuf>,
+    /// Takes the sweep from a plan.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["file", "link", "settings", "curve", "lengths_from", "over", "metrics", "seeds", "join"])]
+    points: Option<PathBuf>,
+    /// Simulates part I of N of the runs only, I from 1 to N.
+    #[arg(long, value_name = "I/N", requires = "points", conflicts_with_all = ["json", "csv", "charts"])]
+    shard: Option<String>,
+    /// Puts the lines of several files of one sweep together.
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["file", "link", "settings", "curve", "lengths_from", "trace", "over", "metrics", "seeds", "shard"])]
+    join: Vec<PathBuf>,
+    /// Runs at once; all cores by default. The result does not depend on it.
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZero<usize>>,
+    /// Prints the points as JSON: mean and interval of each metric over the seeds.
+    #[arg(long)]
+    json: bool,
+    /// Writes the points as CSV.
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Folder for charts as SVG, one a metric: curves over one numeric parameter, a heat map over two.
+    #[arg(long, value_name = "DIR")]
+    charts: Option<PathBuf>,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
+    if !arguments.join.is_empty() {
+        let (shape, lines) = joined(&arguments.join)?;
+        if let Some(path) = &arguments.out {
+            write(path, &sweep_file::text(&shape, &lines))?;
+        }
+        return show(arguments, &shape, &lines);
+    }
+    let loaded = match &arguments.trace {
+        Some(path) => Some(arguments.read.read(path)?.loaded),
+        None => None,
+    };
+    let sweep = match &arguments.points {
+        Some(path) => planned(path, arguments, loaded.as_ref())?,
+        None => asked(arguments, loaded.as_ref())?,
+    };
+    if let Some(path) = &arguments.plan {
+        write(path, &sweep.plan())?;
+        note(&format!("{}: {} runs", path.display(), sweep.runs()));
+        return Ok(());
+    }
+    let indices: Vec<usize> = match &arguments.shard {
+        Some(text) => {
+            let (part, parts) = shard(text)?;
+            (0..sweep.runs()).filter(|index| index % parts == part - 1).collect()
+        }
+        None => (0..sweep.runs()).collect(),
+    };
+    tell_notes(&sweep, loaded.as_ref());
+    let lines = simulate(arguments, &sweep, &indices, loaded.as_ref())?;
+    if arguments.shard.is_some() {
+        tell_errors(&lines)?;
+        return if arguments.out.is_none() {
+            print(&sweep_file::text(sweep.shape(), &lines))
+        } else {
+            Ok(())
+        };
+    }
+    show(arguments, sweep.shape(), &lines)
+}
+
+/// The sweep of the command line.
+fn asked(arguments: &Arguments, loaded: Option<&LoadedTrace>) -> Result<Sweep, Failed> {
+    let mut scenario = arguments.scenario.scenario()?;
+    arguments.profile.give(&mut scenario)?;
+    let axes = arguments.over.iter().map(|text| Axis::parse(text)).collect::<Result<Vec<_>, _>>()?;
+    let metrics = Metric::parse_all(arguments.metrics.iter().map(String::as_str))?;
+    Ok(Sweep::new(&scenario, axes, metrics, arguments.seeds, loaded)?)
+}
+
+/// The sweep of a plan.
+fn planned(path: &Path, arguments: &Arguments, loaded: Option<&LoadedTrace>) -> Result<Sweep, Failed> {
+    let mut carrier = Scenario::default();
+    carrier.set_text("cost.kind", "profile")?;
+    arguments.profile.give(&mut carrier)?;
+    let sweep = Sweep::from_plan(&text(path)?, loaded, carrier.shared_profile());
+    sweep.map_err(|error| Failed::input(format!("{}: {error}", path.display())))
+}
+
+/// `I/N`, I from 1 to N.
+fn shard(text: &str) -> Result<(usize, usize), Failed> {
+    let parts =
+        text.split_once('/').and_then(|(i, n)| Some((i.trim().parse().ok()?, n.trim().parse().ok()?)));
+    parts
+        .filter(|&(i, n): &(usize, usize)| (1..=n).contains(&i))
+        .ok_or_else(|| Failed::input(format!("--shard {text}: I/N expected, with I from 1 to N")))
+}
+
+/// The lines of several files.
+fn joined(paths: &[PathBuf]) -> Result<(Shape, Vec<Line>), Failed> {
+    let files = paths.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
+    let bytes: Vec<&[u8]> = files.iter().map(Vec::as_slice).collect();
+    join(&bytes).map_err(|(file, error)| match file {
+        Some(file) => Failed::input(format!("{}: {error}", paths[file].display())),
+        None => Failed::input(format!("--join: {error}")),
+    })
+}
+
+/// Settings without effect in any of the points, as far as they are asked; an axis among them is told by itself.
+fn tell_notes(sweep: &Sweep, loaded: Option<&LoadedTrace>) {
+    let context = notes::context(Purpose::Run, loaded);
+    let step = sweep.runs().div_ceil(ASKED).max(1);
+    // Neighbours differ in the last axis only: an odd step comes past every value of every axis.
+    let scenarios: Vec<Scenario> =
+        (0..sweep.runs()).step_by(step | 1).map(|index| sweep.scenario(index)).collect();
+    notes::tell_common(scenarios.iter(), &context);
+    for axis in sweep.axes() {
+        let changed =
+            || scenarios.iter().filter(|scenario| scenario.get(axis.id) != scenario.default_of(axis.id));
+        let is_without =
+            |scenario: &Scenario| notes_of(scenario, &context).iter().any(|note| note.id == axis.id);
+        if changed().next().is_some() && changed().all(is_without) {
+            note(&format!("{} has no effect in this sweep", axis.path()));
+        }
+    }
+}
+
+/// Simulates what is not in the file yet, each run on the thread that is free. The lines come back in their order.
+fn simulate(
+    arguments: &Arguments,
+    sweep: &Sweep,
+    indices: &[usize],
+    loaded: Option<&LoadedTrace>,
+) -> Result<Vec<Line>, Failed> {
+    let mut journal = Journal::open(arguments.out.as_deref(), sweep.shape())?;
+    let left: Vec<usize> =
+        indices.iter().copied().filter(|index| !journal.done.contains_key(index)).collect();
+    let pool = progress::pool(arguments.threads, left.len())?;
+    let (bar, start, busy_us) = (progress::bar(left.len()), Instant::now(), AtomicU64::new(0));
+    let one = |&index: &usize| {
+        let begin = Instant::now();
+        let line = sweep.simulate(index, loaded);
+        busy_us.fetch_add(begin.elapsed().as_micros() as u64, Ordering::Relaxed);
+        journal.add(&line)?;
+        bar.inc(1);
+        Ok(line)
+    };
+    let made =
+        pool.install(|| left.par_iter().with_max_len(1).map(one).collect::<Result<Vec<Line>, Failed>>())?;
+    bar.finish_and_clear();
+    if left.len() > 1 {
+        let (wall_s, busy_s) = (start.elapsed().as_secs_f64(), busy_us.into_inner() as f64 / 1e6);
+        let threads = pool.current_num_threads();
+        note(&format!(
+            "{} runs in {wall_s:.2} s: {busy_s:.2} s of simulation on {threads} threads, {:.2} x simulation / threads",
+            left.len(),
+            wall_s * threads as f64 / busy_s
+        ));
+    }
+    let mut lines: Vec<Line> =
+        indices.iter().filter_map(|index| journal.done.remove(index)).chain(made).collect();
+    lines.sort_by_key(|line| line.index);
+    // Of a shard whose file has lines of others, those stay as well.
+    let others: Vec<Line> = std::mem::take(&mut journal.done).into_values().collect();
+    let mut all: Vec<Line> = lines.iter().cloned().chain(others).collect();
+    all.sort_by_key(|line| line.index);
+    journal.finish(&all)?;
+    Ok(lines)
+}
+
+/// Says which points make no run; where none does, that is the failure.
+fn tell_errors(lines: &[Line]) -> Result<(), Failed> {
+    let failed: Vec<&Line> = lines.iter().filter(|line| line.error.is_some()).collect();
+    let Some(first) = failed.first() else { return Ok(()) };
+    let point: Vec<String> = first.point.iter().map(ToString::to_string).collect();
+    let error = first.error.as_deref().unwrap_or_default();
+    let message = format!(
+        "{} of {} runs cannot be made, the first at {}: {error}",
+        failed.len(),
+        lines.len(),
+        point.join(", ")
+    );
+    if failed.len() == lines.len() {
+        return Err(Failed::input(message));
+    }
+    note(&message);
+    Ok(())
+}
+
+/// Shows the points as asked.
+fn show(arguments: &Arguments, shape: &Shape, lines: &[Line]) -> Result<(), Failed> {
+    tell_errors(lines)?;
+    for (place, metric) in shape.metrics.iter().enumerate() {
+        if lines.iter().all(|line| line.values[place].is_none()) {
+            note(&format!("{metric} is missing in every run: the run has no such part, or too few requests"));
+        }
+    }
+    let results = Results::of(shape, lines);
+    if let Some(path) = &arguments.csv {
+        write(path, &results.csv())?;
+    }
+    if let Some(folder) = &arguments.charts {
+        write_charts(folder, &results)?;
+    }
+    if arguments.json {
+        return print(&format!("{:#}\n", results.to_json()));
+    }
+    print(&(aligned(&results.table()).join("\n") + "\n"))
+}

@@ -1,0 +1,120 @@
+//! `servescope compare`: two settings over the same seeds, one long run, a turn, and what is refused.
+
+use serde_json::Value;
+
+use crate::{file, folder, good, json, refused, text};
+
+const SHORT: [&str; 2] = ["--set", "workload.duration_s=40"];
+
+#[test]
+fn a_comparison_is_the_same_on_any_number_of_threads_and_agrees_with_single_runs() {
+    let arguments =
+        [&["compare", "--set-b", "scheduler.order=lifo", "--seeds", "5", "--json"], &SHORT[..]].concat();
+    let found = json(&[&arguments[..], &["--threads", "1"]].concat());
+    assert_eq!(found, json(&[&arguments[..], &["--threads", "3"]].concat()));
+    assert_eq!(found["differ"][0]["path"], "scheduler.order");
+    assert_eq!(found["seeds"], serde_json::json!([42, 43, 44, 45, 46]));
+    let mean = &found["metrics"]["ttft_s.mean"];
+    let of = |order: &str| -> f64 {
+        let run = |seed: u32| {
+            let set = [format!("seed={seed}"), format!("scheduler.order={order}")];
+            let summary = crate::summary(&[&["--set", &set[0], "--set", &set[1]], &SHORT[..]].concat());
+            summary["ttft_s"]["mean"].as_f64().unwrap()
+        };
+        (42..47).map(run).sum::<f64>() / 5.0
+    };
+    assert_eq!(mean["a"], of("fcfs"));
+    assert_eq!(mean["b"], of("lifo"));
+    let [low, difference, high] = ["low", "difference", "high"].map(|key| mean[key].as_f64().unwrap());
+    assert!(low <= difference && difference <= high);
+    assert_eq!(mean["seeds"], 5);
+    assert_eq!(found["requests"]["equal"], found["requests"]["paired"]);
+}
+
+#[test]
+fn a_difference_is_told_in_a_plain_sentence() {
+    let faster = ["compare", "--set-b", "cost.linear.decode_base_ms=10", "--seeds", "6"];
+    let (told, _) = good(&[&faster[..], &SHORT].concat());
+    assert!(told.contains("\nB lowers mean TPOT by "), "{told}");
+    assert!(told.contains("95 % interval") && told.contains("6 seeds)"), "{told}");
+    let (same, _) = good(&[&["compare", "--seeds", "3"], &SHORT[..]].concat());
+    assert!(same.starts_with("A and B are the same setting"));
+    assert!(same.contains("mean TTFT is the same in A and B (3 seeds)"));
+}
+
+#[test]
+fn files_links_tables_requests_and_charts() {
+    let dir = folder("compare");
+    let a = file(&dir, "a.json", r#"{"workload": {"duration_s": 40}}"#);
+    let b = file(&dir, "b.json", r#"{"workload": {"duration_s": 40, "rate_rps": 2.2}, "seed": 7}"#);
+    let place = |name: &str| text(&dir.join(name)).to_owned();
+    let (csv, requests, charts) = (place("d.csv"), place("r.csv"), place("charts"));
+    let more = ["--seeds", "2", "--csv", &csv, "--requests", &requests, "--charts", &charts];
+    let (told, notes) = good(&[&["compare", &a, &b], &more[..]].concat());
+    assert!(notes.contains("both are simulated with those of A"), "{notes}");
+    assert!(told.contains("are the same request"), "{told}");
+    let rows = std::fs::read_to_string(csv).unwrap();
+    assert!(rows.starts_with("metric,a,b,difference,low,high,") && rows.lines().count() == 19);
+    let rows = std::fs::read_to_string(requests).unwrap();
+    assert!(rows.lines().nth(1).unwrap().starts_with("0,"));
+    let svg = std::fs::read_to_string(dir.join("charts/ttft_pairs.svg")).unwrap();
+    assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n"));
+    let link = json(&["compare", "#v=2&D=40&gor=vtc", &a, "--seeds", "2", "--json"]);
+    assert_eq!(link["differ"][0]["a"], "vtc");
+}
+
+#[test]
+fn one_long_run_has_batches_in_place_of_seeds() {
+    let rows: Vec<String> = (0..3000).map(|i| format!("{},100,{}", 2 * i, 20 + i * 7 % 31)).collect();
+    let rows = format!("arrival_s,input_tokens,output_tokens\n{}", rows.join("\n"));
+    let trace = file(&folder("compare-trace"), "t.csv", &rows);
+    let metrics = ["--metric", "e2e_s.mean", "throughput_rps", "--json"];
+    let found = json(
+        &[&["compare", "--trace", &trace, "--set-b", "cost.linear.decode_base_ms=60"], &metrics[..]].concat(),
+    );
+    let e2e = &found["metrics"]["e2e_s.mean"];
+    assert_eq!((&e2e["batches"], &e2e["seeds"]), (&20.into(), &1.into()));
+    assert!(e2e["low"].as_f64().unwrap() > 0.0);
+    assert!(e2e["note"].as_str().unwrap().contains("MSER-5"));
+    assert_eq!(found["metrics"]["throughput_rps"]["low"], Value::Null);
+    // A trace does not depend on the seed.
+    let (_, notes) = good(&["compare", "--trace", &trace, "--seeds", "3"]);
+    assert!(notes.contains("every seed gives the same run"), "{notes}");
+}
+
+#[test]
+fn the_turn_of_two_settings_is_found() {
+    // B's prefill has less to pay for each batch and more for each token: it is better while prompts are short.
+    let b = ["--set-b", "cost.linear.prefill_base_ms=1", "--set-b", "cost.linear.prefill_per_token_ms=0.5"];
+    let a =
+        ["--set-a", "cost.linear.prefill_base_ms=101", "--set-a", "cost.linear.prefill_per_token_ms=0.25"];
+    let common =
+        ["--set", "workload.input_tokens.kind=fixed", "--set", "workload.rate_rps=0.2", "--seeds", "5"];
+    let turn = ["--turn", "workload.input_tokens.value=50:1000", "--metric", "ttft_s.mean"];
+    let dir = folder("compare-turn");
+    let all = [&["compare"], &a[..], &b, &common, &turn, &["--set", "workload.duration_s=200"]].concat();
+    let found = json(&[&all[..], &["--json"]].concat());
+    let turned = &found["turn"]["turns"][0];
+    let [low, value, high] = ["low", "value", "high"].map(|key| turned[key].as_f64().unwrap());
+    // Alone in its batch a prompt of 400 tokens costs the same in both; together in one batch their tokens count, so the
+    // turn lies a little below.
+    assert!((250.0..=400.0).contains(&value) && low <= value && value <= high, "{turned}");
+    assert_eq!((turned["below"].as_str(), turned["above"].as_str()), (Some("B"), Some("A")));
+    let (told, _) = good(&[&all[..], &["--charts", text(&dir)]].concat());
+    assert!(told.contains("mean TTFT: B is better up to workload.input_tokens.value"), "{told}");
+    assert!(dir.join("turn.svg").is_file());
+}
+
+#[test]
+fn bad_comparisons_are_refused() {
+    assert!(refused(&["compare", "--metric", "ttft_s.p98"]).contains("the nearest are"));
+    assert!(refused(&["compare", "--seeds", "0"]).contains("seeds: 0 is not between 1 and"));
+    assert!(refused(&["compare", "absent.json"]).contains("absent.json"));
+    assert!(refused(&["compare", "--set-b", "workload.rate=2"]).contains("workload.rate_rps"));
+    let low = ["compare", "--seeds", "2", "--set-b", "workload.input_tokens.low=900"];
+    assert!(refused(&low).contains("B: workload.input_tokens.high"));
+    let turn = |text: &str, seeds: &str| refused(&["compare", "--turn", text, "--seeds", seeds]);
+    assert!(turn("scheduler.order=fcfs:vtc", "2").contains("is no number"));
+    assert!(turn("workload.rate_rps=2:1", "2").contains("runs upwards"));
+    assert!(turn("workload.rate_rps=1:2", "1").contains("at least two seeds"));
+}

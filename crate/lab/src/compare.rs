@@ -1,0 +1,181 @@
+//! Which of two settings is better, by how much, and whether it is real.
+//!
+//! A and B are simulated with the same seeds, so that both see the same requests (common random numbers). What the pairs of
+//! runs differ by has a confidence interval over the seeds ([`interval`]); one long run has batch means in their place
+//! ([`batch_means`]). The two runs of one seed are also compared request by request ([`requests`]), and where they first decided
+//! differently is told ([`decisions`]). Where the better of the two
+//! changes with a parameter is found by bisection ([`turn`]).
+//!
+//! This module only says what to simulate and what the results mean. Who calls it simulates, on as many threads as there
+//! are: the result does not depend on them.
+
+pub mod batch_means;
+pub mod checks;
+pub mod decisions;
+pub mod interval;
+pub mod requests;
+pub mod sentence;
+pub mod turn;
+
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value as Json, json};
+
+use crate::failure::Failure;
+use crate::metric::{Measured, Metric};
+use crate::parameters::{Id, Value};
+use crate::run::Run;
+use crate::scenario::Scenario;
+use batch_means::{BATCHES, batched};
+use interval::Paired;
+use sentence::sentence;
+
+/// Most seeds of one comparison.
+pub const MAX_SEEDS: usize = 10_000;
+
+/// The scenario's own seed and those that follow it.
+///
+/// # Errors
+/// [`Failure`] for none, for more than [`MAX_SEEDS`], or for seeds beyond the largest.
+pub fn seeds(scenario: &Scenario, count: usize) -> Result<Vec<u64>, Failure> {
+    if count == 0 || count > MAX_SEEDS {
+        return Err(Failure::out_of_range("seeds", count as f64, 1.0, MAX_SEEDS as f64));
+    }
+    let first = scenario.number(Id::Seed);
+    let last = first + (count - 1) as f64;
+    Id::Seed.row().check(&Value::Number(last))?;
+    Ok((0..count as u64).map(|i| first as u64 + i).collect())
+}
+
+/// A scenario with another seed.
+pub fn with_seed(scenario: &Scenario, seed: u64) -> Scenario {
+    let mut scenario = scenario.clone();
+    scenario.set(Id::Seed, Value::Number(seed as f64)).expect("the seeds were checked as they were made");
+    scenario
+}
+
+/// What is said of one metric.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// The metric.
+    pub metric: Metric,
+    /// Its pairs; none where no run has it in both.
+    pub paired: Option<Paired>,
+    /// One plain sentence.
+    pub sentence: String,
+    /// Of one long run: what its batches are, or why there are none.
+    pub note: Option<String>,
+}
+
+/// A comparison of A and B.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// In the order in which the metrics were asked for.
+    pub rows: Vec<Row>,
+    /// The seeds.
+    pub seeds: Vec<u64>,
+}
+
+impl Comparison {
+    /// Of the runs of A and of B, each in the order of the seeds.
+    pub fn of_seeds(metrics: &[Metric], seeds: &[u64], a: &[Measured], b: &[Measured]) -> Self {
+        let row = |(place, metric): (usize, &Metric)| {
+            let both = a.iter().zip(b);
+            let pairs: Vec<(f64, f64)> =
+                both.filter_map(|(a, b)| Some((a.values[place]?, b.values[place]?))).collect();
+            let paired = Paired::of(&pairs);
+            let samples = counted(pairs.len(), "seed");
+            let sentence = sentence(metric, paired.as_ref(), &samples);
+            let is_partial = !pairs.is_empty() && pairs.len() < seeds.len();
+            let note = is_partial.then(|| format!("{} of {} seeds have it", pairs.len(), seeds.len()));
+            Row { metric: metric.clone(), paired, sentence, note }
+        };
+        Self { rows: metrics.iter().enumerate().map(row).collect(), seeds: seeds.to_vec() }
+    }
+
+    /// Of one long run of A and one of B with the same seed.
+    pub fn of_one_run(metrics: &[Metric], seed: u64, a: &Run, b: &Run) -> Self {
+        let [of_a, of_b] = [a, b].map(|run| Measured::of(run, metrics));
+        let row = |(place, metric): (usize, &Metric)| {
+            let whole = of_a.values[place].zip(of_b.values[place]);
+            let (paired, samples, note) = match batched(metric, a, b) {
+                Ok(found) => {
+                    let mut note = format!(
+                        "over {BATCHES} batches of {} requests, after a warm-up of {} requests (MSER-5)",
+                        found.batch_requests, found.cut
+                    );
+                    if found.is_dependent {
+                        note.push_str("; the batches depend on one another, so the interval is too narrow: a longer run or more seeds tell more");
+                    }
+                    (Some(found.paired), counted(BATCHES, "batch"), note)
+                }
+                Err(why) => (Paired::of(whole.as_slice()), String::new(), why.text().to_owned()),
+            };
+            let sentence = sentence(metric, paired.as_ref(), &samples);
+            Row { metric: metric.clone(), paired, sentence, note: Some(note) }
+        };
+        Self { rows: metrics.iter().enumerate().map(row).collect(), seeds: vec![seed] }
+    }
+
+    /// The metrics by name: means of A and B, the difference with its interval, the same relative to A, the seeds that have
+    /// the metric in both, and the sentence.
+    pub fn to_json(&self) -> Json {
+        let one = |row: &Row| {
+            let paired = row.paired.as_ref();
+            let bounds = paired.and_then(|p| p.bounds);
+            let relative = paired.and_then(|p| p.relative_bounds);
+            let is_batched = self.seeds.len() == 1 && bounds.is_some();
+            let value = json!({
+                "a": paired.map(|p| p.a),
+                "b": paired.map(|p| p.b),
+                "difference": paired.map(|p| p.difference),
+                "low": bounds.map(|b| b.low),
+                "high": bounds.map(|b| b.high),
+                "relative": paired.and_then(|p| p.relative),
+                "relative_low": relative.map(|b| b.low),
+                "relative_high": relative.map(|b| b.high),
+                "seeds": if is_batched { 1 } else { paired.map_or(0, |p| p.pairs) },
+                "batches": is_batched.then_some(BATCHES),
+                "common_random_numbers_factor": paired.and_then(|p| p.shrink),
+                "sentence": row.sentence,
+                "note": row.note,
+            });
+            (row.metric.path().to_owned(), value)
+        };
+        Json::Object(self.rows.iter().map(one).collect::<Map<_, _>>())
+    }
+
+    /// The metrics as CSV, a row each.
+    pub fn csv(&self) -> String {
+        let cell = |x: Option<f64>| x.map_or_else(String::new, |x| x.to_string());
+        let mut text =
+            String::from("metric,a,b,difference,low,high,relative,relative_low,relative_high,pairs\n");
+        for row in &self.rows {
+            let paired = row.paired.as_ref();
+            let (bounds, relative) = (paired.and_then(|p| p.bounds), paired.and_then(|p| p.relative_bounds));
+            let cells = [
+                paired.map(|p| p.a),
+                paired.map(|p| p.b),
+                paired.map(|p| p.difference),
+                bounds.map(|b| b.low),
+                bounds.map(|b| b.high),
+                paired.and_then(|p| p.relative),
+                relative.map(|b| b.low),
+                relative.map(|b| b.high),
+            ];
+            let cells = cells.map(cell).join(",");
+            let pairs = paired.map_or(0, |p| p.pairs);
+            let _ = writeln!(text, "{},{cells},{pairs}", row.metric.path());
+        }
+        text
+    }
+}
+
+/// `20 seeds`, `1 seed`.
+fn counted(count: usize, what: &str) -> String {
+    match (count, what) {
+        (1, _) => format!("1 {what}"),
+        (_, "batch") => format!("{count} batches"),
+        _ => format!("{count} {what}s"),
+    }
+}

@@ -1,0 +1,167 @@
+//! The first moment at which two runs decided differently, in words.
+
+use serde_json::{Value as Json, json};
+use servescope_engine::decisions::{Compared, Decision, Test, Verdict};
+use servescope_engine::first_difference::{FirstDifference, first_difference};
+
+use crate::run::Run;
+
+/// Where A and B part; both runs kept their decisions ([`Running::with_decisions`](crate::Running::with_decisions)).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Parting(Option<FirstDifference>);
+
+impl Parting {
+    /// Of two runs with the same seed.
+    pub fn of(a: &Run, b: &Run) -> Self {
+        Self(first_difference(&a.report, &b.report))
+    }
+
+    /// One plain sentence.
+    pub fn sentence(&self) -> String {
+        let Some(difference) = self.0 else {
+            return "every decision is the same in A and B".to_owned();
+        };
+        let [a, b] = [difference.a, difference.b].map(|decision| match decision {
+            Some(decision) => format!("{} at {} s", told(&decision), seconds(decision.time_us)),
+            None => "decides nothing more".to_owned(),
+        });
+        format!("first different decision: A {a}; B {b}")
+    }
+
+    /// Both decisions; null where there is no difference.
+    pub fn to_json(&self) -> Json {
+        let Some(difference) = self.0 else { return Json::Null };
+        let one = |decision: Option<Decision>| {
+            decision.map(|decision| {
+                let numbers = decision.compared.numbers();
+                json!({
+                    "time_s": decision.time_us / 1e6,
+                    "replica": decision.replica(),
+                    "request": decision.request(),
+                    "verdict": decision.verdict.name(),
+                    "test": decision.compared.test.name(),
+                    "need": numbers.map(|numbers| numbers.0),
+                    "have": numbers.map(|numbers| numbers.1),
+                    "for_request": decision.on_behalf_of(),
+                    "sentence": told(&decision),
+                })
+            })
+        };
+        json!({
+            "time_s": difference.time_us() / 1e6,
+            "a": one(difference.a),
+            "b": one(difference.b),
+        })
+    }
+}
+
+/// Seconds, to the microsecond.
+fn seconds(us: f64) -> String {
+    let text = format!("{:.6}", us / 1e6);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// What was decided, with what the test compared: `admits request 7 (KV blocks: 8 needed, 9 free)`.
+pub fn told(decision: &Decision) -> String {
+    let Some(id) = decision.request() else {
+        return format!("admits no waiting request{}", in_brackets(&decision.compared));
+    };
+    let what = match decision.verdict {
+        Verdict::Forwarded => format!("forwards request {id} to the engine"),
+        Verdict::Admitted => format!("admits request {id}"),
+        Verdict::Waits => format!("leaves request {id} waiting"),
+        Verdict::Skipped => format!("skips request {id}"),
+        Verdict::Preempted => format!("preempts request {id}{}", for_whom(decision)),
+        Verdict::SwappedOut => format!("copies request {id} to the host{}", for_whom(decision)),
+        Verdict::SwappedIn => format!("copies request {id} back from the host"),
+        Verdict::Rejected(reason) => format!("rejects request {id}, {}", reason.name()),
+        Verdict::TimedOut => format!("gives request {id} up after its deadline"),
+    };
+    what + &in_brackets(&decision.compared)
+}
+
+fn for_whom(decision: &Decision) -> String {
+    match decision.on_behalf_of() {
+        Some(other) if Some(other) != decision.request() => format!(" for request {other}"),
+        _ => String::new(),
+    }
+}
+
+fn in_brackets(compared: &Compared) -> String {
+    let name = match compared.test {
+        Test::None => return String::new(),
+        Test::KvBlocks => "KV blocks",
+        Test::PeakTokens => "KV tokens at the worst moment",
+        Test::TokenBudget => "token budget",
+        Test::RunningCap => "cap on running requests",
+        Test::LoraSlots => "LoRA slots",
+        Test::TokensUnderWay => "tokens under way",
+        Test::RequestTokens => "bound on tokens",
+        Test::LoraRank => "LoRA rank",
+        Test::InSystem => "requests in the service",
+        Test::RequestsPerMinute => "requests a minute",
+        Test::TokensPerMinute => "tokens a minute",
+        Test::Concurrency => "concurrency",
+        Test::KvReservation => "KV reservation",
+        Test::FairShare => "fair share under overload",
+    };
+    let Some((need, have)) = compared.numbers() else { return format!(" ({name})") };
+    match compared.test {
+        Test::KvBlocks | Test::TokenBudget | Test::KvReservation => {
+            format!(" ({name}: {need} needed, {have} free)")
+        }
+        Test::PeakTokens => format!(" ({name}: {need}, less than {have} allowed)"),
+        Test::TokensUnderWay => format!(" ({name}: {need})"),
+        _ => format!(" ({name}: {need}, at most {have})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Running, Scenario};
+
+    fn run(settings: &[(&str, &str)]) -> Run {
+        let mut scenario = Scenario::default();
+        for (path, value) in
+            settings.iter().chain(&[("workload.duration_s", "30"), ("workload.rate_rps", "4")])
+        {
+            scenario.set_text(path, value).unwrap();
+        }
+        Running::begin(&scenario, None).unwrap().with_decisions().run()
+    }
+
+    #[test]
+    fn a_smaller_cap_parts_two_runs_of_every_scheduler_and_nothing_parts_equal_ones() {
+        for kind in ["slora", "static", "orca", "vllm", "sarathi", "lightllm", "vllm_v1"] {
+            let of = |most: &str| run(&[("scheduler.kind", kind), ("scheduler.max_running_requests", most)]);
+            let (wide, narrow) = (of("60"), of("2"));
+            assert_eq!(Parting::of(&wide, &of("60")).to_json(), Json::Null);
+            let parting = Parting::of(&wide, &narrow);
+            let told = parting.to_json();
+            assert_eq!(told["a"]["verdict"], "admitted", "{kind}: {told}");
+            assert_eq!(told["b"]["test"], "running_cap", "{kind}: {told}");
+            let sentence = parting.sentence();
+            let ends = "B admits no waiting request (cap on running requests: 3, at most 2) at";
+            assert!(sentence.starts_with("first different decision: A admits request "), "{sentence}");
+            assert!(sentence.contains(ends), "{kind}: {sentence}");
+        }
+    }
+
+    #[test]
+    fn a_quota_parts_two_runs_at_the_gateway() {
+        let of = |rpm: &str| {
+            let limit = ("gateway.rpm.limit", rpm);
+            run(&[
+                ("gateway.kind", "proxy"),
+                ("gateway.rpm.on", "true"),
+                limit,
+                ("workload.users.count", "1"),
+            ])
+        };
+        let told = Parting::of(&of("100000"), &of("30")).to_json();
+        assert_eq!(told["a"]["verdict"], "forwarded", "{told}");
+        assert_eq!(told["b"]["test"], "requests_per_minute", "{told}");
+        assert_eq!(told["a"]["request"], told["b"]["request"], "{told}");
+    }
+}

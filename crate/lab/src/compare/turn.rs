@@ -1,0 +1,318 @@
+//! Where does it turn? The value of a parameter at which the better of two settings changes.
+//!
+//! Let d(x) be the mean over seeds of what a metric is in B less what it is in A, with the parameter at x in both, the same
+//! seeds everywhere. First d is found at [`LOOKED_AT`] values from end to end. Between two neighbours whose intervals leave out
+//! 0 on opposite sides (values without a told difference between them are passed over) lies a turn. It is found by
+//! bisection three times: where d itself changes its sign, and where the upper and the lower end of its interval do. The two
+//! last are the interval of the turn: the values at which the pairs do not tell the two apart (the set of values that a
+//! test of d(x) = 0 does not reject).
+
+use serde_json::{Value as Json, json};
+
+use super::interval::{Bounds, Paired};
+use crate::metric::{Direction, Metric};
+use crate::sweep::Range;
+
+/// Values that are looked at first.
+pub const LOOKED_AT: usize = 9;
+
+/// A bisection ends at this share of the range.
+const TOLERANCE: f64 = 1.0 / 512.0;
+
+/// One side of a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// The metric is less in A.
+    A,
+    /// The metric is less in B.
+    B,
+}
+
+impl Side {
+    fn other(self) -> Self {
+        match self {
+            Self::A => Self::B,
+            Self::B => Self::A,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::A => "A",
+            Self::B => "B",
+        }
+    }
+}
+
+/// Where the better one changes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Turn {
+    /// The value.
+    pub value: f64,
+    /// Lower end of its interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// The one in which the metric is less below the turn.
+    pub below: Side,
+}
+
+/// What was found over a range.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Turns {
+    /// The range.
+    pub range: Range,
+    /// The metric.
+    pub metric: Metric,
+    /// Every value that was simulated and its pairs, by value.
+    pub seen: Vec<(f64, Option<Paired>)>,
+    /// Every turn, by value.
+    pub turns: Vec<Turn>,
+    /// Seeds of each value.
+    pub seeds: usize,
+}
+
+/// The side on which the metric is less, where the pairs tell.
+fn told(paired: Option<&Paired>) -> Option<Side> {
+    let bounds = paired?.bounds?;
+    if bounds.low > 0.0 { Some(Side::A) } else { (bounds.high < 0.0).then_some(Side::B) }
+}
+
+/// What is bisected: d, or the end of its interval that still tells the side below.
+#[derive(Clone, Copy)]
+enum Edge {
+    Mean,
+    Low,
+    High,
+}
+
+/// The pairs at each of some values.
+type PairsAt<E> = Result<Vec<Option<Paired>>, E>;
+
+struct Search<'f, E> {
+    range: Range,
+    seen: Vec<(f64, Option<Paired>)>,
+    pairs_at: &'f mut dyn FnMut(&[f64]) -> PairsAt<E>,
+}
+
+impl<E> Search<'_, E> {
+    /// The pairs at a value, simulated once.
+    fn at(&mut self, value: f64) -> Result<Option<Paired>, E> {
+        if let Some((_, paired)) = self.seen.iter().find(|(seen, _)| *seen == value) {
+            return Ok(*paired);
+        }
+        let paired = (self.pairs_at)(&[value])?.pop().flatten();
+        self.seen.push((value, paired));
+        Ok(paired)
+    }
+
+    /// The value between two at which the metric stops to be as below: less on `below` by the edge.
+    fn bisect(&mut self, below: Side, edge: Edge, mut low: f64, mut high: f64) -> Result<[f64; 2], E> {
+        loop {
+            let (low_share, high_share) = (self.range.share(low), self.range.share(high));
+            let middle = if self.range.is_whole {
+                f64::midpoint(low, high).floor()
+            } else {
+                self.range.at(0.5 * (low_share + high_share))
+            };
+            let is_close = !self.range.is_whole && high_share - low_share <= TOLERANCE;
+            if is_close || middle <= low || middle >= high {
+                return Ok([low, high]);
+            }
+            let paired = self.at(middle)?;
+            let still = paired.map(|p| {
+                let bounds = p.bounds.unwrap_or(Bounds { low: p.difference, high: p.difference });
+                // Positive while the metric is less on the side below.
+                let (mean, nearer, farther) = match below {
+                    Side::A => (p.difference, bounds.low, bounds.high),
+                    Side::B => (-p.difference, -bounds.high, -bounds.low),
+                };
+                match edge {
+                    Edge::Mean => mean > 0.0,
+                    Edge::Low => nearer > 0.0,
+                    Edge::High => farther >= 0.0,
+                }
+            });
+            if still.unwrap_or(false) { low = middle } else { high = middle }
+        }
+    }
+}
+
+/// Finds every turn of a metric over a range. `pairs_at` simulates A and B at each of some values, and gives the pairs of the
+/// metric over the seeds for each.
+///
+/// # Errors
+/// The first of `pairs_at`.
+pub fn turns<E>(
+    range: Range,
+    metric: &Metric,
+    seeds: usize,
+    mut pairs_at: impl FnMut(&[f64]) -> Result<Vec<Option<Paired>>, E>,
+) -> Result<Turns, E> {
+    let mut first: Vec<f64> = (0..LOOKED_AT).map(|i| range.at(i as f64 / (LOOKED_AT - 1) as f64)).collect();
+    first.dedup();
+    let pairs = pairs_at(&first)?;
+    let looked: Vec<(f64, Option<Paired>)> = first.into_iter().zip(pairs).collect();
+    let sides = looked.iter().filter_map(|(x, paired)| Some((*x, told(paired.as_ref())?)));
+    let sides: Vec<(f64, Side)> = sides.collect();
+    let mut search = Search { range, seen: looked, pairs_at: &mut pairs_at };
+    let mut found = Vec::new();
+    for pair in sides.windows(2) {
+        let [(left, below), (right, above)] = [pair[0], pair[1]];
+        if below == above {
+            continue;
+        }
+        let [last, next] = search.bisect(below, Edge::Mean, left, right)?;
+        let low = search.bisect(below, Edge::Low, left, next)?[0];
+        let high = search.bisect(below, Edge::High, last, right)?[1];
+        let value =
+            if range.is_whole { last } else { range.at(0.5 * (range.share(last) + range.share(next))) };
+        found.push(Turn { value, low, high, below });
+    }
+    let mut seen = search.seen;
+    seen.sort_by(|a, b| a.0.total_cmp(&b.0));
+    Ok(Turns { range, metric: metric.clone(), seen, turns: found, seeds })
+}
+
+impl Turns {
+    /// The better of the two by the metric, where it is less on `side`; where neither direction is better, the lower.
+    fn better(&self, side: Side) -> (&'static str, &'static str) {
+        match self.metric.direction() {
+            Direction::Less => (side.name(), "better"),
+            Direction::More => (side.other().name(), "better"),
+            Direction::Neither => (side.name(), "lower"),
+        }
+    }
+
+    /// What was found, a sentence for each turn, or one that says that there is none.
+    pub fn sentences(&self) -> Vec<String> {
+        let (path, title) = (self.range.id.row().id, self.metric.title());
+        let unit = match self.range.id.row().unit {
+            "" => String::new(),
+            unit => format!(" {unit}"),
+        };
+        let of = |turn: &Turn| {
+            let ((below, word), (above, _)) = (self.better(turn.below), self.better(turn.below.other()));
+            let digits = if self.range.is_whole {
+                0
+            } else {
+                super::sentence::decimals(turn.value, turn.high - turn.low)
+            };
+            let Turn { value, low, high, .. } = turn;
+            format!(
+                "{title}: {below} is {word} up to {path} {value:.digits$}{unit}, {above} above (95 % interval {low:.digits$} to {high:.digits$}, {} seeds)",
+                self.seeds
+            )
+        };
+        if !self.turns.is_empty() {
+            return self.turns.iter().map(of).collect();
+        }
+        let sides: Vec<Side> = self.seen.iter().filter_map(|(_, paired)| told(paired.as_ref())).collect();
+        let (from, to, values) = (self.range.from, self.range.to, self.seen.len());
+        vec![match sides.first() {
+            None => format!(
+                "{title}: no difference that {} seeds can tell at any of {values} values of {path} from {from} to {to}",
+                self.seeds
+            ),
+            Some(side) => {
+                let (name, word) = self.better(*side);
+                let where_told = if sides.len() == values {
+                    format!("at each of {values} values")
+                } else {
+                    format!("at {} of {values} values, and at the others nothing is told", sides.len())
+                };
+                format!("{title}: no turn of {path} from {from} to {to}: {name} is {word} {where_told}")
+            }
+        }]
+    }
+
+    /// As JSON: the turns, and every value that was simulated.
+    pub fn to_json(&self) -> Json {
+        let turn = |turn: &Turn| {
+            let ((below, _), (above, _)) = (self.better(turn.below), self.better(turn.below.other()));
+            json!({"value": turn.value, "low": turn.low, "high": turn.high, "below": below, "above": above})
+        };
+        let value = |(x, paired): &(f64, Option<Paired>)| {
+            json!({
+                "value": x,
+                "difference": paired.map(|p| p.difference),
+                "low": paired.and_then(|p| p.bounds).map(|b| b.low),
+                "high": paired.and_then(|p| p.bounds).map(|b| b.high),
+            })
+        };
+        json!({
+            "parameter": self.range.id.row().id,
+            "metric": self.metric.path(),
+            "seeds": self.seeds,
+            "turns": self.turns.iter().map(turn).collect::<Vec<_>>(),
+            "values": self.seen.iter().map(value).collect::<Vec<_>>(),
+            "sentences": self.sentences(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use super::*;
+
+    /// Pairs whose difference is `d`, give or take `half` by seed.
+    fn pairs(d: f64, half: f64) -> Option<Paired> {
+        let all: Vec<(f64, f64)> =
+            (0..10).map(|i| (10.0, 10.0 + d + if i % 2 == 0 { half } else { -half })).collect();
+        Paired::of(&all)
+    }
+
+    fn found(range: &str, path: &str, d: impl Fn(f64) -> f64, half: f64) -> Turns {
+        let metric = Metric::parse(path).unwrap();
+        let at = |xs: &[f64]| Ok::<_, Infallible>(xs.iter().map(|&x| pairs(d(x), half)).collect());
+        turns(Range::parse(range).unwrap(), &metric, 10, at).unwrap()
+    }
+
+    #[test]
+    fn a_turn_is_found_with_its_interval() {
+        let found = found("workload.arrivals.cv=0.5:8", "ttft_s.p99", |x| 2.1 - x, 0.3);
+        let [turn] = found.turns.as_slice() else { panic!("{:?}", found.turns) };
+        let step = 7.5 / 512.0;
+        assert!((turn.value - 2.1).abs() <= step, "{turn:?}");
+        // Of ten alternating pairs the 25th of the means of subsets is still one of equal signs.
+        let half = 0.3;
+        assert!(
+            (turn.low - (2.1 - half)).abs() <= step && (turn.high - (2.1 + half)).abs() <= step,
+            "{turn:?}"
+        );
+        assert_eq!(turn.below, Side::A);
+        assert!(found.sentences()[0].starts_with("P99 TTFT: A is better up to workload.arrivals.cv 2.1"));
+        assert!(found.seen.windows(2).all(|pair| pair[0].0 < pair[1].0));
+    }
+
+    #[test]
+    fn more_of_goodput_is_better_and_there_may_be_two_turns() {
+        let found = found("workload.rate_rps=1:9", "slo.goodput_rps", |x| (x - 3.3) * (7.7 - x), 0.1);
+        assert_eq!(found.turns.len(), 2);
+        let told = found.sentences();
+        // B has less goodput below 3.3: A is better there.
+        assert!(told[0].contains("A is better up to workload.rate_rps 3.3"), "{told:?}");
+        assert!(told[1].contains("B is better up to workload.rate_rps 7.69"), "{told:?}");
+    }
+
+    #[test]
+    fn whole_numbers_turn_between_neighbours() {
+        let found = found("fleet.replicas=1:64:log", "ttft_s.mean", |x| 12.5 - x, 0.01);
+        assert_eq!((found.turns[0].value, found.turns[0].low, found.turns[0].high), (12.0, 12.0, 13.0));
+        assert!(found.sentences()[0].contains("up to fleet.replicas 12, B above"));
+    }
+
+    #[test]
+    fn no_turn_is_told() {
+        let none = found("workload.rate_rps=1:9", "ttft_s.mean", |_| 1.0, 0.1);
+        assert!(none.turns.is_empty());
+        assert!(
+            none.sentences()[0].contains("no turn")
+                && none.sentences()[0].contains("A is better at each of 9")
+        );
+        let noise = found("workload.rate_rps=1:9", "ttft_s.mean", |_| 0.0, 0.1);
+        assert!(noise.sentences()[0].contains("no difference that 10 seeds can tell"));
+    }
+}

@@ -1,0 +1,185 @@
+//! The results of a sweep by point: means over the seeds with their intervals.
+
+use serde_json::{Map, Value as Json, json};
+
+use super::lines::{Line, Shape};
+use crate::compare::interval::MeanInterval;
+
+/// A parameter and the values that it has, in the order in which they come.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AxisValues {
+    /// The path.
+    pub path: String,
+    /// Its values.
+    pub values: Vec<Json>,
+}
+
+/// A point.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// The value of each axis.
+    pub point: Vec<Json>,
+    /// Each metric over the seeds that have it; none where none has.
+    pub cells: Vec<Option<MeanInterval>>,
+    /// Runs of the point.
+    pub runs: usize,
+    /// Why a run could not be made, of the first that could not.
+    pub error: Option<String>,
+}
+
+/// All points of a sweep.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Results {
+    /// What the lines had in common.
+    pub shape: Shape,
+    /// The axes.
+    pub axes: Vec<AxisValues>,
+    /// The points in the order of the sweep.
+    pub rows: Vec<Row>,
+}
+
+impl AxisValues {
+    /// Its values as numbers; none where one is no number.
+    pub fn numbers(&self) -> Option<Vec<f64>> {
+        self.values.iter().map(Json::as_f64).collect()
+    }
+
+    /// Whether its numbers are spread by ratio: their logarithms are more even than they are.
+    pub fn is_log(&self) -> bool {
+        let Some(numbers) = self.numbers() else { return false };
+        if numbers.len() < 3 || numbers.iter().any(|&x| x <= 0.0) {
+            return false;
+        }
+        let spread = |of: &dyn Fn(f64) -> f64| {
+            let steps: Vec<f64> = numbers.windows(2).map(|pair| (of(pair[1]) - of(pair[0])).abs()).collect();
+            let most = steps.iter().copied().fold(0.0, f64::max);
+            most / steps.iter().copied().fold(f64::INFINITY, f64::min)
+        };
+        spread(&libm::log) < 0.99 * spread(&|x| x)
+    }
+}
+
+/// A value as it is written in a table.
+pub(super) fn plain(json: &Json) -> String {
+    match json {
+        Json::String(text) => text.clone(),
+        Json::Array(items) => items.iter().map(Json::to_string).collect::<Vec<_>>().join(";"),
+        other => other.to_string(),
+    }
+}
+
+impl Results {
+    /// Of all lines of a sweep in their order.
+    pub fn of(shape: &Shape, lines: &[Line]) -> Self {
+        let mut axes: Vec<AxisValues> =
+            shape.paths.iter().map(|path| AxisValues { path: path.clone(), values: Vec::new() }).collect();
+        let mut rows = Vec::new();
+        for point in lines.chunk_by(|a, b| a.point == b.point) {
+            let first = &point[0];
+            for (axis, value) in axes.iter_mut().zip(&first.point) {
+                if !axis.values.contains(value) {
+                    axis.values.push(value.clone());
+                }
+            }
+            let cell = |place: usize| {
+                let values: Vec<f64> = point.iter().filter_map(|line| line.values[place]).collect();
+                MeanInterval::of(&values)
+            };
+            rows.push(Row {
+                point: first.point.clone(),
+                cells: (0..shape.metrics.len()).map(cell).collect(),
+                runs: point.len(),
+                error: point.iter().find_map(|line| line.error.clone()),
+            });
+        }
+        Self { shape: shape.clone(), axes, rows }
+    }
+
+    /// As JSON: the axes, the metrics, and each point with mean, interval and number of seeds of each metric.
+    pub fn to_json(&self) -> Json {
+        let over = |axis: &AxisValues| json!({"path": axis.path, "values": axis.values});
+        let cell = |cell: &Option<MeanInterval>| {
+            let bounds = cell.and_then(|c| c.bounds);
+            json!({
+                "mean": cell.map(|c| c.mean),
+                "low": bounds.map(|b| b.low),
+                "high": bounds.map(|b| b.high),
+                "seeds": cell.map_or(0, |c| c.count),
+            })
+        };
+        let row = |row: &Row| {
+            let point: Map<_, _> = self.shape.paths.iter().cloned().zip(row.point.iter().cloned()).collect();
+            let metrics: Map<_, _> =
+                self.shape.metrics.iter().cloned().zip(row.cells.iter().map(cell)).collect();
+            let mut json = json!({"point": point, "metrics": metrics});
+            if let Some(error) = &row.error {
+                json["error"] = error.as_str().into();
+            }
+            json
+        };
+        json!({
+            "sweep": self.shape.id,
+            "runs": self.shape.runs,
+            "over": self.axes.iter().map(over).collect::<Vec<_>>(),
+            "metrics": self.shape.metrics,
+            "points": self.rows.iter().map(row).collect::<Vec<_>>(),
+        })
+    }
+
+    /// As CSV: a row a point; of each metric the mean, the ends of its interval and the number of seeds.
+    pub fn csv(&self) -> String {
+        let mut header = self.shape.paths.clone();
+        for metric in &self.shape.metrics {
+            header.extend(["", ".low", ".high", ".seeds"].map(|end| format!("{metric}{end}")));
+        }
+        header.push("error".to_owned());
+        let mut text = header.join(",") + "\n";
+        let number = |x: Option<f64>| x.map_or_else(String::new, |x| x.to_string());
+        for row in &self.rows {
+            let mut cells: Vec<String> = row.point.iter().map(|value| quoted(&plain(value))).collect();
+            for cell in &row.cells {
+                let bounds = cell.and_then(|c| c.bounds);
+                cells.extend([number(cell.map(|c| c.mean)), number(bounds.map(|b| b.low))]);
+                cells.push(number(bounds.map(|b| b.high)));
+                cells.push(cell.map_or(0, |c| c.count).to_string());
+            }
+            cells.push(quoted(row.error.as_deref().unwrap_or("")));
+            text.push_str(&cells.join(","));
+            text.push('\n');
+        }
+        text
+    }
+
+    /// The points as rows of a table: the values of the axes, then of each metric the mean and half of the width of its
+    /// interval.
+    pub fn table(&self) -> Vec<Vec<String>> {
+        let mut table = vec![[&self.shape.paths[..], &self.shape.metrics[..]].concat()];
+        let cell = |cell: &Option<MeanInterval>| {
+            let Some(MeanInterval { mean, bounds, .. }) = *cell else { return "-".to_owned() };
+            let half = bounds.map_or(0.0, |b| 0.5 * (b.high - b.low));
+            let digits = crate::compare::sentence::decimals(mean, half);
+            match bounds {
+                Some(_) if half > 0.0 => format!("{mean:.digits$} ± {half:.digits$}"),
+                _ => format!("{mean:.digits$}"),
+            }
+        };
+        for row in &self.rows {
+            let mut cells: Vec<String> = row.point.iter().map(plain).collect();
+            match &row.error {
+                Some(error) if row.cells.iter().all(Option::is_none) => cells.push(error.clone()),
+                _ => cells.extend(row.cells.iter().map(cell)),
+            }
+            table.push(cells);
+        }
+        table
+    }
+}
+
+/// A cell of CSV, in quotes where it must be.
+fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\n']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
+}
