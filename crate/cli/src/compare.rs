@@ -49,7 +49,7 @@ pub(crate) struct Arguments {
     /// Sets one parameter in B.
     #[arg(long, value_name = "PATH=VALUE")]
     set_b: Vec<String>,
-    /// Trace file that A and B play in place of generated requests. A seed changes nothing then, so one run is parted into
+    /// Trace file that A and B play in place of generated requests. A seed changes nothing then, so one run is divided into
     /// batches unless --seeds says otherwise.
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
@@ -205,7 +205,7 @@ impl Task {
         let (a, b) = (with_first(0, a), with_first(1, b));
         if [&a, &b].iter().all(|runs| runs.iter().all(|run| run.digest == runs[0].digest)) {
             note(
-                "every seed gives the same run, so the intervals mean nothing; --seeds 1 parts one run into batches",
+                "every seed gives the same run, so the intervals mean nothing; --seeds 1 divides one run into batches",
             );
         }
         Ok((Comparison::of_seeds(&self.metrics, &self.seeds, &a, &b), pair))

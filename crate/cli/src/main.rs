@@ -85,7 +85,7 @@ enum Verb {
     ///
     /// A and B are scenario files or addresses of the page; without B it is A, and without both the default, with the
     /// settings of --set-a and --set-b on top. Both get the same seeds, so that both serve the same requests (common random
-    /// numbers). With --seeds 1 one long run is parted into batches in place of seeds.
+    /// numbers). With --seeds 1 one long run is divided into batches in place of seeds.
     Compare(Box<compare::Arguments>),
     /// Simulates every combination of some parameters' values.
     Sweep(Box<sweep::Arguments>),

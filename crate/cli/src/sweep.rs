@@ -182,11 +182,12 @@ fn simulate(
     let left: Vec<usize> =
         indices.iter().copied().filter(|index| !journal.done.contains_key(index)).collect();
     let pool = progress::pool(arguments.threads, left.len())?;
-    let (bar, start, busy_us) = (progress::bar(left.len()), Instant::now(), AtomicU64::new(0));
+    let (bar, start, engine_us) = (progress::bar(left.len()), Instant::now(), AtomicU64::new(0));
     let one = |&index: &usize| {
         let begin = Instant::now();
-        let line = sweep.simulate(index, loaded);
-        busy_us.fetch_add(begin.elapsed().as_micros() as u64, Ordering::Relaxed);
+        let run = sweep.run(index, loaded);
+        engine_us.fetch_add(begin.elapsed().as_micros() as u64, Ordering::Relaxed);
+        let line = sweep.line(index, run);
         journal.add(&line)?;
         bar.inc(1);
         Ok(line)
@@ -195,12 +196,12 @@ fn simulate(
         pool.install(|| left.par_iter().with_max_len(1).map(one).collect::<Result<Vec<Line>, Failed>>())?;
     bar.finish_and_clear();
     if left.len() > 1 {
-        let (wall_s, busy_s) = (start.elapsed().as_secs_f64(), busy_us.into_inner() as f64 / 1e6);
+        let (wall_s, engine_s) = (start.elapsed().as_secs_f64(), engine_us.into_inner() as f64 / 1e6);
         let threads = pool.current_num_threads();
         note(&format!(
-            "{} runs in {wall_s:.2} s: {busy_s:.2} s of simulation on {threads} threads, {:.2} x simulation / threads",
+            "{} runs in {wall_s:.2} s on {threads} threads: {:.2} times the engine's {engine_s:.2} s over the threads",
             left.len(),
-            wall_s * threads as f64 / busy_s
+            wall_s * threads as f64 / engine_s
         ));
     }
     let mut lines: Vec<Line> =

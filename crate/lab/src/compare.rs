@@ -6,8 +6,8 @@
 //! differently is told ([`decisions`]). Where the better of the two
 //! changes with a parameter is found by bisection ([`turn`]).
 //!
-//! This module only says what to simulate and what the results mean. Who calls it simulates, on as many threads as there
-//! are: the result does not depend on them.
+//! This module says what to simulate and what the results mean. The caller simulates, on any number of threads: the result
+//! does not depend on them. It keeps both runs of the first seed, for what compares their requests or their decisions.
 
 pub mod batch_means;
 pub mod checks;

@@ -392,8 +392,14 @@ impl Run {
             return serde_json::json!(self.summary_of(table_rows));
         }
         let slo = self.scenario.slo();
+        // The pass over the iterations costs as much as half of the simulation.
+        let run = if has(&["tbt_s.", "batch.", "kv.", "gpu.", "adapters."]) {
+            self.numbers(table_rows, self.spans(), self.token_gaps())
+        } else {
+            self.numbers(table_rows, &SpanSums::default(), &InterTokenLatencies::default())
+        };
         serde_json::json!(RunSummary {
-            run: self.numbers(table_rows, self.spans()),
+            run,
             prefix: has(&["prefix."]).then(|| self.prefix()).flatten(),
             fleet: None,
             gateway: has(&["gateway."]).then(|| gateway_summary(&self.report, slo)).flatten(),
@@ -408,7 +414,7 @@ impl Run {
     }
 
     /// The numbers of every run; of a fleet from the sums over its iterations.
-    fn numbers(&self, table_rows: usize, spans: &SpanSums) -> Summary {
+    fn numbers(&self, table_rows: usize, spans: &SpanSums, gaps: &InterTokenLatencies) -> Summary {
         let calibration = self.scenario.calibration();
         let context = SummaryContext {
             slo: self.scenario.slo(),
@@ -419,7 +425,7 @@ impl Run {
                 .map(|peak| (calibration.parameters, peak)),
             table_rows,
         };
-        let mut run = summarise_spans(&self.report, self.token_gaps(), spans, &context);
+        let mut run = summarise_spans(&self.report, gaps, spans, &context);
         if self.generated && table_rows > 0 {
             self.add_expected_shares(&mut run);
         }
@@ -428,7 +434,7 @@ impl Run {
 
     /// The numbers with what should be known beside them.
     fn told(&self, table_rows: usize, spans: &SpanSums) -> RunSummary {
-        let run = self.numbers(table_rows, spans);
+        let run = self.numbers(table_rows, spans, self.token_gaps());
         let mut warnings = warnings(&run, self.report.gateway.is_some());
         if run.requests.rejected_total > 0 {
             warnings.extend(limits::warning(&self.scenario, &self.report));

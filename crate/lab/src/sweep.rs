@@ -25,7 +25,7 @@ use crate::failure::Failure;
 use crate::metric::{Measured, Metric};
 use crate::parameters::Value;
 use crate::recipe;
-use crate::run::LoadedTrace;
+use crate::run::{LoadedTrace, Run};
 use crate::scenario::Scenario;
 
 /// Most runs of one sweep.
@@ -171,12 +171,27 @@ impl Sweep {
         scenario
     }
 
-    /// Simulates a run. A point whose settings contradict each other, or that makes no request, has its error in place of
-    /// numbers.
+    /// Simulates a run, and reads its metrics.
     pub fn simulate(&self, index: usize, loaded: Option<&LoadedTrace>) -> Line {
-        let measured = Measured::simulate(&self.scenario(index), loaded, &self.metrics);
-        let (values, digest, error) = match measured {
-            Ok(measured) => (measured.values, Some(measured.digest), None),
+        self.line(index, self.run(index, loaded))
+    }
+
+    /// Simulates a run.
+    ///
+    /// # Errors
+    /// Every [`Failure`] of its scenario.
+    pub fn run(&self, index: usize, loaded: Option<&LoadedTrace>) -> Result<Run, Vec<Failure>> {
+        Run::simulate(&self.scenario(index), loaded)
+    }
+
+    /// The line of a run. A point whose settings contradict each other, or that makes no request, has its error in place of
+    /// numbers.
+    pub fn line(&self, index: usize, run: Result<Run, Vec<Failure>>) -> Line {
+        let (values, digest, error) = match run {
+            Ok(run) => {
+                let measured = Measured::of(&run, &self.metrics);
+                (measured.values, Some(measured.digest), None)
+            }
             Err(failures) => {
                 let messages: Vec<String> = failures.into_iter().map(|failure| failure.message).collect();
                 (vec![None; self.metrics.len()], None, Some(messages.join("; ")))

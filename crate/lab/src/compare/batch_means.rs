@@ -4,7 +4,7 @@
 //!   arrival, are averaged in groups of five; of n groups the first d are cut for which the squared standard error of the
 //!   mean of the rest, sum (x - mean)² / (n - d)², is least. A least value in the second half says that the run does not
 //!   settle. Of A and B the longer warm-up is cut from both.
-//! - **Batches**: the rest is parted into [`BATCHES`] batches of consecutive requests, the same in A and B. Their pairs of
+//! - **Batches**: the rest is divided into [`BATCHES`] batches of consecutive requests, the same in A and B. Their pairs of
 //!   means (or quantiles) stand where the pairs of seeds stand otherwise. Twenty batches are within the 10 to 30 of
 //!   Schmeiser (1982).
 //! - **Dependence**: where the differences of neighbouring batches have a lag-1 correlation that independent ones exceed in one

@@ -154,9 +154,9 @@ fn power(one: &Scenario, metrics: &[Metric], trials: usize, threads: usize) -> (
         let middle = 0.5 * (low + high);
         let b = slower(middle);
         if relative(&b) < DIFFERENCE {
-            low = middle
+            low = middle;
         } else {
-            high = middle
+            high = middle;
         }
         if (relative(&b) - DIFFERENCE).abs() < (relative(&best.1) - DIFFERENCE).abs() {
             best = (middle, b);

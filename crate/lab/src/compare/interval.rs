@@ -242,7 +242,7 @@ mod tests {
     ];
 
     /// The means of the 1,023 subsets of the ten differences: the 25th from below and from above.
-    const SLEEP_ENDS: [f64; 2] = [0.833333333333, 2.466666666667];
+    const SLEEP_ENDS: [f64; 2] = [0.833_333_333_333, 2.466_666_666_667];
 
     #[test]
     fn paired_differences_are_those_of_the_textbook() {
