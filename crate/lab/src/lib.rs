@@ -30,6 +30,7 @@ pub mod repeated_keys;
 pub mod run;
 pub mod scenario;
 pub mod schema;
+pub mod silicon;
 pub mod thresholds;
 pub mod validate;
 pub mod vidur;

@@ -8,6 +8,7 @@ mod clients;
 mod formats;
 mod notes;
 mod profile;
+mod silicon;
 mod traces;
 mod vidur;
 mod who;
