@@ -39,6 +39,7 @@ macro_rules! targets {
 }
 
 targets! {
+    kernels: "fuzz/targets/kernels.rs",
     profile: "fuzz/targets/profile.rs",
     read_mapped: "fuzz/targets/read_mapped.rs",
     read_prompts: "fuzz/targets/read_prompts.rs",

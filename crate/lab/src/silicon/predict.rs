@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use servescope_cost::kernels::{Format, KernelCost, Kernels, Layout, Overheads};
 use servescope_cost::memory_plan::{Ask, MemoryPlan};
 use servescope_cost::{
     BatchCost, Corrections, Deployment, Gpu, HostTime, KvFormat, Model, Roofline, WeightFormat,
@@ -12,16 +13,19 @@ use servescope_workload::trace::{Chain, NOBODY, Request};
 use servescope_workload::{BASE_MODEL, Trace};
 
 use super::file::Row;
+use super::shipped;
 use crate::scenario::vllm::serve_defaults;
 
 /// Requests of a run for each one in flight, as InferenceX and AIConfigurator's own client have it.
 const REQUESTS_PER_SLOT: u32 = 10;
-/// Shortest length as a share of the nominal one, in InferenceX. Clients of other origins are taken to ask for the nominal length.
+/// Shortest length as a share of the nominal one.
 const SHORTEST_SHARE: f64 = 0.8;
 /// Seed of the lengths.
 const SEED: u64 = 42;
 /// vLLM's `--gpu-memory-utilization` where none is given.
 const MEMORY_UTILIZATION: f64 = 0.9;
+/// vLLM's token budget where none is given: 8192 on an H100 and larger GPUs, in the versions that were measured.
+const BUDGET: u32 = 8192;
 /// Tokens of a KV block.
 const BLOCK: u32 = 16;
 /// Host time of the roofline, microseconds: BLIS's fit to vLLM on an H100, as in `cost.host`.
@@ -62,6 +66,64 @@ pub enum NotAnswered {
     Incomplete,
 }
 
+/// Where iteration times come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Law {
+    /// Kernels that were timed on this GPU for this layout.
+    Kernels,
+    /// The same, some of them of related shapes or formats.
+    Interpolated,
+    /// The roofline.
+    Roofline,
+}
+
+impl Law {
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Kernels => "measured kernels",
+            Self::Interpolated => "measured kernels, some of related shapes",
+            Self::Roofline => "roofline",
+        }
+    }
+}
+
+/// What is not measured kernel by kernel.
+#[derive(Clone, Copy)]
+pub struct Constants {
+    /// The kernels of a GPU.
+    pub kernels: fn(&str) -> Option<&'static Kernels>,
+    /// Around kernels.
+    pub overheads: Overheads,
+    /// Host time of an iteration, and for each request in it, in place of those of `overheads` where scheduling is synchronous.
+    pub synchronous_us: [f64; 2],
+    /// From the client to the scheduler and back, milliseconds of each first token.
+    pub client_ms: f64,
+    /// The same for each token of the prompt: tokenising and sending it.
+    pub client_ms_per_token: f64,
+}
+
+impl Constants {
+    /// Calibrated on the deployments of even hash.
+    pub const CALIBRATED: Self = Self {
+        kernels: shipped::kernels,
+        overheads: Overheads {
+            layer_us: 11.0,
+            expert_layer_us: 6.0,
+            expert_factor: 1.3,
+            iteration_us: 163.0,
+            request_us: 6.75,
+            prompt_layer_us: 33.75,
+            decode_factor: 1.0,
+            prompt_factor: 1.04,
+            collective_us: 2.25,
+        },
+        synchronous_us: [1500.0, 13.0],
+        client_ms: 10.0,
+        client_ms_per_token: 0.00225,
+    };
+}
+
 /// What is predicted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Answer {
@@ -69,6 +131,8 @@ pub struct Answer {
     pub ttft_ms: f64,
     /// Mean TPOT, milliseconds.
     pub tpot_ms: f64,
+    /// Where iteration times come from.
+    pub law: Law,
     /// Whether kernels and scheduler are those of vLLM, though the row's engine is another one.
     pub is_borrowed: bool,
 }
@@ -77,7 +141,7 @@ pub struct Answer {
 pub type Predicted = Result<Answer, NotAnswered>;
 
 /// The GPU of the catalogue that a system has.
-fn gpu(system: &str) -> Option<&'static Gpu> {
+pub fn gpu(system: &str) -> Option<&'static Gpu> {
     let id = match system {
         "a100_sxm" => "a100_80_sxm",
         "a100_pcie" => "a100_80_pcie",
@@ -111,23 +175,64 @@ fn model(path: &str) -> Option<&'static Model> {
 /// What names add that changes no dimension.
 const SUFFIXES: [&str; 7] = ["-instruct", "-fp8", "-fp4", "-nvfp4", "-bf16", "-chat", "-hf"];
 
-/// How weights are stored, by the name of a format.
-fn weights(format: &str) -> Result<WeightFormat, NotAnswered> {
+/// GPUs of the Blackwell generation.
+const BLACKWELL: [&str; 4] = ["b200_sxm", "b300_sxm", "gb200_nvl72", "gb300_nvl72"];
+
+/// How weights are stored in memory, of a format of products.
+fn weights(format: Format) -> WeightFormat {
     match format {
-        "" | "bf16" | "bfloat16" => Ok(WeightFormat::Bf16),
-        "fp8" | "fp8_block" => Ok(WeightFormat::Fp8),
-        "int4_wo" => Ok(WeightFormat::Int4),
+        Format::Bf16 => WeightFormat::Bf16,
+        Format::Fp8 | Format::Fp8Block => WeightFormat::Fp8,
+        Format::Nvfp4 | Format::Mxfp4 | Format::Mxfp4Fp8 | Format::Int4 => WeightFormat::Int4,
+    }
+}
+
+/// Formats of attention's projections, dense MLPs and experts. Files name one of the whole checkpoint; which parts have it is the
+/// checkpoint's matter: FP8 checkpoints of mixtures have scales by block, 4-bit ones leave attention at 16 bits.
+fn formats(row: &Row, gpu: &Gpu, model: &Model) -> Result<[Format; 3], NotAnswered> {
+    let is_mixture = model.experts.is_some();
+    if model.id.starts_with("gpt-oss") {
+        // Blackwell computes its experts at 8 bits.
+        let experts = if BLACKWELL.contains(&gpu.id) { Format::Mxfp4Fp8 } else { Format::Mxfp4 };
+        return Ok([Format::Bf16, Format::Bf16, experts]);
+    }
+    match row.gemm_format.as_str() {
+        "" | "bf16" | "bfloat16" => Ok([Format::Bf16; 3]),
+        "fp8" | "fp8_block" if is_mixture => Ok([Format::Fp8Block; 3]),
+        "fp8" => Ok([Format::Fp8; 3]),
+        "fp8_block" => Ok([Format::Fp8Block; 3]),
+        "nvfp4" if is_mixture => Ok([Format::Bf16, Format::Bf16, Format::Nvfp4]),
+        "nvfp4" => Ok([Format::Nvfp4; 3]),
+        "int4_wo" => Ok([Format::Bf16, Format::Bf16, Format::Int4]),
         other => Err(NotAnswered::Format(other.to_owned())),
+    }
+}
+
+/// Whether the next iteration is scheduled while one runs: as the flag says, by default from vLLM 0.14 on. A version that is no
+/// number is newer, one that is not given is older.
+fn is_asynchronous(row: &Row) -> bool {
+    let mut numbers = row.version.split('.').map(|part| part.parse::<u32>().ok());
+    let is_new = match (numbers.next().flatten(), numbers.next().flatten()) {
+        (Some(major), Some(minor)) => (major, minor) >= (0, 14),
+        _ => !row.version.is_empty(),
+    };
+    match row.flags.async_scheduling.as_str() {
+        "on" => true,
+        "off" => false,
+        _ => is_new,
     }
 }
 
 /// What a row runs on.
 struct Server {
     deployment: Deployment,
+    attention_data_parallel: u32,
     cost: Box<dyn BatchCost>,
+    law: Law,
 }
 
-fn server(row: &Row) -> Result<Server, NotAnswered> {
+/// From measured kernels where the GPU has them, else from the roofline where it knows the layout.
+fn server(row: &Row, constants: &Constants) -> Result<Server, NotAnswered> {
     match row.mode.as_str() {
         "agg" => {}
         "disagg" => return Err(NotAnswered::Disaggregated),
@@ -135,44 +240,84 @@ fn server(row: &Row) -> Result<Server, NotAnswered> {
     }
     let gpu = gpu(&row.system).ok_or(NotAnswered::Gpu)?;
     let model = *model(&row.model).ok_or(NotAnswered::Model)?;
+    let formats = formats(row, gpu, &model)?;
+    let kv = if row.flags.kv_cache_dtype.starts_with("fp8") { KvFormat::Fp8 } else { KvFormat::Bf16 };
     let deployment = Deployment {
         gpu,
         model,
         tensor_parallel: row.tensor_parallel,
         pipeline_parallel: row.pipeline_parallel.min(model.layers),
-        weights: weights(&row.gemm_format)?,
-        kv: if row.flags.kv_cache_dtype.starts_with("fp8") { KvFormat::Fp8 } else { KvFormat::Bf16 },
+        weights: weights(formats[2]),
+        kv,
     };
-    if row.attention_data_parallel > 1 {
-        return Err(NotAnswered::DataParallel);
-    }
     if model.attention.heads() % row.tensor_parallel != 0 {
         return Err(NotAnswered::Heads);
     }
+    // Where more GPUs share the experts than attention, attention has replicas, said so or not.
+    let expert_gpus =
+        if model.experts.is_some() { row.expert_tensor_parallel * row.expert_parallel } else { 1 };
+    let attention_data_parallel = row.attention_data_parallel.max(expert_gpus / row.tensor_parallel);
+    let layout = Layout {
+        gpu,
+        model,
+        tensor_parallel: row.tensor_parallel,
+        attention_data_parallel,
+        expert_tensor_parallel: row.expert_tensor_parallel,
+        expert_parallel: row.expert_parallel,
+        attention: formats[0],
+        mlp: formats[1],
+        experts: formats[2],
+        kv,
+    };
+    let mut overheads = constants.overheads;
+    if !is_asynchronous(row) {
+        [overheads.iteration_us, overheads.request_us] = constants.synchronous_us;
+    }
+    let kernels = (constants.kernels)(gpu.id).filter(|_| deployment.pipeline_parallel == 1);
+    if let Some(Ok(cost)) = kernels.map(|kernels| KernelCost::new(layout, kernels, overheads)) {
+        let is_whole = cost.borrowed().is_empty();
+        let law = if is_whole { Law::Kernels } else { Law::Interpolated };
+        return Ok(Server { deployment, attention_data_parallel, cost: Box::new(cost), law });
+    }
+    if formats.contains(&Format::Nvfp4) {
+        return Err(NotAnswered::Format(row.gemm_format.clone()));
+    }
+    if attention_data_parallel > 1 {
+        return Err(NotAnswered::DataParallel);
+    }
     let cost = Box::new(Roofline::new(deployment, Corrections::of(gpu.id), HOST));
-    Ok(Server { deployment, cost })
+    Ok(Server { deployment, attention_data_parallel, cost, law: Law::Roofline })
 }
 
-/// vLLM's scheduler with the flags of a row.
-fn config(row: &Row, deployment: &Deployment, longest: u32) -> Result<FleetConfig, NotAnswered> {
-    let (budget, seqs) = serve_defaults(deployment.gpu);
-    let max_batch_tokens = row.flags.max_batched_tokens.unwrap_or(budget);
-    let max_requests = row.flags.max_seqs.unwrap_or(seqs).min(max_batch_tokens);
+/// KV tokens of a replica of attention. Replicas that share experts have these split over all their GPUs.
+fn kv_tokens(row: &Row, server: &Server, batch_tokens: u32, requests: u32) -> Result<u32, NotAnswered> {
     let ask = Ask {
-        batch_tokens: max_batch_tokens,
-        requests: max_requests,
+        batch_tokens,
+        requests,
         adapter_ranks: 0,
         margin: 1.0 - row.flags.memory_utilization.unwrap_or(MEMORY_UTILIZATION),
         kv_bytes: 0.0,
     };
-    let plan = MemoryPlan::of(deployment, &ask);
-    if !plan.fits() || plan.kv_tokens() < longest + BLOCK {
+    let own = &server.deployment;
+    let gpus = own.tensor_parallel * server.attention_data_parallel;
+    let plan = MemoryPlan::of(&Deployment { tensor_parallel: gpus, ..*own }, &ask);
+    let token_bytes = own.kv_values_per_layer() * own.kv.bytes() * f64::from(own.most_layers());
+    if plan.fits() { Ok((plan.kv_bytes / token_bytes) as u32) } else { Err(NotAnswered::Memory) }
+}
+
+/// vLLM's scheduler with the flags of a row.
+fn config(row: &Row, server: &Server, longest: u32) -> Result<FleetConfig, NotAnswered> {
+    let (budget, seqs) = serve_defaults(server.deployment.gpu);
+    let max_batch_tokens = row.flags.max_batched_tokens.unwrap_or(budget.min(BUDGET));
+    let max_requests = row.flags.max_seqs.unwrap_or(seqs).min(max_batch_tokens);
+    let kv_tokens = kv_tokens(row, server, max_batch_tokens, max_requests)?;
+    if kv_tokens < longest.saturating_add(BLOCK) {
         return Err(NotAnswered::Memory);
     }
     Ok(FleetConfig {
         replicas: 1,
         scheduler: SchedulerKind::VllmV1,
-        blocks: plan.kv_tokens() / BLOCK,
+        blocks: kv_tokens / BLOCK,
         block_size: BLOCK,
         watermark_blocks: 0,
         max_requests,
@@ -180,7 +325,7 @@ fn config(row: &Row, deployment: &Deployment, longest: u32) -> Result<FleetConfi
         max_request_tokens: longest.saturating_add(1),
         max_batch_tokens,
         vllm: VllmRules {
-            async_scheduling: row.flags.async_scheduling != "off",
+            async_scheduling: is_asynchronous(row),
             equals: Equals::LastAdmitted,
             ..VllmRules::default()
         },
@@ -193,10 +338,9 @@ fn requests(row: &Row, in_flight: u32) -> Trace {
     let count = in_flight.saturating_mul(REQUESTS_PER_SLOT);
     let mut trace = Trace::with_capacity(count as usize);
     let mut chain = Chain { is_shared: true, ..Chain::default() };
-    let share = if row.origin == "inferencex" { SHORTEST_SHARE } else { 1.0 };
     let streams = ["silicon_input", "silicon_output"].map(|name| Stream::named(SEED, name));
     let length = |stream: &Stream, place: u32, nominal: u32| {
-        let low = ((f64::from(nominal) * share) as u32).clamp(1, nominal);
+        let low = ((f64::from(nominal) * SHORTEST_SHARE) as u32).clamp(1, nominal);
         let width = f64::from(nominal - low) + 1.0;
         (low + (stream.item(place as usize).uniform() * width) as u32).min(nominal)
     };
@@ -233,18 +377,32 @@ fn means(report: &Report) -> Option<[f64; 2]> {
 /// # Errors
 /// [`NotAnswered`] says why it cannot be run.
 pub fn predict(row: &Row) -> Predicted {
-    let server = server(row)?;
+    predict_with(row, &Constants::CALIBRATED)
+}
+
+/// The same with constants of one's own.
+///
+/// # Errors
+/// [`NotAnswered`] says why it cannot be run.
+pub fn predict_with(row: &Row, constants: &Constants) -> Predicted {
+    let server = server(row, constants)?;
     let in_flight = row.in_flight.ok_or(NotAnswered::InFlight)?;
     let longest = row.input_tokens.saturating_add(row.output_tokens);
-    let config = config(row, &server.deployment, longest)?;
-    let trace = Arc::new(requests(row, in_flight));
+    let config = config(row, &server, longest)?;
+    // Replicas of attention have equal shares of the requests, and their iterations wait for one another.
+    let trace = Arc::new(requests(row, in_flight.div_ceil(server.attention_data_parallel)));
     let count = trace.len();
     let report = Fleet::new(trace, config, server.cost).run();
     if report.results.len() != count || !(0..count).all(|id| report.is_completed(id)) {
         return Err(NotAnswered::Incomplete);
     }
     let [ttft_ms, tpot_ms] = means(&report).ok_or(NotAnswered::Incomplete)?;
-    Ok(Answer { ttft_ms, tpot_ms, is_borrowed: row.backend != "vllm" })
+    let client_ms = match server.law {
+        Law::Roofline => 0.0,
+        _ => constants.client_ms + constants.client_ms_per_token * 0.9 * f64::from(row.input_tokens),
+    };
+    let law = server.law;
+    Ok(Answer { ttft_ms: ttft_ms + client_ms, tpot_ms, law, is_borrowed: row.backend != "vllm" })
 }
 
 #[cfg(test)]
@@ -261,7 +419,7 @@ mod tests {
     #[test]
     fn a_closed_loop_keeps_as_many_requests_in_flight_as_were_measured() {
         let row = row("inferencex,vllm,agg,h100_sxm,x/Llama-3.1-8B-Instruct-FP8,fp8,1000,50,7,1,1");
-        let (in_flight, server) = (row.in_flight.unwrap(), server(&row).unwrap());
+        let (in_flight, server) = (row.in_flight.unwrap(), server(&row, &Constants::CALIBRATED).unwrap());
         let trace = requests(&row, in_flight);
         assert_eq!(trace.len(), 70);
         for (lengths, nominal) in [(&trace.input_tokens, 1000), (&trace.output_tokens, 50)] {
@@ -269,7 +427,7 @@ mod tests {
             let mean = lengths.iter().map(|&n| f64::from(n)).sum::<f64>() / 70.0;
             assert!((mean / (0.9 * f64::from(nominal)) - 1.0).abs() < 0.03, "{mean}");
         }
-        let config = config(&row, &server.deployment, 1_050).unwrap();
+        let config = config(&row, &server, 1_050).unwrap();
         let report = Fleet::new(Arc::new(trace), config, server.cost).run();
         let finish = |id: usize| report.results[id].finish_us.unwrap();
         // From the eighth on, each request is sent at the very end of another one.
