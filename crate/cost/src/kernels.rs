@@ -65,9 +65,8 @@ impl Format {
         match self {
             Self::Bf16 => 2.0,
             Self::Fp8 | Self::Fp8Block => 1.0,
-            Self::Nvfp4 => 0.5 + 1.0 / 16.0,
+            Self::Nvfp4 | Self::Int4 => 0.5 + 1.0 / 16.0,
             Self::Mxfp4 | Self::Mxfp4Fp8 => 0.5 + 1.0 / 32.0,
-            Self::Int4 => 0.5 + 2.0 / 32.0,
         }
     }
 

@@ -74,8 +74,7 @@ impl Columns {
 pub fn points(operator: &str, gpu: &Gpu, columns: &Columns) -> Result<Option<Points>, String> {
     let peaks = Peaks::of(gpu);
     let mut points = Points::new();
-    let read: fn(&Peaks, &Columns, usize) -> Result<Option<(String, Vec<f64>, f64)>, String> = match operator
-    {
+    let read: fn(&Peaks, &Columns, usize) -> One = match operator {
         "gemm" => product,
         "context_attention" => prefill,
         "generation_attention" => decode,
@@ -94,6 +93,7 @@ pub fn points(operator: &str, gpu: &Gpu, columns: &Columns) -> Result<Option<Poi
     Ok(Some(points))
 }
 
+/// Name, place on the axes and what the roofline says of a row; `None` for one that is not kept.
 type One = Result<Option<(String, Vec<f64>, f64)>, String>;
 
 fn product(peaks: &Peaks, c: &Columns, row: usize) -> One {
@@ -119,7 +119,7 @@ fn attention(c: &Columns, row: usize, what: &str) -> Result<Option<(String, Head
 
 /// Query and KV tokens that meet in a causal prompt.
 pub(super) fn pairs(from: f64, tokens: f64, window: f64) -> f64 {
-    let full = tokens * (from + (tokens + 1.0) / 2.0);
+    let full = tokens * (from + f64::midpoint(tokens, 1.0));
     // Beyond the window each query meets only so many.
     full.min(tokens * window)
 }
@@ -239,10 +239,10 @@ fn is_eager(name: &str, points: &[(Vec<f64>, f64, f64)]) -> bool {
 /// out.
 pub fn add(kernels: &mut Kernels, source: &str, points: &Points) {
     for (name, points) in points.iter().filter(|(name, points)| !is_eager(name, points)) {
-        if !kernels.tables.contains_key(name) {
-            if let Some(grid) = grid(name, points, 1) {
-                kernels.tables.insert(name.clone(), Measured { source: source.to_owned(), grid });
-            }
+        if !kernels.tables.contains_key(name)
+            && let Some(grid) = grid(name, points, 1)
+        {
+            kernels.tables.insert(name.clone(), Measured { source: source.to_owned(), grid });
         }
     }
 }

@@ -439,13 +439,7 @@ impl KernelCost {
 
     /// Attention of prompts in a layer: the efficiency measured for as many prompts of the mean length, times the work of
     /// these chunks.
-    fn prefill_us(
-        &self,
-        grid: &Grid,
-        batch: &Batch<'_>,
-        base: impl Fn(f64, f64, f64) -> f64,
-        window: f64,
-    ) -> f64 {
+    fn prefill_us(grid: &Grid, batch: &Batch<'_>, base: impl Fn(f64, f64, f64) -> f64, window: f64) -> f64 {
         let (mut met, mut queries, mut kv) = (0.0, 0.0, 0.0);
         for chunk in batch.chunks {
             let (before, tokens) = (f64::from(chunk.kv_tokens), f64::from(chunk.tokens));
@@ -468,7 +462,7 @@ impl KernelCost {
                 for span in spans {
                     if !batch.chunks.is_empty() {
                         let base = |met, queries, kv| self.peaks.prefill_us(&span.heads, met, queries, kv);
-                        let us = self.prefill_us(&span.prefill, batch, base, span.heads.window);
+                        let us = Self::prefill_us(&span.prefill, batch, base, span.heads.window);
                         add(OperatorClass::PrefillAttention, span.layers * us);
                     }
                     if batch.decodes > 0 {
@@ -481,7 +475,7 @@ impl KernelCost {
                 let layers = f64::from(self.layout.model.layers);
                 if !batch.chunks.is_empty() {
                     let base = |met, queries, kv| self.peaks.latent_us(*heads, queries, met, kv, *kv_bytes);
-                    let us = self.prefill_us(prefill, batch, base, f64::INFINITY);
+                    let us = Self::prefill_us(prefill, batch, base, f64::INFINITY);
                     add(OperatorClass::PrefillAttention, layers * us);
                 }
                 if batch.decodes > 0 {

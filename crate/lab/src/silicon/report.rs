@@ -27,6 +27,9 @@ pub struct Group {
     pub both: Option<[[Errors; 2]; 2]>,
 }
 
+/// What rows of a group have in common.
+type Key = fn(&Row) -> String;
+
 type One<'a> = (&'a Row, &'a Predicted);
 
 fn errors_of(pairs: &[(&Row, [f64; 2])]) -> Option<[Errors; 2]> {
@@ -77,7 +80,7 @@ pub fn groups(rows: &[Row], predicted: &[Predicted]) -> Vec<Group> {
         group("clean vLLM, aggregated", "even hash: open to calibration".to_owned(), &half(false)),
         group("clean vLLM, aggregated", "odd hash: left out".to_owned(), &half(true)),
     ];
-    let keys: [(&'static str, fn(&Row) -> String); 6] = [
+    let keys: [(&'static str, Key); 6] = [
         ("backend", |row| row.backend.clone()),
         ("mode", |row| row.mode.clone()),
         ("backend and mode", |row| format!("{} {}", row.backend, row.mode)),
