@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &ImportArguments) -> Result<(), Failed> {
     let Source::Aiconfigurator = arguments.from;
     let folder = &arguments.folder;
     let systems = if arguments.system.is_empty() { folders(folder)? } else { arguments.system.clone() };
-    let mut told = String::new();
+    let mut told = Vec::new();
     for system in systems {
         let path = folder.join(&system);
         let Some(gpu) = silicon::gpu(&system).filter(|_| path.join("gemm").is_dir()) else {
@@ -83,19 +83,19 @@ pub(crate) fn run(arguments: &ImportArguments) -> Result<(), Failed> {
                 let Some(points) = import::points(table, gpu, &columns).map_err(named)? else { continue };
                 let source = format!("{}-{version}", own.unwrap_or(&arguments.backend));
                 import::add(&mut kernels, &source, &points);
-                told += &errors(&source, &import::left_out(&points));
+                told.push(errors(&source, &import::left_out(&points)));
             }
         }
         let file = arguments.output.join(format!("kernels_{}.txt", gpu.id));
         let text = kernels.text();
         std::fs::write(&file, &text)
             .map_err(|error| Failed::input(format!("{}: {error}", file.display())))?;
-        told += &format!("{}: {} tables, {} bytes\n", file.display(), kernels.tables.len(), text.len());
+        told.push(format!("{}: {} tables, {} bytes\n", file.display(), kernels.tables.len(), text.len()));
     }
     if told.is_empty() {
         return Err(Failed::input(format!("{}: there is no SYSTEM/gemm of a known GPU", folder.display())));
     }
-    print(&told)
+    print(&told.concat())
 }
 
 /// The errors of a table, by operator.

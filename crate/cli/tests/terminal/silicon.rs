@@ -95,7 +95,7 @@ fn timed_kernels_are_imported_with_their_error() {
     assert!(text.contains("\ngemm:fp8 vllm-0.19.0 "), "{text}");
     products(&path, |m, _, _| if m == 8 { -1.0 } else { 1.0 });
     let told = refused(&import);
-    assert!(told.contains("gemm_perf.parquet: row 9: a latency of -1"), "{told}");
+    assert!(told.contains("gemm_perf.parquet: row 9") && told.contains("latency"), "{told}");
     std::fs::write(&path, "no table").unwrap();
     assert!(refused(&import).contains("gemm_perf.parquet"));
 }

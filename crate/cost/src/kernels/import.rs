@@ -48,10 +48,11 @@ const SKEW: &str = "power_law_1.2";
 
 impl Columns {
     fn number(&self, name: &str, row: usize) -> Result<f64, String> {
-        let value = self.numbers.get(name).and_then(|column| column.get(row)).copied();
-        value
-            .filter(|v| v.is_finite() && *v >= 0.0 && *v < 1e12)
-            .ok_or_else(|| format!("row {row}: no number {name}"))
+        let value = self.numbers.get(name).and_then(|column| column.get(row)).copied().unwrap_or(f64::NAN);
+        if (0.0..1e12).contains(&value) {
+            return Ok(value);
+        }
+        Err(format!("row {row}, column {name}: {value} is not a number from 0 to 1e12"))
     }
 
     fn text(&self, name: &str, row: usize) -> Result<&str, String> {
