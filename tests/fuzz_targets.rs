@@ -39,10 +39,12 @@ macro_rules! targets {
 }
 
 targets! {
+    kernels: "fuzz/targets/kernels.rs",
     profile: "fuzz/targets/profile.rs",
     read_mapped: "fuzz/targets/read_mapped.rs",
     read_prompts: "fuzz/targets/read_prompts.rs",
     read_recording: "fuzz/targets/read_recording.rs",
+    read_silicon: "fuzz/targets/read_silicon.rs",
     read_statistics: "fuzz/targets/read_statistics.rs",
     read_trace: "fuzz/targets/read_trace.rs",
     scenario: "fuzz/targets/scenario.rs",

@@ -65,7 +65,7 @@ pub fn trace(columns: &JsTraceColumns) -> Result<Trace, Failure> {
         adapter_rank: wholes("adapter_rank")?,
         cancellations,
         arrival_us,
-        chain: (!after.is_empty()).then(|| Box::new(Chain { after, think_us, until_us })),
+        chain: (!after.is_empty()).then(|| Box::new(Chain { after, think_us, until_us, is_shared: false })),
         extra: (!extra.is_empty()).then(|| Box::new(extra)),
     })
 }

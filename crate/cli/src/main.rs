@@ -14,6 +14,7 @@ mod convert;
 mod fit;
 mod generate;
 mod inspect;
+mod kernel_import;
 mod merge;
 mod notes;
 mod output;

@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 use servescope_lab::cost::profile::{AttentionLaw, Origin, Profile, RawTables};
 use servescope_lab::profiles::{self, OnDisk};
 
+use crate::kernel_import::{self, ImportArguments};
 use crate::output::{Failed, note, print, text, write};
 
 #[derive(Args)]
@@ -20,6 +21,9 @@ enum Verb {
     Fit(Box<FitArguments>),
     /// Fits a profile for every GPU and model of a folder in the form of Vidur's data/profiling: how static/profiles is made.
     Build(BuildArguments),
+    /// Makes compact tables of kernels, by GPU, from another tool's timed operators, and prints by operator how far interpolation
+    /// is off at rows left out.
+    Import(ImportArguments),
 }
 
 #[derive(Args)]
@@ -72,6 +76,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     match &arguments.verb {
         Verb::Fit(arguments) => fit(arguments),
         Verb::Build(arguments) => build(arguments),
+        Verb::Import(arguments) => kernel_import::run(arguments),
     }
 }
 

@@ -3,18 +3,19 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use rayon::prelude::*;
 use servescope_lab::backlog::{Alarms, alarms, alarms_table};
 use servescope_lab::capacity::steadiness::{self, Extent};
 use servescope_lab::compare::checks;
 use servescope_lab::profiles::{self, HELD_OUT, OnDisk, UNSEEN_HEADS, summed_table, unseen_heads_table};
 use servescope_lab::published::vtc::{self, Recording, VtcComparison};
 use servescope_lab::published::{policies, shipped};
-use servescope_lab::thresholds;
 use servescope_lab::validate::{
     Effort, closed_forms, closed_forms_table, operators_table, policies as policy_rows, policies_table,
     predictions, predictions_table, published, published_table, splitwise_table, steadiness as steadiness_of,
     thresholds_table, vtc_table,
 };
+use servescope_lab::{silicon, thresholds};
 
 use crate::output::{Failed, print};
 
@@ -34,9 +35,19 @@ pub(crate) struct Arguments {
     /// points and predict the others. Without it, what was measured on the data of the shipped profiles is shown.
     #[arg(long, value_name = "FOLDER")]
     profiling: Option<PathBuf>,
+    /// A file of measured deployments (mean TTFT and TPOT by model, GPU, parallelism, lengths and requests in flight): each row is
+    /// run as it was measured, and nothing else is done.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["recordings", "profiling", "quick"])]
+    silicon: Option<PathBuf>,
+    /// Prints every row and the summary as JSON.
+    #[arg(long, requires = "silicon")]
+    json: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
+    if let Some(file) = &arguments.silicon {
+        return silicon(file, arguments.json);
+    }
     if let (Some(folder), Some(file)) = (&arguments.recordings, &arguments.write) {
         let text = shipped::text(&recordings(folder)?);
         return std::fs::write(file, text)
@@ -85,6 +96,21 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         let all = rows.len() + policies.len() + 1 + recorded.len() + saturated.len() + checks.len() + 5;
         Err(Failed::Run(format!("{off} of {all} checks are off")))
     }
+}
+
+/// Every row of a file of measured deployments, on all cores; the result does not depend on how many.
+fn silicon(file: &Path, is_json: bool) -> Result<(), Failed> {
+    let named = |why: String| Failed::input(format!("{}: {why}", file.display()));
+    let bytes = std::fs::read(file).map_err(|error| named(error.to_string()))?;
+    let text = String::from_utf8(bytes).map_err(|error| named(format!("not UTF-8: {error}")))?;
+    let rows = silicon::read(&text).map_err(|error| named(error.to_string()))?;
+    let predicted: Vec<_> = rows.par_iter().with_max_len(1).map(silicon::predict).collect();
+    let shown = if is_json {
+        silicon::document(&rows, &predicted).to_string()
+    } else {
+        silicon::table(&rows, &predicted)
+    };
+    print(&format!("{shown}\n"))
 }
 
 /// Profiles fitted to half of the profiled points against the others.

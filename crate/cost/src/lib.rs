@@ -6,6 +6,7 @@ pub mod batch;
 pub mod calibration;
 pub mod deployment;
 pub mod gpus;
+pub mod kernels;
 pub mod linear;
 pub mod memory_plan;
 pub mod models;

@@ -26,6 +26,8 @@ struct WaitingTurn {
     /// Followers of each request, one request after another: those of `i` end at `ends[i]`.
     followers: Vec<u32>,
     ends: Vec<u32>,
+    /// Where any end lets the next request go: the place in `followers` of the next one.
+    next_shared: usize,
     /// (time as bits, whose end let it go, request). Bits of numbers from 0 on are in the order of the numbers.
     due: BinaryHeap<Reverse<(u64, u32, u32)>>,
     /// Requests in the order in which they were sent, and when.
@@ -38,6 +40,10 @@ impl WaitingTurn {
     /// Sorts requests by whom they wait for (counting sort).
     fn of(chain: &Chain) -> Self {
         let n = chain.after.len();
+        if chain.is_shared {
+            let held = (0u32..).zip(&chain.after).filter(|&(_, &before)| before != NOBODY);
+            return Self { followers: held.map(|(id, _)| id).collect(), ..Self::unsorted(n) };
+        }
         let waits = || (0u32..).zip(&chain.after).filter(|&(_, &before)| (before as usize) < n);
         let mut ends = vec![0u32; n];
         waits().for_each(|(_, &before)| ends[before as usize] += 1);
@@ -52,13 +58,30 @@ impl WaitingTurn {
             followers[*end as usize] = id;
             *end += 1;
         }
+        Self { followers, ends, ..Self::unsorted(n) }
+    }
+
+    /// No request waits for another yet.
+    fn unsorted(n: usize) -> Self {
         Self {
-            followers,
-            ends,
+            followers: Vec::new(),
+            ends: Vec::new(),
+            next_shared: 0,
             due: BinaryHeap::new(),
             sent: Vec::with_capacity(n),
             sent_us: vec![f64::INFINITY; n],
         }
+    }
+
+    /// The followers that the end of request `i` lets go, as places.
+    fn let_go(&mut self, chain: &Chain, i: usize) -> std::ops::Range<usize> {
+        if chain.is_shared {
+            let next = self.next_shared;
+            self.next_shared = (next + 1).min(self.followers.len());
+            return next..self.next_shared;
+        }
+        let start = i.checked_sub(1).map_or(0, |before| self.ends[before]);
+        start as usize..self.ends[i] as usize
     }
 
     fn due_us(&self) -> Option<f64> {
@@ -144,9 +167,8 @@ impl Arrivals {
     /// A request has come to its end: the request that waits for it thinks, and sends.
     pub(crate) fn ended(&mut self, trace: &Trace, id: u32, at_us: f64) {
         let (Some(held), Some(chain)) = (&mut self.held, &trace.chain) else { return };
-        let i = id as usize;
-        let start = i.checked_sub(1).map_or(0, |before| held.ends[before]);
-        for &follower in &held.followers[start as usize..held.ends[i] as usize] {
+        for place in held.let_go(chain, id as usize) {
+            let follower = held.followers[place];
             let earliest = trace.arrival_us[follower as usize];
             // Adding 0 turns -0, whose bits are out of order, into 0.
             let due = (at_us + chain.think_us[follower as usize]).max(earliest) + 0.0;

@@ -33,6 +33,7 @@ pub mod replications;
 pub mod run;
 pub mod scenario;
 pub mod schema;
+pub mod silicon;
 pub mod sweep;
 pub mod thresholds;
 pub mod validate;

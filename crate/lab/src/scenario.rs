@@ -10,7 +10,7 @@ mod queueing;
 mod sampling;
 mod service;
 mod timed;
-mod vllm;
+pub(crate) mod vllm;
 mod workload;
 
 pub use adapters::AdapterRanks;

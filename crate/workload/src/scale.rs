@@ -45,7 +45,11 @@ pub fn scale_rate(trace: &Trace, factor: f64, seed: u64) -> Trace {
     let mut scaled = Trace::with_capacity((trace.len() as f64 * factor) as usize + 1);
     let mut cancel_of = vec![None; trace.len()];
     let mut source = Vec::new();
-    let mut chain = trace.chain.as_ref().map(|c| Chain { until_us: c.until_us, ..Chain::default() });
+    let mut chain = trace.chain.as_ref().map(|c| Chain {
+        until_us: c.until_us,
+        is_shared: c.is_shared,
+        ..Chain::default()
+    });
     for &(at, id) in &trace.cancellations {
         cancel_of[id as usize] = Some(at);
     }

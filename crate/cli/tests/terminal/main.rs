@@ -9,6 +9,7 @@ mod compare;
 mod formats;
 mod notes;
 mod profile;
+mod silicon;
 mod sweep;
 mod traces;
 mod vidur;

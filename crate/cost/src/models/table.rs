@@ -25,7 +25,7 @@ const DENSE: Model = Model {
 };
 
 /// The models.
-pub const MODELS: [Model; 33] = [
+pub const MODELS: [Model; 34] = [
     Model {
         id: "llama-2-7b",
         name: "Llama-2-7B",
@@ -439,6 +439,28 @@ pub const MODELS: [Model; 33] = [
         layer_extras: 16_384,
         extras: 30_208,
         context: 131_072,
+        sources: "hfcfg_aic",
+        ..DENSE
+    },
+    Model {
+        id: "minimax-m2.5",
+        name: "MiniMax-M2.5",
+        layers: 62,
+        hidden: 3072,
+        attention: grouped(48, 8, 128),
+        mlp_hidden: 0,
+        experts: Some(Experts {
+            count: 256,
+            per_token: 8,
+            shared: 0,
+            hidden: 1536,
+            dense_layers: 0,
+            biases: 1,
+        }),
+        vocabulary: 200_064,
+        layer_extras: 13_312,
+        extras: 3072,
+        context: 196_608,
         sources: "hfcfg_aic",
         ..DENSE
     },

@@ -11,7 +11,7 @@ use crate::parameters::choices::SchedulerKind;
 use crate::parameters::{Id, Value};
 
 /// What `vllm serve` takes for `max_num_batched_tokens` and `max_num_seqs` on a GPU.
-fn serve_defaults(gpu: &Gpu) -> (u32, u32) {
+pub(crate) fn serve_defaults(gpu: &Gpu) -> (u32, u32) {
     // The A100 prefills no faster with more tokens in an iteration, whatever its memory.
     let is_a100 = gpu.id.starts_with("a100");
     match gpu.memory_bytes / GIB {

@@ -16,11 +16,14 @@ pub struct Chain {
     pub think_us: Vec<f64>,
     /// Held requests that would be sent at this time or later are not sent at all, microseconds.
     pub until_us: f64,
+    /// Whether any end lets the next held request go, in the order of the trace, whatever request it names in `after`: a client
+    /// with so many requests in flight (`--max-concurrency`).
+    pub is_shared: bool,
 }
 
 impl Default for Chain {
     fn default() -> Self {
-        Self { after: Vec::new(), think_us: Vec::new(), until_us: f64::INFINITY }
+        Self { after: Vec::new(), think_us: Vec::new(), until_us: f64::INFINITY, is_shared: false }
     }
 }
 
@@ -39,7 +42,7 @@ impl Chain {
     /// The chain of the requests named by `order`; `place` is where each went. Who waited for a request that is left out
     /// waits for nobody.
     pub(super) fn select(&self, order: &[u32], place: &[Option<u32>]) -> Self {
-        let mut chosen = Self { until_us: self.until_us, ..Self::default() };
+        let mut chosen = Self { until_us: self.until_us, is_shared: self.is_shared, ..Self::default() };
         for &id in order {
             let before = place.get(self.after[id as usize] as usize).copied().flatten();
             chosen.push(before.unwrap_or(NOBODY), before.map_or(0.0, |_| self.think_us[id as usize]));

@@ -1,0 +1,272 @@
+//! From the operator tables of AIConfigurator to [`Kernels`].
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::base::{ExpertShape, Heads, Peaks};
+use super::{Format, Grid, Kernels, Measured};
+use crate::gpus::Gpu;
+
+/// A file of timed operators, as columns.
+#[derive(Debug, Clone, Default)]
+pub struct Columns {
+    /// Columns of numbers.
+    pub numbers: BTreeMap<String, Vec<f64>>,
+    /// Columns of texts.
+    pub texts: BTreeMap<String, Vec<String>>,
+    /// Rows.
+    pub rows: usize,
+}
+
+/// How far interpolation is off at rows that a fit did not see: shares of the measured time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FitError {
+    /// Operator and what it was timed for.
+    pub operator: String,
+    /// Rows left out.
+    pub count: usize,
+    /// Median absolute error.
+    pub median: f64,
+    /// 95th percentile.
+    pub p95: f64,
+}
+
+/// Rows of a kind: their place on the axes, the time that the roofline says and the time measured, microseconds.
+type Points = BTreeMap<String, Vec<(Vec<f64>, f64, f64)>>;
+
+/// Tokens at which products are kept: the tile borders where times step.
+const PRODUCT_TOKENS: [f64; 20] = [
+    1.0, 8.0, 16.0, 32.0, 64.0, 96.0, 128.0, 192.0, 256.0, 512.0, 768.0, 1024.0, 1536.0, 2048.0, 3072.0,
+    4096.0, 8192.0, 16_384.0, 32_768.0, 65_536.0,
+];
+/// Inputs and outputs at which they are kept.
+const PRODUCT_WIDTHS: [f64; 14] = [
+    128.0, 256.0, 512.0, 768.0, 1024.0, 1536.0, 2048.0, 3072.0, 4096.0, 6144.0, 8192.0, 12_288.0, 16_384.0,
+    65_536.0,
+];
+/// Distribution of tokens over experts: the one that is neither even nor most skewed.
+const SKEW: &str = "power_law_1.2";
+
+impl Columns {
+    fn number(&self, name: &str, row: usize) -> Result<f64, String> {
+        let value = self.numbers.get(name).and_then(|column| column.get(row)).copied().unwrap_or(f64::NAN);
+        if (0.0..1e12).contains(&value) {
+            return Ok(value);
+        }
+        Err(format!("row {row}, column {name}: {value} is not a number from 0 to 1e12"))
+    }
+
+    fn text(&self, name: &str, row: usize) -> Result<&str, String> {
+        let value = self.texts.get(name).and_then(|column| column.get(row));
+        value.map(String::as_str).ok_or_else(|| format!("row {row}: no text {name}"))
+    }
+
+    fn us(&self, row: usize) -> Result<f64, String> {
+        match self.number("latency", row)? * 1e3 {
+            us if us > 0.0 => Ok(us),
+            us => Err(format!("row {row}: a latency of {us} us")),
+        }
+    }
+}
+
+/// The operators of a file, by its name without `_perf.parquet`; `None` for one that is not read.
+///
+/// # Errors
+/// Names the row and the column.
+pub fn points(operator: &str, gpu: &Gpu, columns: &Columns) -> Result<Option<Points>, String> {
+    let peaks = Peaks::of(gpu);
+    let mut points = Points::new();
+    let read: fn(&Peaks, &Columns, usize) -> One = match operator {
+        "gemm" => product,
+        "context_attention" => prefill,
+        "generation_attention" => decode,
+        "moe" => experts,
+        "custom_allreduce" => all_reduce,
+        "nccl" => collective,
+        "mla_context_module" => latent_prefill,
+        "mla_generation_module" => latent_decode,
+        _ => return Ok(None),
+    };
+    for row in 0..columns.rows {
+        if let Some((name, at, base_us)) = read(&peaks, columns, row)? {
+            points.entry(name).or_default().push((at, base_us, columns.us(row)?));
+        }
+    }
+    Ok(Some(points))
+}
+
+/// Name, place on the axes and what the roofline says of a row; `None` for one that is not kept.
+type One = Result<Option<(String, Vec<f64>, f64)>, String>;
+
+fn product(peaks: &Peaks, c: &Columns, row: usize) -> One {
+    let Some(format) = Format::named(c.text("gemm_dtype", row)?) else { return Ok(None) };
+    let [m, n, k] = [c.number("m", row)?, c.number("n", row)?, c.number("k", row)?];
+    Ok(Some((format!("gemm:{}", format.name()), vec![n, k, m], peaks.product_us(format, m, n, k))))
+}
+
+/// Name and heads of a row of attention, of those that models have.
+fn attention(c: &Columns, row: usize, what: &str) -> Result<Option<(String, Heads)>, String> {
+    let kv = c.text("kv_cache_dtype", row)?;
+    let [queries, keys, dim] =
+        [c.number("num_heads", row)?, c.number("num_key_value_heads", row)?, c.number("head_dim", row)?];
+    let window = if c.numbers.contains_key("window_size") { c.number("window_size", row)? } else { 0.0 };
+    let keys = if keys == 0.0 { queries } else { keys };
+    let kept = (dim == 128.0 && window == 0.0 && keys <= 8.0)
+        || (dim == 64.0 && (window == 0.0 || window == 128.0) && queries == 8.0 * keys);
+    let name = format!("{what}:{kv}:{dim}:{window}:{queries}:{keys}");
+    let window = if window == 0.0 { f64::INFINITY } else { window };
+    let kv_bytes = if kv == "fp8" { 1.0 } else { 2.0 };
+    Ok(kept.then_some((name, Heads { queries, keys, dim, kv_bytes, window })))
+}
+
+/// Query and KV tokens that meet in a causal prompt.
+pub(super) fn pairs(from: f64, tokens: f64, window: f64) -> f64 {
+    let full = tokens * (from + f64::midpoint(tokens, 1.0));
+    // Beyond the window each query meets only so many.
+    full.min(tokens * window)
+}
+
+fn prefill(peaks: &Peaks, c: &Columns, row: usize) -> One {
+    let Some((name, heads)) = attention(c, row, "prefill")? else { return Ok(None) };
+    let [batch, length] = [c.number("batch_size", row)?, c.number("isl", row)?];
+    let pairs = batch * pairs(0.0, length, heads.window);
+    let base_us = peaks.prefill_us(&heads, pairs, batch * length, batch * length);
+    Ok(Some((name, vec![batch, length], base_us)))
+}
+
+fn decode(peaks: &Peaks, c: &Columns, row: usize) -> One {
+    let Some((name, heads)) = attention(c, row, "decode")? else { return Ok(None) };
+    let [batch, tokens] = [c.number("batch_size", row)?, c.number("step", row)? + c.number("isl", row)?];
+    Ok(Some((name, vec![batch, tokens], peaks.decode_us(&heads, batch, batch * tokens))))
+}
+
+fn experts(peaks: &Peaks, c: &Columns, row: usize) -> One {
+    let Some(format) = Format::named(c.text("moe_dtype", row)?) else { return Ok(None) };
+    if c.text("distribution", row)? != SKEW {
+        return Ok(None);
+    }
+    let [hidden, inner, per_token] =
+        [c.number("hidden_size", row)?, c.number("inter_size", row)?, c.number("topk", row)?];
+    let [count, tensor, groups] =
+        [c.number("num_experts", row)?, c.number("moe_tp_size", row)?, c.number("moe_ep_size", row)?];
+    if tensor > 8.0 || groups > 8.0 || hidden == 4096.0 && inner > 2000.0 {
+        return Ok(None);
+    }
+    let tokens = c.number("num_tokens", row)?;
+    let shape =
+        ExpertShape { hidden, inner: inner / tensor.max(1.0), per_token, count, groups: groups.max(1.0) };
+    let name = format!("moe:{}:{hidden}:{inner}:{per_token}:{count}:{tensor}:{groups}", format.name());
+    Ok(Some((name, vec![tokens], peaks.experts_us(format, &shape, tokens))))
+}
+
+fn all_reduce(peaks: &Peaks, c: &Columns, row: usize) -> One {
+    if c.text("backend", row)? != "vllm_graph" {
+        return Ok(None);
+    }
+    let [gpus, values] = [c.number("num_gpus", row)?, c.number("message_size", row)?];
+    Ok(Some((format!("all_reduce:{gpus}"), vec![values], peaks.collective_us(values))))
+}
+
+fn collective(peaks: &Peaks, c: &Columns, row: usize) -> One {
+    let name = c.text("op_name", row)?;
+    if c.text("nccl_dtype", row)? != "half" || !matches!(name, "all_gather" | "reduce_scatter") {
+        return Ok(None);
+    }
+    let [gpus, values] = [c.number("num_gpus", row)?, c.number("message_size", row)?];
+    Ok(Some((format!("{name}:{gpus}"), vec![values], peaks.collective_us(values))))
+}
+
+fn latent(c: &Columns, row: usize, what: &str) -> Result<Option<(String, f64, f64)>, String> {
+    let (kv, format) = (c.text("kv_cache_dtype", row)?, c.text("gemm_type", row)?);
+    let heads = c.number("num_heads", row)?;
+    let kv_bytes = if kv == "fp8" { 1.0 } else { 2.0 };
+    Ok((heads >= 8.0).then(|| (format!("{what}:{kv}:{format}:{heads}"), heads, kv_bytes)))
+}
+
+fn latent_prefill(peaks: &Peaks, c: &Columns, row: usize) -> One {
+    let Some((name, heads, kv_bytes)) = latent(c, row, "latent_prefill")? else { return Ok(None) };
+    let [batch, length] = [c.number("batch_size", row)?, c.number("isl", row)?];
+    let pairs = batch * pairs(0.0, length, f64::INFINITY);
+    Ok(Some((
+        name,
+        vec![batch, length],
+        peaks.latent_us(heads, batch * length, pairs, batch * length, kv_bytes),
+    )))
+}
+
+fn latent_decode(peaks: &Peaks, c: &Columns, row: usize) -> One {
+    let Some((name, heads, kv_bytes)) = latent(c, row, "latent_decode")? else { return Ok(None) };
+    let [batch, tokens] = [c.number("batch_size", row)?, c.number("step", row)? + c.number("isl", row)?];
+    let read = batch * tokens;
+    Ok(Some((name, vec![batch, tokens], peaks.latent_us(heads, batch, read, read, kv_bytes))))
+}
+
+/// Knots of each axis: those at which products are kept, all that were measured of other operators; with `every` above 1 only
+/// every so many, and the last.
+fn knots(name: &str, points: &[(Vec<f64>, f64, f64)], every: usize) -> Vec<Vec<f64>> {
+    let axes = points.first().map_or(0, |(at, ..)| at.len());
+    let of_axis = |axis: usize| {
+        let measured: BTreeSet<u64> = points.iter().map(|(at, ..)| at[axis].to_bits()).collect();
+        let is_kept = |value: &f64| {
+            *value >= 1.0
+                && match (name.starts_with("gemm"), axis) {
+                    (true, 2) => PRODUCT_TOKENS.contains(value),
+                    (true, _) => PRODUCT_WIDTHS.contains(value),
+                    _ => true,
+                }
+        };
+        let kept: Vec<f64> = measured.into_iter().map(f64::from_bits).filter(is_kept).collect();
+        let last = kept.len().saturating_sub(1);
+        let thinned = kept.iter().enumerate().filter(|(i, _)| i % every == 0 || *i == last);
+        thinned.map(|(_, value)| *value).collect()
+    };
+    (0..axes).map(of_axis).collect()
+}
+
+fn grid(name: &str, points: &[(Vec<f64>, f64, f64)], every: usize) -> Option<Grid> {
+    let ratios: Vec<(Vec<f64>, f64)> =
+        points.iter().map(|(at, base, us)| (at.clone(), libm::log(us / base))).collect();
+    Grid::of(knots(name, points, every), &ratios)
+}
+
+/// Least time of any product that a CUDA graph replays; where no row is below, launches were timed, not kernels.
+const LAUNCHED_US: f64 = 30.0;
+
+/// Whether the rows of a table were timed without a CUDA graph, so that small ones all take what a launch takes.
+fn is_eager(name: &str, points: &[(Vec<f64>, f64, f64)]) -> bool {
+    name.starts_with("gemm") && points.iter().all(|(.., us)| *us > LAUNCHED_US)
+}
+
+/// Adds the tables of a file to the kernels of a GPU; those that are there stay, and products timed without a CUDA graph are left
+/// out.
+pub fn add(kernels: &mut Kernels, source: &str, points: &Points) {
+    for (name, points) in points.iter().filter(|(name, points)| !is_eager(name, points)) {
+        if !kernels.tables.contains_key(name)
+            && let Some(grid) = grid(name, points, 1)
+        {
+            kernels.tables.insert(name.clone(), Measured { source: source.to_owned(), grid });
+        }
+    }
+}
+
+/// The error of interpolation by operator: every other knot of each axis is left out, and so are rows between knots.
+pub fn left_out(points: &Points) -> Vec<FitError> {
+    let mut errors: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for (name, points) in points {
+        let Some(grid) = grid(name, points, 2) else { continue };
+        let kind =
+            if name.starts_with("gemm") { name.as_str() } else { name.split(':').next().unwrap_or(name) };
+        let of = errors.entry(kind).or_default();
+        for (at, base, us) in points {
+            let is_knot = grid.axes.iter().zip(at).all(|(axis, x)| axis.contains(x));
+            if !is_knot && grid.covers(at) {
+                of.push((base * libm::exp(grid.at(at)) / us - 1.0).abs());
+            }
+        }
+    }
+    let sum = |(operator, mut sizes): (&str, Vec<f64>)| {
+        sizes.sort_by(f64::total_cmp);
+        let at = |share: f64| sizes.get(((sizes.len() as f64 - 1.0) * share) as usize).copied();
+        Some(FitError { operator: operator.to_owned(), count: sizes.len(), median: at(0.5)?, p95: at(0.95)? })
+    };
+    errors.into_iter().filter_map(sum).collect()
+}

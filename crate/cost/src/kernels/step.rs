@@ -1,0 +1,596 @@
+//! One iteration of a replica as the sum of its kernels.
+
+use super::base::{ExpertShape, Heads, Peaks};
+use super::grid::place;
+use super::import::pairs;
+use super::{Format, Grid, Kernels};
+use crate::batch::{Batch, BatchCost, OperatorClass, StageParts, StageTime};
+use crate::deployment::KvFormat;
+use crate::gpus::Gpu;
+use crate::models::{Attention, Model};
+
+/// Bytes of an activation.
+const ACTIVATION: f64 = 2.0;
+/// Share of the bandwidth that pointwise kernels reach.
+const POINTWISE_SHARE: f64 = 0.8;
+/// Least time of a whole module of latent attention, as timed on a B200, microseconds. Where the least time of a table is longer,
+/// its kernels waited for their launches, which a CUDA graph does not have.
+const LATENT_FLOOR_US: f64 = 30.0;
+/// Models that normalise queries and keys over all heads: the GPUs that share these add up the squares of each, a number of 32
+/// bits a token.
+const JOINT_NORM: [&str; 1] = ["minimax-m2.5"];
+/// Iterations for which a time without bounds is taken to hold at once.
+const LONG: f64 = (u32::MAX / 4) as f64;
+
+/// What surrounds kernels: calibrated on measured deployments, not timed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Overheads {
+    /// Pointwise kernels and gaps of a layer beside their bytes, microseconds.
+    pub layer_us: f64,
+    /// The same of a layer with experts, in place of it: routing and what surrounds the experts.
+    pub expert_layer_us: f64,
+    /// Experts among prompts over experts timed alone.
+    pub expert_factor: f64,
+    /// Host time of an iteration that nothing hides.
+    pub iteration_us: f64,
+    /// For each request in it.
+    pub request_us: f64,
+    /// Added to an iteration with prompts, for each layer: its kernels are launched in pieces.
+    pub prompt_layer_us: f64,
+    /// Kernels in a real iteration over kernels timed alone, iterations that only decode.
+    pub decode_factor: f64,
+    /// The same in iterations with prompts.
+    pub prompt_factor: f64,
+    /// Added to each collective: GPUs wait for the last one.
+    pub collective_us: f64,
+}
+
+impl Overheads {
+    /// Nothing but kernels.
+    pub const NONE: Self = Self {
+        layer_us: 0.0,
+        expert_layer_us: 0.0,
+        expert_factor: 1.0,
+        iteration_us: 0.0,
+        request_us: 0.0,
+        prompt_layer_us: 0.0,
+        decode_factor: 1.0,
+        prompt_factor: 1.0,
+        collective_us: 0.0,
+    };
+}
+
+/// How a model lies on GPUs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Layout {
+    /// GPU.
+    pub gpu: &'static Gpu,
+    /// Model.
+    pub model: Model,
+    /// GPUs that share attention.
+    pub tensor_parallel: u32,
+    /// Replicas of attention that share the experts.
+    pub attention_data_parallel: u32,
+    /// GPUs that share each expert.
+    pub expert_tensor_parallel: u32,
+    /// Groups of GPUs with different experts.
+    pub expert_parallel: u32,
+    /// Format of attention's projections.
+    pub attention: Format,
+    /// Format of dense MLPs.
+    pub mlp: Format,
+    /// Format of experts.
+    pub experts: Format,
+    /// KV cache.
+    pub kv: KvFormat,
+}
+
+/// Times over one axis of tokens.
+#[derive(Debug, Clone, PartialEq)]
+struct Curve {
+    axis: Vec<f64>,
+    /// ln(time / base).
+    ratios: Vec<f64>,
+}
+
+impl Curve {
+    fn factor(&self, at: f64) -> f64 {
+        let (low, share) = place(&self.axis, at);
+        let upper = self.ratios.get(low + 1).unwrap_or(&self.ratios[low]);
+        libm::exp(self.ratios[low] * (1.0 - share) + upper * share)
+    }
+
+    fn of(grid: &Grid) -> Self {
+        Self { axis: grid.axes[0].clone(), ratios: grid.values.clone() }
+    }
+}
+
+/// A product whose matrix is known.
+#[derive(Debug, Clone, PartialEq)]
+struct Product {
+    format: Format,
+    outputs: f64,
+    inputs: f64,
+    curve: Curve,
+}
+
+/// Attention of decoding requests: microseconds over requests and KV tokens of each.
+#[derive(Debug, Clone, PartialEq)]
+struct Decode {
+    requests: Vec<f64>,
+    tokens: Vec<f64>,
+    us: Vec<f64>,
+}
+
+impl Decode {
+    fn of(grid: &Grid, base: impl Fn(f64, f64) -> f64) -> Self {
+        let (requests, tokens) = (grid.axes[0].clone(), grid.axes[1].clone());
+        let at = |i: usize| (requests[i / tokens.len()], tokens[i % tokens.len()]);
+        let us = grid.values.iter().enumerate().map(|(i, ratio)| {
+            let (requests, tokens) = at(i);
+            base(requests, requests * tokens) * libm::exp(*ratio)
+        });
+        Self { us: us.collect(), requests, tokens }
+    }
+
+    /// Time of so many requests of so many tokens each, its growth by a token each, and for how many tokens that holds:
+    /// linear between knots, the last stretch goes on.
+    fn at(&self, requests: f64, tokens: f64) -> (f64, f64, f64) {
+        let segment = |axis: &[f64], at: f64| {
+            let upper = axis.partition_point(|&knot| knot <= at).clamp(1, (axis.len() - 1).max(1));
+            (upper - 1, upper.min(axis.len() - 1))
+        };
+        let share = |axis: &[f64], (low, high): (usize, usize), at: f64| {
+            if low == high { 0.0 } else { (at - axis[low]) / (axis[high] - axis[low]) }
+        };
+        let (r, t) = (segment(&self.requests, requests), segment(&self.tokens, tokens));
+        let rows = share(&self.requests, r, requests).max(0.0);
+        let columns = share(&self.tokens, t, tokens).max(0.0);
+        let row = |i: usize| {
+            let (low, high) = (self.us[i * self.tokens.len() + t.0], self.us[i * self.tokens.len() + t.1]);
+            (low, (high - low).max(0.0))
+        };
+        let ((low_a, rise_a), (low_b, rise_b)) = (row(r.0), row(r.1));
+        let (low, rise) = (low_a + (low_b - low_a) * rows, rise_a + (rise_b - rise_a) * rows);
+        let rise = rise.max(0.0);
+        let (from, to) = (self.tokens[t.0], self.tokens[t.1]);
+        let growth = if to > from && tokens >= from { rise / (to - from) } else { 0.0 };
+        let is_last = t.1 + 1 == self.tokens.len() && tokens >= from;
+        let until = if tokens < from { from } else { to };
+        let holds = if is_last { LONG } else { (until - tokens).floor() + 1.0 };
+        ((low + rise * columns).max(0.0), growth, holds.max(1.0))
+    }
+}
+
+/// Attention of one kind of layers.
+#[derive(Debug, Clone, PartialEq)]
+struct Span {
+    layers: f64,
+    heads: Heads,
+    prefill: Grid,
+    decode: Decode,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum AttentionKernels {
+    Grouped {
+        before: Product,
+        after: Product,
+        spans: Vec<Span>,
+    },
+    /// Projections are in the tables.
+    Latent {
+        heads: f64,
+        kv_bytes: f64,
+        prefill: Grid,
+        decode: Decode,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct ExpertKernels {
+    layers: f64,
+    router: Product,
+    shape: ExpertShape,
+    format: Format,
+    curve: Curve,
+    shared: Option<[Product; 2]>,
+}
+
+/// Iteration times of a layout from measured kernels.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KernelCost {
+    layout: Layout,
+    overheads: Overheads,
+    peaks: Peaks,
+    attention: AttentionKernels,
+    /// Both products of a dense MLP, and how many layers have one.
+    mlp: Option<(f64, [Product; 2])>,
+    experts: Option<ExpertKernels>,
+    head: Product,
+    all_reduce: Option<Curve>,
+    /// Gathering and scattering what attention's replicas send to the experts.
+    dispatch: Option<[Curve; 2]>,
+    borrowed: Vec<String>,
+}
+
+/// What is being put together: the tables, and which of them stand in for others.
+struct Assembly<'a> {
+    kernels: &'a Kernels,
+    peaks: Peaks,
+    borrowed: Vec<String>,
+}
+
+impl Assembly<'_> {
+    fn grid(&self, name: &str) -> Option<&Grid> {
+        self.kernels.tables.get(name).map(|measured| &measured.grid)
+    }
+
+    fn product(&mut self, format: Format, outputs: f64, inputs: f64) -> Result<Product, String> {
+        let instead = [format, Format::Fp8, Format::Bf16];
+        let found =
+            instead.iter().find_map(|f| Some((*f, self.grid(&format!("gemm:{}", f.name()))?.clone())));
+        let (found, grid) = found.ok_or("no products were measured")?;
+        if found != format {
+            self.borrowed.push(format!("products in {}", format.name()));
+        }
+        if !grid.covers(&[outputs, inputs, grid.axes[2][0]]) {
+            self.borrowed.push(format!("product {outputs} x {inputs}"));
+        }
+        let axis = grid.axes[2].clone();
+        let ratios = axis.iter().map(|&m| grid.at(&[outputs, inputs, m])).collect();
+        Ok(Product { format, outputs, inputs, curve: Curve { axis, ratios } })
+    }
+
+    /// The table of attention for these heads, or of the nearest ones.
+    fn attention(&mut self, what: &str, kv: &str, heads: &Heads) -> Result<Grid, String> {
+        let window = if heads.window == f64::INFINITY { 0.0 } else { heads.window };
+        let prefix = format!("{what}:{kv}:{}:{window}:", heads.dim);
+        let far = |name: &str| {
+            let mut numbers = name[prefix.len()..].split(':').filter_map(|text| text.parse::<f64>().ok());
+            let (queries, keys) = (numbers.next()?, numbers.next()?);
+            let apart = |a: f64, b: f64| libm::log(a / b).abs();
+            Some(apart(queries, heads.queries) + 2.0 * apart(keys, heads.keys))
+        };
+        let names = self.kernels.tables.keys().filter(|name| name.starts_with(&prefix));
+        let nearest = names.filter_map(|name| Some((far(name)?, name))).min_by(|a, b| a.0.total_cmp(&b.0));
+        let (distance, name) = nearest.ok_or_else(|| format!("no table {prefix}"))?;
+        if distance > 0.0 {
+            self.borrowed.push(format!("{what} attention of {} and {} heads", heads.queries, heads.keys));
+        }
+        Ok(self.kernels.tables[name].grid.clone())
+    }
+
+    fn span(&mut self, layers: f64, kv: &str, heads: Heads) -> Result<Span, String> {
+        let peaks = self.peaks;
+        let prefill = self.attention("prefill", kv, &heads)?;
+        let decode = self.attention("decode", kv, &heads)?;
+        let decode = Decode::of(&decode, |requests, tokens| peaks.decode_us(&heads, requests, tokens));
+        Ok(Span { layers, heads, prefill, decode })
+    }
+
+    /// The table of experts of this shape; else of the same experts shared otherwise, or in a related format.
+    fn experts(&mut self, format: Format, layout: &Layout, inner: u32) -> Result<Curve, String> {
+        let (model, e) = (&layout.model, layout.model.experts.ok_or("no experts")?);
+        let shape = format!("{}:{inner}:{}:{}", model.hidden, e.per_token, e.count);
+        let [tensor, groups] = [layout.expert_tensor_parallel, layout.expert_parallel].map(f64::from);
+        let related: &[Format] = match format {
+            Format::Fp8 => &[Format::Fp8, Format::Fp8Block],
+            Format::Fp8Block => &[Format::Fp8Block, Format::Fp8],
+            Format::Mxfp4Fp8 => &[Format::Mxfp4Fp8, Format::Mxfp4],
+            ref other => std::slice::from_ref(other),
+        };
+        for found in related {
+            let prefix = format!("moe:{}:{shape}:", found.name());
+            let far = |name: &str| {
+                let mut numbers = name[prefix.len()..].split(':').filter_map(|text| text.parse::<f64>().ok());
+                let apart = |a: f64, b: f64| libm::log(a.max(1.0) / b).abs();
+                Some(apart(numbers.next()?, tensor) + 2.0 * apart(numbers.next()?, groups))
+            };
+            let names = self.kernels.tables.keys().filter(|name| name.starts_with(&prefix));
+            let nearest =
+                names.filter_map(|name| Some((far(name)?, name))).min_by(|a, b| a.0.total_cmp(&b.0));
+            if let Some((distance, name)) = nearest {
+                if distance > 0.0 || *found != format {
+                    self.borrowed.push(format!("experts {} shared by {tensor} x {groups}", format.name()));
+                }
+                return Ok(Curve::of(&self.kernels.tables[name].grid));
+            }
+        }
+        Err(format!("no table moe:{}:{shape}", format.name()))
+    }
+
+    fn collective(&mut self, name: &str, gpus: u32) -> Result<Option<Curve>, String> {
+        if gpus < 2 {
+            return Ok(None);
+        }
+        let found = [gpus, gpus.next_power_of_two(), 8, 4]
+            .iter()
+            .find_map(|n| self.grid(&format!("{name}:{n}")).map(|grid| (*n, Curve::of(grid))));
+        let (found, curve) = found.ok_or_else(|| format!("no table {name}:{gpus}"))?;
+        if found != gpus {
+            self.borrowed.push(format!("{name} of {gpus} GPUs"));
+        }
+        Ok(Some(curve))
+    }
+
+    fn grouped(&mut self, layout: &Layout) -> Result<AttentionKernels, String> {
+        let (model, tensor) = (&layout.model, layout.tensor_parallel.max(1));
+        let Attention::Grouped { heads, kv_heads, head_dim, window } = model.attention else {
+            return self.latent(layout);
+        };
+        let (queries, keys, dim) =
+            (f64::from(heads.div_ceil(tensor)), f64::from(kv_heads.div_ceil(tensor)), f64::from(head_dim));
+        let kv = if layout.kv == KvFormat::Fp8 { "fp8" } else { "bfloat16" };
+        let all = Heads { queries, keys, dim, kv_bytes: layout.kv.bytes(), window: f64::INFINITY };
+        let layers = f64::from(model.layers);
+        let short = window.map_or(0.0, |window| f64::from(window.layers));
+        let mut spans = vec![self.span(layers - short, kv, all)?];
+        if let Some(window) = window {
+            let heads = Heads { window: f64::from(window.tokens), ..all };
+            spans.push(self.span(short, kv, heads)?);
+        }
+        let h = f64::from(model.hidden);
+        Ok(AttentionKernels::Grouped {
+            before: self.product(layout.attention, (queries + 2.0 * keys) * dim, h)?,
+            after: self.product(layout.attention, h, queries * dim)?,
+            spans,
+        })
+    }
+
+    fn latent(&mut self, layout: &Layout) -> Result<AttentionKernels, String> {
+        let heads = f64::from(layout.model.attention.heads().div_ceil(layout.tensor_parallel.max(1)));
+        let kv = if layout.kv == KvFormat::Fp8 { "fp8" } else { "bfloat16" };
+        let mut table = |what: &str| {
+            let related = [layout.attention, Format::Fp8Block, Format::Bf16];
+            let names = related.map(|format| format!("{what}:{kv}:{}:{heads}", format.name()));
+            let found = names.iter().position(|name| self.kernels.tables.contains_key(name));
+            let place = found.ok_or_else(|| format!("no table {}", names[0]))?;
+            if place > 0 {
+                self.borrowed.push(format!("latent attention in {}", layout.attention.name()));
+            }
+            Ok::<Grid, String>(self.kernels.tables[&names[place]].grid.clone())
+        };
+        let (prefill, decode) = (table("latent_prefill")?, table("latent_decode")?);
+        let (peaks, kv_bytes) = (self.peaks, layout.kv.bytes());
+        let base = |requests: f64, tokens: f64| peaks.latent_us(heads, requests, tokens, tokens, kv_bytes);
+        let mut decode = Decode::of(&decode, base);
+        let least = decode.us.iter().copied().fold(f64::INFINITY, f64::min);
+        let launches = (least - LATENT_FLOOR_US).max(0.0);
+        decode.us.iter_mut().for_each(|us| *us -= launches);
+        Ok(AttentionKernels::Latent { heads, kv_bytes, decode, prefill })
+    }
+
+    fn expert_kernels(&mut self, layout: &Layout) -> Result<Option<ExpertKernels>, String> {
+        let model = &layout.model;
+        let Some(e) = model.experts else { return Ok(None) };
+        let (h, tensor) = (f64::from(model.hidden), f64::from(layout.tensor_parallel));
+        let inner = f64::from(e.hidden) * f64::from(e.shared) / tensor;
+        let shared = if e.shared > 0 {
+            Some([self.product(layout.mlp, 2.0 * inner, h)?, self.product(layout.mlp, h, inner)?])
+        } else {
+            None
+        };
+        Ok(Some(ExpertKernels {
+            layers: f64::from(model.expert_layers()),
+            router: self.product(Format::Bf16, f64::from(e.count), h)?,
+            shape: ExpertShape {
+                hidden: h,
+                inner: f64::from(e.hidden) / f64::from(layout.expert_tensor_parallel.max(1)),
+                per_token: f64::from(e.per_token),
+                count: f64::from(e.count),
+                groups: f64::from(layout.expert_parallel.max(1)),
+            },
+            format: layout.experts,
+            curve: self.experts(layout.experts, layout, e.hidden)?,
+            shared,
+        }))
+    }
+}
+
+impl KernelCost {
+    /// Puts the kernels of a layout together.
+    ///
+    /// # Errors
+    /// Names the table that is missing and that no other stands in for.
+    pub fn new(layout: Layout, kernels: &Kernels, overheads: Overheads) -> Result<Self, String> {
+        let mut assembly = Assembly { kernels, peaks: Peaks::of(layout.gpu), borrowed: Vec::new() };
+        let model = &layout.model;
+        let (h, tensor) = (f64::from(model.hidden), f64::from(layout.tensor_parallel.max(1)));
+        let dense = f64::from(model.layers - model.expert_layers());
+        let inner = f64::from(model.mlp_hidden) / tensor;
+        let matrices = model.mlp_matrices() - 1.0;
+        let mlp = if dense > 0.0 {
+            let products =
+                [assembly.product(layout.mlp, matrices * inner, h)?, assembly.product(layout.mlp, h, inner)?];
+            Some((dense, products))
+        } else {
+            None
+        };
+        let dp = layout.attention_data_parallel;
+        let dispatch = assembly.collective("all_gather", dp)?.zip(assembly.collective("reduce_scatter", dp)?);
+        Ok(Self {
+            attention: assembly.grouped(&layout)?,
+            experts: assembly.expert_kernels(&layout)?,
+            head: assembly.product(Format::Bf16, f64::from(model.vocabulary) / tensor, h)?,
+            all_reduce: assembly.collective("all_reduce", layout.tensor_parallel)?,
+            dispatch: dispatch.map(|(gather, scatter)| [gather, scatter]),
+            mlp,
+            peaks: assembly.peaks,
+            borrowed: assembly.borrowed,
+            layout,
+            overheads,
+        })
+    }
+
+    /// What was not measured for this layout and stands in for it: interpolated, or of a related shape or format.
+    pub fn borrowed(&self) -> &[String] {
+        &self.borrowed
+    }
+
+    fn product_us(&self, product: &Product, tokens: f64) -> f64 {
+        let base = self.peaks.product_us(product.format, tokens, product.outputs, product.inputs);
+        base * product.curve.factor(tokens)
+    }
+
+    fn collective_us(&self, curve: &Curve, values: f64) -> f64 {
+        self.peaks.collective_us(values) * curve.factor(values) + self.overheads.collective_us
+    }
+
+    /// Attention of prompts in a layer: the efficiency measured for as many prompts of the mean length, times the work of
+    /// these chunks.
+    fn prefill_us(grid: &Grid, batch: &Batch<'_>, base: impl Fn(f64, f64, f64) -> f64, window: f64) -> f64 {
+        let (mut met, mut queries, mut kv) = (0.0, 0.0, 0.0);
+        for chunk in batch.chunks {
+            let (before, tokens) = (f64::from(chunk.kv_tokens), f64::from(chunk.tokens));
+            met += pairs(before, tokens, window);
+            queries += tokens;
+            kv += (before + tokens).min(window + tokens);
+        }
+        let count = batch.chunks.len() as f64;
+        base(met, queries, kv) * libm::exp(grid.at(&[count, kv / count]))
+    }
+
+    fn attention(&self, parts: &mut StageParts, batch: &Batch<'_>, tokens: f64) {
+        let mut add = |class: OperatorClass, us: f64| parts[class as usize] += us;
+        let requests = f64::from(batch.decodes);
+        match &self.attention {
+            AttentionKernels::Grouped { before, after, spans } => {
+                let layers = f64::from(self.layout.model.layers);
+                let products = self.product_us(before, tokens) + self.product_us(after, tokens);
+                add(OperatorClass::Linear, layers * products);
+                for span in spans {
+                    if !batch.chunks.is_empty() {
+                        let base = |met, queries, kv| self.peaks.prefill_us(&span.heads, met, queries, kv);
+                        let us = Self::prefill_us(&span.prefill, batch, base, span.heads.window);
+                        add(OperatorClass::PrefillAttention, span.layers * us);
+                    }
+                    if batch.decodes > 0 {
+                        let us = span.decode.at(requests, batch.decode_kv_tokens / requests).0;
+                        add(OperatorClass::DecodeAttention, span.layers * us);
+                    }
+                }
+            }
+            AttentionKernels::Latent { heads, kv_bytes, prefill, decode } => {
+                let layers = f64::from(self.layout.model.layers);
+                if !batch.chunks.is_empty() {
+                    let base = |met, queries, kv| self.peaks.latent_us(*heads, queries, met, kv, *kv_bytes);
+                    let us = Self::prefill_us(prefill, batch, base, f64::INFINITY);
+                    add(OperatorClass::PrefillAttention, layers * us);
+                }
+                if batch.decodes > 0 {
+                    let us = decode.at(requests, batch.decode_kv_tokens / requests).0;
+                    add(OperatorClass::DecodeAttention, layers * us);
+                }
+            }
+        }
+    }
+
+    /// By how much an iteration of decoding requests grows from one to the next, and for how many that holds.
+    fn growth(&self, batch: &Batch<'_>) -> (f64, f64) {
+        let requests = f64::from(batch.decodes);
+        let at = |decode: &Decode| decode.at(requests, batch.decode_kv_tokens / requests);
+        let each: Vec<(f64, f64)> = match &self.attention {
+            AttentionKernels::Grouped { spans, .. } => spans
+                .iter()
+                .map(|span| {
+                    let (_, growth, holds) = at(&span.decode);
+                    (span.layers * growth, holds)
+                })
+                .collect(),
+            AttentionKernels::Latent { decode, .. } => {
+                let (_, growth, holds) = at(decode);
+                vec![(f64::from(self.layout.model.layers) * growth, holds)]
+            }
+        };
+        each.iter().fold((0.0, LONG), |(us, least), (growth, holds)| (us + growth, least.min(*holds)))
+    }
+
+    fn mlp(&self, parts: &mut StageParts, tokens: f64, has_prompts: bool) {
+        let mut add = |class: OperatorClass, us: f64| parts[class as usize] += us;
+        if let Some((layers, [up, down])) = &self.mlp {
+            add(
+                OperatorClass::Linear,
+                layers * (self.product_us(up, tokens) + self.product_us(down, tokens)),
+            );
+        }
+        if let Some(e) = &self.experts {
+            let all = tokens * f64::from(self.layout.attention_data_parallel.max(1));
+            let routed = self.peaks.experts_us(e.format, &e.shape, all) * e.curve.factor(all);
+            let routed = if has_prompts { routed * self.overheads.expert_factor } else { routed };
+            let shared =
+                e.shared.iter().flatten().map(|product| self.product_us(product, tokens)).sum::<f64>();
+            add(OperatorClass::Linear, e.layers * (self.product_us(&e.router, tokens) + routed + shared));
+            if let Some(dispatch) = &self.dispatch {
+                let values = all * f64::from(self.layout.model.hidden);
+                let us = dispatch.iter().map(|curve| self.collective_us(curve, values)).sum::<f64>();
+                add(OperatorClass::Communication, e.layers * us);
+            }
+        }
+    }
+
+    fn rest(&self, parts: &mut StageParts, batch: &Batch<'_>, tokens: f64) {
+        let mut add = |class: OperatorClass, us: f64| parts[class as usize] += us;
+        let (model, o) = (&self.layout.model, &self.overheads);
+        let (h, layers) = (f64::from(model.hidden), f64::from(model.layers));
+        let tensor = f64::from(self.layout.tensor_parallel);
+        // Two norms with their residual sums, rotary embedding, activation.
+        let inner = f64::from(model.mlp_hidden) / tensor;
+        let bytes = ACTIVATION * tokens * (8.0 * h + 4.0 * h / tensor + 3.0 * inner);
+        let share = POINTWISE_SHARE * self.peaks.bytes_us();
+        let with_experts = f64::from(model.expert_layers());
+        let fixed = (layers - with_experts) * o.layer_us + with_experts * o.expert_layer_us;
+        add(OperatorClass::Pointwise, fixed + layers * bytes / share);
+        if let Some(curve) = &self.all_reduce {
+            let us = self.collective_us(curve, tokens * h);
+            if JOINT_NORM.contains(&model.id) {
+                add(OperatorClass::Communication, 2.0 * layers * self.collective_us(curve, 2.0 * tokens));
+            }
+            // Where attention's replicas send tokens to the experts, the second one is that.
+            let times = if self.dispatch.is_some() { 1.0 } else { 2.0 };
+            add(OperatorClass::Communication, (times * layers + 1.0) * us);
+        }
+        let asked = f64::from(batch.requests());
+        add(OperatorClass::Linear, self.product_us(&self.head, asked));
+        // The logits at 32 bits: softmax and a draw pass over them three times.
+        add(OperatorClass::Pointwise, 12.0 * asked * f64::from(model.vocabulary) / share);
+    }
+}
+
+impl BatchCost for KernelCost {
+    fn stages(&self) -> u32 {
+        1
+    }
+
+    fn stage_time(&self, batch: &Batch<'_>, is_last: bool) -> StageTime {
+        let first_us = self.stage_parts(batch, is_last).iter().sum();
+        if !batch.chunks.is_empty() || batch.decodes == 0 {
+            return StageTime::once(first_us);
+        }
+        let (growth, holds) = self.growth(batch);
+        StageTime {
+            first_us,
+            growth_us: growth * self.overheads.decode_factor,
+            holds: holds.clamp(1.0, LONG) as u32,
+        }
+    }
+
+    fn stage_parts(&self, batch: &Batch<'_>, _is_last: bool) -> StageParts {
+        let mut parts = StageParts::default();
+        let tokens = f64::from(batch.prompt_tokens()) + f64::from(batch.decodes);
+        if tokens == 0.0 {
+            return parts;
+        }
+        self.attention(&mut parts, batch, tokens);
+        self.mlp(&mut parts, tokens, !batch.chunks.is_empty());
+        self.rest(&mut parts, batch, tokens);
+        let (o, has_prompts) = (&self.overheads, !batch.chunks.is_empty());
+        let factor = if has_prompts { o.prompt_factor } else { o.decode_factor };
+        parts.iter_mut().for_each(|us| *us *= factor);
+        let layers = f64::from(self.layout.model.layers);
+        let launches = if has_prompts { layers * o.prompt_layer_us } else { 0.0 };
+        parts[OperatorClass::Host as usize] +=
+            o.iteration_us + o.request_us * f64::from(batch.requests()) + launches;
+        parts
+    }
+}

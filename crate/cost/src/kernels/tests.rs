@@ -1,0 +1,217 @@
+//! Grids, their text, and iterations put together from them.
+
+use proptest::prelude::*;
+
+use super::import::{self, Columns};
+use super::*;
+use crate::batch::{Batch, BatchCost, Chunk};
+use crate::deployment::KvFormat;
+use crate::gpus::Gpu;
+use crate::models::Model;
+
+fn columns(texts: &[(&str, &str)], names: &[&str], rows: &[Vec<f64>]) -> Columns {
+    let of = |text: &str| vec![text.to_owned(); rows.len()];
+    let number = |i: usize| rows.iter().map(|row| row[i]).collect::<Vec<f64>>();
+    Columns {
+        texts: texts.iter().map(|(name, text)| ((*name).to_owned(), of(text))).collect(),
+        numbers: names.iter().enumerate().map(|(i, name)| ((*name).to_owned(), number(i))).collect(),
+        rows: rows.len(),
+    }
+}
+
+const PRODUCT: [&str; 4] = ["m", "n", "k", "latency"];
+const ATTENTION: [&str; 6] = ["batch_size", "isl", "num_heads", "num_key_value_heads", "head_dim", "latency"];
+
+/// Products at `factor` times the roofline, in milliseconds.
+fn products(factor: impl Fn(f64, f64, f64) -> f64) -> Columns {
+    let peaks = Peaks::of(Gpu::named("h100_sxm").unwrap());
+    let mut rows = Vec::new();
+    for m in [1.0, 16.0, 64.0, 256.0, 1024.0, 8192.0, 32_768.0] {
+        for n in [128.0, 1024.0, 8192.0, 65_536.0] {
+            for k in [128.0, 1024.0, 8192.0, 65_536.0] {
+                rows.push(vec![m, n, k, factor(m, n, k) * peaks.product_us(Format::Bf16, m, n, k) / 1e3]);
+            }
+        }
+    }
+    columns(&[("gemm_dtype", "bfloat16")], &PRODUCT, &rows)
+}
+
+/// Attention for 8 and 1 heads of 128, whose decode time is affine in what it reads.
+fn attention(is_decode: bool) -> Columns {
+    let mut rows = Vec::new();
+    for batch in [1.0, 4.0, 16.0, 64.0, 256.0] {
+        for tokens in [16.0, 256.0, 2048.0, 16_384.0] {
+            let us =
+                if is_decode { 9.0 + 2e-4 * batch * tokens } else { 12.0 + 3e-5 * batch * tokens * tokens };
+            rows.push(vec![batch, tokens, 8.0, 1.0, 128.0, us / 1e3]);
+        }
+    }
+    let mut columns = columns(&[("kv_cache_dtype", "bfloat16")], &ATTENTION, &rows);
+    if is_decode {
+        let step = columns.numbers["isl"].iter().map(|tokens| tokens - 1.0).collect();
+        columns.numbers.insert("step".to_owned(), step);
+        columns.numbers.insert("isl".to_owned(), vec![1.0; rows.len()]);
+    }
+    columns
+}
+
+fn all_reduces() -> Columns {
+    let rows: Vec<Vec<f64>> = [128.0, 65_536.0, 1e8].map(|n| vec![8.0, n, 0.005 + n * 1e-8]).to_vec();
+    columns(&[("backend", "vllm_graph")], &["num_gpus", "message_size", "latency"], &rows)
+}
+
+fn kernels() -> Kernels {
+    let gpu = Gpu::named("h100_sxm").unwrap();
+    let mut kernels = Kernels { gpu: gpu.id.to_owned(), ..Kernels::default() };
+    for (table, columns) in [
+        ("gemm", products(|m, _, _| 1.2 + 1.0 / m)),
+        ("context_attention", attention(false)),
+        ("generation_attention", attention(true)),
+        ("custom_allreduce", all_reduces()),
+    ] {
+        let points = import::points(table, gpu, &columns).unwrap().unwrap();
+        import::add(&mut kernels, "made-up", &points);
+    }
+    kernels
+}
+
+fn layout() -> Layout {
+    Layout {
+        gpu: Gpu::named("h100_sxm").unwrap(),
+        model: *Model::named("llama-3.1-70b").unwrap(),
+        tensor_parallel: 8,
+        attention_data_parallel: 1,
+        expert_tensor_parallel: 1,
+        expert_parallel: 1,
+        attention: Format::Bf16,
+        mlp: Format::Bf16,
+        experts: Format::Bf16,
+        kv: KvFormat::Bf16,
+    }
+}
+
+const OVERHEADS: Overheads =
+    Overheads { layer_us: 5.0, iteration_us: 300.0, request_us: 2.0, decode_factor: 1.05, ..Overheads::NONE };
+
+#[test]
+fn a_share_of_the_roofline_is_met_between_what_was_measured() {
+    let gpu = Gpu::named("h100_sxm").unwrap();
+    let points = import::points("gemm", gpu, &products(|_, _, _| 1.5)).unwrap().unwrap();
+    let mut kernels = Kernels::default();
+    import::add(&mut kernels, "made-up", &points);
+    let grid = &kernels.tables["gemm:bfloat16"].grid;
+    for at in [[128.0, 128.0, 1.0], [3_000.0, 500.0, 77.0], [65_536.0, 8192.0, 32_768.0]] {
+        assert!((libm::exp(grid.at(&at)) - 1.5).abs() < 1e-9 && grid.covers(&at), "{at:?}");
+    }
+    assert!(!grid.covers(&[64.0, 128.0, 1.0]));
+    let errors = import::left_out(&points);
+    assert!(errors[0].count > 20 && errors[0].p95 < 1e-9, "{errors:?}");
+}
+
+#[test]
+fn what_was_not_measured_takes_the_efficiency_of_its_neighbour() {
+    let at = |a: f64, b: f64| vec![a, b];
+    let points = [(at(1.0, 1.0), 0.1), (at(1.0, 2.0), 0.2), (at(2.0, 1.0), 0.3)];
+    let grid = Grid::of(vec![vec![1.0, 2.0], vec![1.0, 2.0]], &points).unwrap();
+    assert_eq!(grid.values, [0.1, 0.2, 0.3, 0.3]);
+    assert_eq!(Grid::of(vec![vec![1.0], vec![1.0]], &[]), None);
+}
+
+#[test]
+fn a_step_is_the_sum_of_its_kernels() {
+    let cost = KernelCost::new(layout(), &kernels(), Overheads::NONE).unwrap();
+    assert_eq!(cost.borrowed(), [] as [String; 0], "everything was measured");
+    let batch = Batch { decodes: 16, decode_kv_tokens: 16.0 * 1000.0, ..Batch::default() };
+    let parts = cost.stage_parts(&batch, true);
+    let of = |class: crate::OperatorClass| parts[class as usize];
+    // Attention is 9 us and 2e-4 us for each KV token, in 80 layers; both all-reduces of 16 x 8192 values.
+    let attention = 80.0 * (9.0 + 2e-4 * 16_000.0);
+    assert!((of(crate::OperatorClass::DecodeAttention) / attention - 1.0).abs() < 1e-9);
+    let all_reduce = 161.0 * (5.0 + 16.0 * 8192.0 * 1e-5);
+    assert!((of(crate::OperatorClass::Communication) / all_reduce - 1.0).abs() < 0.1);
+    let weights = 2.0 * 80.0 * 855_638_016.0 / 8.0 / 3.35e6;
+    let products = of(crate::OperatorClass::Linear);
+    assert!(products > 1.2 * weights && products < 1.6 * weights, "{products} of {weights}");
+}
+
+#[test]
+fn a_missing_table_is_named() {
+    let mut kernels = kernels();
+    kernels.tables.retain(|name, _| !name.starts_with("decode"));
+    let why = KernelCost::new(layout(), &kernels, Overheads::NONE).unwrap_err();
+    assert_eq!(why, "no table decode:bfloat16:128:0:");
+    let mixture = Layout { model: *Model::named("mixtral-8x7b").unwrap(), ..layout() };
+    let why = KernelCost::new(mixture, &super::tests::kernels(), Overheads::NONE).unwrap_err();
+    assert!(why.contains("no table moe:bfloat16:4096:14336:2:8"), "{why}");
+}
+
+#[test]
+fn heads_that_were_not_measured_borrow_the_nearest() {
+    let four = Layout { tensor_parallel: 4, ..layout() };
+    let cost = KernelCost::new(four, &kernels(), Overheads::NONE).unwrap();
+    let borrowed = cost.borrowed().join("; ");
+    assert!(
+        borrowed.contains("decode attention of 16 and 2 heads") && borrowed.contains("all_reduce of 4"),
+        "{borrowed}"
+    );
+}
+
+#[test]
+fn text_that_is_no_table_is_refused_with_its_line() {
+    let told = |text: &str| Kernels::read(text).unwrap_err();
+    assert_eq!(told(""), "line 1: \"servescope-kernels 1\" is expected");
+    let with = |rest: &str| format!("servescope-kernels 1\ngpu g\naxis 1,2\n{rest}");
+    assert_eq!(told(&with("a b 0 0.1 0\n")), "line 4: no values follow");
+    assert_eq!(told(&with("a b 0 0.1 0\n###\n")), "line 4: 2 values are expected (at most 200000), 3 follow");
+    assert_eq!(told(&with("a b x 0.1 0\n##\n")), "line 4: \"x\" is not a number");
+    assert_eq!(told(&with("a b 0 0.1 1\n##\n")), "line 4: there is no axis \"1\"");
+    assert_eq!(told(&with("a b 0 0.1\n##\n")), "line 4: one to three axes are expected");
+    assert_eq!(told(&with("axis 2,1\n")), "line 4: a growing axis above 0 is expected");
+    assert_eq!(told(&with("a b 0 0.1 0\n# \n")), "line 4: the byte 32 stands for no value");
+}
+
+proptest! {
+    #[test]
+    fn text_keeps_values_to_half_a_level(values in prop::collection::vec(-2.0..4.0f64, 6)) {
+        let grid = Grid { axes: vec![vec![1.0, 2.5], vec![1.0, 16.0, 65_536.0]], values };
+        let mut kernels = Kernels { gpu: "g".to_owned(), ..Kernels::default() };
+        kernels.tables.insert("a:b".to_owned(), Measured { source: "s-1".to_owned(), grid: grid.clone() });
+        let read = Kernels::read(&kernels.text()).unwrap();
+        let found = &read.tables["a:b"];
+        prop_assert_eq!(&found.grid.axes, &grid.axes);
+        for (a, b) in found.grid.values.iter().zip(&grid.values) {
+            prop_assert!((a - b).abs() < 6.0 / 91.0 / 2.0 + 2e-4, "{} {}", a, b);
+        }
+    }
+
+    #[test]
+    fn leaps_are_single_steps(decodes in 1..600u32, mean in 1..20_000u32, more in 0..600u32) {
+        let cost = KernelCost::new(layout(), &kernels(), OVERHEADS).unwrap();
+        let kv = f64::from(decodes) * f64::from(mean) + f64::from(more);
+        let batch = Batch { decodes, decode_kv_tokens: kv, ..Batch::default() };
+        let time = cost.stage_time(&batch, true);
+        prop_assert!(time.holds >= 1 && time.growth_us >= 0.0 && time.first_us > 0.0);
+        for j in [0, 1, 2, 50, 3_000, time.holds - 1] {
+            if j < time.holds.min(1_000_000) {
+                let kv = kv + f64::from(j) * f64::from(decodes);
+                let single = cost.stage_time(&Batch { decode_kv_tokens: kv, ..batch }, true).first_us;
+                let leapt = time.first_us + f64::from(j) * time.growth_us;
+                prop_assert!((single / leapt - 1.0).abs() < 1e-9, "{} of {}: {} {}", j, time.holds, single, leapt);
+            }
+        }
+    }
+
+    #[test]
+    fn more_work_never_takes_less(tokens in 1..8_000u32, before in 0..8_000u32, decodes in 0..200u32) {
+        let cost = KernelCost::new(layout(), &kernels(), OVERHEADS).unwrap();
+        let us = |tokens: u32, kv_tokens: u32| {
+            let chunks = [Chunk { kv_tokens, tokens }];
+            let batch = Batch { chunks: &chunks, decodes, decode_kv_tokens: f64::from(decodes) * 500.0, ..Batch::default() };
+            cost.stage_time(&batch, true).first_us
+        };
+        let one = us(tokens, before);
+        prop_assert!(one.is_finite() && one > 0.0);
+        prop_assert!(us(2 * tokens, before) >= 0.99 * one);
+        prop_assert!(us(tokens, before + 4_000) >= 0.99 * one);
+    }
+}

@@ -1,0 +1,471 @@
+//! A row run as it was measured: a closed loop, all requests created at time 0, means over all of them.
+
+use std::sync::Arc;
+
+use servescope_cost::kernels::{Format, KernelCost, Kernels, Layout, Overheads};
+use servescope_cost::memory_plan::{Ask, MemoryPlan};
+use servescope_cost::{
+    BatchCost, Corrections, Deployment, Gpu, HostTime, KvFormat, Model, Roofline, WeightFormat,
+};
+use servescope_engine::{Equals, Fleet, FleetConfig, Report, SchedulerKind, VllmRules};
+use servescope_workload::stream::Stream;
+use servescope_workload::trace::{Chain, NOBODY, Request};
+use servescope_workload::{BASE_MODEL, Trace};
+
+use super::file::Row;
+use super::shipped;
+use crate::scenario::vllm::serve_defaults;
+
+/// Requests of a run for each one in flight, as InferenceX and AIConfigurator's own client have it.
+const REQUESTS_PER_SLOT: u32 = 10;
+/// Shortest length as a share of the nominal one.
+const SHORTEST_SHARE: f64 = 0.8;
+/// Seed of the lengths.
+const SEED: u64 = 42;
+/// vLLM's `--gpu-memory-utilization` where none is given.
+const MEMORY_UTILIZATION: f64 = 0.9;
+/// vLLM's token budget where none is given: 8192 on an H100 and larger GPUs, in the versions that were measured.
+const BUDGET: u32 = 8192;
+/// Tokens of a KV block.
+const BLOCK: u32 = 16;
+/// Host time of the roofline, microseconds: BLIS's fit to vLLM on an H100, as in `cost.host`.
+const HOST: HostTime = HostTime { base_us: 126.0, per_request_us: 4.4, launch_per_layer_us: 0.0 };
+
+/// Why a row is not answered.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+pub enum NotAnswered {
+    /// The model is not in the catalogue.
+    #[error("model not known")]
+    Model,
+    /// The GPU is not in the catalogue.
+    #[error("GPU not known")]
+    Gpu,
+    /// Prompts and outputs on different GPUs.
+    #[error("disaggregated serving is not modelled")]
+    Disaggregated,
+    /// A mode that is neither agg nor disagg.
+    #[error("mode not known")]
+    Mode,
+    /// The file does not tell how many requests were in flight.
+    #[error("requests in flight not given")]
+    InFlight,
+    /// Weights in a format that the model of iteration times does not have.
+    #[error("weight format {0} not modelled")]
+    Format(String),
+    /// Several replicas of attention that share experts.
+    #[error("data parallel attention not modelled")]
+    DataParallel,
+    /// Heads that the GPUs cannot share evenly.
+    #[error("heads not shared evenly")]
+    Heads,
+    /// The model, or its longest request, does not fit.
+    #[error("does not fit in memory")]
+    Memory,
+    /// The run did not end with all requests completed.
+    #[error("not all requests completed")]
+    Incomplete,
+}
+
+/// Where iteration times come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Law {
+    /// Kernels that were timed on this GPU for this layout.
+    Kernels,
+    /// The same, some of them of related shapes or formats.
+    Interpolated,
+    /// The roofline.
+    Roofline,
+}
+
+impl Law {
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Kernels => "measured kernels",
+            Self::Interpolated => "measured kernels, some of related shapes",
+            Self::Roofline => "roofline",
+        }
+    }
+}
+
+/// What is not measured kernel by kernel.
+#[derive(Clone, Copy)]
+pub struct Constants {
+    /// The kernels of a GPU.
+    pub kernels: fn(&str) -> Option<&'static Kernels>,
+    /// Around kernels.
+    pub overheads: Overheads,
+    /// Host time of an iteration, and for each request in it, in place of those of `overheads` where scheduling is synchronous.
+    pub synchronous_us: [f64; 2],
+    /// From the client to the scheduler and back, milliseconds of each first token.
+    pub client_ms: f64,
+    /// The same for each token of the prompt: tokenising and sending it.
+    pub client_ms_per_token: f64,
+}
+
+impl Constants {
+    /// Calibrated on the deployments of even hash.
+    pub const CALIBRATED: Self = Self {
+        kernels: shipped::kernels,
+        overheads: Overheads {
+            layer_us: 11.0,
+            expert_layer_us: 6.0,
+            expert_factor: 1.3,
+            iteration_us: 163.0,
+            request_us: 6.75,
+            prompt_layer_us: 33.75,
+            decode_factor: 1.0,
+            prompt_factor: 1.04,
+            collective_us: 2.25,
+        },
+        synchronous_us: [1500.0, 13.0],
+        client_ms: 10.0,
+        client_ms_per_token: 0.00225,
+    };
+}
+
+/// What is predicted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Answer {
+    /// Mean TTFT, milliseconds.
+    pub ttft_ms: f64,
+    /// Mean TPOT, milliseconds.
+    pub tpot_ms: f64,
+    /// Where iteration times come from.
+    pub law: Law,
+    /// Whether kernels and scheduler are those of vLLM, though the row's engine is another one.
+    pub is_borrowed: bool,
+}
+
+/// A row's prediction.
+pub type Predicted = Result<Answer, NotAnswered>;
+
+/// The GPU of the catalogue that a system has.
+pub fn gpu(system: &str) -> Option<&'static Gpu> {
+    let id = match system {
+        "a100_sxm" => "a100_80_sxm",
+        "a100_pcie" => "a100_80_pcie",
+        "gb200" | "gb200_sxm" => "gb200_nvl72",
+        "gb300" | "gb300_sxm" => "gb300_nvl72",
+        other => other,
+    };
+    Gpu::named(id)
+}
+
+/// The model of the catalogue that a path on Hugging Face stands for: the same dimensions, whatever it was tuned on.
+fn model(path: &str) -> Option<&'static Model> {
+    let name = path.rsplit('/').next()?.to_ascii_lowercase();
+    let mut name = name.as_str();
+    // A suffix may stand behind another one.
+    while let Some(shorter) = SUFFIXES.iter().find_map(|suffix| name.strip_suffix(suffix)) {
+        name = shorter;
+    }
+    let id = match name {
+        "deepseek-r1" | "deepseek-r1-0528" | "deepseek-v3-0324" => "deepseek-v3",
+        // The text model of Kimi-K2.5 is Kimi-K2.
+        "kimi-k2.5" | "kimi-k2-thinking" => "kimi-k2",
+        "llama-3.3-70b" | "meta-llama-3.1-70b" => "llama-3.1-70b",
+        "meta-llama-3.1-8b" => "llama-3.1-8b",
+        "meta-llama-3.1-405b" => "llama-3.1-405b",
+        other => other,
+    };
+    Model::named(id)
+}
+
+/// What names add that changes no dimension.
+const SUFFIXES: [&str; 7] = ["-instruct", "-fp8", "-fp4", "-nvfp4", "-bf16", "-chat", "-hf"];
+
+/// GPUs of the Blackwell generation.
+const BLACKWELL: [&str; 4] = ["b200_sxm", "b300_sxm", "gb200_nvl72", "gb300_nvl72"];
+
+/// How weights are stored in memory, of a format of products.
+fn weights(format: Format) -> WeightFormat {
+    match format {
+        Format::Bf16 => WeightFormat::Bf16,
+        Format::Fp8 | Format::Fp8Block => WeightFormat::Fp8,
+        Format::Nvfp4 | Format::Mxfp4 | Format::Mxfp4Fp8 | Format::Int4 => WeightFormat::Int4,
+    }
+}
+
+/// Formats of attention's projections, dense MLPs and experts. Files name one of the whole checkpoint; which parts have it is the
+/// checkpoint's matter: FP8 checkpoints of mixtures have scales by block, 4-bit ones leave attention at 16 bits.
+fn formats(row: &Row, gpu: &Gpu, model: &Model) -> Result<[Format; 3], NotAnswered> {
+    let is_mixture = model.experts.is_some();
+    if model.id.starts_with("gpt-oss") {
+        // Blackwell computes its experts at 8 bits.
+        let experts = if BLACKWELL.contains(&gpu.id) { Format::Mxfp4Fp8 } else { Format::Mxfp4 };
+        return Ok([Format::Bf16, Format::Bf16, experts]);
+    }
+    match row.gemm_format.as_str() {
+        "" | "bf16" | "bfloat16" => Ok([Format::Bf16; 3]),
+        "fp8" | "fp8_block" if is_mixture => Ok([Format::Fp8Block; 3]),
+        "fp8" => Ok([Format::Fp8; 3]),
+        "fp8_block" => Ok([Format::Fp8Block; 3]),
+        "nvfp4" if is_mixture => Ok([Format::Bf16, Format::Bf16, Format::Nvfp4]),
+        "nvfp4" => Ok([Format::Nvfp4; 3]),
+        "int4_wo" => Ok([Format::Bf16, Format::Bf16, Format::Int4]),
+        other => Err(NotAnswered::Format(other.to_owned())),
+    }
+}
+
+/// Whether the next iteration is scheduled while one runs: as the flag says, by default from vLLM 0.14 on. A version that is no
+/// number is newer, one that is not given is older.
+fn is_asynchronous(row: &Row) -> bool {
+    let mut numbers = row.version.split('.').map(|part| part.parse::<u32>().ok());
+    let is_new = match (numbers.next().flatten(), numbers.next().flatten()) {
+        (Some(major), Some(minor)) => (major, minor) >= (0, 14),
+        _ => !row.version.is_empty(),
+    };
+    match row.flags.async_scheduling.as_str() {
+        "on" => true,
+        "off" => false,
+        _ => is_new,
+    }
+}
+
+/// What a row runs on.
+struct Server {
+    deployment: Deployment,
+    attention_data_parallel: u32,
+    cost: Box<dyn BatchCost>,
+    law: Law,
+}
+
+/// From measured kernels where the GPU has them, else from the roofline where it knows the layout.
+fn server(row: &Row, constants: &Constants) -> Result<Server, NotAnswered> {
+    match row.mode.as_str() {
+        "agg" => {}
+        "disagg" => return Err(NotAnswered::Disaggregated),
+        _ => return Err(NotAnswered::Mode),
+    }
+    let gpu = gpu(&row.system).ok_or(NotAnswered::Gpu)?;
+    let model = *model(&row.model).ok_or(NotAnswered::Model)?;
+    let formats = formats(row, gpu, &model)?;
+    let kv = if row.flags.kv_cache_dtype.starts_with("fp8") { KvFormat::Fp8 } else { KvFormat::Bf16 };
+    let deployment = Deployment {
+        gpu,
+        model,
+        tensor_parallel: row.tensor_parallel,
+        pipeline_parallel: row.pipeline_parallel.min(model.layers),
+        weights: weights(formats[2]),
+        kv,
+    };
+    if model.attention.heads() % row.tensor_parallel != 0 {
+        return Err(NotAnswered::Heads);
+    }
+    // Where more GPUs share the experts than attention, attention has replicas, said so or not.
+    let expert_gpus =
+        if model.experts.is_some() { row.expert_tensor_parallel * row.expert_parallel } else { 1 };
+    let attention_data_parallel = row.attention_data_parallel.max(expert_gpus / row.tensor_parallel);
+    let layout = Layout {
+        gpu,
+        model,
+        tensor_parallel: row.tensor_parallel,
+        attention_data_parallel,
+        expert_tensor_parallel: row.expert_tensor_parallel,
+        expert_parallel: row.expert_parallel,
+        attention: formats[0],
+        mlp: formats[1],
+        experts: formats[2],
+        kv,
+    };
+    let mut overheads = constants.overheads;
+    if !is_asynchronous(row) {
+        [overheads.iteration_us, overheads.request_us] = constants.synchronous_us;
+    }
+    let kernels = (constants.kernels)(gpu.id).filter(|_| deployment.pipeline_parallel == 1);
+    if let Some(Ok(cost)) = kernels.map(|kernels| KernelCost::new(layout, kernels, overheads)) {
+        let is_whole = cost.borrowed().is_empty();
+        let law = if is_whole { Law::Kernels } else { Law::Interpolated };
+        return Ok(Server { deployment, attention_data_parallel, cost: Box::new(cost), law });
+    }
+    if formats.contains(&Format::Nvfp4) {
+        return Err(NotAnswered::Format(row.gemm_format.clone()));
+    }
+    if attention_data_parallel > 1 {
+        return Err(NotAnswered::DataParallel);
+    }
+    let cost = Box::new(Roofline::new(deployment, Corrections::of(gpu.id), HOST));
+    Ok(Server { deployment, attention_data_parallel, cost, law: Law::Roofline })
+}
+
+/// KV tokens of a replica of attention. Replicas that share experts have these split over all their GPUs.
+fn kv_tokens(row: &Row, server: &Server, batch_tokens: u32, requests: u32) -> Result<u32, NotAnswered> {
+    let ask = Ask {
+        batch_tokens,
+        requests,
+        adapter_ranks: 0,
+        margin: 1.0 - row.flags.memory_utilization.unwrap_or(MEMORY_UTILIZATION),
+        kv_bytes: 0.0,
+    };
+    let own = &server.deployment;
+    let gpus = own.tensor_parallel * server.attention_data_parallel;
+    let plan = MemoryPlan::of(&Deployment { tensor_parallel: gpus, ..*own }, &ask);
+    let token_bytes = own.kv_values_per_layer() * own.kv.bytes() * f64::from(own.most_layers());
+    if plan.fits() { Ok((plan.kv_bytes / token_bytes) as u32) } else { Err(NotAnswered::Memory) }
+}
+
+/// vLLM's scheduler with the flags of a row.
+fn config(row: &Row, server: &Server, longest: u32) -> Result<FleetConfig, NotAnswered> {
+    let (budget, seqs) = serve_defaults(server.deployment.gpu);
+    let max_batch_tokens = row.flags.max_batched_tokens.unwrap_or(budget.min(BUDGET));
+    let max_requests = row.flags.max_seqs.unwrap_or(seqs).min(max_batch_tokens);
+    let kv_tokens = kv_tokens(row, server, max_batch_tokens, max_requests)?;
+    if kv_tokens < longest.saturating_add(BLOCK) {
+        return Err(NotAnswered::Memory);
+    }
+    Ok(FleetConfig {
+        replicas: 1,
+        scheduler: SchedulerKind::VllmV1,
+        blocks: kv_tokens / BLOCK,
+        block_size: BLOCK,
+        watermark_blocks: 0,
+        max_requests,
+        max_slots: u32::MAX,
+        max_request_tokens: longest.saturating_add(1),
+        max_batch_tokens,
+        vllm: VllmRules {
+            async_scheduling: is_asynchronous(row),
+            equals: Equals::LastAdmitted,
+            ..VllmRules::default()
+        },
+        ..FleetConfig::default()
+    })
+}
+
+/// The requests of a run: the first ones start together, and each end lets the next one go.
+fn requests(row: &Row, in_flight: u32) -> Trace {
+    let count = in_flight.saturating_mul(REQUESTS_PER_SLOT);
+    let mut trace = Trace::with_capacity(count as usize);
+    let mut chain = Chain { is_shared: true, ..Chain::default() };
+    let streams = ["silicon_input", "silicon_output"].map(|name| Stream::named(SEED, name));
+    let length = |stream: &Stream, place: u32, nominal: u32| {
+        let low = ((f64::from(nominal) * SHORTEST_SHARE) as u32).clamp(1, nominal);
+        let width = f64::from(nominal - low) + 1.0;
+        (low + (stream.item(place as usize).uniform() * width) as u32).min(nominal)
+    };
+    for place in 0..count {
+        let output_tokens = length(&streams[1], place, row.output_tokens);
+        trace.push(Request {
+            arrival_us: 0.0,
+            user: 0,
+            adapter: BASE_MODEL,
+            input_tokens: length(&streams[0], place, row.input_tokens),
+            output_tokens,
+            max_tokens: output_tokens,
+        });
+        chain.push(if place < in_flight { NOBODY } else { 0 }, 0.0);
+    }
+    trace.chain = Some(Box::new(chain));
+    trace
+}
+
+/// Mean TTFT and TPOT over all requests, milliseconds: TPOT of each is (E2E time - TTFT) / (output - 1).
+fn means(report: &Report) -> Option<[f64; 2]> {
+    let (mut ttft_us, mut tpot_us) = (0.0, 0.0);
+    for id in 0..report.results.len() {
+        let (ttft, e2e) = (report.ttft_us(id)?, report.e2e_us(id)?);
+        ttft_us += ttft;
+        tpot_us += (e2e - ttft) / f64::from(report.trace.output_tokens[id].max(2) - 1);
+    }
+    let count = 1e3 * report.results.len() as f64;
+    Some([ttft_us / count, tpot_us / count]).filter(|means| means.iter().all(|ms| ms.is_finite()))
+}
+
+/// Runs a row as it was measured.
+///
+/// # Errors
+/// [`NotAnswered`] says why it cannot be run.
+pub fn predict(row: &Row) -> Predicted {
+    predict_with(row, &Constants::CALIBRATED)
+}
+
+/// The same with constants of one's own.
+///
+/// # Errors
+/// [`NotAnswered`] says why it cannot be run.
+pub fn predict_with(row: &Row, constants: &Constants) -> Predicted {
+    let server = server(row, constants)?;
+    let in_flight = row.in_flight.ok_or(NotAnswered::InFlight)?;
+    let longest = row.input_tokens.saturating_add(row.output_tokens);
+    let config = config(row, &server, longest)?;
+    // Replicas of attention have equal shares of the requests, and their iterations wait for one another.
+    let trace = Arc::new(requests(row, in_flight.div_ceil(server.attention_data_parallel)));
+    let count = trace.len();
+    let report = Fleet::new(trace, config, server.cost).run();
+    if report.results.len() != count || !(0..count).all(|id| report.is_completed(id)) {
+        return Err(NotAnswered::Incomplete);
+    }
+    let [ttft_ms, tpot_ms] = means(&report).ok_or(NotAnswered::Incomplete)?;
+    let client_ms = match server.law {
+        Law::Roofline => 0.0,
+        _ => constants.client_ms + constants.client_ms_per_token * 0.9 * f64::from(row.input_tokens),
+    };
+    let law = server.law;
+    Ok(Answer { ttft_ms: ttft_ms + client_ms, tpot_ms, law, is_borrowed: row.backend != "vllm" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::silicon::read;
+
+    const HEADER: &str = "id,deployment_id,origin,backend,mode,system,model_path,gemm_quant_mode,isl,osl,silicon_concurrency,tp_size,attention_dp_size,silicon_ttft_ms,silicon_tpot_ms";
+
+    fn row(cells: &str) -> Row {
+        read(&format!("{HEADER}\na,0,{cells},1,1\n")).unwrap().remove(0)
+    }
+
+    #[test]
+    fn a_closed_loop_keeps_as_many_requests_in_flight_as_were_measured() {
+        let row = row("inferencex,vllm,agg,h100_sxm,x/Llama-3.1-8B-Instruct-FP8,fp8,1000,50,7,1,1");
+        let (in_flight, server) = (row.in_flight.unwrap(), server(&row, &Constants::CALIBRATED).unwrap());
+        let trace = requests(&row, in_flight);
+        assert_eq!(trace.len(), 70);
+        for (lengths, nominal) in [(&trace.input_tokens, 1000), (&trace.output_tokens, 50)] {
+            assert!(lengths.iter().all(|&n| n >= nominal * 4 / 5 && n <= nominal));
+            let mean = lengths.iter().map(|&n| f64::from(n)).sum::<f64>() / 70.0;
+            assert!((mean / (0.9 * f64::from(nominal)) - 1.0).abs() < 0.03, "{mean}");
+        }
+        let config = config(&row, &server, 1_050).unwrap();
+        let report = Fleet::new(Arc::new(trace), config, server.cost).run();
+        let finish = |id: usize| report.results[id].finish_us.unwrap();
+        // From the eighth on, each request is sent at the very end of another one.
+        let mut ends: Vec<f64> = (0..70).map(finish).collect();
+        ends.sort_by(f64::total_cmp);
+        let sent = &report.trace.arrival_us;
+        assert!(sent[..7].iter().all(|&at| at == 0.0));
+        assert_eq!(&sent[7..], &ends[..63]);
+    }
+
+    #[test]
+    fn what_is_not_known_is_said() {
+        let why = |cells: &str| predict(&row(cells)).unwrap_err().to_string();
+        let told = [
+            ("inferencex,vllm,agg,h100_sxm,x/unheard-of,fp8,100,10,2,1,1", "model not known"),
+            ("inferencex,vllm,agg,abacus,x/Qwen3-32B,fp8,100,10,2,1,1", "GPU not known"),
+            (
+                "inferencex,vllm,disagg,h100_sxm,x/Qwen3-32B,fp8,100,10,2,1,1",
+                "disaggregated serving is not modelled",
+            ),
+            ("inferencex,vllm,both,h100_sxm,x/Qwen3-32B,fp8,100,10,2,1,1", "mode not known"),
+            ("inferencex,vllm,agg,h100_sxm,x/Qwen3-32B,fp8,100,10,,1,1", "requests in flight not given"),
+            ("inferencex,vllm,agg,h100_sxm,x/Qwen3-32B,fp9,100,10,2,1,1", "weight format fp9 not modelled"),
+            ("inferencex,vllm,agg,h100_sxm,x/Qwen3-32B,fp8,100,10,2,7,1", "heads not shared evenly"),
+            ("inferencex,vllm,agg,h100_sxm,x/DeepSeek-R1,bf16,100,10,2,1,1", "does not fit in memory"),
+        ];
+        for (cells, reason) in told {
+            assert_eq!(why(cells), reason, "{cells}");
+        }
+    }
+
+    #[test]
+    fn other_engines_borrow_vllms_kernels() {
+        for (backend, is_borrowed) in [("vllm", false), ("sglang", true)] {
+            let cells = format!("inferencex,{backend},agg,h100_sxm,x/Qwen3-32B,fp8,100,10,2,1,1");
+            let answer = predict(&row(&cells)).unwrap();
+            assert_eq!(answer.is_borrowed, is_borrowed);
+            assert!(answer.ttft_ms > answer.tpot_ms && answer.tpot_ms > 1.0);
+        }
+    }
+}
