@@ -4,7 +4,9 @@ import { LightElement } from '../element.js';
 import { secondsParts } from '../i18n/format.js';
 import type { Text } from '../i18n/text.js';
 import { partsOf, type Watchable } from '../state/topic.js';
+import type { Summary } from '../simulation/types.js';
 import { METRICS, type Metric, type Note } from './metrics.js';
+import { boundsOf } from './slo-bounds.js';
 
 const SPEAK_EVERY_MS = 1000;
 
@@ -43,7 +45,7 @@ export class HeadlineNumbers extends LightElement {
     const change = changeOf(text, metric, value, before);
     return html`
       <div class="metric" data-metric=${metric.id} data-value=${value ?? ''} title=${text.t(metric.about)}>
-        <dt>${text.t(metric.label)}</dt>
+        <dt>${labelOf(text, metric, answer?.summary)}</dt>
         <dd><b>${number}</b> <small class="metric-unit">${unit}</small>
           <small class="change ${change.tone}"><i aria-hidden="true">${change.shown}</i><em class="visually-hidden">${change.spoken}</em></small></dd>
         ${metric.notes.map((note) => this.#note(note))}
@@ -64,9 +66,14 @@ export class HeadlineNumbers extends LightElement {
     if (answer === null) return '';
     return METRICS.slice(0, 4).map((metric) => {
       const value = metric.of(answer.summary);
-      return `${text.t(metric.label)} ${parts(text, metric, value).join(' ')}`;
+      return `${labelOf(text, metric, answer.summary)} ${parts(text, metric, value).join(' ')}`;
     }).join(', ');
   }
+}
+
+/** Its name; where it counts requests that meet the SLO, with the bounds that are set. */
+function labelOf(text: Text, { label }: Metric, summary: Summary | undefined): string {
+  return text.t(label, { bounds: summary === undefined ? text.t('slo.of_settings') : boundsOf(text, summary.slo) });
 }
 
 function parts(text: Text, metric: Metric, value: number | null): [string, string] {
