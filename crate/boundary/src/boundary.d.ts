@@ -262,8 +262,11 @@ export interface Capacity {
   probes: CapacityProbe[];
 }
 
-/** Every configuration with all that it changes of the defaults; notes name the axes that have no effect. */
-export interface CapacityGrid { axes: string[]; notes: Failure[]; configurations: { values: string[]; scenario: ScenarioPatch }[] }
+/** The load of a setting, its capacity, and the first over the second. */
+export interface CapacityLoad { load_rps: number; capacity_rps: number; share: number }
+
+/** Every configuration with all that it changes of the defaults; `columns` are those of the ranking's CSV; notes name the axes that have no effect. */
+export interface CapacityGrid { axes: string[]; columns: string[]; notes: Failure[]; configurations: { values: string[]; scenario: ScenarioPatch }[] }
 
 /** A listed price; `kind` is a value of capacity.price_kind, `date` YYYY-MM-DD where the source says so. */
 export interface PriceQuote { usd_per_gpu_hour: number; kind: string; source: string; date: string | null; what: string }

@@ -3,13 +3,14 @@
 use std::fmt::Write as _;
 
 use servescope_lab::RunSummary;
+use servescope_lab::capacity::Load;
 use servescope_lab::engine::metrics::fleet::ReplicaRow;
 use servescope_lab::engine::metrics::monitor::Monitor;
 use servescope_lab::engine::metrics::summary::{AdapterUse, KvUsage, SplitMeans};
 use servescope_lab::engine::metrics::{Distribution, GatewaySummary, SloScore};
 
-/// The table; `users` is what each of them used.
-pub(crate) fn table(summary: &RunSummary, users: &Monitor) -> String {
+/// The table; `users` is what each of them used, `load` what the capacity search said.
+pub(crate) fn table(summary: &RunSummary, users: &Monitor, load: Option<&Load>) -> String {
     let run = &summary.run;
     let mut text = String::new();
     let counts = &run.requests;
@@ -44,6 +45,10 @@ pub(crate) fn table(summary: &RunSummary, users: &Monitor) -> String {
             number(run.slo.goodput_rps)
         ),
     );
+    if let Some(Load { load_rps, capacity_rps, share }) = load {
+        let [share, load, capacity] = [percent(Some(*share)), short(*load_rps), short(*capacity_rps)];
+        line("load", format!("{share} of the capacity of these settings: {load} of {capacity} req/s"));
+    }
     line(
         "GPU",
         format!(

@@ -44,5 +44,4 @@ export const METRICS: readonly Metric[] = [
     { id: 'kv.pool_tokens', says: 'metric.note.pool_tokens', kind: 'count', of: (summary) => summary.kv.pool_tokens },
     { id: 'prefix_cache.hit_rate', says: 'metric.note.hit_rate', kind: 'share', of: (summary) => summary.prefix_cache?.hit_rate ?? null },
   ]),
-  metric('gpu.busy', 'share', '', 'neither', (summary) => summary.gpu.busy),
 ];
