@@ -1,5 +1,5 @@
 // The load of the shown settings as a share of their capacity: searched in a worker of its own while nothing else runs, let go
-// as soon as a control moves, and given up after a while. Until it is known, what the run itself bounds it by is shown.
+// as soon as a control moves, and given up after a while. Until it is known, an estimate from the run itself is shown.
 import type { App } from '../app.js';
 import { ownProfile } from '../profile/profile-own.js';
 import type { CapacityLoad, Summary } from '../simulation/types.js';
@@ -9,7 +9,7 @@ import type { Thread } from './capacity-pool.js';
 
 /** A drag goes on before this, and further seeds of the answer come first. */
 const IDLE_MS = 800;
-/** A search that takes longer is given up: the bound stays. */
+/** A search that takes longer is given up: the estimate stays. */
 const BUDGET_MS = 20_000;
 
 export interface LoadAnswer {
@@ -20,10 +20,24 @@ export interface LoadAnswer {
 
 const WAITING: LoadAnswer = { state: 'waiting', load: null };
 
-/** What the run says by itself: of one that keeps up, the GPU's busy share is the most that the load can be. */
-export function boundOf({ gpu, warnings }: Summary): { sign: '≤' | '≥'; share: number } | null {
-  if (warnings.some(({ code }) => code === 'overloaded')) return { sign: '≥', share: 1 };
-  return gpu.busy === null ? null : { sign: '≤', share: Math.min(gpu.busy, 1) };
+export interface Estimate { sign: '≈' | '≥'; share: number }
+
+const GOALS = ['ttft_s', 'tbt_s', 'e2e_s', 'queue_s'] as const;
+
+/**
+ * What the run says by itself: one that misses the goal of the capacity search has a load of 100 % or more; of one that
+ * meets it the busy share of the GPU stands for the load, which it exceeds where a batch could be larger.
+ */
+export function estimateOf(summary: Summary, values: Readonly<Record<string, unknown>>): Estimate | null {
+  const late = GOALS.some((name) => {
+    const limit = Number(values[`capacity.${name}`]);
+    const quantile = Number(values[name === 'queue_s' ? 'capacity.queue_quantile' : 'capacity.quantile']);
+    const { p50, p90, p95, p99 } = summary[name];
+    const time = quantile > 0.97 ? p99 : quantile > 0.925 ? p95 : quantile > 0.7 ? p90 : p50;
+    return limit > 0 && time !== null && time > limit;
+  });
+  if (late || summary.warnings.some(({ code }) => code === 'overloaded')) return { sign: '≥', share: 1 };
+  return summary.gpu.busy === null ? null : { sign: '≈', share: Math.min(summary.gpu.busy, 1) };
 }
 
 export class LoadState {

@@ -1,20 +1,20 @@
 // The load as a headline number, and what stands beside it: how busy the GPU is, and what is made of it.
 import { html, nothing, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
-import { boundOf, loadOf } from '../capacity/load-state.js';
+import { estimateOf, loadOf } from '../capacity/load-state.js';
 import type { MessageKey } from '../i18n/text.js';
 
-/** The load as a share of the capacity; a bound of it, marked as an estimate, until a search has found it. */
+/** The load as a share of the capacity; an estimate, marked as one, until a search has found it. */
 export function loadNumber(app: App): TemplateResult {
   const { text } = app;
   const summary = app.session.value.answer?.summary;
   const { state, load } = loadOf(app).answer.value;
-  const bound = summary === undefined ? null : boundOf(summary);
-  const share = load?.share ?? bound?.share ?? null;
-  const sign = load === null ? (bound?.sign ?? '') : '';
+  const estimate = summary === undefined ? null : estimateOf(summary, app.store.resolved.values);
+  const share = load?.share ?? estimate?.share ?? null;
+  const sign = load === null ? (estimate?.sign ?? '') : '';
   const note = load !== null
     ? text.t('load.of', { load: text.format.short(load.load_rps), capacity: text.format.short(load.capacity_rps) })
-    : share === null ? '' : text.t(state === 'unknown' ? 'load.bound' : 'load.searching');
+    : share === null ? '' : text.t(state === 'unknown' ? 'load.estimate' : 'load.searching');
   return html`
     <div class="metric" data-metric="load.share" data-value=${share ?? ''} data-state=${load === null ? 'estimate' : 'found'} title=${text.t('load.about')}>
       <dt>${text.t('load.label')}</dt>
@@ -35,6 +35,6 @@ export function gpuDetails(app: App): readonly (TemplateResult | typeof nothing)
   const gpu = app.session.value.answer?.summary.gpu;
   return BESIDE.map(({ id, about, of }) => {
     const value = gpu?.[of] ?? null;
-    return value === null ? nothing : html` <span title=${text.t(about)}>${text.t(`metric.${id}`)} <b data-metric=${id} data-value=${value}>${text.format.share(value)}</b></span>`;
+    return value === null ? nothing : html` · <span title=${text.t(about)}>${text.t(`metric.${id}`)} <b data-metric=${id} data-value=${value}>${text.format.share(value)}</b></span>`;
   });
 }
