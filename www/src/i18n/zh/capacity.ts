@@ -3,6 +3,10 @@ import type { capacity as english } from '../en/capacity.js';
 
 export const capacity: Translation<typeof english> = {
   'goal.title': '最大可持续速率',
+  'slo.of_service': '“服务”页的 SLO：{bounds}。',
+  'slo.same': '下面的目标在其分位数上使用相同的 TTFT 与 TBT 上限。',
+  'slo.take': '采用其 TTFT 与 TBT 上限',
+  'slo.no_tpot': '搜索不设 TPOT 上限。',
   'goal.about': '搜索不断提高和降低速率 R（同样的请求排得更密或更疏），直到找出仍能满足全部 SLO 的最高速率。所列速率均为运行中实际的到达速率；给定时长不足以达到容差时，会加长运行。载入的文件则加快或放慢播放。',
   'goal.running': '搜索中……',
   'goal.found': '每秒 {rate} 个请求以内全部 SLO 都能满足；每秒 {missed} 个时，{reason}。',
