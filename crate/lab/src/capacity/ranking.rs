@@ -1,6 +1,5 @@
 //! Configurations beside each other: what they cost, and which of them no other beats.
 
-
 use serde::{Deserialize, Serialize};
 use servescope_workload::formats::push_cell;
 
