@@ -4,6 +4,7 @@
 
 use std::time::Instant;
 
+use servescope_engine::metrics::Slo;
 use servescope_engine::metrics::monitor::{Monitor, MonitorOptions};
 use servescope_engine::queue::Client;
 use servescope_lab::{Run, Scenario};
@@ -32,7 +33,8 @@ fn main() {
         let ran_s = begun.elapsed().as_secs_f64();
         for (client, most) in [(Client::User, 7), (Client::User, 1_000), (Client::Adapter, 7)] {
             let begun = Instant::now();
-            let options = MonitorOptions { client, window_us: None, windows: 120, most, ttft_bound_s: 5.0 };
+            let options =
+                MonitorOptions { client, window_us: None, windows: 120, most, slo: Slo::of_ttft(5.0) };
             let monitor = Monitor::measure(&run.report, &options);
             println!(
                 "{}: {} requests in {ran_s:.2} s; {client:?}, {} clients, {} of them in 120 windows: {:.3} s, Jain {:.4}, gap {:?}",

@@ -15,8 +15,12 @@ use servescope_lab::profiles::{self, Fitted, OnDisk};
 use super::{Case, Setup, cases};
 
 fn summary(report: &Report) -> Summary {
-    let context =
-        SummaryContext { slo: Slo { ttft_s: 1.0, tbt_s: 1.0 }, rate_rps: None, flops: None, table_rows: 0 };
+    let context = SummaryContext {
+        slo: Slo { ttft_s: 1.0, tpot_s: 1.0, tbt_s: 1.0 },
+        rate_rps: None,
+        flops: None,
+        table_rows: 0,
+    };
     summarise(report, &InterTokenLatencies::of(&report.timeline), &context)
 }
 

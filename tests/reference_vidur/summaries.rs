@@ -29,7 +29,7 @@ fn percentiles() {
         let expected = servescope_tests::json(&path);
         let report = setup.run();
         let context = SummaryContext {
-            slo: Slo { ttft_s: 1.0, tbt_s: 1.0 },
+            slo: Slo { ttft_s: 1.0, tpot_s: 1.0, tbt_s: 1.0 },
             rate_rps: None,
             flops: None,
             table_rows: 0,

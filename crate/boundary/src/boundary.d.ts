@@ -135,7 +135,7 @@ export interface GroupRow {
   rate_rps: number | null;
   expected_share: number | null; share: number;
   ttft_mean_s: number | null; ttft_p99_s: number | null; e2e_mean_s: number | null; queue_mean_s: number | null;
-  attainment: number | null;
+  attainment: number | null; attainment_all: number | null;
 }
 
 export interface Summary {
@@ -155,7 +155,8 @@ export interface Summary {
   queue_s: Distribution;
   /** Mean of each part of E2E over completed requests; the parts of one request add up to its E2E exactly. */
   split_s: { queue: number | null; adapter_load: number | null; prefill: number | null; stalled: number | null; decode: number | null };
-  slo: { ttft_s: number; tbt_s: number; attainment: number | null; satisfaction: number | null; goodput_rps: number | null };
+  /** Bounds that are not set are missing. `attainment` goes by TTFT alone, `attainment_all` and goodput by every bound. */
+  slo: { ttft_s: number | null; tpot_s: number | null; tbt_s: number | null; attainment: number | null; attainment_all: number | null; satisfaction: number | null; goodput_rps: number | null };
   batch: { iterations: number; mean_size: number | null; mean_time_s: number | null };
   /** The pool is that of a replica; S-LoRA and LightLLM count tokens, not blocks. */
   kv: { mean_usage: number | null; peak_usage: number | null; pool_tokens: number; pool_blocks: number | null };
@@ -185,7 +186,7 @@ export interface Summary {
 export interface GatewaySummary {
   attempts: number; refusals: Record<string, number>; timeouts: number; retried: number; unlisted_attempts: number;
   /** Requests that needed no second attempt. */
-  first_attempt: { completed: number; goodput_rps: number | null; attainment: number | null };
+  first_attempt: { completed: number; goodput_rps: number | null; attainment: number | null; attainment_all: number | null };
   /** Requests that had to wait at the gateway, by what held them last. */
   held: Record<string, number>;
   wait_s: Distribution; estimate_error_s: Distribution; estimate_relative_error: number | null;
@@ -261,8 +262,11 @@ export interface Capacity {
   probes: CapacityProbe[];
 }
 
-/** Every configuration with all that it changes of the defaults; notes name the axes that have no effect. */
-export interface CapacityGrid { axes: string[]; notes: Failure[]; configurations: { values: string[]; scenario: ScenarioPatch }[] }
+/** The load of a setting, its capacity, and the first over the second. */
+export interface CapacityLoad { load_rps: number; capacity_rps: number; share: number }
+
+/** Every configuration with all that it changes of the defaults; `columns` are those of the ranking's CSV; notes name the axes that have no effect. */
+export interface CapacityGrid { axes: string[]; columns: string[]; notes: Failure[]; configurations: { values: string[]; scenario: ScenarioPatch }[] }
 
 /** A listed price; `kind` is a value of capacity.price_kind, `date` YYYY-MM-DD where the source says so. */
 export interface PriceQuote { usd_per_gpu_hour: number; kind: string; source: string; date: string | null; what: string }

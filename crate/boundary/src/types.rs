@@ -73,6 +73,12 @@ extern "C" {
     /// What a capacity search found, and its chart.
     #[wasm_bindgen(typescript_type = "{ capacity: Capacity; charts: ChartData[] }")]
     pub type JsCapacity;
+    /// The load of a scenario beside its capacity.
+    #[wasm_bindgen(typescript_type = "CapacityLoad")]
+    pub type JsLoad;
+    /// What simulated replicas showed at the load.
+    #[wasm_bindgen(typescript_type = "CapacityChecked")]
+    pub type JsChecked;
     /// Published points beside simulated curves.
     #[wasm_bindgen(typescript_type = "{ figures: PublishedFigure[]; charts: ChartData[] }")]
     pub type JsFigures;

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::json;
+use servescope_lab::capacity::{Load, quick_search};
 use servescope_lab::engine::queue::Client;
 use servescope_lab::views::{self, ViewOptions};
-use servescope_lab::{Running, files};
+use servescope_lab::{LoadedTrace, Run, Running, Scenario, files};
 
 use crate::chart_files::{create, write_views};
 use crate::notes;
@@ -37,6 +38,9 @@ pub(crate) struct Arguments {
     /// Folder with the operator tables of a run of Vidur; without one, the shipped profile of its device and model.
     #[arg(long, value_name = "DIR", requires = "vidur")]
     tables: Option<PathBuf>,
+    /// Also searches the capacity of these settings, and shows the load as a share of it; not with --vidur.
+    #[arg(long, conflicts_with = "vidur")]
+    load: bool,
     /// Prints the summary as JSON.
     #[arg(long)]
     json: bool,
@@ -75,8 +79,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         (run, loaded)
     };
     let mut summary = run.summary_of(usize::MAX);
+    let load = if arguments.load { load_of(&scenario, loaded.as_ref())? } else { None };
     summary.warnings.extend(loaded.into_iter().flat_map(|l| l.warnings));
-    let json = format!("{:#}\n", json!(summary));
+    let mut json = json!(summary);
+    if arguments.load {
+        json["load"] = json!(load);
+    }
+    let json = format!("{json:#}\n");
     if let Some(folder) = &arguments.out {
         create(folder)?;
         write(&folder.join("summary.json"), &json)?;
@@ -96,5 +105,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         let clients = views::monitor::monitor(&run, Client::User, &options).0;
         write_views(folder, views::all(&run, &options).into_iter().chain(clients))?;
     }
-    print(&if arguments.json { json } else { table(&summary, run.monitor(Client::User)) })
+    print(&if arguments.json { json } else { table(&summary, run.monitor(Client::User), load.as_ref()) })
+}
+
+/// The load as a share of the capacity; none where no rate meets the goal of the capacity search.
+fn load_of(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Option<Load>, Failed> {
+    let mut search = quick_search(scenario, loaded.cloned())?;
+    while search.advance(usize::MAX) < 1.0 {}
+    Ok(Load::of(&search.finish()))
 }

@@ -3,13 +3,14 @@
 use std::fmt::Write as _;
 
 use servescope_lab::RunSummary;
+use servescope_lab::capacity::Load;
 use servescope_lab::engine::metrics::fleet::ReplicaRow;
 use servescope_lab::engine::metrics::monitor::Monitor;
 use servescope_lab::engine::metrics::summary::{AdapterUse, KvUsage, SplitMeans};
-use servescope_lab::engine::metrics::{Distribution, GatewaySummary};
+use servescope_lab::engine::metrics::{Distribution, GatewaySummary, SloScore};
 
-/// The table; `users` is what each of them used.
-pub(crate) fn table(summary: &RunSummary, users: &Monitor) -> String {
+/// The table; `users` is what each of them used, `load` what the capacity search said.
+pub(crate) fn table(summary: &RunSummary, users: &Monitor, load: Option<&Load>) -> String {
     let run = &summary.run;
     let mut text = String::new();
     let counts = &run.requests;
@@ -36,14 +37,18 @@ pub(crate) fn table(summary: &RunSummary, users: &Monitor) -> String {
     );
     line("P:D ratio", format!("{} prompt tokens for each output token", number(run.pd_ratio)));
     line(
-        "objective",
+        "SLO",
         format!(
-            "{} with TTFT below {} s; goodput {} req/s",
-            percent(run.slo.attainment),
-            short(run.slo.ttft_s),
+            "{} meet the SLO ({}); goodput {} req/s",
+            percent(run.slo.attainment_all),
+            bounds(&run.slo),
             number(run.slo.goodput_rps)
         ),
     );
+    if let Some(Load { load_rps, capacity_rps, share }) = load {
+        let [share, load, capacity] = [percent(Some(*share)), short(*load_rps), short(*capacity_rps)];
+        line("load", format!("{share} of the capacity of these settings: {load} of {capacity} req/s"));
+    }
     line(
         "GPU",
         format!(
@@ -134,6 +139,13 @@ fn times(text: &mut String, summary: &RunSummary) {
         row("stood still", &fleet.preempted_s);
         replicas(text, &fleet.per_replica);
     }
+}
+
+/// The bounds that are set.
+fn bounds(slo: &SloScore) -> String {
+    let named = [("TTFT <", slo.ttft_s), ("TPOT <=", slo.tpot_s), ("TBT <=", slo.tbt_s)];
+    let told = named.iter().filter_map(|(name, s)| Some(format!("{name} {} s", short((*s)?))));
+    told.collect::<Vec<_>>().join(", ")
 }
 
 /// The KV pool of a replica.

@@ -10,6 +10,7 @@ pub(crate) mod decode_batch;
 mod departures;
 pub(crate) mod iteration;
 pub(crate) mod kv_cache;
+pub(crate) mod longest_gap;
 pub mod peak_memory;
 mod preemption;
 pub mod queue;
@@ -28,6 +29,7 @@ use crate::replica::context::ScheduleContext;
 use crate::replica::decode_batch::DecodeBatch;
 use crate::replica::iteration::ScheduledBatch;
 use crate::replica::kv_cache::KvCache;
+use crate::replica::longest_gap::SharedGaps;
 use crate::replica::queue::waiting_queue::WaitingQueue;
 use crate::replica::requests::RequestStatus;
 use crate::replica::run::BatchRun;
@@ -85,6 +87,10 @@ pub(crate) struct Replica {
     pub(crate) stall_us: f64,
     /// Requests in the decode batch by the time of their last token: (how many, when).
     pub(crate) last_token_groups: Vec<(u32, f64)>,
+    /// Gaps between tokens of the decode batch.
+    pub(crate) shared_gaps: SharedGaps,
+    /// Requests that came back to the decode batch and have no token since: (which, last token).
+    pub(crate) resumed: Vec<(u32, f64)>,
     /// End of the last iteration in which the decode batch decoded.
     pub(crate) decoded_us: f64,
     /// The iterations since the batch last changed, the batch they share, how many are under way.
@@ -132,6 +138,8 @@ impl Replica {
             state: scheduler::State::new(config, trace),
             stall_us: 0.0,
             last_token_groups: Vec::new(),
+            shared_gaps: SharedGaps::default(),
+            resumed: Vec::new(),
             decoded_us: f64::NEG_INFINITY,
             run: None,
             open: None,
@@ -560,6 +568,8 @@ impl Replica {
                 self.waiting.decodes(context.trace, id, false);
                 let token_us = self.decoded_us.max(context.requests.seen_us[i]);
                 self.remove_last_token_group(token_us);
+                self.share_gaps(context, id);
+                self.resumed.retain(|&(other, _)| other != id);
                 context.requests.token_us.insert(id, token_us);
                 context.requests.stalled_us[i] += self.stall_us;
                 context.requests.seen_us[i] = context.now_us;
@@ -583,6 +593,15 @@ impl Replica {
         }
     }
 
+    /// A request that leaves the decode batch has had the gaps of the batch.
+    fn share_gaps(&mut self, context: &mut ScheduleContext<'_>, id: u32) {
+        let joined_us = context.requests.seen_us[id as usize];
+        context.requests.waited_for_token(id, self.shared_gaps.longest_from(joined_us));
+        if self.decode_batch.count == 0 {
+            self.shared_gaps.clear();
+        }
+    }
+
     /// The last token of a request in the decode batch is there.
     pub(crate) fn finish_decoding(&mut self, context: &mut ScheduleContext<'_>, id: u32) {
         let i = id as usize;
@@ -590,6 +609,7 @@ impl Replica {
         self.decode_batch.leave(context.member(id, tokens));
         self.waiting.decodes(context.trace, id, false);
         self.remove_last_token_group(context.now_us);
+        self.share_gaps(context, id);
         context.requests.stalled_us[i] += self.stall_us;
         context.config.policy().left(self, context, id, Some(tokens));
         let blocks = context.blocks_at_end(id);
@@ -662,7 +682,9 @@ impl Replica {
             {
                 // Vidur leaves the gap across an eviction out of its times between tokens.
                 context.record.gap(token_us, context.now_us, 1);
+                context.requests.waited_for_token(id, context.now_us - token_us);
             }
+            let requests = &mut *context.requests;
             let tokens = requests.done[i] + 1;
             requests.done[i] = tokens;
             if tokens >= context.total(id) {

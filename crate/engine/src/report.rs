@@ -134,6 +134,18 @@ impl Report {
         self.first_token_us(id).map(|t| t - self.trace.arrival_us[id])
     }
 
+    /// Mean time between the tokens of a finished request (TPOT), microseconds; none of one with fewer than two.
+    pub fn tpot_us(&self, id: usize) -> Option<f64> {
+        let (ttft_us, e2e_us) = (self.ttft_us(id)?, self.e2e_us(id)?);
+        let produced = self.results[id].produced;
+        (produced > 1).then(|| (e2e_us - ttft_us) / (f64::from(produced) - 1.0))
+    }
+
+    /// The longest time between two tokens of a request, microseconds; 0 of one with fewer than two.
+    pub fn longest_gap_us(&self, id: usize) -> f64 {
+        self.served.longest_gap_us.get(id).copied().unwrap_or(0.0)
+    }
+
     /// End-to-end time, microseconds.
     pub fn e2e_us(&self, id: usize) -> Option<f64> {
         self.results[id].finish_us.map(|t| t - self.trace.arrival_us[id])

@@ -12,6 +12,7 @@ use servescope_engine::gateway::load::{LoadPolicy, OverloadConfig};
 use servescope_engine::gateway::prediction::{LengthSource, PredictorConfig};
 use servescope_engine::gateway::window::Window;
 use servescope_engine::gateway::{GatewayConfig, GatewayLog};
+use servescope_engine::metrics::Slo;
 use servescope_engine::metrics::monitor::{Monitor, MonitorOptions};
 use servescope_engine::queue::DrrConfig;
 use servescope_engine::queue::OutputAccounting;
@@ -286,7 +287,7 @@ fn check_reserved(report: &Report, config: &GatewayConfig) {
     let told = log(report).reserved.as_ref();
     assert_eq!(told.is_some(), config.checks.contains(&Check::Kv));
     for client in [Client::User, Client::Adapter] {
-        let options = MonitorOptions { client, window_us: None, windows: 7, most: 2, ttft_bound_s: 1.0 };
+        let options = MonitorOptions { client, window_us: None, windows: 7, most: 2, slo: Slo::of_ttft(1.0) };
         let monitor = Monitor::measure(report, &options);
         let of_clients: Vec<f64> =
             monitor.clients.iter().filter_map(|totals| totals.reserved_token_s).collect();

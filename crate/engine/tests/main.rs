@@ -10,6 +10,7 @@ mod given;
 mod monitor;
 mod orders;
 mod properties;
+mod slo;
 mod usage;
 
 servescope_testkit::every_file_is_a_module!();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::given::{any_config, any_cost, any_trace};
 use proptest::prelude::*;
 use servescope_cost::LinearCost;
+use servescope_engine::metrics::Slo;
 use servescope_engine::metrics::fairness::{Fairness, ServedRequest, Ticks, largest_gap};
 use servescope_engine::metrics::monitor::{Cell, ClientTotals, Monitor, MonitorOptions};
 use servescope_engine::queue::DrrConfig;
@@ -18,7 +19,7 @@ use servescope_workload::trace::{Chain, NOBODY, Request};
 use servescope_workload::{BASE_MODEL, Trace};
 
 const ALL: MonitorOptions =
-    MonitorOptions { client: Client::User, window_us: None, windows: 9, most: 2, ttft_bound_s: 0.5 };
+    MonitorOptions { client: Client::User, window_us: None, windows: 9, most: 2, slo: Slo::of_ttft(0.5) };
 
 fn near(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * (1.0 + a.abs().max(b.abs()))

@@ -105,7 +105,7 @@ proptest! {
         }
 
         let context = SummaryContext {
-            slo: Slo { ttft_s: 1.0, tbt_s: 0.1 },
+            slo: Slo { ttft_s: 1.0, tpot_s: 0.1, tbt_s: 1.0 },
             rate_rps: Some(2.0),
             flops: Some((7e9, 1e14)),
             table_rows: 10,
@@ -180,7 +180,7 @@ proptest! {
         let rows_by_user = |trace| {
             let report = Fleet::new(Arc::new(trace), config, Box::new(cost)).run();
             let context =
-                SummaryContext { slo: Slo { ttft_s: 6.0, tbt_s: 0.2 }, rate_rps: None, flops: None, table_rows: 4 };
+                SummaryContext { slo: Slo { ttft_s: 6.0, tpot_s: 0.2, tbt_s: 1.0 }, rate_rps: None, flops: None, table_rows: 4 };
             let mut rows = summarise(&report, &InterTokenLatencies::of(&report.timeline), &context).per_user;
             rows.sort_by_key(|row| row.id);
             rows
@@ -248,8 +248,12 @@ fn an_empty_run_has_a_summary_of_blanks() {
         Box::new(servescope_cost::CALIBRATIONS[0].cost),
     )
     .run();
-    let context =
-        SummaryContext { slo: Slo { ttft_s: 6.0, tbt_s: 0.2 }, rate_rps: None, flops: None, table_rows: 5 };
+    let context = SummaryContext {
+        slo: Slo { ttft_s: 6.0, tpot_s: 0.2, tbt_s: 1.0 },
+        rate_rps: None,
+        flops: None,
+        table_rows: 5,
+    };
     let summary = summarise(&report, &InterTokenLatencies::of(&report.timeline), &context);
     assert_eq!(summary.ttft_s, Distribution::default());
     assert_eq!((summary.throughput_rps, summary.slo.attainment), (None, None));

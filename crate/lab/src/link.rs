@@ -239,6 +239,21 @@ mod tests {
         }
     }
 
+    /// The bound of links from before there were two bounded the mean, and so does its key.
+    #[test]
+    fn an_old_bound_on_the_time_between_tokens_is_one_on_its_mean() {
+        for version in ["1", "2"] {
+            let (scenario, problems) = parse(&format!("#v={version}&slob=0.08"));
+            assert!(problems.is_empty(), "{problems:?}");
+            let slo = scenario.slo();
+            assert_eq!((slo.ttft_s, slo.tpot_s, slo.tbt_s), (6.0, 0.08, f64::INFINITY));
+            let (scenario, _) = parse(&format!("#v={version}"));
+            assert_eq!((scenario.slo().tpot_s, scenario.slo().tbt_s), (0.2, f64::INFINITY));
+        }
+        assert_eq!(parse("#v=2&sltb=0.5&slob=0").0.slo().tbt_s, 0.5);
+        assert_eq!(parse("#v=2&sltb=0.5&slob=0").0.slo().tpot_s, f64::INFINITY);
+    }
+
     #[test]
     fn a_key_that_is_there_twice_is_told() {
         let (scenario, problems) = parse("#v=1&R=3&cv=2&R=4");

@@ -53,7 +53,7 @@ macro_rules! column {
 }
 
 /// The columns, those of the reasons for a refusal apart, which stand behind [`REFUSED`].
-pub const COLUMNS: [Column; 27] = [
+pub const COLUMNS: [Column; 28] = [
     column!("offered", "count", |c, _| Some(c.offered.into())),
     column!("admitted", "count", |c, _| Some(c.admitted.into())),
     column!("completed", "count", |c, _| Some(c.completed.into())),
@@ -79,6 +79,7 @@ pub const COLUMNS: [Column; 27] = [
     column!("e2e_p95_s", "seconds", |c, _| c.tails.e2e_s.p95),
     column!("e2e_p99_s", "seconds", |c, _| c.tails.e2e_s.p99),
     column!("attainment", "share", |c, _| c.attainment()),
+    column!("attainment_all", "share", |c, _| c.attainment_all()),
     column!("counter", "number", |c, _| c.counter),
     column!("gateway_counter", "number", |c, _| c.gateway_counter),
 ];
@@ -186,7 +187,7 @@ impl Run {
         windows: usize,
         most: usize,
     ) -> Monitor {
-        let ttft_bound_s = self.scenario.slo().ttft_s;
-        Monitor::measure(&self.report, &MonitorOptions { client, window_us, windows, most, ttft_bound_s })
+        let slo = self.scenario.slo();
+        Monitor::measure(&self.report, &MonitorOptions { client, window_us, windows, most, slo })
     }
 }

@@ -4,6 +4,7 @@ mod capacity;
 mod combinations;
 mod fleets;
 mod gateway;
+mod load;
 #[path = "matrix/main.rs"]
 mod matrix;
 mod notes;

@@ -1,6 +1,8 @@
 //! The capacity search: a configuration in each worker, and the ranking of what they found.
 
-use servescope_lab::capacity::{Capacity, Configuration, Entry, Goal, Grid, Search, standings};
+use servescope_lab::capacity::{
+    Capacity, Check, Configuration, Entry, Goal, Grid, Load, Search, columns, quick_search, standings,
+};
 use servescope_lab::views::capacity::{fronts, probes};
 use servescope_lab::{Failure, LoadedTrace};
 use wasm_bindgen::prelude::*;
@@ -9,7 +11,8 @@ use crate::own_profile::OwnProfile;
 use servescope_boundary::convert::{charts, object, scenario_of, thrown};
 use servescope_boundary::take_over;
 use servescope_boundary::types::{
-    JsCapacity, JsCharts, JsEntries, JsFailure, JsGrid, JsPatch, JsStandings, JsTraceColumns,
+    JsCapacity, JsCharts, JsChecked, JsEntries, JsFailure, JsGrid, JsLoad, JsPatch, JsStandings,
+    JsTraceColumns,
 };
 
 /// Router steps of one slice: a few milliseconds.
@@ -24,6 +27,7 @@ pub struct CapacitySearch {
     search: Option<Search>,
     goal: Option<Goal>,
     found: Option<Capacity>,
+    check: Option<Check>,
 }
 
 #[wasm_bindgen]
@@ -62,6 +66,45 @@ impl CapacitySearch {
         self.goal = Goal::of(&scenario).ok();
         self.search = Some(Search::new(&scenario, self.trace.clone()).map_err(thrown)?);
         Ok(())
+    }
+
+    /// Stands ready to search the capacity as quickly as the load of a scenario needs it.
+    ///
+    /// # Errors
+    /// What is wrong with the scenario, or with its goal.
+    pub fn begin_load(&mut self, scenario: &JsPatch) -> Result<(), JsFailure> {
+        self.search = None;
+        let scenario = self.profile.give(scenario_of(scenario)?);
+        self.search = Some(quick_search(&scenario, self.trace.clone()).map_err(thrown)?);
+        Ok(())
+    }
+
+    /// The load beside the capacity that was found; none where no rate meets the goal, or nothing was searched.
+    pub fn finish_load(&mut self) -> Option<JsLoad> {
+        let load = Load::of(&self.search.take()?.finish())?;
+        Some(object(&load).unchecked_into())
+    }
+
+    /// Stands ready to simulate what the ranking says that the load needs; `requests` as many as the search did.
+    ///
+    /// # Errors
+    /// What is wrong with the scenario, or that so many replicas cannot be simulated.
+    pub fn begin_check(&mut self, scenario: &JsPatch, replicas: u32, requests: f64) -> Result<(), JsFailure> {
+        self.check = None;
+        let scenario = self.profile.give(scenario_of(scenario)?);
+        let check = Check::new(&scenario, self.trace.as_ref(), replicas, requests as u64).map_err(thrown)?;
+        self.check = Some(check);
+        Ok(())
+    }
+
+    /// Simulates for some milliseconds and gives the share that is done; 1 is the end.
+    pub fn advance_check(&mut self) -> f64 {
+        self.check.as_mut().map_or(1.0, |check| check.advance(SLICE_STEPS))
+    }
+
+    /// What the finished check showed; none where there is none.
+    pub fn finish_check(&mut self) -> Option<JsChecked> {
+        Some(object(&self.check.take()?.finish()).unchecked_into())
     }
 
     /// Searches for some milliseconds and estimates the share that is done; 1 is the end.
@@ -111,8 +154,10 @@ pub fn capacity_grid(scenario: &JsPatch) -> Result<JsGrid, JsFailure> {
         })
         .collect();
     let axes: Vec<&str> = grid.axes.iter().map(|axis| axis.id.row().id).collect();
-    Ok(object(&serde_json::json!({ "axes": axes, "notes": notes, "configurations": configurations }))
-        .unchecked_into())
+    let reply = serde_json::json!({
+        "axes": axes, "columns": columns(&grid), "notes": notes, "configurations": configurations,
+    });
+    Ok(object(&reply).unchecked_into())
 }
 
 /// The order of configurations, and the charts of their cost.

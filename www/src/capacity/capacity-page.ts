@@ -12,6 +12,7 @@ import { CapacityState } from './capacity-state.js';
 import './grid-editor.js';
 import { missWords } from './miss.js';
 import './ranking-table.js';
+import { sloLink } from './slo-link.js';
 import { capacity } from '../i18n/en/capacity.js';
 
 const GROUP = 'capacity';
@@ -42,6 +43,7 @@ export class CapacityPage extends LightElement {
     return html`
       <section aria-labelledby="capacity-goal"><h2 id="capacity-goal">${say('goal.title')}</h2>
         <p class="about">${say('goal.about')}</p>
+        ${sloLink(app)}
         <div class="goal">${repeat(this.#controls(), ({ id }) => id, (parameter) => html`
           <parameter-control .app=${app} .parameter=${parameter}></parameter-control>`)}</div>
         ${failures.map((failure) => html`<p class="notice error" data-code=${failure.code}>${app.named(failure)}</p>`)}

@@ -1,6 +1,6 @@
 // The threads of the capacity search: each takes the next configuration as soon as it is free.
 import { start } from '../simulation/start.js';
-import type { CapacityEntry, CapacityGrid, Failure, ScenarioPatch } from '../simulation/types.js';
+import type { CapacityChecked, CapacityEntry, CapacityGrid, CapacityLoad, Failure, ScenarioPatch } from '../simulation/types.js';
 import { Cancelled, Refusal, WorkerLink } from '../simulation/worker-link.js';
 import { ownProfile } from '../profile/profile-own.js';
 import type { Found, Played, Standings, ToSearcher } from './capacity-calls.js';
@@ -24,6 +24,15 @@ export class Thread {
     return this.#link.ask({ kind: 'search', scenario }, progress) as Promise<Found>;
   }
 
+  /** Null where no rate meets the goal. */
+  load(scenario: ScenarioPatch): Promise<CapacityLoad | null> {
+    return this.#link.ask({ kind: 'load', scenario }) as Promise<CapacityLoad | null>;
+  }
+
+  check(scenario: ScenarioPatch, replicas: number, requests: number): Promise<CapacityChecked> {
+    return this.#link.ask({ kind: 'check', scenario, replicas, requests }) as Promise<CapacityChecked>;
+  }
+
   standings(entries: CapacityEntry[]): Promise<Standings> {
     return this.#link.ask({ kind: 'standings', entries }) as Promise<Standings>;
   }
@@ -43,6 +52,9 @@ export interface Listener {
   found(place: number, result: Found | readonly Failure[]): void;
   progress(place: number, fraction: number): void;
 }
+
+/** A configuration of the ranking with what the load needs of it. */
+export interface Checking { place: number; scenario: ScenarioPatch; replicas: number; requests: number }
 
 export class CapacityPool {
   readonly #threads: Thread[] = [];
@@ -68,6 +80,22 @@ export class CapacityPool {
 
   standings(entries: CapacityEntry[]): Promise<Standings> {
     return this.#first.standings(entries);
+  }
+
+  /** Simulates one after the other what the ranking says that the load needs; those that were stopped have no result. */
+  async check(asked: readonly Checking[], checked: (place: number, result: CapacityChecked | readonly Failure[]) => void): Promise<void> {
+    const job = this.#job;
+    for (const { place, scenario, replicas, requests } of asked) {
+      try {
+        const result = await this.#first.check(scenario, replicas, requests);
+        if (job === this.#job) checked(place, result);
+      } catch (thrown) {
+        if (thrown instanceof Cancelled) return;
+        if (!(thrown instanceof Refusal)) throw thrown;
+        if (job === this.#job) checked(place, thrown.failures);
+      }
+      if (job !== this.#job) return;
+    }
   }
 
   /** Searches every configuration; false when it was stopped, or a newer search began. */

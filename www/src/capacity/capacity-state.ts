@@ -2,7 +2,7 @@
 import type { App } from '../app.js';
 import type { ChartFeed } from '../draw/chart-feed.js';
 import { Cancelled, Refusal } from '../simulation/worker-link.js';
-import type { Capacity, CapacityEntry, CapacityStanding, ChartData, Failure, ScenarioPatch } from '../simulation/types.js';
+import type { Capacity, CapacityChecked, CapacityEntry, CapacityStanding, ChartData, Failure, ScenarioPatch } from '../simulation/types.js';
 import { ownProfile } from '../profile/profile-own.js';
 import { chartMap } from '../state/session.js';
 import { Topic } from '../state/topic.js';
@@ -23,11 +23,15 @@ export interface Row {
   charts: readonly ChartData[];
   failures: readonly Failure[];
   standing: CapacityStanding | null;
+  /** What the load needs, simulated at the load; null where it is not, or not yet. */
+  check: CapacityChecked | null;
 }
 
 export interface Answer {
   state: 'running' | 'ready' | 'failed' | 'stopped';
   axes: readonly string[];
+  /** Those of the ranking as CSV. */
+  columns: readonly string[];
   /** In the order of the ranking, as far as it is known. */
   rows: readonly Row[];
   done: number;
@@ -38,7 +42,7 @@ export interface Answer {
   notes: readonly Failure[];
 }
 
-const NOTHING: Answer = { state: 'running', axes: [], rows: [], done: 0, progress: 0, failures: [], notes: [] };
+const NOTHING: Answer = { state: 'running', axes: [], columns: [], rows: [], done: 0, progress: 0, failures: [], notes: [] };
 
 export class CapacityState {
   readonly answer = new Topic<Answer>(NOTHING);
@@ -105,14 +109,14 @@ export class CapacityState {
     const turn = this.#turn;
     this.#pool.stop();
     try {
-      const { axes, notes, configurations } = await this.#pool.grid(this.app.store.values.value);
+      const { axes, columns, notes, configurations } = await this.#pool.grid(this.app.store.values.value);
       const trace = await this.#trace();
       if (turn !== this.#turn) return;
       const rows = configurations.map(({ values, scenario }, place): Row => ({
-        place, values, scenario, capacity: null, charts: [], failures: [], standing: null,
+        place, values, scenario, capacity: null, charts: [], failures: [], standing: null, check: null,
       }));
       this.chosen.set(null);
-      this.answer.set({ ...NOTHING, axes, notes, rows });
+      this.answer.set({ ...NOTHING, axes, columns, notes, rows });
       await this.#searchAll(turn, rows, trace);
     } catch (thrown) {
       if (thrown instanceof Cancelled) return;
@@ -153,7 +157,22 @@ export class CapacityState {
     if (!over) return;
     clearTimeout(this.#ranking);
     await this.#rank(turn, rows);
-    if (turn === this.#turn) this.answer.update({ state: 'ready' });
+    if (turn !== this.#turn) return;
+    this.answer.update({ state: 'ready' });
+    await this.#check(turn);
+  }
+
+  /** Simulates the best ones at the load, as the ranking says it is served. */
+  async #check(turn: number): Promise<void> {
+    const best = this.answer.value.rows.flatMap(({ place, scenario, standing, capacity }) => {
+      const [replicas, requests] = [standing?.need?.replicas, capacity?.measures?.requests];
+      return standing?.is_checked === true && replicas !== undefined && requests !== undefined ? [{ place, scenario, replicas, requests }] : [];
+    });
+    await this.#pool.check(best, (place, result) => {
+      if (turn !== this.#turn) return;
+      const outcome = 'miss' in result ? { check: result } : { failures: result };
+      this.answer.update({ rows: this.answer.value.rows.map((row) => row.place === place ? { ...row, ...outcome } : row) });
+    });
   }
 
   /** Puts what was found so far in order. */

@@ -17,28 +17,45 @@ function post(message: FromSearcher, transfer: Transferable[] = []): void {
   self.postMessage(message, { transfer });
 }
 
-async function search(ticket: number, scenario: Extract<ToSearcher, { kind: 'search' }>['scenario']): Promise<void> {
-  const begun = await tables.have(() => { (searcher ??= new CapacitySearch()).begin(scenario); }, () => wanted === ticket);
-  if (!begun || searcher === null) {
+/** Begins with what is wanted and works on it in slices; false when it was let go. */
+async function work(ticket: number, begins: (searcher: CapacitySearch) => void, advances: (searcher: CapacitySearch) => number): Promise<CapacitySearch | null> {
+  const begun = await tables.have(() => { begins(searcher ??= new CapacitySearch()); }, () => wanted === ticket);
+  const worker = searcher;
+  if (!begun || worker === null) {
     post({ kind: 'stopped', ticket });
-    return;
+    return null;
   }
   let told = performance.now();
   for (;;) {
-    const fraction = searcher.advance();
-    if (fraction >= 1) break;
+    const fraction = advances(worker);
+    if (fraction >= 1) return worker;
     await readMessages();
     if (wanted !== ticket) {
       post({ kind: 'stopped', ticket });
-      return;
+      return null;
     }
     if (performance.now() - told > PROGRESS_EVERY_MS) {
       told = performance.now();
       post({ kind: 'progress', ticket, fraction });
     }
   }
-  const value = searcher.finish();
-  post({ kind: 'reply', ticket, value }, buffersOf(value.charts));
+}
+
+const advance = (worker: CapacitySearch): number => worker.advance();
+
+async function search({ ticket, scenario }: Extract<ToSearcher, { kind: 'search' }>): Promise<void> {
+  const value = (await work(ticket, (worker) => { worker.begin(scenario); }, advance))?.finish();
+  if (value !== undefined) post({ kind: 'reply', ticket, value }, buffersOf(value.charts));
+}
+
+async function load({ ticket, scenario }: Extract<ToSearcher, { kind: 'load' }>): Promise<void> {
+  const worker = await work(ticket, (begun) => { begun.begin_load(scenario); }, advance);
+  if (worker !== null) post({ kind: 'reply', ticket, value: worker.finish_load() ?? null });
+}
+
+async function check({ ticket, scenario, replicas, requests }: Extract<ToSearcher, { kind: 'check' }>): Promise<void> {
+  const worker = await work(ticket, (begun) => { begun.begin_check(scenario, replicas, requests); }, (begun) => begun.advance_check());
+  if (worker !== null) post({ kind: 'reply', ticket, value: worker.finish_check() ?? null });
 }
 
 async function answer(message: Exclude<ToSearcher, { kind: 'start' }>): Promise<void> {
@@ -56,7 +73,9 @@ async function answer(message: Exclude<ToSearcher, { kind: 'start' }>): Promise<
       post({ kind: 'reply', ticket: message.ticket, value }, buffersOf(value.charts));
       return;
     }
-    case 'search': await search(message.ticket, message.scenario); return;
+    case 'search': await search(message); return;
+    case 'load': await load(message); return;
+    case 'check': await check(message); return;
     case 'stop': return;
   }
 }
@@ -66,9 +85,10 @@ self.onmessage = ({ data }: MessageEvent<ToSearcher>) => {
     ready = begin(data);
     return;
   }
-  if (data.kind === 'search') wanted = data.ticket;
+  const isWork = data.kind === 'search' || data.kind === 'load' || data.kind === 'check';
+  if (isWork) wanted = data.ticket;
   else if (data.kind === 'stop') wanted = 0;
-  if (data.kind === 'search' || data.kind === 'stop') tables.letGo();
+  if (isWork || data.kind === 'stop') tables.letGo();
   answer(data).catch((thrown: unknown) => {
     post({ kind: 'refused', ticket: 'ticket' in data ? data.ticket : 0, failures: failuresOf(thrown) });
   });

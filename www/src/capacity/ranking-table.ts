@@ -8,6 +8,7 @@ import { command } from '../simulation/module.js';
 import type { NumberKind } from '../i18n/format.js';
 import type { Watchable } from '../state/topic.js';
 import type { CapacityState, Row } from './capacity-state.js';
+import { cellsOf } from './ranking-csv.js';
 import { missWords, quantileWords } from './miss.js';
 import { priced, priceWords } from './price-words.js';
 import { capacity } from '../i18n/en/capacity.js';
@@ -53,7 +54,7 @@ export class RankingTable extends LightElement {
           <thead><tr>
             <th scope="col">${say('column.rank')}</th>${axes.map((id) => html`<th scope="col">${label(id)}</th>`)}
             ${COLUMNS.map(({ key, name }) => this.#heading(say(key, { quantile }), name))}
-            <th scope="col">${say('column.price')}</th><th scope="col">${say('column.front')}</th><th scope="col">${say('column.reason')}</th><td></td>
+            <th scope="col" title=${say('check.about')}>${say('column.check')}</th><th scope="col">${say('column.price')}</th><th scope="col">${say('column.front')}</th><th scope="col">${say('column.reason')}</th><td></td>
           </tr></thead>
           <tbody>${repeat(this.#sorted(), ({ place }) => place, (row) => this.#row(row))}</tbody>
         </table>
@@ -100,6 +101,7 @@ export class RankingTable extends LightElement {
           ? html`<button type="button" class="quiet" title=${say('grid.show')} @click=${() => { search.chosen.set(row.place); }}>${this.#value(value, i)}</button>`
           : this.#value(value, i)}</td>`)}
         ${COLUMNS.map(({ kind, of }) => html`<td>${app.text.format.of(kind, of(row))}</td>`)}
+        <td class="reason" data-check=${row.check === null ? '' : row.check.miss === null ? 'holds' : 'fails'}>${this.#check(row)}</td>
         <td class="reason">${priced(row) ? priceWords(app, row) : '–'}</td>
         <td>${fronts.filter((front) => front !== '').join(' ')}</td>
         <td class="reason">${this.#reason(row)}</td>
@@ -131,10 +133,16 @@ export class RankingTable extends LightElement {
   }
 
   #csv(): string {
-    const { axes } = this.search.answer.value;
-    const head = ['rank', ...axes, ...COLUMNS.map(({ name }) => name), 'price', 'reason'];
-    const lines = this.#sorted().map((row) => [row.standing?.rank ?? '', ...row.values, ...COLUMNS.map(({ of }) => of(row) ?? ''), priced(row) ? priceWords(this.app, row) : '', this.#reason(row)].map(cell).join(','));
-    return `${[head.join(','), ...lines].join('\n')}\n`;
+    const { axes, columns } = this.search.answer.value;
+    const lines = this.#sorted().map((row) => cellsOf(row, axes, columns, this.#reason(row)).map(cell).join(','));
+    return `${[columns.join(','), ...lines].join('\n')}\n`;
+  }
+
+  /** What the simulated replicas showed at the load. */
+  #check({ check }: Row): string {
+    const say = this.app.text.say(capacity);
+    if (check === null) return '–';
+    return check.miss === null ? say('check.holds') : say('check.fails', { reason: missWords(this.app, check.miss) });
   }
 }
 

@@ -6,6 +6,7 @@ import type { Parameter, ParameterValue } from '../simulation/types.js';
 import { randomSeed } from '../simulation/module.js';
 import type { Watchable } from '../state/topic.js';
 import { inactive as reasonOf, inactiveMark, inactiveReason, isUsable } from './inactive.js';
+import { isOff } from './off.js';
 import { parseTyped } from './typed.js';
 import { slider } from './slider.js';
 
@@ -87,7 +88,7 @@ export class ParameterControl extends LightElement {
         ${parameter.id === 'seed' ? html`<button type="button" class="quiet" @click=${() => { this.#set(randomSeed()); }}>${app.text.t('control.new_seed')}</button>` : nothing}
         <input id=${id} class="value" type="number" step="any" inputmode="decimal" ?disabled=${disabled} autocomplete="off"
           aria-describedby="${id}-error" @input=${this.#typed} @change=${this.#commit} @blur=${this.#settle}>
-        <span class="unit">${app.text.unit(parameter.unit)}</span>`;
+        <span class="unit">${isOff(parameter.id, value) ? app.text.t('control.off') : app.text.unit(parameter.unit)}</span>`;
     }
   }
 

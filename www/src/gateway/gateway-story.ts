@@ -142,8 +142,8 @@ export class GatewayStory extends LightElement {
       { id: 'ttft_p50', name: say('story.ttft_p50'), kind: 'seconds', of: ({ ttft_s }) => ttft_s.p50 },
       { id: 'ttft_p99', name: say('story.ttft_p99'), kind: 'seconds', of: ({ ttft_s }) => ttft_s.p99 },
       ...ofClient,
-      { id: 'attainment', name: say('story.attainment'), kind: 'share', of: ({ slo }) => slo.attainment },
-      { id: 'jain', name: say('story.jain'), kind: 'number', of: ({ per_user }) => jain(per_user.map(({ attainment }) => attainment ?? 0)) },
+      { id: 'attainment', name: say('story.attainment'), kind: 'share', of: ({ slo }) => slo.attainment_all },
+      { id: 'jain', name: say('story.jain'), kind: 'number', of: ({ per_user }) => jain(per_user.map(({ attainment_all }) => attainment_all ?? 0)) },
     ];
   }
 }

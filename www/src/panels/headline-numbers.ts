@@ -4,7 +4,10 @@ import { LightElement } from '../element.js';
 import { secondsParts } from '../i18n/format.js';
 import type { Text } from '../i18n/text.js';
 import { partsOf, type Watchable } from '../state/topic.js';
+import { loadOf } from '../capacity/load-state.js';
+import { gpuDetails, loadNumber } from './load-number.js';
 import { METRICS, type Metric, type Note } from './metrics.js';
+import { boundsOf } from './slo-bounds.js';
 
 const SPEAK_EVERY_MS = 1000;
 
@@ -12,15 +15,15 @@ export class HeadlineNumbers extends LightElement {
   #speaking: ReturnType<typeof setTimeout> | undefined;
 
   protected override watched(): Watchable[] {
-    return [partsOf(this.app.session, ({ answer }) => answer?.summary, ({ answer }) => answer?.preview, ({ former }) => former), this.app.belonging.stale];
+    return [partsOf(this.app.session, ({ answer }) => answer?.summary, ({ answer }) => answer?.preview, ({ former }) => former), this.app.belonging.stale, loadOf(this.app).answer];
   }
 
   protected override render(): TemplateResult {
     const { t } = this.app.text;
     const { answer } = this.app.session.value;
     return html`
-      <dl class="headline" aria-label=${t('headline.label')}>${METRICS.map((metric) => this.#metric(metric))}</dl>
-      <p class="headline-details" ?hidden=${answer === null}>${t('headline.pd')} <b data-metric="pd_ratio" data-value=${answer?.summary.pd_ratio ?? ''}>${this.app.text.format.of('number', answer?.summary.pd_ratio ?? null)}</b></p>
+      <dl class="headline" aria-label=${t('headline.label')}>${METRICS.map((metric) => this.#metric(metric))}${loadNumber(this.app)}</dl>
+      <p class="headline-details" ?hidden=${answer === null}>${t('headline.pd')} <b data-metric="pd_ratio" data-value=${answer?.summary.pd_ratio ?? ''}>${this.app.text.format.of('number', answer?.summary.pd_ratio ?? null)}</b>${gpuDetails(this.app)}</p>
       <p class="preview-note" ?hidden=${answer?.preview !== true || this.app.belonging.stale.value !== null}>${t('headline.preview')}</p>
       <output class="visually-hidden" aria-live="polite"></output>`;
   }
@@ -46,6 +49,7 @@ export class HeadlineNumbers extends LightElement {
         <dt>${text.t(metric.label)}</dt>
         <dd><b>${number}</b> <small class="metric-unit">${unit}</small>
           <small class="change ${change.tone}"><i aria-hidden="true">${change.shown}</i><em class="visually-hidden">${change.spoken}</em></small></dd>
+        ${metric.id !== 'slo.attainment_all' || answer === null ? nothing : html`<dd class="metric-note slo-bounds">(${boundsOf(text, answer.summary.slo)})</dd>`}
         ${metric.notes.map((note) => this.#note(note))}
       </div>`;
   }

@@ -37,12 +37,11 @@ export const METRICS: readonly Metric[] = [
   metric('ttft_s.p99', 'seconds', '', 'less', (summary) => summary.ttft_s.p99),
   metric('tbt_s.p99', 'seconds', '', 'less', (summary) => summary.tbt_s.p99),
   metric('e2e_s.p50', 'seconds', '', 'less', (summary) => summary.e2e_s.p50),
-  metric('slo.attainment', 'share', '', 'more', (summary) => summary.slo.attainment),
+  metric('slo.attainment_all', 'share', '', 'more', (summary) => summary.slo.attainment_all),
   metric('requests.rejected_total', 'count', '', 'less', (summary) => summary.requests.rejected_total),
   metric('output_tokens_per_s', 'number', 'tokens/s', 'more', (summary) => summary.output_tokens_per_s),
   metric('kv.peak_usage', 'share', '', 'neither', (summary) => summary.kv.peak_usage, [
     { id: 'kv.pool_tokens', says: 'metric.note.pool_tokens', kind: 'count', of: (summary) => summary.kv.pool_tokens },
     { id: 'prefix_cache.hit_rate', says: 'metric.note.hit_rate', kind: 'share', of: (summary) => summary.prefix_cache?.hit_rate ?? null },
   ]),
-  metric('gpu.busy', 'share', '', 'neither', (summary) => summary.gpu.busy),
 ];

@@ -21,7 +21,7 @@ const COLUMNS: readonly Column[] = [
   { key: 'who.ttft', kind: 'seconds', of: (row) => row.ttft_mean_s },
   { key: 'who.ttft_p99', kind: 'seconds', of: (row) => row.ttft_p99_s },
   { key: 'who.e2e', kind: 'seconds', of: (row) => row.e2e_mean_s },
-  { key: 'who.attainment', kind: 'share', of: (row) => row.attainment },
+  { key: 'who.attainment', kind: 'share', of: (row) => row.attainment_all },
 ];
 
 export class WhoTable extends LightElement {

@@ -5,6 +5,7 @@ use servescope_workload::BASE_MODEL;
 use servescope_workload::statistics::sort_places;
 
 use super::distribution::{is_supported, select};
+use super::slo::{Slo, SloCount};
 use crate::report::Report;
 use crate::request::Outcome;
 
@@ -39,8 +40,10 @@ pub struct GroupRow {
     pub e2e_mean_s: Option<f64>,
     /// Mean time in the waiting queue, seconds.
     pub queue_mean_s: Option<f64>,
-    /// Share of its requests with a first token below the bound, refused ones counted as missed.
+    /// Share of its requests with a first token within the bound on TTFT; rejected ones are missed.
     pub attainment: Option<f64>,
+    /// Share of its requests that meet every bound of the SLO.
+    pub attainment_all: Option<f64>,
 }
 
 /// Whose rows are wanted.
@@ -59,7 +62,7 @@ pub fn busiest_first(offered: &[u32]) -> Vec<usize> {
 }
 
 /// The `most` groups with the most requests, by number of requests and then index.
-pub fn busiest(report: &Report, by: GroupBy, ttft_bound_s: f64, most: usize) -> Vec<GroupRow> {
+pub fn busiest(report: &Report, by: GroupBy, slo: Slo, most: usize) -> Vec<GroupRow> {
     let trace = &report.trace;
     let (column, count) = match by {
         GroupBy::User => (&trace.user, trace.user_count()),
@@ -88,12 +91,12 @@ pub fn busiest(report: &Report, by: GroupBy, ttft_bound_s: f64, most: usize) -> 
         })
         .collect();
     let mut ttft: Vec<Vec<f64>> = vec![Vec::new(); rows.len()];
-    let mut sums = vec![(0.0, 0.0, 0u32); rows.len()]; // E2E, queue, attained
+    let mut sums = vec![(0.0, 0.0, SloCount::default()); rows.len()]; // E2E, queue, SLO
     for (id, &key) in column.iter().enumerate() {
         let Some(row) = rows.get_mut(row_of[place(key)]) else { continue };
         let (ttft, sums) = (&mut ttft[row_of[place(key)]], &mut sums[row_of[place(key)]]);
         let first = report.ttft_us(id).map(|t| t / 1e6);
-        sums.2 += u32::from(first.is_some_and(|t| t < ttft_bound_s));
+        sums.2.add(slo, report, id);
         match report.results[id].outcome {
             Outcome::Rejected(_) => row.rejected += 1,
             Outcome::Completed => {
@@ -107,8 +110,8 @@ pub fn busiest(report: &Report, by: GroupBy, ttft_bound_s: f64, most: usize) -> 
             Outcome::Unfinished | Outcome::Cancelled | Outcome::TimedOut => {}
         }
     }
-    for ((row, mut ttft), (e2e, queue, attained)) in rows.iter_mut().zip(ttft).zip(sums) {
-        row.attainment = Some(f64::from(attained) / f64::from(row.offered));
+    for ((row, mut ttft), (e2e, queue, met)) in rows.iter_mut().zip(ttft).zip(sums) {
+        [row.attainment, row.attainment_all] = met.shares(row.offered);
         if row.completed > 0 {
             let n = f64::from(row.completed);
             row.ttft_mean_s = Some(ttft.iter().sum::<f64>() / n);

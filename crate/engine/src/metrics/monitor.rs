@@ -17,6 +17,7 @@ pub use tails::{Tail, Tails};
 
 use super::departures::left_us;
 use super::fairness::{ServedRequest, Ticks, largest_gap};
+use super::slo::{Slo, SloCount};
 use crate::replica::queue::Client;
 use crate::report::Report;
 use crate::request::{Outcome, Rejection};
@@ -40,8 +41,8 @@ pub struct MonitorOptions {
     pub windows: usize,
     /// Clients with windows of their own, the best served ones; all others share theirs.
     pub most: usize,
-    /// Bound on the time to first token.
-    pub ttft_bound_s: f64,
+    /// The bounds by which requests are judged.
+    pub slo: Slo,
 }
 
 /// One client's totals.
@@ -69,8 +70,8 @@ pub struct ClientTotals {
     pub output_tokens: u64,
     /// Tokens computed for requests that came to nothing, and tokens computed again after a preemption.
     pub wasted_tokens: u64,
-    /// Requests whose first token came below the bound.
-    pub attained: u32,
+    /// Requests within the bounds of the SLO.
+    pub slo: SloCount,
     /// Integral of KV tokens held, token seconds.
     pub kv_token_s: f64,
     /// Integral of KV tokens reserved at the gateway beyond those, token seconds, where it checks KV memory.
@@ -96,9 +97,14 @@ impl ClientTotals {
         self.input_tokens as f64 + OUTPUT_PRICE * self.output_tokens as f64
     }
 
-    /// Share of its requests with a first token below the bound.
+    /// Share of its requests with a first token within the bound on TTFT.
     pub fn attainment(&self) -> Option<f64> {
-        (self.offered > 0).then(|| f64::from(self.attained) / f64::from(self.offered))
+        self.slo.shares(self.offered)[0]
+    }
+
+    /// Share of its requests that meet every bound of the SLO.
+    pub fn attainment_all(&self) -> Option<f64> {
+        self.slo.shares(self.offered)[1]
     }
 }
 
@@ -170,7 +176,7 @@ impl Monitor {
         let (client_of, count) = clients_of(&report.trace, options.client);
         let (left_us, end_us) = left_us(report);
         let wasted = wasted_tokens(report);
-        let mut all = totals(report, &client_of, count, &wasted, options.ttft_bound_s);
+        let mut all = totals(report, &client_of, count, &wasted, options.slo);
         for (id, &client) in client_of.iter().enumerate() {
             all[client as usize].in_system_s += (left_us[id] - report.trace.arrival_us[id]) / 1e6;
         }
@@ -223,13 +229,7 @@ impl Monitor {
     }
 }
 
-fn totals(
-    report: &Report,
-    client_of: &[u32],
-    count: usize,
-    wasted: &[u64],
-    ttft_bound_s: f64,
-) -> Vec<ClientTotals> {
+fn totals(report: &Report, client_of: &[u32], count: usize, wasted: &[u64], slo: Slo) -> Vec<ClientTotals> {
     let blank = |id: usize| ClientTotals { id: id as i64, ..ClientTotals::default() };
     let mut all: Vec<ClientTotals> = (0..count).map(blank).collect();
     for (id, result) in report.results.iter().enumerate() {
@@ -243,10 +243,10 @@ fn totals(
             Outcome::Cancelled => totals.cancelled += 1,
             Outcome::Unfinished => totals.unfinished += 1,
         }
-        if let Some(ttft_us) = report.ttft_us(id) {
+        if report.first_token_us(id).is_some() {
             totals.input_tokens += u64::from(report.trace.input_tokens[id]);
-            totals.attained += u32::from(ttft_us / 1e6 < ttft_bound_s);
         }
+        totals.slo.add(slo, report, id);
         totals.output_tokens += u64::from(result.produced);
         totals.wasted_tokens += wasted[id];
     }

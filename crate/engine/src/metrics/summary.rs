@@ -8,29 +8,13 @@ use servescope_workload::statistics::distinct;
 
 use super::distribution::Distribution;
 use super::groups::{GroupBy, GroupRow, busiest};
+use super::slo::{Slo, SloCount, SloScore};
 use super::slora::{satisfaction, strip_throughput};
 use super::token_gaps::InterTokenLatencies;
 use crate::record::request_timings::PrefixLookups;
 use crate::record::timeline::{IterationRun, Timeline};
 use crate::report::Report;
 use crate::request::{Outcome, Rejection};
-
-/// Bounds by which a run is judged.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Slo {
-    /// Time to first token, seconds.
-    pub ttft_s: f64,
-    /// Mean time between a request's tokens, seconds.
-    pub tbt_s: f64,
-}
-
-impl Slo {
-    /// Whether a finished request with these times, microseconds, is within both bounds; one of a single token has no time
-    /// between tokens.
-    pub(crate) fn is_met(&self, ttft_us: f64, tpot_us: Option<f64>) -> bool {
-        ttft_us / 1e6 < self.ttft_s && tpot_us.is_none_or(|tpot| tpot / 1e6 <= self.tbt_s)
-    }
-}
 
 /// Counts of requests by outcome; they add up to `offered`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
@@ -64,21 +48,6 @@ pub struct SplitMeans {
     pub stalled: Option<f64>,
     /// Decode iterations.
     pub decode: Option<f64>,
-}
-
-/// Judgement by the SLO. Requests that were refused, cancelled or never served count as missed.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct SloScore {
-    /// Bound on TTFT, seconds.
-    pub ttft_s: f64,
-    /// Bound on a request's mean token gap, seconds.
-    pub tbt_s: f64,
-    /// SLO attainment: share of requests with a first token below the bound.
-    pub attainment: Option<f64>,
-    /// Mean of 1 - (t/bound)^2.
-    pub satisfaction: Option<f64>,
-    /// Goodput: completed requests within both bounds, requests a second.
-    pub goodput_rps: Option<f64>,
 }
 
 /// Iterations, prefills and decodes alike.
@@ -227,9 +196,8 @@ struct Samples {
     normalized: Vec<f64>,
     queue: Vec<f64>,
     parts: [f64; 5],
-    attained: u64,
+    slo: SloCount,
     satisfaction: f64,
-    good: u64,
     input_tokens: u64,
     output_tokens: u64,
 }
@@ -253,8 +221,6 @@ pub fn summarise_spans(
     let makespan_s = makespan_us / 1e6;
     let per_second = |x: f64| (makespan_s > 0.0).then(|| x / makespan_s);
     let completed = counts.completed as f64;
-    let offered = counts.offered as f64;
-    let share = |x: f64| (offered > 0.0).then(|| x / offered);
     let seconds = |values: &mut Vec<f64>| Distribution::of(values).scaled(1e-6);
     let part = |i: usize| (counts.completed > 0).then(|| samples.parts[i] / 1e6 / completed);
     let split_s = SplitMeans {
@@ -287,13 +253,7 @@ pub fn summarise_spans(
         normalized_s: seconds(&mut samples.normalized),
         queue_s: seconds(&mut samples.queue),
         split_s,
-        slo: SloScore {
-            ttft_s: context.slo.ttft_s,
-            tbt_s: context.slo.tbt_s,
-            attainment: share(samples.attained as f64),
-            satisfaction: share(samples.satisfaction),
-            goodput_rps: per_second(samples.good as f64),
-        },
+        slo: SloScore::of(context.slo, samples.slo, counts.offered, makespan_s, samples.satisfaction),
         batch: BatchMeans {
             iterations: busy.iterations,
             mean_size: (busy.iterations > 0).then(|| busy.sizes / busy.iterations as f64),
@@ -324,8 +284,8 @@ pub fn summarise_spans(
             asked_for: distinct(&report.trace.adapter) as u64,
         },
         users: distinct(&report.trace.user) as u64,
-        per_user: busiest(report, GroupBy::User, context.slo.ttft_s, context.table_rows),
-        per_adapter: busiest(report, GroupBy::Adapter, context.slo.ttft_s, context.table_rows),
+        per_user: busiest(report, GroupBy::User, context.slo, context.table_rows),
+        per_adapter: busiest(report, GroupBy::Adapter, context.slo, context.table_rows),
         requests: counts,
     }
 }
@@ -370,15 +330,12 @@ fn sample(report: &Report, slo: Slo) -> Samples {
     };
     for (id, result) in report.results.iter().enumerate() {
         let Some(ttft) = report.ttft_us(id) else { continue };
-        let ttft_s = ttft / 1e6;
-        s.attained += u64::from(ttft_s < slo.ttft_s);
-        s.satisfaction += satisfaction(ttft_s, slo.ttft_s);
+        s.slo.add(slo, report, id);
+        s.satisfaction += satisfaction(ttft / 1e6, slo.ttft_s);
         let Some(split) = report.split(id).filter(|_| report.is_completed(id)) else { continue };
         let e2e = split.total_us();
         let produced = f64::from(result.produced);
-        let tpot = (result.produced > 1).then(|| (e2e - ttft) / (produced - 1.0));
-        s.tpot.extend(tpot);
-        s.good += u64::from(slo.is_met(ttft, tpot));
+        s.tpot.extend(report.tpot_us(id));
         s.ttft.push(ttft);
         s.e2e.push(e2e);
         s.normalized.push(e2e / produced);

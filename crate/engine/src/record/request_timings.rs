@@ -11,6 +11,8 @@ pub struct RequestTimings {
     pub prefill_us: Vec<f64>,
     /// How long adapters were loaded before those; empty where none was.
     pub load_us: Vec<f64>,
+    /// The longest time between two of its tokens; 0 where it has fewer than two.
+    pub longest_gap_us: Vec<f64>,
     /// How long it stood still between its iterations.
     pub stalled_us: Vec<f64>,
     /// Which replica; empty where there is one.
@@ -30,6 +32,7 @@ impl RequestTimings {
         Self {
             scheduled_us: chosen(&self.scheduled_us, order),
             first_token_us: chosen(&self.first_token_us, order),
+            longest_gap_us: chosen(&self.longest_gap_us, order),
             prefill_us: chosen(&self.prefill_us, order),
             load_us: chosen(&self.load_us, order),
             stalled_us: chosen(&self.stalled_us, order),
@@ -48,6 +51,7 @@ impl PartialEq for RequestTimings {
         };
         same(&self.scheduled_us, &other.scheduled_us)
             && same(&self.first_token_us, &other.first_token_us)
+            && same(&self.longest_gap_us, &other.longest_gap_us)
             && same(&self.prefill_us, &other.prefill_us)
             && same(&self.load_us, &other.load_us)
             && same(&self.stalled_us, &other.stalled_us)

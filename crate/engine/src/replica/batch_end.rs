@@ -28,6 +28,8 @@ pub(crate) fn end_batch(
         if !is_fresh(id, context) {
             context.record.gap(context.requests.seen_us[i], now_us, 1);
         }
+        let gap_us = now_us - context.requests.seen_us[i];
+        context.requests.waited_for_token(id, gap_us);
         context.requests.seen_us[i] = now_us;
         context.requests.done[i] += 1;
         context.requests.execution_us[i] += batch.busy_us;
@@ -81,6 +83,7 @@ pub(crate) fn ends_alike(
     unwritten.iterations += 1;
     unwritten.execution_us.push(batch.busy_us);
     unwritten.ended_us = context.now_us;
+    unwritten.longest_us = unwritten.longest_us.max(context.now_us - batch.formed_us);
     replica.in_flight -= 1;
     let run = written(replica, context, batch, batch.formed_us, batch.decodes);
     context.record.iterations.push(&run, &[]);
@@ -148,10 +151,12 @@ pub(crate) fn write_down(context: &mut ScheduleContext<'_>, batch: &mut Schedule
         let i = id as usize;
         context.requests.done[i] += unwritten.iterations;
         context.requests.seen_us[i] = unwritten.ended_us;
+        context.requests.waited_for_token(id, unwritten.longest_us);
         let execution_us = &mut context.requests.execution_us[i];
         unwritten.execution_us.iter().for_each(|us| *execution_us += us);
     }
     unwritten.iterations = 0;
+    unwritten.longest_us = 0.0;
     unwritten.execution_us.clear();
 }
 

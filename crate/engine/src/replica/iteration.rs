@@ -40,6 +40,8 @@ pub(crate) struct Unwritten {
     pub(crate) execution_us: Vec<f64>,
     /// When the last one ended.
     pub(crate) ended_us: f64,
+    /// How long the longest of them took.
+    pub(crate) longest_us: f64,
 }
 
 /// The head of the queue was not admitted. It is not, either, as long as nothing of this changes and no block becomes free.
@@ -103,6 +105,11 @@ pub(crate) struct ScheduledBatch {
 }
 
 impl ScheduledBatch {
+    /// How long it takes on its one stage, from the loading of adapters on, microseconds.
+    pub(crate) fn iteration_us(&self) -> f64 {
+        self.load_us + self.first_us
+    }
+
     pub(crate) fn clear(&mut self) {
         self.prompts.clear();
         self.chunks.clear();

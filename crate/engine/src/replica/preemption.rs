@@ -184,6 +184,7 @@ impl Replica {
         requests.stalled_us[i] += context.now_us - requests.seen_us[i] - self.stall_us;
         let token_us = requests.token_us.remove(&id).unwrap_or(requests.seen_us[i]);
         self.last_token_groups.push((1, token_us));
+        self.resumed.push((id, token_us));
         self.decode_batch.join(member);
         self.waiting.decodes(context.trace, id, true);
         self.running.push(id);

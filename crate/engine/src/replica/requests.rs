@@ -45,6 +45,8 @@ pub(crate) struct Requests {
     pub(crate) token_us: BTreeMap<u32, f64>,
     /// How long it stood still between iterations; in the decode batch, less the replica's counter.
     pub(crate) stalled_us: Vec<f64>,
+    /// The longest time between two of its tokens so far; in the decode batch, before it joined.
+    pub(crate) longest_gap_us: Vec<f64>,
     /// Durations of the iterations that processed its prompt, without the loading of adapters.
     pub(crate) prefill_us: Vec<f64>,
     /// How long adapters were loaded before those; empty where none was.
@@ -74,6 +76,7 @@ impl Requests {
             seen_us: nan(),
             token_us: BTreeMap::new(),
             stalled_us: vec![0.0; n],
+            longest_gap_us: vec![0.0; n],
             prefill_us: vec![0.0; n],
             load_us: Vec::new(),
             spans: Vec::new(),
@@ -87,6 +90,7 @@ impl Requests {
         RequestTimings {
             scheduled_us: self.scheduled_us,
             first_token_us: self.first_token_us,
+            longest_gap_us: self.longest_gap_us,
             prefill_us: self.prefill_us,
             load_us: self.load_us,
             stalled_us: self.stalled_us,

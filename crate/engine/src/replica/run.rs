@@ -94,6 +94,12 @@ impl BatchRun {
     }
 }
 
+/// The longest of the iterations from index `from` to before `to`.
+pub(crate) fn longest_of(time_model: &LinearDecode, from: u32, to: u32) -> f64 {
+    let (first_us, last_us) = (time_model.iteration_us(from), time_model.iteration_us(to - 1));
+    if last_us > first_us { last_us } else { first_us }
+}
+
 impl Replica {
     /// Writes the iterations since the last change into the record.
     pub(crate) fn close_run(&mut self, context: &mut ScheduleContext<'_>) {
@@ -106,11 +112,18 @@ impl Replica {
         if run.decodes > 0 {
             let first_end_us = run.time_after(1);
             for (count, token_us) in self.last_token_groups.drain(..) {
+                self.shared_gaps.add(token_us, first_end_us - token_us);
                 if token_us == run.start_us {
                     fresh += count;
                 } else {
                     context.record.gap(token_us, first_end_us, count);
                 }
+            }
+            for (id, token_us) in self.resumed.drain(..) {
+                context.requests.waited_for_token(id, first_end_us - token_us);
+            }
+            if run.done > 1 {
+                self.shared_gaps.add(first_end_us, longest_of(&run.time_model, 1, run.done));
             }
             self.last_token_groups.push((run.decodes, end_us));
         }

@@ -54,7 +54,27 @@ pub(crate) fn check_waits(report: &Report, queue_timeout_us: f64) {
     }
 }
 
+/// The longest gap of any request is the longest of all gaps, and each is at least its request's mean.
+fn check_longest_gaps(report: &Report) {
+    let all = 0..report.results.len();
+    let longest_us = all.clone().map(|id| report.longest_gap_us(id)).fold(0.0, f64::max);
+    let told_us = InterTokenLatencies::of(&report.timeline).distribution().max.unwrap_or(0.0);
+    assert!((longest_us - told_us).abs() < 1e-3, "{longest_us} and {told_us}");
+    for id in all.filter(|&id| report.is_completed(id)) {
+        let gap_us = report.longest_gap_us(id);
+        let Some(tpot_us) = report.tpot_us(id) else {
+            assert_eq!(gap_us, 0.0, "request {id} has one token");
+            continue;
+        };
+        let produced = f64::from(report.results[id].produced);
+        let all_us = tpot_us * (produced - 1.0);
+        assert!(gap_us > tpot_us - 1e-3 && gap_us < all_us + 1e-3, "request {id}: {gap_us} {tpot_us}");
+        assert!(produced > 2.0 || (gap_us - all_us).abs() < 1e-3, "request {id}: its one gap");
+    }
+}
+
 pub(crate) fn check_tokens(report: &Report) {
+    check_longest_gaps(report);
     let all = 0..report.results.len();
     let produced: u64 = report.results.iter().map(|result| u64::from(result.produced)).sum();
     let firsts = all.clone().filter(|&id| report.first_token_us(id).is_some()).count() as u64;
@@ -75,8 +95,12 @@ pub(crate) fn check_tokens(report: &Report) {
 
 /// Memory is full at the most, what is held on average is no more than that, and no replica works longer than the run.
 pub(crate) fn check_memory(report: &Report) {
-    let context =
-        SummaryContext { slo: Slo { ttft_s: 1.0, tbt_s: 0.1 }, rate_rps: None, flops: None, table_rows: 0 };
+    let context = SummaryContext {
+        slo: Slo { ttft_s: 1.0, tpot_s: 0.1, tbt_s: 1.0 },
+        rate_rps: None,
+        flops: None,
+        table_rows: 0,
+    };
     let summary = summarise(report, &InterTokenLatencies::of(&report.timeline), &context);
     let is_sound = |mean: Option<f64>, peak: Option<f64>| match (mean, peak) {
         (Some(mean), Some(peak)) => peak <= 1.0 && (0.0..=peak + 1e-9).contains(&mean),

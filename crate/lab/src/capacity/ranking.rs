@@ -1,7 +1,5 @@
 //! Configurations beside each other: what they cost, and which of them no other beats.
 
-use std::fmt::Write as _;
-
 use serde::{Deserialize, Serialize};
 use servescope_workload::formats::push_cell;
 
@@ -294,18 +292,18 @@ fn front(points: &[Option<(f64, f64)>]) -> Vec<bool> {
     points.iter().map(is_on).collect()
 }
 
+/// The columns of the ranking as CSV, in the terminal and on the page: the axes of the grid come first.
+pub fn columns(grid: &Grid) -> Vec<&'static str> {
+    const RATE: [&str; 5] = ["rate_rps", "missed_rps", "gpus", "usd_per_hour", "requests_per_usd"];
+    const SHOWN: [&str; 3] = ["output_tokens_per_s", "ttft_front", "tbt_front"];
+    let axes = grid.axes.iter().map(|axis| axis.id.row().id);
+    axes.chain(RATE).chain(METRICS).chain(SHOWN).chain(OF_LOAD).chain(["reason"]).collect()
+}
+
 /// The ranking as CSV: a row for each configuration.
 pub fn csv(grid: &Grid, ranking: &[Ranked]) -> String {
-    let mut text = String::new();
-    let axes: Vec<&str> = grid.axes.iter().map(|axis| axis.id.row().id).collect();
-    let _ = writeln!(
-        text,
-        "{}{}rate_rps,missed_rps,gpus,usd_per_hour,requests_per_usd,{},output_tokens_per_s,ttft_front,tbt_front,{},reason",
-        axes.join(","),
-        if axes.is_empty() { "" } else { "," },
-        METRICS.join(","),
-        OF_LOAD.join(",")
-    );
+    let mut text = columns(grid).join(",");
+    text.push('\n');
     let number = |x: Option<f64>| x.map_or_else(String::new, |x| x.to_string());
     for ranked in ranking {
         let capacity = ranked.capacity.as_ref();

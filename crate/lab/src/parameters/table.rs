@@ -929,8 +929,10 @@ table! {
 
     SloTtft = row("slo.ttft_s", "slot", "slo", number(0.001, 100_000.0, 6.0)).unit("s").log(0.1, 60.0, 0.1).scores()
         .says("TTFT bound", "A request meets the SLO if its first token comes sooner than this.");
-    SloTbt = row("slo.tbt_s", "slob", "slo", number(0.001, 100_000.0, 0.2)).unit("s").log(0.01, 2.0, 0.01).scores()
-        .says("TBT bound", "A request counts toward goodput if its mean gap between tokens (TPOT) is at most this.");
+    SloTpot = row("slo.tpot_s", "slob", "slo", number(0.0, 100_000.0, 0.2)).unit("s").linear(0.0, 1.0, 0.01).scores()
+        .says("TPOT bound", "A request meets the SLO if its mean time per output token after the first (TPOT) is at most this. 0 = off.");
+    SloTbt = row("slo.tbt_s", "sltb", "slo", number(0.0, 100_000.0, 0.0)).unit("s").linear(0.0, 2.0, 0.01).scores()
+        .says("TBT bound", "A request meets the SLO if the largest gap between two of its tokens (TBT) is at most this. 0 = off.");
 
     CapacityQuantile = row("capacity.quantile", "cpq", "capacity", number(0.5, 0.999, 0.99)).linear(0.5, 0.999, 0.001).scores()
         .says("Quantile", "Percentile at which each SLO must hold, as a share.");

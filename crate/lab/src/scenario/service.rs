@@ -142,8 +142,9 @@ impl Scenario {
         }
     }
 
-    /// The bounds by which runs are judged.
+    /// The bounds by which runs are judged; one of 0 is none.
     pub fn slo(&self) -> Slo {
-        Slo { ttft_s: self.number(Id::SloTtft), tbt_s: self.number(Id::SloTbt) }
+        let bound = |id: Id| Some(self.number(id)).filter(|&s| s > 0.0).unwrap_or(f64::INFINITY);
+        Slo { ttft_s: bound(Id::SloTtft), tpot_s: bound(Id::SloTpot), tbt_s: bound(Id::SloTbt) }
     }
 }

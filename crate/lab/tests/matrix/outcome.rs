@@ -100,8 +100,9 @@ impl Outcomes {
             Purpose::Bodies => bodies(scenario).map(Outcome::of),
             _ => simulated(scenario).map(|run| {
                 let mut json = json!(run.summary());
-                json["slo"]["ttft_s"] = Json::Null;
-                json["slo"]["tbt_s"] = Json::Null;
+                for bound in ["ttft_s", "tpot_s", "tbt_s"] {
+                    json["slo"][bound] = Json::Null;
+                }
                 strip(&mut json);
                 let tables =
                     ["per_user", "per_adapter", "users"].map(|key| json[key].take().to_string()).concat();

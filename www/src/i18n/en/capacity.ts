@@ -3,6 +3,10 @@ import { area } from '../area.js';
 
 export const capacity = area('capacity', {
   'goal.title': 'Max sustainable rate',
+  'slo.of_service': 'SLO of the Service tab: {bounds}.',
+  'slo.same': 'The goal below has the same bounds on TTFT and TBT, at its quantile.',
+  'slo.take': 'Take its bounds on TTFT and TBT over',
+  'slo.no_tpot': 'The search has no bound on TPOT.',
   'goal.about': 'The search raises and lowers the rate R, with the same requests closer together or further apart, until it has found the highest rate at which all SLOs are met. Rates are those that the runs had. Where the duration is too short for the tolerance, the runs are longer. A loaded file is played faster or slower.',
   'goal.running': 'Searching…',
   'goal.found': 'All SLOs are met up to {rate} req/s; at {missed} req/s {reason}.',
@@ -44,6 +48,10 @@ export const capacity = area('capacity', {
   'column.load_usd': 'USD/h for it',
   'column.load_share': 'share of their capacity',
   'column.gpu_usd': 'USD per GPU hour',
+  'column.check': 'Simulated at your load',
+  'check.holds': 'holds',
+  'check.fails': 'fails: {reason}',
+  'check.about': 'As many replicas as the ranking says, simulated at your load: the three best configurations.',
   'column.price': 'Price',
   'grid.rule': 'Ranked by what serves your load for least: replicas = load / capacity of one replica, rounded up. A router splits real traffic less evenly than that. Configurations without a price of the chosen kind stand below, without a rank.',
   'price.of': '{kind}: {origin}',

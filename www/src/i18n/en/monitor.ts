@@ -64,7 +64,8 @@ export const monitor = area('monitor', {
   'column.e2e_p50_s': 'E2E p50',
   'column.e2e_p95_s': 'E2E p95',
   'column.e2e_p99_s': 'E2E p99',
-  'column.attainment': 'SLO attainment',
+  'column.attainment': 'TTFT in time',
+  'column.attainment_all': 'SLO met',
   'column.counter': 'Counter',
   'column.gateway_counter': 'Gateway counter',
 });

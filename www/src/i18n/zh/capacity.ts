@@ -3,6 +3,10 @@ import type { capacity as english } from '../en/capacity.js';
 
 export const capacity: Translation<typeof english> = {
   'goal.title': '最大可持续速率',
+  'slo.of_service': '“服务”页的 SLO：{bounds}。',
+  'slo.same': '下面的目标在其分位数上使用相同的 TTFT 与 TBT 上限。',
+  'slo.take': '采用其 TTFT 与 TBT 上限',
+  'slo.no_tpot': '搜索不设 TPOT 上限。',
   'goal.about': '搜索不断提高和降低速率 R（同样的请求排得更密或更疏），直到找出仍能满足全部 SLO 的最高速率。所列速率均为运行中实际的到达速率；给定时长不足以达到容差时，会加长运行。载入的文件则加快或放慢播放。',
   'goal.running': '搜索中……',
   'goal.found': '每秒 {rate} 个请求以内全部 SLO 都能满足；每秒 {missed} 个时，{reason}。',
@@ -44,6 +48,10 @@ export const capacity: Translation<typeof english> = {
   'column.load_usd': '所需费用（美元/小时）',
   'column.load_share': '占其容量',
   'column.gpu_usd': '每 GPU 小时美元',
+  'column.check': '按你的负载模拟',
+  'check.holds': '达到',
+  'check.fails': '未达到：{reason}',
+  'check.about': '按排名给出的副本数，在你的负载下模拟最好的三个配置。',
   'column.price': '价格',
   'grid.rule': '按承载您的负载所需的最低费用排名：副本数 = 负载 ÷ 单个副本的容量，向上取整。路由器实际分配流量时没有这么均匀。没有所选类型价格的配置列在下方，不参与排名。',
   'price.of': '{kind}：{origin}',

@@ -64,7 +64,8 @@ export const monitor: Translation<typeof english> = {
   'column.e2e_p50_s': 'E2E p50',
   'column.e2e_p95_s': 'E2E p95',
   'column.e2e_p99_s': 'E2E p99',
-  'column.attainment': 'SLO 达成率',
+  'column.attainment': 'TTFT 达成率',
+  'column.attainment_all': 'SLO 达成率',
   'column.counter': '计数器',
   'column.gateway_counter': '网关计数器',
 };

@@ -126,7 +126,9 @@ fn end_of(
         state.vllm.remove(context, id);
     }
     context.requests.status[i] = RequestStatus::Decoding;
-    let follows = makes(replica, context, id, seen_us, batch.began_us);
+    let iteration_us =
+        if replica.stages == 1 { batch.iteration_us() } else { context.now_us - batch.began_us };
+    let follows = makes(replica, context, id, seen_us, Some((batch.began_us, iteration_us)));
     if is_done {
         replica.complete(context, id);
         replica.holders -= 1;
@@ -152,7 +154,7 @@ fn end_of_preempted(
     if !makes_token {
         return;
     }
-    makes(replica, context, id, context.now_us, f64::NAN);
+    makes(replica, context, id, context.now_us, None);
     context.requests.token_us.insert(id, context.now_us);
     let before = std::mem::replace(&mut context.requests.prompt[i], known);
     replica.waiting_prompt_blocks += u64::from(context.config.blocks_for(known));
@@ -164,13 +166,13 @@ fn end_of_preempted(
 }
 
 /// A token of a request is there, whose last one was there at `last_us` unless it was preempted since. Says whether it
-/// follows that one in an iteration that began at `began_us`.
+/// follows that one in an iteration that began at a time and took so long, `iteration_us`.
 fn makes(
     replica: &mut Replica,
     context: &mut ScheduleContext<'_>,
     id: u32,
     last_us: f64,
-    began_us: f64,
+    iteration_us: Option<(f64, f64)>,
 ) -> bool {
     let i = id as usize;
     let is_first = context.requests.first_token_us[i].is_nan();
@@ -181,11 +183,17 @@ fn makes(
         return false;
     }
     let told_us = context.requests.token_us.remove(&id);
-    let follows = told_us.is_none() && last_us == began_us;
-    if !follows {
-        context.record.gap(told_us.unwrap_or(last_us), context.now_us, 1);
+    if let Some((began_us, took_us)) = iteration_us
+        && told_us.is_none()
+        && last_us == began_us
+    {
+        context.requests.waited_for_token(id, took_us);
+        return true;
     }
-    follows
+    let before_us = told_us.unwrap_or(last_us);
+    context.requests.waited_for_token(id, context.now_us - before_us);
+    context.record.gap(before_us, context.now_us, 1);
+    false
 }
 
 /// A request that runs goes away.

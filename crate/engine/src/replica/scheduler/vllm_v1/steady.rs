@@ -13,6 +13,7 @@ use super::{
 };
 use crate::replica::decode_batch::DecodeSlot;
 use crate::replica::iteration::SteadyPart;
+use crate::replica::run::longest_of;
 
 /// What the scheduler knows of the requests in the decode batch. Iterations are numbered by the decode batch's step when they
 /// are formed.
@@ -203,6 +204,7 @@ fn begin(replica: &mut Replica, context: &mut ScheduleContext<'_>) -> bool {
         return false;
     }
     let step = replica.decode_batch.step;
+    replica.shared_gaps.clear();
     let state = &mut replica.state.vllm;
     let group = &mut state.group;
     (group.is_on, group.start, group.next_end, group.next_end_at_form) = (true, step, step, step);
@@ -274,7 +276,7 @@ fn join(replica: &mut Replica, context: &ScheduleContext<'_>, place: u32, iterat
 
 /// A request of the group is written down and decodes in no later iteration of it.
 pub(super) fn leave(replica: &mut Replica, context: &mut ScheduleContext<'_>, place: u32) {
-    let Replica { state, decode_batch, kv, .. } = replica;
+    let Replica { state, decode_batch, kv, shared_gaps, .. } = replica;
     let State { group, entries, .. } = &mut state.vllm;
     let entry = &mut entries[place as usize];
     if !std::mem::take(&mut entry.is_in_group) {
@@ -299,6 +301,8 @@ pub(super) fn leave(replica: &mut Replica, context: &mut ScheduleContext<'_>, pl
     }
     let i = id as usize;
     if ended > 0 {
+        let joined_us = context.requests.seen_us[i];
+        context.requests.waited_for_token(id, shared_gaps.longest_from(joined_us));
         context.requests.seen_us[i] = group.ended_us;
     }
     if context.requests.status[i] == RequestStatus::Decoding {
@@ -348,7 +352,12 @@ fn head_stays(replica: &mut Replica, context: &ScheduleContext<'_>) -> u32 {
 
 /// So many iterations have ended, the last one now, and as many were formed. Returns the blocks that the last of those took.
 pub(super) fn end_alike(replica: &mut Replica, context: &ScheduleContext<'_>, iterations: u32) -> u32 {
-    let Replica { state, kv, decode_batch, .. } = replica;
+    let Replica { state, kv, decode_batch, shared_gaps, run, .. } = replica;
+    if let Some(run) = run {
+        let last = run.done - 1;
+        let longest_us = longest_of(&run.time_model, last - iterations, last);
+        shared_gaps.add(run.time_after(last - 1), longest_us);
+    }
     let last = decode_batch.new_blocks(iterations - 1);
     kv.take_unwritten(decode_batch.new_blocks_over(0, iterations));
     decode_batch.advance(iterations);
@@ -391,6 +400,7 @@ pub(super) fn ends(
     let mut parts = state.left_of(context, number);
     state.sort(context, &mut parts);
     let others = batch.decodes - parts.len() as u32;
+    replica.shared_gaps.add(batch.began_us, batch.iteration_us());
     batch.scheduled.splice(0..0, parts);
     let group = &mut state.group;
     group.next_end = number + 1;
