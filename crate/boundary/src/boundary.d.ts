@@ -310,6 +310,8 @@ export interface SourceInfo {
   input_tokens_mean: number; output_tokens_mean: number;
   /** Prompt tokens for each output token (P:D). */
   pd_ratio: number | null;
+  /** The file's own number for each parameter of the workload that it decides, where it has one. */
+  settings: { [id: string]: number };
   warnings: Failure[];
   traffic: Traffic;
   /** Rows that could not be read and were left out: all are counted, the first are listed. */

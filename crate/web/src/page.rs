@@ -3,11 +3,12 @@
 use servescope_lab::link;
 use servescope_lab::notes::{Context, Purpose};
 use servescope_lab::repeated_keys::repeated_keys;
+use servescope_lab::scenario::objections;
 use servescope_lab::schema;
 use servescope_lab::{Failure, Scenario};
 use wasm_bindgen::prelude::*;
 
-use servescope_boundary::convert::{self, object, scenario_of, thrown};
+use servescope_boundary::convert::{self, object, read_scenario, scenario_of, thrown};
 use servescope_boundary::types::{JsFailure, JsLink, JsPalette, JsPatch, JsResolution, JsSchema, JsTraffic};
 
 /// The parameter table.
@@ -91,10 +92,11 @@ pub fn random_seed() -> f64 {
 /// The scenario of a file's text. The browser parses it: its parser is there already, and reads numbers exactly.
 fn scenario_of_text(text: &str) -> Result<Scenario, JsFailure> {
     match js_sys::JSON::parse(text) {
-        Ok(value) => match repeated_keys(text) {
-            repeated if repeated.is_empty() => scenario_of(value.unchecked_ref()),
-            repeated => Err(thrown(repeated)),
-        },
+        Ok(value) => {
+            let (scenario, failures) = read_scenario(value.unchecked_ref());
+            let failures = objections(repeated_keys(text), failures);
+            if failures.is_empty() { Ok(scenario) } else { Err(thrown(failures)) }
+        }
         Err(error) => {
             let reason =
                 error.dyn_ref::<js_sys::Error>().map_or(String::new(), |e| String::from(e.message()));

@@ -7,7 +7,7 @@ import type { Parameter } from '../simulation/types.js';
 import { stationOfGroup } from '../state/stations.js';
 import type { Watchable } from '../state/topic.js';
 import { onlyAtGateway } from './borrowed.js';
-import { inactive, isUsable } from './inactive.js';
+import { fileValue, inactive, isUsable } from './inactive.js';
 import './parameter-control.js';
 
 const HEROES = 'heroes';
@@ -27,7 +27,7 @@ export class ControlPanel extends LightElement {
     let marks = app.view.value.station ?? '';
     for (const parameter of app.schema.parameters) {
       const { id } = parameter;
-      marks += 4 * Number(app.editor.isChanged(id)) + 2 * Number(app.problem(id) !== undefined) + Number(inactive(app, parameter) !== null);
+      marks += 8 * Number(typeof fileValue(app, parameter) === 'number') + 4 * Number(app.editor.isChanged(id)) + 2 * Number(app.problem(id) !== undefined) + Number(inactive(app, parameter) !== null);
     }
     return marks;
   }
@@ -55,7 +55,7 @@ export class ControlPanel extends LightElement {
     const parameters = this.#inGroup(group);
     if (parameters.length === 0) return nothing;
     const { app } = this;
-    const idle = parameters.filter((parameter) => !isUsable(inactive(app, parameter)));
+    const idle = parameters.filter((parameter) => !isUsable(inactive(app, parameter)) && typeof fileValue(app, parameter) !== 'number');
     const active = parameters.filter((parameter) => !idle.includes(parameter));
     const changed = parameters.some(({ id }) => app.editor.isChanged(id));
     const wrong = parameters.some(({ id }) => app.problem(id) !== undefined);

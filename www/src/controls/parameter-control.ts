@@ -5,7 +5,7 @@ import { LightElement } from '../element.js';
 import type { Parameter, ParameterValue } from '../simulation/types.js';
 import { randomSeed } from '../simulation/module.js';
 import type { Watchable } from '../state/topic.js';
-import { inactive as reasonOf, inactiveMark, inactiveReason, isUsable } from './inactive.js';
+import { fileValue, inactive as reasonOf, inactiveMark, inactiveReason, isUsable } from './inactive.js';
 import { parseTyped } from './typed.js';
 import { slider } from './slider.js';
 
@@ -27,7 +27,12 @@ export class ParameterControl extends LightElement {
     const { id } = parameter;
     const problem = app.problem(id);
     const about = problem === undefined ? '' : `${problem.code} ${problem.message}`;
-    return `${String(this.#value)}|${String(app.store.resolved.defaults[id])}|${inactiveMark(app, parameter)}|${about}`;
+    return `${String(this.#value)}|${String(app.store.resolved.defaults[id])}|${inactiveMark(app, parameter)}|${about}|${String(fileValue(app, parameter))}`;
+  }
+
+  /** A file's own number where it decides the parameter: null where it has none. */
+  get #fromFile(): number | null | undefined {
+    return fileValue(this.app, this.parameter);
   }
 
   get #value(): ParameterValue {
@@ -47,6 +52,9 @@ export class ParameterControl extends LightElement {
     const changed = app.editor.isChanged(parameter.id);
     const defaultText = text.value(parameter, app.store.resolved.defaults[parameter.id] ?? parameter.default);
     this.dataset['parameter'] = parameter.id;
+    const fromFile = this.#fromFile;
+    if (fromFile === undefined) delete this.dataset['fromFile'];
+    else this.dataset['fromFile'] = String(fromFile ?? '');
     this.classList.toggle('changed', changed);
     const disabled = !isUsable(reasonOf(app, parameter));
     this.classList.toggle('inactive', disabled);
@@ -76,7 +84,8 @@ export class ParameterControl extends LightElement {
     const value = this.#value;
     switch (parameter.type) {
       case 'choice': return html`<select id=${id} ?disabled=${disabled} @change=${(event: Event) => { this.#set((event.target as HTMLSelectElement).value); }}>
-        ${parameter.options.map((option) => html`<option value=${option} .selected=${option === value}>${app.text.option(option, parameter.id)}</option>`)}</select>`;
+        ${this.#fromFile === undefined ? nothing : html`<option value="" selected>–</option>`}
+        ${parameter.options.map((option) => html`<option value=${option} .selected=${option === value && this.#fromFile === undefined}>${app.text.option(option, parameter.id)}</option>`)}</select>`;
       case 'boolean': return html`<input id=${id} type="checkbox" ?disabled=${disabled} .checked=${value === true}
         @change=${(event: Event) => { this.#set((event.target as HTMLInputElement).checked); }}>`;
       case 'text':
@@ -92,7 +101,8 @@ export class ParameterControl extends LightElement {
   }
 
   #slider(disabled: boolean): TemplateResult | typeof nothing {
-    const value = this.#value;
+    const fromFile = this.#fromFile;
+    const value = fromFile === undefined ? this.#value : fromFile;
     if (this.parameter.slider === undefined || typeof value !== 'number') return nothing;
     return slider({
       app: this.app, parameter: this.parameter, range: this.parameter.slider, value, disabled, now: () => Number(this.#value),
@@ -107,6 +117,8 @@ export class ParameterControl extends LightElement {
   }
 
   #written(): string {
+    const fromFile = this.#fromFile;
+    if (fromFile !== undefined) return fromFile === null ? '' : String(Number(fromFile.toPrecision(4)));
     const value = this.#value;
     return Array.isArray(value) ? value.join(', ') : String(value);
   }

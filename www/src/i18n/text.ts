@@ -25,6 +25,8 @@ export interface Tables {
   module: Table;
 }
 
+const MOST_FAILURES = 3;
+
 export class Text {
   readonly format: Format;
   /** Says a text of the page's own area. */
@@ -97,8 +99,11 @@ export class Text {
     return { ...params, reasons: this.list(reasons.split(', ').map((reason) => this.outcome(reason))) };
   }
 
-  failures(failures: readonly Failure[]): string {
-    return failures.map((failure) => this.failure(failure)).join(this.t('list.sentences'));
+  /** What is wrong, of more than a reader takes in the first only. */
+  failures(failures: readonly Failure[], words: (failure: Failure) => string = (failure) => this.failure(failure)): string {
+    const more = failures.length - MOST_FAILURES;
+    const told = failures.slice(0, MOST_FAILURES).map(words);
+    return [...told, ...(more > 0 ? [this.t('list.more', { count: more })] : [])].join(this.language === 'zh' ? '' : ' ');
   }
 
   list(items: readonly string[]): string {

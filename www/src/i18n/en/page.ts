@@ -47,7 +47,7 @@ export const page = area('page', {
   'notice.trace_failed': 'Could not read {name}: {message} You can map its columns in the Workload tab.',
   'notice.reading_cancelled': 'Reading {name} was cancelled.',
   'notice.scenario_opened': 'Opened {name}.',
-  'notice.scenario_failed': '{name} is not a scenario that can be used: {message}',
+  'notice.scenario_failed': 'Could not open {name}: {message}',
   'notice.export_failed': 'Nothing to export yet: {message}',
   'notice.export_refused': 'Not exported: the results on screen are not of the settings in the controls. {reason}',
   'notice.of_controls': 'Done, for the settings in the controls. The results on screen are of other settings.',
@@ -110,6 +110,7 @@ export const page = area('page', {
   'control.bodies': 'Acts on request bodies only, not on simulated requests.',
   'control.no_draw': 'No random number is drawn with these settings.',
   'control.file_decides': 'The trace file decides this.',
+  'control.file_value': 'The trace file decides this. The value is the file’s own.',
   'control.file_needed': 'Applies when a trace file is open.',
   'control.not_a_number': 'Type a number.',
   'control.not_a_list': 'Type numbers with commas between them.',
@@ -297,6 +298,7 @@ export const page = area('page', {
 
   'list.items': ', ',
   'list.sentences': '; ',
+  'list.more': '… and {count} more',
 
   'tab.label': 'Views',
   'tab.service': 'Service',

@@ -47,7 +47,7 @@ export const page: Translation<typeof english> = {
   'notice.trace_failed': '无法读取 {name}：{message}可在“负载”页指定各列的含义。',
   'notice.reading_cancelled': '已取消读取 {name}。',
   'notice.scenario_opened': '已打开 {name}。',
-  'notice.scenario_failed': '{name} 不是可用的场景文件：{message}',
+  'notice.scenario_failed': '无法打开 {name}：{message}',
   'notice.export_failed': '暂时没有可导出的内容：{message}',
   'notice.export_refused': '未导出：所示结果不属于当前控件的设置。{reason}',
   'notice.of_controls': '已完成，内容取自控件中的设置；所示结果属于其他设置。',
@@ -110,6 +110,7 @@ export const page: Translation<typeof english> = {
   'control.bodies': '仅用于请求体，不影响模拟的请求。',
   'control.no_draw': '在这些设置下不抽取任何随机数。',
   'control.file_decides': '由 trace 文件决定。',
+  'control.file_value': '由 trace 文件决定，显示的是文件自身的值。',
   'control.file_needed': '打开 trace 文件后有效。',
   'control.not_a_number': '请输入数字。',
   'control.not_a_list': '请输入以逗号分隔的数字。',
@@ -297,6 +298,7 @@ export const page: Translation<typeof english> = {
 
   'list.items': '、',
   'list.sentences': '；',
+  'list.more': '……另有 {count} 项',
 
   'tab.label': '视图',
   'tab.service': '服务',
