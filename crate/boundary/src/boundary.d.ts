@@ -25,6 +25,8 @@ export interface Parameter {
   /** Meaningful places on the slider: value and message key ("mark.poisson"). */
   marks: { value: number; message: string }[];
   options: string[];
+  /** What the options are called in every language; empty where each language has its own names. */
+  names: string[];
   /** In the default scenario; `Resolution.moved` has the default beside other settings. */
   default: ParameterValue;
   /** All must hold for the parameter to have an effect. */
@@ -48,6 +50,8 @@ export interface Traffic {
 export interface Schema {
   version: number;
   groups: string[];
+  /** The sections of the controls: the parameters that each begins with, and its groups. */
+  sections: { name: string; first: string[]; groups: string[] }[];
   /** Names of reasons why a parameter has no effect that are no conditions. */
   reasons: string[];
   parameters: Parameter[];

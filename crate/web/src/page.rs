@@ -1,7 +1,8 @@
 //! What the page asks of a scenario without running it: the parameter table, links, files, colours.
 
 use servescope_lab::link;
-use servescope_lab::notes::{Context, Purpose};
+use servescope_lab::notes::{self, Context, Purpose};
+use servescope_lab::parameters::Id;
 use servescope_lab::repeated_keys::repeated_keys;
 use servescope_lab::scenario::objections;
 use servescope_lab::schema;
@@ -25,6 +26,19 @@ pub fn resolve(scenario: &JsPatch, traffic: Option<JsTraffic>) -> JsResolution {
     let traffic = traffic.and_then(|traffic| serde_wasm_bindgen::from_value(traffic.into()).ok());
     let context = Context { purpose: Purpose::Page, traffic, is_generated: false };
     object(&schema::resolve(&scenario, problems, &context)).unchecked_into()
+}
+
+/// The settings that make a parameter apply, with the fewest changes, over the trace that carries `traffic`, if there is one;
+/// nothing where no setting can.
+#[wasm_bindgen]
+pub fn remedy(scenario: &JsPatch, id: &str, traffic: Option<JsTraffic>) -> Option<JsPatch> {
+    let (scenario, _) = convert::read_scenario(scenario);
+    let traffic = traffic.and_then(|traffic| serde_wasm_bindgen::from_value(traffic.into()).ok());
+    let context = Context { purpose: Purpose::Page, traffic, is_generated: false };
+    let changes = notes::remedy(&scenario, &context, Id::from_path(id)?)?;
+    let patch: serde_json::Map<_, _> =
+        changes.into_iter().map(|(id, value)| (id.row().id.to_owned(), value.to_json())).collect();
+    Some(object(&patch).unchecked_into())
 }
 
 /// The part of the address behind `#`.
