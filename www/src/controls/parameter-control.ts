@@ -2,8 +2,9 @@
 // about it comes from the parameter table.
 import { html, nothing, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
-import type { Parameter, ParameterValue } from '../simulation/types.js';
-import { randomSeed } from '../simulation/module.js';
+import type { Parameter, ParameterValue, ScenarioPatch } from '../simulation/types.js';
+import { randomSeed, remedy } from '../simulation/module.js';
+import { reveal } from '../panels/reveal.js';
 import type { Watchable } from '../state/topic.js';
 import { fileValue, inactive as reasonOf, inactiveMark, inactiveReason, isUsable } from './inactive.js';
 import { parseTyped } from './typed.js';
@@ -12,9 +13,11 @@ import { slider } from './slider.js';
 const TYPING_PAUSE_MS = 400;
 
 export class ParameterControl extends LightElement {
-  static override properties = { ...LightElement.properties, parameter: { attribute: false }, helpOpen: { state: true } };
+  static override properties = { ...LightElement.properties, parameter: { attribute: false }, helpOpen: { state: true }, near: { attribute: false } };
   declare parameter: Parameter;
   declare helpOpen: boolean;
+  /** Whether a control that does not apply offers to make itself apply; not while it is folded away. */
+  declare near: boolean;
   #typing: ReturnType<typeof setTimeout> | undefined;
 
   protected override watched(): Watchable[] {
@@ -74,8 +77,31 @@ export class ParameterControl extends LightElement {
       ${this.#slider(disabled)}
       <p class="control-help" id="${id}-help" data-changes=${parameter.changes} ?hidden=${this.helpOpen !== true}>${text.help(parameter)}
         ${parameter.changes === 'score' ? text.t('control.score') : nothing}</p>
-      <p class="control-reason" ?hidden=${inactive === null}>${inactive}</p>
+      <p class="control-reason" ?hidden=${inactive === null}>${inactive} ${disabled && this.near ? this.#use() : nothing}</p>
       <p class="control-error" id="${id}-error" role="alert" data-code=${problem?.code ?? ''} ?hidden=${problem === undefined}>${problem === undefined ? nothing : text.failure(problem)}</p>`;
+  }
+
+  /** What makes the parameter apply, as a button. */
+  #use(): TemplateResult | typeof nothing {
+    const { app, parameter } = this;
+    const { text } = app;
+    const changes = this.#remedy();
+    const settings = Object.entries(changes).flatMap(([id, value]) => {
+      const other = app.parameters.get(id);
+      return other === undefined ? [] : [text.t('control.use_one', { name: text.label(other), value: text.value(other, value) })];
+    });
+    if (settings.length === 0) return nothing;
+    return html`<button type="button" class="act" data-use=${parameter.id} @click=${() => {
+      app.touch(parameter.id);
+      app.editor.store.edit(this.#remedy(), `use ${parameter.id}`);
+      // It stands among the controls that apply now.
+      setTimeout(() => { reveal(app, parameter); });
+    }}>${text.t('control.use', { settings: text.list(settings) })}</button>`;
+  }
+
+  #remedy(): ScenarioPatch {
+    const { store, traceFile } = this.app;
+    return remedy(store.values.value, this.parameter.id, traceFile.info.value?.traffic) ?? {};
   }
 
   #box(disabled: boolean): TemplateResult {
@@ -85,7 +111,7 @@ export class ParameterControl extends LightElement {
     switch (parameter.type) {
       case 'choice': return html`<select id=${id} ?disabled=${disabled} @change=${(event: Event) => { this.#set((event.target as HTMLSelectElement).value); }}>
         ${this.#fromFile === undefined ? nothing : html`<option value="" selected>–</option>`}
-        ${parameter.options.map((option) => html`<option value=${option} .selected=${option === value && this.#fromFile === undefined}>${app.text.option(option, parameter.id)}</option>`)}</select>`;
+        ${parameter.options.map((option) => html`<option value=${option} .selected=${option === value && this.#fromFile === undefined}>${app.text.choice(parameter, option)}</option>`)}</select>`;
       case 'boolean': return html`<input id=${id} type="checkbox" ?disabled=${disabled} .checked=${value === true}
         @change=${(event: Event) => { this.#set((event.target as HTMLInputElement).checked); }}>`;
       case 'text':

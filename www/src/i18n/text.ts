@@ -72,6 +72,11 @@ export class Text {
     return this.find(options, `${parameter}=${value}`) ?? this.find(options, value) ?? value.replaceAll('_', ' ');
   }
 
+  /** What an option of a parameter is called: GPUs and models by their own names. */
+  choice({ id, options: all, names: own }: Parameter, value: string): string {
+    return own[all.indexOf(value)] ?? this.option(value, id);
+  }
+
   mark(key: string): string {
     return this.find(names, key) ?? key;
   }
@@ -127,7 +132,7 @@ export class Text {
   value(parameter: Parameter, value: ParameterValue): string {
     if (parameter.type === 'boolean') return this.t(String(value) === 'true' ? 'control.on' : 'control.off');
     if (typeof value === 'boolean') return String(value);
-    if (typeof value === 'string') return parameter.type === 'text' ? value || this.t('control.none') : this.option(value, parameter.id);
+    if (typeof value === 'string') return parameter.type === 'text' ? value || this.t('control.none') : this.choice(parameter, value);
     if (Array.isArray(value)) return value.map((entry) => this.format.exact(entry)).join(', ');
     return this.format.withUnit(parameter.id === 'seed' ? String(value) : this.format.exact(value), this.unit(parameter.unit));
   }
