@@ -19,6 +19,7 @@ import './request-card.js';
 import './stale-bar.js';
 import './station-line.js';
 import './status-area.js';
+import './welcome-doors.js';
 import './who-table.js';
 
 type Later = Exclude<Tab, 'explore'> | 'source' | 'gateway' | 'monitor';
@@ -73,6 +74,7 @@ export class ServescopePage extends LightElement {
       <div class="columns">
         <aside aria-label=${t('page.controls')}><control-panel .app=${app}></control-panel></aside>
         <main id="results" tabindex="-1" aria-label=${t('page.results')}>
+          <welcome-doors .app=${app} ?hidden=${tab !== 'explore'}></welcome-doors>
           <stale-bar .app=${app}></stale-bar>
           <station-line class="of-run" .app=${app}></station-line>
           <status-area .app=${app}></status-area>
