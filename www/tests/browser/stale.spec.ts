@@ -56,7 +56,7 @@ test('a run that fails leaves no number that looks current, on any tab and in bo
   await stale(page, 'failed');
   await expect(page.locator('html')).toHaveAttribute('data-state', 'failed');
   await expect(page.locator('html')).toHaveAttribute('data-digest', shown);
-  await expect(page.locator('stale-bar .stale-why')).toContainText('llama-2-7b');
+  await expect(page.locator('stale-bar .stale-why')).toContainText('Llama-2-7B');
   await expect(page.locator('.change:not(:has(i:empty))')).toHaveCount(0);
   await expect(page.locator('.legend .ghost:visible')).toHaveCount(0);
   const greyed = page.locator('.of-run:visible');
