@@ -16,7 +16,7 @@ import { Belonging, type Setting } from './state/belonging.js';
 import { Editor } from './state/editor.js';
 import { Notices } from './state/notices.js';
 import type { Preset } from './state/presets.js';
-import { chartMap, Ghost, newSession, newView, shownOf, tabOf, type Shown, type Tab, type View } from './state/session.js';
+import { chartMap, Ghost, newSession, newView, placeName, placeOf, shownOf, type Shown, type Tab, type View } from './state/session.js';
 import { setLanguage, type Language, type Settings } from './state/settings.js';
 import { sameValues, withoutDefaults, type Store, type Values } from './state/store.js';
 import { TraceFile } from './workload/trace-file.js';
@@ -222,8 +222,26 @@ export class App {
     this.scheduler.invalidateAll();
   }
 
+  /** Goes to a tab; the Back button leads back. */
   show(tab: Tab): void {
-    this.view.update({ tab });
+    this.#address.visit(() => { this.view.update({ tab }); });
+    // What was out of sight is drawn when it comes into sight.
+    this.scheduler.invalidateAll();
+  }
+
+  /** Takes a preset to where it is shown; the Back button leads back. */
+  take({ values }: Preset): void {
+    this.#address.visit(() => {
+      this.editor.replace(values, 'preset');
+      this.view.update({ tab: 'explore' });
+    });
+    this.scheduler.invalidateAll();
+  }
+
+  /** Unfolds the traffic source of Explore, or folds it. */
+  showSource(source: boolean): void {
+    if (this.view.value.source === source) return;
+    this.view.update({ source });
     this.#address.schedule();
     // What was out of sight is drawn when it comes into sight.
     this.scheduler.invalidateAll();
@@ -335,9 +353,9 @@ export class App {
   }
 
   #pageKeys(): PageKeys {
-    const { tab, window, splitBy } = this.view.value;
+    const { window, splitBy } = this.view.value;
     return {
-      tab: tab === 'service' ? null : tab,
+      tab: placeName(this.view.value),
       lang: this.settings.value.language === 'zh' ? 'zh' : null,
       zoom: window,
       by: splitBy === 'adapter' ? null : splitBy,
@@ -349,7 +367,7 @@ export class App {
   #readAddress(): void {
     const { scenario, problems, keys } = this.#address.read();
     this.traceFile.expect(keys.file);
-    this.view.update({ tab: tabOf(keys.tab), window: keys.zoom, splitBy: keys.by === 'length' ? 'length' : 'adapter' });
+    this.view.update({ ...placeOf(keys.tab), window: keys.zoom, splitBy: keys.by === 'length' ? 'length' : 'adapter' });
     this.#tellProblems(problems);
     this.editor.replace(scenario, 'address');
     this.run();

@@ -25,6 +25,8 @@ export interface Parameter {
   /** Meaningful places on the slider: value and message key ("mark.poisson"). */
   marks: { value: number; message: string }[];
   options: string[];
+  /** What the options are called in every language; empty where each language has its own names. */
+  names: string[];
   /** In the default scenario; `Resolution.moved` has the default beside other settings. */
   default: ParameterValue;
   /** All must hold for the parameter to have an effect. */
@@ -48,6 +50,8 @@ export interface Traffic {
 export interface Schema {
   version: number;
   groups: string[];
+  /** The sections of the controls: the parameters that each begins with, and its groups. */
+  sections: { name: string; first: string[]; groups: string[] }[];
   /** Names of reasons why a parameter has no effect that are no conditions. */
   reasons: string[];
   parameters: Parameter[];
@@ -314,6 +318,8 @@ export interface SourceInfo {
   input_tokens_mean: number; output_tokens_mean: number;
   /** Prompt tokens for each output token (P:D). */
   pd_ratio: number | null;
+  /** The file's own number for each parameter of the workload that it decides, where it has one. */
+  settings: { [id: string]: number };
   warnings: Failure[];
   traffic: Traffic;
   /** Rows that could not be read and were left out: all are counted, the first are listed. */

@@ -16,6 +16,9 @@ pub(crate) enum Failed {
     Run(String),
 }
 
+/// More would scroll the first away.
+const MOST_TOLD: usize = 3;
+
 impl Failed {
     /// One thing that is wrong with the input.
     pub(crate) fn input(message: impl Into<String>) -> Self {
@@ -26,7 +29,10 @@ impl Failed {
     pub(crate) fn report(self) -> ExitCode {
         match self {
             Self::Input(messages) => {
-                messages.iter().for_each(|message| eprintln!("servescope: {message}"));
+                messages.iter().take(MOST_TOLD).for_each(|message| eprintln!("servescope: {message}"));
+                if let Some(more @ 1..) = messages.len().checked_sub(MOST_TOLD) {
+                    eprintln!("servescope: … and {more} more");
+                }
                 ExitCode::from(2)
             }
             Self::Run(message) => {

@@ -6,6 +6,7 @@ use clap::Args;
 use servescope_lab::parameters::{Id, Value};
 use servescope_lab::recipe::{Recipe, Source};
 use servescope_lab::repeated_keys::repeated_keys;
+use servescope_lab::scenario::objections;
 use servescope_lab::workload::curve::{RateCurve, Shape, points_from_csv};
 use servescope_lab::workload::formats::{self, Contents};
 use servescope_lab::{Failure, Scenario, link};
@@ -88,8 +89,11 @@ impl ScenarioArguments {
             let (read, failures) = Scenario::from_json(own);
             scenario = read;
             let repeated = std::str::from_utf8(&bytes).map(repeated_keys).unwrap_or_default();
-            let failures = repeated.into_iter().chain(failures);
-            messages.extend(failures.map(|f| format!("{}: {}", path.display(), f.message)));
+            messages.extend(
+                objections(repeated, failures)
+                    .into_iter()
+                    .map(|f| format!("{}: {}", path.display(), f.message)),
+            );
         }
         if let Some(address) = &self.link {
             let (read, failures) = link::parse(address);

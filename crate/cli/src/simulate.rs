@@ -7,7 +7,7 @@ use serde_json::json;
 use servescope_lab::capacity::{Load, quick_search};
 use servescope_lab::engine::queue::Client;
 use servescope_lab::views::{self, ViewOptions};
-use servescope_lab::{LoadedTrace, Run, Running, Scenario, files};
+use servescope_lab::{LoadedTrace, Running, Scenario, files};
 
 use crate::chart_files::{create, write_views};
 use crate::notes;

@@ -54,6 +54,8 @@ pub const CODES: &[&str] = &[
     "batch_below_request",
     "budget_below_running",
     "bad_json",
+    "not_an_object",
+    "not_a_scenario",
     "repeated_key",
     "bad_link",
     "bad_columns",

@@ -2,6 +2,7 @@
 
 mod kinds;
 mod parts;
+mod settings;
 
 use serde_json::{Value as Json, json};
 use servescope_workload::Trace;
@@ -11,6 +12,7 @@ use servescope_workload::trace::NOBODY;
 
 use crate::failure::Failure;
 use crate::run::LoadedTrace;
+pub use settings::settings;
 
 fn spread(spread: Option<&Spread>) -> Json {
     let Some(s) = spread else { return Json::Null };

@@ -14,6 +14,7 @@
 //! ```
 
 mod conditions;
+mod remedy;
 mod traffic;
 mod unused;
 
@@ -22,6 +23,7 @@ use crate::parameters::{Condition, Id};
 use crate::scenario::Scenario;
 pub use conditions::subject;
 use conditions::{Settings, words};
+pub use remedy::remedy;
 pub use traffic::Traffic;
 use traffic::is_decided;
 pub use unused::unused;

@@ -4,11 +4,13 @@
 
 pub mod choices;
 mod kind;
+mod sections;
 mod table;
 pub mod texts;
 mod value;
 
 pub use kind::{Condition, Kind, Mark, Parameter, Scale, Slider};
+pub use sections::{SECTIONS, Section};
 pub use table::{Id, TABLE};
 pub use value::Value;
 

@@ -7,6 +7,7 @@ mod hardware;
 mod lengths;
 mod problems;
 mod queueing;
+mod recognise;
 mod sampling;
 mod service;
 mod timed;
@@ -14,6 +15,8 @@ pub(crate) mod vllm;
 mod workload;
 
 pub use adapters::AdapterRanks;
+pub use recognise::objections;
+pub(crate) use recognise::shown;
 pub use sampling::sampling_problems;
 use serde_json::{Map, Value as Json};
 use servescope_cost::Calibration;
@@ -68,14 +71,13 @@ impl Scenario {
         Ok(())
     }
 
-    /// Reads nested JSON, dotted paths, or a mixture: the scenario with what is good, and every [`Failure`] found.
+    /// Reads nested JSON, dotted paths, or a mixture: the scenario with what is good, and every [`Failure`] found. Of a text
+    /// that is no scenario that is the only one.
     pub fn from_json(json: &Json) -> (Self, Vec<Failure>) {
         let mut scenario = Self::default();
-        let mut failures = Vec::new();
-        if let Json::Object(fields) = json {
+        let mut failures = Vec::from_iter(recognise::objection(json));
+        if let (Json::Object(fields), true) = (json, failures.is_empty()) {
             scenario.read_object("", fields, &mut failures);
-        } else {
-            failures.push(Failure::new("bad_json", "", format!("an object expected, got {json}")));
         }
         (scenario, failures)
     }
@@ -260,6 +262,7 @@ fn is_group(path: &str) -> bool {
 
 /// An unknown path, with the nearest known one.
 fn unknown(path: &str) -> Failure {
+    let path = &shown(path);
     let nearest = TABLE.iter().map(|row| row.id).min_by_key(|known| edit_distance(path, known)).unwrap_or("");
     let message = format!("{path}: there is no such parameter; the nearest is {nearest}");
     Failure::new("unknown_parameter", path, message).text("value", path).text("nearest", nearest)

@@ -3,10 +3,12 @@
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 use servescope_cost::CALIBRATIONS;
+use servescope_cost::gpus::GPUS;
+use servescope_cost::models::MODELS;
 
 use crate::failure::Failure;
 use crate::notes::{Context, idle, unmet_places};
-use crate::parameters::{Condition, GROUPS, Id, Kind, Parameter, Scale, TABLE, Value};
+use crate::parameters::{Condition, GROUPS, Id, Kind, Parameter, SECTIONS, Scale, TABLE, Value};
 use crate::scenario::Scenario;
 
 /// The table as the page takes it.
@@ -14,6 +16,10 @@ pub fn page_schema() -> Json {
     json!({
         "version": 1,
         "groups": GROUPS,
+        "sections": SECTIONS
+            .iter()
+            .map(|s| json!({"name": s.name, "groups": s.groups, "first": s.first.iter().map(|id| id.row().id).collect::<Vec<_>>()}))
+            .collect::<Vec<_>>(),
         "reasons": REASONS,
         "parameters": TABLE.iter().map(page_row).collect::<Vec<_>>(),
         "calibrations": CALIBRATIONS
@@ -32,6 +38,7 @@ fn page_row(row: &Parameter) -> Json {
         "unit": row.unit,
         "marks": row.marks.iter().map(|m| json!({"value": m.value, "message": m.message})).collect::<Vec<_>>(),
         "options": if let Kind::Choice(names) = row.kind { names } else { &[] },
+        "names": names(row),
         "default": row.default_value().to_json(),
         "applies": row.applies.iter().map(condition).collect::<Vec<_>>(),
         "changes": if row.scores_only { "score" } else { "run" },
@@ -45,6 +52,18 @@ fn page_row(row: &Parameter) -> Json {
         json["slider"] = json!({"min": s.min, "max": s.max, "scale": scale, "step": s.step});
     }
     json
+}
+
+/// What the options of a parameter are called everywhere; empty where that depends on the language.
+fn names(row: &Parameter) -> Vec<&'static str> {
+    let Kind::Choice(options) = row.kind else { return Vec::new() };
+    let named =
+        |find: fn(&str) -> Option<&'static str>| options.iter().map(|id| find(id).unwrap_or(id)).collect();
+    match row.id {
+        "fleet.gpu" => named(|id| GPUS.iter().find(|gpu| gpu.id == id).map(|gpu| gpu.name)),
+        "fleet.model" => named(|id| MODELS.iter().find(|model| model.id == id).map(|model| model.name)),
+        _ => Vec::new(),
+    }
 }
 
 fn condition(condition: &Condition) -> Json {

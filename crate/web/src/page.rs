@@ -1,13 +1,15 @@
 //! What the page asks of a scenario without running it: the parameter table, links, files, colours.
 
 use servescope_lab::link;
-use servescope_lab::notes::{Context, Purpose};
+use servescope_lab::notes::{self, Context, Purpose};
+use servescope_lab::parameters::Id;
 use servescope_lab::repeated_keys::repeated_keys;
+use servescope_lab::scenario::objections;
 use servescope_lab::schema;
 use servescope_lab::{Failure, Scenario};
 use wasm_bindgen::prelude::*;
 
-use servescope_boundary::convert::{self, object, scenario_of, thrown};
+use servescope_boundary::convert::{self, object, read_scenario, scenario_of, thrown};
 use servescope_boundary::types::{JsFailure, JsLink, JsPalette, JsPatch, JsResolution, JsSchema, JsTraffic};
 
 /// The parameter table.
@@ -24,6 +26,19 @@ pub fn resolve(scenario: &JsPatch, traffic: Option<JsTraffic>) -> JsResolution {
     let traffic = traffic.and_then(|traffic| serde_wasm_bindgen::from_value(traffic.into()).ok());
     let context = Context { purpose: Purpose::Page, traffic, is_generated: false };
     object(&schema::resolve(&scenario, problems, &context)).unchecked_into()
+}
+
+/// The settings that make a parameter apply, with the fewest changes, over the trace that carries `traffic`, if there is one;
+/// nothing where no setting can.
+#[wasm_bindgen]
+pub fn remedy(scenario: &JsPatch, id: &str, traffic: Option<JsTraffic>) -> Option<JsPatch> {
+    let (scenario, _) = convert::read_scenario(scenario);
+    let traffic = traffic.and_then(|traffic| serde_wasm_bindgen::from_value(traffic.into()).ok());
+    let context = Context { purpose: Purpose::Page, traffic, is_generated: false };
+    let changes = notes::remedy(&scenario, &context, Id::from_path(id)?)?;
+    let patch: serde_json::Map<_, _> =
+        changes.into_iter().map(|(id, value)| (id.row().id.to_owned(), value.to_json())).collect();
+    Some(object(&patch).unchecked_into())
 }
 
 /// The part of the address behind `#`.
@@ -91,10 +106,11 @@ pub fn random_seed() -> f64 {
 /// The scenario of a file's text. The browser parses it: its parser is there already, and reads numbers exactly.
 fn scenario_of_text(text: &str) -> Result<Scenario, JsFailure> {
     match js_sys::JSON::parse(text) {
-        Ok(value) => match repeated_keys(text) {
-            repeated if repeated.is_empty() => scenario_of(value.unchecked_ref()),
-            repeated => Err(thrown(repeated)),
-        },
+        Ok(value) => {
+            let (scenario, failures) = read_scenario(value.unchecked_ref());
+            let failures = objections(repeated_keys(text), failures);
+            if failures.is_empty() { Ok(scenario) } else { Err(thrown(failures)) }
+        }
         Err(error) => {
             let reason =
                 error.dyn_ref::<js_sys::Error>().map_or(String::new(), |e| String::from(e.message()));

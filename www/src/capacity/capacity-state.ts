@@ -89,7 +89,7 @@ export class CapacityState {
   }
 
   #goOn(): void {
-    if (!this.#stale || this.app.view.value.tab !== 'capacity') return;
+    if (!this.#stale || this.app.view.value.tab !== 'plan') return;
     clearTimeout(this.#settling);
     this.#settling = setTimeout(() => { void this.search(); }, SETTLE_MS);
   }

@@ -110,7 +110,10 @@ export class RankingTable extends LightElement {
   }
 
   #value(value: string, axis: number): string {
-    return value === '' ? '–' : this.app.text.option(value, this.search.answer.value.axes[axis]);
+    const id = this.search.answer.value.axes[axis] ?? '';
+    const parameter = this.app.parameters.get(id);
+    if (value === '') return '–';
+    return parameter === undefined ? this.app.text.option(value, id) : this.app.text.choice(parameter, value);
   }
 
   #reason({ capacity, failures, standing }: Row): string {

@@ -3,16 +3,16 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 import { LightElement } from '../element.js';
-import type { Parameter } from '../simulation/types.js';
+import type { Parameter, Schema } from '../simulation/types.js';
 import { stationOfGroup } from '../state/stations.js';
 import type { Watchable } from '../state/topic.js';
 import { onlyAtGateway } from './borrowed.js';
-import { inactive, isUsable } from './inactive.js';
+import { fileValue, inactive, isUsable } from './inactive.js';
 import './parameter-control.js';
 
 const HEROES = 'heroes';
-/** Its controls stand beside its answer, in a view of its own. */
-const ELSEWHERE = 'capacity';
+
+type Section = Schema['sections'][number];
 
 export class ControlPanel extends LightElement {
   static override properties = { ...LightElement.properties, open: { state: true } };
@@ -27,7 +27,7 @@ export class ControlPanel extends LightElement {
     let marks = app.view.value.station ?? '';
     for (const parameter of app.schema.parameters) {
       const { id } = parameter;
-      marks += 4 * Number(app.editor.isChanged(id)) + 2 * Number(app.problem(id) !== undefined) + Number(inactive(app, parameter) !== null);
+      marks += 8 * Number(typeof fileValue(app, parameter) === 'number') + 4 * Number(app.editor.isChanged(id)) + 2 * Number(app.problem(id) !== undefined) + Number(inactive(app, parameter) !== null);
     }
     return marks;
   }
@@ -37,48 +37,66 @@ export class ControlPanel extends LightElement {
     const { t } = app.text;
     const open = this.open === true;
     this.classList.toggle('open', open);
-    const [heroes, ...others] = [HEROES, ...app.schema.groups.filter((group) => group !== HEROES && group !== ELSEWHERE)];
     return html`
       <button class="sheet-handle" type="button" aria-expanded=${open} @click=${() => { this.open = !open; }}>
         ${open ? t('control.less') : t('control.more')}</button>
       <section class="heroes ${this.#marked(HEROES)}" id="group-heroes" aria-label=${t('group.heroes')}>
-        ${this.#controls(this.#inGroup(heroes))}
+        <h2>${t('group.heroes')}</h2>
+        ${this.#controls(this.#inGroup(HEROES))}
       </section>
       <div class="groups">
-        ${others.map((group) => this.#group(group))}
+        ${app.schema.sections.map((section) => this.#section(section))}
         <button type="button" class="reset-all" ?disabled=${Object.keys(app.store.values.value).length === 0}
           @click=${() => { app.editor.replace({}, 'reset'); }}>${t('menu.reset_all')}</button>
       </div>`;
   }
 
-  #group(group: string): TemplateResult | typeof nothing {
-    const parameters = this.#inGroup(group);
+  /** What people choose first, the groups behind it, and one line for all that does not apply. */
+  #section({ name, first, groups }: Section): TemplateResult {
+    const { app } = this;
+    const leads = first.flatMap((id) => app.parameters.get(id) ?? []).filter(({ group }) => group !== HEROES);
+    const behind = groups.filter((group) => group !== HEROES)
+      .map((group) => ({ group, parameters: this.#inGroup(group).filter(({ id }) => !first.includes(id)) }));
+    const isIdle = (parameter: Parameter): boolean => !isUsable(inactive(app, parameter)) && typeof fileValue(app, parameter) !== 'number';
+    // The panel of the gateway shows all of its own.
+    const idle = behind.filter(({ group }) => !this.#isGateway(group)).flatMap(({ parameters }) => parameters.filter(isIdle));
+    const wrong = idle.some(({ id }) => app.problem(id) !== undefined);
+    const open = this.#opened.has(name) || wrong;
+    return html`
+      <section class="control-section" data-section=${name} aria-labelledby=${leads.length === 0 ? nothing : `controls-${name}`}>
+        ${leads.length === 0 ? nothing : html`<h2 id="controls-${name}">${app.text.named('controls.', name)}</h2>${this.#controls(leads)}`}
+        ${behind.map(({ group, parameters }) => this.#group(group, this.#isGateway(group) ? parameters : parameters.filter((parameter) => !isIdle(parameter))))}
+        <details class="idle" ?hidden=${idle.length === 0} .open=${open} @toggle=${(event: Event) => { this.#toggled(name, event); this.requestUpdate(); }}>
+          <summary>${app.text.t('control.idle', { count: idle.length })}</summary>
+          ${this.#controls(idle, open)}
+        </details>
+      </section>`;
+  }
+
+  #isGateway(group: string): boolean {
+    return group === 'gateway' && this.app.store.resolved.values['gateway.kind'] === 'proxy';
+  }
+
+  #group(group: string, parameters: readonly Parameter[]): TemplateResult | typeof nothing {
     if (parameters.length === 0) return nothing;
     const { app } = this;
-    const idle = parameters.filter((parameter) => !isUsable(inactive(app, parameter)));
-    const active = parameters.filter((parameter) => !idle.includes(parameter));
     const changed = parameters.some(({ id }) => app.editor.isChanged(id));
     const wrong = parameters.some(({ id }) => app.problem(id) !== undefined);
+    const gpu = app.parameters.get('fleet.gpu');
     return html`
       <details class="group ${this.#marked(group)}" id="group-${group}" .open=${this.#isOpen(group) || wrong} @toggle=${(event: Event) => { this.#toggled(group, event); }}>
-        <summary><h2>${app.text.named('group.', group)}</h2><i class="dot" ?hidden=${!changed}></i></summary>
-        ${group === 'gateway' && app.store.resolved.values['gateway.kind'] === 'proxy' ? this.#gateway(parameters) : html`
-          ${this.#controls(active)}
-          ${group === 'fleet' && active.some(({ id }) => id === 'fleet.gpu') ? this.#deployment() : nothing}
-          <details class="idle" ?hidden=${idle.length === 0}>
-            <summary>${app.text.t('control.idle', { count: idle.length })}</summary>
-            ${this.#controls(idle)}
-          </details>`}
+        <summary><h3>${app.text.named('group.', group)}</h3><i class="dot" ?hidden=${!changed}></i></summary>
+        ${this.#isGateway(group) ? this.#gateway(parameters) : this.#controls(parameters)}
+        ${group === 'fleet' && gpu !== undefined && isUsable(inactive(app, gpu)) ? this.#deployment() : nothing}
       </details>`;
   }
 
   #gateway(parameters: readonly Parameter[]): unknown {
-    const kind = this.#controls(parameters.filter(({ id }) => id === 'gateway.kind'));
     if (customElements.get('gateway-panel') === undefined) {
       void import('../gateway/gateway-panel.js').then(() => { this.requestUpdate(); });
-      return kind;
+      return nothing;
     }
-    return html`${kind}<gateway-panel .app=${this.app}></gateway-panel>`;
+    return parameters.length === 0 ? nothing : html`<gateway-panel .app=${this.app}></gateway-panel>`;
   }
 
   /** Not before its script is there: an element that is defined later would be connected without its app. */
@@ -90,12 +108,13 @@ export class ControlPanel extends LightElement {
     return html`<deployment-panel .app=${this.app}></deployment-panel>`;
   }
 
-  #controls(parameters: readonly Parameter[]): unknown {
+  /** `near`: in sight, where those that do not apply offer to. */
+  #controls(parameters: readonly Parameter[], near = true): unknown {
     return repeat(parameters, ({ id }) => id, (parameter) => html`
-      <parameter-control .app=${this.app} .parameter=${parameter}></parameter-control>`);
+      <parameter-control .app=${this.app} .parameter=${parameter} .near=${near}></parameter-control>`);
   }
 
-  #inGroup(group: string | undefined): Parameter[] {
+  #inGroup(group: string): Parameter[] {
     return this.app.schema.parameters.filter((parameter) => parameter.group === group && !onlyAtGateway(this.app, parameter));
   }
 

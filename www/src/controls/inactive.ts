@@ -48,6 +48,12 @@ export function isUsable(reason: Inactive | null): boolean {
   return reason === null || reason.key === 'control.bodies';
 }
 
+/** A file's own number in the place of a parameter that it decides; null where it has none, undefined where no file decides it. */
+export function fileValue(app: App, parameter: Parameter): number | null | undefined {
+  if (inactive(app, parameter)?.key !== 'control.file_decides') return undefined;
+  return app.traceFile.info.value?.settings[parameter.id] ?? null;
+}
+
 /** The same as a short text that differs wherever the words do. */
 export function inactiveMark(app: App, parameter: Parameter): string {
   const reason = inactive(app, parameter);
@@ -72,5 +78,6 @@ export function inactiveReason(app: App, parameter: Parameter): string | null {
   const { text } = app;
   const reason = inactive(app, parameter);
   if (reason === null) return null;
+  if (typeof fileValue(app, parameter) === 'number') return text.t('control.file_value');
   return text.t(reason.key, { conditions: reason.unmet.map((condition) => words(app, condition)).join(text.t('control.and')) });
 }

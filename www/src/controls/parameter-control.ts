@@ -2,10 +2,11 @@
 // about it comes from the parameter table.
 import { html, nothing, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
-import type { Parameter, ParameterValue } from '../simulation/types.js';
-import { randomSeed } from '../simulation/module.js';
+import type { Parameter, ParameterValue, ScenarioPatch } from '../simulation/types.js';
+import { randomSeed, remedy } from '../simulation/module.js';
+import { reveal } from '../panels/reveal.js';
 import type { Watchable } from '../state/topic.js';
-import { inactive as reasonOf, inactiveMark, inactiveReason, isUsable } from './inactive.js';
+import { fileValue, inactive as reasonOf, inactiveMark, inactiveReason, isUsable } from './inactive.js';
 import { isOff } from './off.js';
 import { parseTyped } from './typed.js';
 import { slider } from './slider.js';
@@ -13,9 +14,11 @@ import { slider } from './slider.js';
 const TYPING_PAUSE_MS = 400;
 
 export class ParameterControl extends LightElement {
-  static override properties = { ...LightElement.properties, parameter: { attribute: false }, helpOpen: { state: true } };
+  static override properties = { ...LightElement.properties, parameter: { attribute: false }, helpOpen: { state: true }, near: { attribute: false } };
   declare parameter: Parameter;
   declare helpOpen: boolean;
+  /** Whether a control that does not apply offers to make itself apply; not while it is folded away. */
+  declare near: boolean;
   #typing: ReturnType<typeof setTimeout> | undefined;
 
   protected override watched(): Watchable[] {
@@ -28,7 +31,12 @@ export class ParameterControl extends LightElement {
     const { id } = parameter;
     const problem = app.problem(id);
     const about = problem === undefined ? '' : `${problem.code} ${problem.message}`;
-    return `${String(this.#value)}|${String(app.store.resolved.defaults[id])}|${inactiveMark(app, parameter)}|${about}`;
+    return `${String(this.#value)}|${String(app.store.resolved.defaults[id])}|${inactiveMark(app, parameter)}|${about}|${String(fileValue(app, parameter))}`;
+  }
+
+  /** A file's own number where it decides the parameter: null where it has none. */
+  get #fromFile(): number | null | undefined {
+    return fileValue(this.app, this.parameter);
   }
 
   get #value(): ParameterValue {
@@ -48,6 +56,9 @@ export class ParameterControl extends LightElement {
     const changed = app.editor.isChanged(parameter.id);
     const defaultText = text.value(parameter, app.store.resolved.defaults[parameter.id] ?? parameter.default);
     this.dataset['parameter'] = parameter.id;
+    const fromFile = this.#fromFile;
+    if (fromFile === undefined) delete this.dataset['fromFile'];
+    else this.dataset['fromFile'] = String(fromFile ?? '');
     this.classList.toggle('changed', changed);
     const disabled = !isUsable(reasonOf(app, parameter));
     this.classList.toggle('inactive', disabled);
@@ -67,8 +78,31 @@ export class ParameterControl extends LightElement {
       ${this.#slider(disabled)}
       <p class="control-help" id="${id}-help" data-changes=${parameter.changes} ?hidden=${this.helpOpen !== true}>${text.help(parameter)}
         ${parameter.changes === 'score' ? text.t('control.score') : nothing}</p>
-      <p class="control-reason" ?hidden=${inactive === null}>${inactive}</p>
+      <p class="control-reason" ?hidden=${inactive === null}>${inactive} ${disabled && this.near ? this.#use() : nothing}</p>
       <p class="control-error" id="${id}-error" role="alert" data-code=${problem?.code ?? ''} ?hidden=${problem === undefined}>${problem === undefined ? nothing : text.failure(problem)}</p>`;
+  }
+
+  /** What makes the parameter apply, as a button. */
+  #use(): TemplateResult | typeof nothing {
+    const { app, parameter } = this;
+    const { text } = app;
+    const changes = this.#remedy();
+    const settings = Object.entries(changes).flatMap(([id, value]) => {
+      const other = app.parameters.get(id);
+      return other === undefined ? [] : [text.t('control.use_one', { name: text.label(other), value: text.value(other, value) })];
+    });
+    if (settings.length === 0) return nothing;
+    return html`<button type="button" class="act" data-use=${parameter.id} @click=${() => {
+      app.touch(parameter.id);
+      app.editor.store.edit(this.#remedy(), `use ${parameter.id}`);
+      // It stands among the controls that apply now.
+      setTimeout(() => { reveal(app, parameter); });
+    }}>${text.t('control.use', { settings: text.list(settings) })}</button>`;
+  }
+
+  #remedy(): ScenarioPatch {
+    const { store, traceFile } = this.app;
+    return remedy(store.values.value, this.parameter.id, traceFile.info.value?.traffic) ?? {};
   }
 
   #box(disabled: boolean): TemplateResult {
@@ -77,7 +111,8 @@ export class ParameterControl extends LightElement {
     const value = this.#value;
     switch (parameter.type) {
       case 'choice': return html`<select id=${id} ?disabled=${disabled} @change=${(event: Event) => { this.#set((event.target as HTMLSelectElement).value); }}>
-        ${parameter.options.map((option) => html`<option value=${option} .selected=${option === value}>${app.text.option(option, parameter.id)}</option>`)}</select>`;
+        ${this.#fromFile === undefined ? nothing : html`<option value="" selected>–</option>`}
+        ${parameter.options.map((option) => html`<option value=${option} .selected=${option === value && this.#fromFile === undefined}>${app.text.choice(parameter, option)}</option>`)}</select>`;
       case 'boolean': return html`<input id=${id} type="checkbox" ?disabled=${disabled} .checked=${value === true}
         @change=${(event: Event) => { this.#set((event.target as HTMLInputElement).checked); }}>`;
       case 'text':
@@ -93,7 +128,8 @@ export class ParameterControl extends LightElement {
   }
 
   #slider(disabled: boolean): TemplateResult | typeof nothing {
-    const value = this.#value;
+    const fromFile = this.#fromFile;
+    const value = fromFile === undefined ? this.#value : fromFile;
     if (this.parameter.slider === undefined || typeof value !== 'number') return nothing;
     return slider({
       app: this.app, parameter: this.parameter, range: this.parameter.slider, value, disabled, now: () => Number(this.#value),
@@ -108,6 +144,8 @@ export class ParameterControl extends LightElement {
   }
 
   #written(): string {
+    const fromFile = this.#fromFile;
+    if (fromFile !== undefined) return fromFile === null ? '' : String(Number(fromFile.toPrecision(4)));
     const value = this.#value;
     return Array.isArray(value) ? value.join(', ') : String(value);
   }

@@ -25,6 +25,8 @@ export interface Tables {
   module: Table;
 }
 
+const MOST_FAILURES = 3;
+
 export class Text {
   readonly format: Format;
   /** Says a text of the page's own area. */
@@ -70,6 +72,11 @@ export class Text {
     return this.find(options, `${parameter}=${value}`) ?? this.find(options, value) ?? value.replaceAll('_', ' ');
   }
 
+  /** What an option of a parameter is called: GPUs and models by their own names. */
+  choice({ id, options: all, names: own }: Parameter, value: string): string {
+    return own[all.indexOf(value)] ?? this.option(value, id);
+  }
+
   mark(key: string): string {
     return this.find(names, key) ?? key;
   }
@@ -97,8 +104,11 @@ export class Text {
     return { ...params, reasons: this.list(reasons.split(', ').map((reason) => this.outcome(reason))) };
   }
 
-  failures(failures: readonly Failure[]): string {
-    return failures.map((failure) => this.failure(failure)).join(this.t('list.sentences'));
+  /** What is wrong, of more than a reader takes in the first only. */
+  failures(failures: readonly Failure[], words: (failure: Failure) => string = (failure) => this.failure(failure)): string {
+    const more = failures.length - MOST_FAILURES;
+    const told = failures.slice(0, MOST_FAILURES).map(words);
+    return [...told, ...(more > 0 ? [this.t('list.more', { count: more })] : [])].join(this.language === 'zh' ? '' : ' ');
   }
 
   list(items: readonly string[]): string {
@@ -122,7 +132,7 @@ export class Text {
   value(parameter: Parameter, value: ParameterValue): string {
     if (parameter.type === 'boolean') return this.t(String(value) === 'true' ? 'control.on' : 'control.off');
     if (typeof value === 'boolean') return String(value);
-    if (typeof value === 'string') return parameter.type === 'text' ? value || this.t('control.none') : this.option(value, parameter.id);
+    if (typeof value === 'string') return parameter.type === 'text' ? value || this.t('control.none') : this.choice(parameter, value);
     if (Array.isArray(value)) return value.map((entry) => this.format.exact(entry)).join(', ');
     return this.format.withUnit(parameter.id === 'seed' ? String(value) : this.format.exact(value), this.unit(parameter.unit));
   }

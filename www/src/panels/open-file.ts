@@ -14,7 +14,7 @@ async function openScenario(app: App, file: File): Promise<void> {
     app.notices.info('scenario_opened', () => app.text.t('notice.scenario_opened', { name: file.name }));
   } catch (thrown) {
     const failures = failuresOf(thrown);
-    app.notices.error('scenario_failed', () => app.text.t('notice.scenario_failed', { name: file.name, message: failures.map((failure) => app.named(failure)).join(' ') }));
+    app.notices.error('scenario_failed', () => app.text.t('notice.scenario_failed', { name: file.name, message: app.text.failures(failures, (failure) => app.named(failure)) }));
   }
 }
 

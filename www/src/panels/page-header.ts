@@ -3,7 +3,7 @@ import { html, nothing, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
 import { command } from '../simulation/module.js';
 import type { MessageKey } from '../i18n/text.js';
-import { presetOf, type Preset } from '../state/presets.js';
+import { presetOf, presetWords, PRESET_GROUPS, type Preset } from '../state/presets.js';
 import { TABS } from '../state/session.js';
 import { nextTheme } from '../state/settings.js';
 import type { Watchable } from '../state/topic.js';
@@ -59,21 +59,19 @@ export class PageHeader extends LightElement {
     const exact = presetOf(app.presets, values);
     if (exact !== undefined) this.#from = exact.id;
     const from = this.#from;
-    const words = ({ id, story }: Preset): { title: string; about: string } => story?.words[text.language] ?? {
-      title: text.named('preset.', id), about: text.named('preset.', `${id}.about`),
-    };
+    const words = (preset: Preset): { title: string; about: string } => presetWords(text, preset);
     const origin = app.presets.find(({ id }) => id === from);
     const name = origin === undefined ? text.t('menu.custom') : words(origin).title;
     const modified = exact === undefined && from !== null;
     const item = (preset: Preset): TemplateResult => html`
       <button type="button" class="preset" data-preset=${preset.id} aria-pressed=${exact?.id === preset.id} @click=${() => {
         this.#from = preset.id;
-        app.editor.replace(preset.values, 'preset');
+        app.take(preset);
       }}><b>${words(preset).title}</b> <small>${words(preset).about}</small></button>`;
     return menu({
       className: 'presets', name: `${text.t('menu.presets')}: ${name}`,
       label: html`<span data-preset=${from ?? ''} data-modified=${String(modified)}>${name}${modified ? html` <small>(${text.t('menu.modified')})</small>` : nothing}</span>`,
-      content: html`${app.presets.map(item)}`,
+      content: PRESET_GROUPS.map((group) => html`<small class="menu-group">${text.t(`learn.${group}`)}</small>${app.presets.filter((preset) => preset.group === group).map(item)}`),
     });
   }
 

@@ -4,7 +4,7 @@ import type { Parameter } from '../simulation/types.js';
 
 export function reveal(app: App, { id, group }: Parameter): void {
   // Its controls stand in a view of their own.
-  if (group === 'capacity') app.show('capacity');
+  if (group === 'capacity') app.show('plan');
   const control = document.querySelector<HTMLElement>(`[data-parameter="${id}"]`);
   if (control === null) return;
   for (let folded = control.closest('details'); folded !== null; folded = folded.parentElement?.closest('details') ?? null) folded.open = true;

@@ -19,9 +19,10 @@ import './request-card.js';
 import './stale-bar.js';
 import './station-line.js';
 import './status-area.js';
+import './welcome-doors.js';
 import './who-table.js';
 
-type Later = Exclude<Tab, 'service'> | 'gateway' | 'monitor';
+type Later = Exclude<Tab, 'explore'> | 'source' | 'gateway' | 'monitor';
 
 interface Section { id: string; title: MessageKey; about?: MessageKey; charts: readonly string[] }
 
@@ -40,7 +41,7 @@ export class ServescopePage extends LightElement {
   }
 
   protected override look(): string {
-    return `${this.app.view.value.tab} ${String(this.#hasReplicas)} ${String(this.#hasGateway)}`;
+    return `${this.app.view.value.tab} ${String(this.app.view.value.source)} ${String(this.#hasReplicas)} ${String(this.#hasGateway)}`;
   }
 
   get #hasReplicas(): boolean {
@@ -61,8 +62,9 @@ export class ServescopePage extends LightElement {
   protected override render(): TemplateResult {
     const { app } = this;
     const { t } = app.text;
-    const { tab } = app.view.value;
-    if (tab !== 'service') this.#want(tab);
+    const { tab, source } = app.view.value;
+    if (tab !== 'explore') this.#want(tab);
+    else if (source) this.#want('source');
     if (this.#hasGateway) this.#want('gateway');
     if (this.#monitorWanted) this.#want('monitor');
     const gateway = this.#parts.value('gateway') as GatewayViews | undefined;
@@ -72,12 +74,17 @@ export class ServescopePage extends LightElement {
       <div class="columns">
         <aside aria-label=${t('page.controls')}><control-panel .app=${app}></control-panel></aside>
         <main id="results" tabindex="-1" aria-label=${t('page.results')}>
+          <welcome-doors .app=${app} ?hidden=${tab !== 'explore'}></welcome-doors>
           <stale-bar .app=${app}></stale-bar>
           <station-line class="of-run" .app=${app}></station-line>
           <status-area .app=${app}></status-area>
-          ${(['workload', 'capacity', 'published'] as const).map((name) => html`
-            <div class="tab ${name === 'published' ? '' : 'of-traffic'}" ?hidden=${tab !== name}>${this.#part(name)}</div>`)}
-          <div class="tab of-run" ?hidden=${tab !== 'service'}>
+          ${(['learn', 'plan', 'validation'] as const).map((name) => html`
+            <div class="tab ${name === 'plan' ? 'of-traffic' : ''}" ?hidden=${tab !== name}>${this.#part(name)}</div>`)}
+          <details class="fold traffic-source of-traffic" ?hidden=${tab !== 'explore'} .open=${source} @toggle=${(event: Event) => { app.showSource((event.target as HTMLDetailsElement).open); }}>
+            <summary><h2>${t('section.source')}</h2></summary>
+            ${this.#part('source')}
+          </details>
+          <div class="tab of-run" ?hidden=${tab !== 'explore'}>
             ${gateway?.story ?? nothing}
             <headline-numbers .app=${app}></headline-numbers>
             ${SECTIONS.map((section) => html`${this.#section(section)}${section.id === 'happens' && this.#hasReplicas ? html`<replicas-section .app=${app}></replicas-section>` : nothing}${section.id === 'happens' && this.#hasGateway ? (gateway?.section ?? this.#part('gateway')) : nothing}`)}
@@ -132,9 +139,10 @@ export class ServescopePage extends LightElement {
 function fetched(app: App, what: Later): Promise<unknown> {
   switch (what) {
     case 'gateway': return import('../gateway/gateway-section.js').then(({ gatewayViews }): GatewayViews => gatewayViews(app));
-    case 'workload': return import('../workload/studio-page.js').then(({ studioPage }) => studioPage(app));
-    case 'capacity': return import('../capacity/capacity-page.js').then(({ capacityPage }) => capacityPage(app));
-    case 'published': return import('../validation/published-page.js').then(({ publishedPage }) => publishedPage(app));
+    case 'learn': return import('./learn-page.js').then(({ learnPage }) => learnPage(app));
+    case 'source': return import('../workload/studio-page.js').then(({ studioPage }) => studioPage(app));
+    case 'plan': return import('../capacity/capacity-page.js').then(({ capacityPage }) => capacityPage(app));
+    case 'validation': return import('../validation/published-page.js').then(({ publishedPage }) => publishedPage(app));
     case 'monitor': return import('../monitor/monitor-section.js').then(({ monitorSection }) => monitorSection(app));
   }
 }

@@ -72,10 +72,11 @@ export class StationLine extends LightElement {
     const reveal = (selector: string): void => {
       document.querySelector(selector)?.scrollIntoView({ block: 'nearest', behavior: calm ? 'auto' : 'smooth' });
     };
-    const [group] = belonging?.groups ?? [];
     const [chart] = belonging?.charts ?? [];
     void this.updateComplete.then(() => {
-      if (group !== undefined) reveal(`#group-${group}`);
+      // A group whose settings do not apply is not there.
+      const group = belonging?.groups.map((name) => `#group-${name}`).find((selector) => document.querySelector(selector) !== null);
+      if (group !== undefined) reveal(group);
       if (chart !== undefined) reveal(`[data-chart="${chart}"]`);
     });
   }

@@ -19,7 +19,7 @@ export class StatusArea extends LightElement {
     return html`
       ${this.#progress()}
       <div class="notices" role="status">${app.notices.list.value.map(({ id, kind, what, text: words, action }) => html`
-        <p class="notice ${kind} ${action === undefined ? '' : 'offer'}" data-notice=${what}><span>${words()}</span>
+        <p class="notice ${kind} ${action === undefined ? '' : 'offer'}" data-notice=${what}><span title=${words()}>${words()}</span>
           ${action === undefined ? nothing : html`<button type="button" class="act" @click=${action.run}>${text.t(action.label)}</button>`}
           <button type="button" class="quiet" @click=${() => { app.notices.dismiss(id); }}>${text.t('notice.dismiss')}</button></p>`)}
       </div>

@@ -1,5 +1,6 @@
 // The page's address holds the scenario and the page's own four keys; copying it is sharing it. Writing is debounced
-// and replaces the entry: history moves by undo, not by the Back button.
+// and replaces the entry: changes are taken back by undo. A visit to another tab or preset is an entry of its own, to which
+// the Back button leads.
 import type { Failure, ScenarioPatch } from '../simulation/types.js';
 import type { Pipe } from '../workload/trace-file.js';
 
@@ -77,6 +78,17 @@ export class Address {
     this.#cancel();
     this.#written = this.#hash();
     history.replaceState(null, '', this.#written);
+  }
+
+  /** Makes a change from which the Back button leads back. */
+  visit(change: () => void): void {
+    this.write();
+    change();
+    const next = this.#hash();
+    this.#cancel();
+    if (next === this.#written) return;
+    this.#written = next;
+    history.pushState(null, '', next);
   }
 
   #hash(): string {

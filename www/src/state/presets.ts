@@ -1,5 +1,6 @@
 // Ready-made scenarios: files under presets/, each an id and a scenario in the nested form of a scenario file. Some are
 // stories: they bring their words, and the few parameters by which the same run without a policy differs.
+import type { Text } from '../i18n/text.js';
 import type { ScenarioPatch } from '../simulation/types.js';
 import type { Language } from './settings.js';
 import { sameValues, type Values } from './store.js';
@@ -11,28 +12,37 @@ export interface Story {
   clients: readonly ({ user: number } & Record<Language, string>)[];
 }
 
-export interface Preset { id: string; values: Values; story?: Story | undefined }
+export const PRESET_GROUPS = ['first_steps', 'slora', 'fleets', 'fairness'] as const;
+export type PresetGroup = (typeof PRESET_GROUPS)[number];
 
-export interface PresetFile { id: string; scenario: unknown; story?: Story | undefined }
+export interface Preset { id: string; group: PresetGroup; values: Values; story?: Story | undefined }
+
+export interface PresetFile { id: string; group: PresetGroup; scenario: unknown; story?: Story | undefined }
 
 export async function fetchPresets(): Promise<PresetFile[]> {
   const ids: unknown = await fetchJson('presets/index.json');
   if (!Array.isArray(ids)) throw new Error('presets/index.json is not a list');
   return Promise.all(ids.map(async (id: unknown) => {
-    const file = await fetchJson(`presets/${String(id)}.json`) as { scenario?: unknown } | Story | null;
+    const file = await fetchJson(`presets/${String(id)}.json`) as { scenario?: unknown; group?: unknown } | Story | null;
     const scenario = file !== null && 'scenario' in file ? file.scenario : {};
-    return { id: String(id), scenario, story: file !== null && 'without' in file ? file : undefined };
+    const named = file !== null && 'group' in file ? file.group : null;
+    const group = PRESET_GROUPS.find((known) => known === named) ?? 'first_steps';
+    return { id: String(id), group, scenario, story: file !== null && 'without' in file ? file : undefined };
   }));
 }
 
 export function presetsOf(files: readonly PresetFile[], fromJson: (text: string) => ScenarioPatch): Preset[] {
-  return files.map(({ id, scenario, story }) => ({ id, values: fromJson(JSON.stringify(scenario)), story }));
+  return files.map(({ id, group, scenario, story }) => ({ id, group, values: fromJson(JSON.stringify(scenario)), story }));
 }
 
 async function fetchJson(path: string): Promise<unknown> {
   const response = await fetch(new URL(path, document.baseURI));
   if (!response.ok) throw new Error(`${path}: HTTP ${String(response.status)}`);
   return response.json();
+}
+
+export function presetWords(text: Text, { id, story }: Preset): { title: string; about: string } {
+  return story?.words[text.language] ?? { title: text.named('preset.', id), about: text.named('preset.', `${id}.about`) };
 }
 
 /** The preset that `values` are, to the letter. */

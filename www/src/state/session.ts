@@ -15,11 +15,16 @@ export interface Session {
   progress: number | null;
 }
 
-export const TABS = ['service', 'workload', 'capacity', 'published'] as const;
+export const TABS = ['learn', 'explore', 'plan', 'validation'] as const;
 export type Tab = (typeof TABS)[number];
+/** A tab, and whether the traffic source of Explore is unfolded. */
+export interface Place { tab: Tab; source: boolean }
+/** What links called them before. */
+const FORMER: Readonly<Record<string, Tab>> = { service: 'explore', capacity: 'plan', published: 'validation' };
+const SOURCE = 'traffic';
+const FORMER_SOURCE = 'workload';
 
-export interface View {
-  tab: Tab;
+export interface View extends Place {
   /** Zoom of the time charts in seconds. */
   window: [number, number] | null;
   splitBy: 'adapter' | 'length';
@@ -33,11 +38,19 @@ export function newSession(): Topic<Session> {
 }
 
 export function newView(window: View['window'], by: string | null, tab: string | null): Topic<View> {
-  return new Topic<View>({ tab: tabOf(tab), window, splitBy: by === 'length' ? 'length' : 'adapter', selected: null, station: null });
+  return new Topic<View>({ ...placeOf(tab), window, splitBy: by === 'length' ? 'length' : 'adapter', selected: null, station: null });
 }
 
-export function tabOf(name: string | null): Tab {
-  return TABS.find((tab) => tab === name) ?? 'service';
+/** The place that a link names. */
+export function placeOf(name: string | null): Place {
+  if (name === SOURCE || name === FORMER_SOURCE) return { tab: 'explore', source: true };
+  return { tab: TABS.find((tab) => tab === name) ?? FORMER[name ?? ''] ?? 'explore', source: false };
+}
+
+/** The name of a place in a link; null for the one where a visit begins. */
+export function placeName({ tab, source }: Place): string | null {
+  if (tab !== 'explore') return tab;
+  return source ? SOURCE : null;
 }
 
 /** An answer; until the charts out of sight follow, they are `former`'s. */

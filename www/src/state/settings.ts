@@ -36,6 +36,15 @@ export function initialSettings(addressLanguage: string | null): Topic<Settings>
   return settings;
 }
 
+/** Whether the first screen still says what the page is. */
+export function isWelcome(): boolean {
+  return stored('welcome') !== 'closed';
+}
+
+export function setWelcome(open: boolean): void {
+  store('welcome', open ? 'open' : 'closed');
+}
+
 export function setLanguage(settings: Topic<Settings>, language: Language): void {
   store('language', language);
   settings.update({ language });

@@ -53,7 +53,8 @@ export class StudioState {
   }
 
   #goOn(): void {
-    if (this.#wanted && !this.#working && this.app.view.value.tab === 'workload') void this.#work();
+    const { tab, source } = this.app.view.value;
+    if (this.#wanted && !this.#working && tab === 'explore' && source) void this.#work();
   }
 
   async #work(): Promise<void> {

@@ -51,7 +51,7 @@ test('a grid is ranked as in the terminal, sorts, and is taken over', async ({ p
   await page.locator('table.ranking [data-column=tbt_s] button').click();
   await expect(rows.first()).toContainText('Orca');
   await rows.first().locator('.use').click();
-  await page.locator('[data-tab=service]').click();
+  await page.locator('[data-tab=explore]').click();
   await expect(control(page, 'scheduler.kind').locator('select')).toHaveValue('orca');
 });
 

@@ -12,12 +12,12 @@ async function without(page: Page, files: string): Promise<() => Promise<void>> 
 test('a view that cannot be fetched says so, and is fetched when asked again', async ({ page, trouble }) => {
   await open(page);
   const giveBack = await without(page, '**/assets/studio-page-*.js');
-  await page.locator('[data-tab=workload]').click();
-  const notice = page.locator('[data-missing=workload]');
+  await page.locator('.traffic-source > summary').click();
+  const notice = page.locator('[data-missing=source]');
   await expect(notice).toBeVisible();
   // It waits to be asked.
-  await page.locator('[data-tab=service]').click();
-  await page.locator('[data-tab=workload]').click();
+  await page.locator('[data-tab=plan]').click();
+  await page.locator('[data-tab=explore]').click();
   await expect(notice).toBeVisible();
   await giveBack();
   await notice.getByRole('button').click();
@@ -119,7 +119,7 @@ test('a search whose worker’s script is missing ends, and starts no worker aft
   await without(page, '**/assets/capacity-worker-*.js');
   let workers = 0;
   page.on('worker', () => { workers += 1; });
-  await page.locator('[data-tab=capacity]').click();
+  await page.locator('[data-tab=plan]').click();
   await expect(page.locator('capacity-page')).toHaveAttribute('data-state', 'failed');
   await expect(page.locator('capacity-page .notice.error')).toHaveAttribute('data-code', 'missing_part');
   expect(workers).toBeLessThan(3);

@@ -49,9 +49,9 @@ test('the page works offline after the first visit, parts that were never looked
   await expect(page.locator('.offline')).toHaveAttribute('data-offline', 'kept');
   await context.setOffline(true);
   expect(await reloaded(page)).toBe(before);
-  await page.locator('[data-tab=workload]').click();
+  await page.locator('.traffic-source > summary').click();
   await expect(page.locator('[data-chart=traffic_rate] canvas')).toBeVisible();
-  await page.locator('[data-tab=published]').click();
+  await page.locator('[data-tab=validation]').click();
   await expect(page.locator('published-page')).toHaveAttribute('data-state', 'ready', { timeout: 20_000 });
   await context.setOffline(false);
 });
@@ -130,7 +130,7 @@ test('an old tab keeps its parts beside a new version, and is offered that', asy
   await expect.poll(async () => [...await copies(tab)].sort()).toEqual([old, 'feedc0de'].sort());
   await expect(page.locator('[data-notice=newer]')).toBeVisible();
   // Gone from the host, and never looked at before.
-  await page.locator('[data-tab=workload]').click();
+  await page.locator('.traffic-source > summary').click();
   await expect(page.locator('[data-chart=traffic_rate] canvas')).toBeVisible();
 });
 

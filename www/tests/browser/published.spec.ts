@@ -23,7 +23,7 @@ async function ready(page: Page): Promise<void> {
 
 test('every chart draws points and curves', async ({ page }) => {
   await open(page);
-  await page.locator('[data-tab=published]').click();
+  await page.locator('[data-tab=validation]').click();
   await ready(page);
   for (const name of CHARTS) await drawn(page, name, MARKS);
   await expect(page.locator('[data-chart=checked_n_throughput] h3')).toHaveText('Throughput by adapters');
@@ -64,12 +64,12 @@ test('a click on a point sets its scenario; the way back leads to the points', a
   if (spot.axes === null || spot.frame === null) throw new Error('not drawn');
   const position = { x: xToPixel(spot.frame, spot.axes.x, spot.x), y: yToPixel(spot.frame, spot.axes.y, spot.y) };
   await page.locator('[data-chart=checked_n_throughput] .plot').click({ position });
-  await expect(page.locator('[data-tab=service]')).toHaveAttribute('aria-current', 'page');
+  await expect(page.locator('[data-tab=explore]')).toHaveAttribute('aria-current', 'page');
   await settled(page);
   await expect(numberBox(page, 'workload.adapters.count')).toHaveValue('20');
   expect(await link(page)).toContain('ranks=64,32,16,8');
   await page.goBack();
-  await expect(page.locator('[data-tab=published]')).toHaveAttribute('aria-current', 'page');
+  await expect(page.locator('[data-tab=validation]')).toHaveAttribute('aria-current', 'page');
 });
 
 test('keys reach a point, and tables have links', async ({ page }) => {
@@ -81,7 +81,7 @@ test('keys reach a point, and tables have links', async ({ page }) => {
   await page.keyboard.press('Enter');
   await settled(page);
   await expect(numberBox(page, 'workload.arrivals.cv')).toHaveValue('8');
-  await page.locator('[data-tab=published]').click();
+  await page.locator('[data-tab=validation]').click();
   await page.locator('#published-policies ~ .published-table summary').click();
   await page.locator('[data-point="policies 4 early_abort"] a').click();
   await settled(page);

@@ -56,13 +56,13 @@ test('a run that fails leaves no number that looks current, on any tab and in bo
   await stale(page, 'failed');
   await expect(page.locator('html')).toHaveAttribute('data-state', 'failed');
   await expect(page.locator('html')).toHaveAttribute('data-digest', shown);
-  await expect(page.locator('stale-bar .stale-why')).toContainText('llama-2-7b');
+  await expect(page.locator('stale-bar .stale-why')).toContainText('Llama-2-7B');
   await expect(page.locator('.change:not(:has(i:empty))')).toHaveCount(0);
   await expect(page.locator('.legend .ghost:visible')).toHaveCount(0);
   const greyed = page.locator('.of-run:visible');
   for (const panel of await greyed.all()) await expect(panel).toHaveCSS('filter', 'grayscale(1)');
   expect(await greyed.count()).toBeGreaterThan(1);
-  for (const tab of ['workload', 'capacity', 'published', 'service']) {
+  for (const tab of ['learn', 'plan', 'validation', 'explore']) {
     await page.locator(`page-header [data-tab=${tab}]`).click();
     await stale(page, 'failed');
   }
@@ -126,9 +126,9 @@ test('after a cancelled run, controls and numbers agree again by choice', ALONE,
   await expect(page.locator('.progress')).toBeHidden();
   const rate = await numberBox(page, 'workload.rate_rps').inputValue();
   expect(rate).toBe('400');
-  await page.locator('[data-tab=workload]').click();
+  await page.locator('.traffic-source > summary').click();
   await stale(page, 'cancelled');
-  await page.locator('[data-tab=service]').click();
+  await page.locator('.traffic-source > summary').click();
   await choose(page, 'run');
   await expect(page.locator('.progress')).toBeVisible();
   await page.keyboard.press('Escape');
@@ -158,7 +158,7 @@ test('a link to a file that is not there shows no numbers until the file is ther
   await page.reload();
   await stale(page, 'file');
   await expect(page.locator('stale-bar .stale-why')).toContainText('small.csv');
-  for (const tab of ['workload', 'capacity', 'published', 'service']) {
+  for (const tab of ['learn', 'plan', 'validation', 'explore']) {
     await page.locator(`page-header [data-tab=${tab}]`).click();
     await stale(page, 'file');
   }

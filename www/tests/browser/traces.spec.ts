@@ -36,6 +36,56 @@ test('a trace replaces the generator’s controls and wakes its own', async ({ p
   await expect.poll(() => digest(page)).not.toBe(file);
 });
 
+test('what a file decides shows the file’s own numbers, and no others', async ({ page }) => {
+  await open(page);
+  const generated = await control(page, 'workload.rate_rps').locator('input.value').inputValue();
+  // Four requests in 4 s, gaps of 1, 2 and 1 s.
+  const rows = ['arrival_s,input_tokens,output_tokens,user,adapter', '0,100,20,0,0', '1,300,40,0,0', '3,200,30,1,1', '4,200,30,0,0'];
+  await dropFile(page, 'own.csv', Buffer.from(rows.join('\n')));
+  const rate = control(page, 'workload.rate_rps');
+  await expect(rate).toHaveAttribute('data-from-file', '1');
+  await expect(rate.locator('input.value')).toHaveValue('1');
+  await expect(rate.locator('input[type=range]')).toHaveAttribute('aria-valuetext', /^1\sreq/);
+  await expect(control(page, 'workload.arrivals.cv').locator('input.value')).toHaveValue('0.3536');
+  await expect(control(page, 'workload.adapters.count').locator('input.value')).toHaveValue('2');
+  const alpha = Number(await control(page, 'workload.adapters.alpha').getAttribute('data-from-file'));
+  expect(alpha).toBeGreaterThan(0);
+  expect(alpha).toBeLessThan(1);
+  await openGroups(page);
+  await expect(control(page, 'workload.input_tokens.mean').locator('input.value')).toHaveValue('200');
+  await expect(control(page, 'workload.output_tokens.high').locator('input.value')).toHaveValue('40');
+  await expect(control(page, 'workload.input_tokens.mean')).toBeVisible();
+  // The file says nothing of a distribution, so the control names none.
+  await expect(control(page, 'workload.input_tokens.kind').locator('select')).toHaveValue('');
+  await expect(control(page, 'workload.input_tokens.exponent').locator('input.value')).toHaveValue('');
+  await page.locator('.trace-in-use button').click();
+  await expect(rate.locator('input.value')).toHaveValue(generated);
+  await expect(rate).not.toHaveAttribute('data-from-file');
+});
+
+test('a wrong JSON file is called one in three lines', async ({ page }) => {
+  await open(page);
+  const before = await digest(page);
+  const many = Object.fromEntries(Array.from({ length: 700 }, (_, place) => [`trace-${String(place)}.csv`, { rows: place }]));
+  const worn = { workload: Object.fromEntries(Array.from({ length: 9 }, (_, place) => [`made_up_${String(place)}`, 'x'.repeat(5000)])) };
+  const files: [string, unknown, RegExp][] = [
+    ['stats.json', many, /700 of its 700 fields/], ['list.json', [1, 2, 3], /not a JSON object/], ['worn.json', worn, /6 more/],
+  ];
+  for (const width of [1440, 390]) {
+    await page.setViewportSize({ width, height: 900 });
+    for (const [name, content, told] of files) {
+      await dropFile(page, name, Buffer.from(JSON.stringify(content)));
+      const notice = page.locator('[data-notice=scenario_failed]');
+      await expect(notice).toContainText(name);
+      await expect(notice).toContainText(told);
+      const lines = await notice.locator('span').evaluate((span) => span.getBoundingClientRect().height / parseFloat(getComputedStyle(span).lineHeight));
+      expect(Math.round(lines), `${name} at ${String(width)}`).toBeLessThanOrEqual(3);
+      expect(await digest(page)).toBe(before);
+      await dismiss(page);
+    }
+  }
+});
+
 test('one button raises the limits that a file breaks', async ({ page }) => {
   await open(page);
   const long = ['arrival_s,input_tokens,output_tokens', '0,5000,100', '1,100,20', '2,2500,2000'];

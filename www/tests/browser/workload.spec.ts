@@ -5,15 +5,15 @@ import { readFile } from 'node:fs/promises';
 import { ALONE, control, digest, dropFile, expect, link, ONLY_WHOLE, open, saved, settled, SMALL, test } from './page.js';
 import { PROGRAM, terminal, traceFile } from './terminal.js';
 
-test('the workload tab is part of the address', async ({ page }) => {
+test('the traffic source is part of the address', async ({ page }) => {
   await open(page);
-  await page.locator('[data-tab=workload]').click();
+  await page.locator('.traffic-source > summary').click();
   await expect(page.locator('studio-page')).toBeVisible();
   await expect(page.locator('[data-chart=traffic_rate] canvas')).toBeVisible();
-  expect(await link(page)).toContain('tab=workload');
+  expect(await link(page)).toContain('tab=traffic');
   await open(page, await link(page));
   await expect(page.locator('[data-chart=traffic_rate] canvas')).toBeVisible();
-  await page.locator('[data-tab=service]').click();
+  await page.locator('.traffic-source > summary').click();
   await expect(page.locator('[data-chart=gaps] canvas')).toBeVisible();
 });
 

@@ -101,6 +101,28 @@ fn out_writes_every_file_of_the_contract() {
 }
 
 #[test]
+fn a_wrong_file_is_called_one_in_a_few_lines() {
+    let folder = folder("wrong");
+    let told = |name: &str, content: &Value| {
+        let path = folder.join(name);
+        std::fs::write(&path, content.to_string()).expect("written");
+        let output = servescope(&["simulate", text(&path)]);
+        assert_eq!(output.status.code(), Some(2));
+        stderr(&output)
+    };
+    let many: serde_json::Map<String, Value> =
+        (0..700).map(|i| (format!("trace-{i}.csv"), serde_json::json!({"rows": i}))).collect();
+    let one = told("stats.json", &many.into());
+    assert_eq!(one.lines().count(), 1, "{one}");
+    assert!(one.contains("this is no Servescope scenario: 700 of its 700 fields"), "{one}");
+    let worn: serde_json::Map<String, Value> =
+        (0..9).map(|i| (format!("made_up_{i}"), "x".repeat(5000).into())).collect();
+    let four = told("worn.json", &serde_json::json!({"workload": worn}));
+    assert_eq!(four.lines().count(), 4, "{four}");
+    assert!(four.contains("and 6 more") && four.len() < 2000, "{four}");
+}
+
+#[test]
 fn bad_input_is_told_with_its_place_and_exits_with_2() {
     let dir = folder("bad");
     let file = |name: &str, bytes: &[u8]| {

@@ -4,6 +4,7 @@ use super::table::Id;
 use super::texts;
 use super::value::Value;
 use crate::failure::Failure;
+use crate::scenario::shown;
 
 /// Type, bounds and default.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -305,12 +306,14 @@ impl Parameter {
 
     fn unknown_option(&self, text: &str) -> Failure {
         let names = if let Kind::Choice(names) = self.kind { names.join(", ") } else { String::new() };
+        let text = &shown(text);
         Failure::new("unknown_option", self.id, format!("{}: {text} is not one of {names}", self.id))
             .text("value", text)
             .text("options", &names)
     }
 
     fn wrong(&self, code: &'static str, expected: &str, value: &str) -> Failure {
+        let value = &shown(value);
         Failure::new(code, self.id, format!("{}: {expected} expected, got {value:?}", self.id))
             .text("value", value)
     }

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value as Json};
 
 use crate::failure::Failure;
+use crate::scenario::shown;
 
 /// Largest number of tokens, requests or iterations.
 pub(super) const MOST: u32 = 100_000_000;
@@ -180,7 +181,7 @@ impl<'a> Flags<'a> {
     /// A truth value.
     pub(super) fn is_set(&self, name: &str, default: bool) -> Result<bool, Failure> {
         let Some(json) = self.get(name) else { return Ok(default) };
-        let message = || format!("{name}: true or false expected, got {json}");
+        let message = || format!("{name}: true or false expected, got {}", shown(&json.to_string()));
         json.as_bool().ok_or_else(|| Failure::new("not_a_flag", name, message()))
     }
 
@@ -190,7 +191,7 @@ impl<'a> Flags<'a> {
             Some(x) if (min..=max).contains(&x) => Ok(x),
             Some(x) => Err(Failure::out_of_range(name, x, min, max)),
             None => {
-                let message = format!("{name}: a number expected, got {json}");
+                let message = format!("{name}: a number expected, got {}", shown(&json.to_string()));
                 Err(Failure::new("not_a_number", name, message).text("value", &json.to_string()))
             }
         }
@@ -207,7 +208,7 @@ impl<'a> Flags<'a> {
 
     pub(super) fn text(&self, name: &str) -> Result<Option<&'a str>, Failure> {
         let Some(json) = self.get(name) else { return Ok(None) };
-        let message = || format!("{name}: a text expected, got {json}");
+        let message = || format!("{name}: a text expected, got {}", shown(&json.to_string()));
         json.as_str().map(Some).ok_or_else(|| Failure::new("bad_json", name, message()))
     }
 

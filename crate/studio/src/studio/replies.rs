@@ -1,6 +1,7 @@
 //! The studio's replies as plain objects.
 
 use serde_json::{Value as Json, json};
+use servescope_lab::inspect;
 use servescope_lab::notes::Traffic;
 use servescope_lab::workload::Trace;
 use servescope_lab::workload::fit::{Fit, LawDistance, LengthFit, Model, compare};
@@ -53,6 +54,10 @@ pub(super) fn mapping_refused(name: &str, error: &MappingError) -> Json {
 pub(super) fn info(loaded: &LoadedTrace) -> Json {
     let statistics = Statistics::of(&loaded.trace);
     let pd_ratio = statistics.pd_ratio();
+    let settings: serde_json::Map<String, Json> = inspect::settings(&loaded.trace, &statistics)
+        .into_iter()
+        .map(|(id, value)| (id.row().id.to_owned(), json!(value)))
+        .collect();
     json!({
         "name": loaded.name,
         "format": loaded.format.map_or("", Format::name),
@@ -63,6 +68,7 @@ pub(super) fn info(loaded: &LoadedTrace) -> Json {
         "output_tokens_mean": statistics.output_tokens.map_or(0.0, |s| s.mean),
         "pd_ratio": pd_ratio,
         "warnings": loaded.warnings,
+        "settings": settings,
         "traffic": Traffic::of(&loaded.trace),
         "bad_rows": {"total": 0, "listed": []},
     })

@@ -28,6 +28,8 @@ export const failures = area('failures', {
   budget_below_running: 'vLLM does not start when its token budget ({value}) is below the max running requests ({min}).',
   batch_below_request: 'S-LoRA does not start when the prefill token budget ({value}) is below the longest request ({min}).',
   bad_json: 'This is not a scenario in JSON.',
+  not_an_object: 'This is no Servescope scenario: it is not a JSON object.',
+  not_a_scenario: 'This is no Servescope scenario: {foreign} of its {fields} fields are no parameters, the first is “{first}”.',
   repeated_key: 'The key {path} is given twice.',
   bad_link: 'Ignored unknown part of the link: “{part}”.',
   bad_columns: 'The requests could not be passed on: {column} is not a column of a trace.',

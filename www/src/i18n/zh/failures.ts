@@ -24,6 +24,8 @@ export const failures: Translation<typeof english> = {
   budget_below_running: 'token 预算（{value}）小于最大运行请求数（{min}）时，vLLM 拒绝启动。',
   batch_below_request: '预填充 token 预算（{value}）小于最长请求（{min}）时，S-LoRA 拒绝启动。',
   bad_json: '这不是 JSON 格式的场景。',
+  not_an_object: '这不是 Servescope 场景：它不是 JSON 对象。',
+  not_a_scenario: '这不是 Servescope 场景：{fields} 个字段中有 {foreign} 个不是参数，第一个是“{first}”。',
   repeated_key: '键 {path} 出现了两次。',
   bad_link: '已忽略链接中无法识别的部分：“{part}”。',
   bad_columns: '请求无法移交：{column} 不是一列有效的请求数据。',

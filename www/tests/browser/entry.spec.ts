@@ -1,0 +1,103 @@
+// The way in: tabs and presets in the browser's history, the sections of the controls, and settings that make themselves apply.
+import { control, digest, dismiss, expect, link, open, settled, test } from './page.js';
+
+const current = (name: string): string => `page-header [data-tab=${name}][aria-current=page]`;
+
+test('Back goes back over tabs and presets, and former names of tabs are read', async ({ page }) => {
+  await open(page);
+  const first = await digest(page);
+  await page.locator('page-header [data-tab=learn]').click();
+  await expect(page.locator('[data-preset-group]')).toHaveCount(4);
+  await page.locator('[data-preset-group=fairness] [data-preset=greedy_user]').click();
+  await expect(page.locator(current('explore'))).toBeVisible();
+  await expect.poll(() => digest(page)).not.toBe(first);
+  const preset = await digest(page);
+  await page.locator('page-header [data-tab=validation]').click();
+  await expect(page.locator(current('validation'))).toBeVisible();
+  await page.goBack();
+  await expect(page.locator(current('explore'))).toBeVisible();
+  expect(await digest(page)).toBe(preset);
+  await page.goBack();
+  await expect(page.locator(current('learn'))).toBeVisible();
+  await expect.poll(() => digest(page)).toBe(first);
+  await page.goBack();
+  await expect(page.locator(current('explore'))).toBeVisible();
+  await page.goForward();
+  await expect(page.locator(current('learn'))).toBeVisible();
+  for (const [former, tab] of [['service', 'explore'], ['workload', 'explore'], ['capacity', 'plan'], ['published', 'validation']] as const) {
+    await open(page, `#v=2&tab=${former}`);
+    await expect(page.locator(current(tab)), former).toBeVisible();
+  }
+  await open(page, '#v=2&tab=workload');
+  await expect(page.locator('.traffic-source')).toHaveAttribute('open', '');
+});
+
+test('engine and hardware are chosen at the head of their sections, by their real names', async ({ page }) => {
+  await open(page);
+  expect(await page.locator('[data-section]').evaluateAll((sections) => sections.map((section) => section.getAttribute('data-section')))).toEqual(['traffic', 'users', 'engine', 'hardware']);
+  for (const id of ['workload.users.count', 'gateway.kind', 'scheduler.kind', 'fleet.gpu', 'fleet.model', 'fleet.replicas', 'fleet.tensor_parallel', 'cost.kind']) {
+    await expect(control(page, id), id).toBeVisible();
+  }
+  const gpu = control(page, 'fleet.gpu');
+  await expect(gpu.locator('select')).toBeDisabled();
+  await gpu.locator('[data-use]').click();
+  await settled(page);
+  await expect(gpu.locator('select')).toBeEnabled();
+  await expect(gpu.locator('select')).toBeFocused();
+  await gpu.locator('select').selectOption({ label: 'NVIDIA H100 SXM5' });
+  await control(page, 'fleet.model').locator('select').selectOption({ label: 'Llama-3.1-8B' });
+  await settled(page);
+  await expect(page.locator('html')).toHaveAttribute('data-state', 'ready');
+  expect(await link(page)).toContain('gpu=h100');
+});
+
+test('what does not apply is one line a section, and says what it would change to apply', async ({ page }) => {
+  await open(page);
+  const idle = page.locator('[data-section=engine] > details.idle');
+  const chunk = control(page, 'scheduler.chunk_tokens');
+  await expect(chunk).toBeHidden();
+  await idle.locator('> summary').click();
+  const use = chunk.locator('[data-use]');
+  await expect(use).toContainText('Sarathi');
+  await use.click();
+  await settled(page);
+  await expect(control(page, 'scheduler.kind').locator('select')).toHaveValue('sarathi');
+  await expect(chunk.locator('input.value')).toBeEnabled();
+  await expect(chunk.locator('[data-use]')).toHaveCount(0);
+});
+
+for (const language of ['en', 'zh']) {
+  test(`no tab is wider than a small screen (${language})`, async ({ page }) => {
+    await page.setViewportSize({ width: 320, height: 800 });
+    for (const tab of ['learn', 'explore', 'plan', 'validation']) {
+      await open(page, `#v=2&lang=${language}&tab=${tab}`);
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+      expect(wide, tab).toBe(0);
+      await dismiss(page);
+    }
+  });
+}
+
+test('the first screen says what this is and has three ways in', async ({ page }) => {
+  await open(page);
+  const first = await digest(page);
+  const welcome = page.locator('.welcome');
+  await expect(welcome).toContainText('simulates an LLM inference service');
+  await expect(welcome).toBeInViewport();
+  await welcome.locator('[data-door=burst]').click();
+  await expect(welcome.locator('[data-story=burst]')).toBeVisible();
+  await expect.poll(() => digest(page)).not.toBe(first);
+  await welcome.locator('[data-door-next]').click();
+  await expect(page.locator('[data-chart=running_waiting]')).toBeInViewport();
+  await welcome.locator('[data-door=long]').click();
+  await expect(page.locator('.menu.presets > summary span')).toHaveAttribute('data-preset', 'tail_prompt_budget');
+  await welcome.locator('[data-door=own]').click();
+  await expect(page.locator('source-section')).toBeVisible();
+  await welcome.locator('[data-door-next]').click();
+  await expect(page.locator(current('plan'))).toBeVisible();
+  await page.goBack();
+  await page.locator('.welcome [data-door=close]').click();
+  await expect(welcome).toHaveCount(0);
+  await open(page);
+  await expect(welcome).toHaveCount(0);
+});
