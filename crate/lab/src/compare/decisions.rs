@@ -151,13 +151,7 @@ mod tests {
     #[test]
     fn a_quota_parts_two_runs_at_the_gateway() {
         let of = |rpm: &str| {
-            let limit = ("gateway.rpm.limit", rpm);
-            run(&[
-                ("gateway.kind", "proxy"),
-                ("gateway.rpm.on", "true"),
-                limit,
-                ("workload.users.count", "1"),
-            ])
+            run(&[("gateway.kind", "proxy"), ("gateway.rpm", rpm), ("workload.users.count", "1")])
         };
         let told = Parting::of(&of("100000"), &of("30")).to_json();
         assert_eq!(told["a"]["verdict"], "forwarded", "{told}");
