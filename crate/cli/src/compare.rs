@@ -7,7 +7,7 @@ use clap::Args;
 use rayon::prelude::*;
 use serde_json::{Value as Json, json};
 use servescope_charts::{Chart, Mark, Role};
-use servescope_lab::compare::decisions::Parting;
+use servescope_lab::compare::decisions::DecisionDifference;
 use servescope_lab::compare::interval::Paired;
 use servescope_lab::compare::requests::{RequestPair, RequestPairs};
 use servescope_lab::compare::turn::{Turns, turns};
@@ -102,7 +102,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     told.extend(pair[1].notes().into_iter().filter(|note| !pair[0].notes().contains(note)));
     notes::tell(&told);
     let requests = RequestPairs::of(&pair[0], &pair[1]);
-    let parting = Parting::of(&pair[0], &pair[1]);
+    let difference = DecisionDifference::of(&pair[0], &pair[1]);
     let turned = match turn {
         Some(range) => Some(pool.install(|| task.turns(range))?),
         None => None,
@@ -124,14 +124,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
             "seeds": task.seeds,
             "metrics": comparison.to_json(),
             "requests": requests.to_json(),
-            "first_different_decision": parting.to_json(),
+            "first_different_decision": difference.to_json(),
         });
         if let Some(turned) = &turned {
             json["turn"] = turned.to_json();
         }
         return print(&format!("{json:#}\n"));
     }
-    print(&text(&task, &comparison, &requests, parting, turned.as_ref()))
+    print(&text(&task, &comparison, &requests, difference, turned.as_ref()))
 }
 
 fn task(arguments: &Arguments) -> Result<Task, Failed> {
@@ -259,7 +259,7 @@ fn text(
     task: &Task,
     comparison: &Comparison,
     requests: &RequestPairs,
-    parting: Parting,
+    difference: DecisionDifference,
     turned: Option<&Turns>,
 ) -> String {
     let mut lines = Vec::new();
@@ -287,7 +287,7 @@ fn text(
     lines.extend(said.into_iter().map(|note| format!("note: {note}")));
     lines.push(String::new());
     lines.extend(requests_text(requests, task.seeds[0]));
-    lines.push(parting.sentence());
+    lines.push(difference.sentence());
     if let Some(turned) = turned {
         lines.push(String::new());
         lines.extend(turned.sentences());

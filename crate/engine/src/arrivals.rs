@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use servescope_workload::Trace;
-use servescope_workload::trace::{Chain, NOBODY};
+use servescope_workload::trace::{Chain, NO_REQUEST};
 
 use crate::request::RequestResult;
 
@@ -41,7 +41,7 @@ impl WaitingTurn {
     fn of(chain: &Chain) -> Self {
         let n = chain.after.len();
         if chain.is_shared {
-            let held = (0u32..).zip(&chain.after).filter(|&(_, &before)| before != NOBODY);
+            let held = (0u32..).zip(&chain.after).filter(|&(_, &before)| before != NO_REQUEST);
             return Self { followers: held.map(|(id, _)| id).collect(), ..Self::unsorted(n) };
         }
         let waits = || (0u32..).zip(&chain.after).filter(|&(_, &before)| (before as usize) < n);
@@ -100,7 +100,7 @@ impl Arrivals {
     /// Moves on to a request that waits for no request. One that waits for a request that is not there is never sent.
     fn pass_held(&mut self, trace: &Trace) {
         if let Some(chain) = &trace.chain {
-            while chain.after.get(self.next).is_some_and(|&before| before != NOBODY) {
+            while chain.after.get(self.next).is_some_and(|&before| before != NO_REQUEST) {
                 self.next += 1;
             }
         }

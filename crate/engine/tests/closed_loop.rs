@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use servescope_cost::{AdapterCost, LinearCost};
 use servescope_engine::{Fleet, FleetConfig, Report};
-use servescope_workload::trace::{Chain, NOBODY, Request};
+use servescope_workload::trace::{Chain, NO_REQUEST, Request};
 use servescope_workload::{BASE_MODEL, Trace};
 
 /// Every prompt and every further token takes this long.
@@ -21,7 +21,7 @@ fn rounds(users: u32, rounds: u32, of: impl Fn(u32, u32) -> (f64, u32)) -> Trace
             let first = round == 0;
             earliest_us[user as usize] += think_us;
             chain.push(
-                if first { NOBODY } else { trace.len() as u32 - users },
+                if first { NO_REQUEST } else { trace.len() as u32 - users },
                 if first { 0.0 } else { think_us },
             );
             trace.push(Request {

@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use servescope_workload::Trace;
 use servescope_workload::formats::{self, FormatError};
 use servescope_workload::statistics::{DISPERSION_WINDOWS_S, PERCENTILES, PrefixHits, Spread, Statistics};
-use servescope_workload::trace::NOBODY;
+use servescope_workload::trace::NO_REQUEST;
 
 use crate::failure::Failure;
 use crate::run::LoadedTrace;
@@ -90,7 +90,7 @@ pub fn to_json(trace: &Trace) -> Json {
 /// Requests that wait for another one; `None` where nobody does.
 fn held(trace: &Trace) -> Option<usize> {
     let chain = trace.chain.as_ref().filter(|chain| chain.holds_any())?;
-    Some(chain.after.iter().filter(|&&before| before != NOBODY).count())
+    Some(chain.after.iter().filter(|&&before| before != NO_REQUEST).count())
 }
 
 /// The same as aligned text.

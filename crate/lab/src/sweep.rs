@@ -2,7 +2,7 @@
 //!
 //! A [`Sweep`] numbers its runs: the last axis moves fastest, and the seeds of a point follow each other. A finished run is a
 //! [`Line`] of JSON that says which run of which sweep it is, so lines can be written in any order, by any number of machines,
-//! and put together again ([`resume`], [`join`]). Written in their order they are the same bytes whoever made them.
+//! and put together again ([`resume`], [`join`]). Written in their order they are the same bytes on any number of machines.
 
 mod axis;
 mod lines;

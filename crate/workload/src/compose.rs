@@ -12,7 +12,7 @@ use crate::popularity::Sampler;
 use crate::prefix::Tree;
 use crate::sessions::{Context, Pace, Prompt, SessionSpec};
 use crate::stream::Stream;
-use crate::trace::{BASE_MODEL, Chain, Extra, Labels, NOBODY, Request, Trace};
+use crate::trace::{BASE_MODEL, Chain, Extra, Labels, NO_REQUEST, Request, Trace};
 
 /// One lane: where its sessions begin, or that each begins where the one before ended.
 struct Lane {
@@ -154,7 +154,7 @@ fn own_starts_us(spec: &WorkloadSpec, gaps: Arrivals, share: f64, stream: &Strea
 
 impl Composer<'_> {
     fn lane(&mut self, lane: &Lane, streams: &Streams) {
-        const NOBODY_BEFORE: (u32, f64) = (NOBODY, 0.0);
+        const NOBODY_BEFORE: (u32, f64) = (NO_REQUEST, 0.0);
         let of_session = |i: usize| streams.each(|stream| stream.item(i));
         let Some(quota) = lane.quota else {
             for (i, &start_us) in lane.starts_us.iter().enumerate() {
@@ -245,7 +245,8 @@ impl Composer<'_> {
             });
             let think_us = spec.think.draw_us(&mut streams.think);
             now_us += think_us + answer_us.unwrap_or(0.0);
-            wait = if answer_us.is_some() { (NOBODY, 0.0) } else { (self.trace.len() as u32 - 1, think_us) };
+            wait =
+                if answer_us.is_some() { (NO_REQUEST, 0.0) } else { (self.trace.len() as u32 - 1, think_us) };
         }
         self.sessions += 1;
     }
@@ -310,7 +311,7 @@ mod tests {
         assert_eq!((trace.len(), chain.until_us), (100, 300e6));
         for (id, &before) in chain.after.iter().enumerate() {
             let earlier = (0..id).rfind(|&other| trace.user[other] == trace.user[id]);
-            assert_eq!(earlier.map_or(NOBODY, |earlier| earlier as u32), before);
+            assert_eq!(earlier.map_or(NO_REQUEST, |earlier| earlier as u32), before);
             let start = earlier.map_or(0.0, |earlier| trace.arrival_us[earlier]);
             assert!(earlier.is_none() || trace.arrival_us[id] == start + chain.think_us[id]);
         }
@@ -346,9 +347,9 @@ mod tests {
             let mut last = vec![None; 3_750];
             for id in 0..trace.len() {
                 let before = last[extra.session.index[id] as usize].replace(id);
-                let waits_for = trace.chain.as_ref().map_or(NOBODY, |chain| chain.after[id]);
+                let waits_for = trace.chain.as_ref().map_or(NO_REQUEST, |chain| chain.after[id]);
                 let Some(before) = before else {
-                    assert_eq!((extra.turn[id], waits_for), (1, NOBODY));
+                    assert_eq!((extra.turn[id], waits_for), (1, NO_REQUEST));
                     continue;
                 };
                 assert_eq!(extra.turn[id], extra.turn[before] + 1);
@@ -359,7 +360,7 @@ mod tests {
                 if pace == Pace::Held {
                     assert_eq!(waits_for as usize, before);
                 } else {
-                    assert!(waits_for == NOBODY && gap_s > 2.0);
+                    assert!(waits_for == NO_REQUEST && gap_s > 2.0);
                 }
             }
         }

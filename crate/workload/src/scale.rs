@@ -1,7 +1,7 @@
 //! Rate and time scaling of a trace on load.
 
 use crate::stream::Stream;
-use crate::trace::{Chain, NOBODY, Trace};
+use crate::trace::{Chain, NO_REQUEST, Trace};
 
 /// Multiplies every time by `factor` (2 = twice as slow). Bursts keep their shape; the rate is divided by the factor.
 pub fn stretch_time(trace: &mut Trace, factor: f64) {
@@ -57,7 +57,7 @@ pub fn scale_rate(trace: &Trace, factor: f64, seed: u64) -> Trace {
         let keep = if copy < copies { 1.0 } else { factor - copies as f64 };
         let mut stream = Stream::named(seed, "rate scale").item(copy);
         let shift = if copy == 0 { 0.0 } else { span * stream.uniform() };
-        let mut place = vec![NOBODY; if chain.is_some() { trace.len() } else { 0 }];
+        let mut place = vec![NO_REQUEST; if chain.is_some() { trace.len() } else { 0 }];
         for (id, cancel) in cancel_of.iter().enumerate() {
             if keep < 1.0 && stream.uniform() >= keep {
                 continue;
@@ -71,10 +71,10 @@ pub fn scale_rate(trace: &Trace, factor: f64, seed: u64) -> Trace {
             request.arrival_us = moved - back;
             if let (Some(chain), Some(of)) = (&mut chain, &trace.chain) {
                 // Rotation puts a predecessor behind its follower: that one then waits for nobody.
-                let before = place.get(of.after[id] as usize).copied().unwrap_or(NOBODY);
+                let before = place.get(of.after[id] as usize).copied().unwrap_or(NO_REQUEST);
                 let in_order =
                     scaled.arrival_us.get(before as usize).is_some_and(|&t| t <= request.arrival_us);
-                let (before, think_us) = if in_order { (before, of.think_us[id]) } else { (NOBODY, 0.0) };
+                let (before, think_us) = if in_order { (before, of.think_us[id]) } else { (NO_REQUEST, 0.0) };
                 chain.push(before, think_us);
                 place[id] = scaled.len() as u32;
             }
@@ -127,11 +127,11 @@ mod tests {
             assert_eq!(chain.after.len(), scaled.len());
             for (id, &before) in chain.after.iter().enumerate() {
                 let before = before as usize;
-                assert!(before == NOBODY as usize || scaled.arrival_us[before] <= scaled.arrival_us[id]);
-                assert!(before == NOBODY as usize || scaled.user[before] == scaled.user[id]);
+                assert!(before == NO_REQUEST as usize || scaled.arrival_us[before] <= scaled.arrival_us[id]);
+                assert!(before == NO_REQUEST as usize || scaled.user[before] == scaled.user[id]);
             }
             // Two whole copies: but for where the rotation cuts each user's loop, all wait as before.
-            let held = chain.after.iter().filter(|&&before| before != NOBODY).count();
+            let held = chain.after.iter().filter(|&&before| before != NO_REQUEST).count();
             assert!(factor != 2.5 || held >= 2 * (trace.len() - 5) - 5, "{held}");
         }
         let mut slow = trace.clone();

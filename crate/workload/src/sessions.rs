@@ -1,7 +1,7 @@
 //! Conversations: requests that follow one another, each with all that was said before in its prompt.
 
 use crate::lengths::Length;
-use crate::trace::{Chain, NO_LABEL, NOBODY, Trace};
+use crate::trace::{Chain, NO_LABEL, NO_REQUEST, Trace};
 
 /// The sessions of a synthetic workload. The law of prompt lengths is then that of the user's own words in a turn.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,10 +60,10 @@ impl SessionSpec {
 pub fn hold_turns(trace: &mut Trace) {
     let Some(extra) = &trace.extra else { return };
     let sessions = extra.session.index.iter().filter(|&&session| session != NO_LABEL).max();
-    let mut last = vec![NOBODY; sessions.map_or(0, |&last| last as usize + 1)];
+    let mut last = vec![NO_REQUEST; sessions.map_or(0, |&last| last as usize + 1)];
     let mut chain = Chain::default();
     for (id, &session) in (0u32..).zip(&extra.session.index) {
-        let before = last.get_mut(session as usize).map_or(NOBODY, |last| std::mem::replace(last, id));
+        let before = last.get_mut(session as usize).map_or(NO_REQUEST, |last| std::mem::replace(last, id));
         let think_us = trace.arrival_us.get(before as usize).map_or(0.0, |&sent_us| {
             let took_us = extra.took_s.get(before as usize).map_or(f64::NAN, |took| took * 1e6);
             let thought = trace.arrival_us[id as usize] - sent_us - took_us;
@@ -148,7 +148,7 @@ mod tests {
         let mut trace = crate::formats::read(file.as_bytes()).unwrap().trace;
         hold_turns(&mut trace);
         let chain = trace.chain.unwrap();
-        assert_eq!(chain.after, [NOBODY, NOBODY, 0, NOBODY, 1, 2]);
+        assert_eq!(chain.after, [NO_REQUEST, NO_REQUEST, 0, NO_REQUEST, 1, 2]);
         assert_eq!(chain.think_us, [0.0, 0.0, 4e6, 0.0, 0.0, 0.0]);
     }
 

@@ -6,7 +6,7 @@ mod extra;
 
 use crate::statistics::sort_places;
 
-pub use chain::{Chain, NOBODY};
+pub use chain::{Chain, NO_REQUEST};
 pub use events::{Event, Events};
 pub use extra::{Extra, LabelMaker, Labels, NO_LABEL, PrefixBlocks};
 

@@ -1,4 +1,4 @@
-// The Service tab's SLO beside the goal of the search: what the goal lacks of it, and a button that takes it over.
+// The SLO of the controls beside the goal of the search: what the goal lacks of it, and a button that takes it over.
 import { html, nothing, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
 import { capacity } from '../i18n/en/capacity.js';

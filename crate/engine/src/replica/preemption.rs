@@ -9,7 +9,7 @@ use super::context::ScheduleContext;
 use super::iteration::ScheduledBatch;
 use super::requests::RequestStatus;
 use crate::config::Preemption;
-use crate::record::decisions::{Compared, Decision, Test, Verdict};
+use crate::record::decisions::{Compared, Test, Verdict};
 use crate::record::timeline::{PreemptionEvent, PreemptionInterval};
 
 impl ScheduleContext<'_> {
@@ -85,21 +85,6 @@ impl Replica {
         self.waiting.come_back(context.trace, id, arrival_us, is_on_host);
         self.adapters.waits(context.adapter(id).0);
         self.num_waiting += 1;
-    }
-
-    /// Writes down why a request was preempted, where decisions are kept: a request needs more blocks than are free.
-    pub(crate) fn tell_preemption(
-        &self,
-        context: &mut ScheduleContext<'_>,
-        id: u32,
-        verdict: Verdict,
-        (needs, blocks_needed, free): (u32, u32, u32),
-    ) {
-        let (time_us, replica) = (context.now_us, self.index);
-        context.record.decisions.add(|| {
-            let compared = Compared::new(Test::KvBlocks, blocks_needed, free);
-            Decision::of(time_us, replica, id, verdict, compared).for_request(needs)
-        });
     }
 
     /// What the host keeps of a request that goes away is forgotten.

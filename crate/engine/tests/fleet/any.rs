@@ -9,7 +9,7 @@ use servescope_engine::{
     AdapterConfig, AdapterLoading, AdapterMemory, Equals, FleetConfig, LongPrefill, Preemption, RouterKind,
     SchedulerKind, VllmRules,
 };
-use servescope_workload::trace::{Chain, Extra, NOBODY, PrefixBlocks, Request};
+use servescope_workload::trace::{Chain, Extra, NO_REQUEST, PrefixBlocks, Request};
 use servescope_workload::{BASE_MODEL, Trace};
 
 use super::toy::Toy;
@@ -58,7 +58,7 @@ prop_compose! {
         trace.chain = waits.map(|waits| {
             let mut chain = Chain::default();
             for (id, &(before, think)) in (0..).zip(&waits[..trace.len()]) {
-                chain.push(if before < id { before } else { NOBODY }, f64::from(think / 3 * 3));
+                chain.push(if before < id { before } else { NO_REQUEST }, f64::from(think / 3 * 3));
             }
             Box::new(chain)
         });

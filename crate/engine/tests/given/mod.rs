@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use servescope_cost::{AdapterCost, LinearCost};
 use servescope_engine::observer::{Event, EventSink};
 use servescope_engine::{AdapterConfig, AdapterLoading, AdapterMemory, Fleet, FleetConfig, Report};
-use servescope_workload::trace::{Chain, NOBODY, Request};
+use servescope_workload::trace::{Chain, NO_REQUEST, Request};
 use servescope_workload::{BASE_MODEL, Trace};
 
 prop_compose! {
@@ -43,7 +43,7 @@ prop_compose! {
             let mut chain = Chain { until_us, ..Chain::default() };
             for &(before, think_us) in &waits[..trace.len()] {
                 // Any request may be waited for, also a later one, or itself: such a circle is never sent.
-                chain.push(before.map_or(NOBODY, |before| before % trace.len() as u32), think_us);
+                chain.push(before.map_or(NO_REQUEST, |before| before % trace.len() as u32), think_us);
             }
             Box::new(chain)
         });

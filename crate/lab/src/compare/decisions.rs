@@ -8,9 +8,9 @@ use crate::run::Run;
 
 /// Where A and B part; both runs kept their decisions ([`Running::with_decisions`](crate::Running::with_decisions)).
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Parting(Option<FirstDifference>);
+pub struct DecisionDifference(Option<FirstDifference>);
 
-impl Parting {
+impl DecisionDifference {
     /// Of two runs with the same seed.
     pub fn of(a: &Run, b: &Run) -> Self {
         Self(first_difference(&a.report, &b.report))
@@ -136,12 +136,12 @@ mod tests {
         for kind in ["slora", "static", "orca", "vllm", "sarathi", "lightllm", "vllm_v1"] {
             let of = |most: &str| run(&[("scheduler.kind", kind), ("scheduler.max_running_requests", most)]);
             let (wide, narrow) = (of("60"), of("2"));
-            assert_eq!(Parting::of(&wide, &of("60")).to_json(), Json::Null);
-            let parting = Parting::of(&wide, &narrow);
-            let told = parting.to_json();
+            assert_eq!(DecisionDifference::of(&wide, &of("60")).to_json(), Json::Null);
+            let difference = DecisionDifference::of(&wide, &narrow);
+            let told = difference.to_json();
             assert_eq!(told["a"]["verdict"], "admitted", "{kind}: {told}");
             assert_eq!(told["b"]["test"], "running_cap", "{kind}: {told}");
-            let sentence = parting.sentence();
+            let sentence = difference.sentence();
             let ends = "B admits no waiting request (cap on running requests: 3, at most 2) at";
             assert!(sentence.starts_with("first different decision: A admits request "), "{sentence}");
             assert!(sentence.contains(ends), "{kind}: {sentence}");
@@ -153,7 +153,7 @@ mod tests {
         let of = |rpm: &str| {
             run(&[("gateway.kind", "proxy"), ("gateway.rpm", rpm), ("workload.users.count", "1")])
         };
-        let told = Parting::of(&of("100000"), &of("30")).to_json();
+        let told = DecisionDifference::of(&of("100000"), &of("30")).to_json();
         assert_eq!(told["a"]["verdict"], "forwarded", "{told}");
         assert_eq!(told["b"]["test"], "requests_per_minute", "{told}");
         assert_eq!(told["a"]["request"], told["b"]["request"], "{told}");

@@ -9,7 +9,7 @@ use servescope_cost::{
 };
 use servescope_engine::{Equals, Fleet, FleetConfig, Report, SchedulerKind, VllmRules};
 use servescope_workload::stream::Stream;
-use servescope_workload::trace::{Chain, NOBODY, Request};
+use servescope_workload::trace::{Chain, NO_REQUEST, Request};
 use servescope_workload::{BASE_MODEL, Trace};
 
 use super::file::Row;
@@ -354,7 +354,7 @@ fn requests(row: &Row, in_flight: u32) -> Trace {
             output_tokens,
             max_tokens: output_tokens,
         });
-        chain.push(if place < in_flight { NOBODY } else { 0 }, 0.0);
+        chain.push(if place < in_flight { NO_REQUEST } else { 0 }, 0.0);
     }
     trace.chain = Some(Box::new(chain));
     trace

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use super::table::{Column, Table, push_cell, seconds_text};
 use super::{FormatError, MAX_INDEX, MAX_RANK, MAX_TOKENS};
-use crate::trace::{BASE_MODEL, Chain, Extra, LabelMaker, NOBODY, Request, Trace};
+use crate::trace::{BASE_MODEL, Chain, Extra, LabelMaker, NO_REQUEST, Request, Trace};
 
 pub(super) const COLUMNS: [&str; 3] = ["arrival_s", "input_tokens", "output_tokens"];
 
@@ -54,7 +54,7 @@ pub(super) struct Waits {
 impl Waits {
     /// Begins a row, good or bad, and gives its number.
     pub(super) fn next_row(&mut self) -> u32 {
-        self.place.push(NOBODY);
+        self.place.push(NO_REQUEST);
         self.place.len() as u32 - 1
     }
 
@@ -62,12 +62,12 @@ impl Waits {
     /// for a row that was left out waits for nobody.
     pub(super) fn push(&mut self, after: Option<(u32, f64)>, until_us: Option<f64>) {
         let (before, think_us) =
-            after.map_or((NOBODY, 0.0), |(row, think_us)| (self.place[row as usize], think_us));
-        self.any |= before != NOBODY;
+            after.map_or((NO_REQUEST, 0.0), |(row, think_us)| (self.place[row as usize], think_us));
+        self.any |= before != NO_REQUEST;
         if let Some(place) = self.place.last_mut() {
             *place = self.chain.after.len() as u32;
         }
-        self.chain.push(before, if before == NOBODY { 0.0 } else { think_us });
+        self.chain.push(before, if before == NO_REQUEST { 0.0 } else { think_us });
         self.chain.until_us = until_us.unwrap_or(f64::INFINITY).min(self.chain.until_us);
     }
 
@@ -249,7 +249,7 @@ pub(super) fn write(trace: &Trace) -> String {
     header.push_str(if extra.prefix.is_empty() { "" } else { ",block_tokens,hash_ids" });
     write_plain(trace, &header, |text, id| {
         match waits.map(|chain| (chain.after[id], chain.think_us[id])) {
-            Some((NOBODY, _)) => text.push_str(",,"),
+            Some((NO_REQUEST, _)) => text.push_str(",,"),
             Some((before, think_us)) => {
                 let _ = write!(text, ",{before},{}", seconds_text(think_us));
             }

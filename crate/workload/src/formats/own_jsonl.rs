@@ -8,7 +8,7 @@ use super::log::{Entry, Log};
 use super::own::{MAX_BLOCK_TOKENS, NO_EARLIER, RankTable, Waits, cancel_times, waits};
 use super::table::seconds_text;
 use super::{FormatError, MAX_INDEX, MAX_RANK, MAX_TOKENS};
-use crate::trace::{BASE_MODEL, Extra, NOBODY, Trace};
+use crate::trace::{BASE_MODEL, Extra, NO_REQUEST, Trace};
 
 pub(super) const KEYS: [&str; 3] = ["arrival_s", "input_tokens", "output_tokens"];
 
@@ -102,7 +102,7 @@ pub(super) fn write(trace: &Trace) -> String {
         if let Some(Some(at)) = cancel_us.get(id) {
             let _ = write!(text, ", \"cancel_s\": {}", seconds_text(*at));
         }
-        if let Some(chain) = held.filter(|chain| chain.after[id] != NOBODY) {
+        if let Some(chain) = held.filter(|chain| chain.after[id] != NO_REQUEST) {
             let _ = write!(
                 text,
                 ", \"after\": {}, \"think_s\": {}",

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::trace::{
-    BASE_MODEL, Chain, Event, Events, Extra, LabelMaker, Labels, NOBODY, PrefixBlocks, Request,
+    BASE_MODEL, Chain, Event, Events, Extra, LabelMaker, Labels, NO_REQUEST, PrefixBlocks, Request,
 };
 
 fn refused(text: &str) -> FormatError {
@@ -103,8 +103,8 @@ prop_compose! {
         trace.chain = waits.map(|(waits, until_us)| {
             let mut chain = Chain { until_us, ..Chain::default() };
             for (id, (before, think_us)) in (0..trace.len() as u32).zip(waits) {
-                let before = if id == 0 { NOBODY } else { before % id };
-                chain.push(before, if before == NOBODY { 0.0 } else { think_us });
+                let before = if id == 0 { NO_REQUEST } else { before % id };
+                chain.push(before, if before == NO_REQUEST { 0.0 } else { think_us });
             }
             Box::new(chain)
         });

@@ -4,15 +4,15 @@
 //! later (AIBrix's client holds the turns of a session so). Its `arrival_us` is therefore the earliest possible time, and
 //! the time at which it was really sent is an outcome of the run.
 
-/// Entry of [`Chain::after`] for a request that waits for nobody.
-pub const NOBODY: u32 = u32::MAX;
+/// Entry of [`Chain::after`] for a request that waits for no other.
+pub const NO_REQUEST: u32 = u32::MAX;
 
 /// What each request of a trace waits for. A trace without one is open: every request is sent at its arrival time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chain {
-    /// The request that must end first (completed, refused, or its client gone), or [`NOBODY`].
+    /// The request that must end first (completed, refused, or its client gone), or [`NO_REQUEST`].
     pub after: Vec<u32>,
-    /// Time between that end and the sending, microseconds; 0 for a request that waits for nobody.
+    /// Time between that end and the sending, microseconds; 0 for a request that waits for no other.
     pub think_us: Vec<f64>,
     /// Held requests that would be sent at this time or later are not sent at all, microseconds.
     pub until_us: f64,
@@ -34,18 +34,18 @@ impl Chain {
         self.think_us.push(think_us);
     }
 
-    /// Whether somebody waits for another.
+    /// Whether any request waits for another.
     pub fn holds_any(&self) -> bool {
-        self.after.iter().any(|&before| before != NOBODY)
+        self.after.iter().any(|&before| before != NO_REQUEST)
     }
 
     /// The chain of the requests named by `order`; `place` is where each went. Who waited for a request that is left out
-    /// waits for nobody.
+    /// waits for no other.
     pub(super) fn select(&self, order: &[u32], place: &[Option<u32>]) -> Self {
         let mut chosen = Self { until_us: self.until_us, is_shared: self.is_shared, ..Self::default() };
         for &id in order {
             let before = place.get(self.after[id as usize] as usize).copied().flatten();
-            chosen.push(before.unwrap_or(NOBODY), before.map_or(0.0, |_| self.think_us[id as usize]));
+            chosen.push(before.unwrap_or(NO_REQUEST), before.map_or(0.0, |_| self.think_us[id as usize]));
         }
         chosen
     }

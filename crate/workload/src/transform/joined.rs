@@ -4,7 +4,7 @@ use super::error::StepError;
 use super::field::Field;
 use super::job::Job;
 use crate::formats::MAX_INDEX;
-use crate::trace::{BASE_MODEL, Chain, Extra, LabelMaker, NOBODY, Trace};
+use crate::trace::{BASE_MODEL, Chain, Extra, LabelMaker, NO_REQUEST, Trace};
 
 /// What an equal name in two traces means.
 pub(super) const IDENTITY: Field = Field::choice(
@@ -47,8 +47,8 @@ pub(super) fn joined(
         all.cancellations.extend(trace.cancellations.iter().map(|&(at, id)| (at + offset_us, id + ids)));
         for id in 0..trace.len() {
             let wait = trace.chain.as_ref().map(|chain| (chain.after[id], chain.think_us[id]));
-            let (before, think_us) = wait.filter(|w| w.0 != NOBODY).unwrap_or((NOBODY, 0.0));
-            chain.push(if before == NOBODY { NOBODY } else { before + ids }, think_us);
+            let (before, think_us) = wait.filter(|w| w.0 != NO_REQUEST).unwrap_or((NO_REQUEST, 0.0));
+            chain.push(if before == NO_REQUEST { NO_REQUEST } else { before + ids }, think_us);
         }
         let until_us = trace.chain.as_ref().map_or(f64::INFINITY, |chain| chain.until_us + offset_us);
         chain.until_us = chain.until_us.max(until_us);

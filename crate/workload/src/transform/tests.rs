@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::generate::{WorkloadSpec, generate};
 use crate::sessions::hold_turns;
-use crate::trace::{BASE_MODEL, Chain, Extra, LabelMaker, NOBODY, PrefixBlocks, Request};
+use crate::trace::{BASE_MODEL, Chain, Extra, LabelMaker, NO_REQUEST, PrefixBlocks, Request};
 
 fn step(text: &str) -> Step {
     Step::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -50,10 +50,10 @@ fn sound(trace: &Trace) {
     assert!(trace.arrival_us.is_sorted());
     if let Some(chain) = &trace.chain {
         assert_eq!((chain.after.len(), chain.think_us.len()), (n, n));
-        assert!(chain.after.iter().all(|&before| before == NOBODY || (before as usize) < n));
+        assert!(chain.after.iter().all(|&before| before == NO_REQUEST || (before as usize) < n));
         let sessions = &trace.sessions().index;
         let together = |(id, &before): (usize, &u32)| {
-            before == NOBODY || sessions.is_empty() || sessions[id] == sessions[before as usize]
+            before == NO_REQUEST || sessions.is_empty() || sessions[id] == sessions[before as usize]
         };
         assert!(chain.after.iter().enumerate().all(together));
     }
@@ -392,7 +392,7 @@ fn every_time_that_a_step_makes_can_be_written() {
     trace.cancellations.clear();
     trace.arrival_us.iter_mut().for_each(|t| *t += 10e6);
     let mut chain = Chain { until_us: 4e6, ..Chain::default() };
-    (0..trace.len()).for_each(|_| chain.push(NOBODY, 0.0));
+    (0..trace.len()).for_each(|_| chain.push(NO_REQUEST, 0.0));
     trace.chain = Some(Box::new(chain));
     let earlier = Step::parse("shift:by_s=-8").unwrap();
     let (earlier, _) = apply(&[earlier], trace).unwrap();

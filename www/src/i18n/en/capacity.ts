@@ -3,7 +3,7 @@ import { area } from '../area.js';
 
 export const capacity = area('capacity', {
   'goal.title': 'Max sustainable rate',
-  'slo.of_service': 'SLO of the Service tab: {bounds}.',
+  'slo.of_service': 'SLO in Explore: {bounds}.',
   'slo.same': 'The goal below has the same bounds on TTFT and TBT, at its quantile.',
   'slo.take': 'Take its bounds on TTFT and TBT over',
   'slo.no_tpot': 'The search has no bound on TPOT.',

@@ -3,7 +3,7 @@ import type { capacity as english } from '../en/capacity.js';
 
 export const capacity: Translation<typeof english> = {
   'goal.title': '最大可持续速率',
-  'slo.of_service': '“服务”页的 SLO：{bounds}。',
+  'slo.of_service': '“探索”中设置的 SLO：{bounds}。',
   'slo.same': '下面的目标在其分位数上使用相同的 TTFT 与 TBT 上限。',
   'slo.take': '采用其 TTFT 与 TBT 上限',
   'slo.no_tpot': '搜索不设 TPOT 上限。',
