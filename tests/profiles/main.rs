@@ -87,7 +87,7 @@ fn half_of_the_points_predicts_the_other_half() {
     if is_whole() {
         assert!(
             table == profiles::HELD_OUT.trim_end(),
-            "crate/lab/src/profiles/held-out.txt is not what was measured"
+            "crate/lab/src/settings/profiles/held-out.txt is not what was measured"
         );
     }
     let all = profiles::raw_tables(&OnDisk(&folder)).unwrap_or_else(|e| panic!("{e}"));

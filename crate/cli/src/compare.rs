@@ -10,11 +10,11 @@ use servescope_charts::{Chart, Mark, Role};
 use servescope_lab::compare::decisions::DecisionDifference;
 use servescope_lab::compare::interval::Paired;
 use servescope_lab::compare::requests::{RequestPair, RequestPairs};
-use servescope_lab::compare::turn::{Turns, turns};
 use servescope_lab::compare::{Comparison, Row, seeds, with_seed};
 use servescope_lab::metric::{Measured, Metric};
 use servescope_lab::parameters::Id;
 use servescope_lab::sweep::Range;
+use servescope_lab::turn::{Turns, turns};
 use servescope_lab::{Failure, LoadedTrace, Run, Running, Scenario};
 
 use crate::chart_files::create;

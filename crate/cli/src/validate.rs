@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use rayon::prelude::*;
-use servescope_lab::backlog::{Alarms, alarms, alarms_table};
+use servescope_lab::alarms::{Alarms, alarms, alarms_table};
 use servescope_lab::capacity::steadiness::{self, Extent};
 use servescope_lab::compare::checks;
 use servescope_lab::profiles::{self, HELD_OUT, OnDisk, UNSEEN_HEADS, summed_table, unseen_heads_table};

@@ -1,5 +1,8 @@
 //! What if: the parameter table, scenarios made of it, runs, what a page or a terminal shows of them, and validation.
 //!
+//! Each folder uses only those before it: `settings`, `run`, `traces`, `what_if`, `evidence`, `output`. Their modules are
+//! offered at the root.
+//!
 //! ```
 //! use servescope_lab::{Run, Scenario};
 //! let mut scenario = Scenario::default();
@@ -8,37 +11,21 @@
 //! assert_eq!(run.summary().run.requests.offered, 600);
 //! ```
 
-pub mod backlog;
-pub mod bodies;
-pub mod capacity;
-pub mod closed_forms;
-pub mod compare;
 pub mod failure;
-pub mod files;
-pub mod fit;
-pub mod growth;
-pub mod inspect;
-pub mod limits;
-pub mod link;
-pub mod measured;
-pub mod metric;
-pub mod monitor;
-pub mod notes;
-pub mod parameters;
-pub mod profiles;
-pub mod published;
-pub mod recipe;
-pub mod repeated_keys;
-pub mod replications;
+
+mod evidence;
+mod output;
 pub mod run;
-pub mod scenario;
-pub mod schema;
-pub mod silicon;
-pub mod sweep;
-pub mod thresholds;
-pub mod validate;
-pub mod vidur;
-pub mod views;
+mod settings;
+mod traces;
+mod what_if;
+
+pub use evidence::{alarms, closed_forms, measured, published, silicon, thresholds, validate};
+pub use output::{files, monitor, views};
+pub use run::{backlog, growth, limits};
+pub use settings::{link, notes, parameters, profiles, repeated_keys, scenario, schema, vidur};
+pub use traces::{bodies, fit, inspect, recipe};
+pub use what_if::{capacity, compare, metric, replications, sweep, turn};
 
 pub use failure::Failure;
 pub use run::{LoadedTrace, Run, RunSummary, Running};

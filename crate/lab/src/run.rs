@@ -1,5 +1,9 @@
 //! One run: a scenario, or a scenario over a loaded trace, simulated and summarised.
 
+pub mod backlog;
+pub mod growth;
+pub mod limits;
+
 use std::cell::OnceCell;
 use std::sync::Arc;
 
@@ -25,7 +29,6 @@ use crate::notes::{Context, Note, Purpose, Traffic, notes, unused};
 use crate::parameters::Id;
 use crate::parameters::choices::TraceTurns;
 use crate::scenario::{AdapterRanks, CostKind, Scenario};
-use crate::{backlog, limits};
 
 /// Rows of the tables by user and by adapter that a page can show.
 pub const TABLE_ROWS: usize = 100;

@@ -6,7 +6,7 @@ use super::with_seed;
 use crate::metric::{Measured, Metric};
 use crate::parameters::{Id, Value};
 use crate::scenario::Scenario;
-use crate::validate::on_threads;
+use crate::what_if::threads::on_threads;
 
 /// S-LoRA's default workload (S1) below its capacity.
 const RATE: &str = "1.5";

@@ -15,7 +15,6 @@ pub mod decisions;
 pub mod interval;
 pub mod requests;
 pub mod sentence;
-pub mod turn;
 
 use std::fmt::Write as _;
 

@@ -9,6 +9,7 @@ use crate::published::policies::{self, POLICY_ROWS, PolicyComparison};
 use crate::published::vtc::{Measured, VtcComparison};
 use crate::published::{self, Comparison};
 use crate::thresholds::Met;
+use crate::what_if::threads::on_threads;
 
 /// How thoroughly closed forms are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,27 +37,6 @@ impl Effort {
 pub fn steadiness(extent: Extent, threads: usize) -> Vec<Steadiness> {
     let settings: Vec<_> = steadiness::settings().into_iter().step_by(extent.every).collect();
     on_threads(settings.len(), threads, |place| steadiness::check(&settings[place], extent.seeds))
-}
-
-/// Works at tasks by number, each on the thread that is free; the results are in their order.
-pub(crate) fn on_threads<T: Send>(tasks: usize, threads: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
-    let next = std::sync::atomic::AtomicUsize::new(0);
-    let mut done: Vec<(usize, T)> = std::thread::scope(|scope| {
-        let work = || {
-            let mut mine = Vec::new();
-            loop {
-                let place = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-                if place >= tasks {
-                    return mine;
-                }
-                mine.push((place, work(place)));
-            }
-        };
-        let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().flat_map(|w| w.join().expect("a worker does not panic")).collect()
-    });
-    done.sort_by_key(|(place, _)| *place);
-    done.into_iter().map(|(_, one)| one).collect()
 }
 
 /// Each law has seeds of its own, so that their errors are independent.

@@ -6,14 +6,14 @@ use servescope_cost::kernels::Kernels;
 
 #[cfg(feature = "tables")]
 const FILES: &[&str] = &[
-    include_str!("../../kernels/kernels_a100_80_sxm.txt"),
-    include_str!("../../kernels/kernels_b200_sxm.txt"),
-    include_str!("../../kernels/kernels_b300_sxm.txt"),
-    include_str!("../../kernels/kernels_gb200_nvl72.txt"),
-    include_str!("../../kernels/kernels_gb300_nvl72.txt"),
-    include_str!("../../kernels/kernels_h100_sxm.txt"),
-    include_str!("../../kernels/kernels_h200_sxm.txt"),
-    include_str!("../../kernels/kernels_l40s.txt"),
+    include_str!("../../../kernels/kernels_a100_80_sxm.txt"),
+    include_str!("../../../kernels/kernels_b200_sxm.txt"),
+    include_str!("../../../kernels/kernels_b300_sxm.txt"),
+    include_str!("../../../kernels/kernels_gb200_nvl72.txt"),
+    include_str!("../../../kernels/kernels_gb300_nvl72.txt"),
+    include_str!("../../../kernels/kernels_h100_sxm.txt"),
+    include_str!("../../../kernels/kernels_h200_sxm.txt"),
+    include_str!("../../../kernels/kernels_l40s.txt"),
 ];
 #[cfg(not(feature = "tables"))]
 const FILES: &[&str] = &[];

@@ -9,7 +9,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::interval::{Bounds, Paired};
+use crate::compare::interval::{Bounds, Paired};
 use crate::metric::{Direction, Metric};
 use crate::sweep::Range;
 
@@ -196,7 +196,7 @@ impl Turns {
             let digits = if self.range.is_whole {
                 0
             } else {
-                super::sentence::decimals(turn.value, turn.high - turn.low)
+                crate::compare::sentence::decimals(turn.value, turn.high - turn.low)
             };
             let Turn { value, low, high, .. } = turn;
             format!(

@@ -35,7 +35,7 @@ const fn fingerprint(text: &str) -> u64 {
 
 macro_rules! text {
     ($file:literal) => {
-        include_str!(concat!("../../../../static/profiles/", $file, ".txt"))
+        include_str!(concat!("../../../../../static/profiles/", $file, ".txt"))
     };
 }
 

@@ -275,8 +275,8 @@ mod tests {
     use super::*;
     use crate::{Run, Scenario};
 
-    const FILES: &str = include_str!("../../../../tests/fuzz/corpus/profile/files");
-    const SHIPPED: &str = include_str!("../../../../static/profiles/a100_Llama-2-7b-hf.txt");
+    const FILES: &str = include_str!("../../../../../tests/fuzz/corpus/profile/files");
+    const SHIPPED: &str = include_str!("../../../../../static/profiles/a100_Llama-2-7b-hf.txt");
     const NAMES: [&str; 5] = ["a.csv", "b.csv", "c.csv", "d.csv", "e.csv"];
     const OF: Measured<'_> = Measured { gpu: "g", model: "a/b", layers: 80 };
 

@@ -1,0 +1,9 @@
+//! How far a result can be trusted: closed forms, saturated servers, published rows, measured times, measured deployments.
+
+pub mod alarms;
+pub mod closed_forms;
+pub mod measured;
+pub mod published;
+pub mod silicon;
+pub mod thresholds;
+pub mod validate;

@@ -1,0 +1,5 @@
+//! What is shown of a run: charts, tables and files.
+
+pub mod files;
+pub mod monitor;
+pub mod views;

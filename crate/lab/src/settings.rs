@@ -1,0 +1,11 @@
+//! What a person sets: the parameter table, a scenario made of it, its links and its schema, the notes about settings without
+//! effect, operator tables of one's own, and Vidur's flags.
+
+pub mod link;
+pub mod notes;
+pub mod parameters;
+pub mod profiles;
+pub mod repeated_keys;
+pub mod scenario;
+pub mod schema;
+pub mod vidur;

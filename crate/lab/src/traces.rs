@@ -1,0 +1,6 @@
+//! What a trace file holds: its statistics, what it was made from, a scenario that resembles it, its request bodies.
+
+pub mod bodies;
+pub mod fit;
+pub mod inspect;
+pub mod recipe;
