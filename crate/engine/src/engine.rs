@@ -20,6 +20,7 @@ mod departures;
 mod fast_forward;
 mod one_stage;
 mod pipeline;
+mod pipeline_turns;
 pub(crate) mod rejection;
 mod replica_view;
 
@@ -503,7 +504,9 @@ impl Fleet {
             let waits_for_end = !self.config.policy().heeds_arrivals() && self.replicas[place].in_flight > 0;
             if self.pipelines[place].take_end() || !waits_for_end {
                 self.fill_pipeline(place, now_us);
-                if !self.has_stages {
+                if self.has_stages {
+                    self.play_turns(place, now_us);
+                } else {
                     self.fast_forward(place, now_us);
                 }
             } else {

@@ -7,6 +7,8 @@ use super::context::ScheduleContext;
 use super::iteration::{HeadBlocked, ScheduledBatch, Unwritten};
 use super::requests::RequestStatus;
 use super::run::written;
+use crate::config::FleetConfig;
+use crate::request::BlockReason;
 
 /// The requests of a batch that left the last stage are further.
 pub(crate) fn end_batch(
@@ -63,6 +65,15 @@ pub(crate) fn ends_alike(
     context: &mut ScheduleContext<'_>,
     batch: &mut ScheduledBatch,
 ) -> bool {
+    let ends = may_end_alike(replica, context, batch) && batch.unwritten.next_is_not_last();
+    if ends {
+        end_unwritten(replica, context, batch);
+    }
+    ends
+}
+
+/// Whether the batch can be one whose requests are written down later: each gets a token, and none joins them.
+fn may_end_alike(replica: &mut Replica, context: &ScheduleContext<'_>, batch: &mut ScheduledBatch) -> bool {
     let policy = context.config.policy();
     let is_told_at_once = context.steps_singly
         || context.record.first_tokens.is_some()
@@ -70,16 +81,15 @@ pub(crate) fn ends_alike(
         || policy.queues_empty_batches()
         || !policy.mixes_batches();
     let is_plain = batch.chunks.is_empty() && batch.copied_blocks == 0 && batch.load_us == 0.0;
-    if is_told_at_once || !is_plain || !replica.admits_none_beside(context, batch) {
-        return false;
-    }
-    if batch.unwritten.iterations == 0 && !begin_unwritten(context, batch) {
-        return false;
-    }
+    !is_told_at_once
+        && is_plain
+        && replica.admits_none_beside(context, batch)
+        && (batch.unwritten.iterations > 0 || begin_unwritten(context, batch))
+}
+
+/// A batch ends whose requests are written down later.
+fn end_unwritten(replica: &mut Replica, context: &mut ScheduleContext<'_>, batch: &mut ScheduledBatch) {
     let unwritten = &mut batch.unwritten;
-    if unwritten.iterations + 1 >= unwritten.first_done {
-        return false;
-    }
     unwritten.iterations += 1;
     unwritten.execution_us.push(batch.busy_us);
     unwritten.ended_us = context.now_us;
@@ -87,7 +97,36 @@ pub(crate) fn ends_alike(
     replica.in_flight -= 1;
     let run = written(replica, context, batch, batch.formed_us, batch.decodes);
     context.record.iterations.push(&run, &[]);
-    true
+}
+
+/// Whether batches take turns that end and are formed again alike, where this is one of those under way: until one of its
+/// requests is done or blocks run short, which [`ends_a_turn`] says, or something arrives.
+pub(crate) fn takes_turns(
+    replica: &mut Replica,
+    context: &ScheduleContext<'_>,
+    batch: &mut ScheduledBatch,
+) -> bool {
+    let is_told = |stop: BlockReason| replica.stop == Some(stop);
+    (replica.num_waiting == 0 || batch.refused.is_some_and(|refused| is_told(refused.stop)))
+        && may_end_alike(replica, context, batch)
+}
+
+/// Whether the iteration under way of a batch that [`takes_turns`] can be followed by one of the same requests.
+pub(crate) fn ends_a_turn(replica: &Replica, config: &FleetConfig, batch: &ScheduledBatch) -> bool {
+    let unwritten = &batch.unwritten;
+    unwritten.next_is_not_last()
+        && replica.kv.available() > unwritten.new_blocks(config, unwritten.iterations + 1)
+}
+
+/// That iteration ends, and the next one is formed.
+pub(crate) fn next_turn(
+    replica: &mut Replica,
+    context: &mut ScheduleContext<'_>,
+    batch: &mut ScheduledBatch,
+) {
+    end_unwritten(replica, context, batch);
+    let blocks = batch.unwritten.new_blocks(context.config, batch.unwritten.iterations);
+    form_unwritten(replica, context, batch, blocks);
 }
 
 /// Looks at every request of a batch whose tokens are to be written down later; says whether each follows the one before it.
@@ -114,19 +153,24 @@ pub(crate) fn forms_alike(
     context: &mut ScheduleContext<'_>,
     batch: &mut ScheduledBatch,
 ) -> bool {
-    let Unwritten { iterations, phases, .. } = &batch.unwritten;
-    let size = phases.len();
-    let blocks = if context.config.allocates_on_demand() {
-        phases[(size - *iterations as usize % size) % size]
-    } else {
-        0
-    };
+    let blocks = batch.unwritten.new_blocks(context.config, batch.unwritten.iterations);
     if !replica.admits_none_beside(context, batch) || replica.kv.available() <= blocks {
         return false;
     }
     if let (Some(refused), true) = (batch.refused, replica.num_waiting > 0) {
         replica.set_blocked_on(context, Some(refused.stop));
     }
+    form_unwritten(replica, context, batch, blocks);
+    true
+}
+
+/// The next iteration of the same requests takes so many blocks.
+fn form_unwritten(
+    replica: &mut Replica,
+    context: &ScheduleContext<'_>,
+    batch: &mut ScheduledBatch,
+    blocks: u32,
+) {
     replica.kv.allocate(blocks);
     replica.in_flight += 1;
     replica.formed += 1;
@@ -137,8 +181,8 @@ pub(crate) fn forms_alike(
     batch.decode_kv_tokens += u64::from(batch.decodes);
     batch.busy_us = 0.0;
     batch.inner_us = None;
+    batch.last_us = None;
     batch.in_memory = replica.adapters_in_memory();
-    true
 }
 
 /// Writes down what the requests of a batch got.
@@ -158,6 +202,22 @@ pub(crate) fn write_down(context: &mut ScheduleContext<'_>, batch: &mut Schedule
     unwritten.iterations = 0;
     unwritten.longest_us = 0.0;
     unwritten.execution_us.clear();
+}
+
+impl Unwritten {
+    /// Whether no request is done with the next iteration.
+    fn next_is_not_last(&self) -> bool {
+        self.iterations + 1 < self.first_done
+    }
+
+    /// Blocks that the iteration takes which comes after so many of them.
+    fn new_blocks(&self, config: &FleetConfig, iterations: u32) -> u32 {
+        if !config.allocates_on_demand() {
+            return 0;
+        }
+        let size = self.phases.len();
+        self.phases[(size - iterations as usize % size) % size]
+    }
 }
 
 impl Replica {

@@ -5,7 +5,7 @@ mod any;
 mod cases;
 mod checks;
 mod decisions;
-
+mod pipelines;
 mod toy;
 
 use std::sync::Arc;
