@@ -3,10 +3,11 @@
 mod adapters;
 mod any;
 mod cases;
+mod causes;
 mod checks;
 mod decisions;
-
 mod toy;
+pub(crate) mod why;
 
 use std::sync::Arc;
 
