@@ -8,6 +8,7 @@ use super::iteration::{HeadBlocked, ScheduledBatch, Unwritten};
 use super::requests::RequestStatus;
 use super::run::written;
 use crate::config::FleetConfig;
+use crate::record::request_phases::{SharedIteration, prefill_in_iteration_us};
 use crate::request::BlockReason;
 
 /// The requests of a batch that left the last stage are further.
@@ -25,6 +26,7 @@ pub(crate) fn end_batch(
     let fresh = batch.members.iter().filter(|&&id| is_fresh(id, context)).count() as u32;
     let run = written(replica, context, batch, batch.formed_us, fresh);
     context.record.iterations.push(&run, &batch.chunks);
+    share_iteration(context, batch, batch.formed_us);
     for &id in &batch.members {
         let i = id as usize;
         if !is_fresh(id, context) {
@@ -57,6 +59,19 @@ pub(crate) fn end_batch(
     let finished = before - replica.holders;
     scheduler.ended(replica, context, batch, finished);
     replica.adapters.offload_unused(&mut replica.kv);
+}
+
+/// Notes what a batch that ends held beside its requests that decode, where that is asked for.
+pub(crate) fn share_iteration(context: &mut ScheduleContext<'_>, batch: &ScheduledBatch, start_us: f64) {
+    let copying_us = context.config.copying_us(batch.copied_blocks);
+    let is_plain = batch.chunks.is_empty() && copying_us == 0.0 && batch.load_us == 0.0;
+    if is_plain || !context.record.phases.is_on() {
+        return;
+    }
+    let prefill_us = prefill_in_iteration_us(context.cost, &batch.batch());
+    let (end_us, load_us) = (context.now_us, batch.load_us);
+    let iteration = SharedIteration { request: 0, start_us, end_us, load_us, copying_us, prefill_us };
+    context.record.phases.share(&batch.members, iteration);
 }
 
 /// Whether a batch ends in which every request gets a token and goes on; its requests are to be written down later.
