@@ -310,7 +310,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_parts_of_the_linear_law_add_up(
+        fn the_parts_of_the_linear_model_add_up(
             us in prop::array::uniform6(0.0..1e4f64), adapters in prop::array::uniform3(0.0..1e3f64),
             chunks in prop::collection::vec((0u32..9_000, 1u32..9_000), 0..4),
             decodes in 0u32..300, decode_kv_tokens in 0u64..10_000_000, rank_sum in 0u64..20_000, any_adapter: bool,
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn the_linear_law_adds_prompts_to_decoding() {
+    fn the_linear_model_adds_prompts_to_decoding() {
         let cost = LinearCost {
             prefill_base_us: 1_000.0,
             prefill_per_token_us: 10.0,

@@ -190,7 +190,7 @@ const KNOWS_USERS: &[Condition] = &[
     is(Id::Loop, &["closed"]),
     above(Id::UserTokens, 0.0),
 ];
-/// Where they depend on which adapter it asks for. Under the linear law adapters of one rank that are all in memory cost the
+/// Where they depend on which adapter it asks for. Under the linear model adapters of one rank that are all in memory cost the
 /// same.
 const KNOWS_ADAPTERS: &[Condition] = &[
     LOADED,
