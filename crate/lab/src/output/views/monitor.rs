@@ -14,7 +14,7 @@ use crate::run::Run;
 /// Colours of the charted clients, the best served first, and of all others. Each of them means something else elsewhere;
 /// the legend names the client.
 pub const ROLES: [&str; CHARTED + 1] =
-    ["input", "waiting", "output", "kv", "adapters", "communication", "linear", "slo"];
+    ["client_0", "client_1", "client_2", "client_3", "client_4", "client_5", "client_6", "slo"];
 
 /// The charts, and the monitor that their series are of: row for row, in the order of [`ROLES`].
 pub fn monitor<'a>(run: &'a Run, client: Client, options: &ViewOptions) -> (Vec<View>, Cow<'a, Monitor>) {
