@@ -3,7 +3,7 @@
 use js_sys::{Array, Float64Array, Object, Reflect};
 use serde::Serialize;
 use serde_json::Value as Json;
-use servescope_lab::views::{Series, View};
+use servescope_lab::views::{Chart, Series};
 use servescope_lab::{Failure, Scenario};
 use wasm_bindgen::prelude::*;
 
@@ -45,11 +45,11 @@ fn set(target: &Object, key: &str, value: &JsValue) {
     let _ = Reflect::set(target, &key.into(), value);
 }
 
-/// Views as `ChartData`, every column a part of one typed array: a hundred arrays of their own take longer to make and to
+/// Charts as the page's `ChartData`, every column a part of one typed array: a hundred arrays of their own take longer to make and to
 /// hand over than what they hold.
-pub fn charts(views: &[View]) -> Array {
+pub fn charts(charts: &[Chart]) -> Array {
     let mut numbers = Vec::new();
-    for series in views.iter().flat_map(|view| &view.series) {
+    for series in charts.iter().flat_map(|chart| &chart.series) {
         columns_of(series).iter().for_each(|(_, column)| numbers.extend_from_slice(column));
     }
     let all = Float64Array::from(numbers.as_slice());
@@ -60,7 +60,7 @@ pub fn charts(views: &[View]) -> Array {
         taken += length as u32;
         if length == 0 { empty.clone() } else { all.subarray(from, taken) }
     };
-    views.iter().map(|view| JsValue::from(chart(view, &mut part))).collect()
+    charts.iter().map(|one| JsValue::from(chart(one, &mut part))).collect()
 }
 
 fn columns_of(series: &Series) -> [(&'static str, &Vec<f64>); 5] {
@@ -69,20 +69,20 @@ fn columns_of(series: &Series) -> [(&'static str, &Vec<f64>); 5] {
 }
 
 /// `part` is called for each column in turn, with its length.
-fn chart(view: &View, part: &mut impl FnMut(usize) -> Float64Array) -> Object {
+fn chart(one: &Chart, part: &mut impl FnMut(usize) -> Float64Array) -> Object {
     let target = Object::new();
-    set(&target, "name", &view.name.into());
-    set(&target, "x", &object(&view.x));
-    set(&target, "y", &object(&view.y));
-    set(&target, "empty", &view.empty.into());
-    set(&target, "categories", &view.categories.iter().map(JsValue::from).collect::<Array>());
-    let series: Array = view
+    set(&target, "name", &one.name.into());
+    set(&target, "x", &object(&one.x));
+    set(&target, "y", &object(&one.y));
+    set(&target, "empty", &one.empty.into());
+    set(&target, "categories", &one.categories.iter().map(JsValue::from).collect::<Array>());
+    let series: Array = one
         .series
         .iter()
         .map(|series| {
             let target = Object::new();
-            set(&target, "role", &series.role.into());
-            set(&target, "mark", &series.mark.into());
+            set(&target, "role", &series.role.name().into());
+            set(&target, "mark", &series.mark.name().into());
             for (key, column) in columns_of(series) {
                 set(&target, key, &part(column.len()));
             }

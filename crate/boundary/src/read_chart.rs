@@ -1,7 +1,7 @@
-//! Charts as they come from the page.
+//! Charts as they come back from the page to be drawn: without the names, units and ids that only the page reads.
 
 use js_sys::Float64Array;
-use servescope_charts::{Axis, AxisKind, Chart, DrawError, Mark, Role, ScaleKind, Series};
+use servescope_charts::{Axis, AxisKind, Chart, DrawError, Mark, Role, ScaleKind, Series, UnknownName};
 use servescope_lab::Failure;
 use wasm_bindgen::prelude::*;
 
@@ -22,8 +22,9 @@ pub fn read_maybe(chart: &JsMaybeChart) -> Result<Option<Chart>, JsFailure> {
 /// # Errors
 /// Marks or roles that are not known.
 pub fn read(chart: &JsChart) -> Result<Chart, JsFailure> {
-    let axis = |axis: &JsAxis| {
+    let axis = |axis: &JsAxis| -> Result<Axis, UnknownName> {
         Ok(Axis {
+            unit: "",
             scale: ScaleKind::from_name(&axis.scale())?,
             kind: AxisKind::from_name(&axis.kind())?,
             min: axis.min(),
@@ -40,17 +41,20 @@ pub fn read(chart: &JsChart) -> Result<Chart, JsFailure> {
             y: column(&series.y()),
             y0: column(&series.y0()),
             x2: column(&series.x2()),
+            id: Vec::new(),
         })
     };
     let build = || {
         Ok(Chart {
+            name: "",
             x: axis(&chart.x())?,
             y: axis(&chart.y())?,
-            series: chart.series().iter().map(series).collect::<Result<_, DrawError>>()?,
+            series: chart.series().iter().map(series).collect::<Result<_, UnknownName>>()?,
+            empty: "",
             categories: chart.categories().iter().filter_map(|name| name.as_string()).collect(),
         })
     };
-    build().map_err(not_drawn)
+    build().map_err(|error: UnknownName| not_drawn(error.into()))
 }
 
 /// That a chart could not be drawn, as it is thrown.

@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn axis(kind: AxisKind, scale: ScaleKind, min: f64, max: f64) -> Axis {
-    Axis { scale, kind, min, max }
+    Axis { unit: "", scale, kind, min, max }
 }
 
 fn linear(kind: AxisKind, min: f64, max: f64) -> Axis {
@@ -40,7 +40,7 @@ fn linear(kind: AxisKind, min: f64, max: f64) -> Axis {
 }
 
 fn series(role: Role, mark: Mark, x: &[f64], y: impl Fn(f64) -> f64) -> Series {
-    Series { role, mark, x: x.to_vec(), y: x.iter().map(|&x| y(x)).collect(), y0: vec![], x2: vec![] }
+    Series { role, mark, x: x.to_vec(), y: x.iter().map(|&x| y(x)).collect(), ..Series::default() }
 }
 
 fn bars(role: Role, x: &[f64], width: f64, y: impl Fn(f64) -> f64) -> Series {
@@ -91,6 +91,8 @@ fn gaps(scale: f64) -> Chart {
             bars(Role::Arrivals, &edges, 0.075, |x| law(x) * (0.8 + 0.4 * noise(x))),
             series(Role::Density, Mark::Line, &columns(300, 3.0), law),
         ],
+        name: "",
+        empty: "",
         categories: vec![],
     }
 }
@@ -108,6 +110,8 @@ fn shares(scale: f64) -> Chart {
             bars(Role::Adapters, &left, 1.0, |x| law(x + 0.5) * (0.8 + 0.4 * noise(x))),
             series(Role::Expected, Mark::Step, &steps, |x| law((x + 0.5).min(19.0))),
         ],
+        name: "",
+        empty: "",
         categories: vec![],
     }
 }
@@ -125,6 +129,8 @@ fn lengths(scale: f64) -> Chart {
             series(Role::Input, Mark::Line, &x, move |x| bell(x, 250.0 * scale, 0.8)),
             series(Role::Output, Mark::Line, &x, move |x| 0.8 * bell(x, 90.0 * scale, 0.6)),
         ],
+        name: "",
+        empty: "",
         categories: vec![],
     }
 }
@@ -139,6 +145,8 @@ fn rates(scale: f64) -> Chart {
             series(Role::Served, Mark::Step, &x, move |x| scale * (1.8 + 0.8 * noise(x / 7.0))),
             series(Role::Refused, Mark::Step, &x, move |x| if x > 200.0 { 0.5 * noise(x) } else { 0.0 }),
         ],
+        name: "",
+        empty: "",
         categories: vec![],
     }
 }
@@ -153,6 +161,8 @@ fn running_waiting(scale: f64) -> Chart {
             series(Role::Running, Mark::Area, &x, |x| 16.0 - 3.0 * noise(x / 30.0)),
             series(Role::Waiting, Mark::Step, &x, waiting),
         ],
+        name: "",
+        empty: "",
         categories: vec![],
     }
 }
@@ -168,6 +178,8 @@ fn memory(scale: f64) -> Chart {
         x: linear(AxisKind::Time, 0.0, 7200.0),
         y: linear(AxisKind::Value, 0.0, 17_000.0),
         series: vec![kv, adapters, series(Role::Pool, Mark::RuleY, &[0.0], |_| 16_000.0)],
+        name: "",
+        empty: "",
         categories: vec![],
     }
 }
@@ -181,6 +193,8 @@ fn tokens(scale: f64) -> Chart {
         x: linear(AxisKind::Time, 0.0, 60.0),
         y: linear(AxisKind::Value, 0.0, 1400.0),
         series: vec![decode, prefill],
+        name: "",
+        empty: "",
         categories: vec![],
     }
 }
@@ -197,6 +211,8 @@ fn latency_cdf(scale: f64) -> Chart {
             series(Role::E2e, Mark::Line, &x, move |x| rise(x, 9.0 * scale)),
             series(Role::Slo, Mark::RuleX, &[6.0], |_| 0.0),
         ],
+        name: "",
+        empty: "",
         categories: vec![],
     }
 }
@@ -213,6 +229,8 @@ fn ttft_by_arrival(scale: f64) -> Chart {
             series(Role::Refused, Mark::Points, &columns(12, 300.0), |_| 24.0),
             series(Role::Slo, Mark::RuleY, &[0.0], |_| 6.0),
         ],
+        name: "",
+        empty: "",
         categories: vec![],
     }
 }
@@ -236,6 +254,8 @@ fn time_split(scale: f64) -> Chart {
         x: linear(AxisKind::Index, -0.5, names.len() as f64 - 0.5),
         y: linear(AxisKind::Value, 0.0, 18.0),
         series,
+        name: "",
+        empty: "",
         categories: names.map(str::to_owned).to_vec(),
     }
 }

@@ -4,18 +4,9 @@
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DrawError {
-    /// No [`Role`](crate::Role) has this name.
-    #[error("unknown chart role {0:?}")]
-    UnknownRole(String),
-    /// No [`Mark`](crate::Mark) has this name.
-    #[error("unknown chart mark {0:?}")]
-    UnknownMark(String),
-    /// No [`ScaleKind`](crate::ScaleKind) has this name.
-    #[error("unknown axis scale {0:?}")]
-    UnknownScale(String),
-    /// No [`AxisKind`](crate::AxisKind) has this name.
-    #[error("unknown axis kind {0:?}")]
-    UnknownAxisKind(String),
+    /// A role, a mark, a scale or a kind of axis by a name that none has.
+    #[error(transparent)]
+    Unknown(#[from] servescope_chart::UnknownName),
     /// The size leaves no room for a plot between the labels, is not a number, or is beyond what a canvas holds.
     #[error("cannot draw a chart of {width} x {height} px at {dpr} device pixels each")]
     Size {

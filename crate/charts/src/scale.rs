@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     fn axis(scale: ScaleKind, min: f64, max: f64) -> Axis {
-        Axis { scale, kind: AxisKind::Value, min, max }
+        Axis { unit: "", scale, kind: AxisKind::Value, min, max }
     }
 
     #[test]
@@ -111,7 +111,7 @@ mod tests {
             for kind in [AxisKind::Time, AxisKind::Value, AxisKind::Index] {
                 for min in odd {
                     for max in odd {
-                        let axis = Axis { scale, kind, min, max };
+                        let axis = Axis { unit: "", scale, kind, min, max };
                         let (low, high) = range(&axis);
                         assert!(low < high && low.is_finite() && high.is_finite(), "{axis:?}: {low}, {high}");
                         assert!(scale == ScaleKind::Linear || low > 0.0);

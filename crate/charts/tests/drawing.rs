@@ -10,17 +10,17 @@ use servescope_charts::{
 const STYLE: Style = Style { dark: false, width: 520.0, height: 200.0, dpr: 1.0 };
 
 fn axis(kind: AxisKind, scale: ScaleKind, min: f64, max: f64) -> Axis {
-    Axis { scale, kind, min, max }
+    Axis { unit: "", scale, kind, min, max }
 }
 
 fn series(role: Role, mark: Mark, x: &[f64], y: &[f64]) -> Series {
-    Series { role, mark, x: x.to_vec(), y: y.to_vec(), y0: vec![], x2: vec![] }
+    Series { role, mark, x: x.to_vec(), y: y.to_vec(), ..Series::default() }
 }
 
 /// A chart from 0 to 10 both ways.
 fn chart(series: Vec<Series>) -> Chart {
     let ten = axis(AxisKind::Value, ScaleKind::Linear, 0.0, 10.0);
-    Chart { x: ten.clone(), y: ten, series, categories: vec![] }
+    Chart::untitled(ten.clone(), ten, series)
 }
 
 fn drawn(chart: &Chart, ghost: Option<&Chart>, style: &Style) -> (Vec<Shape>, PlotFrame) {

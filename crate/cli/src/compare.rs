@@ -402,15 +402,14 @@ fn scatter(requests: &RequestPairs) -> Plot {
             (Role::Arrivals, "a request".to_owned()),
             (Role::Expected, "the same in both; below it B is faster".to_owned()),
         ],
-        chart: Chart {
-            x: one.clone(),
-            y: one,
-            series: vec![
+        chart: Chart::untitled(
+            one.clone(),
+            one,
+            vec![
                 series(Role::Expected, Mark::Line, ends.clone(), ends),
                 series(Role::Arrivals, Mark::Points, x, y),
             ],
-            categories: Vec::new(),
-        },
+        ),
     }
 }
 
@@ -438,16 +437,15 @@ fn difference(turned: &Turns) -> Plot {
             (Role::Expected, "no difference".to_owned()),
             (Role::Slo, "turn".to_owned()),
         ],
-        chart: Chart {
-            y: axis(all, false, false),
-            series: vec![
+        chart: Chart::untitled(
+            horizontal,
+            axis(all, false, false),
+            vec![
                 band,
                 series(Role::Expected, Mark::Line, zero.0, zero.1),
                 series(Role::Arrivals, Mark::Line, x, middle),
                 series(Role::Slo, Mark::RuleX, found, Vec::new()),
             ],
-            x: horizontal,
-            categories: Vec::new(),
-        },
+        ),
     }
 }

@@ -42,7 +42,7 @@ pub(crate) struct Plot {
 
 /// A series of a chart.
 pub(crate) fn series(role: Role, mark: Mark, x: Vec<f64>, y: Vec<f64>) -> Series {
-    Series { role, mark, x, y, y0: Vec::new(), x2: Vec::new() }
+    Series { role, mark, x, y, ..Series::default() }
 }
 
 /// An axis of numbers around all values, with a little room; of positive ones on a linear scale from 0.
@@ -58,7 +58,7 @@ pub(crate) fn axis(values: impl Iterator<Item = f64>, is_log: bool, from_zero: b
         (false, true) => (0.0, high + room),
         (false, false) => (low - room, high + room),
     };
-    Axis { scale, kind: AxisKind::Value, min, max }
+    Axis { unit: "", scale, kind: AxisKind::Value, min, max }
 }
 
 /// The text as it stands in XML.

@@ -9,7 +9,7 @@ use servescope_lab::engine::queue::Client;
 use servescope_lab::views::{self, ViewOptions};
 use servescope_lab::{LoadedTrace, Running, Scenario, files};
 
-use crate::chart_files::{create, write_views};
+use crate::chart_files::{create, write_charts};
 use crate::notes;
 use crate::output::{Failed, print, stream, write};
 use crate::profile_args::ProfileArguments;
@@ -103,7 +103,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     if let Some(folder) = &arguments.charts {
         let options = ViewOptions::default();
         let clients = views::monitor::monitor(&run, Client::User, &options).0;
-        write_views(folder, views::all(&run, &options).into_iter().chain(clients))?;
+        write_charts(folder, views::all(&run, &options).into_iter().chain(clients))?;
     }
     print(&if arguments.json { json } else { table(&summary, run.monitor(Client::User), load.as_ref()) })
 }

@@ -176,12 +176,11 @@ fn curves_plot(results: &Results, x: usize, place: usize, title: &str, curves: &
         x: over.path.clone(),
         y: format!("{metric}{}", unit(metric)),
         legend,
-        chart: Chart {
-            x: axis(all.into_iter(), over.is_log(), false),
-            y: axis(heights.into_iter(), false, true),
-            series: bands,
-            categories: Vec::new(),
-        },
+        chart: Chart::untitled(
+            axis(all.into_iter(), over.is_log(), false),
+            axis(heights.into_iter(), false, true),
+            bands,
+        ),
     }
 }
 

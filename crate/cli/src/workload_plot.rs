@@ -73,11 +73,10 @@ fn sessions(trace: &Trace, end_s: f64) -> Chart {
 
 fn chart(end_s: f64, role: Role, mark: Mark, x: &[f64], y: Vec<f64>) -> Chart {
     let highest = y.iter().copied().fold(1.0, f64::max) * 1.05;
-    let axis = |kind, max| Axis { scale: ScaleKind::Linear, kind, min: 0.0, max };
-    Chart {
-        x: axis(AxisKind::Time, end_s),
-        y: axis(AxisKind::Value, highest),
-        series: vec![Series { role, mark, x: x.to_vec(), y, y0: Vec::new(), x2: Vec::new() }],
-        categories: Vec::new(),
-    }
+    let axis = |kind, max| Axis { unit: "", scale: ScaleKind::Linear, kind, min: 0.0, max };
+    Chart::untitled(
+        axis(AxisKind::Time, end_s),
+        axis(AxisKind::Value, highest),
+        vec![Series { role, mark, x: x.to_vec(), y, ..Series::default() }],
+    )
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use js_sys::{Array, Function, Object, Reflect, Uint8Array};
 use servescope_lab::bodies::{BodyNames, bodies_text};
 use servescope_lab::run::trace_of;
-use servescope_lab::views;
+use servescope_lab::views::{Role, traffic};
 use servescope_lab::workload::Trace;
 use servescope_lab::workload::fit::{self, Fit, FitOptions, Model};
 use servescope_lab::workload::formats::{self, BadRows, Format, Mapping, ReadOptions};
@@ -206,15 +206,15 @@ impl Studio {
     /// # Errors
     /// When there is nothing to look at.
     pub fn charts(&self, columns: usize) -> Result<JsStudioCharts, JsFailure> {
-        let mut traces = vec![("arrivals", self.shown()?)];
-        traces.extend(self.plain_twin.as_deref().map(|twin| ("plain_twin", twin)));
-        traces.extend(self.twin.as_deref().map(|twin| ("twin", twin)));
+        let mut traces = vec![(Role::Arrivals, self.shown()?)];
+        traces.extend(self.plain_twin.as_deref().map(|twin| (Role::PlainTwin, twin)));
+        traces.extend(self.twin.as_deref().map(|twin| (Role::Twin, twin)));
         let before = match self.sources.first() {
-            Some(source) if self.changed => views::traffic(&[("arrivals", &*source.trace)], columns),
+            Some(source) if self.changed => traffic(&[(Role::Arrivals, &*source.trace)], columns),
             _ => Vec::new(),
         };
         let reply = Object::new();
-        for (key, views) in [("charts", views::traffic(&traces, columns)), ("before", before)] {
+        for (key, views) in [("charts", traffic(&traces, columns)), ("before", before)] {
             // Setting a property of a fresh plain object cannot fail.
             let _ = Reflect::set(&reply, &key.into(), &charts(&views));
         }

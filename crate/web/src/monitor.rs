@@ -93,7 +93,7 @@ impl Simulator {
             charted: ROLES
                 .into_iter()
                 .zip(&monitor.clients[..own])
-                .map(|(role, c)| Charted { role, id: c.id })
+                .map(|(role, c)| Charted { role: role.name(), id: c.id })
                 .collect(),
             jain: monitor.jain,
             largest_gap_per_s: monitor.largest_gap_per_s,

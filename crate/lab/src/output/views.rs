@@ -14,63 +14,12 @@ pub mod published;
 mod replicas;
 mod traffic;
 
-use serde::Serialize;
 use servescope_engine::metrics::columns::gpu_columns;
 
 use crate::run::Run;
 
+pub use servescope_chart::{Axis, AxisKind, Chart, Mark, Role, ScaleKind, Series};
 pub use traffic::traffic;
-
-/// An axis.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Axis {
-    /// Unit, or "".
-    pub unit: &'static str,
-    /// "linear" or "log".
-    pub scale: &'static str,
-    /// "time" (one clock for all charts), "value" or "index".
-    pub kind: &'static str,
-    /// Left or lower end.
-    pub min: f64,
-    /// Right or upper end.
-    pub max: f64,
-}
-
-/// One series of a chart.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Series {
-    /// What it is: its colour, dash and name.
-    pub role: &'static str,
-    /// How it is drawn: line, step, area, bars, points, rule_x, rule_y.
-    pub mark: &'static str,
-    /// Places.
-    pub x: Vec<f64>,
-    /// Heights.
-    pub y: Vec<f64>,
-    /// Lower edge of areas and bars; empty = 0.
-    pub y0: Vec<f64>,
-    /// Right edge of bars.
-    pub x2: Vec<f64>,
-    /// Request ids of points.
-    pub id: Vec<f64>,
-}
-
-/// One chart.
-#[derive(Debug, Clone, PartialEq)]
-pub struct View {
-    /// Name of the chart.
-    pub name: &'static str,
-    /// Horizontal axis.
-    pub x: Axis,
-    /// Vertical axis.
-    pub y: Axis,
-    /// Series, the first drawn first.
-    pub series: Vec<Series>,
-    /// Message key that says why there is nothing to draw, or "".
-    pub empty: &'static str,
-    /// Names of the categories of an index axis.
-    pub categories: Vec<String>,
-}
 
 /// What to look at.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -111,12 +60,12 @@ const OF_ANY: [&str; 10] = [
 ];
 
 /// Every chart of a run, in the order of the page.
-pub fn all(run: &Run, options: &ViewOptions) -> Vec<View> {
+pub fn all(run: &Run, options: &ViewOptions) -> Vec<Chart> {
     wanted(run, options, &|_| true)
 }
 
 /// Those charts of a run whose names are wanted: what nobody looks at just now can wait for its turn.
-pub fn wanted(run: &Run, options: &ViewOptions, is_wanted: &dyn Fn(&str) -> bool) -> Vec<View> {
+pub fn wanted(run: &Run, options: &ViewOptions, is_wanted: &dyn Fn(&str) -> bool) -> Vec<Chart> {
     let window = Window::of(run, options);
     let any = |names: &[&str]| names.iter().any(|name| is_wanted(name));
     let fleet = any(&replicas::NAMES).then(|| replicas::columns(run, &window)).flatten();
@@ -139,7 +88,7 @@ pub fn wanted(run: &Run, options: &ViewOptions, is_wanted: &dyn Fn(&str) -> bool
             _ => feel::time_split(run, options.split_by_length),
         })
     };
-    let mut views: Vec<View> =
+    let mut views: Vec<Chart> =
         OF_ANY.iter().filter(|name| is_wanted(name)).filter_map(|name| view(name)).collect();
     views.extend(fleet.iter().flat_map(|columns| replicas::all(run, columns, &window)));
     if any(&gateway::NAMES) {
@@ -173,7 +122,13 @@ impl Window {
     }
 
     fn axis(&self) -> Axis {
-        Axis { unit: "s", scale: "linear", kind: "time", min: self.start_us / 1e6, max: self.end_us / 1e6 }
+        Axis {
+            unit: "s",
+            scale: ScaleKind::Linear,
+            kind: AxisKind::Time,
+            min: self.start_us / 1e6,
+            max: self.end_us / 1e6,
+        }
     }
 }
 
@@ -187,10 +142,16 @@ fn without_drain(run: &Run, end_us: f64) -> f64 {
 /// A linear vertical axis from 0 to a little above the largest value.
 fn upward(unit: &'static str, series: &[Series]) -> Axis {
     let top = series.iter().flat_map(|s| s.y.iter().copied()).filter(|y| y.is_finite()).fold(0.0, f64::max);
-    Axis { unit, scale: "linear", kind: "value", min: 0.0, max: if top > 0.0 { top * 1.06 } else { 1.0 } }
+    Axis {
+        unit,
+        scale: ScaleKind::Linear,
+        kind: AxisKind::Value,
+        min: 0.0,
+        max: if top > 0.0 { top * 1.06 } else { 1.0 },
+    }
 }
 
 /// A view that says why it is empty.
-fn empty(name: &'static str, why: &'static str, x: Axis) -> View {
-    View { name, x, y: upward("", &[]), series: Vec::new(), empty: why, categories: Vec::new() }
+fn empty(name: &'static str, why: &'static str, x: Axis) -> Chart {
+    Chart { name, x, y: upward("", &[]), series: Vec::new(), empty: why, categories: Vec::new() }
 }

@@ -4,16 +4,16 @@ use servescope_engine::metrics::distribution::select;
 use servescope_workload::BASE_MODEL;
 use servescope_workload::statistics::sort;
 
-use super::{Axis, Series, View, empty, upward};
+use super::{Axis, AxisKind, Chart, Mark, Role, ScaleKind, Series, empty, upward};
 use crate::run::Run;
 
 const BARS: usize = 40;
 
 /// Gaps between arrivals as a histogram of their density, with the law's density over it, each bar's worth.
-pub(super) fn gaps(run: &Run) -> View {
+pub(super) fn gaps(run: &Run) -> Chart {
     let times = &run.report.trace.arrival_us;
     let mut gaps: Vec<f64> = times.windows(2).map(|w| (w[1] - w[0]) / 1e6).collect();
-    let axis = |max| Axis { unit: "s", scale: "linear", kind: "value", min: 0.0, max };
+    let axis = |max| Axis { unit: "s", scale: ScaleKind::Linear, kind: AxisKind::Value, min: 0.0, max };
     if gaps.len() < 2 {
         return empty("gaps", "empty.too_few_requests", axis(1.0));
     }
@@ -26,8 +26,8 @@ pub(super) fn gaps(run: &Run) -> View {
     }
     let edges: Vec<f64> = (0..BARS).map(|i| i as f64 * width).collect();
     let mut series = vec![Series {
-        role: "arrivals",
-        mark: "bars",
+        role: Role::Arrivals,
+        mark: Mark::Bars,
         x: edges.clone(),
         x2: edges.iter().map(|x| x + width).collect(),
         y: counts.iter().map(|c| c / (gaps.len() as f64 * width)).collect(),
@@ -42,20 +42,20 @@ pub(super) fn gaps(run: &Run) -> View {
         };
         if let Some(y) = edges.iter().map(|&x| over(x)).collect() {
             let x = edges.iter().map(|x| x + 0.5 * width).collect();
-            series.push(Series { role: "density", mark: "line", x, y, ..Series::default() });
+            series.push(Series { role: Role::Density, mark: Mark::Line, x, y, ..Series::default() });
         }
     }
     let y = upward("1/s", &series);
-    View { name: "gaps", x: axis(top), y, series, empty: "", categories: Vec::new() }
+    Chart { name: "gaps", x: axis(top), y, series, empty: "", categories: Vec::new() }
 }
 
 /// Share of the requests by adapter: drawn as bars, the law's as a step line. Many adapters share a bar.
-pub(super) fn shares(run: &Run) -> View {
+pub(super) fn shares(run: &Run) -> Chart {
     const MOST_BARS: usize = 200;
     let trace = &run.report.trace;
     let count = trace.adapter_count();
     if count == 0 {
-        let axis = Axis { unit: "", scale: "linear", kind: "index", min: -0.5, max: 0.5 };
+        let axis = Axis { unit: "", scale: ScaleKind::Linear, kind: AxisKind::Index, min: -0.5, max: 0.5 };
         return empty("shares", "empty.base_model_only", axis);
     }
     let each = count.div_ceil(MOST_BARS);
@@ -67,8 +67,8 @@ pub(super) fn shares(run: &Run) -> View {
     let left: Vec<f64> = (0..bars).map(|i| (i * each) as f64 - 0.5).collect();
     let right: Vec<f64> = (1..=bars).map(|i| (i * each).min(count) as f64 - 0.5).collect();
     let mut series = vec![Series {
-        role: "adapters",
-        mark: "bars",
+        role: Role::Adapters,
+        mark: Mark::Bars,
         x: left.clone(),
         x2: right,
         y: drawn,
@@ -80,14 +80,20 @@ pub(super) fn shares(run: &Run) -> View {
         let mut y: Vec<f64> = expected.chunks(each).map(|chunk| chunk.iter().sum()).collect();
         x.push(count as f64 - 0.5);
         y.push(y[y.len() - 1]);
-        series.push(Series { role: "expected", mark: "step", x, y, ..Series::default() });
+        series.push(Series { role: Role::Expected, mark: Mark::Step, x, y, ..Series::default() });
     }
-    let x = Axis { unit: "", scale: "linear", kind: "index", min: -0.5, max: count as f64 - 0.5 };
-    View { name: "shares", x, y: upward("share", &series), series, empty: "", categories: Vec::new() }
+    let x = Axis {
+        unit: "",
+        scale: ScaleKind::Linear,
+        kind: AxisKind::Index,
+        min: -0.5,
+        max: count as f64 - 0.5,
+    };
+    Chart { name: "shares", x, y: upward("share", &series), series, empty: "", categories: Vec::new() }
 }
 
 /// Prompt and answer lengths, as shares of the requests in bins of equal width.
-pub(super) fn lengths(run: &Run) -> View {
+pub(super) fn lengths(run: &Run) -> Chart {
     let trace = &run.report.trace;
     let highest = |lengths: &[u32]| {
         let mut values: Vec<f64> = lengths.iter().map(|&l| f64::from(l)).collect();
@@ -109,14 +115,26 @@ pub(super) fn lengths(run: &Run) -> View {
     let x: Vec<f64> = (0..=bins).map(|i| i as f64 * width).collect();
     let series = vec![
         Series {
-            role: "input",
-            mark: "step",
+            role: Role::Input,
+            mark: Mark::Step,
             x: x.clone(),
             y: histogram(&trace.input_tokens),
             ..Series::default()
         },
-        Series { role: "output", mark: "step", x, y: histogram(&trace.output_tokens), ..Series::default() },
+        Series {
+            role: Role::Output,
+            mark: Mark::Step,
+            x,
+            y: histogram(&trace.output_tokens),
+            ..Series::default()
+        },
     ];
-    let axis = Axis { unit: "tokens", scale: "linear", kind: "value", min: 0.0, max: bins as f64 * width };
-    View { name: "lengths", x: axis, y: upward("share", &series), series, empty: "", categories: Vec::new() }
+    let axis = Axis {
+        unit: "tokens",
+        scale: ScaleKind::Linear,
+        kind: AxisKind::Value,
+        min: 0.0,
+        max: bins as f64 * width,
+    };
+    Chart { name: "lengths", x: axis, y: upward("share", &series), series, empty: "", categories: Vec::new() }
 }

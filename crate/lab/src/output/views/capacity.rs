@@ -1,13 +1,13 @@
 //! The charts of the capacity search: what the goal's times do as the rate grows, and what a request costs against them.
 
-use super::{Axis, Series, View, empty};
+use super::{Axis, AxisKind, Chart, Mark, Role, ScaleKind, Series, empty};
 use crate::capacity::{Entry, METRICS, Probe, costs};
 
 /// Roles of [`METRICS`].
-const ROLES: [&str; METRICS.len()] = ["ttft", "tbt", "e2e", "queue"];
+const ROLES: [Role; METRICS.len()] = [Role::Ttft, Role::Tbt, Role::E2e, Role::Queue];
 
 /// The quantile of each time over the rate, with the bounds that there are.
-pub fn probes(probes: &[Probe], limits_s: [f64; METRICS.len()]) -> View {
+pub fn probes(probes: &[Probe], limits_s: [f64; METRICS.len()]) -> Chart {
     let name = "capacity_curve";
     let mut sorted: Vec<&Probe> = longest(probes);
     sorted.sort_by(|a, b| a.rate_rps.total_cmp(&b.rate_rps));
@@ -18,9 +18,14 @@ pub fn probes(probes: &[Probe], limits_s: [f64; METRICS.len()]) -> View {
         }
         let seen = || sorted.iter().filter_map(|p| Some((p.rate_rps, p.measures.quantile_s[metric]?)));
         let (x, y): (Vec<f64>, Vec<f64>) = seen().filter(|(_, s)| *s > 0.0).unzip();
-        series.push(Series { role, mark: "line", x: x.clone(), y: y.clone(), ..Series::default() });
-        series.push(Series { role, mark: "points", x, y, ..Series::default() });
-        series.push(Series { role: "slo", mark: "rule_y", y: vec![limits_s[metric]], ..Series::default() });
+        series.push(Series { role, mark: Mark::Line, x: x.clone(), y: y.clone(), ..Series::default() });
+        series.push(Series { role, mark: Mark::Points, x, y, ..Series::default() });
+        series.push(Series {
+            role: Role::Slo,
+            mark: Mark::RuleY,
+            y: vec![limits_s[metric]],
+            ..Series::default()
+        });
     }
     let rates = || sorted.iter().map(|p| p.rate_rps);
     plane(name, ("req/s", rates().collect()), series)
@@ -37,13 +42,13 @@ fn longest(probes: &[Probe]) -> Vec<&Probe> {
 }
 
 /// What a request costs against the quantiles of TTFT and of TBT, with the front that nothing beats.
-pub fn fronts(entries: &[Entry]) -> [View; 2] {
+pub fn fronts(entries: &[Entry]) -> [Chart; 2] {
     let (costs, is_priced) = costs(entries);
     // A thousand requests cost a number that is easy to read.
     let unit = if is_priced { "USD/1000" } else { "GPU s" };
     let scale = if is_priced { 1e3 } else { 1.0 };
-    [("capacity_ttft", "ttft"), ("capacity_tbt", "tbt")].map(|(name, role)| {
-        let time = |e: &Entry| if role == "ttft" { e.ttft_s } else { e.tbt_s };
+    [("capacity_ttft", Role::Ttft), ("capacity_tbt", Role::Tbt)].map(|(name, role)| {
+        let time = |e: &Entry| if role == Role::Ttft { e.ttft_s } else { e.tbt_s };
         let mut points: Vec<(f64, f64)> =
             entries.iter().zip(&costs).filter_map(|(e, cost)| Some(((*cost)? * scale, time(e)?))).collect();
         points.retain(|p| p.0 > 0.0 && p.1 > 0.0);
@@ -57,27 +62,27 @@ pub fn fronts(entries: &[Entry]) -> [View; 2] {
         let (front_x, front_y): (Vec<f64>, Vec<f64>) = front.copied().unzip();
         let (x, y): (Vec<f64>, Vec<f64>) = points.iter().copied().unzip();
         let series = vec![
-            Series { role: "expected", mark: "step", x: front_x, y: front_y, ..Series::default() },
-            Series { role, mark: "points", x: x.clone(), y, ..Series::default() },
+            Series { role: Role::Expected, mark: Mark::Step, x: front_x, y: front_y, ..Series::default() },
+            Series { role, mark: Mark::Points, x: x.clone(), y, ..Series::default() },
         ];
         plane(name, (unit, x), series)
     })
 }
 
 /// Two logarithmic axes around everything.
-fn plane(name: &'static str, (unit, x): (&'static str, Vec<f64>), series: Vec<Series>) -> View {
+fn plane(name: &'static str, (unit, x): (&'static str, Vec<f64>), series: Vec<Series>) -> Chart {
     let y: Vec<f64> = series.iter().flat_map(|s| s.y.iter().copied()).collect();
     let axis = |unit, values: &[f64]| {
         let least = values.iter().copied().fold(f64::INFINITY, f64::min);
         let most = values.iter().copied().fold(0.0, f64::max);
-        Axis { unit, scale: "log", kind: "value", min: least / 1.2, max: most * 1.2 }
+        Axis { unit, scale: ScaleKind::Log, kind: AxisKind::Value, min: least / 1.2, max: most * 1.2 }
     };
     if x.is_empty() || y.is_empty() {
         return empty(
             name,
             "empty.too_few_requests",
-            Axis { unit, scale: "log", kind: "value", min: 1.0, max: 10.0 },
+            Axis { unit, scale: ScaleKind::Log, kind: AxisKind::Value, min: 1.0, max: 10.0 },
         );
     }
-    View { name, x: axis(unit, &x), y: axis("s", &y), series, empty: "", categories: Vec::new() }
+    Chart { name, x: axis(unit, &x), y: axis("s", &y), series, empty: "", categories: Vec::new() }
 }

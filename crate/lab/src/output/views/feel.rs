@@ -5,7 +5,7 @@ use servescope_engine::{LatencyBreakdown, Outcome};
 use servescope_workload::BASE_MODEL;
 use servescope_workload::statistics::sort;
 
-use super::{Axis, Series, View, Window, empty, upward};
+use super::{Axis, AxisKind, Chart, Mark, Role, ScaleKind, Series, Window, empty, upward};
 use crate::run::Run;
 
 /// Points of a distribution function.
@@ -13,39 +13,45 @@ const CURVE_POINTS: usize = 160;
 /// Most points of a scatter chart.
 const SCATTER_POINTS: usize = 800;
 
-fn curve(role: &'static str, mut times_s: Vec<f64>) -> Series {
+fn curve(role: Role, mut times_s: Vec<f64>) -> Series {
     sort(&mut times_s);
     let n = times_s.len();
     let stride = n.div_ceil(CURVE_POINTS).max(1);
     let places = (0..n).step_by(stride).chain([n - 1]);
     let (x, y) = places.map(|i| (times_s[i], (i + 1) as f64 / n as f64)).unzip();
-    Series { role, mark: "line", x, y, ..Series::default() }
+    Series { role, mark: Mark::Line, x, y, ..Series::default() }
 }
 
 /// Distribution functions of TTFT, every token gap, and end-to-end time, with the bound on TTFT.
-pub(super) fn latency_cdf(run: &Run) -> View {
+pub(super) fn latency_cdf(run: &Run) -> Chart {
     let report = &run.report;
     let completed = || (0..report.results.len()).filter(|&id| report.is_completed(id));
-    let axis = |min, max| Axis { unit: "s", scale: "log", kind: "value", min, max };
+    let axis = |min, max| Axis { unit: "s", scale: ScaleKind::Log, kind: AxisKind::Value, min, max };
     let ttft: Vec<f64> = completed().filter_map(|id| report.ttft_us(id)).map(|t| t / 1e6).collect();
     if ttft.is_empty() {
         return empty("latency_cdf", "empty.nothing_completed", axis(0.01, 1.0));
     }
     let e2e: Vec<f64> = completed().filter_map(|id| report.e2e_us(id)).map(|t| t / 1e6).collect();
     let gaps = run.token_gaps().cdf(CURVE_POINTS);
-    let mut series = vec![curve("ttft", ttft), curve("e2e", e2e)];
+    let mut series = vec![curve(Role::Ttft, ttft), curve(Role::E2e, e2e)];
     if !gaps.is_empty() {
         let (x, y) = gaps.into_iter().map(|(us, share)| (us / 1e6, share)).unzip();
-        series.insert(1, Series { role: "tbt", mark: "line", x, y, ..Series::default() });
+        series.insert(1, Series { role: Role::Tbt, mark: Mark::Line, x, y, ..Series::default() });
     }
     let times = series.iter().flat_map(|s| s.x.iter().copied()).filter(|&t| t > 0.0);
     let (min, max) = times.fold((f64::INFINITY, 0.0f64), |(min, max), t| (min.min(t), max.max(t)));
     let slo = run.scenario.slo().ttft_s;
-    series.push(Series { role: "slo", mark: "rule_x", x: vec![slo], y: vec![0.0], ..Series::default() });
+    series.push(Series {
+        role: Role::Slo,
+        mark: Mark::RuleX,
+        x: vec![slo],
+        y: vec![0.0],
+        ..Series::default()
+    });
     let (min, max) =
         if min < max { (min.max(max * 1e-6), max) } else { (max.max(1e-6) / 2.0, max.max(1e-6) * 2.0) };
-    let y = Axis { unit: "share", scale: "linear", kind: "value", min: 0.0, max: 1.0 };
-    View {
+    let y = Axis { unit: "share", scale: ScaleKind::Linear, kind: AxisKind::Value, min: 0.0, max: 1.0 };
+    Chart {
         name: "latency_cdf",
         x: axis(min.min(slo), max.max(slo) * 1.05),
         y,
@@ -57,14 +63,14 @@ pub(super) fn latency_cdf(run: &Run) -> View {
 
 /// TTFT of each request at its arrival; refused requests lie at 0. Too many points are thinned to the extremes of each
 /// stretch.
-pub(super) fn ttft_by_arrival(run: &Run, window: &Window) -> View {
+pub(super) fn ttft_by_arrival(run: &Run, window: &Window) -> Chart {
     let report = &run.report;
     let arrivals = &report.trace.arrival_us;
     let inside =
         arrivals.partition_point(|&t| t < window.start_us)..arrivals.partition_point(|&t| t <= window.end_us);
     let stretch = inside.len().div_ceil(SCATTER_POINTS / 2).max(1);
-    let mut served = Series { role: "ttft", mark: "points", ..Series::default() };
-    let mut refused = Series { role: "refused", mark: "points", ..Series::default() };
+    let mut served = Series { role: Role::Ttft, mark: Mark::Points, ..Series::default() };
+    let mut refused = Series { role: Role::Refused, mark: Mark::Points, ..Series::default() };
     let add = |series: &mut Series, id: usize, y: f64| {
         series.x.push(arrivals[id] / 1e6);
         series.y.push(y);
@@ -96,19 +102,25 @@ pub(super) fn ttft_by_arrival(run: &Run, window: &Window) -> View {
     }
     let mut y = upward("s", &series);
     y.max = y.max.max(slo * 1.1);
-    series.push(Series { role: "slo", mark: "rule_y", x: vec![0.0], y: vec![slo], ..Series::default() });
-    View { name: "ttft_by_arrival", x: window.axis(), y, series, empty: "", categories: Vec::new() }
+    series.push(Series {
+        role: Role::Slo,
+        mark: Mark::RuleY,
+        x: vec![0.0],
+        y: vec![slo],
+        ..Series::default()
+    });
+    Chart { name: "ttft_by_arrival", x: window.axis(), y, series, empty: "", categories: Vec::new() }
 }
 
 /// Where the time went: mean of each part of E2E, stacked, by adapter (the busiest and all others) or by length class.
-pub(super) fn time_split(run: &Run, by_length: bool) -> View {
+pub(super) fn time_split(run: &Run, by_length: bool) -> Chart {
     let report = &run.report;
     let splits: Vec<(usize, LatencyBreakdown)> = (0..report.results.len())
         .filter(|&id| report.is_completed(id))
         .filter_map(|id| Some((id, report.split(id)?)))
         .collect();
     if splits.is_empty() {
-        let axis = Axis { unit: "", scale: "linear", kind: "index", min: -0.5, max: 0.5 };
+        let axis = Axis { unit: "", scale: ScaleKind::Linear, kind: AxisKind::Index, min: -0.5, max: 0.5 };
         return empty("time_split", "empty.nothing_completed", axis);
     }
     let (names, class_of) = if by_length || !run.uses_adapters() { by_tokens(run) } else { by_adapter(run) };
@@ -123,7 +135,7 @@ pub(super) fn time_split(run: &Run, by_length: bool) -> View {
     }
     let kept: Vec<usize> = (0..names.len()).filter(|&c| counts[c] > 0.0).collect();
     let mut base = vec![0.0; kept.len()];
-    let roles = ["queue", "load", "prefill", "stalled", "decode"];
+    let roles = [Role::Queue, Role::Load, Role::Prefill, Role::Stalled, Role::Decode];
     let series: Vec<Series> = roles
         .iter()
         .enumerate()
@@ -132,8 +144,8 @@ pub(super) fn time_split(run: &Run, by_length: bool) -> View {
                 kept.iter().zip(&base).map(|(&c, below)| below + sums[c][part] / counts[c]).collect();
             let y0 = std::mem::replace(&mut base, y.clone());
             Series {
-                role,
-                mark: "bars",
+                role: *role,
+                mark: Mark::Bars,
                 x: (0..kept.len()).map(|i| i as f64 - 0.38).collect(),
                 x2: (0..kept.len()).map(|i| i as f64 + 0.38).collect(),
                 y,
@@ -142,9 +154,15 @@ pub(super) fn time_split(run: &Run, by_length: bool) -> View {
             }
         })
         .collect();
-    let x = Axis { unit: "", scale: "linear", kind: "index", min: -0.5, max: kept.len() as f64 - 0.5 };
+    let x = Axis {
+        unit: "",
+        scale: ScaleKind::Linear,
+        kind: AxisKind::Index,
+        min: -0.5,
+        max: kept.len() as f64 - 0.5,
+    };
     let categories = kept.iter().map(|&c| names[c].clone()).collect();
-    View { name: "time_split", x, y: upward("s", &series), series, empty: "", categories }
+    Chart { name: "time_split", x, y: upward("s", &series), series, empty: "", categories }
 }
 
 /// The eleven busiest adapters, by index, and the others. Names are indices; "base" and "others" are words of the page.

@@ -5,7 +5,7 @@ use servescope_engine::gateway::load::LoadState;
 use servescope_engine::gateway::log::Sample;
 use servescope_engine::metrics::columns::Columns;
 
-use super::{Axis, Series, View, Window, empty, upward};
+use super::{Axis, AxisKind, Chart, Mark, Role, ScaleKind, Series, Window, empty, upward};
 use crate::run::Run;
 
 /// Most points of the scatter of estimates.
@@ -16,7 +16,7 @@ pub(super) const NAMES: [&str; 5] =
     ["gateway_kv", "gateway_waiting", "gateway_refusals", "gateway_estimate", "gateway_pressure"];
 
 /// [`NAMES`]; none without a proxy.
-pub(super) fn all(run: &Run, window: &Window) -> Vec<View> {
+pub(super) fn all(run: &Run, window: &Window) -> Vec<Chart> {
     let Some(log) = run.report.gateway.as_deref() else { return Vec::new() };
     let shown = shown(log, window);
     vec![
@@ -37,29 +37,29 @@ fn shown(log: &GatewayLog, window: &Window) -> Vec<Sample> {
     kept[from..to].iter().step_by(every).copied().collect()
 }
 
-fn line(role: &'static str, shown: &[Sample], of: impl Fn(&Sample) -> f64) -> Series {
+fn line(role: Role, shown: &[Sample], of: impl Fn(&Sample) -> f64) -> Series {
     Series {
         role,
-        mark: "step",
+        mark: Mark::Step,
         x: shown.iter().map(|sample| sample.at_us / 1e6).collect(),
         y: shown.iter().map(of).collect(),
         ..Series::default()
     }
 }
 
-fn level(role: &'static str, y: f64) -> Series {
-    Series { role, mark: "rule_y", y: vec![y], ..Series::default() }
+fn level(role: Role, y: f64) -> Series {
+    Series { role, mark: Mark::RuleY, y: vec![y], ..Series::default() }
 }
 
-fn view(name: &'static str, window: &Window, y: Axis, series: Vec<Series>) -> View {
-    View { name, x: window.axis(), y, series, empty: "", categories: Vec::new() }
+fn view(name: &'static str, window: &Window, y: Axis, series: Vec<Series>) -> Chart {
+    Chart { name, x: window.axis(), y, series, empty: "", categories: Vec::new() }
 }
 
 /// KV memory as the proxy counts it: used, reserved on top of it, leaked on top of that.
-fn kv(log: &GatewayLog, shown: &[Sample], window: &Window) -> View {
+fn kv(log: &GatewayLog, shown: &[Sample], window: &Window) -> Chart {
     let area = |role, from: &dyn Fn(&Sample) -> f64, to: &dyn Fn(&Sample) -> f64| Series {
         role,
-        mark: "area",
+        mark: Mark::Area,
         x: shown.iter().map(|sample| sample.at_us / 1e6).collect(),
         y: shown.iter().map(to).collect(),
         y0: shown.iter().map(from).collect(),
@@ -68,25 +68,25 @@ fn kv(log: &GatewayLog, shown: &[Sample], window: &Window) -> View {
     let used = |sample: &Sample| sample.used_tokens;
     let held = |sample: &Sample| sample.used_tokens + sample.reserved_tokens - sample.leaked_tokens;
     let all = |sample: &Sample| sample.used_tokens + sample.reserved_tokens;
-    let mut series = vec![area("kv", &|_| 0.0, &used), area("expected", &used, &held)];
+    let mut series = vec![area(Role::Kv, &|_| 0.0, &used), area(Role::Expected, &used, &held)];
     if log.leaked_tokens > 0 {
-        series.push(area("refused", &held, &all));
+        series.push(area(Role::Refused, &held, &all));
     }
-    series.push(level("pool", log.pool_tokens));
+    series.push(level(Role::Pool, log.pool_tokens));
     view("gateway_kv", window, upward("tokens", &series), series)
 }
 
 /// Requests that wait at the gateway, and those at the engine.
-fn waiting(shown: &[Sample], window: &Window) -> View {
+fn waiting(shown: &[Sample], window: &Window) -> Chart {
     let series = vec![
-        line("waiting", shown, |sample| f64::from(sample.waiting)),
-        line("running", shown, |sample| f64::from(sample.at_engine)),
+        line(Role::Waiting, shown, |sample| f64::from(sample.waiting)),
+        line(Role::Running, shown, |sample| f64::from(sample.at_engine)),
     ];
     view("gateway_waiting", window, upward("requests", &series), series)
 }
 
 /// Attempts a second, and those of them that were answered with a refusal or a timeout.
-fn refusals(log: &GatewayLog, window: &Window) -> View {
+fn refusals(log: &GatewayLog, window: &Window) -> Chart {
     let bins = window.columns.min(120);
     let blank = Columns::new(window.start_us, window.end_us, bins);
     let (mut attempts, mut refused) = (blank.clone(), blank);
@@ -100,17 +100,17 @@ fn refusals(log: &GatewayLog, window: &Window) -> View {
     let x: Vec<f64> = attempts.starts_us().iter().map(|us| us / 1e6).collect();
     let series = |role, columns: &Columns| Series {
         role,
-        mark: "step",
+        mark: Mark::Step,
         x: x.clone(),
         y: columns.values().iter().map(|rate| rate * 1e6).collect(),
         ..Series::default()
     };
-    let series = vec![series("arrivals", &attempts), series("refused", &refused)];
+    let series = vec![series(Role::Arrivals, &attempts), series(Role::Refused, &refused)];
     view("gateway_refusals", window, upward("req/s", &series), series)
 }
 
 /// Time to first token as it was estimated when a request came, and as it was.
-fn estimate(run: &Run, log: &GatewayLog, window: &Window) -> View {
+fn estimate(run: &Run, log: &GatewayLog, window: &Window) -> Chart {
     let told: Vec<usize> = (0..log.passages.len())
         .filter(|&id| {
             let passage = &log.passages[id];
@@ -125,8 +125,8 @@ fn estimate(run: &Run, log: &GatewayLog, window: &Window) -> View {
     }
     let at = |id: &usize| log.passages[*id].asked_us / 1e6;
     let estimated = Series {
-        role: "expected",
-        mark: "points",
+        role: Role::Expected,
+        mark: Mark::Points,
         x: told.iter().map(at).collect(),
         y: told.iter().map(|&id| f64::from(log.passages[id].estimate_us) / 1e6).collect(),
         id: told.iter().map(|&id| id as f64).collect(),
@@ -134,8 +134,8 @@ fn estimate(run: &Run, log: &GatewayLog, window: &Window) -> View {
     };
     let served: Vec<usize> = told.into_iter().filter(|&id| run.report.first_token_us(id).is_some()).collect();
     let truth = Series {
-        role: "ttft",
-        mark: "points",
+        role: Role::Ttft,
+        mark: Mark::Points,
         x: served.iter().map(at).collect(),
         y: served
             .iter()
@@ -149,8 +149,8 @@ fn estimate(run: &Run, log: &GatewayLog, window: &Window) -> View {
 }
 
 /// The averaged pressure, and the states as bars behind it: nearly overloaded and overloaded.
-fn pressure(log: &GatewayLog, shown: &[Sample], window: &Window) -> View {
-    let line = line("load", shown, |sample| sample.pressure);
+fn pressure(log: &GatewayLog, shown: &[Sample], window: &Window) -> Chart {
+    let line = line(Role::Load, shown, |sample| sample.pressure);
     let top = line.y.iter().copied().fold(1.2, f64::max);
     let mut spans: [Vec<(f64, f64)>; 3] = Default::default();
     let (mut state, mut since) = (LoadState::Under, 0.0_f64);
@@ -163,21 +163,21 @@ fn pressure(log: &GatewayLog, shown: &[Sample], window: &Window) -> View {
     }
     let bars = |role, spans: &[(f64, f64)]| Series {
         role,
-        mark: "bars",
+        mark: Mark::Bars,
         x: spans.iter().map(|span| span.0).collect(),
         x2: spans.iter().map(|span| span.1).collect(),
         y: vec![top * 1.06; spans.len()],
         ..Series::default()
     };
     let mut series = Vec::new();
-    for (role, state) in [("waiting", LoadState::Near), ("refused", LoadState::Over)] {
+    for (role, state) in [(Role::Waiting, LoadState::Near), (Role::Refused, LoadState::Over)] {
         let spans = merged(&spans[state as usize], window);
         if !spans.is_empty() {
             series.push(bars(role, &spans));
         }
     }
-    series.extend([line, level("slo", 1.0)]);
-    let y = Axis { unit: "", scale: "linear", kind: "value", min: 0.0, max: top * 1.06 };
+    series.extend([line, level(Role::Slo, 1.0)]);
+    let y = Axis { unit: "", scale: ScaleKind::Linear, kind: AxisKind::Value, min: 0.0, max: top * 1.06 };
     view("gateway_pressure", window, y, series)
 }
 

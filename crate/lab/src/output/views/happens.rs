@@ -3,7 +3,7 @@
 use servescope_engine::Outcome;
 use servescope_engine::metrics::columns::{Columns, GpuColumns};
 
-use super::{Series, View, Window, upward};
+use super::{Chart, Mark, Role, Series, Window, upward};
 use crate::run::Run;
 
 /// The charts that need the GPU's columns.
@@ -13,12 +13,12 @@ fn seconds(us: &[f64]) -> Vec<f64> {
     us.iter().map(|t| t / 1e6).collect()
 }
 
-fn view(name: &'static str, window: &Window, unit: &'static str, series: Vec<Series>) -> View {
-    View { name, x: window.axis(), y: upward(unit, &series), series, empty: "", categories: Vec::new() }
+fn view(name: &'static str, window: &Window, unit: &'static str, series: Vec<Series>) -> Chart {
+    Chart { name, x: window.axis(), y: upward(unit, &series), series, empty: "", categories: Vec::new() }
 }
 
 /// Arrivals, completions and refusals a second. Bins are wider than columns, for a rate needs a few events.
-pub(super) fn rates(run: &Run, window: &Window) -> View {
+pub(super) fn rates(run: &Run, window: &Window) -> Chart {
     let report = &run.report;
     let trace = &report.trace;
     let arrived = trace.arrival_us.iter().filter(|&&t| t >= window.start_us && t <= window.end_us).count();
@@ -43,9 +43,9 @@ pub(super) fn rates(run: &Run, window: &Window) -> View {
     let series = |role, counts: &Columns| {
         let mut y: Vec<f64> = counts.values().iter().map(|n| n / each_s).collect();
         y.push(y[y.len() - 1]);
-        Series { role, mark: "step", x: x.clone(), y, ..Series::default() }
+        Series { role, mark: Mark::Step, x: x.clone(), y, ..Series::default() }
     };
-    let mut all = vec![series("arrivals", &offered), series("served", &served)];
+    let mut all = vec![series(Role::Arrivals, &offered), series(Role::Served, &served)];
     let spec = &run.workload;
     let in_step = run.generated && spec.closed_requests.is_none() && spec.sessions.is_none();
     if let Some(curve) = spec.curve.as_ref().filter(|_| in_step) {
@@ -53,16 +53,16 @@ pub(super) fn rates(run: &Run, window: &Window) -> View {
         let expected = |from: f64, to: f64| (curve.integral(to) - curve.integral(from)) / (to - from);
         let mut y: Vec<f64> = x.windows(2).map(|w| expected(w[0], w[1])).collect();
         y.push(y[y.len() - 1]);
-        all.push(Series { role: "expected", mark: "step", x: x.clone(), y, ..Series::default() });
+        all.push(Series { role: Role::Expected, mark: Mark::Step, x: x.clone(), y, ..Series::default() });
     }
     if any_refused {
-        all.push(series("refused", &refused));
+        all.push(series(Role::Refused, &refused));
     }
     view("rates", window, "req/s", all)
 }
 
 /// Requests in the batch and in the waiting line.
-pub(super) fn running_waiting(run: &Run, window: &Window) -> View {
+pub(super) fn running_waiting(run: &Run, window: &Window) -> Chart {
     let report = &run.report;
     let blank = Columns::new(window.start_us, window.end_us, window.columns);
     let (mut running, mut waiting) = (blank.clone(), blank);
@@ -86,14 +86,20 @@ pub(super) fn running_waiting(run: &Run, window: &Window) -> View {
     }
     let x = seconds(&running.starts_us());
     let series = vec![
-        Series { role: "waiting", mark: "area", x: x.clone(), y: waiting.values(), ..Series::default() },
-        Series { role: "running", mark: "step", x, y: running.values(), ..Series::default() },
+        Series {
+            role: Role::Waiting,
+            mark: Mark::Area,
+            x: x.clone(),
+            y: waiting.values(),
+            ..Series::default()
+        },
+        Series { role: Role::Running, mark: Mark::Step, x, y: running.values(), ..Series::default() },
     ];
     view("running_waiting", window, "requests", series)
 }
 
 /// KV cache and adapters in the pool.
-pub(super) fn memory(run: &Run, gpu: &GpuColumns, window: &Window) -> View {
+pub(super) fn memory(run: &Run, gpu: &GpuColumns, window: &Window) -> Chart {
     let x = seconds(&gpu.kv_tokens.starts_us());
     let kv = gpu.kv_tokens.values();
     // What is set apart for adapters beside the KV pool is theirs, whatever lies in it.
@@ -103,15 +109,15 @@ pub(super) fn memory(run: &Run, gpu: &GpuColumns, window: &Window) -> View {
     let top: Vec<f64> = adapters.iter().zip(&kv).map(|(a, k)| a + k + reserved).collect();
     let pool = f64::from(run.report.pool_tokens) * replicas + reserved;
     let series = vec![
-        Series { role: "kv", mark: "area", x: x.clone(), y: kv.clone(), ..Series::default() },
-        Series { role: "adapters", mark: "area", x, y: top, y0: kv, ..Series::default() },
-        Series { role: "pool", mark: "rule_y", x: vec![0.0], y: vec![pool], ..Series::default() },
+        Series { role: Role::Kv, mark: Mark::Area, x: x.clone(), y: kv.clone(), ..Series::default() },
+        Series { role: Role::Adapters, mark: Mark::Area, x, y: top, y0: kv, ..Series::default() },
+        Series { role: Role::Pool, mark: Mark::RuleY, x: vec![0.0], y: vec![pool], ..Series::default() },
     ];
     view("memory", window, "tokens", series)
 }
 
 /// Prompt and answer tokens a second, over two columns each: single iterations would hide the trend.
-pub(super) fn tokens(gpu: &GpuColumns, window: &Window) -> View {
+pub(super) fn tokens(gpu: &GpuColumns, window: &Window) -> Chart {
     let x = seconds(&gpu.kv_tokens.starts_us()).into_iter().step_by(2).collect::<Vec<f64>>();
     let each_second = |columns: &Columns| {
         let pairs = columns.values();
@@ -120,8 +126,8 @@ pub(super) fn tokens(gpu: &GpuColumns, window: &Window) -> View {
     let decode = each_second(&gpu.decode_tokens);
     let top: Vec<f64> = each_second(&gpu.prefill_tokens).iter().zip(&decode).map(|(p, d)| p + d).collect();
     let series = vec![
-        Series { role: "decode", mark: "area", x: x.clone(), y: decode.clone(), ..Series::default() },
-        Series { role: "prefill", mark: "area", x, y: top, y0: decode, ..Series::default() },
+        Series { role: Role::Decode, mark: Mark::Area, x: x.clone(), y: decode.clone(), ..Series::default() },
+        Series { role: Role::Prefill, mark: Mark::Area, x, y: top, y0: decode, ..Series::default() },
     ];
     view("tokens", window, "tokens/s", series)
 }

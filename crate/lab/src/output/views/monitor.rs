@@ -6,18 +6,26 @@ use std::borrow::Cow;
 use servescope_engine::metrics::monitor::{Cell, Monitor};
 use servescope_engine::queue::Client;
 
-use super::{Series, View, ViewOptions, Window, empty, upward};
+use super::{Chart, Mark, Role, Series, ViewOptions, Window, empty, upward};
 use crate::files::{Keeper, counters};
 use crate::monitor::{CHART_WINDOWS, CHARTED};
 use crate::run::Run;
 
-/// Colours of the charted clients, the best served first, and of all others. Each of them means something else elsewhere;
+/// Colours of the charted clients, the best served first, and of all others: the set that no stage has;
 /// the legend names the client.
-pub const ROLES: [&str; CHARTED + 1] =
-    ["client_0", "client_1", "client_2", "client_3", "client_4", "client_5", "client_6", "slo"];
+pub const ROLES: [Role; CHARTED + 1] = [
+    Role::Client0,
+    Role::Client1,
+    Role::Client2,
+    Role::Client3,
+    Role::Client4,
+    Role::Client5,
+    Role::Client6,
+    Role::Slo,
+];
 
 /// The charts, and the monitor that their series are of: row for row, in the order of [`ROLES`].
-pub fn monitor<'a>(run: &'a Run, client: Client, options: &ViewOptions) -> (Vec<View>, Cow<'a, Monitor>) {
+pub fn monitor<'a>(run: &'a Run, client: Client, options: &ViewOptions) -> (Vec<Chart>, Cow<'a, Monitor>) {
     let window = Window::of(run, options);
     let monitor = if options.window_s.is_none() {
         Cow::Borrowed(run.monitor(client))
@@ -41,7 +49,7 @@ pub fn monitor<'a>(run: &'a Run, client: Client, options: &ViewOptions) -> (Vec<
 }
 
 /// Role of a row: that of the others is always the last colour.
-fn role(monitor: &Monitor, row: usize) -> &'static str {
+fn role(monitor: &Monitor, row: usize) -> Role {
     if monitor.cells.has_others() && row + 1 == monitor.cells.rows() { ROLES[CHARTED] } else { ROLES[row] }
 }
 
@@ -58,17 +66,17 @@ fn stacked(monitor: &Monitor, height: impl Fn(&Cell) -> f64) -> Vec<Series> {
             let own = monitor.cells.row(row).iter().flat_map(|cell| [height(cell); 2]);
             let y: Vec<f64> = base.iter().zip(own).map(|(below, own)| below + own).collect();
             let y0 = std::mem::replace(&mut base, y.clone());
-            Series { role: role(monitor, row), mark: "area", x: x.clone(), y, y0, ..Series::default() }
+            Series { role: role(monitor, row), mark: Mark::Area, x: x.clone(), y, y0, ..Series::default() }
         })
         .collect()
 }
 
-fn view(name: &'static str, window: &Window, unit: &'static str, series: Vec<Series>) -> View {
-    View { name, x: window.axis(), y: upward(unit, &series), series, empty: "", categories: Vec::new() }
+fn view(name: &'static str, window: &Window, unit: &'static str, series: Vec<Series>) -> Chart {
+    Chart { name, x: window.axis(), y: upward(unit, &series), series, empty: "", categories: Vec::new() }
 }
 
 /// Input + 2 output tokens a second.
-fn service(monitor: &Monitor, window: &Window) -> View {
+fn service(monitor: &Monitor, window: &Window) -> Chart {
     let width_s = monitor.cells.grid.width_us() / 1e6;
     let series = stacked(monitor, |cell| cell.service() / width_s);
     if series.iter().all(|series| series.y.iter().all(|&y| y <= 0.0)) {
@@ -78,22 +86,28 @@ fn service(monitor: &Monitor, window: &Window) -> View {
 }
 
 /// KV tokens held, with the pool of all replicas.
-fn kv(run: &Run, monitor: &Monitor, window: &Window) -> View {
+fn kv(run: &Run, monitor: &Monitor, window: &Window) -> Chart {
     let width_us = monitor.cells.grid.width_us();
     let mut series = stacked(monitor, |cell| cell.kv_token_us / width_us);
     let pool = f64::from(run.report.pool_tokens) * f64::from(run.report.replicas);
-    series.push(Series { role: "pool", mark: "rule_y", x: vec![0.0], y: vec![pool], ..Series::default() });
+    series.push(Series {
+        role: Role::Pool,
+        mark: Mark::RuleY,
+        x: vec![0.0],
+        y: vec![pool],
+        ..Series::default()
+    });
     view("client_kv", window, "tokens", series)
 }
 
 /// KV tokens that the gateway has reserved beyond those.
-fn reserved(monitor: &Monitor, window: &Window) -> View {
+fn reserved(monitor: &Monitor, window: &Window) -> Chart {
     let width_us = monitor.cells.grid.width_us();
     view("client_reserved", window, "tokens", stacked(monitor, |cell| cell.reserved_token_us / width_us))
 }
 
 /// What the charted clients' counters stand at.
-fn counted(run: &Run, monitor: &Monitor, keeper: Keeper, window: &Window) -> View {
+fn counted(run: &Run, monitor: &Monitor, keeper: Keeper, window: &Window) -> Chart {
     let name = match keeper {
         Keeper::Engine => "client_counters",
         Keeper::Gateway => "client_gateway_counters",
@@ -115,14 +129,14 @@ fn counted(run: &Run, monitor: &Monitor, keeper: Keeper, window: &Window) -> Vie
             let inside = |time_us: &f64| (window.start_us..=window.end_us).contains(time_us);
             let kept = counters(run, monitor, keeper, monitor.clients[row].id);
             let (x, y) = kept.into_iter().filter(|(time, _)| inside(time)).map(|(t, v)| (t / 1e6, v)).unzip();
-            Series { role: role(monitor, row), mark: "line", x, y, ..Series::default() }
+            Series { role: role(monitor, row), mark: Mark::Line, x, y, ..Series::default() }
         })
         .collect();
     let mut y = upward("tokens", &series);
     // A deficit counter may be below nought.
     let least = series.iter().flat_map(|s| s.y.iter().copied()).fold(0.0, f64::min);
     y.min = least * 1.06;
-    View { y, ..view(name, window, "tokens", series) }
+    Chart { y, ..view(name, window, "tokens", series) }
 }
 
 #[cfg(test)]
@@ -141,8 +155,8 @@ mod tests {
     }
 
     /// The top of a stack, averaged over time.
-    fn mean_top(view: &View) -> f64 {
-        let top = view.series.iter().rfind(|series| series.mark == "area").unwrap();
+    fn mean_top(view: &Chart) -> f64 {
+        let top = view.series.iter().rfind(|series| series.mark == Mark::Area).unwrap();
         top.y.iter().sum::<f64>() / top.y.len() as f64
     }
 
@@ -190,7 +204,7 @@ mod tests {
             ];
             run(&[&settings[..], more].concat())
         };
-        let names = |views: &[View]| views.iter().map(|view| view.name).collect::<Vec<_>>();
+        let names = |views: &[Chart]| views.iter().map(|view| view.name).collect::<Vec<_>>();
         let fair = proxied(&[("gateway.order", "vtc")]);
         for client in [Client::User, Client::Adapter] {
             let (views, monitor) = monitor(&fair, client, &ViewOptions::default());
@@ -249,7 +263,7 @@ mod tests {
         let (views, _) = monitor(&run, Client::User, &part);
         for view in &views {
             assert_eq!((view.x.min, view.x.max), (10.0, 20.0));
-            let inside = view.series.iter().filter(|s| s.mark != "rule_y").flat_map(|s| &s.x);
+            let inside = view.series.iter().filter(|s| s.mark != Mark::RuleY).flat_map(|s| &s.x);
             assert!(inside.into_iter().all(|x| (10.0 - 1e-9..=20.0 + 1e-9).contains(x)), "{}", view.name);
         }
     }

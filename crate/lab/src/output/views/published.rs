@@ -1,15 +1,15 @@
 //! The authors' points drawn over this simulator's curves.
 
-use super::{Axis, Series, View, upward};
+use super::{Axis, AxisKind, Chart, Mark, Role, ScaleKind, Series, upward};
 use crate::published::figures::{Curve, Figure, Measure};
 
 /// Role of the authors' points.
-const RECORDED: &str = "expected";
+const RECORDED: Role = Role::Expected;
 /// Role of the curve of the calibration on one run, where the other one is drawn too.
-const ONE_RUN: &str = "plain_twin";
+const ONE_RUN: Role = Role::PlainTwin;
 
 /// A figure as a chart; the ids of its points are their places in [`Figure::points`].
-pub fn figure(figure: &Figure) -> View {
+pub fn figure(figure: &Figure) -> Chart {
     let is_split = figure.sweep == "policies" && figure.measure == Measure::Attainment;
     let has_default = figure.curves.iter().any(|curve| !curve.is_one_run);
     let mut series: Vec<Series> = Vec::new();
@@ -22,14 +22,14 @@ pub fn figure(figure: &Figure) -> View {
             None => role(figure.measure),
         };
         let Curve { x, y, .. } = curve.clone();
-        series.push(Series { role, mark: "line", x, y, ..Series::default() });
+        series.push(Series { role, mark: Mark::Line, x, y, ..Series::default() });
     }
     let mut policies: Vec<&str> = figure.points.iter().map(|point| point.policy).collect();
     policies.dedup();
     for policy in policies {
         let role = policy_roles(policy).filter(|_| is_split).map_or(RECORDED, |(_, points)| points);
         let places = figure.points.iter().enumerate().filter(|(_, point)| point.policy == policy);
-        let mut points = Series { role, mark: "points", ..Series::default() };
+        let mut points = Series { role, mark: Mark::Points, ..Series::default() };
         for (place, point) in places {
             points.x.push(point.x);
             points.y.push(point.theirs);
@@ -38,9 +38,15 @@ pub fn figure(figure: &Figure) -> View {
         series.push(points);
     }
     let most = series.iter().flat_map(|s| s.x.iter().copied()).fold(0.0, f64::max);
-    let x = Axis { unit: unit(figure.sweep), scale: "linear", kind: "value", min: 0.0, max: most * 1.04 };
+    let x = Axis {
+        unit: unit(figure.sweep),
+        scale: ScaleKind::Linear,
+        kind: AxisKind::Value,
+        min: 0.0,
+        max: most * 1.04,
+    };
     let y = upward(height(figure.measure), &series);
-    View { name: name(figure), x, y, series, empty: "", categories: Vec::new() }
+    Chart { name: name(figure), x, y, series, empty: "", categories: Vec::new() }
 }
 
 fn unit(sweep: &str) -> &'static str {
@@ -59,20 +65,20 @@ fn height(measure: Measure) -> &'static str {
     }
 }
 
-fn role(measure: Measure) -> &'static str {
+fn role(measure: Measure) -> Role {
     match measure {
-        Measure::Rejected => "refused",
-        Measure::FirstToken => "ttft",
-        _ => "served",
+        Measure::Rejected => Role::Refused,
+        Measure::FirstToken => Role::Ttft,
+        _ => Role::Served,
     }
 }
 
 /// Roles of a policy's line and of its recorded points: of one colour, and only the points with a marker.
-fn policy_roles(policy: &str) -> Option<(&'static str, &'static str)> {
+fn policy_roles(policy: &str) -> Option<(Role, Role)> {
     match policy {
-        "fcfs" => Some(("linear", "mfu")),
-        "lifo" => Some(("mixed", "adapters")),
-        "early_abort" => Some(("tbt", "served")),
+        "fcfs" => Some((Role::Linear, Role::Mfu)),
+        "lifo" => Some((Role::Mixed, Role::Adapters)),
+        "early_abort" => Some((Role::Tbt, Role::Served)),
         _ => None,
     }
 }

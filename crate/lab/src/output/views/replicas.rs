@@ -6,7 +6,7 @@ use servescope_engine::metrics::columns::Columns;
 use servescope_engine::metrics::operators::peak;
 use servescope_engine::metrics::usage::{UsageColumns, UsageWindow};
 
-use super::{Axis, Series, View, Window, empty, upward};
+use super::{Axis, AxisKind, Chart, Mark, Role, ScaleKind, Series, Window, empty, upward};
 use crate::run::Run;
 
 /// Most lanes that can be told apart.
@@ -32,7 +32,7 @@ pub(super) fn columns(run: &Run, window: &Window) -> Option<UsageColumns> {
 }
 
 /// [`NAMES`].
-pub(super) fn all(run: &Run, columns: &UsageColumns, window: &Window) -> Vec<View> {
+pub(super) fn all(run: &Run, columns: &UsageColumns, window: &Window) -> Vec<Chart> {
     vec![
         lanes(&columns.lanes, window),
         operators(columns, window),
@@ -46,12 +46,12 @@ fn seconds(columns: &UsageColumns) -> Vec<f64> {
     columns.iterations.starts_us().iter().map(|us| us / 1e6).collect()
 }
 
-fn view(name: &'static str, window: &Window, y: Axis, series: Vec<Series>) -> View {
-    View { name, x: window.axis(), y, series, empty: "", categories: Vec::new() }
+fn view(name: &'static str, window: &Window, y: Axis, series: Vec<Series>) -> Chart {
+    Chart { name, x: window.axis(), y, series, empty: "", categories: Vec::new() }
 }
 
 /// What the replicas do: a row each. A column shows what its row did for most of it.
-fn lanes(time: &[[Columns; 3]], window: &Window) -> View {
+fn lanes(time: &[[Columns; 3]], window: &Window) -> Chart {
     let Some([first, ..]) = time.first() else { return empty("lanes", "empty.no_iterations", window.axis()) };
     let (columns, width_us) = (first.len(), first.width_us());
     let edge_s = |column: usize| (window.start_us + column as f64 * width_us) / 1e6;
@@ -80,7 +80,7 @@ fn lanes(time: &[[Columns; 3]], window: &Window) -> View {
         let own = || bars.iter().filter(move |bar| bar.0 == kind);
         Series {
             role,
-            mark: "bars",
+            mark: Mark::Bars,
             x: own().map(|bar| bar.1).collect(),
             x2: own().map(|bar| bar.2).collect(),
             y: own().map(|bar| bar.3 as f64 + 0.4).collect(),
@@ -88,13 +88,19 @@ fn lanes(time: &[[Columns; 3]], window: &Window) -> View {
             ..Series::default()
         }
     };
-    let series = vec![series(0, "prefill"), series(1, "decode"), series(2, "mixed")];
-    let y = Axis { unit: "replica", scale: "linear", kind: "index", min: -0.5, max: time.len() as f64 - 0.5 };
+    let series = vec![series(0, Role::Prefill), series(1, Role::Decode), series(2, Role::Mixed)];
+    let y = Axis {
+        unit: "replica",
+        scale: ScaleKind::Linear,
+        kind: AxisKind::Index,
+        min: -0.5,
+        max: time.len() as f64 - 0.5,
+    };
     view("lanes", window, y, series)
 }
 
 /// Mean time of an iteration, stacked by class of operator; several stages together.
-fn operators(sums: &UsageColumns, window: &Window) -> View {
+fn operators(sums: &UsageColumns, window: &Window) -> Chart {
     let iterations = sums.iterations.values();
     let x = seconds(sums);
     let mut base = vec![0.0; x.len()];
@@ -107,7 +113,14 @@ fn operators(sums: &UsageColumns, window: &Window) -> View {
         let each_s = us.iter().zip(&iterations).map(|(us, n)| if *n > 0.0 { us / n / 1e6 } else { 0.0 });
         let y: Vec<f64> = base.iter().zip(each_s).map(|(below, own)| below + own).collect();
         let y0 = std::mem::replace(&mut base, y.clone());
-        series.push(Series { role: role_of(class), mark: "area", x: x.clone(), y, y0, ..Series::default() });
+        series.push(Series {
+            role: role_of(class),
+            mark: Mark::Area,
+            x: x.clone(),
+            y,
+            y0,
+            ..Series::default()
+        });
     }
     if series.is_empty() {
         return empty("operators", "empty.no_iterations", window.axis());
@@ -116,31 +129,42 @@ fn operators(sums: &UsageColumns, window: &Window) -> View {
     view("operators", window, y, series)
 }
 
-fn role_of(class: OperatorClass) -> &'static str {
+fn role_of(class: OperatorClass) -> Role {
     match class {
-        OperatorClass::PrefillAttention => "prefill",
-        OperatorClass::DecodeAttention => "decode",
-        other => other.name(),
+        OperatorClass::PrefillAttention => Role::Prefill,
+        OperatorClass::DecodeAttention => Role::Decode,
+        OperatorClass::Linear => Role::Linear,
+        OperatorClass::Pointwise => Role::Pointwise,
+        OperatorClass::Communication => Role::Communication,
+        OperatorClass::Adapters => Role::Adapters,
+        OperatorClass::Host => Role::Host,
+        OperatorClass::Whole => Role::Whole,
     }
 }
 
 /// Requests and tokens in an iteration: means over each column, on a scale of ratios, for one prompt is a thousand tokens.
-fn batch(sums: &UsageColumns, window: &Window) -> View {
+fn batch(sums: &UsageColumns, window: &Window) -> Chart {
     let iterations = sums.iterations.values();
     let x = seconds(sums);
     let line = |role, columns: &Columns| {
         let mean = |(sum, n): (f64, &f64)| if *n > 0.0 { sum / n } else { f64::NAN };
         let y = columns.values().into_iter().zip(&iterations).map(mean).collect();
-        Series { role, mark: "step", x: x.clone(), y, ..Series::default() }
+        Series { role, mark: Mark::Step, x: x.clone(), y, ..Series::default() }
     };
-    let series = vec![line("input", &sums.tokens), line("running", &sums.requests)];
+    let series = vec![line(Role::Input, &sums.tokens), line(Role::Running, &sums.requests)];
     let top = upward("", &series).max;
-    let y = Axis { unit: "per_iteration", scale: "log", kind: "value", min: 1.0, max: top.max(10.0) };
+    let y = Axis {
+        unit: "per_iteration",
+        scale: ScaleKind::Log,
+        kind: AxisKind::Value,
+        min: 1.0,
+        max: top.max(10.0),
+    };
     view("batch", window, y, series)
 }
 
 /// FLOPs and bytes over what the GPUs could do at most.
-fn utilisation(run: &Run, sums: &UsageColumns, window: &Window) -> View {
+fn utilisation(run: &Run, sums: &UsageColumns, window: &Window) -> Chart {
     let is_known = run.usage().is_some_and(Usage::knows_work);
     let Some((peak, stages)) = peak(&run.report).filter(|_| is_known) else {
         return empty("utilisation", "empty.no_peak", window.axis());
@@ -149,15 +173,16 @@ fn utilisation(run: &Run, sums: &UsageColumns, window: &Window) -> View {
     let x = seconds(sums);
     let line = |role, columns: &Columns, most: f64| {
         let y = columns.values().into_iter().map(|rate| rate / (most * all)).collect();
-        Series { role, mark: "step", x: x.clone(), y, ..Series::default() }
+        Series { role, mark: Mark::Step, x: x.clone(), y, ..Series::default() }
     };
-    let series = vec![line("mfu", &sums.flops, peak.flops), line("bandwidth", &sums.bytes, peak.bytes)];
+    let series =
+        vec![line(Role::Mfu, &sums.flops, peak.flops), line(Role::Bandwidth, &sums.bytes, peak.bytes)];
     let y = upward("share", &series);
     view("utilisation", window, y, series)
 }
 
 /// Requests thrown out of batches, a second.
-fn preemptions(run: &Run, window: &Window) -> View {
+fn preemptions(run: &Run, window: &Window) -> Chart {
     let preemptions = &run.report.timeline.preemptions;
     if preemptions.is_empty() {
         return empty("preemptions", "empty.no_preemptions", window.axis());
@@ -169,7 +194,7 @@ fn preemptions(run: &Run, window: &Window) -> View {
     x.push(window.end_us / 1e6);
     let mut y: Vec<f64> = counts.values().iter().map(|n| n / each_s).collect();
     y.push(y[y.len() - 1]);
-    let series = vec![Series { role: "refused", mark: "step", x, y, ..Series::default() }];
+    let series = vec![Series { role: Role::Refused, mark: Mark::Step, x, y, ..Series::default() }];
     let y = upward("per_s", &series);
     view("preemptions", window, y, series)
 }
@@ -227,7 +252,7 @@ mod tests {
         Run::of(fleet.run(), &scenario)
     }
 
-    fn view<'a>(views: &'a [View], name: &str) -> &'a View {
+    fn view<'a>(views: &'a [Chart], name: &str) -> &'a Chart {
         views.iter().find(|view| view.name == name).unwrap()
     }
 
@@ -270,7 +295,7 @@ mod tests {
             behind.set_text(path, value).unwrap();
         }
         // What is nowhere is no number, and no number equals itself.
-        let told = |views: &[View]| format!("{views:?}");
+        let told = |views: &[Chart]| format!("{views:?}");
         let runs = [&behind, &Scenario::default()].map(|scenario| Run::simulate(scenario, None).unwrap());
         for run in runs.iter().chain([&run]) {
             let views = all(run, &options);
@@ -278,7 +303,7 @@ mod tests {
                 let alone = wanted(run, &options, &|name| name == view.name);
                 assert_eq!(told(&alone), told(std::slice::from_ref(view)));
             }
-            let (first, others): (Vec<View>, Vec<View>) =
+            let (first, others): (Vec<Chart>, Vec<Chart>) =
                 views.into_iter().partition(|view| view.name.len() % 2 == 0);
             assert_eq!(told(&wanted(run, &options, &|name| name.len() % 2 == 0)), told(&first));
             assert_eq!(told(&wanted(run, &options, &|name| name.len() % 2 == 1)), told(&others));
@@ -298,8 +323,8 @@ mod tests {
             assert_eq!(part.series.is_empty(), whole.series.is_empty());
         }
         let stack = &view(&part, "operators").series;
-        let parts: Vec<&str> = stack.iter().map(|series| series.role).collect();
-        assert!(parts.contains(&"decode") && parts.contains(&"whole"), "{parts:?}");
+        let parts: Vec<Role> = stack.iter().map(|series| series.role).collect();
+        assert!(parts.contains(&Role::Decode) && parts.contains(&Role::Whole), "{parts:?}");
         // A second of the run has a handful of iterations: the top of the stack is the time of one of them.
         let times: Vec<f64> = run.report.timeline.iterations.iter().map(|run| run.first_us / 1e6).collect();
         let longest = times.iter().copied().fold(0.0, f64::max);

@@ -4,7 +4,7 @@
 use servescope_workload::Trace;
 use servescope_workload::statistics::{Dispersion, log_windows, sort, sort_places};
 
-use super::{Axis, Series, View, empty, upward};
+use super::{Axis, AxisKind, Chart, Mark, Role, ScaleKind, Series, empty, upward};
 
 /// Points of a distribution's curve.
 const STEPS: usize = 240;
@@ -12,7 +12,7 @@ const STEPS: usize = 240;
 const RANKS: usize = 200;
 
 /// The charts of traces, each with the role that its curves have.
-pub fn traffic(traces: &[(&'static str, &Trace)], columns: usize) -> Vec<View> {
+pub fn traffic(traces: &[(Role, &Trace)], columns: usize) -> Vec<Chart> {
     let longest_us = traces.iter().filter_map(|(_, t)| t.arrival_us.last().copied()).fold(0.0, f64::max);
     let gaps = |t: &Trace| t.arrival_us.windows(2).map(|w| (w[1] - w[0]) / 1e6).collect();
     let lengths = |column: &[u32]| column.iter().map(|&l| f64::from(l)).collect();
@@ -39,11 +39,11 @@ pub fn traffic(traces: &[(&'static str, &Trace)], columns: usize) -> Vec<View> {
 fn rates(
     name: &'static str,
     unit: &'static str,
-    traces: &[(&'static str, &Trace)],
+    traces: &[(Role, &Trace)],
     end_us: f64,
     columns: usize,
     weight: &dyn Fn(&Trace, usize) -> f64,
-) -> View {
+) -> Chart {
     const LEAST_IN_A_COLUMN: usize = 4;
     let most = traces.first().map_or(0, |(_, t)| t.len()) / LEAST_IN_A_COLUMN;
     let columns = columns.min(most.max(16));
@@ -57,21 +57,23 @@ fn rates(
                 y[((t / width_us) as usize).min(columns - 1)] += weight(trace, id) * (1e6 / width_us);
             }
             y[columns] = y[columns - 1];
-            Series { role, mark: "step", x: x.clone(), y, ..Series::default() }
+            Series { role, mark: Mark::Step, x: x.clone(), y, ..Series::default() }
         })
         .collect();
-    let axis = Axis { unit: "s", scale: "linear", kind: "time", min: 0.0, max: end_us / 1e6 };
-    View { name, x: axis, y: upward(unit, &series), series, empty: "", categories: Vec::new() }
+    let axis =
+        Axis { unit: "s", scale: ScaleKind::Linear, kind: AxisKind::Time, min: 0.0, max: end_us / 1e6 };
+    Chart { name, x: axis, y: upward(unit, &series), series, empty: "", categories: Vec::new() }
 }
 
 /// Sessions of the first trace in the order in which they begin: from first to last request, with a point at each request.
 /// Of many, some are shown, evenly chosen.
-fn sessions(traces: &[(&'static str, &Trace)], end_us: f64) -> View {
+fn sessions(traces: &[(Role, &Trace)], end_us: f64) -> Chart {
     const MOST: usize = 200;
     /// Half the height of a session's bar.
     const HALF: f64 = 0.3;
     let name = "traffic_sessions";
-    let axis = Axis { unit: "s", scale: "linear", kind: "time", min: 0.0, max: end_us / 1e6 };
+    let axis =
+        Axis { unit: "s", scale: ScaleKind::Linear, kind: AxisKind::Time, min: 0.0, max: end_us / 1e6 };
     let labels = traces.first().and_then(|(_, t)| Some((t, &t.extra.as_ref()?.session)));
     let mut times_s: Vec<Vec<f64>> = Vec::new();
     if let Some((trace, labels)) = labels {
@@ -90,8 +92,8 @@ fn sessions(traces: &[(&'static str, &Trace)], end_us: f64) -> View {
     let order = sort_places(&begins);
     let shown = order.len().min(MOST);
     let (mut bars, mut points) = (
-        Series { role: "arrivals", mark: "bars", ..Series::default() },
-        Series { role: "served", mark: "points", ..Series::default() },
+        Series { role: Role::Arrivals, mark: Mark::Bars, ..Series::default() },
+        Series { role: Role::Served, mark: Mark::Points, ..Series::default() },
     );
     for place in 0..shown {
         let times = &times_s[order[place * order.len() / shown] as usize];
@@ -103,24 +105,30 @@ fn sessions(traces: &[(&'static str, &Trace)], end_us: f64) -> View {
         points.x.extend(times);
         points.y.extend(times.iter().map(|_| y));
     }
-    let y = Axis { unit: "", scale: "linear", kind: "index", min: -0.5, max: shown as f64 - 0.5 };
-    View { name, x: axis, y, series: vec![bars, points], empty: "", categories: Vec::new() }
+    let y = Axis {
+        unit: "",
+        scale: ScaleKind::Linear,
+        kind: AxisKind::Index,
+        min: -0.5,
+        max: shown as f64 - 0.5,
+    };
+    Chart { name, x: axis, y, series: vec![bars, points], empty: "", categories: Vec::new() }
 }
 
 /// Distribution functions over a logarithmic axis. Values of 0 lie at its left end.
 fn distributions(
     name: &'static str,
     unit: &'static str,
-    traces: &[(&'static str, &Trace)],
+    traces: &[(Role, &Trace)],
     values: &dyn Fn(&Trace) -> Vec<f64>,
-) -> View {
-    let mut sorted: Vec<(&'static str, Vec<f64>)> =
+) -> Chart {
+    let mut sorted: Vec<(Role, Vec<f64>)> =
         traces.iter().map(|&(role, trace)| (role, values(trace))).collect();
     sorted.iter_mut().for_each(|(_, values)| sort(values));
     let positive = || sorted.iter().filter_map(|(_, v)| v.get(v.partition_point(|&x| x <= 0.0)).copied());
     let smallest = positive().fold(f64::INFINITY, f64::min);
     let largest = sorted.iter().filter_map(|(_, v)| v.last().copied()).fold(0.0, f64::max);
-    let axis = |min, max| Axis { unit, scale: "log", kind: "value", min, max };
+    let axis = |min, max| Axis { unit, scale: ScaleKind::Log, kind: AxisKind::Value, min, max };
     if !(smallest.is_finite() && largest > 0.0) {
         return empty(name, "empty.too_few_requests", axis(1.0, 10.0));
     }
@@ -135,15 +143,15 @@ fn distributions(
         .map(|(role, values)| {
             let below = |x: &f64| values.partition_point(|v| *v <= x * (1.0 + 1e-12)) as f64;
             let y = x.iter().map(|x| below(x) / values.len() as f64).collect();
-            Series { role, mark: "line", x: x.clone(), y, ..Series::default() }
+            Series { role: *role, mark: Mark::Line, x: x.clone(), y, ..Series::default() }
         })
         .collect();
-    let y = Axis { unit: "share", scale: "linear", kind: "value", min: 0.0, max: 1.0 };
-    View { name, x: axis(min, max), y, series, empty: "", categories: Vec::new() }
+    let y = Axis { unit: "share", scale: ScaleKind::Linear, kind: AxisKind::Value, min: 0.0, max: 1.0 };
+    Chart { name, x: axis(min, max), y, series, empty: "", categories: Vec::new() }
 }
 
 /// Variance over mean of counts, by the window in which arrivals are counted: 1 everywhere is Poisson.
-fn dispersions(traces: &[(&'static str, &Trace)], end_s: f64) -> View {
+fn dispersions(traces: &[(Role, &Trace)], end_s: f64) -> Chart {
     let name = "traffic_dispersion";
     let windows = log_windows(end_s);
     let mut series: Vec<Series> = traces
@@ -154,27 +162,33 @@ fn dispersions(traces: &[(&'static str, &Trace)], end_s: f64) -> View {
             let known =
                 dispersion.window_s.into_iter().zip(dispersion.index).filter(|(_, index)| *index > 0.0);
             let (x, y) = known.unzip();
-            Series { role, mark: "line", x, y, ..Series::default() }
+            Series { role, mark: Mark::Line, x, y, ..Series::default() }
         })
         .collect();
     let ends = || series.iter().flat_map(|s| [s.x.first(), s.x.last()].into_iter().flatten().copied());
     let (min, max) = (ends().fold(f64::INFINITY, f64::min), ends().fold(0.0, f64::max));
-    let axis = |min, max| Axis { unit: "s", scale: "log", kind: "value", min, max };
+    let axis = |min, max| Axis { unit: "s", scale: ScaleKind::Log, kind: AxisKind::Value, min, max };
     if min >= max {
         return empty(name, "empty.too_few_requests", axis(1.0, 10.0));
     }
     let values = || series.iter().flat_map(|s| s.y.iter().copied());
     let lowest = values().fold(1.0, f64::min) / 1.5;
     let highest = values().fold(1.0, f64::max) * 1.5;
-    series.push(Series { role: "expected", mark: "rule_y", x: vec![min], y: vec![1.0], ..Series::default() });
-    let y = Axis { unit: "", scale: "log", kind: "value", min: lowest, max: highest };
-    View { name, x: axis(min, max), y, series, empty: "", categories: Vec::new() }
+    series.push(Series {
+        role: Role::Expected,
+        mark: Mark::RuleY,
+        x: vec![min],
+        y: vec![1.0],
+        ..Series::default()
+    });
+    let y = Axis { unit: "", scale: ScaleKind::Log, kind: AxisKind::Value, min: lowest, max: highest };
+    Chart { name, x: axis(min, max), y, series, empty: "", categories: Vec::new() }
 }
 
 /// Share of the requests by user, the busiest first.
-fn users(traces: &[(&'static str, &Trace)]) -> View {
+fn users(traces: &[(Role, &Trace)]) -> Chart {
     let name = "traffic_users";
-    let axis = |max| Axis { unit: "", scale: "linear", kind: "index", min: -0.5, max };
+    let axis = |max| Axis { unit: "", scale: ScaleKind::Linear, kind: AxisKind::Index, min: -0.5, max };
     let shares = |trace: &Trace| {
         let mut counts = vec![0.0; trace.user_count()];
         trace.user.iter().for_each(|&user| counts[user as usize] += 1.0 / trace.len() as f64);
@@ -183,8 +197,7 @@ fn users(traces: &[(&'static str, &Trace)]) -> View {
         counts.truncate(RANKS);
         counts
     };
-    let ranked: Vec<(&'static str, Vec<f64>)> =
-        traces.iter().map(|&(role, trace)| (role, shares(trace))).collect();
+    let ranked: Vec<(Role, Vec<f64>)> = traces.iter().map(|&(role, trace)| (role, shares(trace))).collect();
     let most = ranked.iter().map(|(_, shares)| shares.len()).max().unwrap_or(0);
     if most < 2 {
         return empty(name, "empty.one_user", axis(0.5));
@@ -194,11 +207,11 @@ fn users(traces: &[(&'static str, &Trace)]) -> View {
         .map(|(role, mut y)| {
             let x = (0..=y.len()).map(|i| i as f64 - 0.5).collect();
             y.extend(y.last().copied());
-            Series { role, mark: "step", x, y, ..Series::default() }
+            Series { role, mark: Mark::Step, x, y, ..Series::default() }
         })
         .collect();
     let x = axis(most as f64 - 0.5);
-    View { name, x, y: upward("share", &series), series, empty: "", categories: Vec::new() }
+    Chart { name, x, y: upward("share", &series), series, empty: "", categories: Vec::new() }
 }
 
 #[cfg(test)]
@@ -211,7 +224,7 @@ mod tests {
     fn every_chart_of_two_traces_is_sound() {
         let source = generate(&WorkloadSpec::default());
         let twin = generate(&WorkloadSpec { seed: 7, ..WorkloadSpec::default() });
-        let views = traffic(&[("arrivals", &source), ("twin", &twin)], 300);
+        let views = traffic(&[(Role::Arrivals, &source), (Role::Twin, &twin)], 300);
         assert_eq!(views.len(), 9);
         for view in views.iter().filter(|view| view.empty.is_empty()) {
             assert!(view.x.max > view.x.min && view.y.max > view.y.min, "{view:?}");
@@ -231,17 +244,17 @@ mod tests {
         let spec = WorkloadSpec { rate_rps: 0.01, duration_s: 100.0, ..WorkloadSpec::default() };
         let one = generate(&spec);
         assert_eq!(one.len(), 1);
-        let views = traffic(&[("arrivals", &one)], 300);
+        let views = traffic(&[(Role::Arrivals, &one)], 300);
         let why: Vec<&str> = views.iter().map(|view| view.empty).collect();
         let few = "empty.too_few_requests";
         assert_eq!(why, ["", "", "", "empty.no_sessions", few, few, "", "", "empty.one_user"]);
-        assert_eq!(traffic(&[("arrivals", &Trace::default())], 300).len(), 9);
+        assert_eq!(traffic(&[(Role::Arrivals, &Trace::default())], 300).len(), 9);
     }
 
     #[test]
     fn offered_tokens_are_those_of_the_requests() {
         let trace = generate(&WorkloadSpec::default());
-        let views = traffic(&[("arrivals", &trace)], 300);
+        let views = traffic(&[(Role::Arrivals, &trace)], 300);
         for (view, tokens) in views[1..3].iter().zip([&trace.input_tokens, &trace.output_tokens]) {
             let series = &view.series[0];
             let width = series.x[1] - series.x[0];
@@ -260,7 +273,7 @@ mod tests {
             pace: Pace::Fixed { answer_s: 2.0 },
         };
         let spec = WorkloadSpec { sessions: Some(sessions), ..WorkloadSpec::default() };
-        let view = &traffic(&[("arrivals", &generate(&spec))], 300)[3];
+        let view = &traffic(&[(Role::Arrivals, &generate(&spec))], 300)[3];
         // 600 requests in sessions of 3 are 200 sessions, and all are shown.
         let [bars, points] = &view.series[..] else { panic!("{view:?}") };
         assert_eq!((bars.x.len(), points.x.len()), (200, 600));
@@ -270,7 +283,7 @@ mod tests {
             assert!((bars.x[place]..=bars.x2[place]).contains(x));
         }
         let many = WorkloadSpec { rate_rps: 20.0, ..spec };
-        let view = &traffic(&[("arrivals", &generate(&many))], 300)[3];
+        let view = &traffic(&[(Role::Arrivals, &generate(&many))], 300)[3];
         assert_eq!(view.series[0].x.len(), 200);
     }
 }

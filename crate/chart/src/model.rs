@@ -1,23 +1,38 @@
-//! The data of one chart: the owned twin of the boundary's `ChartData`.
+//! The data of one chart.
 
-use crate::{DrawError, Role};
+use serde::{Serialize, Serializer};
+
+use crate::{Role, UnknownName};
 
 /// The data of one chart, already down-sampled to about two points a pixel column.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chart {
+    /// Its name, a key of the page's texts; "" where it has none.
+    pub name: &'static str,
     /// The horizontal axis.
     pub x: Axis,
     /// The vertical axis.
     pub y: Axis,
     /// What is drawn, from back to front.
     pub series: Vec<Series>,
+    /// Message key that says why there is nothing to draw, or "".
+    pub empty: &'static str,
     /// Names of equal slots of an index axis, from left to right, or none.
     pub categories: Vec<String>,
 }
 
+impl Chart {
+    /// A chart without a name, for a document that sets its own title.
+    pub fn untitled(x: Axis, y: Axis, series: Vec<Series>) -> Self {
+        Self { name: "", x, y, series, empty: "", categories: Vec::new() }
+    }
+}
+
 /// One axis of a chart.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Axis {
+    /// Unit, or "".
+    pub unit: &'static str,
     /// How values become lengths.
     pub scale: ScaleKind,
     /// What the values are; decides on the ticks.
@@ -49,7 +64,7 @@ pub enum AxisKind {
 }
 
 /// One series of a chart. Columns of unequal length are read up to the shortest of `x` and `y`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Series {
     /// What it shows; gives its colour, dash and marker.
     pub role: Role,
@@ -63,11 +78,14 @@ pub struct Series {
     pub y0: Vec<f64>,
     /// Right edges of bars; a bar without one is a hairline.
     pub x2: Vec<f64>,
+    /// Request ids of points, or none.
+    pub id: Vec<f64>,
 }
 
 /// How a series is drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mark {
+    #[default]
     /// A line from point to point.
     Line,
     /// A line that keeps each value until the next point.
@@ -88,8 +106,8 @@ impl Mark {
     /// The mark of this name.
     ///
     /// # Errors
-    /// [`DrawError::UnknownMark`].
-    pub fn from_name(name: &str) -> Result<Self, DrawError> {
+    /// [`UnknownName`].
+    pub fn from_name(name: &str) -> Result<Self, UnknownName> {
         Ok(match name {
             "line" => Self::Line,
             "step" => Self::Step,
@@ -98,7 +116,7 @@ impl Mark {
             "points" => Self::Points,
             "rule_x" => Self::RuleX,
             "rule_y" => Self::RuleY,
-            _ => return Err(DrawError::UnknownMark(name.to_owned())),
+            _ => return Err(UnknownName::new("chart mark", name)),
         })
     }
 
@@ -120,12 +138,12 @@ impl ScaleKind {
     /// The scale of this name.
     ///
     /// # Errors
-    /// [`DrawError::UnknownScale`].
-    pub fn from_name(name: &str) -> Result<Self, DrawError> {
+    /// [`UnknownName`].
+    pub fn from_name(name: &str) -> Result<Self, UnknownName> {
         match name {
             "linear" => Ok(Self::Linear),
             "log" => Ok(Self::Log),
-            _ => Err(DrawError::UnknownScale(name.to_owned())),
+            _ => Err(UnknownName::new("axis scale", name)),
         }
     }
 
@@ -142,13 +160,13 @@ impl AxisKind {
     /// The kind of this name.
     ///
     /// # Errors
-    /// [`DrawError::UnknownAxisKind`].
-    pub fn from_name(name: &str) -> Result<Self, DrawError> {
+    /// [`UnknownName`].
+    pub fn from_name(name: &str) -> Result<Self, UnknownName> {
         match name {
             "time" => Ok(Self::Time),
             "value" => Ok(Self::Value),
             "index" => Ok(Self::Index),
-            _ => Err(DrawError::UnknownAxisKind(name.to_owned())),
+            _ => Err(UnknownName::new("axis kind", name)),
         }
     }
 
@@ -159,6 +177,18 @@ impl AxisKind {
             Self::Value => "value",
             Self::Index => "index",
         }
+    }
+}
+
+impl Serialize for ScaleKind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl Serialize for AxisKind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
     }
 }
 

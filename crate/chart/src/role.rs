@@ -1,11 +1,12 @@
 //! What a series shows. A role has one colour everywhere, and a dash or a marker for eyes that do not tell colours apart.
 
-use crate::DrawError;
+use crate::UnknownName;
 
-/// What a series shows; its name is the legend's message key and the colour's key in the [`palette`](crate::palette()).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What a series shows; its name is the legend's message key and the colour's key in the palette.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[allow(missing_docs, reason = "the names are the field's own terms")]
 pub enum Role {
+    #[default]
     Arrivals,
     Waiting,
     Running,
@@ -109,12 +110,12 @@ impl Role {
     /// The role of this name.
     ///
     /// # Errors
-    /// [`DrawError::UnknownRole`].
-    pub fn from_name(name: &str) -> Result<Self, DrawError> {
+    /// [`UnknownName`].
+    pub fn from_name(name: &str) -> Result<Self, UnknownName> {
         Self::ALL
             .into_iter()
             .find(|role| role.name() == name)
-            .ok_or_else(|| DrawError::UnknownRole(name.to_owned()))
+            .ok_or_else(|| UnknownName::new("chart role", name))
     }
 
     /// Its name at the boundary.
@@ -199,7 +200,7 @@ mod tests {
             assert_eq!(role as usize, index);
             assert_eq!(Role::from_name(role.name()), Ok(role));
         }
-        assert_eq!(Role::from_name("profit"), Err(DrawError::UnknownRole("profit".to_owned())));
+        assert_eq!(Role::from_name("profit"), Err(UnknownName::new("chart role", "profit")));
     }
 
     #[test]
