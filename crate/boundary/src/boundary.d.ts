@@ -33,6 +33,8 @@ export interface Parameter {
   applies: Condition[];
   /** "score": the run stays as it is, only its judgement changes (the SLO). */
   changes: "run" | "score";
+  /** 0 is no value but none: a limit or a bound that is not set. */
+  off_at_zero?: true;
 }
 
 /** A condition on another parameter: one of these values, none of them, a number above this one, entries that differ, a check in the chain; or one or all of several conditions. */
@@ -184,6 +186,35 @@ export interface Summary {
   /** Of a proxy before the engine; the simulator that the page starts with has none. */
   gateway?: GatewaySummary | null;
   warnings: Failure[];
+}
+
+/** The service at one time. The columns of a station have one entry a request, of the first few hundred; counts are of all. */
+export interface Moment {
+  time_s: number;
+  last_arrival_s: number;
+  end_s: number;
+  /** How long it is until the next requests arrive, seconds, the first first. */
+  coming_s: number[];
+  coming_users: number[];
+  at_gateway: number;
+  rejected: number;
+  waiting: number;
+  waiting_users: number[];
+  running: number;
+  running_users: number[];
+  /** 0 prefill, 1 decode, 2 stalled. */
+  running_phases: number[];
+  /** Replicas that compute an iteration, that load adapters before one, and all. */
+  computing: number;
+  loading: number;
+  replicas: number;
+  /** Of the iterations under way. */
+  prompt_tokens: number;
+  decodes: number;
+  iteration_s: number;
+  kv_tokens: number;
+  adapter_tokens: number;
+  pool_tokens: number;
 }
 
 /** What the proxy did. */

@@ -68,7 +68,7 @@ extern "C" {
     #[wasm_bindgen(method, getter)]
     pub fn in_sight(this: &JsRunOptions) -> Option<js_sys::Array>;
     /// Summary and charts.
-    #[wasm_bindgen(typescript_type = "{ summary: Summary; charts: ChartData[] }")]
+    #[wasm_bindgen(typescript_type = "{ summary: Summary; charts: ChartData[]; traffic_end_s: number }")]
     pub type JsRun;
     /// What a capacity search found, and its chart.
     #[wasm_bindgen(typescript_type = "{ capacity: Capacity; charts: ChartData[] }")]
@@ -100,6 +100,9 @@ extern "C" {
     /// A fleet's own part of the summary.
     #[wasm_bindgen(typescript_type = "FleetSummary")]
     pub type JsFleet;
+    /// The service at one time.
+    #[wasm_bindgen(typescript_type = "Moment")]
+    pub type JsMoment;
     /// How to look at the monitor.
     #[wasm_bindgen(typescript_type = "MonitorOptions")]
     pub type JsMonitorOptions;

@@ -7,6 +7,7 @@ mod capacity;
 mod chart;
 mod deployment;
 mod fleet;
+mod moment;
 mod monitor;
 mod own_profile;
 mod page;

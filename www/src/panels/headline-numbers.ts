@@ -6,7 +6,7 @@ import type { Text } from '../i18n/text.js';
 import { partsOf, type Watchable } from '../state/topic.js';
 import { loadOf } from '../capacity/load-state.js';
 import { gpuDetails, loadNumber } from './load-number.js';
-import { METRICS, type Metric, type Note } from './metrics.js';
+import { FIRST, METRICS, type Metric, type Note } from './metrics.js';
 import { boundsOf } from './slo-bounds.js';
 
 const SPEAK_EVERY_MS = 1000;
@@ -22,8 +22,10 @@ export class HeadlineNumbers extends LightElement {
     const { t } = this.app.text;
     const { answer } = this.app.session.value;
     return html`
-      <dl class="headline" aria-label=${t('headline.label')}>${METRICS.map((metric) => this.#metric(metric))}${loadNumber(this.app)}</dl>
-      <p class="headline-details" ?hidden=${answer === null}>${t('headline.pd')} <b data-metric="pd_ratio" data-value=${answer?.summary.pd_ratio ?? ''}>${this.app.text.format.of('number', answer?.summary.pd_ratio ?? null)}</b>${gpuDetails(this.app)}</p>
+      <dl class="headline first" aria-label=${t('headline.label')}>${METRICS.slice(0, FIRST).map((metric) => this.#metric(metric))}</dl>
+      <details class="headline-rest"><summary>${t('headline.more')}</summary>
+      <dl class="headline" aria-label=${t('headline.more')}>${METRICS.slice(FIRST).map((metric) => this.#metric(metric))}${loadNumber(this.app)}</dl>
+      <p class="headline-details" ?hidden=${answer === null}>${t('headline.pd')} <b data-metric="pd_ratio" data-value=${answer?.summary.pd_ratio ?? ''}>${this.app.text.format.of('number', answer?.summary.pd_ratio ?? null)}</b>${gpuDetails(this.app)}</p></details>
       <p class="preview-note" ?hidden=${answer?.preview !== true || this.app.belonging.stale.value !== null}>${t('headline.preview')}</p>
       <output class="visually-hidden" aria-live="polite"></output>`;
   }
@@ -66,7 +68,7 @@ export class HeadlineNumbers extends LightElement {
     const { text, session } = this.app;
     const { answer } = session.value;
     if (answer === null) return '';
-    return METRICS.slice(0, 4).map((metric) => {
+    return METRICS.slice(0, FIRST).map((metric) => {
       const value = metric.of(answer.summary);
       return `${text.t(metric.label)} ${parts(text, metric, value).join(' ')}`;
     }).join(', ');

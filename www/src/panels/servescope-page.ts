@@ -9,10 +9,12 @@ import { partsOf, type Watchable } from '../state/topic.js';
 import { closeMenusOutside } from '../menu.js';
 import { acceptDrops } from './open-file.js';
 import { Parts } from './parts.js';
+import { preparePrints } from './print.js';
 import { listenToShortcuts } from './shortcuts.js';
 import '../controls/control-panel.js';
 import '../draw/chart-view.js';
 import '../deployment/replicas-section.js';
+import './drain-note.js';
 import './headline-numbers.js';
 import './page-header.js';
 import './request-card.js';
@@ -26,11 +28,12 @@ type Later = Exclude<Tab, 'explore'> | 'source' | 'gateway' | 'monitor';
 
 interface Section { id: string; title: MessageKey; about?: MessageKey; charts: readonly string[] }
 
+/** Answers before inputs. */
 const SECTIONS: readonly Section[] = [
-  { id: 'arrives', title: 'section.arrives', charts: ['gaps', 'shares', 'lengths'] },
   { id: 'happens', title: 'section.happens', about: 'section.happens.about', charts: ['rates', 'running_waiting', 'memory', 'tokens'] },
   { id: 'feel', title: 'section.feel', charts: ['latency_cdf', 'ttft_by_arrival', 'time_split'] },
 ];
+const INPUTS: Section = { id: 'arrives', title: 'section.arrives', charts: ['gaps', 'shares', 'lengths'] };
 
 export class ServescopePage extends LightElement {
   readonly #parts = new Parts<Later>(() => { this.requestUpdate(); });
@@ -56,6 +59,7 @@ export class ServescopePage extends LightElement {
     super.connectedCallback();
     acceptDrops(this.app, (hanging) => { this.classList.toggle('file-over', hanging); });
     listenToShortcuts(this.app);
+    preparePrints(this.app);
     document.addEventListener('pointerdown', closeMenusOutside);
   }
 
@@ -76,26 +80,27 @@ export class ServescopePage extends LightElement {
         <main id="results" tabindex="-1" aria-label=${t('page.results')}>
           <welcome-doors .app=${app} ?hidden=${tab !== 'explore'}></welcome-doors>
           <stale-bar .app=${app}></stale-bar>
-          <station-line class="of-run" .app=${app}></station-line>
+          <station-line class="of-run" .app=${app} ?hidden=${tab !== 'explore'}></station-line>
           <status-area .app=${app}></status-area>
           ${(['learn', 'plan', 'validation'] as const).map((name) => html`
-            <div class="tab ${name === 'plan' ? 'of-traffic' : ''}" ?hidden=${tab !== name}>${this.#part(name)}</div>`)}
-          <details class="fold traffic-source of-traffic" ?hidden=${tab !== 'explore'} .open=${source} @toggle=${(event: Event) => { app.showSource((event.target as HTMLDetailsElement).open); }}>
+            <div class="tab ${name === 'plan' ? 'of-traffic' : ''}" data-view=${name} ?hidden=${tab !== name}>${this.#part(name)}</div>`)}
+          <details class="fold traffic-source of-traffic" data-view="explore" ?hidden=${tab !== 'explore'} .open=${source} @toggle=${(event: Event) => { app.showSource((event.target as HTMLDetailsElement).open); }}>
             <summary><h2>${t('section.source')}</h2></summary>
             ${this.#part('source')}
           </details>
-          <div class="tab of-run" ?hidden=${tab !== 'explore'}>
+          <div class="tab of-run" data-view="explore" ?hidden=${tab !== 'explore'}>
             ${gateway?.story ?? nothing}
             <headline-numbers .app=${app}></headline-numbers>
             ${SECTIONS.map((section) => html`${this.#section(section)}${section.id === 'happens' && this.#hasReplicas ? html`<replicas-section .app=${app}></replicas-section>` : nothing}${section.id === 'happens' && this.#hasGateway ? (gateway?.section ?? this.#part('gateway')) : nothing}`)}
-            <section class="who-section" id="who" aria-labelledby="who-title">
-              <h2 id="who-title">${t('section.who')}</h2>
+            <details class="section who-section" id="who" open>
+              <summary><h2 id="who-title">${t('section.who')}</h2></summary>
               <who-table .app=${app}></who-table>
               <details class="fold monitor" @toggle=${(event: Event) => { this.#open(event); }}>
                 <summary><h3>${t('section.monitor')}</h3></summary>
                 ${this.#part('monitor')}
               </details>
-            </section>
+            </details>
+            ${this.#section(INPUTS)}
           </div>
         </main>
       </div>
@@ -128,11 +133,12 @@ export class ServescopePage extends LightElement {
   #section({ id, title, about, charts }: Section): TemplateResult {
     const { app } = this;
     return html`
-      <section class="charts ${id}" aria-labelledby="section-${id}">
-        <h2 id="section-${id}">${app.text.t(title)}${about === undefined ? '' : html` <small>${app.text.t(about)}</small>`}</h2>
-        <div class="chart-grid">${charts.map((name) => html`<chart-view .app=${app} .name=${name}></chart-view>`)}</div>
+      <details class="section charts ${id}" open @toggle=${() => { app.scheduler.invalidateAll(); }}>
+        <summary><h2 id="section-${id}">${app.text.t(title)}${about === undefined ? '' : html` <small>${app.text.t(about)}</small>`}</h2></summary>
+        ${id === 'happens' ? html`<drain-note .app=${app}></drain-note>` : nothing}
+        <div class="chart-grid">${charts.map((name, place) => html`<chart-view .app=${app} .name=${name} .stacked=${id === 'happens' && place < charts.length - 1}></chart-view>`)}</div>
         ${id === 'feel' ? html`<request-card .app=${app}></request-card>` : ''}
-      </section>`;
+      </details>`;
   }
 }
 
