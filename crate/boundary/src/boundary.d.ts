@@ -480,6 +480,30 @@ export interface Explanation {
   reason: string; params: Record<string, number>;
 }
 
+/** Seconds of one cause (`kv_memory`, `token_budget`, …). */
+export interface CauseTime { cause: string; seconds: number }
+
+/** A delay of a request: when it began, behind whom, and what the test that failed compared. */
+export interface RequestDelay extends CauseTime {
+  at_s: number;
+  behind: { user: number; requests: number; of_all: number; share: number } | null;
+  need: number | null; have: number | null;
+}
+
+/** One request's time by cause, and its delays, the longest first. */
+export interface RequestWhy { id: number; total_s: number; delayed_s: number; causes: CauseTime[]; delays: RequestDelay[] }
+
+/** Requests of one user or adapter; index -1: the base model, null: all further ones. */
+export interface WhyGroup {
+  index: number | null; requests: number; causes_s: number[];
+  /** By the group that held what was waited for, in the order of the groups; the last: no request did. */
+  delayed_by_s: number[];
+}
+
+export interface Why { causes: CauseTime[]; users: WhyGroup[]; adapters: WhyGroup[] }
+
+export interface Delayed { id: number; delayed_s: number }
+
 export interface RunOptions {
   /** Columns of the time charts, about one a pixel. */
   columns: number;

@@ -67,6 +67,15 @@ extern "C" {
     /// Names of the charts in sight.
     #[wasm_bindgen(method, getter)]
     pub fn in_sight(this: &JsRunOptions) -> Option<js_sys::Array>;
+    /// Where the time of all requests went.
+    #[wasm_bindgen(typescript_type = "Why")]
+    pub type JsWhy;
+    /// Where the time of one request went.
+    #[wasm_bindgen(typescript_type = "RequestWhy")]
+    pub type JsRequestWhy;
+    /// Requests that were delayed.
+    #[wasm_bindgen(typescript_type = "Delayed[]")]
+    pub type JsDelayed;
     /// Summary and charts.
     #[wasm_bindgen(typescript_type = "{ summary: Summary; charts: ChartData[]; traffic_end_s: number }")]
     pub type JsRun;

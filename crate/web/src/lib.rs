@@ -14,6 +14,7 @@ mod page;
 mod published;
 mod simulator;
 mod tables;
+mod why;
 
 pub use capacity::{CapacitySearch, capacity_grid, capacity_standings};
 pub use chart::ChartSurface;

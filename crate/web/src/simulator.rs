@@ -45,10 +45,12 @@ impl Look {
 #[wasm_bindgen]
 #[derive(Debug, Default)]
 pub struct Simulator {
-    trace: Option<LoadedTrace>,
+    pub(crate) trace: Option<LoadedTrace>,
     pub(crate) profile: crate::own_profile::OwnProfile,
     running: Option<Running>,
     run: Option<Run>,
+    /// The last run again, with its decisions, once somebody has asked why.
+    pub(crate) told: Option<Run>,
 }
 
 #[wasm_bindgen]
@@ -98,6 +100,7 @@ impl Simulator {
         let look = Look::of(options);
         if let Some(running) = self.running.take() {
             self.run = Some(running.finish());
+            self.told = None;
         }
         let run = self.finished()?;
         let reply = js_sys::Object::new();

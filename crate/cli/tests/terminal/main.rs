@@ -14,6 +14,7 @@ mod sweep;
 mod traces;
 mod vidur;
 mod who;
+mod why;
 mod workload;
 
 use std::path::{Path, PathBuf};
