@@ -15,10 +15,10 @@ pub(super) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    /// Behind the first `used` bytes of a log, which grows by half where it has no room.
+    /// Behind the first `used` bytes of a log, which gets more room where it has none.
     pub(super) fn behind(log: &'a mut Vec<u8>, used: usize) -> Self {
         if log.len() < used + MOST_BYTES {
-            log.resize(used + used / 2 + 4 * MOST_BYTES, 0);
+            log.resize(used + 16 * MOST_BYTES, 0);
         }
         let room = log[used..].first_chunk_mut().expect("the log has grown");
         Self { room, length: 0 }
