@@ -48,20 +48,22 @@ impl Fleet {
         (pipeline.stages, pipeline.batches, pipeline.way) = (stages, batches, way);
     }
 
-    /// Whether all batches under way decode and go on as they are.
+    /// Whether batches under way decode and go on as they are, beside others that go as far as the end of the last stage.
     fn takes_turns(&mut self, place: usize, now_us: f64) -> bool {
         let pipeline = &mut self.pipelines[place];
         let mut batches = std::mem::take(&mut pipeline.batches);
         let unused = std::mem::take(&mut pipeline.unused);
         let (replica, context, _) = self.parts(place, now_us);
-        let is_steady = |(slot, batch): (u32, &mut ScheduledBatch)| {
-            unused.contains(&slot) || batch_end::takes_turns(replica, &context, batch)
-        };
-        let are_steady = (0..).zip(&mut batches).all(is_steady);
+        let (mut any, mut all) = (false, true);
+        for (_, batch) in (0..).zip(&mut batches).filter(|(slot, _)| !unused.contains(slot)) {
+            let takes_turns = batch_end::takes_turns(replica, &context, batch);
+            any |= takes_turns;
+            all = all && (takes_turns || batch_end::ends_once(batch));
+        }
         let pipeline = &mut self.pipelines[place];
         pipeline.batches = batches;
         pipeline.unused = unused;
-        are_steady
+        any && all
     }
 
     /// Takes the ends of what the stages of a replica serve out of the events, and notes them there.
@@ -122,12 +124,10 @@ impl Turns<'_> {
                 break;
             }
             let batch = &mut self.batches[slot as usize];
-            if !batch_end::ends_a_turn(self.replica, self.context.config, batch) {
+            if !batch_end::next_turn(self.replica, &mut self.context, batch, end_us) {
                 cut_us = end_us;
                 break;
             }
-            self.context.now_us = end_us;
-            batch_end::next_turn(self.replica, &mut self.context, batch);
             self.ask(slot);
             self.pass_on(slot, 0, end_us);
             next = if next + 1 == count { 0 } else { next + 1 };
@@ -164,6 +164,12 @@ impl Turns<'_> {
         if batch.inner_us.is_some() && batch.last_us.is_some() {
             return;
         }
+        if !batch.chunks.is_empty() {
+            let us = |is_last: bool| Some(self.cost.stage_time(&batch.batch(), is_last).first_us);
+            (batch.inner_us, batch.last_us) =
+                (batch.inner_us.or_else(|| us(false)), batch.last_us.or_else(|| us(true)));
+            return;
+        }
         let constants = batch.constants.unwrap_or_else(|| self.cost.decode_constants(&batch.batch()));
         let [inner_us, last_us] = self.cost.decode_stages_us(&batch.batch(), &constants);
         batch.constants = Some(constants);
@@ -171,18 +177,31 @@ impl Turns<'_> {
     }
 
     /// A batch goes over the stages from one on, where it is at a time. The stages know when the last batch leaves them.
+    #[inline]
     fn pass_on(&mut self, slot: u32, from: usize, mut ready_us: f64) {
         let batch = &mut self.batches[slot as usize];
+        let (inner_us, last_us) = (batch.known_stage_us(false), batch.known_stage_us(true));
         let count = self.stages.len();
-        let passes = &mut self.way.passes[slot as usize * count..][..count];
-        for (number, (stage, pass)) in self.stages.iter_mut().zip(passes).enumerate().skip(from) {
-            let stage_us = batch.known_stage_us(number + 1 == count);
+        let passes = &mut self.way.passes[slot as usize * count..][from..count];
+        let mut pass_us = |stage: &mut Stage, pass: &mut Pass, works_us: f64, load_us: f64| {
             let begin_us = if stage.end_us > ready_us { stage.end_us } else { ready_us };
-            ready_us = begin_us + stage_us;
+            ready_us = begin_us + (works_us + load_us);
             *pass = Pass { begin_us, end_us: ready_us };
             stage.end_us = ready_us;
-            batch.busy_us += stage_us;
+            batch.busy_us += works_us;
+        };
+        let (Some((last, others)), Some((last_pass, other_passes))) =
+            (self.stages[from..].split_last_mut(), passes.split_last_mut())
+        else {
+            return;
+        };
+        let mut way = others.iter_mut().zip(other_passes);
+        if let Some((stage, pass)) = (from == 0).then(|| way.next()).flatten() {
+            let copying_us = self.context.config.copying_us(batch.copied_blocks);
+            pass_us(stage, pass, inner_us + copying_us, batch.load_us);
         }
+        way.for_each(|(stage, pass)| pass_us(stage, pass, inner_us, 0.0));
+        pass_us(last, last_pass, last_us, 0.0);
     }
 
     /// Puts the batches where they are at a time, before what happens then.
@@ -202,7 +221,11 @@ impl Turns<'_> {
                 stage.queue.push_back(slot);
             }
             let begun = place + usize::from(is_served);
-            batch.busy_us = (0..begun).fold(0.0, |us, stage| us + batch.known_stage_us(stage + 1 == count));
+            let copying_us = self.context.config.copying_us(batch.copied_blocks);
+            batch.busy_us = (0..begun).fold(0.0, |us, stage| {
+                let stage_us = batch.known_stage_us(stage + 1 == count);
+                us + if stage == 0 { stage_us + copying_us } else { stage_us }
+            });
             if passes[0].begin_us > f64::NEG_INFINITY {
                 batch.began_us = passes[0].begin_us;
             }

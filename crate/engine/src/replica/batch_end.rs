@@ -126,22 +126,36 @@ pub(crate) fn takes_turns(
         && may_end_alike(replica, context, batch)
 }
 
-/// Whether the iteration under way of a batch that [`takes_turns`] can be followed by one of the same requests.
-pub(crate) fn ends_a_turn(replica: &Replica, config: &FleetConfig, batch: &ScheduledBatch) -> bool {
-    let unwritten = &batch.unwritten;
-    unwritten.next_is_not_last()
-        && replica.kv.available() > unwritten.new_blocks(config, unwritten.iterations + 1)
+/// Marks a batch that does not take turns as one with whose end they are over; says whether it can be.
+pub(crate) fn ends_once(batch: &mut ScheduledBatch) -> bool {
+    let can_be = batch.unwritten.iterations == 0;
+    if can_be {
+        batch.unwritten.first_done = 0;
+    }
+    can_be
 }
 
-/// That iteration ends, and the next one is formed.
+/// The iteration under way of a batch that [`takes_turns`] ends at a time, and the next one of the same requests is formed.
+/// Says whether that can be; otherwise nothing is changed.
+#[inline]
 pub(crate) fn next_turn(
     replica: &mut Replica,
     context: &mut ScheduleContext<'_>,
     batch: &mut ScheduledBatch,
-) {
+    end_us: f64,
+) -> bool {
+    let unwritten = &batch.unwritten;
+    if !unwritten.next_is_not_last() {
+        return false;
+    }
+    let blocks = unwritten.new_blocks(context.config, unwritten.iterations + 1);
+    if replica.kv.available() <= blocks {
+        return false;
+    }
+    context.now_us = end_us;
     end_unwritten(replica, context, batch);
-    let blocks = batch.unwritten.new_blocks(context.config, batch.unwritten.iterations);
     form_unwritten(replica, context, batch, blocks);
+    true
 }
 
 /// Looks at every request of a batch whose tokens are to be written down later; says whether each follows the one before it.
@@ -190,7 +204,8 @@ fn form_unwritten(
     replica.in_flight += 1;
     replica.formed += 1;
     replica.looks_again = false;
-    replica.passes_over = false;
+    replica.passes_over = replica.num_waiting > 0
+        && batch.refused.is_some_and(|refused| refused.stop == BlockReason::LoraSlots);
     batch.number = replica.formed;
     batch.formed_us = context.now_us;
     batch.decode_kv_tokens += u64::from(batch.decodes);
@@ -238,11 +253,14 @@ impl Unwritten {
 impl Replica {
     /// Notes why a batch was formed without the head of the queue.
     pub(crate) fn refuses_head(&mut self, context: &ScheduleContext<'_>, batch: &mut ScheduledBatch) {
-        let is_looked_at_anew = batch.changes_again
-            || self.passes_over
-            || self.waiting.takes_turns()
-            || context.config.loads_ahead();
+        let is_looked_at_anew =
+            batch.changes_again || self.waiting.takes_turns() || context.config.loads_ahead();
         if self.num_waiting == 0 || is_looked_at_anew {
+            return;
+        }
+        // Where some are passed over, others may be next than the head, unless no one is.
+        let lacks_slots = self.stop == Some(BlockReason::LoraSlots);
+        if self.passes_over != lacks_slots || lacks_slots && !self.skips_all() {
             return;
         }
         if let (Some(stop), Some(head)) = (self.stop, self.head(context)) {
@@ -251,10 +269,20 @@ impl Replica {
         }
     }
 
+    /// Whether every waiting request is passed over for want of a LoRA slot, whichever comes first.
+    fn skips_all(&self) -> bool {
+        self.adapters.admits_none() && self.kv.host_used() == 0
+    }
+
     /// Whether the head of the queue stays where it is, for what it lacked when a batch was formed.
     fn refuses_again(&mut self, context: &ScheduleContext<'_>, refused: HeadBlocked) -> bool {
-        self.holders == refused.num_running
-            && self.head(context) == Some(refused.head)
+        if self.holders != refused.num_running {
+            return false;
+        }
+        if refused.stop == BlockReason::LoraSlots {
+            return self.skips_all();
+        }
+        self.head(context) == Some(refused.head)
             && self.free_beside_adapter(context, refused.head) <= refused.free
     }
 

@@ -7,6 +7,7 @@
 //! bytes tell them.
 
 mod read;
+mod write;
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -16,6 +17,7 @@ use servescope_cost::{Chunk, LinearDecode, LoraBatch};
 
 use super::IterationRun;
 use read::{Cursor, Reader};
+use write::{CHUNKS_AT_ONCE, Writer};
 
 /// It does not begin when the same of the runs before it ends as for the last one.
 const START: u16 = 1;
@@ -86,7 +88,9 @@ struct ReplicaIterations {
 
 #[derive(Debug, Clone, Default)]
 struct EncodedIterations {
+    /// What is written, and room behind it.
     bytes: Vec<u8>,
+    used: usize,
     before: DeltaState,
 }
 
@@ -107,7 +111,8 @@ impl DeltaState {
     fn passes(&mut self, run: &IterationRun) {
         self.last = (self.last + 1) % KNOWN;
         // Where no request leaves, the next one begins with a token more of each that decoded.
-        let kv_tokens = run.kv_tokens_at_end() as u64 + u64::from(run.decodes);
+        let added = u64::from(run.prompt_tokens) + u64::from(run.iterations) * u64::from(run.decodes);
+        let kv_tokens = whole(run.kv_tokens).wrapping_add(added);
         self.ends[self.last] = (run.end_us, kv_tokens);
         self.blocks = run.blocks;
         self.adapters = (run.resident_adapters, run.adapter_tokens);
@@ -121,6 +126,13 @@ impl DeltaState {
     fn place(&self) -> (f64, u64) {
         self.ago(self.back.into())
     }
+}
+
+/// A count that is kept as a number; of others the part before the point, as far as there is room.
+#[inline]
+fn whole(number: f64) -> u64 {
+    // Over the signed ones, to which processors turn a number at once.
+    number as i64 as u64
 }
 
 /// Signed numbers near 0 as small ones.
@@ -184,7 +196,7 @@ impl Iterations {
         if let Some(chunks) = log.chunks.get(from..from + count) {
             return chunks.to_vec();
         }
-        let mut reader = Reader { bytes: &log.encoded.bytes[from - log.chunks.len()..] };
+        let mut reader = Reader { bytes: &log.encoded.written()[from - log.chunks.len()..] };
         (0..count).map(|_| reader.chunk()).collect()
     }
 
@@ -254,17 +266,28 @@ fn is_single(run: &IterationRun) -> bool {
 impl EncodedIterations {
     fn push(&mut self, run: &IterationRun, chunks: &[Chunk]) {
         let flags = self.flags(run);
-        self.bytes.push(flags as u8);
+        let mut to = Writer::behind(&mut self.bytes, self.used);
+        to.byte(flags as u8);
         if flags & MORE != 0 {
-            self.bytes.push((flags >> 8) as u8);
+            to.byte((flags >> 8) as u8);
         }
-        self.times(flags, run);
-        self.counts(flags, run);
-        for chunk in chunks {
-            self.count(u64::from(chunk.kv_tokens));
-            self.count(u64::from(chunk.tokens));
+        self.before.times(&mut to, flags, run);
+        self.before.counts(&mut to, flags, run);
+        self.used += to.length;
+        for some in chunks.chunks(CHUNKS_AT_ONCE) {
+            let mut to = Writer::behind(&mut self.bytes, self.used);
+            for chunk in some {
+                to.count(u64::from(chunk.kv_tokens));
+                to.count(u64::from(chunk.tokens));
+            }
+            self.used += to.length;
         }
         self.before.passes(run);
+    }
+
+    /// What is written.
+    fn written(&self) -> &[u8] {
+        &self.bytes[..self.used]
     }
 
     /// What is to be said of a run; where it does not begin as is foreseen, `before` is told.
@@ -285,7 +308,7 @@ impl EncodedIterations {
                 ODD
             }
             | differs(GROWTH, run.growth_us, 0.0)
-            | differs(KV, run.kv_tokens, run.kv_tokens as u64 as f64)
+            | differs(KV, run.kv_tokens, whole(run.kv_tokens) as i64 as f64)
             | differs(COPIES, run.copying_us, 0.0)
             | differs(LOADS, run.adapter_load_us, 0.0)
             | if self.before.adapters == (run.resident_adapters, run.adapter_tokens) { 0 } else { RESIDENT }
@@ -295,81 +318,73 @@ impl EncodedIterations {
             | if run.any_adapter || run.rank_sum > 0 { ADAPTERS } else { 0 };
         flags | if flags > 0xff { MORE } else { 0 }
     }
+}
 
-    fn times(&mut self, flags: u16, run: &IterationRun) {
+impl DeltaState {
+    #[inline]
+    fn times(&self, to: &mut Writer<'_>, flags: u16, run: &IterationRun) {
         if flags & START != 0 {
-            self.bytes.push(self.before.back);
-            if usize::from(self.before.back) == KNOWN {
-                self.number(run.start_us);
+            to.byte(self.back);
+            if usize::from(self.back) == KNOWN {
+                to.number(run.start_us);
             }
         }
         if flags & SINGLE != 0 {
-            self.count(run.end_us.to_bits() - run.start_us.to_bits());
+            to.count(run.end_us.to_bits() - run.start_us.to_bits());
         } else {
-            self.number(run.first_us);
+            to.number(run.first_us);
         }
         for (flag, number) in [(GROWTH, run.growth_us), (END, run.end_us)] {
             if flags & flag != 0 {
-                self.number(number);
+                to.number(number);
             }
         }
         if flags & BUSY != 0 {
-            self.count(steps_of(run.busy_us, run.end_us).unwrap_or(0));
+            to.count(steps_of(run.busy_us, run.end_us).unwrap_or(0));
         }
         for (flag, number) in [(ODD, run.busy_us), (COPIES, run.copying_us), (LOADS, run.adapter_load_us)] {
             if flags & flag != 0 {
-                self.number(number);
+                to.number(number);
             }
         }
     }
 
-    fn counts(&mut self, flags: u16, run: &IterationRun) {
+    #[inline]
+    fn counts(&self, to: &mut Writer<'_>, flags: u16, run: &IterationRun) {
         if flags & KV == 0 {
-            self.count(zigzag((run.kv_tokens as u64).wrapping_sub(self.before.place().1) as i64));
+            to.count(zigzag(whole(run.kv_tokens).wrapping_sub(self.place().1) as i64));
         } else {
-            self.number(run.kv_tokens);
+            to.number(run.kv_tokens);
         }
         if flags & SINGLE == 0 {
-            self.count(run.iterations.into());
+            to.count(run.iterations.into());
         }
-        self.count(run.prompts.into());
+        to.count(run.prompts.into());
         if run.prompts > 0 {
-            self.count(run.prompt_tokens.into());
+            to.count(run.prompt_tokens.into());
         }
-        self.count(run.decodes.into());
-        self.count(zigzag(i64::from(run.blocks) - i64::from(self.before.blocks)));
+        to.count(run.decodes.into());
+        to.count(zigzag(i64::from(run.blocks) - i64::from(self.blocks)));
         if flags & FRESH != 0 {
-            self.count(u64::from(run.fresh));
+            to.count(u64::from(run.fresh));
         }
         if flags & ADAPTERS != 0 {
-            self.count(run.rank_sum);
-            self.bytes.push(u8::from(run.any_adapter));
+            to.count(run.rank_sum);
+            to.byte(u8::from(run.any_adapter));
         }
         if flags & RESIDENT != 0 {
-            self.count(run.resident_adapters.into());
-            self.count(run.adapter_tokens.into());
+            to.count(run.resident_adapters.into());
+            to.count(run.adapter_tokens.into());
         }
         if flags & STALLED != 0 {
-            self.count(run.stalled.into());
+            to.count(run.stalled.into());
         }
         if flags & LORA != 0 {
             let LoraBatch { adapters, adapter_ranks, tokens, token_ranks } = run.lora;
             for count in [adapters.into(), adapter_ranks, tokens.into(), token_ranks] {
-                self.count(count);
+                to.count(count);
             }
         }
-    }
-
-    fn number(&mut self, number: f64) {
-        self.bytes.extend_from_slice(&number.to_le_bytes());
-    }
-
-    fn count(&mut self, mut count: u64) {
-        while count >= 0x80 {
-            self.bytes.push(count as u8 | 0x80);
-            count >>= 7;
-        }
-        self.bytes.push(count as u8);
     }
 }
 

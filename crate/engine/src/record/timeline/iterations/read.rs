@@ -3,9 +3,8 @@
 use servescope_cost::{Chunk, LoraBatch};
 
 use super::{
-    ADAPTERS, BUSY, COPIES, DeltaState, END, EncodedIterations, FRESH, GROWTH, IterationRun, KNOWN, KV,
-    LOADS, LORA, MORE, ODD, RESIDENT, ReplicaIterations, SINGLE, STALLED, START, end_by_law, step_us,
-    unzigzag, whole_us,
+    ADAPTERS, BUSY, COPIES, DeltaState, END, FRESH, GROWTH, IterationRun, KNOWN, KV, LOADS, LORA, MORE, ODD,
+    RESIDENT, ReplicaIterations, SINGLE, STALLED, START, end_by_law, step_us, unzigzag, whole_us,
 };
 
 /// A place in the log of one replica, behind the run that was read last.
@@ -21,7 +20,8 @@ pub(super) struct Cursor<'a> {
 
 impl<'a> Cursor<'a> {
     pub(super) fn new(log: &'a ReplicaIterations, replica: u16) -> Self {
-        let ReplicaIterations { plain, chunks, encoded: EncodedIterations { bytes, .. } } = log;
+        let ReplicaIterations { plain, chunks, encoded } = log;
+        let bytes = encoded.written();
         let run = IterationRun { replica, ..IterationRun::BLANK };
         Self { plain, bytes, end: chunks.len() + bytes.len(), run, before: DeltaState::default() }
     }
@@ -66,7 +66,7 @@ impl<'a> Cursor<'a> {
         Some(run)
     }
 
-    /// As [`EncodedIterations::times`] writes them.
+    /// As [`DeltaState::times`] writes them.
     #[inline]
     fn times(&mut self, reader: &mut Reader<'_>, flags: u16) -> Option<()> {
         if flags & START != 0 {
@@ -104,12 +104,12 @@ impl<'a> Cursor<'a> {
         Some(())
     }
 
-    /// As [`EncodedIterations::counts`] writes them.
+    /// As [`DeltaState::counts`] writes them.
     #[inline]
     fn counts(&mut self, reader: &mut Reader<'_>, flags: u16) {
         let (run, before) = (&mut self.run, &self.before);
         run.kv_tokens = if flags & KV == 0 {
-            before.place().1.wrapping_add(unzigzag(reader.count()) as u64) as f64
+            before.place().1.wrapping_add(unzigzag(reader.count()) as u64) as i64 as f64
         } else {
             reader.number()
         };
