@@ -122,7 +122,7 @@ export class ParameterControl extends LightElement {
       case 'number':
       case 'integer': return html`
         ${parameter.id === 'seed' ? html`<button type="button" class="quiet" @click=${() => { this.#set(randomSeed()); }}>${app.text.t('control.new_seed')}</button>` : nothing}
-        <input id=${id} class="value" type="text" inputmode="decimal"?disabled=${disabled} autocomplete="off"
+        <input id=${id} class="value" type="text" inputmode="decimal" ?disabled=${disabled} autocomplete="off"
           aria-describedby="${id}-error" @input=${this.#typed} @change=${this.#commit} @blur=${this.#settle}>
         <span class="unit">${parameter.off_at_zero === true && value === 0 ? app.text.t('control.off') : app.text.unit(parameter.unit)}</span>`;
     }

@@ -5,7 +5,7 @@ import { TABS } from '../state/session.js';
 
 /** Frames that are waited for a part of the page that is being fetched. */
 const FRAMES = 240;
-const OFFER_FRAMES = 12;
+const OFFER_FRAMES = 60;
 
 export function reveal(app: App, { id, group }: Parameter): void {
   // Its controls stand in a view of their own.
