@@ -21,7 +21,6 @@ mod mapping;
 mod mooncake;
 mod own;
 mod own_jsonl;
-mod record;
 mod servegen;
 mod servegen_lengths;
 pub(crate) mod table;

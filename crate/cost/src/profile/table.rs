@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use servescope_csv::Records;
+
 /// What is wrong with a profile file.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ProfileError {
@@ -64,14 +66,12 @@ impl fmt::Display for ProfileError {
 
 impl std::error::Error for ProfileError {}
 
-/// A CSV file without quotes.
+/// A CSV file by the names of its columns.
 #[derive(Debug)]
 pub(super) struct Csv<'a> {
     file: &'static str,
-    header: Vec<&'a str>,
-    lines: std::iter::Enumerate<std::str::Lines<'a>>,
-    cells: Vec<&'a str>,
-    row: usize,
+    header: Vec<String>,
+    records: Records<'a>,
 }
 
 /// A column by its place and name.
@@ -83,14 +83,16 @@ pub(super) struct Column {
 
 impl<'a> Csv<'a> {
     pub(super) fn new(file: &'static str, text: &'a str) -> Result<Self, ProfileError> {
-        let mut lines = text.lines().enumerate();
-        let (_, first) = lines.next().ok_or(ProfileError::Empty { file })?;
-        let header = first.trim_start_matches('\u{feff}').split(',').map(str::trim).collect();
-        Ok(Self { file, header, lines, cells: Vec::new(), row: 1 })
+        let mut records = Records::new(text.trim_start_matches('\u{feff}'));
+        if !records.next_record() || records.is_blank() {
+            return Err(ProfileError::Empty { file });
+        }
+        let header = (0..records.len()).map(|place| records.cell(place).to_owned()).collect();
+        Ok(Self { file, header, records })
     }
 
     pub(super) fn find(&self, name: &'static str) -> Option<Column> {
-        self.header.iter().position(|&h| h == name).map(|place| Column { place, name })
+        self.header.iter().position(|h| h == name).map(|place| Column { place, name })
     }
 
     pub(super) fn column(&self, name: &'static str) -> Result<Column, ProfileError> {
@@ -98,17 +100,14 @@ impl<'a> Csv<'a> {
     }
 
     /// What stands in a cell.
-    pub(super) fn text(&self, column: Column) -> &'a str {
-        self.cells.get(column.place).map_or("", |c| c.trim())
+    pub(super) fn text(&self, column: Column) -> &str {
+        self.records.cell(column.place)
     }
 
     /// Moves to the next row that is not blank.
     pub(super) fn next_row(&mut self) -> bool {
-        for (i, line) in self.lines.by_ref() {
-            if !line.trim().is_empty() {
-                self.row = i + 1;
-                self.cells.clear();
-                self.cells.extend(line.split(','));
+        while self.records.next_record() {
+            if !self.records.is_blank() {
                 return true;
             }
         }
@@ -116,13 +115,19 @@ impl<'a> Csv<'a> {
     }
 
     pub(super) fn bad(&self, column: Column, expected: &'static str) -> ProfileError {
-        let value = self.cells.get(column.place).map_or_else(String::new, |c| c.chars().take(40).collect());
-        ProfileError::BadCell { file: self.file, row: self.row, column: column.name, value, expected }
+        let value = self.text(column).chars().take(40).collect();
+        ProfileError::BadCell {
+            file: self.file,
+            row: self.records.line() as usize,
+            column: column.name,
+            value,
+            expected,
+        }
     }
 
     /// A time of at least 0.
     pub(super) fn time_ms(&self, column: Column) -> Result<f64, ProfileError> {
-        let cell = self.cells.get(column.place).map_or("", |c| c.trim());
+        let cell = self.text(column);
         match cell.parse::<f64>() {
             Ok(x) if (0.0..1e9).contains(&x) => Ok(x),
             _ => Err(self.bad(column, "a time of 0 to 1e9 ms")),
@@ -131,7 +136,7 @@ impl<'a> Csv<'a> {
 
     /// A whole number below 2^31.
     pub(super) fn count(&self, column: Column) -> Result<u32, ProfileError> {
-        let cell = self.cells.get(column.place).map_or("", |c| c.trim());
+        let cell = self.text(column);
         match cell.parse::<f64>() {
             Ok(x) if (0.0..2_147_483_648.0).contains(&x) && x.fract() == 0.0 => Ok(x as u32),
             _ => Err(self.bad(column, "a whole number below 2^31")),
@@ -151,7 +156,7 @@ impl<'a> Csv<'a> {
     }
 
     pub(super) fn not_a_grid(&self, expected: &'static str) -> ProfileError {
-        ProfileError::NotAGrid { file: self.file, row: self.row, expected }
+        ProfileError::NotAGrid { file: self.file, row: self.records.line() as usize, expected }
     }
 
     pub(super) fn empty(&self) -> ProfileError {

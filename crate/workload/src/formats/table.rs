@@ -1,6 +1,7 @@
 //! A CSV file as named columns, with errors that name the place.
 
-use super::record::Records;
+use servescope_csv::Records;
+
 use super::watch::Watch;
 use super::{FormatError, MAX_ARRIVAL_S, MAX_ROWS, MAX_TOKENS, RECIPE_MARK};
 
@@ -25,11 +26,9 @@ impl<'a> Table<'a> {
 
     /// Reads the header of a text.
     pub(super) fn of(text: &'a str, watch: Watch<'a>) -> Result<Self, FormatError> {
-        let mut records = Records::new(text);
-        if text.starts_with(RECIPE_MARK) {
-            records.skip_line();
-        }
-        if text.trim().is_empty() || !records.next() {
+        let has_recipe = text.starts_with(RECIPE_MARK);
+        let mut records = if has_recipe { Records::below_first_line(text) } else { Records::new(text) };
+        if text.trim().is_empty() || !records.next_record() {
             return Err(FormatError::EmptyFile);
         }
         let header: Vec<String> = (0..records.len()).map(|place| records.cell(place).to_owned()).collect();
@@ -93,7 +92,7 @@ impl<'a> Table<'a> {
         loop {
             let (at, total) = self.records.progress();
             self.watch.reached(at, total)?;
-            if !self.records.next() {
+            if !self.records.next_record() {
                 return Ok(false);
             }
             match self.check_row() {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use servescope_csv::Records;
+
 /// Most rows of a file.
 const MAX_ROWS: usize = 200_000;
 /// Longest prompt or output, tokens.
@@ -138,40 +140,21 @@ impl Row {
 }
 
 /// The cells of a file by rows, with the number of the line on which each begins.
-fn records(text: &str) -> Result<Vec<(usize, Vec<String>)>, SiliconError> {
-    let (mut rows, mut row, mut cell) = (Vec::new(), Vec::new(), String::new());
-    let (mut quoted, mut line, mut first_line) = (false, 1, 1);
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        line += usize::from(c == '\n');
-        match c {
-            '"' if quoted && chars.peek() == Some(&'"') => {
-                chars.next();
-                cell.push('"');
-            }
-            '"' if quoted || cell.is_empty() => quoted = !quoted,
-            ',' if !quoted => row.push(std::mem::take(&mut cell)),
-            '\r' if !quoted && chars.peek() == Some(&'\n') => {}
-            '\n' if !quoted => {
-                row.push(std::mem::take(&mut cell));
-                if row.len() > 1 || !row[0].is_empty() {
-                    rows.push((first_line, std::mem::take(&mut row)));
-                }
-                row.clear();
-                first_line = line;
-                if rows.len() > MAX_ROWS {
-                    return Err(SiliconError::TooMany);
-                }
-            }
-            c => cell.push(c),
+fn rows_of(text: &str) -> Result<Vec<(usize, Vec<String>)>, SiliconError> {
+    let mut records = Records::new(text);
+    let mut rows = Vec::new();
+    while records.next_record() {
+        if records.is_blank() {
+            continue;
         }
-    }
-    if quoted {
-        return Err(SiliconError::OpenQuote(first_line));
-    }
-    if !cell.is_empty() || !row.is_empty() {
-        row.push(cell);
-        rows.push((first_line, row));
+        let line = records.line() as usize;
+        if records.is_open() {
+            return Err(SiliconError::OpenQuote(line));
+        }
+        rows.push((line, (0..records.len()).map(|place| records.cell(place).to_owned()).collect()));
+        if rows.len() > MAX_ROWS {
+            return Err(SiliconError::TooMany);
+        }
     }
     Ok(rows)
 }
@@ -313,7 +296,7 @@ const REQUIRED: [&str; 10] = [
 /// # Errors
 /// [`SiliconError`] names row, column, bound and value.
 pub fn read(text: &str) -> Result<Vec<Row>, SiliconError> {
-    let records = records(text.strip_prefix('\u{feff}').unwrap_or(text))?;
+    let records = rows_of(text.strip_prefix('\u{feff}').unwrap_or(text))?;
     let Some(((_, header), rows)) = records.split_first() else { return Err(SiliconError::Empty) };
     let mut places = BTreeMap::new();
     for (place, name) in header.iter().enumerate() {

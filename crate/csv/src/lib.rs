@@ -1,7 +1,12 @@
 //! Records of a CSV text (RFC 4180): cells with a mark between, quotes where a cell holds marks or line ends, a quote in
 //! quotes doubled. Lines end with LF, CR LF or CR; blank ones are passed over. Blanks around a cell do not count.
-
-use super::RECIPE_MARK;
+//!
+//! ```
+//! let mut records = servescope_csv::Records::new("name,tokens\n\"a, b\",7\n");
+//! assert!(records.next_record() && records.cell(1) == "tokens");
+//! assert!(records.next_record() && records.cell(0) == "a, b");
+//! assert!(!records.next_record());
+//! ```
 
 /// Where the text of a cell is.
 #[derive(Debug, Clone, Copy)]
@@ -14,7 +19,7 @@ struct Cell {
 
 /// Records of a text, one after another.
 #[derive(Debug)]
-pub(super) struct Records<'a> {
+pub struct Records<'a> {
     text: &'a str,
     mark: u8,
     at: usize,
@@ -23,46 +28,71 @@ pub(super) struct Records<'a> {
     line: u64,
     cells: Vec<Cell>,
     copied: String,
+    is_open: bool,
 }
 
 impl<'a> Records<'a> {
     /// The records of a text. Where the first line has no comma, semicolons or tabs part the cells.
-    pub(super) fn new(text: &'a str) -> Self {
-        let is_header = |line: &&str| !line.trim().is_empty() && !line.starts_with(RECIPE_MARK);
-        let first = text.lines().find(is_header).unwrap_or("");
+    pub fn new(text: &'a str) -> Self {
+        let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("");
         let mark = b",;\t".iter().copied().find(|&mark| first.as_bytes().contains(&mark)).unwrap_or(b',');
-        Self { text, mark, at: 0, next_line: 1, start: 0, line: 1, cells: Vec::new(), copied: String::new() }
+        Self {
+            text,
+            mark,
+            at: 0,
+            next_line: 1,
+            start: 0,
+            line: 1,
+            cells: Vec::new(),
+            copied: String::new(),
+            is_open: false,
+        }
     }
 
-    /// Passes over a line as it is.
-    pub(super) fn skip_line(&mut self) {
-        let rest = &self.text.as_bytes()[self.at..];
-        self.at += rest.iter().position(|&b| b == b'\n').map_or(rest.len(), |end| end + 1);
-        self.next_line += 1;
+    /// The records below the first line of a text, which is passed over as it is; lines are counted from that one.
+    pub fn below_first_line(text: &'a str) -> Self {
+        let end = text.find('\n').map_or(text.len(), |end| end + 1);
+        let mark = Self::new(&text[end..]).mark;
+        Self { mark, at: end, next_line: 2, ..Self::new(text) }
     }
 
     /// The whole text, and how far it was read.
-    pub(super) fn progress(&self) -> (usize, usize) {
+    pub fn progress(&self) -> (usize, usize) {
         (self.at, self.text.len())
     }
 
     /// Line on which the record starts, from 1.
-    pub(super) fn line(&self) -> u64 {
+    pub fn line(&self) -> u64 {
         self.line
     }
 
     /// The text of the record, and the byte at which it starts.
-    pub(super) fn source(&self) -> (usize, &'a str) {
+    pub fn source(&self) -> (usize, &'a str) {
         (self.start, &self.text[self.start..self.at])
     }
 
+    /// Whether a cell in quotes was not closed before the end of the text.
+    pub fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// Whether the record has no cell: before the first one and behind the last.
+    pub fn is_empty(&self) -> bool {
+        self.cells.is_empty()
+    }
+
+    /// Whether the record is a line of blanks.
+    pub fn is_blank(&self) -> bool {
+        self.len() == 1 && self.cell(0).is_empty()
+    }
+
     /// Number of cells.
-    pub(super) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.cells.len()
     }
 
     /// The text of a cell; "" where there is none.
-    pub(super) fn cell(&self, place: usize) -> &str {
+    pub fn cell(&self, place: usize) -> &str {
         let Some(cell) = self.cells.get(place) else { return "" };
         let text = if cell.is_copied { self.copied.as_str() } else { self.text };
         let text = &text[cell.start..cell.end];
@@ -73,7 +103,7 @@ impl<'a> Records<'a> {
     }
 
     /// Steps to the next record; false at the end.
-    pub(super) fn next(&mut self) -> bool {
+    pub fn next_record(&mut self) -> bool {
         let bytes = self.text.as_bytes();
         while let Some(b'\n' | b'\r') = bytes.get(self.at) {
             self.end_line();
@@ -136,6 +166,7 @@ impl<'a> Records<'a> {
             self.copied.push_str(inside);
             self.at = (end + 1).min(bytes.len());
             if bytes.get(self.at) != Some(&b'"') || end == bytes.len() {
+                self.is_open = end == bytes.len();
                 break;
             }
             self.copied.push('"');
@@ -164,7 +195,7 @@ mod tests {
     fn all(text: &str) -> Vec<(u64, Vec<String>)> {
         let mut records = Records::new(text);
         let mut all = Vec::new();
-        while records.next() {
+        while records.next_record() {
             all.push((
                 records.line(),
                 (0..records.len()).map(|place| records.cell(place).to_owned()).collect(),
