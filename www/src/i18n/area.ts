@@ -2,7 +2,7 @@
 // has the same, and that a caller gives the values which the English text has places for.
 
 export type AreaName =
-  | 'capacity' | 'deployment' | 'failures' | 'gateway' | 'help' | 'monitor' | 'names' | 'options' | 'page' | 'profile'
+  | 'capacity' | 'compare' | 'deployment' | 'failures' | 'gateway' | 'help' | 'monitor' | 'names' | 'options' | 'page' | 'profile'
   | 'replicas' | 'validation' | 'workload';
 
 export type Table = Readonly<Record<string, string>>;

@@ -9,6 +9,7 @@ mod feel;
 mod gateway;
 mod happens;
 pub mod monitor;
+pub mod paired;
 pub mod published;
 mod replicas;
 mod traffic;
