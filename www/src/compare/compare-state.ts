@@ -173,10 +173,10 @@ export class CompareState {
       this.app.scheduler.invalidateAll();
       later();
     });
-    const others = seeds.slice(1).flatMap((seed) => [[keyA, a], [keyB, b]].map(async ([key, scenario]) => {
-      const of = `${String(key)} ${String(seed)}`;
+    const others = seeds.slice(1).flatMap((seed) => [{ key: keyA, scenario: a }, { key: keyB, scenario: b }].map(async ({ key, scenario }) => {
+      const of = `${key} ${String(seed)}`;
       if (this.#known.has(of)) return;
-      const given = pool.give({ kind: 'measure', scenario: scenario as ScenarioPatch, seed }, { priority: 'asked', inputs });
+      const given = pool.give({ kind: 'measure', scenario, seed }, { priority: 'asked', inputs });
       this.#given.push(given);
       const run = await given.done;
       if (turn !== this.#turn) return;

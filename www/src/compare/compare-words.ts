@@ -15,12 +15,17 @@ export function valueOf(text: Text, path: string, value: number | null): string 
   return text.format.of(kindOf(path), value);
 }
 
+/** What two values differ by: shares in percentage points, which a relative difference is not. */
+function apart(text: Text, path: string, value: number | null): string {
+  return SHARES.has(path) && value !== null ? text.say(compare)('points', { n: text.format.short(100 * value) }) : valueOf(text, path, value);
+}
+
 export interface Difference { difference: string; interval: string; relative: string }
 
 /** The difference as cells of a table. */
 export function differenceOf(text: Text, path: string, row: ComparedMetric): Difference {
   const say = text.say(compare);
-  const value = (of: number | null): string => valueOf(text, path, of);
+  const value = (of: number | null): string => apart(text, path, of);
   const { low, high, relative } = row;
   return {
     difference: value(row.difference),
@@ -42,7 +47,7 @@ export function sentenceOf(text: Text, path: string, row: ComparedMetric): strin
   const isRelative = !SHARES.has(path) && row.relative !== null && row.relative_low !== null && row.relative_high !== null;
   const ends = isRelative ? [row.relative_low ?? 0, row.relative_high ?? 0] : [low, high];
   const sizes = ends.map(Math.abs).sort((one, other) => one - other);
-  const shown = (of: number): string => isRelative ? text.format.share(of) : valueOf(text, path, of);
+  const shown = (of: number): string => isRelative ? text.format.share(of) : apart(text, path, of);
   const values = { name, samples, size: shown(Math.abs(isRelative ? (row.relative ?? 0) : difference)), low: shown(sizes[0] ?? 0), high: shown(sizes[1] ?? 0) };
   return difference < 0 ? say('told.lower', values) : say('told.higher', values);
 }

@@ -1,7 +1,7 @@
 // A pinned run against the one in the controls: the terminal's numbers, the same from a link, and what can be done with pins.
 import { execFileSync } from 'node:child_process';
 import type { Page } from '@playwright/test';
-import { control, expect, link, open, openGroups, setNumber, test, violations } from './page.js';
+import { control, drawn, expect, link, open, openGroups, setNumber, test, violations } from './page.js';
 import { PROGRAM, terminal } from './terminal.js';
 
 interface Row { a: number; b: number; difference: number; low: number; high: number }
@@ -52,6 +52,10 @@ test('a comparison has the terminal’s numbers, and a link has them again', asy
   const decision = page.locator('[data-compare] [data-decision]');
   await expect(decision).toHaveAttribute('data-decision', String(first.time_s));
   await expect(decision).toHaveAttribute('data-request', String(first.a.request));
+  for (const chart of ['compare_latency_cdf', 'compare_running_waiting', 'ttft_pairs']) {
+    await page.locator(`[data-chart=${chart}]`).scrollIntoViewIfNeeded();
+    await drawn(page, chart);
+  }
   const before = await row(page, 'ttft_s.p99');
   const address = await link(page);
   await page.goto('about:blank');

@@ -19,6 +19,7 @@ export const compare = area('compare', {
   'difference': 'B − A',
   'interval': '95 % interval',
   'relative': 'Relative to A',
+  'points': '{n} percentage points',
   'range': '{low} to {high}',
   'seeds.counted': '{n} {n|seed|seeds}',
   'batches.counted': '{n} {n|batch|batches} of one run',

@@ -19,6 +19,7 @@ export const compare: Translation<typeof english> = {
   'difference': 'B − A',
   'interval': '95% 置信区间',
   'relative': '相对于 A',
+  'points': '{n} 个百分点',
   'range': '{low} 至 {high}',
   'seeds.counted': '{n} 个种子',
   'batches.counted': '单次运行的 {n} 个分批',
