@@ -328,6 +328,55 @@ export interface CapacityStanding {
 /** The replicas that serve the load, simulated; `miss` is null where the SLO holds. */
 export interface CapacityChecked { replicas: number; rate_rps: number; requests: number; quantile_s: (number | null)[]; miss: CapacityMiss | null }
 
+/** The usual metrics of a run, in their order; null where the summary has none. */
+export interface MeasuredRun { values: (number | null)[]; digest: string }
+
+/** A metric of A and B over the seeds: means, the difference B - A with its 95 % interval, and the same relative to A. */
+export interface ComparedMetric {
+  a: number | null; b: number | null;
+  difference: number | null; low: number | null; high: number | null;
+  relative: number | null; relative_low: number | null; relative_high: number | null;
+  /** Seeds that have the metric in both runs. */
+  seeds: number;
+  /** Batches of one run in place of seeds. */
+  batches: number | null;
+  common_random_numbers_factor: number | null;
+  /** In English, as the terminal prints them. */
+  sentence: string; note: string | null;
+}
+
+/** By metric, a key path of the summary. */
+export type Comparison = Record<string, ComparedMetric>;
+
+/** Times in seconds. */
+export interface ComparedRequest { id: number; arrival_s: number; a_ttft_s: number; b_ttft_s: number; difference_s: number }
+
+export interface ComparedRequests {
+  paired: number; equal: number;
+  unpaired: { a: number; b: number };
+  first_token: { sooner_in_b: number; later_in_b: number; same: number; only_in_a: number; only_in_b: number };
+  gained_most: ComparedRequest[]; lost_most: ComparedRequest[];
+}
+
+/** A decision of gateway or scheduler: whom it is about, what was decided, and which test compared what. */
+export interface DecisionTold {
+  time_s: number; replica: number | null; request: number | null; verdict: string; test: string;
+  need: number | null; have: number | null; for_request: number | null;
+  /** In English, as the terminal prints it. */
+  sentence: string;
+}
+
+/** Two runs with the same seed. */
+export interface ComparedPair {
+  a: MeasuredRun; b: MeasuredRun;
+  requests: ComparedRequests;
+  /** Null where every decision is the same. */
+  first_different_decision: { time_s: number; a: DecisionTold | null; b: DecisionTold | null } | null;
+  /** Of a file: batches of its one run. */
+  one_run: Comparison | null;
+  charts_a: ChartData[]; charts_b: ChartData[]; charts: ChartData[];
+}
+
 /** One of the authors' points: recorded, with the default calibration, and with the one settled on one run a GPU. */
 export interface PublishedPoint {
   policy: string; x: number; theirs: number; ours: number | null; one_run: number; is_tuned: boolean; is_settling: boolean;

@@ -19,6 +19,18 @@ extern "C" {
     /// What a trace carries.
     #[wasm_bindgen(typescript_type = "Traffic")]
     pub type JsTraffic;
+    /// The metrics of a run.
+    #[wasm_bindgen(typescript_type = "MeasuredRun")]
+    pub type JsMeasured;
+    /// The metrics of several runs.
+    #[wasm_bindgen(typescript_type = "readonly MeasuredRun[]")]
+    pub type JsMeasuredRuns;
+    /// Two runs of one seed.
+    #[wasm_bindgen(typescript_type = "ComparedPair")]
+    pub type JsComparedPair;
+    /// What is said of each metric.
+    #[wasm_bindgen(typescript_type = "Comparison")]
+    pub type JsComparison;
     /// A parsed address.
     #[wasm_bindgen(typescript_type = "{ scenario: ScenarioPatch; problems: Failure[] }")]
     pub type JsLink;

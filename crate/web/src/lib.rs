@@ -5,6 +5,7 @@
 mod canvas;
 mod capacity;
 mod chart;
+mod compare;
 mod deployment;
 mod fleet;
 mod moment;
@@ -18,6 +19,7 @@ mod why;
 
 pub use capacity::{CapacitySearch, capacity_grid, capacity_standings};
 pub use chart::ChartSurface;
+pub use compare::{Comparer, compare_seeds, comparison};
 pub use page::*;
 pub use published::published_figures;
 pub use simulator::Simulator;

@@ -132,7 +132,7 @@ export class ChartView extends LightElement implements Drawable {
             ${name === 'time_split' ? this.#splitChoice() : nothing}
             ${chartTools(this, title)}
           </div>
-          ${chart === undefined ? nothing : legend(text, chart.series, (role) => source.role(name, role), this.ghost !== null)}
+          ${chart === undefined ? nothing : legend(chart.series, (role) => source.role(name, role), this.ghost === null ? null : (source.former?.() ?? text.t('role.former')))}
           <p class="about" id="chart-${name}-about" ?hidden=${this.aboutOpen !== true}>${source.about(name)}</p>
         </figcaption>
         <div class="plot ${chart?.x.kind ?? ''}" tabindex="0" role="group" aria-labelledby="chart-${name}" aria-describedby="chart-${name}-keys">

@@ -2,6 +2,7 @@
 import type { AreaName } from './area.js';
 import type { Tables } from './text.js';
 import { capacity } from './zh/capacity.js';
+import { compare } from './zh/compare.js';
 import { deployment } from './zh/deployment.js';
 import { failures } from './zh/failures.js';
 import { gateway } from './zh/gateway.js';
@@ -20,7 +21,7 @@ import { validation } from './zh/validation.js';
 import { workload } from './zh/workload.js';
 
 export const zh = {
-  areas: { capacity, deployment, failures, gateway, help, hero, monitor, names, options, page, profile, replicas, search, validation, workload } satisfies Record<AreaName, unknown>,
+  areas: { capacity, compare, deployment, failures, gateway, help, hero, monitor, names, options, page, profile, replicas, search, validation, workload } satisfies Record<AreaName, unknown>,
   parameters,
   module,
 } satisfies Tables;

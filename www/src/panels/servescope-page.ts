@@ -24,7 +24,7 @@ import './status-area.js';
 import './welcome-doors.js';
 import './who-table.js';
 
-type Later = Exclude<Tab, 'explore'> | 'source' | 'gateway' | 'monitor';
+type Later = Exclude<Tab, 'explore'> | 'source' | 'gateway' | 'monitor' | 'compare';
 
 interface Section { id: string; title: MessageKey; about?: MessageKey; charts: readonly string[] }
 
@@ -38,13 +38,14 @@ const INPUTS: Section = { id: 'arrives', title: 'section.arrives', charts: ['gap
 export class ServescopePage extends LightElement {
   readonly #parts = new Parts<Later>(() => { this.requestUpdate(); });
   #monitorWanted = false;
+  #compareWanted = false;
 
   protected override watched(): Watchable[] {
-    return [this.app.view, partsOf(this.app.session, ({ answer }) => answer)];
+    return [this.app.view, this.app.pins, partsOf(this.app.session, ({ answer }) => answer)];
   }
 
   protected override look(): string {
-    return `${this.app.view.value.tab} ${String(this.app.view.value.source)} ${String(this.#hasReplicas)} ${String(this.#hasGateway)}`;
+    return `${this.app.view.value.tab} ${String(this.app.view.value.source)} ${String(this.#hasReplicas)} ${String(this.#hasGateway)} ${String(this.app.pins.value.length > 0)}`;
   }
 
   get #hasReplicas(): boolean {
@@ -71,6 +72,8 @@ export class ServescopePage extends LightElement {
     else if (source) this.#want('source');
     if (this.#hasGateway) this.#want('gateway');
     if (this.#monitorWanted) this.#want('monitor');
+    const isCompared = app.pins.value.length > 0;
+    if (this.#compareWanted || isCompared) this.#want('compare');
     const gateway = this.#parts.value('gateway') as GatewayViews | undefined;
     return html`
       <a class="skip" href="#results" @click=${skipToResults}>${t('page.skip')}</a>
@@ -91,6 +94,10 @@ export class ServescopePage extends LightElement {
           <div class="tab of-run" data-view="explore" ?hidden=${tab !== 'explore'}>
             ${gateway?.story ?? nothing}
             <headline-numbers .app=${app}></headline-numbers>
+            <details class="fold compare" .open=${isCompared || this.#compareWanted} @toggle=${(event: Event) => { this.#openCompare(event); }}>
+              <summary><h2>${t('section.compare')}</h2></summary>
+              ${this.#part('compare')}
+            </details>
             ${SECTIONS.map((section) => html`${this.#section(section)}${section.id === 'happens' && this.#hasReplicas ? html`<replicas-section .app=${app}></replicas-section>` : nothing}${section.id === 'happens' && this.#hasGateway ? (gateway?.section ?? this.#part('gateway')) : nothing}`)}
             <details class="section who-section" id="who" open>
               <summary><h2 id="who-title">${t('section.who')}</h2></summary>
@@ -110,6 +117,12 @@ export class ServescopePage extends LightElement {
   #open({ target }: Event): void {
     if (!(target as HTMLDetailsElement).open || this.#monitorWanted) return;
     this.#monitorWanted = true;
+    this.requestUpdate();
+  }
+
+  #openCompare({ target }: Event): void {
+    if (!(target as HTMLDetailsElement).open || this.#compareWanted) return;
+    this.#compareWanted = true;
     this.requestUpdate();
   }
 
@@ -149,6 +162,7 @@ function fetched(app: App, what: Later): Promise<unknown> {
     case 'source': return import('../workload/studio-page.js').then(({ studioPage }) => studioPage(app));
     case 'plan': return import('../capacity/capacity-page.js').then(({ capacityPage }) => capacityPage(app));
     case 'validation': return import('../validation/published-page.js').then(({ publishedPage }) => publishedPage(app));
+    case 'compare': return import('../compare/compare-section.js').then(({ compareSection }) => compareSection(app));
     case 'monitor': return import('../monitor/monitor-section.js').then(({ monitorSection }) => monitorSection(app));
   }
 }

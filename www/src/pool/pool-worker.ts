@@ -1,5 +1,6 @@
 // A thread of the pool: one task at a time, in slices, so that it can be stopped between two.
 import { CapacityWork } from '../capacity/capacity-work.js';
+import { CompareWork } from '../compare/compare-work.js';
 import { readMessages } from '../simulation/pause.js';
 import { begin, tables } from '../simulation/simulating.js';
 import { isFailures, messageOf } from '../simulation/types.js';
@@ -13,6 +14,7 @@ let ready = Promise.resolve();
 let inputs: Inputs = SHIPPED;
 /** What has loaded those inputs. */
 let capacity: CapacityWork | null = null;
+let compare: CompareWork | null = null;
 /** The task that is wanted; an older one ends at its next slice. */
 let wanted = 0;
 
@@ -29,6 +31,8 @@ function workOf(task: Task): Work {
     case 'search':
     case 'load':
     case 'check': return (capacity ??= new CapacityWork(inputs)).of(task);
+    case 'measure':
+    case 'pair': return (compare ??= new CompareWork(inputs)).of(task);
   }
 }
 
@@ -67,14 +71,20 @@ async function answer(message: Exclude<ToThread, { kind: 'start' }>): Promise<vo
     case 'inputs':
       capacity?.free();
       capacity = null;
+      compare?.free();
+      compare = null;
       inputs = message.inputs;
       return;
     case 'stop': return;
     case 'grid':
+    case 'seeds':
+    case 'comparison':
     case 'standings': reply(message.ticket, answerOf(message)); return;
     case 'search':
     case 'load':
-    case 'check': await work(message);
+    case 'check':
+    case 'measure':
+    case 'pair': await work(message);
   }
 }
 
@@ -83,11 +93,15 @@ self.onmessage = ({ data }: MessageEvent<ToThread>) => {
     case 'start': ready = begin(data); return;
     case 'inputs':
     case 'grid':
+    case 'seeds':
+    case 'comparison':
     case 'standings': break;
     case 'stop': wanted = 0; tables.letGo(); break;
     case 'search':
     case 'load':
-    case 'check': wanted = data.ticket; tables.letGo();
+    case 'check':
+    case 'measure':
+    case 'pair': wanted = data.ticket; tables.letGo();
   }
   answer(data).catch((thrown: unknown) => {
     if (isFailures(thrown)) post({ kind: 'refused', ticket: 'ticket' in data ? data.ticket : 0, failures: thrown.failures });

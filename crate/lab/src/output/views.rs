@@ -10,6 +10,7 @@ mod gateway;
 mod happens;
 pub mod moment;
 pub mod monitor;
+pub mod paired;
 pub mod published;
 mod replicas;
 mod traffic;

@@ -217,6 +217,7 @@ export const page = area('page', {
   'section.happens.about': 'Shared time axis; drag to zoom all charts',
   'section.feel': 'Latency',
   'section.who': 'Users and adapters',
+  'section.compare': 'Compare with a pinned run',
   'section.monitor': 'Usage by client over time',
 
   'chart.gaps': 'Inter-arrival times',

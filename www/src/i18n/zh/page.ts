@@ -217,6 +217,7 @@ export const page: Translation<typeof english> = {
   'section.happens.about': '共用时间轴；拖动可同时缩放所有图',
   'section.feel': '延迟',
   'section.who': '用户与适配器',
+  'section.compare': '与固定的运行比较',
   'section.monitor': '各客户端用量随时间的变化',
 
   'chart.gaps': '到达间隔',
