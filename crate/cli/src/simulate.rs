@@ -3,20 +3,24 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use rayon::prelude::*;
 use serde_json::json;
 use servescope_lab::capacity::{Load, quick_search};
 use servescope_lab::engine::queue::Client;
+use servescope_lab::metric::{Measured, Metric};
+use servescope_lab::replications::{ranges, seeds, with_seed};
 use servescope_lab::views::{self, ViewOptions};
-use servescope_lab::{LoadedTrace, Running, Scenario, files};
+use servescope_lab::{LoadedTrace, Run, Running, Scenario, files};
 
 use crate::chart_files::{create, write_charts};
 use crate::notes;
-use crate::output::{Failed, print, stream, write};
+use crate::output::{Failed, note, print, stream, write};
 use crate::profile_args::ProfileArguments;
+use crate::progress;
 use crate::read_args::ReadArguments;
 use crate::scenario_args::ScenarioArguments;
 use crate::step_args::StepArguments;
-use crate::summary_text::table;
+use crate::summary_text::{SeedRanges, table};
 use crate::vidur;
 
 #[derive(Args)]
@@ -41,6 +45,10 @@ pub(crate) struct Arguments {
     /// Also searches the capacity of these settings, and shows the load as a share of it; not with --vidur.
     #[arg(long, conflicts_with = "vidur")]
     load: bool,
+    /// Also runs the seeds that follow the scenario's own, N in all, and shows each headline number with its lowest and its
+    /// highest value over them; not with --vidur.
+    #[arg(long, value_name = "N", conflicts_with = "vidur")]
+    seeds: Option<usize>,
     /// Prints the summary as JSON.
     #[arg(long)]
     json: bool,
@@ -80,10 +88,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     };
     let mut summary = run.summary_of(usize::MAX);
     let load = if arguments.load { load_of(&scenario, loaded.as_ref())? } else { None };
+    let ranges = match arguments.seeds {
+        Some(count) => Some(ranges_of(&scenario, loaded.as_ref(), &run, count)?),
+        None => None,
+    };
     summary.warnings.extend(loaded.into_iter().flat_map(|l| l.warnings));
     let mut json = json!(summary);
     if arguments.load {
         json["load"] = json!(load);
+    }
+    if let Some(SeedRanges { ranges, .. }) = &ranges {
+        json["ranges"] = json!(ranges);
     }
     let json = format!("{json:#}\n");
     if let Some(folder) = &arguments.out {
@@ -105,7 +120,31 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         let clients = views::monitor::monitor(&run, Client::User, &options).0;
         write_charts(folder, views::all(&run, &options).into_iter().chain(clients))?;
     }
-    print(&if arguments.json { json } else { table(&summary, run.monitor(Client::User), load.as_ref()) })
+    let users = run.monitor(Client::User);
+    print(&if arguments.json { json } else { table(&summary, users, load.as_ref(), ranges.as_ref()) })
+}
+
+/// The headline numbers over `count` seeds, of which `run` is the first.
+fn ranges_of(
+    scenario: &Scenario,
+    loaded: Option<&LoadedTrace>,
+    run: &Run,
+    count: usize,
+) -> Result<SeedRanges, Failed> {
+    let (metrics, seeds) = (Metric::headline(), seeds(scenario, count)?);
+    let bar = progress::bar(count - 1);
+    let further = |seed: &u64| {
+        let measured = Measured::simulate(&with_seed(scenario, *seed), loaded, &metrics);
+        bar.inc(1);
+        measured
+    };
+    let further: Vec<Measured> =
+        seeds[1..].par_iter().with_max_len(1).map(further).collect::<Result<_, _>>()?;
+    let runs = [vec![Measured::of(run, &metrics)], further].concat();
+    if count > 1 && runs.iter().all(|run| run.digest == runs[0].digest) {
+        note("every seed gives the same run, so the ranges say nothing of chance");
+    }
+    Ok(SeedRanges { seeds: count, values: runs[0].values.clone(), ranges: ranges(&metrics, &runs), metrics })
 }
 
 /// The load as a share of the capacity; none where no rate meets the goal of the capacity search.
