@@ -11,6 +11,7 @@ mod monitor;
 mod own_profile;
 mod page;
 mod published;
+mod seeds;
 mod simulator;
 mod tables;
 
@@ -18,5 +19,6 @@ pub use capacity::{CapacitySearch, capacity_grid, capacity_standings};
 pub use chart::ChartSurface;
 pub use page::*;
 pub use published::published_figures;
+pub use seeds::seed_ranges;
 pub use simulator::Simulator;
 pub use tables::take_table;

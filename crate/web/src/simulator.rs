@@ -46,7 +46,7 @@ impl Look {
 pub struct Simulator {
     trace: Option<LoadedTrace>,
     pub(crate) profile: crate::own_profile::OwnProfile,
-    running: Option<Running>,
+    pub(crate) running: Option<Running>,
     run: Option<Run>,
 }
 
