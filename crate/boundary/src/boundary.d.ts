@@ -563,3 +563,15 @@ export interface RunOptions {
   /** Names of the charts that are looked at just now: they come with the summary, the others when asked for. Null: all. */
   in_sight: string[] | null;
 }
+
+/** The headline numbers of a run by key path; null where the run has too few requests for one. */
+export type Headline = Record<string, number | null>;
+
+/**
+ * A number over the seeds that have it, from its lowest to its highest value; `difference` is what it differs by from the setting
+ * before over common seeds, with its interval.
+ */
+export interface SeedRange {
+  low: number; high: number; seeds: number; is_clear: boolean;
+  difference: { a: number; b: number; difference: number; low: number; high: number; seeds: number } | null;
+}

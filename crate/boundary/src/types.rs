@@ -67,6 +67,15 @@ extern "C" {
     /// How to look at a run.
     #[wasm_bindgen(typescript_type = "RunOptions")]
     pub type JsRunOptions;
+    /// The headline numbers of a run.
+    #[wasm_bindgen(typescript_type = "Headline")]
+    pub type JsHeadline;
+    /// The headline numbers of several runs.
+    #[wasm_bindgen(typescript_type = "(Headline | null)[]")]
+    pub type JsHeadlines;
+    /// Ranges over seeds.
+    #[wasm_bindgen(typescript_type = "Record<string, SeedRange>")]
+    pub type JsSeedRanges;
     /// Columns of the time charts.
     #[wasm_bindgen(method, getter)]
     pub fn columns(this: &JsRunOptions) -> f64;

@@ -5,21 +5,25 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
+use rayon::prelude::*;
 use serde_json::json;
 use servescope_lab::capacity::{Load, quick_search};
 use servescope_lab::engine::queue::Client;
+use servescope_lab::metric::{Measured, Metric};
+use servescope_lab::replications::{ranges, seeds, with_seed};
 use servescope_lab::views::{self, ViewOptions};
 use servescope_lab::why::{RequestWhy, Why, most_delayed, why, why_requests};
 use servescope_lab::{LoadedTrace, Run, Running, Scenario, files};
 
 use crate::chart_files::{create, write_charts};
 use crate::notes;
-use crate::output::{Failed, print, stream, write};
+use crate::output::{Failed, note, print, stream, write};
 use crate::profile_args::ProfileArguments;
+use crate::progress;
 use crate::read_args::ReadArguments;
 use crate::scenario_args::ScenarioArguments;
 use crate::step_args::StepArguments;
-use crate::summary_text::table;
+use crate::summary_text::{SeedRanges, table};
 use crate::{vidur, why_text};
 
 #[derive(Args)]
@@ -44,6 +48,10 @@ pub(crate) struct Arguments {
     /// Also searches the capacity of these settings, and shows the load as a share of it; not with --vidur.
     #[arg(long, conflicts_with = "vidur")]
     load: bool,
+    /// Also runs the seeds that follow the scenario's own, N in all, and shows each headline number with its lowest and its
+    /// highest value over them; not with --vidur.
+    #[arg(long, value_name = "N", conflicts_with = "vidur")]
+    seeds: Option<usize>,
     /// Prints the summary as JSON.
     #[arg(long)]
     json: bool,
@@ -104,6 +112,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     };
     let mut summary = run.summary_of(usize::MAX);
     let load = if arguments.load { load_of(&scenario, loaded.as_ref())? } else { None };
+    let ranges = match arguments.seeds {
+        Some(count) => Some(ranges_of(&scenario, loaded.as_ref(), &run, count)?),
+        None => None,
+    };
     summary.warnings.extend(loaded.into_iter().flat_map(|l| l.warnings));
     let mut json = json!(summary);
     if arguments.load {
@@ -113,6 +125,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     if let Some((why, requests)) = &told {
         json["why"] = json!(why);
         json["why"]["requests"] = json!(requests);
+    }
+    if let Some(SeedRanges { ranges, .. }) = &ranges {
+        json["ranges"] = json!(ranges);
     }
     let json = format!("{json:#}\n");
     if let Some(folder) = &arguments.out {
@@ -141,7 +156,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     if arguments.json {
         return print(&json);
     }
-    let mut text = table(&summary, run.monitor(Client::User), load.as_ref());
+    let mut text = table(&summary, run.monitor(Client::User), load.as_ref(), ranges.as_ref());
     if let Some((why, requests)) = &told {
         text.push_str(&why_text::table(why, requests));
     }
@@ -161,6 +176,29 @@ fn reasons(run: &Run, asked: Asked) -> Result<(Why, Vec<RequestWhy>), Failed> {
     };
     let missing = || Failed::input("the run kept no decisions");
     Ok((why(report).ok_or_else(missing)?, why_requests(report, &ids).ok_or_else(missing)?))
+}
+
+/// The headline numbers over `count` seeds, of which `run` is the first.
+fn ranges_of(
+    scenario: &Scenario,
+    loaded: Option<&LoadedTrace>,
+    run: &Run,
+    count: usize,
+) -> Result<SeedRanges, Failed> {
+    let (metrics, seeds) = (Metric::headline(), seeds(scenario, count)?);
+    let bar = progress::bar(count - 1);
+    let further = |seed: &u64| {
+        let measured = Measured::simulate(&with_seed(scenario, *seed), loaded, &metrics);
+        bar.inc(1);
+        measured
+    };
+    let further: Vec<Measured> =
+        seeds[1..].par_iter().with_max_len(1).map(further).collect::<Result<_, _>>()?;
+    let runs = [vec![Measured::of(run, &metrics)], further].concat();
+    if count > 1 && runs.iter().all(|run| run.digest == runs[0].digest) {
+        note("every seed gives the same run, so the ranges say nothing of chance");
+    }
+    Ok(SeedRanges { seeds: count, values: runs[0].values.clone(), ranges: ranges(&metrics, &runs), metrics })
 }
 
 /// The load as a share of the capacity; none where no rate meets the goal of the capacity search.

@@ -1,5 +1,6 @@
 //! The summary as a table for people.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use servescope_lab::RunSummary;
@@ -8,9 +9,28 @@ use servescope_lab::engine::metrics::fleet::ReplicaRow;
 use servescope_lab::engine::metrics::monitor::Monitor;
 use servescope_lab::engine::metrics::summary::{AdapterUse, KvUsage, SplitMeans};
 use servescope_lab::engine::metrics::{Distribution, GatewaySummary, SloScore};
+use servescope_lab::metric::Metric;
+use servescope_lab::replications::Range;
 
-/// The table; `users` is what each of them used, `load` what the capacity search said.
-pub(crate) fn table(summary: &RunSummary, users: &Monitor, load: Option<&Load>) -> String {
+/// The headline numbers over several seeds.
+pub(crate) struct SeedRanges {
+    /// How many seeds, the run's own among them.
+    pub(crate) seeds: usize,
+    /// What is told, in the order of the headline.
+    pub(crate) metrics: Vec<Metric>,
+    /// The values of the run itself.
+    pub(crate) values: Vec<Option<f64>>,
+    /// By key path.
+    pub(crate) ranges: BTreeMap<String, Range>,
+}
+
+/// The table; `users` is what each of them used, `load` what the capacity search said, `ranges` what further seeds gave.
+pub(crate) fn table(
+    summary: &RunSummary,
+    users: &Monitor,
+    load: Option<&Load>,
+    ranges: Option<&SeedRanges>,
+) -> String {
     let run = &summary.run;
     let mut text = String::new();
     let counts = &run.requests;
@@ -105,7 +125,7 @@ pub(crate) fn table(summary: &RunSummary, users: &Monitor, load: Option<&Load>) 
         line("prefix", format!("{share} of prompt tokens in a cache without limit, blocks of {block}"));
     }
     line("mean time went to", parts(&run.split_s));
-    times(&mut text, summary);
+    times(&mut text, summary, ranges);
     // Settings without effect stand on standard error, a line for each reason.
     for warning in summary.warnings.iter().filter(|warning| !warning.code.starts_with("no_effect")) {
         let _ = writeln!(text, "\nnote: {}", warning.message);
@@ -113,8 +133,8 @@ pub(crate) fn table(summary: &RunSummary, users: &Monitor, load: Option<&Load>) 
     text
 }
 
-/// Times of requests, and of a fleet what each replica did.
-fn times(text: &mut String, summary: &RunSummary) {
+/// Times of requests, of a fleet what each replica did, and the ranges over seeds.
+fn times(text: &mut String, summary: &RunSummary, ranges: Option<&SeedRanges>) {
     let run = &summary.run;
     let _ = writeln!(
         text,
@@ -138,6 +158,21 @@ fn times(text: &mut String, summary: &RunSummary) {
         row("worked on", &fleet.execution_s);
         row("stood still", &fleet.preempted_s);
         replicas(text, &fleet.per_replica);
+    }
+    if let Some(ranges) = ranges {
+        over_seeds(text, ranges);
+    }
+}
+
+/// Each headline number of the run with its lowest and its highest value over the seeds.
+fn over_seeds(text: &mut String, told: &SeedRanges) {
+    let title = format!("over {} seeds", told.seeds);
+    let _ = writeln!(text, "\n{title:<26}{:>12}{:>12}{:>12}", "this run", "lowest", "highest");
+    for (metric, value) in told.metrics.iter().zip(&told.values) {
+        let range = told.ranges.get(metric.path());
+        let [low, high] = [range.map(|range| range.low), range.map(|range| range.high)];
+        let (value, low, high) = (number(*value), number(low), number(high));
+        let _ = writeln!(text, "{:<26}{value:>12}{low:>12}{high:>12}", metric.path());
     }
 }
 

@@ -3,8 +3,9 @@
 use serde_json::{Value as Json, json};
 use servescope_lab::compare::decisions::DecisionDifference;
 use servescope_lab::compare::requests::RequestPairs;
-use servescope_lab::compare::{self, Comparison, with_seed};
+use servescope_lab::compare::{self, Comparison};
 use servescope_lab::metric::{Measured, Metric};
+use servescope_lab::replications::{seeds, with_seed};
 use servescope_lab::views::{self, ViewOptions, paired::ttft_pairs};
 use servescope_lab::{Failure, LoadedTrace, Run, Running};
 use wasm_bindgen::prelude::*;
@@ -154,7 +155,7 @@ fn nothing_ran() -> JsFailure {
 /// What is wrong with A, or too many seeds.
 #[wasm_bindgen]
 pub fn compare_seeds(a: &JsPatch, count: usize) -> Result<Vec<f64>, JsFailure> {
-    let seeds = compare::seeds(&scenario_of(a)?, count).map_err(|failure| thrown(vec![failure]))?;
+    let seeds = seeds(&scenario_of(a)?, count).map_err(|failure| thrown(vec![failure]))?;
     Ok(seeds.into_iter().map(|seed| seed as f64).collect())
 }
 

@@ -1,6 +1,7 @@
 // The load of the shown settings as a share of their capacity: searched in idle time of the pool, let go
 // as soon as a control moves, and given up after a while. Until it is known, an estimate from the run itself is shown.
 import type { App } from '../app.js';
+import { seedRangesOf } from '../panels/seed-ranges.js';
 import { ownProfile } from '../profile/profile-own.js';
 import type { CapacityLoad, Summary } from '../simulation/types.js';
 import { Cancelled, Refusal } from '../simulation/worker-link.js';
@@ -52,6 +53,7 @@ export class LoadState {
     app.traceFile.info.subscribe(changed);
     ownProfile.subscribe(changed);
     app.session.subscribe(() => { this.#goOn(); });
+    seedRangesOf(app).answer.subscribe(() => { this.#goOn(); });
     this.#goOn();
   }
 
@@ -65,7 +67,7 @@ export class LoadState {
 
   get #isIdle(): boolean {
     const { state, answer } = this.app.session.value;
-    return state === 'ready' && answer?.preview === false && this.app.belonging.agrees && document.visibilityState === 'visible';
+    return state === 'ready' && seedRangesOf(this.app).isOver && answer?.preview === false && this.app.belonging.agrees && document.visibilityState === 'visible';
   }
 
   #goOn(): void {

@@ -7,6 +7,9 @@ import { partsOf, type Watchable } from '../state/topic.js';
 import { loadOf } from '../capacity/load-state.js';
 import { gpuDetails, loadNumber } from './load-number.js';
 import { FIRST, METRICS, type Metric, type Note } from './metrics.js';
+import { seedRangesOf } from './seed-ranges.js';
+import { setSeeds } from '../state/settings.js';
+import type { SeedRange } from '../simulation/types.js';
 import { boundsOf } from './slo-bounds.js';
 
 const SPEAK_EVERY_MS = 1000;
@@ -15,17 +18,18 @@ export class HeadlineNumbers extends LightElement {
   #speaking: ReturnType<typeof setTimeout> | undefined;
 
   protected override watched(): Watchable[] {
-    return [partsOf(this.app.session, ({ answer }) => answer?.summary, ({ answer }) => answer?.preview, ({ former }) => former), this.app.belonging.stale, loadOf(this.app).answer];
+    return [partsOf(this.app.session, ({ answer }) => answer?.summary, ({ answer }) => answer?.preview, ({ former }) => former), this.app.belonging.stale, loadOf(this.app).answer, seedRangesOf(this.app).answer];
   }
 
   protected override render(): TemplateResult {
     const { t } = this.app.text;
     const { answer } = this.app.session.value;
     return html`
-      <dl class="headline first" aria-label=${t('headline.label')}>${METRICS.slice(0, FIRST).map((metric) => this.#metric(metric))}</dl>
+      <dl class="headline first" data-seeds=${seedRangesOf(this.app).answer.value.state} aria-label=${t('headline.label')}>${METRICS.slice(0, FIRST).map((metric) => this.#metric(metric))}</dl>
       <details class="headline-rest"><summary>${t('headline.more')}</summary>
       <dl class="headline" aria-label=${t('headline.more')}>${METRICS.slice(FIRST).map((metric) => this.#metric(metric))}${loadNumber(this.app)}</dl>
       <p class="headline-details" ?hidden=${answer === null}>${t('headline.pd')} <b data-metric="pd_ratio" data-value=${answer?.summary.pd_ratio ?? ''}>${this.app.text.format.of('number', answer?.summary.pd_ratio ?? null)}</b>${gpuDetails(this.app)}</p></details>
+      ${this.#seeds()}
       <p class="preview-note" ?hidden=${answer?.preview !== true || this.app.belonging.stale.value !== null}>${t('headline.preview')}</p>
       <output class="visually-hidden" aria-live="polite"></output>`;
   }
@@ -45,15 +49,34 @@ export class HeadlineNumbers extends LightElement {
     const value = answer === null ? null : metric.of(answer.summary);
     const before = former === null || this.app.belonging.stale.value !== null ? null : metric.of(former.summary);
     const [number, unit] = answer === null ? [text.format.of(metric.kind, null), this.app.belonging.stale.value === null ? '' : text.t('metric.no_run')] : parts(text, metric, value);
-    const change = changeOf(text, metric, value, before);
+    const range = seedRangesOf(this.app).answer.value.ranges?.[metric.id];
+    const change = changeOf(text, metric, value, before, range?.is_clear === true ? range.difference : null);
     return html`
-      <div class="metric" data-metric=${metric.id} data-value=${value ?? ''} title=${text.t(metric.about)}>
+      <div class="metric" data-metric=${metric.id} data-value=${value ?? ''} data-low=${range?.low ?? nothing} data-high=${range?.high ?? nothing} title=${text.t(metric.about)}>
         <dt>${text.t(metric.label)}</dt>
         <dd><b>${number}</b> <small class="metric-unit">${unit}</small>
           <small class="change ${change.tone}"><i aria-hidden="true">${change.shown}</i><em class="visually-hidden">${change.spoken}</em></small></dd>
+        ${this.#range(metric, range)}
         ${metric.id !== 'slo.attainment_all' || answer === null ? nothing : html`<dd class="metric-note slo-bounds">(${boundsOf(text, answer.summary.slo)})</dd>`}
         ${metric.notes.map((note) => this.#note(note))}
       </div>`;
+  }
+
+  /** Empty where there is none, so that nothing moves when it comes. */
+  #range(metric: Metric, range: SeedRange | undefined): TemplateResult {
+    const { text } = this.app;
+    if (range === undefined) return html`<dd class="metric-range"></dd>`;
+    const said = range.low === range.high ? text.t('metric.range.same') : rangeOf(text, metric, range);
+    return html`<dd class="metric-range" title=${text.t('metric.range.about', { seeds: text.format.whole(range.seeds) })}>${said}</dd>`;
+  }
+
+  /** What the ranges are of, and the choice to have none. */
+  #seeds(): TemplateResult {
+    const { app } = this;
+    const { t, format } = app.text;
+    const { state, seeds } = seedRangesOf(app).answer.value;
+    const said = { off: t('seeds.off'), waiting: '', running: t('seeds.running'), done: t('seeds.of', { seeds: format.whole(seeds) }), alone: t('seeds.alone') }[state];
+    return html`<p class="headline-details seeds">${said} <button type="button" class="quiet" data-action="seeds" @click=${() => { setSeeds(app.settings, state === 'off'); }}>${t(state === 'off' ? 'seeds.turn_on' : 'seeds.turn_off')}</button></p>`;
   }
 
   #note(note: Note): TemplateResult | typeof nothing {
@@ -88,10 +111,20 @@ function parts(text: Text, metric: Metric, value: number | null): [string, strin
   }
 }
 
+/** The unit once where both ends have the same. */
+function rangeOf(text: Text, metric: Metric, { low, high }: SeedRange): string {
+  const ends = [parts(text, metric, low), parts(text, metric, high)] as const;
+  const [from, to] = ends.map(([amount, unit]) => text.format.withUnit(amount, unit)) as [string, string];
+  return text.t('metric.range', { low: ends[0][1] === ends[1][1] ? ends[0][0] : from, high: to });
+}
+
 interface Change { shown: string; spoken: string; tone: 'better' | 'worse' | '' }
 
-/** The difference, as long as it shows in the digits that are shown. */
-function changeOf(text: Text, metric: Metric, value: number | null, before: number | null): Change {
+/**
+ * The difference, as long as it shows in the digits that are shown. It has a tone only where the seeds have the same clear
+ * difference as this run.
+ */
+function changeOf(text: Text, metric: Metric, value: number | null, before: number | null, clear: SeedRange['difference']): Change {
   if (value === null || before === null) return { shown: '', spoken: '', tone: '' };
   const difference = Math.abs(value - before);
   const amount = metric.kind === 'share'
@@ -101,7 +134,7 @@ function changeOf(text: Text, metric: Metric, value: number | null, before: numb
     return { shown: '=', spoken: text.t('metric.same'), tone: '' };
   }
   const up = value > before;
-  const better = metric.good === 'neither' ? null : up === (metric.good === 'more');
+  const better = metric.good === 'neither' || clear === null || up !== clear.difference > 0 ? null : up === (metric.good === 'more');
   return {
     shown: `${up ? '▲' : '▼'} ${amount}`,
     spoken: text.t(up ? 'metric.up' : 'metric.down', { amount }),

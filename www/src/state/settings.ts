@@ -4,7 +4,8 @@ import { Topic } from './topic.js';
 
 export type Language = 'en' | 'zh';
 export type Theme = 'auto' | 'light' | 'dark';
-export interface Settings { language: Language; theme: Theme; dark: boolean }
+/** `seeds`: further seeds run after an answer, for the ranges of the headline numbers. */
+export interface Settings { language: Language; theme: Theme; dark: boolean; seeds: boolean }
 
 const THEMES: readonly Theme[] = ['auto', 'light', 'dark'];
 const systemDark = matchMedia('(prefers-color-scheme: dark)');
@@ -28,10 +29,17 @@ function isDark(theme: Theme): boolean {
   return theme === 'dark' || (theme === 'auto' && systemDark.matches);
 }
 
+/** As it was chosen; otherwise not where the browser is asked to save data. */
+function hasSeeds(): boolean {
+  const chosen = stored('seeds');
+  if (chosen !== null) return chosen === 'on';
+  return (navigator as Navigator & { connection?: { saveData?: boolean } }).connection?.saveData !== true;
+}
+
 export function initialSettings(addressLanguage: string | null): Topic<Settings> {
   const language = asLanguage(addressLanguage) ?? asLanguage(stored('language')) ?? asLanguage(navigator.language) ?? 'en';
   const theme = THEMES.find((known) => known === stored('theme')) ?? 'auto';
-  const settings = new Topic<Settings>({ language, theme, dark: isDark(theme) });
+  const settings = new Topic<Settings>({ language, theme, dark: isDark(theme), seeds: hasSeeds() });
   systemDark.addEventListener('change', () => { settings.update({ dark: isDark(settings.value.theme) }); });
   return settings;
 }
@@ -48,6 +56,11 @@ export function setWelcome(open: boolean): void {
 export function setLanguage(settings: Topic<Settings>, language: Language): void {
   store('language', language);
   settings.update({ language });
+}
+
+export function setSeeds(settings: Topic<Settings>, seeds: boolean): void {
+  store('seeds', seeds ? 'on' : 'off');
+  settings.update({ seeds });
 }
 
 export function nextTheme(settings: Topic<Settings>): void {

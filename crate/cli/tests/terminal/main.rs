@@ -9,6 +9,7 @@ mod compare;
 mod formats;
 mod notes;
 mod profile;
+mod ranges;
 mod silicon;
 mod sweep;
 mod traces;

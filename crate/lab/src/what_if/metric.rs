@@ -31,6 +31,19 @@ pub const USUAL: &[&str] = &[
     "gpu.busy",
 ];
 
+/// The numbers of the page's headline that a run tells.
+pub const HEADLINE: &[&str] = &[
+    "throughput_rps",
+    "ttft_s.p50",
+    "ttft_s.p99",
+    "tbt_s.p99",
+    "e2e_s.p50",
+    "slo.attainment_all",
+    "requests.rejected_total",
+    "output_tokens_per_s",
+    "kv.peak_usage",
+];
+
 /// Tables of the summary; a number in one is `TABLE.ID.COLUMN`.
 const TABLES: [(&str, &[&str]); 2] = [("per_user", GROUP_COLUMNS), ("per_adapter", GROUP_COLUMNS)];
 
@@ -119,7 +132,16 @@ impl Metric {
 
     /// The metrics of a comparison that names none.
     pub fn usual() -> Vec<Self> {
-        USUAL.iter().map(|path| Self { path: (*path).to_owned() }).collect()
+        Self::named(USUAL)
+    }
+
+    /// The numbers of the page's headline that a run tells.
+    pub fn headline() -> Vec<Self> {
+        Self::named(HEADLINE)
+    }
+
+    fn named(paths: &[&str]) -> Vec<Self> {
+        paths.iter().map(|path| Self { path: (*path).to_owned() }).collect()
     }
 
     /// Its key path.
@@ -337,7 +359,7 @@ mod tests {
 
     #[test]
     fn every_usual_metric_is_one_of_the_summary() {
-        for path in USUAL {
+        for path in USUAL.iter().chain(HEADLINE) {
             assert!(Metric::parse(path).is_ok(), "{path}");
         }
         let more = ["fleet.operators_s.linear", "gateway.wait_s.p99", "prefix_cache.hit_rate", "ttft_s.max"];

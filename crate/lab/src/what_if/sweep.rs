@@ -20,11 +20,11 @@ use axis::bad;
 use serde_json::{Map, Value as Json, json};
 use servescope_workload::Trace;
 
-use crate::compare;
 use crate::failure::Failure;
 use crate::metric::{Measured, Metric};
 use crate::parameters::Value;
 use crate::recipe;
+use crate::replications;
 use crate::run::{LoadedTrace, Run};
 use crate::scenario::Scenario;
 
@@ -65,7 +65,7 @@ impl Sweep {
         seeds: usize,
         loaded: Option<&LoadedTrace>,
     ) -> Result<Self, Failure> {
-        Self::of_seeds(base, axes, metrics, compare::seeds(base, seeds)?, loaded)
+        Self::of_seeds(base, axes, metrics, replications::seeds(base, seeds)?, loaded)
     }
 
     fn of_seeds(
@@ -164,7 +164,7 @@ impl Sweep {
 
     /// The scenario of a run.
     pub fn scenario(&self, index: usize) -> Scenario {
-        let mut scenario = compare::with_seed(&self.base, self.seed(index));
+        let mut scenario = replications::with_seed(&self.base, self.seed(index));
         for (axis, value) in self.axes.iter().zip(self.values(index)) {
             scenario.set(axis.id, value.clone()).expect("the values were checked as the axis was made");
         }

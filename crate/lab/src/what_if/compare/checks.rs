@@ -2,9 +2,9 @@
 //! is found, and what common random numbers are worth. `servescope validate` prints it.
 
 use super::interval::Paired;
-use super::with_seed;
 use crate::metric::{Measured, Metric};
 use crate::parameters::{Id, Value};
+use crate::replications::with_seed;
 use crate::scenario::Scenario;
 use crate::what_if::threads::on_threads;
 

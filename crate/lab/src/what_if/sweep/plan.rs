@@ -4,11 +4,11 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::{Axis, MAX_AXES, Sweep};
-use crate::compare::MAX_SEEDS;
 use crate::failure::Failure;
 use crate::metric::Metric;
 use crate::parameters::{Id, Value};
 use crate::profiles::LoadedProfile;
+use crate::replications::MAX_SEEDS;
 use crate::run::LoadedTrace;
 use crate::scenario::Scenario;
 

@@ -1,0 +1,150 @@
+// The headline numbers of the shown answer over further seeds: run one after another in a worker of their own while nothing else
+// runs, and let go as soon as anything does. Where the answer that changes are measured against lacks a seed, it is run too,
+// so that the change can be judged seed by seed.
+import type { App } from '../app.js';
+import { ownProfile } from '../profile/profile-own.js';
+import { seedRanges } from '../simulation/module.js';
+import type { ToSeeds } from '../simulation/seed-calls.js';
+import { start } from '../simulation/start.js';
+import type { FittedProfile, Headline, SeedRange, SourceInfo, Summary } from '../simulation/types.js';
+import { Cancelled, Refusal, WorkerLink } from '../simulation/worker-link.js';
+import type { Values } from '../state/store.js';
+import { partsOf, Topic } from '../state/topic.js';
+import { METRICS } from './metrics.js';
+
+/** A drag goes on before this. */
+const IDLE_MS = 400;
+/** Beside the answer's own seed. */
+const FURTHER_SEEDS = 7;
+/** What is not done by then is left out. */
+const BUDGET_MS = 2000;
+
+export interface SeedAnswer {
+  /** `alone`: no further seed could be run, or not within the time. */
+  state: 'off' | 'waiting' | 'running' | 'done' | 'alone';
+  /** How many there are, the answer's own among them. */
+  seeds: number;
+  ranges: Readonly<Record<string, SeedRange>> | null;
+}
+
+const WAITING: SeedAnswer = { state: 'waiting', seeds: 1, ranges: null };
+const OFF: SeedAnswer = { ...WAITING, state: 'off' };
+const ALONE: SeedAnswer = { ...WAITING, state: 'alone' };
+
+/** The runs of one setting by seed. */
+interface Runs { values: Values; info: SourceInfo | null; profile: FittedProfile | null; bySeed: Map<number, Headline> }
+
+export class SeedRanges {
+  readonly answer: Topic<SeedAnswer>;
+  readonly #runs = new WeakMap<Summary, Runs>();
+  #traffic: Extract<ToSeeds, { kind: 'trace' }> | null = null;
+  /** Whose requests and times the worker holds. */
+  #held: Pick<Runs, 'info' | 'profile'> = { info: null, profile: null };
+  readonly #link = new WorkerLink(
+    () => new Worker(new URL('../simulation/seed-worker.ts', import.meta.url), { type: 'module' }),
+    { first: () => (this.#traffic === null ? [start()] : [start(), this.#traffic]) },
+  );
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #turn = 0;
+
+  constructor(readonly app: App) {
+    this.answer = new Topic(app.settings.value.seeds ? WAITING : OFF);
+    const look = (): void => { this.#look(); };
+    partsOf(app.session, ({ state }) => state, ({ answer }) => answer?.summary, ({ former }) => former?.summary).subscribe(look);
+    partsOf(app.settings, ({ seeds }) => seeds).subscribe(look);
+    ownProfile.subscribe(look);
+    document.addEventListener('visibilitychange', () => { if (this.answer.value.state === 'waiting') this.#look(); });
+    look();
+  }
+
+  /** Nothing of it is under way or about to be. */
+  get isOver(): boolean {
+    return !['waiting', 'running'].includes(this.answer.value.state);
+  }
+
+  #look(): void {
+    this.#turn += 1;
+    clearTimeout(this.#timer);
+    if (this.answer.value.state === 'running') this.#link.tell({ kind: 'stop' } satisfies ToSeeds);
+    const { seeds } = this.app.settings.value;
+    this.answer.set(seeds ? WAITING : OFF);
+    const summary = this.#settled;
+    if (summary === null) return;
+    this.#keep(summary);
+    if (seeds) this.#timer = setTimeout(() => { if (this.#settled !== null) void this.#run(); }, IDLE_MS);
+  }
+
+  /** The answer, where it is that of the settings in the controls and nothing runs. */
+  get #settled(): Summary | null {
+    const { state, answer } = this.app.session.value;
+    const isStill = state === 'ready' && answer?.preview === false && this.app.belonging.agrees && document.visibilityState === 'visible';
+    return isStill ? answer.summary : null;
+  }
+
+  #keep(summary: Summary): void {
+    if (this.#runs.has(summary)) return;
+    const own = Object.fromEntries(METRICS.map(({ id, of }) => [id, of(summary)]));
+    this.#runs.set(summary, { values: this.app.store.values.value, info: this.app.traceFile.info.value, profile: ownProfile.value, bySeed: new Map([[this.#seed, own]]) });
+  }
+
+  get #seed(): number {
+    return Number(this.app.store.resolved.values['seed']);
+  }
+
+  async #run(): Promise<void> {
+    const turn = this.#turn;
+    const { answer, former } = this.app.session.value;
+    const runs = answer === null ? undefined : this.#runs.get(answer.summary);
+    if (runs === undefined) return;
+    const before = former === null ? undefined : this.#runs.get(former.summary);
+    const both = before === undefined || before === runs || before.info !== runs.info || before.profile !== runs.profile ? [runs] : [runs, before];
+    const seeds = Array.from({ length: FURTHER_SEEDS + 1 }, (_, place) => this.#seed + place);
+    this.answer.set({ ...WAITING, state: 'running' });
+    const until = performance.now() + BUDGET_MS;
+    const tooLong = setTimeout(() => { if (turn === this.#turn) this.#link.tell({ kind: 'stop' } satisfies ToSeeds); }, BUDGET_MS);
+    try {
+      await this.#hold(runs);
+      await this.#simulate(both, seeds, () => turn === this.#turn && performance.now() < until);
+    } catch (thrown) {
+      if (!(thrown instanceof Cancelled || thrown instanceof Refusal)) {
+        if (turn === this.#turn) this.answer.set(ALONE);
+        throw thrown;
+      }
+    } finally {
+      clearTimeout(tooLong);
+    }
+    if (turn !== this.#turn) return;
+    const of = ({ bySeed }: Runs): (Headline | null)[] => seeds.map((seed) => bySeed.get(seed) ?? null);
+    const count = of(runs).filter((run) => run !== null).length;
+    this.answer.set(count < 2 ? ALONE : { state: 'done', seeds: count, ranges: seedRanges(of(runs), both[1] === undefined ? [] : of(both[1])) });
+  }
+
+  /** Seed by seed, so that what the time allows is in pairs. */
+  async #simulate(settings: readonly Runs[], seeds: readonly number[], isWanted: () => boolean): Promise<void> {
+    for (const seed of seeds) {
+      for (const { values, bySeed } of settings) {
+        if (bySeed.has(seed)) continue;
+        if (!isWanted()) return;
+        bySeed.set(seed, await this.#link.ask({ kind: 'measure', scenario: { ...values, seed } }) as Headline);
+      }
+    }
+  }
+
+  /** Gives the worker the requests of the file and the profile, where it has others. */
+  async #hold({ info, profile }: Runs): Promise<void> {
+    if (this.#held.info === info && this.#held.profile === profile) return;
+    const trace = info === null ? null : { name: info.name, columns: await (await this.app.traceFile.studio()).call('columns', null) };
+    this.#traffic = { kind: 'trace', trace, profile };
+    this.#held = { info, profile };
+    this.#link.tell(this.#traffic);
+  }
+}
+
+const RANGES = new WeakMap<App, SeedRanges>();
+
+/** The page's one. */
+export function seedRangesOf(app: App): SeedRanges {
+  const known = RANGES.get(app) ?? new SeedRanges(app);
+  RANGES.set(app, known);
+  return known;
+}

@@ -1,0 +1,110 @@
+// Ranges of the headline numbers over further seeds: when they come, when they do not, and that they are the terminal's.
+import { execFileSync } from 'node:child_process';
+import type { Page } from '@playwright/test';
+import { control, expect, numberBox, open, settled, test } from './page.js';
+import { PROGRAM, terminal } from './terminal.js';
+
+const HEADLINE = '.headline';
+const NUMBERS = ['throughput_rps', 'ttft_s.p50', 'ttft_s.p99', 'tbt_s.p99', 'e2e_s.p50', 'slo.attainment_all', 'requests.rejected_total', 'output_tokens_per_s', 'kv.peak_usage'];
+
+async function reach(page: Page, state: string): Promise<void> {
+  await expect(page.locator(HEADLINE)).toHaveAttribute('data-seeds', state, { timeout: 20_000 });
+}
+
+/** What `data-seeds` becomes from now on. */
+async function watchSeeds(page: Page): Promise<() => Promise<string[]>> {
+  await page.evaluate((selector) => {
+    const seen: string[] = [];
+    Object.assign(window, { seenSeeds: seen });
+    const headline = document.querySelector<HTMLElement>(selector);
+    if (headline === null) throw new Error('no headline');
+    new MutationObserver(() => { seen.push(headline.dataset['seeds'] ?? ''); }).observe(headline, { attributes: true, attributeFilter: ['data-seeds'] });
+  }, HEADLINE);
+  return () => page.evaluate(() => (window as unknown as { seenSeeds: string[] }).seenSeeds);
+}
+
+test('after the answer every headline number gets its range, and it is the terminal’s', async ({ page }) => {
+  test.skip(terminal() === null, 'the terminal is not built');
+  await open(page, '#v=2&R=1.5');
+  const digest = await page.locator('html').getAttribute('data-digest');
+  await reach(page, 'done');
+  await expect(page.locator('.seeds')).toContainText(/lowest to highest of [2-8] seeds/u);
+  const count = Number(/of (\d+) seeds/u.exec(await page.locator('.seeds').innerText())?.[1]);
+  const told = JSON.parse(execFileSync(PROGRAM, ['simulate', '--set', 'workload.rate_rps=1.5', '--seeds', String(count), '--json'], { encoding: 'utf8' })) as { digest: string; ranges: Record<string, { low: number; high: number }> };
+  expect(told.digest).toBe(digest);
+  expect(Object.keys(told.ranges).sort()).toEqual([...NUMBERS].sort());
+  for (const name of NUMBERS) {
+    const number = page.locator(`${HEADLINE} [data-metric="${name}"]`);
+    const [low, high] = [Number(await number.getAttribute('data-low')), Number(await number.getAttribute('data-high'))];
+    expect([name, low, high]).toEqual([name, told.ranges[name]?.low, told.ranges[name]?.high]);
+    await expect(number.locator('.metric-range')).toHaveText(low === high ? /every seed/u : /\d.* to .*\d/u);
+  }
+  // What is shown is still the run of the settings.
+  await expect(page.locator('html')).toHaveAttribute('data-digest', told.digest);
+  await expect(page.locator('html')).toHaveAttribute('data-state', 'ready');
+});
+
+test('none run while a slider moves, and the ranges go with the answer that they are of', async ({ page }) => {
+  await open(page, '#v=2&R=1.5');
+  await reach(page, 'done');
+  const seen = await watchSeeds(page);
+  // In the page itself: between two commands from outside there may be time enough for a seed.
+  await control(page, 'workload.rate_rps').locator('input[type="range"]').evaluate(async (range: HTMLInputElement) => {
+    const [from, min, max] = [performance.now(), Number(range.min), Number(range.max)];
+    while (performance.now() - from < 2000) {
+      range.value = String(min + (0.4 + 0.1 * Math.sin(performance.now() / 200)) * (max - min));
+      range.dispatchEvent(new Event('input', { bubbles: true }));
+      await new Promise(requestAnimationFrame);
+    }
+  });
+  expect(await seen()).not.toContain('running');
+  expect(await seen()).toContain('waiting');
+  await expect(page.locator(`${HEADLINE} [data-low]`)).toHaveCount(0);
+  await settled(page);
+  await reach(page, 'done');
+});
+
+test('they are off by choice, and stay off', async ({ page }) => {
+  await open(page, '#v=2&R=1.5');
+  await reach(page, 'done');
+  await page.locator('[data-action="seeds"]').click();
+  await reach(page, 'off');
+  await expect(page.locator(`${HEADLINE} [data-low]`)).toHaveCount(0);
+  await open(page, '#v=2&R=1.6');
+  await reach(page, 'off');
+  const seen = await watchSeeds(page);
+  await page.waitForTimeout(1500);
+  expect(await seen()).toEqual([]);
+  await page.locator('[data-action="seeds"]').click();
+  await reach(page, 'done');
+});
+
+test('a browser that saves data runs none until it is asked to', async ({ page }) => {
+  await page.addInitScript(() => { Object.defineProperty(navigator, 'connection', { value: { saveData: true } }); });
+  await open(page, '#v=2&R=1.5');
+  await reach(page, 'off');
+  await page.locator('[data-action="seeds"]').click();
+  await reach(page, 'done');
+});
+
+test('a change is coloured when it is clear over the seeds, and not before', async ({ page }) => {
+  await open(page, '#v=2&R=1.5');
+  await reach(page, 'done');
+  const change = page.locator(`${HEADLINE} [data-metric="tbt_s.p99"] .change`);
+  await numberBox(page, 'cost.linear.decode_base_ms').fill('60');
+  await numberBox(page, 'cost.linear.decode_base_ms').press('Enter');
+  await expect(change).toContainText('▲');
+  await expect(change).not.toHaveClass(/better|worse/u);
+  await reach(page, 'done');
+  await expect(change).toHaveClass(/worse/u);
+});
+
+test('a change that is the seed’s has no colour', async ({ page }) => {
+  await open(page, '#v=2&R=1.5');
+  await reach(page, 'done');
+  await numberBox(page, 'seed').fill('43');
+  await numberBox(page, 'seed').press('Enter');
+  await expect(page.locator(`${HEADLINE} [data-metric="ttft_s.p99"] .change`)).toContainText(/[▲▼]/u);
+  await reach(page, 'done');
+  await expect(page.locator(`${HEADLINE} .change:is(.better, .worse)`)).toHaveCount(0);
+});
