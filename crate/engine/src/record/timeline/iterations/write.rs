@@ -7,7 +7,6 @@ const MOST_BYTES: usize = 256;
 pub(super) const CHUNKS_AT_ONCE: usize = MOST_BYTES / 24;
 
 /// Room in a log for the bytes of one run.
-// PERF: half of the instructions of a log that may have to grow with each byte; guarded by `what_is_written_is_read`.
 pub(super) struct Writer<'a> {
     room: &'a mut [u8; MOST_BYTES],
     /// How many are written.
