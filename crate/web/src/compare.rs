@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 use servescope_lab::compare::decisions::DecisionDifference;
 use servescope_lab::compare::requests::RequestPairs;
-use servescope_lab::compare::{self, Comparison};
+use servescope_lab::compare::Comparison;
 use servescope_lab::metric::{Measured, Metric};
 use servescope_lab::replications::{seeds, with_seed};
 use servescope_lab::views::{self, ViewOptions, paired::ttft_pairs};
