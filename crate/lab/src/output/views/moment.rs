@@ -93,7 +93,7 @@ fn iterations(report: &Report, now_us: f64, moment: &mut Moment) -> Vec<bool> {
     let mut stalled = vec![false; report.replicas as usize];
     let block_tokens = f64::from(report.pool_tokens) / f64::from(report.pool_blocks.max(1));
     let mut sum_s = 0.0;
-    for run in report.timeline.iterations.iter() {
+    for run in &report.timeline.iterations {
         if run.start_us > now_us {
             break;
         }
@@ -231,7 +231,9 @@ mod tests {
             .find(|run| run.prompts > 0 && run.decodes == 0 && run.stalled > 0);
         let prefill = prefill.expect("S-LoRA prefills by itself");
         let now = moment(&run, prefill.end_us.midpoint(prefill.begins_us()) / 1e6, 5.0);
-        let of = |phase: Phase| now.running_phases.iter().filter(|&&p| p == phase as u8).count();
+        let of = |phase: Phase| {
+            now.running_phases.iter().copied().map(u32::from).filter(|&p| p == phase as u32).count()
+        };
         assert_eq!(
             (of(Phase::Prefill), of(Phase::Stalled), of(Phase::Decode)),
             (prefill.prompts as usize, prefill.stalled as usize, 0)
