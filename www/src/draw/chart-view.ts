@@ -17,6 +17,8 @@ import { tableView } from './table-view.js';
 
 /** What the axis below takes of a canvas: of a stacked chart it is cut away. */
 const AXIS_PX = 24;
+/** What a chart needs to be drawn. */
+const LEAST_PX = 48;
 export const REQUEST_CHART = 'ttft_by_arrival';
 
 export class ChartView extends LightElement implements Drawable {
@@ -103,6 +105,8 @@ export class ChartView extends LightElement implements Drawable {
       this.#overlay?.update();
       return;
     }
+    // Of a chart that was empty, the place is still one line high: its new size is reported, and it is drawn then.
+    if (height < LEAST_PX) return;
     const { dark } = this.app.settings.value;
     this.frame = this.#surface.draw(chart, this.ghost, dark, width, height + (this.stacked === true ? AXIS_PX : 0), devicePixelRatio);
     this.#overlay?.update();

@@ -130,7 +130,7 @@ function cells(to: CanvasRenderingContext2D, box: Box, roles: readonly string[],
 
 /** Memory as a tank of KV cache below and adapters above; beside it what the iteration under way computes. */
 function drawGpu(to: CanvasRenderingContext2D, box: Box, { moment, colours, words }: Picture): void {
-  const wide = box.width > 90;
+  const wide = box.width > 125;
   const tall = box.height - LABEL;
   const width = wide ? box.width * 0.45 : box.width;
   const tank = { left: box.left, top: box.top - 4, width, height: tall };

@@ -231,8 +231,9 @@ mod tests {
             .find(|run| run.prompts > 0 && run.decodes == 0 && run.stalled > 0);
         let prefill = prefill.expect("S-LoRA prefills by itself");
         let now = moment(&run, prefill.end_us.midpoint(prefill.begins_us()) / 1e6, 5.0);
-        let of =
-            |phase: Phase| now.running_phases.iter().map(|&p| usize::from(p == phase as u8)).sum::<usize>();
+        let of = |phase: Phase| {
+            now.running_phases.iter().copied().map(u32::from).filter(|&p| p == phase as u32).count()
+        };
         assert_eq!(
             (of(Phase::Prefill), of(Phase::Stalled), of(Phase::Decode)),
             (prefill.prompts as usize, prefill.stalled as usize, 0)
