@@ -78,7 +78,7 @@ export class CompareSection extends LightElement {
     if (comparison === null) return nothing;
     const say = app.text.say(compare);
     return html`
-      <div class="table-scroll"><table class="who compare">
+      <div class="table-scroll" tabindex="0" role="region" aria-label=${say('difference')}><table class="who compare">
         <thead><tr><th scope="col">${say('metric')}</th><th scope="col">${say('a')}</th><th scope="col">${say('b')}</th><th scope="col">${say('difference')}</th><th scope="col">${say('interval')}</th><th scope="col">${say('relative')}</th><th scope="col"></th></tr></thead>
         <tbody>${Object.entries(comparison).map(([path, row]) => {
           const told = differenceOf(app.text, path, row);
