@@ -16,16 +16,16 @@ fn closed_forms_hold() {
     let checks = closed_forms(Effort::QUICK, 2);
     println!("{}", closed_forms_table(&checks));
     for id in ["A1", "A2", "A3", "A5", "A6", "A9", "A11", "A12"] {
-        assert!(checks.iter().any(|c| c.law.id == id), "{id} is not checked");
+        assert!(checks.iter().any(|c| c.form.id == id), "{id} is not checked");
     }
     for check in &checks {
         assert!(
             check.is_met(),
             "{}: {} is {:.1} standard errors from {}; gap in Little's law {:e}",
-            check.law.title,
+            check.form.title,
             check.mean,
             check.errors_apart(),
-            check.law.value,
+            check.form.value,
             check.little_gap
         );
     }

@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve, sep } from 'node:path';
@@ -15,6 +16,48 @@ const withoutPolicyInDevelopment: Plugin = {
   apply: 'serve',
   transformIndexHtml: (html) => html.replace(/<meta[^>]*http-equiv="Content-Security-Policy"[^>]*>/i, ''),
 };
+
+/** What the package is made of, beside this folder. */
+const RUST_SOURCES = ['crate', 'Cargo.toml', 'Cargo.lock', 'wasm-pack.toml'].map((name) => resolve(import.meta.dirname, '..', name));
+/** Several files are often saved at once. */
+const SAVED_TOGETHER_MS = 200;
+
+/** Rebuilds the package when a Rust source changes; the page reloads because the package is one of its sources. */
+function rebuildsPackage(): Plugin {
+  let wait: NodeJS.Timeout | undefined;
+  let isBuilding = false;
+  let isStale = false;
+  const build = (): void => {
+    if (isBuilding) {
+      isStale = true;
+      return;
+    }
+    isBuilding = true;
+    const cargo = spawn('cargo', ['xtask', 'package'], { cwd: resolve(import.meta.dirname, '..'), stdio: 'inherit' });
+    const ended = (problem: string): void => {
+      if (problem !== '') console.error(`cargo xtask package: ${problem}; the page keeps the former package`);
+      isBuilding = false;
+      if (isStale) {
+        isStale = false;
+        build();
+      }
+    };
+    cargo.once('error', (error) => { ended(error.message); });
+    cargo.once('exit', (code) => { ended(code === 0 ? '' : `exit status ${String(code)}`); });
+  };
+  return {
+    name: 'rebuilds-package',
+    apply: 'serve',
+    configureServer: ({ watcher }) => {
+      watcher.add(RUST_SOURCES);
+      watcher.on('all', (_event, path) => {
+        if (!RUST_SOURCES.some((source) => path === source || path.startsWith(source + sep))) return;
+        clearTimeout(wait);
+        wait = setTimeout(build, SAVED_TOGETHER_MS);
+      });
+    },
+  };
+}
 
 /** Its name is fixed, since browsers look for the next version of it by its name. */
 const SERVICE_WORKER = 'sw.js';
@@ -97,7 +140,7 @@ export default defineConfig({
   // A missing file is a 404, not a second copy of the page.
   appType: 'mpa',
   publicDir: '../static',
-  plugins: [withoutPolicyInDevelopment, manifest()],
+  plugins: [withoutPolicyInDevelopment, rebuildsPackage(), manifest()],
   worker: { format: 'es' },
   build: {
     outDir: '../dist',

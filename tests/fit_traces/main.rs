@@ -1,5 +1,5 @@
 //! Fits of real traces: the twin of bursts has the source's index of dispersion at 1, 10 and 60 s, which a single gamma
-//! law has not; and the laws of clients that `docs/which-user-law.md` tells of.
+//! distribution has not; and the distributions of clients that `docs/which-user-distribution.md` tells of.
 //!
 //! The folder is the one that `SERVESCOPE_TRACES` names; any folder with traces will do. Twins are compared as
 //! their recorder would have stamped them: a trace in batches of one stamp keeps its stamps.
@@ -48,7 +48,7 @@ fn twins(source: &Trace, fitted: &fit::Fit, model: Model) -> Twins {
             // A twin too short for the window counts as having no dispersion at all.
             ratios.push(apart.dispersion_ratio(window).unwrap_or(0.0));
         }
-        // Two samples of one law are further apart once in a hundred thousand times.
+        // Two samples of one distribution are further apart once in a hundred thousand times.
         let chance = 2.5 * f64::sqrt(2.0 / source.len() as f64);
         assert!(apart.input_distance.max(apart.output_distance) < chance, "{model:?}, seed {seed}: lengths");
     }
@@ -105,7 +105,7 @@ fn twins_of_bursts_have_the_dispersion_of_their_source_and_a_single_gamma_has_no
 }
 
 #[test]
-fn laws_of_clients_are_those_of_the_page() {
+fn distributions_of_clients_are_those_of_the_page() {
     let Some(files) = files() else { return };
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/which-user-law.md");
     let page = std::fs::read_to_string(page).expect("the page is there");
@@ -120,14 +120,17 @@ fn laws_of_clients_are_those_of_the_page() {
             println!("{name}: not on the page");
             continue;
         };
-        let rows = fitted.shares.laws.iter().map(|law| (law, String::new()));
+        let rows = fitted.shares.distributions.iter().map(|distribution| (distribution, String::new()));
         let second = format!(", q = {:.2}", fitted.offset);
         let mut cases = 0;
-        for (law, second) in rows.chain([(&fitted.zipf_mandelbrot, second)]) {
-            let parameter = law.parameter.map_or("-".to_owned(), |x| format!("{x:.3}"));
+        for (distribution, second) in rows.chain([(&fitted.zipf_mandelbrot, second)]) {
+            let parameter = distribution.parameter.map_or("-".to_owned(), |x| format!("{x:.3}"));
             let row = format!(
                 "| {} | {parameter}{second} | {:.4} | {:.4} | {:.3} |",
-                law.law, law.divergence_nats, law.distance, law.top_share
+                distribution.distribution,
+                distribution.divergence_nats,
+                distribution.distance,
+                distribution.top_share
             );
             assert!(section.contains(&row), "{name}: the page should have the row\n{row}");
             cases += 1;
@@ -142,8 +145,9 @@ fn laws_of_clients_are_those_of_the_page() {
         let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(flat(section).contains(&line), "{name}: the page should say\n{line}");
         let mut days: BTreeMap<&str, usize> = BTreeMap::new();
-        fitted.nearest_by_day.iter().for_each(|law| *days.entry(law).or_default() += 1);
-        let days: Vec<String> = days.iter().map(|(law, days)| format!("{law} {days}")).collect();
+        fitted.nearest_by_day.iter().for_each(|distribution| *days.entry(distribution).or_default() += 1);
+        let days: Vec<String> =
+            days.iter().map(|(distribution, days)| format!("{distribution} {days}")).collect();
         let by_day = format!("day by day: {}.", days.join(", "));
         assert!(section.contains(&by_day), "{name}: the page should say\n{by_day}");
         servescope_tests::told(&path, cases + 2);
@@ -151,27 +155,27 @@ fn laws_of_clients_are_those_of_the_page() {
 }
 
 #[test]
-fn what_each_law_claims_beyond_the_papers_figure_is_as_the_page_says() {
+fn what_each_distribution_claims_beyond_the_papers_figure_is_as_the_page_says() {
     const CLIENTS: usize = 2412;
     const TOP: usize = 29;
     const SHARE: f64 = 0.9;
     type Make = fn(f64) -> Popularity;
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/which-user-law.md");
     let page = std::fs::read_to_string(page).expect("the page is there");
-    // Bounds at which the law is least and most skewed.
-    let laws: [(&str, Make, f64, f64); 4] = [
+    // Bounds at which the distribution is least and most skewed.
+    let distributions: [(&str, Make, f64, f64); 4] = [
         ("zipf", |s| Popularity::Zipf { s }, 0.0, 6.0),
         ("lognormal", |sigma| Popularity::Lognormal { sigma }, 0.0, 10.0),
         ("geometric", |decay| Popularity::Geometric { decay }, 0.0, 3.0),
         ("power", |alpha| Popularity::Power { alpha }, 1.0, 0.001),
     ];
-    for (name, law, mut even, mut skewed) in laws {
+    for (name, distribution, mut even, mut skewed) in distributions {
         for _ in 0..60 {
             let middle = f64::midpoint(even, skewed);
-            let top: f64 = law(middle).shares(CLIENTS)[..TOP].iter().sum();
+            let top: f64 = distribution(middle).shares(CLIENTS)[..TOP].iter().sum();
             if top < SHARE { even = middle } else { skewed = middle }
         }
-        let shares = law(even).shares(CLIENTS);
+        let shares = distribution(even).shares(CLIENTS);
         let heard = shares.iter().filter(|&&share| share > 1e-6).count();
         let beyond: f64 = shares[100..].iter().sum();
         let row = format!("| {name} | {even:.3} | {:.3} | {heard} | {beyond:.4} |", shares[0]);

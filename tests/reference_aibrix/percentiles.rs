@@ -1,11 +1,11 @@
-//! `06_percentiles_to_lengths.json`: percentiles to a lognormal law and, with recorded normal draws, to lengths.
+//! `06_percentiles_to_lengths.json`: percentiles to a lognormal distribution and, with recorded normal draws, to lengths.
 
 use serde_json::Value;
 use servescope_workload::aibrix::percentiles::{Lognormal, fit, lengths, real_lengths};
 
 use crate::Case;
 
-/// The recorded law; `None` where the logarithm of a zero length spoilt it.
+/// The recorded distribution; `None` where the logarithm of a zero length spoilt it.
 pub(crate) fn recorded(mu: &Value, sigma: &Value) -> Option<Lognormal> {
     Some(Lognormal { mu: mu.as_f64()?, sigma: sigma.as_f64()? })
 }
@@ -23,21 +23,23 @@ pub(crate) fn compare_fit(case: &Case<'_>, ours: Option<Lognormal>, theirs: Opti
     }
 }
 
-/// Holds lengths to the recorded ones: equal with the recorded law, but where the real number lies on a whole one and
+/// Holds lengths to the recorded ones: equal with the recorded distribution, but where the real number lies on a whole one and
 /// its last bit decides; and within a token, or one in a thousand, with our own.
 pub(crate) fn compare_lengths(
     case: &Case<'_>,
     median: f64,
-    laws: [Option<Lognormal>; 2],
+    distributions: [Option<Lognormal>; 2],
     period_s: f64,
     normal: &[f64],
     theirs: &[f64],
 ) {
-    let [own, recorded] = laws;
+    let [own, recorded] = distributions;
     assert_eq!(normal.len(), theirs.len(), "{case}: lengths");
     let exact = lengths(median, recorded, period_s, normal);
-    let real =
-        recorded.map_or_else(|| vec![1.0; normal.len()], |law| real_lengths(median, law, period_s, normal));
+    let real = recorded.map_or_else(
+        || vec![1.0; normal.len()],
+        |distribution| real_lengths(median, distribution, period_s, normal),
+    );
     for ((&ours, real), &length) in exact.iter().zip(real).zip(theirs) {
         let on_the_edge = (real - real.round()).abs() < 1e-9 * real.abs();
         let edge = if on_the_edge { 1.0 } else { 0.0 };

@@ -25,7 +25,7 @@ impl Draws for Python {
 
     fn exponential(&mut self) -> f64 {
         let u = self.uniform();
-        servescope_workload::law::exponential(1.0 - u)
+        servescope_workload::distribution::exponential(1.0 - u)
     }
 }
 

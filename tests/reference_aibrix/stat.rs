@@ -7,9 +7,9 @@ use servescope_workload::aibrix::stat::{self, StatRow, Statistics};
 use crate::Case;
 use crate::percentiles::{compare_fit, compare_lengths, recorded};
 
-/// A law that was recorded, with its draws.
+/// A distribution that was recorded, with its draws.
 struct Drawn {
-    law: Option<Lognormal>,
+    distribution: Option<Lognormal>,
     normal: Vec<f64>,
 }
 
@@ -63,23 +63,23 @@ fn check(case: &Case<'_>) {
     for (place, key) in ["qps_scale", "input_scale", "output_scale"].iter().enumerate() {
         assert_eq!(case.output("scales_passed_on")[place].as_f64(), Some(case.number(key)), "{case}: {key}");
     }
-    let laws: Vec<Drawn> = case.json["random"]["lognormal"]
+    let distributions: Vec<Drawn> = case.json["random"]["lognormal"]
         .as_array()
         .into_iter()
         .flatten()
         .map(|drawn: &Value| Drawn {
-            law: recorded(&drawn["mu"], &drawn["sigma"]),
+            distribution: recorded(&drawn["mu"], &drawn["sigma"]),
             normal: crate::numbers(&drawn["standard_normal"]),
         })
         .collect();
     let is_cloudide = case.input("kind") == "cloudide";
     let rows = ours.rows.len();
-    assert_eq!(laws.len(), 2 * rows, "{case}: laws");
+    assert_eq!(distributions.len(), 2 * rows, "{case}: laws");
     // The original draws all prompts before all completions for `maas`, and row by row for `cloudide`.
-    let law_of = |row: usize, completion: bool| match (is_cloudide, completion) {
-        (true, completion) => &laws[2 * row + usize::from(completion)],
-        (false, false) => &laws[row],
-        (false, true) => &laws[rows + row],
+    let distribution_of = |row: usize, completion: bool| match (is_cloudide, completion) {
+        (true, completion) => &distributions[2 * row + usize::from(completion)],
+        (false, false) => &distributions[row],
+        (false, true) => &distributions[rows + row],
     };
     for completion in [false, true] {
         // Completions of cloudide are the defect: the original takes them, and their scale, from the prompts.
@@ -89,22 +89,22 @@ fn check(case: &Case<'_>) {
         let theirs = crate::numbers(case.output(key));
         assert_eq!(theirs.len(), rows * ours.row_s, "{case}: {key}");
         for (place, row) in ours.rows.iter().enumerate() {
-            let drawn = law_of(place, completion);
+            let drawn = distribution_of(place, completion);
             let lengths = if from_output { &row.output_tokens } else { &row.input_tokens };
             let own = fit(&LEVELS, lengths, scale).unwrap_or_else(|e| panic!("{case}: {e}"));
-            compare_fit(case, own, drawn.law);
+            compare_fit(case, own, drawn.distribution);
             let theirs = &theirs[place * ours.row_s..][..ours.row_s];
             let period_s = ours.row_s as f64;
-            compare_lengths(case, lengths[0], [own, drawn.law], period_s, &drawn.normal, theirs);
+            compare_lengths(case, lengths[0], [own, drawn.distribution], period_s, &drawn.normal, theirs);
         }
     }
-    whole(case, &ours, &law_of);
+    whole(case, &ours, &distribution_of);
 }
 
 /// The lists of whole runs, each from its own statistics.
-fn whole<'a>(case: &Case<'_>, ours: &Statistics, law_of: &impl Fn(usize, bool) -> &'a Drawn) {
+fn whole<'a>(case: &Case<'_>, ours: &Statistics, distribution_of: &impl Fn(usize, bool) -> &'a Drawn) {
     let draws = |completion: bool| {
-        let normal = (0..ours.rows.len()).flat_map(|row| law_of(row, completion).normal.clone());
+        let normal = (0..ours.rows.len()).flat_map(|row| distribution_of(row, completion).normal.clone());
         crate::replay(normal.collect())
     };
     let made = ours.steps(|mean| mean as u64, draws(false), draws(true));

@@ -11,7 +11,7 @@ import type { Languages } from './i18n/languages.js';
 import type { Text } from './i18n/text.js';
 import { lineCharts } from './state/stations.js';
 import { Stopwatch } from './stopwatch.js';
-import { Address, type PageKeys } from './state/address.js';
+import { Address, type PageKeys, type Pin } from './state/address.js';
 import { Belonging, type Setting } from './state/belonging.js';
 import { Editor } from './state/editor.js';
 import { Notices } from './state/notices.js';
@@ -41,6 +41,8 @@ export class App {
   readonly shown: Topic<Values>;
   /** Whether what is on screen is of the settings in the controls. */
   readonly belonging = new Belonging(() => this.#setting);
+  /** Settings that are kept to be compared with; the first is A. */
+  readonly pins = new Topic<readonly Pin[]>([]);
   readonly cursor = new Topic<Cursor | null>(null);
   readonly notices = new Notices();
   readonly stopwatch = new Stopwatch();
@@ -109,6 +111,8 @@ export class App {
       this.#traffic = this.traceFile.info.value?.traffic ?? null;
       this.store.refresh();
     });
+    this.pins.set(keys.pins);
+    this.pins.subscribe(() => { this.#address.schedule(); });
     this.traceFile.expect(keys.file);
     if (keys.pipe !== null) void this.traceFile.reshape(keys.pipe);
     this.#tellProblems(problems);
@@ -361,12 +365,14 @@ export class App {
       by: splitBy === 'adapter' ? null : splitBy,
       file: this.traceFile.name,
       pipe: this.traceFile.pipe.value,
+      pins: this.pins.value,
     };
   }
 
   #readAddress(): void {
     const { scenario, problems, keys } = this.#address.read();
     this.traceFile.expect(keys.file);
+    this.pins.set(keys.pins);
     this.view.update({ ...placeOf(keys.tab), window: keys.zoom, splitBy: keys.by === 'length' ? 'length' : 'adapter' });
     this.#tellProblems(problems);
     this.editor.replace(scenario, 'address');

@@ -33,6 +33,8 @@ export interface Parameter {
   applies: Condition[];
   /** "score": the run stays as it is, only its judgement changes (the SLO). */
   changes: "run" | "score";
+  /** 0 is no value but none: a limit or a bound that is not set. */
+  off_at_zero?: true;
 }
 
 /** A condition on another parameter: one of these values, none of them, a number above this one, entries that differ, a check in the chain; or one or all of several conditions. */
@@ -186,6 +188,35 @@ export interface Summary {
   warnings: Failure[];
 }
 
+/** The service at one time. The columns of a station have one entry a request, of the first few hundred; counts are of all. */
+export interface Moment {
+  time_s: number;
+  last_arrival_s: number;
+  end_s: number;
+  /** How long it is until the next requests arrive, seconds, the first first. */
+  coming_s: number[];
+  coming_users: number[];
+  at_gateway: number;
+  rejected: number;
+  waiting: number;
+  waiting_users: number[];
+  running: number;
+  running_users: number[];
+  /** 0 prefill, 1 decode, 2 stalled. */
+  running_phases: number[];
+  /** Replicas that compute an iteration, that load adapters before one, and all. */
+  computing: number;
+  loading: number;
+  replicas: number;
+  /** Of the iterations under way. */
+  prompt_tokens: number;
+  decodes: number;
+  iteration_s: number;
+  kv_tokens: number;
+  adapter_tokens: number;
+  pool_tokens: number;
+}
+
 /** What the proxy did. */
 export interface GatewaySummary {
   attempts: number; refusals: Record<string, number>; timeouts: number; retried: number; unlisted_attempts: number;
@@ -296,6 +327,55 @@ export interface CapacityStanding {
 
 /** The replicas that serve the load, simulated; `miss` is null where the SLO holds. */
 export interface CapacityChecked { replicas: number; rate_rps: number; requests: number; quantile_s: (number | null)[]; miss: CapacityMiss | null }
+
+/** The usual metrics of a run, in their order; null where the summary has none. */
+export interface MeasuredRun { values: (number | null)[]; digest: string }
+
+/** A metric of A and B over the seeds: means, the difference B - A with its 95 % interval, and the same relative to A. */
+export interface ComparedMetric {
+  a: number | null; b: number | null;
+  difference: number | null; low: number | null; high: number | null;
+  relative: number | null; relative_low: number | null; relative_high: number | null;
+  /** Seeds that have the metric in both runs. */
+  seeds: number;
+  /** Batches of one run in place of seeds. */
+  batches: number | null;
+  common_random_numbers_factor: number | null;
+  /** In English, as the terminal prints them. */
+  sentence: string; note: string | null;
+}
+
+/** By metric, a key path of the summary. */
+export type Comparison = Record<string, ComparedMetric>;
+
+/** Times in seconds. */
+export interface ComparedRequest { id: number; arrival_s: number; a_ttft_s: number; b_ttft_s: number; difference_s: number }
+
+export interface ComparedRequests {
+  paired: number; equal: number;
+  unpaired: { a: number; b: number };
+  first_token: { sooner_in_b: number; later_in_b: number; same: number; only_in_a: number; only_in_b: number };
+  gained_most: ComparedRequest[]; lost_most: ComparedRequest[];
+}
+
+/** A decision of gateway or scheduler: whom it is about, what was decided, and which test compared what. */
+export interface DecisionTold {
+  time_s: number; replica: number | null; request: number | null; verdict: string; test: string;
+  need: number | null; have: number | null; for_request: number | null;
+  /** In English, as the terminal prints it. */
+  sentence: string;
+}
+
+/** Two runs with the same seed. */
+export interface ComparedPair {
+  a: MeasuredRun; b: MeasuredRun;
+  requests: ComparedRequests;
+  /** Null where every decision is the same. */
+  first_different_decision: { time_s: number; a: DecisionTold | null; b: DecisionTold | null } | null;
+  /** Of a file: batches of its one run. */
+  one_run: Comparison | null;
+  charts_a: ChartData[]; charts_b: ChartData[]; charts: ChartData[];
+}
 
 /** One of the authors' points: recorded, with the default calibration, and with the one settled on one run a GPU. */
 export interface PublishedPoint {
@@ -448,6 +528,30 @@ export interface Explanation {
   /** Message key of the main reason ("why.memory", …) and its numbers. */
   reason: string; params: Record<string, number>;
 }
+
+/** Seconds of one cause (`kv_memory`, `token_budget`, …). */
+export interface CauseTime { cause: string; seconds: number }
+
+/** A delay of a request: when it began, behind whom, and what the test that failed compared. */
+export interface RequestDelay extends CauseTime {
+  at_s: number;
+  behind: { user: number; requests: number; of_all: number; share: number } | null;
+  need: number | null; have: number | null;
+}
+
+/** One request's time by cause, and its delays, the longest first. */
+export interface RequestWhy { id: number; total_s: number; delayed_s: number; causes: CauseTime[]; delays: RequestDelay[] }
+
+/** Requests of one user or adapter; index -1: the base model, null: all further ones. */
+export interface WhyGroup {
+  index: number | null; requests: number; causes_s: number[];
+  /** By the group that held what was waited for, in the order of the groups; the last: no request did. */
+  delayed_by_s: number[];
+}
+
+export interface Why { causes: CauseTime[]; users: WhyGroup[]; adapters: WhyGroup[] }
+
+export interface Delayed { id: number; delayed_s: number }
 
 export interface RunOptions {
   /** Columns of the time charts, about one a pixel. */

@@ -19,6 +19,18 @@ extern "C" {
     /// What a trace carries.
     #[wasm_bindgen(typescript_type = "Traffic")]
     pub type JsTraffic;
+    /// The metrics of a run.
+    #[wasm_bindgen(typescript_type = "MeasuredRun")]
+    pub type JsMeasured;
+    /// The metrics of several runs.
+    #[wasm_bindgen(typescript_type = "readonly MeasuredRun[]")]
+    pub type JsMeasuredRuns;
+    /// Two runs of one seed.
+    #[wasm_bindgen(typescript_type = "ComparedPair")]
+    pub type JsComparedPair;
+    /// What is said of each metric.
+    #[wasm_bindgen(typescript_type = "Comparison")]
+    pub type JsComparison;
     /// A parsed address.
     #[wasm_bindgen(typescript_type = "{ scenario: ScenarioPatch; problems: Failure[] }")]
     pub type JsLink;
@@ -76,8 +88,17 @@ extern "C" {
     /// Names of the charts in sight.
     #[wasm_bindgen(method, getter)]
     pub fn in_sight(this: &JsRunOptions) -> Option<js_sys::Array>;
+    /// Where the time of all requests went.
+    #[wasm_bindgen(typescript_type = "Why")]
+    pub type JsWhy;
+    /// Where the time of one request went.
+    #[wasm_bindgen(typescript_type = "RequestWhy")]
+    pub type JsRequestWhy;
+    /// Requests that were delayed.
+    #[wasm_bindgen(typescript_type = "Delayed[]")]
+    pub type JsDelayed;
     /// Summary and charts.
-    #[wasm_bindgen(typescript_type = "{ summary: Summary; charts: ChartData[] }")]
+    #[wasm_bindgen(typescript_type = "{ summary: Summary; charts: ChartData[]; traffic_end_s: number }")]
     pub type JsRun;
     /// What a capacity search found, and its chart.
     #[wasm_bindgen(typescript_type = "{ capacity: Capacity; charts: ChartData[] }")]
@@ -109,6 +130,9 @@ extern "C" {
     /// A fleet's own part of the summary.
     #[wasm_bindgen(typescript_type = "FleetSummary")]
     pub type JsFleet;
+    /// The service at one time.
+    #[wasm_bindgen(typescript_type = "Moment")]
+    pub type JsMoment;
     /// How to look at the monitor.
     #[wasm_bindgen(typescript_type = "MonitorOptions")]
     pub type JsMonitorOptions;

@@ -38,6 +38,13 @@ pub enum Role {
     Whole,
     Mfu,
     Bandwidth,
+    Client0,
+    Client1,
+    Client2,
+    Client3,
+    Client4,
+    Client5,
+    Client6,
 }
 
 /// A small shape: each point of a scatter, and sparse signs along a line.
@@ -59,7 +66,7 @@ pub enum Marker {
 
 impl Role {
     /// Every role, in the order of the palette.
-    pub const ALL: [Self; 31] = [
+    pub const ALL: [Self; 38] = [
         Self::Arrivals,
         Self::Waiting,
         Self::Running,
@@ -91,6 +98,13 @@ impl Role {
         Self::Whole,
         Self::Mfu,
         Self::Bandwidth,
+        Self::Client0,
+        Self::Client1,
+        Self::Client2,
+        Self::Client3,
+        Self::Client4,
+        Self::Client5,
+        Self::Client6,
     ];
 
     /// The role of this name.
@@ -138,6 +152,13 @@ impl Role {
             Self::Whole => "whole",
             Self::Mfu => "mfu",
             Self::Bandwidth => "bandwidth",
+            Self::Client0 => "client_0",
+            Self::Client1 => "client_1",
+            Self::Client2 => "client_2",
+            Self::Client3 => "client_3",
+            Self::Client4 => "client_4",
+            Self::Client5 => "client_5",
+            Self::Client6 => "client_6",
         }
     }
 

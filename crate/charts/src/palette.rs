@@ -3,13 +3,14 @@
 //! A colour means one thing in every chart. Blue: work that arrives (requests, input tokens, their prefill, the
 //! first token). Green: work that is served (output tokens, their decoding, the time between them). Orange: waiting.
 //! Vermilion: turned away or thrown back. Purple: KV cache and the reading of memory. Sky: adapters, and prompts beside
-//! decoding. Yellow: products. Ink: totals, laws and limits.
+//! decoding. Yellow: products. Ink: totals, laws and limits. Users and adapters have a set of their own, `client_0` to
+//! `client_6`, so that none of them looks like a stage.
 
 use plotters::style::RGBColor;
 
 use crate::Role;
 
-const LIGHT: [(&str, &str); 35] = [
+const LIGHT: [(&str, &str); 42] = [
     ("ink", "#1b1f24"),
     ("muted", "#5b6470"),
     ("grid", "#e8eaed"),
@@ -45,9 +46,16 @@ const LIGHT: [(&str, &str); 35] = [
     ("whole", "#1b1f24"),
     ("mfu", "#a07c00"),
     ("bandwidth", "#b8609a"),
+    ("client_0", "#4338a8"),
+    ("client_1", "#8a2458"),
+    ("client_2", "#66721a"),
+    ("client_3", "#187672"),
+    ("client_4", "#b94a62"),
+    ("client_5", "#7c4d2b"),
+    ("client_6", "#4f63a3"),
 ];
 
-const DARK: [(&str, &str); 35] = [
+const DARK: [(&str, &str); 42] = [
     ("ink", "#e8eaed"),
     ("muted", "#9aa3ad"),
     ("grid", "#262b31"),
@@ -83,6 +91,13 @@ const DARK: [(&str, &str); 35] = [
     ("whole", "#e8eaed"),
     ("mfu", "#e0cc3c"),
     ("bandwidth", "#d58bb5"),
+    ("client_0", "#9a92f0"),
+    ("client_1", "#d874a8"),
+    ("client_2", "#bcc75a"),
+    ("client_3", "#5fc2bd"),
+    ("client_4", "#f294a4"),
+    ("client_5", "#cf9d74"),
+    ("client_6", "#a3b4e6"),
 ];
 
 /// The colours of a theme as `(name, "#rrggbb")`: `ink`, `muted`, `grid`, `paper`, then every [`Role`] in the order of

@@ -196,7 +196,7 @@ fn gateway() -> Result<(), Failed> {
     Ok(())
 }
 
-/// The generator alone with every option on, law by law of the arrivals and lengths that cost most.
+/// The generator alone with every option on, distribution by distribution of the arrivals and lengths that cost most.
 fn generator() -> Result<(), Failed> {
     const REQUESTS: f64 = 1e6;
     const COMMON: &[&str] = &[

@@ -1,4 +1,4 @@
-//! `servescope fit`: what a trace follows, its twin, and how close the twin is; or the law of the clients of a file of
+//! `servescope fit`: what a trace follows, its twin, and how close the twin is; or the distribution of the clients of a file of
 //! windows.
 
 use std::path::PathBuf;

@@ -34,6 +34,7 @@ mod sweep_file;
 mod tokenizer;
 mod validate;
 mod vidur;
+mod why_text;
 mod workload_plot;
 mod write_args;
 

@@ -29,7 +29,7 @@ pub(crate) struct ScenarioArguments {
     /// CSV of the rate over time (columns time_s, rate_rps), straight from row to row; R becomes its mean over D.
     #[arg(long, value_name = "FILE")]
     curve: Option<PathBuf>,
-    /// Trace or length file whose pairs of prompt and answer length are drawn, jointly, in place of the laws.
+    /// Trace or length file whose pairs of prompt and answer length are drawn, jointly, in place of the distributions.
     #[arg(long, value_name = "FILE")]
     lengths_from: Option<PathBuf>,
 }

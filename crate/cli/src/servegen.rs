@@ -16,7 +16,7 @@ use crate::output::{Failed, name, note, read};
 #[derive(Args)]
 pub(crate) struct ServeGenArguments {
     /// ServeGen's windows: a folder of chunk files as ServeGen publishes it (chunk-N-trace.csv, chunk-N-dataset.json with the
-    /// lengths), or one CSV with a header: rate, cv and law of gaps by client and window. The scenario gives seed, adapters, the
+    /// lengths), or one CSV with a header: rate, cv and distribution of gaps by client and window. The scenario gives seed, adapters, the
     /// correlation of lengths, factors by client, and `workload.trace.rate_scale`.
     #[arg(long, value_name = "FILE")]
     servegen: Option<PathBuf>,

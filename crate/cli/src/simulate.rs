@@ -1,6 +1,8 @@
 //! `servescope simulate`: one run, as a table, as JSON, and as files.
 
+use std::num::ParseIntError;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::Args;
 use rayon::prelude::*;
@@ -10,6 +12,7 @@ use servescope_lab::engine::queue::Client;
 use servescope_lab::metric::{Measured, Metric};
 use servescope_lab::replications::{ranges, seeds, with_seed};
 use servescope_lab::views::{self, ViewOptions};
+use servescope_lab::why::{RequestWhy, Why, most_delayed, why, why_requests};
 use servescope_lab::{LoadedTrace, Run, Running, Scenario, files};
 
 use crate::chart_files::{create, write_charts};
@@ -21,7 +24,7 @@ use crate::read_args::ReadArguments;
 use crate::scenario_args::ScenarioArguments;
 use crate::step_args::StepArguments;
 use crate::summary_text::{SeedRanges, table};
-use crate::vidur;
+use crate::{vidur, why_text};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -60,9 +63,28 @@ pub(crate) struct Arguments {
     /// two numbers that it compared.
     #[arg(long, requires = "out", conflicts_with = "vidur")]
     decisions: bool,
+    /// Says why requests took as long as they did: totals by cause, by user and by adapter with who delayed whom, and a sentence
+    /// on this request, or on those that were delayed most. With --out also causes.csv and delays.csv.
+    #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "most-delayed", conflicts_with = "vidur")]
+    why: Option<Asked>,
     /// Folder for the page's charts as SVG.
     #[arg(long, value_name = "DIR")]
     charts: Option<PathBuf>,
+}
+
+/// The requests of which `--why` tells.
+#[derive(Debug, Clone, Copy)]
+enum Asked {
+    MostDelayed,
+    Request(usize),
+}
+
+impl FromStr for Asked {
+    type Err = ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, ParseIntError> {
+        if text == "most-delayed" { Ok(Self::MostDelayed) } else { text.parse().map(Self::Request) }
+    }
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
@@ -82,7 +104,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
             None => None,
         };
         let running = Running::begin(&scenario, loaded.as_ref())?;
-        let run = if arguments.decisions { running.with_decisions() } else { running }.run();
+        let run =
+            if arguments.decisions || arguments.why.is_some() { running.with_decisions() } else { running }
+                .run();
         notes::tell(&run.notes());
         (run, loaded)
     };
@@ -100,6 +124,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     if let Some(SeedRanges { ranges, .. }) = &ranges {
         json["ranges"] = json!(ranges);
     }
+    let told = arguments.why.map(|asked| reasons(&run, asked)).transpose()?;
+    if let Some((why, requests)) = &told {
+        json["why"] = json!(why);
+        json["why"]["requests"] = json!(requests);
+    }
     let json = format!("{json:#}\n");
     if let Some(folder) = &arguments.out {
         create(folder)?;
@@ -109,6 +138,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         stream(&folder.join("events.csv"), |to| files::write_events_csv(&run.report, to))?;
         if arguments.decisions {
             stream(&folder.join("decisions.csv"), |to| files::write_decisions_csv(&run.report, to))?;
+        }
+        if told.is_some() {
+            stream(&folder.join("causes.csv"), |to| files::write_causes_csv(&run.report, to))?;
+            stream(&folder.join("delays.csv"), |to| files::write_delays_csv(&run.report, to))?;
         }
         stream(&folder.join("clients.csv"), |to| files::write_clients_csv(&run, to))?;
         stream(&folder.join("clients_over_time.csv"), |to| files::write_clients_over_time_csv(&run, to))?;
@@ -120,8 +153,29 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         let clients = views::monitor::monitor(&run, Client::User, &options).0;
         write_charts(folder, views::all(&run, &options).into_iter().chain(clients))?;
     }
-    let users = run.monitor(Client::User);
-    print(&if arguments.json { json } else { table(&summary, users, load.as_ref(), ranges.as_ref()) })
+    if arguments.json {
+        return print(&json);
+    }
+    let mut text = table(&summary, run.monitor(Client::User), load.as_ref(), ranges.as_ref());
+    if let Some((why, requests)) = &told {
+        text.push_str(&why_text::table(why, requests));
+    }
+    print(&text)
+}
+
+/// Where the time went, and the sentences: of the request asked for, or of those that were delayed most.
+fn reasons(run: &Run, asked: Asked) -> Result<(Why, Vec<RequestWhy>), Failed> {
+    let report = &run.report;
+    let count = report.trace.len();
+    let ids: Vec<usize> = match asked {
+        Asked::MostDelayed => most_delayed(report, None).iter().map(|delayed| delayed.id).collect(),
+        Asked::Request(id) if id < count => vec![id],
+        Asked::Request(id) => {
+            return Err(Failed::input(format!("--why {id}: the run has {count} requests, from 0 on")));
+        }
+    };
+    let missing = || Failed::input("the run kept no decisions");
+    Ok((why(report).ok_or_else(missing)?, why_requests(report, &ids).ok_or_else(missing)?))
 }
 
 /// The headline numbers over `count` seeds, of which `run` is the first.

@@ -170,6 +170,20 @@ pub struct DecodeUsage {
     pub work: Option<[Work; 2]>,
 }
 
+/// What the stages' times of a batch that only decodes have in common over its iterations. What each number is, the model
+/// knows that told it.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct DecodeConstants {
+    /// A layer without attention, microseconds.
+    pub layer_us: f64,
+    /// Sending on to the next stage.
+    pub send_us: f64,
+    /// The host.
+    pub host_us: f64,
+    /// Adapters: on a stage before the last one, and on the last one.
+    pub adapters_us: [f64; 2],
+}
+
 /// A model of iteration times for a replica.
 pub trait BatchCost: std::fmt::Debug + Send + Sync {
     /// Pipeline stages into which the model is split; at least 1.
@@ -177,6 +191,18 @@ pub trait BatchCost: std::fmt::Debug + Send + Sync {
 
     /// The time of one stage; the last one sends nothing on.
     fn stage_time(&self, batch: &Batch<'_>, is_last: bool) -> StageTime;
+
+    /// What the times of a batch without prompts have in common with those of its later iterations, for
+    /// [`Self::decode_stages_us`].
+    fn decode_constants(&self, _batch: &Batch<'_>) -> DecodeConstants {
+        DecodeConstants::default()
+    }
+
+    /// The times of the stages before the last one and of the last one for a batch without prompts, microseconds: those of
+    /// [`Self::stage_time`] to the bit. `constants` are those of any iteration of the same requests.
+    fn decode_stages_us(&self, batch: &Batch<'_>, _constants: &DecodeConstants) -> [f64; 2] {
+        [false, true].map(|is_last| self.stage_time(batch, is_last).first_us)
+    }
 
     /// The same time by class of operator.
     fn stage_parts(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {
@@ -284,7 +310,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_parts_of_the_linear_law_add_up(
+        fn the_parts_of_the_linear_model_add_up(
             us in prop::array::uniform6(0.0..1e4f64), adapters in prop::array::uniform3(0.0..1e3f64),
             chunks in prop::collection::vec((0u32..9_000, 1u32..9_000), 0..4),
             decodes in 0u32..300, decode_kv_tokens in 0u64..10_000_000, rank_sum in 0u64..20_000, any_adapter: bool,
@@ -317,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn the_linear_law_adds_prompts_to_decoding() {
+    fn the_linear_model_adds_prompts_to_decoding() {
         let cost = LinearCost {
             prefill_base_us: 1_000.0,
             prefill_per_token_us: 10.0,

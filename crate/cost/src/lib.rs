@@ -14,7 +14,8 @@ pub mod profile;
 pub mod roofline;
 
 pub use batch::{
-    Batch, BatchCost, Chunk, DecodeUsage, LoraBatch, OperatorClass, Peak, StageParts, StageTime, Work,
+    Batch, BatchCost, Chunk, DecodeConstants, DecodeUsage, LoraBatch, OperatorClass, Peak, StageParts,
+    StageTime, Work,
 };
 pub use calibration::{CALIBRATIONS, Calibration};
 pub use deployment::{Deployment, KvFormat, WeightFormat};

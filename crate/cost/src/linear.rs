@@ -1,4 +1,4 @@
-//! The linear law: an iteration costs a constant, plus a part for each token, request and KV token.
+//! The linear model: an iteration costs a constant, plus a part for each token, request and KV token.
 //!
 //! Such a law describes measured iterations of one model on one GPU within a few per cent (S-LoRA and VTC profiles,
 //! DistServe's `simdistserve`), and it is what the closed forms of queueing theory are stated for.

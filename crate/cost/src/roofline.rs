@@ -252,7 +252,7 @@ mod tests {
         }
     }
 
-    /// What the linear law says whose adapter terms were tuned on S-LoRA's published rows: 200 adapters of rank 8, and of
+    /// What the linear model says whose adapter terms were tuned on S-LoRA's published rows: 200 adapters of rank 8, and of
     /// ranks 64, 32, 16 and 8, on an A10G; 30 requests use 28 of them.
     #[test]
     fn lora_operators_meet_the_published_rows() {

@@ -20,6 +20,7 @@ mod departures;
 mod fast_forward;
 mod one_stage;
 mod pipeline;
+mod pipeline_turns;
 pub(crate) mod rejection;
 mod replica_view;
 
@@ -43,6 +44,7 @@ use crate::gateway::proxy::GatewayOutcome;
 use crate::record::EventLog;
 use crate::record::decisions::{Compared, Decision, DecisionLog, Test, Verdict};
 use crate::record::observer::{EventSink, Watch};
+use crate::record::request_phases::PhaseLog;
 use crate::record::request_timings::AdapterCounts;
 use crate::record::timeline::{QueueDrop, Timeline};
 use crate::replica::context::ScheduleContext;
@@ -193,9 +195,10 @@ impl Fleet {
         self
     }
 
-    /// Keeps every decision, in [`Report::decisions`].
+    /// Keeps every decision, in [`Report::decisions`], and what the split of each request's time needs, in [`Report::phases`].
     pub fn with_decisions(mut self) -> Self {
         self.record.decisions = DecisionLog::on();
+        self.record.phases = PhaseLog::on(self.trace.len());
         self.frontend.keep_decisions();
         self
     }
@@ -333,6 +336,8 @@ impl Fleet {
             had_choice: self.record.had_choice,
             preemptions,
             decisions: self.record.decisions.into_decisions(),
+            phases: self.record.phases.into_phases(),
+            scheduler: self.config.scheduler,
             pool_blocks: self.config.blocks,
             cost: Some(IterationModel(self.cost)),
             prefix_lookups,
@@ -503,7 +508,9 @@ impl Fleet {
             let waits_for_end = !self.config.policy().heeds_arrivals() && self.replicas[place].in_flight > 0;
             if self.pipelines[place].take_end() || !waits_for_end {
                 self.fill_pipeline(place, now_us);
-                if !self.has_stages {
+                if self.has_stages {
+                    self.play_turns(place, now_us);
+                } else {
                     self.fast_forward(place, now_us);
                 }
             } else {

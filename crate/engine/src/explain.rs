@@ -1,5 +1,14 @@
 //! Why did this request wait? Its time, taken apart, and what stood in its way.
 
+mod by_request;
+pub mod cause;
+pub mod delays;
+mod gateway;
+mod holders;
+mod iterations;
+mod queue;
+pub mod request_time;
+
 use crate::gateway::config::Check;
 use crate::gateway::log::GatewayHoldReason;
 use crate::report::{LatencyBreakdown, Report};

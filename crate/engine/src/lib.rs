@@ -33,7 +33,7 @@ pub use config::adapters::{AdapterConfig, AdapterLoading, AdapterMemory, TOKENS_
 pub use config::{Equals, FleetConfig, LongPrefill, Preemption, RouterKind, SchedulerKind, VllmRules};
 pub use engine::rejection::rejection;
 pub use engine::{BatchMember, BatchUnderWay, Fleet};
-pub use record::{decisions, observer, request_timings, sampler, timeline};
+pub use record::{decisions, observer, request_phases, request_timings, sampler, timeline};
 pub use replica::adapters;
 pub use replica::{peak_memory, queue};
 pub use report::{LatencyBreakdown, Report};

@@ -2,11 +2,13 @@
 
 pub mod decisions;
 pub mod observer;
+pub mod request_phases;
 pub mod request_timings;
 pub mod sampler;
 pub mod timeline;
 
 use crate::record::decisions::DecisionLog;
+use crate::record::request_phases::PhaseLog;
 use crate::record::timeline::{
     InterTokenLatency, Iterations, PreemptionEvent, PreemptionInterval, QueueBlockage, QueueDrop,
 };
@@ -23,6 +25,7 @@ pub(crate) struct EventLog {
     pub(crate) preemption_intervals: Vec<PreemptionInterval>,
     pub(crate) preemptions: Vec<PreemptionEvent>,
     pub(crate) decisions: DecisionLog,
+    pub(crate) phases: PhaseLog,
     /// Whether a scheduling policy ever had two waiting requests to choose from.
     pub(crate) had_choice: bool,
     /// Requests that came to their end and were not told of yet, where a client waits for that.
@@ -71,5 +74,6 @@ impl EventLog {
             .iter_mut()
             .for_each(|absence| absence.request = places[absence.request as usize]);
         self.decisions.rename(&places);
+        self.phases.rename(&places);
     }
 }

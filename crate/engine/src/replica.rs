@@ -24,6 +24,7 @@ use servescope_workload::Trace;
 
 use crate::config::FleetConfig;
 use crate::record::decisions::{Compared, Test, Verdict};
+use crate::record::request_phases::PrefillPhase;
 use crate::record::timeline::{IterationRun, QueueBlockage};
 use crate::replica::adapters::Adapters;
 use crate::replica::context::ScheduleContext;
@@ -618,6 +619,14 @@ impl Replica {
             let i = id as usize;
             let requests = &mut *context.requests;
             requests.prefill_us[i] += context.now_us - batch.formed_us - batch.load_us;
+            context.record.phases.prefill(PrefillPhase {
+                request: id,
+                start_us: batch.formed_us,
+                end_us: context.now_us,
+                load_us: batch.load_us,
+                from_token: chunk.kv_tokens,
+                tokens: chunk.tokens,
+            });
             if let Some(load_us) = requests.load_us.get_mut(i) {
                 *load_us += batch.load_us;
             }

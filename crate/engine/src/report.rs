@@ -5,8 +5,10 @@ use std::sync::Arc;
 use servescope_cost::BatchCost;
 use servescope_workload::{BASE_MODEL, Trace};
 
+use crate::config::SchedulerKind;
 use crate::gateway::GatewayLog;
 use crate::record::decisions::Decision;
+use crate::record::request_phases::RequestPhases;
 use crate::record::request_timings::{AdapterCounts, PrefixLookups, RequestTimings};
 use crate::record::sampler::CounterSample;
 use crate::record::timeline::Timeline;
@@ -78,6 +80,10 @@ pub struct Report {
     pub preemptions: u64,
     /// What was decided, in order of time; `None`: no decisions were kept.
     pub decisions: Option<Box<[Decision]>>,
+    /// What requests did between their iterations; `None`: no decisions were kept.
+    pub phases: Option<Box<RequestPhases>>,
+    /// The batch scheduler of every replica.
+    pub scheduler: SchedulerKind,
     /// What each replica's prefix cache was asked for; empty where there is none.
     pub prefix_lookups: Vec<PrefixLookups>,
     /// What every client was charged, where the order of service keeps accounts.

@@ -97,7 +97,7 @@ fn exponential_users_are_the_machine_repairmans() {
     // M/M/1//N (Jain 1991, section 31.4): p_n = p_0 N!/(N-n)! (S/Z)^n, X = (1 - p_0) / S. Geometric services of mean 100
     // tokens are exponential but for 1/100 of their variance.
     use servescope_workload::Length;
-    use servescope_workload::law::exponential;
+    use servescope_workload::distribution::exponential;
     use servescope_workload::stream::Stream;
     let (users, service_us, think_us) = (10u32, 100.0 * TOKEN_US, 800_000.0);
     let draw = |name: &str, user: u32, round: u32| {

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::fleet::why::causes;
 use crate::given::{any_config, any_cost, any_trace};
 use proptest::prelude::*;
-use servescope_cost::LinearCost;
+use servescope_cost::{AdapterCost, LinearCost};
+use servescope_engine::explain::cause::Cause;
 use servescope_engine::gateway::config::{
     Charge, Check, KvRule, Lending, Quotas, RetryKind, RetryRule, Timeout,
 };
@@ -21,6 +23,7 @@ use servescope_engine::queue::{Lift, Prediction, TokenCost, VtcConfig};
 use servescope_engine::{AdapterConfig, FleetConfig, Preemption, RouterKind, SchedulerKind};
 use servescope_engine::{Fleet, Outcome, Report};
 use servescope_workload::Trace;
+use servescope_workload::trace::Request;
 
 const NO_LOAD: OverloadConfig = OverloadConfig {
     kv_share: f64::INFINITY,
@@ -382,6 +385,11 @@ proptest! {
         let leaping = fleet().run();
         check_run(&leaping, &gateway);
         let stepping = fleet().without_fast_forward().run();
+        let (one, other) = (causes(&leaping), causes(&stepping));
+        for (id, (one, other)) in one.iter().zip(&other).enumerate() {
+            let is_close = one.iter().zip(other).all(|(a, b)| a.abs_diff(*b) <= 1_000);
+            prop_assert!(is_close, "request {}: {:?} {:?}", id, one, other);
+        }
         let decisions = |report: &Report| report.decisions.clone().unwrap();
         for (leaps, steps) in decisions(&leaping).iter().zip(decisions(&stepping).iter()) {
             prop_assert_eq!(leaps, steps);
@@ -417,4 +425,52 @@ proptest! {
         prop_assert_eq!(&log(&plain).forwarded_us.iter().map(|t| t.to_bits()).collect::<Vec<_>>(),
             &log(&renamed).forwarded_us.iter().map(|t| t.to_bits()).collect::<Vec<_>>());
     }
+}
+
+/// Two short requests of one user a millisecond apart: what the second one waits for at the gateway.
+fn second_waits_for(gateway: GatewayConfig) -> (Cause, f64) {
+    let mut trace = Trace::default();
+    for arrival_us in [0.0, 1_000.0] {
+        let (user, adapter) = (0, servescope_workload::BASE_MODEL);
+        let (input_tokens, output_tokens, max_tokens) = (50, 20, 20);
+        trace.push(Request { arrival_us, user, adapter, input_tokens, output_tokens, max_tokens });
+    }
+    let cost = LinearCost {
+        prefill_base_us: 1e4,
+        prefill_per_token_us: 0.0,
+        decode_base_us: 1e4,
+        decode_per_request_us: 0.0,
+        decode_per_kv_token_us: 0.0,
+        overhead_us: 0.0,
+        adapters: AdapterCost::FREE,
+    };
+    let fleet = fleet(&Arc::new(trace), FleetConfig::default(), cost);
+    let sums = causes(&fleet.with_gateway(gateway).with_decisions().run())[1];
+    let cause = Cause::ALL.into_iter().filter(|cause| cause.is_delay()).max_by_key(|&c| sums[c as usize]);
+    let cause = cause.unwrap();
+    (cause, sums[cause as usize] as f64 / 1e9)
+}
+
+#[test]
+fn waiting_for_the_next_minute_is_a_rate_limit() {
+    let quotas = Quotas { rpm: 1.0, window: Window::Sliding, ..Quotas::NONE };
+    let held = GatewayConfig { checks: vec![Check::Rpm], quotas, ..transparent() };
+    let (cause, seconds) = second_waits_for(held.clone());
+    assert_eq!(cause, Cause::RateLimit);
+    assert!((seconds - 60.0).abs() < 0.2, "{seconds}");
+    // The same where attempts are rejected, and the client comes again as it is told.
+    let retries = RetryRule { kind: RetryKind::Honour, jitter: 0.0, ..held.retries };
+    let quotas = Quotas { refuses: true, ..quotas };
+    let (cause, seconds) = second_waits_for(GatewayConfig { quotas, retries, ..held });
+    assert_eq!(cause, Cause::RateLimit);
+    assert!((59.0..63.0).contains(&seconds), "{seconds}");
+}
+
+#[test]
+fn waiting_for_a_place_at_the_engine_is_the_gateways_queue() {
+    let one = GatewayConfig { checks: vec![Check::Concurrency], concurrency: 1, ..transparent() };
+    assert_eq!(second_waits_for(one).0, Cause::GatewayQueue);
+    // The first one's prompt and output are 70 tokens of the 100 that the gateway knows.
+    let kv = GatewayConfig { checks: vec![Check::Kv], pool_tokens: 100.0, ..transparent() };
+    assert_eq!(second_waits_for(kv).0, Cause::KvMemory);
 }

@@ -21,7 +21,7 @@ mod traces;
 mod what_if;
 
 pub use evidence::{alarms, closed_forms, measured, published, silicon, thresholds, validate};
-pub use output::{files, monitor, views};
+pub use output::{files, monitor, views, why};
 pub use run::{backlog, growth, limits};
 pub use settings::{link, notes, parameters, profiles, repeated_keys, scenario, schema, vidur};
 pub use traces::{bodies, fit, inspect, recipe};

@@ -3,3 +3,4 @@
 pub mod files;
 pub mod monitor;
 pub mod views;
+pub mod why;

@@ -175,7 +175,7 @@ fn adapters_that_do_not_fit_are_named() {
     assert!(refused.message.contains("adapters") && refused.message.contains("Llama-3.1-8B"), "{refused:?}");
     let refused = failure(&[&H100_8B[..], &[("fleet.model", "llama-3.1-70b")]].concat());
     assert_eq!(refused.code, "does_not_fit");
-    // 5,000 adapters of rank 16 take 320,000 tokens under the linear law.
+    // 5,000 adapters of rank 16 take 320,000 tokens under the linear model.
     let linear = [("cost.kind", "linear"), ("adapters.memory", "resident")];
     let refused = failure(&with(&linear));
     assert_eq!((refused.code, refused.path.as_str()), ("adapters_over_pool", "adapters.memory"));

@@ -1,4 +1,4 @@
-//! The page's module for files, fits and exports: readers and writers of traces, statistics, laws and profiles fitted to
+//! The page's module for files, fits and exports: readers and writers of traces, statistics, distributions and profiles fitted to
 //! measurements, charts as SVG. The page fetches it when somebody opens a file or the workload studio; the simulator is the
 //! other module, `servescope-web`.
 

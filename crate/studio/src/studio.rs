@@ -1,4 +1,4 @@
-//! The studio of a worker: it reads files of every known format, changes what is in them step by step, fits laws to it,
+//! The studio of a worker: it reads files of every known format, changes what is in them step by step, fits distributions to it,
 //! shows all that, and hands traces over to the simulator or writes them in another format.
 
 mod replies;
@@ -46,7 +46,7 @@ pub struct Studio {
     /// What is looked at: the traffic as the scenario scales it, or what the scenario generates.
     shown: Option<Arc<Trace>>,
     fitted: Option<Fit>,
-    /// The twin of what was looked at when it was fitted, and the one that a single gamma law makes.
+    /// The twin of what was looked at when it was fitted, and the one that a single gamma distribution makes.
     twin: Option<Arc<Trace>>,
     plain_twin: Option<Arc<Trace>>,
 }
@@ -221,7 +221,7 @@ impl Studio {
         Ok(JsValue::from(reply).unchecked_into())
     }
 
-    /// Fits laws to what is looked at and draws twins of it: one by `model`, and one by every other for comparison.
+    /// Fits distributions to what is looked at and draws twins of it: one by `model`, and one by every other for comparison.
     ///
     /// # Errors
     /// When there is nothing to look at, or no such model.

@@ -5,8 +5,10 @@
 mod canvas;
 mod capacity;
 mod chart;
+mod compare;
 mod deployment;
 mod fleet;
+mod moment;
 mod monitor;
 mod own_profile;
 mod page;
@@ -14,9 +16,11 @@ mod published;
 mod seeds;
 mod simulator;
 mod tables;
+mod why;
 
 pub use capacity::{CapacitySearch, capacity_grid, capacity_standings};
 pub use chart::ChartSurface;
+pub use compare::{Comparer, compare_seeds, comparison};
 pub use page::*;
 pub use published::published_figures;
 pub use seeds::seed_ranges;

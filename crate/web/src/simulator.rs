@@ -31,6 +31,7 @@ impl Look {
             columns: options.columns().max(1.0) as usize,
             window_s: options.window().map(|ends| (number(ends.get(0)), number(ends.get(1)))),
             split_by_length: options.split_by() == "length",
+            drain: false,
         };
         Self { views, in_sight: options.in_sight() }
     }
@@ -44,10 +45,12 @@ impl Look {
 #[wasm_bindgen]
 #[derive(Debug, Default)]
 pub struct Simulator {
-    trace: Option<LoadedTrace>,
+    pub(crate) trace: Option<LoadedTrace>,
     pub(crate) profile: crate::own_profile::OwnProfile,
-    pub(crate) running: Option<Running>,
+    running: Option<Running>,
     run: Option<Run>,
+    /// The last run again, with its decisions, once somebody has asked why.
+    pub(crate) told: Option<Run>,
 }
 
 #[wasm_bindgen]
@@ -97,6 +100,7 @@ impl Simulator {
         let look = Look::of(options);
         if let Some(running) = self.running.take() {
             self.run = Some(running.finish());
+            self.told = None;
         }
         let run = self.finished()?;
         let reply = js_sys::Object::new();
@@ -104,6 +108,8 @@ impl Simulator {
         let charts = charts(&views::wanted(run, &look.views, &|name| look.sees(name)));
         let _ = js_sys::Reflect::set(&reply, &"summary".into(), &object(&run.glance()));
         let _ = js_sys::Reflect::set(&reply, &"charts".into(), &charts);
+        let traffic_end_s = run.report.trace.arrival_us.last().copied().unwrap_or(0.0) / 1e6;
+        let _ = js_sys::Reflect::set(&reply, &"traffic_end_s".into(), &traffic_end_s.into());
         Ok(JsValue::from(reply).unchecked_into())
     }
 

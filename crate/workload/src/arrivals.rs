@@ -1,9 +1,9 @@
 //! When requests arrive: renewal processes with a chosen burstiness.
 
-use crate::law;
+use crate::distribution;
 use crate::stream::Stream;
 
-/// The law of the gaps between arrivals. The first request arrives after one gap.
+/// The distribution of the gaps between arrivals. The first request arrives after one gap.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Arrivals {
     /// Gamma gaps with coefficient of variation `cv`: shape 1/cv^2, scale cv^2/rate (S-LoRA, section 7 of the paper).
@@ -54,13 +54,13 @@ impl Arrivals {
                     * match self {
                         Self::Gamma { cv } => {
                             let shape = 1.0 / (cv * cv);
-                            law::gamma(shape, &mut stream.item(i)) / shape
+                            distribution::gamma(shape, &mut stream.item(i)) / shape
                         }
-                        Self::Poisson | Self::Modulated(_) => law::exponential(stream.uniform()),
+                        Self::Poisson | Self::Modulated(_) => distribution::exponential(stream.uniform()),
                         Self::Even => 1.0,
-                        Self::Weibull { shape } => law::weibull(shape, stream.uniform()),
+                        Self::Weibull { shape } => distribution::weibull(shape, stream.uniform()),
                         Self::Batch { size } if i % size as usize == 0 => {
-                            f64::from(size) * law::exponential(stream.uniform())
+                            f64::from(size) * distribution::exponential(stream.uniform())
                         }
                         Self::Batch { .. } => 0.0,
                     };
@@ -72,9 +72,9 @@ impl Arrivals {
     /// Distribution function of a gap of `gap_s` seconds, where gaps are independent and have a density.
     pub fn gap_cdf(self, rate_rps: f64, gap_s: f64) -> Option<f64> {
         match self {
-            Self::Gamma { cv } => Some(law::gamma_cdf(1.0 / (cv * cv), 1.0 / rate_rps, gap_s)),
-            Self::Poisson => Some(law::gamma_cdf(1.0, 1.0 / rate_rps, gap_s)),
-            Self::Weibull { shape } => Some(law::weibull_cdf(shape, 1.0 / rate_rps, gap_s)),
+            Self::Gamma { cv } => Some(distribution::gamma_cdf(1.0 / (cv * cv), 1.0 / rate_rps, gap_s)),
+            Self::Poisson => Some(distribution::gamma_cdf(1.0, 1.0 / rate_rps, gap_s)),
+            Self::Weibull { shape } => Some(distribution::weibull_cdf(shape, 1.0 / rate_rps, gap_s)),
             Self::Even | Self::Modulated(_) | Self::Batch { .. } => None,
         }
     }
@@ -88,16 +88,16 @@ impl Modulation {
         let (mut gaps, mut spells) = (stream.item(0), stream.item(1));
         // The first state is drawn by its share of time, so that the rate is the same from the start.
         let mut busy = spells.uniform() < self.busy_share;
-        let (mut now_s, mut due) = (0.0, law::exponential(gaps.uniform()));
+        let (mut now_s, mut due) = (0.0, distribution::exponential(gaps.uniform()));
         let mut times = Vec::with_capacity(count);
         while times.len() < count {
             let (rate, mean_s) =
                 if busy { (calm_rps * self.factor, self.busy_s) } else { (calm_rps, calm_s) };
-            let end_s = now_s + mean_s * law::exponential(spells.uniform());
+            let end_s = now_s + mean_s * distribution::exponential(spells.uniform());
             while times.len() < count && now_s + due / rate < end_s {
                 now_s += due / rate;
                 times.push(now_s * 1e6);
-                due = law::exponential(gaps.uniform());
+                due = distribution::exponential(gaps.uniform());
             }
             due -= (end_s - now_s) * rate;
             now_s = end_s;
@@ -113,19 +113,19 @@ mod tests {
 
     #[test]
     fn gaps_have_the_asked_mean_and_cv() {
-        for (law, cv) in [
+        for (distribution, cv) in [
             (Arrivals::Gamma { cv: 0.5 }, 0.5),
             (Arrivals::Gamma { cv: 2.0 }, 2.0),
             (Arrivals::Poisson, 1.0),
             // Shape 1/2: E[X^2] / E[X]^2 = Gamma(5) / Gamma(3)^2 = 6.
             (Arrivals::Weibull { shape: 0.5 }, f64::sqrt(5.0)),
         ] {
-            let times = law.times_us(4.0, 200_000, Stream::named(5, "arrivals"));
+            let times = distribution.times_us(4.0, 200_000, Stream::named(5, "arrivals"));
             let gaps: Vec<f64> = times.windows(2).map(|w| w[1] - w[0]).collect();
             let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
             let variance = gaps.iter().map(|g| (g - mean) * (g - mean)).sum::<f64>() / gaps.len() as f64;
             assert!((mean / 250_000.0 - 1.0).abs() < 0.02, "mean {mean}");
-            assert!((f64::sqrt(variance) / mean / cv - 1.0).abs() < 0.03, "cv of {law:?}");
+            assert!((f64::sqrt(variance) / mean / cv - 1.0).abs() < 0.03, "cv of {distribution:?}");
         }
         assert_eq!(
             Arrivals::Even.times_us(2.0, 3, Stream::named(1, "a")),

@@ -6,9 +6,9 @@
 mod servegen;
 
 use crate::arrivals::Arrivals;
+use crate::distribution;
 use crate::formats::MAX_TOKENS;
 use crate::generate::WorkloadSpec;
-use crate::law;
 use crate::stream::Stream;
 
 pub use servegen::{ServeGen, servegen};
@@ -16,7 +16,7 @@ pub use servegen::{ServeGen, servegen};
 /// What clients have of their own. Lists are dealt out in turn; a client's share is its user's share.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClientSpec {
-    /// Coefficients of variation of gamma gaps; with another law of gaps all clients have that one.
+    /// Coefficients of variation of gamma gaps; with another distribution of gaps all clients have that one.
     pub cvs: Vec<f64>,
     /// Factors of prompt lengths.
     pub input_scales: Vec<f64>,
@@ -32,7 +32,7 @@ pub(crate) fn dealt<T: Copy>(list: &[T], place: usize) -> Option<T> {
 }
 
 impl ClientSpec {
-    /// The law of a client's gaps.
+    /// The distribution of a client's gaps.
     pub(crate) fn arrivals(&self, all: Arrivals, client: usize) -> Arrivals {
         match (all, dealt(&self.cvs, client)) {
             (Arrivals::Gamma { .. }, Some(cv)) => Arrivals::Gamma { cv },
@@ -72,13 +72,19 @@ pub(crate) fn scaled(length: u32, factor: Option<f64>) -> u32 {
 }
 
 /// Arrivals of a stationary process before `until_s`, microseconds.
-pub(crate) fn stationary_times_us(law: Arrivals, rate_rps: f64, until_s: f64, stream: &Stream) -> Vec<f64> {
+pub(crate) fn stationary_times_us(
+    distribution: Arrivals,
+    rate_rps: f64,
+    until_s: f64,
+    stream: &Stream,
+) -> Vec<f64> {
     let until_us = until_s * 1e6;
     let mut count = (1.2 * rate_rps * until_s) as usize + 4;
     loop {
         // More draws of the same stream go on from fewer.
-        let mut times = law.times_us(rate_rps, count, stream.item(0));
-        let early = residual(law, &mut stream.item(1)).map_or(0.0, |left| times[0] - left * 1e6 / rate_rps);
+        let mut times = distribution.times_us(rate_rps, count, stream.item(0));
+        let early =
+            residual(distribution, &mut stream.item(1)).map_or(0.0, |left| times[0] - left * 1e6 / rate_rps);
         if times[count - 1] - early >= until_us {
             times.iter_mut().for_each(|t| *t = (*t - early).max(0.0));
             times.truncate(times.partition_point(|&t| t < until_us));
@@ -90,18 +96,18 @@ pub(crate) fn stationary_times_us(law: Arrivals, rate_rps: f64, until_s: f64, st
 
 /// What is left, in mean gaps, of the gap that a time falls into: a part of a gap drawn in proportion to its length. `None`
 /// where gaps begin anew at any time anyhow.
-fn residual(law: Arrivals, stream: &mut Stream) -> Option<f64> {
+fn residual(distribution: Arrivals, stream: &mut Stream) -> Option<f64> {
     let part = stream.uniform();
-    match law {
+    match distribution {
         Arrivals::Gamma { cv } => {
             let shape = 1.0 / (cv * cv);
-            Some(part * law::gamma(shape + 1.0, stream) / shape)
+            Some(part * distribution::gamma(shape + 1.0, stream) / shape)
         }
         Arrivals::Even => Some(part),
-        // With y = (x/scale)^shape, x f(x) dx is y^(1/shape) e^-y dy: a gamma law of y.
+        // With y = (x/scale)^shape, x f(x) dx is y^(1/shape) e^-y dy: a gamma distribution of y.
         Arrivals::Weibull { shape } => {
-            let y = law::gamma(1.0 + 1.0 / shape, stream);
-            Some(part * law::weibull(shape, libm::exp(-y)))
+            let y = distribution::gamma(1.0 + 1.0 / shape, stream);
+            Some(part * distribution::weibull(shape, libm::exp(-y)))
         }
         Arrivals::Poisson | Arrivals::Modulated(_) | Arrivals::Batch { .. } => None,
     }
@@ -114,7 +120,7 @@ mod tests {
     #[test]
     fn slow_and_bursty_clients_keep_their_rate() {
         // An ordinary process would begin with a whole gap: with cv 4 the mean would be off by (cv^2 - 1) / 2 = 7.5.
-        for law in [
+        for distribution in [
             Arrivals::Gamma { cv: 4.0 },
             Arrivals::Gamma { cv: 0.3 },
             Arrivals::Weibull { shape: 0.4 },
@@ -124,13 +130,18 @@ mod tests {
             for mean in [0.4, 6.0] {
                 let stream = Stream::named(7, "clients");
                 let counts: Vec<f64> = (0..20_000)
-                    .map(|i| stationary_times_us(law, mean / 50.0, 50.0, &stream.item(i)).len() as f64)
+                    .map(|i| {
+                        stationary_times_us(distribution, mean / 50.0, 50.0, &stream.item(i)).len() as f64
+                    })
                     .collect();
                 let n = counts.len() as f64;
                 let got = counts.iter().sum::<f64>() / n;
                 let variance = counts.iter().map(|c| (c - got) * (c - got)).sum::<f64>() / n;
                 let error = f64::sqrt(variance / n);
-                assert!((got - mean).abs() < 4.0 * error + 1e-9, "{law:?}: {got} +- {error}, asked {mean}");
+                assert!(
+                    (got - mean).abs() < 4.0 * error + 1e-9,
+                    "{distribution:?}: {got} +- {error}, asked {mean}"
+                );
             }
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Arrivals under a curve are made by change of time (Çinlar 1975): an arrival process of rate 1, on a clock that counts
 //! expected requests, is read back through the inverse integral. The expected number of requests up to any time is then
-//! the integral exactly, whatever the law of the gaps, and a Poisson process stays one.
+//! the integral exactly, whatever the distribution of the gaps, and a Poisson process stays one.
 //!
 //! The same curves serve for lengths over time, with tokens in place of requests a second.
 

@@ -28,8 +28,8 @@ mod twin;
 pub use cascade::{Cascade, Level, Split};
 pub use clients::{ClientFit, fit_clients};
 pub use compare::{Comparison, QuantileTable, compare};
-pub use gaps::{GapFit, LawDistance, kolmogorov};
-pub use lengths::{LengthFit, LengthLaw, Quantiles};
+pub use gaps::{DistributionDistance, GapFit, kolmogorov};
+pub use lengths::{FittedLength, LengthFit, Quantiles};
 pub use noticed::Noticed;
 pub use rate::RateBins;
 pub use sessions::SessionFit;
@@ -47,7 +47,7 @@ pub struct FitOptions {
     pub bin_s: Option<f64>,
 }
 
-/// What a trace follows: the laws that its twin is drawn from.
+/// What a trace follows: the distributions that its twin is drawn from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fit {
     /// Number of requests.
@@ -68,7 +68,7 @@ pub struct Fit {
     pub gaps: GapFit,
     /// The gaps of the times with stamped batches spread out; equal to `gaps` where nothing is stamped.
     pub spread_gaps: GapFit,
-    /// The gaps on the clock of `curve`, which counts expected requests: the law that a scenario draws from.
+    /// The gaps on the clock of `curve`, which counts expected requests: the distribution that a scenario draws from.
     pub curve_gaps: GapFit,
     /// The gaps on the clock of `replayed`.
     pub changed_gaps: GapFit,
@@ -76,7 +76,7 @@ pub struct Fit {
     pub cv_within_minutes: Option<f64>,
     /// Variance over mean of counts, by window.
     pub dispersion: Dispersion,
-    /// The law of how bursts split, scale by scale.
+    /// The distribution of how bursts split, scale by scale.
     pub cascade: Cascade,
     /// Prompt lengths.
     pub input: LengthFit,
@@ -96,7 +96,7 @@ pub struct Fit {
     pub noticed: Vec<Noticed>,
 }
 
-/// Fits every law to a trace.
+/// Fits every distribution to a trace.
 pub fn fit(trace: &Trace, options: &FitOptions) -> Fit {
     let times_s: Vec<f64> = trace.arrival_us.iter().map(|t| t / 1e6).collect();
     let start_s = times_s.first().copied().unwrap_or(0.0);

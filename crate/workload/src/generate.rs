@@ -1,13 +1,13 @@
-//! The synthetic workload: S-LoRA's generator, with more laws to choose from.
+//! The synthetic workload: S-LoRA's generator, with more distributions to choose from.
 //!
 //! The number of requests is floor(R D), as there; D is a cut-off only when asked for. Each quantity has its own random
-//! stream, so that changing one law leaves the others' draws as they were.
+//! stream, so that changing one distribution leaves the others' draws as they were.
 
 use crate::arrivals::Arrivals;
 use crate::clients::{ClientSpec, scaled};
 use crate::compose::composed;
 use crate::curve::RateCurve;
-use crate::law;
+use crate::distribution;
 use crate::lengths::{Length, Pairs};
 use crate::popularity::Popularity;
 use crate::prefix::{PrefixSpec, Tree, begin_alike};
@@ -29,7 +29,7 @@ pub struct WorkloadSpec {
     pub duration_s: f64,
     /// Whether requests that arrive after the duration are dropped.
     pub cut_at_duration: bool,
-    /// Law of the gaps.
+    /// Distribution of the gaps.
     pub arrivals: Arrivals,
     /// Whether all requests come from one such process, or each adapter's from one of its own.
     pub arrivals_per: ArrivalsPer,
@@ -43,13 +43,13 @@ pub struct WorkloadSpec {
     pub output: Length,
     /// Spearman's rank correlation of prompt and answer lengths, -1 to 1.
     pub length_correlation: f64,
-    /// Pairs to draw prompt and answer lengths from together, in place of their laws.
+    /// Pairs to draw prompt and answer lengths from together, in place of their distributions.
     pub length_pairs: Option<Pairs>,
     /// What prompt and answer lengths are multiplied by over time.
     pub length_curves: [Option<RateCurve>; 2],
     /// What the system is told of the answer's length.
     pub max_tokens: MaxTokens,
-    /// A closed loop of the users, each with one request at a time, of at most so many requests in all; no arrival law then.
+    /// A closed loop of the users, each with one request at a time, of at most so many requests in all; no arrival distribution then.
     pub closed_requests: Option<usize>,
     /// Time between an answer and the next request, in a closed loop and in sessions.
     pub think: Think,
@@ -257,7 +257,7 @@ fn lengths(spec: &WorkloadSpec, count: usize) -> (Vec<u32>, Vec<u32>) {
     (0..count).map(|_| coupling.draw(spec, inputs.uniform(), outputs.uniform())).unzip()
 }
 
-/// A rank correlation of prompt and answer lengths. It couples their uniform numbers by a Gaussian copula, so that each law
+/// A rank correlation of prompt and answer lengths. It couples their uniform numbers by a Gaussian copula, so that each distribution
 /// stays as it is; without one the two numbers are taken as they come.
 pub(crate) struct Coupling {
     r: f64,
@@ -265,13 +265,13 @@ pub(crate) struct Coupling {
 }
 
 impl Coupling {
-    /// The coupling of the workload's laws, some of which fall with their number.
+    /// The coupling of the workload's distributions, some of which fall with their number.
     pub(crate) fn of(spec: &WorkloadSpec) -> Self {
         let opposed = spec.input.is_falling() != spec.output.is_falling();
         Self::rising(if opposed { -spec.length_correlation } else { spec.length_correlation })
     }
 
-    /// The coupling of two laws that both rise with their number, by Spearman's correlation.
+    /// The coupling of two distributions that both rise with their number, by Spearman's correlation.
     pub(crate) fn rising(correlation: f64) -> Self {
         // Pearson's correlation of the normals behind a rank correlation (Kruskal 1958).
         let r = 2.0 * libm::sin(std::f64::consts::FRAC_PI_6 * correlation.clamp(-1.0, 1.0));
@@ -283,7 +283,9 @@ impl Coupling {
         let v = if self.r == 0.0 {
             v
         } else {
-            law::normal_cdf(self.r * law::normal_quantile(u) + self.rest * law::normal_quantile(v))
+            distribution::normal_cdf(
+                self.r * distribution::normal_quantile(u) + self.rest * distribution::normal_quantile(v),
+            )
         };
         // The distribution function may round to 0 or 1, where quantiles have no value.
         v.clamp(f64::MIN_POSITIVE, 1.0 - f64::EPSILON)
@@ -304,7 +306,7 @@ mod tests {
     use crate::curve::Shape;
 
     #[test]
-    fn one_law_changed_leaves_the_others_alone() {
+    fn one_distribution_changed_leaves_the_others_alone() {
         let base = generate(&WorkloadSpec::default());
         let other = generate(&WorkloadSpec {
             input: Length::Fixed { value: 100 },
@@ -328,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_have_the_asked_rank_correlation_and_keep_their_laws() {
+    fn lengths_have_the_asked_rank_correlation_and_keep_their_distributions() {
         let base = WorkloadSpec { rate_rps: 100.0, ..WorkloadSpec::default() };
         let plain = generate(&base);
         for rho in [-0.8, 0.5, 1.0] {
@@ -347,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn a_law_that_falls_with_its_number_keeps_the_sign_of_the_correlation() {
+    fn a_distribution_that_falls_with_its_number_keeps_the_sign_of_the_correlation() {
         let spec = WorkloadSpec {
             rate_rps: 100.0,
             input: Length::Geometric { mean: 200.0 },

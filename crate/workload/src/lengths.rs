@@ -1,4 +1,4 @@
-//! How long prompts and answers are. Each law maps one uniform number to a length, so lengths move smoothly with their
+//! How long prompts and answers are. Each distribution maps one uniform number to a length, so lengths move smoothly with their
 //! parameters.
 
 mod mixture;
@@ -7,14 +7,14 @@ mod percentiles;
 mod table;
 mod zipf;
 
-use crate::law;
+use crate::distribution;
 
 pub use pairs::Pairs;
 pub use percentiles::Percentiles;
 pub use table::Table;
 pub use zipf::Zipf;
 
-/// A law of lengths in tokens; every length is at least 1.
+/// A distribution of lengths in tokens; every length is at least 1.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Length {
     /// Always the same.
@@ -78,11 +78,11 @@ pub enum Length {
     Zipf(Zipf),
     /// Through three percentiles.
     Percentiles(Percentiles),
-    /// A histogram, or a mixture of two other laws.
+    /// A histogram, or a mixture of two other distributions.
     Table(Table),
 }
 
-/// Why a law of lengths was refused.
+/// Why a distribution of lengths was refused.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum LengthError {
     /// A histogram is not a list of edges with a weight between each two.
@@ -139,10 +139,10 @@ impl Length {
                 ((l * libm::pow(kept, -1.0 / exponent)) as u32).clamp(low, high)
             }
             Self::Lognormal { median, sigma, low, high } => {
-                rounded(median * libm::exp(sigma * law::normal_quantile(u)), low, high)
+                rounded(median * libm::exp(sigma * distribution::normal_quantile(u)), low, high)
             }
             Self::Normal { mean, deviation, low, high } => {
-                rounded(mean + deviation * law::normal_quantile(u), low, high)
+                rounded(mean + deviation * distribution::normal_quantile(u), low, high)
             }
             Self::Zipf(zipf) => zipf.at(u),
             Self::Percentiles(ref percentiles) => percentiles.at(u),
@@ -189,7 +189,7 @@ impl Length {
         }
     }
 
-    /// Whether [`Length::at`] falls with its number where those of the other laws rise.
+    /// Whether [`Length::at`] falls with its number where those of the other distributions rise.
     pub fn is_falling(&self) -> bool {
         matches!(self, Self::Geometric { .. })
     }
@@ -215,8 +215,8 @@ fn rounded_below(x: u32, low: u32, high: u32, normal: impl Fn(f64) -> f64) -> f6
         return 1.0;
     }
     let z = normal(f64::from(x) - 0.5);
-    // A law without spread divides zero by zero at its only value, which is not below itself.
-    if z.is_nan() { 0.0 } else { law::normal_cdf(z) }
+    // A distribution without spread divides zero by zero at its only value, which is not below itself.
+    if z.is_nan() { 0.0 } else { distribution::normal_cdf(z) }
 }
 
 /// Cap of a geometric length, so that no request is without end.
@@ -227,9 +227,9 @@ mod tests {
     use super::*;
     use crate::stream::Stream;
 
-    fn mean(law: Length) -> f64 {
+    fn mean(distribution: Length) -> f64 {
         let mut stream = Stream::named(9, "lengths");
-        (0..200_000).map(|_| f64::from(law.at(stream.uniform()))).sum::<f64>() / 200_000.0
+        (0..200_000).map(|_| f64::from(distribution.at(stream.uniform()))).sum::<f64>() / 200_000.0
     }
 
     #[test]
@@ -248,8 +248,8 @@ mod tests {
         assert_eq!(Length::Uniform { low: 3, high: 5 }.at(1.0 - 1e-16), 5);
     }
 
-    /// Every law, with numbers that show its bends.
-    pub(super) fn laws() -> Vec<Length> {
+    /// Every distribution, with numbers that show its bends.
+    pub(super) fn distributions() -> Vec<Length> {
         let simple = vec![
             Length::Fixed { value: 7 },
             Length::Uniform { low: 8, high: 511 },
@@ -273,19 +273,22 @@ mod tests {
 
     #[test]
     fn the_distribution_function_is_that_of_the_draws() {
-        for law in laws() {
+        for distribution in distributions() {
             let (mut last, mut lowest) = (0.0, u32::MAX);
             for i in 1..2000 {
                 let u = f64::from(i) / 2000.0 - 1e-4;
-                let rising = if law.is_falling() { 1.0 - u } else { u };
-                let length = law.at(u);
-                let (under, upto) = (law.below(length), law.below(length + 1));
-                assert!(under <= rising + 1e-9 && rising <= upto + 1e-9, "{law:?} at {u}: {under} {upto}");
-                assert!((last..=1.0).contains(&upto) || law.is_falling(), "{law:?} at {u}");
+                let rising = if distribution.is_falling() { 1.0 - u } else { u };
+                let length = distribution.at(u);
+                let (under, upto) = (distribution.below(length), distribution.below(length + 1));
+                assert!(
+                    under <= rising + 1e-9 && rising <= upto + 1e-9,
+                    "{distribution:?} at {u}: {under} {upto}"
+                );
+                assert!((last..=1.0).contains(&upto) || distribution.is_falling(), "{distribution:?} at {u}");
                 (last, lowest) = (upto.min(1.0), lowest.min(length));
             }
             assert!(lowest >= 1);
-            assert_eq!((law.below(1), law.below(u32::MAX)), (0.0, 1.0), "{law:?}");
+            assert_eq!((distribution.below(1), distribution.below(u32::MAX)), (0.0, 1.0), "{distribution:?}");
         }
     }
 }

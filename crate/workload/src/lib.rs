@@ -1,4 +1,4 @@
-//! What arrives: requests, the laws that make them, and the files that hold them.
+//! What arrives: requests, the distributions that make them, and the files that hold them.
 //!
 //! A [`Trace`] is the one thing that leaves this crate. It is made from a [`WorkloadSpec`] or read from a file, and
 //! nothing downstream can tell which.
@@ -14,10 +14,10 @@ pub mod arrivals;
 pub mod clients;
 mod compose;
 pub mod curve;
+pub mod distribution;
 pub mod fit;
 pub mod formats;
 pub mod generate;
-pub mod law;
 pub mod lengths;
 pub mod mersenne;
 mod message;

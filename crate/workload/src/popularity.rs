@@ -1,8 +1,8 @@
-//! Who is asked for: laws of shares over indices 0, 1, …, n - 1.
+//! Who is asked for: distributions of shares over indices 0, 1, …, n - 1.
 
-use crate::law;
+use crate::distribution;
 
-/// A law of shares.
+/// A distribution of shares.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Popularity {
     /// S-LoRA's power law: index = floor(n U^(1/alpha)), hence p_i = ((i+1)/n)^alpha - (i/n)^alpha.
@@ -59,7 +59,7 @@ impl Popularity {
             Self::Zipf { s } => (0..n).map(|i| libm::pow(i as f64 + 1.0, -s)).collect(),
             Self::Lognormal { sigma } => {
                 let place = |i: usize| (i as f64 + 0.5) / n as f64;
-                (0..n).map(|i| libm::exp(-sigma * law::normal_quantile(place(i)))).collect()
+                (0..n).map(|i| libm::exp(-sigma * distribution::normal_quantile(place(i)))).collect()
             }
             Self::Geometric { decay } => (0..n).map(|i| libm::exp(-decay * i as f64)).collect(),
             Self::Uniform => vec![1.0; n],
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn draws_follow_the_shares() {
-        for law in [
+        for distribution in [
             Popularity::Power { alpha: 0.3 },
             Popularity::Power { alpha: 2.0 },
             Popularity::Zipf { s: 1.2 },
@@ -128,17 +128,17 @@ mod tests {
             Popularity::Uniform,
             Popularity::List(vec![7.0, 2.0, 0.0, 1.0]),
         ] {
-            let sampler = law.sampler(6);
+            let sampler = distribution.sampler(6);
             let mut stream = Stream::named(2, "adapters");
             let mut counts = [0.0; 6];
             for _ in 0..60_000 {
                 counts[sampler.at(stream.uniform()) as usize] += 1.0;
             }
-            for (count, share) in counts.iter().zip(law.shares(6)) {
+            for (count, share) in counts.iter().zip(distribution.shares(6)) {
                 let expected = share * 60_000.0;
                 assert!(
                     (count - expected).abs() <= 4.5 * f64::sqrt(expected),
-                    "{law:?}: {count} of {expected}"
+                    "{distribution:?}: {count} of {expected}"
                 );
             }
         }

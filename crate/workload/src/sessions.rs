@@ -3,7 +3,7 @@
 use crate::lengths::Length;
 use crate::trace::{Chain, NO_LABEL, NO_REQUEST, Trace};
 
-/// The sessions of a synthetic workload. The law of prompt lengths is then that of the user's own words in a turn.
+/// The sessions of a synthetic workload. The distribution of prompt lengths is then that of the user's own words in a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionSpec {
     /// Requests of a session.
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mean_number_of_turns_is_that_of_the_law() {
+    fn the_mean_number_of_turns_is_that_of_the_distribution() {
         let of =
             |turns| SessionSpec { turns, context_cap: 1, at_cap: AtCap::End, pace: Pace::Held }.mean_turns();
         assert_eq!(of(Length::Geometric { mean: 4.5 }), 4.5);

@@ -1,26 +1,26 @@
-//! Which law do observed shares follow? Each law of shares over ranks, fitted by maximum likelihood, with its distance.
+//! Which distribution do observed shares follow? Each distribution of shares over ranks, fitted by maximum likelihood, with its distance.
 //!
-//! The log-likelihood of counts under a law is, up to a constant, minus their number times the Kullback-Leibler divergence
-//! of the law from the observed shares. The laws are over ranks (the busiest first), so a fit says nothing about who it is.
+//! The log-likelihood of counts under a distribution is, up to a constant, minus their number times the Kullback-Leibler divergence
+//! of the distribution from the observed shares. The distributions are over ranks (the busiest first), so a fit says nothing about who it is.
 
 use crate::popularity::Popularity;
 
-/// A law fitted to shares.
+/// A distribution fitted to shares.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ShareFit {
-    /// Name of the law, as in the parameter table.
-    pub law: &'static str,
-    /// Its parameter; `None` for a law without one.
+    /// Name of the distribution, as in the parameter table.
+    pub distribution: &'static str,
+    /// Its parameter; `None` for a distribution without one.
     pub parameter: Option<f64>,
-    /// Kullback-Leibler divergence of the law from the observed shares, nats a request.
+    /// Kullback-Leibler divergence of the distribution from the observed shares, nats a request.
     pub divergence_nats: f64,
     /// Largest distance of the cumulated shares.
     pub distance: f64,
-    /// The share that the law gives the busiest.
+    /// The share that the distribution gives the busiest.
     pub top_share: f64,
 }
 
-/// Fits every law to these counts (any order, zeros left out), the best first. Empty for fewer than two counts.
+/// Fits every distribution to these counts (any order, zeros left out), the best first. Empty for fewer than two counts.
 pub fn fit_shares(counts: &[f64]) -> Vec<ShareFit> {
     let mut observed: Vec<f64> = counts.iter().copied().filter(|c| *c > 0.0).collect();
     if observed.len() < 2 {
@@ -30,9 +30,9 @@ pub fn fit_shares(counts: &[f64]) -> Vec<ShareFit> {
     observed.reverse();
     let total: f64 = observed.iter().sum();
     observed.iter_mut().for_each(|c| *c /= total);
-    let one = |law: &'static str, make: &dyn Fn(f64) -> Popularity, (low, high): (f64, f64)| {
+    let one = |distribution: &'static str, make: &dyn Fn(f64) -> Popularity, (low, high): (f64, f64)| {
         let parameter = minimise(|x| divergence(&observed, &make(x)), low, high);
-        measured_by(&observed, law, Some(parameter), &make(parameter))
+        measured_by(&observed, distribution, Some(parameter), &make(parameter))
     };
     let mut fits = vec![
         measured_by(&observed, "uniform", None, &Popularity::Uniform),
@@ -45,10 +45,10 @@ pub fn fit_shares(counts: &[f64]) -> Vec<ShareFit> {
     fits
 }
 
-/// How far a law is from shares in descending order that add up to 1.
+/// How far a distribution is from shares in descending order that add up to 1.
 pub(crate) fn measured_by(
     observed: &[f64],
-    law: &'static str,
+    distribution: &'static str,
     parameter: Option<f64>,
     shares: &Popularity,
 ) -> ShareFit {
@@ -59,7 +59,7 @@ pub(crate) fn measured_by(
         worst.max(apart.abs())
     });
     ShareFit {
-        law,
+        distribution,
         parameter,
         divergence_nats: divergence(observed, shares),
         distance,
@@ -67,8 +67,8 @@ pub(crate) fn measured_by(
     }
 }
 
-fn divergence(observed: &[f64], law: &Popularity) -> f64 {
-    let expected = law.shares(observed.len());
+fn divergence(observed: &[f64], distribution: &Popularity) -> f64 {
+    let expected = distribution.shares(observed.len());
     observed.iter().zip(&expected).map(|(p, q)| p * libm::log(p / q.max(f64::MIN_POSITIVE))).sum()
 }
 
@@ -96,16 +96,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_law_is_found_again() {
-        let laws = [
+    fn each_distribution_is_found_again() {
+        let distributions = [
             ("zipf", 1.3, Popularity::Zipf { s: 1.3 }),
             ("power", 0.25, Popularity::Power { alpha: 0.25 }),
             ("lognormal", 1.7, Popularity::Lognormal { sigma: 1.7 }),
             ("geometric", 0.2, Popularity::Geometric { decay: 0.2 }),
         ];
-        for (name, parameter, law) in laws {
-            let fits = fit_shares(&law.shares(40));
-            assert_eq!(fits[0].law, name, "{fits:?}");
+        for (name, parameter, distribution) in distributions {
+            let fits = fit_shares(&distribution.shares(40));
+            assert_eq!(fits[0].distribution, name, "{fits:?}");
             assert!((fits[0].parameter.expect("a parameter") - parameter).abs() < 1e-4, "{fits:?}");
             assert!(fits[0].divergence_nats < 1e-8 && fits[0].distance < 1e-4);
         }

@@ -1,6 +1,6 @@
 //! Named independent random streams, all from one seed.
 //!
-//! A stream depends on the seed and its own name only, so changing the law of the lengths leaves the arrival times as
+//! A stream depends on the seed and its own name only, so changing the distribution of the lengths leaves the arrival times as
 //! they were. The generator is xoshiro256++: 64-bit arithmetic alone, the fastest good one on wasm32.
 
 use rand::{Rng, SeedableRng};
@@ -25,7 +25,7 @@ impl Stream {
 
     /// The substream of item `index`.
     ///
-    /// Laws that reject draws take one of these for each item: a rejection then changes that item only, and a small
+    /// Distributions that reject draws take one of these for each item: a rejection then changes that item only, and a small
     /// change of a parameter moves every item a little in place of drawing all of them anew.
     pub fn item(&self, index: usize) -> Self {
         Self::rooted(mix(self.root ^ mix(index as u64 + 1)))

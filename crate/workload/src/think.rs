@@ -1,9 +1,9 @@
 //! How long a client thinks between an answer and its next request.
 
-use crate::law;
+use crate::distribution;
 use crate::stream::Stream;
 
-/// A law of think times.
+/// A distribution of think times.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Think {
     /// Always the same.
@@ -31,9 +31,9 @@ impl Think {
         let u = stream.uniform();
         1e6 * match self {
             Self::Fixed { seconds } => seconds,
-            Self::Exponential { mean_s } => mean_s * law::exponential(u),
+            Self::Exponential { mean_s } => mean_s * distribution::exponential(u),
             Self::Lognormal { mean_s, sigma } => {
-                mean_s * libm::exp(sigma * law::normal_quantile(u) - 0.5 * sigma * sigma)
+                mean_s * libm::exp(sigma * distribution::normal_quantile(u) - 0.5 * sigma * sigma)
             }
         }
     }
@@ -55,10 +55,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn means_and_residuals_are_those_of_the_laws() {
+    fn means_and_residuals_are_those_of_the_distributions() {
         // The mean residual of a time X is E[X^2] / 2 E[X].
         let sigma: f64 = 0.8;
-        for (law, residual_s) in [
+        for (distribution, residual_s) in [
             (Think::Fixed { seconds: 5.0 }, 2.5),
             (Think::Exponential { mean_s: 5.0 }, 5.0),
             (Think::Lognormal { mean_s: 5.0, sigma }, 2.5 * libm::exp(sigma * sigma)),
@@ -67,9 +67,9 @@ mod tests {
             let mut mean = |of: &dyn Fn(&mut Stream) -> f64| {
                 (0..200_000).map(|_| of(&mut stream)).sum::<f64>() / 200_000e6
             };
-            let (drawn, left) = (mean(&|s| law.draw_us(s)), mean(&|s| law.residual_us(s)));
-            assert!((drawn / 5.0 - 1.0).abs() < 0.01, "{law:?}: {drawn}");
-            assert!((left / residual_s - 1.0).abs() < 0.03, "{law:?}: {left} against {residual_s}");
+            let (drawn, left) = (mean(&|s| distribution.draw_us(s)), mean(&|s| distribution.residual_us(s)));
+            assert!((drawn / 5.0 - 1.0).abs() < 0.01, "{distribution:?}: {drawn}");
+            assert!((left / residual_s - 1.0).abs() < 0.03, "{distribution:?}: {left} against {residual_s}");
         }
     }
 }

@@ -19,13 +19,13 @@ pub(crate) fn run(project: &Project, port: Option<u16>) -> Outcome {
 
 /// The server takes this process over: who stops one stops the other.
 #[cfg(unix)]
-fn become_it(server: &mut Command) -> Outcome {
+pub(crate) fn become_it(server: &mut Command) -> Outcome {
     use std::os::unix::process::CommandExt;
     let error = server.exec();
     Err(format!("vite: {error}"))
 }
 
 #[cfg(not(unix))]
-fn become_it(server: &mut Command) -> Outcome {
+pub(crate) fn become_it(server: &mut Command) -> Outcome {
     crate::process::run(server)
 }

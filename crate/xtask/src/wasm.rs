@@ -47,7 +47,7 @@ pub(crate) fn build(project: &Project) -> Outcome {
 }
 
 /// Everything that the package is made of, except for the compiler.
-pub(crate) fn sources(root: &Path) -> Vec<PathBuf> {
+fn sources(root: &Path) -> Vec<PathBuf> {
     let crates = fs::read_dir(root.join("crate")).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut paths: Vec<PathBuf> =
         crates.filter(|path| !NOT_INSIDE.iter().any(|name| path.ends_with(name))).collect();

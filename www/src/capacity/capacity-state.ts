@@ -6,8 +6,9 @@ import type { Capacity, CapacityChecked, CapacityEntry, CapacityStanding, ChartD
 import { ownProfile } from '../profile/profile-own.js';
 import { chartMap } from '../state/session.js';
 import { Topic } from '../state/topic.js';
-import type { Played } from './capacity-calls.js';
-import { CapacityPool } from './capacity-pool.js';
+import { inputsOf } from '../pool/shared-pool.js';
+import type { Inputs } from '../pool/pool-calls.js';
+import { CapacityTasks } from './capacity-tasks.js';
 import { capacity } from '../i18n/en/capacity.js';
 
 /** A drag moves on before a search is worth its while. */
@@ -50,7 +51,7 @@ export class CapacityState {
   readonly chosen = new Topic<number | null>(null);
   readonly charts = new Topic<ReadonlyMap<string, ChartData>>(new Map());
   readonly feed: ChartFeed;
-  readonly #pool = new CapacityPool();
+  readonly #tasks = new CapacityTasks();
   #settling: ReturnType<typeof setTimeout> | undefined;
   #ranking: ReturnType<typeof setTimeout> | undefined;
   #stale = true;
@@ -97,7 +98,7 @@ export class CapacityState {
   /** Stops where it is; what was found stays. */
   stop(): void {
     this.#turn += 1;
-    this.#pool.stop();
+    this.#tasks.stop();
     clearTimeout(this.#ranking);
     this.#ranking = undefined;
     this.answer.update({ state: 'stopped' });
@@ -107,17 +108,17 @@ export class CapacityState {
     this.#stale = false;
     this.#turn += 1;
     const turn = this.#turn;
-    this.#pool.stop();
+    this.#tasks.stop();
     try {
-      const { axes, columns, notes, configurations } = await this.#pool.grid(this.app.store.values.value);
-      const trace = await this.#trace();
+      const { axes, columns, notes, configurations } = await this.#tasks.grid(this.app.store.values.value);
+      const inputs = await inputsOf(this.app);
       if (turn !== this.#turn) return;
       const rows = configurations.map(({ values, scenario }, place): Row => ({
         place, values, scenario, capacity: null, charts: [], failures: [], standing: null, check: null,
       }));
       this.chosen.set(null);
       this.answer.set({ ...NOTHING, axes, columns, notes, rows });
-      await this.#searchAll(turn, rows, trace);
+      await this.#searchAll(turn, rows, inputs);
     } catch (thrown) {
       if (thrown instanceof Cancelled) return;
       if (!(thrown instanceof Refusal)) throw thrown;
@@ -125,20 +126,13 @@ export class CapacityState {
     }
   }
 
-  async #trace(): Promise<Played | null> {
-    const info = this.app.traceFile.info.value;
-    if (info === null) return null;
-    const studio = await this.app.traceFile.studio();
-    return { name: info.name, columns: await studio.call('columns', null) };
-  }
-
-  async #searchAll(turn: number, rows: Row[], trace: Played | null): Promise<void> {
+  async #searchAll(turn: number, rows: Row[], inputs: Inputs): Promise<void> {
     const shares = rows.map(() => 0);
     let done = 0;
     const told = (): void => {
       this.answer.update({ done, progress: shares.reduce((sum, share) => sum + share, 0) / rows.length });
     };
-    const over = await this.#pool.search(rows.map(({ scenario }) => scenario), trace, {
+    const over = await this.#tasks.search(rows.map(({ scenario }) => scenario), inputs, {
       progress: (place, fraction) => {
         shares[place] = fraction;
         told();
@@ -159,16 +153,16 @@ export class CapacityState {
     await this.#rank(turn, rows);
     if (turn !== this.#turn) return;
     this.answer.update({ state: 'ready' });
-    await this.#check(turn);
+    await this.#check(turn, inputs);
   }
 
   /** Simulates the best ones at the load, as the ranking says it is served. */
-  async #check(turn: number): Promise<void> {
+  async #check(turn: number, inputs: Inputs): Promise<void> {
     const best = this.answer.value.rows.flatMap(({ place, scenario, standing, capacity }) => {
       const [replicas, requests] = [standing?.need?.replicas, capacity?.measures?.requests];
       return standing?.is_checked === true && replicas !== undefined && requests !== undefined ? [{ place, scenario, replicas, requests }] : [];
     });
-    await this.#pool.check(best, (place, result) => {
+    await this.#tasks.check(best, inputs, (place, result) => {
       if (turn !== this.#turn) return;
       const outcome = 'miss' in result ? { check: result } : { failures: result };
       this.answer.update({ rows: this.answer.value.rows.map((row) => row.place === place ? { ...row, ...outcome } : row) });
@@ -178,7 +172,7 @@ export class CapacityState {
   /** Puts what was found so far in order. */
   async #rank(turn: number, rows: readonly Row[]): Promise<void> {
     this.#ranking = undefined;
-    const { standings, charts } = await this.#pool.standings(rows.map(entryOf));
+    const { standings, charts } = await this.#tasks.standings(rows.map(entryOf));
     if (turn !== this.#turn) return;
     const ranked = standings.flatMap((standing) => {
       const row = rows[standing.place];

@@ -1,4 +1,4 @@
-// The load of the shown settings as a share of their capacity: searched in a worker of its own while nothing else runs, let go
+// The load of the shown settings as a share of their capacity: searched in idle time of the pool, let go
 // as soon as a control moves, and given up after a while. Until it is known, an estimate from the run itself is shown.
 import type { App } from '../app.js';
 import { seedRangesOf } from '../panels/seed-ranges.js';
@@ -6,7 +6,7 @@ import { ownProfile } from '../profile/profile-own.js';
 import type { CapacityLoad, Summary } from '../simulation/types.js';
 import { Cancelled, Refusal } from '../simulation/worker-link.js';
 import { Topic } from '../state/topic.js';
-import type { Thread } from './capacity-pool.js';
+import type { Given } from '../pool/worker-pool.js';
 
 /** A drag goes on before this, and further seeds of the answer come first. */
 const IDLE_MS = 800;
@@ -43,7 +43,7 @@ export function estimateOf(summary: Summary, values: Readonly<Record<string, unk
 
 export class LoadState {
   readonly answer = new Topic<LoadAnswer>(WAITING);
-  #thread: Thread | null = null;
+  #given: Given<CapacityLoad | null> | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #turn = 0;
 
@@ -61,7 +61,7 @@ export class LoadState {
     this.#turn += 1;
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#thread?.stop();
+    this.#given?.cancel();
     this.answer.set(WAITING);
   }
 
@@ -89,16 +89,14 @@ export class LoadState {
 
   async #found(turn: number): Promise<CapacityLoad | null> {
     const { app } = this;
-    const info = app.traceFile.info.value;
-    const trace = info === null ? null : { name: info.name, columns: await (await app.traceFile.studio()).call('columns', null) };
-    const pool = await import('./capacity-pool.js');
+    const { inputsOf, sharedPool } = await import('../pool/shared-pool.js');
+    const inputs = await inputsOf(app);
     if (turn !== this.#turn) return null;
-    this.#thread ??= new pool.Thread();
-    const thread = this.#thread;
-    thread.play({ kind: 'trace', trace, profile: ownProfile.value });
-    const tooLong = setTimeout(() => { thread.stop(); }, BUDGET_MS);
+    const given = sharedPool().give({ kind: 'load', scenario: app.store.values.value }, { priority: 'idle', inputs });
+    this.#given = given;
+    const tooLong = setTimeout(() => { given.cancel(); }, BUDGET_MS);
     try {
-      return await thread.load(app.store.values.value);
+      return await given.done;
     } catch (thrown) {
       if (thrown instanceof Cancelled || thrown instanceof Refusal) return null;
       throw thrown;

@@ -64,7 +64,7 @@ export class ControlPanel extends LightElement {
     const open = this.#opened.has(name) || wrong;
     return html`
       <section class="control-section" data-section=${name} aria-labelledby=${leads.length === 0 ? nothing : `controls-${name}`}>
-        ${leads.length === 0 ? nothing : html`<h2 id="controls-${name}">${app.text.named('controls.', name)}</h2>${this.#controls(leads)}`}
+        ${leads.length === 0 ? nothing : html`<h2 id="controls-${name}">${app.text.named('controls.', name)}</h2>${this.#controls(leads, true, true)}`}
         ${behind.map(({ group, parameters }) => this.#group(group, this.#isGateway(group) ? parameters : parameters.filter((parameter) => !isIdle(parameter))))}
         <details class="idle" ?hidden=${idle.length === 0} .open=${open} @toggle=${(event: Event) => { this.#toggled(name, event); this.requestUpdate(); }}>
           <summary>${app.text.t('control.idle', { count: idle.length })}</summary>
@@ -108,10 +108,10 @@ export class ControlPanel extends LightElement {
     return html`<deployment-panel .app=${this.app}></deployment-panel>`;
   }
 
-  /** `near`: in sight, where those that do not apply offer to. */
-  #controls(parameters: readonly Parameter[], near = true): unknown {
+  /** `near`: in sight, where those that do not apply offer to. `lead`: at the head of a section. */
+  #controls(parameters: readonly Parameter[], near = true, lead = false): unknown {
     return repeat(parameters, ({ id }) => id, (parameter) => html`
-      <parameter-control .app=${this.app} .parameter=${parameter} .near=${near}></parameter-control>`);
+      <parameter-control .app=${this.app} .parameter=${parameter} .near=${near} .lead=${lead}></parameter-control>`);
   }
 
   #inGroup(group: string): Parameter[] {

@@ -7,18 +7,19 @@ import { randomSeed, remedy } from '../simulation/module.js';
 import { reveal } from '../panels/reveal.js';
 import type { Watchable } from '../state/topic.js';
 import { fileValue, inactive as reasonOf, inactiveMark, inactiveReason, isUsable } from './inactive.js';
-import { isOff } from './off.js';
 import { parseTyped } from './typed.js';
 import { slider } from './slider.js';
 
 const TYPING_PAUSE_MS = 400;
 
 export class ParameterControl extends LightElement {
-  static override properties = { ...LightElement.properties, parameter: { attribute: false }, helpOpen: { state: true }, near: { attribute: false } };
+  static override properties = { ...LightElement.properties, parameter: { attribute: false }, helpOpen: { state: true }, near: { attribute: false }, lead: { attribute: false } };
   declare parameter: Parameter;
   declare helpOpen: boolean;
   /** Whether a control that does not apply offers to make itself apply; not while it is folded away. */
   declare near: boolean;
+  /** Whether it stands at the head of its section: a choice there makes itself apply. */
+  declare lead: boolean;
   #typing: ReturnType<typeof setTimeout> | undefined;
 
   protected override watched(): Watchable[] {
@@ -110,7 +111,7 @@ export class ParameterControl extends LightElement {
     const id = this.#inputId;
     const value = this.#value;
     switch (parameter.type) {
-      case 'choice': return html`<select id=${id} ?disabled=${disabled} @change=${(event: Event) => { this.#set((event.target as HTMLSelectElement).value); }}>
+      case 'choice': return html`<select id=${id} ?disabled=${disabled && !this.#isTaken(disabled)} @change=${(event: Event) => { this.#choose((event.target as HTMLSelectElement).value, disabled); }}>
         ${this.#fromFile === undefined ? nothing : html`<option value="" selected>–</option>`}
         ${parameter.options.map((option) => html`<option value=${option} .selected=${option === value && this.#fromFile === undefined}>${app.text.choice(parameter, option)}</option>`)}</select>`;
       case 'boolean': return html`<input id=${id} type="checkbox" ?disabled=${disabled} .checked=${value === true}
@@ -121,9 +122,9 @@ export class ParameterControl extends LightElement {
       case 'number':
       case 'integer': return html`
         ${parameter.id === 'seed' ? html`<button type="button" class="quiet" @click=${() => { this.#set(randomSeed()); }}>${app.text.t('control.new_seed')}</button>` : nothing}
-        <input id=${id} class="value" type="number" step="any" inputmode="decimal" ?disabled=${disabled} autocomplete="off"
+        <input id=${id} class="value" type="text" inputmode="decimal" ?disabled=${disabled} autocomplete="off"
           aria-describedby="${id}-error" @input=${this.#typed} @change=${this.#commit} @blur=${this.#settle}>
-        <span class="unit">${isOff(parameter.id, value) ? app.text.t('control.off') : app.text.unit(parameter.unit)}</span>`;
+        <span class="unit">${parameter.off_at_zero === true && value === 0 ? app.text.t('control.off') : app.text.unit(parameter.unit)}</span>`;
     }
   }
 
@@ -179,6 +180,21 @@ export class ParameterControl extends LightElement {
     const { id } = this.parameter;
     const failure = { code, path: id, message: this.app.text.t(`control.${code}`), params: {} };
     this.app.editor.reject(id, { value: this.#value, failure });
+  }
+
+  /** Whether a choice can be made although the parameter does not apply: what makes it apply is set with it. */
+  #isTaken(disabled: boolean): boolean {
+    return disabled && this.lead && this.#fromFile === undefined && Object.keys(this.#remedy()).length > 0;
+  }
+
+  #choose(value: string, disabled: boolean): void {
+    const { app, parameter: { id } } = this;
+    if (!disabled) {
+      this.#set(value);
+      return;
+    }
+    app.touch(id);
+    app.editor.store.edit({ ...this.#remedy(), [id]: value }, `use ${id}`);
   }
 
   #set(value: ParameterValue): void {

@@ -6,7 +6,9 @@ export type Typed = { value: ParameterValue } | { wrong: 'not_a_number' | 'not_a
 export function parseTyped(parameter: Pick<Parameter, 'type'>, text: string, badInput: boolean): Typed {
   if (parameter.type === 'text') return { value: text };
   if (parameter.type === 'list') return parseList(text);
-  const value = text.trim() === '' || badInput ? NaN : Number(text);
+  // A comma of decimals, as half the world writes it; one of thousands is none.
+  const written = /^\s*-?\d*,\d+\s*$/.test(text) && !/^\s*-?\d{1,3},\d{3}\s*$/.test(text) ? text.replace(',', '.') : text;
+  const value = written.trim() === '' || badInput ? NaN : Number(written);
   return Number.isFinite(value) ? { value } : { wrong: 'not_a_number' };
 }
 

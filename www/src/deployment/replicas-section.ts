@@ -27,14 +27,14 @@ class ReplicasSection extends LightElement {
     const feed = (this.#feed ??= feedOf(app));
     const fleet = (this.#fleet ??= new OpenQuestion(app, () => app.ask({ kind: 'call', call: 'fleet', values: [] }) as Promise<FleetSummary>));
     return html`
-      <section class="charts replicas" aria-labelledby="section-replicas">
-        <h2 id="section-replicas">${say('section.replicas')} <small>${say('section.replicas.about')}</small></h2>
+      <details class="section charts replicas" open @toggle=${() => { app.scheduler.invalidateAll(); }}>
+        <summary><h2 id="section-replicas">${say('section.replicas')} <small>${say('section.replicas.about')}</small></h2></summary>
         <div class="chart-grid">${CHARTS.map((name) => html`<chart-view .app=${app} .name=${name} .feed=${feed}></chart-view>`)}</div>
         <details class="fold" @toggle=${(event: Event) => { fleet.look((event.target as HTMLDetailsElement).open); }}>
           <summary><h3>${say('section.table')}</h3></summary>
           <replica-table .app=${app} .data=${fleet}></replica-table>
         </details>
-      </section>`;
+      </details>`;
   }
 }
 

@@ -14,6 +14,8 @@ export interface ChartFeed {
   chart(name: string): ChartData | undefined;
   /** What the present chart is compared with. */
   ghost(name: string): ChartData | null;
+  /** What that is called; the state before the last change where it is left out. */
+  former?(): string;
   title(name: string): string;
   about(name: string): string;
   role(chart: string, role: string): string;

@@ -11,22 +11,28 @@ import { chartTools } from './chart-tools.js';
 import { legend } from './legend.js';
 import { Overlay } from './overlay.js';
 import { PlotInput } from './plot-input.js';
-import { yUnit } from './read-out.js';
+import { xName, yName } from './read-out.js';
 import type { Drawable, Size } from './scheduler.js';
 import { tableView } from './table-view.js';
 
+/** What the axis below takes of a canvas: of a stacked chart it is cut away. */
+const AXIS_PX = 24;
 export const REQUEST_CHART = 'ttft_by_arrival';
 
 export class ChartView extends LightElement implements Drawable {
   static override properties = {
-    ...LightElement.properties, name: { attribute: false }, feed: { attribute: false }, tableOpen: { state: true }, aboutOpen: { state: true },
+    ...LightElement.properties, name: { attribute: false }, feed: { attribute: false }, stacked: { attribute: false }, tableOpen: { state: true }, aboutOpen: { state: true },
   };
   declare name: string;
   /** The service's charts where none is given. */
   declare feed: ChartFeed | undefined;
+  /** Whether another chart with the same clock stands right below, which has the axis for both. */
+  declare stacked: boolean | undefined;
   declare tableOpen: boolean;
   declare aboutOpen: boolean;
   frame: PlotFrame | null = null;
+  /** The point that is read out, by its request. */
+  near: { id: number; role: string; x: number; y: number } | null = null;
   #surface: ChartSurface | null = null;
   #overlay: Overlay | null = null;
   #forget: (() => void)[] = [];
@@ -98,7 +104,7 @@ export class ChartView extends LightElement implements Drawable {
       return;
     }
     const { dark } = this.app.settings.value;
-    this.frame = this.#surface.draw(chart, this.ghost, dark, width, height, devicePixelRatio);
+    this.frame = this.#surface.draw(chart, this.ghost, dark, width, height + (this.stacked === true ? AXIS_PX : 0), devicePixelRatio);
     this.#overlay?.update();
   }
 
@@ -110,6 +116,8 @@ export class ChartView extends LightElement implements Drawable {
     const { app, chart, name, source } = this;
     const { text } = app;
     const station = app.view.value.station;
+    this.classList.toggle('stacked', this.stacked === true);
+    this.classList.toggle('nothing', chart !== undefined && chart.empty !== '');
     this.classList.toggle('marked', station !== null && stationOfChart(station, name));
     const title = source.title(name);
     const zoomed = source.zooms && chart?.x.kind === 'time' && app.view.value.window !== null;
@@ -119,12 +127,12 @@ export class ChartView extends LightElement implements Drawable {
         <figcaption>
           <div class="caption-line">
             <h3 id="chart-${name}">${title}</h3>
-            <small class="axis-unit">${chart === undefined ? nothing : yUnit(text, chart)}</small>
+            <small class="axis-unit">${chart === undefined || chart.empty !== '' ? nothing : yName(text, chart)}</small>
             <button type="button" class="quiet reset-zoom" ?hidden=${!zoomed} @click=${() => { this.resetZoom(); }}>${text.t('chart.reset_zoom')}</button>
             ${name === 'time_split' ? this.#splitChoice() : nothing}
             ${chartTools(this, title)}
           </div>
-          ${chart === undefined ? nothing : legend(text, chart.series, (role) => source.role(name, role), this.ghost !== null)}
+          ${chart === undefined ? nothing : legend(chart.series, (role) => source.role(name, role), this.ghost === null ? null : (source.former?.() ?? text.t('role.former')))}
           <p class="about" id="chart-${name}-about" ?hidden=${this.aboutOpen !== true}>${source.about(name)}</p>
         </figcaption>
         <div class="plot ${chart?.x.kind ?? ''}" tabindex="0" role="group" aria-labelledby="chart-${name}" aria-describedby="chart-${name}-keys">
@@ -132,8 +140,10 @@ export class ChartView extends LightElement implements Drawable {
           <div class="cursor-line" hidden></div>
           <div class="brush" hidden></div>
           <div class="picked" hidden></div>
+          <div class="traffic-end" data-words=${text.t('chart.traffic_end')} hidden></div>
           <div class="read-out" aria-hidden="true" hidden></div>
           <p class="empty" data-empty=${chart?.empty ?? ''} ?hidden=${empty === null}>${empty}</p>
+          ${chart === undefined || chart.empty !== '' || this.stacked === true ? nothing : html`<small class="x-axis">${xName(text, chart)}</small>`}
         </div>
         <p class="visually-hidden" id="chart-${name}-keys">${text.t(name === REQUEST_CHART ? 'chart.keys_request' : 'chart.keys')}</p>
         <output class="visually-hidden spoken" aria-live="polite"></output>

@@ -1,7 +1,6 @@
 // The legend in words: a swatch with the colour and the dash or marker of its role, and the role's name.
 import { html, svg, type SVGTemplateResult, type TemplateResult } from 'lit';
 import type { Series } from '../simulation/types.js';
-import type { Text } from '../i18n/text.js';
 
 /** Dashes and markers of `charts::role`, which tell lines apart without their colours. */
 const DASHES: Readonly<Record<string, string>> = { pool: '8 4', expected: '5 3', tbt: '8 3', e2e: '2 3', slo: '4 4', twin: '6 2', plain_twin: '1 3' };
@@ -14,12 +13,12 @@ const SHAPES: Readonly<Record<string, string>> = {
   square: 'M7.5 1.5h5v5h-5z', diamond: 'M10 .5l3.5 3.5l-3.5 3.5l-3.5-3.5z',
 };
 
-export function legend(text: Text, series: readonly Series[], roleName: (role: string) => string, withGhost: boolean): TemplateResult {
+export function legend(series: readonly Series[], roleName: (role: string) => string, ghost: string | null): TemplateResult {
   const seen = new Map(series.map((entry) => [entry.role, entry]));
   return html`
     <ul class="legend">
       ${[...seen.values()].map((entry) => html`<li>${swatch(entry)}${roleName(entry.role)}</li>`)}
-      <li class="ghost" ?hidden=${!withGhost}><svg class="swatch" viewBox="0 0 20 8" aria-hidden="true"><line x1="0" y1="4" x2="20" y2="4"/></svg>${text.t('role.former')}</li>
+      <li class="ghost" ?hidden=${ghost === null}><svg class="swatch" viewBox="0 0 20 8" aria-hidden="true"><line x1="0" y1="4" x2="20" y2="4"/></svg>${ghost}</li>
     </ul>`;
 }
 

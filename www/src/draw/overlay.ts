@@ -3,7 +3,7 @@
 import { render } from 'lit';
 import type { ChartView } from './chart-view.js';
 import { insideX, xToPixel, yToPixel } from './plot.js';
-import { readOutAt, readOutBox, readOutSentence, type ReadOut } from './read-out.js';
+import { readOutAt, readOutBox, readOutOfPoint, readOutSentence, type ReadOut } from './read-out.js';
 
 const BESIDE = 10;
 const SPEAK_AFTER_MS = 300;
@@ -15,6 +15,7 @@ export class Overlay {
   readonly #box: HTMLElement;
   readonly #brush: HTMLElement;
   readonly #ring: HTMLElement;
+  readonly #end: HTMLElement;
   readonly #spoken: HTMLElement;
   #speaking: ReturnType<typeof setTimeout> | undefined;
 
@@ -28,6 +29,7 @@ export class Overlay {
     this.#box = part('.read-out');
     this.#brush = part('.brush');
     this.#ring = part('.picked');
+    this.#end = part('.traffic-end');
     this.#spoken = part('.spoken');
   }
 
@@ -39,6 +41,7 @@ export class Overlay {
 
   update(): void {
     this.#updateRing();
+    this.#updateEnd();
     const { chart, frame } = this.view;
     const { x } = this;
     const shown = chart !== undefined && frame !== null && x !== null && insideX(frame, x) && chart.empty === '';
@@ -47,7 +50,9 @@ export class Overlay {
     if (!shown) return;
     const pixel = xToPixel(frame, chart.x, x);
     place(this.#line, { left: pixel, top: frame.top, height: frame.bottom - frame.top });
-    const readOut = readOutAt(this.view.app.text, chart, x, (role) => this.view.source.role(chart.name, role));
+    const roleName = (role: string): string => this.view.source.role(chart.name, role);
+    const { near } = this.view;
+    const readOut = near === null ? readOutAt(this.view.app.text, chart, x, roleName) : readOutOfPoint(this.view.app.text, chart, near, roleName);
     const inHand = chart.x.kind !== 'time' || this.view.app.cursor.value?.chart === this.view.name;
     render(readOutBox(readOut, inHand), this.#box);
     const { offsetWidth: width } = this.#box;
@@ -67,6 +72,16 @@ export class Overlay {
 
   endBrush(): void {
     this.#brush.hidden = true;
+  }
+
+  /** Where the last request arrives; what follows is the drain. */
+  #updateEnd(): void {
+    const { chart, frame, app, source } = this.view;
+    const end = app.session.value.answer?.trafficEnd ?? null;
+    const out = chart?.x.kind !== 'time' || source.of !== 'run' || frame === null || end === null || end <= frame.x_min || end >= frame.x_max;
+    hide(this.#end, out);
+    if (out || chart === undefined || frame === null || end === null) return;
+    place(this.#end, { left: xToPixel(frame, chart.x, end), top: frame.top, height: frame.bottom - frame.top });
   }
 
   #updateRing(): void {

@@ -5,7 +5,7 @@ import { nearestPoint, pixelToX, xToPixel } from './plot.js';
 
 /** A press that moves less than this is a click. */
 const DRAG_PX = 5;
-const REACH_PX = 16;
+const REACH_PX = 20;
 const KEY_PX = 2;
 const KEY_COARSE_PX = 20;
 
@@ -19,7 +19,7 @@ export class PlotInput {
     plot.addEventListener('pointerdown', (event) => { this.#press(event); });
     plot.addEventListener('pointerup', (event) => { this.#release(event); });
     plot.addEventListener('pointercancel', () => { this.#letGo(); });
-    plot.addEventListener('pointerleave', () => { if (!this.#brushing) this.#setCursor(null); });
+    plot.addEventListener('pointerleave', () => { view.near = null; if (!this.#brushing) this.#setCursor(null); });
     plot.addEventListener('dblclick', () => { view.resetZoom(); });
     plot.addEventListener('keydown', (event) => { this.#key(event); });
     plot.addEventListener('blur', () => { this.#setCursor(null); });
@@ -45,12 +45,19 @@ export class PlotInput {
   }
 
   #move(event: PointerEvent): void {
-    const { x } = this.#pixel(event);
+    const { x, y } = this.#pixel(event);
+    this.#point(x, y);
     if (this.#pressedAt !== null && this.#isTime && this.view.source.zooms && (this.#brushing || Math.abs(x - this.#pressedAt) > DRAG_PX)) {
       this.#brushing = true;
       this.overlay.brush(this.#pressedAt, x);
     }
     this.#setCursor(x);
+  }
+
+  /** The point under the pointer is read out, not the column. */
+  #point(x: number, y: number): void {
+    const { chart, frame } = this.view;
+    this.view.near = chart === undefined || frame === null ? null : nearestPoint(chart, frame, x, y, REACH_PX);
   }
 
   #press(event: PointerEvent): void {
@@ -90,6 +97,7 @@ export class PlotInput {
   }
 
   #key(event: KeyboardEvent): void {
+    this.view.near = null;
     const { chart, frame } = this.view;
     if (chart === undefined || frame === null || event.ctrlKey || event.metaKey || event.altKey) return;
     const at = this.overlay.x;

@@ -11,7 +11,28 @@ export function readOutAt(text: Text, chart: ChartData, x: number, roleName: (ro
   return { at: positionText(text, chart, x), rows };
 }
 
-/** What the heights of a chart are, in a word beside its title. */
+/** One request's point. */
+export function readOutOfPoint(text: Text, chart: ChartData, point: { id: number; role: string; x: number; y: number }, roleName: (role: string) => string): ReadOut {
+  const at = `${text.t('chart.point', { id: String(point.id) })}, ${positionText(text, chart, point.x)}`;
+  return { at, rows: [{ role: point.role, label: roleName(point.role), value: yValue(text, chart, point.role, point.y) }] };
+}
+
+/** What the heights of a chart are, and their unit, beside its title. */
+export function yName(text: Text, chart: ChartData): string {
+  const key = `axis.of.${chart.name}.y`;
+  const name = text.named('', key);
+  return name === key ? yUnit(text, chart) : name;
+}
+
+/** What lies along the axis below, and its unit. */
+export function xName(text: Text, { name: chart, x }: ChartData): string {
+  const key = `axis.of.${chart}.x`;
+  const name = text.named('', key);
+  if (name !== key) return name;
+  return x.kind === 'time' ? text.t('axis.of.time') : text.unit(x.unit);
+}
+
+/** What the heights of a chart are, in a word. */
 export function yUnit(text: Text, { y }: ChartData): string {
   return y.unit === 'share' ? text.t('axis.share') : text.unit(y.unit);
 }

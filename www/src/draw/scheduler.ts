@@ -77,6 +77,14 @@ export class Scheduler {
     this.#request();
   }
 
+  /** At once, wherever they stand: for a print. */
+  drawAll(): void {
+    for (const entry of this.#entries.values()) {
+      const { clientWidth: width, clientHeight: height } = entry.drawable.place;
+      entry.drawable.draw({ width, height });
+    }
+  }
+
   /** Names of the charts in sight; null before anybody knows. */
   inSight(): string[] | null {
     const entries = [...this.#entries.values()];

@@ -45,12 +45,12 @@ export class GatewaySection extends LightElement {
     const say = app.text.say(gateway);
     const feed = (this.#feed ??= feedOf(app));
     return html`
-      <section class="charts gateway" aria-labelledby="section-gateway">
-        <h2 id="section-gateway">${say('section.gateway')} <small>${say('section.gateway.about')}</small></h2>
+      <details class="section charts gateway" open @toggle=${() => { app.scheduler.invalidateAll(); }}>
+        <summary><h2 id="section-gateway">${say('section.gateway')} <small>${say('section.gateway.about')}</small></h2></summary>
         <load-ribbon .app=${app}></load-ribbon>
         ${summary === undefined || summary === null ? nothing : this.#facts(summary)}
         <div class="chart-grid">${CHARTS.map((name) => html`<chart-view .app=${app} .name=${name} .feed=${feed}></chart-view>`)}</div>
-      </section>`;
+      </details>`;
   }
 
   #facts(summary: NonNullable<Summary['gateway']>): TemplateResult {

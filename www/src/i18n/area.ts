@@ -2,8 +2,8 @@
 // has the same, and that a caller gives the values which the English text has places for.
 
 export type AreaName =
-  | 'capacity' | 'deployment' | 'failures' | 'gateway' | 'help' | 'monitor' | 'names' | 'options' | 'page' | 'profile'
-  | 'replicas' | 'validation' | 'workload';
+  | 'capacity' | 'compare' | 'deployment' | 'failures' | 'gateway' | 'help' | 'hero' | 'monitor' | 'names'
+  | 'options' | 'page' | 'profile' | 'replicas' | 'search' | 'validation' | 'workload';
 
 export type Table = Readonly<Record<string, string>>;
 export type Params = Readonly<Record<string, string | number>>;

@@ -2,10 +2,12 @@
 import type { AreaName } from './area.js';
 import type { Tables } from './text.js';
 import { capacity } from './zh/capacity.js';
+import { compare } from './zh/compare.js';
 import { deployment } from './zh/deployment.js';
 import { failures } from './zh/failures.js';
 import { gateway } from './zh/gateway.js';
 import { help } from './zh/help.js';
+import { hero } from './zh/hero.js';
 import { module } from './zh/module.js';
 import { monitor } from './zh/monitor.js';
 import { names } from './zh/names.js';
@@ -14,11 +16,12 @@ import { page } from './zh/page.js';
 import { parameters } from './zh/parameters.js';
 import { profile } from './zh/profile.js';
 import { replicas } from './zh/replicas.js';
+import { search } from './zh/search.js';
 import { validation } from './zh/validation.js';
 import { workload } from './zh/workload.js';
 
 export const zh = {
-  areas: { capacity, deployment, failures, gateway, help, monitor, names, options, page, profile, replicas, validation, workload } satisfies Record<AreaName, unknown>,
+  areas: { capacity, compare, deployment, failures, gateway, help, hero, monitor, names, options, page, profile, replicas, search, validation, workload } satisfies Record<AreaName, unknown>,
   parameters,
   module,
 } satisfies Tables;

@@ -6,7 +6,7 @@ import type { Text } from '../i18n/text.js';
 import { partsOf, type Watchable } from '../state/topic.js';
 import { loadOf } from '../capacity/load-state.js';
 import { gpuDetails, loadNumber } from './load-number.js';
-import { METRICS, type Metric, type Note } from './metrics.js';
+import { FIRST, METRICS, type Metric, type Note } from './metrics.js';
 import { seedRangesOf } from './seed-ranges.js';
 import { setSeeds } from '../state/settings.js';
 import type { SeedRange } from '../simulation/types.js';
@@ -25,9 +25,11 @@ export class HeadlineNumbers extends LightElement {
     const { t } = this.app.text;
     const { answer } = this.app.session.value;
     return html`
-      <dl class="headline" data-seeds=${seedRangesOf(this.app).answer.value.state} aria-label=${t('headline.label')}>${METRICS.map((metric) => this.#metric(metric))}${loadNumber(this.app)}</dl>
+      <dl class="headline first" data-seeds=${seedRangesOf(this.app).answer.value.state} aria-label=${t('headline.label')}>${METRICS.slice(0, FIRST).map((metric) => this.#metric(metric))}</dl>
+      <details class="headline-rest"><summary>${t('headline.more')}</summary>
+      <dl class="headline" aria-label=${t('headline.more')}>${METRICS.slice(FIRST).map((metric) => this.#metric(metric))}${loadNumber(this.app)}</dl>
       <p class="headline-details" ?hidden=${answer === null}>${t('headline.pd')} <b data-metric="pd_ratio" data-value=${answer?.summary.pd_ratio ?? ''}>${this.app.text.format.of('number', answer?.summary.pd_ratio ?? null)}</b>${gpuDetails(this.app)}</p>
-      ${this.#seeds()}
+      ${this.#seeds()}</details>
       <p class="preview-note" ?hidden=${answer?.preview !== true || this.app.belonging.stale.value !== null}>${t('headline.preview')}</p>
       <output class="visually-hidden" aria-live="polite"></output>`;
   }
@@ -89,7 +91,7 @@ export class HeadlineNumbers extends LightElement {
     const { text, session } = this.app;
     const { answer } = session.value;
     if (answer === null) return '';
-    return METRICS.slice(0, 4).map((metric) => {
+    return METRICS.slice(0, FIRST).map((metric) => {
       const value = metric.of(answer.summary);
       return `${text.t(metric.label)} ${parts(text, metric, value).join(' ')}`;
     }).join(', ');

@@ -14,6 +14,7 @@ const SHORTCUTS: readonly (readonly [string, PlainKey<typeof help>])[] = [
   ['key_double', 'double'],
   ['Ctrl+Z, Ctrl+Shift+Z', 'undo'],
   ['Esc', 'cancel'],
+  ['/', 'search'],
   ['?', 'help'],
 ];
 
@@ -22,9 +23,13 @@ export class HelpDialog extends LightElement {
     return [offline];
   }
 
-  show(): void {
+  /** Shows it, at a term of the glossary where one is named. */
+  show(term?: string): void {
     const dialog = this.querySelector('dialog');
     if (dialog?.open === false) dialog.showModal();
+    const row = term === undefined ? null : this.querySelector<HTMLElement>(`[data-term="${CSS.escape(term)}"]`);
+    row?.focus({ preventScroll: true });
+    row?.scrollIntoView({ block: 'center' });
   }
 
   protected override render(): TemplateResult {
@@ -38,7 +43,7 @@ export class HelpDialog extends LightElement {
         <h3>${t('shortcuts')}</h3>
         <dl class="shortcuts">${SHORTCUTS.map(([keys, about]) => html`<div><dt><kbd>${this.app.text.find(help, keys) ?? keys}</kbd></dt><dd>${t(about)}</dd></div>`)}</dl>
         <h3>${t('glossary')}</h3>
-        <dl class="glossary">${rows.map(([word, about], index) => html`<div data-term=${EN[index]?.[0] ?? ''}><dt>${word}</dt><dd>${about} ${namesOf(index)}</dd></div>`)}</dl>
+        <dl class="glossary">${rows.map(([word, about], index) => html`<div data-term=${EN[index]?.[0] ?? ''} tabindex="-1"><dt>${word}</dt><dd>${about} ${namesOf(index)}</dd></div>`)}</dl>
       </dialog>`;
   }
 }
@@ -56,7 +61,7 @@ function closeOnBackdrop(event: Event): void {
 customElements.define('help-dialog', HelpDialog);
 
 /** Shows the help, which is made when it is first asked for. */
-export async function showHelp(app: App): Promise<void> {
+export async function showHelp(app: App, term?: string): Promise<void> {
   let dialog = document.querySelector<HelpDialog>('help-dialog');
   if (dialog === null) {
     dialog = new HelpDialog();
@@ -64,5 +69,5 @@ export async function showHelp(app: App): Promise<void> {
     document.querySelector('servescope-page')?.append(dialog);
     await dialog.updateComplete;
   }
-  dialog.show();
+  dialog.show(term);
 }

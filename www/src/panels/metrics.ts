@@ -31,13 +31,16 @@ function metric(id: Named, kind: NumberKind, unit: string, good: Metric['good'],
   return { id, label: `metric.${id}`, about: `metric.${id}.about`, kind, unit, good, of, notes };
 }
 
+/** The first of them are always in sight; the others are one click away. */
+export const FIRST = 4;
+
 export const METRICS: readonly Metric[] = [
-  metric('throughput_rps', 'number', 'req/s', 'more', (summary) => summary.throughput_rps),
+  metric('slo.attainment_all', 'share', '', 'more', (summary) => summary.slo.attainment_all),
   metric('ttft_s.p50', 'seconds', '', 'less', (summary) => summary.ttft_s.p50),
   metric('ttft_s.p99', 'seconds', '', 'less', (summary) => summary.ttft_s.p99),
+  metric('throughput_rps', 'number', 'req/s', 'more', (summary) => summary.throughput_rps),
   metric('tbt_s.p99', 'seconds', '', 'less', (summary) => summary.tbt_s.p99),
   metric('e2e_s.p50', 'seconds', '', 'less', (summary) => summary.e2e_s.p50),
-  metric('slo.attainment_all', 'share', '', 'more', (summary) => summary.slo.attainment_all),
   metric('requests.rejected_total', 'count', '', 'less', (summary) => summary.requests.rejected_total),
   metric('output_tokens_per_s', 'number', 'tokens/s', 'more', (summary) => summary.output_tokens_per_s),
   metric('kv.peak_usage', 'share', '', 'neither', (summary) => summary.kv.peak_usage, [

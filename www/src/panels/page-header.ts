@@ -38,6 +38,8 @@ export class PageHeader extends LightElement {
         <button type="button" data-tab=${tab} aria-current=${app.view.value.tab === tab ? 'page' : 'false'} @click=${() => { app.show(tab); }}>${t(`tab.${tab}`)}</button>`)}
       </nav>
       ${this.#presets()}
+      <button type="button" class="icon" data-action="search" aria-label=${t('menu.search')} title=${t('menu.search')} aria-keyshortcuts="/"
+        @click=${() => { void import('../search/search-dialog.js').then(({ showSearch }) => showSearch(app)); }}>⌕</button>
       <div class="group">
         <button type="button" class="icon" ?disabled=${!undo} aria-label=${t('menu.undo')} title=${t('menu.undo')} @click=${() => { app.editor.undo(); }}>↶</button>
         <button type="button" class="icon" ?disabled=${!redo} aria-label=${t('menu.redo')} title=${t('menu.redo')} @click=${() => { app.editor.redo(); }}>↷</button>

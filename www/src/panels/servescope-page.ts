@@ -9,10 +9,12 @@ import { partsOf, type Watchable } from '../state/topic.js';
 import { closeMenusOutside } from '../menu.js';
 import { acceptDrops } from './open-file.js';
 import { Parts } from './parts.js';
+import { preparePrints } from './print.js';
 import { listenToShortcuts } from './shortcuts.js';
 import '../controls/control-panel.js';
 import '../draw/chart-view.js';
 import '../deployment/replicas-section.js';
+import './drain-note.js';
 import './headline-numbers.js';
 import './page-header.js';
 import './request-card.js';
@@ -22,26 +24,28 @@ import './status-area.js';
 import './welcome-doors.js';
 import './who-table.js';
 
-type Later = Exclude<Tab, 'explore'> | 'source' | 'gateway' | 'monitor';
+type Later = Exclude<Tab, 'explore'> | 'source' | 'gateway' | 'monitor' | 'compare';
 
 interface Section { id: string; title: MessageKey; about?: MessageKey; charts: readonly string[] }
 
+/** Answers before inputs. */
 const SECTIONS: readonly Section[] = [
-  { id: 'arrives', title: 'section.arrives', charts: ['gaps', 'shares', 'lengths'] },
   { id: 'happens', title: 'section.happens', about: 'section.happens.about', charts: ['rates', 'running_waiting', 'memory', 'tokens'] },
   { id: 'feel', title: 'section.feel', charts: ['latency_cdf', 'ttft_by_arrival', 'time_split'] },
 ];
+const INPUTS: Section = { id: 'arrives', title: 'section.arrives', charts: ['gaps', 'shares', 'lengths'] };
 
 export class ServescopePage extends LightElement {
   readonly #parts = new Parts<Later>(() => { this.requestUpdate(); });
   #monitorWanted = false;
+  #compareWanted = false;
 
   protected override watched(): Watchable[] {
-    return [this.app.view, partsOf(this.app.session, ({ answer }) => answer)];
+    return [this.app.view, this.app.pins, partsOf(this.app.session, ({ answer }) => answer)];
   }
 
   protected override look(): string {
-    return `${this.app.view.value.tab} ${String(this.app.view.value.source)} ${String(this.#hasReplicas)} ${String(this.#hasGateway)}`;
+    return `${this.app.view.value.tab} ${String(this.app.view.value.source)} ${String(this.#hasReplicas)} ${String(this.#hasGateway)} ${String(this.app.pins.value.length > 0)}`;
   }
 
   get #hasReplicas(): boolean {
@@ -56,6 +60,7 @@ export class ServescopePage extends LightElement {
     super.connectedCallback();
     acceptDrops(this.app, (hanging) => { this.classList.toggle('file-over', hanging); });
     listenToShortcuts(this.app);
+    preparePrints(this.app);
     document.addEventListener('pointerdown', closeMenusOutside);
   }
 
@@ -67,6 +72,8 @@ export class ServescopePage extends LightElement {
     else if (source) this.#want('source');
     if (this.#hasGateway) this.#want('gateway');
     if (this.#monitorWanted) this.#want('monitor');
+    const isCompared = app.pins.value.length > 0;
+    if (this.#compareWanted || isCompared) this.#want('compare');
     const gateway = this.#parts.value('gateway') as GatewayViews | undefined;
     return html`
       <a class="skip" href="#results" @click=${skipToResults}>${t('page.skip')}</a>
@@ -76,26 +83,31 @@ export class ServescopePage extends LightElement {
         <main id="results" tabindex="-1" aria-label=${t('page.results')}>
           <welcome-doors .app=${app} ?hidden=${tab !== 'explore'}></welcome-doors>
           <stale-bar .app=${app}></stale-bar>
-          <station-line class="of-run" .app=${app}></station-line>
+          <station-line class="of-run" .app=${app} ?hidden=${tab !== 'explore'}></station-line>
           <status-area .app=${app}></status-area>
           ${(['learn', 'plan', 'validation'] as const).map((name) => html`
-            <div class="tab ${name === 'plan' ? 'of-traffic' : ''}" ?hidden=${tab !== name}>${this.#part(name)}</div>`)}
-          <details class="fold traffic-source of-traffic" ?hidden=${tab !== 'explore'} .open=${source} @toggle=${(event: Event) => { app.showSource((event.target as HTMLDetailsElement).open); }}>
+            <div class="tab ${name === 'plan' ? 'of-traffic' : ''}" data-view=${name} ?hidden=${tab !== name}>${this.#part(name)}</div>`)}
+          <details class="fold traffic-source of-traffic" data-view="explore" ?hidden=${tab !== 'explore'} .open=${source} @toggle=${(event: Event) => { app.showSource((event.target as HTMLDetailsElement).open); }}>
             <summary><h2>${t('section.source')}</h2></summary>
             ${this.#part('source')}
           </details>
-          <div class="tab of-run" ?hidden=${tab !== 'explore'}>
+          <div class="tab of-run" data-view="explore" ?hidden=${tab !== 'explore'}>
             ${gateway?.story ?? nothing}
             <headline-numbers .app=${app}></headline-numbers>
+            <details class="fold compare" .open=${isCompared || this.#compareWanted} @toggle=${(event: Event) => { this.#openCompare(event); }}>
+              <summary><h2>${t('section.compare')}</h2></summary>
+              ${this.#part('compare')}
+            </details>
             ${SECTIONS.map((section) => html`${this.#section(section)}${section.id === 'happens' && this.#hasReplicas ? html`<replicas-section .app=${app}></replicas-section>` : nothing}${section.id === 'happens' && this.#hasGateway ? (gateway?.section ?? this.#part('gateway')) : nothing}`)}
-            <section class="who-section" id="who" aria-labelledby="who-title">
-              <h2 id="who-title">${t('section.who')}</h2>
+            <details class="section who-section" id="who" open>
+              <summary><h2 id="who-title">${t('section.who')}</h2></summary>
               <who-table .app=${app}></who-table>
               <details class="fold monitor" @toggle=${(event: Event) => { this.#open(event); }}>
                 <summary><h3>${t('section.monitor')}</h3></summary>
                 ${this.#part('monitor')}
               </details>
-            </section>
+            </details>
+            ${this.#section(INPUTS)}
           </div>
         </main>
       </div>
@@ -105,6 +117,12 @@ export class ServescopePage extends LightElement {
   #open({ target }: Event): void {
     if (!(target as HTMLDetailsElement).open || this.#monitorWanted) return;
     this.#monitorWanted = true;
+    this.requestUpdate();
+  }
+
+  #openCompare({ target }: Event): void {
+    if (!(target as HTMLDetailsElement).open || this.#compareWanted) return;
+    this.#compareWanted = true;
     this.requestUpdate();
   }
 
@@ -128,11 +146,12 @@ export class ServescopePage extends LightElement {
   #section({ id, title, about, charts }: Section): TemplateResult {
     const { app } = this;
     return html`
-      <section class="charts ${id}" aria-labelledby="section-${id}">
-        <h2 id="section-${id}">${app.text.t(title)}${about === undefined ? '' : html` <small>${app.text.t(about)}</small>`}</h2>
-        <div class="chart-grid">${charts.map((name) => html`<chart-view .app=${app} .name=${name}></chart-view>`)}</div>
+      <details class="section charts ${id}" open @toggle=${() => { app.scheduler.invalidateAll(); }}>
+        <summary><h2 id="section-${id}">${app.text.t(title)}${about === undefined ? '' : html` <small>${app.text.t(about)}</small>`}</h2></summary>
+        ${id === 'happens' ? html`<drain-note .app=${app}></drain-note>` : nothing}
+        <div class="chart-grid">${charts.map((name, place) => html`<chart-view .app=${app} .name=${name} .stacked=${id === 'happens' && place < charts.length - 1}></chart-view>`)}</div>
         ${id === 'feel' ? html`<request-card .app=${app}></request-card>` : ''}
-      </section>`;
+      </details>`;
   }
 }
 
@@ -143,6 +162,7 @@ function fetched(app: App, what: Later): Promise<unknown> {
     case 'source': return import('../workload/studio-page.js').then(({ studioPage }) => studioPage(app));
     case 'plan': return import('../capacity/capacity-page.js').then(({ capacityPage }) => capacityPage(app));
     case 'validation': return import('../validation/published-page.js').then(({ publishedPage }) => publishedPage(app));
+    case 'compare': return import('../compare/compare-section.js').then(({ compareSection }) => compareSection(app));
     case 'monitor': return import('../monitor/monitor-section.js').then(({ monitorSection }) => monitorSection(app));
   }
 }

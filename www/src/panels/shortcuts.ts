@@ -13,6 +13,9 @@ export function listenToShortcuts(app: App): void {
       else app.editor.undo();
     } else if (event.key === 'Escape') {
       app.cancel();
+    } else if (event.key === '/' && (!typing || event.target.inputMode === 'decimal') && !command) {
+      event.preventDefault();
+      void import('../search/search-dialog.js').then(({ showSearch }) => showSearch(app));
     } else if (event.key === '?' && !typing) {
       event.preventDefault();
       void import('./help-dialog.js').then(({ showHelp }) => showHelp(app));

@@ -1,10 +1,12 @@
 // The service as a line of stations, with numbers of the whole run, or of the cursor's moment while there is one. A
-// station that is pressed marks its controls and its charts.
+// station that is pressed marks its controls and its charts. Above them stands the picture of the run, which is fetched when
+// the first result is there.
 import { html, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
 import { resolve } from '../simulation/module.js';
 import type { ChartData, Series, Summary } from '../simulation/types.js';
 import type { MessageKey } from '../i18n/text.js';
+import { estimateOf, loadOf } from '../capacity/load-state.js';
 import { reading, timeAverage } from '../draw/plot.js';
 import { partsOf, type Watchable } from '../state/topic.js';
 import { belongings, STATIONS, type Station } from '../state/stations.js';
@@ -12,8 +14,31 @@ import { belongings, STATIONS, type Station } from '../state/stations.js';
 interface Reading { value: string; unit: string }
 
 export class StationLine extends LightElement {
+  #hero: HTMLElement | null = null;
+
   protected override watched(): Watchable[] {
-    return [partsOf(this.app.session, ({ answer }) => answer), this.app.belonging.stale, this.app.cursor, partsOf(this.app.view, ({ station }) => station)];
+    return [loadOf(this.app).answer, partsOf(this.app.session, ({ answer }) => answer), this.app.belonging.stale, this.app.cursor, partsOf(this.app.view, ({ station }) => station)];
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    const { session } = this.app;
+    const forget = session.subscribe(({ state }) => {
+      if (state !== 'ready') return;
+      forget();
+      void this.#fetchHero();
+    });
+  }
+
+  /** The numbers are whole without the picture: where it cannot be fetched they stand alone. */
+  async #fetchHero(): Promise<void> {
+    try {
+      const { runHero } = await import('../hero/run-hero.js');
+      this.#hero = runHero(this.app);
+      this.requestUpdate();
+    } catch (thrown) {
+      console.warn('hero:', thrown);
+    }
   }
 
   protected override render(): TemplateResult {
@@ -28,7 +53,8 @@ export class StationLine extends LightElement {
             title=${`${name}: ${t('station.show')}`} @click=${() => { this.#press(station); }}>
             <small>${name}</small> <b>${value}</b> <small>${unit}</small></button></li>`;
         })}</ol>
-      </nav>`;
+      </nav>
+      ${this.#hero}`;
   }
 
   #reading(station: Station): Reading {
@@ -46,10 +72,16 @@ export class StationLine extends LightElement {
       case 'gateway': return { value: format.whole(summary.requests.rejected_total), unit: unit(null) };
       case 'waiting': return { value: number(at('running_waiting', 'waiting')), unit: unit(now) };
       case 'batch': return { value: number(now === null ? summary.batch.mean_size : at('running_waiting', 'running')), unit: unit(now) };
-      case 'gpu': return now === null
-        ? { value: format.of('share', summary.gpu.busy), unit: unit(null) }
-        : { value: format.of('share', poolShare(answer.charts.get('memory'), now)), unit: unit(now) };
+      case 'gpu': return { value: this.#load(summary), unit: unit(null) };
     }
+  }
+
+  /** A share of the capacity, found or estimated: of the whole run, whatever the cursor's moment is. */
+  #load(summary: Summary): string {
+    const { load } = loadOf(this.app).answer.value;
+    const estimate = load === null ? estimateOf(summary, this.app.store.resolved.values) : null;
+    const share = load?.share ?? estimate?.share ?? null;
+    return `${estimate?.sign ?? ''}${this.app.text.format.of('share', share)}`;
   }
 
   /** As it was asked for, or as the file has it at the speed it is played. */
@@ -88,7 +120,7 @@ function unitText(t: (key: MessageKey) => string, station: Station, now: boolean
     case 'gateway': return t('station.gateway.unit');
     case 'waiting': return t(now ? 'station.waiting.unit_now' : 'station.waiting.unit');
     case 'batch': return t(now ? 'station.batch.unit_now' : 'station.batch.unit');
-    case 'gpu': return t(now ? 'station.gpu.unit_now' : 'station.gpu.unit');
+    case 'gpu': return t('station.gpu.unit');
   }
 }
 
@@ -100,13 +132,6 @@ function momentOrMean(chart: ChartData | undefined, role: string, now: number | 
   const series = seriesOf(chart, role);
   if (series === undefined) return null;
   return now === null ? timeAverage(series) : reading(series, now);
-}
-
-function poolShare(chart: ChartData | undefined, now: number): number | null {
-  const [kv, adapters, pool] = ['kv', 'adapters', 'pool'].map((role) => seriesOf(chart, role));
-  const size = pool?.y[0];
-  if (kv === undefined || size === undefined || size === 0) return null;
-  return ((reading(kv, now) ?? 0) + (adapters === undefined ? 0 : (reading(adapters, now) ?? 0))) / size;
 }
 
 customElements.define('station-line', StationLine);

@@ -50,7 +50,7 @@ export class StatusArea extends LightElement {
     return html`
       <div class="progress" role="progressbar" aria-label=${label} aria-valuemin="0" aria-valuemax="100"
         aria-valuenow=${Math.round((progress ?? 0) * 100)} ?hidden=${progress === null} ${vars({ '--part': String(progress ?? 0) })}></div>
-      <p class="progress-note" ?hidden=${progress === null}>${label} · ${t('progress.cancel')}</p>`;
+      <p class="progress-note" ?hidden=${progress === null}>${label} <button type="button" data-action="cancel" title=${t('progress.cancel')} @click=${() => { app.cancel(); }}>${t('progress.stop')}</button></p>`;
   }
 
   #trace(): TemplateResult | typeof nothing {

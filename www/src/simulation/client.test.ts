@@ -26,7 +26,7 @@ const wish = (rate: number): Wish => ({
 });
 
 const answer = (revision: number, compute_ms = 1, preview = false): FromWorker => ({
-  kind: 'answer', revision, preview, compute_ms, charts: [], more: false, options: wish(0).options, summary: { requests: { offered: 600 } } as Summary,
+  kind: 'answer', revision, preview, compute_ms, traffic_end_s: 0, charts: [], more: false, options: wish(0).options, summary: { requests: { offered: 600 } } as Summary,
 });
 
 const none = new Uint32Array();

@@ -13,7 +13,7 @@ export type Query =
   /** A method of the simulator, and what it takes. */
   | { kind: 'call'; call: SimulatorCall; values: unknown[] };
 
-export type SimulatorCall = keyof Pick<Simulator, 'deployment' | 'fleet' | 'load_profile' | 'monitor'>;
+export type SimulatorCall = keyof Pick<Simulator, 'deployment' | 'fleet' | 'load_profile' | 'moment' | 'monitor'>;
 
 export interface QueryResult {
   charts: ChartData[];
@@ -36,6 +36,8 @@ export interface Answer {
   /** A shorter run, shown until the whole one is there. */
   preview: boolean;
   summary: Summary;
+  /** When the last request arrives. */
+  traffic_end_s: number;
   /** Those in sight. */
   charts: ChartData[];
   /** The other charts follow. */

@@ -120,11 +120,11 @@ export class Serving {
         this.post({ kind: 'progress', revision: run.revision, fraction });
       }
     }
-    const { summary, charts } = timed(() => sim.finish(run.options));
+    const { summary, charts, traffic_end_s } = timed(() => sim.finish(run.options));
     if (!preview) this.#short = compute < SHORT_MS && !this.#holdsTrace ? run : null;
     const { revision, options } = run;
     const more = !preview && options.in_sight !== null;
-    this.post({ kind: 'answer', revision, preview, summary, charts, options, more, compute_ms: compute }, buffersOf(charts));
+    this.post({ kind: 'answer', revision, preview, summary, traffic_end_s, charts, options, more, compute_ms: compute }, buffersOf(charts));
     if (more) await this.#tellOthers(run, sim);
     return true;
   }

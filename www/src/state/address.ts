@@ -1,10 +1,13 @@
-// The page's address holds the scenario and the page's own four keys; copying it is sharing it. Writing is debounced
+// The page's address holds the scenario and the page's own keys; copying it is sharing it. Writing is debounced
 // and replaces the entry: changes are taken back by undo. A visit to another tab or preset is an entry of its own, to which
 // the Back button leads.
 import type { Failure, ScenarioPatch } from '../simulation/types.js';
 import type { Pipe } from '../workload/trace-file.js';
 
-export interface PageKeys { lang: string | null; zoom: [number, number] | null; by: string | null; file: string | null; tab: string | null; pipe: Pipe | null }
+export interface PageKeys { lang: string | null; zoom: [number, number] | null; by: string | null; file: string | null; tab: string | null; pipe: Pipe | null; pins: readonly Pin[] }
+
+/** A setting that is kept to be compared with over so many seeds, as the part of an address behind "#". */
+export interface Pin { name: string; seeds: number; link: string }
 
 export interface Codec {
   encode(values: ScenarioPatch): string;
@@ -12,10 +15,12 @@ export interface Codec {
 }
 
 const DEBOUNCE_MS = 300;
+/** Most settings that are kept. */
+export const MOST_PINS = 8;
 
 export function pageKeys(hash: string): PageKeys {
   const keys = new URLSearchParams(hash.replace(/^#/, ''));
-  return { lang: keys.get('lang'), zoom: parseZoom(keys.get('zoom')), by: keys.get('by'), file: keys.get('file'), tab: keys.get('tab'), pipe: parsePipe(keys.get('pipe')) };
+  return { lang: keys.get('lang'), zoom: parseZoom(keys.get('zoom')), by: keys.get('by'), file: keys.get('file'), tab: keys.get('tab'), pipe: parsePipe(keys.get('pipe')), pins: keys.getAll('pin').flatMap(parsePin).slice(0, MOST_PINS) };
 }
 
 export function withPageKeys(link: string, keys: PageKeys): string {
@@ -26,7 +31,13 @@ export function withPageKeys(link: string, keys: PageKeys): string {
   if (keys.file !== null) parts.push(`file=${encodeURIComponent(keys.file)}`);
   if (keys.pipe !== null && keys.pipe.steps.length > 0) parts.push(`pipe=${[keys.pipe.join, ...keys.pipe.steps].map(encodeURIComponent).join(';')}`);
   if (keys.tab !== null) parts.push(`tab=${encodeURIComponent(keys.tab)}`);
+  for (const { name, seeds, link: pinned } of keys.pins) parts.push(`pin=${[name, seeds, pinned].map(encodeURIComponent).join(';')}`);
   return `#${parts.join('&')}`;
+}
+
+function parsePin(text: string): Pin[] {
+  const [, name, seeds, link] = /^([^;]*);(\d{1,3});(.*)$/.exec(text) ?? [];
+  return name === undefined || seeds === undefined || link === undefined ? [] : [{ name, seeds: Number(seeds), link }];
 }
 
 function parsePipe(text: string | null): Pipe | null {

@@ -12,7 +12,7 @@ let question: ReturnType<typeof vi.fn<() => Promise<string>>>;
 let open: OpenQuestion<string>;
 
 function answered(): void {
-  session.update({ answer: { summary: {} as never, charts: new Map(), preview: false } });
+  session.update({ answer: { summary: {} as never, charts: new Map(), preview: false, trafficEnd: 0 } });
 }
 
 beforeEach(() => {

@@ -4,7 +4,8 @@ import type { Answer } from '../simulation/protocol.js';
 import type { ChartData, Explanation, Summary } from '../simulation/types.js';
 import { Topic } from './topic.js';
 
-export interface Shown { summary: Summary; charts: ReadonlyMap<string, ChartData>; preview: boolean }
+/** `trafficEnd`: when the last request arrives, seconds. */
+export interface Shown { summary: Summary; charts: ReadonlyMap<string, ChartData>; preview: boolean; trafficEnd: number }
 
 export interface Session {
   state: 'running' | 'ready' | 'failed';
@@ -54,9 +55,9 @@ export function placeName({ tab, source }: Place): string | null {
 }
 
 /** An answer; until the charts out of sight follow, they are `former`'s. */
-export function shownOf({ summary, charts, preview, options }: Answer, former: Shown | null): Shown {
+export function shownOf({ summary, charts, preview, options, traffic_end_s: trafficEnd }: Answer, former: Shown | null): Shown {
   const kept = options.in_sight === null ? [] : (former?.charts ?? []);
-  return { summary, charts: new Map([...kept, ...chartMap(charts)]), preview };
+  return { summary, charts: new Map([...kept, ...chartMap(charts)]), preview, trafficEnd };
 }
 
 export function chartMap(charts: readonly ChartData[]): ReadonlyMap<string, ChartData> {

@@ -15,7 +15,7 @@ const BELONGINGS: Record<Station, Belongings> = {
 
 /** The charts that the line of stations reads its numbers from: for the whole run, or for the cursor's moment. */
 export function lineCharts(atMoment: boolean): readonly string[] {
-  return atMoment ? ['rates', 'running_waiting', 'memory'] : ['running_waiting'];
+  return atMoment ? ['rates', 'running_waiting'] : ['running_waiting'];
 }
 
 export function belongings(station: string): Belongings | null {

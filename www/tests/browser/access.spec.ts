@@ -84,7 +84,7 @@ test('the theme switches, charts included', async ({ page }) => {
   await open(page);
   const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   const light = await paper();
-  const canvas = page.locator('[data-chart="gaps"] canvas');
+  const canvas = page.locator('[data-chart="rates"] canvas');
   const picture = () => canvas.evaluate((element: HTMLCanvasElement) => element.toDataURL());
   const drawn = await picture();
   await page.locator('[data-action=theme][data-theme=auto]').click();

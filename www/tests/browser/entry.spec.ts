@@ -39,12 +39,12 @@ test('engine and hardware are chosen at the head of their sections, by their rea
     await expect(control(page, id), id).toBeVisible();
   }
   const gpu = control(page, 'fleet.gpu');
-  await expect(gpu.locator('select')).toBeDisabled();
-  await gpu.locator('[data-use]').click();
-  await settled(page);
-  await expect(gpu.locator('select')).toBeEnabled();
-  await expect(gpu.locator('select')).toBeFocused();
+  // S-LoRA's linear model knows no GPU: a choice sets what it needs with it.
+  await expect(gpu).toHaveClass(/inactive/);
   await gpu.locator('select').selectOption({ label: 'NVIDIA H100 SXM5' });
+  await settled(page);
+  await expect(gpu).not.toHaveClass(/inactive/);
+  await expect(gpu.locator('select')).toHaveValue('h100_sxm');
   await control(page, 'fleet.model').locator('select').selectOption({ label: 'Llama-3.1-8B' });
   await settled(page);
   await expect(page.locator('html')).toHaveAttribute('data-state', 'ready');
@@ -100,4 +100,49 @@ test('the first screen says what this is and has three ways in', async ({ page }
   await expect(welcome).toHaveCount(0);
   await open(page);
   await expect(welcome).toHaveCount(0);
+});
+
+test('the search finds parameters, charts, presets and terms, and goes there', async ({ page }) => {
+  await open(page);
+  const dialog = page.getByRole('dialog', { name: 'Search parameters, charts and glossary' });
+  const box = dialog.getByRole('combobox');
+  const search = async (query: string): Promise<void> => {
+    await page.keyboard.press('/');
+    await expect(box).toBeFocused();
+    await box.fill(query);
+  };
+  await search('preempt');
+  await expect(dialog.locator('[data-found=parameter]').first()).toBeVisible();
+  await page.keyboard.press('Escape');
+  await expect(dialog).toBeHidden();
+
+  // One that does not apply is unfolded, and offers to.
+  await search('scheduler.chunk_tokens');
+  await page.keyboard.press('Enter');
+  await expect(control(page, 'scheduler.chunk_tokens')).toBeInViewport();
+  await expect(control(page, 'scheduler.chunk_tokens').locator('[data-use]')).toBeFocused();
+
+  await search('h100');
+  await dialog.getByRole('option', { name: /^GPU parameter/ }).click();
+  await expect(control(page, 'fleet.gpu').locator('select')).toBeFocused();
+
+  await page.locator('[data-action=search]').click();
+  await box.fill('latency cdf');
+  await page.keyboard.press('Enter');
+  await expect(page.locator('[data-chart=latency_cdf] .plot')).toBeFocused();
+  await expect(page.locator('[data-chart=latency_cdf]')).toBeInViewport();
+
+  await search('tolerance');
+  await dialog.locator('[data-id="capacity.tolerance"]').click();
+  await expect(page.locator(current('plan'))).toBeVisible();
+  await expect(control(page, 'capacity.tolerance')).toBeInViewport();
+
+  await search('chunked prefill');
+  await dialog.locator('[data-found=term]').first().click();
+  await expect(page.locator('help-dialog [data-term="Chunked prefill"]')).toBeInViewport();
+  await page.keyboard.press('Escape');
+
+  await search('zzzz');
+  await expect(dialog.getByRole('status')).toContainText('zzzz');
+  await expect(dialog.getByRole('option')).toHaveCount(0);
 });

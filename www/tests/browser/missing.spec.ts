@@ -116,7 +116,7 @@ test('a file needs the module for files; without it that is said, and the page g
 
 test('a search whose worker’s script is missing ends, and starts no worker after worker', async ({ page, trouble }) => {
   await open(page);
-  await without(page, '**/assets/capacity-worker-*.js');
+  await without(page, '**/assets/pool-worker-*.js');
   let workers = 0;
   page.on('worker', () => { workers += 1; });
   await page.locator('[data-tab=plan]').click();

@@ -15,6 +15,7 @@ mod sweep;
 mod traces;
 mod vidur;
 mod who;
+mod why;
 mod workload;
 
 use std::path::{Path, PathBuf};

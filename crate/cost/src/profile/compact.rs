@@ -12,7 +12,9 @@ use super::line::Line;
 use super::operator::By;
 use super::table::ProfileError;
 use super::{OperatorLine, Profile};
-use crate::batch::{Batch, BatchCost, Chunk, DecodeUsage, OperatorClass, StageParts, StageTime};
+use crate::batch::{
+    Batch, BatchCost, Chunk, DecodeConstants, DecodeUsage, OperatorClass, StageParts, StageTime,
+};
 
 /// Attention of requests that decode.
 #[derive(Debug, Clone, PartialEq)]
@@ -224,6 +226,23 @@ impl BatchCost for CompactTables {
         let layer_us = self.tokens.at(tokens) + self.prefill_us(batch.chunks) + decode_us;
         let send_us = if is_last { 0.0 } else { self.send.at(tokens) };
         StageTime { first_us: layers * layer_us + send_us + self.host_us(batch), growth_us, holds }
+    }
+
+    fn decode_constants(&self, batch: &Batch<'_>) -> DecodeConstants {
+        let tokens = self.stage_tokens(batch);
+        DecodeConstants {
+            layer_us: self.tokens.at(tokens) + self.prefill_us(&[]),
+            send_us: self.send.at(tokens),
+            host_us: self.host_us(batch),
+            ..DecodeConstants::default()
+        }
+    }
+
+    // PERF: a quarter of the instructions of two times by themselves; guarded by `stages_of_a_batch_that_decodes`.
+    fn decode_stages_us(&self, batch: &Batch<'_>, constants: &DecodeConstants) -> [f64; 2] {
+        let layer_us = constants.layer_us + self.decode_us(batch).0;
+        [(false, constants.send_us), (true, 0.0)]
+            .map(|(is_last, send_us)| self.stage_layers(is_last) * layer_us + send_us + constants.host_us)
     }
 
     fn stage_parts(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {

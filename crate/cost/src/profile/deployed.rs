@@ -1,7 +1,9 @@
 //! A profile's times for a deployment, with what the roofline knows beyond them.
 
 use super::compact::CompactTables;
-use crate::batch::{Batch, BatchCost, DecodeUsage, OperatorClass, Peak, StageParts, StageTime, Work};
+use crate::batch::{
+    Batch, BatchCost, DecodeConstants, DecodeUsage, OperatorClass, Peak, StageParts, StageTime, Work,
+};
 use crate::roofline::Roofline;
 
 /// Measured times; operations, bytes and peaks of the deployment, and the LoRA operators, which no profile has.
@@ -27,6 +29,17 @@ impl BatchCost for DeployedProfile {
     fn stage_time(&self, batch: &Batch<'_>, is_last: bool) -> StageTime {
         let time = self.tables.stage_time(batch, is_last);
         StageTime { first_us: time.first_us + self.adapters_us(batch, is_last), ..time }
+    }
+
+    fn decode_constants(&self, batch: &Batch<'_>) -> DecodeConstants {
+        let adapters_us = [false, true].map(|is_last| self.adapters_us(batch, is_last));
+        DecodeConstants { adapters_us, ..self.tables.decode_constants(batch) }
+    }
+
+    fn decode_stages_us(&self, batch: &Batch<'_>, constants: &DecodeConstants) -> [f64; 2] {
+        let [inner_us, last_us] = self.tables.decode_stages_us(batch, constants);
+        let [inner_adapters_us, last_adapters_us] = constants.adapters_us;
+        [inner_us + inner_adapters_us, last_us + last_adapters_us]
     }
 
     fn stage_parts(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {

@@ -183,6 +183,20 @@ proptest! {
     }
 
     #[test]
+    fn stages_of_a_batch_that_decodes(requests in 1..300u32, kv in 1..900_000u32, later in 0..500u32) {
+        let (profile, _) = Profile::fit(&raw()).unwrap();
+        for tables in [4, 3].map(|stages| profile.tables(profile.settings(2, stages)).unwrap()) {
+            for tables in [tables.clone(), tables.with_roundings()] {
+                let batch = |kv: u32| Batch { decodes: requests, decode_kv_tokens: kv.into(), ..Batch::default() };
+                let constants = tables.decode_constants(&batch(kv));
+                let then = batch(kv + later * requests);
+                let alone = [false, true].map(|is_last| tables.stage_time(&then, is_last).first_us);
+                prop_assert_eq!(tables.decode_stages_us(&then, &constants), alone);
+            }
+        }
+    }
+
+    #[test]
     fn a_line_of_iterations_is_as_long_as_single_ones(requests in 1..300u32, kv in 1..9_000u32) {
         let (profile, _) = Profile::fit(&raw()).unwrap();
         for degree in [1, 2] {

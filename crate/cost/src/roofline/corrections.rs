@@ -128,7 +128,7 @@ const ATTENTION: Corrections = Corrections {
     ..Corrections::NONE
 };
 
-/// LoRA operators, calibrated on S-LoRA's published rows, not timed by themselves. The linear law whose adapter terms were
+/// LoRA operators, calibrated on S-LoRA's published rows, not timed by themselves. The linear model whose adapter terms were
 /// tuned on those rows (Llama-7B on an A10G with 200 adapters: see [`crate::calibration`]) adds 0.5 ms and 3 us for each
 /// unit of rank to an iteration. With some 30 requests of 28 distinct adapters, all of rank 8 (S1) or of a mean rank of 30
 /// (S2), that is 1.22 and 3.2 ms. Weights and activations take 1.98 ms of the difference at 1.087 times the A10G's

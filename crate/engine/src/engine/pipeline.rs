@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use super::pipeline_turns::Way;
 use super::{Event, Fleet};
 use crate::replica::iteration::ScheduledBatch;
 use crate::replica::{batch_end, scheduler};
@@ -11,7 +12,7 @@ use crate::replica::{batch_end, scheduler};
 #[derive(Debug, Clone)]
 pub(super) struct Pipeline {
     pub(super) batches: Vec<ScheduledBatch>,
-    unused: Vec<u32>,
+    pub(super) unused: Vec<u32>,
     pub(super) stages: Vec<Stage>,
     /// Whether a batch has ended since batches were formed.
     has_ended: bool,
@@ -19,13 +20,16 @@ pub(super) struct Pipeline {
     /// until those before it are done.
     queue: VecDeque<Option<u32>>,
     /// Batches that have just ended and whose requests may decode on as they are.
-    again: Vec<u32>,
+    pub(super) again: Vec<u32>,
+    pub(super) way: Way,
 }
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Stage {
-    queue: VecDeque<u32>,
+    pub(super) queue: VecDeque<u32>,
     pub(super) serves: Option<u32>,
+    /// While turns are played, when it is done with what it serves.
+    pub(super) end_us: f64,
 }
 
 impl Pipeline {
@@ -37,6 +41,7 @@ impl Pipeline {
             has_ended: false,
             queue: VecDeque::new(),
             again: Vec::new(),
+            way: Way::default(),
         }
     }
 
@@ -179,13 +184,9 @@ impl Fleet {
         }
         let (copied_blocks, load_us) =
             if stage == 0 { (batch.copied_blocks, batch.load_us) } else { (0, 0.0) };
-        let stage_us = match batch.inner_us {
-            Some(us) if !is_last => us,
-            _ => self.cost.stage_time(&batch.batch(), is_last).first_us,
-        };
-        if !is_last {
-            batch.inner_us = Some(stage_us);
-        }
+        let known_us = if is_last { batch.last_us } else { batch.inner_us };
+        let stage_us = known_us.unwrap_or_else(|| self.cost.stage_time(&batch.batch(), is_last).first_us);
+        *(if is_last { &mut batch.last_us } else { &mut batch.inner_us }) = Some(stage_us);
         let works_us = stage_us + self.config.copying_us(copied_blocks);
         let took_us = works_us + load_us;
         batch.busy_us += works_us;

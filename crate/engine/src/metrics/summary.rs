@@ -406,7 +406,7 @@ impl HeldKv {
 impl SpanSums {
     fn over(timeline: &Timeline) -> Self {
         let mut sums = Self::default();
-        timeline.iterations.iter().for_each(|run| sums.add(&run));
+        timeline.iterations.each(|run| sums.add(run));
         sums
     }
 

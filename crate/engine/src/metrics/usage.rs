@@ -93,10 +93,10 @@ pub fn usage(report: &Report) -> Option<(Usage, InterTokenLatencies)> {
 /// nothing.
 pub fn spans(report: &Report) -> (SpanSums, InterTokenLatencies) {
     let (mut sums, mut gaps) = (SpanSums::default(), InterTokenLatencies::default());
-    for run in &report.timeline.iterations {
-        sums.add(&run);
-        gaps.add_iterations(&run);
-    }
+    report.timeline.iterations.each(|run| {
+        sums.add(run);
+        gaps.add_iterations(run);
+    });
     (sums, gaps.whole(&report.timeline))
 }
 
@@ -141,12 +141,14 @@ fn each(
     take: &mut dyn FnMut(&IterationRun, &Totals),
 ) {
     let mut asked = Asked::new(&report.timeline, cost);
-    for run in report.timeline.iterations.iter().filter(is_wanted) {
-        let RunTotals { us, work } = asked.totals(&run);
-        let decoded = f64::from(run.iterations) * f64::from(run.decodes);
-        let tokens = f64::from(run.prompt_tokens) + decoded;
-        take(&run, &Totals { us, work, tokens });
-    }
+    report.timeline.iterations.each(|run| {
+        if is_wanted(run) {
+            let RunTotals { us, work } = asked.totals(run);
+            let decoded = f64::from(run.iterations) * f64::from(run.decodes);
+            let tokens = f64::from(run.prompt_tokens) + decoded;
+            take(run, &Totals { us, work, tokens });
+        }
+    });
 }
 
 impl Usage {

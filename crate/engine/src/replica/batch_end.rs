@@ -7,6 +7,9 @@ use super::context::ScheduleContext;
 use super::iteration::{HeadBlocked, ScheduledBatch, Unwritten};
 use super::requests::RequestStatus;
 use super::run::written;
+use crate::config::FleetConfig;
+use crate::record::request_phases::{SharedIteration, prefill_in_iteration_us};
+use crate::request::BlockReason;
 
 /// The requests of a batch that left the last stage are further.
 pub(crate) fn end_batch(
@@ -23,6 +26,7 @@ pub(crate) fn end_batch(
     let fresh = batch.members.iter().filter(|&&id| is_fresh(id, context)).count() as u32;
     let run = written(replica, context, batch, batch.formed_us, fresh);
     context.record.iterations.push(&run, &batch.chunks);
+    share_iteration(context, batch, batch.formed_us);
     for &id in &batch.members {
         let i = id as usize;
         if !is_fresh(id, context) {
@@ -57,12 +61,34 @@ pub(crate) fn end_batch(
     replica.adapters.offload_unused(&mut replica.kv);
 }
 
+/// Notes what a batch that ends held beside its requests that decode, where that is asked for.
+pub(crate) fn share_iteration(context: &mut ScheduleContext<'_>, batch: &ScheduledBatch, start_us: f64) {
+    let copying_us = context.config.copying_us(batch.copied_blocks);
+    let is_plain = batch.chunks.is_empty() && copying_us == 0.0 && batch.load_us == 0.0;
+    if is_plain || !context.record.phases.is_on() {
+        return;
+    }
+    let prefill_us = prefill_in_iteration_us(context.cost, &batch.batch());
+    let (end_us, load_us) = (context.now_us, batch.load_us);
+    let iteration = SharedIteration { request: 0, start_us, end_us, load_us, copying_us, prefill_us };
+    context.record.phases.share(&batch.members, iteration);
+}
+
 /// Whether a batch ends in which every request gets a token and goes on; its requests are to be written down later.
 pub(crate) fn ends_alike(
     replica: &mut Replica,
     context: &mut ScheduleContext<'_>,
     batch: &mut ScheduledBatch,
 ) -> bool {
+    let ends = may_end_alike(replica, context, batch) && batch.unwritten.next_is_not_last();
+    if ends {
+        end_unwritten(replica, context, batch);
+    }
+    ends
+}
+
+/// Whether the batch can be one whose requests are written down later: each gets a token, and none joins them.
+fn may_end_alike(replica: &mut Replica, context: &ScheduleContext<'_>, batch: &mut ScheduledBatch) -> bool {
     let policy = context.config.policy();
     let is_told_at_once = context.steps_singly
         || context.record.first_tokens.is_some()
@@ -70,16 +96,15 @@ pub(crate) fn ends_alike(
         || policy.queues_empty_batches()
         || !policy.mixes_batches();
     let is_plain = batch.chunks.is_empty() && batch.copied_blocks == 0 && batch.load_us == 0.0;
-    if is_told_at_once || !is_plain || !replica.admits_none_beside(context, batch) {
-        return false;
-    }
-    if batch.unwritten.iterations == 0 && !begin_unwritten(context, batch) {
-        return false;
-    }
+    !is_told_at_once
+        && is_plain
+        && replica.admits_none_beside(context, batch)
+        && (batch.unwritten.iterations > 0 || begin_unwritten(context, batch))
+}
+
+/// A batch ends whose requests are written down later.
+fn end_unwritten(replica: &mut Replica, context: &mut ScheduleContext<'_>, batch: &mut ScheduledBatch) {
     let unwritten = &mut batch.unwritten;
-    if unwritten.iterations + 1 >= unwritten.first_done {
-        return false;
-    }
     unwritten.iterations += 1;
     unwritten.execution_us.push(batch.busy_us);
     unwritten.ended_us = context.now_us;
@@ -87,6 +112,49 @@ pub(crate) fn ends_alike(
     replica.in_flight -= 1;
     let run = written(replica, context, batch, batch.formed_us, batch.decodes);
     context.record.iterations.push(&run, &[]);
+}
+
+/// Whether batches take turns that end and are formed again alike, where this is one of those under way: until one of its
+/// requests is done or blocks run short, which [`ends_a_turn`] says, or something arrives.
+pub(crate) fn takes_turns(
+    replica: &mut Replica,
+    context: &ScheduleContext<'_>,
+    batch: &mut ScheduledBatch,
+) -> bool {
+    let is_told = |stop: BlockReason| replica.stop == Some(stop);
+    (replica.num_waiting == 0 || batch.refused.is_some_and(|refused| is_told(refused.stop)))
+        && may_end_alike(replica, context, batch)
+}
+
+/// Marks a batch that does not take turns as one with whose end they are over; says whether it can be.
+pub(crate) fn ends_once(batch: &mut ScheduledBatch) -> bool {
+    let can_be = batch.unwritten.iterations == 0;
+    if can_be {
+        batch.unwritten.first_done = 0;
+    }
+    can_be
+}
+
+/// The iteration under way of a batch that [`takes_turns`] ends at a time, and the next one of the same requests is formed.
+/// Says whether that can be; otherwise nothing is changed.
+#[inline]
+pub(crate) fn next_turn(
+    replica: &mut Replica,
+    context: &mut ScheduleContext<'_>,
+    batch: &mut ScheduledBatch,
+    end_us: f64,
+) -> bool {
+    let unwritten = &batch.unwritten;
+    if !unwritten.next_is_not_last() {
+        return false;
+    }
+    let blocks = unwritten.new_blocks(context.config, unwritten.iterations + 1);
+    if replica.kv.available() <= blocks {
+        return false;
+    }
+    context.now_us = end_us;
+    end_unwritten(replica, context, batch);
+    form_unwritten(replica, context, batch, blocks);
     true
 }
 
@@ -114,31 +182,37 @@ pub(crate) fn forms_alike(
     context: &mut ScheduleContext<'_>,
     batch: &mut ScheduledBatch,
 ) -> bool {
-    let Unwritten { iterations, phases, .. } = &batch.unwritten;
-    let size = phases.len();
-    let blocks = if context.config.allocates_on_demand() {
-        phases[(size - *iterations as usize % size) % size]
-    } else {
-        0
-    };
+    let blocks = batch.unwritten.new_blocks(context.config, batch.unwritten.iterations);
     if !replica.admits_none_beside(context, batch) || replica.kv.available() <= blocks {
         return false;
     }
     if let (Some(refused), true) = (batch.refused, replica.num_waiting > 0) {
         replica.set_blocked_on(context, Some(refused.stop));
     }
+    form_unwritten(replica, context, batch, blocks);
+    true
+}
+
+/// The next iteration of the same requests takes so many blocks.
+fn form_unwritten(
+    replica: &mut Replica,
+    context: &ScheduleContext<'_>,
+    batch: &mut ScheduledBatch,
+    blocks: u32,
+) {
     replica.kv.allocate(blocks);
     replica.in_flight += 1;
     replica.formed += 1;
     replica.looks_again = false;
-    replica.passes_over = false;
+    replica.passes_over = replica.num_waiting > 0
+        && batch.refused.is_some_and(|refused| refused.stop == BlockReason::LoraSlots);
     batch.number = replica.formed;
     batch.formed_us = context.now_us;
     batch.decode_kv_tokens += u64::from(batch.decodes);
     batch.busy_us = 0.0;
     batch.inner_us = None;
+    batch.last_us = None;
     batch.in_memory = replica.adapters_in_memory();
-    true
 }
 
 /// Writes down what the requests of a batch got.
@@ -160,14 +234,33 @@ pub(crate) fn write_down(context: &mut ScheduleContext<'_>, batch: &mut Schedule
     unwritten.execution_us.clear();
 }
 
+impl Unwritten {
+    /// Whether no request is done with the next iteration.
+    fn next_is_not_last(&self) -> bool {
+        self.iterations + 1 < self.first_done
+    }
+
+    /// Blocks that the iteration takes which comes after so many of them.
+    fn new_blocks(&self, config: &FleetConfig, iterations: u32) -> u32 {
+        if !config.allocates_on_demand() {
+            return 0;
+        }
+        let size = self.phases.len();
+        self.phases[(size - iterations as usize % size) % size]
+    }
+}
+
 impl Replica {
     /// Notes why a batch was formed without the head of the queue.
     pub(crate) fn refuses_head(&mut self, context: &ScheduleContext<'_>, batch: &mut ScheduledBatch) {
-        let is_looked_at_anew = batch.changes_again
-            || self.passes_over
-            || self.waiting.takes_turns()
-            || context.config.loads_ahead();
+        let is_looked_at_anew =
+            batch.changes_again || self.waiting.takes_turns() || context.config.loads_ahead();
         if self.num_waiting == 0 || is_looked_at_anew {
+            return;
+        }
+        // Where some are passed over, others may be next than the head, unless no one is.
+        let lacks_slots = self.stop == Some(BlockReason::LoraSlots);
+        if self.passes_over != lacks_slots || lacks_slots && !self.skips_all() {
             return;
         }
         if let (Some(stop), Some(head)) = (self.stop, self.head(context)) {
@@ -176,10 +269,20 @@ impl Replica {
         }
     }
 
+    /// Whether every waiting request is passed over for want of a LoRA slot, whichever comes first.
+    fn skips_all(&self) -> bool {
+        self.adapters.admits_none() && self.kv.host_used() == 0
+    }
+
     /// Whether the head of the queue stays where it is, for what it lacked when a batch was formed.
     fn refuses_again(&mut self, context: &ScheduleContext<'_>, refused: HeadBlocked) -> bool {
-        self.holders == refused.num_running
-            && self.head(context) == Some(refused.head)
+        if self.holders != refused.num_running {
+            return false;
+        }
+        if refused.stop == BlockReason::LoraSlots {
+            return self.skips_all();
+        }
+        self.head(context) == Some(refused.head)
             && self.free_beside_adapter(context, refused.head) <= refused.free
     }
 

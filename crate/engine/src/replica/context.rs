@@ -91,6 +91,7 @@ impl ScheduleContext<'_> {
     pub(crate) fn add_chunk(&mut self, batch: &mut ScheduledBatch, id: u32, tokens: u32) {
         let i = id as usize;
         self.requests.stalled_us[i] += self.now_us - self.requests.seen_us[i];
+        self.record.phases.stall(id, self.requests.seen_us[i], self.now_us);
         batch.prompts.push(id);
         batch.chunks.push(Chunk { kv_tokens: self.requests.done[i], tokens });
         self.add_adapter(batch, id);
@@ -111,6 +112,7 @@ impl ScheduleContext<'_> {
         batch.decode_kv_tokens += u64::from(self.requests.done[i]);
         self.add_adapter(batch, id);
         self.requests.stalled_us[i] += self.now_us - self.requests.seen_us[i];
+        self.record.phases.stall(id, self.requests.seen_us[i], self.now_us);
     }
 
     pub(crate) fn member(&self, id: u32, tokens: u32) -> DecodeSlot {

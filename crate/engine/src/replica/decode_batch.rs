@@ -163,6 +163,13 @@ impl DecodeBatch {
         most
     }
 
+    /// Whether the next `iterations` are sure to take no more than `free` blocks: in a round of as many as a block has tokens
+    /// every request takes one.
+    pub(crate) fn has_room_for(&self, iterations: u32, free: u32) -> bool {
+        let rounds = u64::from(iterations).div_ceil(self.block_phase_counts.len() as u64);
+        rounds * u64::from(self.count) <= u64::from(free)
+    }
+
     /// Every request is `iterations` tokens further.
     pub(crate) fn advance(&mut self, iterations: u32) {
         self.step += iterations;

@@ -1,6 +1,6 @@
 //! An iteration under way: what it holds, and where it is in the pipeline.
 
-use servescope_cost::{Batch, Chunk, LoraBatch};
+use servescope_cost::{Batch, Chunk, DecodeConstants, LoraBatch};
 
 use crate::request::BlockReason;
 
@@ -100,8 +100,11 @@ pub(crate) struct ScheduledBatch {
     pub(crate) unwritten: Unwritten,
     /// Why no waiting request was admitted when it was formed, in a pipeline.
     pub(crate) refused: Option<HeadBlocked>,
-    /// How long the stages before the last one take for it, once that is known.
+    /// How long the stages before the last one take for it, once that is known; and the last one.
     pub(crate) inner_us: Option<f64>,
+    pub(crate) last_us: Option<f64>,
+    /// What those times have in common with the ones of later iterations, where that was asked for.
+    pub(crate) constants: Option<DecodeConstants>,
 }
 
 impl ScheduledBatch {
@@ -128,8 +131,15 @@ impl ScheduledBatch {
         self.busy_us = 0.0;
         self.composition = 0;
         self.inner_us = None;
+        self.last_us = None;
+        self.constants = None;
         self.refused = None;
         self.goes_on = false;
+    }
+
+    /// How long a stage takes for it, where that is known.
+    pub(crate) fn known_stage_us(&self, is_last: bool) -> f64 {
+        if is_last { self.last_us.unwrap_or(0.0) } else { self.inner_us.unwrap_or(0.0) }
     }
 
     /// It is so many iterations later, in each of which every request got a token.

@@ -3,10 +3,12 @@
 mod adapters;
 mod any;
 mod cases;
+mod causes;
 mod checks;
 mod decisions;
-
+mod pipelines;
 mod toy;
+pub(crate) mod why;
 
 use std::sync::Arc;
 

@@ -30,9 +30,9 @@ pub const ALARM_ARRIVALS: f64 = 2000.0;
 
 /// The warning on M/M/1 at loads below and above 1, `runs` seeds each.
 pub fn alarms(runs: u32) -> Vec<Alarms> {
-    let law = closed_forms::laws().swap_remove(0);
+    let form = closed_forms::all().swap_remove(0);
     let at = |load: f64| {
-        let mut scenario = law.scenario.clone();
+        let mut scenario = form.scenario.clone();
         let rate_rps = scenario.number(Id::Rate) * load / closed_forms::LOAD;
         let mut set = |id, x| scenario.set(id, Value::Number(x)).expect("within bounds");
         set(Id::Rate, rate_rps);
@@ -40,7 +40,7 @@ pub fn alarms(runs: u32) -> Vec<Alarms> {
         let is_alarm = |seed: &u32| {
             let mut scenario = scenario.clone();
             scenario.set(Id::Seed, Value::Number(f64::from(*seed))).expect("within bounds");
-            let run = Run::simulate(&scenario, None).expect("a law's scenario has no problem");
+            let run = Run::simulate(&scenario, None).expect("a closed form's scenario has no problem");
             matches!(backlog(&run.report), Some((_, Backlog::Overloaded { .. })))
         };
         Alarms { load, runs, alarms: (1..=runs).filter(is_alarm).count() as u32 }

@@ -1,7 +1,7 @@
 //! Closed forms of queueing theory, and runs that they hold for exactly.
 //!
-//! Each law is checked through the same interface that a page or a terminal uses: a scenario, a run, its report. The mean
-//! over independent seeds must lie within three of its standard errors of the law.
+//! Each closed form is checked through the same interface that a page or a terminal uses: a scenario, a run, its report. The mean
+//! over independent seeds must lie within three of its standard errors of the closed form.
 
 use servescope_engine::Report;
 use servescope_engine::timeline::IterationRun;
@@ -21,9 +21,9 @@ pub enum Measure {
     Lost,
 }
 
-/// A law and the scenario in which it holds.
+/// A closed form and the scenario in which it holds.
 #[derive(Debug, Clone)]
-pub struct Law {
+pub struct ClosedForm {
     /// Short name.
     pub id: &'static str,
     /// What it says.
@@ -32,7 +32,7 @@ pub struct Law {
     pub scenario: Scenario,
     /// What is measured.
     pub measure: Measure,
-    /// The law's value, in the measure's unit.
+    /// The closed form's value, in the measure's unit.
     pub value: f64,
     /// Half an iteration, which a request that finds others running waits for the next one; 0 where there is no such wait.
     pub join_delay: f64,
@@ -40,11 +40,11 @@ pub struct Law {
     pub seeds: u32,
 }
 
-/// A law beside what was measured.
+/// A closed form beside what was measured.
 #[derive(Debug, Clone)]
 pub struct Check {
-    /// The law.
-    pub law: Law,
+    /// The closed form.
+    pub form: ClosedForm,
     /// Mean over seeds.
     pub mean: f64,
     /// Its standard error.
@@ -54,13 +54,13 @@ pub struct Check {
 }
 
 impl Check {
-    /// Distance from the law in standard errors; from the law with the join delay where that is nearer.
+    /// Distance from the closed form in standard errors; from the closed form with the join delay where that is nearer.
     pub fn errors_apart(&self) -> f64 {
         let apart = |target: f64| (self.mean - target).abs() / self.error;
-        apart(self.law.value).min(apart(self.law.value + self.law.join_delay))
+        apart(self.form.value).min(apart(self.form.value + self.form.join_delay))
     }
 
-    /// Whether law and measurement agree.
+    /// Whether closed form and measurement agree.
     pub fn is_met(&self) -> bool {
         self.errors_apart() <= 3.0 && self.little_gap < 1e-6
     }
@@ -83,12 +83,12 @@ fn scenario(settings: &[(Id, Value)]) -> Scenario {
         (Id::InputValue, Value::Number(1.0)),
     ];
     for (id, value) in open.into_iter().chain(settings.iter().cloned()) {
-        scenario.set(id, value).expect("the settings of a law are within bounds");
+        scenario.set(id, value).expect("the settings of a closed form are within bounds");
     }
     scenario
 }
 
-/// Mean service time of the single-server laws, seconds, and mean answer in tokens.
+/// Mean service time of the single-server closed forms, seconds, and mean answer in tokens.
 const SERVICE_S: f64 = 1.0;
 const ANSWER_TOKENS: f64 = 1000.0;
 pub(crate) const LOAD: f64 = 0.8;
@@ -102,7 +102,7 @@ fn single_server(
     mean_tokens: f64,
     value: f64,
     seeds: u32,
-) -> Law {
+) -> ClosedForm {
     let iteration_ms = SERVICE_S * 1e3 / mean_tokens;
     let mut settings = vec![
         (Id::MaxRunning, Value::Number(1.0)),
@@ -112,7 +112,7 @@ fn single_server(
         (Id::Cv, Value::Number(cv)),
     ];
     settings.extend(output.iter().cloned());
-    Law {
+    ClosedForm {
         id,
         title: title.to_owned(),
         scenario: scenario(&settings),
@@ -131,7 +131,7 @@ fn processor_sharing(
     rate: f64,
     output: &[(Id, Value)],
     seeds: u32,
-) -> Law {
+) -> ClosedForm {
     let tokens = 200.0;
     let (a, b) = (a_ms / 1e3, b_ms / 1e3);
     let value = tokens * (a + b) / (1.0 - rate * tokens * b);
@@ -142,7 +142,7 @@ fn processor_sharing(
         (Id::Rate, Value::Number(rate)),
     ];
     settings.extend(output.iter().cloned());
-    Law {
+    ClosedForm {
         id,
         title,
         scenario: scenario(&settings),
@@ -153,8 +153,8 @@ fn processor_sharing(
     }
 }
 
-/// Every law that is checked, each with the numbers of its classical form.
-pub fn laws() -> Vec<Law> {
+/// Every closed form that is checked, each with the numbers of its classical form.
+pub fn all() -> Vec<ClosedForm> {
     let geometric =
         |mean: f64| vec![(Id::OutputKind, Value::Choice("geometric")), (Id::OutputMean, Value::Number(mean))];
     let fixed = |tokens: f64| {
@@ -172,7 +172,7 @@ pub fn laws() -> Vec<Law> {
     };
     // Pollaczek-Khinchine: Wq = lambda E[S^2] / (2 (1 - rho)), with S in units of its mean.
     let pollaczek = |square: f64| LOAD * square / (2.0 * (1.0 - LOAD));
-    let mut laws = vec![
+    let mut forms = vec![
         single_server(
             "A1",
             "M/M/1, rho 0.8: mean wait",
@@ -211,10 +211,10 @@ pub fn laws() -> Vec<Law> {
             2,
         )
     };
-    laws.push(infinite("geometric", &geometric(201.0)));
-    laws.push(infinite("constant", &fixed(201.0)));
+    forms.push(infinite("geometric", &geometric(201.0)));
+    forms.push(infinite("constant", &fixed(201.0)));
     for (cv, seeds) in [(0.5, 4), (1.0, 8), (2.0, 16), (4.0, 48), (8.0, 176)] {
-        laws.push(single_server(
+        forms.push(single_server(
             "A6",
             &format!("GI/M/1, gamma gaps of cv {cv}, rho 0.8: mean wait"),
             cv,
@@ -227,23 +227,23 @@ pub fn laws() -> Vec<Law> {
     for (rate, seeds) in [(8.0, 1), (14.0, 2), (17.0, 6)] {
         for (name, output) in [("geometric", geometric(201.0)), ("constant", fixed(201.0))] {
             let title = format!("batching as processor sharing, {rate} req/s, {name} lengths: mean E2E");
-            laws.push(processor_sharing("A9", title, (12.0, 0.25), rate, &output, seeds));
+            forms.push(processor_sharing("A9", title, (12.0, 0.25), rate, &output, seeds));
         }
     }
     for (name, output) in [("geometric", geometric(LOSS_TOKENS)), ("constant", fixed(LOSS_TOKENS))] {
-        laws.push(erlang_b(name, 10, 8.0, &output));
+        forms.push(erlang_b(name, 10, 8.0, &output));
     }
     for (load, patience_s) in [(0.8, 2.0), (1.2, 2.0), (0.95, 5.0)] {
-        laws.push(impatient(load, patience_s, &geometric(LOSS_TOKENS)));
+        forms.push(impatient(load, patience_s, &geometric(LOSS_TOKENS)));
     }
-    laws
+    forms
 }
 
-/// Answers of the laws about lost requests: long, so that half an iteration of 1 s / tokens is nothing.
+/// Answers of the closed forms about lost requests: long, so that half an iteration of 1 s / tokens is nothing.
 const LOSS_TOKENS: f64 = 10_000.0;
 
-/// So many slots and no queue: who finds all of them busy is refused. Erlang's loss formula, whatever the law of lengths.
-fn erlang_b(name: &str, slots: u32, offered: f64, output: &[(Id, Value)]) -> Law {
+/// So many slots and no queue: who finds all of them busy is refused. Erlang's loss formula, whatever the distribution of lengths.
+fn erlang_b(name: &str, slots: u32, offered: f64, output: &[(Id, Value)]) -> ClosedForm {
     let blocked = (1..=slots).fold(1.0, |b, k| offered * b / (f64::from(k) + offered * b));
     let mut settings = vec![
         (Id::MaxRunning, Value::Number(f64::from(slots))),
@@ -252,7 +252,7 @@ fn erlang_b(name: &str, slots: u32, offered: f64, output: &[(Id, Value)]) -> Law
         (Id::Rate, Value::Number(offered)),
     ];
     settings.extend(output.iter().cloned());
-    Law {
+    ClosedForm {
         id: "A11",
         title: format!("Erlang B, {slots} slots, load {offered}, {name} lengths: share refused"),
         scenario: scenario(&settings),
@@ -265,7 +265,7 @@ fn erlang_b(name: &str, slots: u32, offered: f64, output: &[(Id, Value)]) -> Law
 
 /// One server and a queue that requests leave after a fixed wait, M/M/1+D (Barrer 1957): with e = exp(-(mu - lambda) tau),
 /// the share lost is (1 - rho) rho e / (1 - rho^2 e).
-fn impatient(load: f64, patience_s: f64, output: &[(Id, Value)]) -> Law {
+fn impatient(load: f64, patience_s: f64, output: &[(Id, Value)]) -> ClosedForm {
     let e = libm::exp(-(1.0 - load) * patience_s);
     let iteration_ms = 1e3 / LOSS_TOKENS;
     let mut settings = vec![
@@ -276,7 +276,7 @@ fn impatient(load: f64, patience_s: f64, output: &[(Id, Value)]) -> Law {
         (Id::Rate, Value::Number(load)),
     ];
     settings.extend(output.iter().cloned());
-    Law {
+    ClosedForm {
         id: "A12",
         title: format!("M/M/1+D, rho {load}, patience {patience_s} s: share lost"),
         scenario: scenario(&settings),
@@ -304,33 +304,33 @@ fn gamma_over_exponential(cv: f64, load: f64) -> f64 {
     low / (1.0 - low)
 }
 
-/// Checks a law with `seeds` runs of `requests` requests each, whose seeds count up from `first_seed`.
-pub fn check(law: &Law, first_seed: u32, seeds: u32, requests: u32) -> Check {
+/// Checks a closed form with `seeds` runs of `requests` requests each, whose seeds count up from `first_seed`.
+pub fn check(form: &ClosedForm, first_seed: u32, seeds: u32, requests: u32) -> Check {
     let runs: Vec<(f64, f64)> =
-        (first_seed..first_seed + seeds).map(|seed| run_once(law, seed, requests)).collect();
+        (first_seed..first_seed + seeds).map(|seed| run_once(form, seed, requests)).collect();
     let n = f64::from(seeds);
     let mean = runs.iter().map(|r| r.0).sum::<f64>() / n;
     let variance = runs.iter().map(|r| (r.0 - mean) * (r.0 - mean)).sum::<f64>() / (n - 1.0).max(1.0);
     let little_gap = runs.iter().map(|r| r.1).fold(0.0, f64::max);
-    Check { law: law.clone(), mean, error: f64::sqrt(variance / n), little_gap }
+    Check { form: form.clone(), mean, error: f64::sqrt(variance / n), little_gap }
 }
 
 /// The measured mean of one run and its gap in Little's law.
-pub fn run_once(law: &Law, seed: u32, requests: u32) -> (f64, f64) {
-    let mut scenario = law.scenario.clone();
+pub fn run_once(form: &ClosedForm, seed: u32, requests: u32) -> (f64, f64) {
+    let mut scenario = form.scenario.clone();
     let duration = f64::from(requests) / scenario.number(Id::Rate);
     let set = |scenario: &mut Scenario, id, x| scenario.set(id, Value::Number(x)).expect("within bounds");
     set(&mut scenario, Id::Duration, duration * (1.0 + 1e-9));
     set(&mut scenario, Id::Seed, f64::from(seed));
-    let report = Run::simulate(&scenario, None).expect("a law's scenario has no problem").report;
+    let report = Run::simulate(&scenario, None).expect("a closed form's scenario has no problem").report;
     // The empty start is left out.
     let from = report.results.len() / 50;
     let count = (report.results.len() - from) as f64;
-    if law.measure == Measure::Lost {
+    if form.measure == Measure::Lost {
         let lost = |id: &usize| !report.is_completed(*id);
         return ((from..report.results.len()).filter(lost).count() as f64 / count, little_gap(&report));
     }
-    let of = |id: usize| match law.measure {
+    let of = |id: usize| match form.measure {
         Measure::Wait => report.scheduled_us(id).map(|t| t - report.trace.arrival_us[id]),
         Measure::EndToEnd | Measure::Lost => report.e2e_us(id),
     };

@@ -1,7 +1,7 @@
 //! Everything that the simulator is held against, as tables.
 
 use crate::capacity::steadiness::{self, Extent, Steadiness};
-use crate::closed_forms::{self, Check, Law as ClosedForm};
+use crate::closed_forms::{self, Check, ClosedForm};
 use crate::measured::operators::{self, Errors, Law, MEASURED};
 use crate::measured::splitwise::{self, Way, What};
 use crate::published::one_run::{self, A100_POLICY_ROWS, A100_ROWS, ONE_RUN, Predicted};
@@ -18,7 +18,7 @@ pub struct Effort {
     pub requests: u32,
     /// Seeds at least: a standard error estimated from few runs is itself uncertain.
     pub least_seeds: u32,
-    /// Parts of a law's full number of seeds that are run: 1 = all, 10 = a tenth.
+    /// Parts of a closed form's full number of seeds that are run: 1 = all, 10 = a tenth.
     pub seeds_divisor: u32,
 }
 
@@ -28,8 +28,8 @@ impl Effort {
     /// Some seconds.
     pub const QUICK: Self = Self { requests: 40_000, least_seeds: 16, seeds_divisor: 8 };
 
-    fn seeds(self, law: &ClosedForm) -> u32 {
-        (law.seeds / self.seeds_divisor).max(self.least_seeds)
+    fn seeds(self, form: &ClosedForm) -> u32 {
+        (form.seeds / self.seeds_divisor).max(self.least_seeds)
     }
 }
 
@@ -39,17 +39,17 @@ pub fn steadiness(extent: Extent, threads: usize) -> Vec<Steadiness> {
     on_threads(settings.len(), threads, |place| steadiness::check(&settings[place], extent.seeds))
 }
 
-/// Each law has seeds of its own, so that their errors are independent.
+/// Each closed form has seeds of its own, so that their errors are independent.
 const SEEDS_APART: u32 = 1_000;
 
 /// Checks every closed form, on `threads` threads; the result does not depend on how many.
 pub fn closed_forms(effort: Effort, threads: usize) -> Vec<Check> {
-    let laws = closed_forms::laws();
-    // The laws with most seeds come last in the list and are begun first.
-    let mut checks = on_threads(laws.len(), threads, |taken| {
-        let place = laws.len() - 1 - taken;
-        let law = &laws[place];
-        closed_forms::check(law, SEEDS_APART * place as u32, effort.seeds(law), effort.requests)
+    let forms = closed_forms::all();
+    // The closed forms with most seeds come last in the list and are begun first.
+    let mut checks = on_threads(forms.len(), threads, |taken| {
+        let place = forms.len() - 1 - taken;
+        let form = &forms[place];
+        closed_forms::check(form, SEEDS_APART * place as u32, effort.seeds(form), effort.requests)
     });
     checks.reverse();
     checks
@@ -69,9 +69,9 @@ pub fn closed_forms_table(checks: &[Check]) -> String {
     for c in checks {
         lines.push(format!(
             "{:<4}{:<72}{:>10.4}{:>12.4}{:>9.3}{:>8.2}  {}",
-            c.law.id,
-            c.law.title,
-            c.law.value,
+            c.form.id,
+            c.form.title,
+            c.form.value,
             c.mean,
             100.0 * c.error / c.mean,
             c.errors_apart(),

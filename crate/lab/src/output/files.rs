@@ -1,6 +1,7 @@
-//! The files of `--out`: requests, batches, events, clients, decisions, and a Chrome trace.
+//! The files of `--out`: requests, batches, events, clients, decisions, causes, and a Chrome trace.
 
 mod batches;
+mod causes;
 mod chrome_trace;
 mod clients;
 mod decisions;
@@ -9,6 +10,7 @@ mod events;
 mod requests;
 
 pub use batches::{batches_csv, write_batches_csv};
+pub use causes::{write_causes_csv, write_delays_csv};
 pub use chrome_trace::{chrome_trace, write_chrome_trace};
 pub(crate) use clients::{Keeper, counters};
 pub use clients::{clients_csv, clients_over_time_csv, write_clients_csv, write_clients_over_time_csv};

@@ -8,7 +8,9 @@ pub mod deployment;
 mod feel;
 mod gateway;
 mod happens;
+pub mod moment;
 pub mod monitor;
+pub mod paired;
 pub mod published;
 mod replicas;
 mod traffic;
@@ -29,11 +31,18 @@ pub struct ViewOptions {
     pub window_s: Option<(f64, f64)>,
     /// Whether `time_split` is by length class, not by adapter.
     pub split_by_length: bool,
+    /// Whether the time charts of a whole run show all of its drain, the time behind the last arrival; otherwise a short
+    /// part of it.
+    pub drain: bool,
 }
+
+/// A drain that is at most this share of the traffic's time is shown whole; of a longer one, this share.
+const SHORT_DRAIN: f64 = 0.25;
+const SHOWN_DRAIN: f64 = 0.1;
 
 impl Default for ViewOptions {
     fn default() -> Self {
-        Self { columns: 480, window_s: None, split_by_length: false }
+        Self { columns: 480, window_s: None, split_by_length: false, drain: true }
     }
 }
 
@@ -108,7 +117,7 @@ impl Window {
             Some((a, b)) if b.is_finite() && b > a && (0.0..last).contains(&(a * 1e6)) => {
                 (a * 1e6, (b * 1e6).min(last))
             }
-            _ => (0.0, last),
+            _ => (0.0, if options.drain { last } else { without_drain(run, last) }),
         };
         Self { start_us, end_us, columns: options.columns.clamp(16, 4096) / 2 * 2 }
     }
@@ -122,6 +131,13 @@ impl Window {
             max: self.end_us / 1e6,
         }
     }
+}
+
+/// Where the time charts end that leave the drain out: at the end of a run whose drain is short beside its traffic.
+fn without_drain(run: &Run, end_us: f64) -> f64 {
+    let traffic_us = run.report.trace.arrival_us.last().copied().unwrap_or(0.0);
+    let short_us = traffic_us * (1.0 + SHOWN_DRAIN);
+    if traffic_us > 0.0 && end_us > traffic_us * (1.0 + SHORT_DRAIN) { short_us } else { end_us }
 }
 
 /// A linear vertical axis from 0 to a little above the largest value.

@@ -47,6 +47,9 @@ fn page_row(row: &Parameter) -> Json {
         json["min"] = min.into();
         json["max"] = max.into();
     }
+    if row.off_at_zero {
+        json["off_at_zero"] = true.into();
+    }
     if let Some(s) = row.slider {
         let scale = if s.scale == Scale::Log { "log" } else { "linear" };
         json["slider"] = json!({"min": s.min, "max": s.max, "scale": scale, "step": s.step});

@@ -29,7 +29,7 @@ pub struct FittedScenario {
     pub left_out: Vec<String>,
 }
 
-/// The parameters of a length law: its kind, and in this order value, low, high, mean, exponent, median, sigma, deviation,
+/// The parameters of a length distribution: its kind, and in this order value, low, high, mean, exponent, median, sigma, deviation,
 /// histogram.
 type LengthIds = (ChoiceId<LengthKind>, [Id; 9]);
 
@@ -129,7 +129,7 @@ impl Setter {
         self.set(Id::CurvePoints, Value::List(points));
     }
 
-    /// The nearest law without anything longer than the source's longest, or a histogram where none is near.
+    /// The nearest distribution without anything longer than the source's longest, or a histogram where none is near.
     fn lengths(&mut self, ids: LengthIds, fit: &LengthFit) {
         const NEAR: f64 = 0.05;
         const BINS: usize = 24;
@@ -153,7 +153,7 @@ impl Setter {
             setter.number(low_id, f64::from(low));
             setter.number(high_id, f64::from(high));
         };
-        match best.law {
+        match best.distribution {
             // No fit proposes these.
             Length::Percentiles(_) | Length::Table(_) | Length::Zipf(_) => {}
             Length::Fixed { value: tokens } => {
@@ -193,7 +193,7 @@ impl Setter {
         }
     }
 
-    /// Shares by the nearest law: its parameter goes where the law has one.
+    /// Shares by the nearest distribution: its parameter goes where the distribution has one.
     fn shares(
         &mut self,
         labels: &LabelFit,
@@ -202,8 +202,8 @@ impl Setter {
         [alpha, zipf, sigma, decay]: [Id; 4],
     ) {
         self.number(count, labels.labels as f64);
-        let Some(nearest) = labels.laws.first() else { return };
-        let Some(popularity) = of.find(nearest.law) else { return };
+        let Some(nearest) = labels.distributions.first() else { return };
+        let Some(popularity) = of.find(nearest.distribution) else { return };
         self.choose(of, popularity);
         let id = match popularity {
             Popularity::Power => alpha,
@@ -312,38 +312,40 @@ fn finite_all(values: &[f64]) -> Json {
 }
 
 fn gaps_json(gaps: &fit::GapFit) -> Json {
-    let law = |law: Option<fit::LawDistance>| law.map(|l| json!({"shape": l.shape, "distance": l.distance}));
+    let distribution = |distribution: Option<fit::DistributionDistance>| {
+        distribution.map(|l| json!({"shape": l.shape, "distance": l.distance}))
+    };
     json!({
         "count": gaps.count, "mean": gaps.mean, "cv": gaps.cv, "zeros": gaps.zeros,
-        "gamma_moments": law(gaps.gamma_moments), "gamma_mle": law(gaps.gamma), "weibull_mle": law(gaps.weibull),
+        "gamma_moments": distribution(gaps.gamma_moments), "gamma_mle": distribution(gaps.gamma), "weibull_mle": distribution(gaps.weibull),
         "exponential": gaps.exponential_distance.map(|d| json!({"distance": d})),
     })
 }
 
 fn lengths_json(lengths: &fit::LengthFit) -> Json {
-    let laws: Vec<Json> = lengths
-        .laws
+    let distributions: Vec<Json> = lengths
+        .distributions
         .iter()
-        .map(|law| json!({"law": law.name, "parameters": format!("{:?}", law.law), "distance": law.distance}))
+        .map(|distribution| json!({"law": distribution.name, "parameters": format!("{:?}", distribution.distribution), "distance": distribution.distance}))
         .collect();
     json!({
         "count": lengths.count, "mean": lengths.mean, "cv": lengths.cv, "min": lengths.min, "max": lengths.max,
-        "laws": laws, "quantile_table_distance": lengths.quantile_distance,
+        "laws": distributions, "quantile_table_distance": lengths.quantile_distance,
     })
 }
 
 fn shares_json(labels: &LabelFit) -> Json {
-    let laws: Vec<Json> = labels.laws.iter().map(share_law_json).collect();
+    let distributions: Vec<Json> = labels.distributions.iter().map(share_distribution_json).collect();
     json!({
         "labels": labels.labels, "unlabelled_share": labels.unlabelled_share,
-        "top_share": labels.shares.first(), "labels_for_50_80_90pct": labels.labels_for, "laws": laws,
+        "top_share": labels.shares.first(), "labels_for_50_80_90pct": labels.labels_for, "laws": distributions,
     })
 }
 
-fn share_law_json(law: &servescope_workload::share_fit::ShareFit) -> Json {
+fn share_distribution_json(distribution: &servescope_workload::share_fit::ShareFit) -> Json {
     json!({
-        "law": law.law, "parameter": law.parameter, "divergence_nats": law.divergence_nats,
-        "distance": law.distance, "top_share": law.top_share,
+        "law": distribution.distribution, "parameter": distribution.parameter, "divergence_nats": distribution.divergence_nats,
+        "distance": distribution.distance, "top_share": distribution.top_share,
     })
 }
 

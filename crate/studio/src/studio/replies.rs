@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 use servescope_lab::inspect;
 use servescope_lab::notes::Traffic;
 use servescope_lab::workload::Trace;
-use servescope_lab::workload::fit::{Fit, LawDistance, LengthFit, Model, compare};
+use servescope_lab::workload::fit::{DistributionDistance, Fit, LengthFit, Model, compare};
 use servescope_lab::workload::formats::{BadRows, Format, MappingError, ROLES, guess};
 use servescope_lab::workload::statistics::Statistics;
 use servescope_lab::workload::transform::{Absence, Field, JOINS, Note, STEPS, Shape, StepError, StepKind};
@@ -163,11 +163,11 @@ pub(super) fn fitted(fitted: &Fit, source: &Trace, twins: &[(Model, Trace)]) -> 
             n.values.iter().map(|&(name, value)| (name.to_owned(), json!(value))).collect();
         json!({"code": n.code, "message": n.message, "params": params})
     });
-    let shape = |law: Option<LawDistance>| law.map(|l| l.shape);
+    let shape = |fit: Option<DistributionDistance>| fit.map(|l| l.shape);
     let length = |fit: &LengthFit| fit.best().map(|l| json!({"law": l.name, "distance": number(l.distance)}));
     let users = fitted.users.as_ref().and_then(|users| {
-        let best = users.laws.iter().min_by(|a, b| a.divergence_nats.total_cmp(&b.divergence_nats))?;
-        Some(json!({"law": best.law, "parameter": best.parameter, "divergence_nats": number(best.divergence_nats)}))
+        let best = users.distributions.iter().min_by(|a, b| a.divergence_nats.total_cmp(&b.divergence_nats))?;
+        Some(json!({"law": best.distribution, "parameter": best.parameter, "divergence_nats": number(best.divergence_nats)}))
     });
     json!({
         "models": rows.collect::<Vec<_>>(),

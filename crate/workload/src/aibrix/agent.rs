@@ -9,7 +9,7 @@ use std::fmt;
 
 use super::config::Field;
 use super::{AibrixError, MAX_ENTRIES};
-use crate::law;
+use crate::distribution;
 use crate::stream::Stream;
 
 /// Name of the schema, as lines and events of such a workload carry it.
@@ -41,7 +41,7 @@ impl Draws for Stream {
     }
 
     fn exponential(&mut self) -> f64 {
-        law::exponential(Stream::uniform(self))
+        distribution::exponential(Stream::uniform(self))
     }
 }
 

@@ -13,7 +13,7 @@ use super::matching::{self, ERROR_STEP, Match, PromptLengths};
 use super::poisson::poisson;
 use super::sessions::{Deck, SessionPool, below};
 use super::stat::Statistics;
-use crate::law;
+use crate::distribution;
 use crate::stream::Stream;
 
 /// A workload from curves.
@@ -33,7 +33,7 @@ pub struct Synthetic {
 
 fn normals(seed: u64, name: &str) -> impl FnMut() -> f64 {
     let mut stream = Stream::named(seed, name);
-    move || law::normal_quantile(stream.uniform())
+    move || distribution::normal_quantile(stream.uniform())
 }
 
 /// The arrivals of steps, with the gaps of a named stream.
@@ -44,7 +44,7 @@ pub(super) fn draw(
     seed: u64,
 ) -> Result<Vec<Arrival>, AibrixError> {
     let mut stream = Stream::named(seed, "aibrix arrivals");
-    arrivals::arrivals(steps, duration_ms, scales, || law::exponential(stream.uniform()))
+    arrivals::arrivals(steps, duration_ms, scales, || distribution::exponential(stream.uniform()))
 }
 
 /// The samples of a curve of rates, requests a second, with the noise that [`Synthetic::steps`] gives them.

@@ -1,8 +1,8 @@
-//! Lengths from percentiles: a lognormal law through them, drawn once a second, with its median put back and a slow wave
+//! Lengths from percentiles: a lognormal distribution through them, drawn once a second, with its median put back and a slow wave
 //! on top (AIBrix, `generate_token_len_from_percentiles`).
 
 use super::{AibrixError, positive};
-use crate::law;
+use crate::distribution;
 
 /// Levels of the percentiles in statistics files.
 pub const LEVELS: [f64; 4] = [0.5, 0.7, 0.9, 0.99];
@@ -10,7 +10,7 @@ pub const LEVELS: [f64; 4] = [0.5, 0.7, 0.9, 0.99];
 /// Amplitude of the wave, as a share of the median.
 const WAVE: f64 = 0.2;
 
-/// Parameters of a lognormal law.
+/// Parameters of a lognormal distribution.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Lognormal {
     /// Mean of the logarithm.
@@ -19,7 +19,7 @@ pub struct Lognormal {
     pub sigma: f64,
 }
 
-/// Refuses percentiles that no law has: below zero, not finite, or falling.
+/// Refuses percentiles that no distribution has: below zero, not finite, or falling.
 ///
 /// # Errors
 /// [`AibrixError::BadValue`], [`AibrixError::DecreasingPercentiles`].
@@ -37,8 +37,8 @@ pub fn check(lengths_tokens: &[f64]) -> Result<(), AibrixError> {
     }
 }
 
-/// The lognormal law whose quantiles at `levels` lie closest to `lengths_tokens / scale`, by least squares of logarithms.
-/// `None` where a length is zero: such a law has no logarithm, and every length is then 1.
+/// The lognormal distribution whose quantiles at `levels` lie closest to `lengths_tokens / scale`, by least squares of logarithms.
+/// `None` where a length is zero: such a distribution has no logarithm, and every length is then 1.
 ///
 /// The original minimises the same sum with Nelder and Mead's search, which stops 1e-4 away; this is the minimum itself.
 ///
@@ -63,7 +63,7 @@ pub fn fit(levels: &[f64], lengths_tokens: &[f64], scale: f64) -> Result<Option<
     let points: Vec<(f64, f64)> = levels
         .iter()
         .zip(lengths_tokens)
-        .map(|(&level, &length)| (law::normal_quantile(level), libm::log(length / scale)))
+        .map(|(&level, &length)| (distribution::normal_quantile(level), libm::log(length / scale)))
         .collect();
     let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / n;
     let (z_mean, y_mean) = (mean(|p| p.0), mean(|p| p.1));
@@ -73,23 +73,30 @@ pub fn fit(levels: &[f64], lengths_tokens: &[f64], scale: f64) -> Result<Option<
     Ok(Some(Lognormal { mu: y_mean - sigma * z_mean, sigma }))
 }
 
-/// One length a second before it is cut to a whole number, tokens: draws of the law scaled to the wanted median, plus a
+/// One length a second before it is cut to a whole number, tokens: draws of the distribution scaled to the wanted median, plus a
 /// sine of period `period_s`. `normal` has one standard normal number for each second.
 ///
-/// The median undoes whatever scale the law was fitted with, so that scales act once, when arrivals are drawn.
-pub fn real_lengths(median_tokens: f64, law: Lognormal, period_s: f64, normal: &[f64]) -> Vec<f64> {
-    let draws: Vec<f64> = normal.iter().map(|z| libm::exp(law.mu + law.sigma * z)).collect();
+/// The median undoes whatever scale the distribution was fitted with, so that scales act once, when arrivals are drawn.
+pub fn real_lengths(median_tokens: f64, distribution: Lognormal, period_s: f64, normal: &[f64]) -> Vec<f64> {
+    let draws: Vec<f64> =
+        normal.iter().map(|z| libm::exp(distribution.mu + distribution.sigma * z)).collect();
     let factor = median_tokens / median(&draws);
     let wave = |t: usize| median_tokens * WAVE * libm::sin(2.0 * std::f64::consts::PI * t as f64 / period_s);
     draws.iter().enumerate().map(|(t, draw)| draw * factor + wave(t)).collect()
 }
 
 /// One length a second, tokens, at least 1: [`real_lengths`] without their fractions.
-pub fn lengths(median_tokens: f64, law: Option<Lognormal>, period_s: f64, normal: &[f64]) -> Vec<u32> {
-    match law {
-        Some(law) => {
-            real_lengths(median_tokens, law, period_s, normal).iter().map(|x| x.max(1.0) as u32).collect()
-        }
+pub fn lengths(
+    median_tokens: f64,
+    distribution: Option<Lognormal>,
+    period_s: f64,
+    normal: &[f64],
+) -> Vec<u32> {
+    match distribution {
+        Some(distribution) => real_lengths(median_tokens, distribution, period_s, normal)
+            .iter()
+            .map(|x| x.max(1.0) as u32)
+            .collect(),
         None => vec![1; normal.len()],
     }
 }
@@ -105,13 +112,13 @@ fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// The 90th percentile of the law through the 50th, 70th and 99th, between the latter two: it adds nothing to what the three say.
+/// The 90th percentile of the distribution through the 50th, 70th and 99th, between the latter two: it adds nothing to what the three say.
 pub fn between(lengths_tokens: [f64; 3]) -> f64 {
     let [_, seventieth, last] = lengths_tokens;
     match fit(&[LEVELS[0], LEVELS[1], LEVELS[3]], &lengths_tokens, 1.0) {
-        Ok(Some(law)) => {
-            let z = crate::law::normal_quantile(LEVELS[2]);
-            libm::exp(law.mu + law.sigma * z).clamp(seventieth, last)
+        Ok(Some(distribution)) => {
+            let z = crate::distribution::normal_quantile(LEVELS[2]);
+            libm::exp(distribution.mu + distribution.sigma * z).clamp(seventieth, last)
         }
         _ => seventieth,
     }
@@ -122,13 +129,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantiles_of_a_lognormal_law_give_it_back() {
-        let quantile = |&p: &f64| libm::exp(6.0 + 0.7 * law::normal_quantile(p));
+    fn quantiles_of_a_lognormal_distribution_give_it_back() {
+        let quantile = |&p: &f64| libm::exp(6.0 + 0.7 * distribution::normal_quantile(p));
         let lengths: Vec<f64> = LEVELS.iter().map(quantile).collect();
-        let law = fit(&LEVELS, &lengths, 1.0).expect("the percentiles rise").expect("none is zero");
-        assert!((law.mu - 6.0).abs() < 1e-12 && (law.sigma - 0.7).abs() < 1e-12, "{law:?}");
+        let distribution = fit(&LEVELS, &lengths, 1.0).expect("the percentiles rise").expect("none is zero");
+        assert!(
+            (distribution.mu - 6.0).abs() < 1e-12 && (distribution.sigma - 0.7).abs() < 1e-12,
+            "{distribution:?}"
+        );
         let scaled = fit(&LEVELS, &lengths, 2.0).expect("the percentiles rise").expect("none is zero");
-        assert!((scaled.mu - law.mu + libm::log(2.0)).abs() < 1e-12);
+        assert!((scaled.mu - distribution.mu + libm::log(2.0)).abs() < 1e-12);
     }
 
     #[test]
@@ -144,10 +154,12 @@ mod tests {
 
     #[test]
     fn the_median_comes_back_whatever_the_scale() {
-        let law = Lognormal { mu: 1.0, sigma: 0.5 };
+        let distribution = Lognormal { mu: 1.0, sigma: 0.5 };
         let other = Lognormal { mu: 9.0, sigma: 0.5 };
         let z = [0.3, -1.0, 2.0, 0.1, -0.2];
-        for (a, b) in real_lengths(100.0, law, 5.0, &z).iter().zip(real_lengths(100.0, other, 5.0, &z)) {
+        for (a, b) in
+            real_lengths(100.0, distribution, 5.0, &z).iter().zip(real_lengths(100.0, other, 5.0, &z))
+        {
             assert!((a - b).abs() < 1e-9);
         }
     }

@@ -1,6 +1,6 @@
 //! Poisson counts, which AIBrix's statistics traces take from `numpy.random.poisson`.
 
-use crate::law;
+use crate::distribution;
 use crate::stream::Stream;
 
 /// Mean above which counts are drawn by rejection.
@@ -11,10 +11,10 @@ const REJECTION_FROM: f64 = 10.0;
 pub fn poisson(mean: f64, stream: &mut Stream) -> u64 {
     if mean < REJECTION_FROM {
         let mut count = 0;
-        let mut time = law::exponential(stream.uniform());
+        let mut time = distribution::exponential(stream.uniform());
         while time < mean {
             count += 1;
-            time += law::exponential(stream.uniform());
+            time += distribution::exponential(stream.uniform());
         }
         return count;
     }
@@ -45,18 +45,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frequencies_are_those_of_the_law() {
+    fn frequencies_are_those_of_the_distribution() {
         const N: usize = 200_000;
         for mean in [0.3, 4.0, 9.99, 10.01, 37.0, 400.0] {
             let mut stream = Stream::named(3, "counts");
             let mut counts = vec![0usize; 700];
             (0..N).for_each(|_| counts[(poisson(mean, &mut stream) as usize).min(699)] += 1);
-            let (mut ours, mut law, mut worst) = (0.0, 0.0, 0.0f64);
+            let (mut ours, mut distribution, mut worst) = (0.0, 0.0, 0.0f64);
             for (k, &count) in counts.iter().enumerate() {
                 let k = k as f64;
                 ours += count as f64 / N as f64;
-                law += libm::exp(k * libm::log(mean) - mean - libm::lgamma(k + 1.0));
-                worst = worst.max((ours - law).abs());
+                distribution += libm::exp(k * libm::log(mean) - mean - libm::lgamma(k + 1.0));
+                worst = worst.max((ours - distribution).abs());
             }
             assert!(worst < 1.95 / f64::sqrt(N as f64), "mean {mean}: distance {worst}");
         }

@@ -347,8 +347,8 @@ impl Statistics {
         for row in &self.rows {
             let draws: Vec<f64> = (0..self.row_s).map(|_| normal()).collect();
             // The scale is left at 1: restoring the median undoes it, and it acts when arrivals are drawn.
-            let law: Option<Lognormal> = percentiles::fit(&LEVELS, of(row), 1.0).unwrap_or(None);
-            let made = percentiles::lengths(of(row)[0], law, self.row_s as f64, &draws);
+            let distribution: Option<Lognormal> = percentiles::fit(&LEVELS, of(row), 1.0).unwrap_or(None);
+            let made = percentiles::lengths(of(row)[0], distribution, self.row_s as f64, &draws);
             lengths.extend(made.into_iter().map(f64::from));
         }
         lengths

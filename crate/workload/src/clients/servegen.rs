@@ -1,7 +1,7 @@
 //! Traffic from ServeGen's windows (Xiang et al., arXiv 2505.09999, github.com/alibaba/ServeGen): every client in every
-//! window with its own rate and law of gaps, and lengths from its own histograms.
+//! window with its own rate and distribution of gaps, and lengths from its own histograms.
 //!
-//! A window of rate r and width w has r w requests: n of them stand between n + 1 gaps of the client's law, scaled to fill
+//! A window of rate r and width w has r w requests: n of them stand between n + 1 gaps of the client's distribution, scaled to fill
 //! the window. Against the original: all n are kept (it draws n gaps and drops the last request, so that a client with one
 //! request makes none), prompt and answer lengths are drawn independently or with a wanted rank correlation (it draws both
 //! from one number), and any part of the recording can be taken (it wants a rate for exactly its windows).
@@ -9,9 +9,9 @@
 use std::collections::BTreeMap;
 
 use super::dealt;
+use crate::distribution;
 use crate::formats::{LengthWindow, MAX_ROWS, MAX_TOKENS, Pattern, Window};
 use crate::generate::{Coupling, WorkloadSpec};
-use crate::law;
 use crate::stream::Stream;
 use crate::trace::{BASE_MODEL, Request, Trace};
 
@@ -20,7 +20,7 @@ use crate::trace::{BASE_MODEL, Request, Trace};
 pub struct ServeGen<'a> {
     /// Rates and gaps by client and window.
     pub windows: &'a [Window],
-    /// Lengths by client and window. A client without any has the lengths of the workload's own laws.
+    /// Lengths by client and window. A client without any has the lengths of the workload's own distributions.
     pub lengths: &'a [LengthWindow],
     /// The part of the recording to take, seconds.
     pub part_s: (f64, f64),
@@ -49,7 +49,7 @@ impl ServeGen<'_> {
     /// Requests to expect.
     pub fn expected_requests(&self) -> f64 {
         let width_s = self.width_s();
-        let active = self.windows.iter().filter(|w| w.law().is_some());
+        let active = self.windows.iter().filter(|w| w.distribution().is_some());
         active.map(|w| w.rate_rps * self.rate_scale * width_s * self.share(w, width_s)).sum()
     }
 
@@ -76,7 +76,7 @@ impl ServeGen<'_> {
         let known: std::collections::BTreeSet<&str> =
             self.lengths.iter().map(|w| w.client.as_str()).collect();
         let active: std::collections::BTreeSet<&str> =
-            self.windows.iter().filter(|w| w.law().is_some()).map(|w| w.client.as_str()).collect();
+            self.windows.iter().filter(|w| w.distribution().is_some()).map(|w| w.client.as_str()).collect();
         active.difference(&known).copied().collect()
     }
 }
@@ -105,7 +105,7 @@ pub fn servegen(source: &ServeGen<'_>, spec: &WorkloadSpec) -> Trace {
     };
     let [arrivals, bodies] = ["servegen arrivals", "servegen requests"].map(|n| Stream::named(spec.seed, n));
     for window in source.windows.iter().filter(|w| source.share(w, width_s) > 0.0) {
-        let Some(pattern) = window.law() else { continue };
+        let Some(pattern) = window.distribution() else { continue };
         let place = place_of[window.client.as_str()];
         // Streams by client and window: a part of the recording is a part of the whole's trace.
         let number = (window.start_s / width_s) as usize;
@@ -128,7 +128,7 @@ pub fn servegen(source: &ServeGen<'_>, spec: &WorkloadSpec) -> Trace {
     trace
 }
 
-/// Where `count` requests stand in a window of width 1: between gaps of the window's law that fill it.
+/// Where `count` requests stand in a window of width 1: between gaps of the window's distribution that fill it.
 fn offsets(pattern: Pattern, window: &Window, count: usize, stream: &Stream) -> Vec<f64> {
     let shape = window.shape.unwrap_or_else(|| shape_of(pattern, window.cv));
     let mut sum = 0.0;
@@ -136,22 +136,24 @@ fn offsets(pattern: Pattern, window: &Window, count: usize, stream: &Stream) -> 
         .map(|i| {
             let mut stream = stream.item(i);
             sum += match pattern {
-                Pattern::Gamma => law::gamma(shape.clamp(1e-4, 1e6), &mut stream),
-                Pattern::Weibull => law::weibull(shape.clamp(LEAST_WEIBULL, 100.0), stream.uniform()),
+                Pattern::Gamma => distribution::gamma(shape.clamp(1e-4, 1e6), &mut stream),
+                Pattern::Weibull => {
+                    distribution::weibull(shape.clamp(LEAST_WEIBULL, 100.0), stream.uniform())
+                }
             };
             sum
         })
         .collect();
     ends.truncate(count);
-    // All gaps of a very bursty law may be too small for a number: then the group is anywhere.
+    // All gaps of a very bursty distribution may be too small for a number: then the group is anywhere.
     let anywhere = stream.item(count + 1).uniform();
     ends.into_iter().map(|end| if sum > 0.0 { end / sum } else { anywhere }).collect()
 }
 
-/// Smallest shape of a Weibull law that is drawn from: below it the mean is no number.
+/// Smallest shape of a Weibull distribution that is drawn from: below it the mean is no number.
 const LEAST_WEIBULL: f64 = 0.02;
 
-/// The shape of a law with this coefficient of variation.
+/// The shape of a distribution with this coefficient of variation.
 fn shape_of(pattern: Pattern, cv: f64) -> f64 {
     if pattern == Pattern::Gamma {
         return 1.0 / (cv * cv).max(1e-6);

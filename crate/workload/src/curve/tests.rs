@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::aibrix::curve::NamedPattern;
-use crate::law;
+use crate::distribution;
 use crate::stream::Stream;
 
 fn curve(shape: &Shape) -> RateCurve {
@@ -95,7 +95,7 @@ proptest! {
     #[test]
     fn arrivals_are_in_order_and_end_with_the_duration(shape in shapes(), duration_s in 0.0..100.0f64) {
         let mut stream = Stream::named(1, "curve");
-        let times = curve(&shape).arrivals_s(duration_s, || law::exponential(stream.uniform()));
+        let times = curve(&shape).arrivals_s(duration_s, || distribution::exponential(stream.uniform()));
         let times = times.expect("ten thousand at most");
         prop_assert!(times.is_sorted());
         prop_assert!(times.iter().all(|t| (0.0..=duration_s).contains(t)));
@@ -129,7 +129,8 @@ fn counts_follow_the_integral() {
         let mut stream = Stream::named(5, "curve");
         let (mut sums, mut squares) = ([0.0; 4], [0.0; 4]);
         for _ in 0..RUNS {
-            let times = curve.arrivals_s(16.0, || law::exponential(stream.uniform())).expect("few arrivals");
+            let times =
+                curve.arrivals_s(16.0, || distribution::exponential(stream.uniform())).expect("few arrivals");
             for quarter in 0..4 {
                 let (from, to) = (4.0 * quarter as f64, 4.0 * quarter as f64 + 4.0);
                 let count = times.iter().filter(|&&t| t > from && t <= to).count() as f64;
@@ -145,7 +146,7 @@ fn counts_follow_the_integral() {
             let variance = squares[quarter] / runs - mean * mean;
             let error = f64::sqrt(expected / runs);
             assert!((mean - expected).abs() <= 4.0 * error, "{shape:?}: {mean}, expected {expected}");
-            // The variance of a Poisson law's sample variance is (mean + 2 mean^2) / runs.
+            // The variance of a Poisson distribution's sample variance is (mean + 2 mean^2) / runs.
             let error = f64::sqrt((expected + 2.0 * expected * expected) / runs);
             assert!(
                 (variance - expected).abs() <= 4.5 * error,

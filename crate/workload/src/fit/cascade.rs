@@ -5,11 +5,11 @@
 //! each width of cell and class of count, is fitted so that the squared difference of the halves has the mean that it has
 //! in the source. The variance of counts at every width follows from that, which is what an index of dispersion shows.
 //! Such conservative cascades were brought to network traffic by Riedi, Crouse, Ribeiro and Baraniuk (A multifractal
-//! wavelet model with application to network traffic, IEEE Transactions on Information Theory 45, 1999), with beta laws in
+//! wavelet model with application to network traffic, IEEE Transactions on Information Theory 45, 1999), with beta distributions in
 //! place of the logistic normal one.
 //!
 //! Only the trend is taken from the source as it is: the counts of the widest cells. Everything inside them is drawn anew.
-//! Draws are stratified: cells of like count share the quantiles of the law among them in random order, so that a twin has
+//! Draws are stratified: cells of like count share the quantiles of the distribution among them in random order, so that a twin has
 //! the variance asked for and not that times a chi-square of few degrees.
 
 mod calibrate;
@@ -24,7 +24,7 @@ use crate::stream::Stream;
 const TREND_REQUESTS: f64 = 50.0;
 /// Least width of a cell of the trend, seconds.
 const LEAST_TREND_S: f64 = 300.0;
-/// Fewest cells of the trend: the law of the widest cells is fitted to so many.
+/// Fewest cells of the trend: the distribution of the widest cells is fitted to so many.
 const LEAST_TREND_CELLS: f64 = 8.0;
 /// Parts of a trend cell in which its count is kept, so that a twin's cells need not begin where the source's did.
 const PARTS: usize = 4;
@@ -33,7 +33,7 @@ const FINEST_S: f64 = 1e-3;
 /// Cells that share one set of quantiles.
 const BLOCK: usize = 2;
 
-/// The law of the halves of cells with at least so many requests.
+/// The distribution of the halves of cells with at least so many requests.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Split {
     /// Least number of requests in a cell.
@@ -49,12 +49,12 @@ pub struct Split {
     pub cells: f64,
 }
 
-/// The laws of the cells of one width.
+/// The distributions of the cells of one width.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Level {
     /// Width of the cells before they split, seconds.
     pub width_s: f64,
-    /// Laws by least count, ascending. Empty where no cell of the source has two requests.
+    /// Distributions by least count, ascending. Empty where no cell of the source has two requests.
     pub splits: Vec<Split>,
 }
 
@@ -172,18 +172,20 @@ fn dealt(count: u32, odds: f64, lean: f64, draws: &mut Stream) -> u32 {
     (0..count).filter(|_| draws.uniform() < share).count() as u32
 }
 
-/// The log-odds of each cell's left half: the quantiles of its law, dealt out among cells of like count.
+/// The log-odds of each cell's left half: the quantiles of its distribution, dealt out among cells of like count.
 fn log_odds(cells: &[(f64, u32)], level: &Level, draws: &mut Stream) -> Vec<f64> {
     let mut odds = vec![0.0; cells.len()];
     let fewest_last: Vec<f64> = cells.iter().map(|cell| -f64::from(cell.1)).collect();
     let order = crate::statistics::sort_places(&fewest_last);
-    let law_of = |cell: u32| {
+    let distribution_of = |cell: u32| {
         let count = cells[cell as usize].1;
         let place = level.splits.partition_point(|split| split.least <= count);
         (count > 1).then(|| level.splits.get(place.max(1) - 1)).flatten()
     };
-    for cells in order.chunk_by(|&a, &b| law_of(a).map(|l| l.least) == law_of(b).map(|l| l.least)) {
-        let Some(split) = law_of(cells[0]) else { continue };
+    for cells in
+        order.chunk_by(|&a, &b| distribution_of(a).map(|l| l.least) == distribution_of(b).map(|l| l.least))
+    {
+        let Some(split) = distribution_of(cells[0]) else { continue };
         for block in cells.chunks(BLOCK) {
             let mut places: Vec<usize> = (0..block.len()).collect();
             for last in (1..places.len()).rev() {

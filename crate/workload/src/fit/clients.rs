@@ -1,4 +1,4 @@
-//! Clients of a service, from ServeGen's windows: who sends how much, and which law their shares follow.
+//! Clients of a service, from ServeGen's windows: who sends how much, and which distribution their shares follow.
 
 use std::collections::BTreeMap;
 
@@ -10,24 +10,24 @@ use crate::share_fit::{ShareFit, measured_by};
 /// Seconds in a day.
 const DAY_S: f64 = 86_400.0;
 
-/// Clients and the laws of their shares.
+/// Clients and the distributions of their shares.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClientFit {
     /// Names, the busiest first.
     pub names: Vec<String>,
     /// Mean rates over all windows, requests a second, in the order of the names.
     pub rate_rps: Vec<f64>,
-    /// Shares and the laws with one parameter.
+    /// Shares and the distributions with one parameter.
     pub shares: LabelFit,
     /// Zipf and Mandelbrot's law, share ~ (rank + q)^-s, which has two parameters: its fit, `parameter` being s.
     pub zipf_mandelbrot: ShareFit,
     /// Its offset q.
     pub offset: f64,
-    /// The name of the nearest law with one parameter on each whole day.
+    /// The name of the nearest distribution with one parameter on each whole day.
     pub nearest_by_day: Vec<&'static str>,
 }
 
-/// The laws of the clients of a file of windows; `None` for fewer than two clients that send anything.
+/// The distributions of the clients of a file of windows; `None` for fewer than two clients that send anything.
 pub fn fit_clients(windows: &[Window]) -> Option<ClientFit> {
     let rates = mean_rates(windows.iter());
     let means: Vec<f64> = rates.values().copied().collect();
@@ -61,38 +61,38 @@ fn nearest_by_day(windows: &[Window]) -> Vec<&'static str> {
     }
     let nearest = |windows: Vec<&Window>| {
         let rates: Vec<f64> = mean_rates(windows.into_iter()).into_values().collect();
-        crate::share_fit::fit_shares(&rates).first().map(|fit| fit.law)
+        crate::share_fit::fit_shares(&rates).first().map(|fit| fit.distribution)
     };
     days.into_values().filter_map(nearest).collect()
 }
 
 /// Share ~ (rank + q)^-s by least divergence: for each q the best s, and the best q of those, each by golden section.
 fn zipf_mandelbrot(shares: &[f64]) -> (ShareFit, f64) {
-    let law = |s: f64, q: f64| {
+    let distribution = |s: f64, q: f64| {
         Popularity::List((1..=shares.len()).map(|rank| libm::pow(rank as f64 + q, -s)).collect())
     };
     let best_s = |q: f64| {
         // A far offset needs a steep exponent to bend at all.
         crate::share_fit::minimise(
-            |s| measured_by(shares, "", None, &law(s, q)).divergence_nats,
+            |s| measured_by(shares, "", None, &distribution(s, q)).divergence_nats,
             0.0,
             6.0 + 2.0 * q,
         )
     };
     let offset = crate::share_fit::minimise(
-        |q| measured_by(shares, "", None, &law(best_s(q), q)).divergence_nats,
+        |q| measured_by(shares, "", None, &distribution(best_s(q), q)).divergence_nats,
         0.0,
         100.0,
     );
     let s = best_s(offset);
-    (measured_by(shares, "zipf_mandelbrot", Some(s), &law(s, offset)), offset)
+    (measured_by(shares, "zipf_mandelbrot", Some(s), &distribution(s, offset)), offset)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn windows(law: &Popularity) -> Vec<Window> {
+    fn windows(distribution: &Popularity) -> Vec<Window> {
         let of = |(place, share): (usize, f64)| Window {
             client: format!("c{place}"),
             start_s: 0.0,
@@ -101,14 +101,14 @@ mod tests {
             pattern: "Gamma".to_owned(),
             shape: None,
         };
-        law.shares(30).into_iter().enumerate().map(of).collect()
+        distribution.shares(30).into_iter().enumerate().map(of).collect()
     }
 
     #[test]
-    fn the_law_of_clients_is_found_again() {
+    fn the_distribution_of_clients_is_found_again() {
         let fit = fit_clients(&windows(&Popularity::Geometric { decay: 0.3 })).unwrap();
         assert_eq!(
-            (fit.shares.laws[0].law, fit.nearest_by_day.as_slice()),
+            (fit.shares.distributions[0].distribution, fit.nearest_by_day.as_slice()),
             ("geometric", &["geometric"][..])
         );
         assert_eq!(fit.names[0], "c0");

@@ -1,22 +1,22 @@
-//! Gaps between arrivals: how much they vary, and how far the laws of the field are from them.
+//! Gaps between arrivals: how much they vary, and how far the distributions of the field are from them.
 
-use crate::law;
+use crate::distribution;
 use crate::statistics::ArrivalStatistics;
 use crate::statistics::{gamma_shape, quantile, sort, variation_quantiles, weibull_shape};
 
 /// Gaps of a long trace that shapes are fitted to, evenly taken: their standard error is below half a percent.
 const MOST_GAPS: usize = 100_000;
 
-/// A law with its parameter and how far it is from the data.
+/// A distribution with its parameter and how far it is from the data.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LawDistance {
+pub struct DistributionDistance {
     /// Its shape.
     pub shape: f64,
     /// Kolmogorov's distance: the largest difference of the distribution functions.
     pub distance: f64,
 }
 
-/// Gaps and the laws fitted to them. A law's mean is the gaps' mean.
+/// Gaps and the distributions fitted to them. A distribution's mean is the gaps' mean.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct GapFit {
     /// How many gaps.
@@ -27,13 +27,13 @@ pub struct GapFit {
     pub cv: Option<f64>,
     /// Share of gaps that are zero.
     pub zeros: f64,
-    /// The gamma law of the same mean and variation: shape 1/cv^2.
-    pub gamma_moments: Option<LawDistance>,
-    /// The gamma law of largest likelihood over the positive gaps.
-    pub gamma: Option<LawDistance>,
-    /// The Weibull law of largest likelihood over the positive gaps.
-    pub weibull: Option<LawDistance>,
-    /// Kolmogorov's distance of the exponential law, which a Poisson process has.
+    /// The gamma distribution of the same mean and variation: shape 1/cv^2.
+    pub gamma_moments: Option<DistributionDistance>,
+    /// The gamma distribution of largest likelihood over the positive gaps.
+    pub gamma: Option<DistributionDistance>,
+    /// The Weibull distribution of largest likelihood over the positive gaps.
+    pub weibull: Option<DistributionDistance>,
+    /// Kolmogorov's distance of the exponential distribution, which a Poisson process has.
     pub exponential_distance: Option<f64>,
 }
 
@@ -52,12 +52,12 @@ impl GapFit {
         let told: Vec<f64> = gaps.iter().copied().step_by(gaps.len().div_ceil(MOST_GAPS)).collect();
         let shapes = if zeros < 0.5 { (gamma_shape(&told), weibull_shape(&told)) } else { (None, None) };
         sort(&mut gaps);
-        let with = |shape: f64, cdf: &dyn Fn(f64, f64) -> f64| LawDistance {
+        let with = |shape: f64, cdf: &dyn Fn(f64, f64) -> f64| DistributionDistance {
             shape,
             distance: distance_to(&gaps, |gap| cdf(shape, gap)),
         };
-        let gamma = |shape: f64, gap: f64| law::gamma_cdf(shape, mean, gap);
-        // Below a shape of a thousandth the quantiles of a law underflow.
+        let gamma = |shape: f64, gap: f64| distribution::gamma_cdf(shape, mean, gap);
+        // Below a shape of a thousandth the quantiles of a distribution underflow.
         let sound = |shape: f64| (1e-3..=1e6).contains(&shape);
         Self {
             count: gaps.len(),
@@ -69,7 +69,7 @@ impl GapFit {
             weibull: shapes
                 .1
                 .filter(|s| mean > 0.0 && sound(*s))
-                .map(|s| with(s, &|shape, gap| law::weibull_cdf(shape, mean, gap))),
+                .map(|s| with(s, &|shape, gap| distribution::weibull_cdf(shape, mean, gap))),
             exponential_distance: (mean > 0.0).then(|| distance_to(&gaps, |gap| -libm::expm1(-gap / mean))),
         }
     }
@@ -82,20 +82,21 @@ pub(super) fn cv_within_minutes(since_s: &[f64]) -> Option<f64> {
     Some(variation_quantiles(&variations)[1])
 }
 
-/// Values of a long column at which a law is compared: more would move a distance by less than one in as many.
+/// Values of a long column at which a distribution is compared: more would move a distance by less than one in as many.
 const MOST_PLACES: usize = 20_000;
 
-/// Kolmogorov's distance between values in ascending order and a law.
+/// Kolmogorov's distance between values in ascending order and a distribution.
 pub(super) fn distance_to(sorted: &[f64], cdf: impl Fn(f64) -> f64) -> f64 {
     let n = sorted.len() as f64;
     let step = sorted.len().div_ceil(MOST_PLACES);
     let (mut place, mut worst) = (0, 0.0f64);
     while let Some(&value) = sorted.get(place) {
-        let law = cdf(value);
+        let distribution = cdf(value);
         let below = place - sorted[..place].iter().rev().take_while(|&&x| x == value).count();
         let above = place + sorted[place..].iter().take_while(|&&x| x == value).count();
-        // A law without atoms has the same value on both sides of a step.
-        worst = worst.max((law - below as f64 / n).abs()).max((law - above as f64 / n).abs());
+        // A distribution without atoms has the same value on both sides of a step.
+        worst =
+            worst.max((distribution - below as f64 / n).abs()).max((distribution - above as f64 / n).abs());
         place = above.max(place + step);
     }
     worst

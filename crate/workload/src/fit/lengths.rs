@@ -1,28 +1,28 @@
-//! Laws of prompt and answer lengths: each law of [`Length`] fitted, with its Kolmogorov distance, and the quantiles that
-//! hold whatever no law does.
+//! Distributions of prompt and answer lengths: each distribution of [`Length`] fitted, with its Kolmogorov distance, and the quantiles that
+//! hold whatever no distribution does.
 //!
-//! Lengths are whole numbers and the laws draw whole numbers, so a distance compares the probabilities of drawing at most
+//! Lengths are whole numbers and the distributions draw whole numbers, so a distance compares the probabilities of drawing at most
 //! k tokens at every k that occurs.
 
-use crate::law;
+use crate::distribution;
 use crate::lengths::Length;
 use crate::statistics::sort;
 
 /// Steps of the quantile table.
 const STEPS: usize = 1000;
 
-/// A law with its distance.
+/// A distribution with its distance.
 #[derive(Debug, Clone, PartialEq)]
-pub struct LengthLaw {
-    /// Name of the law, as in the parameter table.
+pub struct FittedLength {
+    /// Name of the distribution, as in the parameter table.
     pub name: &'static str,
-    /// The law.
-    pub law: Length,
+    /// The distribution.
+    pub distribution: Length,
     /// Kolmogorov's distance.
     pub distance: f64,
 }
 
-/// Quantiles 0, 0.001, …, 1 of lengths: a law without parameters.
+/// Quantiles 0, 0.001, …, 1 of lengths: a distribution without parameters.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Quantiles {
     /// The quantiles, tokens; empty for no lengths.
@@ -42,11 +42,11 @@ pub struct LengthFit {
     pub min: u32,
     /// Largest, tokens.
     pub max: u32,
-    /// Every law, the nearest first. Empty for no lengths.
-    pub laws: Vec<LengthLaw>,
-    /// The geometric law between the shortest and the longest length, which stands for that without bounds where nothing
+    /// Every distribution, the nearest first. Empty for no lengths.
+    pub distributions: Vec<FittedLength>,
+    /// The geometric distribution between the shortest and the longest length, which stands for that without bounds where nothing
     /// longer may be drawn. `None` where the lengths do not become rarer as they grow, or all are equal.
-    pub bounded_geometric: Option<LengthLaw>,
+    pub bounded_geometric: Option<FittedLength>,
     /// What the twin draws from.
     pub quantiles: Quantiles,
     /// Kolmogorov's distance of the quantile table.
@@ -119,7 +119,7 @@ impl Quantiles {
 }
 
 impl LengthFit {
-    /// The laws of lengths in tokens.
+    /// The distributions of lengths in tokens.
     pub fn of(tokens: &[u32]) -> Self {
         let mut sorted = floats(tokens);
         sort(&mut sorted);
@@ -128,17 +128,24 @@ impl LengthFit {
         let mean = sorted.iter().sum::<f64>() / n;
         let deviation = f64::sqrt(sorted.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n);
         let quantiles = Quantiles::of(&sorted);
-        let mut laws: Vec<LengthLaw> = candidates(&sorted, mean, deviation)
+        let mut distributions: Vec<FittedLength> = candidates(&sorted, mean, deviation)
             .into_iter()
-            .map(|(name, law)| LengthLaw { name, distance: distance(&sorted, |k| at_most(&law, k)), law })
+            .map(|(name, distribution)| FittedLength {
+                name,
+                distance: distance(&sorted, |k| at_most(&distribution, k)),
+                distribution,
+            })
             .collect();
-        let key: Vec<f64> = laws.iter().map(|l| l.distance).collect();
-        laws = crate::statistics::sort_places(&key).into_iter().map(|i| laws[i as usize].clone()).collect();
-        // A law fitted in two ways is told once, as the nearer.
+        let key: Vec<f64> = distributions.iter().map(|l| l.distance).collect();
+        distributions = crate::statistics::sort_places(&key)
+            .into_iter()
+            .map(|i| distributions[i as usize].clone())
+            .collect();
+        // A distribution fitted in two ways is told once, as the nearer.
         let mut told: Vec<&str> = Vec::new();
-        laws.retain(|law| {
-            let new = !told.contains(&law.name);
-            told.push(law.name);
+        distributions.retain(|distribution| {
+            let new = !told.contains(&distribution.name);
+            told.push(distribution.name);
             new
         });
         Self {
@@ -147,30 +154,33 @@ impl LengthFit {
             cv: if mean > 0.0 { deviation / mean } else { 0.0 },
             min: min as u32,
             max: max as u32,
-            laws,
-            bounded_geometric: bounded_geometric(mean, [min, max].map(|tokens| tokens.max(1.0))).map(|law| {
-                let distance = distance(&sorted, |k| at_most(&law, k));
-                LengthLaw { name: "bounded_geometric", law, distance }
-            }),
+            distributions,
+            bounded_geometric: bounded_geometric(mean, [min, max].map(|tokens| tokens.max(1.0))).map(
+                |distribution| {
+                    let distance = distance(&sorted, |k| at_most(&distribution, k));
+                    FittedLength { name: "bounded_geometric", distribution, distance }
+                },
+            ),
             quantile_distance: distance(&sorted, |k| quantiles.at_most(k)),
             quantiles,
         }
     }
 
-    /// The nearest law.
-    pub fn best(&self) -> Option<&LengthLaw> {
-        self.laws.first()
+    /// The nearest distribution.
+    pub fn best(&self) -> Option<&FittedLength> {
+        self.distributions.first()
     }
 
-    /// The nearest law that draws nothing longer than the longest length there is.
-    pub fn best_bounded(&self) -> Option<&LengthLaw> {
+    /// The nearest distribution that draws nothing longer than the longest length there is.
+    pub fn best_bounded(&self) -> Option<&FittedLength> {
         let end = self.max.max(1).saturating_add(1);
-        let bounded = self.laws.iter().filter(|law| law.law.below(end) >= 1.0);
+        let bounded =
+            self.distributions.iter().filter(|distribution| distribution.distribution.below(end) >= 1.0);
         bounded.chain(&self.bounded_geometric).min_by(|a, b| a.distance.total_cmp(&b.distance))
     }
 }
 
-/// Kolmogorov's distance between whole numbers and a law of whole numbers: at every number that occurs and just below it.
+/// Kolmogorov's distance between whole numbers and a distribution of whole numbers: at every number that occurs and just below it.
 fn distance(sorted: &[f64], at_most: impl Fn(f64) -> f64) -> f64 {
     let n = sorted.len() as f64;
     let (mut place, mut worst) = (0, 0.0f64);
@@ -182,7 +192,7 @@ fn distance(sorted: &[f64], at_most: impl Fn(f64) -> f64) -> f64 {
     worst
 }
 
-/// Every law with fitted parameters, by likelihood or moments. The normal ones also by their quartiles, which values that
+/// Every distribution with fitted parameters, by likelihood or moments. The normal ones also by their quartiles, which values that
 /// were moved to a bound leave as they are.
 fn candidates(sorted: &[f64], mean: f64, deviation: f64) -> Vec<(&'static str, Length)> {
     let (low, high) = (sorted[0].max(1.0), sorted[sorted.len() - 1].max(1.0));
@@ -195,7 +205,7 @@ fn candidates(sorted: &[f64], mean: f64, deviation: f64) -> Vec<(&'static str, L
     let mu = logs.iter().sum::<f64>() / n;
     let sigma = f64::sqrt(logs.iter().map(|x| (x - mu) * (x - mu)).sum::<f64>() / n);
     let [first, middle, third] = [0.25, 0.5, 0.75].map(|q| crate::statistics::quantile(sorted, q));
-    let quartile = law::normal_quantile(0.75);
+    let quartile = distribution::normal_quantile(0.75);
     let half_width = (third - first) / (2.0 * quartile);
     let log_width = libm::log(third.max(1.0) / first.max(1.0)) / (2.0 * quartile);
     vec![
@@ -215,9 +225,9 @@ fn candidates(sorted: &[f64], mean: f64, deviation: f64) -> Vec<(&'static str, L
     ]
 }
 
-/// The geometric law between bounds, of largest likelihood: the one whose mean between them is the lengths' own. It rises with
+/// The geometric distribution between bounds, of largest likelihood: the one whose mean between them is the lengths' own. It rises with
 /// the mean before the bounds, so bisection finds it. A mean before the bounds of twice their distance or more is next to no
-/// fall at all: that is the uniform law.
+/// fall at all: that is the uniform distribution.
 fn bounded_geometric(mean: f64, [low, high]: [f64; 2]) -> Option<Length> {
     let ranks = high - low + 1.0;
     let mean_of = |before: f64| {
@@ -236,10 +246,10 @@ fn bounded_geometric(mean: f64, [low, high]: [f64; 2]) -> Option<Length> {
     Some(Length::BoundedGeometric { mean: f64::midpoint(small, large), low: low as u32, high: high as u32 })
 }
 
-/// The exponent of largest likelihood of a Pareto law between bounds, from the mean logarithm: the mean of the law's
+/// The exponent of largest likelihood of a Pareto distribution between bounds, from the mean logarithm: the mean of the distribution's
 /// logarithm falls as the exponent grows, so bisection finds it.
 fn pareto_exponent(mean_log: f64, low: f64, high: f64) -> f64 {
-    // The law spreads over [low, high + 1) before it is rounded down; half a token makes up for the rounding.
+    // The distribution spreads over [low, high + 1) before it is rounded down; half a token makes up for the rounding.
     let (bottom, top) = (libm::log(low), libm::log(high + 1.0));
     let wanted = (mean_log - bottom) / (top - bottom);
     let ratio = top - bottom;
@@ -255,9 +265,9 @@ fn pareto_exponent(mean_log: f64, low: f64, high: f64) -> f64 {
     f64::midpoint(small, large)
 }
 
-/// The share of lengths of at most `tokens` (a whole number) under a law.
-fn at_most(law: &Length, tokens: f64) -> f64 {
-    law.below((tokens + 1.0).max(0.0) as u32)
+/// The share of lengths of at most `tokens` (a whole number) under a distribution.
+fn at_most(distribution: &Length, tokens: f64) -> f64 {
+    distribution.below((tokens + 1.0).max(0.0) as u32)
 }
 
 #[cfg(test)]
@@ -266,34 +276,34 @@ mod tests {
     use crate::stream::Stream;
 
     #[test]
-    fn each_law_is_found_again_and_says_its_own_probabilities() {
-        let laws = [
+    fn each_distribution_is_found_again_and_says_its_own_probabilities() {
+        let distributions = [
             ("uniform", Length::Uniform { low: 8, high: 511 }),
             ("geometric", Length::Geometric { mean: 150.0 }),
             ("bounded_pareto", Length::BoundedPareto { exponent: 1.3, low: 16, high: 9000 }),
             ("normal", Length::Normal { mean: 900.0, deviation: 120.0, low: 1, high: 4096 }),
             ("lognormal", Length::Lognormal { median: 300.0, sigma: 0.9, low: 1, high: 32_000 }),
         ];
-        for (name, law) in laws {
+        for (name, distribution) in distributions {
             let mut stream = Stream::named(3, name);
-            let drawn: Vec<u32> = (0..20_000).map(|_| law.at(stream.uniform())).collect();
+            let drawn: Vec<u32> = (0..20_000).map(|_| distribution.at(stream.uniform())).collect();
             let fit = LengthFit::of(&drawn);
-            assert_eq!(fit.laws[0].name, name, "{:?}", fit.laws);
-            assert!(fit.laws[0].distance < 0.02, "{:?}", fit.laws[0]);
+            assert_eq!(fit.distributions[0].name, name, "{:?}", fit.distributions);
+            assert!(fit.distributions[0].distance < 0.02, "{:?}", fit.distributions[0]);
             assert!(fit.quantile_distance < 0.003, "{name}: {}", fit.quantile_distance);
             let mut sorted = floats(&drawn);
             sort(&mut sorted);
-            assert!(distance(&sorted, |k| at_most(&law, k)) < 0.014, "{name}");
+            assert!(distance(&sorted, |k| at_most(&distribution, k)) < 0.014, "{name}");
         }
     }
 
     #[test]
-    fn lengths_cut_at_a_bound_give_the_geometric_law_before_it() {
-        let law = Length::BoundedGeometric { mean: 900.0, low: 3, high: 1500 };
+    fn lengths_cut_at_a_bound_give_the_geometric_distribution_before_it() {
+        let distribution = Length::BoundedGeometric { mean: 900.0, low: 3, high: 1500 };
         let mut stream = Stream::named(3, "cut geometric");
-        let drawn: Vec<u32> = (0..20_000).map(|_| law.at(stream.uniform())).collect();
+        let drawn: Vec<u32> = (0..20_000).map(|_| distribution.at(stream.uniform())).collect();
         let Some(Length::BoundedGeometric { mean, low, high }) =
-            LengthFit::of(&drawn).best_bounded().map(|best| best.law.clone())
+            LengthFit::of(&drawn).best_bounded().map(|best| best.distribution.clone())
         else {
             panic!("another law is nearer")
         };
@@ -303,32 +313,35 @@ mod tests {
     }
 
     #[test]
-    fn a_law_between_bounds_is_there_for_lengths_that_have_none() {
-        let law = Length::Geometric { mean: 150.0 };
+    fn a_distribution_between_bounds_is_there_for_lengths_that_have_none() {
+        let distribution = Length::Geometric { mean: 150.0 };
         let mut stream = Stream::named(3, "open");
-        let drawn: Vec<u32> = (0..20_000).map(|_| law.at(stream.uniform())).collect();
+        let drawn: Vec<u32> = (0..20_000).map(|_| distribution.at(stream.uniform())).collect();
         let fit = LengthFit::of(&drawn);
         let best = fit.best_bounded().unwrap();
         assert_eq!(best.name, "bounded_geometric");
         assert!(best.distance < 0.01, "{best:?}");
-        let Length::BoundedGeometric { mean, high, .. } = best.law else { panic!("{best:?}") };
+        let Length::BoundedGeometric { mean, high, .. } = best.distribution else { panic!("{best:?}") };
         assert!((mean / 150.0 - 1.0).abs() < 0.03 && high == fit.max, "{best:?}");
     }
 
     #[test]
-    fn lengths_moved_to_a_bound_do_not_bend_the_law() {
-        let law = Length::Lognormal { median: 300.0, sigma: 0.9, low: 8, high: 600 };
+    fn lengths_moved_to_a_bound_do_not_bend_the_distribution() {
+        let distribution = Length::Lognormal { median: 300.0, sigma: 0.9, low: 8, high: 600 };
         let mut stream = Stream::named(4, "cut");
-        let drawn: Vec<u32> = (0..20_000).map(|_| law.at(stream.uniform())).collect();
-        let best = LengthFit::of(&drawn).laws[0].clone();
-        let Length::Lognormal { median, sigma, .. } = best.law else { panic!("{best:?}") };
+        let drawn: Vec<u32> = (0..20_000).map(|_| distribution.at(stream.uniform())).collect();
+        let best = LengthFit::of(&drawn).distributions[0].clone();
+        let Length::Lognormal { median, sigma, .. } = best.distribution else { panic!("{best:?}") };
         assert!((median / 300.0 - 1.0).abs() < 0.04 && (sigma - 0.9).abs() < 0.05, "{best:?}");
     }
 
     #[test]
     fn equal_and_absent_lengths_are_no_trouble() {
         let fit = LengthFit::of(&[7; 9]);
-        assert_eq!((fit.laws[0].name, fit.laws[0].distance, fit.quantiles.at(0.3)), ("fixed", 0.0, 7));
+        assert_eq!(
+            (fit.distributions[0].name, fit.distributions[0].distance, fit.quantiles.at(0.3)),
+            ("fixed", 0.0, 7)
+        );
         assert!(LengthFit::of(&[]).best().is_none());
     }
 }

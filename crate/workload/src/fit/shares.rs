@@ -17,8 +17,8 @@ pub struct LabelFit {
     pub label: Vec<u32>,
     /// How many of the busiest labels make half, 80 % and 90 % of the labelled requests.
     pub labels_for: [usize; 3],
-    /// Every law of shares, the nearest first; empty below two labels.
-    pub laws: Vec<ShareFit>,
+    /// Every distribution of shares, the nearest first; empty below two labels.
+    pub distributions: Vec<ShareFit>,
 }
 
 impl LabelFit {
@@ -53,7 +53,7 @@ impl LabelFit {
         Some(Self {
             labels: shares.len(),
             unlabelled_share: if all > 0.0 { (1.0 - total / all).max(0.0) } else { 0.0 },
-            laws: fit_shares(counts),
+            distributions: fit_shares(counts),
             shares,
             label,
             labels_for,

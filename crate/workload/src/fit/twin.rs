@@ -4,8 +4,8 @@ use super::Fit;
 use super::rate::RateBins;
 use crate::BASE_MODEL;
 use crate::arrivals::Arrivals;
+use crate::distribution;
 use crate::generate::Coupling;
-use crate::law;
 use crate::statistics::index_at;
 use crate::stream::Stream;
 use crate::trace::{Request, Trace};
@@ -113,7 +113,9 @@ impl Fit {
             return Vec::new();
         }
         let stream = Stream::named(seed, "twin arrivals");
-        let shape = |law: Option<super::LawDistance>| law.map_or(1.0, |law| law.shape);
+        let shape = |distribution: Option<super::DistributionDistance>| {
+            distribution.map_or(1.0, |distribution| distribution.shape)
+        };
         let renewal = |arrivals: Arrivals| {
             let rate = if self.gaps.mean > 0.0 { 1.0 / self.gaps.mean } else { 1.0 };
             let gaps = if self.requests > 1 && self.gaps.mean > 0.0 { self.requests - 1 } else { 0 };
@@ -142,7 +144,7 @@ impl Fit {
     }
 
     /// Bursts drawn until a draw's dispersion at 1, 10 and 60 s is near the source's; the nearest of all draws otherwise.
-    /// A trace has few long windows, so that a draw of the right law may still be far off by chance.
+    /// A trace has few long windows, so that a draw of the right distribution may still be far off by chance.
     fn accepted_bursts(&self, stream: &Stream) -> Vec<f64> {
         let mut nearest = (f64::INFINITY, Vec::new());
         for draw in 0..MOST_DRAWS {
@@ -169,6 +171,6 @@ fn replayed(curve: &RateBins, shape: f64, stream: &Stream) -> Vec<f64> {
     let mut next = 0;
     curve.arrivals_s(|| {
         next += 1;
-        law::gamma(shape, &mut stream.item(next)) / shape
+        distribution::gamma(shape, &mut stream.item(next)) / shape
     })
 }

@@ -1,5 +1,5 @@
 //! ServeGen's clients (Xiang et al., arXiv 2505.09999, github.com/alibaba/ServeGen): for every client and window its
-//! rate, the variation of its gaps, and the shape of their law. The chunk files are joined, with a `client_id` column;
+//! rate, the variation of its gaps, and the shape of their distribution. The chunk files are joined, with a `client_id` column;
 //! `param1` is the shape. The scale (`param2`) fits the rate of a fair share of the windows only, and is not read.
 
 use super::FormatError;
@@ -18,13 +18,13 @@ pub struct Window {
     pub rate_rps: f64,
     /// Standard deviation over mean of the gaps.
     pub cv: f64,
-    /// Law of the gaps: "Gamma", "Weibull", or "" where the client was idle.
+    /// Distribution of the gaps: "Gamma", "Weibull", or "" where the client was idle.
     pub pattern: String,
-    /// The law's shape, where the file tells it.
+    /// The distribution's shape, where the file tells it.
     pub shape: Option<f64>,
 }
 
-/// A law of gaps that ServeGen knows.
+/// A distribution of gaps that ServeGen knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pattern {
     /// Gamma.
@@ -34,8 +34,8 @@ pub enum Pattern {
 }
 
 impl Window {
-    /// The law of the gaps; `None` where the client was idle. Another name is taken for a gamma law.
-    pub fn law(&self) -> Option<Pattern> {
+    /// The distribution of the gaps; `None` where the client was idle. Another name is taken for a gamma distribution.
+    pub fn distribution(&self) -> Option<Pattern> {
         match self.pattern.as_str() {
             _ if self.rate_rps <= 0.0 => None,
             "" => None,
@@ -96,7 +96,7 @@ mod tests {
         let windows = servegen_chunk_windows("7", b"0,0,0,,0,0\n600,0.085,6.5,Gamma,0.02,73.0\n")
             .expect("as published");
         assert_eq!((windows.len(), windows[1].client.as_str(), windows[1].shape), (2, "7", Some(0.02)));
-        assert_eq!((windows[0].law(), windows[1].law()), (None, Some(Pattern::Gamma)));
+        assert_eq!((windows[0].distribution(), windows[1].distribution()), (None, Some(Pattern::Gamma)));
         let told =
             servegen_chunk_windows("7", b"0,0,0,,0,0\n600,x,6.5,Gamma,0.02,73.0\n").unwrap_err().to_string();
         assert!(told.starts_with("row 2, column rate"), "{told}");

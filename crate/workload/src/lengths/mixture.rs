@@ -1,12 +1,12 @@
-//! Lengths from one of two laws, such as ServeGen's lognormal body with a Pareto tail (arXiv 2505.09999, section 4).
+//! Lengths from one of two distributions, such as ServeGen's lognormal body with a Pareto tail (arXiv 2505.09999, section 4).
 //!
-//! The quantile of a mixture has no formula. The mixture is put into bins whose edges are quantiles of both laws, where its
+//! The quantile of a mixture has no formula. The mixture is put into bins whose edges are quantiles of both distributions, where its
 //! distribution function is exact; between two edges it is a straight line. With edges a twentieth of a standard normal
 //! number apart the line is off by less than 3e-4; a bend inside a bin, which histograms and the steep start of a Zipf
 //! distribution have, can cost a few times as much.
 
 use super::{Length, Table};
-use crate::law;
+use crate::distribution;
 use crate::statistics::sort;
 
 /// Edges for each standard normal number.
@@ -19,15 +19,15 @@ impl Table {
     pub fn mixture(first: &Length, second: &Length, share: f64) -> Self {
         let mut edges = Vec::new();
         let mut add = |u: f64| {
-            for law in [first, second] {
-                let length = f64::from(law.at(u));
+            for distribution in [first, second] {
+                let length = f64::from(distribution.at(u));
                 // The one above gives a length that many draws share, such as a bound, a bin of its own.
                 edges.extend([length, length + 1.0]);
             }
         };
         let steps = (REACH * EDGES_PER_NORMAL) as i32;
-        (-steps..=steps).for_each(|i| add(law::normal_cdf(f64::from(i) / EDGES_PER_NORMAL)));
-        // The 90th percentile is where the law through percentiles bends.
+        (-steps..=steps).for_each(|i| add(distribution::normal_cdf(f64::from(i) / EDGES_PER_NORMAL)));
+        // The 90th percentile is where the distribution through percentiles bends.
         [f64::MIN_POSITIVE, 0.9, 1.0 - f64::EPSILON].into_iter().for_each(add);
         sort(&mut edges);
         edges.dedup();
@@ -49,16 +49,17 @@ mod tests {
 
     #[test]
     fn draws_follow_the_mixed_distribution_function() {
-        for first in super::super::tests::laws() {
-            for second in super::super::tests::laws() {
+        for first in super::super::tests::distributions() {
+            for second in super::super::tests::distributions() {
                 for share in [0.0, 0.2, 1.0] {
                     let mixed = Table::mixture(&first, &second, share);
                     let worst = (1..6000).fold(0.0f64, |worst, x| {
                         let exact = (1.0 - share) * first.below(x) + share * second.below(x);
                         worst.max((mixed.below(x) - exact).abs())
                     });
-                    let bends =
-                        [&first, &second].iter().any(|law| matches!(law, Length::Table(_) | Length::Zipf(_)));
+                    let bends = [&first, &second]
+                        .iter()
+                        .any(|distribution| matches!(distribution, Length::Table(_) | Length::Zipf(_)));
                     let bound = if bends { 3e-3 } else { 3e-4 };
                     assert!(worst < bound, "{first:?} and {second:?}, {share}: {worst}");
                 }

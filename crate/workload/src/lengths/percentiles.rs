@@ -1,17 +1,17 @@
 //! Lengths through three percentiles, the numbers that services publish.
 //!
-//! The logarithm of the length is made of straight lines over standard normal numbers: a lognormal law up to the 90th
-//! percentile and another one from there on. AIBrix fits one lognormal law by least squares instead, which meets none of its
+//! The logarithm of the length is made of straight lines over standard normal numbers: a lognormal distribution up to the 90th
+//! percentile and another one from there on. AIBrix fits one lognormal distribution by least squares instead, which meets none of its
 //! percentiles ([`crate::aibrix::percentiles`]).
 
 use super::{rounded, rounded_below};
-use crate::law;
+use crate::distribution;
 
 /// Standard normal quantiles of 0.9 and 0.99.
 const Z_90: f64 = 1.281_551_565_544_600_4;
 const Z_99: f64 = 2.326_347_874_040_840_8;
 
-/// A law that has the given percentiles 50, 90 and 99, rounded, values outside `low..=high` moved to the bound.
+/// A distribution that has the given percentiles 50, 90 and 99, rounded, values outside `low..=high` moved to the bound.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Percentiles {
     log_median: f64,
@@ -22,7 +22,7 @@ pub struct Percentiles {
 }
 
 impl Percentiles {
-    /// The law through percentiles 50, 90 and 99, in tokens, above zero. One that lies below the one before is raised to it.
+    /// The distribution through percentiles 50, 90 and 99, in tokens, above zero. One that lies below the one before is raised to it.
     pub fn new(percentiles: [f64; 3], low: u32, high: u32) -> Self {
         let [log_median, p90, p99] = percentiles.map(libm::log);
         let p90 = p90.max(log_median);
@@ -36,7 +36,7 @@ impl Percentiles {
 
     /// The length at the uniform number `u` in (0, 1).
     pub fn at(&self, u: f64) -> u32 {
-        let z = law::normal_quantile(u);
+        let z = distribution::normal_quantile(u);
         let log = if z < Z_90 {
             self.log_median + self.sigmas[0] * z
         } else {
@@ -62,8 +62,8 @@ mod tests {
 
     #[test]
     fn the_percentiles_are_met() {
-        let law = Percentiles::new([1469.0, 5188.0, 7436.0], 1, 1_000_000);
-        assert_eq!([0.5, 0.9, 0.99].map(|u| law.at(u)), [1469, 5188, 7436]);
+        let distribution = Percentiles::new([1469.0, 5188.0, 7436.0], 1, 1_000_000);
+        assert_eq!([0.5, 0.9, 0.99].map(|u| distribution.at(u)), [1469, 5188, 7436]);
         assert_eq!(Percentiles::new([100.0, 900.0, 9000.0], 50, 5000).at(0.99), 5000);
         assert_eq!(Percentiles::new([100.0, 900.0, 9000.0], 50, 5000).at(0.01), 50);
         let flat = Percentiles::new([100.0, 100.0, 100.0], 1, 5000);
@@ -72,9 +72,13 @@ mod tests {
     }
 
     #[test]
-    fn the_quantiles_are_those_of_the_law() {
+    fn the_quantiles_are_those_of_the_distribution() {
         for (p, z) in [(0.9, Z_90), (0.99, Z_99)] {
-            assert!((law::normal_quantile(p) - z).abs() < 1e-15, "{}", law::normal_quantile(p));
+            assert!(
+                (distribution::normal_quantile(p) - z).abs() < 1e-15,
+                "{}",
+                distribution::normal_quantile(p)
+            );
         }
     }
 }

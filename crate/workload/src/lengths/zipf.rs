@@ -121,15 +121,15 @@ mod tests {
     #[test]
     fn probabilities_are_those_of_zipf() {
         for theta in [0.0, 0.6, 0.99, 1.0, 1.1] {
-            let law = Zipf::new(1024, 4096, theta);
+            let distribution = Zipf::new(1024, 4096, theta);
             let total = zeta(3073, theta);
             let mut worst = 0.0f64;
             for ranks in [1, 2, 3, 10, 100, 1000, 3000, 3073] {
-                worst = worst.max((law.below(1024 + ranks) - zeta(ranks, theta) / total).abs());
+                worst = worst.max((distribution.below(1024 + ranks) - zeta(ranks, theta) / total).abs());
             }
             // Gray's inverse is exact at both ends and approximate between them.
             assert!(worst < 0.02, "{theta}: {worst}");
-            assert_eq!((law.at(1e-12), law.at(1.0 - 1e-13)), (1024, 4096));
+            assert_eq!((distribution.at(1e-12), distribution.at(1.0 - 1e-13)), (1024, 4096));
         }
     }
 
@@ -153,8 +153,8 @@ mod tests {
 
     #[test]
     fn ranges_of_one_and_two_lengths_are_sound() {
-        for law in [Zipf::new(7, 7, 0.6), Zipf::of_vidur(7, 7, 0.6), Zipf::of_vidur(7, 8, 0.6)] {
-            assert_eq!([1e-9, 0.5, 1.0 - 1e-9].map(|u| law.at(u)), [7; 3]);
+        for distribution in [Zipf::new(7, 7, 0.6), Zipf::of_vidur(7, 7, 0.6), Zipf::of_vidur(7, 8, 0.6)] {
+            assert_eq!([1e-9, 0.5, 1.0 - 1e-9].map(|u| distribution.at(u)), [7; 3]);
         }
         let two = Zipf::new(7, 8, 1.0);
         assert_eq!([0.66, 0.67].map(|u| two.at(u)), [7, 8]);

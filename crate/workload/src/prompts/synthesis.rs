@@ -97,7 +97,7 @@ struct Pieces<'a> {
 }
 
 #[derive(Clone)]
-enum Law<'a> {
+enum Distribution<'a> {
     Characters(CharactersPerToken),
     Counted(Pieces<'a>),
 }
@@ -106,13 +106,13 @@ enum Law<'a> {
 #[derive(Clone)]
 pub struct Synthesis<'a> {
     seed: u64,
-    law: Law<'a>,
+    distribution: Distribution<'a>,
 }
 
 impl<'a> Synthesis<'a> {
     /// Prompts whose tokens are so many characters.
     pub fn by_ratio(seed: u64, ratio: CharactersPerToken) -> Self {
-        Self { seed, law: Law::Characters(ratio) }
+        Self { seed, distribution: Distribution::Characters(ratio) }
     }
 
     /// Prompts whose tokens `counter` counts.
@@ -120,7 +120,7 @@ impl<'a> Synthesis<'a> {
     /// # Errors
     /// That the counter fails, or knows no word that could be used.
     pub fn by_count(seed: u64, counter: &'a dyn CountTokens) -> Result<Self, String> {
-        Ok(Self { seed, law: Law::Counted(Pieces::of(counter)?) })
+        Ok(Self { seed, distribution: Distribution::Counted(Pieces::of(counter)?) })
     }
 
     /// The text of some stretches in a row.
@@ -128,9 +128,9 @@ impl<'a> Synthesis<'a> {
     /// # Errors
     /// That no text of exactly so many tokens was found.
     pub fn text(&self, stretches: &[Stretch]) -> Result<MadeText, String> {
-        match &self.law {
-            Law::Characters(ratio) => Ok(self.characters(stretches, *ratio)),
-            Law::Counted(pieces) => self.counted(stretches, pieces),
+        match &self.distribution {
+            Distribution::Characters(ratio) => Ok(self.characters(stretches, *ratio)),
+            Distribution::Counted(pieces) => self.counted(stretches, pieces),
         }
     }
 

@@ -88,10 +88,10 @@ mod tests {
     #[test]
     fn a_length_becomes_characters_and_back() {
         for ratio in [1.0, 1.7, 2.5, 4.0, 64.0] {
-            let law = CharactersPerToken::new(ratio).expect("within bounds");
+            let distribution = CharactersPerToken::new(ratio).expect("within bounds");
             for tokens in [0, 1, 2, 3, 7, 100, 12_345] {
-                let text = "x".repeat(law.characters(tokens));
-                assert_eq!(law.count(&text), Ok(tokens as usize), "{ratio}");
+                let text = "x".repeat(distribution.characters(tokens));
+                assert_eq!(distribution.count(&text), Ok(tokens as usize), "{ratio}");
             }
         }
         for bad in [0.0, 0.24, 65.0, f64::NAN, f64::INFINITY] {

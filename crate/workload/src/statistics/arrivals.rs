@@ -28,11 +28,11 @@ pub struct ArrivalStatistics {
     pub gap_std_s: f64,
     /// Share of gaps that are zero.
     pub zero_gaps: f64,
-    /// Maximum likelihood shape of a gamma law over positive gaps; `None` where half of the gaps are zero.
+    /// Maximum likelihood shape of a gamma distribution over positive gaps; `None` where half of the gaps are zero.
     pub gamma_shape: Option<f64>,
-    /// The same of a Weibull law.
+    /// The same of a Weibull distribution.
     pub weibull_shape: Option<f64>,
-    /// Largest distance to a gamma law of the same mean and variation.
+    /// Largest distance to a gamma distribution of the same mean and variation.
     pub gamma_distance: Option<f64>,
     /// Correlation of each gap with the next.
     pub gap_lag_1: Option<f64>,

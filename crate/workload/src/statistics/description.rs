@@ -1,4 +1,4 @@
-//! A column of numbers in few: mean, spread, percentiles, and the lognormal law of the positive ones.
+//! A column of numbers in few: mean, spread, percentiles, and the lognormal distribution of the positive ones.
 
 use super::{PERCENTILES, quantile, sort};
 

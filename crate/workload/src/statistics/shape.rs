@@ -1,10 +1,10 @@
-//! Shapes of laws fitted to gaps between arrivals, and how far a gamma law is from them.
+//! Shapes of distributions fitted to gaps between arrivals, and how far a gamma distribution is from them.
 
 use super::description::mean_and_std;
 use super::sort;
-use crate::law::gamma_cdf;
+use crate::distribution::gamma_cdf;
 
-/// Least number of positive values to fit a law to.
+/// Least number of positive values to fit a distribution to.
 const LEAST_VALUES: usize = 10;
 
 fn positive(values: &[f64]) -> Option<Vec<f64>> {
@@ -17,7 +17,7 @@ fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     values.sum::<f64>() / n
 }
 
-/// Maximum likelihood shape of a gamma law over the positive values: Minka's start, then Newton steps.
+/// Maximum likelihood shape of a gamma distribution over the positive values: Minka's start, then Newton steps.
 pub fn gamma_shape(values: &[f64]) -> Option<f64> {
     let positive = positive(values)?;
     let s = libm::log(mean(positive.iter().copied())) - mean(positive.iter().map(|&v| libm::log(v)));
@@ -36,7 +36,7 @@ pub fn gamma_shape(values: &[f64]) -> Option<f64> {
     Some(shape)
 }
 
-/// Maximum likelihood shape of a Weibull law over the positive values, by bisection in 0.02..20.
+/// Maximum likelihood shape of a Weibull distribution over the positive values, by bisection in 0.02..20.
 pub fn weibull_shape(values: &[f64]) -> Option<f64> {
     let positive = positive(values)?;
     let scale = mean(positive.iter().copied());
@@ -59,7 +59,7 @@ pub fn weibull_shape(values: &[f64]) -> Option<f64> {
     Some(f64::midpoint(low, high))
 }
 
-/// Largest distance between the distribution of the values and a gamma law of the same mean and variation; `None` where
+/// Largest distance between the distribution of the values and a gamma distribution of the same mean and variation; `None` where
 /// the values do not vary.
 pub fn gamma_distance(values: &[f64]) -> Option<f64> {
     let (mean, std) = mean_and_std(values);
@@ -73,9 +73,9 @@ pub fn gamma_distance(values: &[f64]) -> Option<f64> {
     let n = sorted.len() as f64;
     let mut distance = 0.0f64;
     for (place, &value) in sorted.iter().enumerate() {
-        let law = gamma_cdf(shape, mean, value);
-        let below = (law - place as f64 / n).abs();
-        let above = (law - (place + 1) as f64 / n).abs();
+        let distribution = gamma_cdf(shape, mean, value);
+        let below = (distribution - place as f64 / n).abs();
+        let above = (distribution - (place + 1) as f64 / n).abs();
         distance = distance.max(below).max(above);
     }
     Some(distance)
@@ -107,7 +107,7 @@ fn trigamma(mut x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::law::{exponential, gamma};
+    use crate::distribution::{exponential, gamma};
     use crate::stream::Stream;
 
     #[test]
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shape_of_a_drawn_law_is_found_again() {
+    fn the_shape_of_a_drawn_distribution_is_found_again() {
         let mut stream = Stream::named(1, "shape");
         let gaps: Vec<f64> = (0..20_000).map(|_| gamma(0.5, &mut stream)).collect();
         assert!((gamma_shape(&gaps).unwrap() - 0.5).abs() < 0.02);

@@ -1,7 +1,7 @@
 //! `dequantise`: requests that share a time stamp because the recorder rounded are spread over the time up to the next.
 //!
 //! A stamp stands for the interval that it starts. `uniform` places the requests of a stamp independently in it, which is
-//! the law of exponential gaps given their number; `even` places them at equal distances. Requests of one stamp keep
+//! the distribution of exponential gaps given their number; `even` places them at equal distances. Requests of one stamp keep
 //! their order.
 
 use super::error::StepError;

@@ -22,11 +22,11 @@ pub(super) const EXPONENT: Field =
 /// A label for each request, all of them below `count`, and facts about them.
 pub(super) fn labels(job: &mut Job<'_>, trace: &Trace, count: usize) -> Result<Vec<u32>, StepError> {
     let s = job.number("s");
-    let law = job.choice("law");
-    let popularity = if law == "random" { Popularity::Uniform } else { Popularity::Zipf { s } };
+    let distribution = job.choice("law");
+    let popularity = if distribution == "random" { Popularity::Uniform } else { Popularity::Zipf { s } };
     let sampler = popularity.sampler(count);
     let mut stream = job.stream();
-    let labels: Vec<u32> = match law {
+    let labels: Vec<u32> = match distribution {
         "session" => {
             let sessions = trace.sessions();
             if sessions.index.iter().all(|&session| session == NO_LABEL) {

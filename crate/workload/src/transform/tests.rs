@@ -274,7 +274,7 @@ fn stamps_are_found_and_spread() {
 }
 
 #[test]
-fn labels_follow_their_law() {
+fn labels_follow_their_distribution() {
     let trace = full(6000);
     let shares = |trace: &Trace| {
         let mut counts = vec![0.0; trace.user_count()];

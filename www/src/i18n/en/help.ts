@@ -9,6 +9,7 @@ export const help = area('help', {
   'shortcuts': 'Shortcuts',
   'undo': 'undo, redo',
   'cancel': 'stop the run in progress; in a chart: reset the zoom',
+  'search': 'search parameters, charts and glossary',
   'help': 'this help',
   'arrows': 'a slider in fine steps; with Shift in coarse ones; Page keys in big ones; on a chart: the cursor',
   'double': 'on a slider or its label: back to the default; on a chart: reset the zoom',

@@ -9,6 +9,7 @@ export const help: Translation<typeof english> = {
   'shortcuts': '快捷键',
   'undo': '撤销、重做',
   'cancel': '结束正在进行的模拟；在图表上则还原缩放',
+  'search': '搜索参数、图表和术语',
   'help': '打开本帮助',
   'arrows': '滑块微调，按住 Shift 粗调，翻页键大步调；在图表上则移动光标',
   'double': '在滑块或其名称上：恢复默认值；在图表上：还原缩放',

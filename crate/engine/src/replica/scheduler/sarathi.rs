@@ -45,6 +45,7 @@ fn schedule(
         let tokens = context.next_chunk(id).min(left);
         if tokens == 0 {
             replica.deferred_prefills.push(id);
+            context.record.phases.defer(id, context.now_us, false);
         } else {
             left -= tokens;
             context.add_chunk(batch, id, tokens);

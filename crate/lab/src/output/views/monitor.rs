@@ -11,16 +11,16 @@ use crate::files::{Keeper, counters};
 use crate::monitor::{CHART_WINDOWS, CHARTED};
 use crate::run::Run;
 
-/// Colours of the charted clients, the best served first, and of all others. Each of them means something else elsewhere;
+/// Colours of the charted clients, the best served first, and of all others: the set that no stage has;
 /// the legend names the client.
 pub const ROLES: [Role; CHARTED + 1] = [
-    Role::Input,
-    Role::Waiting,
-    Role::Output,
-    Role::Kv,
-    Role::Adapters,
-    Role::Communication,
-    Role::Linear,
+    Role::Client0,
+    Role::Client1,
+    Role::Client2,
+    Role::Client3,
+    Role::Client4,
+    Role::Client5,
+    Role::Client6,
     Role::Slo,
 ];
 

@@ -209,7 +209,7 @@ mod tests {
     use servescope_engine::metrics::fleet::ReplicaRow;
     use servescope_engine::metrics::fleet_summary;
 
-    /// A linear law that also knows what it asks for.
+    /// A linear model that also knows what it asks for.
     #[derive(Debug)]
     struct Known(LinearCost);
 

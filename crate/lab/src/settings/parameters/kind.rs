@@ -125,6 +125,8 @@ pub struct Parameter {
     pub beyond_tables: Option<Condition>,
     /// Whether it changes the score of a run only, not the run.
     pub scores_only: bool,
+    /// Whether 0 is no value but none: a limit or a bound that is not set.
+    pub off_at_zero: bool,
     /// Short name.
     pub label: &'static str,
     /// One sentence.

@@ -38,6 +38,7 @@ const fn row(id: &'static str, key: &'static str, group: &'static str, kind: Kin
         applies: &[],
         beyond_tables: None,
         scores_only: false,
+        off_at_zero: false,
         label: "",
         help: "",
     }
@@ -93,6 +94,11 @@ impl Parameter {
 
     const fn scores(mut self) -> Self {
         self.scores_only = true;
+        self
+    }
+
+    const fn off_at_zero(mut self) -> Self {
+        self.off_at_zero = true;
         self
     }
 
@@ -190,7 +196,7 @@ const KNOWS_USERS: &[Condition] = &[
     is(Id::Loop, &["closed"]),
     above(Id::UserTokens, 0.0),
 ];
-/// Where they depend on which adapter it asks for. Under the linear law adapters of one rank that are all in memory cost the
+/// Where they depend on which adapter it asks for. Under the linear model adapters of one rank that are all in memory cost the
 /// same.
 const KNOWS_ADAPTERS: &[Condition] = &[
     LOADED,
@@ -437,7 +443,7 @@ table! {
         .says("Chunked prefill", "A prompt that does not fit into the rest of the token budget is cut; switched off, it waits (vLLM's --enable-chunked-prefill).");
     LongPrefillTokens = row("scheduler.long_prefill_token_threshold", "lpt", "queue", whole(0.0, 100_000_000.0, 0.0)).unit("tokens").linear(0.0, 8192.0, 16.0)
         .when(VLLM_V1)
-        .says("Long prefill threshold", "Most tokens of one prompt in an iteration, unless its request is alone (vLLM's --long-prefill-token-threshold). 0 = no limit.");
+        .off_at_zero().says("Long prefill threshold", "Most tokens of one prompt in an iteration, unless its request is alone (vLLM's --long-prefill-token-threshold). 0 = no limit.");
     LongPrefillAdaptive = row("scheduler.long_prefill_token_threshold_adaptive", "lpa", "queue", Kind::Flag(false))
         .when(&[is(Id::SchedulerKind, &["vllm_v1"]), above(Id::LongPrefillTokens, 0.0)])
         .says("Adaptive threshold", "The long prefill threshold is never below the token budget divided by the number of requests that run and wait (vLLM's long_prefill_token_threshold_adaptive).");
@@ -446,10 +452,10 @@ table! {
         .says("Prefill interval", "Iterations from one with prompts to the next while requests decode (vLLM's prefill_schedule_interval).");
     MaxActiveSeqs = row("scheduler.max_num_active_seqs", "mas", "queue", whole(0.0, 1_000_000.0, 0.0)).unit("requests").linear(0.0, 1000.0, 1.0)
         .when(VLLM_V1)
-        .says("Max active requests", "Most requests that run, where that is less than the max running requests (vLLM's max_num_active_seqs). 0 = no limit.");
+        .off_at_zero().says("Max active requests", "Most requests that run, where that is less than the max running requests (vLLM's max_num_active_seqs). 0 = no limit.");
     MaxQueuedTokens = row("scheduler.max_num_queued_tokens", "mqt", "queue", whole(0.0, 100_000_000.0, 0.0)).unit("tokens").linear(0.0, 1_000_000.0, 1000.0)
         .when(VLLM_V1)
-        .says("Max queued tokens", "A request is rejected (429) while prompts of this many tokens wait for their first output token (vLLM's max_num_queued_tokens). 0 = no limit.");
+        .off_at_zero().says("Max queued tokens", "A request is rejected (429) while prompts of this many tokens wait for their first output token (vLLM's max_num_queued_tokens). 0 = no limit.");
     SchedulerOrder = row("scheduler.order", "order", "queue", choice(choices::Order::SCHEDULER))
         .says("Scheduling policy", "The order in which waiting requests are considered, in each replica's waiting queue. Early abort, adapter clustering, one adapter a batch and least padding need S-LoRA's batches.");
     OrderClient = row("scheduler.client", "oc", "queue", choice(choices::Client::SCHEDULER))
@@ -532,16 +538,16 @@ table! {
         .says("Clients are", "Who has a quota and a share of service: a user, or an adapter.");
     GatewayRpm = row("gateway.rpm", "grp", "gateway", number(0.0, 1e9, 0.0)).unit("requests").linear(0.0, 240.0, 1.0)
         .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("rpm")])
-        .says("Requests a minute", "Quota of each client (RPM); 0 = no limit.");
+        .off_at_zero().says("Requests a minute", "Quota of each client (RPM); 0 = no limit.");
     GatewayTpmInput = row("gateway.tpm.input", "gti", "gateway", number(0.0, 1e12, 0.0)).unit("tokens").linear(0.0, 100_000.0, 100.0)
         .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("tpm")])
-        .says("Input tokens a minute", "Quota of each client on prompt tokens; 0 = no limit.");
+        .off_at_zero().says("Input tokens a minute", "Quota of each client on prompt tokens; 0 = no limit.");
     GatewayTpmOutput = row("gateway.tpm.output", "gto", "gateway", number(0.0, 1e12, 0.0)).unit("tokens").linear(0.0, 100_000.0, 100.0)
         .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("tpm")])
-        .says("Output tokens a minute", "Quota of each client on output tokens; 0 = no limit.");
+        .off_at_zero().says("Output tokens a minute", "Quota of each client on output tokens; 0 = no limit.");
     GatewayTpmTotal = row("gateway.tpm.total", "gtt", "gateway", number(0.0, 1e12, 0.0)).unit("tokens").linear(0.0, 100_000.0, 100.0)
         .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("tpm")])
-        .says("Tokens a minute", "Quota of each client on prompt and output tokens together (TPM); 0 = no limit.");
+        .off_at_zero().says("Tokens a minute", "Quota of each client on prompt and output tokens together (TPM); 0 = no limit.");
     GatewayCharge = row("gateway.tpm.charge", "gtc", "gateway", choice(choices::GatewayCharge::ID))
         .when(&[is(Id::GatewayKind, &["proxy"]), TPM])
         .says("Tokens are charged", "At admission: as predicted, reconciled at completion. At completion: in-flight requests can exceed the quota.");
@@ -565,16 +571,16 @@ table! {
         .says("Guaranteed share", "Share of its token quota that no other client can borrow, whatever the client used lately; at 1 nothing is lent.");
     MaxInSystem = row("gateway.concurrency", "gc", "gateway", whole(0.0, 1_000_000.0, 0.0)).unit("requests").linear(0.0, 200.0, 1.0)
         .when(&[any(&[is(Id::GatewayKind, &["direct"]), Condition::Checks("concurrency")])])
-        .says("Max concurrent requests", "Direct: a request that finds this many waiting and running is rejected (429; vLLM's max_num_queued_reqs). Proxy: at most this many are at the engine. 0 = no limit.");
+        .off_at_zero().says("Max concurrent requests", "Direct: a request that finds this many waiting and running is rejected (429; vLLM's max_num_queued_reqs). Proxy: at most this many are at the engine. 0 = no limit.");
     ClientConcurrency = row("gateway.client_concurrency", "gcc", "gateway", whole(0.0, 1_000_000.0, 0.0)).unit("requests").linear(0.0, 50.0, 1.0)
         .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("concurrency")])
-        .says("Max concurrent requests of a client", "Most requests of one client at the engine. 0 = no limit.");
+        .off_at_zero().says("Max concurrent requests of a client", "Most requests of one client at the engine. 0 = no limit.");
     QueueRequests = row("gateway.queue.requests", "gqr", "gateway", whole(0.0, 1_000_000_000.0, 0.0)).unit("requests").linear(0.0, 500.0, 1.0)
         .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("queue"), HELD])
-        .says("Max queued requests", "Requests that wait at the gateway; one more is rejected. 0 = no limit.");
+        .off_at_zero().says("Max queued requests", "Requests that wait at the gateway; one more is rejected. 0 = no limit.");
     QueueTokens = row("gateway.queue.tokens", "gqt", "gateway", number(0.0, 1e12, 0.0)).unit("tokens").linear(0.0, 200_000.0, 1000.0)
         .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("queue"), HELD])
-        .says("Max queued tokens at the gateway", "Predicted tokens of requests that wait at the gateway; a request beyond is rejected. 0 = no limit.");
+        .off_at_zero().says("Max queued tokens at the gateway", "Predicted tokens of requests that wait at the gateway; a request beyond is rejected. 0 = no limit.");
     GatewayPool = row("gateway.kv.pool_tokens", "gkp", "gateway", whole(0.0, 1e12, 0.0)).unit("tokens").linear(0.0, 500_000.0, 1000.0)
         .when(PROXY)
         .says("KV pool of the proxy", "KV memory of the whole service that the proxy reckons with, in the check kv and in the load state; it may differ from what the engine has. 0 takes the engine's own.");
@@ -588,7 +594,7 @@ table! {
         .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("kv")])
         .says("Leak reservations", "Fault injection: what is left of a KV reservation when its request ends is never released.");
     QueueTimeout = row("gateway.queue_timeout_s", "gt", "gateway", number(0.0, 10_000_000.0, 0.0)).unit("s").linear(0.0, 120.0, 1.0)
-        .says("Queue timeout", "A request that has waited this long leaves the queue (429). 0 = no limit.");
+        .off_at_zero().says("Queue timeout", "A request that has waited this long leaves the queue (429). 0 = no limit.");
     TimeoutKind = row("gateway.timeout.kind", "gtk", "gateway", choice(choices::TimeoutKind::ID))
         .when(&[is(Id::GatewayKind, &["proxy"]), HELD])
         .says("Timeout is", "Fixed, or a multiple of the TTFT estimated at arrival, with the queue timeout (or 10 minutes) as its bound.");
@@ -639,13 +645,13 @@ table! {
         .says("Cold start", "Before a client has this many outputs, max_tokens is taken.");
     LoadKv = row("gateway.load.kv", "glk", "gateway", number(0.0, 1.0, 0.95)).linear(0.0, 1.0, 0.01)
         .when(PROXY)
-        .says("Overload: KV use", "Share of KV memory in use that counts as overload; 0 leaves it out.");
+        .off_at_zero().says("Overload: KV use", "Share of KV memory in use that counts as overload; 0 leaves it out.");
     LoadWait = row("gateway.load.wait_s", "glw", "gateway", number(0.0, 1e6, 5.0)).unit("s").linear(0.0, 60.0, 0.5)
         .when(&[is(Id::GatewayKind, &["proxy"]), HELD])
-        .says("Overload: wait", "Longest wait at the gateway for the engine that counts as overload; waits of a client over its own quota or concurrency do not count. 0 leaves it out.");
+        .off_at_zero().says("Overload: wait", "Longest wait at the gateway for the engine that counts as overload; waits of a client over its own quota or concurrency do not count. 0 leaves it out.");
     LoadStep = row("gateway.load.step_ms", "gls", "gateway", number(0.0, 1e6, 0.0)).unit("ms").linear(0.0, 500.0, 1.0)
         .when(PROXY)
-        .says("Overload: step", "Time between tokens that counts as overload; 0 leaves it out.");
+        .off_at_zero().says("Overload: step", "Time between tokens that counts as overload; 0 leaves it out.");
     LoadNear = row("gateway.load.near", "gln", "gateway", number(0.01, 1.0, 0.8)).linear(0.1, 1.0, 0.01)
         .when(PROXY)
         .says("Nearly overloaded from", "Pressure at which the service counts as nearly overloaded; 1 is overload.");
@@ -930,20 +936,20 @@ table! {
     SloTtft = row("slo.ttft_s", "slot", "slo", number(0.001, 100_000.0, 6.0)).unit("s").log(0.1, 60.0, 0.1).scores()
         .says("TTFT bound", "A request meets the SLO if its first token comes sooner than this.");
     SloTpot = row("slo.tpot_s", "slob", "slo", number(0.0, 100_000.0, 0.2)).unit("s").linear(0.0, 1.0, 0.01).scores()
-        .says("TPOT bound", "A request meets the SLO if its mean time per output token after the first (TPOT) is at most this. 0 = off.");
+        .off_at_zero().says("TPOT bound", "A request meets the SLO if its mean time per output token after the first (TPOT) is at most this. 0 = off.");
     SloTbt = row("slo.tbt_s", "sltb", "slo", number(0.0, 100_000.0, 0.0)).unit("s").linear(0.0, 2.0, 0.01).scores()
-        .says("TBT bound", "A request meets the SLO if the largest gap between two of its tokens (TBT) is at most this. 0 = off.");
+        .off_at_zero().says("TBT bound", "A request meets the SLO if the largest gap between two of its tokens (TBT) is at most this. 0 = off.");
 
     CapacityQuantile = row("capacity.quantile", "cpq", "capacity", number(0.5, 0.999, 0.99)).linear(0.5, 0.999, 0.001).scores()
         .says("Quantile", "Percentile at which each SLO must hold, as a share.");
     CapacityTtft = row("capacity.ttft_s", "cpt", "capacity", number(0.0, 100_000.0, 0.0)).unit("s").linear(0.0, 20.0, 0.1).scores()
-        .says("TTFT at most", "The quantile of TTFT may be at most this. 0 = no limit.");
+        .off_at_zero().says("TTFT at most", "The quantile of TTFT may be at most this. 0 = no limit.");
     CapacityTbt = row("capacity.tbt_s", "cpb", "capacity", number(0.0, 100_000.0, 0.0)).unit("s").linear(0.0, 1.0, 0.01).scores()
-        .says("TBT at most", "The quantile of the gaps between tokens may be at most this. 0 = no limit.");
+        .off_at_zero().says("TBT at most", "The quantile of the gaps between tokens may be at most this. 0 = no limit.");
     CapacityE2e = row("capacity.e2e_s", "cpe", "capacity", number(0.0, 100_000.0, 0.0)).unit("s").linear(0.0, 120.0, 1.0).scores()
-        .says("E2E at most", "The quantile of the end-to-end time may be at most this. 0 = no limit.");
+        .off_at_zero().says("E2E at most", "The quantile of the end-to-end time may be at most this. 0 = no limit.");
     CapacityQueue = row("capacity.queue_s", "cpw", "capacity", number(0.0, 100_000.0, 5.0)).unit("s").linear(0.0, 20.0, 0.1).scores()
-        .says("Queueing at most", "The quantile of the time in the waiting queue may be at most this, as in Vidur's search. 0 = no limit.");
+        .off_at_zero().says("Queueing at most", "The quantile of the time in the waiting queue may be at most this, as in Vidur's search. 0 = no limit.");
     CapacityQueueQuantile = row("capacity.queue_quantile", "cqq", "capacity", number(0.5, 0.999, 0.99)).linear(0.5, 0.999, 0.001).scores()
         .says("Quantile of queueing", "The share of requests that must meet the bound on queueing; Sarathi-Serve's authors bound the median, 0.5.");
     CapacityTolerance = row("capacity.tolerance", "cpl", "capacity", number(0.001, 1.0, 0.02)).log(0.001, 0.2, 0.001).scores()
@@ -1005,7 +1011,7 @@ table! {
     IgnoreEos = row("workload.sampling.ignore_eos", "seos", "sampling", Kind::Flag(false))
         .says("Ignore end of sequence", "Outputs go on to max_tokens even where the model would end.");
     MaxNewTokens = row("workload.sampling.max_new_tokens", "smax", "sampling", whole(0.0, MOST, 0.0)).unit("tokens").linear(0.0, 4096.0, 1.0)
-        .says("Cap on new tokens", "No request body asks for more tokens than this. 0 = no limit.");
+        .off_at_zero().says("Cap on new tokens", "No request body asks for more tokens than this. 0 = no limit.");
     StopSequences = row("workload.sampling.stop_sequences", "sstop", "sampling", Kind::Text { most: 1000 })
         .says("BlockReason sequences", "Texts that end an output, with | between them; \\n is a new line, \\| a bar, \\\\ a backslash.");
     PinOutput = row("workload.sampling.pin_output", "spin", "sampling", Kind::Flag(false))

@@ -74,7 +74,7 @@ impl Scenario {
         }
     }
 
-    /// Tokens' worth of KV memory that a unit of rank takes: by the bytes of the model, under the linear law as in S-LoRA.
+    /// Tokens' worth of KV memory that a unit of rank takes: by the bytes of the model, under the linear model as in S-LoRA.
     fn tokens_per_rank(&self) -> f64 {
         if self.cost_kind() == CostKind::Linear {
             return f64::from(TOKENS_PER_RANK);
@@ -107,7 +107,7 @@ impl Scenario {
         }
     }
 
-    /// By the linear law as in S-LoRA; otherwise at the bandwidths. Every GPU loads its part of an adapter at the same
+    /// By the linear model as in S-LoRA; otherwise at the bandwidths. Every GPU loads its part of an adapter at the same
     /// time; from the disk it is read once.
     fn adapter_loading(&self) -> AdapterLoading {
         if self.cost_kind() == CostKind::Linear {

@@ -14,7 +14,7 @@ use crate::parameters::choices::{self, Router};
 pub(super) const GIB: f64 = (1u64 << 30) as f64;
 
 impl Scenario {
-    /// The linear law.
+    /// The linear model.
     pub fn cost(&self) -> LinearCost {
         let us = |id: Id| self.number(id) * 1e3;
         LinearCost {

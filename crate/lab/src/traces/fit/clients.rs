@@ -1,4 +1,4 @@
-//! Laws of clients, from ServeGen's windows, as JSON and text.
+//! Distributions of clients, from ServeGen's windows, as JSON and text.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,16 +7,16 @@ use serde_json::{Value as Json, json};
 use servescope_workload::fit::ClientFit;
 use servescope_workload::share_fit::ShareFit;
 
-/// Every law, that with two parameters last.
-fn laws(fit: &ClientFit) -> impl Iterator<Item = &ShareFit> {
-    fit.shares.laws.iter().chain([&fit.zipf_mandelbrot])
+/// Every distribution, that with two parameters last.
+fn distributions(fit: &ClientFit) -> impl Iterator<Item = &ShareFit> {
+    fit.shares.distributions.iter().chain([&fit.zipf_mandelbrot])
 }
 
-/// How many days each law is the nearest on.
+/// How many days each distribution is the nearest on.
 fn days(fit: &ClientFit) -> BTreeMap<&'static str, usize> {
     let mut days = BTreeMap::new();
-    for &law in &fit.nearest_by_day {
-        *days.entry(law).or_default() += 1;
+    for &distribution in &fit.nearest_by_day {
+        *days.entry(distribution).or_default() += 1;
     }
     days
 }
@@ -28,7 +28,7 @@ pub fn clients_json(fit: &ClientFit) -> Json {
         "rate_rps": fit.rate_rps.iter().sum::<f64>(),
         "top_share": fit.shares.shares[0],
         "labels_for_50_80_90pct": fit.shares.labels_for,
-        "laws": laws(fit).map(super::share_law_json).collect::<Vec<_>>(),
+        "laws": distributions(fit).map(super::share_distribution_json).collect::<Vec<_>>(),
         "zipf_mandelbrot_offset": fit.offset,
         "nearest_law_days": days(fit),
     })
@@ -40,21 +40,25 @@ pub fn clients_text(fit: &ClientFit) -> String {
     let mut text = format!(
         "clients           {}\nrate              {:.4} req/s\nbusiest client    {:.3} of requests\n\
          50 / 80 / 90 %    {half} / {most} / {nearly_all} clients\n\n\
-         law of shares       parameter  divergence (nats)  distance  busiest client\n",
+         distribution of shares       parameter  divergence (nats)  distance  busiest client\n",
         fit.names.len(),
         fit.rate_rps.iter().sum::<f64>(),
         fit.shares.shares[0],
     );
-    for law in laws(fit) {
-        let parameter = law.parameter.map_or("-".to_owned(), |x| format!("{x:.3}"));
+    for distribution in distributions(fit) {
+        let parameter = distribution.parameter.map_or("-".to_owned(), |x| format!("{x:.3}"));
         let _ = writeln!(
             text,
             "{:<18}{parameter:>11}{:>19.4}{:>10.4}{:>16.3}",
-            law.law, law.divergence_nats, law.distance, law.top_share
+            distribution.distribution,
+            distribution.divergence_nats,
+            distribution.distance,
+            distribution.top_share
         );
     }
     let _ = writeln!(text, "(zipf_mandelbrot has a second parameter, its offset q = {:.2})", fit.offset);
-    let days: Vec<String> = days(fit).iter().map(|(law, days)| format!("{law} {days}")).collect();
+    let days: Vec<String> =
+        days(fit).iter().map(|(distribution, days)| format!("{distribution} {days}")).collect();
     let _ = writeln!(text, "\nnearest law with one parameter, days: {}", days.join(", "));
     text
 }

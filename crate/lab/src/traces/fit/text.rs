@@ -2,15 +2,15 @@
 
 use std::fmt::Write as _;
 
-use servescope_workload::fit::{Fit, GapFit, LawDistance, LengthFit};
+use servescope_workload::fit::{DistributionDistance, Fit, GapFit, LengthFit};
 
 use super::{Twin, scenario};
 
 /// Windows whose dispersion the text tells, seconds.
 const WINDOWS_S: [f64; 4] = [1.0, 10.0, 60.0, 600.0];
 
-fn law(law: Option<LawDistance>) -> String {
-    law.map_or("-".to_owned(), |l| format!("{:.4} (distance {:.3})", l.shape, l.distance))
+fn distribution(distribution: Option<DistributionDistance>) -> String {
+    distribution.map_or("-".to_owned(), |l| format!("{:.4} (distance {:.3})", l.shape, l.distance))
 }
 
 fn number(x: Option<f64>) -> String {
@@ -51,8 +51,13 @@ pub fn to_text(fitted: &Fit, twins: &[Twin], seed: u64) -> String {
     line("rank correlation", number(fitted.length_correlation));
     for (name, labels) in [("users", &fitted.users), ("adapters", &fitted.adapters)] {
         if let Some(labels) = labels {
-            let nearest = labels.laws.first().map_or(String::new(), |l| {
-                format!(", nearest {} {} ({:.4} nats)", l.law, number(l.parameter), l.divergence_nats)
+            let nearest = labels.distributions.first().map_or(String::new(), |l| {
+                format!(
+                    ", nearest {} {} ({:.4} nats)",
+                    l.distribution,
+                    number(l.parameter),
+                    l.divergence_nats
+                )
             });
             line(name, format!("{}, the busiest {:.3}{nearest}", labels.labels, labels.shares[0]));
         }
@@ -88,21 +93,22 @@ fn gaps(line: &mut impl FnMut(&str, String), name: &str, gaps: &GapFit) {
         name,
         format!(
             "gamma shape by cv {}, by likelihood {}; Weibull {}; exponential distance {exponential}",
-            law(gaps.gamma_moments),
-            law(gaps.gamma),
-            law(gaps.weibull)
+            distribution(gaps.gamma_moments),
+            distribution(gaps.gamma),
+            distribution(gaps.weibull)
         ),
     );
 }
 
 fn lengths(line: &mut impl FnMut(&str, String), name: &str, lengths: &LengthFit) {
-    let laws: Vec<String> = lengths.laws.iter().map(|l| format!("{} {:.3}", l.name, l.distance)).collect();
+    let distributions: Vec<String> =
+        lengths.distributions.iter().map(|l| format!("{} {:.3}", l.name, l.distance)).collect();
     line(
         name,
         format!(
             "mean {:.1}; distances: {}, quantile table {:.4}",
             lengths.mean,
-            laws.join(", "),
+            distributions.join(", "),
             lengths.quantile_distance
         ),
     );

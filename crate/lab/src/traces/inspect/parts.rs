@@ -28,7 +28,7 @@ pub(super) fn exact(value: f64) -> Json {
     if value == value.trunc() && value.abs() < 9e15 { json!(value as i64) } else { json!(value) }
 }
 
-/// Mean, spread, percentiles and the lognormal law of a column.
+/// Mean, spread, percentiles and the lognormal distribution of a column.
 pub(super) fn describe(values: Vec<f64>) -> Json {
     let mut described = describe_plainly(values.clone());
     if let Some((mu, sigma)) = Description::of(values).and_then(|d| d.lognormal) {
@@ -38,7 +38,7 @@ pub(super) fn describe(values: Vec<f64>) -> Json {
     described
 }
 
-/// The same without a law: for counts and differences.
+/// The same without a distribution: for counts and differences.
 pub(super) fn describe_plainly(values: Vec<f64>) -> Json {
     let Some(d) = Description::of(values) else { return json!({"n": 0}) };
     let mut described = json!({
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn few_values_are_told_without_laws() {
+    fn few_values_are_told_without_distributions() {
         assert_eq!(describe(Vec::new()), json!({"n": 0}));
         assert_eq!(describe(vec![0.0])["cv"], Json::Null);
         assert_eq!(skew([3.0, 0.0, 1.0], 10, true), json!({"labels": 2, "counts": [3, 1]}));

@@ -19,7 +19,7 @@ pub fn settings(trace: &Trace, statistics: &Statistics) -> Vec<(Id, f64)> {
     };
     let skew = |labels: &[u32], id: Id| {
         let fit = LabelFit::of(labels)?;
-        let power = fit.laws.iter().find(|law| law.law == "power")?;
+        let power = fit.distributions.iter().find(|distribution| distribution.distribution == "power")?;
         Some((id, power.parameter?))
     };
     let mut found = vec![(Id::Duration, statistics.span_s)];

@@ -1,9 +1,9 @@
-//! The last step of a fit: twins are drawn, and the laws are moved until the twins' bursts are the source's.
+//! The last step of a fit: twins are drawn, and the distributions are moved until the twins' bursts are the source's.
 //!
-//! A law measured in cells holds inside the tree of cells only. Seen through windows that lie across its cells, a tree is
+//! A distribution measured in cells holds inside the tree of cells only. Seen through windows that lie across its cells, a tree is
 //! smoother than its source, because neighbours across an edge know nothing of each other. The method of simulated moments
 //! (McFadden 1989) makes up for that: in each round a few twins are drawn, the number of pairs of requests that share a
-//! window is compared with the source's at every width of the tree and over all offsets, and the laws of each width are
+//! window is compared with the source's at every width of the tree and over all offsets, and the distributions of each width are
 //! scaled by what it alone is off.
 
 use super::measure::spread_of;
@@ -19,10 +19,10 @@ const MOST_TWINS: usize = 8;
 const MOST_REQUESTS: usize = 100_000;
 /// Offsets at which windows are laid: odd, so that they rarely fall on the tree's own edges.
 const OFFSETS: usize = 5;
-/// Most by which a law is scaled in a round.
+/// Most by which a distribution is scaled in a round.
 const MOST_GAIN: f64 = 1.6;
 
-/// Scales the laws of a cascade of these times, seconds from the start in ascending order.
+/// Scales the distributions of a cascade of these times, seconds from the start in ascending order.
 pub(super) fn calibrate(cascade: &mut Cascade, since_s: &[f64]) {
     let mut widths: Vec<f64> = cascade.levels.iter().map(|level| level.width_s).collect();
     let Some(narrowest) = widths.last() else { return };

@@ -1,9 +1,9 @@
 //! What a cascade is fitted to: squared differences of the halves of cells, by width of the cell and class of count.
 
 use super::{BLOCK, Split};
-use crate::law;
+use crate::distribution;
 
-/// Cells that a law is fitted to at least, counting each offset of the cells.
+/// Cells that a distribution is fitted to at least, counting each offset of the cells.
 const LEAST_CELLS: f64 = 32.0;
 /// Offsets at which cells are laid over the source.
 const OFFSETS: usize = 4;
@@ -34,7 +34,7 @@ impl Tally {
         self.squares += other.squares;
     }
 
-    /// The law with this mean squared difference: for shares p, E (l - r)^2 = n + n (n - 1) E (2p - 1)^2.
+    /// The distribution with this mean squared difference: for shares p, E (l - r)^2 = n + n (n - 1) E (2p - 1)^2.
     fn split(&self, least: u32) -> Split {
         let excess = (self.squares - self.requests) / self.pairs;
         let even = (self.requests - self.squares) / (self.requests - self.odd).max(1.0);
@@ -50,7 +50,7 @@ impl Tally {
 
 /// The upper half's standard normal quantile number `place` of `of`.
 pub(super) fn quantile(place: usize, of: usize) -> f64 {
-    law::normal_quantile(0.5 + (place as f64 + 0.5) / (2 * of) as f64)
+    distribution::normal_quantile(0.5 + (place as f64 + 0.5) / (2 * of) as f64)
 }
 
 /// The spread of log-odds at which E (2p - 1)^2 has this value.
@@ -104,7 +104,7 @@ pub(super) fn tallies(since_s: &[f64], span_s: f64, width_s: f64) -> [Tally; CLA
     tallies
 }
 
-/// The laws of cells by class of count, from the busiest class down; one with too few cells joins the next.
+/// The distributions of cells by class of count, from the busiest class down; one with too few cells joins the next.
 pub(super) fn splits(tallies: &[Tally; CLASSES]) -> Vec<Split> {
     let mut splits: Vec<Split> = Vec::new();
     let mut group = Tally::default();

@@ -1,7 +1,9 @@
 //! What a batch does to its requests when it begins and when it ends.
 
 use super::{Replica, RequestStatus, ScheduleContext, Scheduled, ScheduledBatch, State, steady};
+use crate::record::request_phases::PrefillPhase;
 use crate::record::timeline::IterationRun;
+use crate::replica::batch_end::share_iteration;
 use crate::replica::run::written;
 
 /// The first stage takes a batch: requests that wait for it wait no more.
@@ -56,6 +58,7 @@ pub(super) fn end_batch(
         replica.write(context, batch, 1, fresh, blocks);
     } else {
         let run = IterationRun { blocks, ..written(replica, context, batch, batch.began_us, fresh) };
+        share_iteration(context, batch, batch.began_us);
         context.record.iterations.push(&run, &batch.chunks);
     }
     replica.adapters.offload_unused(&mut replica.kv);
@@ -67,6 +70,7 @@ fn account(context: &mut ScheduleContext<'_>, batch: &ScheduledBatch, scheduled:
     let (requests, began_us) = (&mut *context.requests, batch.began_us);
     let seen_us = std::mem::replace(&mut requests.seen_us[i], context.now_us);
     requests.stalled_us[i] += (began_us - seen_us).max(0.0);
+    context.record.phases.stall(scheduled.id, seen_us, began_us);
     if let Some(execution_us) = requests.execution_us.get_mut(i) {
         *execution_us += batch.busy_us;
     }
@@ -75,6 +79,14 @@ fn account(context: &mut ScheduleContext<'_>, batch: &ScheduledBatch, scheduled:
         if let Some(load_us) = requests.load_us.get_mut(i) {
             *load_us += batch.load_us;
         }
+        context.record.phases.prefill(PrefillPhase {
+            request: scheduled.id,
+            start_us: began_us,
+            end_us: context.now_us,
+            load_us: batch.load_us,
+            from_token: scheduled.computed,
+            tokens: scheduled.tokens,
+        });
     }
     seen_us
 }

@@ -14,6 +14,9 @@ pub(super) fn schedule(replica: &mut Replica, context: &mut ScheduleContext<'_>,
         let entry = &state.entries[place as usize];
         let tokens = if state.looks < entry.decodes_from { 0 } else { tokens_of(entry, context, step) };
         if tokens == 0 {
+            if step.defers_prompts && entry.is_prompt_chunk {
+                context.record.phases.defer(entry.id, context.now_us, true);
+            }
             release_last(replica, context, place);
             next += 1;
             continue;
@@ -40,6 +43,12 @@ pub(super) fn schedule(replica: &mut Replica, context: &mut ScheduleContext<'_>,
             is_admitted: false,
         });
         next += 1;
+    }
+    if context.record.phases.is_on() {
+        for &place in &replica.state.vllm.order[next..] {
+            let id = replica.state.vllm.entries[place as usize].id;
+            context.record.phases.defer(id, context.now_us, false);
+        }
     }
 }
 

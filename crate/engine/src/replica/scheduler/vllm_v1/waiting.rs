@@ -64,6 +64,7 @@ pub(super) fn schedule(
         state.deferred.retain(|&id| context.requests.status[id as usize] == RequestStatus::Waiting);
         state.is_capacity_bound = replica.num_waiting as usize > state.deferred.len();
     }
+    context.record.phases.scanned(replica.index, context.now_us, stop, step.defers_prompts);
     QueueScan::Stopped(stop)
 }
 

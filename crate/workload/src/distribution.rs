@@ -1,4 +1,4 @@
-//! Samplers and distribution functions of the continuous laws, on `libm` alone.
+//! Samplers and distribution functions of the continuous distributions, on `libm` alone.
 //!
 //! They are written here, not taken from `rand_distr`, because that crate calls the platform's mathematics as soon as
 //! any other package of the build switches `num-traits/std` on (plotters does), and the platform's mathematics differs
@@ -56,12 +56,12 @@ pub fn weibull(shape: f64, u: f64) -> f64 {
     libm::pow(exponential(u), 1.0 / shape) / libm::tgamma(1.0 + 1.0 / shape)
 }
 
-/// Distribution function of the Weibull law with the given shape and mean.
+/// Distribution function of the Weibull distribution with the given shape and mean.
 pub fn weibull_cdf(shape: f64, mean: f64, x: f64) -> f64 {
     -libm::expm1(-libm::pow(x.max(0.0) * libm::tgamma(1.0 + 1.0 / shape) / mean, shape))
 }
 
-/// Distribution function of the gamma law with the given shape and mean: the regularised lower incomplete gamma
+/// Distribution function of the gamma distribution with the given shape and mean: the regularised lower incomplete gamma
 /// function, by series below the mode and by continued fraction (Lentz) above it.
 pub fn gamma_cdf(shape: f64, mean: f64, x: f64) -> f64 {
     if x <= 0.0 {
@@ -212,8 +212,8 @@ mod tests {
             let stream = Stream::named(7, "gaps");
             let ours: Vec<f64> = (0..N).map(|i| gamma(shape, &mut stream.item(i))).collect();
             let mut generator = Xoshiro256PlusPlus::seed_from_u64(3);
-            let law = rand_distr::Gamma::new(shape, 1.0).expect("the shape is positive");
-            let theirs: Vec<f64> = (0..N).map(|_| law.sample(&mut generator)).collect();
+            let distribution = rand_distr::Gamma::new(shape, 1.0).expect("the shape is positive");
+            let theirs: Vec<f64> = (0..N).map(|_| distribution.sample(&mut generator)).collect();
             assert!(two_sample_distance(ours.clone(), theirs) < bound, "shape {shape}");
             let mut sorted = ours;
             sorted.sort_by(f64::total_cmp);

@@ -1,0 +1,182 @@
+//! What the iterations of a replica mean for a request that decodes in them: sums over time of adapter loading, copying, prompts
+//! of others and decoding; and how long decoding takes alone.
+
+use std::collections::BTreeMap;
+
+use servescope_cost::{Batch, BatchCost, Chunk, LinearDecode, LoraBatch};
+
+use super::cause::in_ns;
+use crate::record::request_phases::{all_stages_us, prefill_in_iteration_us};
+use crate::record::timeline::{IterationRun, Iterations};
+use crate::report::Report;
+
+/// Nanoseconds of loading, copying and prompts of others, within so many of iterations.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Shares {
+    pub(super) load: f64,
+    pub(super) copying: f64,
+    pub(super) prefill: f64,
+    pub(super) busy: u64,
+}
+
+#[derive(Debug)]
+struct Run {
+    start_ns: u64,
+    end_ns: u64,
+    start_us: f64,
+    time: LinearDecode,
+    own: Shares,
+    before: Shares,
+}
+
+/// The iterations of one replica.
+#[derive(Debug, Default)]
+pub(super) struct IterationTable {
+    runs: Vec<Run>,
+    /// Times in which something runs, that do not touch each other.
+    busy: Vec<(u64, u64)>,
+}
+
+impl IterationTable {
+    pub(super) fn of(report: &Report, replica: u16) -> Self {
+        let iterations = &report.timeline.iterations;
+        let mut table = Self::default();
+        let mut runs: Vec<IterationRun> = iterations.of_replica(replica).collect();
+        runs.sort_by(|a, b| a.start_us.total_cmp(&b.start_us));
+        let mut before = Shares::default();
+        for run in &runs {
+            let (start_ns, end_ns) = (in_ns(run.start_us), in_ns(run.end_us));
+            match table.busy.last_mut() {
+                Some(last) if start_ns <= last.1 => last.1 = last.1.max(end_ns),
+                _ => table.busy.push((start_ns, end_ns)),
+            }
+            let own = shares(report, iterations, run);
+            let time = LinearDecode::new(run.first_us, run.growth_us);
+            table.runs.push(Run { start_ns, end_ns, start_us: run.start_us, time, own, before });
+            before.load += own.load;
+            before.copying += own.copying;
+            before.prefill += own.prefill;
+            before.busy += own.busy;
+        }
+        table
+    }
+
+    /// Sums up to a time, of a replica whose iterations do not overlap.
+    fn until(&self, ns: u64) -> Shares {
+        let Some(last) = self.runs.partition_point(|run| run.start_ns <= ns).checked_sub(1) else {
+            return Shares::default();
+        };
+        let run = &self.runs[last];
+        let busy = ns.min(run.end_ns) - run.start_ns;
+        let mut sums = run.before;
+        sums.busy += busy;
+        if ns >= run.end_ns {
+            sums.load += run.own.load;
+            sums.copying += run.own.copying;
+            sums.prefill += run.own.prefill;
+            return sums;
+        }
+        let at = busy as f64;
+        let load = run.own.load.min(at);
+        let copying = run.own.copying.min(at - load);
+        let rest = (run.end_ns - run.start_ns) as f64 - run.own.load - run.own.copying;
+        sums.load += load;
+        sums.copying += copying;
+        if rest > 0.0 {
+            sums.prefill += run.own.prefill * (at - load - copying) / rest;
+        }
+        sums
+    }
+
+    /// Sums between two times.
+    pub(super) fn between(&self, start_ns: u64, end_ns: u64) -> Shares {
+        let (to, from) = (self.until(end_ns), self.until(start_ns));
+        Shares {
+            load: to.load - from.load,
+            copying: to.copying - from.copying,
+            prefill: to.prefill - from.prefill,
+            busy: to.busy - from.busy,
+        }
+    }
+
+    /// When the iteration under way at a time ends; `None`: nothing runs.
+    pub(super) fn end_of_iteration(&self, ns: u64) -> Option<u64> {
+        let upto = self.runs.partition_point(|run| run.start_ns <= ns);
+        let run = self.runs[..upto].iter().rev().take(16).find(|run| ns < run.end_ns)?;
+        let k = run.time.iterations_until(ns as f64 / 1e3 - run.start_us);
+        let end_ns = in_ns(run.start_us + run.time.elapsed_us(k));
+        Some(if end_ns > ns { end_ns.min(run.end_ns) } else { run.end_ns })
+    }
+
+    /// The next time after one at which something begins or ceases to run, and whether something runs until then.
+    pub(super) fn next_change(&self, ns: u64) -> (u64, bool) {
+        let next = self.busy.partition_point(|busy| busy.1 <= ns);
+        match self.busy.get(next) {
+            Some(&(start, end)) if start <= ns => (end, true),
+            Some(&(start, _)) => (start, false),
+            None => (u64::MAX, false),
+        }
+    }
+}
+
+/// What a run is for the requests that decode in it, or could.
+fn shares(report: &Report, iterations: &Iterations, run: &IterationRun) -> Shares {
+    let busy = in_ns(run.end_us) - in_ns(run.start_us);
+    let load = (run.adapter_load_us * 1e3).min(busy as f64);
+    let copying = (run.copying_us * 1e3).min(busy as f64 - load);
+    let rest = busy as f64 - load - copying;
+    let prefill = match &report.cost {
+        _ if run.decodes == 0 => rest,
+        Some(model) if run.prompts > 0 => {
+            let chunks = iterations.chunks(run);
+            (prefill_in_iteration_us(&*model.0, &run.batch(&chunks, 0.0)) * 1e3).min(rest)
+        }
+        _ => 0.0,
+    };
+    Shares { load, copying, prefill, busy }
+}
+
+/// How long requests take alone.
+#[derive(Debug, Default)]
+pub(super) struct AloneTimes {
+    /// By rank: decoding with so many tokens in KV memory, and all fewer, microseconds.
+    decode_us: BTreeMap<Option<u32>, Vec<f64>>,
+}
+
+impl AloneTimes {
+    /// Decoding of `count` tokens, the first of which has `from` tokens before it, nanoseconds.
+    pub(super) fn decode_ns(
+        &mut self,
+        cost: &dyn BatchCost,
+        rank: Option<u32>,
+        from: u32,
+        count: u32,
+    ) -> f64 {
+        let sums = self.decode_us.entry(rank).or_insert_with(|| vec![0.0]);
+        let to = (from + count) as usize;
+        while sums.len() <= to {
+            let kv_tokens = sums.len() as u32 - 1;
+            let us = all_stages_us(cost, &one(rank, &[], 1, kv_tokens));
+            sums.push(sums[sums.len() - 1] + us);
+        }
+        (sums[to] - sums[from as usize]) * 1e3
+    }
+
+    /// A part of a prompt, nanoseconds.
+    pub(super) fn prefill_ns(cost: &dyn BatchCost, rank: Option<u32>, chunk: Chunk) -> f64 {
+        all_stages_us(cost, &one(rank, &[chunk], 0, 0)) * 1e3
+    }
+}
+
+/// An iteration of one request.
+fn one(rank: Option<u32>, chunks: &[Chunk], decodes: u32, kv_tokens: u32) -> Batch<'_> {
+    let tokens = decodes + chunks.iter().map(|chunk| chunk.tokens).sum::<u32>();
+    Batch {
+        chunks,
+        decodes,
+        decode_kv_tokens: f64::from(kv_tokens),
+        rank_sum: u64::from(rank.unwrap_or(0)),
+        any_adapter: rank.is_some(),
+        lora: rank.map_or_else(LoraBatch::default, |rank| LoraBatch::of_one(rank, tokens)),
+    }
+}

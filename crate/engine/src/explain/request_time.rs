@@ -1,0 +1,353 @@
+//! Each request's time from its arrival to its end, split into causes that add up to it exactly.
+//!
+//! Times are whole nanoseconds, and the split follows the request from one time to the next: every part begins where the one
+//! before it ends, and where a stretch of time has several causes, the last one is what the others leave. So the parts add up to
+//! end − arrival without any rounding, of one request and of any number.
+
+use std::cell::RefCell;
+
+use servescope_cost::Chunk;
+use servescope_workload::BASE_MODEL;
+
+use super::by_request::ByRequest;
+use super::cause::{ByCause, Cause, Part, in_ns};
+use super::gateway::GatewayTable;
+use super::iterations::{AloneTimes, IterationTable};
+use super::queue::{QueueTable, part};
+use crate::record::decisions::{Decision, Test, Verdict};
+use crate::record::request_phases::{Deferral, PrefillPhase, RequestPhases, SharedIteration, StallPhase};
+use crate::record::timeline::{PreemptionEvent, PreemptionInterval};
+use crate::report::Report;
+use crate::request::Outcome;
+
+/// The time of one request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestTime {
+    /// When it arrived, nanoseconds.
+    pub arrival_ns: u64,
+    /// When it ended; the end of the run for one that did not.
+    pub end_ns: u64,
+    /// What its time went into, in order of time; of one cause there may be several.
+    pub parts: Vec<Part>,
+}
+
+impl RequestTime {
+    /// Nanoseconds by cause; they add up to `end_ns` − `arrival_ns`.
+    pub fn by_cause(&self) -> ByCause {
+        let mut sums = ByCause::default();
+        self.parts.iter().for_each(|part| sums[part.cause as usize] += part.ns);
+        sums
+    }
+}
+
+/// The causes of [`WhyTables::shared`].
+const SHARED: [Cause; 4] = [Cause::AdapterLoading, Cause::Swap, Cause::PrefillStall, Cause::RunningIteration];
+
+/// What happens to a request that has begun.
+#[derive(Debug, Clone, Copy)]
+enum Event {
+    Preempted(Cause),
+    Stall,
+    Prefill(PrefillPhase),
+}
+
+/// A run whose requests' times can be split: one whose decisions were kept.
+#[derive(Debug)]
+pub struct WhyTables<'a> {
+    pub(super) report: &'a Report,
+    pub(super) decisions: ByRequest<Decision>,
+    gateway: Option<GatewayTable<'a>>,
+    pub(super) ends: Vec<u64>,
+    prefills: ByRequest<PrefillPhase>,
+    stalls: ByRequest<StallPhase>,
+    deferrals: ByRequest<Deferral>,
+    shared: ByRequest<SharedIteration>,
+    pub(super) away: ByRequest<PreemptionInterval>,
+    pub(super) preemptions: ByRequest<PreemptionEvent>,
+    iterations: Vec<IterationTable>,
+    queues: Vec<QueueTable>,
+    alone: RefCell<AloneTimes>,
+    computes_lora: bool,
+    stages: u32,
+}
+
+impl<'a> WhyTables<'a> {
+    /// The tables of a run; `None`: its decisions were not kept ([`Fleet::with_decisions`](crate::Fleet::with_decisions)).
+    pub fn of(report: &'a Report) -> Option<Self> {
+        let (all, phases) = (report.decisions.as_deref()?, report.phases.as_deref()?);
+        let n = report.trace.len();
+        let about = all.iter().copied().filter(|decision| decision.request().is_some());
+        let decisions = ByRequest::of(n, about, |decision| decision.request().unwrap_or(0));
+        let RequestPhases { prefills, stalls, deferrals, shared, .. } = phases;
+        let timeline = &report.timeline;
+        let replicas = 0..report.replicas as u16;
+        let iterations: Vec<_> = replicas.clone().map(|i| IterationTable::of(report, i)).collect();
+        let queues = replicas.map(|i| queue_of(report, phases, i, &iterations[usize::from(i)])).collect();
+        let ends = ends_of(report);
+        Some(Self {
+            report,
+            gateway: GatewayTable::of(report, &decisions, &ends),
+            decisions,
+            ends,
+            prefills: ByRequest::of(n, prefills.iter().copied(), |phase| phase.request),
+            stalls: ByRequest::of(n, stalls.iter().copied(), |phase| phase.request),
+            deferrals: ByRequest::of(n, deferrals.iter().copied(), |phase| phase.request),
+            shared: ByRequest::of(n, shared.iter().copied(), |phase| phase.request),
+            away: ByRequest::of(n, timeline.preemption_intervals.iter().copied(), |away| away.request),
+            preemptions: ByRequest::of(n, timeline.preemptions.iter().copied(), |event| event.id),
+            queues,
+            computes_lora: timeline.iterations.iter().any(|run| run.any_adapter),
+            stages: report.cost.as_ref().map_or(1, |model| model.0.stages()),
+            iterations,
+            alone: RefCell::default(),
+        })
+    }
+
+    /// When the engine knew of a request, nanoseconds; `None`: never.
+    pub(super) fn came_in(&self, id: usize) -> Option<u64> {
+        match &self.report.gateway {
+            Some(log) => Some(log.forwarded_us[id]).filter(|us| !us.is_nan()).map(in_ns),
+            None => Some(in_ns(self.report.trace.arrival_us[id])),
+        }
+    }
+
+    /// The time of a request.
+    pub fn request(&self, id: usize) -> RequestTime {
+        let (arrival_ns, end_ns) = (in_ns(self.report.trace.arrival_us[id]), self.ends[id]);
+        let mut parts: Vec<Part> = Vec::new();
+        let came_in = self.came_in(id).unwrap_or(end_ns).clamp(arrival_ns, end_ns);
+        if let Some(gateway) = &self.gateway {
+            gateway.wait(self.report, id, came_in, &mut |part| parts.push(part));
+        }
+        let scheduled = self.report.scheduled_us(id).map_or(end_ns, in_ns).clamp(came_in, end_ns);
+        self.wait(id, came_in, scheduled, &mut parts);
+        if scheduled < end_ns {
+            self.run(id, scheduled, end_ns, &mut parts);
+        }
+        parts.retain(|part| part.ns > 0);
+        RequestTime { arrival_ns, end_ns, parts }
+    }
+
+    /// Waiting in the queue of its replica, up to its first iteration.
+    fn wait(&self, id: usize, start: u64, scheduled: u64, parts: &mut Vec<Part>) {
+        let own = self.decisions.get(id);
+        let admitted = own.iter().find(|decision| decision.verdict == Verdict::Admitted);
+        let admitted = admitted.map_or(scheduled, |decision| in_ns(decision.time_us)).clamp(start, scheduled);
+        let replica = usize::from(self.report.replica(id));
+        let (queue, iterations) = (&self.queues[replica], &self.iterations[replica]);
+        let mut at = start;
+        for (i, decision) in own.iter().enumerate() {
+            let skipped = decision.verdict == Verdict::Skipped && decision.compared.test == Test::LoraSlots;
+            if decision.replica().is_none() || !skipped {
+                continue;
+            }
+            let from = in_ns(decision.time_us).clamp(at, admitted);
+            let to = own.get(i + 1).map_or(admitted, |next| in_ns(next.time_us)).clamp(from, admitted);
+            queue.wait(iterations, at, from, &mut |part| parts.push(part));
+            parts.push(part(Cause::AdapterSlots, from, to));
+            at = to;
+        }
+        queue.wait(iterations, at, admitted, &mut |part| parts.push(part));
+        parts.push(part(Cause::RunningIteration, admitted, scheduled));
+    }
+
+    /// From its first iteration on.
+    fn run(&self, id: usize, scheduled: u64, end: u64, parts: &mut Vec<Part>) {
+        let mut at = scheduled;
+        let (mut computed, mut before) = (0, scheduled);
+        let mut decoding = Vec::new();
+        for (start, stop, event) in self.events(id, end) {
+            let (from, to) = (start.clamp(at, end), stop.clamp(at, end));
+            if from > at {
+                decoding.push((at, from));
+            }
+            match event {
+                Event::Preempted(cause) => parts.push(part(cause, from, to)),
+                Event::Stall => self.stall(id, before, from, to, parts),
+                Event::Prefill(phase) => {
+                    let again = phase.from_token < computed;
+                    computed = computed.max(phase.from_token + phase.tokens);
+                    self.prefill(id, &phase, again, from, to, parts);
+                }
+            }
+            before = start;
+            at = at.max(to);
+        }
+        if at < end && self.report.first_token_us(id).is_none() {
+            // Its client went away, or the run ended, before its prompt was processed.
+            self.stall(id, before, at, end, parts);
+        } else if at < end {
+            decoding.push((at, end));
+        }
+        self.decode(id, &decoding, parts);
+        parts.sort_by_key(|part| part.start_ns);
+    }
+
+    /// What happens to a request that has begun beside decoding, by its start: (start, end, what).
+    fn events(&self, id: usize, end: u64) -> Vec<(u64, u64, Event)> {
+        let own = self.decisions.get(id);
+        let cause_at = |until: u64| {
+            let before = own.iter().rev().filter(|decision| in_ns(decision.time_us) <= until);
+            let left = |verdict| matches!(verdict, Verdict::Preempted | Verdict::SwappedOut);
+            let last = before.map(|decision| decision.verdict).find(|&verdict| left(verdict));
+            if last == Some(Verdict::SwappedOut) { Cause::Swap } else { Cause::Preemption }
+        };
+        let away = self.away.get(id).iter().map(|away| {
+            let (start, end) = (in_ns(away.start_us), in_ns(away.end_us));
+            (start, end, Event::Preempted(cause_at(end)))
+        });
+        let mut events: Vec<(u64, u64, Event)> = away.collect();
+        if let Some(last) = self.preemptions.get(id).get(events.len()) {
+            // It never came back.
+            let start = in_ns(last.time_us);
+            let last_token = self.prefills.get(id).last().map_or(0, |phase| in_ns(phase.end_us));
+            events.push((start.max(last_token), end, Event::Preempted(cause_at(end))));
+        }
+        let stalls = self.stalls.get(id).iter();
+        events.extend(stalls.map(|stall| (in_ns(stall.start_us), in_ns(stall.end_us), Event::Stall)));
+        let prefills = self.prefills.get(id).iter();
+        events.extend(
+            prefills.map(|phase| (in_ns(phase.start_us), in_ns(phase.end_us), Event::Prefill(*phase))),
+        );
+        // A preemption also counts as a stall: what comes first takes the time. Sorting keeps it first.
+        events.sort_by_key(|event| event.0);
+        events
+    }
+
+    /// It held memory and was in no iteration: up to when it was left out of one, the one under way had to end.
+    fn stall(&self, id: usize, before: u64, start: u64, end: u64, parts: &mut Vec<Part>) {
+        let told = self.deferrals.get(id).iter().rev();
+        let deferral = told.map(|deferral| (in_ns(deferral.time_us), deferral.by_rule));
+        let left_out = deferral.filter(|&(time, _)| time <= end).find(|&(time, _)| time >= before);
+        let from = left_out.map_or(end, |(time, _)| time.clamp(start, end));
+        parts.push(part(Cause::RunningIteration, start, from));
+        if let Some((_, by_rule)) = left_out {
+            let cause = if by_rule { Cause::InterleavingRule } else { Cause::TokenBudget };
+            parts.push(part(cause, from, end));
+        }
+    }
+
+    /// A part of its prompt is processed, for the first time or again.
+    fn prefill(
+        &self,
+        id: usize,
+        phase: &PrefillPhase,
+        again: bool,
+        from: u64,
+        to: u64,
+        parts: &mut Vec<Part>,
+    ) {
+        let mut left = to - from;
+        let mut take = |cause: Cause, ns: f64| {
+            let ns = (ns.max(0.0).round() as u64).min(left);
+            left -= ns;
+            parts.push(Part { cause, ns, start_ns: from, end_ns: to });
+            ns
+        };
+        take(Cause::AdapterLoading, phase.load_us * 1e3);
+        if again {
+            take(Cause::Preemption, f64::INFINITY);
+            return;
+        }
+        let chunk = Chunk { kv_tokens: phase.from_token, tokens: phase.tokens };
+        let alone = self.report.cost.as_ref();
+        let own =
+            alone.map_or(f64::INFINITY, |model| AloneTimes::prefill_ns(&*model.0, self.rank(id), chunk));
+        take(Cause::OwnPrefill, own);
+        take(Cause::SharedPrefill, f64::INFINITY);
+    }
+
+    /// Its output. `times` are those in which it decodes, or could.
+    fn decode(&self, id: usize, times: &[(u64, u64)], parts: &mut Vec<Part>) {
+        let shared: Vec<[u64; 4]> = times.iter().map(|&(from, to)| self.shared(id, from, to)).collect();
+        let rest = |i: usize| times[i].1 - times[i].0 - shared[i].iter().sum::<u64>();
+        let total: u64 = (0..times.len()).map(rest).sum();
+        let own = self.own_decode_ns(id).min(total);
+        for (i, &(start_ns, end_ns)) in times.iter().enumerate() {
+            for (cause, ns) in SHARED.into_iter().zip(shared[i]) {
+                parts.push(Part { cause, ns, start_ns, end_ns });
+            }
+            let rest = rest(i);
+            let own = (u128::from(rest) * u128::from(own) / u128::from(total.max(1))) as u64;
+            parts.push(Part { cause: Cause::OwnDecode, ns: own, start_ns, end_ns });
+            parts.push(Part { cause: Cause::BatchSize, ns: rest - own, start_ns, end_ns });
+        }
+    }
+
+    /// Loading, copying, prompts of others and time without an iteration, of a time in which it decodes.
+    fn shared(&self, id: usize, from: u64, to: u64) -> [u64; 4] {
+        let mut left = to - from;
+        let mut take = |ns: f64| {
+            let ns = (ns.max(0.0).round() as u64).min(left);
+            left -= ns;
+            ns
+        };
+        if self.stages > 1 {
+            let own = self.shared.get(id).iter();
+            let within =
+                own.filter(|iteration| in_ns(iteration.start_us) >= from && in_ns(iteration.end_us) <= to);
+            let sums = within.fold([0.0; 3], |sums, iteration| {
+                [
+                    sums[0] + iteration.load_us * 1e3,
+                    sums[1] + iteration.copying_us * 1e3,
+                    sums[2] + iteration.prefill_us * 1e3,
+                ]
+            });
+            return [take(sums[0]), take(sums[1]), take(sums[2]), 0];
+        }
+        let shares = self.iterations[usize::from(self.report.replica(id))].between(from, to);
+        let idle = (to - from).saturating_sub(shares.busy);
+        [take(shares.load), take(shares.copying), take(shares.prefill), take(idle as f64)]
+    }
+
+    /// How long its output takes alone, nanoseconds. The first token comes with its prompt, and one with each recomputation.
+    fn own_decode_ns(&self, id: usize) -> u64 {
+        let Some(model) = &self.report.cost else { return u64::MAX };
+        let again = self.away.get(id).len() as u32;
+        let tokens = self.report.results[id].produced.saturating_sub(1 + again);
+        let from = self.report.trace.input_tokens[id] + 1;
+        let ns = self.alone.borrow_mut().decode_ns(&*model.0, self.rank(id), from, tokens);
+        ns.round() as u64
+    }
+
+    /// The rank of its adapter, where adapters are computed.
+    fn rank(&self, id: usize) -> Option<u32> {
+        (self.computes_lora && self.report.trace.adapter[id] != BASE_MODEL)
+            .then(|| self.report.trace.rank(id))
+    }
+}
+
+fn queue_of(report: &Report, phases: &RequestPhases, replica: u16, runs: &IterationTable) -> QueueTable {
+    let rules = phases.budget_rules.iter().filter(|rule| rule.replica == replica);
+    let rules: Vec<_> = rules.map(|rule| (in_ns(rule.time_us), rule.by_rule)).collect();
+    let all = report.decisions.as_deref().unwrap_or_default().iter();
+    let joins =
+        all.filter(|decision| decision.replica() == Some(replica) && decision.verdict == Verdict::Admitted);
+    QueueTable::of(report, replica, runs, &rules, joins.map(|decision| in_ns(decision.time_us)).collect())
+}
+
+/// When each request came to its end, nanoseconds; the end of the run for one that did not.
+fn ends_of(report: &Report) -> Vec<u64> {
+    let n = report.trace.len();
+    let mut left = vec![f64::NAN; n];
+    for &(time_us, id) in &report.trace.cancellations {
+        if report.results[id as usize].outcome == Outcome::Cancelled && left[id as usize].is_nan() {
+            left[id as usize] = time_us;
+        }
+    }
+    for drop in &report.timeline.departures {
+        left[drop.id as usize] = drop.time_us;
+    }
+    let end_us = report.end_us();
+    let end_of = |id: usize| {
+        let result = &report.results[id];
+        let otherwise = match result.outcome {
+            Outcome::Unfinished => end_us,
+            // It was refused at once when it came in.
+            _ => report.gateway.as_ref().map_or(f64::NAN, |log| log.forwarded_us[id]),
+        };
+        let told = result.finish_us.unwrap_or(if left[id].is_nan() { otherwise } else { left[id] });
+        in_ns(if told.is_nan() { 0.0 } else { told }).max(in_ns(report.trace.arrival_us[id]))
+    };
+    (0..n).map(end_of).collect()
+}

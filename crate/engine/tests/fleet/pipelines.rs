@@ -1,0 +1,72 @@
+//! Pipelines: the turns of their batches are played at once or one by one, with equal bits.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use servescope_engine::queue::{QueueConfig, QueuePolicy};
+use servescope_engine::{Fleet, FleetConfig, Report, SchedulerKind};
+use servescope_workload::trace::Request;
+use servescope_workload::{BASE_MODEL, Trace};
+
+use super::any::{any_config, any_order, any_trace};
+use super::toy::Toy;
+
+prop_compose! {
+    /// Few requests with long answers, some of which come while others decode, and clients that go away.
+    fn long_answers()(
+        rows in prop::collection::vec((prop_oneof![Just(0u32), 0u32..30_000], 1u32..60, 1u32..400, 0u32..4), 1..14),
+        cancels in prop_oneof![2 => Just(vec![]), 1 => prop::collection::vec((0u32..90_000, 0usize..14), 1..4)],
+    ) -> Trace {
+        let mut trace = Trace { adapter_rank: vec![8, 16, 64, 8], ..Trace::default() };
+        let mut arrival_us = 0.0;
+        for (gap, input_tokens, output_tokens, adapter) in rows {
+            arrival_us += f64::from(gap);
+            let adapter = if adapter == 0 { BASE_MODEL } else { adapter };
+            let user = output_tokens % 3;
+            trace.push(Request { arrival_us, user, adapter, input_tokens, output_tokens, max_tokens: output_tokens });
+        }
+        trace.cancellations =
+            cancels.into_iter().map(|(at, id)| (f64::from(at), (id % trace.len()) as u32)).collect();
+        trace.sort_cancellations();
+        trace
+    }
+}
+
+/// What a fleet makes of a trace: with turns played at once, and one by one.
+fn both(
+    trace: &Arc<Trace>,
+    config: FleetConfig,
+    cost: Toy,
+    policy: &QueuePolicy,
+    decides: bool,
+) -> [Report; 2] {
+    [false, true].map(|singly| {
+        let queueing = QueueConfig { policy: policy.clone(), ..QueueConfig::default() };
+        let fleet = Fleet::new(Arc::clone(trace), config, Box::new(cost)).with_queue_policy(queueing);
+        let fleet = if decides { fleet.with_decisions() } else { fleet };
+        if singly { fleet.without_fast_forward().run() } else { fleet.run() }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..servescope_testkit::cases(150, 3_000) })]
+
+    #[test]
+    fn turns_at_once_equal_single_steps(
+        trace in prop_oneof![3 => long_answers(), 1 => any_trace()],
+        config in any_config(),
+        scheduler in prop::sample::select(&[SchedulerKind::Orca, SchedulerKind::Vllm, SchedulerKind::Sarathi][..]),
+        policy in prop_oneof![2 => Just(QueuePolicy::Fcfs), 1 => any_order()],
+        (replicas, stages, growth_us, hold) in
+            (prop_oneof![2 => Just(1u32), 1 => 2u32..4], 2u32..6, prop_oneof![Just(0.0), Just(0.37)], 1u64..20),
+        (blocks, max_requests, decides) in (10u32..400, 2u32..24, any::<bool>()),
+    ) {
+        let cost = Toy { stages, growth_us, hold };
+        let (block_size, max_request_tokens) = (config.block_size.max(4), 500);
+        let config =
+            FleetConfig { scheduler, replicas, blocks, block_size, max_requests, max_request_tokens, ..config };
+        let [together, alone] = both(&Arc::new(trace), config, cost, &policy, decides);
+        prop_assert_eq!(together.digest(), alone.digest());
+        prop_assert!(together == alone, "equal outcomes, other timelines");
+    }
+}

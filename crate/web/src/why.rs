@@ -1,0 +1,67 @@
+//! Why requests of the last run took as long as they did. Decisions are kept only when somebody asks: the run is then made once
+//! more, with equal bits.
+
+use serde_json::json;
+use servescope_lab::engine::Report;
+use servescope_lab::engine::queue::Client;
+use servescope_lab::why::{most_delayed, why, why_requests};
+use servescope_lab::workload::BASE_MODEL;
+use servescope_lab::{Failure, Running};
+use wasm_bindgen::prelude::*;
+
+use servescope_boundary::convert::{object, thrown};
+use servescope_boundary::types::{JsDelayed, JsFailure, JsRequestWhy, JsWhy};
+
+use crate::simulator::Simulator;
+
+#[wasm_bindgen]
+impl Simulator {
+    /// Where the time of all requests of the finished run went, and who delayed whom.
+    ///
+    /// # Errors
+    /// When there is no run.
+    pub fn why(&mut self) -> Result<JsWhy, JsFailure> {
+        let told = why(self.told()?);
+        Ok(object(&told).unchecked_into())
+    }
+
+    /// Why request `id` of the finished run took as long as it did.
+    ///
+    /// # Errors
+    /// When there is no such request.
+    pub fn why_request(&mut self, id: usize) -> Result<JsRequestWhy, JsFailure> {
+        let report = self.told()?;
+        let count = report.results.len();
+        if id >= count {
+            return Err(thrown(vec![Failure::out_of_range("id", id as f64, 0.0, count as f64 - 1.0)]));
+        }
+        let told = why_requests(report, &[id]).and_then(|mut all| all.pop());
+        Ok(object(&told).unchecked_into())
+    }
+
+    /// The requests of a user, or of an adapter (-1: the base model), that were delayed most.
+    ///
+    /// # Errors
+    /// When there is no run.
+    pub fn most_delayed(&mut self, by: &str, index: i32) -> Result<JsDelayed, JsFailure> {
+        let client = if by == "adapter" { Client::Adapter } else { Client::User };
+        let index = u32::try_from(index).unwrap_or(BASE_MODEL);
+        Ok(object(&json!(most_delayed(self.told()?, Some((client, index))))).unchecked_into())
+    }
+
+    /// The finished run with its decisions.
+    fn told(&mut self) -> Result<&Report, JsFailure> {
+        if self.told.is_none() {
+            let run = self.finished()?;
+            let again = Running::begin(&run.scenario, self.trace.as_ref()).map_err(thrown)?;
+            let again = again.with_decisions().run();
+            if again.report.digest() != run.report.digest() {
+                let text = "the run was of other requests than those that are loaded now";
+                return Err(thrown(vec![Failure::new("no_trace", "", text.to_owned())]));
+            }
+            self.told = Some(again);
+        }
+        let nothing = || thrown(vec![Failure::new("no_trace", "", "nothing has run yet".to_owned())]);
+        self.told.as_ref().map(|run| &run.report).ok_or_else(nothing)
+    }
+}

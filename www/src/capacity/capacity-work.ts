@@ -1,0 +1,46 @@
+// Tasks of the capacity search in a thread of the pool.
+import { CapacitySearch } from '../../pkg/servescope.js';
+import type { Inputs, Task } from '../pool/pool-calls.js';
+import type { Work } from '../pool/work.js';
+import { buffersOf } from '../simulation/protocol.js';
+
+type CapacityTask = Extract<Task, { kind: 'search' | 'load' | 'check' }>;
+
+/** A searcher with its trace and its profile. */
+export class CapacityWork {
+  readonly #searcher = new CapacitySearch();
+
+  constructor({ trace, profile }: Inputs) {
+    if (trace !== null) this.#searcher.load_columns(trace.name, trace.columns);
+    if (profile !== null) this.#searcher.load_profile(profile.name, profile.text);
+  }
+
+  free(): void {
+    this.#searcher.free();
+  }
+
+  of(task: CapacityTask): Work {
+    const searcher = this.#searcher;
+    const advance = (): number => searcher.advance();
+    switch (task.kind) {
+      case 'search': return {
+        begin: () => { searcher.begin(task.scenario); },
+        advance,
+        finish: () => {
+          const value = searcher.finish();
+          return { value, transfer: buffersOf(value.charts) };
+        },
+      };
+      case 'load': return {
+        begin: () => { searcher.begin_load(task.scenario); },
+        advance,
+        finish: () => ({ value: searcher.finish_load() ?? null, transfer: [] }),
+      };
+      case 'check': return {
+        begin: () => { searcher.begin_check(task.scenario, task.replicas, task.requests); },
+        advance: () => searcher.advance_check(),
+        finish: () => ({ value: searcher.finish_check() ?? null, transfer: [] }),
+      };
+    }
+  }
+}

@@ -1,0 +1,133 @@
+// A pinned setting (A) and the one in the controls (B) beside each other: numbers with intervals, a sentence each, requests and
+// the first decision that differs.
+import { html, nothing, type TemplateResult } from 'lit';
+import type { App } from '../app.js';
+import '../draw/chart-view.js';
+import { LightElement } from '../element.js';
+import { compare } from '../i18n/en/compare.js';
+import type { ComparedPair, ComparedRequest, DecisionTold } from '../simulation/types.js';
+import type { Watchable } from '../state/topic.js';
+import './compare-section.css';
+import { CompareState, SEEDS } from './compare-state.js';
+import { differenceOf, sentenceOf, valueOf } from './compare-words.js';
+
+const CHARTS = ['compare_latency_cdf', 'compare_running_waiting', 'ttft_pairs'] as const;
+
+export function compareSection(app: App): CompareSection {
+  const section = new CompareSection();
+  section.app = app;
+  section.state = new CompareState(app);
+  return section;
+}
+
+export class CompareSection extends LightElement {
+  declare state: CompareState;
+
+  protected override watched(): Watchable[] {
+    return [this.state.answer, this.app.pins];
+  }
+
+  protected override render(): TemplateResult {
+    const { app, state } = this;
+    const say = app.text.say(compare);
+    const { answer, feed } = state;
+    const { state: now, done, all, seeds, pair, failures } = answer.value;
+    this.dataset['compare'] = now;
+    this.dataset['seeds'] = String(seeds);
+    return html`
+      <p class="about">${say('about')}</p>
+      ${this.#pins()}
+      ${failures.map((failure) => html`<p class="notice error" data-code=${failure.code}>${app.named(failure)}</p>`)}
+      ${now === 'none' || now === 'failed' ? nothing : html`
+        <div class="search-state">
+          <progress max=${all} .value=${done} ?hidden=${now !== 'running'} aria-label=${say('progress', { done, all })}></progress>
+          <span ?hidden=${now === 'ready'}>${say('progress', { done, all })}</span>
+          ${now === 'running' ? html`<button type="button" class="stop" @click=${() => { state.stop(); }}>${say('stop')}</button>` : nothing}
+          ${now === 'stopped' ? html`<button type="button" class="again" @click=${() => { void state.run(); }}>${say('again')}</button>` : nothing}
+        </div>
+        ${this.#table()}
+        ${pair === null ? nothing : html`
+          ${this.#decision(pair)}
+          <div class="chart-grid">${CHARTS.map((name) => html`<chart-view .app=${app} .name=${name} .feed=${feed}></chart-view>`)}</div>
+          ${this.#requests(pair)}`}`}`;
+  }
+
+  #pins(): TemplateResult {
+    const { app, state } = this;
+    const say = app.text.say(compare);
+    const pins = app.pins.value;
+    return html`
+      <div class="pins">
+        <button type="button" data-action="pin" @click=${() => { state.pin(say('unnamed', { n: pins.length + 1 })); }}>${say('title.pin')}</button>
+        ${pins.length === 0 ? nothing : html`
+          <button type="button" data-action="swap" @click=${() => { state.swap(); }}>${say('swap')}</button>
+          <label>${say('seeds')} <select data-action="seeds" @change=${(event: Event) => { state.take(Number((event.target as HTMLSelectElement).value)); }}>
+            ${SEEDS.map((count) => html`<option value=${count} ?selected=${count === state.seeds}>${count}</option>`)}</select></label>`}
+      </div>
+      <ol class="pinned">${pins.map(({ name, link }, place) => html`
+        <li data-pin=${place}><b>${place === 0 ? say('a') : nothing}</b>
+          <input type="text" maxlength="60" aria-label=${say('name')} .value=${name} @change=${(event: Event) => { state.rename(place, (event.target as HTMLInputElement).value); }}>
+          <a href=${`#${link}`}><code>${link}</code></a>
+          ${place === 0 ? nothing : html`<button type="button" class="quiet" data-action="choose" @click=${() => { state.choose(place); }}>${say('choose')}</button>`}
+          <button type="button" class="quiet" data-action="unpin" @click=${() => { state.remove(place); }}>${say('remove')}</button></li>`)}</ol>`;
+  }
+
+  #table(): TemplateResult | typeof nothing {
+    const { app } = this;
+    const { comparison } = this.state.answer.value;
+    if (comparison === null) return nothing;
+    const say = app.text.say(compare);
+    return html`
+      <div class="table-scroll"><table class="who compare">
+        <thead><tr><th scope="col">${say('metric')}</th><th scope="col">${say('a')}</th><th scope="col">${say('b')}</th><th scope="col">${say('difference')}</th><th scope="col">${say('interval')}</th><th scope="col">${say('relative')}</th><th scope="col"></th></tr></thead>
+        <tbody>${Object.entries(comparison).map(([path, row]) => {
+          const told = differenceOf(app.text, path, row);
+          return html`
+            <tr data-metric=${path} data-a=${row.a ?? ''} data-b=${row.b ?? ''} data-difference=${row.difference ?? ''} data-low=${row.low ?? ''} data-high=${row.high ?? ''}>
+              <th scope="row">${app.text.find(compare, `metric.${path}`) ?? path}</th>
+              <td>${valueOf(app.text, path, row.a)}</td><td>${valueOf(app.text, path, row.b)}</td>
+              <td>${told.difference}</td><td>${told.interval}</td><td>${told.relative}</td>
+              <td class="sentence">${sentenceOf(app.text, path, row)}</td></tr>`;
+        })}</tbody></table></div>`;
+  }
+
+  #decision({ first_different_decision: first }: ComparedPair): TemplateResult {
+    const { text } = this.app;
+    const say = text.say(compare);
+    if (first === null) return html`<p data-decision="">${say('decision.none')}</p>`;
+    const of = (side: string, decision: DecisionTold | null): string => {
+      if (decision === null) return say('decision.of', { side, verdict: say('decision.nothing'), test: '' });
+      const { request, verdict, test, need, have } = decision;
+      const key = request === null ? 'verdict.none' : `verdict.${verdict}`;
+      const name = text.find(compare, `test.${test}`);
+      const reason = name === undefined ? '' : need === null || have === null ? `(${name})` : say('decision.test', { test: name, need, have });
+      return say('decision.of', { side, verdict: text.fill(text.find(compare, key) ?? verdict, { id: request ?? 0 }), test: reason });
+    };
+    return html`
+      <h3>${say('decision', { time: text.format.seconds(first.time_s) })}</h3>
+      <p data-decision=${first.time_s} data-request=${first.a?.request ?? first.b?.request ?? ''}>${of(say('a'), first.a)}<br>${of(say('b'), first.b)}</p>`;
+  }
+
+  #requests({ requests }: ComparedPair): TemplateResult {
+    const say = this.app.text.say(compare);
+    const { sooner_in_b: sooner, later_in_b: later, same, only_in_a: only_a, only_in_b: only_b } = requests.first_token;
+    const { equal, paired } = requests;
+    return html`
+      <p>${say('requests', { sooner, later, same, only_a, only_b })}${equal < paired ? html` ${say('requests.unequal', { equal, paired })}` : nothing}</p>
+      <div class="moved">${this.#moved(say('gained'), requests.gained_most)}${this.#moved(say('lost'), requests.lost_most)}</div>`;
+  }
+
+  #moved(caption: string, rows: readonly ComparedRequest[]): TemplateResult | typeof nothing {
+    const { text } = this.app;
+    const say = text.say(compare);
+    if (rows.length === 0) return nothing;
+    const seconds = (value: number): string => text.format.seconds(value);
+    return html`
+      <table class="who"><caption>${caption}</caption>
+        <thead><tr><th scope="col">${say('request')}</th><th scope="col">${say('ttft_a')}</th><th scope="col">${say('ttft_b')}</th><th scope="col">${say('difference')}</th></tr></thead>
+        <tbody>${rows.map((row) => html`<tr><th scope="row"><button type="button" class="quiet" @click=${() => { void this.app.select(row.id); }}>${row.id}</button></th>
+          <td>${seconds(row.a_ttft_s)}</td><td>${seconds(row.b_ttft_s)}</td><td>${seconds(row.difference_s)}</td></tr>`)}</tbody></table>`;
+  }
+}
+
+customElements.define('compare-section', CompareSection);

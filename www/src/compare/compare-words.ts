@@ -1,0 +1,53 @@
+// What a comparison says of a metric, in the page's language.
+import { compare } from '../i18n/en/compare.js';
+import { MISSING, type NumberKind } from '../i18n/format.js';
+import type { Text } from '../i18n/text.js';
+import type { ComparedMetric } from '../simulation/types.js';
+
+const SHARES: ReadonlySet<string> = new Set(['slo.attainment', 'kv.mean_usage', 'gpu.busy']);
+
+function kindOf(path: string): NumberKind {
+  if (SHARES.has(path)) return 'share';
+  return path.includes('_s.') ? 'seconds' : 'number';
+}
+
+export function valueOf(text: Text, path: string, value: number | null): string {
+  return text.format.of(kindOf(path), value);
+}
+
+/** What two values differ by: shares in percentage points, which a relative difference is not. */
+function apart(text: Text, path: string, value: number | null): string {
+  return SHARES.has(path) && value !== null ? text.say(compare)('points', { n: text.format.short(100 * value) }) : valueOf(text, path, value);
+}
+
+export interface Difference { difference: string; interval: string; relative: string }
+
+/** The difference as cells of a table. */
+export function differenceOf(text: Text, path: string, row: ComparedMetric): Difference {
+  const say = text.say(compare);
+  const value = (of: number | null): string => apart(text, path, of);
+  const { low, high, relative } = row;
+  return {
+    difference: value(row.difference),
+    interval: low === null || high === null ? MISSING : say('range', { low: value(low), high: value(high) }),
+    relative: relative === null ? MISSING : text.format.share(relative),
+  };
+}
+
+/** One sentence: by how much B is lower or higher, or that nothing is told. Relative to A where that can be said. */
+export function sentenceOf(text: Text, path: string, row: ComparedMetric): string {
+  const say = text.say(compare);
+  const name = text.find(compare, `metric.${path}`) ?? path;
+  const { difference, low, high } = row;
+  if (difference === null) return say('told.missing', { name });
+  const samples = row.batches === null ? say('seeds.counted', { n: row.seeds }) : say('batches.counted', { n: row.batches });
+  if (low === null || high === null) return say('told.one', { name });
+  if (difference === 0 && low === 0 && high === 0) return say('told.same', { name, samples });
+  if (low <= 0 && high >= 0) return say('told.none', { name, samples });
+  const isRelative = !SHARES.has(path) && row.relative !== null && row.relative_low !== null && row.relative_high !== null;
+  const ends = isRelative ? [row.relative_low ?? 0, row.relative_high ?? 0] : [low, high];
+  const sizes = ends.map(Math.abs).sort((one, other) => one - other);
+  const shown = (of: number): string => isRelative ? text.format.share(of) : apart(text, path, of);
+  const values = { name, samples, size: shown(Math.abs(isRelative ? (row.relative ?? 0) : difference)), low: shown(sizes[0] ?? 0), high: shown(sizes[1] ?? 0) };
+  return difference < 0 ? say('told.lower', values) : say('told.higher', values);
+}

@@ -1,0 +1,48 @@
+// Runs of a comparison in a thread of the pool.
+import { Comparer } from '../../pkg/servescope.js';
+import type { Inputs, Task } from '../pool/pool-calls.js';
+import type { Work } from '../pool/work.js';
+import { buffersOf } from '../simulation/protocol.js';
+
+type CompareTask = Extract<Task, { kind: 'measure' | 'headline' | 'pair' }>;
+
+/** A comparer with its trace and its profile. */
+export class CompareWork {
+  readonly #comparer = new Comparer();
+
+  constructor({ trace, profile }: Inputs) {
+    if (trace !== null) this.#comparer.load_columns(trace.name, trace.columns);
+    if (profile !== null) this.#comparer.load_profile(profile.name, profile.text);
+  }
+
+  free(): void {
+    this.#comparer.free();
+  }
+
+  of(task: CompareTask): Work {
+    const comparer = this.#comparer;
+    const advance = (): number => comparer.advance();
+    if (task.kind === 'measure') {
+      return {
+        begin: () => { comparer.begin(task.scenario, task.seed); },
+        advance,
+        finish: () => ({ value: comparer.finish(), transfer: [] }),
+      };
+    }
+    if (task.kind === 'headline') {
+      return {
+        begin: () => { comparer.begin(task.scenario, task.seed); },
+        advance,
+        finish: () => ({ value: comparer.finish_headline(), transfer: [] }),
+      };
+    }
+    return {
+      begin: () => { comparer.begin_pair(task.a, task.b, task.seed); },
+      advance,
+      finish: () => {
+        const value = comparer.finish_pair();
+        return { value, transfer: buffersOf([...value.charts, ...value.charts_a, ...value.charts_b]) };
+      },
+    };
+  }
+}

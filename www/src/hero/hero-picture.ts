@@ -1,0 +1,186 @@
+// Draws the picture: five stations beside each other, every mark one request or one quantity of the run.
+import type { Moment } from '../simulation/types.js';
+
+/** Shares of the width, as the columns of numbers below have them. */
+export const COLUMNS = [22, 12, 20, 28, 18] as const;
+const PHASES = ['prefill', 'decode', 'stalled'] as const;
+const USERS = 7;
+const GAP = 2;
+const LARGEST_CELL = 11;
+const SMALLEST_CELL = 3;
+const PAD = 10;
+const LABEL = 14;
+
+export interface Words { kv: string; iteration: string; more: (count: number) => string }
+
+export interface Picture {
+  moment: Moment;
+  /** Seconds of arrivals on their way. */
+  span: number;
+  /** Colours by role, and those of ink and paper. */
+  colours: Readonly<Record<string, string>>;
+  words: Words;
+  /** Whether users are told apart. */
+  byUser: boolean;
+}
+
+export interface Box { left: number; top: number; width: number; height: number }
+
+/** The role of a user's colour. */
+export function roleOf(user: number): string {
+  return user < USERS ? `client_${String(user)}` : 'slo';
+}
+
+/** Side of square cells, gaps left out, with which `count` of them fill at most a box; 0 where they do not fit. */
+export function cellOf(count: number, { width, height }: Pick<Box, 'width' | 'height'>): number {
+  for (let cell = LARGEST_CELL; cell >= SMALLEST_CELL; cell -= 1) {
+    const columns = Math.floor((width + GAP) / (cell + GAP));
+    const rows = Math.floor((height + GAP) / (cell + GAP));
+    if (columns * rows >= count) return cell;
+  }
+  return 0;
+}
+
+export function drawPicture(to: CanvasRenderingContext2D, size: { width: number; height: number }, picture: Picture): void {
+  to.clearRect(0, 0, size.width, size.height);
+  const sum = COLUMNS.reduce<number>((one, other) => one + other, 0);
+  let left = 0;
+  const boxes = COLUMNS.map((share): Box => {
+    const width = (share / sum) * size.width;
+    const box = { left: left + PAD, top: PAD, width: width - 2 * PAD, height: size.height - 2 * PAD };
+    left += width;
+    return box;
+  });
+  const [traffic, gateway, queue, batch, gpu] = boxes as [Box, Box, Box, Box, Box];
+  to.font = '11px system-ui, sans-serif';
+  to.textBaseline = 'bottom';
+  drawTraffic(to, traffic, picture);
+  drawGateway(to, gateway, picture);
+  drawQueue(to, queue, picture);
+  drawBatch(to, batch, picture);
+  drawGpu(to, gpu, picture);
+  for (const box of [traffic, gateway, queue, batch]) arrow(to, box.left + box.width + PAD, box.top + box.height / 2, picture);
+}
+
+/** Requests on their way, as far from the gateway as they are from their arrival. */
+function drawTraffic(to: CanvasRenderingContext2D, box: Box, { moment, span, colours, byUser }: Picture): void {
+  const middle = box.top + box.height / 2;
+  const end = box.left + box.width;
+  stroke(to, colours['grid'] ?? '', [[box.left, middle], [end, middle]]);
+  const radius = 3.5;
+  let [before, level] = [Infinity, 0];
+  moment.coming_s.forEach((seconds, index) => {
+    const x = end - (seconds / span) * box.width;
+    // Those of a burst stand above each other.
+    level = before - x < 2 * radius ? level + 1 : 0;
+    before = level === 0 ? x : before;
+    const up = Math.ceil(level / 2) * (level % 2 === 1 ? -1 : 1);
+    to.fillStyle = colours[byUser ? roleOf(moment.coming_users[index] ?? 0) : 'arrivals'] ?? '';
+    to.beginPath();
+    to.arc(x, middle + up * 2 * radius, radius, 0, 2 * Math.PI);
+    to.fill();
+  });
+}
+
+/** A gate, before it the requests that it holds. */
+function drawGateway(to: CanvasRenderingContext2D, box: Box, picture: Picture): void {
+  const { moment, colours } = picture;
+  const gate = box.left + box.width;
+  const middle = box.top + box.height / 2;
+  const open = moment.at_gateway > 0 ? 0 : 9;
+  to.lineWidth = 2;
+  stroke(to, colours['muted'] ?? '', [[gate, box.top], [gate, middle - open]]);
+  stroke(to, colours['muted'] ?? '', [[gate, middle + open], [gate, box.top + box.height]]);
+  to.lineWidth = 1;
+  const held = Array.from({ length: moment.at_gateway }, () => 'waiting');
+  cells(to, { ...box, width: Math.max(0, box.width - 6) }, held, null, picture, moment.at_gateway);
+}
+
+function drawQueue(to: CanvasRenderingContext2D, box: Box, picture: Picture): void {
+  const { moment, byUser } = picture;
+  cells(to, box, moment.waiting_users.map(() => 'waiting'), byUser ? moment.waiting_users : null, picture, moment.waiting);
+}
+
+function drawBatch(to: CanvasRenderingContext2D, box: Box, picture: Picture): void {
+  const { moment, byUser, colours } = picture;
+  frame(to, { left: box.left - 5, top: box.top - 5, width: box.width + 10, height: box.height + 10 }, colours['muted'] ?? '');
+  const roles = moment.running_phases.map((phase) => PHASES[phase] ?? 'decode');
+  cells(to, box, roles, byUser ? moment.running_users : null, picture, moment.running);
+}
+
+/** Cells from the right, where the head of a queue stands, each of its role's colour, with its user's in a corner. */
+function cells(to: CanvasRenderingContext2D, box: Box, roles: readonly string[], users: readonly number[] | null, { colours, words }: Picture, all: number): void {
+  const size = cellOf(roles.length, box) || SMALLEST_CELL;
+  const rows = Math.max(1, Math.floor((box.height + GAP) / (size + GAP)));
+  const columns = Math.max(1, Math.floor((box.width + GAP) / (size + GAP)));
+  const shown = Math.min(roles.length, rows * columns);
+  for (let index = 0; index < shown; index += 1) {
+    const x = box.left + box.width - size - Math.floor(index / rows) * (size + GAP);
+    const y = box.top + (index % rows) * (size + GAP);
+    to.fillStyle = colours[roles[index] ?? ''] ?? '';
+    to.fillRect(x, y, size, size);
+    if (users === null || size < 6) continue;
+    to.fillStyle = colours['paper'] ?? '';
+    to.fillRect(x + size / 2 - 1, y + size / 2 - 1, size / 2 + 1, size / 2 + 1);
+    to.fillStyle = colours[roleOf(users[index] ?? 0)] ?? '';
+    to.fillRect(x + size / 2, y + size / 2, size / 2, size / 2);
+  }
+  if (all > shown) label(to, words.more(all - shown), box.left, box.top + box.height, colours);
+}
+
+/** Memory as a tank of KV cache below and adapters above; beside it what the iteration under way computes. */
+function drawGpu(to: CanvasRenderingContext2D, box: Box, { moment, colours, words }: Picture): void {
+  const wide = box.width > 90;
+  const tall = box.height - LABEL;
+  const width = wide ? box.width * 0.45 : box.width;
+  const tank = { left: box.left, top: box.top - 4, width, height: tall };
+  const { pool_tokens: pool } = moment;
+  const part = (tokens: number): number => (pool > 0 ? Math.min(1, tokens / pool) * tank.height : 0);
+  const [kv, adapters] = [part(moment.kv_tokens), part(moment.adapter_tokens)];
+  const base = tank.top + tank.height;
+  fill(to, { ...tank, top: base - kv, height: kv }, colours['kv']);
+  fill(to, { ...tank, top: Math.max(tank.top, base - kv - adapters), height: Math.min(adapters, tank.height - kv) }, colours['adapters']);
+  frame(to, tank, colours['muted'] ?? '');
+  label(to, words.kv, tank.left, box.top + box.height + 4, colours);
+  if (!wide) return;
+  const work = { ...tank, left: box.left + box.width - width };
+  const tokens = moment.prompt_tokens + moment.decodes;
+  if (tokens > 0) {
+    const decode = (moment.decodes / tokens) * work.height;
+    fill(to, { ...work, top: base - decode, height: decode }, colours['decode']);
+    fill(to, { ...work, height: work.height - decode }, colours['prefill']);
+  }
+  frame(to, work, colours['muted'] ?? '');
+  label(to, words.iteration, work.left, box.top + box.height + 4, colours);
+}
+
+function fill(to: CanvasRenderingContext2D, { left, top, width, height }: Box, colour: string | undefined): void {
+  to.fillStyle = colour ?? '';
+  to.fillRect(left, top, width, height);
+}
+
+function frame(to: CanvasRenderingContext2D, { left, top, width, height }: Box, colour: string): void {
+  to.strokeStyle = colour;
+  to.strokeRect(Math.round(left) + 0.5, Math.round(top) + 0.5, Math.round(width), Math.round(height));
+}
+
+function stroke(to: CanvasRenderingContext2D, colour: string, points: readonly (readonly [number, number])[]): void {
+  to.strokeStyle = colour;
+  to.beginPath();
+  for (const [x, y] of points) to.lineTo(x, y);
+  to.stroke();
+}
+
+function arrow(to: CanvasRenderingContext2D, x: number, y: number, { colours }: Picture): void {
+  to.fillStyle = colours['muted'] ?? '';
+  to.beginPath();
+  to.moveTo(x - 3, y - 4);
+  to.lineTo(x + 3, y);
+  to.lineTo(x - 3, y + 4);
+  to.fill();
+}
+
+function label(to: CanvasRenderingContext2D, words: string, x: number, y: number, colours: Picture['colours']): void {
+  to.fillStyle = colours['muted'] ?? '';
+  to.fillText(words, x, y);
+}

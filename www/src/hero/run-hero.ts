@@ -1,0 +1,156 @@
+// The picture of the run above the stations' numbers: scrubbed by the time cursor of all charts, played on request.
+import { html, nothing, type TemplateResult } from 'lit';
+import { live } from 'lit/directives/live.js';
+import type { App } from '../app.js';
+import type { Drawable, Size } from '../draw/scheduler.js';
+import { LightElement } from '../element.js';
+import { hero } from '../i18n/en/hero.js';
+import type { Moment } from '../simulation/types.js';
+import { partsOf, type Watchable } from '../state/topic.js';
+import { HeroData } from './hero-data.js';
+import { drawPicture, roleOf } from './hero-picture.js';
+import './run-hero.css';
+
+/** A run is played in about this long. */
+const PLAYED_IN_S = 30;
+/** Cursors that this element sets. */
+const OWN = 'hero';
+const LEGEND = ['queue', 'prefill', 'decode', 'stalled'] as const;
+const NAMED_USERS = 4;
+
+export class RunHero extends LightElement implements Drawable {
+  static override properties = { ...LightElement.properties, playing: { state: true } };
+  declare playing: boolean;
+  declare data: HeroData;
+  readonly #still = matchMedia('(prefers-reduced-motion: reduce)');
+
+  protected override watched(): Watchable[] {
+    return [this.data.view, this.app.cursor, partsOf(this.app.view, ({ tab }) => tab)];
+  }
+
+  get place(): HTMLElement {
+    return this.querySelector<HTMLElement>('.hero-canvas') ?? this;
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.data.look(true);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.playing = false;
+    this.data.look(false);
+    this.app.scheduler.remove(this);
+  }
+
+  protected override firstUpdated(): void {
+    this.app.scheduler.add(this);
+  }
+
+  protected override render(): TemplateResult {
+    const t = this.app.text.say(hero);
+    const { format } = this.app.text;
+    const { time, why } = this.data.at;
+    const moment = this.data.view.value;
+    const end = moment?.end_s ?? 0;
+    const playing = this.playing === true;
+    return html`
+      <div class="hero-canvas" role="img" aria-label=${t('label')}><canvas aria-hidden="true"></canvas></div>
+      <div class="hero-foot">
+        ${this.#still.matches ? nothing : html`<button type="button" class="icon" data-action="play" aria-label=${t(playing ? 'pause' : 'play')} title=${t(playing ? 'pause' : 'play')}
+          @click=${() => { this.#play(!playing); }}>${playing ? '❚❚' : '▶'}</button>`}
+        <input type="range" min="0" max=${end} step="any" .value=${live(String(time))} aria-label=${t('time')} aria-valuetext=${moment === null ? '' : this.#sentence(moment)}
+          @input=${(event: Event) => { this.#scrub(Number((event.target as HTMLInputElement).value)); }} @keydown=${(event: KeyboardEvent) => { this.#key(event, time, end); }} @blur=${() => { this.#leave(); }}>
+        <span class="hero-time" data-time=${time} data-why=${why ?? 'cursor'}>${t('at', { time: format.seconds(time), end: format.seconds(end) })}${why === null ? nothing : html` <small>(${t(`why.${why}`)})</small>`}</span>
+        <ul class="hero-legend">${LEGEND.map((phase) => html`<li data-role=${phase}>${t(`phase.${phase}`)}</li>`)}${this.#users()}</ul>
+      </div>`;
+  }
+
+  draw({ width, height }: Size): void {
+    const canvas = this.querySelector('canvas');
+    const moment = this.data.view.value;
+    const to = canvas?.getContext('2d');
+    if (canvas === null || moment === null || to === null || to === undefined || width === 0) return;
+    const [wide, high] = [Math.round(width * devicePixelRatio), Math.round(height * devicePixelRatio)];
+    if (canvas.width !== wide || canvas.height !== high) [canvas.width, canvas.height] = [wide, high];
+    to.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
+    const t = this.app.text.say(hero);
+    const { format } = this.app.text;
+    const iteration = moment.loading > 0 && moment.computing === 0 ? t('loading') : moment.computing === 0 ? t('idle') : t('iteration', { time: format.seconds(moment.iteration_s) });
+    drawPicture(to, { width, height }, {
+      moment, span: this.data.span, colours: this.app.paper(), byUser: this.#byUser,
+      words: { kv: t('kv', { share: format.share(share(moment)) }), iteration, more: (count) => `+${format.whole(count)}` },
+    });
+  }
+
+  get #byUser(): boolean {
+    return (this.app.session.value.answer?.summary.users ?? 1) > 1;
+  }
+
+  /** Colours of users, where there are several. */
+  #users(): readonly TemplateResult[] {
+    const count = this.app.session.value.answer?.summary.users ?? 1;
+    if (count <= 1) return [];
+    const t = this.app.text.say(hero);
+    const named = Array.from({ length: Math.min(count, NAMED_USERS) }, (_, user) => html`<li class="user" data-role=${roleOf(user)}>${t('user', { id: String(user) })}</li>`);
+    return count > NAMED_USERS ? [...named, html`<li class="user">…</li>`] : named;
+  }
+
+  #sentence(moment: Moment): string {
+    const { format } = this.app.text;
+    return this.app.text.say(hero)('sentence', {
+      time: format.seconds(moment.time_s), held: moment.at_gateway, waiting: moment.waiting, running: moment.running,
+      prefill: moment.running_phases.filter((phase) => phase === 0).length, share: format.share(share(moment)),
+    });
+  }
+
+  #scrub(time: number): void {
+    this.playing = false;
+    this.app.cursor.set({ time, chart: OWN });
+  }
+
+  /** A step is a hundredth of the run, with Shift a tenth. */
+  #key(event: KeyboardEvent, time: number, end: number): void {
+    const direction = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
+    if (direction === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    this.#scrub(Math.min(end, Math.max(0, time + direction * end * (event.shiftKey ? 0.1 : 0.01))));
+  }
+
+  #leave(): void {
+    if (this.playing !== true && this.app.cursor.value?.chart === OWN) this.app.cursor.set(null);
+  }
+
+  #play(play: boolean): void {
+    this.playing = play;
+    if (!play) return;
+    const { cursor } = this.app;
+    const end = this.data.view.value?.end_s ?? 0;
+    let time = cursor.value?.time ?? 0;
+    if (time >= end) time = 0;
+    let last: number | null = null;
+    const step = (now: number): void => {
+      if (this.playing !== true || !this.isConnected) return;
+      time += (last === null ? 0 : (now - last) / 1000) * (end / PLAYED_IN_S);
+      last = now;
+      if (time >= end) this.playing = false;
+      cursor.set(time >= end ? null : { time, chart: OWN });
+      requestAnimationFrame(step);
+    };
+    requestAnimationFrame(step);
+  }
+}
+
+function share({ kv_tokens: kv, adapter_tokens: adapters, pool_tokens: pool }: Moment): number {
+  return pool > 0 ? (kv + adapters) / pool : 0;
+}
+
+customElements.define('run-hero', RunHero);
+
+export function runHero(app: App): RunHero {
+  const element = new RunHero();
+  element.app = app;
+  element.data = new HeroData(app, () => { app.scheduler.invalidate(element); });
+  return element;
+}

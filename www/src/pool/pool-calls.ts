@@ -1,0 +1,64 @@
+// What the page and a thread of the pool say to each other.
+import type { Found, Standings } from '../capacity/capacity-calls.js';
+import type { Start } from '../simulation/start.js';
+import type { CapacityChecked, CapacityEntry, CapacityGrid, CapacityLoad, ComparedPair, Comparison, Headline, MeasuredRun, ScenarioPatch, TraceColumns } from '../simulation/types.js';
+import type { Reply } from '../simulation/worker-link.js';
+
+/** What a run takes beside its scenario; null is generated requests and shipped profiles. */
+export interface Inputs {
+  /** The requests of a file. */
+  trace: { name: string; columns: TraceColumns } | null;
+  profile: { name: string; text: string } | null;
+}
+
+export const SHIPPED: Inputs = { trace: null, profile: null };
+
+/** Work of many milliseconds: a thread does one at a time, in slices, and can be stopped between two. */
+export type Task =
+  | { kind: 'search'; scenario: ScenarioPatch }
+  /** The load as a share of the capacity, by a quick search. */
+  | { kind: 'load'; scenario: ScenarioPatch }
+  /** What the ranking says that the load needs, simulated. */
+  | { kind: 'check'; scenario: ScenarioPatch; replicas: number; requests: number }
+  /** The usual metrics of a run with this seed. */
+  | { kind: 'measure'; scenario: ScenarioPatch; seed: number }
+  /** The headline numbers of a run with this seed. */
+  | { kind: 'headline'; scenario: ScenarioPatch; seed: number }
+  /** A and B with this seed, request by request. */
+  | { kind: 'pair'; a: ScenarioPatch; b: ScenarioPatch; seed: number };
+
+export interface TaskResult {
+  search: Found;
+  /** Null where no rate meets the goal. */
+  load: CapacityLoad | null;
+  check: CapacityChecked;
+  measure: MeasuredRun;
+  headline: Headline;
+  pair: ComparedPair;
+}
+
+/** Answered at once, between two slices of a task. */
+export type Question =
+  | { kind: 'grid'; scenario: ScenarioPatch }
+  | { kind: 'standings'; entries: CapacityEntry[] }
+  /** The seeds of a comparison: those of A. */
+  | { kind: 'seeds'; a: ScenarioPatch; count: number }
+  /** What the runs of these seeds say of each metric. */
+  | { kind: 'comparison'; seeds: readonly number[]; a: readonly MeasuredRun[]; b: readonly MeasuredRun[] };
+
+export interface QuestionResult {
+  grid: CapacityGrid;
+  standings: Standings;
+  seeds: readonly number[];
+  comparison: Comparison;
+}
+
+export type ToThread =
+  | Start
+  | { kind: 'inputs'; inputs: Inputs }
+  | (Task & { ticket: number })
+  | (Question & { ticket: number })
+  /** Lets go of the task under way. */
+  | { kind: 'stop' };
+
+export type FromThread = Reply<TaskResult[Task['kind']] | QuestionResult[Question['kind']]>;

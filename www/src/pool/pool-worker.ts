@@ -1,0 +1,111 @@
+// A thread of the pool: one task at a time, in slices, so that it can be stopped between two.
+import { CapacityWork } from '../capacity/capacity-work.js';
+import { CompareWork } from '../compare/compare-work.js';
+import { readMessages } from '../simulation/pause.js';
+import { begin, tables } from '../simulation/simulating.js';
+import { isFailures, messageOf } from '../simulation/types.js';
+import { answerOf } from './answers.js';
+import { SHIPPED, type FromThread, type Inputs, type Task, type ToThread } from './pool-calls.js';
+import type { Finished, Work } from './work.js';
+
+const PROGRESS_EVERY_MS = 100;
+
+let ready = Promise.resolve();
+let inputs: Inputs = SHIPPED;
+/** What has loaded those inputs. */
+let capacity: CapacityWork | null = null;
+let compare: CompareWork | null = null;
+/** The task that is wanted; an older one ends at its next slice. */
+let wanted = 0;
+
+function post(message: FromThread, transfer: Transferable[] = []): void {
+  self.postMessage(message, { transfer });
+}
+
+function reply(ticket: number, { value, transfer }: Finished): void {
+  post({ kind: 'reply', ticket, value }, transfer);
+}
+
+function workOf(task: Task): Work {
+  switch (task.kind) {
+    case 'search':
+    case 'load':
+    case 'check': return (capacity ??= new CapacityWork(inputs)).of(task);
+    case 'measure':
+    case 'headline':
+    case 'pair': return (compare ??= new CompareWork(inputs)).of(task);
+  }
+}
+
+/** Works on a task until it is done or let go. */
+async function work(task: Task & { ticket: number }): Promise<void> {
+  const { ticket } = task;
+  let work: Work | null = null;
+  const isWanted = (): boolean => wanted === ticket;
+  const begun = await tables.have(() => {
+    work = workOf(task);
+    work.begin();
+  }, isWanted);
+  const under = work as Work | null;
+  if (!begun || under === null) {
+    post({ kind: 'stopped', ticket });
+    return;
+  }
+  let told = performance.now();
+  for (let fraction = under.advance(); fraction < 1; fraction = under.advance()) {
+    await readMessages();
+    if (!isWanted()) {
+      post({ kind: 'stopped', ticket });
+      return;
+    }
+    if (performance.now() - told > PROGRESS_EVERY_MS) {
+      told = performance.now();
+      post({ kind: 'progress', ticket, fraction });
+    }
+  }
+  reply(ticket, under.finish());
+}
+
+async function answer(message: Exclude<ToThread, { kind: 'start' }>): Promise<void> {
+  await ready;
+  switch (message.kind) {
+    case 'inputs':
+      capacity?.free();
+      capacity = null;
+      compare?.free();
+      compare = null;
+      inputs = message.inputs;
+      return;
+    case 'stop': return;
+    case 'grid':
+    case 'seeds':
+    case 'comparison':
+    case 'standings': reply(message.ticket, answerOf(message)); return;
+    case 'search':
+    case 'load':
+    case 'check':
+    case 'measure':
+    case 'pair': await work(message);
+  }
+}
+
+self.onmessage = ({ data }: MessageEvent<ToThread>) => {
+  switch (data.kind) {
+    case 'start': ready = begin(data); return;
+    case 'inputs':
+    case 'grid':
+    case 'seeds':
+    case 'comparison':
+    case 'standings': break;
+    case 'stop': wanted = 0; tables.letGo(); break;
+    case 'search':
+    case 'load':
+    case 'check':
+    case 'measure':
+    case 'pair': wanted = data.ticket; tables.letGo();
+  }
+  answer(data).catch((thrown: unknown) => {
+    if (isFailures(thrown)) post({ kind: 'refused', ticket: 'ticket' in data ? data.ticket : 0, failures: thrown.failures });
+    else post({ kind: 'died', message: messageOf(thrown) });
+  });
+};

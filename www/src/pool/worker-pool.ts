@@ -1,0 +1,147 @@
+// Threads that simulate beside the one of the page: each takes the next task as soon as it is free. What somebody asked for
+// goes before what is done in idle time, and takes its place where no thread is free; that begins again later.
+import { start } from '../simulation/start.js';
+import { Cancelled, WorkerLink, type WorkerPort } from '../simulation/worker-link.js';
+import type { Inputs, Question, QuestionResult, Task, TaskResult } from './pool-calls.js';
+
+/** More threads than this find no more cores to run on in most machines. */
+const MOST_THREADS = 8;
+
+/** `asked`: somebody waits for it. `idle`: worth having when nothing else is to be done; it leaves one thread free. */
+export type Priority = 'asked' | 'idle';
+
+export interface TaskOptions {
+  priority: Priority;
+  /** Threads that have this object already are not told it again. */
+  inputs: Inputs;
+  progress?: (fraction: number) => void;
+}
+
+/** A task that was given to the pool. */
+export interface Given<Value> {
+  /** Rejected with `Refusal` where the task is refused or its thread dies, with `Cancelled` where it was cancelled. */
+  done: Promise<Value>;
+  cancel(): void;
+}
+
+interface Job {
+  task: Task;
+  options: TaskOptions;
+  /** Whether nobody wants it any more. */
+  isCancelled: boolean;
+  resolve: (value: unknown) => void;
+  reject: (reason: unknown) => void;
+}
+
+/** A thread, which starts with its first question, and again after its worker has died. */
+class Seat {
+  readonly link: WorkerLink;
+  job: Job | null = null;
+  /** Whether its task was stopped to make place. */
+  yields = false;
+  /** What its worker was told last. */
+  #inputs: Inputs | null = null;
+
+  constructor(spawn: () => WorkerPort) {
+    this.link = new WorkerLink(spawn, { first: () => [start()], lost: () => { this.#inputs = null; } });
+  }
+
+  work({ task, options: { inputs, progress } }: Job): Promise<unknown> {
+    this.link.connect();
+    if (this.#inputs !== inputs) this.link.tell({ kind: 'inputs', inputs });
+    this.#inputs = inputs;
+    return this.link.ask(task, progress);
+  }
+
+  stop(): void {
+    this.link.tell({ kind: 'stop' });
+  }
+}
+
+export class WorkerPool {
+  readonly #seats: Seat[] = [];
+  readonly #waiting: Record<Priority, Job[]> = { asked: [], idle: [] };
+
+  constructor(
+    private readonly spawn: () => WorkerPort,
+    private readonly size = Math.min(Math.max(navigator.hardwareConcurrency, 1), MOST_THREADS),
+  ) {}
+
+  /** Gives a task to the next thread that is free. */
+  give<T extends Task>(task: T, options: TaskOptions): Given<TaskResult[T['kind']]> {
+    let job: Job | undefined;
+    const done = new Promise<unknown>((resolve, reject) => {
+      job = { task, options, isCancelled: false, resolve, reject };
+      this.#waiting[options.priority].push(job);
+    });
+    this.#next();
+    return {
+      done: done as Promise<TaskResult[T['kind']]>,
+      cancel: () => { if (job !== undefined) this.#cancel(job); },
+    };
+  }
+
+  /** Asks the first thread, whatever it works on. */
+  ask<Q extends Question>(question: Q): Promise<QuestionResult[Q['kind']]> {
+    return this.#seat(0).link.ask(question) as Promise<QuestionResult[Q['kind']]>;
+  }
+
+  #seat(place: number): Seat {
+    return (this.#seats[place] ??= new Seat(this.spawn));
+  }
+
+  #cancel(job: Job): void {
+    job.isCancelled = true;
+    const waiting = this.#waiting[job.options.priority];
+    const place = waiting.indexOf(job);
+    if (place >= 0) {
+      waiting.splice(place, 1);
+      job.reject(new Cancelled());
+    } else {
+      this.#seats.find((seat) => seat.job === job)?.stop();
+    }
+  }
+
+  #next(): void {
+    const { asked, idle } = this.#waiting;
+    for (;;) {
+      const seat = this.#free();
+      if (seat === null) break;
+      const job = asked.shift() ?? (this.#mayIdle ? idle.shift() : undefined);
+      if (job === undefined) return;
+      void this.#work(seat, job);
+    }
+    const leaving = this.#seats.filter(({ yields }) => yields).length;
+    const idling = this.#seats.filter(({ job, yields }) => job?.options.priority === 'idle' && !yields);
+    for (const seat of idling.slice(0, Math.max(asked.length - leaving, 0))) {
+      seat.yields = true;
+      seat.stop();
+    }
+  }
+
+  /** A thread without work: one that is there, or one more. */
+  #free(): Seat | null {
+    const free = this.#seats.find(({ job }) => job === null);
+    if (free !== undefined) return free;
+    return this.#seats.length < this.size ? this.#seat(this.#seats.length) : null;
+  }
+
+  get #mayIdle(): boolean {
+    const busy = this.#seats.filter(({ job }) => job !== null).length;
+    return busy < Math.max(this.size - 1, 1);
+  }
+
+  async #work(seat: Seat, job: Job): Promise<void> {
+    seat.job = job;
+    try {
+      job.resolve(await seat.work(job));
+    } catch (thrown) {
+      if (thrown instanceof Cancelled && !job.isCancelled) this.#waiting[job.options.priority].unshift(job);
+      else job.reject(thrown);
+    } finally {
+      seat.job = null;
+      seat.yields = false;
+      this.#next();
+    }
+  }
+}

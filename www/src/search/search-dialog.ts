@@ -1,0 +1,90 @@
+// The search: a box, and below it what was found, chosen with the arrow keys or the mouse.
+import { html, nothing, type PropertyValues, type TemplateResult } from 'lit';
+import type { App } from '../app.js';
+import { LightElement } from '../element.js';
+import { search } from '../i18n/en/search.js';
+import type { Watchable } from '../state/topic.js';
+import { entriesOf, goTo } from './entries.js';
+import { find, type Entry } from './find.js';
+import './search-dialog.css';
+
+export class SearchDialog extends LightElement {
+  static override properties = { ...LightElement.properties, query: { state: true }, chosen: { state: true } };
+  declare query: string;
+  declare chosen: number;
+  #entries: readonly Entry[] = [];
+
+  protected override watched(): Watchable[] {
+    return [];
+  }
+
+  show(): void {
+    const dialog = this.querySelector('dialog');
+    if (dialog === null || dialog.open) return;
+    this.#entries = entriesOf(this.app);
+    this.query = '';
+    this.chosen = 0;
+    const box = this.querySelector('input');
+    if (box !== null) box.value = '';
+    dialog.showModal();
+  }
+
+  protected override render(): TemplateResult {
+    const t = this.app.text.say(search);
+    const query = this.query ?? '';
+    const found = find(this.#entries, query);
+    const chosen = Math.min(this.chosen ?? 0, found.length - 1);
+    return html`
+      <dialog class="search" aria-label=${t('label')} @click=${closeOnBackdrop}>
+        <input type="text" role="combobox" autocomplete="off" spellcheck="false" aria-label=${t('label')} placeholder=${t('placeholder')}
+          aria-expanded=${found.length > 0} aria-controls="search-results" aria-activedescendant=${found.length > 0 ? `found-${String(chosen)}` : nothing}
+          @input=${(event: Event) => { this.query = (event.target as HTMLInputElement).value; this.chosen = 0; }}
+          @keydown=${(event: KeyboardEvent) => { this.#key(event, found, chosen); }}>
+        <ul role="listbox" id="search-results" aria-label=${t('label')} ?hidden=${found.length === 0}>${found.map((entry, index) => html`
+          <li role="option" id="found-${index}" data-found=${entry.kind} data-id=${entry.id} aria-selected=${index === chosen} @click=${() => { this.#go(entry); }}>
+            <b>${entry.label}</b> <small class="kind">${t(`kind.${entry.kind}`)}</small><small class="about">${entry.about}</small></li>`)}</ul>
+        <p class="search-state" role="status">${query.trim() === '' ? t('hint') : found.length === 0 ? t('none', { query }) : t('found', { count: found.length })}</p>
+      </dialog>`;
+  }
+
+  protected override updated(changed: PropertyValues): void {
+    if (changed.has('chosen')) this.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest' });
+  }
+
+  #key(event: KeyboardEvent, found: readonly Entry[], chosen: number): void {
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (by !== undefined && found.length > 0) {
+      event.preventDefault();
+      this.chosen = (chosen + by + found.length) % found.length;
+    } else if (event.key === 'Enter') {
+      event.preventDefault();
+      const entry = found[chosen];
+      if (entry !== undefined) this.#go(entry);
+    }
+    // The page's own keys are not meant here.
+    event.stopPropagation();
+  }
+
+  #go(entry: Entry): void {
+    this.querySelector('dialog')?.close();
+    goTo(this.app, entry);
+  }
+}
+
+function closeOnBackdrop(event: Event): void {
+  if (event.target instanceof HTMLDialogElement) event.target.close();
+}
+
+customElements.define('search-dialog', SearchDialog);
+
+/** Shows the search, which is made when it is first asked for. */
+export async function showSearch(app: App): Promise<void> {
+  let dialog = document.querySelector<SearchDialog>('search-dialog');
+  if (dialog === null) {
+    dialog = new SearchDialog();
+    dialog.app = app;
+    document.querySelector('servescope-page')?.append(dialog);
+    await dialog.updateComplete;
+  }
+  dialog.show();
+}

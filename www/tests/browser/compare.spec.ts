@@ -1,0 +1,81 @@
+// A pinned run against the one in the controls: the terminal's numbers, the same from a link, and what can be done with pins.
+import { execFileSync } from 'node:child_process';
+import type { Page } from '@playwright/test';
+import { control, drawn, expect, link, open, openGroups, setNumber, test, violations } from './page.js';
+import { PROGRAM, terminal } from './terminal.js';
+
+interface Row { a: number; b: number; difference: number; low: number; high: number }
+interface Told { metrics: Record<string, Row>; first_different_decision: { time_s: number; a: { request: number } } }
+
+const ORDER = 'scheduler.order';
+
+function told(...options: string[]): Told {
+  return JSON.parse(execFileSync(PROGRAM, ['compare', ...options, '--json'], { encoding: 'utf8', maxBuffer: 1 << 26 })) as Told;
+}
+
+async function compared(page: Page, seeds: number): Promise<void> {
+  const section = page.locator('[data-compare]');
+  await expect(section).toHaveAttribute('data-compare', 'ready', { timeout: 40_000 });
+  await expect(section).toHaveAttribute('data-seeds', String(seeds));
+}
+
+async function row(page: Page, metric: string): Promise<Row> {
+  const cells = page.locator(`[data-compare] [data-metric="${metric}"]`);
+  const of = async (key: string): Promise<number> => Number(await cells.getAttribute(`data-${key}`));
+  return { a: await of('a'), b: await of('b'), difference: await of('difference'), low: await of('low'), high: await of('high') };
+}
+
+async function pin(page: Page): Promise<void> {
+  const fold = page.locator('details.fold.compare');
+  await fold.locator('> summary').click();
+  await page.locator('[data-action=pin]').click();
+  await page.locator('[data-action=seeds]').selectOption('10');
+  await compared(page, 10);
+}
+
+test('a comparison has the terminal’s numbers, and a link has them again', async ({ page }) => {
+  test.skip(terminal() === null, 'the terminal is not built');
+  await open(page, '#v=2');
+  await openGroups(page);
+  await setNumber(page, 'workload.rate_rps', 1.9);
+  await pin(page);
+  await control(page, ORDER).locator('select').selectOption('lifo');
+  await expect(page.locator('[data-compare]')).toHaveAttribute('data-compare', 'running');
+  await compared(page, 10);
+  const expected = told('--set', 'workload.rate_rps=1.9', '--set-b', `${ORDER}=lifo`, '--seeds', '10');
+  const paths = ['ttft_s.mean', 'ttft_s.p99', 'e2e_s.mean', 'throughput_rps', 'gpu.busy'];
+  for (const path of paths) {
+    const { a, b, difference, low, high } = expected.metrics[path] ?? {} as Row;
+    expect(await row(page, path)).toEqual({ a, b, difference, low, high });
+  }
+  const first = expected.first_different_decision;
+  const decision = page.locator('[data-compare] [data-decision]');
+  await expect(decision).toHaveAttribute('data-decision', String(first.time_s));
+  await expect(decision).toHaveAttribute('data-request', String(first.a.request));
+  for (const chart of ['compare_latency_cdf', 'compare_running_waiting', 'ttft_pairs']) {
+    await page.locator(`[data-chart=${chart}]`).scrollIntoViewIfNeeded();
+    await drawn(page, chart);
+  }
+  const before = await row(page, 'ttft_s.p99');
+  const address = await link(page);
+  await page.goto('about:blank');
+  await page.goto(address);
+  await compared(page, 10);
+  expect(await row(page, 'ttft_s.p99')).toEqual(before);
+  expect(await violations(page, { within: 'compare-section' })).toEqual([]);
+});
+
+test('A and B swap, and a pinned run can be let go', async ({ page }) => {
+  await open(page, '#v=2');
+  await openGroups(page);
+  await pin(page);
+  await setNumber(page, 'workload.rate_rps', 1);
+  await compared(page, 10);
+  const before = await row(page, 'ttft_s.mean');
+  expect(before.difference).toBeLessThan(0);
+  await page.locator('[data-action=swap]').click();
+  await expect.poll(async () => (await row(page, 'ttft_s.mean')).difference, { timeout: 40_000 }).toBe(-before.difference);
+  await page.locator('[data-action=unpin]').click();
+  await expect(page.locator('[data-compare]')).toHaveAttribute('data-compare', 'none');
+  expect(await link(page)).not.toContain('pin=');
+});

@@ -1,0 +1,154 @@
+// The picture of the run, the order and density of the results, and what holds at every width.
+import { brush, control, dismiss, digest, drawn, expect, goTo, link, metric, open, settled, test } from './page.js';
+
+test('the picture shows the run at its longest queue, and is scrubbed with the cursor of all charts', async ({ page }) => {
+  await open(page);
+  const time = page.locator('run-hero .hero-time');
+  await expect(time).toHaveAttribute('data-why', 'longest');
+  const picture = page.locator('run-hero canvas');
+  const pixels = (): Promise<string> => picture.evaluate((canvas: HTMLCanvasElement) => canvas.toDataURL());
+  await expect.poll(() => picture.evaluate((canvas: HTMLCanvasElement) => new Set(new Uint32Array(canvas.getContext('2d')?.getImageData(0, 0, canvas.width, canvas.height).data.buffer ?? new ArrayBuffer(0))).size)).toBeGreaterThan(5);
+  const rest = await pixels();
+  const slider = page.getByRole('slider', { name: 'Time of the picture' });
+  await slider.focus();
+  await page.keyboard.press('Shift+ArrowRight');
+  await page.keyboard.press('Shift+ArrowRight');
+  await expect(time).toHaveAttribute('data-why', 'cursor');
+  await expect(page.locator('[data-station=waiting]')).toContainText('now');
+  await expect(page.locator('[data-chart=running_waiting] .cursor-line')).toBeVisible();
+  await expect.poll(pixels).not.toBe(rest);
+  await expect(slider).toHaveAttribute('aria-valuetext', /waiting, \d+ in the batch/);
+  await slider.blur();
+  await expect(time).toHaveAttribute('data-why', 'longest');
+  // No motion where the reader asks for none.
+  await expect(page.locator('run-hero [data-action=play]')).toHaveCount(0);
+});
+
+test('the picture plays on request', async ({ page }) => {
+  await page.emulateMedia({ reducedMotion: 'no-preference' });
+  await open(page);
+  const play = page.locator('run-hero [data-action=play]');
+  const time = async (): Promise<number> => Number(await page.locator('run-hero .hero-time').getAttribute('data-time'));
+  await play.click();
+  await expect(page.locator('run-hero .hero-time')).toHaveAttribute('data-why', 'cursor');
+  const first = await time();
+  await expect.poll(time).toBeGreaterThan(first + 5);
+  await play.click();
+  const paused = await time();
+  await page.waitForTimeout(200);
+  expect(await time()).toBe(paused);
+});
+
+test('four numbers stay in sight, answers come before inputs, and the time charts stand on one clock', async ({ page }) => {
+  await open(page);
+  const order = await page.locator('[data-view=explore] chart-view').evaluateAll((charts) => charts.map((chart) => chart.getAttribute('data-chart')));
+  expect(order.slice(0, 4)).toEqual(['rates', 'running_waiting', 'memory', 'tokens']);
+  expect(order.indexOf('gaps')).toBeGreaterThan(order.indexOf('ttft_by_arrival'));
+  const boxes = await page.locator('.happens chart-view').evaluateAll((charts) => charts.map((chart) => chart.getBoundingClientRect()).map(({ top, bottom }) => ({ top, bottom })));
+  expect((boxes.at(-1)?.bottom ?? 0) - (boxes[0]?.top ?? 0)).toBeLessThanOrEqual(480);
+  await expect(page.locator('.happens .x-axis')).toHaveCount(1);
+  await page.locator('[data-chart=gaps] .plot').scrollIntoViewIfNeeded();
+  for (const id of ['slo.attainment_all', 'ttft_s.p50', 'ttft_s.p99', 'throughput_rps']) await expect(page.locator(`[data-metric="${id}"]`), id).toBeInViewport();
+  expect(await page.locator('.headline.first [data-metric]').count()).toBe(4);
+  await expect(page.locator('[data-metric="gpu.busy"]')).toBeHidden();
+  await page.locator('.headline-rest > summary').click();
+  await expect(page.locator('[data-metric="gpu.busy"]')).toBeVisible();
+  // What says nothing takes one line.
+  const nothing = page.locator('[data-chart=preemptions]');
+  await nothing.scrollIntoViewIfNeeded();
+  await expect(nothing.locator('.empty')).toBeVisible();
+  expect((await nothing.locator('.plot').boundingBox())?.height).toBeLessThan(30);
+  // A section folds, and its charts are drawn when it opens.
+  const latency = page.locator('details.feel');
+  await latency.locator('> summary').click();
+  await expect(latency.locator('[data-chart=latency_cdf]')).toBeHidden();
+  await latency.locator('> summary').click();
+  await drawn(page, 'latency_cdf');
+});
+
+test('a scatter reads out the nearest point', async ({ page }) => {
+  await open(page);
+  const chart = page.locator('[data-chart=ttft_by_arrival]');
+  await chart.locator('.plot').scrollIntoViewIfNeeded();
+  const box = await chart.locator('.plot').boundingBox();
+  if (box === null) throw new Error('no chart');
+  const read = chart.locator('.read-out');
+  await expect(async () => {
+    // Somewhere along the lower half of the chart there is a request within 20 px.
+    for (let x = 100; x < box.width - 40; x += 23) {
+      await page.mouse.move(box.x + x, box.y + box.height - 40);
+      if (/Request|request \d/.test(await read.textContent() ?? '')) return;
+    }
+    throw new Error('no point read out');
+  }).toPass();
+  await expect(read).toContainText('TTFT');
+});
+
+test('the drain behind the traffic is left out until it is asked for', async ({ page }) => {
+  await open(page, '#v=2&R=4');
+  const end = await metric(page, 'throughput_rps');
+  expect(end).toBeGreaterThan(0);
+  const note = page.locator('drain-note .drain-note');
+  await expect(note).toContainText('a little after the last arrival');
+  await expect(page.locator('[data-chart=tokens] .traffic-end')).toBeVisible();
+  await note.locator('[data-action=whole-run]').click();
+  await expect(note).toHaveCount(0);
+  expect(await link(page)).toContain('zoom=0-');
+  await brush(page, page.locator('[data-chart=tokens] .plot'));
+  await page.locator('[data-chart=tokens] .reset-zoom').click();
+  await expect(note).toBeVisible();
+});
+
+test('nothing is wider than the window, from 320 to 2,560 px, in any tab and language', async ({ page }) => {
+  test.slow();
+  for (const language of ['en', 'zh']) {
+    await open(page, `#v=2&lang=${language}`);
+    for (const tab of ['learn', 'explore', 'plan', 'validation']) {
+      await goTo(page, `#v=2&lang=${language}&tab=${tab}`);
+      await dismiss(page);
+      for (const width of [320, 360, 390, 600, 801, 859, 860, 1024, 1118, 1280, 1440, 1920, 2560]) {
+        await page.setViewportSize({ width, height: 900 });
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+        expect(wide, `${tab} at ${String(width)} px, ${language}`).toBe(0);
+      }
+    }
+  }
+});
+
+test('a print has every chart, the settings and the digest', async ({ page }) => {
+  await open(page, '#v=2&cv=3');
+  const of = await digest(page);
+  await page.evaluate(() => { dispatchEvent(new Event('beforeprint')); });
+  await page.emulateMedia({ media: 'print' });
+  const colophon = page.locator('.colophon');
+  await expect(colophon).toBeVisible();
+  await expect(colophon).toContainText(of);
+  await expect(colophon).toContainText('workload.arrivals.cv');
+  await expect(colophon).toContainText('servescope simulate');
+  const blank = await page.locator('[data-view=explore] > details.section chart-view canvas:not([hidden])').evaluateAll((all) => (all as HTMLCanvasElement[])
+    .filter((canvas) => new Set(new Uint32Array(canvas.getContext('2d')?.getImageData(0, 0, canvas.width, canvas.height).data.buffer ?? new ArrayBuffer(0))).size < 3)
+    .map((canvas) => canvas.closest('chart-view')?.getAttribute('data-chart')));
+  expect(blank).toEqual([]);
+  await expect(page.locator('aside')).toBeHidden();
+});
+
+test('a phone cancels with its thumb', async ({ page }) => {
+  await page.setViewportSize({ width: 390, height: 800 });
+  await open(page);
+  await page.evaluate(() => { location.hash = '#v=2&R=50&D=10000'; });
+  const cancel = page.locator('.progress-note [data-action=cancel]');
+  await cancel.click({ timeout: 15_000 });
+  await expect(page.locator('html')).toHaveAttribute('data-stale', 'cancelled');
+});
+
+test('a comma is a decimal point, and what cannot be meant is refused', async ({ page }) => {
+  await open(page);
+  const box = control(page, 'workload.arrivals.cv').locator('input.value');
+  await box.fill('1,5');
+  await box.press('Enter');
+  await settled(page);
+  await expect(control(page, 'workload.arrivals.cv').locator('input[type=range]')).toHaveAttribute('aria-valuetext', '1.5');
+  await box.fill('1e400');
+  await box.press('Enter');
+  await expect(control(page, 'workload.arrivals.cv').locator('.control-error')).toBeVisible();
+});
