@@ -121,13 +121,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     if arguments.load {
         json["load"] = json!(load);
     }
+    if let Some(SeedRanges { ranges, .. }) = &ranges {
+        json["ranges"] = json!(ranges);
+    }
     let told = arguments.why.map(|asked| reasons(&run, asked)).transpose()?;
     if let Some((why, requests)) = &told {
         json["why"] = json!(why);
         json["why"]["requests"] = json!(requests);
-    }
-    if let Some(SeedRanges { ranges, .. }) = &ranges {
-        json["ranges"] = json!(ranges);
     }
     let json = format!("{json:#}\n");
     if let Some(folder) = &arguments.out {

@@ -1,9 +1,9 @@
 //! A comparison in a thread of the page: runs of one seed, and what all seeds together say.
 
 use serde_json::{Value as Json, json};
+use servescope_lab::compare::Comparison;
 use servescope_lab::compare::decisions::DecisionDifference;
 use servescope_lab::compare::requests::RequestPairs;
-use servescope_lab::compare::Comparison;
 use servescope_lab::metric::{Measured, Metric};
 use servescope_lab::replications::{seeds, with_seed};
 use servescope_lab::views::{self, ViewOptions, paired::ttft_pairs};
@@ -30,7 +30,7 @@ pub struct Comparer {
     trace: Option<LoadedTrace>,
     profile: OwnProfile,
     running: Vec<Running>,
-    runs: Vec<Run>,
+    pub(crate) runs: Vec<Run>,
 }
 
 #[wasm_bindgen]
@@ -145,7 +145,7 @@ fn measured(run: &Run) -> Json {
     json!({ "values": values, "digest": digest })
 }
 
-fn nothing_ran() -> JsFailure {
+pub(crate) fn nothing_ran() -> JsFailure {
     thrown(vec![Failure::new("no_trace", "", "nothing has run yet".to_owned())])
 }
 

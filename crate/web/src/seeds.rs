@@ -1,31 +1,28 @@
-//! The headline numbers over further seeds: measured in a worker, one run at a time, and their ranges for the page's thread.
+//! The headline numbers over further seeds: measured in a thread of the pool, one run at a time, and their ranges for the page's thread.
 
 use std::collections::BTreeMap;
 
-use servescope_boundary::convert::{object, thrown};
+use servescope_boundary::convert::object;
 use servescope_boundary::types::{JsFailure, JsHeadline, JsHeadlines, JsSeedRanges};
-use servescope_lab::Failure;
 use servescope_lab::metric::{Measured, Metric};
 use servescope_lab::replications::Change;
 use wasm_bindgen::prelude::*;
 
-use crate::simulator::Simulator;
+use crate::compare::{Comparer, nothing_ran};
 
 /// The headline numbers of a run, by key path.
 type Headline = BTreeMap<String, Option<f64>>;
 
 #[wasm_bindgen]
-impl Simulator {
-    /// The headline numbers of the run that has reached its end, of which nothing else is kept.
+impl Comparer {
+    /// The headline numbers of the finished run.
     ///
     /// # Errors
     /// When there is none.
-    pub fn measure(&mut self) -> Result<JsHeadline, JsFailure> {
-        let Some(running) = self.running.take() else {
-            return Err(thrown(vec![Failure::new("no_trace", "", "nothing has run yet".to_owned())]));
-        };
+    pub fn finish_headline(&mut self) -> Result<JsHeadline, JsFailure> {
+        let run = self.runs.pop().ok_or_else(nothing_ran)?;
         let metrics = Metric::headline();
-        let values = Measured::of(&running.finish(), &metrics).values;
+        let values = Measured::of(&run, &metrics).values;
         let headline: Headline = metrics.iter().map(|metric| metric.path().to_owned()).zip(values).collect();
         Ok(object(&headline).unchecked_into())
     }

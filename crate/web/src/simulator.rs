@@ -47,7 +47,7 @@ impl Look {
 pub struct Simulator {
     pub(crate) trace: Option<LoadedTrace>,
     pub(crate) profile: crate::own_profile::OwnProfile,
-    pub(crate) running: Option<Running>,
+    running: Option<Running>,
     run: Option<Run>,
     /// The last run again, with its decisions, once somebody has asked why.
     pub(crate) told: Option<Run>,

@@ -4,7 +4,7 @@ import type { Inputs, Task } from '../pool/pool-calls.js';
 import type { Work } from '../pool/work.js';
 import { buffersOf } from '../simulation/protocol.js';
 
-type CompareTask = Extract<Task, { kind: 'measure' | 'pair' }>;
+type CompareTask = Extract<Task, { kind: 'measure' | 'headline' | 'pair' }>;
 
 /** A comparer with its trace and its profile. */
 export class CompareWork {
@@ -27,6 +27,13 @@ export class CompareWork {
         begin: () => { comparer.begin(task.scenario, task.seed); },
         advance,
         finish: () => ({ value: comparer.finish(), transfer: [] }),
+      };
+    }
+    if (task.kind === 'headline') {
+      return {
+        begin: () => { comparer.begin(task.scenario, task.seed); },
+        advance,
+        finish: () => ({ value: comparer.finish_headline(), transfer: [] }),
       };
     }
     return {

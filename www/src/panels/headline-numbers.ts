@@ -28,8 +28,8 @@ export class HeadlineNumbers extends LightElement {
       <dl class="headline first" data-seeds=${seedRangesOf(this.app).answer.value.state} aria-label=${t('headline.label')}>${METRICS.slice(0, FIRST).map((metric) => this.#metric(metric))}</dl>
       <details class="headline-rest"><summary>${t('headline.more')}</summary>
       <dl class="headline" aria-label=${t('headline.more')}>${METRICS.slice(FIRST).map((metric) => this.#metric(metric))}${loadNumber(this.app)}</dl>
-      <p class="headline-details" ?hidden=${answer === null}>${t('headline.pd')} <b data-metric="pd_ratio" data-value=${answer?.summary.pd_ratio ?? ''}>${this.app.text.format.of('number', answer?.summary.pd_ratio ?? null)}</b>${gpuDetails(this.app)}</p></details>
-      ${this.#seeds()}
+      <p class="headline-details" ?hidden=${answer === null}>${t('headline.pd')} <b data-metric="pd_ratio" data-value=${answer?.summary.pd_ratio ?? ''}>${this.app.text.format.of('number', answer?.summary.pd_ratio ?? null)}</b>${gpuDetails(this.app)}</p>
+      ${this.#seeds()}</details>
       <p class="preview-note" ?hidden=${answer?.preview !== true || this.app.belonging.stale.value !== null}>${t('headline.preview')}</p>
       <output class="visually-hidden" aria-live="polite"></output>`;
   }

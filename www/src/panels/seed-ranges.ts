@@ -1,13 +1,12 @@
-// The headline numbers of the shown answer over further seeds: run one after another in a worker of their own while nothing else
-// runs, and let go as soon as anything does. Where the answer that changes are measured against lacks a seed, it is run too,
+// The headline numbers of the shown answer over further seeds: run in idle time of the pool, one after another, and let go as
+// soon as anything else runs. Where the answer that changes are measured against lacks a seed, it is run too,
 // so that the change can be judged seed by seed.
 import type { App } from '../app.js';
+import type { Given } from '../pool/worker-pool.js';
 import { ownProfile } from '../profile/profile-own.js';
 import { seedRanges } from '../simulation/module.js';
-import type { ToSeeds } from '../simulation/seed-calls.js';
-import { start } from '../simulation/start.js';
 import type { FittedProfile, Headline, SeedRange, SourceInfo, Summary } from '../simulation/types.js';
-import { Cancelled, Refusal, WorkerLink } from '../simulation/worker-link.js';
+import { Cancelled, Refusal } from '../simulation/worker-link.js';
 import type { Values } from '../state/store.js';
 import { partsOf, Topic } from '../state/topic.js';
 import { METRICS } from './metrics.js';
@@ -37,13 +36,7 @@ interface Runs { values: Values; info: SourceInfo | null; profile: FittedProfile
 export class SeedRanges {
   readonly answer: Topic<SeedAnswer>;
   readonly #runs = new WeakMap<Summary, Runs>();
-  #traffic: Extract<ToSeeds, { kind: 'trace' }> | null = null;
-  /** Whose requests and times the worker holds. */
-  #held: Pick<Runs, 'info' | 'profile'> = { info: null, profile: null };
-  readonly #link = new WorkerLink(
-    () => new Worker(new URL('../simulation/seed-worker.ts', import.meta.url), { type: 'module' }),
-    { first: () => (this.#traffic === null ? [start()] : [start(), this.#traffic]) },
-  );
+  #given: Given<Headline> | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #turn = 0;
 
@@ -65,7 +58,8 @@ export class SeedRanges {
   #look(): void {
     this.#turn += 1;
     clearTimeout(this.#timer);
-    if (this.answer.value.state === 'running') this.#link.tell({ kind: 'stop' } satisfies ToSeeds);
+    this.#given?.cancel();
+    this.#given = null;
     const { seeds } = this.app.settings.value;
     this.answer.set(seeds ? WAITING : OFF);
     const summary = this.#settled;
@@ -101,9 +95,8 @@ export class SeedRanges {
     const seeds = Array.from({ length: FURTHER_SEEDS + 1 }, (_, place) => this.#seed + place);
     this.answer.set({ ...WAITING, state: 'running' });
     const until = performance.now() + BUDGET_MS;
-    const tooLong = setTimeout(() => { if (turn === this.#turn) this.#link.tell({ kind: 'stop' } satisfies ToSeeds); }, BUDGET_MS);
+    const tooLong = setTimeout(() => { if (turn === this.#turn) this.#given?.cancel(); }, BUDGET_MS);
     try {
-      await this.#hold(runs);
       await this.#simulate(both, seeds, () => turn === this.#turn && performance.now() < until);
     } catch (thrown) {
       if (!(thrown instanceof Cancelled || thrown instanceof Refusal)) {
@@ -121,22 +114,16 @@ export class SeedRanges {
 
   /** Seed by seed, so that what the time allows is in pairs. */
   async #simulate(settings: readonly Runs[], seeds: readonly number[], isWanted: () => boolean): Promise<void> {
+    const { inputsOf, sharedPool } = await import('../pool/shared-pool.js');
+    const inputs = await inputsOf(this.app);
     for (const seed of seeds) {
       for (const { values, bySeed } of settings) {
         if (bySeed.has(seed)) continue;
         if (!isWanted()) return;
-        bySeed.set(seed, await this.#link.ask({ kind: 'measure', scenario: { ...values, seed } }) as Headline);
+        this.#given = sharedPool().give({ kind: 'headline', scenario: values, seed }, { priority: 'idle', inputs });
+        bySeed.set(seed, await this.#given.done);
       }
     }
-  }
-
-  /** Gives the worker the requests of the file and the profile, where it has others. */
-  async #hold({ info, profile }: Runs): Promise<void> {
-    if (this.#held.info === info && this.#held.profile === profile) return;
-    const trace = info === null ? null : { name: info.name, columns: await (await this.app.traceFile.studio()).call('columns', null) };
-    this.#traffic = { kind: 'trace', trace, profile };
-    this.#held = { info, profile };
-    this.#link.tell(this.#traffic);
   }
 }
 

@@ -32,6 +32,7 @@ function workOf(task: Task): Work {
     case 'load':
     case 'check': return (capacity ??= new CapacityWork(inputs)).of(task);
     case 'measure':
+    case 'headline':
     case 'pair': return (compare ??= new CompareWork(inputs)).of(task);
   }
 }

@@ -4,11 +4,19 @@ import type { Page } from '@playwright/test';
 import { control, expect, numberBox, open, settled, test } from './page.js';
 import { PROGRAM, terminal } from './terminal.js';
 
-const HEADLINE = '.headline';
+const HEADLINE = 'headline-numbers';
+/** The list that says how the ranges stand. */
+const STATE = '.headline.first';
 const NUMBERS = ['throughput_rps', 'ttft_s.p50', 'ttft_s.p99', 'tbt_s.p99', 'e2e_s.p50', 'slo.attainment_all', 'requests.rejected_total', 'output_tokens_per_s', 'kv.peak_usage'];
 
 async function reach(page: Page, state: string): Promise<void> {
-  await expect(page.locator(HEADLINE)).toHaveAttribute('data-seeds', state, { timeout: 20_000 });
+  await expect(page.locator(STATE)).toHaveAttribute('data-seeds', state, { timeout: 20_000 });
+}
+
+/** Presses the button of the choice, which stands with the numbers that are one click away. */
+async function choose(page: Page): Promise<void> {
+  if (await page.locator('.headline-rest[open]').count() === 0) await page.locator('.headline-rest > summary').click();
+  await page.locator('[data-action="seeds"]').click();
 }
 
 /** What `data-seeds` becomes from now on. */
@@ -19,7 +27,7 @@ async function watchSeeds(page: Page): Promise<() => Promise<string[]>> {
     const headline = document.querySelector<HTMLElement>(selector);
     if (headline === null) throw new Error('no headline');
     new MutationObserver(() => { seen.push(headline.dataset['seeds'] ?? ''); }).observe(headline, { attributes: true, attributeFilter: ['data-seeds'] });
-  }, HEADLINE);
+  }, STATE);
   return () => page.evaluate(() => (window as unknown as { seenSeeds: string[] }).seenSeeds);
 }
 
@@ -29,7 +37,7 @@ test('after the answer every headline number gets its range, and it is the termi
   const digest = await page.locator('html').getAttribute('data-digest');
   await reach(page, 'done');
   await expect(page.locator('.seeds')).toContainText(/lowest to highest of [2-8] seeds/u);
-  const count = Number(/of (\d+) seeds/u.exec(await page.locator('.seeds').innerText())?.[1]);
+  const count = Number(/of (\d+) seeds/u.exec(await page.locator('.seeds').textContent() ?? '')?.[1]);
   const told = JSON.parse(execFileSync(PROGRAM, ['simulate', '--set', 'workload.rate_rps=1.5', '--seeds', String(count), '--json'], { encoding: 'utf8' })) as { digest: string; ranges: Record<string, { low: number; high: number }> };
   expect(told.digest).toBe(digest);
   expect(Object.keys(told.ranges).sort()).toEqual([...NUMBERS].sort());
@@ -67,7 +75,7 @@ test('none run while a slider moves, and the ranges go with the answer that they
 test('they are off by choice, and stay off', async ({ page }) => {
   await open(page, '#v=2&R=1.5');
   await reach(page, 'done');
-  await page.locator('[data-action="seeds"]').click();
+  await choose(page);
   await reach(page, 'off');
   await expect(page.locator(`${HEADLINE} [data-low]`)).toHaveCount(0);
   await open(page, '#v=2&R=1.6');
@@ -75,7 +83,7 @@ test('they are off by choice, and stay off', async ({ page }) => {
   const seen = await watchSeeds(page);
   await page.waitForTimeout(1500);
   expect(await seen()).toEqual([]);
-  await page.locator('[data-action="seeds"]').click();
+  await choose(page);
   await reach(page, 'done');
 });
 
@@ -83,7 +91,7 @@ test('a browser that saves data runs none until it is asked to', async ({ page }
   await page.addInitScript(() => { Object.defineProperty(navigator, 'connection', { value: { saveData: true } }); });
   await open(page, '#v=2&R=1.5');
   await reach(page, 'off');
-  await page.locator('[data-action="seeds"]').click();
+  await choose(page);
   await reach(page, 'done');
 });
 
