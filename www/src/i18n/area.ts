@@ -3,7 +3,7 @@
 
 export type AreaName =
   | 'capacity' | 'deployment' | 'failures' | 'gateway' | 'help' | 'monitor' | 'names' | 'options' | 'page' | 'profile'
-  | 'replicas' | 'validation' | 'workload';
+  | 'replicas' | 'validation' | 'why' | 'workload';
 
 export type Table = Readonly<Record<string, string>>;
 export type Params = Readonly<Record<string, string | number>>;

@@ -15,10 +15,11 @@ import { parameters } from './zh/parameters.js';
 import { profile } from './zh/profile.js';
 import { replicas } from './zh/replicas.js';
 import { validation } from './zh/validation.js';
+import { why } from './zh/why.js';
 import { workload } from './zh/workload.js';
 
 export const zh = {
-  areas: { capacity, deployment, failures, gateway, help, monitor, names, options, page, profile, replicas, validation, workload } satisfies Record<AreaName, unknown>,
+  areas: { capacity, deployment, failures, gateway, help, monitor, names, options, page, profile, replicas, validation, why, workload } satisfies Record<AreaName, unknown>,
   parameters,
   module,
 } satisfies Tables;

@@ -3,6 +3,7 @@
 export type {
   Axis, Capacity, CapacityEntry, CapacityGrid, CapacityChecked, CapacityLoad, CapacityMiss, CapacityStanding, ChartData, Condition, DeploymentView, Distribution, Explanation, Fact, Failure, Failures, FitReply, FitRow, FittedProfile, FleetSummary, GroupRow, MonitorOptions, MonitorView, Parameter, ParameterValue, Peeked, PlotFrame, PriceQuote, ProfileFiles, PublishedErrors,
   PublishedFigure, PublishedPoint, ReplicaRow, Resolution,
+  Delayed, RequestDelay, RequestWhy, Why, WhyGroup,
   RunOptions, ScenarioPatch, Schema, Series, Shaped, SliderRange, SourceInfo, StepField, StepKind, StepKinds, StepNote,
   Summary, TraceColumns, TraceShape, Traffic,
 } from '../../pkg/servescope.js';

@@ -212,6 +212,7 @@ export const page = area('page', {
   'section.happens.about': 'Shared time axis; drag to zoom all charts',
   'section.feel': 'Latency',
   'section.who': 'Users and adapters',
+  'section.why': 'Where the time went, and who delayed whom',
   'section.monitor': 'Usage by client over time',
 
   'chart.gaps': 'Inter-arrival times',

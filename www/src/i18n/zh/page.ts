@@ -212,6 +212,7 @@ export const page: Translation<typeof english> = {
   'section.happens.about': '共用时间轴；拖动可同时缩放所有图',
   'section.feel': '延迟',
   'section.who': '用户与适配器',
+  'section.why': '时间去了哪里，谁延误了谁',
   'section.monitor': '各客户端用量随时间的变化',
 
   'chart.gaps': '到达间隔',
