@@ -1,12 +1,13 @@
-// One request, explained: what it was, what stood in front of it, and how its time was spent.
-import { html, nothing, svg, type TemplateResult } from 'lit';
+// One request, explained: what it was, what stood in front of it, and where its time went.
+import { html, nothing, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
 import type { Explanation } from '../simulation/types.js';
 import type { Watchable } from '../state/topic.js';
-
-const WIDTH = 400;
+import { Parts } from './parts.js';
 
 export class RequestCard extends LightElement {
+  readonly #parts = new Parts<'why'>(() => { this.requestUpdate(); });
+
   protected override watched(): Watchable[] {
     return [this.app.view];
   }
@@ -21,8 +22,6 @@ export class RequestCard extends LightElement {
   #card(request: Explanation): TemplateResult {
     const { text } = this.app;
     const { t, format } = text;
-    const parts = partsOf(request);
-    const total = parts.reduce((sum, part) => sum + part.seconds, 0);
     const whose = request.adapter < 0 ? t('chart.base_model') : t('request.adapter', { adapter: request.adapter, rank: request.rank });
     return html`
       <header><h3>${t('request.title', { id: String(request.id) })}</h3>
@@ -30,35 +29,20 @@ export class RequestCard extends LightElement {
       <p>${t('request.facts', { user: request.user, adapter: whose, input: request.input_tokens, output: request.output_tokens })}</p>
       <p>${t('request.came', { arrival: format.seconds(request.arrival_s), ahead: request.ahead, running: request.running_at_arrival, kv: request.kv_tokens_at_arrival })}</p>
       ${request.outcome === 'completed' ? nothing : html`<p>${t('request.outcome', { outcome: text.outcome(request.outcome) })}</p>`}
-      ${total > 0 ? html`
-        <svg class="split-bar" viewBox="0 0 ${WIDTH} 16" preserveAspectRatio="none" aria-hidden="true">${bars(parts, total)}</svg>
-        <dl class="split">${parts.map(({ role, seconds }) => html`
-          <div><dt data-role=${role}>${text.named('role.', role)}</dt><dd>${format.seconds(seconds)}</dd></div>`)}
-          <div><dt>${t('role.e2e')}</dt><dd>${format.seconds(total)}</dd></div></dl>` : nothing}
-      <p class="why" data-reason=${request.reason}>${text.reason(request.reason, request.params)}</p>`;
+      ${this.#why()}`;
   }
-}
 
-interface Part { role: string; seconds: number }
-
-function partsOf(request: Explanation): Part[] {
-  return [
-    { role: 'queue', seconds: request.queue_s },
-    { role: 'load', seconds: request.adapter_load_s },
-    { role: 'prefill', seconds: request.prefill_s },
-    { role: 'stalled', seconds: request.stalled_s },
-    { role: 'decode', seconds: request.decode_s },
-  ];
-}
-
-function bars(parts: readonly Part[], total: number): unknown {
-  let from = 0;
-  return parts.map(({ role, seconds }) => {
-    const width = (seconds / total) * WIDTH;
-    const bar = svg`<rect class="face" data-role=${role} x=${from.toFixed(2)} y="0" height="16" width=${width.toFixed(2)}/>`;
-    from += width;
-    return bar;
-  });
+  /** Where its time went: fetched with the first card. */
+  #why(): unknown {
+    const { t } = this.app.text;
+    this.#parts.want('why', () => import('../why/request-why.js'));
+    switch (this.#parts.state('why')) {
+      case null: case 'fetching': return html`<p class="hint">${t('tab.loading')}</p>`;
+      case 'there': return html`<request-why .app=${this.app}></request-why>`;
+      case 'missing': return html`<p class="notice error" role="alert" data-missing="why">${t('tab.missing')}
+        <button type="button" @click=${() => { this.#parts.again('why'); }}>${t('tab.again')}</button></p>`;
+    }
+  }
 }
 
 customElements.define('request-card', RequestCard);

@@ -3,6 +3,7 @@ import { html, nothing, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
 import { LightElement } from '../element.js';
 import type { GatewayViews } from '../gateway/gateway-section.js';
+import type { WhySection } from '../why/why-section.js';
 import type { MessageKey } from '../i18n/text.js';
 import type { Tab } from '../state/session.js';
 import { partsOf, type Watchable } from '../state/topic.js';
@@ -24,7 +25,7 @@ import './status-area.js';
 import './welcome-doors.js';
 import './who-table.js';
 
-type Later = Exclude<Tab, 'explore'> | 'source' | 'gateway' | 'monitor' | 'compare';
+type Later = Exclude<Tab, 'explore'> | 'source' | 'gateway' | 'monitor' | 'compare' | 'why';
 
 interface Section { id: string; title: MessageKey; about?: MessageKey; charts: readonly string[] }
 
@@ -39,6 +40,7 @@ export class ServescopePage extends LightElement {
   readonly #parts = new Parts<Later>(() => { this.requestUpdate(); });
   #monitorWanted = false;
   #compareWanted = false;
+  #whyOpen = false;
 
   protected override watched(): Watchable[] {
     return [this.app.view, this.app.pins, partsOf(this.app.session, ({ answer }) => answer)];
@@ -74,6 +76,8 @@ export class ServescopePage extends LightElement {
     if (this.#monitorWanted) this.#want('monitor');
     const isCompared = app.pins.value.length > 0;
     if (this.#compareWanted || isCompared) this.#want('compare');
+    if (this.#whyOpen) this.#want('why');
+    (this.#parts.value('why') as WhySection | undefined)?.show(this.#whyOpen);
     const gateway = this.#parts.value('gateway') as GatewayViews | undefined;
     return html`
       <a class="skip" href="#results" @click=${skipToResults}>${t('page.skip')}</a>
@@ -126,6 +130,19 @@ export class ServescopePage extends LightElement {
     this.requestUpdate();
   }
 
+  /** Where the time of all requests went: simulated again with decisions while it is open. */
+  #why(): TemplateResult {
+    return html`<details class="fold why-fold" data-section="why" @toggle=${(event: Event) => { this.#openWhy((event.target as HTMLDetailsElement).open); }}>
+      <summary><h3>${this.app.text.t('section.why')}</h3></summary>
+      ${this.#part('why')}
+    </details>`;
+  }
+
+  #openWhy(open: boolean): void {
+    this.#whyOpen = open;
+    this.requestUpdate();
+  }
+
   #want(name: Later): void {
     this.#parts.want(name, () => fetched(this.app, name));
   }
@@ -150,7 +167,7 @@ export class ServescopePage extends LightElement {
         <summary><h2 id="section-${id}">${app.text.t(title)}${about === undefined ? '' : html` <small>${app.text.t(about)}</small>`}</h2></summary>
         ${id === 'happens' ? html`<drain-note .app=${app}></drain-note>` : nothing}
         <div class="chart-grid">${charts.map((name, place) => html`<chart-view .app=${app} .name=${name} .stacked=${id === 'happens' && place < charts.length - 1}></chart-view>`)}</div>
-        ${id === 'feel' ? html`<request-card .app=${app}></request-card>` : ''}
+        ${id === 'feel' ? html`<request-card .app=${app}></request-card>${this.#why()}` : ''}
       </details>`;
   }
 }
@@ -163,6 +180,7 @@ function fetched(app: App, what: Later): Promise<unknown> {
     case 'plan': return import('../capacity/capacity-page.js').then(({ capacityPage }) => capacityPage(app));
     case 'validation': return import('../validation/published-page.js').then(({ publishedPage }) => publishedPage(app));
     case 'compare': return import('../compare/compare-section.js').then(({ compareSection }) => compareSection(app));
+    case 'why': return import('../why/why-section.js').then(({ whySection }) => whySection(app));
     case 'monitor': return import('../monitor/monitor-section.js').then(({ monitorSection }) => monitorSection(app));
   }
 }

@@ -13,7 +13,7 @@ export type Query =
   /** A method of the simulator, and what it takes. */
   | { kind: 'call'; call: SimulatorCall; values: unknown[] };
 
-export type SimulatorCall = keyof Pick<Simulator, 'deployment' | 'fleet' | 'load_profile' | 'moment' | 'monitor'>;
+export type SimulatorCall = keyof Pick<Simulator, 'deployment' | 'fleet' | 'load_profile' | 'moment' | 'monitor' | 'most_delayed' | 'why' | 'why_request'>;
 
 export interface QueryResult {
   charts: ChartData[];

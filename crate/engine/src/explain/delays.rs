@@ -135,7 +135,7 @@ impl WhyTables<'_> {
             Delay {
                 cause,
                 ns: sums[cause as usize],
-                start_ns: parts.first().map_or(time.arrival_ns, |part| part.start_ns),
+                start_ns: parts.iter().map(|part| part.start_ns).min().unwrap_or(time.arrival_ns),
                 behind: self.behind(id, cause, &parts),
                 compared: self.compared(id, cause, &parts),
             }
@@ -147,7 +147,8 @@ impl WhyTables<'_> {
     fn behind(&self, id: usize, cause: Cause, parts: &[Part]) -> Option<Behind> {
         let held = Held::of(cause)?;
         let replica = if held == Held::Engine { 0 } else { self.report.replica(id) };
-        let (first, last) = (parts.first()?.start_ns, parts.iter().map(|part| part.end_ns).max()?);
+        let first = parts.iter().map(|part| part.start_ns).min()?;
+        let last = parts.iter().map(|part| part.end_ns).max()?;
         let overlap = |hold: &Hold| -> u64 {
             let of_part =
                 |part: &Part| hold.end_ns.min(part.end_ns).saturating_sub(hold.start_ns.max(part.start_ns));
@@ -177,7 +178,7 @@ impl WhyTables<'_> {
     /// What the last test for a cause compared before the first of these parts was over: of the request, or else of the one at
     /// the head of the queue.
     fn compared(&self, id: usize, cause: Cause, parts: &[Part]) -> Option<(u32, u32)> {
-        let until_us = parts.first()?.end_ns as f64 / 1e3 + 1e-3;
+        let until_us = parts.iter().map(|part| part.end_ns).min()? as f64 / 1e3 + 1e-3;
         let is_it = |decision: &&Decision| {
             decision.time_us <= until_us
                 && matches!(decision.verdict, Verdict::Waits | Verdict::Skipped)

@@ -41,16 +41,14 @@ impl IterationTable {
     pub(super) fn of(report: &Report, replica: u16) -> Self {
         let iterations = &report.timeline.iterations;
         let mut table = Self::default();
-        let mut runs: Vec<IterationRun> = iterations.of_replica(replica).collect();
-        runs.sort_by(|a, b| a.start_us.total_cmp(&b.start_us));
         let mut before = Shares::default();
-        for run in &runs {
+        for run in iterations.of_replica(replica) {
             let (start_ns, end_ns) = (in_ns(run.start_us), in_ns(run.end_us));
             match table.busy.last_mut() {
                 Some(last) if start_ns <= last.1 => last.1 = last.1.max(end_ns),
                 _ => table.busy.push((start_ns, end_ns)),
             }
-            let own = shares(report, iterations, run);
+            let own = shares(report, iterations, &run);
             let time = LinearDecode::new(run.first_us, run.growth_us);
             table.runs.push(Run { start_ns, end_ns, start_us: run.start_us, time, own, before });
             before.load += own.load;

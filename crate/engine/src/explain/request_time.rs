@@ -27,7 +27,7 @@ pub struct RequestTime {
     pub arrival_ns: u64,
     /// When it ended; the end of the run for one that did not.
     pub end_ns: u64,
-    /// What its time went into, in order of time; of one cause there may be several.
+    /// What its time went into; of one cause there may be several parts.
     pub parts: Vec<Part>,
 }
 
@@ -180,7 +180,6 @@ impl<'a> WhyTables<'a> {
             decoding.push((at, end));
         }
         self.decode(id, &decoding, parts);
-        parts.sort_by_key(|part| part.start_ns);
     }
 
     /// What happens to a request that has begun beside decoding, by its start: (start, end, what).
@@ -196,21 +195,25 @@ impl<'a> WhyTables<'a> {
             let (start, end) = (in_ns(away.start_us), in_ns(away.end_us));
             (start, end, Event::Preempted(cause_at(end)))
         });
-        let mut events: Vec<(u64, u64, Event)> = away.collect();
-        if let Some(last) = self.preemptions.get(id).get(events.len()) {
+        // A preemption also counts as a stall: what is put in first comes first, and takes the time.
+        let mut events: Vec<(u64, u64, Event)> = Vec::new();
+        let mut put = |event: (u64, u64, Event)| {
+            let place = events.partition_point(|other| other.0 <= event.0);
+            events.insert(place, event);
+        };
+        away.for_each(&mut put);
+        if let Some(last) = self.preemptions.get(id).get(self.away.get(id).len()) {
             // It never came back.
             let start = in_ns(last.time_us);
             let last_token = self.prefills.get(id).last().map_or(0, |phase| in_ns(phase.end_us));
-            events.push((start.max(last_token), end, Event::Preempted(cause_at(end))));
+            put((start.max(last_token), end, Event::Preempted(cause_at(end))));
         }
         let stalls = self.stalls.get(id).iter();
-        events.extend(stalls.map(|stall| (in_ns(stall.start_us), in_ns(stall.end_us), Event::Stall)));
+        stalls.map(|stall| (in_ns(stall.start_us), in_ns(stall.end_us), Event::Stall)).for_each(&mut put);
         let prefills = self.prefills.get(id).iter();
-        events.extend(
-            prefills.map(|phase| (in_ns(phase.start_us), in_ns(phase.end_us), Event::Prefill(*phase))),
-        );
-        // A preemption also counts as a stall: what comes first takes the time. Sorting keeps it first.
-        events.sort_by_key(|event| event.0);
+        prefills
+            .map(|phase| (in_ns(phase.start_us), in_ns(phase.end_us), Event::Prefill(*phase)))
+            .for_each(&mut put);
         events
     }
 

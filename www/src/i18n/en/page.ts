@@ -227,6 +227,7 @@ export const page = area('page', {
   'section.feel': 'Latency',
   'section.who': 'Users and adapters',
   'section.compare': 'Compare with a pinned run',
+  'section.why': 'Where the time went, and who delayed whom',
   'section.monitor': 'Usage by client over time',
 
   'chart.gaps': 'Inter-arrival times',
