@@ -77,7 +77,7 @@ export class SeedRanges {
 
   #keep(summary: Summary): void {
     if (this.#runs.has(summary)) return;
-    const own = Object.fromEntries(METRICS.map(({ id, of }) => [id, of(summary)]));
+    const own = Object.fromEntries(METRICS.map((metric) => [metric.id, metric.of(summary)]));
     this.#runs.set(summary, { values: this.app.store.values.value, info: this.app.traceFile.info.value, profile: ownProfile.value, bySeed: new Map([[this.#seed, own]]) });
   }
 

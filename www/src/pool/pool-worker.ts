@@ -85,6 +85,7 @@ async function answer(message: Exclude<ToThread, { kind: 'start' }>): Promise<vo
     case 'load':
     case 'check':
     case 'measure':
+    case 'headline':
     case 'pair': await work(message);
   }
 }
@@ -102,6 +103,7 @@ self.onmessage = ({ data }: MessageEvent<ToThread>) => {
     case 'load':
     case 'check':
     case 'measure':
+    case 'headline':
     case 'pair': wanted = data.ticket; tables.letGo();
   }
   answer(data).catch((thrown: unknown) => {

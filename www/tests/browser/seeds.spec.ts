@@ -1,7 +1,7 @@
 // Ranges of the headline numbers over further seeds: when they come, when they do not, and that they are the terminal's.
 import { execFileSync } from 'node:child_process';
 import type { Page } from '@playwright/test';
-import { control, expect, numberBox, open, settled, test } from './page.js';
+import { control, expect, numberBox, open, openGroups, settled, test } from './page.js';
 import { PROGRAM, terminal } from './terminal.js';
 
 const HEADLINE = 'headline-numbers';
@@ -99,6 +99,7 @@ test('a change is coloured when it is clear over the seeds, and not before', asy
   await open(page, '#v=2&R=1.5');
   await reach(page, 'done');
   const change = page.locator(`${HEADLINE} [data-metric="tbt_s.p99"] .change`);
+  await openGroups(page);
   await numberBox(page, 'cost.linear.decode_base_ms').fill('60');
   await numberBox(page, 'cost.linear.decode_base_ms').press('Enter');
   await expect(change).toContainText('▲');
@@ -110,6 +111,7 @@ test('a change is coloured when it is clear over the seeds, and not before', asy
 test('a change that is the seed’s has no colour', async ({ page }) => {
   await open(page, '#v=2&R=1.5');
   await reach(page, 'done');
+  await openGroups(page);
   await numberBox(page, 'seed').fill('43');
   await numberBox(page, 'seed').press('Enter');
   await expect(page.locator(`${HEADLINE} [data-metric="ttft_s.p99"] .change`)).toContainText(/[▲▼]/u);
