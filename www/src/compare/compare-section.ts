@@ -79,15 +79,14 @@ export class CompareSection extends LightElement {
     const say = app.text.say(compare);
     return html`
       <div class="table-scroll" tabindex="0" role="region" aria-label=${say('difference')}><table class="who compare">
-        <thead><tr><th scope="col">${say('metric')}</th><th scope="col">${say('a')}</th><th scope="col">${say('b')}</th><th scope="col">${say('difference')}</th><th scope="col">${say('interval')}</th><th scope="col">${say('relative')}</th><th scope="col"></th></tr></thead>
+        <thead><tr><th scope="col">${say('metric')}</th><th scope="col">${say('a')}</th><th scope="col">${say('b')}</th><th scope="col">${say('difference')}</th><th scope="col">${say('interval')}</th><th scope="col">${say('relative')}</th></tr></thead>
         <tbody>${Object.entries(comparison).map(([path, row]) => {
           const told = differenceOf(app.text, path, row);
           return html`
             <tr data-metric=${path} data-a=${row.a ?? ''} data-b=${row.b ?? ''} data-difference=${row.difference ?? ''} data-low=${row.low ?? ''} data-high=${row.high ?? ''}>
-              <th scope="row">${app.text.find(compare, `metric.${path}`) ?? path}</th>
+              <th scope="row">${app.text.find(compare, `metric.${path}`) ?? path} <small class="sentence">${sentenceOf(app.text, path, row)}</small></th>
               <td>${valueOf(app.text, path, row.a)}</td><td>${valueOf(app.text, path, row.b)}</td>
-              <td>${told.difference}</td><td>${told.interval}</td><td>${told.relative}</td>
-              <td class="sentence">${sentenceOf(app.text, path, row)}</td></tr>`;
+              <td>${told.difference}</td><td>${told.interval}</td><td>${told.relative}</td></tr>`;
         })}</tbody></table></div>`;
   }
 
