@@ -76,7 +76,7 @@ export class HeadlineNumbers extends LightElement {
     const { t, format } = app.text;
     const { state, seeds } = seedRangesOf(app).answer.value;
     const said = { off: t('seeds.off'), waiting: '', running: t('seeds.running'), done: t('seeds.of', { seeds: format.whole(seeds) }), alone: t('seeds.alone') }[state];
-    return html`<p class="headline-details seeds">${said} <button type="button" class="quiet" data-action="seeds" @click=${() => { setSeeds(app.settings, state === 'off'); }}>${t(state === 'off' ? 'seeds.turn_on' : 'seeds.turn_off')}</button></p>`;
+    return html`<p class="headline-details seeds">${said} <button type="button" class="quiet" data-action="ranges" @click=${() => { setSeeds(app.settings, state === 'off'); }}>${t(state === 'off' ? 'seeds.turn_on' : 'seeds.turn_off')}</button></p>`;
   }
 
   #note(note: Note): TemplateResult | typeof nothing {

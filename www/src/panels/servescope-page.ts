@@ -132,7 +132,7 @@ export class ServescopePage extends LightElement {
 
   /** Where the time of all requests went: simulated again with decisions while it is open. */
   #why(): TemplateResult {
-    return html`<details class="fold why-fold" data-section="why" @toggle=${(event: Event) => { this.#openWhy((event.target as HTMLDetailsElement).open); }}>
+    return html`<details class="fold why-fold" data-fold="why" @toggle=${(event: Event) => { this.#openWhy((event.target as HTMLDetailsElement).open); }}>
       <summary><h3>${this.app.text.t('section.why')}</h3></summary>
       ${this.#part('why')}
     </details>`;

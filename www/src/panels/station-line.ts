@@ -33,6 +33,8 @@ export class StationLine extends LightElement {
   /** The numbers are whole without the picture: where it cannot be fetched they stand alone. */
   async #fetchHero(): Promise<void> {
     try {
+      // A frame later, so that the page is ready without it.
+      await new Promise((next) => { requestAnimationFrame(next); });
       const { runHero } = await import('../hero/run-hero.js');
       this.#hero = runHero(this.app);
       this.requestUpdate();

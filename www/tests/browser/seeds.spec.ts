@@ -16,7 +16,7 @@ async function reach(page: Page, state: string): Promise<void> {
 /** Presses the button of the choice, which stands with the numbers that are one click away. */
 async function choose(page: Page): Promise<void> {
   if (await page.locator('.headline-rest[open]').count() === 0) await page.locator('.headline-rest > summary').click();
-  await page.locator('[data-action="seeds"]').click();
+  await page.locator('[data-action=ranges]').click();
 }
 
 /** What `data-seeds` becomes from now on. */

@@ -3,7 +3,7 @@ import { expect, open, test } from './page.js';
 test('the time of all requests by cause, who delayed whom, and the way to a request', async ({ page }) => {
   await open(page, '#v=1&R=4');
   const digest = await page.locator('html').getAttribute('data-digest');
-  const fold = page.locator('[data-section=why]');
+  const fold = page.locator('[data-fold=why]');
   await fold.locator('> summary').click();
   const causes = fold.locator('.causes-table tbody tr');
   await expect(causes.first()).toBeVisible();
