@@ -12,10 +12,8 @@ mod errors;
 mod file;
 mod predict;
 mod report;
-mod shipped;
 
 pub use errors::{Errors, errors};
 pub use file::{Flags, Row, SiliconError, read};
 pub use predict::{Answer, Constants, Law, NotAnswered, Predicted, gpu, predict, predict_with};
 pub use report::{Group, document, groups, table};
-pub use shipped::kernels;

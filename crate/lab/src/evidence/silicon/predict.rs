@@ -13,7 +13,7 @@ use servescope_workload::trace::{Chain, NO_REQUEST, Request};
 use servescope_workload::{BASE_MODEL, Trace};
 
 use super::file::Row;
-use super::shipped;
+use crate::kernels;
 use crate::scenario::vllm::serve_defaults;
 
 /// Requests of a run for each one in flight, as InferenceX and AIConfigurator's own client have it.
@@ -106,19 +106,9 @@ pub struct Constants {
 impl Constants {
     /// Calibrated on the deployments of even hash.
     pub const CALIBRATED: Self = Self {
-        kernels: shipped::kernels,
-        overheads: Overheads {
-            layer_us: 11.0,
-            expert_layer_us: 6.0,
-            expert_factor: 1.3,
-            iteration_us: 163.0,
-            request_us: 6.75,
-            prompt_layer_us: 33.75,
-            decode_factor: 1.0,
-            prompt_factor: 1.04,
-            collective_us: 2.25,
-        },
-        synchronous_us: [1500.0, 13.0],
+        kernels: kernels::kernels,
+        overheads: kernels::CALIBRATED,
+        synchronous_us: kernels::SYNCHRONOUS_US,
         client_ms: 10.0,
         client_ms_per_token: 0.00225,
     };
