@@ -49,7 +49,7 @@ pub struct Simulator {
     pub(crate) profile: crate::own_profile::OwnProfile,
     running: Option<Running>,
     run: Option<Run>,
-    /// The last run again, with its decisions, once somebody has asked why.
+    /// The last run again, with its decisions, once the page has asked why.
     pub(crate) told: Option<Run>,
 }
 

@@ -1,4 +1,4 @@
-//! Why requests of the last run took as long as they did. Decisions are kept only when somebody asks: the run is then made once
+//! Why requests of the last run took as long as they did. Decisions are kept only when the page asks: the run is then made once
 //! more, with equal bits.
 
 use serde_json::json;

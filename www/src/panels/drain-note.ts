@@ -1,4 +1,4 @@
-// Where the time charts end before the run does: the drain behind the traffic is left out unless somebody asks for it.
+// Where the time charts end before the run does: the drain behind the traffic is left out unless a person asks for it.
 import { html, nothing, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
 import { partsOf, type Watchable } from '../state/topic.js';

@@ -1,4 +1,4 @@
-// Threads that simulate beside the one of the page: each takes the next task as soon as it is free. What somebody asked for
+// Threads that simulate beside the one of the page: each takes the next task as soon as it is free. What a person asked for
 // goes before what is done in idle time, and takes its place where no thread is free; that begins again later.
 import { start } from '../simulation/start.js';
 import { Cancelled, WorkerLink, type WorkerPort } from '../simulation/worker-link.js';
@@ -7,7 +7,7 @@ import type { Inputs, Question, QuestionResult, Task, TaskResult } from './pool-
 /** More threads than this find no more cores to run on in most machines. */
 const MOST_THREADS = 8;
 
-/** `asked`: somebody waits for it. `idle`: worth having when nothing else is to be done; it leaves one thread free. */
+/** `asked`: a person waits for it. `idle`: worth having when nothing else is to be done; it leaves one thread free. */
 export type Priority = 'asked' | 'idle';
 
 export interface TaskOptions {
@@ -27,7 +27,7 @@ export interface Given<Value> {
 interface Job {
   task: Task;
   options: TaskOptions;
-  /** Whether nobody wants it any more. */
+  /** Whether it was let go. */
   isCancelled: boolean;
   resolve: (value: unknown) => void;
   reject: (reason: unknown) => void;

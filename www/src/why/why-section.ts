@@ -30,7 +30,7 @@ export class WhySection extends LightElement {
     return [this.#question.view, this.#question.failures];
   }
 
-  /** Nothing is simulated again while nobody looks. */
+  /** Nothing is simulated again while the section is closed. */
   show(open: boolean): void {
     this.#question.look(open);
   }
@@ -72,7 +72,7 @@ export class WhySection extends LightElement {
       <div class="who-scroll" tabindex="0" role="group" aria-label=${say('matrix.caption')}><table class="matrix">
         <caption>${say('matrix.caption')}</caption>
         <thead><tr><th scope="col">${say('matrix.delayed')}</th>${groups.map((group) => html`<th scope="col">${this.#name(group)}</th>`)}
-          <th scope="col">${say('matrix.nobody')}</th><th scope="col">${say('matrix.all')}</th></tr></thead>
+          <th scope="col">${say('matrix.no_request')}</th><th scope="col">${say('matrix.all')}</th></tr></thead>
         <tbody>${groups.map((group, row) => html`<tr><th scope="row">${this.#opens(group)}</th>
           ${group.delayed_by_s.map((seconds) => this.#cell(seconds, seconds / most))}${this.#cell(all[row] ?? 0, 0)}</tr>`)}</tbody>
       </table></div>

@@ -3,7 +3,7 @@
 //!
 //! A delay is shared out among the requests that held what was waited for meanwhile, by their parts of it; in whole nanoseconds, so
 //! that the shares add up to the delay. What no other request held (a quota, an adapter being loaded, a scheduler that did not
-//! look) is nobody's.
+//! look) is put down to no request.
 
 use super::cause::{ByCause, Cause, Part};
 use super::holders::{Held, HeldByGroup, Hold, holds_of};
@@ -203,8 +203,8 @@ fn is_test_of(cause: Cause, compared: Compared) -> bool {
     }
 }
 
-/// Shares so many nanoseconds out by weights, whole ones; what is left over goes to the largest. Without weights they are
-/// nobody's, the last of `to`.
+/// Shares so many nanoseconds out by weights, whole ones; what is left over goes to the largest. Without weights
+/// they go to the last of `to`, which stands for no request.
 fn share_out(ns: u64, weights: &[f64], to: &mut [u64]) {
     let total: f64 = weights.iter().sum();
     let largest = (0..weights.len()).max_by(|&a, &b| weights[a].total_cmp(&weights[b]).then(b.cmp(&a)));

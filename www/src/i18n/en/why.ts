@@ -63,7 +63,7 @@ export const why = area('why', {
   'matrix.adapter': 'Adapter {index}',
   'matrix.base': 'Base model',
   'matrix.others': 'Others',
-  'matrix.nobody': 'No request',
+  'matrix.no_request': 'No request',
   'matrix.show': 'Show the requests of {name} that were delayed most',
   'requests.title': 'Delayed most of {name}',
   'requests.one': 'Request {id}: {time}',

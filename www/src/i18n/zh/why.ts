@@ -63,8 +63,8 @@ export const why: Translation<typeof english> = {
   'matrix.adapter': '适配器 {index}',
   'matrix.base': '基础模型',
   'matrix.others': '其他',
-  'matrix.nobody': '无请求',
-  'matrix.show': '显示{name}中延误最长的请求',
-  'requests.title': '{name}中延误最长的请求',
+  'matrix.no_request': '无请求',
+  'matrix.show': '显示 {name} 中延误最长的请求',
+  'requests.title': '{name} 中延误最长的请求',
   'requests.one': '请求 {id}：{time}',
 };
