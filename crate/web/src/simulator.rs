@@ -106,7 +106,7 @@ impl Simulator {
         let reply = js_sys::Object::new();
         // The charts first: where those of a fleet are in sight, they make the sums of which the summary tells in passing.
         let charts = charts(&views::wanted(run, &look.views, &|name| look.sees(name)));
-        let _ = js_sys::Reflect::set(&reply, &"summary".into(), &object(&run.glance()));
+        let _ = js_sys::Reflect::set(&reply, &"summary".into(), &object(&run.summary_without_utilization()));
         let _ = js_sys::Reflect::set(&reply, &"charts".into(), &charts);
         let traffic_end_s = run.report.trace.arrival_us.last().copied().unwrap_or(0.0) / 1e6;
         let _ = js_sys::Reflect::set(&reply, &"traffic_end_s".into(), &traffic_end_s.into());
