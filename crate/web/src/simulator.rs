@@ -5,14 +5,12 @@ use serde_json::json;
 use servescope_lab::engine::explain::explain;
 use servescope_lab::views::{self, ViewOptions};
 use servescope_lab::workload::{BASE_MODEL, Trace};
-use servescope_lab::{Failure, LoadedTrace, Run, Running, Scenario, files};
+use servescope_lab::{Failure, Run, Running, files};
 use wasm_bindgen::prelude::*;
 
-use servescope_boundary::convert::{charts, object, scenario_of, thrown};
-use servescope_boundary::take_over;
-use servescope_boundary::types::{
-    JsCharts, JsExplanation, JsFailure, JsPatch, JsRun, JsRunOptions, JsTraceColumns,
-};
+use crate::inputs::Inputs;
+use servescope_boundary::convert::{charts, object, thrown};
+use servescope_boundary::types::{JsCharts, JsExplanation, JsFailure, JsPatch, JsRun, JsRunOptions};
 
 /// Router steps of one slice: a few milliseconds.
 const SLICE_STEPS: usize = 20_000;
@@ -45,8 +43,7 @@ impl Look {
 #[wasm_bindgen]
 #[derive(Debug, Default)]
 pub struct Simulator {
-    pub(crate) trace: Option<LoadedTrace>,
-    pub(crate) profile: crate::own_profile::OwnProfile,
+    pub(crate) inputs: Inputs,
     running: Option<Running>,
     run: Option<Run>,
     /// The last run again, with its decisions, once the page has asked why.
@@ -61,19 +58,9 @@ impl Simulator {
         Self::default()
     }
 
-    /// Takes a trace over from the studio; later runs simulate it. The former trace stays when this one is bad.
-    ///
-    /// # Errors
-    /// The column that is no column of a trace.
-    pub fn load_columns(&mut self, name: &str, columns: &JsTraceColumns) -> Result<(), JsFailure> {
-        let trace = take_over::trace(columns).map_err(|failure| thrown(vec![failure]))?;
-        self.trace = Some(LoadedTrace::from_trace(name, trace));
-        Ok(())
-    }
-
     /// Goes back to generated traces.
     pub fn clear_trace(&mut self) {
-        self.trace = None;
+        self.inputs.clear_trace();
     }
 
     /// Makes the trace of a scenario and stands ready to simulate it. The last finished run stays until `finish`.
@@ -82,8 +69,8 @@ impl Simulator {
     /// What is wrong with the scenario.
     pub fn begin(&mut self, scenario: &JsPatch) -> Result<(), JsFailure> {
         self.running = None;
-        let scenario = self.scenario(scenario)?;
-        self.running = Some(Running::begin(&scenario, self.trace.as_ref()).map_err(thrown)?);
+        let scenario = self.inputs.scenario(scenario)?;
+        self.running = Some(Running::begin(&scenario, self.inputs.trace()).map_err(thrown)?);
         Ok(())
     }
 
@@ -113,7 +100,7 @@ impl Simulator {
         Ok(JsValue::from(reply).unchecked_into())
     }
 
-    /// The charts of the finished run that are not in sight; all of them where nobody said which are.
+    /// The charts of the finished run that are not in sight; all of them where the options name none.
     ///
     /// # Errors
     /// When there is no run.
@@ -156,11 +143,6 @@ impl Simulator {
                     .text("value", other),
             ])),
         }
-    }
-
-    /// The scenario of a patch, with the loaded profile.
-    pub(crate) fn scenario(&self, patch: &JsPatch) -> Result<Scenario, JsFailure> {
-        Ok(self.profile.give(scenario_of(patch)?))
     }
 
     pub(crate) fn finished(&self) -> Result<&Run, JsFailure> {
