@@ -1,5 +1,6 @@
 //! The module in a browser: the pinned digests, the boundary's objects and the types that describe them.
-#![cfg(target_arch = "wasm32")]
+// Linted natively with everything else; run in a browser only.
+#![cfg(any(target_arch = "wasm32", clippy))]
 
 use serde_json::{Value, json};
 use servescope_studio::{Studio, fit_profile, step_kinds};
