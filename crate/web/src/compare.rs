@@ -106,8 +106,9 @@ impl Comparer {
         let set = |key: &str, value: &JsValue| {
             let _ = js_sys::Reflect::set(&reply, &key.into(), value);
         };
-        let of =
-            |run: &Run| charts(&views::wanted(run, &ViewOptions::default(), &|name| BOTH.contains(&name)));
+        let of = |run: &Run| {
+            charts(&views::build_charts(run, &ViewOptions::default(), &|name| BOTH.contains(&name)))
+        };
         set("charts_a", &of(a));
         set("charts_b", &of(b));
         set("charts", &charts(&[ttft_pairs(&requests)]));

@@ -2,7 +2,7 @@
 
 use js_sys::Array;
 use serde_json::json;
-use servescope_lab::engine::explain::explain;
+use servescope_lab::engine::explain::at_arrival;
 use servescope_lab::views::{self, ViewOptions};
 use servescope_lab::workload::{BASE_MODEL, Trace};
 use servescope_lab::{Failure, Run, Running, files};
@@ -10,7 +10,7 @@ use wasm_bindgen::prelude::*;
 
 use crate::inputs::Inputs;
 use servescope_boundary::convert::{charts, object, thrown};
-use servescope_boundary::types::{JsCharts, JsExplanation, JsFailure, JsPatch, JsRun, JsRunOptions};
+use servescope_boundary::types::{JsCharts, JsFailure, JsPatch, JsRequestFacts, JsRun, JsRunOptions};
 
 /// Router steps of one slice: a few milliseconds.
 const SLICE_STEPS: usize = 20_000;
@@ -92,7 +92,7 @@ impl Simulator {
         let run = self.finished()?;
         let reply = js_sys::Object::new();
         // The charts first: where those of a fleet are in sight, they make the sums of which the summary tells in passing.
-        let charts = charts(&views::wanted(run, &look.views, &|name| look.sees(name)));
+        let charts = charts(&views::build_charts(run, &look.views, &|name| look.sees(name)));
         let _ = js_sys::Reflect::set(&reply, &"summary".into(), &object(&run.summary_without_utilization()));
         let _ = js_sys::Reflect::set(&reply, &"charts".into(), &charts);
         let traffic_end_s = run.report.trace.arrival_us.last().copied().unwrap_or(0.0) / 1e6;
@@ -107,21 +107,21 @@ impl Simulator {
     pub fn charts(&self, options: &JsRunOptions) -> Result<JsCharts, JsFailure> {
         let look = Look::of(options);
         let is_wanted = |name: &str| look.in_sight.is_none() || !look.sees(name);
-        let views = views::wanted(self.finished()?, &look.views, &is_wanted);
+        let views = views::build_charts(self.finished()?, &look.views, &is_wanted);
         Ok(JsValue::from(charts(&views)).unchecked_into())
     }
 
-    /// Why request `id` of the finished run waited.
+    /// Request `id` of the finished run: its lengths, its times, and what it found when it arrived.
     ///
     /// # Errors
     /// When there is no such request.
-    pub fn request(&self, id: usize) -> Result<JsExplanation, JsFailure> {
+    pub fn request(&self, id: usize) -> Result<JsRequestFacts, JsFailure> {
         let run = self.finished()?;
         let count = run.report.results.len();
         if id >= count {
             return Err(thrown(vec![Failure::out_of_range("id", id as f64, 0.0, count as f64 - 1.0)]));
         }
-        Ok(object(&explanation(run, id)).unchecked_into())
+        Ok(object(&facts(run, id)).unchecked_into())
     }
 
     /// A file of the finished run.
@@ -152,10 +152,11 @@ impl Simulator {
     }
 }
 
-fn explanation(run: &Run, id: usize) -> serde_json::Value {
+/// What there is to say of a request before its decisions are asked for.
+fn facts(run: &Run, id: usize) -> serde_json::Value {
     let report = &run.report;
     let trace: &Trace = &report.trace;
-    let why = explain(report, id);
+    let (found, split) = (at_arrival(report, id), report.split(id).unwrap_or_default());
     let r = trace.request(id);
     let seconds = |us: Option<f64>| us.map(|us| us / 1e6);
     json!({
@@ -171,24 +172,13 @@ fn explanation(run: &Run, id: usize) -> serde_json::Value {
         "scheduled_s": seconds(report.scheduled_us(id)),
         "first_token_s": seconds(report.first_token_us(id)),
         "finish_s": seconds(report.results[id].finish_us),
-        "queue_s": why.split.queue_us / 1e6,
-        "adapter_load_s": why.split.load_us / 1e6,
-        "prefill_s": why.split.prefill_us / 1e6,
-        "stalled_s": why.split.stalled_us / 1e6,
-        "decode_s": why.split.decode_us / 1e6,
-        "ahead": why.ahead,
-        "running_at_arrival": why.running,
-        "kv_tokens_at_arrival": why.kv_tokens,
-        "reason": why.reason.key(),
-        "params": {
-            "memory_s": why.memory_us / 1e6,
-            "prompt_budget_s": why.prompt_budget_us / 1e6,
-            "running_cap_s": why.running_cap_us / 1e6,
-            "lora_slots_s": why.lora_slots_us / 1e6,
-            "next_decision_s": why.next_decision_us / 1e6,
-            "evicted_s": why.evicted_us / 1e6,
-            "gateway_s": why.gateway_us / 1e6,
-            "retrying_s": why.retrying_us / 1e6,
-        },
+        "queue_s": split.queue_us / 1e6,
+        "adapter_load_s": split.load_us / 1e6,
+        "prefill_s": split.prefill_us / 1e6,
+        "stalled_s": split.stalled_us / 1e6,
+        "decode_s": split.decode_us / 1e6,
+        "ahead": found.ahead,
+        "running_at_arrival": found.running,
+        "kv_tokens_at_arrival": found.kv_tokens,
     })
 }
