@@ -521,16 +521,14 @@ export interface ChartData {
 /** Where a chart's data lies on its canvas, CSS pixels and data units: hover is arithmetic on this. */
 export interface PlotFrame { left: number; top: number; right: number; bottom: number; x_min: number; x_max: number; y_min: number; y_max: number }
 
-/** Why one request waited: its times in seconds and who it waited for. */
-export interface Explanation {
+/** One request: its lengths, its times in seconds, and what it found when it arrived. */
+export interface RequestFacts {
   id: number; user: number; adapter: number; rank: number;
   input_tokens: number; output_tokens: number; max_tokens: number; outcome: string;
   arrival_s: number; scheduled_s: number | null; first_token_s: number | null; finish_s: number | null;
   queue_s: number; adapter_load_s: number; prefill_s: number; stalled_s: number; decode_s: number;
   /** Waiting requests in front of it when it arrived, running ones, and KV tokens in use. */
   ahead: number; running_at_arrival: number; kv_tokens_at_arrival: number;
-  /** Message key of the main reason ("why.memory", …) and its numbers. */
-  reason: string; params: Record<string, number>;
 }
 
 /** Seconds of one cause (`kv_memory`, `token_budget`, …). */

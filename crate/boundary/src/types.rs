@@ -146,8 +146,8 @@ extern "C" {
     #[wasm_bindgen(typescript_type = "FittedProfile")]
     pub type JsFittedProfile;
     /// Why a request waited.
-    #[wasm_bindgen(typescript_type = "Explanation")]
-    pub type JsExplanation;
+    #[wasm_bindgen(typescript_type = "RequestFacts")]
+    pub type JsRequestFacts;
     /// Where the data of a chart lies.
     #[wasm_bindgen(typescript_type = "PlotFrame")]
     pub type JsPlotFrame;

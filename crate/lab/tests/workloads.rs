@@ -198,9 +198,9 @@ fn swapping_knows_the_bytes_of_a_token() {
 
 /// All but a fleet's own part, whoever asks first.
 #[test]
-fn a_glance_tells_what_the_summary_tells() {
-    let told = |run: &Run, glance: bool| {
-        let summary = if glance { run.glance() } else { run.summary() };
+fn a_summary_without_utilization_has_the_numbers_of_the_whole_one() {
+    let told = |run: &Run, is_quick: bool| {
+        let summary = if is_quick { run.summary_without_utilization() } else { run.summary() };
         serde_json::to_value(summary).unwrap()
     };
     for settings in [

@@ -1,18 +1,16 @@
 //! The capacity search: a configuration in each worker, and the ranking of what they found.
 
+use servescope_lab::Failure;
 use servescope_lab::capacity::{
     Capacity, Check, Configuration, Entry, Goal, Grid, Load, Search, columns, quick_search, standings,
 };
 use servescope_lab::views::capacity::{fronts, probes};
-use servescope_lab::{Failure, LoadedTrace};
 use wasm_bindgen::prelude::*;
 
-use crate::own_profile::OwnProfile;
+use crate::inputs::Inputs;
 use servescope_boundary::convert::{charts, object, scenario_of, thrown};
-use servescope_boundary::take_over;
 use servescope_boundary::types::{
     JsCapacity, JsCharts, JsChecked, JsEntries, JsFailure, JsGrid, JsLoad, JsPatch, JsStandings,
-    JsTraceColumns,
 };
 
 /// Router steps of one slice: a few milliseconds.
@@ -22,8 +20,7 @@ const SLICE_STEPS: usize = 20_000;
 #[wasm_bindgen]
 #[derive(Debug, Default)]
 pub struct CapacitySearch {
-    trace: Option<LoadedTrace>,
-    profile: OwnProfile,
+    pub(crate) inputs: Inputs,
     search: Option<Search>,
     goal: Option<Goal>,
     found: Option<Capacity>,
@@ -38,33 +35,15 @@ impl CapacitySearch {
         Self::default()
     }
 
-    /// Takes a trace over from the studio, to be played faster and slower.
-    ///
-    /// # Errors
-    /// The column that is no column of a trace.
-    pub fn load_columns(&mut self, name: &str, columns: &JsTraceColumns) -> Result<(), JsFailure> {
-        let trace = take_over::trace(columns).map_err(|failure| thrown(vec![failure]))?;
-        self.trace = Some(LoadedTrace::from_trace(name, trace));
-        Ok(())
-    }
-
-    /// Takes the text of a fitted profile in place of the shipped ones; "" goes back to those.
-    ///
-    /// # Errors
-    /// What is wrong with the text.
-    pub fn load_profile(&mut self, name: &str, text: &str) -> Result<(), JsFailure> {
-        self.profile.load(name, text)
-    }
-
     /// Stands ready to search the capacity of a scenario.
     ///
     /// # Errors
     /// What is wrong with the scenario, or with its goal.
     pub fn begin(&mut self, scenario: &JsPatch) -> Result<(), JsFailure> {
         self.search = None;
-        let scenario = self.profile.give(scenario_of(scenario)?);
+        let scenario = self.inputs.scenario(scenario)?;
         self.goal = Goal::of(&scenario).ok();
-        self.search = Some(Search::new(&scenario, self.trace.clone()).map_err(thrown)?);
+        self.search = Some(Search::new(&scenario, self.inputs.trace().cloned()).map_err(thrown)?);
         Ok(())
     }
 
@@ -74,8 +53,8 @@ impl CapacitySearch {
     /// What is wrong with the scenario, or with its goal.
     pub fn begin_load(&mut self, scenario: &JsPatch) -> Result<(), JsFailure> {
         self.search = None;
-        let scenario = self.profile.give(scenario_of(scenario)?);
-        self.search = Some(quick_search(&scenario, self.trace.clone()).map_err(thrown)?);
+        let scenario = self.inputs.scenario(scenario)?;
+        self.search = Some(quick_search(&scenario, self.inputs.trace().cloned()).map_err(thrown)?);
         Ok(())
     }
 
@@ -91,8 +70,8 @@ impl CapacitySearch {
     /// What is wrong with the scenario, or that so many replicas cannot be simulated.
     pub fn begin_check(&mut self, scenario: &JsPatch, replicas: u32, requests: f64) -> Result<(), JsFailure> {
         self.check = None;
-        let scenario = self.profile.give(scenario_of(scenario)?);
-        let check = Check::new(&scenario, self.trace.as_ref(), replicas, requests as u64).map_err(thrown)?;
+        let scenario = self.inputs.scenario(scenario)?;
+        let check = Check::new(&scenario, self.inputs.trace(), replicas, requests as u64).map_err(thrown)?;
         self.check = Some(check);
         Ok(())
     }

@@ -53,7 +53,7 @@ impl Simulator {
     fn told(&mut self) -> Result<&Report, JsFailure> {
         if self.told.is_none() {
             let run = self.finished()?;
-            let again = Running::begin(&run.scenario, self.trace.as_ref()).map_err(thrown)?;
+            let again = Running::begin(&run.scenario, self.inputs.trace()).map_err(thrown)?;
             let again = again.with_decisions().run();
             if again.report.digest() != run.report.digest() {
                 let text = "the run was of other requests than those that are loaded now";

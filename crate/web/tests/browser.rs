@@ -117,7 +117,7 @@ fn objects_have_the_declared_keys() {
     assert_eq!(keys(&summary["per_user"][0]), declared("GroupRow"));
     assert_eq!(keys(&json_of(page_schema())), declared("Schema"));
     assert_eq!(keys(&json_of(resolve(&js(&json!({})), None))), declared("Resolution"));
-    assert_eq!(keys(&json_of(simulator.request(0).ok().expect("a request"))), declared("Explanation"));
+    assert_eq!(keys(&json_of(simulator.request(0).ok().expect("a request"))), declared("RequestFacts"));
     let chart = charts.get(0);
     let names = |value: &JsValue| {
         let mut names: Vec<String> = js_sys::Object::keys(value.unchecked_ref::<js_sys::Object>())

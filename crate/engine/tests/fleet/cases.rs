@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use servescope_engine::explain::{Reason, explain};
 use servescope_engine::queue::{QueueConfig, QueuePolicy};
 use servescope_engine::{
     Equals, Fleet, FleetConfig, LongPrefill, Preemption, RouterKind, SchedulerKind, VllmRules,
@@ -159,31 +158,6 @@ fn a_swapped_request_is_not_read_again_and_its_copies_take_their_time() {
         let (_, read, _) = of(0, 0.0);
         assert!(read > asked, "without room on the host they are read again");
     }
-}
-
-#[test]
-fn a_fleet_says_why_a_request_waited() {
-    let reason = |config: FleetConfig, rows: &[(f64, u32, u32)], id: usize| {
-        explain(&run(&fixed(rows), FleetConfig { watermark_blocks: 0, ..config }, TOY).0, id).reason
-    };
-    for scheduler in [SchedulerKind::Vllm, SchedulerKind::Sarathi, SchedulerKind::VllmV1] {
-        let base = FleetConfig { scheduler, ..FleetConfig::default() };
-        // The first needs 10 blocks of 12 from the start, or 7; the second 7 more.
-        let rows = [(0.0, 100, 50), (1.0, 100, 5)];
-        assert_eq!(reason(FleetConfig { blocks: 12, reserve: true, ..base }, &rows, 1), Reason::Memory);
-        assert_eq!(reason(FleetConfig { max_requests: 1, ..base }, &rows, 1), Reason::RunningCap);
-        assert_eq!(reason(base, &rows, 0), Reason::Decode);
-        // With 14 blocks both begin; the first grows, the second makes room.
-        let rows = [(0.0, 100, 50), (1.0, 100, 30)];
-        assert_eq!(reason(FleetConfig { blocks: 14, ..base }, &rows, 1), Reason::Evicted);
-    }
-    // Each prompt fills the budget of an iteration.
-    let rows: Vec<(f64, u32, u32)> = (0..12).map(|_| (0.0, 90, 1)).collect();
-    let config = FleetConfig { max_batch_tokens: 100, ..FleetConfig::default() };
-    assert_eq!(reason(config, &rows, 11), Reason::PromptBudget);
-    // What is under way when it comes takes longer than its own prompt.
-    let rows = [(0.0, 4_000, 1), (1.0, 10, 1)];
-    assert_eq!(reason(FleetConfig::default(), &rows, 1), Reason::NextDecision);
 }
 
 /// Vidur draws replicas from Python's `random`, seeded with the run's seed.

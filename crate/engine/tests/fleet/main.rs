@@ -28,7 +28,7 @@ use servescope_engine::{Outcome, Report};
 use servescope_workload::Trace;
 
 use any::{any_config, any_cost, any_trace, any_vllm, on_its_stages, sent_by_users};
-use checks::{check_memory, check_reasons, check_requests, check_tokens, check_waits, check_work};
+use checks::{check_memory, check_requests, check_tokens, check_waits, check_work};
 use toy::{Asked, Listening, Slow, TOY, Toy, asked};
 
 /// Runs first come, first served to the end.
@@ -76,7 +76,6 @@ proptest! {
         check_requests(&report, config.max_request_tokens);
         check_waits(&report, config.queue_timeout_us);
         check_tokens(&report);
-        check_reasons(&report);
         check_memory(&report);
         if cost.stages == 1 {
             let passes_over = config.adapters.memory == AdapterMemory::Slots;

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use servescope_engine::metrics::monitor::{Cell, Monitor};
 use servescope_engine::queue::Client;
 
-use super::{Chart, Mark, Role, Series, ViewOptions, Window, empty, upward};
+use super::{Chart, Mark, Role, Series, ViewOptions, Window, empty, y_axis_from_zero};
 use crate::files::{Keeper, counters};
 use crate::monitor::{CHART_WINDOWS, CHARTED};
 use crate::run::Run;
@@ -72,7 +72,14 @@ fn stacked(monitor: &Monitor, height: impl Fn(&Cell) -> f64) -> Vec<Series> {
 }
 
 fn view(name: &'static str, window: &Window, unit: &'static str, series: Vec<Series>) -> Chart {
-    Chart { name, x: window.axis(), y: upward(unit, &series), series, empty: "", categories: Vec::new() }
+    Chart {
+        name,
+        x: window.axis(),
+        y: y_axis_from_zero(unit, &series),
+        series,
+        empty: "",
+        categories: Vec::new(),
+    }
 }
 
 /// Input + 2 output tokens a second.
@@ -132,7 +139,7 @@ fn counted(run: &Run, monitor: &Monitor, keeper: Keeper, window: &Window) -> Cha
             Series { role: role(monitor, row), mark: Mark::Line, x, y, ..Series::default() }
         })
         .collect();
-    let mut y = upward("tokens", &series);
+    let mut y = y_axis_from_zero("tokens", &series);
     // A deficit counter may be below nought.
     let least = series.iter().flat_map(|s| s.y.iter().copied()).fold(0.0, f64::min);
     y.min = least * 1.06;
