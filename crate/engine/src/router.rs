@@ -1,4 +1,4 @@
-//! Which replica gets an arrival. Whoever is given to one stays there.
+//! Which replica gets an arrival. A request stays at its replica.
 
 mod affinity;
 

@@ -1,5 +1,5 @@
 //! What must hold under every order of service: leaps equal single steps to the last bit, everybody gets an end, memory is
-//! never over-committed, the GPU never idles while somebody waits, users' names do not matter.
+//! never over-committed, the GPU never idles while a request waits, users' names do not matter.
 
 use std::sync::Arc;
 
@@ -70,7 +70,7 @@ prop_compose! {
     }
 }
 
-/// While the GPU stands still nobody waits: whoever is scheduled after a gap arrived at its end or later.
+/// While the GPU idles no request waits: one that is scheduled after a gap arrived at its end or later.
 fn check_work_conservation(report: &Report) {
     let mut gaps = Vec::new();
     let mut end = 0.0;
@@ -118,7 +118,7 @@ proptest! {
     }
 
     #[test]
-    fn nobody_waits_while_the_gpu_idles(
+    fn no_request_waits_while_the_gpu_idles(
         trace in any_trace(), config in any_config(), cost in any_cost(), queueing in any_queueing(true),
     ) {
         let config = FleetConfig { idle_poll_us: 0.0, original: false, ..config };
