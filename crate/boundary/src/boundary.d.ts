@@ -96,16 +96,20 @@ export interface DeploymentView {
   price: PriceQuote | null;
   /** `measured_on` is "" for the data sheet's peaks; `best` and `worst` are median errors of a layer by model. */
   cost: { measured_on: string; own: boolean; best: number; worst: number };
-  /** For timed operators: operators and attention, each with its relative errors. */
+  /** For timed operators and measured kernels. */
   timed: TimedSource | null;
 }
 
 export interface TimedSource {
+  kind: "profile" | "kernels";
   name: string;
   file: string | null;
+  /** Of a profile: operators and attention, each with its relative errors. */
   parts: { name: string; origin: TimedOrigin; median_error: number; p95_error: number }[];
   /** Where nothing was timed: of `points` median and 95th percentile, of `heads` the medians of the best and the worst predicted. */
   held_out: { name: "products" | "decode" | "prompts"; unseen: "points" | "heads"; from: number; to: number }[];
+  /** Kernels that were not timed for the deployment, by the names of their tables: related ones stand in. */
+  stand_ins: string[];
 }
 
 /** Files of measurements, or one fitted profile, and what they do not say. */

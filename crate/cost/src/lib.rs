@@ -4,6 +4,7 @@
 
 pub mod batch;
 pub mod calibration;
+mod deployed;
 pub mod deployment;
 pub mod gpus;
 pub mod kernels;
@@ -18,6 +19,7 @@ pub use batch::{
     StageTime, Work,
 };
 pub use calibration::{CALIBRATIONS, Calibration};
+pub use deployed::Deployed;
 pub use deployment::{Deployment, KvFormat, WeightFormat};
 pub use gpus::Gpu;
 pub use linear::{AdapterCost, LinearCost, LinearDecode};

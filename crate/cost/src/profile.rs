@@ -6,7 +6,6 @@
 
 mod attention;
 mod compact;
-mod deployed;
 mod exact;
 mod fit;
 mod grid;
@@ -21,7 +20,6 @@ mod text;
 
 pub use attention::{AttentionLaw, DecodeLaw, Heads, MeasuredAttention, PrefillLaw, Speed};
 pub use compact::CompactTables;
-pub use deployed::DeployedProfile;
 pub use exact::{ExactTables, LayerSettings};
 pub use fit::OperatorError;
 pub use grid::Grid;

@@ -55,7 +55,7 @@ use crate::replica::requests::Requests;
 use crate::replica::run::BatchRun;
 use crate::replica::{Replica, requests};
 use crate::report::{IterationModel, Report};
-use crate::request::{DecodeSpan, Outcome, Rejection};
+use crate::request::{Outcome, Rejection};
 use crate::router::Router;
 
 /// A simulation of a fleet under way. A clone goes on from the same point of time by itself, with equal bits; it has no observer.
@@ -128,8 +128,8 @@ impl Fleet {
             requests.swapped = vec![0; trace.len()];
         }
         let policy = config.policy();
-        if policy.follows_decode_steps() {
-            requests.spans = vec![DecodeSpan::default(); trace.len()];
+        if policy.orders_ended() {
+            requests.joined = vec![0; trace.len()];
         }
         let is_pipelined = stages > 1 || !policy.keeps_decode_batch();
         let pipelined = if is_pipelined { count } else { 0 };

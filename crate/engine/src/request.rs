@@ -40,17 +40,6 @@ pub struct RequestResult {
     pub produced: u32,
 }
 
-/// When a request of a batch decodes, in decode steps.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct DecodeSpan {
-    /// How many joined a batch before it.
-    pub joined: u32,
-    /// The step after its prefill.
-    pub first_step: u32,
-    /// The step after which its last token is there.
-    pub last_step: u32,
-}
-
 /// Why a request was refused, on arrival or while it waited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rejection {

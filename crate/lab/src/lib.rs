@@ -23,7 +23,9 @@ mod what_if;
 pub use evidence::{alarms, closed_forms, measured, published, silicon, thresholds, validate};
 pub use output::{files, monitor, views, why};
 pub use run::{backlog, growth, limits};
-pub use settings::{kernels, link, notes, parameters, profiles, repeated_keys, scenario, schema, vidur};
+pub use settings::{
+    kernels, link, notes, parameters, profiles, repeated_keys, scenario, schema, tables, vidur,
+};
 pub use traces::{bodies, fit, inspect, recipe};
 pub use what_if::{capacity, compare, metric, replications, sweep, turn};
 

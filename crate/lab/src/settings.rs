@@ -9,4 +9,6 @@ pub mod profiles;
 pub mod repeated_keys;
 pub mod scenario;
 pub mod schema;
+mod shipped;
+pub mod tables;
 pub mod vidur;

@@ -4,7 +4,7 @@
 //! iterations, or about their mean. From one to the next every part grows by the same amount, as their times do. Where
 //! nothing but decode attention hangs on what is read, it is asked once for all iterations of as many requests.
 
-use servescope_cost::{BatchCost, DecodeUsage, OperatorClass, Peak, StageParts, Work};
+use servescope_cost::{BatchCost, Chunk, DecodeUsage, OperatorClass, Peak, StageParts, Work};
 
 use crate::record::timeline::{IterationRun, Timeline};
 use crate::report::Report;
@@ -37,8 +37,12 @@ pub struct RunTotals {
 impl RunTotals {
     /// Asks `cost` about a run of `timeline`.
     pub fn of(timeline: &Timeline, cost: &dyn BatchCost, run: &IterationRun) -> Self {
-        let chunks = timeline.iterations.chunks(run);
-        let mean = run.batch(&chunks, 0.5 * f64::from(run.iterations.saturating_sub(1)));
+        Self::of_prompts(cost, run, &timeline.iterations.chunks(run))
+    }
+
+    /// Asks `cost` about a run that reads this of its prompts.
+    fn of_prompts(cost: &dyn BatchCost, run: &IterationRun, chunks: &[Chunk]) -> Self {
+        let mean = run.batch(chunks, 0.5 * f64::from(run.iterations.saturating_sub(1)));
         let many = f64::from(run.iterations);
         let (mut us, work) = cost.usage(&mean);
         us.iter_mut().for_each(|part| *part *= many);
@@ -71,6 +75,7 @@ pub(super) struct Asked<'a> {
     timeline: &'a Timeline,
     cost: &'a dyn BatchCost,
     decodes: Vec<Answer>,
+    chunks: Vec<Chunk>,
 }
 
 /// What it said of a number of requests.
@@ -89,17 +94,18 @@ const MOST_KEPT: usize = 4096;
 
 impl<'a> Asked<'a> {
     pub(super) fn new(timeline: &'a Timeline, cost: &'a dyn BatchCost) -> Self {
-        Self { timeline, cost, decodes: Vec::new() }
+        Self { timeline, cost, decodes: Vec::new(), chunks: Vec::new() }
     }
 
     /// What all of these equal iterations are together.
     pub(super) fn totals(&mut self, run: &IterationRun) -> RunTotals {
         let only_decodes = run.prompts == 0 && run.rank_sum == 0 && !run.any_adapter && run.copying_us == 0.0;
         let known = if only_decodes { self.decode_usage(run.decodes) } else { None };
-        known.map_or_else(
-            || RunTotals::of(self.timeline, self.cost, run),
-            |usage| RunTotals::rest_of(run, &usage),
-        )
+        if let Some(usage) = known {
+            return RunTotals::rest_of(run, &usage);
+        }
+        self.timeline.iterations.read_chunks(run, &mut self.chunks);
+        RunTotals::of_prompts(self.cost, run, &self.chunks)
     }
 
     fn decode_usage(&mut self, decodes: u32) -> Option<DecodeUsage> {

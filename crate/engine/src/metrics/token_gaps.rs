@@ -56,7 +56,7 @@ pub struct InterTokenLatencies {
 }
 
 /// So many are looked through a second time; of more the timeline is walked again.
-const MOST_KEPT: usize = 1 << 15;
+const MOST_KEPT: usize = if cfg!(test) { 4 } else { 1 << 19 };
 
 /// Leading bits of a length that make its bucket: sign, exponent and ten bits of the fraction, so that a bucket is at most
 /// a thousandth wide.

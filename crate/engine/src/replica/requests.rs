@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use servescope_workload::Trace;
 
 use crate::record::request_timings::RequestTimings;
-use crate::request::DecodeSpan;
 
 /// Where a request is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -51,8 +50,8 @@ pub(crate) struct Requests {
     pub(crate) prefill_us: Vec<f64>,
     /// How long adapters were loaded before those; empty where none was.
     pub(crate) load_us: Vec<f64>,
-    /// When requests decode, in steps of their replica (S-LoRA); empty for other schedulers.
-    pub(crate) spans: Vec<DecodeSpan>,
+    /// How many joined a batch of its replica before it (S-LoRA); empty for other schedulers.
+    pub(crate) joined: Vec<u32>,
     /// Tokens of prompt and answer of requests whose answers are cut short.
     pub(crate) cut: BTreeMap<u32, u32>,
     /// Of several stages: how long they worked on its iterations; empty for one stage, where that is their duration.
@@ -79,7 +78,7 @@ impl Requests {
             longest_gap_us: vec![0.0; n],
             prefill_us: vec![0.0; n],
             load_us: Vec::new(),
-            spans: Vec::new(),
+            joined: Vec::new(),
             cut: BTreeMap::new(),
             execution_us: Vec::new(),
         }

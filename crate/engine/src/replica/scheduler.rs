@@ -140,8 +140,8 @@ pub(crate) trait BatchScheduler: Sync {
         config.adapters
     }
 
-    /// Whether it is told of decode steps: when requests join and leave.
-    fn follows_decode_steps(&self) -> bool {
+    /// Whether requests that end together leave in an order of its own ([`Self::order_ended`]).
+    fn orders_ended(&self) -> bool {
         false
     }
 

@@ -17,6 +17,8 @@ export const deployment = area('deployment', {
   'cost.peaks': 'Times: the data sheet’s peaks, which no GPU reaches: a lower bound. Measured prefills take about twice as long.',
   'cost.timed': 'Times: operators that Vidur timed ({name}); head, embedding and sampling are not in them. {parts}.',
   'cost.loaded': 'Times: your own measurements ({name}; {file}); head, embedding and sampling are not in them. {parts}.',
+  'cost.kernels': 'Times: kernels timed one by one ({name}; tables of NVIDIA’s AIConfigurator), and between them host time and gaps calibrated on measured deployments.',
+  'cost.stand_ins': 'Not timed for this deployment, so related ones stand in: {tables}.',
   'cost.operators': 'A layer’s operators are {origin}, off by {median} % (median) and {p95} % (P95)',
   'cost.attention': 'attention is {origin}, off by {median} % and {p95} %',
   'held.all': 'Held out of the fit: {parts}.',

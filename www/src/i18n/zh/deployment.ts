@@ -17,6 +17,8 @@ export const deployment: Translation<typeof english> = {
   'cost.peaks': '耗时：直接用规格表上的峰值，任何 GPU 都达不到，因此是下限。实测的预填充约为它的两倍。',
   'cost.timed': '耗时：Vidur 实测的算子（{name}），其中不含输出头、嵌入与采样。{parts}。',
   'cost.loaded': '耗时：您自己的测量数据（{name}；{file}），其中不含输出头、嵌入与采样。{parts}。',
+  'cost.kernels': '耗时：逐个实测的 kernel（{name}；NVIDIA AIConfigurator 的数据表），kernel 之间的主机时间与间隙按实测部署校准。',
+  'cost.stand_ins': '这种部署没有测过以下表，由相近的表代替：{tables}。',
   'cost.operators': '单层算子{origin}，误差中位数 {median}%、P95 {p95}%',
   'cost.attention': '注意力{origin}，误差中位数 {median}%、P95 {p95}%',
   'held.all': '对未参与拟合的数据：{parts}。',

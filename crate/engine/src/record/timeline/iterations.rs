@@ -7,6 +7,8 @@
 //! bytes tell them.
 
 mod read;
+#[cfg(test)]
+mod tests;
 mod write;
 
 use std::cmp::Ordering;
@@ -31,7 +33,7 @@ const GROWTH: u16 = 8;
 const SINGLE: u16 = 16;
 /// Not all that decode had a token when it began.
 const FRESH: u16 = 32;
-/// A request uses an adapter.
+/// A request uses an adapter, or its LoRA operators work on something.
 const ADAPTERS: u16 = 64;
 /// There is a second byte of flags.
 const MORE: u16 = 128;
@@ -47,11 +49,23 @@ const LOADS: u16 = 2048;
 const RESIDENT: u16 = 4096;
 /// Requests are stalled.
 const STALLED: u16 = 8192;
-/// What its LoRA operators work on is known.
-const LORA: u16 = 16_384;
+/// Its iterations grow by something else than those of the last run of as many requests that decode.
+const OTHER_GROWTH: u16 = 16_384;
+
+/// Of the byte that tells of adapters: a request uses one.
+const ANY_ADAPTER: u8 = 1;
+/// What the LoRA operators work on is known.
+const LORA: u8 = 2;
+/// They work on all of its tokens.
+const ALL_TOKENS: u8 = 4;
+/// The sum of ranks over their tokens is what follows from the rest ([`token_ranks`]).
+const PLAIN_RANKS: u8 = 8;
 
 /// Of so many runs the ends are known.
 const KNOWN: usize = 8;
+
+/// By so many numbers of requests that decode the growth of their iterations is known.
+const GROWTHS: usize = 64;
 
 /// The first runs of all replicas, this many, are kept as they are; those behind them are told in few bytes.
 // PERF: runs of 10,000 requests take a fifth fewer instructions with their summary; guarded by `what_is_written_is_read`.
@@ -105,6 +119,23 @@ struct DeltaState {
     blocks: u32,
     /// Adapters in GPU memory and the tokens' worth of the pool that they take.
     adapters: (u32, u32),
+    growths: Growths,
+}
+
+/// By how much iterations grew, by the number of requests that decode in them: under most laws it hangs on nothing else.
+#[derive(Debug, Clone)]
+struct Growths([f64; GROWTHS]);
+
+impl Default for Growths {
+    fn default() -> Self {
+        Self([0.0; GROWTHS])
+    }
+}
+
+impl Growths {
+    fn of(&mut self, decodes: u32) -> &mut f64 {
+        &mut self.0[decodes as usize % GROWTHS]
+    }
 }
 
 impl DeltaState {
@@ -162,6 +193,33 @@ fn steps_of(time_us: f64, end_us: f64) -> Option<u64> {
     is_told.then_some(steps as u64)
 }
 
+/// Tokens of an iteration.
+fn tokens(run: &IterationRun) -> u32 {
+    run.prompt_tokens.wrapping_add(run.decodes)
+}
+
+/// The sum of ranks over the tokens of LoRA operators, where all of them use one adapter or each is that of a request.
+fn token_ranks(run: &IterationRun) -> u64 {
+    match run.lora {
+        LoraBatch { adapters: 1, adapter_ranks, tokens, .. } => adapter_ranks.wrapping_mul(tokens.into()),
+        _ => run.rank_sum,
+    }
+}
+
+/// The byte that tells of its adapters.
+fn adapter_flags(run: &IterationRun) -> u8 {
+    let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
+    flag(run.any_adapter, ANY_ADAPTER)
+        | flag(run.lora != LoraBatch::default(), LORA)
+        | flag(run.lora.tokens == tokens(run), ALL_TOKENS)
+        | flag(run.lora.token_ranks == token_ranks(run), PLAIN_RANKS)
+}
+
+/// Prompt tokens that are read with the prompts.
+fn tokens_of(chunks: &[Chunk]) -> u32 {
+    chunks.iter().fold(0, |sum, chunk| sum.wrapping_add(chunk.tokens))
+}
+
 /// How long the stages work where they do all the time.
 fn whole_us(run: &IterationRun) -> f64 {
     run.end_us - run.start_us - run.adapter_load_us
@@ -191,13 +249,22 @@ impl Iterations {
 
     /// What a run of these reads of each of its prompts.
     pub fn chunks(&self, run: &IterationRun) -> Vec<Chunk> {
-        let Some(log) = self.replicas.get(usize::from(run.replica)) else { return Vec::new() };
+        let mut chunks = Vec::new();
+        self.read_chunks(run, &mut chunks);
+        chunks
+    }
+
+    /// The same in place of what `chunks` holds.
+    pub fn read_chunks(&self, run: &IterationRun, chunks: &mut Vec<Chunk>) {
+        chunks.clear();
+        let Some(log) = self.replicas.get(usize::from(run.replica)) else { return };
         let (from, count) = (run.chunks_at, run.prompts as usize);
-        if let Some(chunks) = log.chunks.get(from..from + count) {
-            return chunks.to_vec();
+        if let Some(plain) = log.chunks.get(from..from + count) {
+            chunks.extend_from_slice(plain);
+        } else {
+            let mut reader = Reader { bytes: &log.encoded.bytes, at: from - log.chunks.len() };
+            chunks.extend((0..count).map(|_| reader.chunk()));
         }
-        let mut reader = Reader { bytes: &log.encoded.written()[from - log.chunks.len()..] };
-        (0..count).map(|_| reader.chunk()).collect()
     }
 
     /// Those of one replica, in the order of their start.
@@ -272,7 +339,8 @@ impl EncodedIterations {
             to.byte((flags >> 8) as u8);
         }
         self.before.times(&mut to, flags, run);
-        self.before.counts(&mut to, flags, run);
+        let has_sum = run.prompt_tokens == tokens_of(chunks);
+        self.before.counts(&mut to, flags, run, has_sum);
         self.used += to.length;
         for some in chunks.chunks(CHUNKS_AT_ONCE) {
             let mut to = Writer::behind(&mut self.bytes, self.used);
@@ -285,11 +353,6 @@ impl EncodedIterations {
         self.before.passes(run);
     }
 
-    /// What is written.
-    fn written(&self) -> &[u8] {
-        &self.bytes[..self.used]
-    }
-
     /// What is to be said of a run; where it does not begin as is foreseen, `before` is told.
     fn flags(&mut self, run: &IterationRun) -> u16 {
         let start = differs(START, run.start_us, self.before.place().0);
@@ -298,6 +361,7 @@ impl EncodedIterations {
             self.before.back = (0..KNOWN).find(begins).unwrap_or(KNOWN) as u8;
         }
         let is_busy = differs(1, run.busy_us, whole_us(run)) == 0;
+        let growth = self.before.growths.of(run.decodes);
         let flags = start
             | if is_single(run) { SINGLE } else { differs(END, run.end_us, end_by_law(run)) }
             | if is_busy {
@@ -313,9 +377,17 @@ impl EncodedIterations {
             | differs(LOADS, run.adapter_load_us, 0.0)
             | if self.before.adapters == (run.resident_adapters, run.adapter_tokens) { 0 } else { RESIDENT }
             | if run.stalled == 0 { 0 } else { STALLED }
-            | if run.lora == LoraBatch::default() { 0 } else { LORA }
+            | if differs(GROWTH, run.growth_us, 0.0) == 0 {
+                0
+            } else {
+                differs(OTHER_GROWTH, run.growth_us, std::mem::replace(growth, run.growth_us))
+            }
             | if run.fresh == run.decodes { 0 } else { FRESH }
-            | if run.any_adapter || run.rank_sum > 0 { ADAPTERS } else { 0 };
+            | if run.any_adapter || run.rank_sum > 0 || run.lora != LoraBatch::default() {
+                ADAPTERS
+            } else {
+                0
+            };
         flags | if flags > 0xff { MORE } else { 0 }
     }
 }
@@ -334,7 +406,7 @@ impl DeltaState {
         } else {
             to.number(run.first_us);
         }
-        for (flag, number) in [(GROWTH, run.growth_us), (END, run.end_us)] {
+        for (flag, number) in [(OTHER_GROWTH, run.growth_us), (END, run.end_us)] {
             if flags & flag != 0 {
                 to.number(number);
             }
@@ -350,7 +422,7 @@ impl DeltaState {
     }
 
     #[inline]
-    fn counts(&self, to: &mut Writer<'_>, flags: u16, run: &IterationRun) {
+    fn counts(&self, to: &mut Writer<'_>, flags: u16, run: &IterationRun, has_sum: bool) {
         if flags & KV == 0 {
             to.count(zigzag(whole(run.kv_tokens).wrapping_sub(self.place().1) as i64));
         } else {
@@ -359,8 +431,9 @@ impl DeltaState {
         if flags & SINGLE == 0 {
             to.count(run.iterations.into());
         }
-        to.count(run.prompts.into());
-        if run.prompts > 0 {
+        // Whether the prompt tokens are those of the prompts, in the lowest bit.
+        to.count(u64::from(run.prompts) << 1 | u64::from(has_sum));
+        if !has_sum {
             to.count(run.prompt_tokens.into());
         }
         to.count(run.decodes.into());
@@ -369,8 +442,7 @@ impl DeltaState {
             to.count(u64::from(run.fresh));
         }
         if flags & ADAPTERS != 0 {
-            to.count(run.rank_sum);
-            to.byte(u8::from(run.any_adapter));
+            adapters(to, run);
         }
         if flags & RESIDENT != 0 {
             to.count(run.resident_adapters.into());
@@ -379,12 +451,25 @@ impl DeltaState {
         if flags & STALLED != 0 {
             to.count(run.stalled.into());
         }
-        if flags & LORA != 0 {
-            let LoraBatch { adapters, adapter_ranks, tokens, token_ranks } = run.lora;
-            for count in [adapters.into(), adapter_ranks, tokens.into(), token_ranks] {
-                to.count(count);
-            }
-        }
+    }
+}
+
+#[inline]
+fn adapters(to: &mut Writer<'_>, run: &IterationRun) {
+    let flags = adapter_flags(run);
+    to.byte(flags);
+    to.count(run.rank_sum);
+    if flags & LORA == 0 {
+        return;
+    }
+    let LoraBatch { adapters, adapter_ranks, tokens, token_ranks } = run.lora;
+    to.count(adapters.into());
+    to.count(adapter_ranks);
+    if flags & ALL_TOKENS == 0 {
+        to.count(tokens.into());
+    }
+    if flags & PLAIN_RANKS == 0 {
+        to.count(token_ranks);
     }
 }
 
@@ -456,79 +541,5 @@ impl Iterator for Iter<'_> {
             None => drop(PeekMut::pop(turn)),
         }
         Some(run)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    prop_compose! {
-        fn any_run()(
-            times in (0.0..1e12f64, prop::option::of(0usize..10), 0.0..1e9f64, prop_oneof![Just(0.0), -1.0..1e3f64]),
-            odd in (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()),
-            counts in prop::array::uniform6(prop_oneof![Just(1), 0u32..200, any::<u32>()]),
-            kv_tokens in prop_oneof![0u64..100_000, 0u64..1 << 53],
-            adapters in prop::option::of((prop_oneof![0u64..99, any::<u64>()], any::<bool>())),
-            chunks in prop::collection::vec((prop_oneof![0u32..200, any::<u32>()], any::<u32>()), 0..5),
-            replica in 0u16..4,
-            (stalled, resident_adapters, adapter_tokens) in
-                (prop_oneof![Just(0), 0u32..300], prop_oneof![Just(0), 0u32..3], prop_oneof![Just(0), any::<u32>()]),
-            load in prop_oneof![Just(0.0), Just(0.25)],
-            lora in prop::option::of((any::<u32>(), any::<u64>(), any::<u32>(), any::<u64>())),
-        ) -> (Option<usize>, IterationRun, Vec<Chunk>) {
-            let (start_us, follows, first_us, growth_us) = times;
-            let [iterations, _, prompt_tokens, decodes, fresh, blocks] = counts;
-            let prompts = chunks.len() as u32;
-            let prompt_tokens = if prompts > 0 { prompt_tokens } else { 0 };
-            let mut run = IterationRun {
-                start_us, end_us: 0.0, busy_us: 0.0, first_us, growth_us, iterations, replica, prompts, prompt_tokens,
-                decodes, fresh: if odd.0 { fresh } else { decodes }, blocks,
-                kv_tokens: kv_tokens as f64 + if odd.1 { 0.3 } else { 0.0 },
-                rank_sum: adapters.map_or(0, |a| a.0), any_adapter: adapters.is_some_and(|a| a.1),
-                copying_us: if odd.0 { 0.5 * first_us } else { 0.0 }, chunks_at: 0,
-                stalled, resident_adapters, adapter_tokens, adapter_load_us: load * first_us,
-                lora: lora.map_or(LoraBatch::default(), |(adapters, adapter_ranks, tokens, token_ranks)| {
-                    LoraBatch { adapters, adapter_ranks, tokens, token_ranks }
-                }),
-            };
-            run.end_us = if odd.2 { start_us + first_us } else { end_by_law(&run) };
-            run.busy_us = if odd.3 { 0.5 * first_us } else { whole_us(&run) };
-            if odd.3 && odd.2 {
-                run.busy_us = in_steps(run.busy_us, run.end_us);
-            }
-            if odd.2 && odd.1 {
-                run.first_us = run.end_us - run.start_us;
-            }
-            (follows, run, chunks.into_iter().map(|(kv_tokens, tokens)| Chunk { kv_tokens, tokens }).collect())
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn what_is_written_is_read(rows in prop::collection::vec(any_run(), 0..40)) {
-            let mut log = Iterations::default();
-            let mut ends: [Vec<f64>; 4] = std::array::from_fn(|_| vec![0.0]);
-            let mut starts = [0.0f64; 4];
-            let mut expected = Vec::new();
-            for (follows, mut run, chunks) in rows {
-                // It begins where one of the runs before it ended, or later than all of them did begin.
-                let (ends, start) = (&mut ends[usize::from(run.replica)], &mut starts[usize::from(run.replica)]);
-                let followed = follows.and_then(|back| ends.iter().rev().nth(back)).filter(|end| **end >= *start);
-                let takes_us = run.end_us - run.start_us;
-                run.start_us = followed.copied().unwrap_or(run.start_us.max(*start));
-                run.end_us = (run.start_us + takes_us).max(run.start_us);
-                *start = run.start_us;
-                ends.push(run.end_us);
-                log.push(&run, &chunks);
-                expected.push((run, chunks));
-            }
-            prop_assert_eq!(log.len(), expected.len());
-            // A stable sort: of one replica, the order in which they were written.
-            expected.sort_by(|a, b| a.0.start_us.total_cmp(&b.0.start_us).then(a.0.replica.cmp(&b.0.replica)));
-            let read = |run: IterationRun| (IterationRun { chunks_at: 0, ..run }, log.chunks(&run));
-            prop_assert_eq!(log.iter().map(read).collect::<Vec<_>>(), expected);
-        }
     }
 }

@@ -33,7 +33,7 @@ use crate::record::observer::Event;
 use crate::record::timeline::QueueDrop;
 use crate::replica::peak_memory::Entry;
 use crate::replica::requests::RequestStatus;
-use crate::request::{DecodeSpan, Outcome, Rejection};
+use crate::request::{Outcome, Rejection};
 pub use admission::{AdmissionPass, CandidateDecision, Latency, Limits};
 pub use queue::SloraQueue;
 use state::News;
@@ -91,7 +91,7 @@ impl BatchScheduler for Slora {
         true
     }
 
-    fn follows_decode_steps(&self) -> bool {
+    fn orders_ended(&self) -> bool {
         true
     }
 
@@ -116,7 +116,7 @@ impl BatchScheduler for Slora {
     }
 
     fn order_ended(&self, context: &ScheduleContext<'_>, ended: &mut [u32]) {
-        ended.sort_by_key(|&id| context.requests.spans[id as usize].joined);
+        ended.sort_by_key(|&id| context.requests.joined[id as usize]);
     }
 
     fn joined(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, id: u32) {
@@ -231,13 +231,10 @@ impl State {
         }
         result.outcome = Outcome::Cancelled;
         self.queue.abandoned(id);
-        let last_step = replica.decode_batch.step + 1;
-        let span = &mut context.requests.spans[i];
-        if last_step < span.last_step {
-            span.last_step = last_step;
-            let produced = 1 + last_step - span.first_step;
-            context.requests.cut.insert(id, context.trace.input_tokens[i] + produced);
-            replica.decode_batch.ends_at(last_step, id);
+        let tokens = replica.tokens(context, id) + 1;
+        if tokens < context.total(id) {
+            context.requests.cut.insert(id, tokens);
+            replica.decode_batch.ends_at(replica.decode_batch.step + 1, id);
         }
     }
 
@@ -369,26 +366,23 @@ impl State {
         }
     }
 
-    /// Notes when a request decodes that has its first token.
-    fn starts(&mut self, replica: &Replica, context: &mut ScheduleContext<'_>, id: u32) -> DecodeSpan {
+    /// A request has its first token.
+    fn starts(&mut self, replica: &Replica, context: &mut ScheduleContext<'_>, id: u32) {
         let i = id as usize;
-        let first_step = replica.decode_batch.step;
-        let last_step = first_step + (context.trace.output_tokens[i] - 1);
-        let span = DecodeSpan { joined: self.joined, first_step, last_step };
+        context.requests.joined[i] = self.joined;
         self.joined += 1;
-        context.requests.spans[i] = span;
         let (input, max) = (context.trace.input_tokens[i], context.trace.max_tokens[i]);
-        self.memory.remove(Entry::new(u64::from(first_step), input + 1, max - 1));
-        span
+        self.memory.remove(Entry::new(u64::from(replica.decode_batch.step), input + 1, max - 1));
     }
 
     fn joined(&mut self, replica: &Replica, context: &mut ScheduleContext<'_>, id: u32) {
         let i = id as usize;
-        let span = self.starts(replica, context, id);
+        self.starts(replica, context, id);
         let (input, max) = (context.trace.input_tokens[i], context.trace.max_tokens[i]);
-        self.memory.insert(Entry::new(u64::from(span.first_step), input + 1, max - 2));
+        let first_step = u64::from(replica.decode_batch.step);
+        self.memory.insert(Entry::new(first_step, input + 1, max - 2));
         if self.queue.follows_batch() {
-            self.queue.joined(id, u64::from(span.first_step), context.trace);
+            self.queue.joined(id, first_step, context.trace);
         }
     }
 
@@ -411,16 +405,13 @@ impl State {
         let i = id as usize;
         if has_decoded {
             if !self.is_finishing && self.queue.follows_batch() {
-                let step = u64::from(replica.decode_batch.step);
-                self.queue.finishing(step, &context.requests.spans);
+                self.queue.finishing(|id| replica.tokens(context, id) >= context.total(id));
             }
             self.is_finishing = true;
             let (input, max) = (context.trace.input_tokens[i], context.trace.max_tokens[i]);
-            self.memory.remove(Entry::new(
-                u64::from(context.requests.spans[i].first_step),
-                input + 1,
-                max - 2,
-            ));
+            // When it had its first token.
+            let first_step = (input + 1).wrapping_sub(context.requests.done[i]);
+            self.memory.remove(Entry::new(u64::from(first_step), input + 1, max - 2));
         } else {
             self.starts(replica, context, id);
         }

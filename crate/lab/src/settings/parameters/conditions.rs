@@ -25,8 +25,11 @@ pub(super) const fn all(of: &'static [Condition]) -> Condition {
 
 /// Lengths: most tokens of a drawn length.
 pub(super) const MOST: f64 = 1_000_000.0;
-/// Costs that know the hardware and the model.
-pub(super) const HARDWARE: &[Condition] = &[is(Id::CostKind, &["profile", "roofline"])];
+/// Iteration-time models that know the GPU and the model.
+pub(super) const ON_HARDWARE: Condition = is(Id::CostKind, &["profile", "roofline", "kernels"]);
+pub(super) const HARDWARE: &[Condition] = &[ON_HARDWARE];
+/// Those of them that know formats.
+pub(super) const FORMATS: &[Condition] = &[is(Id::CostKind, &["roofline", "kernels"])];
 pub(super) const ROOFLINE: &[Condition] = &[is(Id::CostKind, &["roofline"])];
 /// Schedulers whose requests take block after block as they grow, in more than one way.
 pub(super) const PAGED: &[&str] = &["vllm", "sarathi"];
@@ -92,7 +95,7 @@ pub(super) const KNOWS_USERS: &[Condition] = &[
 /// same.
 pub(super) const KNOWS_ADAPTERS: &[Condition] = &[
     LOADED,
-    is(Id::CostKind, &["profile", "roofline"]),
+    ON_HARDWARE,
     Condition::Varied(Id::Ranks),
     is(Id::OrderClient, &["adapter"]),
     is(Id::GatewayClient, &["adapter"]),

@@ -38,6 +38,7 @@ impl Scenario {
         problems.extend(self.gateway_problems());
         problems.extend(self.order_problem());
         problems.extend(self.split_problems());
+        problems.extend(self.kernel_problems());
         problems.extend(self.adapter_problems());
         problems.extend(self.vllm_problem());
         let (batch, request) = (self.number(Id::BatchMaxTokens), self.number(Id::MaxRequestTokens));

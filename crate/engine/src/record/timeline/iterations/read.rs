@@ -3,17 +3,20 @@
 use servescope_cost::{Chunk, LoraBatch};
 
 use super::{
-    ADAPTERS, BUSY, COPIES, DeltaState, END, FRESH, GROWTH, IterationRun, KNOWN, KV, LOADS, LORA, MORE, ODD,
-    RESIDENT, ReplicaIterations, SINGLE, STALLED, START, end_by_law, step_us, unzigzag, whole_us,
+    ADAPTERS, ALL_TOKENS, ANY_ADAPTER, BUSY, COPIES, DeltaState, END, FRESH, GROWTH, IterationRun, KNOWN, KV,
+    LOADS, LORA, MORE, ODD, OTHER_GROWTH, PLAIN_RANKS, RESIDENT, ReplicaIterations, SINGLE, STALLED, START,
+    end_by_law, step_us, token_ranks, tokens, unzigzag, whole_us,
 };
 
 /// A place in the log of one replica, behind the run that was read last.
 #[derive(Debug, Clone)]
 pub(super) struct Cursor<'a> {
     plain: &'a [IterationRun],
-    bytes: &'a [u8],
-    /// Where the end of the log is by the count of [`IterationRun::chunks_at`].
+    encoded: Reader<'a>,
+    /// Where the bytes of the log end.
     end: usize,
+    /// Chunks before those bytes, by the count of [`IterationRun::chunks_at`].
+    plain_chunks: usize,
     run: IterationRun,
     before: DeltaState,
 }
@@ -21,9 +24,15 @@ pub(super) struct Cursor<'a> {
 impl<'a> Cursor<'a> {
     pub(super) fn new(log: &'a ReplicaIterations, replica: u16) -> Self {
         let ReplicaIterations { plain, chunks, encoded } = log;
-        let bytes = encoded.written();
         let run = IterationRun { replica, ..IterationRun::BLANK };
-        Self { plain, bytes, end: chunks.len() + bytes.len(), run, before: DeltaState::default() }
+        Self {
+            plain,
+            encoded: Reader { bytes: &encoded.bytes, at: 0 },
+            end: encoded.used,
+            plain_chunks: chunks.len(),
+            run,
+            before: DeltaState::default(),
+        }
     }
 
     pub(super) fn next(&mut self) -> Option<IterationRun> {
@@ -41,19 +50,18 @@ impl<'a> Cursor<'a> {
     }
 
     fn decode(&mut self) -> Option<&IterationRun> {
-        let mut reader = Reader { bytes: self.bytes };
-        let mut flags = u16::from(reader.byte()?);
+        if self.encoded.at == self.end {
+            return None;
+        }
+        let mut reader = self.encoded;
+        let mut flags = u16::from(reader.byte());
         if flags & MORE != 0 {
-            flags |= u16::from(reader.byte()?) << 8;
+            flags |= u16::from(reader.byte()) << 8;
         }
-        self.times(&mut reader, flags)?;
+        self.times(&mut reader, flags);
         self.counts(&mut reader, flags);
+        self.encoded = reader;
         let run = &mut self.run;
-        run.chunks_at = self.end - reader.bytes.len();
-        for _ in 0..run.prompts {
-            reader.chunk();
-        }
-        self.bytes = reader.bytes;
         if flags & (SINGLE | END) == 0 {
             run.end_us = end_by_law(run);
         }
@@ -68,9 +76,9 @@ impl<'a> Cursor<'a> {
 
     /// As [`DeltaState::times`] writes them.
     #[inline]
-    fn times(&mut self, reader: &mut Reader<'_>, flags: u16) -> Option<()> {
+    fn times(&mut self, reader: &mut Reader<'_>, flags: u16) {
         if flags & START != 0 {
-            self.before.back = reader.byte()?;
+            self.before.back = reader.byte();
         }
         let run = &mut self.run;
         let is_known = flags & START == 0 || usize::from(self.before.back) < KNOWN;
@@ -81,13 +89,15 @@ impl<'a> Cursor<'a> {
         } else {
             run.first_us = reader.number();
         }
-        run.growth_us = if flags & GROWTH == 0 { 0.0 } else { reader.number() };
+        if flags & OTHER_GROWTH != 0 {
+            run.growth_us = reader.number();
+        }
         if flags & END != 0 {
             run.end_us = reader.number();
         }
         (run.copying_us, run.adapter_load_us) = (0.0, 0.0);
         if flags & (BUSY | ODD | COPIES | LOADS) == 0 {
-            return Some(());
+            return;
         }
         if flags & BUSY != 0 {
             run.busy_us = reader.count() as f64;
@@ -101,53 +111,79 @@ impl<'a> Cursor<'a> {
         if flags & LOADS != 0 {
             run.adapter_load_us = reader.number();
         }
-        Some(())
     }
 
     /// As [`DeltaState::counts`] writes them.
     #[inline]
     fn counts(&mut self, reader: &mut Reader<'_>, flags: u16) {
-        let (run, before) = (&mut self.run, &self.before);
+        let Self { run, before, end, plain_chunks, .. } = self;
         run.kv_tokens = if flags & KV == 0 {
             before.place().1.wrapping_add(unzigzag(reader.count()) as u64) as i64 as f64
         } else {
             reader.number()
         };
         run.iterations = if flags & SINGLE != 0 { 1 } else { reader.count() as u32 };
-        run.prompts = reader.count() as u32;
-        run.prompt_tokens = if run.prompts > 0 { reader.count() as u32 } else { 0 };
+        let prompts = reader.count();
+        let has_sum = prompts & 1 == 1;
+        run.prompts = (prompts >> 1) as u32;
+        run.prompt_tokens = if has_sum { 0 } else { reader.count() as u32 };
         run.decodes = reader.count() as u32;
         run.blocks = (i64::from(before.blocks) + unzigzag(reader.count())) as u32;
         run.fresh = if flags & FRESH == 0 { run.decodes } else { reader.count() as u32 };
-        (run.rank_sum, run.any_adapter) =
-            if flags & ADAPTERS == 0 { (0, false) } else { (reader.count(), reader.count() == 1) };
+        let known = before.growths.of(run.decodes);
+        match flags & (GROWTH | OTHER_GROWTH) {
+            0 => run.growth_us = 0.0,
+            GROWTH => run.growth_us = *known,
+            _ => *known = run.growth_us,
+        }
+        let adapters = if flags & ADAPTERS == 0 { None } else { Some((reader.byte(), reader.count())) };
+        // The prompts are behind all else, and tell how many tokens they are.
+        let mut lora = [0; 4];
+        if let Some((own, _)) = adapters.filter(|(own, _)| own & LORA != 0) {
+            lora[0] = reader.count();
+            lora[1] = reader.count();
+            lora[2] = if own & ALL_TOKENS == 0 { reader.count() } else { 0 };
+            lora[3] = if own & PLAIN_RANKS == 0 { reader.count() } else { 0 };
+        }
         (run.resident_adapters, run.adapter_tokens) = if flags & RESIDENT == 0 {
             before.adapters
         } else {
             (reader.count() as u32, reader.count() as u32)
         };
         run.stalled = if flags & STALLED == 0 { 0 } else { reader.count() as u32 };
-        run.lora = LoraBatch::default();
-        if flags & LORA != 0 {
-            let [adapters, adapter_ranks, tokens, token_ranks] = [(); 4].map(|()| reader.count());
-            let (adapters, tokens) = (adapters as u32, tokens as u32);
-            run.lora = LoraBatch { adapters, adapter_ranks, tokens, token_ranks };
+        run.chunks_at = *plain_chunks + reader.at;
+        for _ in 0..run.prompts {
+            let chunk = reader.chunk();
+            if has_sum {
+                run.prompt_tokens = run.prompt_tokens.wrapping_add(chunk.tokens);
+            }
+        }
+        debug_assert!(reader.at <= *end, "the log is whole");
+        (run.rank_sum, run.any_adapter, run.lora) = (0, false, LoraBatch::default());
+        let Some((own, rank_sum)) = adapters else { return };
+        (run.rank_sum, run.any_adapter) = (rank_sum, own & ANY_ADAPTER != 0);
+        if own & LORA != 0 {
+            let [adapters, adapter_ranks, counted, counted_ranks] = lora;
+            let all = if own & ALL_TOKENS == 0 { counted as u32 } else { tokens(run) };
+            run.lora = LoraBatch { adapters: adapters as u32, adapter_ranks, tokens: all, token_ranks: 0 };
+            run.lora.token_ranks = if own & PLAIN_RANKS == 0 { counted_ranks } else { token_ranks(run) };
         }
     }
 }
 
-/// What is left to read of a log.
-#[derive(Debug, Clone)]
+/// A place in the bytes of a log, behind which there is always room for a word.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Reader<'a> {
     pub(super) bytes: &'a [u8],
+    pub(super) at: usize,
 }
 
 impl Reader<'_> {
     #[inline]
-    fn byte(&mut self) -> Option<u8> {
-        let (&byte, rest) = self.bytes.split_first()?;
-        self.bytes = rest;
-        Some(byte)
+    fn byte(&mut self) -> u8 {
+        let byte = self.bytes[self.at];
+        self.at += 1;
+        byte
     }
 
     #[inline]
@@ -157,33 +193,57 @@ impl Reader<'_> {
     }
 
     #[inline]
-    fn number(&mut self) -> f64 {
-        let (number, rest) = self.bytes.split_first_chunk().expect("the log is whole");
-        self.bytes = rest;
-        f64::from_le_bytes(*number)
+    fn word(&self) -> u64 {
+        u64::from_le_bytes(*self.bytes[self.at..].first_chunk().expect("the log has room behind its end"))
     }
 
     #[inline]
+    fn number(&mut self) -> f64 {
+        let word = self.word();
+        self.at += 8;
+        f64::from_bits(word)
+    }
+
+    /// The reverse of [`Writer::count`](super::write::Writer::count).
+    #[inline]
     fn count(&mut self) -> u64 {
-        let (&byte, rest) = self.bytes.split_first().expect("the log is whole");
-        if byte < 0x80 {
-            self.bytes = rest;
-            return u64::from(byte);
+        let word = self.word();
+        if word & 0x80 == 0 {
+            self.at += 1;
+            return word & 0x7f;
         }
-        let (count, length) = large_count(self.bytes);
-        self.bytes = &self.bytes[length..];
+        if word & 0x8000 == 0 {
+            self.at += 2;
+            return word & 0x7f | word >> 1 & 0x3f80;
+        }
+        self.longer_count(word)
+    }
+
+    /// A count of three groups or more, which begin with this word.
+    fn longer_count(&mut self, word: u64) -> u64 {
+        let last = !word & 0x8080_8080_8080_8080;
+        if last == 0 {
+            return self.large_count();
+        }
+        self.at += last.trailing_zeros() as usize / 8 + 1;
+        // The bytes up to the last group; then groups, their pairs and their quarters are moved together.
+        let groups = word & (last ^ (last - 1)) & 0x7f7f_7f7f_7f7f_7f7f;
+        let together = |x: u64, low: u64, bits: u32| (x & low) | (x & !low) >> bits;
+        let pairs = together(groups, 0x007f_007f_007f_007f, 1);
+        let quarters = together(pairs, 0x0000_3fff_0000_3fff, 2);
+        together(quarters, 0x0000_0000_0fff_ffff, 4)
+    }
+
+    /// A count of nine groups or more.
+    fn large_count(&mut self) -> u64 {
+        let mut count = 0;
+        for place in 0.. {
+            let byte = self.byte();
+            count |= u64::from(byte & 0x7f) << (7 * place);
+            if byte < 0x80 {
+                break;
+            }
+        }
         count
     }
-}
-
-/// A count of several groups at the beginning of `bytes`, and how many they are.
-fn large_count(bytes: &[u8]) -> (u64, usize) {
-    let mut count = 0;
-    for (place, &byte) in bytes.iter().enumerate() {
-        count |= u64::from(byte & 0x7f) << (7 * place);
-        if byte < 0x80 {
-            return (count, place + 1);
-        }
-    }
-    (count, bytes.len())
 }

@@ -46,6 +46,8 @@ impl<'a> Writer<'a> {
     pub(super) fn count(&mut self, count: u64) {
         if count < 0x80 {
             self.byte(count as u8);
+        } else if count < 0x4000 {
+            self.word(count & 0x7f | 0x80 | count << 1 & 0x7f00, 2);
         } else if count < 1 << 56 {
             self.groups(count);
         } else {

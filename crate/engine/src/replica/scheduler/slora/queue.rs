@@ -17,7 +17,7 @@ use crate::replica::queue::OutputAccounting;
 use crate::replica::queue::fairness::FairnessRules;
 use crate::replica::queue::policy::{QueueConfig, QueuePolicy};
 use crate::replica::queue::waiting_queue::WaitingQueue;
-use crate::request::{DecodeSpan, Outcome, RequestResult};
+use crate::request::{Outcome, RequestResult};
 
 /// The queue.
 #[derive(Debug, Clone)]
@@ -290,9 +290,9 @@ impl SloraQueue {
         }
     }
 
-    /// Some requests of the batch end with step `step`; each of them then leaves.
-    pub fn finishing(&mut self, step: u64, spans: &[DecodeSpan]) {
-        self.queue.finishing_with(|id| u64::from(spans[id as usize].last_step) <= step);
+    /// Some requests of the batch have ended; each of them then leaves.
+    pub fn finishing(&mut self, have_ended: impl Fn(u32) -> bool) {
+        self.queue.finishing_with(have_ended);
     }
 
     /// The client of a running request has gone away.

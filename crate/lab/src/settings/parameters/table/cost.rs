@@ -7,7 +7,7 @@ macro_rules! cost {
                 .when(&[LINEAR])
                 .says("Calibration", "A named set of coefficients with its origin; it sets the defaults of all others here and of the memory pool.");
             CostKind = row("cost.kind", "cost", "cost", choice(choices::CostKind::ID))
-                .says("Iteration-time model", "How the time of an iteration is computed: linear in tokens and requests, from operators that Vidur timed, or a roofline of FLOPs and bytes.");
+                .says("Iteration-time model", "How the time of an iteration is computed: linear in tokens and requests, from operators that Vidur timed in 2024, a roofline of FLOPs and bytes, or from kernels of vLLM 0.14 to 0.24 that were timed one by one.");
             Corrections = row("cost.corrections", "cfit", "cost", choice(choices::Corrections::ID))
                 .when(ROOFLINE)
                 .says("Corrections", "Efficiencies and fixed times fitted on measured operators, or none: the data sheet's peaks.");
@@ -83,7 +83,7 @@ macro_rules! cost {
             UsdPerGpuHour = row("capacity.usd_per_gpu_hour", "cpp", "capacity", number(0.0, 100_000.0, 0.0)).unit("USD").linear(0.0, 10.0, 0.01).scores()
                 .says("Price of a GPU hour", "Your own price, for every GPU; 0 takes the listed price of the GPU, where there is one.");
             PriceKind = row("capacity.price_kind", "cpi", "capacity", choice(choices::PriceKind::ID)).scores()
-                .when(&[is(Id::CostKind, &["profile", "roofline"]), is(Id::UsdPerGpuHour, &["0"])])
+                .when(&[ON_HARDWARE, is(Id::UsdPerGpuHour, &["0"])])
                 .says("Kind of price", "Which listed prices are compared; only GPUs with a price of this kind are ranked. Estimates are what owning a GPU costs, by a cost model.");
             CapacityGrid = row("capacity.grid", "cpg", "capacity", Kind::Text { most: 2000 }).scores()
                 .says("Grid", "Parameters with the values to try, as fleet.replicas=1,2,4|scheduler.kind=vllm,sarathi: every combination is searched.");

@@ -16,10 +16,10 @@ macro_rules! replicas {
                 .when(HARDWARE)
                 .says("Pipeline stages", "Into how many stages the layers are cut; each has its own GPUs and sends its activations to the next.");
             Weights = row("fleet.weights", "wt", "fleet", choice(choices::Weights::ID))
-                .when(ROOFLINE)
+                .when(FORMATS)
                 .says("Weights", "Format of the layers' matrices. Products run at FP8 where weights are FP8 and the GPU has it, else at 16 bits.");
             KvFormat = row("fleet.kv_format", "kvf", "fleet", choice(choices::KvFormat::ID))
-                .when(ROOFLINE)
+                .when(FORMATS)
                 .says("KV format", "Format of cached keys and values.");
             KvPool = row("fleet.kv_pool", "kvp", "fleet", choice(choices::KvPool::ID))
                 .when(HARDWARE)
@@ -84,13 +84,13 @@ macro_rules! replicas {
                 .when(&[SLOTS])
                 .says("Largest LoRA rank", "Rank for which each slot has memory and to which LoRA operators pad (vLLM's --max-lora-rank); a request whose adapter has a larger one is rejected. 0 is the largest rank of the workload.");
             MaxCpuLoras = row("adapters.max_cpu_loras", "amc", "memory", whole(0.0, 100_000.0, 0.0)).linear(0.0, 400.0, 1.0)
-                .when(&[SLOTS, is(Id::CostKind, &["profile", "roofline"])])
+                .when(&[SLOTS, ON_HARDWARE])
                 .says("LoRAs on the host", "Adapters that the host keeps, those in slots counted (vLLM's --max-cpu-loras); others are read from the disk. 0 is as many as slots, vLLM's default.");
             HostRate = row("adapters.host_gb_per_s", "ahr", "memory", number(0.001, 100_000.0, 31.5)).unit("GB/s").log(1.0, 1000.0, 0.5)
-                .when(&[is(Id::AdapterMemory, &["unified", "slots"]), is(Id::CostKind, &["profile", "roofline"])])
+                .when(&[is(Id::AdapterMemory, &["unified", "slots"]), ON_HARDWARE])
                 .says("Adapters from the host", "How fast an adapter is copied to each GPU; PCIe 4.0 with 16 lanes carries 31.5 GB/s. The linear cost has cost.adapters.load_base_ms and load_per_rank_ms in its place.");
             DiskRate = row("adapters.disk_gb_per_s", "adr", "memory", number(0.001, 100_000.0, 3.5)).unit("GB/s").log(0.1, 100.0, 0.1)
-                .when(&[SLOTS, is(Id::CostKind, &["profile", "roofline"])])
+                .when(&[SLOTS, ON_HARDWARE])
                 .says("Adapters from the disk", "How fast an adapter that the host does not keep is read; an NVMe disk on PCIe 3.0 gives 3.5 GB/s.");
         }
     };
