@@ -209,7 +209,7 @@ fn read(case: &Value) -> Case {
             max_requests: number(case, "running_max_req_size"),
             max_request_tokens: u32::MAX,
             max_input_tokens: u32::MAX,
-            original: true,
+            reference_quirks: true,
             lora_compute: lora,
             ..FleetConfig::slora()
         }

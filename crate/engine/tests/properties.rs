@@ -100,7 +100,7 @@ proptest! {
         prop_assert!(most < u64::from(config.blocks), "KV over the pool: {most}");
 
         // A request that is not stuck behind one that S-LoRA would never admit gets an end.
-        if !config.original {
+        if !config.reference_quirks {
             prop_assert!(report.results.iter().all(|f| f.outcome != Outcome::Unfinished));
         }
 
