@@ -115,7 +115,7 @@ export interface TimedSource {
 /** Files of measurements, or one fitted profile, and what they do not say. */
 export interface ProfileFiles { files: { name: string; text: string }[]; gpu: string; model: string; layers: number }
 
-/** A profile of somebody's own; degree 0: of all degrees. Without points there was nothing to compare with. */
+/** A profile that was loaded; degree 0: of all degrees. Without points there was nothing to compare with. */
 export interface FittedProfile {
   name: string;
   gpu: string;
@@ -272,7 +272,7 @@ export interface MonitorView {
   jain: number | null;
   largest_gap_per_s: number | null;
   wasted_tokens: number;
-  /** Prompt and answer tokens of everybody. */
+  /** Prompt and output tokens of all clients. */
   computed_tokens: number;
   /** Requests whose KV memory over time is interpolated. */
   kv_interpolated: number;
@@ -473,7 +473,7 @@ export interface TraceColumns {
   /** 4294967295 is the base model. */
   adapter: Uint32Array;
   input_tokens: Uint32Array; output_tokens: Uint32Array; max_tokens: Uint32Array;
-  /** The request whose end is waited for, 4294967295 for none, and the time after it; empty where nobody waits. */
+  /** The request whose end is waited for, 4294967295 for none, and the time after it; empty where no request waits. */
   after: Uint32Array; think_us: Float64Array;
   /** One time, from which on nothing that waited is sent; it may be infinite. */
   until_us: Float64Array;

@@ -142,7 +142,7 @@ extern "C" {
     /// Files of measurements, and what they do not say.
     #[wasm_bindgen(typescript_type = "ProfileFiles")]
     pub type JsProfileFiles;
-    /// A profile of somebody's own.
+    /// A profile that was loaded.
     #[wasm_bindgen(typescript_type = "FittedProfile")]
     pub type JsFittedProfile;
     /// Why a request waited.

@@ -102,13 +102,13 @@ pub(crate) struct Arguments {
     /// agent: JSON configuration; its seed is the seed.
     #[arg(long, value_name = "FILE")]
     agent_config: Option<PathBuf>,
-    /// Prompt length where none is wanted and the original takes any prompt, tokens.
+    /// Prompt length where none is wanted and AIBrix takes any prompt, tokens.
     #[arg(long, value_name = "TOKENS", default_value_t = 1024)]
     any_prompt_len: u32,
     /// Completion length where none is wanted, tokens.
     #[arg(long, value_name = "TOKENS", default_value_t = 1024)]
     any_completion_len: u32,
-    /// Seed of the draws, which the original does not have.
+    /// Seed of the draws, which AIBrix does not have.
     #[arg(long, value_name = "N", default_value_t = 42)]
     seed: u64,
     /// jsonl or json, which are AIBrix's own (idle entries and agent events included), or another format: servescope,

@@ -404,7 +404,7 @@ impl Fleet {
         }
     }
 
-    /// Whoever waits for a request that has come to its end thinks, and sends.
+    /// A request that depends on one that has ended is sent after its think time.
     fn tell_ends(&mut self, now_us: f64) {
         let Some(ended) = &mut self.record.ended else { return };
         if ended.is_empty() && self.record.first_tokens.as_ref().is_none_or(Vec::is_empty) {
@@ -494,7 +494,7 @@ impl Fleet {
         None
     }
 
-    /// Whoever may begin something new does.
+    /// Every replica that may begin something new does.
     fn begin_touched(&mut self, now_us: f64) {
         while let Some(place) = self.dirty_replicas.pop() {
             self.dirty_replicas.retain(|&other| other != place);

@@ -183,7 +183,7 @@ impl Replica {
 
     /// Most requests in one batch: the stages share the cap. In Vidur a cap below their number serves no request.
     pub(crate) fn batch_cap(&self, config: &FleetConfig) -> u32 {
-        (config.max_requests / self.stages).max(u32::from(!config.original))
+        (config.max_requests / self.stages).max(u32::from(!config.reference_quirks))
     }
 
     /// Whether `blocks` can be given to the head of the queue, beside its adapter. What would never fit above the watermark may
@@ -192,7 +192,7 @@ impl Replica {
         let config = context.config;
         let Some(free) = self.free_beside_adapter(context, id) else { return false };
         let need = u64::from(blocks) + u64::from(config.watermark_blocks);
-        u64::from(free) >= need || (!config.original && self.holders == 0 && free >= blocks)
+        u64::from(free) >= need || (!config.reference_quirks && self.holders == 0 && free >= blocks)
     }
 
     /// Blocks that are free once the adapter of a waiting request is in memory; `None` where it does not fit.

@@ -113,7 +113,7 @@ fn exponential_users_are_the_machine_repairmans() {
         sum += term;
     }
     let expected = (1.0 - 1.0 / sum) / service_us;
-    // The first 50,000 of 80,000: nobody has run out of requests yet.
+    // The first 50,000 of 80,000: no user has run out of requests yet.
     let mut finishes: Vec<f64> = report.results.iter().filter_map(|f| f.finish_us).collect();
     finishes.sort_by(f64::total_cmp);
     let measured = 50_000.0 / finishes[49_999];

@@ -427,7 +427,7 @@ fn warnings(summary: &Summary, has_proxy: bool) -> Vec<Failure> {
         );
     } else if counts.unfinished > 0 {
         let message = format!(
-            "{} requests wait for ever behind one that can never be admitted, as in the original",
+            "{} requests wait for ever behind one that can never be admitted (head-of-line blocking)",
             counts.unfinished
         );
         warnings.push(

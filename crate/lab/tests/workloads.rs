@@ -196,7 +196,7 @@ fn swapping_knows_the_bytes_of_a_token() {
     assert!((one.1 / two.1 - 2.0).abs() < 1e-9 && two.0 / one.0 == 2);
 }
 
-/// All but a fleet's own part, whoever asks first.
+/// All but a fleet's own part, whichever is asked for first.
 #[test]
 fn a_summary_without_utilization_has_the_numbers_of_the_whole_one() {
     let told = |run: &Run, is_quick: bool| {

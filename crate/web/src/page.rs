@@ -97,7 +97,7 @@ pub fn palette(dark: bool) -> JsPalette {
     object(&colours).unchecked_into()
 }
 
-/// A seed nobody has used before, small enough to read out.
+/// A seed that was hardly used before, small enough to read out.
 #[wasm_bindgen]
 pub fn random_seed() -> f64 {
     getrandom::u64().map_or(0.0, |bits| (bits % 1_000_000) as f64)

@@ -50,7 +50,7 @@ fn a_run_without_its_operator_table_asks_for_it_and_takes_no_other() {
     let failure = |thrown: JsValue| json_of(thrown)["failures"][0].clone();
     let asked = failure(simulator.begin(&js(&timed)).expect_err("no table yet").into());
     assert_eq!((&asked["code"], &asked["params"]["file"]), (&json!("needs_table"), &json!("a40_phi-2")));
-    for (file, text) in [("a40_phi-2", LLAMA_2_7B), ("a40_phi-2", ""), ("a40_nobody", PHI_2)] {
+    for (file, text) in [("a40_phi-2", LLAMA_2_7B), ("a40_phi-2", ""), ("a40_unknown", PHI_2)] {
         let refused = failure(take_table(file, text).expect_err("another table").into());
         assert_eq!(refused["code"], "other_table");
     }
@@ -154,7 +154,7 @@ fn objects_have_the_declared_keys() {
     };
     let monitor = simulator.monitor(&options("adapter")).ok().expect("a run");
     assert_eq!(names(&monitor), declared("MonitorView"));
-    assert!(simulator.monitor(&options("nobody")).is_err());
+    assert!(simulator.monitor(&options("unknown")).is_err());
     assert!(simulator.export("clients.csv").ok().expect("a file").starts_with("client,id,offered,"));
 }
 

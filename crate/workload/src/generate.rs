@@ -151,7 +151,7 @@ impl AdapterSpec {
 }
 
 impl WorkloadSpec {
-    /// floor(R D), of the product in double precision as the original takes it; under a curve its integral, rounded down.
+    /// floor(R D), of the product in double precision as S-LoRA takes it; under a curve its integral, rounded down.
     pub fn request_count(&self) -> usize {
         self.curve.as_ref().map_or(self.rate_rps * self.duration_s, |curve| curve.integral(self.duration_s))
             as usize

@@ -65,7 +65,7 @@ impl ReservationTimeline {
         self.parties(client).len()
     }
 
-    /// All that was reserved up to a time that is not before the last event, as the proxy itself counts it for everybody,
+    /// All that was reserved up to a time that is not before the last event, as the proxy itself counts it for all clients,
     /// token microseconds.
     pub fn total_token_us(&self, end_us: f64) -> f64 {
         self.total_token_us + self.left[..self.users].iter().sum::<f64>() * (end_us - self.until_us)
@@ -309,7 +309,7 @@ mod tests {
         trace
     }
 
-    /// A stretch of time in which nothing changes: its ends, everybody's tokens by the structure's own count, and each
+    /// A stretch of time in which nothing changes: its ends, all clients' tokens by the structure's own count, and each
     /// client's by another.
     type Still = (f64, f64, u64, Vec<u64>);
 

@@ -49,7 +49,7 @@ impl Replica {
                 requests.first_token_us[i] = context.now_us;
                 context.record.has_first_token(id);
             } else if let Some(token_us) = requests.token_us.remove(&id)
-                && !context.config.original
+                && !context.config.reference_quirks
             {
                 // Vidur leaves the gap across an eviction out of its times between tokens.
                 context.record.gap(token_us, context.now_us, 1);

@@ -359,7 +359,7 @@ pub(crate) fn schedule_or_retry(
     let mut scan = schedule(replica, context, batch);
     let only_preempted = batch.is_empty() && context.record.preemptions.len() > preempted_before;
     let is_asked_again = context.config.policy().queues_empty_batches();
-    if only_preempted && replica.holders == 0 && !context.config.original && !is_asked_again {
+    if only_preempted && replica.holders == 0 && !context.config.reference_quirks && !is_asked_again {
         scan = schedule(replica, context, batch);
     }
     let has_looked = matches!(scan, QueueScan::Stopped(_));

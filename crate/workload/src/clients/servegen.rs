@@ -2,7 +2,7 @@
 //! window with its own rate and distribution of gaps, and lengths from its own histograms.
 //!
 //! A window of rate r and width w has r w requests: n of them stand between n + 1 gaps of the client's distribution, scaled to fill
-//! the window. Against the original: all n are kept (it draws n gaps and drops the last request, so that a client with one
+//! the window. Against ServeGen's own generator: all n are kept (it draws n gaps and drops the last request, so that a client with one
 //! request makes none), prompt and answer lengths are drawn independently or with a wanted rank correlation (it draws both
 //! from one number), and any part of the recording can be taken (it wants a rate for exactly its windows).
 
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn no_request_of_a_slow_client_is_lost() {
-        // One request a window. The original makes ceil(1) gaps and drops the last: none.
+        // One request a window. ServeGen makes ceil(1) gaps and drops the last: none.
         let row = |i: u32| format!("slow,{},{},1,Gamma,1,1", i * 600, 1.0 / 600.0);
         let windows = windows(&(0..100).map(row).collect::<Vec<_>>().join("\n"));
         let source =
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn windows_have_their_count_and_their_burstiness() {
-        // The original makes one request fewer than the rate says in every window.
+        // ServeGen makes one request fewer than the rate says in every window.
         let rows =
             "a,0,10,0.5,Gamma,4,1\na,600,0,0,,0,0\na,1200,10,2.5,Gamma,0.16,1\nb,600,20,1.5,Weibull,,\n";
         let windows = windows(rows);
@@ -293,7 +293,7 @@ mod tests {
             let first = |column: &[u32]| column[..12_000].iter().map(|&l| f64::from(l)).collect::<Vec<_>>();
             spearman(&first(&trace.input_tokens), &first(&trace.output_tokens)).unwrap()
         };
-        // The original draws both lengths from one number: 0.9995.
+        // ServeGen draws both lengths from one number: 0.9995.
         let (none, high) = (rank(0.0), rank(0.8));
         assert!(none.abs() < 0.03 && high > 0.7, "{none}, {high}");
         let trace = servegen(&source, &WorkloadSpec::default());

@@ -15,7 +15,7 @@ enum DispatchDecision {
     Goes,
     /// Its client has to wait, others may pass.
     Parks(GatewayHoldReason, f64),
-    /// Everybody has to wait.
+    /// Every request has to wait.
     Stops(GatewayHoldReason),
     /// It would wait for ever.
     Never(Rejection),
@@ -56,7 +56,7 @@ impl Proxy {
         }
     }
 
-    /// What a check compared that stops everybody.
+    /// What a check compared that stops every request.
     fn compared_by(&self, trace: &Trace, id: u32, held: GatewayHoldReason) -> Compared {
         match held {
             GatewayHoldReason::By(Check::Kv) => {

@@ -58,7 +58,7 @@ impl BatchScheduler for Slora {
     fn refuses(&self, config: &FleetConfig, input_tokens: u32, total_tokens: u32) -> Option<Rejection> {
         if total_tokens >= config.blocks {
             Some(Rejection::PoolTooSmall)
-        } else if !config.original && input_tokens > config.max_batch_tokens {
+        } else if !config.reference_quirks && input_tokens > config.max_batch_tokens {
             Some(Rejection::PromptOverBatch)
         } else {
             None
@@ -70,7 +70,7 @@ impl BatchScheduler for Slora {
     }
 
     fn may_block_queue(&self, config: &FleetConfig) -> bool {
-        config.original
+        config.reference_quirks
     }
 
     /// Its pool counts tokens.
@@ -273,7 +273,7 @@ impl State {
                 pool_tokens: context.config.blocks,
                 batch_max_tokens: context.config.max_batch_tokens,
                 max_running_requests: context.config.max_requests,
-                original_blocking: context.config.original,
+                original_blocking: context.config.reference_quirks,
             };
             let mut pass = AdmissionPass::new(
                 limits,

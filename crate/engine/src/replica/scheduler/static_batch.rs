@@ -2,7 +2,7 @@
 //! last member is done; no request joins. Each member reserves memory for the longest request until the batch is done.
 //!
 //! Vidur frees, at the end of a batch, the memory of those members only that are done at that moment, so memory leaks
-//! where answers differ in length. With [`FleetConfig::original`](crate::config::FleetConfig::original) it leaks here too.
+//! where answers differ in length. With [`FleetConfig::reference_quirks`](crate::config::FleetConfig::reference_quirks) it leaks here too.
 
 use std::collections::VecDeque;
 
@@ -105,7 +105,7 @@ fn schedule(
                 return QueueScan::Skipped;
             }
             // All of its clients have gone.
-            replica.kv.free(if context.config.original { 0 } else { parked.reserved });
+            replica.kv.free(if context.config.reference_quirks { 0 } else { parked.reserved });
         }
     }
     let stop = admit_to_slots(replica, context, batch);
@@ -167,6 +167,6 @@ fn end_batch(
         } else {
             batch.reserved
         };
-        replica.kv.free(if config.original { finished * config.slot_blocks() } else { reserved });
+        replica.kv.free(if config.reference_quirks { finished * config.slot_blocks() } else { reserved });
     }
 }

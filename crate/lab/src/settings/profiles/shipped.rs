@@ -131,7 +131,7 @@ mod tests {
         let refused = |file: &str, text: &str| take_table(file, text).unwrap_err().code;
         assert_eq!(refused(own.file, other.text()), "other_table");
         assert_eq!(refused(own.file, &own.text().replacen('8', "9", 1)), "other_table");
-        assert_eq!(refused("a100_nobody", own.text()), "other_table");
+        assert_eq!(refused("a100_unknown", own.text()), "other_table");
         // Where the texts are inside, nothing is missing.
         assert!(shipped_profiles().all(|(gpu, model)| missing_table(gpu, model).is_none()));
     }
