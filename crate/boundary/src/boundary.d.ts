@@ -288,7 +288,7 @@ export type CapacityMiss =
   | { kind: "too_long"; requests: number; offered: number }
   | { kind: "growing"; growth: number };
 
-/** The times of `quantile_s` are TTFT, TBT, E2E and the time in the waiting line. */
+/** The times of `quantile_s` are TTFT, TBT, E2E and the time in the waiting queue. */
 export interface CapacityMeasures {
   requests: number; quantile_s: (number | null)[]; throughput_rps: number; output_tokens_per_s: number;
   growth: number; growth_noise: number;

@@ -1,4 +1,4 @@
-//! What must hold under every order of service: leaps equal single steps to the last bit, everybody gets an end, memory is
+//! What must hold under every scheduling policy: leaps equal single steps to the last bit, every request gets an end, memory is
 //! never over-committed, the GPU never idles while a request waits, users' names do not matter.
 
 use std::sync::Arc;

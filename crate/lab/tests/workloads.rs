@@ -1,4 +1,4 @@
-//! Closed loops, sessions, clients and shared beginnings, from their settings to the numbers of a run.
+//! Closed loops, sessions, clients and shared prefixes, from their settings to the numbers of a run.
 
 use servescope_lab::engine::Preemption;
 use servescope_lab::{LoadedTrace, Run, Scenario, link};

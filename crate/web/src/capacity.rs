@@ -8,7 +8,7 @@ use servescope_lab::views::capacity::{fronts, probes};
 use wasm_bindgen::prelude::*;
 
 use crate::inputs::Inputs;
-use servescope_boundary::convert::{charts, object, scenario_of, thrown};
+use servescope_boundary::convert::{charts, object, scenario_of, to_js_error};
 use servescope_boundary::types::{
     JsCapacity, JsCharts, JsChecked, JsEntries, JsFailure, JsGrid, JsLoad, JsPatch, JsStandings,
 };
@@ -43,7 +43,7 @@ impl CapacitySearch {
         self.search = None;
         let scenario = self.inputs.scenario(scenario)?;
         self.goal = Goal::of(&scenario).ok();
-        self.search = Some(Search::new(&scenario, self.inputs.trace().cloned()).map_err(thrown)?);
+        self.search = Some(Search::new(&scenario, self.inputs.trace().cloned()).map_err(to_js_error)?);
         Ok(())
     }
 
@@ -54,7 +54,7 @@ impl CapacitySearch {
     pub fn begin_load(&mut self, scenario: &JsPatch) -> Result<(), JsFailure> {
         self.search = None;
         let scenario = self.inputs.scenario(scenario)?;
-        self.search = Some(quick_search(&scenario, self.inputs.trace().cloned()).map_err(thrown)?);
+        self.search = Some(quick_search(&scenario, self.inputs.trace().cloned()).map_err(to_js_error)?);
         Ok(())
     }
 
@@ -71,7 +71,8 @@ impl CapacitySearch {
     pub fn begin_check(&mut self, scenario: &JsPatch, replicas: u32, requests: f64) -> Result<(), JsFailure> {
         self.check = None;
         let scenario = self.inputs.scenario(scenario)?;
-        let check = Check::new(&scenario, self.inputs.trace(), replicas, requests as u64).map_err(thrown)?;
+        let check =
+            Check::new(&scenario, self.inputs.trace(), replicas, requests as u64).map_err(to_js_error)?;
         self.check = Some(check);
         Ok(())
     }
@@ -100,7 +101,7 @@ impl CapacitySearch {
             self.found = Some(search.finish());
         }
         let (Some(found), Some(goal)) = (&self.found, &self.goal) else {
-            return Err(thrown(vec![Failure::new(
+            return Err(to_js_error(vec![Failure::new(
                 "no_trace",
                 "",
                 "nothing has been searched yet".to_owned(),
@@ -121,7 +122,7 @@ impl CapacitySearch {
 #[wasm_bindgen]
 pub fn capacity_grid(scenario: &JsPatch) -> Result<JsGrid, JsFailure> {
     let scenario = scenario_of(scenario)?;
-    let grid = Grid::of(&scenario).map_err(|failure| thrown(vec![failure]))?;
+    let grid = Grid::of(&scenario).map_err(|failure| to_js_error(vec![failure]))?;
     let configurations = grid.configurations(&scenario);
     let notes = grid.notes(&configurations);
     let configurations: Vec<serde_json::Value> = configurations
@@ -146,7 +147,7 @@ pub fn capacity_grid(scenario: &JsPatch) -> Result<JsGrid, JsFailure> {
 #[wasm_bindgen]
 pub fn capacity_standings(entries: &JsEntries) -> Result<JsStandings, JsFailure> {
     let entries: Vec<Entry> = serde_wasm_bindgen::from_value(entries.into())
-        .map_err(|error| thrown(vec![Failure::new("bad_json", "entries", error.to_string())]))?;
+        .map_err(|error| to_js_error(vec![Failure::new("bad_json", "entries", error.to_string())]))?;
     let reply = js_sys::Object::new();
     let _ = js_sys::Reflect::set(&reply, &"standings".into(), &object(&standings(&entries)));
     let views: JsCharts = JsValue::from(charts(&fronts(&entries))).unchecked_into();

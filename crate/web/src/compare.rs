@@ -11,7 +11,7 @@ use servescope_lab::{Failure, Run, Running};
 use wasm_bindgen::prelude::*;
 
 use crate::inputs::Inputs;
-use servescope_boundary::convert::{charts, object, scenario_of, thrown};
+use servescope_boundary::convert::{charts, object, scenario_of, to_js_error};
 use servescope_boundary::types::{
     JsComparedPair, JsComparison, JsFailure, JsMeasured, JsMeasuredRuns, JsPatch,
 };
@@ -117,7 +117,7 @@ impl Comparer {
 
     fn ready(&self, scenario: &JsPatch, seed: f64) -> Result<Running, JsFailure> {
         let scenario = self.inputs.scenario(scenario)?;
-        Running::begin(&with_seed(&scenario, seed as u64), self.inputs.trace()).map_err(thrown)
+        Running::begin(&with_seed(&scenario, seed as u64), self.inputs.trace()).map_err(to_js_error)
     }
 }
 
@@ -127,7 +127,7 @@ fn measured(run: &Run) -> Json {
 }
 
 pub(crate) fn nothing_ran() -> JsFailure {
-    thrown(vec![Failure::new("no_trace", "", "nothing has run yet".to_owned())])
+    to_js_error(vec![Failure::new("no_trace", "", "nothing has run yet".to_owned())])
 }
 
 /// The seeds of a comparison: A's own and those that follow it.
@@ -136,7 +136,7 @@ pub(crate) fn nothing_ran() -> JsFailure {
 /// What is wrong with A, or too many seeds.
 #[wasm_bindgen]
 pub fn compare_seeds(a: &JsPatch, count: usize) -> Result<Vec<f64>, JsFailure> {
-    let seeds = seeds(&scenario_of(a)?, count).map_err(|failure| thrown(vec![failure]))?;
+    let seeds = seeds(&scenario_of(a)?, count).map_err(|failure| to_js_error(vec![failure]))?;
     Ok(seeds.into_iter().map(|seed| seed as f64).collect())
 }
 
@@ -162,7 +162,7 @@ fn measured_of(runs: &JsMeasuredRuns) -> Result<Vec<Measured>, JsFailure> {
         values: Vec<Option<f64>>,
         digest: String,
     }
-    let bad = |why: String| thrown(vec![Failure::new("bad_json", "runs", why)]);
+    let bad = |why: String| to_js_error(vec![Failure::new("bad_json", "runs", why)]);
     let runs: Vec<Read> =
         serde_wasm_bindgen::from_value(runs.into()).map_err(|error| bad(error.to_string()))?;
     if runs.iter().any(|run| run.values.len() != Metric::usual().len()) {

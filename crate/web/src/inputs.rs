@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use servescope_boundary::convert::{scenario_of, thrown};
-use servescope_boundary::take_over;
+use servescope_boundary::convert::{scenario_of, to_js_error};
+use servescope_boundary::trace_from_js;
 use servescope_boundary::types::{JsFailure, JsPatch, JsTraceColumns};
 use servescope_lab::profiles::LoadedProfile;
 use servescope_lab::{LoadedTrace, Scenario};
@@ -40,7 +40,7 @@ impl Inputs {
     }
 
     fn load_columns(&mut self, name: &str, columns: &JsTraceColumns) -> Result<(), JsFailure> {
-        let trace = take_over::trace(columns).map_err(|failure| thrown(vec![failure]))?;
+        let trace = trace_from_js::trace(columns).map_err(|failure| to_js_error(vec![failure]))?;
         self.trace = Some(LoadedTrace::from_trace(name, trace));
         Ok(())
     }
@@ -49,7 +49,7 @@ impl Inputs {
         self.profile = if text.is_empty() {
             None
         } else {
-            let profile = LoadedProfile::read(name, text).map_err(|failure| thrown(vec![failure]))?;
+            let profile = LoadedProfile::read(name, text).map_err(|failure| to_js_error(vec![failure]))?;
             Some(Arc::new(profile))
         };
         Ok(())

@@ -1,4 +1,4 @@
-//! The page's module with the simulator: parameters, links, every scheduler and order of service, gateways, fleets, the search
+//! The page's module with the simulator: parameters, links, every scheduler and scheduling policy, gateways, fleets, the search
 //! for capacity, and the drawing of charts. Files, fits and exports are in the other module, `servescope-studio`; what both
 //! have in common is in `servescope-boundary`.
 

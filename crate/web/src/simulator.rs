@@ -9,7 +9,7 @@ use servescope_lab::{Failure, Run, Running, files};
 use wasm_bindgen::prelude::*;
 
 use crate::inputs::Inputs;
-use servescope_boundary::convert::{charts, object, thrown};
+use servescope_boundary::convert::{charts, object, to_js_error};
 use servescope_boundary::types::{JsCharts, JsFailure, JsPatch, JsRequestFacts, JsRun, JsRunOptions};
 
 /// Router steps of one slice: a few milliseconds.
@@ -70,7 +70,7 @@ impl Simulator {
     pub fn begin(&mut self, scenario: &JsPatch) -> Result<(), JsFailure> {
         self.running = None;
         let scenario = self.inputs.scenario(scenario)?;
-        self.running = Some(Running::begin(&scenario, self.inputs.trace()).map_err(thrown)?);
+        self.running = Some(Running::begin(&scenario, self.inputs.trace()).map_err(to_js_error)?);
         Ok(())
     }
 
@@ -119,7 +119,7 @@ impl Simulator {
         let run = self.finished()?;
         let count = run.report.results.len();
         if id >= count {
-            return Err(thrown(vec![Failure::out_of_range("id", id as f64, 0.0, count as f64 - 1.0)]));
+            return Err(to_js_error(vec![Failure::out_of_range("id", id as f64, 0.0, count as f64 - 1.0)]));
         }
         Ok(object(&facts(run, id)).unchecked_into())
     }
@@ -138,7 +138,7 @@ impl Simulator {
             "events.csv" => Ok(files::events_csv(&run.report)),
             "trace.json" => Ok(files::chrome_trace(&run.report)),
             "summary.json" => Ok(format!("{:#}\n", json!(run.summary()))),
-            other => Err(thrown(vec![
+            other => Err(to_js_error(vec![
                 Failure::new("unknown_option", "kind", format!("there is no file {other}"))
                     .text("value", other),
             ])),
@@ -148,7 +148,7 @@ impl Simulator {
     pub(crate) fn finished(&self) -> Result<&Run, JsFailure> {
         self.run
             .as_ref()
-            .ok_or_else(|| thrown(vec![Failure::new("no_trace", "", "nothing has run yet".to_owned())]))
+            .ok_or_else(|| to_js_error(vec![Failure::new("no_trace", "", "nothing has run yet".to_owned())]))
     }
 }
 

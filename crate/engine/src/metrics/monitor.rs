@@ -80,9 +80,9 @@ pub struct ClientTotals {
     pub in_system_s: f64,
     /// Times of completed requests.
     pub tails: Tails,
-    /// Its counter at the end, where the order of service keeps one for it.
+    /// Its counter at the end, where the scheduling policy keeps one for it.
     pub counter: Option<f64>,
-    /// That in the order of service of the gateway's queue.
+    /// That of the scheduling policy of the gateway's queue.
     pub gateway_counter: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! Any trace, fleet, order of service and cost.
+//! Any trace, fleet, scheduling policy and cost.
 
 use proptest::prelude::*;
 use servescope_engine::queue::DrrConfig;
@@ -187,7 +187,7 @@ prop_compose! {
     }
 }
 
-/// Every order of service that a fleet keeps, and one that it cannot.
+/// Every scheduling policy that a fleet keeps, and one that it cannot.
 pub(crate) fn any_order() -> impl Strategy<Value = QueuePolicy> {
     let weights = || prop::collection::vec(prop_oneof![Just(1.0), Just(3.0), 0.1..5.0f64], 1..4);
     let accounting = || {

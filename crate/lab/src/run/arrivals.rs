@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use servescope_workload::sessions::hold_turns;
+use servescope_workload::sessions::make_closed_loop;
 use servescope_workload::{SessionSpec, Trace, WorkloadSpec, generate, scale};
 
 use super::loaded_trace::LoadedTrace;
@@ -64,7 +64,7 @@ fn scaled(scenario: &Scenario, loaded: &LoadedTrace) -> Result<Arc<Trace>, Failu
     }
     let mut scaled = Trace::clone(&loaded.trace);
     if held {
-        hold_turns(&mut scaled);
+        make_closed_loop(&mut scaled);
     }
     if rate != 1.0 {
         scaled = scale::scale_rate(&scaled, rate, seed);

@@ -8,10 +8,10 @@
 
 use std::collections::BTreeMap;
 
-use super::dealt;
+use super::cycle_get;
 use crate::distribution;
 use crate::formats::{LengthWindow, MAX_ROWS, MAX_TOKENS, Pattern, Window};
-use crate::generate::{Coupling, WorkloadSpec};
+use crate::generate::{GaussianCopula, WorkloadSpec};
 use crate::stream::Stream;
 use crate::trace::{BASE_MODEL, Request, Trace};
 
@@ -98,8 +98,8 @@ pub fn servegen(source: &ServeGen<'_>, spec: &WorkloadSpec) -> Trace {
     lengths.iter_mut().for_each(|of| of.sort_by(|a, b| a.start_s.total_cmp(&b.start_s)));
     let mut maker = Maker {
         spec,
-        coupling: Coupling::of(spec),
-        of_histograms: Coupling::rising(spec.length_correlation),
+        copula: GaussianCopula::of(spec),
+        of_histograms: GaussianCopula::rising(spec.length_correlation),
         adapters: spec.adapters.popularity.sampler(spec.adapters.count.max(1)),
         trace: Trace::with_capacity(source.expected_requests().min(MAX_ROWS as f64) as usize),
     };
@@ -123,7 +123,7 @@ pub fn servegen(source: &ServeGen<'_>, spec: &WorkloadSpec) -> Trace {
         }
     }
     let mut trace = maker.trace;
-    trace.adapter_rank = spec.adapters.dealt_ranks();
+    trace.adapter_rank = spec.adapters.adapter_ranks();
     trace.sort();
     trace
 }
@@ -172,8 +172,8 @@ fn shape_of(pattern: Pattern, cv: f64) -> f64 {
 /// The trace as it is made.
 struct Maker<'a> {
     spec: &'a WorkloadSpec,
-    coupling: Coupling,
-    of_histograms: Coupling,
+    copula: GaussianCopula,
+    of_histograms: GaussianCopula,
     adapters: crate::popularity::Sampler,
     trace: Trace,
 }
@@ -187,16 +187,16 @@ impl Maker<'_> {
                     |u| window.prompt.iter().map(|part| part.at(u)).sum::<u32>().clamp(1, MAX_TOKENS);
                 (prompt(u), window.answer.at(self.of_histograms.second(u, v)).max(1))
             }
-            None => self.coupling.draw(self.spec, u, v),
+            None => self.copula.draw(self.spec, u, v),
         };
         let clients = self.spec.clients.as_ref();
-        let scales = clients.map(|c| (dealt(&c.input_scales, place), dealt(&c.output_scales, place)));
+        let scales = clients.map(|c| (cycle_get(&c.input_scales, place), cycle_get(&c.output_scales, place)));
         let (input_scale, output_scale) = scales.unwrap_or_default();
         let output_tokens = super::scaled(output, output_scale);
         self.trace.push(Request {
             arrival_us,
             user: place as u32,
-            adapter: match clients.and_then(|c| dealt(&c.adapters, place)).flatten() {
+            adapter: match clients.and_then(|c| cycle_get(&c.adapters, place)).flatten() {
                 _ if self.spec.adapters.count == 0 => BASE_MODEL,
                 Some(adapter) => adapter,
                 None => self.adapters.at(w),

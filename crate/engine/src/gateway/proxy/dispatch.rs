@@ -22,7 +22,7 @@ enum DispatchDecision {
 }
 
 impl Proxy {
-    /// Lets requests through, until the first in the order of service has to wait.
+    /// Lets requests through, until the first by the scheduling policy has to wait.
     pub(super) fn dispatch(&mut self, trace: &Trace, at_us: f64, probe: &dyn KvUsageProbe) {
         self.wake_us = f64::INFINITY;
         while self.waiting > 0

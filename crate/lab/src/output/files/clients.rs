@@ -138,7 +138,7 @@ fn number(to: &mut dyn fmt::Write, number: Option<f64>) -> fmt::Result {
 /// Who keeps counters of clients.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Keeper {
-    /// The engine's order of service.
+    /// The engine's scheduling policy.
     Engine,
     /// That of the gateway's queue.
     Gateway,

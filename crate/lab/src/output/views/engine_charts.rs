@@ -68,7 +68,7 @@ pub(super) fn rates(run: &Run, window: &Window) -> Chart {
     view("rates", window, "req/s", all)
 }
 
-/// Requests in the batch and in the waiting line.
+/// Requests in the batch and in the waiting queue.
 pub(super) fn running_waiting(run: &Run, window: &Window) -> Chart {
     let report = &run.report;
     let blank = Columns::new(window.start_us, window.end_us, window.columns);

@@ -218,7 +218,7 @@ fn users(traces: &[(Role, &Trace)]) -> Chart {
 mod tests {
     use super::*;
     use servescope_workload::sessions::{AtCap, Pace};
-    use servescope_workload::{Length, SessionSpec, WorkloadSpec, generate};
+    use servescope_workload::{LengthDistribution, SessionSpec, WorkloadSpec, generate};
 
     #[test]
     fn every_chart_of_two_traces_is_sound() {
@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn a_session_is_a_bar_from_its_first_to_its_last_request() {
         let sessions = SessionSpec {
-            turns: Length::Fixed { value: 3 },
+            turns: LengthDistribution::Fixed { value: 3 },
             context_cap: 20_000,
             at_cap: AtCap::Truncate,
             pace: Pace::Fixed { answer_s: 2.0 },

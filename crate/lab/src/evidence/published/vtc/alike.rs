@@ -8,7 +8,7 @@ use crate::published::TOKENIZER_EXTRA;
 use crate::scenario::Scenario;
 
 impl Recording {
-    /// A scenario like the recording: the same server and order of service, and a workload of the same rate, burstiness,
+    /// A scenario like the recording: the same server and scheduling policy, and a workload of the same rate, burstiness,
     /// shares of clients and lengths, without pauses and trends. `None` where each client has a length of its own, or where a
     /// scenario cannot say it.
     pub fn alike(&self) -> Option<Scenario> {
@@ -68,7 +68,7 @@ fn server_texts(server: Server) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// The settings of the orders of service that recordings have.
+/// The settings of the scheduling policies that recordings have.
 fn order_texts(order: &QueuePolicy) -> Option<Vec<(&'static str, String)>> {
     let fair = match order {
         QueuePolicy::Fcfs => return Some(vec![("scheduler.order", "fcfs".to_owned())]),
