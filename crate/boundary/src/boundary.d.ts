@@ -189,6 +189,8 @@ export interface Summary {
   fleet?: FleetSummary | null;
   /** Of a proxy before the engine; the simulator that the page starts with has none. */
   gateway?: GatewaySummary | null;
+  /** Median absolute errors of mean TTFT and mean TPOT against measured deployments; null where none can be run so. */
+  expected_error: { ttft: number; tpot: number; rows: number; of: "model_and_gpu" | "gpu" | "all" } | null;
   warnings: Failure[];
 }
 

@@ -9,6 +9,7 @@ use servescope_lab::engine::metrics::fleet::ReplicaRow;
 use servescope_lab::engine::metrics::monitor::Monitor;
 use servescope_lab::engine::metrics::summary::{AdapterUse, KvUsage, SplitMeans};
 use servescope_lab::engine::metrics::{Distribution, GatewaySummary, SloScore};
+use servescope_lab::expected_error::ExpectedError;
 use servescope_lab::metric::Metric;
 use servescope_lab::replications::Range;
 
@@ -68,6 +69,9 @@ pub(crate) fn table(
     if let Some(Load { load_rps, capacity_rps, share }) = load {
         let [share, load, capacity] = [percent(Some(*share)), short(*load_rps), short(*capacity_rps)];
         line("load", format!("{share} of the capacity of these settings: {load} of {capacity} req/s"));
+    }
+    if let Some(error) = summary.expected_error {
+        line("expected error", expected(&error));
     }
     line(
         "GPU",
@@ -284,4 +288,15 @@ fn short(x: f64) -> String {
         _ => 4,
     };
     format!("{x:.digits$}")
+}
+
+/// How far the times are to be expected from a real server's, and from which deployments that is known.
+fn expected(error: &ExpectedError) -> String {
+    let of = match error.of {
+        "model_and_gpu" => "of this model on this GPU",
+        "gpu" => "of other models on this GPU: this model was not measured",
+        _ => "of other models and GPUs: these were not measured",
+    };
+    let [ttft, tpot] = [error.ttft, error.tpot].map(|share| percent(Some(share)));
+    format!("mean TTFT {ttft}, mean TPOT {tpot} (median over {} measured vLLM rows {of})", error.rows)
 }

@@ -24,7 +24,8 @@ pub use evidence::{alarms, closed_forms, measured, published, silicon, threshold
 pub use output::{files, monitor, views, why};
 pub use run::{backlog, growth, limits};
 pub use settings::{
-    kernels, link, notes, parameters, profiles, repeated_keys, scenario, schema, tables, vidur,
+    expected_error, kernels, link, notes, parameters, profiles, repeated_keys, scenario, schema, tables,
+    vidur,
 };
 pub use traces::{bodies, fit, inspect, recipe};
 pub use what_if::{capacity, compare, metric, replications, sweep, turn};

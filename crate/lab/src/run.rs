@@ -24,6 +24,7 @@ use servescope_engine::{Fleet, Rejection, Report};
 use servescope_workload::statistics::PrefixHits;
 use servescope_workload::{BASE_MODEL, Trace, WorkloadSpec};
 
+use crate::expected_error::ExpectedError;
 use crate::failure::Failure;
 use crate::notes::{Context, Note, Purpose, notes, unused};
 use crate::parameters::Id;
@@ -152,6 +153,8 @@ pub struct RunSummary {
     pub fleet: Option<FleetSummary>,
     /// What the proxy did, if there was one.
     pub gateway: Option<GatewaySummary>,
+    /// How far these times are to be expected from a real server's.
+    pub expected_error: Option<ExpectedError>,
     /// What a reader of the numbers should know.
     pub warnings: Vec<Failure>,
 }
@@ -234,6 +237,7 @@ impl Run {
             prefix: has(&["prefix."]).then(|| self.prefix()).flatten(),
             fleet: None,
             gateway: has(&["gateway."]).then(|| gateway_summary(&self.report, slo)).flatten(),
+            expected_error: None,
             warnings: Vec::new(),
         })
     }
@@ -282,6 +286,7 @@ impl Run {
             prefix: self.prefix(),
             fleet: None,
             gateway: gateway_summary(&self.report, self.scenario.slo()),
+            expected_error: self.scenario.expected_error(),
             warnings,
         }
     }

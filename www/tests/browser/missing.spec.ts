@@ -87,10 +87,13 @@ test('the measured times of a GPU and model are fetched when a run needs them, o
   const phi = await digest(page);
   await goTo(page, `${TIMED}&mdl=llama-2-7b`);
   expect(await digest(page)).toBe(llama);
+  await expect(page.locator('[data-expected=unknown]')).toBeVisible();
   await goTo(page, KERNELS);
   const kernels = await digest(page);
   await expect(page.locator('p.origin[data-origin=kernels]')).toContainText('gemm:bfloat16:128256:4096');
   expect(fetched).toEqual(['a100_Llama-2-7b-hf', 'a40_phi-2', 'kernels_h100_sxm']);
+  // No deployment of this model was measured on this GPU, but of others; of Vidur's operators there is none.
+  await expect(page.locator('[data-expected=gpu]')).toHaveAttribute('data-tpot', /^0\.0/);
   const run = terminal();
   if (run !== null) {
     const settings = ['scheduler.kind=vllm_v1', 'workload.adapters.count=0', 'workload.duration_s=60'];

@@ -162,6 +162,11 @@ fn model(path: &str) -> Option<&'static Model> {
     Model::named(id)
 }
 
+/// The ids of the GPU and the model of a row that the catalogue knows.
+pub(super) fn deployed(row: &Row) -> Option<[&'static str; 2]> {
+    Some([gpu(&row.system)?.id, model(&row.model)?.id])
+}
+
 /// What names add that changes no dimension.
 const SUFFIXES: [&str; 7] = ["-instruct", "-fp8", "-fp4", "-nvfp4", "-bf16", "-chat", "-hf"];
 
