@@ -87,6 +87,8 @@ export interface DeploymentView {
   model: string;
   layers: number;
   gpus: number;
+  nodes: number;
+  node_link_gb_s: number;
   memory_gb: number;
   /** From the bottom; they overflow the memory by `missing_gb`. */
   parts: { name: "weights" | "activations" | "adapters" | "kv" | "margin"; gb: number }[];

@@ -7,7 +7,7 @@ use servescope_lab::RunSummary;
 use servescope_lab::capacity::Load;
 use servescope_lab::engine::metrics::fleet::ReplicaRow;
 use servescope_lab::engine::metrics::monitor::Monitor;
-use servescope_lab::engine::metrics::summary::{AdapterUse, KvUsage, SplitMeans};
+use servescope_lab::engine::metrics::summary::{AdapterUse, GpuUse, KvUsage, SplitMeans};
 use servescope_lab::engine::metrics::{Distribution, GatewaySummary, SloScore, Summary};
 use servescope_lab::expected_error::ExpectedError;
 use servescope_lab::metric::Metric;
@@ -73,15 +73,7 @@ pub(crate) fn table(
     if let Some(error) = summary.expected_error {
         line("expected error", expected(&error));
     }
-    line(
-        "GPU",
-        format!(
-            "busy {}, MFU {}, memory bandwidth {}",
-            percent(run.gpu.busy),
-            percent(run.gpu.mfu),
-            percent(run.gpu.bandwidth)
-        ),
-    );
+    line("GPU", gpu(&run.gpu));
     if let Some(fleet) = &summary.fleet {
         let all: f64 = fleet.operators_s.values().sum();
         let part = |(class, s): (&&str, &f64)| format!("{class} {}", percent(Some(s / all)));
@@ -299,6 +291,11 @@ fn short(x: f64) -> String {
         _ => 4,
     };
     format!("{x:.digits$}")
+}
+
+fn gpu(gpu: &GpuUse) -> String {
+    let [busy, mfu, bandwidth] = [gpu.busy, gpu.mfu, gpu.bandwidth].map(percent);
+    format!("busy {busy}, MFU {mfu}, memory bandwidth {bandwidth}")
 }
 
 /// How far the times are to be expected from a real server's, and from which deployments that is known.

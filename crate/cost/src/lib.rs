@@ -11,6 +11,7 @@ pub mod kernels;
 pub mod linear;
 pub mod memory_plan;
 pub mod models;
+pub mod nodes;
 pub mod profile;
 pub mod roofline;
 

@@ -186,7 +186,7 @@ impl Fleet {
                 WaitingQueue::limited(&self.queueing, &self.trace)
             } else {
                 WaitingQueue::new(&self.queueing, FairnessRules::Engine, &self.trace, pool_tokens)
-                    .with_short_slots(replica.adapters.has_short_slots(&self.trace))
+                    .with_short_slots(&self.trace, replica.adapters.has_short_slots(&self.trace))
             };
         }
         if self.replicas[0].keeps_counters() {

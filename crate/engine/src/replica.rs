@@ -118,7 +118,7 @@ impl Replica {
             stages,
             keeps_decode_batch: stages == 1 && config.policy().keeps_decode_batch(),
             writes_every_iteration: false,
-            waiting: WaitingQueue::default().with_short_slots(adapters.has_short_slots(trace)),
+            waiting: WaitingQueue::default().with_short_slots(trace, adapters.has_short_slots(trace)),
             num_waiting: 0,
             looks_again: false,
             stop: None,

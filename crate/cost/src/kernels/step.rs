@@ -8,6 +8,7 @@ use crate::batch::{Batch, BatchCost, OperatorClass, StageParts, StageTime};
 use crate::deployment::KvFormat;
 use crate::gpus::Gpu;
 use crate::models::{Attention, Experts, Model};
+use crate::nodes;
 
 /// Bytes of an activation.
 const ACTIVATION: f64 = 2.0;
@@ -416,7 +417,8 @@ impl KernelCost {
             attention: assembly.grouped(&layout)?,
             experts: assembly.expert_kernels(&layout)?,
             head: assembly.product(Format::Bf16, f64::from(model.vocabulary) / tensor, h)?,
-            all_reduce: assembly.collective("all_reduce", layout.tensor_parallel)?,
+            all_reduce: assembly
+                .collective("all_reduce", nodes::on_one_node(layout.gpu, layout.tensor_parallel))?,
             dispatch: dispatch.map(|(gather, scatter)| [gather, scatter]),
             mlp,
             peaks: assembly.peaks,
@@ -551,9 +553,14 @@ impl KernelCost {
         let fixed = (layers - with_experts) * o.layer_us + with_experts * o.expert_layer_us;
         add(OperatorClass::Pointwise, fixed + layers * bytes / share);
         if let Some(curve) = &self.all_reduce {
-            let us = self.collective_us(curve, tokens * h);
+            let sum_us = |values: f64| {
+                let beyond_us =
+                    nodes::all_reduce_us(self.layout.gpu, self.layout.tensor_parallel, ACTIVATION * values);
+                self.collective_us(curve, values) + beyond_us
+            };
+            let us = sum_us(tokens * h);
             if JOINT_NORM.contains(&model.id) {
-                add(OperatorClass::Communication, 2.0 * layers * self.collective_us(curve, 2.0 * tokens));
+                add(OperatorClass::Communication, 2.0 * layers * sum_us(2.0 * tokens));
             }
             // Where attention's replicas send tokens to the experts, the second one is that.
             let times = if self.dispatch.is_some() { 1.0 } else { 2.0 };

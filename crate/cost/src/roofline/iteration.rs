@@ -5,6 +5,7 @@ use super::corrections::{Efficiency, product_work};
 use crate::batch::{Batch, OperatorClass, StageParts, Work};
 use crate::deployment::Deployment;
 use crate::models::Attention;
+use crate::nodes;
 
 /// Bytes of an activation.
 const ACTIVATION: f64 = 2.0;
@@ -124,11 +125,13 @@ impl Roofline {
 
     /// Sums over the GPUs that share a layer: twice (n - 1) / n of the bytes go over each one's link.
     fn all_reduce(&self, costs: &mut CostAccumulator, times: f64, bytes: f64) {
-        let n = f64::from(self.deployment.tensor_parallel);
+        let (gpu, gpus) = (self.deployment.gpu, self.deployment.tensor_parallel);
+        let n = f64::from(nodes::on_one_node(gpu, gpus));
         if n > 1.0 && costs.is_timed {
             let c = &self.corrections;
             let us = c.all_reduce.fixed_us
-                + 2.0 * (n - 1.0) / n * bytes / (c.all_reduce.memory * self.link_bytes_s) * 1e6;
+                + 2.0 * (n - 1.0) / n * bytes / (c.all_reduce.memory * self.link_bytes_s) * 1e6
+                + nodes::all_reduce_us(gpu, gpus, bytes);
             costs.parts[OperatorClass::Communication as usize] += times * us;
         }
     }
@@ -165,8 +168,10 @@ impl Roofline {
             self.embedding_and_head(&mut costs, batch, tokens);
         } else {
             let send = &self.corrections.send;
+            let on_node_us = send.fixed_us + tokens * row / (send.memory * self.link_bytes_s) * 1e6;
+            let (gpu, leaving) = (self.deployment.gpu, nodes::share_of_sends(&self.deployment));
             costs.parts[OperatorClass::Communication as usize] +=
-                send.fixed_us + tokens * row / (send.memory * self.link_bytes_s) * 1e6;
+                (1.0 - leaving) * on_node_us + leaving * (send.fixed_us + nodes::send_us(gpu, tokens * row));
         }
         let on_gpu: f64 = costs.parts.iter().sum();
         let launches = layers * self.host.launch_per_layer_us;
@@ -323,6 +328,9 @@ impl Roofline {
         self.pointwise(costs, 1.0, &c.add, SAMPLING_BYTES * logits);
         if self.deployment.tensor_parallel > 1 {
             let us = c.send.fixed_us + ACTIVATION * logits / (c.send.memory * self.link_bytes_s) * 1e6;
+            let gpu = self.deployment.gpu;
+            let is_apart = nodes::nodes(gpu, self.deployment.tensor_parallel) > 1;
+            let us = us + if is_apart { nodes::send_us(gpu, ACTIVATION * logits) } else { 0.0 };
             costs.parts[OperatorClass::Communication as usize] += us;
         }
     }

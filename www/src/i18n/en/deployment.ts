@@ -11,6 +11,7 @@ export const deployment = area('deployment', {
   'memory.kv': 'KV cache',
   'memory.margin': 'margin',
   'memory.part': '{name} {gb} GB',
+  'nodes': 'The GPUs of a replica are on {nodes} nodes; between nodes each GPU sends {gb} GB/s.',
   'price': 'About ${usd} an hour for a replica ({kind}: {source}).',
   'cost.own': 'Times: roofline with efficiencies measured on this GPU (Vidur’s profiles; attention on an A100). On models that were held out, a layer is off by {best} to {worst} % (medians).',
   'cost.borrowed': 'Times: roofline with the efficiencies of another GPU, {gpu}: modelled, not measured here. There a layer of a model held out is off by {best} to {worst} % (medians); between GPUs by 5 to 12 %.',

@@ -11,6 +11,7 @@ export const deployment: Translation<typeof english> = {
   'memory.kv': 'KV 缓存',
   'memory.margin': '余量',
   'memory.part': '{name} {gb} GB',
+  'nodes': '一个副本的 GPU 分布在 {nodes} 个节点上；节点之间每块 GPU 的带宽为 {gb} GB/s。',
   'price': '每个副本每小时约 {usd} 美元（{kind}：{source}）。',
   'cost.own': '耗时：Roofline 模型，效率在这款 GPU 上实测得出（Vidur 的数据；注意力在 A100 上测得）。对未参与拟合的模型，单层误差为 {best}% 到 {worst}%（中位数）。',
   'cost.borrowed': '耗时：Roofline 模型，效率借自另一款 GPU（{gpu}），属推算而非实测。在那款 GPU 上，未参与拟合的模型单层误差为 {best}% 到 {worst}%（中位数）；换一款 GPU 则为 5% 到 12%。',

@@ -125,7 +125,8 @@ impl AdapterQueue {
     }
 }
 
-fn list_number(adapter: u32) -> u32 {
+/// The place of an adapter among the lists, of which the first one is the base model's.
+pub(super) fn list_number(adapter: u32) -> u32 {
     if adapter == BASE_MODEL { 0 } else { adapter + 1 }
 }
 

@@ -83,6 +83,8 @@ pub struct ClientQueue {
     present: u32,
     /// Requests that are set aside, and their clients.
     aside: Vec<(u32, QueueKey<Numbered>)>,
+    /// The client that is next while the requests of others are skipped.
+    chosen: Option<u32>,
 }
 
 impl ClientQueue {
@@ -121,6 +123,7 @@ impl ClientQueue {
             number: 0,
             present: 0,
             aside: Vec::new(),
+            chosen: None,
         }
     }
 
@@ -176,13 +179,25 @@ impl ClientQueue {
 
     /// A request joins the queue; says whether its client was not waiting. `predicted_output`: tokens.
     pub fn push(&mut self, id: u32, client: u32, predicted_output: f64, at_us: f64) -> bool {
+        self.push_to(client, id, client, predicted_output, at_us)
+    }
+
+    /// The same where the requests of one list are kept as those of a client, and `owner` says of which class one is.
+    pub(super) fn push_to(
+        &mut self,
+        client: u32,
+        id: u32,
+        owner: u32,
+        predicted_output: f64,
+        at_us: f64,
+    ) -> bool {
         let number = self.number;
         self.number += 1;
         let key = match &self.ranking {
             Ranking::QueueKey(QueuePolicy::Lifo, _) => lifo::key(number),
             Ranking::QueueKey(QueuePolicy::Sjf, _) => sjf::key(predicted_output),
             Ranking::QueueKey(QueuePolicy::Priority { classes, ageing_us }, _) => {
-                priority::key(cycle_get(classes, client as usize, 0.0), *ageing_us, at_us)
+                priority::key(cycle_get(classes, owner as usize, 0.0), *ageing_us, at_us)
             }
             _ => fcfs::key(number),
         };
@@ -248,6 +263,7 @@ impl ClientQueue {
     pub fn head(&mut self) -> Option<(u32, u32)> {
         let Self { ranking, clients, counters, .. } = self;
         let client = match ranking {
+            _ if self.chosen.is_some() => self.chosen?,
             Ranking::QueueKey(_, heads) => heads.first(|client| clients[client as usize].head())?,
             Ranking::Least(least) => least.first(counters, |client| clients[client as usize].is_ready())?.0,
             Ranking::Turns(turns) => turns.first(counters, |client| clients[client as usize].is_ready())?,
@@ -273,6 +289,7 @@ impl ClientQueue {
     pub fn skip(&mut self, client: u32) {
         let own = &mut self.clients[client as usize];
         own.waiting.pop();
+        self.chosen = None;
         if own.stay == 0 {
             own.waiting.clear();
         }
@@ -303,8 +320,35 @@ impl ClientQueue {
         }
     }
 
-    /// Requests that were set aside are back in their places, their clients first in turn.
+    /// From now on the next request is the first one of these clients by its key, until it leaves or [`Self::put_back`].
+    /// Returns that request with its client, if there is one.
+    pub(super) fn skip_to(&mut self, among: impl Iterator<Item = u32>) -> Option<(u32, u32)> {
+        let first = |client: u32| self.clients[client as usize].head().map(|head| (head, client));
+        let (head, client) = among.filter_map(first).min()?;
+        self.chosen = Some(client);
+        Some((client, head.id.id))
+    }
+
+    /// Of each client the first request, if it is before the next one, in the order of their keys. Those that have gone away
+    /// leave the queue.
+    pub(super) fn skipped(&mut self, is_gone: impl Fn(u32) -> bool) -> Vec<u32> {
+        let chosen = self.chosen;
+        for client in (0..self.clients.len() as u32).filter(|&client| Some(client) != chosen) {
+            while self.clients[client as usize].head().is_some_and(|head| is_gone(head.id.id)) {
+                self.skip(client);
+            }
+        }
+        self.chosen = chosen;
+        let next = chosen.and_then(|client| self.clients[client as usize].head());
+        let heads = self.clients.iter().filter_map(ClientEntry::head);
+        let mut before: Vec<_> = heads.filter(|head| next.is_none_or(|next| *head < next)).collect();
+        before.sort_unstable();
+        before.into_iter().map(|head| head.id.id).collect()
+    }
+
+    /// Requests that were set aside or skipped are back in their places, their clients first in turn.
     pub fn put_back(&mut self) {
+        self.chosen = None;
         while let Some((client, entry)) = self.aside.pop() {
             let own = &mut self.clients[client as usize];
             own.aside -= 1;

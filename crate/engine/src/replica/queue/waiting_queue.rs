@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use servescope_workload::{BASE_MODEL, Trace};
 
-use super::adapter_queue::AdapterQueue;
+use super::adapter_queue::{AdapterQueue, list_number};
 use super::client::cycle_get;
 use super::client_queue::ClientQueue;
 use super::fairness::FairnessRules;
@@ -42,6 +42,10 @@ struct Ranked {
     queue: ClientQueue,
     charges: TokenCharges,
     accounting: OutputAccounting,
+    /// How many clients are told apart.
+    clients: usize,
+    /// Whether the queue has a list for each adapter, and not for each client.
+    by_adapter: bool,
 }
 
 impl WaitingQueue {
@@ -63,9 +67,11 @@ impl WaitingQueue {
     }
 
     /// The same of a replica that has, or has not, fewer LoRA slots than the trace has adapters.
-    pub(crate) fn with_short_slots(mut self, are_short: bool) -> Self {
-        if are_short && self.ranked.is_none() {
-            self.by_adapter = Some(Box::default());
+    pub(crate) fn with_short_slots(mut self, trace: &Trace, are_short: bool) -> Self {
+        match &mut self.ranked {
+            Some(ranked) if are_short && !ranked.queue.keeps_counters() => ranked.list_by_adapter(trace),
+            None if are_short => self.by_adapter = Some(Box::default()),
+            _ => {}
         }
         self
     }
@@ -137,8 +143,7 @@ impl WaitingQueue {
             }
             return false;
         };
-        let client = ranked.client_of(trace, id);
-        let is_new = ranked.queue.push(id, client, ranked.config.predicted_tokens(trace, id), now_us);
+        let is_new = ranked.push(trace, id, ranked.config.predicted_tokens(trace, id), now_us);
         is_new && ranked.queue.keeps_counters()
     }
 
@@ -146,8 +151,7 @@ impl WaitingQueue {
     pub(crate) fn come_back(&mut self, trace: &Trace, id: u32, arrival_us: f64, is_on_host: bool) {
         match &mut self.ranked {
             Some(ranked) if ranked.is_by_class() && !is_on_host => {
-                let client = ranked.client_of(trace, id);
-                ranked.queue.push(id, client, 0.0, arrival_us);
+                ranked.push(trace, id, 0.0, arrival_us);
             }
             _ => match &mut self.by_adapter {
                 Some(queue) => queue.push_front(trace.adapter[id as usize], id),
@@ -197,7 +201,7 @@ impl WaitingQueue {
 
     /// The head is skipped, and those behind it up to the first whose adapter has one of the slots in use, or that has no
     /// adapter; until one is taken out or [`Self::put_back`]. No client is charged for them. Returns the new head; `skipped`, if
-    /// asked for, gets those that were skipped, first come, first served only the first one of each adapter.
+    /// asked for, gets those that were skipped; where no counters are kept, only the first one of each adapter.
     pub(crate) fn skip_to_slots(
         &mut self,
         trace: &Trace,
@@ -213,6 +217,11 @@ impl WaitingQueue {
             return head;
         }
         loop {
+            let is_by_adapter =
+                self.ahead.is_empty() && self.ranked.as_ref().is_some_and(|own| own.by_adapter);
+            if let (true, Some(ranked)) = (is_by_adapter, &mut self.ranked) {
+                return ranked.skip_to_slots(in_use, is_gone, skipped);
+            }
             if let Some(skipped) = &mut skipped {
                 skipped.extend(self.head(&is_gone));
             }
@@ -255,8 +264,8 @@ impl WaitingQueue {
         if let Some(ranked) = &mut self.ranked
             && !self.ahead.contains(&id)
         {
-            let client = ranked.client_of(trace, id);
-            ranked.queue.forget(client);
+            let list = ranked.list_of(trace, id);
+            ranked.queue.forget(list);
         }
         self.skip_gone(is_gone);
     }
@@ -425,11 +434,54 @@ impl Ranked {
             config: Arc::clone(config),
             queue,
             accounting: config.policy.accounting(),
+            clients,
+            by_adapter: false,
         }
     }
 
+    /// Keeps the requests in a list for each adapter, so that those whose adapter has no slot are skipped together and not one
+    /// by one. Their keys put them in order whichever lists they are in.
+    fn list_by_adapter(&mut self, trace: &Trace) {
+        let lists = trace.adapter_count() + 1;
+        self.queue = ClientQueue::new(&self.config.policy, FairnessRules::Engine, lists, 0.0);
+        self.by_adapter = true;
+    }
+
     fn client_of(&self, trace: &Trace, id: u32) -> u32 {
-        self.config.client.of(trace, id, self.queue.client_count())
+        self.config.client.of(trace, id, self.clients)
+    }
+
+    /// The list in which a request waits.
+    fn list_of(&self, trace: &Trace, id: u32) -> u32 {
+        if self.by_adapter { list_number(trace.adapter[id as usize]) } else { self.client_of(trace, id) }
+    }
+
+    /// A request joins; says whether its list was empty.
+    fn push(&mut self, trace: &Trace, id: u32, predicted_output: f64, at_us: f64) -> bool {
+        let (list, client) = (self.list_of(trace, id), self.client_of(trace, id));
+        self.queue.push_to(list, id, client, predicted_output, at_us)
+    }
+
+    /// The head is skipped, and those behind it up to the first of the base model or one of the adapters in use, which is the
+    /// head then.
+    fn skip_to_slots(
+        &mut self,
+        in_use: &[u32],
+        is_gone: impl Fn(u32) -> bool,
+        skipped: Option<&mut Vec<u32>>,
+    ) -> Option<u32> {
+        let lists = || std::iter::once(BASE_MODEL).chain(in_use.iter().copied()).map(list_number);
+        let head = loop {
+            let Some((list, id)) = self.queue.skip_to(lists()) else { break None };
+            if !is_gone(id) {
+                break Some(id);
+            }
+            self.queue.skip(list);
+        };
+        if let Some(skipped) = skipped {
+            skipped.extend(self.queue.skipped(is_gone));
+        }
+        head
     }
 
     fn is_by_class(&self) -> bool {

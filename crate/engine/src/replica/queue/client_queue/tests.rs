@@ -177,3 +177,76 @@ fn a_newcomer_is_lifted_to_those_who_wait() {
     queue.push(50, 1, 10.0, 1.0);
     assert_eq!(queue.counters(), [(0, 4_000.0), (1, 4_000.0)]);
 }
+
+proptest! {
+    /// Requests kept by list, of which those of some lists are skipped, come in the order of one sorted list that is scanned.
+    #[test]
+    fn skipping_lists_is_scanning(
+        order in prop_oneof![
+            Just(QueuePolicy::Lifo),
+            Just(QueuePolicy::Sjf),
+            Just(QueuePolicy::Priority { classes: vec![2.0, 0.0, 1.0], ageing_us: 50.0 }),
+        ],
+        moves in prop::collection::vec((0u8..6, 0u32..5, 0u32..4, prop::collection::vec(0u32..5, 0..3)), 1..150),
+    ) {
+        let mut queue = ClientQueue::new(&order, FairnessRules::Engine, 5, 1_000.0);
+        // Of each request that waits (key, number) and its list.
+        let mut waiting: Vec<(f64, u32, u32)> = Vec::new();
+        let (mut gone, mut number) = (Vec::new(), 0u32);
+        for (kind, list, size, lists) in moves {
+            match kind {
+                0..=2 => {
+                    let at_us = f64::from(number);
+                    queue.push_to(list, number, size, f64::from(size), at_us);
+                    let key = match &order {
+                        QueuePolicy::Lifo => lifo::key(number),
+                        QueuePolicy::Sjf => sjf::key(f64::from(size)),
+                        _ => priority::key([2.0, 0.0, 1.0][size as usize % 3], 50.0, at_us),
+                    };
+                    waiting.push((key, number, list));
+                    waiting.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+                    number += 1;
+                }
+                3 => if !waiting.is_empty() {
+                    let (_, id, list) = waiting.remove(size as usize % waiting.len());
+                    gone.push(id);
+                    queue.forget(list);
+                },
+                _ => {
+                    for _ in 0..size {
+                        let place = waiting.iter().position(|own| lists.contains(&own.2));
+                        let mut head = queue.skip_to(lists.iter().copied());
+                        while let Some((list, _)) = head.filter(|head| gone.contains(&head.1)) {
+                            queue.skip(list);
+                            head = queue.skip_to(lists.iter().copied());
+                        }
+                        let skipped = queue.skipped(|id| gone.contains(&id));
+                        let mut seen = Vec::new();
+                        for own in &waiting[..place.unwrap_or(waiting.len())] {
+                            if !seen.iter().any(|&(list, _)| list == own.2) {
+                                seen.push((own.2, own.1));
+                            }
+                        }
+                        prop_assert_eq!(skipped, seen.into_iter().map(|own| own.1).collect::<Vec<u32>>());
+                        let Some(place) = place else {
+                            prop_assert_eq!(head, None);
+                            break;
+                        };
+                        let (_, id, list) = waiting.remove(place);
+                        prop_assert_eq!(head, Some((list, id)));
+                        prop_assert_eq!(queue.head(), head);
+                        queue.pop(list);
+                    }
+                    queue.put_back();
+                }
+            }
+            let head = loop {
+                match queue.head() {
+                    Some((list, id)) if gone.contains(&id) => queue.skip(list),
+                    head => break head.map(|head| head.1),
+                }
+            };
+            prop_assert_eq!(head, waiting.first().map(|own| own.1));
+        }
+    }
+}
