@@ -2,12 +2,13 @@
 //! published rows.
 
 use servescope_lab::measured::operators::{held_out, samples};
-use servescope_lab::measured::splitwise::{self, Way, What};
+use servescope_lab::measured::splitwise::{self, Predictor, Quantity};
 use servescope_lab::published::one_run;
+use servescope_lab::published::peft;
 use servescope_lab::published::policies::is_in_order;
 use servescope_lab::validate::{
     Effort, closed_forms, closed_forms_table, operators_table, policies, policies_table, predictions,
-    predictions_table, published, published_table, splitwise_table, thresholds_table,
+    predictions_table, published, published_table, servers, servers_table, splitwise_table, thresholds_table,
 };
 use servescope_lab::{Run, Scenario, expected_error, silicon, thresholds};
 
@@ -48,6 +49,16 @@ fn policies_are_reproduced() {
         assert!(row.is_within(), "{:?}: attainment {:+.3}", row.row, row.attainment_error());
     }
     assert!(is_in_order(&rows), "early abort, LIFO and FCFS come in another order");
+}
+
+#[test]
+fn batches_of_one_adapter_are_slower_as_published() {
+    let rows = servers();
+    println!("{}", servers_table(&rows));
+    for row in &rows {
+        assert!(row.is_within(), "{:?}: throughput {:+.3}", row.row, row.throughput_error());
+    }
+    assert!(peft::is_in_order(&rows), "the servers come in another order");
 }
 
 /// What is known to hold of the calibration on one run a GPU; the table says which four of the others are off.
@@ -100,14 +111,14 @@ fn the_roofline_predicts_models_that_it_was_not_fitted_on() {
 fn the_roofline_is_as_near_to_splitwise_as_stated() {
     println!("{}", splitwise_table());
     let points = splitwise::points();
-    let sheet = splitwise::off(&points, What::Token, Way::Datasheet, |_| true);
+    let sheet = splitwise::off(&points, Quantity::Token, Predictor::Datasheet, |_| true);
     assert_eq!(sheet.count, 102);
     assert!(sheet.signed < -0.5, "peaks are a lower bound: {sheet:?}");
-    let launched = splitwise::off(&points, What::Token, Way::Launched, |_| true);
+    let launched = splitwise::off(&points, Quantity::Token, Predictor::Launched, |_| true);
     assert!(launched.size < 0.16, "{launched:?}");
-    let scaled = splitwise::off(&points, What::Token, Way::Scaled, |_| true);
+    let scaled = splitwise::off(&points, Quantity::Token, Predictor::Scaled, |_| true);
     assert!(scaled.size < 0.08, "{scaled:?}");
-    let prompts = splitwise::off(&points, What::OnePrompt, Way::Fitted, |_| true);
+    let prompts = splitwise::off(&points, Quantity::OnePrompt, Predictor::Fitted, |_| true);
     assert!(prompts.size < 0.25, "{prompts:?}");
 }
 

@@ -8,7 +8,7 @@ use servescope_lab::capacity::Load;
 use servescope_lab::engine::metrics::fleet::ReplicaRow;
 use servescope_lab::engine::metrics::monitor::Monitor;
 use servescope_lab::engine::metrics::summary::{AdapterUse, GpuUse, KvUsage, SplitMeans};
-use servescope_lab::engine::metrics::{Distribution, GatewaySummary, SloScore};
+use servescope_lab::engine::metrics::{Distribution, GatewaySummary, SloScore, Summary};
 use servescope_lab::expected_error::ExpectedError;
 use servescope_lab::metric::Metric;
 use servescope_lab::replications::Range;
@@ -83,39 +83,9 @@ pub(crate) fn table(
     for (name, value) in summary.gateway.iter().flat_map(gateway_lines) {
         line(name, value);
     }
-    line(
-        "KV",
-        format!(
-            "mean {}, peak {} of {}",
-            percent(run.kv.mean_usage),
-            percent(run.kv.peak_usage),
-            pool(&run.kv)
-        ),
-    );
-    if let Some(cache) = &run.prefix_cache {
-        let (rate, cached, looked_up) =
-            (percent(cache.hit_rate), cache.cached_tokens, cache.looked_up_tokens);
-        line("prefix cache", format!("hit rate {rate}: {cached} of {looked_up} prompt tokens looked up"));
+    for (name, value) in engine_lines(run, users) {
+        line(name, value);
     }
-    line(
-        "iterations",
-        format!(
-            "{}, mean batch {}, mean time {} s",
-            run.batch.iterations,
-            number(run.batch.mean_size),
-            number(run.batch.mean_time_s)
-        ),
-    );
-    line("adapters", adapters(&run.adapters));
-    line(
-        "fairness",
-        format!(
-            "Jain {} of the service of {} users, largest gap {} tokens/s",
-            number(users.jain),
-            users.clients.len(),
-            number(users.largest_gap_per_s)
-        ),
-    );
     if let Some(prefix) = summary.prefix {
         let (share, block) = (percent(Some(prefix.hit_share)), prefix.block_tokens);
         line("prefix", format!("{share} of prompt tokens in a cache without limit, blocks of {block}"));
@@ -127,6 +97,47 @@ pub(crate) fn table(
         let _ = writeln!(text, "\nnote: {}", warning.message);
     }
     text
+}
+
+/// KV memory, prefix cache, iterations, adapters and fairness.
+fn engine_lines(run: &Summary, users: &Monitor) -> Vec<(&'static str, String)> {
+    let mut lines = vec![(
+        "KV",
+        format!(
+            "mean {}, peak {} of {}",
+            percent(run.kv.mean_usage),
+            percent(run.kv.peak_usage),
+            pool(&run.kv)
+        ),
+    )];
+    if let Some(cache) = &run.prefix_cache {
+        let (rate, cached, looked_up) =
+            (percent(cache.hit_rate), cache.cached_tokens, cache.looked_up_tokens);
+        lines.push((
+            "prefix cache",
+            format!("hit rate {rate}: {cached} of {looked_up} prompt tokens looked up"),
+        ));
+    }
+    lines.push((
+        "iterations",
+        format!(
+            "{}, mean batch {}, mean time {} s",
+            run.batch.iterations,
+            number(run.batch.mean_size),
+            number(run.batch.mean_time_s)
+        ),
+    ));
+    lines.push(("adapters", adapters(&run.adapters)));
+    lines.push((
+        "fairness",
+        format!(
+            "Jain {} of the service of {} users, largest gap {} tokens/s",
+            number(users.jain),
+            users.clients.len(),
+            number(users.largest_gap_per_s)
+        ),
+    ));
+    lines
 }
 
 /// Times of requests, of a fleet what each replica did, and the ranges over seeds.

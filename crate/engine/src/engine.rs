@@ -505,7 +505,8 @@ impl Fleet {
     /// A replica has ended something, or its line has another head.
     fn begin(&mut self, place: usize, now_us: f64) {
         if !self.pipelines.is_empty() {
-            let waits_for_end = !self.config.policy().heeds_arrivals() && self.replicas[place].in_flight > 0;
+            let waits_for_end =
+                !self.config.policy().arrival_invalidates_decision() && self.replicas[place].in_flight > 0;
             if self.pipelines[place].take_end() || !waits_for_end {
                 self.fill_pipeline(place, now_us);
                 if self.has_stages {
@@ -521,7 +522,7 @@ impl Fleet {
         if self.replicas[place].in_flight == 0 {
             return self.schedule(place, now_us);
         }
-        if self.config.policy().heeds_arrivals() || self.config.loads_ahead() {
+        if self.config.policy().arrival_invalidates_decision() || self.config.loads_ahead() {
             self.truncate_fast_forward(place, now_us);
         }
     }

@@ -12,13 +12,13 @@ use std::sync::Arc;
 use serde::Serialize;
 use servescope_engine::metrics::Summary;
 use servescope_engine::metrics::monitor::Monitor;
-use servescope_engine::metrics::summary::{SpanSums, SummaryContext, summarise_spans};
+use servescope_engine::metrics::summary::{IterationTotals, SummaryContext, summarise_spans};
 use servescope_engine::metrics::token_gaps::InterTokenLatencies;
 use servescope_engine::metrics::usage::{
     UsageColumns, UsageWindow, spans, usage_columns, usage_with_columns,
 };
 use servescope_engine::metrics::{
-    FleetSummary, GatewaySummary, Usage, fleet_summary, gateway_summary, usage,
+    FleetSummary, FleetUtilization, GatewaySummary, fleet_summary, gateway_summary, usage,
 };
 use servescope_engine::{Fleet, Rejection, Report};
 use servescope_workload::statistics::PrefixHits;
@@ -38,7 +38,7 @@ pub use loaded_trace::LoadedTrace;
 pub const TABLE_ROWS: usize = 100;
 
 /// The fleet that serves a scenario's trace.
-fn fleet_of(scenario: &Scenario, trace: Arc<Trace>) -> Result<Fleet, Failure> {
+pub(crate) fn fleet_of(scenario: &Scenario, trace: Arc<Trace>) -> Result<Fleet, Failure> {
     let ranks = AdapterRanks::of(&trace);
     let config = scenario.fleet_for(ranks)?;
     let (cost, queueing) = (scenario.fleet_cost(ranks)?, scenario.queueing(&trace));
@@ -127,9 +127,9 @@ pub struct Run {
     /// What users and adapters used, once it is asked for.
     pub(crate) monitors: [OnceCell<Monitor>; 2],
     /// Sums over a fleet's iterations: likewise.
-    usage: OnceCell<Option<Usage>>,
+    usage: OnceCell<Option<FleetUtilization>>,
     /// Sums over the iterations that every summary tells.
-    spans: OnceCell<SpanSums>,
+    spans: OnceCell<IterationTotals>,
 }
 
 /// What a cache without limit would find of the prompts, in the order of arrival.
@@ -230,7 +230,7 @@ impl Run {
         let run = if has(&["tbt_s.", "batch.", "kv.", "gpu.", "adapters."]) {
             self.numbers(table_rows, self.spans(), self.token_gaps())
         } else {
-            self.numbers(table_rows, &SpanSums::default(), &InterTokenLatencies::default())
+            self.numbers(table_rows, &IterationTotals::default(), &InterTokenLatencies::default())
         };
         serde_json::json!(RunSummary {
             run,
@@ -249,7 +249,7 @@ impl Run {
     }
 
     /// The numbers of every run; of a fleet from the sums over its iterations.
-    fn numbers(&self, table_rows: usize, spans: &SpanSums, gaps: &InterTokenLatencies) -> Summary {
+    fn numbers(&self, table_rows: usize, spans: &IterationTotals, gaps: &InterTokenLatencies) -> Summary {
         let calibration = self.scenario.calibration();
         let context = SummaryContext {
             slo: self.scenario.slo(),
@@ -268,7 +268,7 @@ impl Run {
     }
 
     /// The numbers with what should be known beside them.
-    fn build_summary(&self, table_rows: usize, spans: &SpanSums) -> RunSummary {
+    fn build_summary(&self, table_rows: usize, spans: &IterationTotals) -> RunSummary {
         let run = self.numbers(table_rows, spans, self.token_gaps());
         let mut warnings = warnings(&run, self.report.gateway.is_some());
         if run.requests.rejected_total > 0 {
@@ -353,14 +353,14 @@ impl Run {
     }
 
     /// Sums over the iterations; none of a run without a cost model.
-    pub fn usage(&self) -> Option<&Usage> {
+    pub fn usage(&self) -> Option<&FleetUtilization> {
         self.usage
             .get_or_init(|| usage(&self.report).map(|(usage, gaps)| self.with_gaps_kept(usage, gaps)))
             .as_ref()
     }
 
     /// What the summary of every run tells of its iterations.
-    fn spans(&self) -> &SpanSums {
+    fn spans(&self) -> &IterationTotals {
         if let Some(Some(usage)) = self.usage.get() {
             return &usage.spans;
         }
@@ -383,7 +383,7 @@ impl Run {
     }
 
     /// Keeps the gaps that were counted with the sums, unless an earlier pass has counted them.
-    fn with_gaps_kept(&self, usage: Usage, gaps: InterTokenLatencies) -> Usage {
+    fn with_gaps_kept(&self, usage: FleetUtilization, gaps: InterTokenLatencies) -> FleetUtilization {
         let _ = self.gaps.set(gaps);
         usage
     }

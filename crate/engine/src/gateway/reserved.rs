@@ -194,7 +194,7 @@ impl Recorder {
     }
 
     /// It is `at_us` now and nothing has happened at that time; says when the cell ends.
-    pub(super) fn reach<T>(
+    pub(super) fn advance_to<T>(
         &mut self,
         trace: &Trace,
         at_us: f64,
@@ -366,7 +366,7 @@ mod tests {
                 let then_us = now_us;
                 now_us += after_us;
                 stills.push(still(then_us, now_us, reservations.reserved(), &held, &leaked, &recorder));
-                recorder.reach(&trace, now_us, &mut reservations);
+                recorder.advance_to(&trace, now_us, &mut reservations);
                 match step {
                     Step::Admit(id, predicted) if held[id as usize].is_none() => {
                         reservations.admit(id, predicted, (), now_us);
@@ -396,7 +396,7 @@ mod tests {
             let all = reservations.reserved();
             let end_us = if goes_on_us < 0.0 && reservations.open().is_empty() {
                 // The run has ended before the last event, at which nothing happened.
-                recorder.reach(&trace, now_us - goes_on_us, &mut reservations);
+                recorder.advance_to(&trace, now_us - goes_on_us, &mut reservations);
                 let end_us = now_us;
                 now_us -= goes_on_us;
                 stills.push(still(end_us, now_us, all, &held, &leaked, &recorder));

@@ -108,7 +108,7 @@ impl Waits {
     }
 
     /// A prompt at the engine will never have one.
-    pub(super) fn goes(&mut self, input_tokens: u32, now_us: f64) {
+    pub(super) fn on_dequeue(&mut self, input_tokens: u32, now_us: f64) {
         self.tell(true, |estimator| estimator.on_dequeue(input_tokens, now_us));
     }
 

@@ -71,7 +71,7 @@ pub(crate) trait BatchScheduler: Sync {
     }
 
     /// Whether a request that arrives at a busy replica with an empty queue can change what follows the present iteration.
-    fn heeds_arrivals(&self) -> bool {
+    fn arrival_invalidates_decision(&self) -> bool {
         true
     }
 

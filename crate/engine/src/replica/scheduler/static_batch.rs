@@ -59,7 +59,7 @@ impl BatchScheduler for Static {
         false
     }
 
-    fn heeds_arrivals(&self) -> bool {
+    fn arrival_invalidates_decision(&self) -> bool {
         false
     }
 

@@ -401,7 +401,7 @@ pub fn compare(recording: &Recording) -> Option<VtcComparison> {
         ours,
         largest_batch,
         digest,
-        alike: recording.alike(),
+        alike: recording.equivalent_scenario(),
     })
 }
 
@@ -414,7 +414,7 @@ mod tests {
         #[test]
         fn any_text_is_read_or_refused(name in "vtc__[A-Z_]{0,12}.csv", text in "[0-9a-z,.\\n -]{0,200}") {
             if let Ok(recording) = Recording::read(&name, &text) {
-                let _ = recording.alike();
+                let _ = recording.equivalent_scenario();
                 prop_assert_eq!(recording.requests.len(), text.lines().skip(1).count());
                 prop_assert!(!recording.measured(&[]).tokens_per_s.is_nan() || recording.requests.is_empty());
             }

@@ -7,7 +7,7 @@ use servescope_engine::metrics::monitor::{Cell, Monitor};
 use servescope_engine::queue::Client;
 
 use super::{Chart, Mark, Role, Series, ViewOptions, Window, empty, y_axis_from_zero};
-use crate::files::{Keeper, counters};
+use crate::files::{CounterSource, counters};
 use crate::monitor::{CHART_WINDOWS, CHARTED};
 use crate::run::Run;
 
@@ -38,12 +38,12 @@ pub fn monitor<'a>(run: &'a Run, client: Client, options: &ViewOptions) -> (Vec<
         views.push(reserved(&monitor, &window));
     }
     // Where neither keeps counters the engine's chart says so.
-    let at_gateway = Keeper::Gateway.of(run).is_some();
-    if !at_gateway || Keeper::Engine.of(run).is_some() {
-        views.push(counted(run, &monitor, Keeper::Engine, &window));
+    let at_gateway = CounterSource::Gateway.of(run).is_some();
+    if !at_gateway || CounterSource::Engine.of(run).is_some() {
+        views.push(counted(run, &monitor, CounterSource::Engine, &window));
     }
     if at_gateway {
-        views.push(counted(run, &monitor, Keeper::Gateway, &window));
+        views.push(counted(run, &monitor, CounterSource::Gateway, &window));
     }
     (views, monitor)
 }
@@ -114,10 +114,10 @@ fn reserved(monitor: &Monitor, window: &Window) -> Chart {
 }
 
 /// What the charted clients' counters stand at.
-fn counted(run: &Run, monitor: &Monitor, keeper: Keeper, window: &Window) -> Chart {
+fn counted(run: &Run, monitor: &Monitor, keeper: CounterSource, window: &Window) -> Chart {
     let name = match keeper {
-        Keeper::Engine => "client_counters",
-        Keeper::Gateway => "client_gateway_counters",
+        CounterSource::Engine => "client_counters",
+        CounterSource::Gateway => "client_gateway_counters",
     };
     let why = match keeper.of(run) {
         None => "empty.no_counters",

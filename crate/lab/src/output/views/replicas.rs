@@ -1,7 +1,7 @@
 //! What the replicas of a fleet do, over time: their lanes, iterations by operator, batches, use of the GPU, preemptions.
 
 use servescope_cost::OperatorClass;
-use servescope_engine::metrics::Usage;
+use servescope_engine::metrics::FleetUtilization;
 use servescope_engine::metrics::columns::Columns;
 use servescope_engine::metrics::operators::peak;
 use servescope_engine::metrics::usage::{UsageColumns, UsageWindow};
@@ -165,7 +165,7 @@ fn batch(sums: &UsageColumns, window: &Window) -> Chart {
 
 /// FLOPs and bytes over what the GPUs could do at most.
 fn utilisation(run: &Run, sums: &UsageColumns, window: &Window) -> Chart {
-    let is_known = run.usage().is_some_and(Usage::knows_work);
+    let is_known = run.usage().is_some_and(FleetUtilization::knows_work);
     let Some((peak, stages)) = peak(&run.report).filter(|_| is_known) else {
         return empty("utilisation", "empty.no_peak", window.axis());
     };
