@@ -4,10 +4,11 @@
 use servescope_lab::measured::operators::{held_out, samples};
 use servescope_lab::measured::splitwise::{self, Predictor, Quantity};
 use servescope_lab::published::one_run;
+use servescope_lab::published::peft;
 use servescope_lab::published::policies::is_in_order;
 use servescope_lab::validate::{
     Effort, closed_forms, closed_forms_table, operators_table, policies, policies_table, predictions,
-    predictions_table, published, published_table, splitwise_table, thresholds_table,
+    predictions_table, published, published_table, servers, servers_table, splitwise_table, thresholds_table,
 };
 use servescope_lab::{Run, Scenario, expected_error, silicon, thresholds};
 
@@ -48,6 +49,16 @@ fn policies_are_reproduced() {
         assert!(row.is_within(), "{:?}: attainment {:+.3}", row.row, row.attainment_error());
     }
     assert!(is_in_order(&rows), "early abort, LIFO and FCFS come in another order");
+}
+
+#[test]
+fn batches_of_one_adapter_are_slower_as_published() {
+    let rows = servers();
+    println!("{}", servers_table(&rows));
+    for row in &rows {
+        assert!(row.is_within(), "{:?}: throughput {:+.3}", row.row, row.throughput_error());
+    }
+    assert!(peft::is_in_order(&rows), "the servers come in another order");
 }
 
 /// What is known to hold of the calibration on one run a GPU; the table says which four of the others are off.

@@ -9,11 +9,11 @@ use servescope_lab::capacity::steadiness::{self, Extent};
 use servescope_lab::compare::checks;
 use servescope_lab::profiles::{self, HELD_OUT, OnDisk, UNSEEN_HEADS, summed_table, unseen_heads_table};
 use servescope_lab::published::vtc::{self, Recording, VtcComparison};
-use servescope_lab::published::{policies, shipped};
+use servescope_lab::published::{peft, policies, shipped};
 use servescope_lab::validate::{
     Effort, closed_forms, closed_forms_table, operators_table, policies as policy_rows, policies_table,
-    predictions, predictions_table, published, published_table, splitwise_table, steadiness as steadiness_of,
-    thresholds_table, vtc_table,
+    predictions, predictions_table, published, published_table, servers, servers_table, splitwise_table,
+    steadiness as steadiness_of, thresholds_table, vtc_table,
 };
 use servescope_lab::{silicon, thresholds};
 
@@ -58,6 +58,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     print(&format!("{}\n\n", published_table(&rows)))?;
     let policies = policy_rows();
     print(&format!("{}\n\n", policies_table(&policies)))?;
+    let servers = servers();
+    print(&format!("{}\n\n", servers_table(&servers)))?;
     print(&format!("{}\n\n", predictions_table(&predictions())))?;
     let recorded = match &arguments.recordings {
         Some(folder) => recordings(folder)?,
@@ -84,6 +86,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     let off = rows.iter().filter(|r| !r.is_within()).count()
         + policies.iter().filter(|r| !r.is_within()).count()
         + usize::from(!policies::is_in_order(&policies))
+        + servers.iter().filter(|r| !r.is_within()).count()
+        + usize::from(!peft::is_in_order(&servers))
         + recorded.iter().filter(|r| !r.is_within() && !r.is_beyond_the_law()).count()
         + saturated.iter().filter(|row| !row.is_met()).count()
         + checks.iter().filter(|c| !c.is_met()).count()
@@ -93,7 +97,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     if off == 0 {
         Ok(())
     } else {
-        let all = rows.len() + policies.len() + 1 + recorded.len() + saturated.len() + checks.len() + 5;
+        let tables = rows.len() + policies.len() + servers.len() + recorded.len() + saturated.len();
+        let all = tables + checks.len() + 7;
         Err(Failed::Run(format!("{off} of {all} checks are off")))
     }
 }

@@ -38,7 +38,7 @@ pub use loaded_trace::LoadedTrace;
 pub const TABLE_ROWS: usize = 100;
 
 /// The fleet that serves a scenario's trace.
-fn fleet_of(scenario: &Scenario, trace: Arc<Trace>) -> Result<Fleet, Failure> {
+pub(crate) fn fleet_of(scenario: &Scenario, trace: Arc<Trace>) -> Result<Fleet, Failure> {
     let ranks = AdapterRanks::of(&trace);
     let config = scenario.fleet_for(ranks)?;
     let (cost, queueing) = (scenario.fleet_cost(ranks)?, scenario.queueing(&trace));

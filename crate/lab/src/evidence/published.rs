@@ -9,18 +9,19 @@
 pub mod figures;
 pub mod numpy;
 pub mod one_run;
+pub mod peft;
 pub mod policies;
 pub mod shipped;
 pub mod vtc;
 
 use std::sync::Arc;
 
-use servescope_engine::Fleet;
 use servescope_engine::metrics::summary::SummaryContext;
 use servescope_engine::metrics::token_gaps::InterTokenLatencies;
 use servescope_engine::metrics::{Summary, summarise};
 use servescope_workload::Trace;
 
+use crate::run::fleet_of;
 use crate::scenario::Scenario;
 use policies::Policy;
 
@@ -221,12 +222,14 @@ pub(crate) fn set(scenario: &mut Scenario, path: &str, text: &str) {
 
 /// Simulates the authors' workload of a row with the server of a scenario.
 pub fn simulate(row: &Row, scenario: &Scenario) -> Summary {
-    let trace = Arc::new(trace_of(row));
-    let queueing = scenario.queueing(&trace);
-    let report =
-        Fleet::new(trace, scenario.fleet(), Box::new(scenario.cost())).with_queue_policy(queueing).run();
+    simulate_trace(Arc::new(trace_of(row)), row.rate_rps, scenario)
+}
+
+fn simulate_trace(trace: Arc<Trace>, rate_rps: f64, scenario: &Scenario) -> Summary {
+    let fleet = fleet_of(scenario, trace).unwrap_or_else(|failure| panic!("a published server: {failure:?}"));
+    let report = fleet.run();
     let context =
-        SummaryContext { slo: scenario.slo(), rate_rps: Some(row.rate_rps), flops: None, table_rows: 0 };
+        SummaryContext { slo: scenario.slo(), rate_rps: Some(rate_rps), flops: None, table_rows: 0 };
     summarise(&report, &InterTokenLatencies::of(&report.timeline), &context)
 }
 

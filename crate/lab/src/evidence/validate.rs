@@ -5,6 +5,7 @@ use crate::closed_forms::{self, Check, ClosedForm};
 use crate::measured::operators::{self, Errors, Law, MEASURED};
 use crate::measured::splitwise::{self, Predictor, Quantity};
 use crate::published::one_run::{self, A100_POLICY_ROWS, A100_ROWS, ONE_RUN, Predicted};
+use crate::published::peft::{self, SERVER_ROWS, ServerComparison};
 use crate::published::policies::{self, POLICY_ROWS, PolicyComparison};
 use crate::published::vtc::{Measured, VtcComparison};
 use crate::published::{self, Comparison};
@@ -165,6 +166,38 @@ pub fn policies_table(comparisons: &[PolicyComparison]) -> String {
     }
     let order = verdict(policies::is_in_order(comparisons));
     lines.push(format!("early abort >= LIFO > FCFS at every cv: {order}"));
+    lines.join("\n")
+}
+
+/// Simulates the paper's rows of S-LoRA and of a server that batches by adapter.
+pub fn servers() -> Vec<ServerComparison> {
+    SERVER_ROWS.iter().map(peft::compare).collect()
+}
+
+/// Those as a table.
+pub fn servers_table(comparisons: &[ServerComparison]) -> String {
+    let mut lines = vec![
+        "S-LoRA beside batches of one adapter (A100-80, Llama-7B, rank 8, R = 10): simulated / published"
+            .to_owned(),
+        format!("{:<8}{:>6}{:>14}{:>8}", "server", "n", "req/s", "error"),
+    ];
+    for c in comparisons {
+        lines.push(format!(
+            "{:<8}{:>6}{:>9.2}/{:<4.2}{:>+7.1}%  {}",
+            c.row.server.name(),
+            c.row.adapters,
+            c.ours.throughput_rps.unwrap_or(f64::NAN),
+            c.row.throughput_rps,
+            100.0 * c.throughput_error(),
+            verdict(c.is_within())
+        ));
+    }
+    lines.push(format!(
+        "PEFT's two rows settle {:.1} ms an iteration and {} requests a batch; order as published: {}",
+        peft::ITERATION_MS,
+        peft::MOST_IN_BATCH,
+        verdict(peft::is_in_order(comparisons))
+    ));
     lines.join("\n")
 }
 
