@@ -33,12 +33,12 @@ const SLACK: f64 = 1e-9;
 
 /// A distance between ticks: `mantissa` × 10^`exponent`, kept apart so that 3 × 0.1 is 0.3.
 #[derive(Debug, Clone, Copy)]
-struct Step {
+struct TickStep {
     mantissa: f64,
     exponent: i32,
 }
 
-impl Step {
+impl TickStep {
     fn times(self, count: f64) -> f64 {
         let whole = count * self.mantissa;
         if self.exponent < 0 {
@@ -82,10 +82,10 @@ pub(crate) fn linear(min: f64, max: f64, most: usize, steps: Steps) -> Vec<Tick>
 }
 
 /// Round steps in rising order, from well below `about` to well above.
-fn candidates(about: f64, steps: Steps) -> impl Iterator<Item = Step> {
+fn candidates(about: f64, steps: Steps) -> impl Iterator<Item = TickStep> {
     let fine = f64::floor(libm::log10(about)) as i32 - 1;
     let decimal = move || {
-        (fine..fine + 5).flat_map(|exponent| [1.0, 2.0, 5.0].map(|mantissa| Step { mantissa, exponent }))
+        (fine..fine + 5).flat_map(|exponent| [1.0, 2.0, 5.0].map(|mantissa| TickStep { mantissa, exponent }))
     };
     let clock = steps == Steps::Clock;
     let [shortest, .., longest] = CLOCK;
@@ -94,7 +94,7 @@ fn candidates(about: f64, steps: Steps) -> impl Iterator<Item = Step> {
         Steps::Whole => step.exponent >= 0,
         Steps::Clock => step.times(1.0) < shortest,
     });
-    let between = CLOCK.into_iter().filter(move |_| clock).map(|mantissa| Step { mantissa, exponent: 0 });
+    let between = CLOCK.into_iter().filter(move |_| clock).map(|mantissa| TickStep { mantissa, exponent: 0 });
     let above = decimal().filter(move |step| clock && step.times(1.0) > longest);
     below.chain(between).chain(above)
 }
@@ -111,7 +111,7 @@ pub(crate) fn log(min: f64, max: f64, most: usize) -> Vec<Tick> {
     {
         let finer = (first..=last)
             .filter(|exponent| exponent.rem_euclid(every) == 0)
-            .flat_map(|exponent| mantissas.iter().map(move |&mantissa| Step { mantissa, exponent }))
+            .flat_map(|exponent| mantissas.iter().map(move |&mantissa| TickStep { mantissa, exponent }))
             .map(|step| (step, step.times(1.0)))
             .filter(|(_, value)| (min * (1.0 - SLACK)..=max * (1.0 + SLACK)).contains(value));
         let found: Vec<_> =

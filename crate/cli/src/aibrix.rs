@@ -140,7 +140,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     };
     let tokenizer = arguments.tokenizer.as_deref().map(tokenizer_file).transpose()?;
     let tokenizer = tokenizer.map(|path| tokenizer::read(&path, false)).transpose()?;
-    let files = Files::read(arguments)?;
+    let files = AibrixFiles::read(arguments)?;
     let options = options(arguments, &files)?;
     let mut made = run_generator(&options).map_err(|error| Failed::input(error.to_string()))?;
     made.warnings.iter().for_each(|warning| note(&warning.to_string()));
@@ -283,13 +283,13 @@ fn array(lines: &str) -> String {
 }
 
 /// The bytes of the files that are named.
-struct Files {
+struct AibrixFiles {
     configs: [Option<Vec<u8>>; 3],
     statistics: [Option<Vec<u8>>; 3],
     agents: Option<Vec<u8>>,
 }
 
-impl Files {
+impl AibrixFiles {
     fn read(arguments: &Arguments) -> Result<Self, Failed> {
         let bytes = |path: &Option<PathBuf>| path.as_deref().map(|path: &Path| read(path)).transpose();
         Ok(Self {
@@ -308,7 +308,7 @@ impl Files {
     }
 }
 
-fn options<'a>(arguments: &Arguments, files: &'a Files) -> Result<Options<'a>, Failed> {
+fn options<'a>(arguments: &Arguments, files: &'a AibrixFiles) -> Result<Options<'a>, Failed> {
     let names = TraceType::ALL.map(TraceType::name).join(", ");
     let trace_type = TraceType::from_name(&arguments.trace_type).ok_or_else(|| {
         Failed::input(format!("--trace-type {} is not one of {names}", arguments.trace_type))

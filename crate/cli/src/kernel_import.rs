@@ -17,7 +17,7 @@ const MAX_ROWS: usize = 5_000_000;
 
 /// Whose tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Source {
+enum KernelSource {
     /// NVIDIA AIConfigurator: SYSTEM/OPERATOR/BACKEND/VERSION/TABLE_perf.parquet.
     Aiconfigurator,
 }
@@ -26,7 +26,7 @@ enum Source {
 pub(crate) struct ImportArguments {
     /// Whose form the folder has.
     #[arg(long, value_enum)]
-    from: Source,
+    from: KernelSource,
     /// The folder with a folder for each system.
     folder: PathBuf,
     /// Only these systems; every known one by default.
@@ -56,7 +56,7 @@ const TABLES: [(&str, &str, Option<&str>); 8] = [
 ];
 
 pub(crate) fn run(arguments: &ImportArguments) -> Result<(), Failed> {
-    let Source::Aiconfigurator = arguments.from;
+    let KernelSource::Aiconfigurator = arguments.from;
     let folder = &arguments.folder;
     let systems = if arguments.system.is_empty() { folders(folder)? } else { arguments.system.clone() };
     let mut told = Vec::new();

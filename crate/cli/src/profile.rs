@@ -12,11 +12,11 @@ use crate::output::{Failed, note, print, text, write};
 #[derive(Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    verb: Verb,
+    verb: ProfileVerb,
 }
 
 #[derive(Subcommand)]
-enum Verb {
+enum ProfileVerb {
     /// Fits a profile of one model on one GPU and prints its error against the raw medians by operator.
     Fit(Box<FitArguments>),
     /// Fits a profile for every GPU and model of a folder in the form of Vidur's data/profiling: how static/profiles is made.
@@ -74,9 +74,9 @@ struct BuildArguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     match &arguments.verb {
-        Verb::Fit(arguments) => fit(arguments),
-        Verb::Build(arguments) => build(arguments),
-        Verb::Import(arguments) => kernel_import::run(arguments),
+        ProfileVerb::Fit(arguments) => fit(arguments),
+        ProfileVerb::Build(arguments) => build(arguments),
+        ProfileVerb::Import(arguments) => kernel_import::run(arguments),
     }
 }
 

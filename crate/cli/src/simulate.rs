@@ -60,7 +60,7 @@ pub(crate) struct Arguments {
     /// Says why requests took as long as they did: totals by cause, by user and by adapter with who delayed whom, and a sentence
     /// on this request, or on those that were delayed most. With --out also causes.csv and delays.csv.
     #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "most-delayed", conflicts_with = "vidur")]
-    why: Option<Asked>,
+    why: Option<WhyRequests>,
     /// Folder for the page's charts as SVG.
     #[arg(long, value_name = "DIR")]
     charts: Option<PathBuf>,
@@ -68,12 +68,12 @@ pub(crate) struct Arguments {
 
 /// The requests of which `--why` tells.
 #[derive(Debug, Clone, Copy)]
-enum Asked {
+enum WhyRequests {
     MostDelayed,
     Request(usize),
 }
 
-impl FromStr for Asked {
+impl FromStr for WhyRequests {
     type Err = ParseIntError;
 
     fn from_str(text: &str) -> Result<Self, ParseIntError> {
@@ -157,13 +157,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
 }
 
 /// Where the time went, and the sentences: of the request asked for, or of those that were delayed most.
-fn reasons(run: &Run, asked: Asked) -> Result<(Why, Vec<RequestWhy>), Failed> {
+fn reasons(run: &Run, asked: WhyRequests) -> Result<(Why, Vec<RequestWhy>), Failed> {
     let report = &run.report;
     let count = report.trace.len();
     let ids: Vec<usize> = match asked {
-        Asked::MostDelayed => most_delayed(report, None).iter().map(|delayed| delayed.id).collect(),
-        Asked::Request(id) if id < count => vec![id],
-        Asked::Request(id) => {
+        WhyRequests::MostDelayed => most_delayed(report, None).iter().map(|delayed| delayed.id).collect(),
+        WhyRequests::Request(id) if id < count => vec![id],
+        WhyRequests::Request(id) => {
             return Err(Failed::input(format!("--why {id}: the run has {count} requests, from 0 on")));
         }
     };

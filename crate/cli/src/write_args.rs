@@ -19,11 +19,11 @@ pub(crate) struct WriteArguments {
     /// other files, their names, digests and steps. Beside: OUT.recipe.json, where OUT is a file. Inside: the first line of the
     /// formats servescope and servescope_jsonl.
     #[arg(long, value_name = "WHERE", default_value = "beside")]
-    recipe: Place,
+    recipe: RecipePlace,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum Place {
+enum RecipePlace {
     Beside,
     Inside,
     None,
@@ -42,7 +42,7 @@ impl WriteArguments {
             let what = LOSSES.iter().find(|(known, _)| *known == name).map_or(name, |(_, what)| what);
             note(&format!("the format {} does not hold {what}", recipe.format.name()));
         }
-        if self.recipe == Place::Inside {
+        if self.recipe == RecipePlace::Inside {
             text = recipe.inside(&text).ok_or_else(|| {
                 let name = recipe.format.name();
                 Failed::input(format!("--recipe inside: the format {name} has no place for it; say beside"))
@@ -50,7 +50,7 @@ impl WriteArguments {
         }
         write_or_print(self.output.as_deref(), &text)?;
         match &self.output {
-            Some(path) if self.recipe == Place::Beside && path.is_file() => {
+            Some(path) if self.recipe == RecipePlace::Beside && path.is_file() => {
                 write(&beside(path), &(recipe.to_text() + "\n"))
             }
             _ => Ok(()),

@@ -5,6 +5,7 @@
 //! hold (pointwise kernels, gaps between kernels, the host) is in [`Overheads`], few constants calibrated on measured deployments.
 
 mod base;
+mod curves;
 mod grid;
 pub mod import;
 mod step;

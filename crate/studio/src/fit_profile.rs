@@ -19,7 +19,7 @@ struct File {
 /// What was chosen.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Files {
+struct ChosenFiles {
     files: Vec<File>,
     gpu: String,
     model: String,
@@ -32,7 +32,7 @@ struct Files {
 /// What is wrong with the files.
 #[wasm_bindgen]
 pub fn fit_profile(files: &JsProfileFiles) -> Result<JsFittedProfile, JsFailure> {
-    let asked: Files = serde_wasm_bindgen::from_value(files.into())
+    let asked: ChosenFiles = serde_wasm_bindgen::from_value(files.into())
         .map_err(|error| to_js_error(vec![Failure::new("bad_json", "files", error.to_string())]))?;
     let texts: Vec<NamedText<'_>> =
         asked.files.iter().map(|file| NamedText { name: &file.name, text: &file.text }).collect();

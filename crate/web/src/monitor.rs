@@ -14,7 +14,7 @@ use servescope_boundary::types::{JsFailure, JsMonitor, JsMonitorOptions};
 /// What to look at.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Options {
+struct MonitorRequest {
     client: String,
     sort: String,
     descending: bool,
@@ -23,13 +23,13 @@ struct Options {
 }
 
 #[derive(Debug, Serialize)]
-struct Column {
+struct ColumnReply {
     name: String,
     kind: &'static str,
 }
 
 #[derive(Debug, Serialize)]
-struct Row {
+struct RowReply {
     id: i64,
     values: Vec<Option<f64>>,
 }
@@ -46,8 +46,8 @@ struct Charted {
 struct Reply {
     client: &'static str,
     clients: usize,
-    columns: Vec<Column>,
-    rows: Vec<Row>,
+    columns: Vec<ColumnReply>,
+    rows: Vec<RowReply>,
     charted: Vec<Charted>,
     jain: Option<f64>,
     largest_gap_per_s: Option<f64>,
@@ -64,7 +64,7 @@ impl Simulator {
     /// When there is no run, or the options are bad.
     pub fn monitor(&self, options: &JsMonitorOptions) -> Result<JsMonitor, JsFailure> {
         let bad = |path: &str, message: String| to_js_error(vec![Failure::new("bad_json", path, message)]);
-        let options: Options = serde_wasm_bindgen::from_value(options.into())
+        let options: MonitorRequest = serde_wasm_bindgen::from_value(options.into())
             .map_err(|error| bad("options", error.to_string()))?;
         let client = client_named(&options.client).ok_or_else(|| {
             bad("options.client", format!("{} is neither user nor adapter", options.client))
@@ -80,7 +80,7 @@ impl Simulator {
         let row = |place: u32| {
             let client = &monitor.clients[place as usize];
             let values = headings.iter().map(|heading| heading.of(client, &whole)).collect();
-            Row { id: client.id, values }
+            RowReply { id: client.id, values }
         };
         let own = monitor.cells.rows() - usize::from(monitor.cells.has_others());
         let sum = |of: fn(&servescope_lab::engine::metrics::monitor::ClientTotals) -> u64| {
@@ -100,7 +100,7 @@ impl Simulator {
             wasted_tokens: sum(|client| client.wasted_tokens),
             computed_tokens: sum(|client| client.input_tokens + client.output_tokens),
             kv_interpolated: monitor.kv_interpolated as f64,
-            columns: headings.iter().map(|h| Column { name: h.name(), kind: h.kind() }).collect(),
+            columns: headings.iter().map(|h| ColumnReply { name: h.name(), kind: h.kind() }).collect(),
         };
         let target = object(&reply);
         let _ = js_sys::Reflect::set(&target, &"charts".into(), &charts(&views));

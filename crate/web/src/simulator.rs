@@ -16,13 +16,13 @@ use servescope_boundary::types::{JsCharts, JsFailure, JsPatch, JsRequestFacts, J
 const SLICE_STEPS: usize = 20_000;
 
 /// How to look at a run.
-struct Look {
+struct RunLook {
     views: ViewOptions,
     /// Names of the charts in sight; none: all are.
     in_sight: Option<Array>,
 }
 
-impl Look {
+impl RunLook {
     fn of(options: &JsRunOptions) -> Self {
         let number = |value: JsValue| value.as_f64().unwrap_or(f64::NAN);
         let views = ViewOptions {
@@ -84,7 +84,7 @@ impl Simulator {
     /// # Errors
     /// When there is none.
     pub fn finish(&mut self, options: &JsRunOptions) -> Result<JsRun, JsFailure> {
-        let look = Look::of(options);
+        let look = RunLook::of(options);
         if let Some(running) = self.running.take() {
             self.run = Some(running.finish());
             self.told = None;
@@ -105,7 +105,7 @@ impl Simulator {
     /// # Errors
     /// When there is no run.
     pub fn charts(&self, options: &JsRunOptions) -> Result<JsCharts, JsFailure> {
-        let look = Look::of(options);
+        let look = RunLook::of(options);
         let is_wanted = |name: &str| look.in_sight.is_none() || !look.sees(name);
         let views = views::build_charts(self.finished()?, &look.views, &is_wanted);
         Ok(JsValue::from(charts(&views)).unchecked_into())

@@ -242,7 +242,7 @@ fn wave_root(count: f64, [mean, amplitude, omega, phase]: [f64; 4]) -> f64 {
 
 /// A piece of a curve, up to the start of the next one.
 #[derive(Debug, Clone, Copy)]
-struct Piece {
+struct CurvePiece {
     start_s: f64,
     /// Integral of the curve up to the start.
     before: f64,
@@ -253,7 +253,7 @@ struct Piece {
 #[derive(Debug, Clone)]
 pub struct RateCurve {
     /// At least one, the first from 0 on; the last one is flat or a wave.
-    pieces: Vec<Piece>,
+    pieces: Vec<CurvePiece>,
 }
 
 fn within(name: &'static str, value: f64, min: f64, max: f64) -> Result<f64, CurveError> {
@@ -385,7 +385,7 @@ impl RateCurve {
 
     /// Puts pieces after one another and sums their integrals.
     fn join(kinds: &[(f64, Kind)]) -> Self {
-        let mut pieces: Vec<Piece> = Vec::with_capacity(kinds.len());
+        let mut pieces: Vec<CurvePiece> = Vec::with_capacity(kinds.len());
         for &(start_s, kind) in kinds {
             let before = pieces
                 .last()
@@ -393,7 +393,7 @@ impl RateCurve {
             if pieces.last().is_some_and(|last| last.start_s == start_s) {
                 pieces.pop();
             }
-            pieces.push(Piece { start_s, before, kind });
+            pieces.push(CurvePiece { start_s, before, kind });
         }
         Self { pieces }
     }
@@ -412,7 +412,7 @@ impl RateCurve {
         piece.before + piece.kind.integral(time_s - piece.start_s).max(0.0)
     }
 
-    fn piece_at(&self, time_s: f64) -> &Piece {
+    fn piece_at(&self, time_s: f64) -> &CurvePiece {
         let next = self.pieces.partition_point(|piece| piece.start_s <= time_s);
         &self.pieces[next.saturating_sub(1)]
     }

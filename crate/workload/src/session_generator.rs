@@ -26,7 +26,7 @@ struct RequestStream {
 }
 
 /// The streams of a lane, by quantity.
-struct Streams {
+struct SessionStreams {
     users: Stream,
     adapters: Stream,
     input: Stream,
@@ -35,7 +35,7 @@ struct Streams {
     turns: Stream,
 }
 
-impl Streams {
+impl SessionStreams {
     fn each(&self, of: impl Fn(&Stream) -> Stream) -> Self {
         Self {
             users: of(&self.users),
@@ -90,7 +90,7 @@ pub(crate) fn generate_sessions(spec: &WorkloadSpec) -> Trace {
     if spec.closed_requests.is_some() || spec.cut_at_duration {
         generator.chain.until_us = spec.duration_s * 1e6;
     }
-    let streams = Streams::named(spec.seed);
+    let streams = SessionStreams::named(spec.seed);
     for (place, lane) in lanes(spec).into_iter().enumerate() {
         generator.lane(&lane, &streams.each(|stream| stream.item(place)));
     }
@@ -158,7 +158,7 @@ fn own_starts_us(spec: &WorkloadSpec, gaps: Arrivals, share: f64, stream: &Strea
 }
 
 impl SessionGenerator<'_> {
-    fn lane(&mut self, lane: &RequestStream, streams: &Streams) {
+    fn lane(&mut self, lane: &RequestStream, streams: &SessionStreams) {
         const NOBODY_BEFORE: (u32, f64) = (NO_REQUEST, 0.0);
         let of_session = |i: usize| streams.each(|stream| stream.item(i));
         let Some(max_requests) = lane.max_requests else {
@@ -192,7 +192,7 @@ impl SessionGenerator<'_> {
         start_us: f64,
         mut wait: (u32, f64),
         most: usize,
-        mut streams: Streams,
+        mut streams: SessionStreams,
     ) {
         let spec = self.spec;
         let user = lane.user.unwrap_or_else(|| self.users.at(streams.users.uniform()));

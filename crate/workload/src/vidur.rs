@@ -139,7 +139,7 @@ pub fn interval_gaps_s(bytes: &[u8], window: [i64; 2], time_scale: f64) -> Resul
 }
 
 /// The generators' streams.
-struct Streams<'a> {
+struct VidurStreams<'a> {
     spec: &'a Synthetic,
     python: MersenneTwister,
     numpy: Legacy,
@@ -149,7 +149,7 @@ struct Streams<'a> {
     made: usize,
 }
 
-impl<'a> Streams<'a> {
+impl<'a> VidurStreams<'a> {
     fn of(spec: &'a Synthetic) -> Self {
         let (mut own, mut order, mut zipf) = (Legacy::seeded(spec.seed), Vec::new(), None);
         match &spec.lengths {
@@ -203,7 +203,7 @@ impl<'a> Streams<'a> {
 impl Synthetic {
     /// Makes the requests; fewer than asked for where a file of gaps or lengths ends before.
     pub fn generate(&self) -> Trace {
-        let mut streams = Streams::of(self);
+        let mut streams = VidurStreams::of(self);
         let most = match (self.duration_s, self.requests) {
             (None, Some(requests)) => (requests as usize).min(MOST_REQUESTS),
             _ => MOST_REQUESTS,

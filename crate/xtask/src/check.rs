@@ -114,7 +114,7 @@ fn one(project: &Project, step: &Step) -> Ended {
 }
 
 /// What a lane tells while it runs.
-enum News {
+enum StepNews {
     Started(&'static str),
     Ended(Ended),
 }
@@ -132,14 +132,17 @@ fn beside(project: &Project, lanes: &[Vec<&Step>]) -> Outcome<Vec<Ended>> {
             scope.spawn(move || {
                 for step in lane {
                     // The receiver is gone only where its thread has panicked.
-                    let _ = sender.send(News::Started(step.name));
+                    let _ = sender.send(StepNews::Started(step.name));
                     let start = Instant::now();
                     let log = folder.join(format!("{}.log", step.name));
                     let outcome = File::create(&log)
                         .map_err(|error| format!("{}: {error}", log.display()))
                         .and_then(|log| process::logged(Some(Arc::new(log)), || (step.run)(project)));
-                    let _ =
-                        sender.send(News::Ended(Ended { name: step.name, outcome, took: start.elapsed() }));
+                    let _ = sender.send(StepNews::Ended(Ended {
+                        name: step.name,
+                        outcome,
+                        took: start.elapsed(),
+                    }));
                 }
             });
         }
@@ -148,11 +151,11 @@ fn beside(project: &Project, lanes: &[Vec<&Step>]) -> Outcome<Vec<Ended>> {
         let mut running: Vec<&str> = Vec::new();
         loop {
             match news.recv_timeout(PULSE) {
-                Ok(News::Started(name)) => {
+                Ok(StepNews::Started(name)) => {
                     println!("[{:>4.0} s] {name} started", start.elapsed().as_secs_f64());
                     running.push(name);
                 }
-                Ok(News::Ended(step)) => {
+                Ok(StepNews::Ended(step)) => {
                     running.retain(|name| *name != step.name);
                     println!("\n== {} ==", step.name);
                     let log = fs::read(folder.join(format!("{}.log", step.name))).unwrap_or_default();

@@ -21,7 +21,7 @@ const SYSTEMS: [&str; 4] = ["vLLM", "SGLang", "S-LoRA", "Vidur"];
 /// One concept.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Row {
+struct GlossaryRow {
     /// What to search the code for.
     term: String,
     /// Further words that a search finds.
@@ -46,7 +46,7 @@ struct Words {
 }
 
 /// The rows of a project.
-fn read(root: &Path) -> Outcome<Vec<Row>> {
+fn read(root: &Path) -> Outcome<Vec<GlossaryRow>> {
     let text = fs::read_to_string(root.join(SOURCE)).map_err(|error| format!("{SOURCE}: {error}"))?;
     serde_json::from_str(&text).map_err(|error| format!("{SOURCE}: {error}"))
 }
@@ -57,7 +57,7 @@ pub(crate) fn texts(root: &Path) -> Outcome<(String, String)> {
     Ok((document(&rows), script(&rows)))
 }
 
-fn document(rows: &[Row]) -> String {
+fn document(rows: &[GlossaryRow]) -> String {
     let mut text = String::from(
         "<!-- Written by `cargo xtask generate` from glossary.json; a change here is lost. -->\n\
          # Glossary\n\n\
@@ -71,7 +71,7 @@ fn document(rows: &[Row]) -> String {
     }
     text.push_str("\n|---|---|---|---|---|---|---|---|\n");
     for row in rows {
-        let Row { term, also, en, file, symbol, names, .. } = row;
+        let GlossaryRow { term, also, en, file, symbol, names, .. } = row;
         let terms: Vec<String> = [term].into_iter().chain(also).map(|word| format!("`{word}`")).collect();
         let terms = terms.join(", ");
         let place = file.trim_start_matches("crate/");
@@ -83,17 +83,17 @@ fn document(rows: &[Row]) -> String {
         text.push('\n');
     }
     text.push_str("\n## 术语表\n\n| 术语 | 说明 | English |\n|---|---|---|\n");
-    for Row { en, zh, .. } in rows {
+    for GlossaryRow { en, zh, .. } in rows {
         let _ = writeln!(text, "| {} | {} | {} |", zh.word, zh.text, en.word);
     }
     text
 }
 
-fn script(rows: &[Row]) -> String {
+fn script(rows: &[GlossaryRow]) -> String {
     let mut text = String::from(
         "// Written by `cargo xtask generate` from docs/glossary.json; a change here is lost.\n",
     );
-    for (constant, words) in [("EN", (|row| &row.en) as fn(&Row) -> &Words), ("ZH", |row| &row.zh)] {
+    for (constant, words) in [("EN", (|row| &row.en) as fn(&GlossaryRow) -> &Words), ("ZH", |row| &row.zh)] {
         let _ = writeln!(
             text,
             "\n/** Words and what they are. */\nexport const {constant}: readonly (readonly [string, string])[] = ["
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
     use crate::project;
 
-    fn rows() -> Vec<Row> {
+    fn rows() -> Vec<GlossaryRow> {
         read(&project::root()).unwrap()
     }
 
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn every_row_names_a_symbol_that_its_file_has() {
-        for Row { term, file, symbol, .. } in rows() {
+        for GlossaryRow { term, file, symbol, .. } in rows() {
             let source = fs::read_to_string(project::root().join(&file))
                 .unwrap_or_else(|error| panic!("{term}: {file}: {error}"));
             assert!(defines(&source, &symbol), "{term}: {file} does not define `{symbol}`");
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_search_for_the_term_finds_the_file() {
-        for Row { term, also, file, .. } in rows() {
+        for GlossaryRow { term, also, file, .. } in rows() {
             let source = fs::read_to_string(project::root().join(&file)).unwrap();
             for word in also.iter().chain([&term]) {
                 let found = source.lines().any(|line| line.to_lowercase().contains(&word.to_lowercase()));
@@ -185,8 +185,8 @@ mod tests {
             assert!(row.en.text.ends_with('.') && row.zh.text.ends_with('。'), "{row:?}");
             assert!(row.names.keys().all(|name| SYSTEMS.contains(&&**name)), "{row:?}");
         }
-        let distinct = |word: fn(&Row) -> &str| rows.iter().map(word).collect::<BTreeSet<_>>().len();
-        let words: [fn(&Row) -> &str; 3] = [|row| &row.term, |row| &row.en.word, |row| &row.zh.word];
+        let distinct = |word: fn(&GlossaryRow) -> &str| rows.iter().map(word).collect::<BTreeSet<_>>().len();
+        let words: [fn(&GlossaryRow) -> &str; 3] = [|row| &row.term, |row| &row.en.word, |row| &row.zh.word];
         assert_eq!(words.map(distinct), [rows.len(); 3]);
         assert!(rows.len() > 30);
     }

@@ -1,7 +1,7 @@
 //! One iteration of a replica as the sum of its kernels.
 
 use super::base::{ExpertShape, Heads, Peaks};
-use super::grid::place;
+use super::curves::{DecodeTable, LONG, TokenCurve};
 use super::import::pairs;
 use super::{Format, Grid, Kernels};
 use crate::batch::{Batch, BatchCost, OperatorClass, StageParts, StageTime};
@@ -20,8 +20,6 @@ const LATENT_FLOOR_US: f64 = 30.0;
 /// Models that normalise queries and keys over all heads: the GPUs that share these add up the squares of each, a number of 32
 /// bits a token.
 const JOINT_NORM: [&str; 1] = ["minimax-m2.5"];
-/// Iterations for which a time without bounds is taken to hold at once.
-const LONG: f64 = (u32::MAX / 4) as f64;
 
 /// What surrounds kernels: calibrated on measured deployments, not timed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -86,81 +84,13 @@ pub struct Layout {
     pub kv: KvFormat,
 }
 
-/// Times over one axis of tokens.
-#[derive(Debug, Clone, PartialEq)]
-struct Curve {
-    axis: Vec<f64>,
-    /// ln(time / base).
-    ratios: Vec<f64>,
-}
-
-impl Curve {
-    fn factor(&self, at: f64) -> f64 {
-        let (low, share) = place(&self.axis, at);
-        let upper = self.ratios.get(low + 1).unwrap_or(&self.ratios[low]);
-        libm::exp(self.ratios[low] * (1.0 - share) + upper * share)
-    }
-
-    fn of(grid: &Grid) -> Self {
-        Self { axis: grid.axes[0].clone(), ratios: grid.values.clone() }
-    }
-}
-
 /// A product whose matrix is known.
 #[derive(Debug, Clone, PartialEq)]
 struct Product {
     format: Format,
     outputs: f64,
     inputs: f64,
-    curve: Curve,
-}
-
-/// Attention of decoding requests: microseconds over requests and KV tokens of each.
-#[derive(Debug, Clone, PartialEq)]
-struct Decode {
-    requests: Vec<f64>,
-    tokens: Vec<f64>,
-    us: Vec<f64>,
-}
-
-impl Decode {
-    fn of(grid: &Grid, base: impl Fn(f64, f64) -> f64) -> Self {
-        let (requests, tokens) = (grid.axes[0].clone(), grid.axes[1].clone());
-        let at = |i: usize| (requests[i / tokens.len()], tokens[i % tokens.len()]);
-        let us = grid.values.iter().enumerate().map(|(i, ratio)| {
-            let (requests, tokens) = at(i);
-            base(requests, requests * tokens) * libm::exp(*ratio)
-        });
-        Self { us: us.collect(), requests, tokens }
-    }
-
-    /// Time of so many requests of so many tokens each, its growth by a token each, and for how many tokens that holds:
-    /// linear between knots, the last stretch goes on.
-    fn at(&self, requests: f64, tokens: f64) -> (f64, f64, f64) {
-        let segment = |axis: &[f64], at: f64| {
-            let upper = axis.partition_point(|&knot| knot <= at).clamp(1, (axis.len() - 1).max(1));
-            (upper - 1, upper.min(axis.len() - 1))
-        };
-        let share = |axis: &[f64], (low, high): (usize, usize), at: f64| {
-            if low == high { 0.0 } else { (at - axis[low]) / (axis[high] - axis[low]) }
-        };
-        let (r, t) = (segment(&self.requests, requests), segment(&self.tokens, tokens));
-        let rows = share(&self.requests, r, requests).max(0.0);
-        let columns = share(&self.tokens, t, tokens).max(0.0);
-        let row = |i: usize| {
-            let (low, high) = (self.us[i * self.tokens.len() + t.0], self.us[i * self.tokens.len() + t.1]);
-            (low, (high - low).max(0.0))
-        };
-        let ((low_a, rise_a), (low_b, rise_b)) = (row(r.0), row(r.1));
-        let (low, rise) = (low_a + (low_b - low_a) * rows, rise_a + (rise_b - rise_a) * rows);
-        let rise = rise.max(0.0);
-        let (from, to) = (self.tokens[t.0], self.tokens[t.1]);
-        let growth = if to > from && tokens >= from { rise / (to - from) } else { 0.0 };
-        let is_last = t.1 + 1 == self.tokens.len() && tokens >= from;
-        let until = if tokens < from { from } else { to };
-        let holds = if is_last { LONG } else { (until - tokens).floor() + 1.0 };
-        ((low + rise * columns).max(0.0), growth, holds.max(1.0))
-    }
+    curve: TokenCurve,
 }
 
 /// Attention of one kind of layers.
@@ -169,7 +99,7 @@ struct Span {
     layers: f64,
     heads: Heads,
     prefill: Grid,
-    decode: Decode,
+    decode: DecodeTable,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -184,7 +114,7 @@ enum AttentionKernels {
         heads: f64,
         kv_bytes: f64,
         prefill: Grid,
-        decode: Decode,
+        decode: DecodeTable,
     },
 }
 
@@ -194,7 +124,7 @@ struct ExpertKernels {
     router: Product,
     shape: ExpertShape,
     format: Format,
-    curve: Curve,
+    curve: TokenCurve,
     shared: Option<[Product; 2]>,
 }
 
@@ -209,9 +139,9 @@ pub struct KernelCost {
     mlp: Option<(f64, [Product; 2])>,
     experts: Option<ExpertKernels>,
     head: Product,
-    all_reduce: Option<Curve>,
+    all_reduce: Option<TokenCurve>,
     /// Gathering and scattering what attention's replicas send to the experts.
-    dispatch: Option<[Curve; 2]>,
+    dispatch: Option<[TokenCurve; 2]>,
     borrowed: Vec<String>,
 }
 
@@ -244,7 +174,7 @@ impl Assembly<'_> {
         }
         let axis = grid.axes[2].clone();
         let ratios = axis.iter().map(|&m| grid.at(&[outputs, inputs, m])).collect();
-        Ok(Product { format, outputs, inputs, curve: Curve { axis, ratios } })
+        Ok(Product { format, outputs, inputs, curve: TokenCurve { axis, ratios } })
     }
 
     /// The table of attention for these heads, or of the nearest ones.
@@ -270,12 +200,12 @@ impl Assembly<'_> {
         let peaks = self.peaks;
         let prefill = self.attention("prefill", kv, &heads)?;
         let decode = self.attention("decode", kv, &heads)?;
-        let decode = Decode::of(&decode, |requests, tokens| peaks.decode_us(&heads, requests, tokens));
+        let decode = DecodeTable::of(&decode, |requests, tokens| peaks.decode_us(&heads, requests, tokens));
         Ok(Span { layers, heads, prefill, decode })
     }
 
     /// The table of experts of this shape; else of the same experts shared otherwise, or in a related format.
-    fn experts(&mut self, format: Format, layout: &Layout, e: Experts) -> Result<Curve, MissingTable> {
+    fn experts(&mut self, format: Format, layout: &Layout, e: Experts) -> Result<TokenCurve, MissingTable> {
         let shape = format!("{}:{}:{}:{}", layout.model.hidden, e.hidden, e.per_token, e.count);
         let [tensor, groups] = [layout.expert_tensor_parallel, layout.expert_parallel].map(f64::from);
         let related: &[Format] = match format {
@@ -298,19 +228,19 @@ impl Assembly<'_> {
                 if distance > 0.0 || *found != format {
                     self.borrowed.push(format!("moe:{}:{shape}:{tensor}:{groups}", format.name()));
                 }
-                return Ok(Curve::of(&self.kernels.tables[name].grid));
+                return Ok(TokenCurve::of(&self.kernels.tables[name].grid));
             }
         }
         Err(MissingTable(format!("moe:{}:{shape}", format.name())))
     }
 
-    fn collective(&mut self, name: &str, gpus: u32) -> Result<Option<Curve>, MissingTable> {
+    fn collective(&mut self, name: &str, gpus: u32) -> Result<Option<TokenCurve>, MissingTable> {
         if gpus < 2 {
             return Ok(None);
         }
         let found = [gpus, gpus.next_power_of_two(), 8, 4]
             .iter()
-            .find_map(|n| self.grid(&format!("{name}:{n}")).map(|grid| (*n, Curve::of(grid))));
+            .find_map(|n| self.grid(&format!("{name}:{n}")).map(|grid| (*n, TokenCurve::of(grid))));
         let (found, curve) = found.ok_or_else(|| MissingTable(format!("{name}:{gpus}")))?;
         if found != gpus {
             self.borrowed.push(format!("{name}:{gpus}"));
@@ -358,7 +288,7 @@ impl Assembly<'_> {
         let (prefill, decode) = (table("latent_prefill")?, table("latent_decode")?);
         let (peaks, kv_bytes) = (self.peaks, layout.kv.bytes());
         let base = |requests: f64, tokens: f64| peaks.latent_us(heads, requests, tokens, tokens, kv_bytes);
-        let mut decode = Decode::of(&decode, base);
+        let mut decode = DecodeTable::of(&decode, base);
         let least = decode.us.iter().copied().fold(f64::INFINITY, f64::min);
         let launches = (least - LATENT_FLOOR_US).max(0.0);
         decode.us.iter_mut().for_each(|us| *us -= launches);
@@ -444,7 +374,7 @@ impl KernelCost {
         base * product.curve.factor(tokens)
     }
 
-    fn collective_us(&self, curve: &Curve, values: f64) -> f64 {
+    fn collective_us(&self, curve: &TokenCurve, values: f64) -> f64 {
         self.peaks.collective_us(values) * curve.factor(values) + self.overheads.collective_us
     }
 
@@ -500,7 +430,7 @@ impl KernelCost {
     /// By how much an iteration of decoding requests grows from one to the next, and for how many that holds.
     fn growth(&self, batch: &Batch<'_>) -> (f64, f64) {
         let requests = f64::from(batch.decodes);
-        let at = |decode: &Decode| decode.at(requests, batch.decode_kv_tokens / requests);
+        let at = |decode: &DecodeTable| decode.at(requests, batch.decode_kv_tokens / requests);
         let each: Vec<(f64, f64)> = match &self.attention {
             AttentionKernels::Grouped { spans, .. } => spans
                 .iter()

@@ -84,9 +84,9 @@ type Cells = BTreeMap<(u32, u32), Vec<f64>>;
 
 /// Times by place, several of some.
 #[derive(Debug, Default)]
-struct Samples(BTreeMap<u32, Vec<f64>>);
+struct TimeSamples(BTreeMap<u32, Vec<f64>>);
 
-impl Samples {
+impl TimeSamples {
     fn push(&mut self, at: u32, us: f64) {
         self.0.entry(at).or_default().push(us);
     }
@@ -130,7 +130,7 @@ impl RawTables {
             }
         }
         let mut shape: Option<ModelShape> = None;
-        let mut samples: BTreeMap<u32, Vec<Samples>> = BTreeMap::new();
+        let mut samples: BTreeMap<u32, Vec<TimeSamples>> = BTreeMap::new();
         while csv.next_row() {
             let mut size = [0; 4];
             for (s, &column) in size.iter_mut().zip(&sizes) {
@@ -150,13 +150,13 @@ impl RawTables {
             let tokens = csv.count_in(tokens, 1, MOST_SIZE, "a whole number of 1 to 2^24")?;
             let of_degree = samples
                 .entry(degree)
-                .or_insert_with(|| operators.iter().map(|_| Samples::default()).collect());
+                .or_insert_with(|| operators.iter().map(|_| TimeSamples::default()).collect());
             for ((_, column), samples) in operators.iter().zip(of_degree) {
                 samples.push(tokens, csv.time_ms(*column)? * 1e3);
             }
         }
         let shape = shape.ok_or_else(|| csv.empty())?;
-        let line = |(operator, samples): (&'static Operator, Samples)| RawLine {
+        let line = |(operator, samples): (&'static Operator, TimeSamples)| RawLine {
             operator,
             origin: Origin::Measured,
             points: samples.medians(),
@@ -236,7 +236,7 @@ impl RawTables {
         let (workers, in_node) = (csv.column("num_workers")?, csv.column("devices_per_node")?);
         let (size, time) = (csv.column("size")?, csv.column(operator.column)?);
         let node = csv.find("max_devices_per_node");
-        let mut samples: BTreeMap<u32, Samples> = BTreeMap::new();
+        let mut samples: BTreeMap<u32, TimeSamples> = BTreeMap::new();
         while csv.next_row() {
             let workers = csv.count(workers)?;
             let (size, us) = (csv.count(size)?, csv.time_ms(time)? * 1e3);
@@ -265,7 +265,7 @@ impl RawTables {
         let (near, far) = (&OPERATORS[11], &OPERATORS[12]);
         let in_node = csv.column("devices_per_node")?;
         let (size, time) = (csv.column("size")?, csv.column(near.column)?);
-        let mut samples = [Samples::default(), Samples::default()];
+        let mut samples = [TimeSamples::default(), TimeSamples::default()];
         while csv.next_row() {
             let is_near = csv.count_in(in_node, 1, 2, "1 or 2")? == 2;
             samples[usize::from(!is_near)].push(csv.count(size)?, csv.time_ms(time)? * 1e3);
@@ -293,14 +293,15 @@ impl RawTables {
         for operator in operators {
             columns.push(csv.column(operator.column)?);
         }
-        let mut samples: BTreeMap<u32, Vec<Samples>> = BTreeMap::new();
+        let mut samples: BTreeMap<u32, Vec<TimeSamples>> = BTreeMap::new();
         let mut rows = 0;
         while csv.next_row() {
             let batch = csv.count_in(batch, 1, MOST_SIZE, "a whole number of 1 to 2^24")?;
             let degree = csv.count_in(degree, 1, MOST_GPUS, "a whole number of 1 to 2^16")?;
             let is_ours = csv.text(model) == self.model;
-            let of_degree =
-                samples.entry(degree).or_insert_with(|| columns.iter().map(|_| Samples::default()).collect());
+            let of_degree = samples
+                .entry(degree)
+                .or_insert_with(|| columns.iter().map(|_| TimeSamples::default()).collect());
             for (&column, samples) in columns.iter().zip(of_degree) {
                 let us = csv.time_ms(column)? * 1e3;
                 if is_ours {
@@ -312,7 +313,7 @@ impl RawTables {
         let taken: BTreeMap<u32, Vec<Vec<(u32, f64)>>> = samples
             .into_iter()
             .filter(|(_, s)| s.iter().any(|s| !s.0.is_empty()))
-            .map(|(degree, s)| (degree, s.into_iter().map(Samples::medians).collect()))
+            .map(|(degree, s)| (degree, s.into_iter().map(TimeSamples::medians).collect()))
             .collect();
         for degree in &mut self.degrees {
             let nearest = taken.iter().min_by_key(|(d, _)| d.abs_diff(degree.degree));
@@ -342,7 +343,7 @@ impl RawTables {
         let mut found = Vec::new();
         for operator in OPERATORS.iter().filter(|o| o.by != By::Requests) {
             match csv.find(operator.name) {
-                Some(column) => found.push((operator, column, Samples::default())),
+                Some(column) => found.push((operator, column, TimeSamples::default())),
                 None if operator.is_needed() => {
                     return Err(ProfileError::NoColumn { file: "token_ops.csv", column: operator.name });
                 }

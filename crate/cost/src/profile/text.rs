@@ -75,7 +75,7 @@ impl Profile {
     /// # Errors
     /// [`ProfileError`] with row and what was read there.
     pub fn read(text: &str) -> Result<Self, ProfileError> {
-        let mut reader = Reader { lines: text.lines(), row: 0, words: Vec::new(), place: 0 };
+        let mut reader = TextReader { lines: text.lines(), row: 0, words: Vec::new(), place: 0 };
         reader.profile()
     }
 }
@@ -104,14 +104,14 @@ fn differences(text: &mut String, values: impl Iterator<Item = u64>) {
 const MOST_KNOTS: usize = 10_000;
 const MOST_NAME: usize = 100;
 
-struct Reader<'a> {
+struct TextReader<'a> {
     lines: std::str::Lines<'a>,
     row: usize,
     words: Vec<&'a str>,
     place: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> TextReader<'a> {
     fn bad(&self, column: &'static str, value: &str, expected: &'static str) -> ProfileError {
         let value = value.chars().take(40).collect();
         ProfileError::BadCell { file: FILE, row: self.row, column, value, expected }

@@ -34,8 +34,14 @@ impl Fleet {
         way.passes.resize(batches.len() * stages.len(), Pass::BEFORE);
         way.order.clear();
         let (replica, context, cost) = self.parts(place, now_us);
-        let turns =
-            Turns { stages: &mut stages, batches: &mut batches, way: &mut way, replica, context, cost };
+        let turns = PipelineTurns {
+            stages: &mut stages,
+            batches: &mut batches,
+            way: &mut way,
+            replica,
+            context,
+            cost,
+        };
         turns.play(until_us);
         for (number, stage) in (0..).zip(&stages) {
             if stage.end_us < f64::INFINITY {
@@ -103,7 +109,7 @@ pub(super) struct Way {
 
 /// Batches that take turns on the stages of a replica. Each stage serves them in the same order, so that the times of a batch
 /// follow from its own and those of the batch before it.
-struct Turns<'a> {
+struct PipelineTurns<'a> {
     stages: &'a mut [Stage],
     batches: &'a mut [ScheduledBatch],
     way: &'a mut Way,
@@ -112,7 +118,7 @@ struct Turns<'a> {
     cost: &'a dyn BatchCost,
 }
 
-impl Turns<'_> {
+impl PipelineTurns<'_> {
     /// Plays those that end before a time, as long as a batch that leaves the last stage is formed again at once.
     fn play(mut self, until_us: f64) {
         self.begin();

@@ -106,7 +106,7 @@ pub(super) fn holds_of(tables: &WhyTables<'_>, held: Held) -> Vec<Hold> {
 
 /// One group's part of what is held on a replica, from a time on.
 #[derive(Debug, Clone, Copy)]
-struct Step {
+struct HolderStep {
     ns: u64,
     weight: f64,
     /// Its share up to any later time is `weight` times the clock less this.
@@ -118,7 +118,7 @@ struct Step {
 struct OfReplica {
     /// The clock: nanoseconds over the weight held, up to each time at which something changes, and 1 / weight from then on.
     clock: Vec<(u64, f64, f64)>,
-    groups: Vec<Vec<Step>>,
+    groups: Vec<Vec<HolderStep>>,
 }
 
 impl OfReplica {
@@ -195,7 +195,7 @@ fn of_replica(mut changes: Vec<(u64, f64, u32)>, groups: usize, spares_itself: b
         all.clock.push((ns, clock, pace));
         let steps = &mut all.groups[group as usize];
         let (had, offset) = steps.last().map_or((0.0, 0.0), |step| (step.weight, step.offset));
-        steps.push(Step { ns, weight: had + change, offset: offset + change * clock });
+        steps.push(HolderStep { ns, weight: had + change, offset: offset + change * clock });
     }
     all
 }

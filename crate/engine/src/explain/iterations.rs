@@ -20,7 +20,7 @@ pub(super) struct Shares {
 }
 
 #[derive(Debug)]
-struct Run {
+struct RunSpan {
     start_ns: u64,
     end_ns: u64,
     start_us: f64,
@@ -32,7 +32,7 @@ struct Run {
 /// The iterations of one replica.
 #[derive(Debug, Default)]
 pub(super) struct IterationTable {
-    runs: Vec<Run>,
+    runs: Vec<RunSpan>,
     /// Times in which something runs, that do not touch each other.
     busy: Vec<(u64, u64)>,
 }
@@ -50,7 +50,7 @@ impl IterationTable {
             }
             let own = shares(report, iterations, &run);
             let time = LinearDecode::new(run.first_us, run.growth_us);
-            table.runs.push(Run { start_ns, end_ns, start_us: run.start_us, time, own, before });
+            table.runs.push(RunSpan { start_ns, end_ns, start_us: run.start_us, time, own, before });
             before.load += own.load;
             before.copying += own.copying;
             before.prefill += own.prefill;

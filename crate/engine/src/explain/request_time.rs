@@ -45,7 +45,7 @@ const SHARED: [Cause; 4] = [Cause::AdapterLoading, Cause::Swap, Cause::PrefillSt
 
 /// What happens to a request that has begun.
 #[derive(Debug, Clone, Copy)]
-enum Event {
+enum RequestEvent {
     Preempted(Cause),
     Stall,
     Prefill(PrefillPhase),
@@ -162,9 +162,9 @@ impl<'a> WhyTables<'a> {
                 decoding.push((at, from));
             }
             match event {
-                Event::Preempted(cause) => parts.push(part(cause, from, to)),
-                Event::Stall => self.stall(id, before, from, to, parts),
-                Event::Prefill(phase) => {
+                RequestEvent::Preempted(cause) => parts.push(part(cause, from, to)),
+                RequestEvent::Stall => self.stall(id, before, from, to, parts),
+                RequestEvent::Prefill(phase) => {
                     let again = phase.from_token < computed;
                     computed = computed.max(phase.from_token + phase.tokens);
                     self.prefill(id, &phase, again, from, to, parts);
@@ -183,7 +183,7 @@ impl<'a> WhyTables<'a> {
     }
 
     /// What happens to a request that has begun beside decoding, by its start: (start, end, what).
-    fn events(&self, id: usize, end: u64) -> Vec<(u64, u64, Event)> {
+    fn events(&self, id: usize, end: u64) -> Vec<(u64, u64, RequestEvent)> {
         let own = self.decisions.get(id);
         let cause_at = |until: u64| {
             let before = own.iter().rev().filter(|decision| in_ns(decision.time_us) <= until);
@@ -193,11 +193,11 @@ impl<'a> WhyTables<'a> {
         };
         let away = self.away.get(id).iter().map(|away| {
             let (start, end) = (in_ns(away.start_us), in_ns(away.end_us));
-            (start, end, Event::Preempted(cause_at(end)))
+            (start, end, RequestEvent::Preempted(cause_at(end)))
         });
         // A preemption also counts as a stall: what is put in first comes first, and takes the time.
-        let mut events: Vec<(u64, u64, Event)> = Vec::new();
-        let mut put = |event: (u64, u64, Event)| {
+        let mut events: Vec<(u64, u64, RequestEvent)> = Vec::new();
+        let mut put = |event: (u64, u64, RequestEvent)| {
             let place = events.partition_point(|other| other.0 <= event.0);
             events.insert(place, event);
         };
@@ -206,13 +206,15 @@ impl<'a> WhyTables<'a> {
             // It never came back.
             let start = in_ns(last.time_us);
             let last_token = self.prefills.get(id).last().map_or(0, |phase| in_ns(phase.end_us));
-            put((start.max(last_token), end, Event::Preempted(cause_at(end))));
+            put((start.max(last_token), end, RequestEvent::Preempted(cause_at(end))));
         }
         let stalls = self.stalls.get(id).iter();
-        stalls.map(|stall| (in_ns(stall.start_us), in_ns(stall.end_us), Event::Stall)).for_each(&mut put);
+        stalls
+            .map(|stall| (in_ns(stall.start_us), in_ns(stall.end_us), RequestEvent::Stall))
+            .for_each(&mut put);
         let prefills = self.prefills.get(id).iter();
         prefills
-            .map(|phase| (in_ns(phase.start_us), in_ns(phase.end_us), Event::Prefill(*phase)))
+            .map(|phase| (in_ns(phase.start_us), in_ns(phase.end_us), RequestEvent::Prefill(*phase)))
             .for_each(&mut put);
         events
     }

@@ -4,7 +4,7 @@
 const FORGET_US: f64 = 60e6;
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Account {
+struct QuotaAccount {
     waiting: u32,
     at_engine: u32,
     /// Tokens let through, the newer the heavier ([`Accounts::weight`]).
@@ -14,7 +14,7 @@ struct Account {
 /// The accounts of all clients.
 #[derive(Debug, Clone)]
 pub(super) struct Accounts {
-    accounts: Vec<Account>,
+    accounts: Vec<QuotaAccount>,
     /// Clients with a request here or at the engine.
     active: u32,
     used: f64,
@@ -27,7 +27,7 @@ const MOST: f64 = 200.0;
 
 impl Accounts {
     pub(super) fn new(clients: usize) -> Self {
-        Self { accounts: vec![Account::default(); clients], active: 0, used: 0.0, since_us: 0.0 }
+        Self { accounts: vec![QuotaAccount::default(); clients], active: 0, used: 0.0, since_us: 0.0 }
     }
 
     /// Requests of a client at the engine.

@@ -17,7 +17,7 @@ pub(super) struct Taken {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Entry {
+struct LedgerEntry {
     at_us: f64,
     client: u32,
     /// How many places further on the client's next entry stands; 0 = there is none yet.
@@ -27,12 +27,12 @@ struct Entry {
 
 /// Sums of what was taken.
 #[derive(Debug, Clone, Copy, Default)]
-struct Sums {
+struct ChargeSums {
     requests: i64,
     tokens: [i64; 2],
 }
 
-impl Sums {
+impl ChargeSums {
     fn add(&mut self, taken: &Taken, times: i64) {
         self.requests += times * i64::from(taken.requests);
         self.tokens[0] += times * i64::from(taken.tokens[0]);
@@ -76,7 +76,7 @@ impl Kind {
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Account {
-    sums: Sums,
+    sums: ChargeSums,
     /// Numbers of its first and last entry, as long as it has any.
     first: u64,
     last: u64,
@@ -86,7 +86,7 @@ struct Account {
 /// The list, and the sums.
 #[derive(Debug, Clone)]
 pub(super) struct SlidingWindowLog {
-    entries: VecDeque<Entry>,
+    entries: VecDeque<LedgerEntry>,
     /// The number of the first entry: how many have left.
     gone: u64,
     /// When the first entry leaves; infinite where there is none.
@@ -135,7 +135,7 @@ impl SlidingWindowLog {
     }
 
     fn drop_first(&mut self) {
-        let Some(Entry { client, next, taken, .. }) = self.entries.pop_front() else { return };
+        let Some(LedgerEntry { client, next, taken, .. }) = self.entries.pop_front() else { return };
         self.add(client, &taken, -1);
         let account = &mut self.accounts[client as usize];
         account.first += u64::from(next);
@@ -170,7 +170,7 @@ impl SlidingWindowLog {
         if self.entries.is_empty() {
             self.leaves_us = now_us + MINUTE_US;
         }
-        self.entries.push_back(Entry { at_us: now_us, client, next: 0, taken });
+        self.entries.push_back(LedgerEntry { at_us: now_us, client, next: 0, taken });
         number
     }
 

@@ -95,7 +95,7 @@ enum Place {
 
 /// What is remembered of a request at the engine.
 #[derive(Debug, Clone, Copy)]
-struct Note {
+struct QueuedNote {
     client: u32,
     /// What its output was predicted to be, and what of it is charged to its client's counter.
     predicted_output: u32,
@@ -121,7 +121,7 @@ pub(crate) struct Proxy {
     place: Vec<Place>,
     book: RateLimiter,
     accounts: Accounts,
-    reservations: KvReservations<Note>,
+    reservations: KvReservations<QueuedNote>,
     lengths: OutputLengthPredictor,
     waits: Waits,
     load: OverloadDetector,

@@ -12,7 +12,7 @@ use super::estimate::Estimator;
 
 /// What of a client waits.
 #[derive(Debug, Clone, Default)]
-struct Client {
+struct WaitingClient {
     is_held_back: bool,
     /// When it was held back last, up to when.
     free_since_us: f64,
@@ -27,7 +27,7 @@ struct Client {
 /// The waiting requests of all clients.
 #[derive(Debug, Clone)]
 pub(super) struct Waits {
-    clients: Vec<Client>,
+    clients: Vec<WaitingClient>,
     /// (since when as bits, client): never later than what it stands for.
     since: BinaryHeap<Reverse<(u64, u32)>>,
     /// Of the prompts that wait for the engine.
@@ -39,7 +39,7 @@ pub(super) struct Waits {
 impl Waits {
     pub(super) fn new(clients: usize, estimate_over_us: f64) -> Self {
         Self {
-            clients: vec![Client::default(); clients],
+            clients: vec![WaitingClient::default(); clients],
             since: BinaryHeap::new(),
             estimator: Estimator::new(estimate_over_us),
             with_held: None,

@@ -79,10 +79,10 @@ impl Quota {
 
 /// What one client has used, of any window but the sliding one.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Meter(State);
+pub(super) struct Meter(WindowState);
 
 #[derive(Debug, Clone, PartialEq)]
-enum State {
+enum WindowState {
     /// Number of the full minute, and what was used in it.
     Minute(f64, f64),
     /// Numbers of the first sub-window since nothing was owed and of the present one, and what was taken since the first.
@@ -98,34 +98,34 @@ impl Meter {
     /// Nothing used yet.
     pub(super) fn new(quota: &Quota) -> Self {
         Self(match quota.window {
-            Window::Sliding | Window::Fixed => State::Minute(0.0, 0.0),
-            Window::Sub(_) => State::Parts { first: 0.0, present: 0.0, taken: 0.0 },
-            Window::Bucket(_) => State::Bucket(quota.capacity(), 0.0),
-            Window::Gcra(_) => State::Gcra(0.0),
+            Window::Sliding | Window::Fixed => WindowState::Minute(0.0, 0.0),
+            Window::Sub(_) => WindowState::Parts { first: 0.0, present: 0.0, taken: 0.0 },
+            Window::Bucket(_) => WindowState::Bucket(quota.capacity(), 0.0),
+            Window::Gcra(_) => WindowState::Gcra(0.0),
         })
     }
 
     /// Brings the state to `now_us`. Times never decrease.
     fn pass(&mut self, quota: &Quota, now_us: f64) {
         match &mut self.0 {
-            State::Minute(minute, used) => {
+            WindowState::Minute(minute, used) => {
                 let present = (now_us / MINUTE_US).floor();
                 if present > *minute {
                     (*minute, *used) = (present, 0.0);
                 }
             }
-            State::Parts { first, present, taken } => {
+            WindowState::Parts { first, present, taken } => {
                 *present = present.max((now_us / quota.part_us()).floor());
                 if *taken * quota.parts() <= quota.per_minute * (*present - *first) {
                     (*first, *taken) = (*present, 0.0);
                 }
             }
-            State::Bucket(level, at_us) => {
+            WindowState::Bucket(level, at_us) => {
                 let back = (now_us - *at_us) * quota.per_minute / MINUTE_US;
                 *level = (*level + back).min(quota.capacity());
                 *at_us = now_us;
             }
-            State::Gcra(expected_us) => *expected_us = expected_us.max(now_us),
+            WindowState::Gcra(expected_us) => *expected_us = expected_us.max(now_us),
         }
     }
 
@@ -133,12 +133,12 @@ impl Meter {
     pub(super) fn used(&mut self, quota: &Quota, now_us: f64) -> f64 {
         self.pass(quota, now_us);
         match &self.0 {
-            State::Minute(_, used) => *used,
-            State::Parts { first, present, taken } => {
+            WindowState::Minute(_, used) => *used,
+            WindowState::Parts { first, present, taken } => {
                 (*taken * quota.parts() - quota.per_minute * (present - first)) / quota.parts()
             }
-            State::Bucket(level, _) => quota.capacity() - level,
-            State::Gcra(expected_us) => (expected_us - now_us) * quota.per_minute / MINUTE_US,
+            WindowState::Bucket(level, _) => quota.capacity() - level,
+            WindowState::Gcra(expected_us) => (expected_us - now_us) * quota.per_minute / MINUTE_US,
         }
     }
 
@@ -146,9 +146,9 @@ impl Meter {
     pub(super) fn allows(&mut self, quota: &Quota, cost: f64, now_us: f64) -> bool {
         self.pass(quota, now_us);
         match (&self.0, quota.window) {
-            (State::Parts { first, present, taken }, _) => quota.is_open(*taken, present - first),
-            (State::Bucket(level, _), _) => cost <= *level,
-            (State::Gcra(expected_us), Window::Gcra(burst_us)) => {
+            (WindowState::Parts { first, present, taken }, _) => quota.is_open(*taken, present - first),
+            (WindowState::Bucket(level, _), _) => cost <= *level,
+            (WindowState::Gcra(expected_us), Window::Gcra(burst_us)) => {
                 expected_us - now_us + cost * MINUTE_US / quota.per_minute <= burst_us
             }
             _ => self.used(quota, now_us) + cost <= quota.per_minute,
@@ -173,13 +173,15 @@ impl Meter {
             return None;
         }
         let at_us = match (&self.0, quota.window) {
-            (State::Parts { first, taken, .. }, _) => (first + quota.opens_after(*taken)) * quota.part_us(),
-            (State::Minute(minute, _), _) => (minute + 1.0) * MINUTE_US,
-            (State::Bucket(level, _), _) => now_us + (cost - level) * MINUTE_US / quota.per_minute,
-            (State::Gcra(expected_us), Window::Gcra(burst_us)) => {
+            (WindowState::Parts { first, taken, .. }, _) => {
+                (first + quota.opens_after(*taken)) * quota.part_us()
+            }
+            (WindowState::Minute(minute, _), _) => (minute + 1.0) * MINUTE_US,
+            (WindowState::Bucket(level, _), _) => now_us + (cost - level) * MINUTE_US / quota.per_minute,
+            (WindowState::Gcra(expected_us), Window::Gcra(burst_us)) => {
                 expected_us + cost * MINUTE_US / quota.per_minute - burst_us
             }
-            (State::Gcra(_), _) => now_us,
+            (WindowState::Gcra(_), _) => now_us,
         };
         Some(at_us.max(now_us))
     }
@@ -188,10 +190,10 @@ impl Meter {
     pub(super) fn charge(&mut self, quota: &Quota, cost: f64, now_us: f64) {
         self.pass(quota, now_us);
         match &mut self.0 {
-            State::Minute(_, used) => *used += cost,
-            State::Parts { taken, .. } => *taken += cost,
-            State::Bucket(level, _) => *level -= cost,
-            State::Gcra(expected_us) => *expected_us += cost * MINUTE_US / quota.per_minute,
+            WindowState::Minute(_, used) => *used += cost,
+            WindowState::Parts { taken, .. } => *taken += cost,
+            WindowState::Bucket(level, _) => *level -= cost,
+            WindowState::Gcra(expected_us) => *expected_us += cost * MINUTE_US / quota.per_minute,
         }
     }
 
@@ -204,17 +206,17 @@ impl Meter {
         }
         self.pass(quota, now_us);
         match &mut self.0 {
-            State::Minute(minute, used) => {
+            WindowState::Minute(minute, used) => {
                 if (charged_us / MINUTE_US).floor() == *minute {
                     *used += difference;
                 }
             }
-            State::Parts { taken, .. } => {
+            WindowState::Parts { taken, .. } => {
                 *taken += difference;
                 self.pass(quota, now_us);
             }
-            State::Bucket(level, _) => *level = (*level - difference).min(quota.capacity()),
-            State::Gcra(expected_us) => {
+            WindowState::Bucket(level, _) => *level = (*level - difference).min(quota.capacity()),
+            WindowState::Gcra(expected_us) => {
                 *expected_us = (*expected_us + difference * MINUTE_US / quota.per_minute).max(now_us);
             }
         }

@@ -189,7 +189,7 @@ fn pd_ratio(trace: &Trace) -> Option<f64> {
 
 /// Sums over requests.
 #[derive(Default)]
-struct Samples {
+struct RequestSamples {
     ttft: Vec<f64>,
     tpot: Vec<f64>,
     e2e: Vec<f64>,
@@ -317,16 +317,16 @@ fn count(report: &Report) -> RequestCounts {
     counts
 }
 
-fn sample(report: &Report, slo: Slo) -> Samples {
+fn sample(report: &Report, slo: Slo) -> RequestSamples {
     let n = report.results.len();
     let room = || Vec::with_capacity(n);
-    let mut s = Samples {
+    let mut s = RequestSamples {
         ttft: room(),
         tpot: room(),
         e2e: room(),
         normalized: room(),
         queue: room(),
-        ..Samples::default()
+        ..RequestSamples::default()
     };
     for (id, result) in report.results.iter().enumerate() {
         let Some(ttft) = report.ttft_us(id) else { continue };

@@ -202,10 +202,10 @@ impl Decision {
 
 /// The log; off, it costs a comparison at each decision.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct DecisionLog(Option<Box<Kept>>);
+pub(crate) struct DecisionLog(Option<Box<KeptDecisions>>);
 
 #[derive(Debug, Clone, Default)]
-struct Kept {
+struct KeptDecisions {
     decisions: Vec<Decision>,
     /// The test for which each request, and behind the requests each replica's queue, waits or is skipped; `None`: it does not.
     holds: [Vec<Option<(Verdict, Test)>>; 2],
@@ -257,7 +257,7 @@ impl DecisionLog {
     }
 }
 
-impl Kept {
+impl KeptDecisions {
     fn add(&mut self, decision: Decision) {
         let holds = matches!(decision.verdict, Verdict::Waits | Verdict::Skipped);
         let held = holds.then_some((decision.verdict, decision.compared.test));

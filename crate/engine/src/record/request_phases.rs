@@ -89,10 +89,10 @@ pub struct RequestPhases {
 
 /// The log; off, it costs a comparison.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct PhaseLog(Option<Box<Kept>>);
+pub(crate) struct PhaseLog(Option<Box<KeptPhases>>);
 
 #[derive(Debug, Clone, Default)]
-struct Kept {
+struct KeptPhases {
     phases: RequestPhases,
     /// Requests that were left out since their last iteration.
     deferred: Vec<bool>,
@@ -101,7 +101,7 @@ struct Kept {
 impl PhaseLog {
     /// A log of so many requests.
     pub(crate) fn on(requests: usize) -> Self {
-        Self(Some(Box::new(Kept { phases: RequestPhases::default(), deferred: vec![false; requests] })))
+        Self(Some(Box::new(KeptPhases { phases: RequestPhases::default(), deferred: vec![false; requests] })))
     }
 
     pub(crate) fn is_on(&self) -> bool {

@@ -23,12 +23,12 @@ pub struct CounterSample {
 /// Takes the samples. Nothing where no scheduling policy keeps counters.
 #[derive(Debug, Clone, Default)]
 pub struct Sampler {
-    grid: Option<Grid>,
+    grid: Option<SampleGrid>,
 }
 
 /// The samples so far and their grid.
 #[derive(Debug, Clone)]
-struct Grid {
+struct SampleGrid {
     next_us: f64,
     spacing_us: f64,
     most: usize,
@@ -43,7 +43,7 @@ impl Sampler {
         while spacing_us * most as f64 <= lasts_us {
             spacing_us *= 2.0;
         }
-        Self { grid: Some(Grid { next_us: spacing_us, spacing_us, most, samples: Vec::new() }) }
+        Self { grid: Some(SampleGrid { next_us: spacing_us, spacing_us, most, samples: Vec::new() }) }
     }
 
     /// When the next sample is due, microseconds; `None`: never.

@@ -76,7 +76,7 @@ fn entry<T: Clone + Default>(column: &mut Vec<T>, adapter: u32) -> &mut T {
 }
 
 #[derive(Debug, Clone)]
-enum Memory {
+enum AdapterStore {
     Unified(Unified),
     Slots(Slots),
     Resident(Resident),
@@ -85,7 +85,7 @@ enum Memory {
 /// The adapters of one replica.
 #[derive(Debug, Clone)]
 pub(crate) struct Adapters {
-    memory: Memory,
+    memory: AdapterStore,
     loading: AdapterLoading,
     /// Waiting requests by adapter, and how many of them may be admitted when every slot is used: those without an adapter,
     /// or with one that is.
@@ -104,9 +104,9 @@ impl Adapters {
     pub(crate) fn new(config: &AdapterConfig, block_size: u32, trace: &Trace) -> Self {
         Self {
             memory: match config.memory {
-                AdapterMemory::Unified => Memory::Unified(Unified::new(config, block_size, trace)),
-                AdapterMemory::Slots => Memory::Slots(Slots::new(config)),
-                AdapterMemory::Resident => Memory::Resident(Resident::new(trace)),
+                AdapterMemory::Unified => AdapterStore::Unified(Unified::new(config, block_size, trace)),
+                AdapterMemory::Slots => AdapterStore::Slots(Slots::new(config)),
+                AdapterMemory::Resident => AdapterStore::Resident(Resident::new(trace)),
             },
             loading: config.loading,
             waiting: Vec::new(),
@@ -122,34 +122,34 @@ impl Adapters {
     /// of them (vLLM: vllm/v1/core/sched/scheduler.py).
     pub(crate) fn admits(&self, adapter: u32) -> bool {
         match &self.memory {
-            Memory::Slots(slots) => adapter == BASE_MODEL || slots.admits(adapter),
-            Memory::Unified(_) | Memory::Resident(_) => true,
+            AdapterStore::Slots(slots) => adapter == BASE_MODEL || slots.admits(adapter),
+            AdapterStore::Unified(_) | AdapterStore::Resident(_) => true,
         }
     }
 
     /// Whether the requests of a trace may want more adapters than there are slots.
     pub(crate) fn has_short_slots(&self, trace: &Trace) -> bool {
-        matches!(&self.memory, Memory::Slots(slots) if slots.max_loras() < trace.adapter_rank.len() as u32)
+        matches!(&self.memory, AdapterStore::Slots(slots) if slots.max_loras() < trace.adapter_rank.len() as u32)
     }
 
     /// Whether no waiting request may be admitted, whichever it is.
     pub(crate) fn admits_none(&self) -> bool {
-        self.welcome == 0 && matches!(&self.memory, Memory::Slots(slots) if slots.is_full())
+        self.welcome == 0 && matches!(&self.memory, AdapterStore::Slots(slots) if slots.is_full())
     }
 
     /// The adapters in slots that requests use.
     pub(crate) fn in_use(&self) -> &[u32] {
         match &self.memory {
-            Memory::Slots(slots) => &slots.in_use,
-            Memory::Unified(_) | Memory::Resident(_) => &[],
+            AdapterStore::Slots(slots) => &slots.in_use,
+            AdapterStore::Unified(_) | AdapterStore::Resident(_) => &[],
         }
     }
 
     /// How many adapters may be in slots at once.
     pub(crate) fn max_loras(&self) -> u32 {
         match &self.memory {
-            Memory::Slots(slots) => slots.max_loras(),
-            Memory::Unified(_) | Memory::Resident(_) => u32::MAX,
+            AdapterStore::Slots(slots) => slots.max_loras(),
+            AdapterStore::Unified(_) | AdapterStore::Resident(_) => u32::MAX,
         }
     }
 
@@ -170,13 +170,14 @@ impl Adapters {
     }
 
     fn is_welcome(&self, adapter: u32) -> bool {
-        adapter == BASE_MODEL || matches!(&self.memory, Memory::Slots(slots) if slots.users.has(adapter))
+        adapter == BASE_MODEL
+            || matches!(&self.memory, AdapterStore::Slots(slots) if slots.users.has(adapter))
     }
 
     /// KV blocks that loading the adapter of a waiting request takes; none where it is loaded.
     pub(crate) fn blocks_to_load(&self, adapter: u32) -> u32 {
         match &self.memory {
-            Memory::Unified(unified) if adapter != BASE_MODEL => unified.blocks_to_load(adapter),
+            AdapterStore::Unified(unified) if adapter != BASE_MODEL => unified.blocks_to_load(adapter),
             _ => 0,
         }
     }
@@ -184,7 +185,7 @@ impl Adapters {
     /// The adapter of the head of the waiting queue, for which there is room, is loaded while the iteration that begins now and
     /// those after it run.
     pub(crate) fn prefetch(&mut self, kv: &mut KvCache, adapter: u32, rank: u32, now_us: f64) {
-        if let Memory::Unified(unified) = &mut self.memory
+        if let AdapterStore::Unified(unified) = &mut self.memory
             && adapter != BASE_MODEL
             && unified.load_ahead(kv, adapter, self.loading.us(rank, true), now_us)
         {
@@ -194,12 +195,12 @@ impl Adapters {
 
     /// Whether an adapter is loaded ahead for a waiting request.
     pub(crate) fn is_ahead(&self) -> bool {
-        matches!(&self.memory, Memory::Unified(unified) if unified.is_ahead())
+        matches!(&self.memory, AdapterStore::Unified(unified) if unified.is_ahead())
     }
 
     /// Offloads an adapter that was loaded ahead, unless it is that of the next request.
     pub(crate) fn keep_ahead(&mut self, kv: &mut KvCache, next: Option<u32>) {
-        if let Memory::Unified(unified) = &mut self.memory {
+        if let AdapterStore::Unified(unified) = &mut self.memory {
             self.evictions += unified.keep_ahead(kv, next);
         }
     }
@@ -210,14 +211,14 @@ impl Adapters {
             return 0.0;
         }
         let loaded = match &mut self.memory {
-            Memory::Unified(unified) => unified.acquire(kv, adapter),
-            Memory::Slots(slots) => {
+            AdapterStore::Unified(unified) => unified.acquire(kv, adapter),
+            AdapterStore::Slots(slots) => {
                 if !slots.users.has(adapter) {
                     self.welcome += self.waiting.get(adapter as usize).copied().unwrap_or(0);
                 }
                 slots.acquire(adapter, rank)
             }
-            Memory::Resident(_) => Loaded::No,
+            AdapterStore::Resident(_) => Loaded::No,
         };
         let is_on_host = match loaded {
             Loaded::No => return 0.0,
@@ -237,19 +238,19 @@ impl Adapters {
             return;
         }
         match &mut self.memory {
-            Memory::Unified(unified) => unified.release(adapter),
-            Memory::Slots(slots) => {
+            AdapterStore::Unified(unified) => unified.release(adapter),
+            AdapterStore::Slots(slots) => {
                 if slots.release(adapter, rank) {
                     self.welcome -= self.waiting.get(adapter as usize).copied().unwrap_or(0);
                 }
             }
-            Memory::Resident(_) => {}
+            AdapterStore::Resident(_) => {}
         }
     }
 
     /// Adapters in the KV pool that no request uses give their memory back.
     pub(crate) fn offload_unused(&mut self, kv: &mut KvCache) {
-        if let Memory::Unified(unified) = &mut self.memory {
+        if let AdapterStore::Unified(unified) = &mut self.memory {
             self.evictions += unified.offload_unused(kv);
         }
     }
@@ -257,9 +258,9 @@ impl Adapters {
     /// Adapters in GPU memory and the tokens' worth of the KV pool that they take.
     pub(crate) fn in_memory(&self) -> (u32, u32) {
         match &self.memory {
-            Memory::Unified(unified) => unified.in_memory(),
-            Memory::Slots(slots) => (slots.in_memory(), 0),
-            Memory::Resident(resident) => (resident.count, 0),
+            AdapterStore::Unified(unified) => unified.in_memory(),
+            AdapterStore::Slots(slots) => (slots.in_memory(), 0),
+            AdapterStore::Resident(resident) => (resident.count, 0),
         }
     }
 
@@ -303,9 +304,9 @@ impl Adapters {
     /// tests.
     pub(crate) fn audit(&self, holders: &[u32], kv: &KvCache) -> bool {
         match &self.memory {
-            Memory::Unified(unified) => unified.audit(holders, kv),
-            Memory::Slots(slots) => slots.audit(holders),
-            Memory::Resident(_) => true,
+            AdapterStore::Unified(unified) => unified.audit(holders, kv),
+            AdapterStore::Slots(slots) => slots.audit(holders),
+            AdapterStore::Resident(_) => true,
         }
     }
 }

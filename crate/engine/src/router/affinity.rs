@@ -25,7 +25,7 @@ const SLACK: u64 = 8;
 pub(crate) struct Affinity {
     /// Most keys remembered of a replica.
     capacity: usize,
-    keys: BTreeMap<u64, Known>,
+    keys: BTreeMap<u64, KnownPrefixes>,
     /// Keys of each replica, by when they were last used.
     recent: Vec<BTreeMap<u64, u64>>,
     clock: u64,
@@ -37,7 +37,7 @@ pub(crate) struct Affinity {
 }
 
 #[derive(Debug, Clone)]
-struct Known {
+struct KnownPrefixes {
     /// Requests that had the key, and how many had been routed when it was new.
     visits: u64,
     since: u64,
@@ -98,7 +98,7 @@ impl Affinity {
     }
 
     /// How many replicas should hold a key.
-    fn wanted(&self, known: &Known) -> u64 {
+    fn wanted(&self, known: &KnownPrefixes) -> u64 {
         let replicas = self.given.len() as u64;
         let others = known.visits.saturating_sub(FEW) * replicas / (self.routed - known.since).max(1);
         (1 + others).min(replicas)
@@ -112,8 +112,11 @@ impl Affinity {
         // Backwards, so that the end of a prompt is forgotten before its start.
         for &key in keys.iter().rev() {
             self.clock += 1;
-            let known =
-                self.keys.entry(key).or_insert_with(|| Known { visits: 0, since, holders: Vec::new() });
+            let known = self.keys.entry(key).or_insert_with(|| KnownPrefixes {
+                visits: 0,
+                since,
+                holders: Vec::new(),
+            });
             known.visits += 1;
             match known.holders.binary_search_by_key(&(place as u16), |holder| holder.0) {
                 Ok(at) => {

@@ -36,7 +36,7 @@ pub const MAX_AXES: usize = 4;
 
 /// What a sweep reads from files beside its scenario, as digests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Inputs {
+struct SweepInputs {
     trace: Option<String>,
     profile: Option<String>,
 }
@@ -48,7 +48,7 @@ pub struct Sweep {
     axes: Vec<Axis>,
     metrics: Vec<Metric>,
     seeds: Vec<u64>,
-    inputs: Inputs,
+    inputs: SweepInputs,
     shape: Shape,
 }
 
@@ -93,7 +93,7 @@ impl Sweep {
             let reason = format!("{} runs are more than {MAX_RUNS}", product.join(" x "));
             return Err(bad("--over", &reason));
         };
-        let inputs = Inputs {
+        let inputs = SweepInputs {
             trace: loaded.map(|loaded| trace_digest(&loaded.trace)),
             profile: base
                 .loaded_profile()

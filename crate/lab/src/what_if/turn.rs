@@ -89,13 +89,13 @@ enum Edge {
 /// The pairs at each of some values.
 type PairsAt<E> = Result<Vec<Option<Paired>>, E>;
 
-struct Search<'f, E> {
+struct TurnSearch<'f, E> {
     range: Range,
     seen: Vec<(f64, Option<Paired>)>,
     pairs_at: &'f mut dyn FnMut(&[f64]) -> PairsAt<E>,
 }
 
-impl<E> Search<'_, E> {
+impl<E> TurnSearch<'_, E> {
     /// The pairs at a value, simulated once.
     fn at(&mut self, value: f64) -> Result<Option<Paired>, E> {
         if let Some((_, paired)) = self.seen.iter().find(|(seen, _)| *seen == value) {
@@ -155,7 +155,7 @@ pub fn turns<E>(
     let looked: Vec<(f64, Option<Paired>)> = first.into_iter().zip(pairs).collect();
     let sides = looked.iter().filter_map(|(x, paired)| Some((*x, told(paired.as_ref())?)));
     let sides: Vec<(f64, Side)> = sides.collect();
-    let mut search = Search { range, seen: looked, pairs_at: &mut pairs_at };
+    let mut search = TurnSearch { range, seen: looked, pairs_at: &mut pairs_at };
     let mut found = Vec::new();
     for pair in sides.windows(2) {
         let [(left, below), (right, above)] = [pair[0], pair[1]];

@@ -73,13 +73,13 @@ impl Comparison {
     }
 }
 
-struct Side {
+struct ComparedSide {
     since_s: Vec<f64>,
     gaps: Vec<f64>,
     span_s: f64,
 }
 
-impl Side {
+impl ComparedSide {
     fn of(trace: &Trace) -> Self {
         let start = trace.arrival_us.first().copied().unwrap_or(0.0);
         let since_s: Vec<f64> = trace.arrival_us.iter().map(|t| (t - start) / 1e6).collect();
@@ -94,7 +94,7 @@ impl Side {
 
 /// Compares a source with its twin, or any trace with any other.
 pub fn compare(source: &Trace, twin: &Trace) -> Comparison {
-    let (a, b) = (Side::of(source), Side::of(twin));
+    let (a, b) = (ComparedSide::of(source), ComparedSide::of(twin));
     let window_s = log_windows(a.span_s);
     let bin_s = rate::chart_bin_s(a.since_s.len(), a.span_s);
     let curves = [&a, &b].map(|side| RateBins::of(&side.since_s, side.span_s, bin_s).rate_rps);

@@ -19,7 +19,7 @@ use crate::trace::{Event, Events, Extra, Trace};
 pub(super) const KEYS: [&str; 2] = ["timestamp", "requests"];
 
 #[derive(Default)]
-struct Reader {
+struct LineReader {
     log: Log,
     empty_entries: usize,
     details: Vec<String>,
@@ -35,7 +35,7 @@ struct Reader {
 }
 
 pub(super) fn read<'a>(first: Line<'a>, lines: &mut Lines<'a>) -> Result<Contents, FormatError> {
-    let mut reader = Reader { log: Log::new(BLOCK_TOKENS), ..Reader::default() };
+    let mut reader = LineReader { log: Log::new(BLOCK_TOKENS), ..LineReader::default() };
     lines.each(first, |line| reader.line(line))?;
     let mut requests = reader.log.finish();
     let mut extra = requests.extra.take().map_or_else(Extra::default, |extra| *extra);
@@ -52,7 +52,7 @@ pub(super) fn read<'a>(first: Line<'a>, lines: &mut Lines<'a>) -> Result<Content
     Ok(Contents::Requests { requests, start_ticks: None, empty_entries: reader.empty_entries })
 }
 
-impl Reader {
+impl LineReader {
     fn line(&mut self, mut line: Line<'_>) -> Result<(), FormatError> {
         let arrival_us = line.time_us("timestamp", 3)?;
         let events = if line.get("events").is_some() { line.inside("events")? } else { Vec::new() };

@@ -12,7 +12,7 @@ use super::{FormatError, MAX_ARRIVAL_S, MAX_INDEX, MAX_TOKENS};
 use crate::trace::{BASE_MODEL, LabelMaker, Labels, Trace};
 
 /// Where the cells of a row come from.
-trait Row {
+trait RowSource {
     /// The text of a cell; "" where the row has none.
     fn cell(&self, role: usize) -> &str;
     /// An error about a cell.
@@ -29,7 +29,7 @@ struct TableRow<'a, 'b> {
     names: &'a [&'a str],
 }
 
-impl Row for TableRow<'_, '_> {
+impl RowSource for TableRow<'_, '_> {
     fn cell(&self, role: usize) -> &str {
         self.places[role].map_or("", |column| self.table.text(column))
     }
@@ -52,7 +52,7 @@ struct LineRow<'a, 'b> {
     names: &'a [&'a str],
 }
 
-impl Row for LineRow<'_, '_> {
+impl RowSource for LineRow<'_, '_> {
     fn cell(&self, role: usize) -> &str {
         match self.line.at_path(self.names[role]) {
             Some(Json::Text(text)) => text,
@@ -107,7 +107,7 @@ impl<'m> Mapped<'m> {
         self.mapping.get(role).map_or("", |(_, unit)| unit)
     }
 
-    fn add(&mut self, row: &dyn Row) -> Result<(), FormatError> {
+    fn add(&mut self, row: &dyn RowSource) -> Result<(), FormatError> {
         let time = self.time(row)?;
         let input_tokens = self.length(row, "input")?;
         let output_tokens = self.length(row, "output")?;
@@ -133,7 +133,7 @@ impl<'m> Mapped<'m> {
     }
 
     /// A time in microseconds, or in ticks since 1970.
-    fn time(&self, row: &dyn Row) -> Result<f64, FormatError> {
+    fn time(&self, row: &dyn RowSource) -> Result<f64, FormatError> {
         let place = role("arrival");
         let cell = row.cell(place);
         let exponent = match self.unit("arrival") {
@@ -152,7 +152,7 @@ impl<'m> Mapped<'m> {
         if (0.0..=most).contains(&time) { Ok(time) } else { Err(out_of_range(row, place, most)) }
     }
 
-    fn length(&self, row: &dyn Row, name: &str) -> Result<u32, FormatError> {
+    fn length(&self, row: &dyn RowSource, name: &str) -> Result<u32, FormatError> {
         let place = role(name);
         let cell = row.cell(place);
         if self.unit(name) == "text" {
@@ -187,7 +187,7 @@ impl<'m> Mapped<'m> {
     }
 }
 
-fn out_of_range(row: &dyn Row, role: usize, max: f64) -> FormatError {
+fn out_of_range(row: &dyn RowSource, role: usize, max: f64) -> FormatError {
     FormatError::OutOfRange {
         row: row.row(),
         column: row.column(role).to_owned(),

@@ -109,7 +109,7 @@ pub struct BodyLines<'a> {
     texts: Texts<'a>,
     options: BodyOptions,
     next: usize,
-    contexts: BTreeMap<u32, Context>,
+    contexts: BTreeMap<u32, BodyContext>,
     /// Time stamp of AIBrix's line under way.
     stamp: Option<u64>,
     left_out: usize,
@@ -163,7 +163,7 @@ pub fn slora_model_name(setting: &str) -> Option<&'static str> {
 
 /// What a conversation has come to.
 #[derive(Debug, Clone, Default)]
-struct Context {
+struct BodyContext {
     /// How often it began anew.
     starts: u32,
     input_tokens: u32,
@@ -172,7 +172,7 @@ struct Context {
     answers: Vec<(u32, u32)>,
 }
 
-impl Context {
+impl BodyContext {
     /// Goes on to a turn. A prompt longer than the one before holds it, and its answer where there is room; another begins
     /// anew, as after a compaction.
     fn advance(&mut self, input_tokens: u32, output_tokens: u32) {

@@ -78,7 +78,7 @@ impl MadeText {
 
 /// A word with the space before it, and its tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Piece {
+struct TextPiece {
     text: String,
     tokens: u32,
     /// Whether it has as many tokens at the start of a text, where the space is left out.
@@ -91,13 +91,13 @@ struct Pieces<'a> {
     counter: &'a dyn CountTokens,
     /// Tokens of a text without any character: a tokenizer's own marks.
     marks: usize,
-    words: Vec<Piece>,
-    starters: Vec<Piece>,
-    fillers: Vec<Piece>,
+    words: Vec<TextPiece>,
+    starters: Vec<TextPiece>,
+    fillers: Vec<TextPiece>,
 }
 
 #[derive(Clone)]
-enum Distribution<'a> {
+enum TokenDistribution<'a> {
     Characters(CharactersPerToken),
     Counted(Pieces<'a>),
 }
@@ -106,13 +106,13 @@ enum Distribution<'a> {
 #[derive(Clone)]
 pub struct Synthesis<'a> {
     seed: u64,
-    distribution: Distribution<'a>,
+    distribution: TokenDistribution<'a>,
 }
 
 impl<'a> Synthesis<'a> {
     /// Prompts whose tokens are so many characters.
     pub fn by_ratio(seed: u64, ratio: CharactersPerToken) -> Self {
-        Self { seed, distribution: Distribution::Characters(ratio) }
+        Self { seed, distribution: TokenDistribution::Characters(ratio) }
     }
 
     /// Prompts whose tokens `counter` counts.
@@ -120,7 +120,7 @@ impl<'a> Synthesis<'a> {
     /// # Errors
     /// That the counter fails, or knows no word that could be used.
     pub fn by_count(seed: u64, counter: &'a dyn CountTokens) -> Result<Self, String> {
-        Ok(Self { seed, distribution: Distribution::Counted(Pieces::of(counter)?) })
+        Ok(Self { seed, distribution: TokenDistribution::Counted(Pieces::of(counter)?) })
     }
 
     /// The text of some stretches in a row.
@@ -129,8 +129,8 @@ impl<'a> Synthesis<'a> {
     /// That no text of exactly so many tokens was found.
     pub fn text(&self, stretches: &[Stretch]) -> Result<MadeText, String> {
         match &self.distribution {
-            Distribution::Characters(ratio) => Ok(self.characters(stretches, *ratio)),
-            Distribution::Counted(pieces) => self.counted(stretches, pieces),
+            TokenDistribution::Characters(ratio) => Ok(self.characters(stretches, *ratio)),
+            TokenDistribution::Counted(pieces) => self.counted(stretches, pieces),
         }
     }
 
@@ -172,7 +172,7 @@ impl<'a> Synthesis<'a> {
             return Err(format!("{wanted} tokens are no more than the tokenizer's own marks ({marks})"));
         }
         // The tokenizer's marks count with the first stretch.
-        let mut row = Row { text: String::new(), ends: Vec::new(), marks, tokens: marks };
+        let mut row = PromptRow { text: String::new(), ends: Vec::new(), marks, tokens: marks };
         let mut stream = self.stream(Root::Request(0));
         let mut end = 0;
         for stretch in stretches {
@@ -180,7 +180,7 @@ impl<'a> Synthesis<'a> {
             end += u64::from(stretch.tokens);
             while row.tokens < end {
                 let words = if row.text.is_empty() { &pieces.starters } else { &pieces.words };
-                let fits = |word: &&Piece| row.tokens + u64::from(word.tokens) <= end;
+                let fits = |word: &&TextPiece| row.tokens + u64::from(word.tokens) <= end;
                 match pick(words, &mut stream).filter(fits).or_else(|| pick(&pieces.fillers, &mut stream)) {
                     Some(piece) => row.push(piece),
                     None => break,
@@ -204,15 +204,15 @@ impl<'a> Synthesis<'a> {
 }
 
 /// A text that grows and shrinks by words.
-struct Row {
+struct PromptRow {
     text: String,
     ends: Vec<(u64, usize)>,
     marks: u64,
     tokens: u64,
 }
 
-impl Row {
-    fn push(&mut self, piece: &Piece) {
+impl PromptRow {
+    fn push(&mut self, piece: &TextPiece) {
         self.text.push_str(if self.text.is_empty() { piece.text.trim_start() } else { &piece.text });
         self.tokens += u64::from(piece.tokens);
         self.ends.push((self.tokens, self.text.len()));
@@ -236,7 +236,7 @@ impl<'a> Pieces<'a> {
     fn of(counter: &'a dyn CountTokens) -> Result<Self, String> {
         let marks = counter.count("")?;
         let mut words = known(counter, marks, WORDS.iter().map(|word| format!(" {word}")));
-        let mut singles: Vec<Piece> = words.iter().filter(|word| word.tokens == 1).cloned().collect();
+        let mut singles: Vec<TextPiece> = words.iter().filter(|word| word.tokens == 1).cloned().collect();
         if singles.len() < ENOUGH_WORDS {
             let own = counter.vocabulary().into_iter().take(MOST_OWN_WORDS).map(|word| format!(" {word}"));
             words.extend(known(counter, marks, own));
@@ -253,7 +253,7 @@ impl<'a> Pieces<'a> {
             let texts = FILLERS.iter().map(|text| (*text).to_owned());
             fillers.extend(known(counter, marks, texts).into_iter().filter(|piece| piece.tokens == 1));
         }
-        let mut starters: Vec<Piece> = words.iter().filter(|word| word.starts).cloned().collect();
+        let mut starters: Vec<TextPiece> = words.iter().filter(|word| word.starts).cloned().collect();
         if starters.is_empty() {
             starters.clone_from(&words);
         }
@@ -262,19 +262,19 @@ impl<'a> Pieces<'a> {
 }
 
 /// The pieces that the counter knows, with what each adds to a text.
-fn known(counter: &dyn CountTokens, marks: usize, texts: impl Iterator<Item = String>) -> Vec<Piece> {
-    let measured = |text: String| -> Option<Piece> {
+fn known(counter: &dyn CountTokens, marks: usize, texts: impl Iterator<Item = String>) -> Vec<TextPiece> {
+    let measured = |text: String| -> Option<TextPiece> {
         let word = text.trim_start();
         // Said twice, so that what is added is added after a word of its own kind.
         let once = counter.count(word).ok()?.checked_sub(marks)?;
         let twice = counter.count(&format!("{word}{text}")).ok()?.checked_sub(marks)?;
         let tokens = u32::try_from(twice.checked_sub(once)?).ok().filter(|&tokens| tokens > 0)?;
-        counter.knows(word).then_some(Piece { starts: once == tokens as usize, text, tokens })
+        counter.knows(word).then_some(TextPiece { starts: once == tokens as usize, text, tokens })
     };
     texts.filter_map(measured).collect()
 }
 
-fn pick<'p>(pieces: &'p [Piece], stream: &mut Stream) -> Option<&'p Piece> {
+fn pick<'p>(pieces: &'p [TextPiece], stream: &mut Stream) -> Option<&'p TextPiece> {
     if pieces.is_empty() { None } else { pieces.get(below(pieces.len(), || stream.uniform())) }
 }
 
@@ -285,12 +285,12 @@ mod tests {
     use super::*;
 
     /// Splits at spaces and cuts words into parts of at most `most` letters; `marks` are added to every text.
-    struct Parts {
+    struct PromptParts {
         most: usize,
         marks: usize,
     }
 
-    impl CountTokens for Parts {
+    impl CountTokens for PromptParts {
         fn count(&self, text: &str) -> Result<usize, String> {
             Ok(self.marks + text.split_whitespace().map(|word| word.len().div_ceil(self.most)).sum::<usize>())
         }
@@ -314,7 +314,7 @@ mod tests {
 
     #[test]
     fn equal_blocks_are_equal_text_and_longer_contexts_begin_with_shorter_ones() {
-        let counter = Parts { most: 3, marks: 0 };
+        let counter = PromptParts { most: 3, marks: 0 };
         let both = [
             Synthesis::by_ratio(7, CharactersPerToken::new(3.3).expect("within bounds")),
             Synthesis::by_count(7, &counter).expect("the words are known"),
@@ -361,7 +361,7 @@ mod tests {
             }
         }
         assert!(Synthesis::by_count(1, &Deaf).is_err_and(|why| why.contains("knows none of the words")));
-        let marked = Parts { most: 9, marks: 2 };
+        let marked = PromptParts { most: 9, marks: 2 };
         let made = Synthesis::by_count(1, &marked).expect("known").text(&request(0, 2));
         assert!(made.is_err_and(|why| why.contains("own marks")));
     }
@@ -375,7 +375,7 @@ mod tests {
             let stretches: Vec<Stretch> =
                 lengths.iter().map(|&(id, tokens)| Stretch { root: Root::Block(id), tokens: tokens + 2 }).collect();
             let wanted: u32 = stretches.iter().map(|s| s.tokens).sum();
-            let counter = Parts { most, marks };
+            let counter = PromptParts { most, marks };
             let made = Synthesis::by_count(seed, &counter).expect("known").text(&stretches).expect("made");
             prop_assert_eq!(counter.count(&made.text), Ok(wanted as usize));
             let ratio = CharactersPerToken::new(ratio).expect("within bounds");

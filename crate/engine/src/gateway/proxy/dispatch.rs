@@ -5,7 +5,7 @@ use servescope_workload::Trace;
 use super::super::config::Check;
 use super::super::load::{LoadPolicy, LoadState};
 use super::super::log::GatewayHoldReason;
-use super::{GatewayOutcome, KvUsageProbe, Note, Place, Proxy, after};
+use super::{GatewayOutcome, KvUsageProbe, Place, Proxy, QueuedNote, after};
 use crate::record::decisions::{Compared, Verdict};
 use crate::request::Rejection;
 
@@ -149,8 +149,13 @@ impl Proxy {
         let paid = self.book.pay(client, [input, predicted], at_us);
         let paid = self.paid_early.get(i).copied().unwrap_or(paid);
         self.accounts.enters_engine(client, f64::from(input) + f64::from(predicted), at_us);
-        let note =
-            Note { client, predicted_output: predicted, charged_output, first_token_us: f64::NAN, paid };
+        let note = QueuedNote {
+            client,
+            predicted_output: predicted,
+            charged_output,
+            first_token_us: f64::NAN,
+            paid,
+        };
         self.reservations.admit(id, input.saturating_add(predicted), note, at_us);
         self.decided(at_us, id, Verdict::Forwarded, Compared::NOTHING);
         self.given.push_back((GatewayOutcome::Forward(id), at_us));

@@ -22,7 +22,7 @@ pub(super) struct KvOccupancy {
 }
 
 /// A stretch of time with so many more tokens of each request that decodes at its end, growing evenly, and then at once.
-struct Stretch {
+struct KvStretch {
     start_us: f64,
     end_us: f64,
     grows: f64,
@@ -31,11 +31,11 @@ struct Stretch {
 
 /// What one client holds that is told by the common count of iterations.
 #[derive(Clone, Copy, Default)]
-struct Account {
+struct KvAccount {
     requests: u32,
     /// Where it is in the list of active clients.
     place: u32,
-    /// At the last look: tokens, and the clock of [`Sweep`].
+    /// At the last look: tokens, and the clock of [`KvSweep`].
     tokens: f64,
     at: Clock,
 }
@@ -48,17 +48,17 @@ struct Clock {
     integral: f64,
 }
 
-struct Sweep<'a> {
+struct KvSweep<'a> {
     cells: &'a mut WindowedTotals,
     totals: Vec<f64>,
-    accounts: Vec<Account>,
+    accounts: Vec<KvAccount>,
     active: Vec<u32>,
     clock: Clock,
     cell: usize,
 }
 
 /// A request on its replica: between its first token and its end it holds tokens by the count.
-struct Stay {
+struct KvStay {
     id: u32,
     from_us: f64,
     to_us: f64,
@@ -72,17 +72,17 @@ pub(super) fn held(
     cells: &mut WindowedTotals,
     end_us: f64,
 ) -> KvOccupancy {
-    let mut sweep = Sweep {
+    let mut sweep = KvSweep {
         cells,
         totals: vec![0.0; clients],
-        accounts: vec![Account::default(); clients],
+        accounts: vec![KvAccount::default(); clients],
         active: Vec::new(),
         clock: Clock::default(),
         cell: 0,
     };
     let preemption_intervals = preemption_intervals(report);
     let stages = report.cost.as_ref().map_or(1, |model| model.0.stages().max(1));
-    let mut stays: Vec<Vec<Stay>> = (0..report.replicas).map(|_| Vec::new()).collect();
+    let mut stays: Vec<Vec<KvStay>> = (0..report.replicas).map(|_| Vec::new()).collect();
     let mut interpolated = 0;
     for (id, &client) in client_of.iter().enumerate() {
         let Some(scheduled) = report.scheduled_us(id) else { continue };
@@ -99,7 +99,7 @@ pub(super) fn held(
         }
         sweep.grow(client, scheduled, first.unwrap_or(to_us), 0.0, input);
         if let Some(from_us) = first.filter(|&first| to_us > first) {
-            stays[usize::from(report.replica(id))].push(Stay { id: id as u32, from_us, to_us });
+            stays[usize::from(report.replica(id))].push(KvStay { id: id as u32, from_us, to_us });
         }
     }
     for (replica, stays) in stays.iter().enumerate().filter(|(_, stays)| !stays.is_empty()) {
@@ -121,10 +121,10 @@ fn preemption_intervals(report: &Report) -> Vec<Vec<(f64, f64)>> {
     away
 }
 
-fn stretch(run: &IterationRun) -> Stretch {
+fn stretch(run: &IterationRun) -> KvStretch {
     // The token of the last iteration is in memory from the next one on.
     let (grows, jumps) = if run.decodes > 0 { (f64::from(run.iterations) - 1.0, 1.0) } else { (0.0, 0.0) };
-    Stretch { start_us: run.start_us, end_us: run.end_us, grows, jumps }
+    KvStretch { start_us: run.start_us, end_us: run.end_us, grows, jumps }
 }
 
 /// The places of times from 0 on in ascending order, equal ones as they stand: times of a run are spread over it, so buckets
@@ -164,14 +164,14 @@ fn in_order(times: &[f64]) -> Vec<u32> {
     places
 }
 
-impl Sweep<'_> {
+impl KvSweep<'_> {
     /// One replica from the start of the run to the end.
     fn pass(
         &mut self,
         report: &Report,
         client_of: &[u32],
-        stays: &[Stay],
-        stretches: &mut dyn Iterator<Item = Stretch>,
+        stays: &[KvStay],
+        stretches: &mut dyn Iterator<Item = KvStretch>,
     ) {
         let ends: Vec<f64> = stays.iter().map(|stay| stay.to_us).collect();
         let starts: Vec<f64> = stays.iter().map(|stay| stay.from_us).collect();
@@ -180,7 +180,7 @@ impl Sweep<'_> {
         self.clock = Clock::default();
         self.cell = 0;
         // every request that joins or leaves up to a time, in order; whose ends come first where both are equal.
-        let mut until = |sweep: &mut Self, time_us: f64, stretch: Option<&Stretch>| loop {
+        let mut until = |sweep: &mut Self, time_us: f64, stretch: Option<&KvStretch>| loop {
             let leaves = leaving.peek().map_or(f64::INFINITY, |&&place| stays[place as usize].to_us);
             let joins = joining.peek().map_or(f64::INFINITY, |&&place| stays[place as usize].from_us);
             if leaves.min(joins) > time_us || leaves.min(joins) == f64::INFINITY {
@@ -210,7 +210,7 @@ impl Sweep<'_> {
     }
 
     /// Moves the clock on; within `stretch` the count grows.
-    fn advance(&mut self, time_us: f64, stretch: Option<&Stretch>) {
+    fn advance(&mut self, time_us: f64, stretch: Option<&KvStretch>) {
         let slope = stretch.map_or(0.0, |stretch| {
             let lasted = stretch.end_us - stretch.start_us;
             if lasted > 0.0 { stretch.grows / lasted } else { 0.0 }

@@ -12,7 +12,7 @@ use crate::config::adapters::AdapterConfig;
 
 /// Where the nearest copy of an adapter is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Place {
+enum SlotPlace {
     #[default]
     Disk,
     Host,
@@ -28,7 +28,7 @@ pub(super) struct Slots {
     /// The adapters that are used, in no order.
     pub(super) in_use: Vec<u32>,
     /// Where each adapter is, and since when no request uses it.
-    places: Vec<(Place, u64)>,
+    places: Vec<(SlotPlace, u64)>,
     /// Adapters in slots that no request uses, by when that began; then those that only the host keeps.
     idle: BTreeMap<u64, u32>,
     on_host: BTreeMap<u64, u32>,
@@ -76,28 +76,28 @@ impl Slots {
         }
         self.in_use.push(adapter);
         match place {
-            Place::Slot => {
+            SlotPlace::Slot => {
                 self.idle.remove(&since);
                 return Loaded::No;
             }
-            Place::Host => {
+            SlotPlace::Host => {
                 self.on_host.remove(&since);
             }
-            Place::Disk => {}
+            SlotPlace::Disk => {}
         }
-        self.places[adapter as usize].0 = Place::Slot;
+        self.places[adapter as usize].0 = SlotPlace::Slot;
         // It is one of those in use by now.
         let evicted = if self.in_memory() > self.max_loras { self.idle.pop_first() } else { None };
         if let Some((since, other)) = evicted {
-            self.places[other as usize].0 = Place::Host;
+            self.places[other as usize].0 = SlotPlace::Host;
             self.on_host.insert(since, other);
         }
         while self.in_memory() + self.on_host.len() as u32 > self.max_cpu_loras {
             let Some((_, other)) = self.on_host.pop_first() else { break };
-            self.places[other as usize].0 = Place::Disk;
+            self.places[other as usize].0 = SlotPlace::Disk;
         }
         let evicts = evicted.is_some();
-        if place == Place::Host { Loaded::FromHost { evicts } } else { Loaded::FromDisk { evicts } }
+        if place == SlotPlace::Host { Loaded::FromHost { evicts } } else { Loaded::FromDisk { evicts } }
     }
 
     /// Says whether no request uses the adapter any more.
@@ -117,15 +117,15 @@ impl Slots {
         used.sort_unstable();
         let counts_agree = used.chunk_by(|a, b| a == b).all(|of| self.users.of(of[0]) as usize == of.len());
         used.dedup();
-        let is = |place: Place| self.places.iter().filter(|known| known.0 == place).count();
+        let is = |place: SlotPlace| self.places.iter().filter(|known| known.0 == place).count();
         counts_agree
             && used.len() == self.users.distinct as usize
             && used.len() == self.in_use.len()
             && self.in_use.iter().all(|adapter| used.contains(adapter))
             && self.in_memory() <= self.max_loras
-            && is(Place::Slot) == self.in_memory() as usize
-            && is(Place::Host) == self.on_host.len()
-            && is(Place::Slot) + is(Place::Host) <= self.max_cpu_loras as usize
+            && is(SlotPlace::Slot) == self.in_memory() as usize
+            && is(SlotPlace::Host) == self.on_host.len()
+            && is(SlotPlace::Slot) + is(SlotPlace::Host) <= self.max_cpu_loras as usize
     }
 }
 

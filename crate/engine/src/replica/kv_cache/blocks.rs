@@ -17,7 +17,7 @@ const NONE: u32 = u32::MAX;
 
 /// What a block holds, together with all before it.
 #[derive(Debug, Clone, Copy)]
-enum Contents {
+enum BlockContents {
     /// The adapter, the id of a block of the trace and which of its KV blocks.
     Told(u32, u64, u32),
     /// A request's own: which request, which of its blocks.
@@ -53,7 +53,7 @@ impl Held {
 /// A block that is cached, or several that no request finds.
 #[derive(Debug, Clone, Copy)]
 struct Block {
-    contents: Contents,
+    contents: BlockContents,
     /// How many.
     count: u32,
     /// Requests that hold it.
@@ -77,10 +77,10 @@ struct Index {
 }
 
 impl Index {
-    fn get(&self, contents: Contents) -> Option<u32> {
+    fn get(&self, contents: BlockContents) -> Option<u32> {
         match contents {
-            Contents::Told(adapter, block, part) => self.told.get(&(adapter, block, part)).copied(),
-            Contents::Own(id, index) => {
+            BlockContents::Told(adapter, block, part) => self.told.get(&(adapter, block, part)).copied(),
+            BlockContents::Own(id, index) => {
                 let found = self.own.get(&id)?.0.get(index as usize);
                 found.copied().filter(|&block| block != NONE)
             }
@@ -88,12 +88,12 @@ impl Index {
     }
 
     /// The block that is found; `block` from now on, where there was none.
-    fn get_or_insert(&mut self, contents: Contents, block: u32) -> u32 {
+    fn get_or_insert(&mut self, contents: BlockContents, block: u32) -> u32 {
         match contents {
-            Contents::Told(adapter, of_block, part) => {
+            BlockContents::Told(adapter, of_block, part) => {
                 *self.told.entry((adapter, of_block, part)).or_insert(block)
             }
-            Contents::Own(id, index) => {
+            BlockContents::Own(id, index) => {
                 let (blocks, count) = self.own.entry(id).or_default();
                 let place = index as usize;
                 if blocks.len() <= place {
@@ -109,15 +109,15 @@ impl Index {
     }
 
     /// Another block is found from now on, or none ([`NONE`]).
-    fn replace(&mut self, contents: Contents, block: u32) {
+    fn replace(&mut self, contents: BlockContents, block: u32) {
         match contents {
-            Contents::Told(adapter, of_block, part) if block == NONE => {
+            BlockContents::Told(adapter, of_block, part) if block == NONE => {
                 self.told.remove(&(adapter, of_block, part));
             }
-            Contents::Told(adapter, of_block, part) => {
+            BlockContents::Told(adapter, of_block, part) => {
                 self.told.insert((adapter, of_block, part), block);
             }
-            Contents::Own(id, index) => {
+            BlockContents::Own(id, index) => {
                 let Some((blocks, count)) = self.own.get_mut(&id) else { return };
                 blocks[index as usize] = block;
                 *count -= u32::from(block == NONE);
@@ -168,8 +168,8 @@ impl BlockCache {
     }
 
     /// What block `index` of a request holds.
-    fn contents(&self, trace: &Trace, id: u32, index: u32) -> Contents {
-        told(trace, id, index, self.block_size).unwrap_or(Contents::Own(id, index))
+    fn contents(&self, trace: &Trace, id: u32, index: u32) -> BlockContents {
+        told(trace, id, index, self.block_size).unwrap_or(BlockContents::Own(id, index))
     }
 
     /// How many of a request's first `most` blocks are cached, and how many of these no request holds.
@@ -216,10 +216,10 @@ impl BlockCache {
         let own = std::mem::take(&mut held.own);
         if comes_back {
             let first = held.cached.len() as u32;
-            held.cached.extend((first..first + own).map(|index| self.insert(Contents::Own(id, index))));
+            held.cached.extend((first..first + own).map(|index| self.insert(BlockContents::Own(id, index))));
             held.cached.iter().for_each(|&block| self.publish(block));
         } else if own > 0 {
-            let block = self.insert(Contents::Own(id, 0));
+            let block = self.insert(BlockContents::Own(id, 0));
             self.blocks[block as usize].count = own;
             self.link(block);
             freed += own;
@@ -251,7 +251,7 @@ impl BlockCache {
         }
     }
 
-    fn insert(&mut self, contents: Contents) -> u32 {
+    fn insert(&mut self, contents: BlockContents) -> u32 {
         let entry =
             Block { contents, count: 1, users: 1, is_found: false, older: NONE, newer: NONE, twin: NONE };
         let block = self.unused.pop().unwrap_or_else(|| {
@@ -259,7 +259,7 @@ impl BlockCache {
             self.blocks.len() as u32 - 1
         });
         self.blocks[block as usize] = entry;
-        if matches!(contents, Contents::Told(..)) {
+        if matches!(contents, BlockContents::Told(..)) {
             self.publish(block);
         }
         block
@@ -323,7 +323,7 @@ impl BlockCache {
 }
 
 /// What the trace tells of KV block `index` of a request. `None`: it tells nothing, or not of the whole block.
-fn told(trace: &Trace, id: u32, index: u32, block_size: u32) -> Option<Contents> {
+fn told(trace: &Trace, id: u32, index: u32, block_size: u32) -> Option<BlockContents> {
     let i = id as usize;
     let prefix = &trace.extra.as_deref()?.prefix;
     let answer = if prefix.tells_answers { trace.output_tokens[i] } else { 0 };
@@ -340,7 +340,7 @@ fn told(trace: &Trace, id: u32, index: u32, block_size: u32) -> Option<Contents>
         return None;
     };
     let &of_block = prefix.of(i).get(place as usize)?;
-    Some(Contents::Told(trace.adapter[i], of_block, part))
+    Some(BlockContents::Told(trace.adapter[i], of_block, part))
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ pub(super) struct VllmV1;
 /// A request that runs, or that was preempted while tokens of it were under way.
 #[derive(Debug, Clone, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a state of its own")]
-struct Running {
+struct RunningRequest {
     id: u32,
     /// Tokens of its prompt and answer that are known.
     known: u32,
@@ -64,7 +64,7 @@ struct Running {
 /// What is kept of a replica between iterations.
 #[derive(Debug, Clone, Default)]
 pub(super) struct State {
-    entries: Vec<Running>,
+    entries: Vec<RunningRequest>,
     unused: Vec<u32>,
     /// Places in `entries` of running requests, in order of admission.
     order: Vec<u32>,
@@ -208,7 +208,7 @@ impl State {
         context.requests.running[id as usize]
     }
 
-    fn entry(&mut self, place: u32) -> &mut Running {
+    fn entry(&mut self, place: u32) -> &mut RunningRequest {
         &mut self.entries[place as usize]
     }
 
@@ -225,9 +225,9 @@ impl State {
     }
 
     /// A request gets a place.
-    fn add(&mut self, context: &mut ScheduleContext<'_>, entry: Running) -> u32 {
+    fn add(&mut self, context: &mut ScheduleContext<'_>, entry: RunningRequest) -> u32 {
         let id = entry.id as usize;
-        let entry = Running { admission: self.admissions, ..entry };
+        let entry = RunningRequest { admission: self.admissions, ..entry };
         self.admissions += 1;
         let place = self.unused.pop().unwrap_or(self.entries.len() as u32);
         match self.entries.get_mut(place as usize) {

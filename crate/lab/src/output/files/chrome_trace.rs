@@ -20,7 +20,7 @@ pub fn chrome_trace(report: &Report) -> String {
 /// Those of `to`.
 pub fn write_chrome_trace(report: &Report, to: &mut dyn fmt::Write) -> fmt::Result {
     to.write_str("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n")?;
-    let mut events = Events { to, any: false };
+    let mut events = TraceEvents { to, any: false };
     let stages = report.cost.as_ref().map_or(1, |model| model.0.stages().max(1));
     for replica in 0..report.replicas {
         events.name(replica, 0, "process_name", "replica", replica)?;
@@ -34,12 +34,12 @@ pub fn write_chrome_trace(report: &Report, to: &mut dyn fmt::Write) -> fmt::Resu
 }
 
 /// Events, one a line.
-struct Events<'a> {
+struct TraceEvents<'a> {
     to: &'a mut dyn fmt::Write,
     any: bool,
 }
 
-impl Events<'_> {
+impl TraceEvents<'_> {
     fn begin(&mut self, kind: char, [pid, tid]: [u32; 2], name: &str) -> fmt::Result {
         let comma = if std::mem::replace(&mut self.any, true) { ",\n" } else { "" };
         write!(self.to, "{comma}{{\"ph\":\"{kind}\",\"pid\":{pid},\"tid\":{tid},\"name\":\"{name}\",")
@@ -67,7 +67,7 @@ impl Events<'_> {
 }
 
 /// The loading of adapters, the work of every stage, and a counter: KV tokens at the start and the end of runs.
-fn write_works(report: &Report, events: &mut Events<'_>) -> fmt::Result {
+fn write_works(report: &Report, events: &mut TraceEvents<'_>) -> fmt::Result {
     let mut over_us = vec![0.0f64; report.replicas as usize];
     for StageWork { run, stage, start_us, end_us } in stage_works(report) {
         if stage == 0 && run.adapter_load_us > 0.0 {
@@ -107,7 +107,7 @@ fn write_works(report: &Report, events: &mut Events<'_>) -> fmt::Result {
 }
 
 /// A counter of the requests that wait.
-fn write_waiting(report: &Report, events: &mut Events<'_>) -> fmt::Result {
+fn write_waiting(report: &Report, events: &mut TraceEvents<'_>) -> fmt::Result {
     for (time_us, replica, waiting) in waiting(report) {
         events.counter(replica.into(), "waiting", time_us, f64::from(waiting))?;
     }

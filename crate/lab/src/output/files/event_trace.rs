@@ -11,7 +11,7 @@ use servescope_engine::metrics::lanes::{StageWork, stage_works};
 use super::events_csv;
 
 /// A batch in one stage.
-struct Work {
+struct BatchWork {
     batch: usize,
     replica: u16,
     stage: u32,
@@ -69,7 +69,7 @@ pub fn write_event_trace(report: &Report, to: &mut dyn fmt::Write) -> fmt::Resul
     to.write_str(if separator == "[\n" { "[]\n" } else { "\n]\n" })
 }
 
-impl Work {
+impl BatchWork {
     fn write(&self, to: &mut dyn fmt::Write, event: &str, time_s: f64) -> fmt::Result {
         let Self { batch, replica, stage, kind, requests, prompt_tokens, decode_tokens, .. } = self;
         write!(
@@ -95,12 +95,12 @@ fn write_row(to: &mut dyn fmt::Write, columns: &[&str], cells: &[&str]) -> fmt::
 }
 
 /// The batches of all stages.
-fn works(report: &Report) -> Vec<Work> {
+fn works(report: &Report) -> Vec<BatchWork> {
     let mut batch = 0;
     let of_stage = |work: StageWork| {
         batch += usize::from(work.stage == 0);
         let run = work.run;
-        Work {
+        BatchWork {
             batch: batch - 1,
             replica: run.replica,
             stage: work.stage,

@@ -8,7 +8,7 @@ use servescope_engine::{Outcome, Rejection, Report};
 
 /// What happens to a request. Events at the same time come in this order, but never against the order of their request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum EventKind {
     /// It is sent for the first time.
     Arrived,
     /// The gateway rejected an attempt, and the client will send it again.
@@ -37,7 +37,7 @@ enum Kind {
     Finished,
 }
 
-impl Kind {
+impl EventKind {
     fn name(self) -> &'static str {
         match self {
             Self::Arrived => "arrived",
@@ -59,11 +59,11 @@ impl Kind {
 
 /// One event.
 #[derive(Debug, Clone, Copy)]
-struct Event {
+struct EventRow {
     time_us: f64,
     /// Its place among events of the same time.
-    rank: Kind,
-    kind: Kind,
+    rank: EventKind,
+    kind: EventKind,
     id: u32,
     /// Number of the attempt at a gateway; 0 = it belongs to none.
     attempt: u8,
@@ -85,7 +85,7 @@ pub fn events_csv(report: &Report) -> String {
 /// Those of `to`.
 pub fn write_events_csv(report: &Report, to: &mut dyn fmt::Write) -> fmt::Result {
     to.write_str("time_s,event,request,replica,attempt,reason\n")?;
-    for Event { time_us, kind, id, attempt, reason, .. } in events(report) {
+    for EventRow { time_us, kind, id, attempt, reason, .. } in events(report) {
         write!(to, "{},{},{id},", time_us / 1e6, kind.name())?;
         if has_replica(report, id as usize) {
             write!(to, "{}", report.replica(id as usize))?;
@@ -106,9 +106,9 @@ fn has_replica(report: &Report, id: usize) -> bool {
 }
 
 /// All events in the order of the file.
-fn events(report: &Report) -> Vec<Event> {
-    let mut parts = Parts::of(report);
-    let mut events: Vec<Event> = Vec::with_capacity(4 * report.results.len());
+fn events(report: &Report) -> Vec<EventRow> {
+    let mut parts = EventParts::of(report);
+    let mut events: Vec<EventRow> = Vec::with_capacity(4 * report.results.len());
     for id in 0..report.results.len() {
         let first = events.len();
         parts.story(report, id, &mut events);
@@ -125,7 +125,7 @@ fn events(report: &Report) -> Vec<Event> {
 }
 
 /// What is told of requests in lists of their own, by request and then in order of time.
-struct Parts {
+struct EventParts {
     left_us: Vec<f64>,
     retries: Vec<Retry>,
     /// When a request was preempted, and resumed.
@@ -135,7 +135,7 @@ struct Parts {
     told: [usize; 3],
 }
 
-impl Parts {
+impl EventParts {
     fn of(report: &Report) -> Self {
         let mut retries = report.gateway.as_deref().map_or_else(Vec::new, |log| log.retries.kept().to_vec());
         let timeline = &report.timeline;
@@ -150,55 +150,56 @@ impl Parts {
     }
 
     /// The events of the next request, in their order.
-    fn story(&mut self, report: &Report, place: usize, events: &mut Vec<Event>) {
+    fn story(&mut self, report: &Report, place: usize, events: &mut Vec<EventRow>) {
         let (id, result) = (place as u32, &report.results[place]);
-        let mut add = |time_us: f64, kind: Kind, attempt: u8, reason: Option<Rejection>| {
-            events.push(Event { time_us, rank: kind, kind, id, attempt, reason });
+        let mut add = |time_us: f64, kind: EventKind, attempt: u8, reason: Option<Rejection>| {
+            events.push(EventRow { time_us, rank: kind, kind, id, attempt, reason });
         };
         let log = report.gateway.as_deref();
         let attempts = log.map_or(0, |log| log.passages[place].attempts);
-        add(report.trace.arrival_us[place], Kind::Arrived, attempts.min(1), None);
+        add(report.trace.arrival_us[place], EventKind::Arrived, attempts.min(1), None);
         while let Some(retry) = self.retries.get(self.told[0]).filter(|retry| retry.id == id) {
             self.told[0] += 1;
-            let kind = if retry.reason.is_some() { Kind::AttemptRejected } else { Kind::AttemptTimedOut };
+            let kind =
+                if retry.reason.is_some() { EventKind::AttemptRejected } else { EventKind::AttemptTimedOut };
             add(retry.answered_us, kind, retry.attempt, retry.reason);
             // Unless its client went away before.
             if attempts > retry.attempt {
-                add(retry.again_us, Kind::Retried, retry.attempt + 1, None);
+                add(retry.again_us, EventKind::Retried, retry.attempt + 1, None);
             }
         }
         if let Some(forwarded_us) = log.map(|log| log.forwarded_us[place]).filter(|at| !at.is_nan()) {
-            add(forwarded_us, Kind::Admitted, attempts, None);
+            add(forwarded_us, EventKind::Admitted, attempts, None);
         }
         if let Some(scheduled_us) = report.scheduled_us(place) {
-            add(scheduled_us, Kind::Scheduled, 0, None);
+            add(scheduled_us, EventKind::Scheduled, 0, None);
         }
         let mut first_token_us = report.first_token_us(place);
         while let Some(&(_, out_us)) = self.preempted.get(self.told[1]).filter(|event| event.0 == id) {
             self.told[1] += 1;
             if let Some(first_us) = first_token_us.filter(|&at| at <= out_us) {
                 first_token_us = None;
-                add(first_us, Kind::FirstToken, 0, None);
+                add(first_us, EventKind::FirstToken, 0, None);
             }
-            add(out_us, Kind::Preempted, 0, None);
+            add(out_us, EventKind::Preempted, 0, None);
             if let Some(&(_, back_us)) = self.resumed.get(self.told[2]).filter(|event| event.0 == id) {
                 self.told[2] += 1;
                 // A token that was under way at the preemption.
                 if let Some(first_us) = first_token_us.take_if(|at| *at <= back_us) {
-                    add(first_us, Kind::FirstToken, 0, None);
+                    add(first_us, EventKind::FirstToken, 0, None);
                 }
-                add(back_us, Kind::Resumed, 0, None);
+                add(back_us, EventKind::Resumed, 0, None);
             }
         }
         if let Some(first_us) = first_token_us {
-            add(first_us, Kind::FirstToken, 0, None);
+            add(first_us, EventKind::FirstToken, 0, None);
         }
         let left_us = self.left_us[place];
         match result.outcome {
-            Outcome::Completed => add(left_us, Kind::Finished, 0, None),
-            Outcome::Cancelled => add(left_us, Kind::Left, 0, None),
-            Outcome::TimedOut => add(left_us, Kind::TimedOut, attempts, None),
-            Outcome::Rejected(reason) => add(left_us, Kind::Refused, attempts, Some(reason)),
+            Outcome::Completed => add(left_us, EventKind::Finished, 0, None),
+            Outcome::Cancelled => add(left_us, EventKind::Left, 0, None),
+            Outcome::TimedOut => add(left_us, EventKind::TimedOut, attempts, None),
+            Outcome::Rejected(reason) => add(left_us, EventKind::Refused, attempts, Some(reason)),
             Outcome::Unfinished => {}
         }
     }

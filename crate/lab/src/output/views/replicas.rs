@@ -211,9 +211,9 @@ mod tests {
 
     /// A linear model that also knows what it asks for.
     #[derive(Debug)]
-    struct Known(LinearCost);
+    struct KnownWork(LinearCost);
 
-    impl BatchCost for Known {
+    impl BatchCost for KnownWork {
         fn stages(&self) -> u32 {
             1
         }
@@ -248,7 +248,7 @@ mod tests {
             scenario.set_text(path, value).unwrap();
         }
         let trace = crate::run::trace_of(&scenario, None).unwrap();
-        let fleet = Fleet::new(trace, scenario.fleet(), Box::new(Known(scenario.cost())));
+        let fleet = Fleet::new(trace, scenario.fleet(), Box::new(KnownWork(scenario.cost())));
         Run::of(fleet.run(), &scenario)
     }
 

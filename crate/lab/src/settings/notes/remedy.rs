@@ -15,7 +15,7 @@ const FIRST: &[(Id, &str)] = &[(Id::SchedulerKind, "vllm_v1"), (Id::CostKind, "r
 /// The settings that make a parameter apply, in the order of the table; empty where it applies, `None` where no setting can
 /// make it: a trace decides it, it acts on a trace only, or what it needs does not go together with other settings.
 pub fn remedy(scenario: &Scenario, context: &Context, id: Id) -> Option<Vec<(Id, Value)>> {
-    let changed = Search { before: scenario, context }.acting(scenario, id, DEPTH)?;
+    let changed = RemedySearch { before: scenario, context }.acting(scenario, id, DEPTH)?;
     if changed.problems().len() > scenario.problems().len() {
         return None;
     }
@@ -28,12 +28,12 @@ fn differing<'a>(before: &'a Scenario, after: &'a Scenario) -> impl Iterator<Ite
     Id::ALL.iter().copied().filter(move |&id| set(before, id) != set(after, id))
 }
 
-struct Search<'a> {
+struct RemedySearch<'a> {
     before: &'a Scenario,
     context: &'a Context,
 }
 
-impl Search<'_> {
+impl RemedySearch<'_> {
     fn holds(&self, scenario: &Scenario, condition: &Condition) -> bool {
         Settings { scenario, traffic: self.context.traffic.as_ref() }.holds(condition)
     }

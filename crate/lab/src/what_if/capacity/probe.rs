@@ -88,7 +88,7 @@ impl Probe {
     /// Holds a finished run against the goal.
     pub fn of(asked_rps: f64, run: &Run, goal: &Goal) -> Self {
         let report = &run.report;
-        let Window { window_us, rate_rps, warm_up } = Window::of(run);
+        let ProbeWindow { window_us, rate_rps, warm_up } = ProbeWindow::of(run);
         let is_inside = |us: f64| us >= window_us[0] && us <= window_us[1];
         let arrival = &report.trace.arrival_us;
         // Requests whose clients left by themselves are not the service's fault, and not its merit either.
@@ -176,7 +176,7 @@ fn grows(growth: Growth, goal: &Goal) -> bool {
 const WARM: f64 = 0.98;
 
 /// The part of a run that is judged.
-struct Window {
+struct ProbeWindow {
     window_us: [f64; 2],
     /// Requests that arrive in it over its duration.
     rate_rps: f64,
@@ -184,7 +184,7 @@ struct Window {
     warm_up: f64,
 }
 
-impl Window {
+impl ProbeWindow {
     fn of(run: &Run) -> Self {
         let arrival = &run.report.trace.arrival_us;
         let first = arrival.iter().copied().fold(f64::INFINITY, f64::min);

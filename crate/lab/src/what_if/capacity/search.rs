@@ -88,7 +88,7 @@ pub struct Search {
 }
 
 /// What a search does next.
-enum Next {
+enum NextProbe {
     Rate(f64),
     /// The same rates again, over a time that is longer by this factor.
     Longer(f64),
@@ -211,9 +211,9 @@ impl Search {
         *side = Some(self.probes.len());
         self.probes.push(probe);
         let rate_rps = match self.next() {
-            Next::Rate(rate_rps) => Some(rate_rps),
-            Next::Longer(factor) => Some(self.lengthen(factor)),
-            Next::Over => None,
+            NextProbe::Rate(rate_rps) => Some(rate_rps),
+            NextProbe::Longer(factor) => Some(self.lengthen(factor)),
+            NextProbe::Over => None,
         };
         // The scenario was good at one rate; one that it cannot be run at ends the search where it stands.
         self.is_over = rate_rps.is_none_or(|rate_rps| self.begin(rate_rps).is_err());
@@ -224,30 +224,30 @@ impl Search {
         side.map(|place| self.probes[place].asked_rps)
     }
 
-    fn next(&mut self) -> Next {
+    fn next(&mut self) -> NextProbe {
         let [low, high] = self.bounds;
         if let Some(Miss::TooLong { requests, offered }) = self.probes.last().and_then(|probe| probe.miss) {
             return self.when_too_long(requests as f64, offered as f64);
         }
         match (self.asked(self.passed), self.asked(self.missed)) {
-            (Some(passed), None) if passed < high => Next::Rate((self.widened() * passed).min(high)),
-            (None, Some(missed)) if missed > low => Next::Rate((missed / self.widened()).max(low)),
+            (Some(passed), None) if passed < high => NextProbe::Rate((self.widened() * passed).min(high)),
+            (None, Some(missed)) if missed > low => NextProbe::Rate((missed / self.widened()).max(low)),
             (Some(passed), Some(missed)) if passed < missed => {
                 let deviation = self.deviation();
                 let is_close = missed <= passed * (1.0 + self.goal.tolerance);
                 if (is_close || missed <= passed * (1.0 + deviation.min(0.5)))
                     && let Some(factor) = self.possible(self.wanted(deviation, AIM))
                 {
-                    return Next::Longer(factor);
+                    return NextProbe::Longer(factor);
                 }
-                if is_close { Next::Over } else { Next::Rate(f64::sqrt(passed * missed)) }
+                if is_close { NextProbe::Over } else { NextProbe::Rate(f64::sqrt(passed * missed)) }
             }
             // At the lowest rate a few late ones in a short run are no answer.
             (None, Some(_)) => match self.possible(LONGER[1]) {
-                Some(factor) if self.is_doubtful() => Next::Longer(factor),
-                _ => Next::Over,
+                Some(factor) if self.is_doubtful() => NextProbe::Longer(factor),
+                _ => NextProbe::Over,
             },
-            _ => Next::Over,
+            _ => NextProbe::Over,
         }
     }
 
@@ -270,15 +270,15 @@ impl Search {
     }
 
     /// Requests that are too long for the service meet no goal at any rate; where their share may be chance, more are drawn.
-    fn when_too_long(&mut self, requests: f64, offered: f64) -> Next {
+    fn when_too_long(&mut self, requests: f64, offered: f64) -> NextProbe {
         let share = requests / offered;
         let error = f64::sqrt(share * (1.0 - share) / offered);
         let is_sure = share - 3.0 * error > 1.0 - self.goal.served();
         match self.possible(8.0) {
-            Some(factor) if !is_sure => Next::Longer(factor),
+            Some(factor) if !is_sure => NextProbe::Longer(factor),
             _ => {
                 self.passed = None;
-                Next::Over
+                NextProbe::Over
             }
         }
     }

@@ -128,7 +128,7 @@ impl Paired {
 
 /// Sums over a subset of the pairs.
 #[derive(Clone, Copy, Default)]
-struct Sums {
+struct PairedSums {
     a: f64,
     d: f64,
     count: usize,
@@ -138,7 +138,7 @@ struct Sums {
 /// not above 0.
 fn typical(a: &[f64], d: &[f64]) -> (Bounds, Option<Bounds>) {
     let sums = subsets(a, d);
-    let ends = |of: &dyn Fn(&Sums) -> f64| {
+    let ends = |of: &dyn Fn(&PairedSums) -> f64| {
         let mut values: Vec<f64> = sums.iter().map(of).collect();
         values.sort_unstable_by(f64::total_cmp);
         let outer = (0.5 * (1.0 - CONFIDENCE) * (values.len() + 1) as f64) as usize;
@@ -150,13 +150,14 @@ fn typical(a: &[f64], d: &[f64]) -> (Bounds, Option<Bounds>) {
 }
 
 /// The sums over every non-empty subset, or over random ones.
-fn subsets(a: &[f64], d: &[f64]) -> Vec<Sums> {
+fn subsets(a: &[f64], d: &[f64]) -> Vec<PairedSums> {
     let pairs = || a.iter().zip(d);
-    let with = |s: &Sums, (a, d): (&f64, &f64)| Sums { a: s.a + a, d: s.d + d, count: s.count + 1 };
-    let mut all = vec![Sums::default()];
+    let with =
+        |s: &PairedSums, (a, d): (&f64, &f64)| PairedSums { a: s.a + a, d: s.d + d, count: s.count + 1 };
+    let mut all = vec![PairedSums::default()];
     if a.len() <= EXACT {
         for pair in pairs() {
-            let more: Vec<Sums> = all.iter().map(|s| with(s, pair)).collect();
+            let more: Vec<PairedSums> = all.iter().map(|s| with(s, pair)).collect();
             all.extend(more);
         }
         all.remove(0);
@@ -166,7 +167,7 @@ fn subsets(a: &[f64], d: &[f64]) -> Vec<Sums> {
     let mut chance = Stream::named(0, "subsets");
     while all.len() < SUBSETS {
         let chosen = pairs().filter(|_| chance.uniform() < 0.5);
-        all.push(chosen.fold(Sums::default(), |s, pair| with(&s, pair)));
+        all.push(chosen.fold(PairedSums::default(), |s, pair| with(&s, pair)));
         // No subset in 2^n is empty, and it says nothing.
         if all.last().is_some_and(|s| s.count == 0) {
             all.pop();

@@ -1,6 +1,6 @@
 //! The running queue: a token each or the next chunk of a prompt, and which is preempted where blocks run out.
 
-use super::{Replica, RequestStatus, Running, ScheduleContext, Scheduled, State, Step};
+use super::{Replica, RequestStatus, RunningRequest, ScheduleContext, Scheduled, State, Step};
 use crate::config::Equals;
 use crate::record::decisions::Verdict;
 use crate::record::timeline::PreemptionEvent;
@@ -61,14 +61,14 @@ pub(super) fn release_last(replica: &mut Replica, context: &ScheduleContext<'_>,
 }
 
 /// Whether the token under way is the last that a request may get.
-fn is_last_under_way(entry: &Running, context: &ScheduleContext<'_>) -> bool {
+fn is_last_under_way(entry: &RunningRequest, context: &ScheduleContext<'_>) -> bool {
     let i = entry.id as usize;
     let most = context.trace.input_tokens[i].saturating_add(context.trace.max_tokens[i]);
     entry.awaited > 0 && entry.computed + 2 - entry.awaited >= most
 }
 
 /// Tokens of a running request that this iteration processes; 0: it is not part of it.
-fn tokens_of(entry: &Running, context: &ScheduleContext<'_>, step: &Step) -> u32 {
+fn tokens_of(entry: &RunningRequest, context: &ScheduleContext<'_>, step: &Step) -> u32 {
     if is_last_under_way(entry, context) {
         return 0;
     }

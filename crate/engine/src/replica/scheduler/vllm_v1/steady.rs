@@ -8,8 +8,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::{
-    LongPrefill, QueueScan, Replica, RequestStatus, Running, ScheduleContext, Scheduled, ScheduledBatch,
-    State, Step, running, waiting,
+    LongPrefill, QueueScan, Replica, RequestStatus, RunningRequest, ScheduleContext, Scheduled,
+    ScheduledBatch, State, Step, running, waiting,
 };
 use crate::replica::decode_batch::DecodeSlot;
 use crate::replica::iteration::SteadyPart;
@@ -162,7 +162,7 @@ pub(super) fn schedule(
 }
 
 /// What becomes of a running request in the next iteration, if that follows the one before it.
-fn next_of(replica: &Replica, context: &ScheduleContext<'_>, entry: &Running) -> Next {
+fn next_of(replica: &Replica, context: &ScheduleContext<'_>, entry: &RunningRequest) -> Next {
     let i = entry.id as usize;
     // It was in the iteration that has just ended, or is in the one under way.
     let is_fresh = match replica.in_flight {

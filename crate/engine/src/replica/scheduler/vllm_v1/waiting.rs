@@ -3,7 +3,7 @@
 use crate::record::decisions::{Compared, Test, Verdict};
 
 use super::{
-    BlockReason, Held, QueueScan, Replica, RequestStatus, Running, ScheduleContext, Scheduled, Step,
+    BlockReason, Held, QueueScan, Replica, RequestStatus, RunningRequest, ScheduleContext, Scheduled, Step,
 };
 
 /// Admits waiting requests, in queue order, until one does not fit.
@@ -120,7 +120,7 @@ fn admit(
         is_admitted: true,
     });
     let state = &mut replica.state.vllm;
-    let entry = Running { id, known, computed, held, has_adapter: true, ..Running::default() };
+    let entry = RunningRequest { id, known, computed, held, has_adapter: true, ..RunningRequest::default() };
     let place = state.add(context, entry);
     state.order.push(place);
     (Ok(()), compared)
