@@ -135,15 +135,19 @@ export class GatewayStory extends LightElement {
         { id: `ttft_p99.${String(user)}`, name: say('story.client_p99', { client }), kind: 'seconds', of: (summary) => row(summary)?.ttft_p99_s ?? null },
       ];
     });
+    const ofGateway: Row[] = this.app.store.resolved.values['gateway.kind'] === 'proxy'
+      ? [{ id: 'attempts', name: say('story.attempts'), kind: 'count', of: ({ gateway }) => gateway?.attempts ?? null }] : [];
+    const ofUsers: Row[] = clients.length === 0
+      ? [] : [{ id: 'jain', name: say('story.jain'), kind: 'number', of: ({ per_user }) => jain(per_user.map(({ attainment_all }) => attainment_all ?? 0)) }];
     return [
       { id: 'served', name: say('story.served'), kind: 'count', of: ({ requests }) => requests.completed },
       { id: 'refused', name: say('story.refused'), kind: 'count', of: ({ requests }) => requests.rejected_total + requests.timed_out },
-      { id: 'attempts', name: say('story.attempts'), kind: 'count', of: ({ gateway }) => gateway?.attempts ?? null },
+      ...ofGateway,
       { id: 'ttft_p50', name: say('story.ttft_p50'), kind: 'seconds', of: ({ ttft_s }) => ttft_s.p50 },
       { id: 'ttft_p99', name: say('story.ttft_p99'), kind: 'seconds', of: ({ ttft_s }) => ttft_s.p99 },
       ...ofClient,
       { id: 'attainment', name: say('story.attainment'), kind: 'share', of: ({ slo }) => slo.attainment_all },
-      { id: 'jain', name: say('story.jain'), kind: 'number', of: ({ per_user }) => jain(per_user.map(({ attainment_all }) => attainment_all ?? 0)) },
+      ...ofUsers,
     ];
   }
 }

@@ -5,6 +5,7 @@ import { LightElement } from '../element.js';
 import type { GatewayViews } from '../gateway/gateway-section.js';
 import type { WhySection } from '../why/why-section.js';
 import type { MessageKey } from '../i18n/text.js';
+import { presetOf } from '../state/presets.js';
 import type { Tab } from '../state/session.js';
 import { partsOf, type Watchable } from '../state/topic.js';
 import { closeMenusOutside } from '../menu.js';
@@ -47,7 +48,7 @@ export class ServescopePage extends LightElement {
   }
 
   protected override look(): string {
-    return `${this.app.view.value.tab} ${String(this.app.view.value.source)} ${String(this.#hasReplicas)} ${String(this.#hasGateway)} ${String(this.app.pins.value.length > 0)}`;
+    return `${this.app.view.value.tab} ${String(this.app.view.value.source)} ${String(this.#hasReplicas)} ${String(this.#hasGateway)} ${String(this.#isStory)} ${String(this.app.pins.value.length > 0)}`;
   }
 
   get #hasReplicas(): boolean {
@@ -56,6 +57,11 @@ export class ServescopePage extends LightElement {
 
   get #hasGateway(): boolean {
     return this.app.session.value.answer?.charts.has('gateway_kv') === true;
+  }
+
+  /** A story may need no gateway: its text and its two runs come with the gateway's views. */
+  get #isStory(): boolean {
+    return presetOf(this.app.presets, this.app.store.values.value)?.story !== undefined;
   }
 
   override connectedCallback(): void {
@@ -72,7 +78,7 @@ export class ServescopePage extends LightElement {
     const { tab, source } = app.view.value;
     if (tab !== 'explore') this.#want(tab);
     else if (source) this.#want('source');
-    if (this.#hasGateway) this.#want('gateway');
+    if (this.#hasGateway || this.#isStory) this.#want('gateway');
     if (this.#monitorWanted) this.#want('monitor');
     const isCompared = app.pins.value.length > 0;
     if (this.#compareWanted || isCompared) this.#want('compare');

@@ -115,6 +115,17 @@ test('nothing is wider than the window, from 320 to 2,560 px, in any tab and lan
   }
 });
 
+test('the words of the stations are whole on a phone', async ({ page }) => {
+  for (const language of ['en', 'zh']) {
+    await open(page, `#v=2&lang=${language}`);
+    for (const width of [320, 360, 390, 430]) {
+      await page.setViewportSize({ width, height: 800 });
+      const cut = await page.locator('.station').locator('small, b').evaluateAll((all) => all.filter((one) => one.scrollWidth > one.clientWidth && one.clientWidth > 0).map((one) => one.textContent));
+      expect(cut, `${String(width)} px, ${language}`).toEqual([]);
+    }
+  }
+});
+
 test('a print has every chart, the settings and the digest', async ({ page }) => {
   await open(page, '#v=2&cv=3');
   const of = await digest(page);

@@ -1,0 +1,245 @@
+// What people come for, as they would do it: a student, a platform engineer, a researcher. Each test is a task, and counts
+// its actions.
+import type { Page } from '@playwright/test';
+import { capacity } from '../../src/i18n/en/capacity.js';
+import { compare } from '../../src/i18n/en/compare.js';
+import { gateway } from '../../src/i18n/en/gateway.js';
+import { validation } from '../../src/i18n/en/validation.js';
+import { why } from '../../src/i18n/en/why.js';
+import { digest, exported, expect, link, metric, ONLY_WHOLE, open, settled, test } from './page.js';
+import { labelOf, Person, words } from './tasks.js';
+
+const { t } = words;
+const option = (value: string, parameter: string): string => words.option(value, parameter);
+
+test('a student learns what this is without doing anything', async ({ page }) => {
+  await open(page);
+  const welcome = page.getByRole('region', { name: t('welcome.label') });
+  await expect(welcome).toBeInViewport({ ratio: 1 });
+  await expect(welcome).toContainText(/simulates.*LLM/u);
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('Servescope');
+});
+
+test('a student sees that bursts queue although the mean rate fits', ONLY_WHOLE, async ({ page }) => {
+  await open(page);
+  const person = new Person(page);
+  await person.press('button', t('welcome.burst'));
+  await settled(page);
+  await person.press('button', t('welcome.chart'));
+  await expect(page.getByRole('heading', { name: t('chart.running_waiting'), exact: true })).toBeInViewport();
+  const burst = await metric(page, 'ttft_s.p99');
+  await expect(page.locator('.warnings')).not.toContainText('Overloaded');
+  await person.set('workload.arrivals.cv', 1);
+  expect(await metric(page, 'ttft_s.p99')).toBeLessThan(burst / 2);
+  person.done();
+});
+
+test('a student sees a long prompt delay a short one', ONLY_WHOLE, async ({ page }) => {
+  await open(page);
+  const person = new Person(page);
+  await person.press('button', t('welcome.long'));
+  await settled(page);
+  await person.press('heading', t('section.why'));
+  const say = words.say(why);
+  await expect(page.getByRole('heading', { name: say('matrix.title'), exact: true })).toBeVisible();
+  await person.press('button', new RegExp(`^${say('matrix.user', { index: '\\d+' })}$`, 'u'), page.getByRole('table', { name: say('matrix.caption') }));
+  await person.press('button', /^Request \d+: /u);
+  await expect(page.getByRole('heading', { name: /^Request \d+$/u })).toBeVisible();
+  await expect(page.locator('request-why')).toContainText(/(behind|beside) \d+ requests? of user/u);
+  person.done();
+});
+
+test('a student sees what continuous batching gains over static batches', ONLY_WHOLE, async ({ page }) => {
+  await open(page);
+  const person = new Person(page);
+  await person.press('button', t('tab.learn'));
+  await person.press('button', /^Static and continuous batching/u);
+  await settled(page);
+  await expect(page.getByRole('heading', { name: 'Static and continuous batching' })).toBeInViewport();
+  const cells = await storyRow(page, 'ttft_p50');
+  expect(cells.without).toBeGreaterThan(2 * cells.with);
+  person.done();
+});
+
+test('a student sees what too little memory does', ONLY_WHOLE, async ({ page }) => {
+  await open(page);
+  const person = new Person(page);
+  await person.press('button', t('tab.learn'));
+  await person.press('button', /^KV memory/u);
+  await settled(page);
+  const cells = await storyRow(page, 'ttft_p50');
+  expect(cells.without).toBeGreaterThan(2 * cells.with);
+  person.done();
+});
+
+test('a student sees a quota protect others from a greedy user', ONLY_WHOLE, async ({ page, request }) => {
+  const { words: story } = await (await request.get('presets/greedy_user.json')).json() as { words: { en: { title: string } } };
+  await open(page);
+  const person = new Person(page);
+  await person.press('button', t('tab.learn'));
+  await person.press('button', new RegExp(`^${story.en.title}`, 'u'));
+  await settled(page);
+  await expect(page.getByRole('heading', { name: story.en.title })).toBeVisible();
+  const { without, with: kept } = await storyRow(page, 'attainment');
+  expect(kept).not.toBe(without);
+  const say = words.say(gateway);
+  await person.press('button', new RegExp(`^${say('story.show')}`, 'u'));
+  await settled(page);
+  person.done();
+});
+
+test('an engineer loads a trace that breaks the limits, and raises them', ONLY_WHOLE, async ({ page }) => {
+  await open(page);
+  const person = new Person(page);
+  const chooser = page.waitForEvent('filechooser');
+  await person.press('button', t('menu.open'));
+  person.actions += 1;
+  await (await chooser).setFiles({ name: 'long.csv', mimeType: 'text/csv', buffer: Buffer.from('arrival_s,input_tokens,output_tokens\n0,5000,100\n1,100,20\n2,2500,2000\n') });
+  await expect(page.getByRole('button', { name: t('limits.raise') })).toBeVisible();
+  expect(await metric(page, 'requests.rejected_total')).toBe(2);
+  await person.press('button', t('limits.raise'));
+  await expect.poll(() => metric(page, 'requests.rejected_total')).toBe(0);
+  person.done();
+});
+
+test('an engineer chooses GPU, model, engine and replicas', async ({ page }) => {
+  await open(page);
+  const person = new Person(page);
+  await person.choose('scheduler.kind', option('vllm_v1', 'scheduler.kind'));
+  await person.choose('fleet.gpu', 'NVIDIA H100 SXM5');
+  await person.choose('fleet.model', 'Llama-3.1-8B');
+  await person.set('fleet.replicas', 4);
+  await expect(page.locator('html')).toHaveAttribute('data-state', 'ready');
+  expect(await metric(page, 'requests.rejected_total')).toBe(0);
+  const address = await link(page);
+  for (const part of ['sched=vllm_v1', 'gpu=h100', 'rep=4']) expect(address).toContain(part);
+  person.done();
+});
+
+test('an engineer sees whether the SLO holds, and by which bounds', ONLY_WHOLE, async ({ page }) => {
+  await open(page);
+  const met = page.locator('[data-metric="slo.attainment_all"]');
+  await expect(met.locator('.slo-bounds')).toHaveText(/TTFT ≤ 6/u);
+  const before = await metric(page, 'slo.attainment_all');
+  const person = new Person(page);
+  await person.find('slo.tbt_s');
+  await person.set('slo.tbt_s', 0.1);
+  await expect(met.locator('.slo-bounds')).toHaveText(/TBT ≤ /u);
+  expect(await metric(page, 'slo.attainment_all')).toBeLessThan(before);
+  person.done();
+});
+
+test('an engineer finds the cheapest hardware for the load', ONLY_WHOLE, async ({ page }) => {
+  const say = words.say(capacity);
+  await open(page);
+  const person = new Person(page);
+  await person.choose('scheduler.kind', option('vllm_v1', 'scheduler.kind'));
+  await person.choose('fleet.gpu', 'NVIDIA H100 SXM5');
+  await person.press('button', t('tab.plan'));
+  person.actions += 3;
+  await page.getByRole('combobox', { name: say('grid.add'), exact: true }).selectOption({ label: labelOf('fleet.gpu') });
+  const values = page.getByRole('textbox', { name: say('grid.values', { name: labelOf('fleet.gpu') }) });
+  await values.fill('h100_sxm,a100_80_sxm');
+  await values.press('Enter');
+  const table = page.getByRole('table', { name: say('grid.caption', { all: 2 }) });
+  await expect(page.locator('capacity-page')).toHaveAttribute('data-state', 'ready', { timeout: 40_000 });
+  await expect(table.getByRole('row')).toHaveCount(3);
+  const headings = await table.getByRole('columnheader').allTextContents();
+  const at = headings.findIndex((heading) => heading.startsWith(say('column.load_usd')));
+  const costs = (): Promise<number[]> => table.locator('tbody tr').evaluateAll((rows, column) => rows.map((row) => Number(row.children[column]?.textContent)), at);
+  await expect.poll(async () => (await costs()).every((cost) => cost > 0), { timeout: 40_000 }).toBe(true);
+  const [first, second] = await costs();
+  expect(first).toBeLessThanOrEqual(second ?? NaN);
+  person.done();
+});
+
+test('an engineer sees one user beside the others', async ({ page }) => {
+  await open(page);
+  const person = new Person(page);
+  await person.set('workload.users.count', 4);
+  await person.press('button', t('who.users'));
+  const table = page.getByRole('table', { name: t('who.caption_users', { shown: 4, all: 4 }) });
+  await expect(table.getByRole('row')).toHaveCount(5);
+  await person.press('button', t('who.ttft_p99'), table);
+  await expect(table.getByRole('columnheader', { name: t('who.ttft_p99') })).toHaveAttribute('aria-sort', /ending$/u);
+  person.done();
+});
+
+test('an engineer sets a token quota, exports, shares the link and repeats it in a terminal', ONLY_WHOLE, async ({ page, context, request }) => {
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  const { words: story } = await (await request.get('presets/small_quota.json')).json() as { words: { en: { title: string } } };
+  await open(page);
+  const person = new Person(page);
+  await person.press('button', t('tab.learn'));
+  await person.press('button', new RegExp(`^${story.en.title}`, 'u'));
+  const of = await digest(page);
+  await expect(page.locator('.warnings')).not.toContainText('Overloaded');
+  person.actions += 2;
+  expect((JSON.parse(await exported(page, 'summary.json')) as { digest: string }).digest).toBe(of);
+  await person.press('button', t('menu.command'));
+  await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toMatch(/^servescope simulate /u);
+  await person.press('button', t('menu.share'));
+  await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toContain('#v=');
+  const shared = await page.evaluate(() => navigator.clipboard.readText());
+  person.actions += 1;
+  await page.goto('about:blank');
+  await page.goto(shared);
+  expect(await digest(page)).toBe(of);
+  person.done();
+});
+
+test('a researcher compares FCFS with VTC for two users', ONLY_WHOLE, async ({ page }) => {
+  const say = words.say(compare);
+  await open(page);
+  const person = new Person(page);
+  await person.set('workload.users.count', 2);
+  await person.press('heading', t('section.compare'));
+  await person.press('button', say('title.pin'));
+  await person.press('heading', t('group.queue'));
+  await person.choose('scheduler.order', option('vtc', 'scheduler.order'));
+  const table = page.getByRole('region', { name: say('difference') }).getByRole('table');
+  await expect(table.getByRole('row', { name: new RegExp(`^${say('metric.ttft_s.mean')}`, 'u') })).toContainText(/\d/u, { timeout: 40_000 });
+  await expect(page.locator('[data-compare]')).toHaveAttribute('data-compare', 'ready', { timeout: 40_000 });
+  person.done();
+});
+
+test('a researcher sees how sure the numbers are without doing anything', ONLY_WHOLE, async ({ page }) => {
+  await open(page);
+  await expect(page.locator('.headline.first')).toHaveAttribute('data-seeds', 'done', { timeout: 20_000 });
+  await expect(page.locator('[data-metric="ttft_s.p99"] .metric-range')).toHaveText(/\d.* to .*\d/u);
+});
+
+test('a researcher holds the simulator against a paper', ONLY_WHOLE, async ({ page }) => {
+  await open(page);
+  const person = new Person(page);
+  await person.press('button', t('tab.validation'));
+  await expect(page.locator('published-page')).toContainText(/off by [\d.]+\s%\son average, [\d.]+\s%\sat most/u, { timeout: 40_000 });
+  await person.press('link', new RegExp(`^${words.say(validation)('open')} `, 'u'));
+  await settled(page);
+  await expect(page.getByRole('button', { name: t('tab.explore') })).toHaveAttribute('aria-current', 'page');
+  person.done();
+});
+
+test('a researcher follows one request', async ({ page }) => {
+  await open(page);
+  const person = new Person(page);
+  person.actions += 1;
+  await page.getByRole('group', { name: t('chart.ttft_by_arrival'), exact: true }).focus();
+  await person.key('Shift+ArrowRight');
+  await person.key('Shift+ArrowRight');
+  await person.key('Enter');
+  await expect(page.getByRole('heading', { name: /^Request \d+$/u })).toBeVisible();
+  await expect(page.locator('request-why')).toContainText(/Took [\d.,]+\sm?s/u);
+  person.done();
+});
+
+/** A number of a story's table on either side. */
+async function storyRow(page: Page, row: string): Promise<{ with: number; without: number }> {
+  const of = async (side: string): Promise<number> => {
+    const cell = page.locator(`.story-table [data-row="${row}"] td[data-side="${side}"]`);
+    await expect(cell).toHaveText(/\d/u, { timeout: 20_000 });
+    const [, value, unit] = /([\d.,]+)\s*(\S*)/u.exec(await cell.textContent() ?? '') ?? [];
+    return Number((value ?? '').replaceAll(',', '')) * (unit === 'ms' ? 0.001 : unit === 'min' ? 60 : 1);
+  };
+  return { with: await of('with'), without: await of('without') };
+}
