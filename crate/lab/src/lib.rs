@@ -8,7 +8,7 @@
 //! let mut scenario = Scenario::default();
 //! scenario.set_text("workload.arrivals.cv", "4").unwrap();
 //! let run = Run::simulate(&scenario, None).unwrap();
-//! assert_eq!(run.summary().run.requests.offered, 600);
+//! assert_eq!(run.summary().run.requests.offered, 420);
 //! ```
 
 pub mod failure;

@@ -237,7 +237,7 @@ impl Run {
             prefix: has(&["prefix."]).then(|| self.prefix()).flatten(),
             fleet: None,
             gateway: has(&["gateway."]).then(|| gateway_summary(&self.report, slo)).flatten(),
-            expected_error: None,
+            expected_error: has(&["expected_error."]).then(|| self.scenario.expected_error()).flatten(),
             warnings: Vec::new(),
         })
     }

@@ -189,7 +189,9 @@ fn a_rate_that_changes_is_searched_over_its_own_run() {
 
 #[test]
 fn requests_that_are_too_long_meet_no_goal_at_any_rate() {
-    let found = search(&scenario(&[("scheduler.max_request_tokens", "500")]), None).unwrap();
+    let found =
+        search(&scenario(&[("scheduler.max_request_tokens", "500"), ("workload.rate_rps", "2")]), None)
+            .unwrap();
     assert_eq!(found.rate_rps, None);
     let Some(Miss::TooLong { requests, offered }) = found.miss else { panic!("{:?}", found.miss) };
     assert!(offered >= 500 && requests > offered / 4, "{requests} of {offered}");

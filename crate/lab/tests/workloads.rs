@@ -93,6 +93,7 @@ fn sessions_wait_under(scheduler: &str) {
 #[test]
 fn shared_beginnings_are_told_and_found() {
     let run = run(&[
+        ("workload.rate_rps", "2"),
         ("workload.prefix.kind", "tree"),
         ("workload.prefix.block_tokens", "32"),
         ("workload.sessions.kind", "held"),
@@ -248,6 +249,7 @@ fn each_adapter_can_have_its_own_arrival_process() {
             ("workload.arrivals.cv", "4"),
             ("workload.arrivals.per", per),
             ("workload.adapters.count", "5"),
+            ("workload.rate_rps", "2"),
             ("workload.duration_s", "100000"),
         ]);
         adapter_cvs(&servescope_lab::run::trace_of(&scenario, None).unwrap())
@@ -278,7 +280,7 @@ fn a_scenario_without_requests_names_the_setting_that_is_the_reason() {
     let (code, path, message) =
         refused(&[("workload.sessions.kind", "held"), ("workload.sessions.turns.mean", "10000")]);
     assert_eq!((code, path.as_str()), ("no_sessions", "workload.sessions.turns.mean"));
-    assert!(message.contains("600 requests") && message.contains("0.06 sessions, below 1"), "{message}");
+    assert!(message.contains("420 requests") && message.contains("0.042 sessions, below 1"), "{message}");
     let (code, path, message) = refused(&[("workload.rate_rps", "0.001")]);
     assert_eq!((code, path.as_str()), ("no_requests", "workload.duration_s"));
     assert!(message.contains("0.3, below 1"), "{message}");
@@ -303,7 +305,7 @@ fn rates_by_adapter_are_requests_over_the_time_of_arrivals() {
     let summary = run.summary();
     for rows in [&summary.run.per_adapter, &summary.run.per_user] {
         let sum: f64 = rows.iter().map(|row| row.rate_rps.unwrap()).sum();
-        assert!((sum * last_s / 2000.0 - 1.0).abs() < 1e-9, "{sum}");
+        assert!((sum * last_s / 1400.0 - 1.0).abs() < 1e-9, "{sum}");
     }
     let row = &summary.run.per_adapter[0];
     assert_eq!(row.rate_rps, Some(f64::from(row.offered) / last_s));

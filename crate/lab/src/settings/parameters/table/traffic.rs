@@ -3,7 +3,7 @@
 macro_rules! traffic {
     ([$($next:ident)*] $($before:tt)*) => {
         table! { [$($next)*] $($before)*
-            Rate = row("workload.rate_rps", "R", "heroes", number(0.001, 100_000.0, 2.0)).unit("req/s").log(0.1, 50.0, 0.01)
+            Rate = row("workload.rate_rps", "R", "heroes", number(0.001, 100_000.0, 1.4)).unit("req/s").log(0.1, 50.0, 0.01)
                 .when(&[is(Id::Loop, &["open"])])
                 .says("Rate R", "Mean number of requests that arrive each second, all users together.");
             Cv = row("workload.arrivals.cv", "cv", "heroes", number(0.05, 32.0, 1.0)).log(0.1, 8.0, 0.01)
