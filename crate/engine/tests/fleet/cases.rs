@@ -118,7 +118,7 @@ fn a_request_that_fills_the_memory_alone_is_served() {
     assert_eq!(theirs.results[0].outcome, Outcome::Unfinished);
 }
 
-/// Everybody is there from the start and iterations take a time each, so copies make the run longer and change nothing else.
+/// All requests are there from the start and iterations take a time each, so copies make the run longer and change nothing else.
 #[test]
 fn a_swapped_request_is_not_read_again_and_its_copies_take_their_time() {
     let rows: Vec<(f64, u32, u32)> = (0..12).map(|i| (0.0, 20 + i, 30 + 3 * i)).collect();
